@@ -1,0 +1,135 @@
+//! The store's own requests: `PUT` and `GET /v0/entity`.
+
+use super::key::{Choice, KEY_LENGTH, KeySet};
+use super::protocol::{Malformed, Progress, Protocol, Verdict};
+use super::response;
+use super::value::Values;
+
+/// What is asked of each key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum Verb {
+    /// Write the key's value; 201 expected.
+    Put,
+    /// Read it back; 200 with exactly that value expected.
+    Get,
+}
+
+impl Verb {
+    /// The HTTP method.
+    pub fn name(self) -> &'static str {
+        match self {
+            Verb::Put => "PUT",
+            Verb::Get => "GET",
+        }
+    }
+}
+
+/// On how many copies a key is kept, and how many must answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+pub struct Copies {
+    /// Answers needed.
+    pub ack: u8,
+    /// Copies kept.
+    pub from: u8,
+}
+
+/// Each key on one node: the paper's `0 RF`.
+pub const ONE_COPY: Copies = Copies { ack: 1, from: 1 };
+/// Each key on three nodes, two must answer: the paper's `3 RF`.
+pub const THREE_COPIES: Copies = Copies { ack: 2, from: 3 };
+
+/// A workload over HTTP/1.1.
+#[derive(Debug, Clone)]
+pub struct HttpWorkload {
+    verb: Verb,
+    keys: KeySet,
+    choice: Choice,
+    values: Values,
+    prefix: Vec<u8>,
+    suffix: Vec<u8>,
+}
+
+/// The key that a connection waits for.
+#[derive(Debug, Default)]
+pub struct Asked {
+    number: u64,
+    key: [u8; KEY_LENGTH],
+}
+
+impl HttpWorkload {
+    /// Requests for `choice` of `keys` with the given acknowledgement.
+    pub fn new(verb: Verb, copies: Copies, keys: KeySet, choice: Choice, values: Values) -> Self {
+        let length = match verb {
+            Verb::Put => format!("Content-Length: {}\r\n", values.length()),
+            Verb::Get => String::new(),
+        };
+        let suffix = format!(
+            "&ack={}&from={} HTTP/1.1\r\nHost: bench\r\n{length}\r\n",
+            copies.ack, copies.from
+        );
+        HttpWorkload {
+            verb,
+            keys,
+            choice,
+            values,
+            prefix: format!("{} /v0/entity?id=", verb.name()).into_bytes(),
+            suffix: suffix.into_bytes(),
+        }
+    }
+
+    /// Where the choice of keys stands.
+    pub fn choice(&self) -> &Choice {
+        &self.choice
+    }
+}
+
+impl Protocol for HttpWorkload {
+    type Exchange = Asked;
+
+    fn request(&mut self, asked: &mut Asked, out: &mut Vec<u8>) -> bool {
+        let Some(number) = self.choice.advance() else {
+            return false;
+        };
+        asked.number = number;
+        asked.key = self.keys.key(number);
+        out.extend_from_slice(&self.prefix);
+        out.extend_from_slice(&asked.key);
+        out.extend_from_slice(&self.suffix);
+        if self.verb == Verb::Put {
+            self.values.append(&asked.key, number, out);
+        }
+        true
+    }
+
+    fn response(
+        &mut self,
+        asked: &mut Asked,
+        input: &[u8],
+        _out: &mut Vec<u8>,
+    ) -> Result<Progress, Malformed> {
+        let Some(head) = response::parse(input)? else {
+            return Ok(Progress::Incomplete { consumed: 0 });
+        };
+        let consumed = head.head_length.saturating_add(head.body_length);
+        let Some(body) = input.get(head.head_length..consumed) else {
+            return Ok(Progress::Incomplete { consumed: 0 });
+        };
+        if head.close {
+            return Err(Malformed("the server closes a keep-alive connection"));
+        }
+        let verdict = match (self.verb, head.status) {
+            (Verb::Put, 201) => Verdict::Expected,
+            (Verb::Get, 200) if self.values.matches(&asked.key, asked.number, body) => {
+                Verdict::Expected
+            }
+            (Verb::Get, 200) => Verdict::WrongBody,
+            (_, status) => Verdict::Status(status),
+        };
+        Ok(Progress::Complete { consumed, verdict })
+    }
+}
+
+#[cfg(test)]
+#[path = "http_tests.rs"]
+mod tests;

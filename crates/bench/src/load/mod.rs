@@ -1,0 +1,13 @@
+//! Load: requests at their intended times, measured from those times.
+
+pub mod clock;
+pub mod connection;
+pub mod etcd;
+pub mod generator;
+pub mod http;
+pub mod key;
+pub mod outcome;
+pub mod protocol;
+pub mod redis;
+pub mod response;
+pub mod value;
