@@ -1,1 +1,39 @@
-//! dunlin-client
+//! Asynchronous HTTP client for a Dunlin cluster.
+//!
+//! Map of the crate:
+//! - [`client`]: [`Client`], built from a list of servers; keyspaces, status, health
+//! - [`keyspace`]: [`Keyspace`], reads and writes of one keyspace
+//! - [`scan`]: [`Scan`], a range read as it arrives
+//! - [`options`]: acknowledgements, expiry, conditions
+//! - [`description`] and [`status`]: what the cluster says about itself
+//! - [`error`]: [`ClientError`], one variant for each thing a caller can do next
+//! - `address`, `pool`, `call`: server names, kept-alive connections, one request with failover
+//!
+//! ```no_run
+//! # async fn example() -> Result<(), dunlin_client::ClientError> {
+//! let client = dunlin_client::Client::new("http://127.0.0.1:8080,http://127.0.0.1:8081")?;
+//! let store = client.keyspace("default");
+//! let version = store.put(b"dunlin", "a small wader".into(), &Default::default()).await?;
+//! let value = store.get(b"dunlin", Default::default()).await?;
+//! assert_eq!(value.map(|v| v.version), Some(version));
+//! # Ok(()) }
+//! ```
+
+mod address;
+mod call;
+pub mod client;
+pub mod description;
+pub mod error;
+pub mod keyspace;
+pub mod options;
+mod pool;
+pub mod scan;
+pub mod status;
+
+pub use client::Client;
+pub use description::{CreateKeyspace, KeyspaceDescription};
+pub use error::ClientError;
+pub use keyspace::{Keyspace, Value};
+pub use options::{Condition, Quorum, WriteOptions};
+pub use scan::{Entry, Range, Scan};
+pub use status::{Link, NodeStatus, Status};

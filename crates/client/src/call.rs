@@ -1,0 +1,308 @@
+//! One request: built once, sent to the first server that can answer it.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body_util::{BodyExt, Full};
+use hyper::body::Incoming;
+use hyper::header::{CONTENT_LENGTH, CONTENT_TYPE, HOST, HeaderName, HeaderValue};
+use hyper::{Method, Request, Response, StatusCode};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
+use tokio::time::timeout;
+
+use crate::error::ClientError;
+use crate::pool::{Connection, Pool};
+
+/// All but the characters RFC 3986 calls unreserved.
+const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~');
+
+/// Percent-encodes a path segment or a query value.
+pub(crate) fn encode(bytes: &[u8]) -> String {
+    percent_encode(bytes, ENCODED).to_string()
+}
+
+/// A request that can be sent more than once.
+pub(crate) struct Call {
+    method: Method,
+    target: String,
+    headers: Vec<(&'static str, String)>,
+    body: Bytes,
+    /// Whether it may be sent again after an attempt whose answer was lost.
+    pub(crate) repeatable: bool,
+}
+
+impl Call {
+    pub(crate) fn new(method: Method, path: String) -> Call {
+        Call {
+            method,
+            target: path,
+            headers: Vec::new(),
+            body: Bytes::new(),
+            repeatable: true,
+        }
+    }
+
+    pub(crate) fn parameter(&mut self, name: &str, value: &str) {
+        self.parameter_bytes(name, value.as_bytes());
+    }
+
+    pub(crate) fn parameter_bytes(&mut self, name: &str, value: &[u8]) {
+        self.target
+            .push(if self.target.contains('?') { '&' } else { '?' });
+        self.target.push_str(name);
+        self.target.push('=');
+        self.target.push_str(&encode(value));
+    }
+
+    pub(crate) fn header(&mut self, name: &'static str, value: String) {
+        self.headers.push((name, value));
+    }
+
+    pub(crate) fn body(&mut self, body: Bytes) {
+        self.body = body;
+    }
+
+    pub(crate) fn json(&mut self, body: Vec<u8>) {
+        self.header(CONTENT_TYPE.as_str(), "application/json".to_owned());
+        self.body(body.into());
+    }
+
+    fn request(&self, pool: &Pool) -> Result<Request<Full<Bytes>>, ClientError> {
+        let invalid = |error: &dyn std::fmt::Display| {
+            ClientError::Invalid(format!("cannot send this request: {error}"))
+        };
+        let mut request = Request::builder()
+            .method(&self.method)
+            .uri(&self.target)
+            .header(HOST, pool.address().authority());
+        // An empty value is a body of no bytes, which hyper would leave unsaid.
+        if self.method == Method::PUT {
+            request = request.header(CONTENT_LENGTH, self.body.len());
+        }
+        for (name, value) in &self.headers {
+            let value = HeaderValue::from_str(value).map_err(|e| invalid(&e))?;
+            request = request.header(HeaderName::from_static(name), value);
+        }
+        request
+            .body(Full::new(self.body.clone()))
+            .map_err(|e| invalid(&e))
+    }
+}
+
+/// An answer whose body was read to its end.
+pub(crate) struct Reply {
+    pub(crate) server: String,
+    pub(crate) head: Response<()>,
+    pub(crate) body: Bytes,
+}
+
+/// An answer whose body still arrives; the connection lives as long as this does.
+pub(crate) struct Opening {
+    pub(crate) server: String,
+    pub(crate) response: Response<Incoming>,
+    pub(crate) connection: Connection,
+}
+
+/// The servers of a client, the one that answered last first.
+pub(crate) struct Servers {
+    pools: Vec<Pool>,
+    preferred: AtomicUsize,
+    pub(crate) timeout: Duration,
+}
+
+impl Servers {
+    pub(crate) fn new(pools: Vec<Pool>, timeout: Duration) -> Servers {
+        Servers {
+            pools,
+            preferred: AtomicUsize::new(0),
+            timeout,
+        }
+    }
+
+    /// Sends the call and reads the whole answer.
+    pub(crate) async fn reply(&self, call: &Call) -> Result<Reply, ClientError> {
+        self.try_each(call, async |pool| {
+            let opening = timeout_at(self.timeout, pool, call, async {
+                let Opening {
+                    server,
+                    response,
+                    connection,
+                } = open(pool, call).await?;
+                let (parts, body) = response.into_parts();
+                let body = body
+                    .collect()
+                    .await
+                    .map_err(|error| lost(&server, call, &error))?
+                    .to_bytes();
+                pool.keep(connection);
+                Ok(Reply {
+                    server,
+                    head: Response::from_parts(parts, ()),
+                    body,
+                })
+            })
+            .await?;
+            // Another node may be able to do what this one cannot.
+            if opening.head.status() == StatusCode::SERVICE_UNAVAILABLE {
+                return Err(refusal(opening));
+            }
+            Ok(opening)
+        })
+        .await
+    }
+
+    /// Sends the call and returns when the head of the answer is there.
+    pub(crate) async fn opening(&self, call: &Call) -> Result<Opening, ClientError> {
+        self.try_each(call, async |pool| {
+            timeout_at(self.timeout, pool, call, open(pool, call)).await
+        })
+        .await
+    }
+
+    async fn try_each<T>(
+        &self,
+        call: &Call,
+        attempt: impl AsyncFn(&Pool) -> Result<T, ClientError>,
+    ) -> Result<T, ClientError> {
+        let first = self.preferred.load(Ordering::Relaxed);
+        let mut result = Err(ClientError::Invalid("the client has no servers".to_owned()));
+        for step in 0..self.pools.len() {
+            let index = (first + step) % self.pools.len();
+            let Some(pool) = self.pools.get(index) else {
+                break;
+            };
+            result = attempt(pool).await;
+            match &result {
+                Ok(_) => {
+                    self.preferred.store(index, Ordering::Relaxed);
+                    return result;
+                }
+                Err(ClientError::Unreachable { .. }) => {}
+                Err(error) if error.is_retryable() && call.repeatable => {}
+                Err(_) => return result,
+            }
+        }
+        result
+    }
+}
+
+async fn timeout_at<T>(
+    after: Duration,
+    pool: &Pool,
+    call: &Call,
+    attempt: impl Future<Output = Result<T, ClientError>>,
+) -> Result<T, ClientError> {
+    let server = || pool.address().to_string();
+    match timeout(after, attempt).await {
+        Ok(result) => result,
+        Err(_) if call.repeatable => Err(ClientError::Timeout {
+            server: server(),
+            after,
+        }),
+        Err(_) => Err(ClientError::Ambiguous {
+            server: server(),
+            reason: format!("no answer within {} ms", after.as_millis()),
+        }),
+    }
+}
+
+/// Sends over an idle connection when there is one, else over a new one. An idle connection may
+/// just be closing on the server's side, so its failure is followed by a try over a new one.
+async fn open(pool: &Pool, call: &Call) -> Result<Opening, ClientError> {
+    let server = pool.address().to_string();
+    while let Some(mut connection) = pool.reuse() {
+        if connection.ready().await.is_err() {
+            continue;
+        }
+        match connection.try_send_request(call.request(pool)?).await {
+            Ok(response) => {
+                return Ok(Opening {
+                    server,
+                    response,
+                    connection,
+                });
+            }
+            Err(mut failed) => {
+                let sent = failed.take_message().is_none();
+                if sent && !call.repeatable {
+                    return Err(lost(&server, call, failed.error()));
+                }
+            }
+        }
+    }
+    let mut connection = pool.connect().await?;
+    let response = connection
+        .send_request(call.request(pool)?)
+        .await
+        .map_err(|error| lost(&server, call, &error))?;
+    Ok(Opening {
+        server,
+        response,
+        connection,
+    })
+}
+
+pub(crate) fn lost(server: &str, call: &Call, error: &hyper::Error) -> ClientError {
+    interrupted(server, call.repeatable, error)
+}
+
+/// The error of a connection that broke after the request was sent.
+pub(crate) fn interrupted(server: &str, repeatable: bool, error: &hyper::Error) -> ClientError {
+    let mut reason = error.to_string();
+    if let Some(source) = std::error::Error::source(error) {
+        reason = format!("{reason}: {source}");
+    }
+    let server = server.to_owned();
+    if repeatable {
+        ClientError::Interrupted { server, reason }
+    } else {
+        ClientError::Ambiguous { server, reason }
+    }
+}
+
+/// The error an unsuccessful answer stands for.
+pub(crate) fn refusal(reply: Reply) -> ClientError {
+    #[derive(serde::Deserialize)]
+    struct Refusal {
+        error: String,
+    }
+    let status = reply.head.status();
+    let message = match serde_json::from_slice::<Refusal>(&reply.body) {
+        Ok(refusal) => refusal.error,
+        Err(_) => one_line(&reply.body).unwrap_or_else(|| {
+            status
+                .canonical_reason()
+                .unwrap_or("no reason given")
+                .to_lowercase()
+        }),
+    };
+    match status {
+        StatusCode::NOT_FOUND => ClientError::NotFound(message),
+        StatusCode::PRECONDITION_FAILED => ClientError::Precondition(message),
+        StatusCode::GATEWAY_TIMEOUT => ClientError::NotEnoughReplicas(message),
+        status if status.is_client_error() => ClientError::Refused {
+            status: status.as_u16(),
+            message,
+        },
+        status if status.is_server_error() => ClientError::Unavailable {
+            server: reply.server,
+            status: status.as_u16(),
+            message,
+        },
+        status => ClientError::Protocol {
+            server: reply.server,
+            reason: format!("status {status} was not expected"),
+        },
+    }
+}
+
+fn one_line(body: &[u8]) -> Option<String> {
+    let text = String::from_utf8_lossy(body);
+    let line = text.lines().map(str::trim).find(|line| !line.is_empty())?;
+    Some(line.chars().take(300).collect())
+}

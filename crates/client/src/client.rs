@@ -1,0 +1,123 @@
+//! The client: a list of servers and what can be asked of the whole cluster.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper::{Method, StatusCode};
+use serde::de::DeserializeOwned;
+
+use crate::address;
+use crate::call::{Call, Reply, Servers, encode, refusal};
+use crate::description::{CreateKeyspace, KeyspaceDescription};
+use crate::error::ClientError;
+use crate::keyspace::Keyspace;
+use crate::pool::Pool;
+use crate::status::Status;
+
+/// How long one server is waited for unless [`Client::with_timeout`] says otherwise.
+pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// A client of one cluster. Cheap to clone; clones share their connections.
+///
+/// A request goes to the server that answered last and on to the next of the list when that one
+/// cannot be reached, does not answer in time or says it cannot serve. Unconditional writes are
+/// sent again after a lost answer, so such a write may be done twice; conditional ones never are.
+#[derive(Clone)]
+pub struct Client {
+    servers: Arc<Servers>,
+}
+
+impl Client {
+    /// A client of the servers in `list`: `http://HOST:PORT`, several separated by commas. No
+    /// connection is made yet. Fails with [`ClientError::Address`].
+    pub fn new(list: &str) -> Result<Client, ClientError> {
+        Client::with_timeout(list, DEFAULT_TIMEOUT)
+    }
+
+    /// As [`Client::new`], waiting at most `timeout` for one server's answer.
+    pub fn with_timeout(list: &str, timeout: Duration) -> Result<Client, ClientError> {
+        let pools = address::parse_list(list)?
+            .into_iter()
+            .map(Pool::new)
+            .collect();
+        Ok(Client {
+            servers: Arc::new(Servers::new(pools, timeout)),
+        })
+    }
+
+    /// The keyspace named `name`; whether it exists shows with the first request.
+    pub fn keyspace(&self, name: &str) -> Keyspace {
+        Keyspace::new(Arc::clone(&self.servers), name)
+    }
+
+    /// All keyspaces with their settings.
+    pub async fn keyspaces(&self) -> Result<Vec<KeyspaceDescription>, ClientError> {
+        self.json(Call::new(Method::GET, "/v1/keyspaces".to_owned()))
+            .await
+    }
+
+    /// Creates a keyspace. A name that is taken gives [`ClientError::Refused`] with status 409.
+    pub async fn create_keyspace(&self, wanted: &CreateKeyspace) -> Result<(), ClientError> {
+        let mut call = Call::new(Method::POST, "/v1/keyspaces".to_owned());
+        call.json(
+            serde_json::to_vec(wanted).map_err(|error| ClientError::Invalid(error.to_string()))?,
+        );
+        call.repeatable = false;
+        self.done(call).await
+    }
+
+    /// The settings of one keyspace, or `None` when there is none of that name.
+    pub async fn describe_keyspace(
+        &self,
+        name: &str,
+    ) -> Result<Option<KeyspaceDescription>, ClientError> {
+        match self.json(Call::new(Method::GET, keyspace_path(name))).await {
+            Err(ClientError::NotFound(_)) => Ok(None),
+            result => result.map(Some),
+        }
+    }
+
+    /// Drops a keyspace and its data. Fails with [`ClientError::NotFound`] when there is none.
+    pub async fn drop_keyspace(&self, name: &str) -> Result<(), ClientError> {
+        let mut call = Call::new(Method::DELETE, keyspace_path(name));
+        call.repeatable = false;
+        self.done(call).await
+    }
+
+    /// What the whole cluster says about itself, gathered by one of its nodes.
+    pub async fn status(&self) -> Result<Status, ClientError> {
+        self.json(Call::new(Method::GET, "/v1/status".to_owned()))
+            .await
+    }
+
+    /// Succeeds when a server answers that it can serve.
+    pub async fn health(&self) -> Result<(), ClientError> {
+        self.done(Call::new(Method::GET, "/health".to_owned()))
+            .await
+    }
+
+    async fn done(&self, call: Call) -> Result<(), ClientError> {
+        successful(self.servers.reply(&call).await?).map(drop)
+    }
+
+    async fn json<T: DeserializeOwned>(&self, call: Call) -> Result<T, ClientError> {
+        let reply = successful(self.servers.reply(&call).await?)?;
+        serde_json::from_slice(&reply.body).map_err(|error| ClientError::Protocol {
+            server: reply.server,
+            reason: error.to_string(),
+        })
+    }
+}
+
+fn successful(reply: Reply) -> Result<Reply, ClientError> {
+    let status: StatusCode = reply.head.status();
+    if status.is_success() {
+        Ok(reply)
+    } else {
+        Err(refusal(reply))
+    }
+}
+
+fn keyspace_path(name: &str) -> String {
+    format!("/v1/keyspaces/{}", encode(name.as_bytes()))
+}

@@ -1,0 +1,50 @@
+//! What a keyspace is: its settings, as sent and as told.
+
+use serde::{Deserialize, Serialize};
+
+/// A keyspace to be created; settings left out are the server's defaults.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct CreateKeyspace {
+    /// Its name.
+    pub name: String,
+    /// Copies of each key.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub replicas: Option<u16>,
+    /// Slices it is spread in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub partitions: Option<u16>,
+    /// When a write reaches the disk: `always`, `never` or `interval:100ms`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sync: Option<String>,
+    /// Seconds a delete is remembered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tombstone_grace_s: Option<u64>,
+}
+
+/// A keyspace as the cluster describes it.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct KeyspaceDescription {
+    /// Its name.
+    pub name: String,
+    /// Its number in keys and logs.
+    #[serde(default)]
+    pub id: u32,
+    /// `quorum` or `transactional`.
+    #[serde(default)]
+    pub mode: String,
+    /// Copies of each key.
+    #[serde(default)]
+    pub replicas: u16,
+    /// Slices it is spread in.
+    #[serde(default)]
+    pub partitions: u16,
+    /// When a write reaches the disk.
+    #[serde(default)]
+    pub sync: String,
+    /// Seconds a delete is remembered.
+    #[serde(default)]
+    pub tombstone_grace_s: u64,
+    /// What a newer server says beyond this.
+    #[serde(flatten)]
+    pub more: serde_json::Map<String, serde_json::Value>,
+}

@@ -1,0 +1,129 @@
+//! Reads and writes of one keyspace.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use hyper::{Method, StatusCode};
+
+use crate::call::{Call, Reply, Servers, encode, refusal};
+use crate::error::ClientError;
+use crate::options::{Quorum, WriteOptions};
+use crate::scan::{Range, Scan};
+
+/// The response header that carries a value's version.
+const VERSION_HEADER: &str = "dunlin-version";
+
+/// A value and its version.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Value {
+    /// The bytes as they were put.
+    pub bytes: Bytes,
+    /// Opaque stamp, to be given back in [`crate::Condition::Version`].
+    pub version: String,
+}
+
+/// One keyspace of a cluster. Keys are any bytes but none at all.
+#[derive(Clone)]
+pub struct Keyspace {
+    servers: Arc<Servers>,
+    path: String,
+}
+
+impl Keyspace {
+    pub(crate) fn new(servers: Arc<Servers>, name: &str) -> Keyspace {
+        Keyspace {
+            servers,
+            path: format!("/v1/keyspaces/{}/keys", encode(name.as_bytes())),
+        }
+    }
+
+    /// The newest value that `quorum` replicas know, or `None`.
+    pub async fn get(&self, key: &[u8], quorum: Quorum) -> Result<Option<Value>, ClientError> {
+        let mut call = self.call(Method::GET, key)?;
+        quorum.add_to(&mut call);
+        let reply = self.servers.reply(&call).await?;
+        match reply.head.status() {
+            StatusCode::OK => {
+                let version = version_of(&reply)?;
+                Ok(Some(Value {
+                    bytes: reply.body,
+                    version,
+                }))
+            }
+            StatusCode::NOT_FOUND if !names_keyspace(&reply) => Ok(None),
+            _ => Err(refusal(reply)),
+        }
+    }
+
+    /// Stores a value and returns its version. [`ClientError::Precondition`] when the condition
+    /// does not hold.
+    pub async fn put(
+        &self,
+        key: &[u8],
+        value: Bytes,
+        options: &WriteOptions,
+    ) -> Result<String, ClientError> {
+        let mut call = self.call(Method::PUT, key)?;
+        options.add_to(&mut call);
+        call.body(value);
+        let reply = self.servers.reply(&call).await?;
+        match reply.head.status() {
+            StatusCode::CREATED => version_of(&reply),
+            _ => Err(refusal(reply)),
+        }
+    }
+
+    /// Deletes a key; succeeds as well when it had no value. [`ClientError::Precondition`] when
+    /// the condition does not hold.
+    pub async fn delete(&self, key: &[u8], options: &WriteOptions) -> Result<(), ClientError> {
+        let mut call = self.call(Method::DELETE, key)?;
+        options.add_to(&mut call);
+        let reply = self.servers.reply(&call).await?;
+        match reply.head.status() {
+            StatusCode::ACCEPTED => Ok(()),
+            _ => Err(refusal(reply)),
+        }
+    }
+
+    /// Reads a range in key order, as it arrives.
+    pub async fn scan(&self, range: &Range, quorum: Quorum) -> Result<Scan, ClientError> {
+        let mut call = Call::new(Method::GET, self.path.clone());
+        range.add_to(&mut call);
+        quorum.add_to(&mut call);
+        Scan::open(&self.servers, &call).await
+    }
+
+    fn call(&self, method: Method, key: &[u8]) -> Result<Call, ClientError> {
+        if key.is_empty() {
+            return Err(ClientError::Invalid(
+                "a key has at least one byte".to_owned(),
+            ));
+        }
+        Ok(Call::new(method, format!("{}/{}", self.path, encode(key))))
+    }
+}
+
+fn version_of(reply: &Reply) -> Result<String, ClientError> {
+    reply
+        .head
+        .headers()
+        .get(VERSION_HEADER)
+        .and_then(|value| value.to_str().ok())
+        .map(str::to_owned)
+        .ok_or_else(|| ClientError::Protocol {
+            server: reply.server.clone(),
+            reason: format!("no {VERSION_HEADER} header"),
+        })
+}
+
+/// A missing key and a missing keyspace are both 404; only the latter's error names it.
+fn names_keyspace(reply: &Reply) -> bool {
+    serde_json::from_slice::<serde_json::Value>(&reply.body)
+        .ok()
+        .and_then(|body| {
+            body.get("error")?
+                .as_str()
+                .map(|error| error.contains("keyspace"))
+        })
+        .unwrap_or(false)
+}

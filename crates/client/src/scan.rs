@@ -1,0 +1,193 @@
+//! A range read line by line, in constant memory.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use bytes::{Bytes, BytesMut};
+use http_body_util::BodyExt;
+use hyper::StatusCode;
+use hyper::body::Incoming;
+use serde::Deserialize;
+use tokio::time::timeout;
+
+use crate::call::{Call, Opening, Reply, Servers, interrupted, refusal};
+use crate::error::ClientError;
+use crate::pool::Connection;
+
+/// Which keys a scan returns.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Range {
+    /// First key wanted; empty begins at the first there is.
+    pub start: Bytes,
+    /// First key no longer wanted; `None` goes to the end.
+    pub end: Option<Bytes>,
+    /// Only keys that begin with this.
+    pub prefix: Option<Bytes>,
+    /// At most this many entries.
+    pub limit: Option<u64>,
+}
+
+impl Range {
+    pub(crate) fn add_to(&self, call: &mut Call) {
+        call.parameter_bytes("start", &self.start);
+        if let Some(end) = &self.end {
+            call.parameter_bytes("end", end);
+        }
+        if let Some(prefix) = &self.prefix {
+            call.parameter_bytes("prefix", prefix);
+        }
+        if let Some(limit) = self.limit {
+            call.parameter("limit", &limit.to_string());
+        }
+    }
+}
+
+/// One key of a scan.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// The key.
+    pub key: Bytes,
+    /// Its value.
+    pub value: Bytes,
+    /// Its version, as in [`crate::Value::version`].
+    pub version: String,
+}
+
+/// A running scan; dropping it ends it.
+pub struct Scan {
+    server: String,
+    body: Incoming,
+    // Dropping the sender would end the connection under the body.
+    _connection: Connection,
+    wait: std::time::Duration,
+    buffer: BytesMut,
+    searched: usize,
+    ended: bool,
+}
+
+impl Scan {
+    pub(crate) async fn open(servers: &Servers, call: &Call) -> Result<Scan, ClientError> {
+        let Opening {
+            server,
+            response,
+            connection,
+        } = servers.opening(call).await?;
+        let (parts, body) = response.into_parts();
+        if parts.status != StatusCode::OK {
+            let body = body
+                .collect()
+                .await
+                .map_err(|error| interrupted(&server, true, &error))?
+                .to_bytes();
+            return Err(refusal(Reply {
+                server,
+                head: hyper::Response::from_parts(parts, ()),
+                body,
+            }));
+        }
+        Ok(Scan {
+            server,
+            body,
+            _connection: connection,
+            wait: servers.timeout,
+            buffer: BytesMut::new(),
+            searched: 0,
+            ended: false,
+        })
+    }
+
+    /// The next entry in key order, or `None` after the last. A scan that breaks off is an
+    /// error, never an early end; begin again after the last key received.
+    pub async fn next(&mut self) -> Result<Option<Entry>, ClientError> {
+        loop {
+            if let Some(line) = self.take_line() {
+                if line.is_empty() {
+                    continue;
+                }
+                return self.decode(&line).map(Some);
+            }
+            if self.ended {
+                return Ok(None);
+            }
+            let frame =
+                timeout(self.wait, self.body.frame())
+                    .await
+                    .map_err(|_| ClientError::Timeout {
+                        server: self.server.clone(),
+                        after: self.wait,
+                    })?;
+            match frame {
+                Some(Ok(frame)) => {
+                    if let Some(data) = frame.data_ref() {
+                        self.buffer.extend_from_slice(data);
+                    }
+                }
+                Some(Err(error)) => return Err(interrupted(&self.server, true, &error)),
+                None => self.ended = true,
+            }
+        }
+    }
+
+    fn take_line(&mut self) -> Option<BytesMut> {
+        match self.buffer[self.searched..]
+            .iter()
+            .position(|byte| *byte == b'\n')
+        {
+            Some(position) => {
+                let mut line = self.buffer.split_to(self.searched + position + 1);
+                line.truncate(line.len() - 1);
+                self.searched = 0;
+                Some(line)
+            }
+            None if self.ended && !self.buffer.is_empty() => {
+                self.searched = 0;
+                Some(self.buffer.split())
+            }
+            None => {
+                self.searched = self.buffer.len();
+                None
+            }
+        }
+    }
+
+    fn decode(&self, line: &[u8]) -> Result<Entry, ClientError> {
+        #[derive(Deserialize)]
+        struct Line {
+            error: Option<String>,
+            key: Option<String>,
+            key_base64: Option<String>,
+            value: Option<String>,
+            value_base64: Option<String>,
+            #[serde(default)]
+            version: String,
+        }
+        let protocol = |reason: String| ClientError::Protocol {
+            server: self.server.clone(),
+            reason,
+        };
+        let line: Line =
+            serde_json::from_slice(line).map_err(|error| protocol(error.to_string()))?;
+        // The status has long been sent when a scan fails on its way: the last line says why.
+        if let Some(message) = line.error {
+            return Err(ClientError::Unavailable {
+                server: self.server.clone(),
+                status: 500,
+                message,
+            });
+        }
+        let either = |name: &str, text: Option<String>, coded: Option<String>| match (text, coded) {
+            (Some(text), None) => Ok(Bytes::from(text)),
+            (None, Some(coded)) => STANDARD
+                .decode(coded)
+                .map(Bytes::from)
+                .map_err(|error| protocol(format!("{name}_base64: {error}"))),
+            _ => Err(protocol(format!(
+                "a line with neither {name} nor {name}_base64, or with both"
+            ))),
+        };
+        Ok(Entry {
+            key: either("key", line.key, line.key_base64)?,
+            value: either("value", line.value, line.value_base64)?,
+            version: line.version,
+        })
+    }
+}

@@ -1,0 +1,74 @@
+//! What the cluster says about itself: nodes, keyspaces, and the links between replicas.
+
+use serde::{Deserialize, Serialize};
+
+use crate::description::KeyspaceDescription;
+
+/// The whole cluster as seen by one node that asked the others.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Status {
+    /// The node that answered.
+    pub node: String,
+    /// Grows with every change of nodes or keyspaces.
+    pub topology_revision: u64,
+    /// All known nodes.
+    pub nodes: Vec<NodeStatus>,
+    /// All keyspaces.
+    pub keyspaces: Vec<KeyspaceDescription>,
+    /// One for each ordered pair of shards that replicate.
+    pub links: Vec<Link>,
+    /// What a newer server says beyond this.
+    #[serde(flatten)]
+    pub more: serde_json::Map<String, serde_json::Value>,
+}
+
+/// One node.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct NodeStatus {
+    /// Its name.
+    pub name: String,
+    /// Its number in origins.
+    pub id: u32,
+    /// Where it serves HTTP.
+    pub http: String,
+    /// Where other nodes reach it.
+    pub listen: String,
+    /// How many shards it has.
+    pub shards: u32,
+    /// Whether the node that gathered the status could reach it.
+    pub alive: bool,
+    /// How often it was started.
+    pub incarnation: u64,
+    /// What a newer server says beyond this.
+    #[serde(flatten)]
+    pub more: serde_json::Map<String, serde_json::Value>,
+}
+
+/// One direction of replication between two shards.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Link {
+    /// The shard whose log is read, `NODE/SHARD`.
+    pub from: String,
+    /// The shard that follows it, `NODE/SHARD`.
+    pub to: String,
+    /// Entries not yet acknowledged.
+    pub items_remaining: u64,
+    /// Bytes sent each second, over the last seconds.
+    pub bytes_per_s: f64,
+    /// Median time from a send to its acknowledgement.
+    pub latency_us_p50: u64,
+    /// 95th percentile of the same.
+    pub latency_us_p95: u64,
+    /// 99th percentile of the same.
+    pub latency_us_p99: u64,
+    /// Whether a connection stands.
+    pub connected: bool,
+    /// `streaming`, `catching_up`, `backfilling` or `down`.
+    pub state: String,
+    /// What a newer server says beyond this.
+    #[serde(flatten)]
+    pub more: serde_json::Map<String, serde_json::Value>,
+}
