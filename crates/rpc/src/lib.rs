@@ -1,1 +1,64 @@
-//! dunlin-rpc
+//! Framed, checksummed, pipelined calls between shards.
+//!
+//! One shard asks another through a [`Caller`], whichever way the bytes go:
+//!
+//! ```text
+//!                 +-- connect.rs --- session.rs --- wire.rs ===TCP/unix===+
+//!  Caller (caller)|       reconnects   frames, pings, timers  bytes       |--> Service (service)
+//!                 +-- queue.rs ------ mailbox.rs  (same process, no bytes)+
+//! ```
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `message` | what a request or response must be able to do: encode, decode, weigh |
+//! | `error` | why a call failed, and the codes of refusals |
+//! | `frame` | the bytes of one frame, `docs/formats.md` section 4 |
+//! | `hello` | the bytes that open a connection |
+//! | `transport`, `tcp` | where streams come from: the trait, and the real one |
+//! | `outbox` | frames waiting to be written, bounded, coalesced into one write |
+//! | `wire` | one stream: bytes to frames and the outbox to bytes |
+//! | `session` | one live connection on either side: reading, pings, silence, flushing |
+//! | `pending` | outstanding calls by slab index, and their deadlines |
+//! | `call`, `caller` | the future of one call; the handle that makes them |
+//! | `connect`, `backoff` | the calling side of a connection, kept up for ever |
+//! | `mailbox`, `queue` | calls inside one process, across threads |
+//! | `service` | what answers calls: [`Service`] and [`Reply`] |
+//! | `serve` | the answering side of a stream or a queue |
+//! | `accept` | reading hellos on one thread, handing the stream to another |
+//!
+//! Everything but [`QueueAddress`], [`Detached`] and [`Transport`] lives on one shard's thread,
+//! inside a `tokio::task::LocalSet`. Time is `tokio::time`, so a simulation can pause it.
+#![deny(unsafe_code)]
+
+pub mod accept;
+mod backoff;
+mod call;
+mod caller;
+mod connect;
+mod error;
+mod frame;
+mod hello;
+mod mailbox;
+mod message;
+mod outbox;
+mod pending;
+mod queue;
+mod serve;
+mod service;
+mod session;
+mod tcp;
+pub mod transport;
+mod wire;
+
+pub use call::Call;
+pub use caller::{Caller, CallerStats};
+pub use connect::{ConnectOptions, connect};
+pub use error::{AcceptError, CallError, ServeError, refusal};
+pub use frame::{FRAME_BYTES_MAX, FrameError};
+pub use message::{DecodeError, Message};
+pub use queue::{Inbox, QueueAddress, QueueOptions, queue};
+pub use serve::{Limits, serve_accepted, serve_inbox, serve_stream};
+pub use service::{Reply, Service};
+pub use session::Keepalive;
+pub use tcp::TcpTransport;
+pub use transport::{Detached, Listener, LocalFuture, Plain, Stream, Transport};

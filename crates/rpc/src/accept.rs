@@ -1,0 +1,63 @@
+//! Reading hellos on one thread and handing each stream to the thread that its hello names.
+//!
+//! A process listens on one address for all its shards: one task runs [`run`], whose `route` sends
+//! `stream.detach()?` to the shard's thread; there it is attached and given to
+//! [`crate::serve_accepted`]. A hello that names nothing served here goes to [`refuse`].
+use crate::error::AcceptError;
+use crate::hello::{self, Status};
+use crate::transport::{Listener, Stream};
+use bytes::Bytes;
+use std::rc::Rc;
+use std::time::Duration;
+use tokio::sync::Semaphore;
+use tokio::time::{sleep, timeout};
+
+/// Streams whose hello is awaited at a time; further ones wait to be accepted.
+const OPENING_MAX: usize = 256;
+/// The pause after a failed accept: usually the process is out of file descriptors.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+
+/// Reads a stream's hello within `limit`, and not one byte behind it.
+pub async fn read_hello(stream: &mut dyn Stream, limit: Duration) -> Result<Bytes, AcceptError> {
+    timeout(limit, hello::read(stream))
+        .await
+        .unwrap_or(Err(AcceptError::Timeout))
+}
+
+/// Tells the peer that what its hello names is not served here.
+pub async fn refuse(mut stream: Box<dyn Stream>) -> Result<(), AcceptError> {
+    hello::answer(&mut *stream, Status::NotServed).await
+}
+
+/// Accepts streams for as long as it is polled, reads each one's hello within `limit` and calls
+/// `route` with both. Must run inside a `LocalSet`. Streams that open badly are logged and closed.
+pub async fn run(
+    mut listener: Box<dyn Listener>,
+    limit: Duration,
+    route: impl Fn(Bytes, Box<dyn Stream>) + 'static,
+) {
+    let route = Rc::new(route);
+    let opening = std::sync::Arc::new(Semaphore::new(OPENING_MAX));
+    loop {
+        // The semaphore is never closed.
+        let Ok(permit) = opening.clone().acquire_owned().await else {
+            return;
+        };
+        let (mut stream, peer) = match listener.accept().await {
+            Ok(accepted) => accepted,
+            Err(error) => {
+                tracing::warn!(%error, "a connection could not be accepted");
+                sleep(ACCEPT_PAUSE).await;
+                continue;
+            }
+        };
+        let route = route.clone();
+        tokio::task::spawn_local(async move {
+            match read_hello(&mut *stream, limit).await {
+                Ok(hello) => route(hello, stream),
+                Err(error) => tracing::info!(peer, %error, "a connection did not open"),
+            }
+            drop(permit);
+        });
+    }
+}

@@ -1,0 +1,81 @@
+//! The handle that makes calls, the same whichever way they go.
+use crate::call::Call;
+use crate::connect::Link;
+use crate::message::Message;
+use crate::queue::QueueLink;
+use std::rc::Rc;
+use std::time::Duration;
+
+/// Makes calls to one shard. Cheap to clone; stays on its thread. The connection, if there is
+/// one, is closed when the last clone and the last unfinished [`Call`] are gone.
+pub struct Caller<Q, R>(Path<Q, R>);
+
+pub(crate) enum Path<Q, R> {
+    Link(Rc<Link<R>>),
+    Queue(Rc<QueueLink<Q, R>>),
+}
+
+impl<Q, R> Clone for Caller<Q, R> {
+    fn clone(&self) -> Self {
+        Self(match &self.0 {
+            Path::Link(link) => Path::Link(link.clone()),
+            Path::Queue(link) => Path::Queue(link.clone()),
+        })
+    }
+}
+
+/// What a caller has done so far.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct CallerStats {
+    /// Bytes sent; for a queue, the weight of its requests.
+    pub sent_bytes: u64,
+    /// Bytes received; for a queue, the weight of its responses.
+    pub received_bytes: u64,
+    /// Bytes waiting to be sent; for a queue, the weight of requests that have no answer yet.
+    pub queued_bytes: u64,
+    /// Calls without an answer.
+    pub outstanding: u64,
+    /// Times the connection was made again after the first time.
+    pub reconnects: u64,
+}
+
+impl<Q: Message, R: Message> Caller<Q, R> {
+    pub(crate) fn new(path: Path<Q, R>) -> Self {
+        Self(path)
+    }
+
+    /// Sends `request` now and gives a future of the response. The order of calls is the order of
+    /// arrival, and any number of them may be outstanding up to the caller's limits. Timeouts are
+    /// kept to about 5 ms.
+    pub fn call(&self, request: Q, timeout: Duration) -> Call<R> {
+        match &self.0 {
+            Path::Link(link) => link.call(&request, timeout),
+            Path::Queue(link) => link.call(request, timeout),
+        }
+    }
+
+    /// Whether a call made now would be sent.
+    pub fn is_connected(&self) -> bool {
+        match &self.0 {
+            Path::Link(link) => link.is_connected(),
+            Path::Queue(link) => link.is_connected(),
+        }
+    }
+
+    /// Waits until the caller is connected. A queue whose inbox is gone never is again.
+    pub async fn connected(&self) {
+        match &self.0 {
+            Path::Link(link) => link.connected().await,
+            Path::Queue(link) if link.is_connected() => {}
+            Path::Queue(_) => std::future::pending().await,
+        }
+    }
+
+    /// What the caller has done so far.
+    pub fn stats(&self) -> CallerStats {
+        match &self.0 {
+            Path::Link(link) => link.stats(),
+            Path::Queue(link) => link.stats(),
+        }
+    }
+}

@@ -1,0 +1,308 @@
+//! The calling side of a connection, kept up for ever by one background task.
+use crate::backoff::Backoff;
+use crate::call::{Call, Owner};
+use crate::caller::{Caller, CallerStats, Path};
+use crate::error::{AcceptError, CallError, ServeError};
+use crate::frame::{FRAME_BYTES_MAX, Frame, FrameError, Kind};
+use crate::hello;
+use crate::message::Message;
+use crate::outbox::{Outbox, PushError};
+use crate::pending::Pending;
+use crate::service::refusal_from;
+use crate::session::{self, Handler, Keepalive};
+use crate::transport::Transport;
+use crate::wire::Wire;
+use bytes::Bytes;
+use std::cell::Cell;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::Notify;
+use tokio::time::{Instant, sleep, timeout};
+
+/// How a connection is kept and what may wait on it.
+#[derive(Debug, Clone)]
+pub struct ConnectOptions {
+    /// Bytes that may wait to be written before calls are `Overloaded`. Into an empty queue even
+    /// a larger request goes.
+    pub queue_bytes: usize,
+    /// Calls that may be without an answer before calls are `Overloaded`.
+    pub outstanding_max: usize,
+    /// The first wait before connecting again; doubled each time.
+    pub backoff_min: Duration,
+    /// The longest wait before connecting again.
+    pub backoff_max: Duration,
+    /// Makes the waits of different callers differ, and those of the same seed the same.
+    pub seed: u64,
+    /// How long connecting, hello and answer included, may take.
+    pub connect_timeout: Duration,
+    /// Pings, and when to give up on a silent peer.
+    pub keepalive: Keepalive,
+    /// The longest frame sent or accepted, in bytes.
+    pub frame_bytes_max: usize,
+}
+
+impl Default for ConnectOptions {
+    /// 16 MiB queued, 65,536 calls, reconnecting after 20 ms to 1 s, seed 0.
+    fn default() -> Self {
+        Self {
+            queue_bytes: 16 << 20,
+            outstanding_max: 65_536,
+            backoff_min: Duration::from_millis(20),
+            backoff_max: Duration::from_secs(1),
+            seed: 0,
+            connect_timeout: Duration::from_secs(3),
+            keepalive: Keepalive::default(),
+            frame_bytes_max: FRAME_BYTES_MAX,
+        }
+    }
+}
+
+/// A caller of whatever `hello` (at most 65,535 bytes) names at `addr`. Returns at once; a
+/// background task on this thread's `LocalSet` connects, and connects again whenever the
+/// connection breaks. While it is down, calls fail at once with `Disconnected`.
+pub fn connect<Q: Message, R: Message>(
+    transport: Arc<dyn Transport>,
+    addr: impl Into<String>,
+    hello: Bytes,
+    options: ConnectOptions,
+) -> Caller<Q, R> {
+    let shared = Rc::new(Shared {
+        outbox: Rc::new(Outbox::new(options.frame_bytes_max)),
+        connected: Notify::new(),
+        connects: Cell::new(0),
+        sent_bytes: Cell::new(0),
+        received_bytes: Cell::new(0),
+    });
+    let owner = Rc::new(Owner {
+        pending: Rc::new(Pending::default()),
+        stop: Rc::new(Notify::new()),
+    });
+    let link = Link {
+        shared: shared.clone(),
+        queue_bytes: options.queue_bytes,
+        outstanding_max: options.outstanding_max,
+        owner: owner.clone(),
+    };
+    let keeper = Keeper {
+        transport,
+        addr: addr.into(),
+        hello,
+        options,
+        shared,
+        pending: owner.pending.clone(),
+    };
+    let stop = owner.stop.clone();
+    tokio::task::spawn_local(async move {
+        tokio::select! {
+            biased;
+            () = stop.notified() => {}
+            never = keeper.keep() => match never {},
+        }
+    });
+    Caller::new(Path::Link(Rc::new(link)))
+}
+
+/// What callers and the background task share.
+struct Shared {
+    outbox: Rc<Outbox>,
+    connected: Notify,
+    connects: Cell<u64>,
+    sent_bytes: Cell<u64>,
+    received_bytes: Cell<u64>,
+}
+
+/// The callers' end of a connection.
+pub(crate) struct Link<R> {
+    shared: Rc<Shared>,
+    owner: Rc<Owner<R>>,
+    queue_bytes: usize,
+    outstanding_max: usize,
+}
+
+impl<R> Link<R> {
+    pub fn call(&self, request: &impl Message, timeout: Duration) -> Call<R> {
+        if self.owner.pending.waiting() >= self.outstanding_max {
+            return Call::failed(CallError::Overloaded);
+        }
+        let call = self.owner.pending.insert(Instant::now(), timeout);
+        let pushed = self.shared.outbox.push(
+            Kind::Request,
+            call,
+            request.weight(),
+            self.queue_bytes,
+            |out| request.encode(out),
+        );
+        let error = match pushed {
+            Ok(()) => return Call::waiting(self.owner.clone(), call),
+            Err(PushError::Closed) => CallError::Disconnected,
+            Err(PushError::Full) => CallError::Overloaded,
+            Err(PushError::TooLarge { bytes, bytes_max }) => {
+                CallError::TooLarge { bytes, bytes_max }
+            }
+        };
+        self.owner.pending.forget(call);
+        Call::failed(error)
+    }
+
+    pub fn is_connected(&self) -> bool {
+        self.shared.outbox.is_open()
+    }
+
+    pub async fn connected(&self) {
+        loop {
+            let notified = self.shared.connected.notified();
+            if self.is_connected() {
+                return;
+            }
+            notified.await;
+        }
+    }
+
+    pub fn stats(&self) -> CallerStats {
+        CallerStats {
+            sent_bytes: self.shared.sent_bytes.get(),
+            received_bytes: self.shared.received_bytes.get(),
+            queued_bytes: self.shared.outbox.queued_bytes() as u64,
+            outstanding: self.owner.pending.waiting() as u64,
+            reconnects: self.shared.connects.get().saturating_sub(1),
+        }
+    }
+}
+
+/// The background task.
+struct Keeper<R> {
+    transport: Arc<dyn Transport>,
+    addr: String,
+    hello: Bytes,
+    options: ConnectOptions,
+    shared: Rc<Shared>,
+    pending: Rc<Pending<R>>,
+}
+
+impl<R: Message> Keeper<R> {
+    async fn keep(self) -> std::convert::Infallible {
+        let ConnectOptions {
+            backoff_min,
+            backoff_max,
+            seed,
+            ..
+        } = self.options;
+        let mut backoff = Backoff::new(backoff_min, backoff_max, seed);
+        let mut reported = false;
+        loop {
+            match self.open().await {
+                Ok(wire) => {
+                    tracing::debug!(addr = self.addr, "connected");
+                    let before = self.shared.received_bytes.get();
+                    let end = self.run(wire).await;
+                    // A peer that accepts and hangs up at once is not one that is back.
+                    if self.shared.received_bytes.get() > before {
+                        backoff.reset();
+                        reported = false;
+                    }
+                    self.report(&mut reported, &end);
+                }
+                Err(error) => self.report(&mut reported, &ServeError::Accept(error)),
+            }
+            sleep(backoff.next()).await;
+        }
+    }
+
+    /// Says once per outage why there is no connection.
+    fn report(&self, reported: &mut bool, error: &ServeError) {
+        if !std::mem::replace(reported, true) {
+            tracing::warn!(addr = self.addr, %error, "not connected, trying again");
+        }
+    }
+
+    async fn open(&self) -> Result<Wire, AcceptError> {
+        let opening = async {
+            let mut stream = self.transport.connect(&self.addr).await?;
+            hello::open(&mut *stream, &self.hello).await?;
+            Ok(Wire::new(stream, self.options.frame_bytes_max))
+        };
+        timeout(self.options.connect_timeout, opening)
+            .await
+            .unwrap_or(Err(AcceptError::Timeout))
+    }
+
+    async fn run(&self, wire: Wire) -> ServeError {
+        // Closes on every way out, the drop of this future included.
+        let open = Open::new(self);
+        self.shared.connects.set(self.shared.connects.get() + 1);
+        self.shared.connected.notify_waiters();
+        let mut answers = Answers {
+            shared: &self.shared,
+            pending: &self.pending,
+        };
+        let end = session::run(
+            wire,
+            &self.shared.outbox,
+            self.options.keepalive,
+            &mut answers,
+        )
+        .await;
+        drop(open);
+        end
+    }
+}
+
+/// The time during which calls are sent.
+struct Open<'a, R>(&'a Keeper<R>);
+
+impl<'a, R> Open<'a, R> {
+    fn new(keeper: &'a Keeper<R>) -> Self {
+        keeper.shared.outbox.open();
+        Self(keeper)
+    }
+}
+
+impl<R> Drop for Open<'_, R> {
+    fn drop(&mut self) {
+        self.0.shared.outbox.close();
+        self.0.pending.fail_all(&CallError::Disconnected);
+    }
+}
+
+/// Brings answers to their calls.
+struct Answers<'a, R> {
+    shared: &'a Shared,
+    pending: &'a Pending<R>,
+}
+
+impl<R: Message> Handler for Answers<'_, R> {
+    fn on_frame(&mut self, frame: Frame) -> Result<(), FrameError> {
+        let answer = match frame.kind {
+            Kind::Response => {
+                R::decode(frame.body).map_err(|error| CallError::Protocol(error.to_string()))
+            }
+            Kind::Refusal => Err(refusal_from(&frame.body)),
+            kind => return Err(FrameError::Kind(kind as u8)),
+        };
+        self.pending.complete(frame.call, answer);
+        Ok(())
+    }
+
+    fn may_read(&self) -> bool {
+        true
+    }
+
+    fn next_deadline(&self) -> Option<Instant> {
+        self.pending.next_deadline()
+    }
+
+    fn on_time(&mut self, now: Instant) {
+        self.pending.sweep(now);
+    }
+
+    fn count(&mut self, received_bytes: usize, sent_bytes: usize) {
+        let Shared {
+            received_bytes: received,
+            sent_bytes: sent,
+            ..
+        } = self.shared;
+        received.set(received.get() + received_bytes as u64);
+        sent.set(sent.get() + sent_bytes as u64);
+    }
+}

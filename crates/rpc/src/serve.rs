@@ -1,0 +1,180 @@
+//! The answering side of a stream or a queue.
+use crate::error::{AcceptError, ServeError, refusal};
+use crate::frame::{FRAME_BYTES_MAX, Frame, FrameError, Kind};
+use crate::hello::{self, Status};
+use crate::message::Message;
+use crate::outbox::Outbox;
+use crate::queue::Inbox;
+use crate::service::{Debt, Reply, Service, StreamReply};
+use crate::session::{self, Handler, Keepalive};
+use crate::transport::Stream;
+use crate::wire::Wire;
+use std::cell::Cell;
+use std::marker::PhantomData;
+use std::rc::Rc;
+use std::time::Duration;
+use tokio::time::{Instant, timeout};
+
+/// Requests of one batch handled before other tasks get a turn.
+const REQUESTS_PER_TURN: usize = 256;
+
+/// What one peer may have a shard hold for it. Beyond a limit the connection is not read, so the
+/// peer's own queue fills and its calls become `Overloaded`.
+#[derive(Debug, Clone)]
+pub struct Limits {
+    /// Requests without an answer.
+    pub calls: usize,
+    /// Bytes of requests without an answer.
+    pub request_bytes: usize,
+    /// Bytes of responses that the peer has not taken.
+    pub response_bytes: usize,
+    /// The longest frame sent or accepted, in bytes.
+    pub frame_bytes_max: usize,
+    /// How long the hello and its answer may take.
+    pub hello_timeout: Duration,
+    /// Pings, and when to give up on a silent peer.
+    pub keepalive: Keepalive,
+}
+
+impl Default for Limits {
+    /// 65,536 calls, 64 MiB of requests, 16 MiB of responses.
+    fn default() -> Self {
+        Self {
+            calls: 65_536,
+            request_bytes: 64 << 20,
+            response_bytes: 16 << 20,
+            frame_bytes_max: FRAME_BYTES_MAX,
+            hello_timeout: Duration::from_secs(5),
+            keepalive: Keepalive::default(),
+        }
+    }
+}
+
+/// Serves a fresh stream if `accept` agrees with its hello. Ends with the connection; the result
+/// says why, and `Closed` is the usual end.
+pub async fn serve_stream<Q: Message, R: Message>(
+    mut stream: Box<dyn Stream>,
+    service: Rc<dyn Service<Q, R>>,
+    accept: impl Fn(&[u8]) -> bool,
+    limits: Limits,
+) -> ServeError {
+    let opening = async {
+        let hello = hello::read(&mut *stream).await?;
+        if accept(&hello) {
+            return Ok(());
+        }
+        hello::answer(&mut *stream, Status::NotServed).await?;
+        Err(AcceptError::NotServed)
+    };
+    match timeout(limits.hello_timeout, opening).await {
+        Ok(Ok(())) => serve_accepted(stream, service, limits).await,
+        Ok(Err(error)) => error.into(),
+        Err(_) => AcceptError::Timeout.into(),
+    }
+}
+
+/// Accepts a stream whose hello has been read (see [`crate::accept`]) and serves it to its end.
+/// The result says why it ended, and `Closed` is the usual end.
+pub async fn serve_accepted<Q: Message, R: Message>(
+    mut stream: Box<dyn Stream>,
+    service: Rc<dyn Service<Q, R>>,
+    limits: Limits,
+) -> ServeError {
+    let answer = hello::answer(&mut *stream, Status::Accepted);
+    match timeout(limits.hello_timeout, answer).await {
+        Ok(Ok(())) => {}
+        Ok(Err(error)) => return error.into(),
+        Err(_) => return AcceptError::Timeout.into(),
+    }
+    let outbox = Rc::new(Outbox::new(limits.frame_bytes_max));
+    let _open = Open::new(&outbox);
+    let debt = Debt {
+        outbox: outbox.clone(),
+        calls: Cell::new(0),
+        request_bytes: Cell::new(0),
+    };
+    let mut requests = Requests {
+        debt: Rc::new(debt),
+        service: &*service,
+        limits: &limits,
+        response: PhantomData,
+    };
+    let wire = Wire::new(stream, limits.frame_bytes_max);
+    let end = session::run(wire, &outbox, limits.keepalive, &mut requests).await;
+    match &end {
+        ServeError::Closed | ServeError::Io(_) => tracing::debug!(%end, "connection ended"),
+        _ => tracing::warn!(%end, "connection given up"),
+    }
+    end
+}
+
+/// Serves a queue until no address and no caller of it is left.
+pub async fn serve_inbox<Q: Message, R: Message>(
+    inbox: Inbox<Q, R>,
+    service: Rc<dyn Service<Q, R>>,
+) {
+    let mut batch = Vec::new();
+    while inbox.take(&mut batch).await {
+        for (handled, envelope) in batch.drain(..).enumerate() {
+            service.handle(envelope.request, Reply::queue(envelope.reply));
+            if handled % REQUESTS_PER_TURN == REQUESTS_PER_TURN - 1 {
+                tokio::task::yield_now().await;
+            }
+        }
+    }
+}
+
+/// The time during which answers are sent.
+struct Open<'a>(&'a Outbox);
+
+impl<'a> Open<'a> {
+    fn new(outbox: &'a Outbox) -> Self {
+        outbox.open();
+        Self(outbox)
+    }
+}
+
+impl Drop for Open<'_> {
+    fn drop(&mut self) {
+        self.0.close();
+    }
+}
+
+/// Brings requests to the service.
+struct Requests<'a, Q, R> {
+    debt: Rc<Debt>,
+    service: &'a dyn Service<Q, R>,
+    limits: &'a Limits,
+    response: PhantomData<fn() -> R>,
+}
+
+impl<Q: Message, R: Message> Handler for Requests<'_, Q, R> {
+    fn on_frame(&mut self, frame: Frame) -> Result<(), FrameError> {
+        if frame.kind != Kind::Request {
+            return Err(FrameError::Kind(frame.kind as u8));
+        }
+        let reply = StreamReply::new(&self.debt, frame.call, frame.body.len());
+        match Q::decode(frame.body) {
+            Ok(request) => self.service.handle(request, Reply::stream(reply)),
+            Err(error) => {
+                tracing::warn!(%error, "a request was refused");
+                reply.refuse(refusal::UNDECODABLE, &error.to_string());
+            }
+        }
+        Ok(())
+    }
+
+    fn may_read(&self) -> bool {
+        self.debt.calls.get() < self.limits.calls
+            && self.debt.request_bytes.get() < self.limits.request_bytes
+            && self.debt.outbox.queued_bytes() < self.limits.response_bytes
+    }
+
+    fn next_deadline(&self) -> Option<Instant> {
+        None
+    }
+
+    fn on_time(&mut self, _now: Instant) {}
+
+    fn count(&mut self, _received_bytes: usize, _sent_bytes: usize) {}
+}

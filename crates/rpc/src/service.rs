@@ -1,0 +1,162 @@
+//! What answers calls.
+use crate::error::{CallError, refusal};
+use crate::frame::Kind;
+use crate::message::Message;
+use crate::outbox::{Outbox, PushError};
+use crate::queue::QueueReply;
+use bytes::{Buf, BufMut};
+use std::cell::Cell;
+use std::rc::Rc;
+
+/// Answers the calls that reach one shard.
+pub trait Service<Q, R> {
+    /// Takes a request, on the event loop and in order of arrival, so it must not block. It may
+    /// answer at once or move `reply` into a task.
+    fn handle(&self, request: Q, reply: Reply<R>);
+}
+
+impl<Q, R, F: Fn(Q, Reply<R>)> Service<Q, R> for F {
+    fn handle(&self, request: Q, reply: Reply<R>) {
+        self(request, reply);
+    }
+}
+
+/// The answer that a call waits for. Dropped without one, the call is refused.
+pub struct Reply<R>(Option<Route<R>>);
+
+enum Route<R> {
+    Stream(StreamReply),
+    Queue(QueueReply<R>),
+}
+
+impl<R> Reply<R> {
+    pub(crate) fn stream(reply: StreamReply) -> Self {
+        Self(Some(Route::Stream(reply)))
+    }
+
+    pub(crate) fn queue(reply: QueueReply<R>) -> Self {
+        Self(Some(Route::Queue(reply)))
+    }
+
+    /// Refuses the call, with a code below [`refusal::RESERVED`] and one line of text.
+    pub fn refuse(mut self, code: u16, text: &str) {
+        match self.0.take() {
+            Some(Route::Stream(reply)) => reply.refuse(code, text),
+            Some(Route::Queue(reply)) => {
+                reply.send(Err(CallError::Refused {
+                    code,
+                    text: text.to_owned(),
+                }));
+            }
+            None => {}
+        }
+    }
+}
+
+impl<R: Message> Reply<R> {
+    /// Answers the call. An answer to a connection that is gone is dropped.
+    pub fn send(mut self, response: R) {
+        match self.0.take() {
+            Some(Route::Stream(reply)) => reply.send(&response),
+            Some(Route::Queue(reply)) => reply.send(Ok(response)),
+            None => {}
+        }
+    }
+}
+
+impl<R> Drop for Reply<R> {
+    fn drop(&mut self) {
+        const TEXT: &str = "the call was dropped without an answer";
+        match self.0.take() {
+            Some(Route::Stream(reply)) => reply.refuse(refusal::DROPPED, TEXT),
+            Some(Route::Queue(reply)) => reply.send_dropped(CallError::Refused {
+                code: refusal::DROPPED,
+                text: TEXT.to_owned(),
+            }),
+            None => {}
+        }
+    }
+}
+
+/// What one served connection owes its peer.
+pub(crate) struct Debt {
+    pub outbox: Rc<Outbox>,
+    pub calls: Cell<usize>,
+    pub request_bytes: Cell<usize>,
+}
+
+/// The way back over a stream.
+pub(crate) struct StreamReply {
+    debt: Rc<Debt>,
+    call: u64,
+    request_bytes: usize,
+}
+
+impl StreamReply {
+    pub fn new(debt: &Rc<Debt>, call: u64, request_bytes: usize) -> Self {
+        debt.calls.set(debt.calls.get() + 1);
+        debt.request_bytes
+            .set(debt.request_bytes.get() + request_bytes);
+        Self {
+            debt: debt.clone(),
+            call,
+            request_bytes,
+        }
+    }
+
+    fn settle(&self) {
+        self.debt.calls.set(self.debt.calls.get() - 1);
+        self.debt
+            .request_bytes
+            .set(self.debt.request_bytes.get() - self.request_bytes);
+    }
+
+    pub fn send(self, response: &impl Message) {
+        let weight = response.weight();
+        // What waits here is bounded by what is read: a connection that owes much is not read.
+        let pushed = self
+            .debt
+            .outbox
+            .push(Kind::Response, self.call, weight, usize::MAX, |out| {
+                response.encode(out);
+            });
+        match pushed {
+            Err(PushError::TooLarge { bytes, bytes_max }) => {
+                let text = format!("response of {bytes} bytes is over the limit of {bytes_max}");
+                self.refuse(refusal::TOO_LARGE, &text);
+            }
+            Ok(()) | Err(PushError::Closed | PushError::Full) => self.settle(),
+        }
+    }
+
+    pub fn refuse(self, code: u16, text: &str) {
+        self.settle();
+        let weight = text.len() + 2;
+        let pushed = self
+            .debt
+            .outbox
+            .push(Kind::Refusal, self.call, weight, usize::MAX, |out| {
+                out.put_u16_le(code);
+                out.put_slice(text.as_bytes());
+            });
+        if let Err(error) = pushed {
+            tracing::debug!(
+                call = self.call,
+                code,
+                ?error,
+                "a refusal found no connection"
+            );
+        }
+    }
+}
+
+/// Reads the body of a refusal.
+pub(crate) fn refusal_from(mut body: &[u8]) -> CallError {
+    match body.try_get_u16_le() {
+        Ok(code) => CallError::Refused {
+            code,
+            text: String::from_utf8_lossy(body).into_owned(),
+        },
+        Err(_) => CallError::Protocol("a refusal without a code".to_owned()),
+    }
+}

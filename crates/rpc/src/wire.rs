@@ -1,0 +1,112 @@
+//! One stream: bytes in to frames, the outbox out to bytes.
+use crate::error::ServeError;
+use crate::frame::{self, Frame, FrameError};
+use crate::outbox::Outbox;
+use crate::transport::Stream;
+use bytes::BytesMut;
+use std::future::Future;
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll, ready};
+use tokio::io::AsyncReadExt;
+
+/// Room made for a read. Bodies are slices of it, so it is also what one kept body can hold back.
+const READ_BYTES: usize = 64 << 10;
+/// Below this much room a read is not worth its system call.
+const ROOM_BYTES_MIN: usize = 16 << 10;
+
+/// A stream with its buffers.
+pub(crate) struct Wire {
+    stream: Box<dyn Stream>,
+    input: BytesMut,
+    writing: BytesMut,
+    written_bytes: usize,
+    flushed: bool,
+    frame_bytes_max: usize,
+}
+
+impl Wire {
+    pub fn new(stream: Box<dyn Stream>, frame_bytes_max: usize) -> Self {
+        Self {
+            stream,
+            input: BytesMut::new(),
+            writing: BytesMut::new(),
+            written_bytes: 0,
+            flushed: true,
+            frame_bytes_max,
+        }
+    }
+
+    /// Reads once and says how many bytes came.
+    pub fn poll_read(&mut self, cx: &mut Context<'_>) -> Poll<Result<usize, ServeError>> {
+        self.make_room()?;
+        let read = pin!(self.stream.read_buf(&mut self.input)).poll(cx);
+        match ready!(read)? {
+            0 => Poll::Ready(Err(ServeError::Closed)),
+            bytes => Poll::Ready(Ok(bytes)),
+        }
+    }
+
+    /// The next frame of what has been read.
+    pub fn next_frame(&mut self) -> Result<Option<Frame>, FrameError> {
+        frame::take(&mut self.input, self.frame_bytes_max)
+    }
+
+    /// The announced size of a frame that has begun and is not complete.
+    pub fn unfinished_bytes(&self) -> Option<usize> {
+        frame::announced(&self.input, self.frame_bytes_max)
+            .ok()
+            .flatten()
+    }
+
+    /// Memory follows what has been received, never what a frame claims: room doubles at most.
+    fn make_room(&mut self) -> Result<(), FrameError> {
+        let held = self.input.len();
+        if self.input.capacity() - held >= ROOM_BYTES_MIN {
+            return Ok(());
+        }
+        let missing = frame::announced(&self.input, self.frame_bytes_max)?
+            .map_or(0, |total| total.saturating_sub(held));
+        self.input.reserve(missing.min(held).max(READ_BYTES));
+        Ok(())
+    }
+
+    /// Writes what the outbox holds; ready with the bytes written when nothing is left. On
+    /// `Pending` some bytes may have gone too: `progress` counts them all.
+    pub fn poll_write(
+        &mut self,
+        cx: &mut Context<'_>,
+        outbox: &Outbox,
+        progress: &mut usize,
+    ) -> Poll<Result<(), ServeError>> {
+        loop {
+            if self.writing.is_empty() {
+                outbox.take_into(&mut self.writing);
+                self.written_bytes = 0;
+            }
+            let rest = self.writing.get(self.written_bytes..).unwrap_or_default();
+            if rest.is_empty() {
+                break;
+            }
+            let bytes = ready!(Pin::new(&mut *self.stream).poll_write(cx, rest))?;
+            if bytes == 0 {
+                return Poll::Ready(Err(ServeError::Closed));
+            }
+            self.flushed = false;
+            *progress += bytes;
+            outbox.accepted(bytes);
+            self.written_bytes += bytes;
+            if self.written_bytes == self.writing.len() {
+                self.writing.clear();
+            }
+        }
+        if !self.flushed {
+            ready!(Pin::new(&mut *self.stream).poll_flush(cx))?;
+            self.flushed = true;
+        }
+        Poll::Ready(Ok(()))
+    }
+}
+
+#[cfg(test)]
+#[path = "wire_tests.rs"]
+mod tests;
