@@ -5,20 +5,65 @@
 //! | `version` `origin` `stamp` | when and where a change was made; their order decides conflicts |
 //! | `entry` `entry_view` | the payload of a log record: encode, decode, peek |
 //! | `vector` | origin -> last version seen: the resume token |
+//! | `key` `record` | a RocksDB key and value: encode, decode |
+//! | `conflict` `stripes` | pure: who wins, and when a put needs no read to win |
+//! | `purge` | pure: when a tombstone or an expired value may be forgotten |
+//! | `shared` `options` `tuning` | what a process shares, what a store is told, what RocksDB is told |
+//! | `store` `open` `files` | the handle; opening, and refusing what is not whole |
+//! | `apply` `get` `remove` | one write batch with the applied position; one read; dropping ranges |
+//! | `snapshot` `scan` `merge` | a frozen view; pages of one partition; pages over all partitions |
+//! | `flush` `compact` | from memory to SST files when the caller says so; forgetting the dead |
+//! | `digest` `verify` `stats` | comparing replicas; finding damage; numbers |
+//!
+//! RocksDB's own log is off: the shard's log is the truth and this store its materialised state.
+//! Whatever a crash takes away is replayed from the log behind [`Store::applied`].
 #![deny(unsafe_code)]
 
+mod apply;
+mod compact;
+mod conflict;
+mod digest;
 mod entry;
 mod entry_view;
 mod error;
+mod files;
+mod flush;
+mod get;
+mod key;
+mod merge;
+mod open;
+mod options;
 mod origin;
+mod purge;
+mod record;
+mod remove;
+mod scan;
+mod shared;
+mod snapshot;
 mod stamp;
+mod stats;
+mod store;
+mod stripes;
+mod tuning;
 mod vector;
+mod verify;
 mod version;
 
+pub use apply::Outcome;
+pub use digest::Digest;
 pub use entry::{Entry, Kind};
 pub use entry_view::EntryView;
-pub use error::DecodeError;
+pub use error::{DecodeError, StoreError};
+pub use get::{Lookup, Tier};
+pub use merge::Merge;
+pub use options::{Clock, Grace, StoreOptions};
 pub use origin::Origin;
+pub use record::Versioned;
+pub use scan::Page;
+pub use shared::SharedResources;
+pub use snapshot::Snapshot;
 pub use stamp::{ParseStampError, Stamp};
+pub use stats::Stats;
+pub use store::Store;
 pub use vector::Vector;
 pub use version::Version;

@@ -1,0 +1,175 @@
+//! Apply: log records become stored values.
+
+use std::collections::HashMap;
+use std::sync::atomic::Ordering;
+
+use rocksdb::WriteBatch;
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::conflict::{Verdict, judge};
+use crate::open::{APPLIED_KEY, NEWEST_KEY};
+use crate::record::Record;
+use crate::store::{Inner, Writer};
+use crate::{Entry, Kind, Stamp, Store, StoreError, key, stripes};
+
+/// What a memtable spends on a record besides key and value, roughly.
+const NODE_BYTES: usize = 64;
+/// What a write batch spends on a record besides key and value, at most.
+const BATCH_BYTES: usize = 48;
+
+/// What became of an applied entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It is what the store holds for its key, now or already.
+    Won,
+    /// The store holds something newer for its key; the entry changed nothing.
+    Lost {
+        /// The stamp of what is held. A write that was just accepted is to be stamped again,
+        /// above this, before it is acknowledged.
+        newer: Stamp,
+    },
+}
+
+impl Store {
+    /// Applies entries in order and notes that the log up to `up_to_index` is contained, in one
+    /// atomic step. Answers one outcome an entry; a vector entry has nothing to store and wins.
+    /// A copy that is in no log is applied with the current [`Store::applied`].
+    ///
+    /// Waits for the disk only when an entry may be older than what its key holds.
+    ///
+    /// # Errors
+    /// On any error nothing was applied and the batch may be tried again:
+    /// [`StoreError::Stalled`] shortly, [`StoreError::NoSpace`] when there is room.
+    pub fn apply(&self, entries: &[Entry], up_to_index: u64) -> Result<Vec<Outcome>, StoreError> {
+        let inner = &*self.inner;
+        inner.tick();
+        let mut writer = inner.writer();
+        let writer = &mut *writer;
+        let mut batch = Batch::new(entries);
+        let mut outcomes = Vec::with_capacity(entries.len());
+        for entry in entries {
+            outcomes.push(batch.add(inner, writer, entry)?);
+        }
+        let applied = inner.applied.load(Ordering::Relaxed).max(up_to_index);
+        let meta = inner.meta()?;
+        let mut puts = batch.puts;
+        puts.put_cf(meta, APPLIED_KEY, applied.to_le_bytes());
+        let newest = batch.wins.iter().map(|at| entries[*at].stamp.version).max();
+        let bound = match newest {
+            Some(newest) if newest > writer.bound => stripes::bound_above(newest),
+            _ => writer.bound,
+        };
+        if bound > writer.bound {
+            puts.put_cf(meta, NEWEST_KEY, bound.0.to_le_bytes());
+        }
+        inner
+            .db
+            .write_opt(puts, &inner.write)
+            .map_err(|error| inner.error(error))?;
+        writer.bound = bound;
+        inner
+            .memtable_bytes
+            .fetch_add(batch.bytes as u64, Ordering::Relaxed);
+        inner.applied.store(applied, Ordering::Release);
+        Ok(outcomes)
+    }
+}
+
+/// Keyspace, partition and key.
+type Place<'a> = (u32, u16, &'a [u8]);
+
+/// A write batch under construction.
+struct Batch<'a> {
+    entries: &'a [Entry],
+    puts: WriteBatch,
+    /// Entries that are in `puts`, in order.
+    wins: Vec<usize>,
+    at: usize,
+    /// What `puts` holds for a key, built when an entry first needs to know.
+    held: Option<HashMap<Place<'a>, Stamp>>,
+    bytes: usize,
+}
+
+impl<'a> Batch<'a> {
+    fn new(entries: &'a [Entry]) -> Self {
+        let bytes: usize = entries
+            .iter()
+            .map(|entry| entry.key.len() + entry.value.len() + BATCH_BYTES)
+            .sum();
+        Self {
+            entries,
+            puts: WriteBatch::with_capacity_bytes(bytes + 2 * BATCH_BYTES),
+            wins: Vec::with_capacity(entries.len()),
+            at: 0,
+            held: None,
+            bytes: 0,
+        }
+    }
+
+    /// Judges the next entry and takes it in when it wins.
+    fn add(
+        &mut self,
+        inner: &Inner,
+        writer: &mut Writer,
+        entry: &'a Entry,
+    ) -> Result<Outcome, StoreError> {
+        let at = self.at;
+        self.at += 1;
+        if entry.kind == Kind::Vector {
+            return Ok(Outcome::Won);
+        }
+        key::check_keyspace(entry.keyspace)?;
+        key::encode(&mut writer.key, entry.keyspace, entry.partition, &entry.key);
+        let hash = xxh3_64(&writer.key);
+        if !writer.stripes.proves_newest(hash, entry.stamp.version) {
+            let held = match self.held(entry) {
+                Some(stamp) => Some(stamp),
+                None => stored(inner, &writer.key)?,
+            };
+            match judge(held, entry.stamp) {
+                Verdict::Write => {}
+                Verdict::Held => return Ok(Outcome::Won),
+                Verdict::Lost { newer } => return Ok(Outcome::Lost { newer }),
+            }
+        }
+        writer.stripes.raise(hash, entry.stamp.version);
+        Record::encode(&mut writer.record, entry);
+        self.puts.put(&writer.key, &writer.record);
+        self.bytes += writer.key.len() + writer.record.len() + NODE_BYTES;
+        self.wins.push(at);
+        if let Some(held) = &mut self.held {
+            held.insert(place(entry), entry.stamp);
+        }
+        Ok(Outcome::Won)
+    }
+
+    /// What this batch already writes for the entry's key.
+    fn held(&mut self, entry: &'a Entry) -> Option<Stamp> {
+        let entries = self.entries;
+        let wins = &self.wins;
+        let held = self.held.get_or_insert_with(|| {
+            wins.iter()
+                .map(|at| (place(&entries[*at]), entries[*at].stamp))
+                .collect()
+        });
+        held.get(&place(entry)).copied()
+    }
+}
+
+fn place(entry: &Entry) -> Place<'_> {
+    (entry.keyspace, entry.partition, &entry.key)
+}
+
+fn stored(inner: &Inner, key: &[u8]) -> Result<Option<Stamp>, StoreError> {
+    let found = inner
+        .db
+        .get_pinned_opt(key, &inner.read_disk)
+        .map_err(|error| inner.error(error))?;
+    match found {
+        Some(bytes) => match Record::decode(&bytes) {
+            Ok(record) => Ok(Some(record.stamp)),
+            Err(error) => Err(inner.damaged(&error)),
+        },
+        None => Ok(None),
+    }
+}

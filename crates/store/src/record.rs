@@ -1,0 +1,117 @@
+//! Record: what RocksDB holds for a key (`docs/formats.md`, section 3).
+//!
+//! `flags u8 | version u64 | origin u64 | [expiry_ms u64] | user value`. Everything a conflict
+//! or a read needs stands before the value: never a second lookup.
+
+use bytes::Bytes;
+
+use crate::entry_view::u64_at;
+use crate::{DecodeError, Entry, Kind, Origin, Stamp, Version};
+
+const FLAG_EXPIRY: u8 = 1;
+const FLAG_TOMBSTONE: u8 = 2;
+const HEADER_BYTES: usize = 17;
+
+/// A stored value or tombstone with what is known about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Versioned {
+    /// Version and origin of the entry that wrote it.
+    pub stamp: Stamp,
+    /// Whether it remembers a delete.
+    pub tombstone: bool,
+    /// Milliseconds since 1970 after which the value is gone.
+    pub expiry_ms: Option<u64>,
+    /// The user's value; empty for a tombstone.
+    pub value: Bytes,
+}
+
+impl Versioned {
+    /// The value as a reader at `now_ms` (milliseconds since 1970) sees it: `None` when it was
+    /// deleted or has expired.
+    pub fn visible(&self, now_ms: u64) -> Option<&Bytes> {
+        let expired = self.expiry_ms.is_some_and(|expiry_ms| expiry_ms <= now_ms);
+        (!self.tombstone && !expired).then_some(&self.value)
+    }
+}
+
+/// A stored record read in place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Record<'a> {
+    pub stamp: Stamp,
+    pub tombstone: bool,
+    pub expiry_ms: Option<u64>,
+    pub value: &'a [u8],
+}
+
+impl<'a> Record<'a> {
+    /// Reads a stored record.
+    pub fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let short = |need| DecodeError::Short {
+            what: "a stored record",
+            need,
+            have: bytes.len(),
+        };
+        if bytes.len() < HEADER_BYTES {
+            return Err(short(HEADER_BYTES));
+        }
+        let flags = bytes[0];
+        if flags & !(FLAG_EXPIRY | FLAG_TOMBSTONE) != 0 {
+            return Err(DecodeError::Unknown {
+                field: "flags of a stored record",
+                value: flags.into(),
+            });
+        }
+        let mut value_at = HEADER_BYTES;
+        let mut expiry_ms = None;
+        if flags & FLAG_EXPIRY != 0 {
+            value_at += 8;
+            if bytes.len() < value_at {
+                return Err(short(value_at));
+            }
+            expiry_ms = Some(u64_at(bytes, HEADER_BYTES));
+        }
+        Ok(Self {
+            stamp: Stamp::new(Version(u64_at(bytes, 1)), Origin(u64_at(bytes, 9))),
+            tombstone: flags & FLAG_TOMBSTONE != 0,
+            expiry_ms,
+            value: &bytes[value_at..],
+        })
+    }
+
+    /// Replaces `out` with the record an entry leaves. A tombstone keeps neither value nor expiry.
+    pub fn encode(out: &mut Vec<u8>, entry: &Entry) {
+        let tombstone = entry.kind == Kind::Delete;
+        let expiry_ms = entry.expiry_ms.filter(|_| !tombstone);
+        let mut flags = 0;
+        if expiry_ms.is_some() {
+            flags |= FLAG_EXPIRY;
+        }
+        if tombstone {
+            flags |= FLAG_TOMBSTONE;
+        }
+        out.clear();
+        out.push(flags);
+        out.extend_from_slice(&entry.stamp.version.0.to_le_bytes());
+        out.extend_from_slice(&entry.stamp.origin.0.to_le_bytes());
+        if let Some(expiry_ms) = expiry_ms {
+            out.extend_from_slice(&expiry_ms.to_le_bytes());
+        }
+        if !tombstone {
+            out.extend_from_slice(&entry.value);
+        }
+    }
+
+    /// A copy that owns its value.
+    pub fn to_versioned(self) -> Versioned {
+        Versioned {
+            stamp: self.stamp,
+            tombstone: self.tombstone,
+            expiry_ms: self.expiry_ms,
+            value: Bytes::copy_from_slice(self.value),
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "record_tests.rs"]
+mod tests;

@@ -1,0 +1,80 @@
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+use proptest::prelude::*;
+
+use super::*;
+
+fn entry(kind: Kind, expiry_ms: Option<u64>, value: &[u8]) -> Entry {
+    Entry {
+        kind,
+        copy: false,
+        from: 1,
+        partition: 0,
+        keyspace: 0,
+        stamp: Stamp::new(Version(0x0102), Origin(0x0304)),
+        expiry_ms,
+        key: Bytes::from_static(b"k"),
+        value: Bytes::copy_from_slice(value),
+    }
+}
+
+proptest! {
+    #[test]
+    fn a_put_round_trips(
+        version: u64,
+        origin: u64,
+        expiry_ms: Option<u64>,
+        value in prop::collection::vec(any::<u8>(), 0..50),
+    ) {
+        let mut entry = entry(Kind::Put, expiry_ms, &value);
+        entry.stamp = Stamp::new(Version(version), Origin(origin));
+        let mut bytes = Vec::new();
+        Record::encode(&mut bytes, &entry);
+        let versioned = Record::decode(&bytes).unwrap().to_versioned();
+        prop_assert_eq!(versioned, Versioned {
+            stamp: entry.stamp,
+            tombstone: false,
+            expiry_ms,
+            value: value.into(),
+        });
+    }
+
+    #[test]
+    fn arbitrary_bytes_never_panic(mut bytes in prop::collection::vec(any::<u8>(), 0..40)) {
+        let _ = Record::decode(&bytes);
+        if let Some(flags) = bytes.first_mut() {
+            *flags &= FLAG_EXPIRY | FLAG_TOMBSTONE;
+            let need = if *flags & FLAG_EXPIRY == 0 { 17 } else { 25 };
+            prop_assert_eq!(Record::decode(&bytes).is_ok(), bytes.len() >= need);
+        }
+    }
+}
+
+#[test]
+fn the_bytes_are_the_documented_ones() {
+    let mut bytes = Vec::new();
+    Record::encode(&mut bytes, &entry(Kind::Put, Some(7), b"v"));
+    let expected: &[u8] = &[
+        1, 2, 1, 0, 0, 0, 0, 0, 0, 4, 3, 0, 0, 0, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0, b'v',
+    ];
+    assert_eq!(bytes, expected);
+}
+
+#[test]
+fn a_tombstone_keeps_no_value() {
+    let mut bytes = Vec::new();
+    Record::encode(&mut bytes, &entry(Kind::Delete, Some(7), b"left over"));
+    assert_eq!(bytes.len(), HEADER_BYTES);
+    assert!(Record::decode(&bytes).unwrap().tombstone);
+}
+
+#[test]
+fn visibility_ends_at_the_expiry() {
+    let mut bytes = Vec::new();
+    Record::encode(&mut bytes, &entry(Kind::Put, Some(7), b"v"));
+    let versioned = Record::decode(&bytes).unwrap().to_versioned();
+    assert!(versioned.visible(6).is_some());
+    assert!(versioned.visible(7).is_none());
+    Record::encode(&mut bytes, &entry(Kind::Delete, None, b""));
+    let versioned = Record::decode(&bytes).unwrap().to_versioned();
+    assert!(versioned.visible(0).is_none());
+}

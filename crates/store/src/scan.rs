@@ -1,0 +1,147 @@
+//! Scan: a partition's records in key order, a page at a time.
+
+use std::ops::Bound;
+
+use bytes::Bytes;
+use rocksdb::{DBRawIterator, ReadOptions};
+
+use crate::record::Record;
+use crate::store::Inner;
+use crate::{Snapshot, Store, StoreError, Versioned, key, tuning};
+
+/// Some records in key order, tombstones and expired values among them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Page {
+    /// User keys with their records.
+    pub items: Vec<(Bytes, Versioned)>,
+    /// The first key that did not fit: start the next page there, inclusively. `None` at the end.
+    pub next: Option<Bytes>,
+}
+
+impl Store {
+    /// Reads up to `max_items` records of at most `max_bytes` bytes of keys and values together,
+    /// but always one when there is one, from `start` to `end`. Pages of one `snapshot` fit
+    /// together; without one each page is the latest state. May wait for the disk.
+    ///
+    /// # Errors
+    /// [`StoreError::Damaged`] when a block's checksum is wrong, [`StoreError::Io`],
+    /// [`StoreError::ReservedKeyspace`].
+    #[allow(clippy::too_many_arguments)]
+    pub fn scan_page(
+        &self,
+        keyspace: u32,
+        partition: u16,
+        start: Bound<&[u8]>,
+        end: Bound<&[u8]>,
+        max_items: usize,
+        max_bytes: usize,
+        snapshot: Option<&Snapshot>,
+    ) -> Result<Page, StoreError> {
+        key::check_keyspace(keyspace)?;
+        let (from, to) = range(keyspace, partition, start, end);
+        if from >= to {
+            return Ok(Page::default());
+        }
+        let inner = &*self.inner;
+        let mut iter = match snapshot {
+            // A walk over much data: leave the cache alone.
+            Some(snapshot) => snapshot.iterate(bounded(tuning::read_bulk(), to)),
+            None => inner.db.raw_iterator_opt(bounded(tuning::read_disk(), to)),
+        };
+        iter.seek(&from);
+        let mut page = Page::default();
+        let mut room = Room::new(max_items, max_bytes);
+        while let Some((key, versioned)) = current(inner, &iter)? {
+            if !room.take(&key, &versioned) {
+                page.next = Some(key);
+                return Ok(page);
+            }
+            page.items.push((key, versioned));
+            iter.next();
+        }
+        Ok(page)
+    }
+}
+
+/// What is left of a page's limits.
+pub(crate) struct Room {
+    items: usize,
+    bytes: usize,
+    empty: bool,
+}
+
+impl Room {
+    pub fn new(max_items: usize, max_bytes: usize) -> Self {
+        Self {
+            items: max_items,
+            bytes: max_bytes,
+            empty: true,
+        }
+    }
+
+    /// Whether the record still fits. The first always does, or a scan would never end.
+    pub fn take(&mut self, key: &[u8], versioned: &Versioned) -> bool {
+        let bytes = key.len() + versioned.value.len();
+        if !self.empty && (self.items == 0 || self.bytes < bytes) {
+            return false;
+        }
+        self.empty = false;
+        self.items = self.items.saturating_sub(1);
+        self.bytes = self.bytes.saturating_sub(bytes);
+        true
+    }
+}
+
+/// The RocksDB keys that bound a range of user keys: from the first inclusively to the second
+/// exclusively.
+pub(crate) fn range(
+    keyspace: u32,
+    partition: u16,
+    start: Bound<&[u8]>,
+    end: Bound<&[u8]>,
+) -> (Vec<u8>, Vec<u8>) {
+    let full = |user: &[u8], past: bool| {
+        let mut bytes = Vec::with_capacity(key::PREFIX_BYTES + user.len() + 1);
+        key::encode(&mut bytes, keyspace, partition, user);
+        if past {
+            // The next possible key.
+            bytes.push(0);
+        }
+        bytes
+    };
+    let from = match start {
+        Bound::Included(user) => full(user, false),
+        Bound::Excluded(user) => full(user, true),
+        Bound::Unbounded => full(b"", false),
+    };
+    let to = match end {
+        Bound::Included(user) => full(user, true),
+        Bound::Excluded(user) => full(user, false),
+        Bound::Unbounded => key::after(keyspace, partition).to_vec(),
+    };
+    (from, to)
+}
+
+/// Stops iteration before `to`.
+pub(crate) fn bounded(mut read: ReadOptions, to: Vec<u8>) -> ReadOptions {
+    read.set_iterate_upper_bound(to);
+    read
+}
+
+/// The record an iterator stands on; `None` past the last.
+pub(crate) fn current(
+    inner: &Inner,
+    iter: &DBRawIterator<'_>,
+) -> Result<Option<(Bytes, Versioned)>, StoreError> {
+    let Some((key, value)) = iter.item() else {
+        return match iter.status() {
+            Ok(()) => Ok(None),
+            Err(error) => Err(inner.error(error)),
+        };
+    };
+    let user = key.get(key::PREFIX_BYTES..).unwrap_or_default();
+    match Record::decode(value) {
+        Ok(record) => Ok(Some((Bytes::copy_from_slice(user), record.to_versioned()))),
+        Err(error) => Err(inner.damaged(&error)),
+    }
+}

@@ -1,0 +1,56 @@
+//! Stats: numbers for operators and for back pressure.
+
+use rocksdb::properties;
+
+use crate::store::family;
+use crate::tuning::DATA;
+use crate::{Store, StoreError};
+
+/// A store's numbers at one moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stats {
+    /// Keys held, tombstones included; an estimate that counts overwritten ones too.
+    pub keys_estimate: u64,
+    /// Bytes of live SST files.
+    pub sst_bytes: u64,
+    /// Bytes of all memtables as RocksDB allocated them, those being flushed included.
+    pub memtable_bytes: u64,
+    /// Memtables waiting to be written.
+    pub memtables_switched: u64,
+    /// Files that reads must look into one by one; writes are refused from 64 on.
+    pub level0_files: u64,
+    /// Bytes that compactions still have to rewrite, estimated.
+    pub compaction_debt_bytes: u64,
+    /// Background errors since opening.
+    pub background_errors: u64,
+    /// Snapshots and merges that hold old data back.
+    pub snapshots: u64,
+}
+
+impl Store {
+    /// The store's numbers. Cheap, but not for every request.
+    ///
+    /// # Errors
+    /// [`StoreError::Refused`] only.
+    pub fn stats(&self) -> Result<Stats, StoreError> {
+        let inner = &*self.inner;
+        let number = |property| inner.number(DATA, property);
+        let level0 = inner
+            .db
+            .property_int_value_cf(
+                family(&inner.db, DATA)?,
+                &*properties::num_files_at_level(0),
+            )
+            .map_err(|error| inner.error(error))?;
+        Ok(Stats {
+            keys_estimate: number(properties::ESTIMATE_NUM_KEYS)?,
+            sst_bytes: number(properties::LIVE_SST_FILES_SIZE)?,
+            memtable_bytes: number(properties::CUR_SIZE_ALL_MEM_TABLES)?,
+            memtables_switched: inner.switched()?,
+            level0_files: level0.unwrap_or(0),
+            compaction_debt_bytes: number(properties::ESTIMATE_PENDING_COMPACTION_BYTES)?,
+            background_errors: number(properties::BACKGROUND_ERRORS)?,
+            snapshots: number(properties::NUM_SNAPSHOTS)?,
+        })
+    }
+}

@@ -1,0 +1,94 @@
+//! What the store's tests share.
+#![allow(dead_code)]
+
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use bytes::Bytes;
+use dunlin_store::{
+    Entry, Kind, Lookup, Origin, SharedResources, Stamp, Store, StoreOptions, Tier, Version,
+    Versioned,
+};
+
+pub const KEYSPACE: u32 = 7;
+
+/// A clock that stands still until told.
+#[derive(Clone, Default)]
+pub struct TestClock(Arc<AtomicU64>);
+
+impl TestClock {
+    pub fn set(&self, ms: u64) {
+        self.0.store(ms, Ordering::SeqCst);
+    }
+}
+
+pub fn shared() -> SharedResources {
+    static SHARED: OnceLock<SharedResources> = OnceLock::new();
+    SHARED
+        .get_or_init(|| SharedResources::new(8 << 20, 1).unwrap())
+        .clone()
+}
+
+pub fn options(clock: &TestClock, grace_ms: Option<u64>) -> StoreOptions {
+    let clock = clock.clone();
+    let mut options = StoreOptions::new(shared(), Arc::new(move || clock.0.load(Ordering::SeqCst)));
+    options.tombstone_grace = Arc::new(move |_| grace_ms.map(Duration::from_millis));
+    options
+}
+
+/// Opens a store that remembers deletes for ever.
+pub fn open(path: &Path) -> Store {
+    Store::open(path, &options(&TestClock::default(), None)).unwrap()
+}
+
+pub fn stamp(version: u64, origin: u64) -> Stamp {
+    Stamp::new(Version(version), Origin(origin))
+}
+
+pub fn put(key: &str, value: &str, stamp: Stamp) -> Entry {
+    Entry {
+        kind: Kind::Put,
+        copy: false,
+        from: 3,
+        partition: 0,
+        keyspace: KEYSPACE,
+        stamp,
+        expiry_ms: None,
+        key: Bytes::copy_from_slice(key.as_bytes()),
+        value: Bytes::copy_from_slice(value.as_bytes()),
+    }
+}
+
+pub fn delete(key: &str, stamp: Stamp) -> Entry {
+    Entry {
+        kind: Kind::Delete,
+        ..put(key, "", stamp)
+    }
+}
+
+pub fn flush(store: &Store) {
+    store.flush_begin().unwrap();
+    store.flush_wait().unwrap();
+}
+
+/// The record of a key of partition 0, from disk if need be.
+pub fn get(store: &Store, key: &str) -> Option<Versioned> {
+    match store.get(KEYSPACE, 0, key.as_bytes(), Tier::Disk).unwrap() {
+        Lookup::Value(versioned) => Some(versioned),
+        Lookup::Absent => None,
+        Lookup::NeedsDisk => panic!("a disk read never needs the disk"),
+    }
+}
+
+/// The store's SST files.
+pub fn tables(path: &Path) -> Vec<std::path::PathBuf> {
+    let mut files: Vec<_> = std::fs::read_dir(path)
+        .unwrap()
+        .map(|file| file.unwrap().path())
+        .filter(|file| file.extension().is_some_and(|ext| ext == "sst"))
+        .collect();
+    files.sort();
+    files
+}

@@ -1,0 +1,99 @@
+//! A full disk: refused clearly, nothing lost, and writing resumes when there is room.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+mod common;
+
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use common::*;
+use dunlin_store::{Store, StoreError};
+use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
+
+/// A small file system that goes away with the test.
+struct Tmpfs<'a>(&'a Path);
+
+impl<'a> Tmpfs<'a> {
+    fn mount(at: &'a Path, options: &std::ffi::CStr) -> Option<Self> {
+        match mount("tmpfs", at, "tmpfs", MountFlags::empty(), options) {
+            Ok(()) => Some(Self(at)),
+            Err(error) => {
+                println!("skipped: no tmpfs can be mounted here ({error})");
+                None
+            }
+        }
+    }
+}
+
+impl Drop for Tmpfs<'_> {
+    fn drop(&mut self) {
+        let _ = unmount(self.0, UnmountFlags::DETACH);
+    }
+}
+
+fn noise(seed: u64) -> String {
+    let mut state = seed.wrapping_mul(2) + 1;
+    (0..1000)
+        .map(|_| {
+            state = state
+                .wrapping_mul(6364136223846793005)
+                .wrapping_add(1442695040888963407);
+            char::from(33 + (state >> 40) as u8 % 90)
+        })
+        .collect()
+}
+
+fn load(store: &Store, from: u64, to: u64) -> Result<(), StoreError> {
+    for n in from..to {
+        store.apply(&[put(&format!("key {n}"), &noise(n), stamp(n, 1))], n)?;
+    }
+    Ok(())
+}
+
+#[test]
+fn writing_resumes_when_there_is_room() {
+    let dir = tempfile::tempdir().unwrap();
+    let Some(_mount) = Tmpfs::mount(dir.path(), c"size=24m") else {
+        return;
+    };
+    let mut options = options(&TestClock::default(), None);
+    options.flush_bytes = 2 << 20;
+    let path = dir.path().join("store");
+    let store = Store::open(&path, &options).unwrap();
+    load(&store, 1, 2000).unwrap();
+    flush(&store);
+    // Leave less room than the next flush needs.
+    let ballast = dir.path().join("ballast");
+    let free = rustix::fs::statvfs(dir.path()).unwrap();
+    let free = (free.f_bavail * free.f_frsize) as usize;
+    fs::write(&ballast, vec![0; free - (1 << 20)]).unwrap();
+    load(&store, 2000, 6000).unwrap();
+    store.flush_begin().unwrap();
+    let error = store.flush_wait().unwrap_err();
+    assert!(matches!(error, StoreError::NoSpace { .. }), "{error:?}");
+    assert_eq!(store.flushed_applied(), 1999);
+    // Refused with the reason, while everything stays readable.
+    let error = load(&store, 6000, 6001).unwrap_err();
+    assert!(matches!(error, StoreError::NoSpace { .. }), "{error:?}");
+    let error = store.flush_begin().unwrap_err();
+    assert!(matches!(error, StoreError::NoSpace { .. }), "{error:?}");
+    assert_eq!(store.applied(), 5999);
+    assert_eq!(get(&store, "key 5999").unwrap().value, noise(5999));
+
+    fs::remove_file(&ballast).unwrap();
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while let Err(error) = store.flush_wait() {
+        assert!(matches!(error, StoreError::NoSpace { .. }), "{error:?}");
+        assert!(Instant::now() < deadline, "no recovery");
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    assert_eq!(store.flushed_applied(), 5999);
+    load(&store, 6000, 6100).unwrap();
+    store.close().unwrap();
+    let store = Store::open(&path, &options).unwrap();
+    assert_eq!(store.applied(), 6099);
+    for n in [1, 1999, 2000, 5999, 6000, 6099] {
+        assert_eq!(get(&store, &format!("key {n}")).unwrap().value, noise(n));
+    }
+    assert_eq!(store.verify().unwrap(), 6099);
+}

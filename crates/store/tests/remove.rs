@@ -1,0 +1,94 @@
+//! Dropping keyspaces and partitions.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+mod common;
+
+use std::ops::Bound;
+
+use bytes::Bytes;
+use common::*;
+use dunlin_store::{Entry, Store, StoreError};
+
+/// Partitions 0 and 1 of three keyspaces, the empty key (the first of its partition) among them.
+fn build(dir: &std::path::Path, flushed: bool) -> Store {
+    let store = open(dir);
+    for keyspace in KEYSPACE - 1..=KEYSPACE + 1 {
+        for partition in 0..2 {
+            for key in ["", "a", "\u{10ffff}"] {
+                let entry = Entry {
+                    keyspace,
+                    partition,
+                    key: Bytes::copy_from_slice(key.as_bytes()),
+                    ..put("", "v", stamp(5, 1))
+                };
+                store.apply(&[entry], store.applied() + 1).unwrap();
+                if flushed {
+                    flush(&store);
+                }
+            }
+        }
+    }
+    if flushed {
+        // Below level 0, where whole files can go.
+        store.compact().unwrap();
+    }
+    store
+}
+
+fn counts(store: &Store) -> Vec<usize> {
+    (KEYSPACE - 1..=KEYSPACE + 1)
+        .flat_map(|keyspace| (0..2).map(move |partition| (keyspace, partition)))
+        .map(|(keyspace, partition)| {
+            store
+                .scan_page(
+                    keyspace,
+                    partition,
+                    Bound::Unbounded,
+                    Bound::Unbounded,
+                    99,
+                    9999,
+                    None,
+                )
+                .unwrap()
+                .items
+                .len()
+        })
+        .collect()
+}
+
+#[test]
+fn a_partition_goes_and_its_neighbours_stay() {
+    for flushed in [false, true] {
+        let dir = tempfile::tempdir().unwrap();
+        let store = build(dir.path(), flushed);
+        store.drop_partition(KEYSPACE, 0).unwrap();
+        assert_eq!(counts(&store), [3, 3, 0, 3, 3, 3]);
+        store.close().unwrap();
+        assert_eq!(counts(&open(dir.path())), [3, 3, 0, 3, 3, 3]);
+    }
+}
+
+#[test]
+fn a_keyspace_goes_and_its_neighbours_stay() {
+    for flushed in [false, true] {
+        let dir = tempfile::tempdir().unwrap();
+        let store = build(dir.path(), flushed);
+        store.drop_keyspace(KEYSPACE).unwrap();
+        assert_eq!(counts(&store), [3, 3, 0, 0, 3, 3]);
+        store.close().unwrap();
+        let store = open(dir.path());
+        assert_eq!(counts(&store), [3, 3, 0, 0, 3, 3]);
+        // What is dropped is forgotten: an older entry may come again.
+        store.apply(&[put("a", "again", stamp(1, 1))], 99).unwrap();
+        assert_eq!(get(&store, "a").unwrap().value, "again");
+    }
+}
+
+#[test]
+fn the_reserved_keyspace_cannot_be_dropped() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    assert_eq!(
+        store.drop_keyspace(u32::MAX),
+        Err(StoreError::ReservedKeyspace)
+    );
+}
