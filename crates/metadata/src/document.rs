@@ -1,0 +1,106 @@
+//! Everything the local store holds, and how it changes: decisions without I/O.
+use crate::error::MetadataError;
+use crate::keyspace::{Keyspace, KeyspaceSettings, check_keyspace};
+use crate::node::{NodeRecord, Registration};
+use crate::topology::Topology;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The content of `metadata.json`; the same objects as under etcd's keys.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Document {
+    revision: u64,
+    counters: Counters,
+    nodes: BTreeMap<String, NodeRecord>,
+    keyspaces: BTreeMap<String, Keyspace>,
+}
+
+/// The last number given out of each kind.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct Counters {
+    node: u16,
+    keyspace: u32,
+}
+
+/// The number after `last`.
+pub(crate) fn next_node_id(last: u16) -> Result<u16, MetadataError> {
+    last.checked_add(1)
+        .ok_or(MetadataError::Exhausted { what: "node id" })
+}
+
+/// The number after `last`.
+pub(crate) fn next_keyspace_id(last: u32) -> Result<u32, MetadataError> {
+    last.checked_add(1).ok_or(MetadataError::Exhausted {
+        what: "keyspace id",
+    })
+}
+
+impl Document {
+    /// What readers see of it.
+    pub fn topology(&self) -> Topology {
+        Topology::new(
+            self.revision,
+            self.nodes.values().cloned(),
+            self.keyspaces.values().cloned(),
+        )
+    }
+
+    /// A new incarnation of a node; a name not seen before gets an id.
+    pub fn register(&mut self, node: Registration<'_>) -> Result<NodeRecord, MetadataError> {
+        node.check()?;
+        let last = self.nodes.get(node.name);
+        let id = match last {
+            Some(last) => last.id,
+            None => next_node_id(self.counters.node)?,
+        };
+        let record = node.record(id, last)?;
+        self.counters.node = self.counters.node.max(id);
+        self.nodes.insert(record.name.clone(), record.clone());
+        self.revision += 1;
+        Ok(record)
+    }
+
+    /// A new keyspace, if none has its name.
+    pub fn create_keyspace(
+        &mut self,
+        name: &str,
+        settings: KeyspaceSettings,
+    ) -> Result<Keyspace, MetadataError> {
+        check_keyspace(name, &settings)?;
+        if self.keyspaces.contains_key(name) {
+            return Err(MetadataError::Exists {
+                name: name.to_owned(),
+            });
+        }
+        let id = next_keyspace_id(self.counters.keyspace)?;
+        let keyspace = Keyspace {
+            id,
+            name: name.to_owned(),
+            settings,
+        };
+        self.counters.keyspace = id;
+        self.keyspaces.insert(name.to_owned(), keyspace.clone());
+        self.revision += 1;
+        Ok(keyspace)
+    }
+
+    /// The keyspace of this name.
+    pub fn keyspace(&self, name: &str) -> Option<&Keyspace> {
+        self.keyspaces.get(name)
+    }
+
+    /// Forgets a keyspace; its id stays used.
+    pub fn drop_keyspace(&mut self, name: &str) -> Result<(), MetadataError> {
+        if self.keyspaces.remove(name).is_none() {
+            return Err(MetadataError::NotFound {
+                name: name.to_owned(),
+            });
+        }
+        self.revision += 1;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+#[path = "document_tests.rs"]
+mod tests;

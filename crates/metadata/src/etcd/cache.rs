@@ -1,0 +1,52 @@
+//! The last topology seen, in a file: what a node starts with when etcd is lost.
+use crate::file;
+use crate::topology::Topology;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// A cache file. It is never more than a copy, so nothing that is wrong with it is an error.
+#[derive(Debug, Clone)]
+pub(crate) struct Cache(PathBuf);
+
+impl Cache {
+    pub fn new(path: PathBuf) -> Self {
+        Self(path)
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// The topology last saved, if there is one that can be read.
+    pub fn load(&self) -> Option<Topology> {
+        let content = match file::read(&self.0) {
+            Ok(content) => content?,
+            Err(error) => {
+                tracing::warn!(path = %self.0.display(), %error, "metadata cache not read");
+                return None;
+            }
+        };
+        match serde_json::from_slice(&content) {
+            Ok(topology) => Some(topology),
+            Err(error) => {
+                tracing::warn!(path = %self.0.display(), %error, "metadata cache is damaged");
+                None
+            }
+        }
+    }
+
+    /// Saves a topology, on a thread of its own because it syncs.
+    pub async fn save(&self, topology: Arc<Topology>) {
+        let path = self.0.clone();
+        let saving = tokio::task::spawn_blocking(move || {
+            let content = serde_json::to_vec_pretty(&*topology)?;
+            file::replace(&path, &content)
+        });
+        if let Err(error) = saving
+            .await
+            .unwrap_or_else(|stopped| Err(std::io::Error::other(stopped)))
+        {
+            tracing::warn!(path = %self.0.display(), %error, "metadata cache not saved");
+        }
+    }
+}

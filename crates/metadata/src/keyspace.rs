@@ -1,0 +1,100 @@
+//! A keyspace and how it is kept.
+use crate::error::MetadataError;
+use crate::node::check_name;
+use crate::sync::Sync;
+use serde::{Deserialize, Serialize};
+
+/// How a keyspace's replicas agree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Mode {
+    /// Any replica takes writes; the newest version wins.
+    #[default]
+    Quorum,
+    /// Strictly serializable transactions. Not accepted yet.
+    Transactional,
+}
+
+/// What the user chooses when a keyspace is made. Fields left out have their default.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct KeyspaceSettings {
+    /// How its replicas agree.
+    pub mode: Mode,
+    /// How many nodes hold each key, 1 to 16.
+    pub replicas: u8,
+    /// Into how many slices its keys are hashed, a power of two, 1 to 4,096.
+    pub partitions: u16,
+    /// When a replica syncs its log to disk.
+    pub sync: Sync,
+    /// For how many seconds a delete is remembered, at most 100 years. A replica that was away
+    /// for longer than this is filled anew, or it could bring the key back.
+    pub tombstone_grace_s: u64,
+}
+
+impl Default for KeyspaceSettings {
+    /// Three replicas, 64 partitions, synced always, deletes remembered for ten days.
+    fn default() -> Self {
+        Self {
+            mode: Mode::Quorum,
+            replicas: 3,
+            partitions: 64,
+            sync: Sync::Always,
+            tombstone_grace_s: 86_400 * 10,
+        }
+    }
+}
+
+const REPLICAS_MAX: u8 = 16;
+const PARTITIONS_MAX: u16 = 4096;
+const TOMBSTONE_GRACE_S_MAX: u64 = 100 * 366 * 86_400;
+
+impl KeyspaceSettings {
+    /// Checks every setting against its limits; the error names the first that breaks one.
+    pub fn check(&self) -> Result<(), MetadataError> {
+        let invalid = |what: String, rule: &str| Err(MetadataError::invalid(what, rule));
+        if self.mode == Mode::Transactional {
+            return invalid("mode transactional".to_owned(), "only quorum is accepted");
+        }
+        if self.replicas == 0 || self.replicas > REPLICAS_MAX {
+            let rule = format!("must be from 1 to {REPLICAS_MAX}");
+            return invalid(format!("replicas {}", self.replicas), &rule);
+        }
+        if !self.partitions.is_power_of_two() || self.partitions > PARTITIONS_MAX {
+            let rule = format!("must be a power of two from 1 to {PARTITIONS_MAX}");
+            return invalid(format!("partitions {}", self.partitions), &rule);
+        }
+        if !self.sync.is_valid() {
+            return invalid(
+                format!("sync {}", self.sync),
+                "interval must be 1 to 60000 ms",
+            );
+        }
+        if self.tombstone_grace_s > TOMBSTONE_GRACE_S_MAX {
+            let what = format!("tombstone_grace_s {}", self.tombstone_grace_s);
+            return invalid(what, &format!("must be at most {TOMBSTONE_GRACE_S_MAX}"));
+        }
+        Ok(())
+    }
+}
+
+/// A named set of keys.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Keyspace {
+    /// From 1; never given out again, even after a drop.
+    pub id: u32,
+    /// The name that the user chose.
+    pub name: String,
+    /// How it is kept.
+    pub settings: KeyspaceSettings,
+}
+
+/// Checks the name and settings of a keyspace to be made.
+pub(crate) fn check_keyspace(name: &str, settings: &KeyspaceSettings) -> Result<(), MetadataError> {
+    check_name("keyspace name", name)?;
+    settings.check()
+}
+
+#[cfg(test)]
+#[path = "keyspace_tests.rs"]
+mod tests;
