@@ -1,0 +1,88 @@
+//! What the log needs of a disk. Blocking; all paths are absolute. One real implementation, and
+//! one simulated in [`crate::sim`].
+
+mod real;
+
+pub use real::RealDisk;
+
+use std::{io, path::Path, sync::Arc};
+
+/// A directory tree.
+pub trait Disk: Send + Sync + 'static {
+    /// Creates the directory and those above it; durable when this returns.
+    ///
+    /// # Errors
+    /// What the operating system says.
+    fn create_dir_all(&self, dir: &Path) -> io::Result<()>;
+    /// Names of the entries of a directory, in no order.
+    ///
+    /// # Errors
+    /// What the operating system says.
+    fn list(&self, dir: &Path) -> io::Result<Vec<String>>;
+    /// Opens a file for reading and writing; `create` makes it when it is not there.
+    ///
+    /// # Errors
+    /// `NotFound` when it is not there and `create` is false; else what the operating system says.
+    fn open(&self, path: &Path, create: bool) -> io::Result<Arc<dyn DiskFile>>;
+    /// Removes a file. Durable after `sync_dir`.
+    ///
+    /// # Errors
+    /// What the operating system says.
+    fn remove(&self, path: &Path) -> io::Result<()>;
+    /// Renames a file, replacing the target. Durable after `sync_dir`.
+    ///
+    /// # Errors
+    /// What the operating system says.
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
+    /// Makes creations, renames and removals in a directory durable.
+    ///
+    /// # Errors
+    /// What the operating system says.
+    fn sync_dir(&self, dir: &Path) -> io::Result<()>;
+}
+
+/// An open file.
+#[expect(
+    clippy::len_without_is_empty,
+    reason = "a file's emptiness is never asked for"
+)]
+pub trait DiskFile: Send + Sync {
+    /// Reads at an offset; returns the bytes read, fewer than asked for only at the end.
+    ///
+    /// # Errors
+    /// What the operating system says.
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
+    /// Writes all bytes at an offset.
+    ///
+    /// # Errors
+    /// What the operating system says; some of the bytes may have been written then.
+    fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()>;
+    /// Makes all that was written, and the length, durable (fdatasync).
+    ///
+    /// # Errors
+    /// What the operating system says; nothing is known about unsynced bytes then.
+    fn sync(&self) -> io::Result<()>;
+    /// Length in bytes.
+    ///
+    /// # Errors
+    /// What the operating system says.
+    fn len(&self) -> io::Result<u64>;
+    /// Cuts or extends (with zeros) to a length in bytes.
+    ///
+    /// # Errors
+    /// What the operating system says.
+    fn set_len(&self, len: u64) -> io::Result<()>;
+    /// Reserves room so that the file is at least `len` bytes long, new bytes being zero.
+    ///
+    /// # Errors
+    /// `StorageFull` when there is no room; else what the operating system says.
+    fn allocate(&self, len: u64) -> io::Result<()>;
+}
+
+/// Whether an error means that the disk, or the quota, is full.
+pub(crate) fn is_full(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
+    )
+}

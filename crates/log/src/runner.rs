@@ -1,0 +1,116 @@
+//! How blocking I/O leaves the event loop.
+
+use std::{
+    future::Future,
+    io,
+    panic::{AssertUnwindSafe, catch_unwind},
+    rc::Rc,
+    sync::mpsc,
+    thread,
+    time::Duration,
+};
+use tokio::sync::oneshot;
+
+/// The thread that ran the jobs is gone, or the job panicked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the log's I/O thread is gone")]
+pub struct Gone;
+
+type Job = Box<dyn FnOnce() + Send>;
+
+/// Runs blocking jobs, in order. Clones share the thread; it ends with the last of them.
+#[derive(Clone)]
+pub enum Runner {
+    /// Threads of its own: one for the commit path, one for cursors that read from disk, so that a
+    /// reader far behind never delays a commit.
+    Thread(Threads),
+    /// In place, after a simulated delay.
+    Inline(Rc<dyn Fn() -> Duration>),
+}
+
+/// The queues to a runner's threads.
+#[derive(Clone)]
+pub struct Threads {
+    commit: mpsc::Sender<Job>,
+    read: mpsc::Sender<Job>,
+}
+
+impl Runner {
+    /// Starts the I/O threads, `name` and `name-read`.
+    ///
+    /// # Errors
+    /// The operating system refused a thread.
+    pub fn thread(name: &str) -> io::Result<Runner> {
+        Ok(Runner::Thread(Threads {
+            commit: spawn(name.to_owned())?,
+            read: spawn(format!("{name}-read"))?,
+        }))
+    }
+
+    /// For simulation: sleeps `delay()` of tokio's time, then runs the job in place.
+    pub fn inline(delay: impl Fn() -> Duration + 'static) -> Runner {
+        Runner::Inline(Rc::new(delay))
+    }
+
+    /// Runs a job where commits run. Once handed over it runs even if the future is dropped.
+    ///
+    /// # Errors
+    /// `Gone` when the thread has ended or the job panicked.
+    pub async fn run<T: Send + 'static>(
+        &self,
+        job: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, Gone> {
+        match self {
+            Runner::Thread(threads) => submit(&threads.commit, job).await,
+            Runner::Inline(delay) => inline(delay(), job).await,
+        }
+    }
+
+    /// Runs a job where cursors read, beside the commits.
+    ///
+    /// # Errors
+    /// `Gone` when the thread has ended or the job panicked.
+    pub async fn run_read<T: Send + 'static>(
+        &self,
+        job: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, Gone> {
+        match self {
+            Runner::Thread(threads) => submit(&threads.read, job).await,
+            Runner::Inline(delay) => inline(delay(), job).await,
+        }
+    }
+}
+
+fn spawn(name: String) -> io::Result<mpsc::Sender<Job>> {
+    let (sender, jobs) = mpsc::channel::<Job>();
+    thread::Builder::new().name(name).spawn(move || {
+        for job in jobs {
+            // A panic drops the job's answer, which its caller sees as `Gone`; later jobs still run.
+            let _ = catch_unwind(AssertUnwindSafe(job));
+        }
+    })?;
+    Ok(sender)
+}
+
+/// The job is handed over at the call, not when the answer is first awaited.
+fn submit<T: Send + 'static, F: FnOnce() -> T + Send + 'static>(
+    jobs: &mpsc::Sender<Job>,
+    job: F,
+) -> impl Future<Output = Result<T, Gone>> + use<T, F> {
+    let (answer, result) = oneshot::channel();
+    let sent = jobs.send(Box::new(move || {
+        // The caller may have stopped waiting.
+        let _ = answer.send(job());
+    }));
+    async move {
+        sent.map_err(|_| Gone)?;
+        result.await.map_err(|_| Gone)
+    }
+}
+
+async fn inline<T>(delay: Duration, job: impl FnOnce() -> T) -> Result<T, Gone> {
+    if !delay.is_zero() {
+        tokio::time::sleep(delay).await;
+    }
+    Ok(job())
+}

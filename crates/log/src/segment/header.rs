@@ -1,0 +1,62 @@
+//! The segment header: the first record of every segment.
+
+use crate::{
+    Index,
+    options::{Padding, is_block_size},
+};
+
+const MAGIC: [u8; 8] = *b"DUNLOG\0\x01";
+/// Encoded length in bytes.
+pub(crate) const LENGTH: usize = 38;
+
+/// What a segment says of itself and of its predecessor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct SegmentHeader {
+    pub number: u64,
+    pub first_index: Index,
+    pub block_size_bytes: u32,
+    pub padding: Padding,
+    /// All `previous_length` bytes of the predecessor were on disk before this segment was begun.
+    pub previous_synced: bool,
+    pub previous_length: u64,
+}
+
+impl SegmentHeader {
+    pub(crate) fn encode(&self) -> [u8; LENGTH] {
+        let mut out = [0; LENGTH];
+        out[..8].copy_from_slice(&MAGIC);
+        out[8..16].copy_from_slice(&self.number.to_le_bytes());
+        out[16..24].copy_from_slice(&self.first_index.to_le_bytes());
+        out[24..28].copy_from_slice(&self.block_size_bytes.to_le_bytes());
+        out[28] = self.padding.code();
+        out[29] = u8::from(self.previous_synced);
+        out[30..].copy_from_slice(&self.previous_length.to_le_bytes());
+        out
+    }
+
+    /// The reason when it is not a header this version writes.
+    pub(crate) fn decode(bytes: &[u8]) -> Result<SegmentHeader, &'static str> {
+        let bytes: &[u8; LENGTH] = bytes.try_into().map_err(|_| "header of another length")?;
+        if bytes[..8] != MAGIC {
+            return Err("another magic or version");
+        }
+        let block_size_bytes = u32::from_le_bytes([bytes[24], bytes[25], bytes[26], bytes[27]]);
+        if !is_block_size(block_size_bytes) {
+            return Err("impossible block size");
+        }
+        Ok(SegmentHeader {
+            number: u64_at(bytes, 8),
+            first_index: u64_at(bytes, 16),
+            block_size_bytes,
+            padding: Padding::from_code(bytes[28]).ok_or("unknown padding")?,
+            previous_synced: bytes[29] == 1,
+            previous_length: u64_at(bytes, 30),
+        })
+    }
+}
+
+fn u64_at(bytes: &[u8; LENGTH], at: usize) -> u64 {
+    let mut value = [0; 8];
+    value.copy_from_slice(&bytes[at..at + 8]);
+    u64::from_le_bytes(value)
+}

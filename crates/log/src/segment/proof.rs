@@ -1,0 +1,75 @@
+//! What stands behind invalid bytes: was what they replace ever synced?
+
+use super::mark;
+use crate::{
+    block::{Decoded, Expect, Kind, LEGACY_HEADER, RECYCLABLE_HEADER, decode},
+    disk::DiskFile,
+    options::BLOCK_SIZE_BYTES_MAX,
+};
+use std::io;
+
+/// A multiple of every block size, so that no record crosses a window.
+const WINDOW: usize = BLOCK_SIZE_BYTES_MAX as usize;
+
+/// What was found behind an offset.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Behind {
+    /// The greatest offset a mark vouches for.
+    pub synced_offset: u64,
+    /// End of the last thing of this segment, 0 when nothing was found.
+    pub end: u64,
+}
+
+/// Looks for records of segment `number` from `from` to the end of the file: record after record
+/// where they are valid, at every offset where they are not. Block size and padding need not be
+/// known.
+pub(crate) fn behind(file: &dyn DiskFile, number: u64, from: u64) -> io::Result<Behind> {
+    let length = file.len()?;
+    let expect = Expect::Number(number as u32);
+    let mut found = Behind::default();
+    let mut buffer = vec![0; WINDOW];
+    let mut base = from - from % WINDOW as u64;
+    while base < length {
+        let read = file.read_at(&mut buffer, base)?;
+        let window = &buffer[..read];
+        let mut at = from.saturating_sub(base) as usize;
+        while let Some(next) = candidate(window, at, number as u32) {
+            at = next;
+            match decode(window, at, expect) {
+                Decoded::Record { kind, payload } => {
+                    found.end = base + payload.end as u64;
+                    if kind == Kind::SyncMark
+                        && let Some(offset) =
+                            mark::decode(&window[payload.clone()], base + at as u64)
+                    {
+                        found.synced_offset = found.synced_offset.max(offset);
+                    }
+                    at = payload.end;
+                }
+                _ => at += 1,
+            }
+        }
+        base += WINDOW as u64;
+    }
+    Ok(found)
+}
+
+/// The next offset from `at` where the bytes of a header could be this segment's.
+fn candidate(window: &[u8], at: usize, number: u32) -> Option<usize> {
+    let number = number.to_le_bytes();
+    window
+        .get(at + LEGACY_HEADER..)?
+        .windows(RECYCLABLE_HEADER - LEGACY_HEADER)
+        .position(|bytes| bytes == number)
+        .map(|distance| at + distance)
+}
+
+/// The end of the non-zero bytes in the 1 MiB window of `from`; `from` when there are none.
+pub(crate) fn nonzero_end(file: &dyn DiskFile, from: u64) -> io::Result<u64> {
+    let mut buffer = vec![0; WINDOW - (from % WINDOW as u64) as usize];
+    let read = file.read_at(&mut buffer, from)?;
+    Ok(buffer[..read]
+        .iter()
+        .rposition(|&byte| byte != 0)
+        .map_or(from, |last| from + last as u64 + 1))
+}

@@ -1,0 +1,130 @@
+//! A file of the simulated disk.
+
+use super::{SimDisk, SimState, image::Image};
+use crate::disk::DiskFile;
+use std::io;
+
+/// A change that is not yet durable.
+pub(crate) enum Pending {
+    Write { offset: u64, bytes: Vec<u8> },
+    SetLen(u64),
+}
+
+/// A file's contents.
+#[derive(Default)]
+pub(crate) struct Inode {
+    /// As readers see them.
+    pub seen: Image,
+    /// As they are after a crash, without the pending changes.
+    pub durable: Image,
+    pub pending: Vec<Pending>,
+}
+
+impl Inode {
+    fn sync(&mut self) {
+        for change in self.pending.drain(..) {
+            match change {
+                Pending::Write { offset, bytes } => self.durable.write_at(&bytes, offset),
+                Pending::SetLen(len) => self.durable.set_len(len),
+            }
+        }
+    }
+}
+
+/// A handle; it stops working when the disk crashes.
+pub(crate) struct SimFile {
+    disk: SimDisk,
+    inode: u64,
+    epoch: u64,
+}
+
+impl SimFile {
+    pub(crate) fn new(disk: SimDisk, inode: u64, epoch: u64) -> SimFile {
+        SimFile { disk, inode, epoch }
+    }
+
+    fn with<T>(&self, f: impl FnOnce(&mut SimState, u64) -> io::Result<T>) -> io::Result<T> {
+        let mut state = self.disk.lock();
+        if state.epoch != self.epoch {
+            return Err(io::Error::other("opened before the simulated crash"));
+        }
+        f(&mut state, self.inode)
+    }
+}
+
+impl SimState {
+    fn inode(&mut self, number: u64) -> io::Result<&mut Inode> {
+        self.inodes
+            .get_mut(&number)
+            .ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+
+    /// Whether a file may grow to `len`.
+    fn admit(&mut self, number: u64, len: u64) -> io::Result<()> {
+        let growth = len.saturating_sub(self.inode(number)?.seen.len());
+        match self.faults.capacity {
+            Some(capacity) if growth > 0 && self.used() + growth > capacity => {
+                Err(io::ErrorKind::StorageFull.into())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn resize(&mut self, number: u64, len: u64) -> io::Result<()> {
+        self.admit(number, len)?;
+        let inode = self.inode(number)?;
+        inode.seen.set_len(len);
+        inode.pending.push(Pending::SetLen(len));
+        Ok(())
+    }
+}
+
+impl DiskFile for SimFile {
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        self.with(|state, inode| Ok(state.inode(inode)?.seen.read_at(buffer, offset)))
+    }
+
+    fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
+        self.with(|state, inode| {
+            state.faults.write()?;
+            state.admit(inode, offset + bytes.len() as u64)?;
+            let inode = state.inode(inode)?;
+            inode.seen.write_at(bytes, offset);
+            inode.pending.push(Pending::Write {
+                offset,
+                bytes: bytes.to_vec(),
+            });
+            Ok(())
+        })
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        self.with(|state, inode| {
+            let failed = state.faults.sync();
+            let inode = state.inode(inode)?;
+            if failed.is_err() {
+                inode.pending.clear();
+                return failed;
+            }
+            inode.sync();
+            Ok(())
+        })
+    }
+
+    fn len(&self) -> io::Result<u64> {
+        self.with(|state, inode| Ok(state.inode(inode)?.seen.len()))
+    }
+
+    fn set_len(&self, len: u64) -> io::Result<()> {
+        self.with(|state, inode| state.resize(inode, len))
+    }
+
+    fn allocate(&self, len: u64) -> io::Result<()> {
+        self.with(|state, inode| {
+            if state.inode(inode)?.seen.len() >= len {
+                return Ok(());
+            }
+            state.resize(inode, len)
+        })
+    }
+}
