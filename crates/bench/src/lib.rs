@@ -1,9 +1,27 @@
 //! Load tests of Dunlin that reproduce the tables of the papers in `seeds/`.
 //!
+//! - [`options`]: the command line
+//! - [`quorum`]: paper 004, step by step: idle memory, fill, sweep, full runs, group commit, peers
+//! - [`sweep`]: how the highest rate is searched for, decisions only
+//! - [`measure`]: one load run with the CPU it cost; [`spread`]: medians of several
 //! - [`load`]: the generator: intended start times, connections, protocols, latencies
-//! - [`interrupt`]: stopping in an orderly way
+//! - [`cluster`]: servers as child processes, ours and the rivals'
+//! - [`host`]: the machine: CPU, memory, disk, description
+//! - [`report`]: Markdown, JSON and SVG
+//! - [`interrupt`], [`progress`], [`program`], [`error`]: stopping, saying, finding, failing
 // A load generator is the outside world: real time, real sockets, real files.
 #![allow(clippy::disallowed_methods)]
 
+pub mod cluster;
+pub mod error;
+pub mod host;
 pub mod interrupt;
 pub mod load;
+pub mod measure;
+pub mod options;
+pub mod program;
+pub mod progress;
+pub mod quorum;
+pub mod report;
+pub mod spread;
+pub mod sweep;

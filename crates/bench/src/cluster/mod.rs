@@ -1,0 +1,126 @@
+//! Clusters of child processes: ours and the rivals'.
+
+use std::io;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use tempfile::TempDir;
+
+use crate::interrupt::Interrupted;
+use server::Server;
+
+pub mod etcd;
+pub mod http;
+pub mod metrics;
+pub mod ports;
+pub mod processes;
+pub mod ready;
+pub mod redis;
+pub mod server;
+pub mod up;
+
+/// Running servers and their data; dropping it ends the servers and removes the data.
+#[derive(Debug)]
+pub struct Cluster {
+    /// Where each node takes requests.
+    pub addresses: Vec<SocketAddr>,
+    servers: Vec<Server>,
+    /// Needed, but not what is measured: the metadata store.
+    helpers: Vec<Server>,
+    directory: TempDir,
+}
+
+impl Cluster {
+    /// The processes whose CPU and memory are measured.
+    pub fn pids(&self) -> Vec<u32> {
+        self.servers.iter().map(Server::pid).collect()
+    }
+
+    /// Where the data is.
+    pub fn directory(&self) -> &Path {
+        self.directory.path()
+    }
+
+    /// Whether all servers still run.
+    ///
+    /// # Errors
+    /// [`ClusterError::Exited`] with the end of the log of the first that does not.
+    pub fn check(&mut self) -> Result<(), ClusterError> {
+        self.servers
+            .iter_mut()
+            .chain(&mut self.helpers)
+            .try_for_each(Server::check)
+    }
+}
+
+/// When a store's own cluster acknowledges a write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Sync {
+    /// After a sync to disk.
+    Always,
+    /// Without waiting for the disk.
+    Never,
+}
+
+impl Sync {
+    /// As the command line spells it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Sync::Always => "always",
+            Sync::Never => "never",
+        }
+    }
+}
+
+/// Why a cluster could not be started or did not keep running.
+#[derive(Debug, thiserror::Error)]
+pub enum ClusterError {
+    /// The program is missing or cannot be executed: build or install it, or name another.
+    #[error("cannot start {program}: {source}")]
+    Start {
+        /// The program.
+        program: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// A server ended by itself.
+    #[error("{name} ended ({status}); its last lines:\n{log}")]
+    Exited {
+        /// Which.
+        name: String,
+        /// How.
+        status: String,
+        /// The end of what it printed.
+        log: String,
+    },
+    /// The servers run but do not answer.
+    #[error("{name} is not ready after {seconds} s: {last}")]
+    NotReady {
+        /// Which.
+        name: String,
+        /// How long was waited.
+        seconds: u64,
+        /// What the last attempt said.
+        last: String,
+    },
+    /// No free ports.
+    #[error("no {count} free consecutive ports on 127.0.0.1")]
+    Ports {
+        /// How many were wanted.
+        count: u16,
+    },
+    /// The data directory cannot be made.
+    #[error("data directory: {0}")]
+    Directory(#[from] io::Error),
+    /// The user stopped the run.
+    #[error(transparent)]
+    Interrupted(#[from] Interrupted),
+}
+
+/// A new directory below `parent`, removed when dropped.
+fn directory(parent: &Path, name: &str) -> io::Result<TempDir> {
+    tempfile::Builder::new()
+        .prefix(&format!("dunlin-bench-{name}-"))
+        .tempdir_in(parent)
+}

@@ -1,0 +1,88 @@
+//! One child process, ended with its owner.
+
+use std::fs::{self, File};
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+
+use rustix::process::{Signal, set_parent_process_death_signal};
+
+use super::ClusterError;
+
+/// How much of a log is shown when a server ends.
+const LOG_LINES: usize = 12;
+
+/// A running server.
+#[derive(Debug)]
+pub struct Server {
+    name: String,
+    child: Child,
+    log: PathBuf,
+}
+
+impl Server {
+    /// Starts a server whose output goes to `log`.
+    ///
+    /// # Errors
+    /// [`ClusterError::Start`] when it cannot be executed.
+    pub fn spawn(name: &str, mut command: Command, log: PathBuf) -> Result<Server, ClusterError> {
+        let output = File::create(&log)?;
+        command
+            .stdin(Stdio::null())
+            .stdout(output.try_clone()?)
+            .stderr(output)
+            // Ctrl-C at the terminal reaches us alone; we end the servers when we are done.
+            .process_group(0);
+        // SAFETY: between fork and exec only async-signal-safe work is allowed; the closure makes
+        // one prctl system call and converts its error number, without allocating or locking.
+        unsafe {
+            // Not even SIGKILL of this process leaves servers behind.
+            command.pre_exec(|| Ok(set_parent_process_death_signal(Some(Signal::KILL))?));
+        }
+        let child = command.spawn().map_err(|source| ClusterError::Start {
+            program: command.get_program().into(),
+            source,
+        })?;
+        Ok(Server {
+            name: name.to_owned(),
+            child,
+            log,
+        })
+    }
+
+    /// Its process id.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Whether it still runs.
+    ///
+    /// # Errors
+    /// [`ClusterError::Exited`] when it does not.
+    pub fn check(&mut self) -> Result<(), ClusterError> {
+        let Some(status) = self.child.try_wait()? else {
+            return Ok(());
+        };
+        let text = fs::read(&self.log).unwrap_or_default();
+        let text = String::from_utf8_lossy(&text);
+        let lines: Vec<&str> = text.lines().collect();
+        Err(ClusterError::Exited {
+            name: self.name.clone(),
+            status: status.to_string(),
+            log: lines[lines.len().saturating_sub(LOG_LINES)..].join("\n"),
+        })
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // Its data is thrown away with it, so there is nothing to shut down in order. Both calls
+        // fail only when it has already gone.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[cfg(test)]
+#[path = "server_tests.rs"]
+mod tests;

@@ -1,0 +1,39 @@
+//! `dunlin-bench`: see the library for the map.
+
+use std::process::ExitCode;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use clap::Parser;
+use dunlin_bench::error::BenchError;
+use dunlin_bench::host::date;
+use dunlin_bench::interrupt::Interrupt;
+use dunlin_bench::options::{Options, Table};
+use dunlin_bench::{quorum, report};
+
+// The date of a report is the one thing here that is taken from the calendar.
+#[allow(clippy::disallowed_methods)]
+fn main() -> ExitCode {
+    let options = Options::parse();
+    let seconds = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |since| since.as_secs());
+    match run(options, &date::utc(seconds)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("dunlin-bench: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(options: Options, date_utc: &str) -> Result<(), BenchError> {
+    let Table::Quorum(options) = options.table;
+    let out = options.out();
+    let command_line = std::env::args().collect::<Vec<_>>().join(" ");
+    let session = quorum::Session::new(options, Interrupt::watch()?)?;
+    let report = quorum::run(&session, date_utc, &command_line)?;
+    report::write(&report, &out, "quorum")?;
+    println!("{}", report::summary::render(&report));
+    println!("written: {}/quorum.md, .json, .svg", out.display());
+    Ok(())
+}

@@ -1,0 +1,168 @@
+//! The command line.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::load::key::Order;
+
+/// Load tests of Dunlin, one for each table it is compared with.
+#[derive(Debug, Parser)]
+#[command(name = "dunlin-bench", version, about)]
+pub struct Options {
+    /// Which table.
+    #[command(subcommand)]
+    pub table: Table,
+}
+
+/// One for each paper.
+#[derive(Debug, Subcommand)]
+pub enum Table {
+    /// Paper 004: one copy against three, PUT and GET, at constant rates.
+    Quorum(QuorumOptions),
+}
+
+/// How the three nodes run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Shape {
+    /// One process: `dunlin up`.
+    Up,
+    /// Three processes on a real etcd: `dunlin serve`.
+    Processes,
+}
+
+/// Options of `dunlin-bench quorum`.
+#[derive(Debug, Clone, Args)]
+pub struct QuorumOptions {
+    /// The dunlin binary [default: the one beside this program].
+    #[arg(long)]
+    pub dunlin: Option<PathBuf>,
+    /// How the three nodes run.
+    #[arg(long, value_enum, default_value = "up")]
+    pub cluster: Shape,
+    /// Connections of the load, 4 as in the paper; each number is swept.
+    #[arg(long, value_delimiter = ',', default_value = "4,64")]
+    pub connections: Vec<usize>,
+    /// Bytes in a value.
+    #[arg(long, default_value_t = 100)]
+    pub value_size: usize,
+    /// Keys written in growing or scattered order.
+    #[arg(long, value_enum, default_value = "random")]
+    pub keys: Order,
+    /// A look in under 2 minutes; too short to be quoted.
+    #[arg(long, conflicts_with = "paper")]
+    pub quick: bool,
+    /// Runs of 30 s of which 10 are not counted, as in the paper.
+    #[arg(long)]
+    pub paper: bool,
+    /// Full runs of each cell; the median counts.
+    #[arg(long)]
+    pub repeats: Option<usize>,
+    /// Records to read from.
+    #[arg(long)]
+    pub fill: Option<u64>,
+    /// Compare with etcd and Redis where they are installed.
+    #[arg(long)]
+    pub rivals: bool,
+    /// Where the servers keep their data while it lasts [default: the temporary directory].
+    #[arg(long)]
+    pub data_dir: Option<PathBuf>,
+    /// Where the report goes [default: docs/results, with --quick target/bench].
+    #[arg(long)]
+    pub out: Option<PathBuf>,
+}
+
+/// How long everything takes.
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
+pub struct Timing {
+    /// A full run.
+    #[serde(rename = "run_s", serialize_with = "seconds")]
+    pub run: Duration,
+    /// The part of it that is not counted.
+    #[serde(rename = "run_warmup_s", serialize_with = "seconds")]
+    pub run_warmup: Duration,
+    /// A probe of the sweep.
+    #[serde(rename = "probe_s", serialize_with = "seconds")]
+    pub probe: Duration,
+    /// The part of it that is not counted.
+    #[serde(rename = "probe_warmup_s", serialize_with = "seconds")]
+    pub probe_warmup: Duration,
+    /// A closed-loop run.
+    #[serde(rename = "closed_s", serialize_with = "seconds")]
+    pub closed: Duration,
+    /// The part of it that is not counted.
+    #[serde(rename = "closed_warmup_s", serialize_with = "seconds")]
+    pub closed_warmup: Duration,
+    /// Full runs of each cell at one rate.
+    pub repeats: usize,
+    /// Rates tried with full runs.
+    pub rounds_max: u32,
+    /// No further round begins after this.
+    #[serde(rename = "rounds_until_s", serialize_with = "seconds")]
+    pub rounds_until: Duration,
+    /// Ratio between the sweep's last failure and its result.
+    pub precision: f64,
+    /// Records to read from.
+    pub fill: u64,
+}
+
+impl QuorumOptions {
+    /// The times that the flags ask for.
+    pub fn timing(&self) -> Timing {
+        let ms = Duration::from_millis;
+        let mut timing = Timing {
+            run: ms(10_000),
+            run_warmup: ms(3_000),
+            probe: ms(1_600),
+            probe_warmup: ms(400),
+            closed: ms(4_000),
+            closed_warmup: ms(1_000),
+            repeats: 3,
+            rounds_max: 3,
+            rounds_until: ms(900_000),
+            precision: 0.06,
+            fill: 100_000,
+        };
+        if self.quick {
+            timing = Timing {
+                run: ms(3_000),
+                run_warmup: ms(1_000),
+                probe: ms(700),
+                probe_warmup: ms(200),
+                closed: ms(1_500),
+                closed_warmup: ms(500),
+                repeats: 1,
+                rounds_max: 2,
+                rounds_until: ms(70_000),
+                precision: 0.15,
+                fill: 20_000,
+            };
+        } else if self.paper {
+            timing.run = ms(30_000);
+            timing.run_warmup = ms(10_000);
+        }
+        timing.repeats = self.repeats.unwrap_or(timing.repeats).max(1);
+        timing.fill = self.fill.unwrap_or(timing.fill).max(1);
+        timing
+    }
+
+    /// Where the report goes.
+    pub fn out(&self) -> PathBuf {
+        let default = if self.quick {
+            "target/bench"
+        } else {
+            "docs/results"
+        };
+        self.out.clone().unwrap_or_else(|| default.into())
+    }
+}
+
+fn seconds<S: serde::Serializer>(duration: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_f64(duration.as_secs_f64())
+}
+
+#[cfg(test)]
+#[path = "options_tests.rs"]
+mod tests;

@@ -1,0 +1,27 @@
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+use super::*;
+
+fn quorum(arguments: &[&str]) -> QuorumOptions {
+    let all = ["dunlin-bench", "quorum"].iter().chain(arguments);
+    let Table::Quorum(options) = Options::try_parse_from(all).unwrap().table;
+    options
+}
+
+#[test]
+fn defaults_are_the_short_form_of_the_paper() {
+    let options = quorum(&[]);
+    assert_eq!(options.connections, [4, 64]);
+    let timing = options.timing();
+    assert_eq!(timing.run, Duration::from_secs(10));
+    assert_eq!(timing.run_warmup, Duration::from_secs(3));
+    assert_eq!(options.out(), PathBuf::from("docs/results"));
+}
+
+#[test]
+fn paper_takes_its_thirty_seconds_and_quick_never_overwrites_results() {
+    let timing = quorum(&["--paper", "--repeats", "5", "--connections", "4"]).timing();
+    assert_eq!(timing.run - timing.run_warmup, Duration::from_secs(20));
+    assert_eq!(timing.repeats, 5);
+    assert_eq!(quorum(&["--quick"]).out(), PathBuf::from("target/bench"));
+    assert!(Options::try_parse_from(["dunlin-bench", "quorum", "--quick", "--paper"]).is_err());
+}

@@ -1,0 +1,38 @@
+//! What is written down: the model, and its forms.
+
+use std::fs;
+use std::path::Path;
+
+use crate::error::BenchError;
+use model::Report;
+
+pub mod markdown;
+pub mod model;
+#[cfg(test)]
+pub mod samples;
+pub mod summary;
+pub mod svg;
+pub mod table;
+
+/// Writes `NAME.md`, `NAME.json` and `NAME.svg` into a directory, made if need be.
+///
+/// # Errors
+/// [`BenchError::File`] naming the path that cannot be written.
+pub fn write(report: &Report, directory: &Path, name: &str) -> Result<(), BenchError> {
+    let failed = |path: &Path| {
+        let path = path.to_owned();
+        move |source| BenchError::File { path, source }
+    };
+    fs::create_dir_all(directory).map_err(failed(directory))?;
+    let json = serde_json::to_string_pretty(report)?;
+    let files = [
+        ("md", markdown::render(report, name)),
+        ("json", json + "\n"),
+        ("svg", svg::render(&report.curves())),
+    ];
+    for (extension, text) in files {
+        let path = directory.join(format!("{name}.{extension}"));
+        fs::write(&path, text).map_err(failed(&path))?;
+    }
+    Ok(())
+}

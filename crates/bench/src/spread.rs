@@ -1,0 +1,33 @@
+//! Medians with their spread over repeated runs.
+
+use serde::Serialize;
+
+/// The median of repeats, between the least and the greatest.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Spread {
+    /// Median; the mean of the middle two when their number is even.
+    pub median: f64,
+    /// Least.
+    pub min: f64,
+    /// Greatest.
+    pub max: f64,
+}
+
+impl Spread {
+    /// The spread of some numbers, zeros when there are none.
+    pub fn of(numbers: impl IntoIterator<Item = f64>) -> Spread {
+        let mut sorted: Vec<f64> = numbers.into_iter().collect();
+        sorted.sort_by(f64::total_cmp);
+        let middle = |index: usize| sorted.get(index).copied().unwrap_or(0.0);
+        let count = sorted.len();
+        Spread {
+            median: (middle(count.saturating_sub(1) / 2) + middle(count / 2)) / 2.0,
+            min: middle(0),
+            max: middle(count.saturating_sub(1)),
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "spread_tests.rs"]
+mod tests;

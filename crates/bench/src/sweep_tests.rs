@@ -1,0 +1,83 @@
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+use super::*;
+use proptest::prelude::*;
+
+fn search(start: f64, capacity: f64) -> (Option<f64>, u32) {
+    let mut sweep = Sweep::new(start, 0.05, 40);
+    let mut probes = 0;
+    while let Some(rate) = sweep.next_rate() {
+        sweep.observe(rate <= capacity);
+        probes += 1;
+    }
+    (sweep.best(), probes)
+}
+
+#[test]
+fn one_bad_probe_does_not_decide() {
+    let mut sweep = Sweep::new(1000.0, 0.05, 10);
+    sweep.observe(true);
+    assert_eq!(sweep.next_rate(), Some(2000.0));
+    sweep.observe(false);
+    assert_eq!(sweep.next_rate(), Some(2000.0), "tried again");
+    sweep.observe(true);
+    assert_eq!(sweep.next_rate(), Some(4000.0));
+    sweep.observe(false);
+    sweep.observe(false);
+    assert_eq!(sweep.next_rate(), Some(3000.0), "two failures decide");
+}
+
+#[test]
+fn probes_are_limited_and_nothing_may_pass() {
+    let mut sweep = Sweep::new(1000.0, 0.001, 3);
+    (0..3).for_each(|_| sweep.observe(true));
+    assert_eq!((sweep.next_rate(), sweep.best()), (None, Some(4000.0)));
+    assert_eq!(search(1000.0, 0.0).0, None);
+}
+
+#[test]
+fn confirmation_steps_down_until_a_rate_holds() {
+    let mut confirm = Confirm::new(1000.0, 5);
+    confirm.observe(false, 0.90);
+    assert_eq!(confirm.next_rate(), Some(950.0));
+    confirm.observe(false, 0.94);
+    confirm.observe(true, 0.99);
+    assert_eq!(confirm.next_rate(), None, "never up again after a failure");
+    assert_eq!(confirm.confirmed(), Some(903.0));
+}
+
+#[test]
+fn confirmation_steps_up_while_there_is_ample_room() {
+    let mut confirm = Confirm::new(1000.0, 5);
+    confirm.observe(true, 0.99);
+    assert_eq!(confirm.next_rate(), Some(1050.0));
+    confirm.observe(false, 0.80);
+    assert_eq!(
+        (confirm.next_rate(), confirm.confirmed()),
+        (None, Some(1000.0))
+    );
+    let mut enough = Confirm::new(1000.0, 5);
+    enough.observe(true, 0.955);
+    assert_eq!(
+        (enough.next_rate(), enough.confirmed()),
+        (None, Some(1000.0))
+    );
+}
+
+#[test]
+fn confirmation_gives_up_after_its_rounds() {
+    let mut confirm = Confirm::new(1000.0, 2);
+    confirm.observe(false, 0.0);
+    confirm.observe(false, 0.0);
+    assert_eq!((confirm.next_rate(), confirm.confirmed()), (None, None));
+}
+
+proptest! {
+    #[test]
+    fn finds_any_capacity_within_its_precision(capacity in 60.0f64..500_000.0,
+                                               start in 50.0f64..50_000.0) {
+        let (best, probes) = search(start, capacity);
+        let best = best.unwrap();
+        prop_assert!(best <= capacity && best * 1.06 + 1.0 >= capacity, "{best} of {capacity}");
+        prop_assert!(probes < 40, "{probes}");
+    }
+}
