@@ -2,6 +2,7 @@
 //!
 //! `cargo run --release -p dunlin-store --example apply -- [ENTRIES]`
 use std::error::Error;
+use std::ops::Bound;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -101,12 +102,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     report("blind overwrite, batches of 16", count, began.elapsed());
 
-    let mut merge = store.merge(
-        1,
-        None,
-        std::ops::Bound::Unbounded,
-        std::ops::Bound::Unbounded,
-    )?;
+    let mut merge = store.merge(1, None, Bound::Unbounded, Bound::Unbounded)?;
     let began = Instant::now();
     let mut seen = 0;
     loop {
@@ -121,19 +117,29 @@ fn main() -> Result<(), Box<dyn Error>> {
         seen,
         began.elapsed(),
     );
-    let began = Instant::now();
     let walks = 100;
-    for n in 0..walks {
-        let start = format!("key-{n:02x}");
-        let mut merge = store.merge(
-            1,
-            None,
-            std::ops::Bound::Included(start.as_bytes()),
-            std::ops::Bound::Unbounded,
-        )?;
-        merge.page(10, 64 << 10)?;
+    let partitions: Vec<u16> = (0..64).collect();
+    for (what, partitions) in [
+        ("walk of 10 records, all partitions", None),
+        (
+            "walk of 10 records, 64 named partitions",
+            Some(&partitions[..]),
+        ),
+        ("walk of 10 records, 1 partition", Some(&partitions[..1])),
+    ] {
+        let began = Instant::now();
+        for n in 0..walks {
+            let start = format!("key-{n:02x}");
+            let mut merge = store.merge(
+                1,
+                partitions,
+                Bound::Included(start.as_bytes()),
+                Bound::Unbounded,
+            )?;
+            merge.page(10, 64 << 10)?;
+        }
+        report(what, walks, began.elapsed());
     }
-    report("walk of 10 records, 64 partitions", walks, began.elapsed());
     println!("at the end: {:.1} MB", resident_mb()? - before_mb);
     Ok(())
 }

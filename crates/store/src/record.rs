@@ -1,6 +1,6 @@
 //! Record: what RocksDB holds for a key (`docs/formats.md`, section 3).
 //!
-//! `flags u8 | version u64 | origin u64 | [expiry_ms u64] | user value`. Everything a conflict
+//! `flags u8 | from u8 | version u64 | origin u64 | [expiry_ms u64] | user value`. Everything a conflict
 //! or a read needs stands before the value: never a second lookup.
 
 use bytes::Bytes;
@@ -10,13 +10,15 @@ use crate::{DecodeError, Entry, Kind, Origin, Stamp, Version};
 
 const FLAG_EXPIRY: u8 = 1;
 const FLAG_TOMBSTONE: u8 = 2;
-const HEADER_BYTES: usize = 17;
+const HEADER_BYTES: usize = 18;
 
 /// A stored value or tombstone with what is known about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Versioned {
     /// Version and origin of the entry that wrote it.
     pub stamp: Stamp,
+    /// How many of the partition's replicas should hold it.
+    pub from: u8,
     /// Whether it remembers a delete.
     pub tombstone: bool,
     /// Milliseconds since 1970 after which the value is gone.
@@ -38,6 +40,7 @@ impl Versioned {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Record<'a> {
     pub stamp: Stamp,
+    pub from: u8,
     pub tombstone: bool,
     pub expiry_ms: Option<u64>,
     pub value: &'a [u8],
@@ -71,7 +74,8 @@ impl<'a> Record<'a> {
             expiry_ms = Some(u64_at(bytes, HEADER_BYTES));
         }
         Ok(Self {
-            stamp: Stamp::new(Version(u64_at(bytes, 1)), Origin(u64_at(bytes, 9))),
+            stamp: Stamp::new(Version(u64_at(bytes, 2)), Origin(u64_at(bytes, 10))),
+            from: bytes[1],
             tombstone: flags & FLAG_TOMBSTONE != 0,
             expiry_ms,
             value: &bytes[value_at..],
@@ -91,6 +95,7 @@ impl<'a> Record<'a> {
         }
         out.clear();
         out.push(flags);
+        out.push(entry.from);
         out.extend_from_slice(&entry.stamp.version.0.to_le_bytes());
         out.extend_from_slice(&entry.stamp.origin.0.to_le_bytes());
         if let Some(expiry_ms) = expiry_ms {
@@ -105,6 +110,7 @@ impl<'a> Record<'a> {
     pub fn to_versioned(self) -> Versioned {
         Versioned {
             stamp: self.stamp,
+            from: self.from,
             tombstone: self.tombstone,
             expiry_ms: self.expiry_ms,
             value: Bytes::copy_from_slice(self.value),

@@ -78,7 +78,9 @@ impl Inner {
     /// Reads the caller's clock, and shows it to RocksDB's threads.
     pub fn tick(&self) -> u64 {
         let now_ms = (self.now_ms)();
-        self.clock_ms.fetch_max(now_ms, Ordering::Relaxed);
+        // Not the greatest ever seen: a clock that jumped ahead and was set right must not go on
+        // ageing tombstones.
+        self.clock_ms.store(now_ms, Ordering::Relaxed);
         now_ms
     }
 

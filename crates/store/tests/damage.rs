@@ -224,3 +224,17 @@ fn another_format_is_refused() {
         Some(StoreError::Format { found: 2, .. })
     ));
 }
+
+#[test]
+fn a_compaction_that_meets_damage_stops_writing() {
+    let dir = tempfile::tempdir().unwrap();
+    build(dir.path());
+    let table = data_table(dir.path());
+    flip(&table, fs::metadata(&table).unwrap().len() as usize / 2);
+    let store = reopen(dir.path()).unwrap();
+    assert_names(store.compact().unwrap_err(), &table);
+    let entry = put("new", "v", stamp(1 << 40, 1));
+    assert_names(store.apply(&[entry], 501).unwrap_err(), &table);
+    // What is whole stays readable, for a replica to be rebuilt from.
+    assert_eq!(get(&store, "key 0000").unwrap().value, value(0));
+}

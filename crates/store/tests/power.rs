@@ -1,0 +1,85 @@
+//! Losing power at any moment leaves data and applied position that belong together.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+mod common;
+
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use common::*;
+use dunlin_store::{Store, StoreError};
+
+/// The files as a disk would hold them had the power failed now: the manifest first, since what
+/// it names was on disk before it.
+fn copy(from: &Path, to: &Path) -> io::Result<()> {
+    let current = fs::read_to_string(from.join("CURRENT"))?;
+    fs::copy(from.join(current.trim()), to.join(current.trim()))?;
+    fs::write(to.join("CURRENT"), current)?;
+    for file in fs::read_dir(from)? {
+        let file = file?;
+        if file.file_name().to_string_lossy().ends_with(".sst") {
+            fs::copy(file.path(), to.join(file.file_name()))?;
+        }
+    }
+    Ok(())
+}
+
+/// Index n of the log puts key n, so the keys held tell the position.
+fn write_until(store: &Store, stop: &AtomicBool) {
+    let mut n = 0;
+    while !stop.load(Ordering::Relaxed) {
+        for _ in 0..7 {
+            n += 1;
+            store
+                .apply(&[put(&format!("{n:08}"), "v", stamp(n, 1))], n)
+                .unwrap();
+        }
+        store.flush_begin().unwrap();
+        n += 1;
+        store
+            .apply(&[put(&format!("{n:08}"), "v", stamp(n, 1))], n)
+            .unwrap();
+        store.flush_wait().unwrap();
+    }
+}
+
+#[test]
+fn data_and_position_belong_together() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let stop = AtomicBool::new(false);
+    let mut positions = Vec::new();
+    std::thread::scope(|scope| {
+        scope.spawn(|| write_until(&store, &stop));
+        // A copy that a compaction's file deletions get in the way of is no power loss.
+        for _ in 0..400 {
+            let flushed = store.flushed_applied();
+            let image = tempfile::tempdir().unwrap();
+            if copy(dir.path(), image.path()).is_err() {
+                continue;
+            }
+            let restored = match Store::open(image.path(), &options(&TestClock::default(), None)) {
+                Ok(restored) => restored,
+                Err(StoreError::Damaged { detail, .. }) if detail.contains("No such file") => {
+                    continue;
+                }
+                Err(error) => panic!("{error:?}"),
+            };
+            let applied = restored.applied();
+            assert!(applied >= flushed);
+            let digest = restored.digest(KEYSPACE, 0).unwrap();
+            assert_eq!(digest.records, applied);
+            if applied > 0 {
+                assert!(get(&restored, &format!("{applied:08}")).is_some());
+            }
+            positions.push(applied);
+            if positions.len() == 60 {
+                break;
+            }
+        }
+        stop.store(true, Ordering::Relaxed);
+    });
+    positions.dedup();
+    assert!(positions.len() > 5, "{positions:?}");
+}
