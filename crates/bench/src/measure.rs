@@ -57,6 +57,8 @@ pub struct Run {
     pub generator_cpu_us: f64,
     /// Share of the machine's CPU time that was busy in the window, 0 to 1.
     pub machine_busy: f64,
+    /// Share that neither the servers nor the generator used: other processes and the kernel.
+    pub machine_other: f64,
     /// Share that the hypervisor took away, 0 to 1.
     pub machine_steal: f64,
     /// Wrong answers of every kind, over the whole run.
@@ -110,10 +112,14 @@ pub fn measure<P: Protocol>(
     let per_request =
         |cpu: Duration| cpu.as_secs_f64() * 1e6 / outcome.completed_in_window.max(1) as f64;
     let (busy, steal) = machine[1].shares_since(&machine[0]);
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let ours = servers[1].saturating_sub(servers[0]) + outcome.generator_cpu;
+    let ours = ours.as_secs_f64() / (outcome.window.as_secs_f64() * cores as f64).max(1e-9);
     Ok(Run {
         server_cpu_us: per_request(servers[1].saturating_sub(servers[0])),
         server_cpu_us_deferred: per_request(settled.saturating_sub(servers[1])),
         machine_busy: busy,
+        machine_other: (busy - ours).max(0.0),
         machine_steal: steal,
         ..from_outcome(plan, &outcome)
     })
@@ -140,6 +146,7 @@ fn from_outcome(plan: &Plan, outcome: &Outcome) -> Run {
         server_cpu_us_deferred: 0.0,
         generator_cpu_us: outcome.generator_us_per_request(),
         machine_busy: 0.0,
+        machine_other: 0.0,
         machine_steal: 0.0,
         errors: outcome.errors(),
         errors_text: outcome.errors_text(),

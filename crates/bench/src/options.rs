@@ -42,8 +42,9 @@ pub struct QuorumOptions {
     /// How the three nodes run.
     #[arg(long, value_enum, default_value = "up")]
     pub cluster: Shape,
-    /// Connections of the load, 4 as in the paper; each number is swept.
-    #[arg(long, value_delimiter = ',', default_value = "4,64")]
+    /// Connections of the load; each number is swept [default: 4 as in the paper, and in
+    /// ordinary runs 64 too].
+    #[arg(long, value_delimiter = ',', value_parser = connection_count)]
     pub connections: Vec<usize>,
     /// Bytes in a value.
     #[arg(long, default_value_t = 100)]
@@ -99,6 +100,8 @@ pub struct Timing {
     pub repeats: usize,
     /// Rates tried with full runs.
     pub rounds_max: u32,
+    /// Probes of each case at most.
+    pub probes_max: u32,
     /// No further round begins after this.
     #[serde(rename = "rounds_until_s", serialize_with = "seconds")]
     pub rounds_until: Duration,
@@ -120,7 +123,8 @@ impl QuorumOptions {
             closed: ms(4_000),
             closed_warmup: ms(1_000),
             repeats: 3,
-            rounds_max: 3,
+            rounds_max: 4,
+            probes_max: 24,
             rounds_until: ms(900_000),
             precision: 0.06,
             fill: 100_000,
@@ -135,6 +139,7 @@ impl QuorumOptions {
                 closed_warmup: ms(500),
                 repeats: 1,
                 rounds_max: 2,
+                probes_max: 10,
                 rounds_until: ms(70_000),
                 precision: 0.15,
                 fill: 20_000,
@@ -148,6 +153,15 @@ impl QuorumOptions {
         timing
     }
 
+    /// The numbers of connections that the flags ask for.
+    pub fn connections(&self) -> Vec<usize> {
+        match self.connections.as_slice() {
+            [] if self.quick || self.paper => vec![4],
+            [] => vec![4, 64],
+            given => given.to_vec(),
+        }
+    }
+
     /// Where the report goes.
     pub fn out(&self) -> PathBuf {
         let default = if self.quick {
@@ -156,6 +170,13 @@ impl QuorumOptions {
             "docs/results"
         };
         self.out.clone().unwrap_or_else(|| default.into())
+    }
+}
+
+fn connection_count(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(count @ 1..=10_000) => Ok(count),
+        _ => Err("connections are 1 to 10000".to_owned()),
     }
 }
 

@@ -10,7 +10,7 @@ fn quorum(arguments: &[&str]) -> QuorumOptions {
 #[test]
 fn defaults_are_the_short_form_of_the_paper() {
     let options = quorum(&[]);
-    assert_eq!(options.connections, [4, 64]);
+    assert_eq!(options.connections(), [4, 64]);
     let timing = options.timing();
     assert_eq!(timing.run, Duration::from_secs(10));
     assert_eq!(timing.run_warmup, Duration::from_secs(3));
@@ -23,5 +23,13 @@ fn paper_takes_its_thirty_seconds_and_quick_never_overwrites_results() {
     assert_eq!(timing.run - timing.run_warmup, Duration::from_secs(20));
     assert_eq!(timing.repeats, 5);
     assert_eq!(quorum(&["--quick"]).out(), PathBuf::from("target/bench"));
-    assert!(Options::try_parse_from(["dunlin-bench", "quorum", "--quick", "--paper"]).is_err());
+    assert_eq!(quorum(&["--quick"]).connections(), [4]);
+    assert_eq!(
+        quorum(&["--quick", "--connections", "1,8"]).connections(),
+        [1, 8]
+    );
+    for wrong in [&["--quick", "--paper"][..], &["--connections", "0"]] {
+        let all = ["dunlin-bench", "quorum"].iter().chain(wrong);
+        assert!(Options::try_parse_from(all).is_err(), "{wrong:?}");
+    }
 }

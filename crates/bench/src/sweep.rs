@@ -65,7 +65,7 @@ impl Sweep {
     }
 }
 
-/// Confirms a rate by full runs and corrects it by small steps.
+/// Confirms a rate by full runs and corrects it where they contradict the probes.
 #[derive(Debug, Clone)]
 pub struct Confirm {
     rate: f64,
@@ -75,7 +75,10 @@ pub struct Confirm {
     done: bool,
 }
 
-const STEP: f64 = 0.05;
+/// Pass and failure this close are not told apart further.
+const GAP: f64 = 0.08;
+/// How far up a round with ample room is followed.
+const STEP_UP: f64 = 1.06;
 /// A round that is this good is worth trying a higher rate.
 const SHARE_AMPLE: f64 = 0.975;
 
@@ -98,20 +101,23 @@ impl Confirm {
 
     /// Tells how a round went: whether the rate was held, and the share of good answers.
     pub fn observe(&mut self, held: bool, share: f64) {
-        self.rounds_left -= 1;
+        self.rounds_left = self.rounds_left.saturating_sub(1);
         if held {
             self.passed = Some(self.rate);
         } else {
             self.failed = Some(self.rate);
         }
-        let up = held && self.failed.is_none() && share >= SHARE_AMPLE;
-        let down = !held && self.passed.is_none();
-        if up {
-            self.rate = (self.rate * (1.0 + STEP)).round();
-        } else if down {
-            self.rate = (self.rate * (1.0 - STEP)).round();
+        let next = match (self.passed, self.failed) {
+            (Some(passed), Some(failed)) => {
+                (failed > passed * (1.0 + GAP)).then_some((passed + failed) / 2.0)
+            }
+            (Some(passed), None) => (share >= SHARE_AMPLE).then_some(passed * STEP_UP),
+            (None, _) => Some(self.rate * step_down(share)),
+        };
+        match next {
+            Some(rate) if self.rounds_left > 0 => self.rate = rate.round(),
+            _ => self.done = true,
         }
-        self.done = self.rounds_left == 0 || !(up || down);
     }
 
     /// Ends the search where it stands.
@@ -122,6 +128,17 @@ impl Confirm {
     /// The highest rate that full runs held, `None` when none did.
     pub fn confirmed(&self) -> Option<f64> {
         self.passed
+    }
+}
+
+/// The worse the share, the further down.
+fn step_down(share: f64) -> f64 {
+    if share >= 0.9 {
+        0.95
+    } else if share >= 0.6 {
+        0.85
+    } else {
+        0.7
     }
 }
 

@@ -35,21 +35,44 @@ fn probes_are_limited_and_nothing_may_pass() {
 }
 
 #[test]
-fn confirmation_steps_down_until_a_rate_holds() {
+fn confirmation_steps_down_further_the_worse_it_is() {
+    let after = |share: f64| {
+        let mut confirm = Confirm::new(1000.0, 5);
+        confirm.observe(false, share);
+        confirm.next_rate()
+    };
+    assert_eq!(after(0.94), Some(950.0));
+    assert_eq!(after(0.70), Some(850.0));
+    assert_eq!(after(0.00), Some(700.0));
     let mut confirm = Confirm::new(1000.0, 5);
-    confirm.observe(false, 0.90);
-    assert_eq!(confirm.next_rate(), Some(950.0));
     confirm.observe(false, 0.94);
     confirm.observe(true, 0.99);
-    assert_eq!(confirm.next_rate(), None, "never up again after a failure");
-    assert_eq!(confirm.confirmed(), Some(903.0));
+    assert_eq!(confirm.next_rate(), None, "950 and 1000 are close enough");
+    assert_eq!(confirm.confirmed(), Some(950.0));
+}
+
+#[test]
+fn a_wide_gap_is_halved() {
+    let mut confirm = Confirm::new(1000.0, 5);
+    confirm.observe(false, 0.1);
+    confirm.observe(true, 0.99);
+    assert_eq!(confirm.next_rate(), Some(850.0));
+    confirm.observe(false, 0.9);
+    assert_eq!(confirm.next_rate(), Some(775.0));
+    confirm.observe(true, 0.96);
+    assert_eq!(confirm.next_rate(), Some(813.0));
+    confirm.observe(false, 0.9);
+    assert_eq!(
+        (confirm.next_rate(), confirm.confirmed()),
+        (None, Some(775.0))
+    );
 }
 
 #[test]
 fn confirmation_steps_up_while_there_is_ample_room() {
     let mut confirm = Confirm::new(1000.0, 5);
     confirm.observe(true, 0.99);
-    assert_eq!(confirm.next_rate(), Some(1050.0));
+    assert_eq!(confirm.next_rate(), Some(1060.0));
     confirm.observe(false, 0.80);
     assert_eq!(
         (confirm.next_rate(), confirm.confirmed()),

@@ -11,7 +11,6 @@ use crate::spread::Spread;
 use crate::sweep::{Confirm, Sweep};
 
 const START_PER_S: f64 = 4_000.0;
-const PROBES_MAX: u32 = 24;
 
 /// The search for one case.
 #[derive(Debug)]
@@ -69,8 +68,12 @@ pub fn sweep_all(
     workloads: &mut Workloads,
 ) -> Result<Vec<Search>, BenchError> {
     let mut searches = Vec::new();
-    for case in cases(&session.options.connections) {
-        let mut sweep = Sweep::new(START_PER_S, session.timing.precision, PROBES_MAX);
+    for case in cases(&session.options.connections()) {
+        let mut sweep = Sweep::new(
+            START_PER_S,
+            session.timing.precision,
+            session.timing.probes_max,
+        );
         let mut probes = Vec::new();
         while let Some(rate) = sweep.next_rate() {
             let plan = session.probe_plan(cluster, case.connections, rate);

@@ -58,6 +58,11 @@ impl Session {
         })
     }
 
+    /// The same with other durations.
+    pub fn with_timing(self, timing: Timing) -> Session {
+        Session { timing, ..self }
+    }
+
     fn start(&self, sync: Sync) -> Result<Cluster, BenchError> {
         let shape = match self.options.cluster {
             Shape::Up => up::start,
@@ -110,7 +115,7 @@ impl Session {
     fn settings(&self) -> Settings {
         Settings {
             cluster: self.options.cluster,
-            connections: self.options.connections.clone(),
+            connections: self.options.connections(),
             value_bytes: self.options.value_size,
             keys: self.options.keys,
             timing: self.timing,

@@ -38,7 +38,7 @@ pub fn closed(
     cluster: &mut Cluster,
     workloads: &mut Workloads,
 ) -> Result<Vec<Point>, BenchError> {
-    cases(&session.options.connections)
+    cases(&session.options.connections())
         .into_iter()
         .map(|case| {
             let plan = session.closed_plan(cluster, case.connections);

@@ -1,6 +1,6 @@
 //! The report as Markdown.
 
-use super::model::{Point, Report};
+use super::model::{Point, Report, Summary};
 use super::summary::{ms, number, percent, rates, ratios, targets};
 use super::table::Table;
 use crate::quorum::paper;
@@ -45,6 +45,9 @@ connection makes a run invalid. Reads are of records that this run wrote and ver
 the window until idle. The generator shares the machine with the servers.
 - Times are medians of the repeats; in parentheses the least and the greatest.
 ";
+
+/// More than this of the CPU time gone elsewhere disturbs the measurement.
+const DISTURBED: f64 = 0.08;
 
 fn section(title: &str, body: &str) -> String {
     format!("## {title}\n\n{body}")
@@ -100,13 +103,22 @@ fn heading(report: &Report) -> String {
 }
 
 fn rates_note(report: &Report) -> String {
-    let steal = report
-        .cells
-        .iter()
-        .map(|cell| cell.summary.machine_steal.max)
-        .fold(0.0, f64::max);
+    let greatest = |share: fn(&Summary) -> f64| {
+        let shares = report.cells.iter().map(|cell| share(&cell.summary));
+        shares.fold(0.0, f64::max)
+    };
+    let other = greatest(|summary| summary.machine_other.median);
+    let steal = greatest(|summary| summary.machine_steal.median);
+    let warning = if other + steal > DISTURBED {
+        " **The machine was not quiet: these numbers are too low.**"
+    } else {
+        ""
+    };
     format!(
-        "Sync `never`. The hypervisor took at most {} of the CPU time during these runs.\n\n",
+        "Sync `never`. In the worst case others than servers and generator used {} of the CPU \
+         time, and the hypervisor took {} (medians).{warning} A rate that is not held passed \
+         short probes only.\n\n",
+        percent(other),
         percent(steal)
     )
 }

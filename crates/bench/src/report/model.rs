@@ -176,6 +176,8 @@ pub struct Summary {
     pub server_cpu_us: Spread,
     /// Generator CPU per request.
     pub generator_cpu_us: Spread,
+    /// Share of CPU time used by others than the servers and the generator.
+    pub machine_other: Spread,
     /// Share of CPU time taken by the hypervisor.
     pub machine_steal: Spread,
 }
@@ -196,6 +198,7 @@ impl Summary {
             latency_us_p9999: spread(|run| run.latency_us_p9999 as f64),
             server_cpu_us: spread(|run| run.server_cpu_us + run.server_cpu_us_deferred),
             generator_cpu_us: spread(|run| run.generator_cpu_us),
+            machine_other: spread(|run| run.machine_other),
             machine_steal: spread(|run| run.machine_steal),
         }
     }

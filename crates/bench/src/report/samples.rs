@@ -30,6 +30,7 @@ pub fn run(connections: usize, rate_per_s: f64, server_cpu_us: f64) -> Run {
         server_cpu_us_deferred: 1.0,
         generator_cpu_us: 7.0,
         machine_busy: 0.9,
+        machine_other: 0.02,
         machine_steal: 0.01,
         errors: 0,
         errors_text: String::new(),

@@ -83,13 +83,13 @@ pub fn ratios(report: &Report) -> String {
         let replicated = paper::table(cell.case.verb, true).best_per_s;
         let ratio = ratio_of(&report.cells, cell);
         let verb = cell.case.verb.name();
+        let one_copy = ratio.map(|ratio| format!("{:.0}", cell.rate_per_s / ratio.max(1e-9)));
+        let missing = || "not held".to_owned();
         table.row(vec![
             format!("{verb}, {} connections", cell.case.connections),
-            ratio.map_or(String::new(), |ratio| {
-                format!("{:.0}", cell.rate_per_s / ratio.max(1e-9))
-            }),
+            one_copy.unwrap_or_else(missing),
             format!("{:.0}", cell.rate_per_s),
-            ratio.map_or("none".into(), |ratio| format!("{ratio:.2}")),
+            ratio.map_or_else(missing, |ratio| format!("{ratio:.2}")),
             format!("{alone:.0}, {replicated:.0}: {:.2}", replicated / alone),
         ]);
     }
