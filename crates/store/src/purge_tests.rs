@@ -7,6 +7,7 @@ const GRACE: Option<Duration> = Some(Duration::from_millis(100));
 fn record(made_ms: u64, tombstone: bool, expiry_ms: Option<u64>) -> Record<'static> {
     Record {
         stamp: Stamp::new(Version::new(made_ms, 0), Origin(1)),
+        from: 3,
         tombstone,
         expiry_ms,
         value: b"",

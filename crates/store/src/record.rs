@@ -1,7 +1,7 @@
 //! Record: what RocksDB holds for a key (`docs/formats.md`, section 3).
 //!
-//! `flags u8 | from u8 | version u64 | origin u64 | [expiry_ms u64] | user value`. Everything a conflict
-//! or a read needs stands before the value: never a second lookup.
+//! `flags u8 | from u8 | version u64 | origin u64 | [expiry_ms u64] | user value`. Everything a
+//! conflict or a read needs stands before the value: never a second lookup.
 
 use bytes::Bytes;
 

@@ -7,7 +7,7 @@ fn entry(kind: Kind, expiry_ms: Option<u64>, value: &[u8]) -> Entry {
     Entry {
         kind,
         copy: false,
-        from: 1,
+        from: 3,
         partition: 0,
         keyspace: 0,
         stamp: Stamp::new(Version(0x0102), Origin(0x0304)),
@@ -21,17 +21,20 @@ proptest! {
     #[test]
     fn a_put_round_trips(
         version: u64,
+        from: u8,
         origin: u64,
         expiry_ms: Option<u64>,
         value in prop::collection::vec(any::<u8>(), 0..50),
     ) {
         let mut entry = entry(Kind::Put, expiry_ms, &value);
         entry.stamp = Stamp::new(Version(version), Origin(origin));
+        entry.from = from;
         let mut bytes = Vec::new();
         Record::encode(&mut bytes, &entry);
         let versioned = Record::decode(&bytes).unwrap().to_versioned();
         prop_assert_eq!(versioned, Versioned {
             stamp: entry.stamp,
+            from: entry.from,
             tombstone: false,
             expiry_ms,
             value: value.into(),
@@ -43,7 +46,7 @@ proptest! {
         let _ = Record::decode(&bytes);
         if let Some(flags) = bytes.first_mut() {
             *flags &= FLAG_EXPIRY | FLAG_TOMBSTONE;
-            let need = if *flags & FLAG_EXPIRY == 0 { 17 } else { 25 };
+            let need = if *flags & FLAG_EXPIRY == 0 { 18 } else { 26 };
             prop_assert_eq!(Record::decode(&bytes).is_ok(), bytes.len() >= need);
         }
     }
@@ -54,7 +57,7 @@ fn the_bytes_are_the_documented_ones() {
     let mut bytes = Vec::new();
     Record::encode(&mut bytes, &entry(Kind::Put, Some(7), b"v"));
     let expected: &[u8] = &[
-        1, 2, 1, 0, 0, 0, 0, 0, 0, 4, 3, 0, 0, 0, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0, b'v',
+        1, 3, 2, 1, 0, 0, 0, 0, 0, 0, 4, 3, 0, 0, 0, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0, b'v',
     ];
     assert_eq!(bytes, expected);
 }
