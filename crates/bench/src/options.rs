@@ -147,6 +147,7 @@ impl QuorumOptions {
         } else if self.paper {
             timing.run = ms(30_000);
             timing.run_warmup = ms(10_000);
+            timing.rounds_until = ms(750_000);
         }
         timing.repeats = self.repeats.unwrap_or(timing.repeats).max(1);
         timing.fill = self.fill.unwrap_or(timing.fill).max(1);

@@ -61,6 +61,17 @@ pub fn version(program: &Path, name: &str) -> Option<String> {
     Some(text.lines().next()?.trim().to_owned())
 }
 
+/// The commit checked out in the current directory; `None` outside a repository.
+pub fn revision() -> Option<String> {
+    let output = Command::new("git")
+        .args(["describe", "--always", "--dirty", "--abbrev=10"])
+        .stderr(Stdio::null())
+        .output()
+        .ok()?;
+    let text = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+    (!text.is_empty()).then_some(text)
+}
+
 fn or_unknown(text: Option<&str>) -> String {
     text.unwrap_or("unknown").to_owned()
 }

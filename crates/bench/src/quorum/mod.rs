@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use crate::cluster::{Cluster, Sync, etcd, processes, redis, up};
 use crate::error::BenchError;
 use crate::host::disk::sync_rate;
-use crate::host::machine::{Machine, version};
+use crate::host::machine::{Machine, revision, version};
 use crate::interrupt::Interrupt;
 use crate::load::generator::{Pace, Plan};
 use crate::options::{QuorumOptions, Shape, Timing};
@@ -107,6 +107,7 @@ impl Session {
     fn programs(&self) -> Programs {
         Programs {
             dunlin: version(&self.dunlin, "dunlin").unwrap_or_else(|| "unknown".into()),
+            revision: revision(),
             etcd: etcd::program().and_then(|program| version(&program, "etcd")),
             redis: redis::program().and_then(|program| version(&program, redis::NAME)),
         }

@@ -62,13 +62,18 @@ pub fn evaluate(cells: &[Cell], idle: &Idle, group_commit: &[GroupCommit]) -> Ve
 /// The replicated rate over the unreplicated one of the same verb and connections; `None` unless
 /// full runs held both.
 pub fn ratio_of(cells: &[Cell], replicated: &Cell) -> Option<f64> {
-    let alone = cells.iter().find(|cell| {
+    let alone = one_copy_of(cells, replicated)?;
+    let held = alone.confirmed && replicated.confirmed && alone.rate_per_s > 0.0;
+    held.then(|| replicated.rate_per_s / alone.rate_per_s)
+}
+
+/// The cell of one copy with the same verb and connections.
+pub fn one_copy_of<'a>(cells: &'a [Cell], replicated: &Cell) -> Option<&'a Cell> {
+    cells.iter().find(|cell| {
         cell.case.copies.from == 1
             && cell.case.verb == replicated.case.verb
             && cell.case.connections == replicated.case.connections
-    })?;
-    let held = alone.confirmed && replicated.confirmed && alone.rate_per_s > 0.0;
-    held.then(|| replicated.rate_per_s / alone.rate_per_s)
+    })
 }
 
 fn ratio_target(name: &str, wanted: f64, ratio: Option<f64>) -> Target {

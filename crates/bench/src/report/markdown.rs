@@ -3,6 +3,7 @@
 use super::model::{Point, Report, Summary};
 use super::summary::{ms, number, percent, rates, ratios, targets};
 use super::table::Table;
+use crate::load::key::Order;
 use crate::quorum::paper;
 
 /// The whole report; `name` is that of the plot beside it.
@@ -65,12 +66,16 @@ fn heading(report: &Report) -> String {
         .flatten()
         .map(String::as_str)
         .collect();
+    let dunlin = match &report.programs.revision {
+        Some(revision) => format!("{} ({revision})", report.programs.dunlin),
+        None => report.programs.dunlin.clone(),
+    };
     format!(
         "# One copy against three (paper 004)\n{quick}\n\
          - Date: {}; took {:.0} s\n- Command: `{}`\n\
          - Machine: {}, {} cores{}, {:.1} GB memory; data on {}\n\
          - System: {}, kernel {}\n- Programs: {}\n\
-         - Cluster: three nodes, {}; values of {} bytes, {:?} keys of 16 bytes, {} records to read\n\
+         - Cluster: three nodes, {}; values of {} bytes, {} keys of 16 bytes, {} records to read\n\
          - Full runs: {:.0} s of which the first {:.0} s are not counted, {} each\n",
         report.date_utc,
         report.wall_s,
@@ -86,15 +91,16 @@ fn heading(report: &Report) -> String {
         machine.disk,
         machine.system,
         machine.kernel,
-        [&[report.programs.dunlin.as_str()], &rivals[..]]
-            .concat()
-            .join("; "),
+        [&[dunlin.as_str()], &rivals[..]].concat().join("; "),
         match report.settings.cluster {
             crate::options::Shape::Up => "one process (`dunlin up`)",
             crate::options::Shape::Processes => "three processes on etcd (`dunlin serve`)",
         },
         report.settings.value_bytes,
-        report.settings.keys,
+        match report.settings.keys {
+            Order::Sequential => "growing",
+            Order::Random => "scattered",
+        },
         timing.fill,
         timing.run.as_secs_f64(),
         timing.run_warmup.as_secs_f64(),

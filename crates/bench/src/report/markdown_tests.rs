@@ -16,7 +16,7 @@ fn the_report_has_every_section_with_the_papers_numbers_beside_ours() {
         "12500, 6000: 0.48",
         "1.57 ms",
         "`dunlin-bench quorum --rivals`",
-        "etcd Version: 3.4.23",
+        "dunlin 0.1.0 (abc1234-dirty); etcd Version: 3.4.23",
         "2026-11-20 23:50 UTC",
     ] {
         assert!(text.contains(wanted), "{wanted}\n{text}");

@@ -51,6 +51,8 @@ pub struct Report {
 pub struct Programs {
     /// Ours.
     pub dunlin: String,
+    /// The commit checked out here, `-dirty` when files differ from it.
+    pub revision: Option<String>,
     /// When installed.
     pub etcd: Option<String>,
     /// When installed.

@@ -87,6 +87,7 @@ pub fn report() -> Report {
         machine: Machine::describe(&std::env::temp_dir()),
         programs: Programs {
             dunlin: "dunlin 0.1.0".into(),
+            revision: Some("abc1234-dirty".into()),
             etcd: Some("etcd Version: 3.4.23".into()),
             redis: None,
         },

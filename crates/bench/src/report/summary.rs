@@ -1,9 +1,9 @@
 //! Sections of the report that the terminal shows too.
 
-use super::model::{Report, Summary, Target};
+use super::model::{Cell, Report, Summary, Target};
 use super::table::Table;
 use crate::quorum::paper;
-use crate::quorum::target::ratio_of;
+use crate::quorum::target::{one_copy_of, ratio_of};
 use crate::spread::Spread;
 
 /// What the terminal shows at the end.
@@ -82,18 +82,22 @@ pub fn ratios(report: &Report) -> String {
         let alone = paper::table(cell.case.verb, false).best_per_s;
         let replicated = paper::table(cell.case.verb, true).best_per_s;
         let ratio = ratio_of(&report.cells, cell);
+        let one_copy = one_copy_of(&report.cells, cell);
         let verb = cell.case.verb.name();
-        let one_copy = ratio.map(|ratio| format!("{:.0}", cell.rate_per_s / ratio.max(1e-9)));
-        let missing = || "not held".to_owned();
         table.row(vec![
             format!("{verb}, {} connections", cell.case.connections),
-            one_copy.unwrap_or_else(missing),
-            format!("{:.0}", cell.rate_per_s),
-            ratio.map_or_else(missing, |ratio| format!("{ratio:.2}")),
+            one_copy.map_or_else(String::new, held_rate),
+            held_rate(cell),
+            ratio.map_or("not both held".into(), |ratio| format!("{ratio:.2}")),
             format!("{alone:.0}, {replicated:.0}: {:.2}", replicated / alone),
         ]);
     }
     table.render()
+}
+
+fn held_rate(cell: &Cell) -> String {
+    let doubt = if cell.confirmed { "" } else { ", not held" };
+    format!("{:.0}{doubt}", cell.rate_per_s)
 }
 
 /// The targets of the issue.
@@ -136,3 +140,7 @@ pub fn number(spread: Spread) -> String {
         format!("{:.1}", spread.median)
     }
 }
+
+#[cfg(test)]
+#[path = "summary_tests.rs"]
+mod tests;
