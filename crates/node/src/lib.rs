@@ -1,1 +1,43 @@
-//! dunlin-node
+//! A Dunlin node: shards, replication, quorums, and the HTTP that serves them.
+//!
+//! The path of a write, file by file: [`api`] `keys.rs` takes it from a socket,
+//! `quorum/write.rs` finds the replica it enters through, `shard/own.rs` stamps
+//! and logs it there, `replication/send.rs` carries it to the other replicas.
+//!
+//! | module | what it is |
+//! |---|---|
+//! | `config` `env` `clock` `limits` | what a node is told, what it takes from outside, every bound |
+//! | `placement` | key -> partition -> ordered replicas (pure) |
+//! | `message` | what shards say to one another, one file a message |
+//! | `shard` | the event loop's state: log, store, and the way from one to the other |
+//! | `replication` | cursors that carry entries to replicas; catching up; backfill |
+//! | `quorum` | coordinating reads, writes and scans; the decisions in `decide.rs` are pure |
+//! | `api` | HTTP |
+//! | `sabotage` | deliberate bugs, for the simulation to find |
+//! | `process` `node` | what nodes of a process share; starting and stopping one |
+#![deny(unsafe_code)]
+
+mod api;
+mod clock;
+mod config;
+mod env;
+mod limits;
+mod message;
+mod node;
+mod placement;
+mod process;
+mod quorum;
+mod replication;
+mod sabotage;
+mod shard;
+
+pub use clock::{Clock, SystemClock};
+pub use config::NodeConfig;
+pub use env::Env;
+pub use message::{Condition, Item, Request, Response, WriteRequest};
+pub use node::{Node, StartError, StopError};
+pub use placement::{KeyspacePlacement, Placement, ShardAddress};
+pub use process::{Directory, Process, hello, shard_wanted};
+pub use quorum::{Failure, Quorum, Scan};
+pub use sabotage::Sabotage;
+pub use shard::{LinkStatus, OpenError, Shard, ShardParts, ShardService, ShardStatus};

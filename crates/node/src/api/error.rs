@@ -1,0 +1,73 @@
+//! Failures as statuses: which number tells the client what to do.
+
+use hyper::StatusCode;
+use serde_json::json;
+
+use super::reply::{self, Reply};
+use crate::quorum::Failure;
+
+/// A request that cannot be carried out, with its status and one line that says why.
+#[derive(Debug)]
+pub(super) struct Rejected {
+    pub status: StatusCode,
+    pub line: String,
+    /// Version of the value in the way of a conditional write.
+    pub current: Option<dunlin_store::Stamp>,
+}
+
+impl Rejected {
+    pub fn new(status: StatusCode, line: impl Into<String>) -> Rejected {
+        Rejected {
+            status,
+            line: line.into(),
+            current: None,
+        }
+    }
+
+    pub fn bad(line: impl Into<String>) -> Rejected {
+        Rejected::new(StatusCode::BAD_REQUEST, line)
+    }
+
+    pub fn method() -> Rejected {
+        Rejected::new(StatusCode::METHOD_NOT_ALLOWED, "method not allowed here")
+    }
+
+    /// As one line of text: the form of `/v0`.
+    pub fn into_text(self) -> Reply {
+        self.finish(|status, line| reply::text(status, line))
+    }
+
+    /// As `{"error": ...}`: the form of `/v1`.
+    pub fn into_json(self) -> Reply {
+        self.finish(|status, line| reply::json(status, &json!({ "error": line })))
+    }
+
+    fn finish(self, form: impl FnOnce(StatusCode, String) -> Reply) -> Reply {
+        let reply = form(self.status, self.line);
+        match self.current {
+            Some(stamp) => reply::with_version(reply, stamp),
+            None => reply,
+        }
+    }
+}
+
+impl From<Failure> for Rejected {
+    fn from(failure: Failure) -> Self {
+        let status = match &failure {
+            Failure::NotEnoughReplicas { .. } => StatusCode::GATEWAY_TIMEOUT,
+            Failure::UnknownKeyspace => StatusCode::NOT_FOUND,
+            Failure::ConditionFailed(_) => StatusCode::PRECONDITION_FAILED,
+            Failure::NoSpace => StatusCode::INSUFFICIENT_STORAGE,
+            Failure::LogFailed | Failure::Busy => StatusCode::SERVICE_UNAVAILABLE,
+        };
+        let current = match &failure {
+            Failure::ConditionFailed(current) => *current,
+            _ => None,
+        };
+        Rejected {
+            status,
+            line: failure.to_string(),
+            current,
+        }
+    }
+}

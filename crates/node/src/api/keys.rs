@@ -1,0 +1,183 @@
+//! One key: get, put, delete.
+
+use std::rc::Rc;
+
+use bytes::Bytes;
+use dunlin_store::{Kind, Stamp};
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use hyper::body::{Body as _, Incoming};
+use hyper::header::{HeaderMap, IF_MATCH, IF_NONE_MATCH};
+use hyper::{Method, Request, StatusCode};
+
+use super::error::Rejected;
+use super::params::Params;
+use super::reply::{self, Reply};
+use crate::limits::KEY_BYTES;
+use crate::message::{Condition, WriteRequest};
+use crate::quorum::{Failure, Quorum};
+use crate::shard::Shard;
+
+/// Which key of which keyspace, and how many replicas must agree.
+pub(super) struct Target {
+    pub keyspace: u32,
+    pub key: Bytes,
+    pub quorum: Quorum,
+}
+
+impl Target {
+    pub fn find(
+        shard: &Shard,
+        keyspace: &str,
+        key: Bytes,
+        params: &Params,
+    ) -> Result<Target, Rejected> {
+        if key.len() > KEY_BYTES {
+            return Err(Rejected::bad(format!(
+                "a key has at most {KEY_BYTES} bytes, this one {}",
+                key.len()
+            )));
+        }
+        let placement = shard.placement();
+        let found = placement.named(keyspace).ok_or(Failure::UnknownKeyspace)?;
+        Ok(Target {
+            keyspace: found.keyspace.id,
+            quorum: params.quorum(found.keyspace.settings.replicas, placement.nodes.len())?,
+            key,
+        })
+    }
+}
+
+/// `/v1/keyspaces/{name}/keys/{key}`.
+pub(super) async fn key(
+    shard: Rc<Shard>,
+    request: Request<Incoming>,
+    keyspace: &str,
+    key: Bytes,
+    params: Params,
+) -> Result<Reply, Rejected> {
+    if key.is_empty() {
+        return Err(Rejected::bad("the key is empty"));
+    }
+    let target = Target::find(&shard, keyspace, key, &params)?;
+    let condition = condition(request.headers())?;
+    match *request.method() {
+        Method::GET | Method::HEAD => get(shard, target).await,
+        Method::PUT => {
+            let expires_in = params.number("expires_in")?;
+            put(shard, request, target, expires_in, condition).await
+        }
+        Method::DELETE => delete(shard, target, condition).await,
+        _ => Err(Rejected::method()),
+    }
+}
+
+pub(super) async fn get(shard: Rc<Shard>, target: Target) -> Result<Reply, Rejected> {
+    let newest = shard
+        .read_quorum(target.keyspace, &target.key, target.quorum)
+        .await?;
+    let now_ms = shard.clock.now_ms();
+    Ok(match newest {
+        Some(item) if item.is_visible(now_ms) => {
+            let found = reply::bytes(StatusCode::OK, item.value);
+            reply::with_version(reply::typed(found, "application/octet-stream"), item.stamp)
+        }
+        _ => reply::empty(StatusCode::NOT_FOUND),
+    })
+}
+
+pub(super) async fn put(
+    shard: Rc<Shard>,
+    request: Request<Incoming>,
+    target: Target,
+    expires_in_s: Option<u64>,
+    condition: Condition,
+) -> Result<Reply, Rejected> {
+    let expiry_ms = match expires_in_s {
+        None => None,
+        Some(0) => return Err(Rejected::bad("expires_in must be at least one second")),
+        Some(seconds) => Some(
+            seconds
+                .checked_mul(1_000)
+                .and_then(|ms| ms.checked_add(shard.clock.now_ms()))
+                .ok_or_else(|| Rejected::bad("expires_in is too far away"))?,
+        ),
+    };
+    let value = read_body(request.into_body(), shard.config.max_body_bytes).await?;
+    write(shard, target, Kind::Put, value, expiry_ms, condition)
+        .await
+        .map(|stamp| reply::with_version(reply::empty(StatusCode::CREATED), stamp))
+}
+
+pub(super) async fn delete(
+    shard: Rc<Shard>,
+    target: Target,
+    condition: Condition,
+) -> Result<Reply, Rejected> {
+    write(shard, target, Kind::Delete, Bytes::new(), None, condition)
+        .await
+        .map(|stamp| reply::with_version(reply::empty(StatusCode::ACCEPTED), stamp))
+}
+
+async fn write(
+    shard: Rc<Shard>,
+    target: Target,
+    kind: Kind,
+    value: Bytes,
+    expiry_ms: Option<u64>,
+    condition: Condition,
+) -> Result<Stamp, Rejected> {
+    let request = WriteRequest {
+        keyspace: target.keyspace,
+        kind,
+        ack: target.quorum.ack,
+        from: target.quorum.from,
+        condition,
+        expiry_ms,
+        key: target.key,
+        value,
+    };
+    Ok(shard.coordinate_write(request).await?)
+}
+
+/// The whole body, refused by its announced length before a byte of it is read.
+pub(super) async fn read_body(body: Incoming, limit_bytes: usize) -> Result<Bytes, Rejected> {
+    let too_large = || {
+        Rejected::new(
+            StatusCode::PAYLOAD_TOO_LARGE,
+            format!("the body is larger than the {limit_bytes} bytes this node takes"),
+        )
+    };
+    if body.size_hint().lower() > limit_bytes as u64 {
+        return Err(too_large());
+    }
+    match Limited::new(body, limit_bytes).collect().await {
+        Ok(collected) => Ok(collected.to_bytes()),
+        Err(error) if error.is::<LengthLimitError>() => Err(too_large()),
+        Err(error) => Err(Rejected::bad(format!("the body broke off: {error}"))),
+    }
+}
+
+/// `If-Match` with a version or `*`, `If-None-Match` with `*`.
+fn condition(headers: &HeaderMap) -> Result<Condition, Rejected> {
+    let header = |name| {
+        headers
+            .get(name)
+            .map(|value| value.to_str().unwrap_or_default().trim())
+    };
+    match (header(IF_MATCH), header(IF_NONE_MATCH)) {
+        (None, None) => Ok(Condition::None),
+        (Some("*"), None) => Ok(Condition::Present),
+        (Some(version), None) => version
+            .trim_matches('"')
+            .parse()
+            .map(Condition::Is)
+            .map_err(|_| {
+                Rejected::bad("If-Match takes a version as given in Dunlin-Version, or *")
+            }),
+        (None, Some("*")) => Ok(Condition::Absent),
+        (None, Some(_)) => Err(Rejected::bad("If-None-Match takes only *")),
+        (Some(_), Some(_)) => Err(Rejected::bad(
+            "If-Match and If-None-Match exclude one another",
+        )),
+    }
+}

@@ -1,0 +1,104 @@
+//! Keyspaces: create, list, describe, drop.
+
+use std::rc::Rc;
+
+use dunlin_metadata::{Keyspace, KeyspaceSettings, MetadataError};
+use hyper::body::Incoming;
+use hyper::{Method, Request, StatusCode};
+use serde::Deserialize;
+
+use super::error::Rejected;
+use super::keys::read_body;
+use super::reply::{self, Reply};
+use crate::shard::Shard;
+
+/// Largest description of a keyspace, in bytes.
+const BODY_BYTES: usize = 64 << 10;
+
+/// What a client sends to create one; settings left out take their defaults.
+#[derive(Deserialize)]
+struct Create {
+    name: String,
+    #[serde(flatten)]
+    settings: serde_json::Map<String, serde_json::Value>,
+}
+
+/// `/v1/keyspaces`.
+pub(super) async fn collection(
+    shard: Rc<Shard>,
+    request: Request<Incoming>,
+) -> Result<Reply, Rejected> {
+    match *request.method() {
+        Method::GET | Method::HEAD => {
+            let topology = shard.metadata.topology().borrow().clone();
+            Ok(reply::json(StatusCode::OK, &topology.keyspaces))
+        }
+        Method::POST => {
+            let body = read_body(request.into_body(), BODY_BYTES).await?;
+            create(shard, &body).await
+        }
+        _ => Err(Rejected::method()),
+    }
+}
+
+async fn create(shard: Rc<Shard>, body: &[u8]) -> Result<Reply, Rejected> {
+    let malformed = |error: serde_json::Error| {
+        Rejected::bad(format!("the body does not describe a keyspace: {error}"))
+    };
+    let create: Create = serde_json::from_slice(body).map_err(malformed)?;
+    let settings: KeyspaceSettings =
+        serde_json::from_value(create.settings.into()).map_err(malformed)?;
+    let created = shard
+        .metadata
+        .create_keyspace(&create.name, settings)
+        .await?;
+    settle(&shard, &created).await;
+    Ok(reply::json(StatusCode::CREATED, &created))
+}
+
+/// Waits until this node serves the new keyspace, so that the client's next request finds it.
+async fn settle(shard: &Shard, created: &Keyspace) {
+    for _ in 0..200 {
+        if shard.placement().keyspace(created.id).is_some() {
+            return;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    }
+}
+
+/// `/v1/keyspaces/{name}`.
+pub(super) async fn one(shard: Rc<Shard>, method: &Method, name: &str) -> Result<Reply, Rejected> {
+    match *method {
+        Method::GET | Method::HEAD => {
+            let topology = shard.metadata.topology().borrow().clone();
+            topology
+                .keyspaces
+                .iter()
+                .find(|k| k.name == name)
+                .map(|k| reply::json(StatusCode::OK, k))
+                .ok_or_else(|| {
+                    Rejected::new(
+                        StatusCode::NOT_FOUND,
+                        format!("there is no keyspace {name}"),
+                    )
+                })
+        }
+        Method::DELETE => {
+            shard.metadata.drop_keyspace(name).await?;
+            Ok(reply::empty(StatusCode::NO_CONTENT))
+        }
+        _ => Err(Rejected::method()),
+    }
+}
+
+impl From<MetadataError> for Rejected {
+    fn from(error: MetadataError) -> Self {
+        let status = match &error {
+            MetadataError::Exists { .. } => StatusCode::CONFLICT,
+            MetadataError::NotFound { .. } => StatusCode::NOT_FOUND,
+            MetadataError::Invalid { .. } => StatusCode::BAD_REQUEST,
+            _ => StatusCode::SERVICE_UNAVAILABLE,
+        };
+        Rejected::new(status, error.to_string())
+    }
+}

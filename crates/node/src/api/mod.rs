@@ -1,0 +1,16 @@
+//! HTTP: one file a resource, the router in `router.rs`.
+
+mod error;
+mod health;
+mod keys;
+mod keyspaces;
+mod metrics;
+mod params;
+mod reply;
+mod router;
+mod scan;
+mod server;
+mod status;
+mod v0;
+
+pub(crate) use server::{accept_http, serve_http};

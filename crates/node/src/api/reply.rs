@@ -1,0 +1,68 @@
+//! What goes back to a client.
+
+use bytes::Bytes;
+use dunlin_store::Stamp;
+use futures_util::stream::LocalBoxStream;
+use http_body_util::{Either, Full, StreamBody};
+use hyper::body::Frame;
+use hyper::header::{CONTENT_TYPE, ETAG, HeaderValue};
+use hyper::{Response, StatusCode};
+
+use crate::quorum::Failure;
+
+/// A stream of chunks that may break off.
+pub(super) type Chunks = LocalBoxStream<'static, Result<Frame<Bytes>, Failure>>;
+/// Bytes at hand, or a stream of them.
+pub(super) type Body = Either<Full<Bytes>, StreamBody<Chunks>>;
+/// A response on its way.
+pub(super) type Reply = Response<Body>;
+
+/// Header with the version of the value read or written.
+pub(super) const VERSION_HEADER: &str = "dunlin-version";
+
+pub(super) fn bytes(status: StatusCode, body: impl Into<Bytes>) -> Reply {
+    let mut reply = Response::new(Either::Left(Full::new(body.into())));
+    *reply.status_mut() = status;
+    reply
+}
+
+pub(super) fn empty(status: StatusCode) -> Reply {
+    bytes(status, Bytes::new())
+}
+
+pub(super) fn text(status: StatusCode, line: impl Into<String>) -> Reply {
+    typed(bytes(status, line.into()), "text/plain; charset=utf-8")
+}
+
+pub(super) fn json(status: StatusCode, value: &impl serde::Serialize) -> Reply {
+    match serde_json::to_vec(value) {
+        Ok(body) => typed(bytes(status, body), "application/json"),
+        Err(error) => text(StatusCode::INTERNAL_SERVER_ERROR, error.to_string()),
+    }
+}
+
+pub(super) fn stream(content_type: &'static str, chunks: Chunks) -> Reply {
+    typed(
+        Response::new(Either::Right(StreamBody::new(chunks))),
+        content_type,
+    )
+}
+
+pub(super) fn typed(mut reply: Reply, content_type: &'static str) -> Reply {
+    reply
+        .headers_mut()
+        .insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+    reply
+}
+
+/// Adds the version, also as an `ETag`.
+pub(super) fn with_version(mut reply: Reply, stamp: Stamp) -> Reply {
+    let version = stamp.to_string();
+    if let Ok(value) = HeaderValue::from_str(&version) {
+        reply.headers_mut().insert(VERSION_HEADER, value);
+    }
+    if let Ok(value) = HeaderValue::from_str(&format!("\"{version}\"")) {
+        reply.headers_mut().insert(ETAG, value);
+    }
+    reply
+}

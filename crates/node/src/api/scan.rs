@@ -1,0 +1,153 @@
+//! Ranges of keys, streamed in constant memory.
+
+use std::collections::VecDeque;
+use std::rc::Rc;
+
+use bytes::{BufMut, Bytes, BytesMut};
+use futures_util::StreamExt;
+use futures_util::stream;
+use hyper::body::Frame;
+use hyper::{Method, StatusCode};
+use serde_json::{Map, Value};
+
+use super::error::Rejected;
+use super::params::Params;
+use super::reply::{self, Chunks, Reply};
+use crate::message::Item;
+use crate::quorum::{Failure, Scan};
+use crate::shard::Shard;
+
+/// Records in order, a page in memory at a time.
+struct Records {
+    scan: Scan,
+    page: VecDeque<Item>,
+    left: u64,
+}
+
+impl Records {
+    async fn begin(
+        shard: Rc<Shard>,
+        keyspace: &str,
+        start: Bytes,
+        end: Option<Bytes>,
+        limit: Option<u64>,
+        params: &Params,
+    ) -> Result<Records, Rejected> {
+        let placement = shard.placement();
+        let placed = placement.named(keyspace).ok_or(Failure::UnknownKeyspace)?;
+        let quorum = params.quorum(placed.keyspace.settings.replicas, placement.nodes.len())?;
+        let mut scan = Scan::begin(shard, placed.keyspace.id, start, end, quorum)?;
+        // The first page comes before the status line: a failure still gets its own.
+        let page = scan.next_page().await?.into();
+        Ok(Records {
+            scan,
+            page,
+            left: limit.unwrap_or(u64::MAX),
+        })
+    }
+
+    async fn next(&mut self) -> Result<Option<Item>, Failure> {
+        if self.left == 0 {
+            return Ok(None);
+        }
+        if self.page.is_empty() {
+            self.page = self.scan.next_page().await?.into();
+        }
+        self.left -= 1;
+        Ok(self.page.pop_front())
+    }
+
+    fn chunks(self, form: fn(Item) -> Bytes) -> Chunks {
+        stream::try_unfold(self, move |mut records| async move {
+            let item = records.next().await?;
+            Ok(item.map(|item| (Frame::data(form(item)), records)))
+        })
+        .boxed_local()
+    }
+}
+
+/// The range in the form of `/v0`.
+pub(super) async fn entities(
+    shard: Rc<Shard>,
+    keyspace: &str,
+    start: Bytes,
+    end: Option<Bytes>,
+    params: &Params,
+) -> Result<Reply, Rejected> {
+    let records = Records::begin(shard, keyspace, start, end, None, params).await?;
+    if records.page.is_empty() {
+        return Ok(reply::empty(StatusCode::OK));
+    }
+    Ok(reply::stream(
+        "application/octet-stream",
+        records.chunks(line_pair),
+    ))
+}
+
+fn line_pair(item: Item) -> Bytes {
+    let mut chunk = BytesMut::with_capacity(item.key.len() + 1 + item.value.len());
+    chunk.put_slice(&item.key);
+    chunk.put_u8(b'\n');
+    chunk.put_slice(&item.value);
+    chunk.freeze()
+}
+
+/// `/v1/keyspaces/{name}/keys`: one JSON object a line.
+pub(super) async fn keys(
+    shard: Rc<Shard>,
+    method: &Method,
+    keyspace: &str,
+    params: Params,
+) -> Result<Reply, Rejected> {
+    if !matches!(*method, Method::GET | Method::HEAD) {
+        return Err(Rejected::method());
+    }
+    let prefix = params.get("prefix").cloned().unwrap_or_default();
+    let start = params.get("start").cloned().unwrap_or_default();
+    let end = params.get("end").filter(|end| !end.is_empty()).cloned();
+    let limit = params.number("limit")?;
+    let end = match (end, prefix_end(&prefix)) {
+        (Some(end), Some(prefix_end)) => Some(end.min(prefix_end)),
+        (end, prefix_end) => end.or(prefix_end),
+    };
+    let records = Records::begin(shard, keyspace, start.max(prefix), end, limit, &params).await?;
+    Ok(reply::stream(
+        "application/x-ndjson",
+        records.chunks(json_line),
+    ))
+}
+
+/// The first key after all that begin with `prefix`; `None` when there is no such key.
+fn prefix_end(prefix: &[u8]) -> Option<Bytes> {
+    let last = prefix.iter().rposition(|byte| *byte != 0xff)?;
+    let mut end = prefix[..=last].to_vec();
+    end[last] += 1;
+    Some(end.into())
+}
+
+fn json_line(item: Item) -> Bytes {
+    let mut object = Map::new();
+    put_bytes(&mut object, "key", &item.key);
+    put_bytes(&mut object, "value", &item.value);
+    object.insert("version".into(), item.stamp.to_string().into());
+    let mut line = Value::Object(object).to_string();
+    line.push('\n');
+    line.into()
+}
+
+/// As text where it is text; else in base64 under another name.
+fn put_bytes(object: &mut Map<String, Value>, name: &str, bytes: &[u8]) {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => object.insert(name.into(), text.into()),
+        Err(_) => object.insert(format!("{name}_base64"), base64(bytes).into()),
+    };
+}
+
+fn base64(bytes: &[u8]) -> String {
+    use base64::Engine;
+    base64::engine::general_purpose::STANDARD.encode(bytes)
+}
+
+#[cfg(test)]
+#[path = "scan_tests.rs"]
+mod tests;

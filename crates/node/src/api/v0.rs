@@ -1,0 +1,51 @@
+//! `/v0/entity` and `/v0/entities`: the keyspace `default`, one line of text for an error.
+
+use std::rc::Rc;
+
+use hyper::body::Incoming;
+use hyper::{Method, Request};
+
+use super::error::Rejected;
+use super::params::Params;
+use super::reply::Reply;
+use super::{keys, scan};
+use crate::message::Condition;
+use crate::shard::Shard;
+
+const KEYSPACE: &str = "default";
+
+/// One entity: `GET`, `HEAD`, `PUT`, `DELETE`.
+pub(super) async fn entity(
+    shard: Rc<Shard>,
+    request: Request<Incoming>,
+    params: Params,
+) -> Result<Reply, Rejected> {
+    let method = request.method().clone();
+    if !matches!(
+        method,
+        Method::GET | Method::HEAD | Method::PUT | Method::DELETE
+    ) {
+        return Err(Rejected::method());
+    }
+    let key = params.required("id")?;
+    let target = keys::Target::find(&shard, KEYSPACE, key, &params)?;
+    match method {
+        Method::PUT => keys::put(shard, request, target, None, Condition::None).await,
+        Method::DELETE => keys::delete(shard, target, Condition::None).await,
+        _ => keys::get(shard, target).await,
+    }
+}
+
+/// A range: every record is one chunk `key\nvalue`.
+pub(super) async fn entities(
+    shard: Rc<Shard>,
+    method: &Method,
+    params: Params,
+) -> Result<Reply, Rejected> {
+    if !matches!(*method, Method::GET | Method::HEAD) {
+        return Err(Rejected::method());
+    }
+    let start = params.required("start")?;
+    let end = params.get("end").filter(|end| !end.is_empty()).cloned();
+    scan::entities(shard, KEYSPACE, start, end, &params).await
+}

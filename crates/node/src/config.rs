@@ -1,0 +1,56 @@
+//! What one node is told at its start.
+
+use std::path::PathBuf;
+
+use dunlin_metadata::KeyspaceSettings;
+
+/// Settings of one node. Every field has a default that suits a small machine.
+#[derive(Debug, Clone)]
+pub struct NodeConfig {
+    /// Name in the cluster, stable over restarts.
+    pub name: String,
+    /// Directory that holds this node's shards.
+    pub data: PathBuf,
+    /// `HOST:PORT` for HTTP clients; port 0 picks a free one.
+    pub http: String,
+    /// `HOST:PORT` for other nodes; port 0 picks a free one.
+    pub listen: String,
+    /// HTTP address told to others, when it differs from `http`.
+    pub advertise_http: Option<String>,
+    /// Node address told to others, when it differs from `listen`.
+    pub advertise_listen: Option<String>,
+    /// Event loops, each with its own log and store.
+    pub shards: u16,
+    /// Largest request body accepted, in bytes.
+    pub max_body_bytes: usize,
+    /// Block cache shared by the shards of the process, in bytes.
+    pub cache_bytes: usize,
+    /// Memtable size at which a shard flushes its store, in bytes.
+    pub flush_bytes: usize,
+    /// Size of one log segment, in bytes.
+    pub segment_bytes: u64,
+    /// Most log bytes kept for replicas that lag, per shard.
+    pub retention_bytes: u64,
+    /// Settings of the keyspace `default`, used when this start creates it.
+    pub default_keyspace: KeyspaceSettings,
+}
+
+impl Default for NodeConfig {
+    fn default() -> Self {
+        NodeConfig {
+            name: "n1".into(),
+            data: PathBuf::from("data"),
+            http: "127.0.0.1:8080".into(),
+            listen: "127.0.0.1:7080".into(),
+            advertise_http: None,
+            advertise_listen: None,
+            shards: 1,
+            max_body_bytes: 16 << 20,
+            cache_bytes: 64 << 20,
+            flush_bytes: 64 << 20,
+            segment_bytes: 32 << 20,
+            retention_bytes: 1 << 30,
+            default_keyspace: KeyspaceSettings::default(),
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! What a shard takes from outside: time, network, disk and threads. The
+//! simulation puts its own in place; everything else is the same code.
+
+use std::future::Future;
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use dunlin_log::Runner;
+use dunlin_log::disk::{Disk, RealDisk};
+use dunlin_rpc::{TcpTransport, Transport};
+
+use crate::clock::{Clock, SystemClock};
+use crate::sabotage::Sabotage;
+
+/// A future bound to its shard's thread.
+pub(crate) type LocalFuture<T> = Pin<Box<dyn Future<Output = T>>>;
+
+/// Clock, network, disk and threads of one shard.
+#[derive(Clone)]
+pub struct Env {
+    /// Wall clock.
+    pub clock: Arc<dyn Clock>,
+    /// Connections between nodes.
+    pub transport: Arc<dyn Transport>,
+    /// Files of the log.
+    pub disk: Arc<dyn Disk>,
+    /// Where log writes and syncs run.
+    pub log_runner: Runner,
+    /// Where reads that miss the cache, scans and flushes run.
+    pub store_runner: Runner,
+    /// Seed of this shard's random choices.
+    pub seed: u64,
+    /// Deliberate bug, for the simulation only.
+    pub sabotage: Sabotage,
+}
+
+impl Env {
+    /// The machine as it is, with two I/O threads for this shard.
+    ///
+    /// # Errors
+    /// When a thread cannot be started.
+    pub fn real(shard: &str, seed: u64) -> io::Result<Env> {
+        Ok(Env {
+            clock: Arc::new(SystemClock),
+            transport: Arc::new(TcpTransport),
+            disk: Arc::new(RealDisk),
+            log_runner: Runner::thread(&format!("{shard}-log"))?,
+            store_runner: Runner::thread(&format!("{shard}-store"))?,
+            seed,
+            sabotage: Sabotage::None,
+        })
+    }
+}

@@ -1,0 +1,214 @@
+//! What shards say to one another. One file a message, encode and decode side
+//! by side; this file is the envelope.
+
+mod page;
+mod pull;
+mod read;
+mod replicate;
+mod wire;
+mod write;
+
+use bytes::{Buf, BufMut, Bytes, BytesMut};
+use dunlin_rpc::{DecodeError, Message};
+use dunlin_store::{Origin, Vector, Version};
+
+pub use page::{Item, Page, ScanRequest, SnapshotRequest};
+pub use pull::{PullAnswer, PullRequest};
+pub use read::{ReadAnswer, ReadRequest};
+pub use replicate::{Batch, BatchAnswer, Conflict};
+pub use write::{Condition, Refusal, WriteAnswer, WriteRequest};
+
+use wire::{get_vector, malformed, put_vector};
+
+/// A question from one shard to another.
+#[derive(Debug, Clone)]
+pub enum Request {
+    /// Log a change here and have it acknowledged by its replicas.
+    Write(WriteRequest),
+    /// The newest value known here.
+    Read(ReadRequest),
+    /// The next entries of the sender's log.
+    Replicate(Batch),
+    /// Up to which version of `origin` this shard has everything meant for it.
+    Position(Origin),
+    /// The asker's vector, in exchange for the answerer's.
+    Vectors(Vector),
+    /// Entries of one origin out of this shard's log.
+    Pull(PullRequest),
+    /// One page of a partition's newest values.
+    Snapshot(SnapshotRequest),
+    /// One page of a keyspace in key order.
+    Scan(ScanRequest),
+    /// Encoded entries with their true stamps, for a replica seen to be stale.
+    Repair(Vec<Bytes>),
+    /// What the shard counts about itself, as JSON.
+    Status,
+}
+
+/// The answer to a [`Request`] of the same name.
+#[derive(Debug, Clone)]
+pub enum Response {
+    /// To `Write`.
+    Written(WriteAnswer),
+    /// To `Read`.
+    Read(ReadAnswer),
+    /// To `Replicate`.
+    Replicated(BatchAnswer),
+    /// To `Position`.
+    Position(Version),
+    /// To `Vectors`.
+    Vectors(Vector),
+    /// To `Pull`.
+    Pulled(PullAnswer),
+    /// To `Snapshot` and `Scan`.
+    Page(Page),
+    /// To `Repair`: logged and applied.
+    Done,
+    /// To `Status`.
+    Status(Bytes),
+}
+
+impl Message for Request {
+    fn encode(&self, out: &mut BytesMut) {
+        match self {
+            Request::Write(m) => {
+                out.put_u8(1);
+                m.encode(out);
+            }
+            Request::Read(m) => {
+                out.put_u8(2);
+                m.encode(out);
+            }
+            Request::Replicate(m) => {
+                out.put_u8(3);
+                m.encode(out);
+            }
+            Request::Position(origin) => {
+                out.put_u8(4);
+                out.put_u64_le(origin.0);
+            }
+            Request::Vectors(vector) => {
+                out.put_u8(5);
+                put_vector(out, vector);
+            }
+            Request::Pull(m) => {
+                out.put_u8(6);
+                m.encode(out);
+            }
+            Request::Snapshot(m) => {
+                out.put_u8(7);
+                m.encode(out);
+            }
+            Request::Scan(m) => {
+                out.put_u8(8);
+                m.encode(out);
+            }
+            Request::Repair(entries) => {
+                out.put_u8(9);
+                wire::put_list(out, entries);
+            }
+            Request::Status => out.put_u8(10),
+        }
+    }
+
+    fn decode(mut body: Bytes) -> Result<Self, DecodeError> {
+        Ok(match body.try_get_u8().map_err(malformed)? {
+            1 => Request::Write(WriteRequest::decode(body)?),
+            2 => Request::Read(ReadRequest::decode(body)?),
+            3 => Request::Replicate(Batch::decode(body)?),
+            4 => Request::Position(Origin(body.try_get_u64_le().map_err(malformed)?)),
+            5 => Request::Vectors(get_vector(&mut body)?),
+            6 => Request::Pull(PullRequest::decode(body)?),
+            7 => Request::Snapshot(SnapshotRequest::decode(body)?),
+            8 => Request::Scan(ScanRequest::decode(body)?),
+            9 => Request::Repair(wire::get_list(&mut body)?),
+            10 => Request::Status,
+            kind => return Err(malformed(format!("unknown request kind {kind}"))),
+        })
+    }
+
+    fn weight(&self) -> usize {
+        64 + match self {
+            Request::Write(m) => m.key.len() + m.value.len(),
+            Request::Replicate(m) => m.entries.iter().map(|e| e.len() + 8).sum(),
+            Request::Repair(entries) => entries.iter().map(Bytes::len).sum(),
+            Request::Vectors(vector) => vector.iter().count() * 16,
+            _ => 0,
+        }
+    }
+}
+
+impl Message for Response {
+    fn encode(&self, out: &mut BytesMut) {
+        match self {
+            Response::Written(m) => {
+                out.put_u8(1);
+                m.encode(out);
+            }
+            Response::Read(m) => {
+                out.put_u8(2);
+                m.encode(out);
+            }
+            Response::Replicated(m) => {
+                out.put_u8(3);
+                m.encode(out);
+            }
+            Response::Position(version) => {
+                out.put_u8(4);
+                out.put_u64_le(version.0);
+            }
+            Response::Vectors(vector) => {
+                out.put_u8(5);
+                put_vector(out, vector);
+            }
+            Response::Pulled(m) => {
+                out.put_u8(6);
+                m.encode(out);
+            }
+            Response::Page(m) => {
+                out.put_u8(7);
+                m.encode(out);
+            }
+            Response::Done => out.put_u8(8),
+            Response::Status(json) => {
+                out.put_u8(9);
+                out.put_slice(json);
+            }
+        }
+    }
+
+    fn decode(mut body: Bytes) -> Result<Self, DecodeError> {
+        Ok(match body.try_get_u8().map_err(malformed)? {
+            1 => Response::Written(WriteAnswer::decode(body)?),
+            2 => Response::Read(ReadAnswer::decode(body)?),
+            3 => Response::Replicated(BatchAnswer::decode(body)?),
+            4 => Response::Position(Version(body.try_get_u64_le().map_err(malformed)?)),
+            5 => Response::Vectors(get_vector(&mut body)?),
+            6 => Response::Pulled(PullAnswer::decode(body)?),
+            7 => Response::Page(Page::decode(body)?),
+            8 => Response::Done,
+            9 => Response::Status(body),
+            kind => return Err(malformed(format!("unknown response kind {kind}"))),
+        })
+    }
+
+    fn weight(&self) -> usize {
+        64 + match self {
+            Response::Read(ReadAnswer::Value(item)) => item.value.len(),
+            Response::Pulled(PullAnswer::Entries { entries, .. }) => {
+                entries.iter().map(Bytes::len).sum()
+            }
+            Response::Page(page) => page
+                .items
+                .iter()
+                .map(|i| i.key.len() + i.value.len() + 32)
+                .sum(),
+            Response::Status(json) => json.len(),
+            _ => 0,
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "message_tests.rs"]
+mod tests;

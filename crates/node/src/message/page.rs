@@ -1,0 +1,143 @@
+//! Pages of stored values: of one partition for a backfill, of a keyspace in key order for a scan.
+
+use bytes::{BufMut, Bytes, BytesMut};
+use dunlin_rpc::DecodeError;
+use dunlin_store::Stamp;
+
+use super::wire::*;
+
+/// A stored value or tombstone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Item {
+    /// The key; empty where the question named it.
+    pub key: Bytes,
+    /// Version and origin.
+    pub stamp: Stamp,
+    /// Replicas that should hold it.
+    pub from: u8,
+    /// Whether this is a remembered delete.
+    pub tombstone: bool,
+    /// When the value goes, in milliseconds since 1970.
+    pub expiry_ms: Option<u64>,
+    /// The value.
+    pub value: Bytes,
+}
+
+impl Item {
+    /// Whether a reader at `now_ms` sees a value here.
+    pub fn is_visible(&self, now_ms: u64) -> bool {
+        !self.tombstone && self.expiry_ms.is_none_or(|expiry| now_ms < expiry)
+    }
+}
+
+/// Ask for a partition's records from `start` on.
+#[derive(Debug, Clone)]
+pub struct SnapshotRequest {
+    /// Keyspace number.
+    pub keyspace: u32,
+    /// The partition.
+    pub partition: u16,
+    /// First key wanted.
+    pub start: Bytes,
+}
+
+/// Ask for a keyspace's records in key order, `start` included, `end` not.
+#[derive(Debug, Clone)]
+pub struct ScanRequest {
+    /// Keyspace number.
+    pub keyspace: u32,
+    /// First key wanted.
+    pub start: Bytes,
+    /// First key not wanted; `None` is the end.
+    pub end: Option<Bytes>,
+    /// Most items in a page.
+    pub max_items: u32,
+}
+
+/// Some records in key order.
+#[derive(Debug, Clone)]
+pub struct Page {
+    /// The records, tombstones too.
+    pub items: Vec<Item>,
+    /// First key of the next page; `None` when this is the last.
+    pub next: Option<Bytes>,
+}
+
+impl Item {
+    pub(super) fn encode(&self, out: &mut BytesMut) {
+        out.put_u8(self.tombstone.into());
+        out.put_u8(self.from);
+        put_stamp(out, self.stamp);
+        put_option_u64(out, self.expiry_ms);
+        put_bytes(out, &self.key);
+        put_bytes(out, &self.value);
+    }
+
+    pub(super) fn decode(body: &mut Bytes) -> Result<Self, DecodeError> {
+        Ok(Item {
+            tombstone: get_u8(body)? != 0,
+            from: get_u8(body)?,
+            stamp: get_stamp(body)?,
+            expiry_ms: get_option_u64(body)?,
+            key: get_bytes(body)?,
+            value: get_bytes(body)?,
+        })
+    }
+}
+
+impl SnapshotRequest {
+    pub(super) fn encode(&self, out: &mut BytesMut) {
+        out.put_u32_le(self.keyspace);
+        out.put_u16_le(self.partition);
+        put_bytes(out, &self.start);
+    }
+
+    pub(super) fn decode(mut body: Bytes) -> Result<Self, DecodeError> {
+        let body = &mut body;
+        Ok(SnapshotRequest {
+            keyspace: get_u32(body)?,
+            partition: get_u16(body)?,
+            start: get_bytes(body)?,
+        })
+    }
+}
+
+impl ScanRequest {
+    pub(super) fn encode(&self, out: &mut BytesMut) {
+        out.put_u32_le(self.keyspace);
+        out.put_u32_le(self.max_items);
+        put_bytes(out, &self.start);
+        put_option_bytes(out, self.end.as_deref());
+    }
+
+    pub(super) fn decode(mut body: Bytes) -> Result<Self, DecodeError> {
+        let body = &mut body;
+        Ok(ScanRequest {
+            keyspace: get_u32(body)?,
+            max_items: get_u32(body)?,
+            start: get_bytes(body)?,
+            end: get_option_bytes(body)?,
+        })
+    }
+}
+
+impl Page {
+    pub(super) fn encode(&self, out: &mut BytesMut) {
+        put_option_bytes(out, self.next.as_deref());
+        out.put_u32_le(self.items.len() as u32);
+        for item in &self.items {
+            item.encode(out);
+        }
+    }
+
+    pub(super) fn decode(mut body: Bytes) -> Result<Self, DecodeError> {
+        let body = &mut body;
+        let next = get_option_bytes(body)?;
+        let count = get_u32(body)? as usize;
+        let mut items = Vec::with_capacity(count.min(body.len() / 26));
+        for _ in 0..count {
+            items.push(Item::decode(body)?);
+        }
+        Ok(Page { items, next })
+    }
+}

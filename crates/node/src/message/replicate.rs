@@ -1,0 +1,102 @@
+//! A piece of an origin's log on its way to a replica.
+
+use bytes::{BufMut, Bytes, BytesMut};
+use dunlin_rpc::DecodeError;
+use dunlin_store::{Origin, Stamp, Version};
+
+use super::wire::*;
+
+/// All entries of `origin` meant for the receiver with versions in (`after`, `up_to`].
+#[derive(Debug, Clone)]
+pub struct Batch {
+    /// Whose entries these are.
+    pub origin: Origin,
+    /// The receiver must have everything up to here already.
+    pub after: Version,
+    /// The receiver has everything up to here afterwards.
+    pub up_to: Version,
+    /// Encoded entries, as they stand in the log.
+    pub entries: Vec<Bytes>,
+}
+
+/// An entry lost against a newer one already held.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Conflict {
+    /// Version of the losing entry, within the batch's origin.
+    pub version: Version,
+    /// Stamp of the winner.
+    pub newer: Stamp,
+}
+
+/// What a replica did with a batch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum BatchAnswer {
+    /// Everything up to the batch's end is logged under its sync policy and applied.
+    Have {
+        /// Entries that lost against newer ones.
+        conflicts: Vec<Conflict>,
+    },
+    /// Something before the batch is missing: start again after this version.
+    Gap(Version),
+    /// The log takes nothing now: try again later.
+    Refused,
+}
+
+impl Batch {
+    pub(super) fn encode(&self, out: &mut BytesMut) {
+        out.put_u64_le(self.origin.0);
+        out.put_u64_le(self.after.0);
+        out.put_u64_le(self.up_to.0);
+        put_list(out, &self.entries);
+    }
+
+    pub(super) fn decode(mut body: Bytes) -> Result<Self, DecodeError> {
+        let body = &mut body;
+        Ok(Batch {
+            origin: Origin(get_u64(body)?),
+            after: Version(get_u64(body)?),
+            up_to: Version(get_u64(body)?),
+            entries: get_list(body)?,
+        })
+    }
+}
+
+impl BatchAnswer {
+    pub(super) fn encode(&self, out: &mut BytesMut) {
+        match self {
+            BatchAnswer::Have { conflicts } => {
+                out.put_u8(1);
+                out.put_u32_le(conflicts.len() as u32);
+                for conflict in conflicts {
+                    out.put_u64_le(conflict.version.0);
+                    put_stamp(out, conflict.newer);
+                }
+            }
+            BatchAnswer::Gap(version) => {
+                out.put_u8(2);
+                out.put_u64_le(version.0);
+            }
+            BatchAnswer::Refused => out.put_u8(3),
+        }
+    }
+
+    pub(super) fn decode(mut body: Bytes) -> Result<Self, DecodeError> {
+        let body = &mut body;
+        Ok(match get_u8(body)? {
+            1 => {
+                let count = get_u32(body)? as usize;
+                let mut conflicts = Vec::with_capacity(count.min(body.len() / 24));
+                for _ in 0..count {
+                    conflicts.push(Conflict {
+                        version: Version(get_u64(body)?),
+                        newer: get_stamp(body)?,
+                    });
+                }
+                BatchAnswer::Have { conflicts }
+            }
+            2 => BatchAnswer::Gap(Version(get_u64(body)?)),
+            3 => BatchAnswer::Refused,
+            kind => return Err(malformed(format!("unknown answer to a batch {kind}"))),
+        })
+    }
+}

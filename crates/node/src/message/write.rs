@@ -1,0 +1,160 @@
+//! A change on its way to the replica that will log it first.
+
+use bytes::{BufMut, Bytes, BytesMut};
+use dunlin_rpc::DecodeError;
+use dunlin_store::{Kind, Stamp};
+
+use super::wire::*;
+
+/// What must hold of the newest value for a write to happen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Condition {
+    /// Nothing.
+    None,
+    /// The key has no value.
+    Absent,
+    /// The key has a value, whichever.
+    Present,
+    /// The key's value has this stamp.
+    Is(Stamp),
+}
+
+/// Log `kind` of `key` here, answer when `ack` of the first `from` replicas have it.
+#[derive(Debug, Clone)]
+pub struct WriteRequest {
+    /// Keyspace number.
+    pub keyspace: u32,
+    /// Put or delete.
+    pub kind: Kind,
+    /// Replicas that must have the entry before the answer.
+    pub ack: u8,
+    /// Replicas that get the entry at all.
+    pub from: u8,
+    /// What must hold first.
+    pub condition: Condition,
+    /// When the value goes, in milliseconds since 1970.
+    pub expiry_ms: Option<u64>,
+    /// The key.
+    pub key: Bytes,
+    /// The value; empty for a delete.
+    pub value: Bytes,
+}
+
+/// What became of a write.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum WriteAnswer {
+    /// `ack` replicas have it under this stamp.
+    Done(Stamp),
+    /// The condition does not hold; the newest stamp, if there is a value.
+    ConditionFailed(Option<Stamp>),
+    /// Logged here, but too few replicas answered in time.
+    NotEnough {
+        /// Replicas that have it.
+        got: u8,
+    },
+    /// The log takes nothing now; nothing was written.
+    Refused(Refusal),
+}
+
+/// Why a shard takes no writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Refusal {
+    /// The disk is full: make room, it recovers by itself.
+    NoSpace,
+    /// A write or sync failed: the node must be restarted.
+    LogFailed,
+    /// Too much is waiting to be written: try again.
+    Busy,
+    /// This node does not know the keyspace (yet, or any more).
+    UnknownKeyspace,
+}
+
+impl WriteRequest {
+    pub(super) fn encode(&self, out: &mut BytesMut) {
+        out.put_u32_le(self.keyspace);
+        out.put_u8(match self.kind {
+            Kind::Put => 1,
+            _ => 2,
+        });
+        out.put_u8(self.ack);
+        out.put_u8(self.from);
+        match self.condition {
+            Condition::None => out.put_u8(0),
+            Condition::Absent => out.put_u8(1),
+            Condition::Present => out.put_u8(2),
+            Condition::Is(stamp) => {
+                out.put_u8(3);
+                put_stamp(out, stamp);
+            }
+        }
+        put_option_u64(out, self.expiry_ms);
+        put_bytes(out, &self.key);
+        put_bytes(out, &self.value);
+    }
+
+    pub(super) fn decode(mut body: Bytes) -> Result<Self, DecodeError> {
+        let body = &mut body;
+        Ok(WriteRequest {
+            keyspace: get_u32(body)?,
+            kind: match get_u8(body)? {
+                1 => Kind::Put,
+                2 => Kind::Delete,
+                kind => return Err(malformed(format!("unknown kind of write {kind}"))),
+            },
+            ack: get_u8(body)?,
+            from: get_u8(body)?,
+            condition: match get_u8(body)? {
+                0 => Condition::None,
+                1 => Condition::Absent,
+                2 => Condition::Present,
+                3 => Condition::Is(get_stamp(body)?),
+                kind => return Err(malformed(format!("unknown condition {kind}"))),
+            },
+            expiry_ms: get_option_u64(body)?,
+            key: get_bytes(body)?,
+            value: get_bytes(body)?,
+        })
+    }
+}
+
+impl WriteAnswer {
+    pub(super) fn encode(&self, out: &mut BytesMut) {
+        match self {
+            WriteAnswer::Done(stamp) => {
+                out.put_u8(1);
+                put_stamp(out, *stamp);
+            }
+            WriteAnswer::ConditionFailed(None) => out.put_u8(2),
+            WriteAnswer::ConditionFailed(Some(stamp)) => {
+                out.put_u8(3);
+                put_stamp(out, *stamp);
+            }
+            WriteAnswer::NotEnough { got } => {
+                out.put_u8(4);
+                out.put_u8(*got);
+            }
+            WriteAnswer::Refused(refusal) => {
+                out.put_u8(5);
+                out.put_u8(*refusal as u8);
+            }
+        }
+    }
+
+    pub(super) fn decode(mut body: Bytes) -> Result<Self, DecodeError> {
+        let body = &mut body;
+        Ok(match get_u8(body)? {
+            1 => WriteAnswer::Done(get_stamp(body)?),
+            2 => WriteAnswer::ConditionFailed(None),
+            3 => WriteAnswer::ConditionFailed(Some(get_stamp(body)?)),
+            4 => WriteAnswer::NotEnough { got: get_u8(body)? },
+            5 => WriteAnswer::Refused(match get_u8(body)? {
+                0 => Refusal::NoSpace,
+                1 => Refusal::LogFailed,
+                2 => Refusal::Busy,
+                3 => Refusal::UnknownKeyspace,
+                code => return Err(malformed(format!("unknown refusal {code}"))),
+            }),
+            kind => return Err(malformed(format!("unknown answer to a write {kind}"))),
+        })
+    }
+}

@@ -1,0 +1,247 @@
+//! One node: its threads, its addresses, its start and its stop.
+
+mod identity;
+mod thread;
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use dunlin_metadata::{Metadata, MetadataError};
+use dunlin_rpc::{QueueOptions, queue};
+use tokio::sync::{mpsc, oneshot, watch};
+
+use crate::config::NodeConfig;
+use crate::limits::QUEUE_BYTES;
+use crate::process::Process;
+use crate::shard::OpenError;
+use identity::Identity;
+use thread::{Assigned, Incoming, Setup};
+
+/// Why a node does not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// Correct the setting.
+    #[error("{0}")]
+    Config(String),
+    /// Choose another address, or end what uses this one.
+    #[error("cannot listen on {address}: {error}")]
+    Listen {
+        /// The address.
+        address: String,
+        /// What the system says.
+        error: std::io::Error,
+    },
+    /// Check the data directory's permissions and disk.
+    #[error("cannot use {}: {error}", path.display())]
+    Data {
+        /// The file or directory.
+        path: PathBuf,
+        /// What the system says.
+        error: std::io::Error,
+    },
+    /// Start the metadata store, or correct its address.
+    #[error("{0}")]
+    Metadata(#[from] MetadataError),
+    /// A shard's data cannot be opened.
+    #[error("shard {shard} of {node}: {error}")]
+    Shard {
+        /// The node.
+        node: String,
+        /// Its shard.
+        shard: u16,
+        /// What is wrong.
+        error: Box<OpenError>,
+    },
+    /// A thread ended before it was ready.
+    #[error("a shard's thread ended unexpectedly: see the log above")]
+    Thread,
+}
+
+/// Why a node did not stop cleanly. What was acknowledged is in its log all the same.
+#[derive(Debug, thiserror::Error)]
+pub enum StopError {
+    /// The last flush or sync failed.
+    #[error("{0}")]
+    Close(String),
+}
+
+/// A running node. Dropping it without [`Node::stop`] stops it without waiting.
+pub struct Node {
+    name: String,
+    http: SocketAddr,
+    stop: watch::Sender<bool>,
+    threads: Vec<JoinHandle<Result<(), String>>>,
+    process: Process,
+}
+
+impl Node {
+    /// Starts the node's shards, joins the cluster and serves HTTP.
+    ///
+    /// # Errors
+    /// When an address is taken, the data directory unusable or damaged, or the
+    /// metadata store unreachable.
+    pub async fn start(
+        config: NodeConfig,
+        metadata: Metadata,
+        process: &Process,
+    ) -> Result<Node, StartError> {
+        if config.shards == 0 || config.shards > 64 {
+            return Err(StartError::Config(format!(
+                "shards must be from 1 to 64, not {}",
+                config.shards
+            )));
+        }
+        let mut identity = Identity::load(&config)?;
+        let http = listen_http(&config.http).await?;
+        let http_address = http.local_addr().map_err(|error| StartError::Listen {
+            address: config.http.clone(),
+            error,
+        })?;
+        let (stop, stopped) = watch::channel(false);
+        let config = Arc::new(config);
+        let mut threads = Vec::new();
+        let mut assignments = Vec::new();
+        let mut ready = Vec::new();
+        let (incoming, receivers): (Vec<_>, Vec<_>) = (0..config.shards)
+            .map(|_| mpsc::unbounded_channel::<Incoming>())
+            .unzip();
+        let (bound_tell, bound) = oneshot::channel();
+        let mut front = Some((http, incoming, bound_tell));
+        for (shard, receiver) in (0..config.shards).zip(receivers) {
+            let (address, inbox) = queue(QueueOptions {
+                queue_bytes: QUEUE_BYTES,
+                ..QueueOptions::default()
+            });
+            // Known before the cluster learns of the node, or others of this process would dial it.
+            process.directory.add(&config.name, shard, address);
+            let (assign, assigned) = oneshot::channel();
+            let (ready_tell, ready_told) = oneshot::channel();
+            assignments.push(assign);
+            ready.push(ready_told);
+            threads.push(thread::spawn(Setup {
+                config: config.clone(),
+                shard,
+                metadata: metadata.clone(),
+                process: process.clone(),
+                inbox,
+                incoming: receiver,
+                front: front.take(),
+                assigned,
+                ready: ready_tell,
+                stopped: stopped.clone(),
+            })?);
+        }
+        let mut node = Node {
+            name: config.name.clone(),
+            http: http_address,
+            stop,
+            threads,
+            process: process.clone(),
+        };
+        let listen = bound.await.map_err(|_| StartError::Thread)??;
+        let joined = async {
+            metadata
+                .ensure_keyspace("default", config.default_keyspace.clone())
+                .await?;
+            metadata
+                .register(
+                    &config.name,
+                    config
+                        .advertise_http
+                        .as_deref()
+                        .unwrap_or(&http_address.to_string()),
+                    config.advertise_listen.as_deref().unwrap_or(&listen),
+                    config.shards,
+                    identity.next_incarnation(),
+                )
+                .await
+        };
+        let record = joined.await?;
+        identity.remember(record.id, record.incarnation)?;
+        for assign in assignments {
+            // A thread that is gone says why through `ready`.
+            drop(assign.send(Assigned {
+                node: record.id,
+                incarnation: record.incarnation,
+            }));
+        }
+        for (shard, told) in (0..config.shards).zip(ready) {
+            match told.await {
+                Ok(Ok(())) => {}
+                Ok(Err(error)) => {
+                    let node_name = node.name.clone();
+                    node.abandon();
+                    return Err(StartError::Shard {
+                        node: node_name,
+                        shard,
+                        error: Box::new(error),
+                    });
+                }
+                Err(_) => return Err(StartError::Thread),
+            }
+        }
+        Ok(node)
+    }
+
+    /// Where it serves HTTP.
+    pub fn http_address(&self) -> SocketAddr {
+        self.http
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Flushes, syncs and ends all threads.
+    ///
+    /// # Errors
+    /// When the last flush or sync failed.
+    pub async fn stop(mut self) -> Result<(), StopError> {
+        self.abandon();
+        let threads = std::mem::take(&mut self.threads);
+        let ended = tokio::task::spawn_blocking(move || {
+            threads
+                .into_iter()
+                .map(|t| {
+                    t.join()
+                        .unwrap_or_else(|_| Err("a shard's thread panicked".into()))
+                })
+                .collect::<Result<Vec<()>, String>>()
+        })
+        .await;
+        match ended {
+            Ok(Ok(_)) => Ok(()),
+            Ok(Err(text)) => Err(StopError::Close(format!("{}: {text}", self.name))),
+            Err(error) => Err(StopError::Close(error.to_string())),
+        }
+    }
+
+    fn abandon(&mut self) {
+        self.process.directory.remove(&self.name);
+        self.stop.send_replace(true);
+    }
+}
+
+impl Drop for Node {
+    fn drop(&mut self) {
+        self.abandon();
+    }
+}
+
+#[allow(
+    clippy::disallowed_methods,
+    reason = "HTTP clients are outside the simulation"
+)]
+async fn listen_http(address: &str) -> Result<std::net::TcpListener, StartError> {
+    let bind = async {
+        let listener = tokio::net::TcpListener::bind(address).await?;
+        listener.into_std()
+    };
+    bind.await.map_err(|error| StartError::Listen {
+        address: address.into(),
+        error,
+    })
+}

@@ -1,0 +1,173 @@
+//! A shard's thread: its event loop from opening to closing.
+
+use std::rc::Rc;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use dunlin_metadata::Metadata;
+use dunlin_rpc::transport::{Detached, Transport};
+use dunlin_rpc::{Inbox, Limits, TcpTransport, accept, serve_accepted, serve_inbox};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
+use tokio::sync::{oneshot, watch};
+use tokio::task::LocalSet;
+
+use super::StartError;
+use crate::api;
+use crate::config::NodeConfig;
+use crate::env::Env;
+use crate::message::{Request, Response};
+use crate::placement::ShardAddress;
+use crate::process::{Process, shard_wanted};
+use crate::shard::{OpenError, Shard, ShardParts, ShardService};
+
+const HELLO_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// A connection on its way to the shard that will serve it.
+pub(super) enum Incoming {
+    Http(std::net::TcpStream),
+    Peer(Detached),
+}
+
+/// What the metadata store gave the node.
+pub(super) struct Assigned {
+    pub node: u16,
+    pub incarnation: u32,
+}
+
+/// What the first shard's thread accepts for all.
+type Front = (
+    std::net::TcpListener,
+    Vec<UnboundedSender<Incoming>>,
+    oneshot::Sender<Result<String, StartError>>,
+);
+
+pub(super) struct Setup {
+    pub config: Arc<NodeConfig>,
+    pub shard: u16,
+    pub metadata: Metadata,
+    pub process: Process,
+    pub inbox: Inbox<Request, Response>,
+    pub incoming: UnboundedReceiver<Incoming>,
+    pub front: Option<Front>,
+    pub assigned: oneshot::Receiver<Assigned>,
+    pub ready: oneshot::Sender<Result<(), OpenError>>,
+    pub stopped: watch::Receiver<bool>,
+}
+
+/// Starts the thread of one shard.
+#[allow(
+    clippy::disallowed_methods,
+    reason = "the simulation has no threads and opens shards directly"
+)]
+pub(super) fn spawn(setup: Setup) -> Result<JoinHandle<Result<(), String>>, StartError> {
+    let name = format!("{}/{}", setup.config.name, setup.shard);
+    let thread_error = |error| StartError::Data {
+        path: name.clone().into(),
+        error,
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(thread_error)?;
+    std::thread::Builder::new()
+        .name(name.clone())
+        .spawn(move || LocalSet::new().block_on(&runtime, live(setup)))
+        .map_err(thread_error)
+}
+
+async fn live(mut setup: Setup) -> Result<(), String> {
+    let mut listener = None;
+    if let Some((http, incoming, bound)) = setup.front.take() {
+        match TcpTransport.listen(&setup.config.listen).await {
+            Ok(node) => {
+                let address = node.local_addr().map_err(|e| e.to_string())?;
+                drop(bound.send(Ok(address)));
+                listener = Some((http, incoming, node));
+            }
+            Err(error) => {
+                let address = setup.config.listen.clone();
+                drop(bound.send(Err(StartError::Listen { address, error })));
+                return Ok(());
+            }
+        }
+    }
+    let Ok(assigned) = setup.assigned.await else {
+        return Ok(()); // the start was given up; whoever did so says why
+    };
+    let seed = u64::from(assigned.node) << 48
+        ^ u64::from(assigned.incarnation) << 16
+        ^ u64::from(setup.shard);
+    let env = Env::real(&format!("{}/{}", setup.config.name, setup.shard), seed)
+        .map_err(|e| e.to_string())?;
+    let opened = Shard::open(ShardParts {
+        config: setup.config.clone(),
+        address: ShardAddress {
+            node: assigned.node,
+            shard: setup.shard,
+        },
+        incarnation: assigned.incarnation,
+        env,
+        metadata: setup.metadata,
+        process: setup.process.clone(),
+    })
+    .await;
+    let shard = match opened {
+        Ok(shard) => shard,
+        Err(error) => {
+            drop(setup.ready.send(Err(error)));
+            return Ok(());
+        }
+    };
+    shard.run();
+    let service: Rc<ShardService> = Rc::new(ShardService(shard.clone()));
+    tokio::task::spawn_local(serve_inbox(setup.inbox, service.clone()));
+    tokio::task::spawn_local(take_incoming(setup.incoming, shard.clone(), service));
+    if let Some((http, incoming, node)) = listener {
+        let name = setup.config.name.clone();
+        let to_shards = incoming.clone();
+        tokio::task::spawn_local(accept::run(node, HELLO_TIMEOUT, move |hello, stream| {
+            match shard_wanted(&hello, &name).and_then(|s| to_shards.get(s as usize)) {
+                Some(queue) => {
+                    if let Ok(detached) = stream.detach() {
+                        drop(queue.send(Incoming::Peer(detached)));
+                    }
+                }
+                None => {
+                    tokio::task::spawn_local(async move { drop(accept::refuse(stream).await) });
+                }
+            }
+        }));
+        tokio::task::spawn_local(api::accept_http(http, move |turn, stream| {
+            if let Some(queue) = incoming.get(turn % incoming.len()) {
+                drop(queue.send(Incoming::Http(stream)));
+            }
+        }));
+    }
+    drop(setup.ready.send(Ok(())));
+    // An error means that the node was dropped, which stops it too.
+    drop(setup.stopped.wait_for(|stop| *stop).await);
+    shard.close().await
+}
+
+async fn take_incoming(
+    mut incoming: UnboundedReceiver<Incoming>,
+    shard: Rc<Shard>,
+    service: Rc<ShardService>,
+) {
+    while let Some(connection) = incoming.recv().await {
+        match connection {
+            Incoming::Http(stream) => {
+                tokio::task::spawn_local(api::serve_http(stream, shard.clone()));
+            }
+            Incoming::Peer(detached) => {
+                let service = service.clone();
+                tokio::task::spawn_local(async move {
+                    if let Ok(stream) = detached.attach() {
+                        serve_accepted(stream, service, Limits::default()).await;
+                    }
+                });
+            }
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! The choices of a coordinator, apart from any I/O.
+
+use crate::message::{Item, ReadAnswer};
+use crate::placement::ShardAddress;
+
+/// How many of how many replicas must answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Quorum {
+    /// Answers needed.
+    pub ack: u8,
+    /// Replicas asked.
+    pub from: u8,
+}
+
+/// Why a pair of ack and from makes no sense.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum QuorumError {
+    /// `ack` below one.
+    #[error("ack must be at least 1")]
+    NoAck,
+    /// `ack` above `from`.
+    #[error("ack={ack} is more than from={from}")]
+    AckAboveFrom {
+        /// As asked.
+        ack: u32,
+        /// As asked or by default.
+        from: u32,
+    },
+    /// `from` above the number of nodes.
+    #[error("from={from} is more than the {nodes} nodes of the cluster")]
+    FromAboveNodes {
+        /// As asked.
+        from: u32,
+        /// In the cluster.
+        nodes: usize,
+    },
+}
+
+impl Quorum {
+    /// Fills in the defaults (all replicas of the keyspace, a majority of them) and checks what was asked for.
+    ///
+    /// # Errors
+    /// When the numbers contradict one another or the cluster.
+    pub fn choose(
+        ack: Option<u32>,
+        from: Option<u32>,
+        replicas: u8,
+        nodes: usize,
+    ) -> Result<Quorum, QuorumError> {
+        if let Some(from) = from
+            && from as usize > nodes
+        {
+            return Err(QuorumError::FromAboveNodes { from, nodes });
+        }
+        let from = from.unwrap_or(replicas.into());
+        let ack = ack.unwrap_or(from / 2 + 1);
+        if ack < 1 {
+            return Err(QuorumError::NoAck);
+        }
+        if ack > from {
+            return Err(QuorumError::AckAboveFrom { ack, from });
+        }
+        // Neither passes the number of nodes, which metadata bounds far below 256.
+        Ok(Quorum {
+            ack: ack.min(255) as u8,
+            from: from.min(255) as u8,
+        })
+    }
+}
+
+/// In which order to try replicas: this shard first when it is one (saves a
+/// hop), then the connected in placement order turned by `turn` to spread load,
+/// then the others as a last resort.
+pub fn try_order(
+    replicas: &[ShardAddress],
+    here: ShardAddress,
+    turn: usize,
+    connected: impl Fn(ShardAddress) -> bool,
+) -> Vec<ShardAddress> {
+    let mut order: Vec<ShardAddress> = Vec::with_capacity(replicas.len());
+    if replicas.contains(&here) {
+        order.push(here);
+    }
+    let others = || replicas.iter().copied().filter(|r| *r != here);
+    let up: Vec<ShardAddress> = others().filter(|r| connected(*r)).collect();
+    if !up.is_empty() {
+        let start = turn % up.len();
+        order.extend_from_slice(&up[start..]);
+        order.extend_from_slice(&up[..start]);
+    }
+    order.extend(others().filter(|r| !connected(*r)));
+    order
+}
+
+/// Answers to one read, as they come in.
+#[derive(Debug, Default)]
+pub struct Answers {
+    seen: Vec<(ShardAddress, Option<Item>)>,
+}
+
+impl Answers {
+    /// Takes an answer; false when the replica could give none.
+    pub fn add(&mut self, from: ShardAddress, answer: ReadAnswer) -> bool {
+        let item = match answer {
+            ReadAnswer::Absent => None,
+            ReadAnswer::Value(item) => Some(item),
+            // The value in hand when the question was asked was the newest then.
+            ReadAnswer::Same => self.newest().cloned(),
+            ReadAnswer::Damaged => return false,
+        };
+        self.seen.push((from, item));
+        true
+    }
+
+    /// Replicas that answered.
+    pub fn count(&self) -> usize {
+        self.seen.len()
+    }
+
+    /// The newest of the answers.
+    pub fn newest(&self) -> Option<&Item> {
+        self.seen
+            .iter()
+            .filter_map(|(_, item)| item.as_ref())
+            .max_by_key(|item| item.stamp)
+    }
+
+    /// The answer that came first.
+    pub fn first(&self) -> Option<&Item> {
+        self.seen.first().and_then(|(_, item)| item.as_ref())
+    }
+
+    /// Replicas whose answer is older than the newest.
+    pub fn stale(&self) -> Vec<ShardAddress> {
+        let newest = self.newest().map(|item| item.stamp);
+        self.seen
+            .iter()
+            .filter(|(_, item)| item.as_ref().map(|i| i.stamp) < newest)
+            .map(|(from, _)| *from)
+            .collect()
+    }
+}
+
+#[cfg(test)]
+#[path = "decide_tests.rs"]
+mod tests;

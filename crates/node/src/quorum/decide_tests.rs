@@ -1,0 +1,76 @@
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+use bytes::Bytes;
+use dunlin_store::{Origin, Stamp, Version};
+
+use super::*;
+
+fn shard(node: u16) -> ShardAddress {
+    ShardAddress { node, shard: 0 }
+}
+
+fn item(version: u64) -> Item {
+    Item {
+        key: Bytes::new(),
+        stamp: Stamp {
+            version: Version(version),
+            origin: Origin(1),
+        },
+        from: 3,
+        tombstone: false,
+        expiry_ms: None,
+        value: Bytes::from(version.to_string()),
+    }
+}
+
+#[test]
+fn defaults_are_a_majority_of_the_replicas() {
+    assert_eq!(
+        Quorum::choose(None, None, 3, 5),
+        Ok(Quorum { ack: 2, from: 3 })
+    );
+    assert_eq!(
+        Quorum::choose(None, Some(5), 3, 5),
+        Ok(Quorum { ack: 3, from: 5 })
+    );
+    assert_eq!(
+        Quorum::choose(Some(1), None, 3, 1),
+        Ok(Quorum { ack: 1, from: 3 })
+    );
+}
+
+#[test]
+fn contradictions_are_named() {
+    assert_eq!(Quorum::choose(Some(0), None, 3, 3), Err(QuorumError::NoAck));
+    assert_eq!(
+        Quorum::choose(Some(4), Some(3), 3, 3),
+        Err(QuorumError::AckAboveFrom { ack: 4, from: 3 })
+    );
+    assert_eq!(
+        Quorum::choose(None, Some(4), 3, 3),
+        Err(QuorumError::FromAboveNodes { from: 4, nodes: 3 })
+    );
+    assert!(Quorum::choose(None, Some(0), 3, 3).is_err());
+}
+
+#[test]
+fn this_shard_comes_first_and_the_unreachable_last() {
+    let replicas = [shard(1), shard(2), shard(3), shard(4)];
+    let order = try_order(&replicas, shard(3), 1, |r| r != shard(1));
+    assert_eq!(order, [shard(3), shard(4), shard(2), shard(1)]);
+    let order = try_order(&replicas, shard(9), 0, |_| true);
+    assert_eq!(order, replicas);
+}
+
+#[test]
+fn the_newest_answer_wins_and_the_others_are_stale() {
+    let mut answers = Answers::default();
+    assert!(answers.add(shard(1), ReadAnswer::Value(item(5))));
+    assert!(answers.add(shard(2), ReadAnswer::Same));
+    assert!(answers.stale().is_empty());
+    assert!(answers.add(shard(3), ReadAnswer::Value(item(7))));
+    assert!(answers.add(shard(4), ReadAnswer::Absent));
+    assert!(!answers.add(shard(5), ReadAnswer::Damaged));
+    assert_eq!(answers.newest().unwrap().stamp.version, Version(7));
+    assert_eq!(answers.stale(), [shard(1), shard(2), shard(4)]);
+    assert_eq!(answers.count(), 4);
+}

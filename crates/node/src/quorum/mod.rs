@@ -1,0 +1,12 @@
+//! Coordinating a request: any shard of any node can, for any key.
+
+pub(crate) mod decide;
+mod error;
+mod merge;
+mod read;
+mod scan;
+mod write;
+
+pub use decide::Quorum;
+pub use error::Failure;
+pub use scan::Scan;

@@ -1,0 +1,242 @@
+//! A range of a keyspace over the whole cluster, in key order, page by page:
+//! enough replicas of every partition are read, and the newest record of each key wins.
+
+use std::collections::BTreeMap;
+use std::ops::Bound;
+use std::rc::Rc;
+
+use bytes::Bytes;
+use futures_util::future::join_all;
+
+use super::Failure;
+use super::decide::{Quorum, try_order};
+use super::merge::{self, Stream};
+use crate::limits::{PAGE_BYTES, PAGE_ITEMS, PAGE_TIMEOUT};
+use crate::message::{Item, Page, Request, Response, ScanRequest};
+use crate::placement::{KeyspacePlacement, ShardAddress};
+use crate::shard::{Shard, item};
+
+struct Source {
+    stream: Stream,
+    start: Bytes,
+}
+
+/// A scan under way. Holds one page a source and no more.
+pub struct Scan {
+    shard: Rc<Shard>,
+    keyspace: u32,
+    end: Option<Bytes>,
+    quorum: Quorum,
+    sources: BTreeMap<ShardAddress, Source>,
+    lost: Vec<ShardAddress>,
+    /// Keys up to here have been given out.
+    position: Bytes,
+}
+
+impl Scan {
+    /// Begins a scan of `[start, end)`.
+    ///
+    /// # Errors
+    /// When the keyspace is unknown or too few replicas of some partition are reachable.
+    pub fn begin(
+        shard: Rc<Shard>,
+        keyspace: u32,
+        start: Bytes,
+        end: Option<Bytes>,
+        quorum: Quorum,
+    ) -> Result<Scan, Failure> {
+        let mut scan = Scan {
+            shard,
+            keyspace,
+            end,
+            quorum,
+            sources: BTreeMap::new(),
+            lost: Vec::new(),
+            position: start,
+        };
+        scan.cover()?;
+        Ok(scan)
+    }
+
+    /// Makes sure that every partition has `ack` sources.
+    fn cover(&mut self) -> Result<(), Failure> {
+        let placement = self.shard.placement();
+        let placed = placement
+            .keyspace(self.keyspace)
+            .ok_or(Failure::UnknownKeyspace)?;
+        for partition in 0..placed.partition_count() {
+            for replica in self.missing_sources(placed, partition)? {
+                self.sources.entry(replica).or_insert_with(|| Source {
+                    stream: Stream::default(),
+                    start: self.position.clone(),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    fn missing_sources(
+        &self,
+        placed: &KeyspacePlacement,
+        partition: u16,
+    ) -> Result<Vec<ShardAddress>, Failure> {
+        let replicas = placed.replicas(partition, self.quorum.from);
+        let need = self.quorum.ack as usize;
+        let usable = |r: &ShardAddress| !self.lost.contains(r) && self.shard.is_reachable(*r);
+        let have = replicas
+            .iter()
+            .filter(|r| self.sources.contains_key(*r))
+            .count();
+        let order = try_order(replicas, self.shard.address, 0, |r| usable(&r));
+        let more: Vec<ShardAddress> = order
+            .into_iter()
+            .filter(|r| usable(r) && !self.sources.contains_key(r))
+            .take(need.saturating_sub(have))
+            .collect();
+        if have + more.len() < need {
+            return Err(Failure::NotEnoughReplicas {
+                got: (have + more.len()) as u8,
+                need: self.quorum.ack,
+            });
+        }
+        Ok(more)
+    }
+
+    /// The next visible records, at least one; empty when the range is at its end.
+    ///
+    /// # Errors
+    /// When replicas were lost and too few are left.
+    pub async fn next_page(&mut self) -> Result<Vec<Item>, Failure> {
+        let mut page = Vec::new();
+        loop {
+            self.feed().await?;
+            let now_ms = self.shard.clock.now_ms();
+            let mut streams: Vec<&mut Stream> =
+                self.sources.values_mut().map(|s| &mut s.stream).collect();
+            let mut bytes = 0;
+            while let Some(item) = merge::next(&mut streams) {
+                self.position = after(&item.key);
+                if item.is_visible(now_ms) {
+                    bytes += item.key.len() + item.value.len();
+                    page.push(item);
+                }
+                if bytes >= PAGE_BYTES {
+                    return Ok(page);
+                }
+            }
+            let ended = streams.iter().all(|s| s.ended && s.items.is_empty());
+            if ended || !page.is_empty() {
+                return Ok(page);
+            }
+        }
+    }
+
+    /// Fetches a page for every source that has run dry, all at once.
+    async fn feed(&mut self) -> Result<(), Failure> {
+        loop {
+            let dry: Vec<(ShardAddress, ScanRequest)> = self
+                .sources
+                .iter()
+                .filter(|(_, s)| s.stream.items.is_empty() && !s.stream.ended)
+                .map(|(address, s)| {
+                    let request = ScanRequest {
+                        keyspace: self.keyspace,
+                        start: s.start.clone(),
+                        end: self.end.clone(),
+                        max_items: PAGE_ITEMS as u32,
+                    };
+                    (*address, request)
+                })
+                .collect();
+            if dry.is_empty() {
+                return Ok(());
+            }
+            let shard = self.shard.clone();
+            let answers = join_all(dry.into_iter().map(|(address, request)| {
+                let shard = shard.clone();
+                async move { (address, shard.scan_at(address, request).await) }
+            }))
+            .await;
+            let mut lost = false;
+            for (address, page) in answers {
+                match (page, self.sources.get_mut(&address)) {
+                    (Some(page), Some(source)) => {
+                        source.stream.items.extend(page.items);
+                        match page.next {
+                            Some(next) => source.start = next,
+                            None => source.stream.ended = true,
+                        }
+                    }
+                    _ => {
+                        self.sources.remove(&address);
+                        self.lost.push(address);
+                        lost = true;
+                    }
+                }
+            }
+            if lost {
+                // Another replica takes over from the key reached so far.
+                self.cover()?;
+            }
+        }
+    }
+}
+
+impl Shard {
+    async fn scan_at(self: Rc<Self>, address: ShardAddress, request: ScanRequest) -> Option<Page> {
+        if address == self.address {
+            return self.serve_scan(request).await;
+        }
+        let peer = self.peer(address)?;
+        let answer = peer.caller.call(Request::Scan(request), PAGE_TIMEOUT).await;
+        match answer {
+            Ok(Response::Page(page)) => Some(page),
+            _ => None,
+        }
+    }
+
+    /// One page of all of a keyspace held here, in key order, read off the event loop.
+    pub(crate) async fn serve_scan(self: Rc<Self>, request: ScanRequest) -> Option<Page> {
+        let placement = self.placement();
+        placement.keyspace(request.keyspace)?;
+        let store = self.store.clone();
+        let items = (request.max_items as usize).min(PAGE_ITEMS);
+        let read = self
+            .env
+            .store_runner
+            .run(move || {
+                let end = match &request.end {
+                    Some(end) => Bound::Excluded(&end[..]),
+                    None => Bound::Unbounded,
+                };
+                let start = Bound::Included(&request.start[..]);
+                store
+                    .merge(request.keyspace, None, start, end)?
+                    .page(items, PAGE_BYTES)
+            })
+            .await;
+        match read {
+            Ok(Ok(page)) => Some(Page {
+                items: page
+                    .items
+                    .into_iter()
+                    .map(|(key, value)| item(key, value))
+                    .collect(),
+                next: page.next,
+            }),
+            Ok(Err(error)) => {
+                tracing::error!(%error, "a scan met damage; other replicas are asked");
+                None
+            }
+            Err(_) => None,
+        }
+    }
+}
+
+/// The smallest key above `key`.
+fn after(key: &[u8]) -> Bytes {
+    let mut next = Vec::with_capacity(key.len() + 1);
+    next.extend_from_slice(key);
+    next.push(0);
+    next.into()
+}

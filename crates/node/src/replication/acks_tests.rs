@@ -1,0 +1,68 @@
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+use proptest::prelude::*;
+
+use super::*;
+
+fn acknowledge(tracker: &mut AckTracker<u64>, slot: Slot, up_to: u64) -> Vec<u64> {
+    let mut done = Vec::new();
+    tracker.acknowledge(slot, Version(up_to), |_, payload| done.push(payload));
+    done
+}
+
+#[test]
+fn done_when_enough_of_the_right_replicas_have_it() {
+    let mut tracker = AckTracker::default();
+    tracker.register(Version(10), 2, 0b0011, 10);
+    tracker.register(Version(20), 2, 0b0111, 20);
+    assert!(acknowledge(&mut tracker, 2, 20).is_empty());
+    assert_eq!(acknowledge(&mut tracker, 0, 20), [20]);
+    assert_eq!(acknowledge(&mut tracker, 1, 15), [10]);
+    assert_eq!(tracker.len(), 0);
+}
+
+#[test]
+fn a_repeated_acknowledgement_counts_once() {
+    let mut tracker = AckTracker::default();
+    tracker.register(Version(10), 2, 0b11, 10);
+    assert!(acknowledge(&mut tracker, 1, 10).is_empty());
+    assert!(acknowledge(&mut tracker, 1, 10).is_empty());
+    assert!(acknowledge(&mut tracker, 1, 12).is_empty());
+    assert_eq!(acknowledge(&mut tracker, 0, 10), [10]);
+}
+
+#[test]
+fn a_taken_write_is_not_completed() {
+    let mut tracker = AckTracker::default();
+    tracker.register(Version(10), 1, 0b1, 10);
+    tracker.register(Version(11), 1, 0b1, 11);
+    assert_eq!(tracker.take(Version(10)), Some(10));
+    assert_eq!(tracker.take(Version(10)), None);
+    assert_eq!(acknowledge(&mut tracker, 0, 11), [11]);
+}
+
+proptest! {
+    #[test]
+    fn agrees_with_counting(
+        writes in prop::collection::vec((1u8..4, 1u64..16), 1..40),
+        acks in prop::collection::vec((0u8..4, 0u64..45), 0..60),
+    ) {
+        let mut tracker = AckTracker::default();
+        for (i, (needs, replicas)) in writes.iter().enumerate() {
+            tracker.register(Version(i as u64 + 1), *needs, *replicas, i as u64 + 1);
+        }
+        let mut done = Vec::new();
+        let mut reached = [0u64; 4];
+        for (slot, up_to) in acks {
+            done.extend(acknowledge(&mut tracker, slot, up_to));
+            reached[slot as usize] = reached[slot as usize].max(up_to);
+        }
+        let mut expected: Vec<u64> = Vec::new();
+        for (i, (needs, replicas)) in writes.iter().enumerate() {
+            let version = i as u64 + 1;
+            let got = (0..4).filter(|s| replicas & (1 << s) != 0 && reached[*s as usize] >= version).count();
+            if got >= *needs as usize { expected.push(version); }
+        }
+        done.sort_unstable();
+        prop_assert_eq!(done, expected);
+    }
+}

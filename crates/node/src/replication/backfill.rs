@@ -1,0 +1,161 @@
+//! A full copy of what two shards share, for when logs no longer reach back.
+
+use std::ops::Bound;
+use std::rc::Rc;
+
+use bytes::Bytes;
+use dunlin_store::{Entry, Kind};
+
+use super::catch_up::address_of;
+use crate::limits::{CALL_TIMEOUT, PAGE_BYTES, PAGE_ITEMS, PAGE_TIMEOUT};
+use crate::message::{Item, Page, Request, Response, SnapshotRequest};
+use crate::shard::{Peer, Shard, item};
+
+impl Shard {
+    /// Copies every partition held by both from the peer, then notes how far
+    /// the peer's own entries are covered by that.
+    pub(crate) async fn backfill_from(
+        self: &Rc<Self>,
+        peer: &Rc<Peer>,
+    ) -> Result<(), &'static str> {
+        if peer.backfilling.replace(true) {
+            return Ok(());
+        }
+        let result = self.backfill(peer).await;
+        peer.backfilling.set(false);
+        result
+    }
+
+    async fn backfill(self: &Rc<Self>, peer: &Rc<Peer>) -> Result<(), &'static str> {
+        tracing::info!(
+            from = peer.label,
+            "its log no longer reaches back far enough: backfilling"
+        );
+        // The vector comes first: whatever the peer holds at this moment the pages will show.
+        let asked = peer
+            .caller
+            .call(Request::Vectors(self.vector()), CALL_TIMEOUT)
+            .await;
+        let Ok(Response::Vectors(covered)) = asked else {
+            return Err("no answer");
+        };
+        let placement = self.placement();
+        let mut count = 0;
+        for keyspace in placement.keyspaces() {
+            for partition in 0..keyspace.partition_count() {
+                let order = keyspace.order(partition);
+                if order.contains(&self.address) && order.contains(&peer.address) {
+                    count += self
+                        .backfill_partition(peer, keyspace.keyspace.id, partition)
+                        .await?;
+                }
+            }
+        }
+        let claims: Vec<_> = covered
+            .iter()
+            .filter(|(origin, _)| address_of(*origin) == peer.address)
+            .collect();
+        self.log_claim(&claims);
+        peer.pulled.borrow_mut().extend(covered.iter());
+        tracing::info!(from = peer.label, records = count, "backfill complete");
+        Ok(())
+    }
+
+    async fn backfill_partition(
+        &self,
+        peer: &Peer,
+        keyspace: u32,
+        partition: u16,
+    ) -> Result<u64, &'static str> {
+        let mut start = Bytes::new();
+        let mut count = 0;
+        loop {
+            let request = SnapshotRequest {
+                keyspace,
+                partition,
+                start,
+            };
+            let answer = peer
+                .caller
+                .call(Request::Snapshot(request), PAGE_TIMEOUT)
+                .await;
+            let Ok(Response::Page(page)) = answer else {
+                return Err("no answer");
+            };
+            count += page.items.len() as u64;
+            self.counters
+                .backfilled
+                .set(self.counters.backfilled.get() + page.items.len() as u64);
+            let placement = self.placement();
+            let entries = page
+                .items
+                .into_iter()
+                .filter(|item| {
+                    placement
+                        .keyspace(keyspace)
+                        .is_some_and(|k| k.holds(self.address, partition, item.from))
+                })
+                .map(|item| copy_of(item, keyspace, partition))
+                .collect();
+            self.copies_applied(entries).await?;
+            match page.next {
+                Some(next) => start = next,
+                None => return Ok(count),
+            }
+        }
+    }
+
+    /// One page of a partition, read off the event loop.
+    pub(crate) async fn serve_snapshot(self: Rc<Self>, request: SnapshotRequest) -> Option<Page> {
+        let store = self.store.clone();
+        let read = self
+            .env
+            .store_runner
+            .run(move || {
+                store.scan_page(
+                    request.keyspace,
+                    request.partition,
+                    Bound::Included(&request.start[..]),
+                    Bound::Unbounded,
+                    PAGE_ITEMS,
+                    PAGE_BYTES,
+                    None,
+                )
+            })
+            .await;
+        match read {
+            Ok(Ok(page)) => Some(Page {
+                items: page
+                    .items
+                    .into_iter()
+                    .map(|(key, value)| item(key, value))
+                    .collect(),
+                next: page.next,
+            }),
+            Ok(Err(error)) => {
+                tracing::error!(%error, "cannot read a partition for another replica");
+                None
+            }
+            Err(_) => None,
+        }
+    }
+}
+
+/// A stored record as an entry with its true stamp.
+pub(crate) fn copy_of(item: Item, keyspace: u32, partition: u16) -> Entry {
+    Entry {
+        kind: if item.tombstone {
+            Kind::Delete
+        } else {
+            Kind::Put
+        },
+        copy: true,
+        from: item.from,
+        partition,
+        keyspace,
+        stamp: item.stamp,
+        expiry_ms: item.expiry_ms,
+        key: item.key,
+        value: item.value,
+    }
+}

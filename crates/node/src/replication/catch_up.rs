@@ -1,0 +1,165 @@
+//! Getting what was missed, from whichever replica has it.
+//!
+//! Vectors are exchanged with every peer. Where a peer is ahead on an origin
+//! whose own stream is not bringing the difference, the entries are pulled out
+//! of the peer's log. Only the origin's own shard can say "that is all of mine
+//! meant for you": what others give is applied as copies and the vector stays,
+//! except for this shard's own earlier incarnations once every peer was asked.
+
+use std::collections::HashMap;
+use std::rc::{Rc, Weak};
+
+use dunlin_store::{Entry, Origin, Version};
+use tokio::sync::oneshot;
+
+use crate::limits::{CALL_TIMEOUT, GOSSIP_INTERVAL, PAGE_TIMEOUT};
+use crate::message::{Batch, BatchAnswer, PullAnswer, PullRequest, Request, Response};
+use crate::placement::ShardAddress;
+use crate::shard::{Peer, Shard};
+
+impl Shard {
+    /// Watches one peer's vector and fetches what this shard misses.
+    pub(crate) async fn catch_up_loop(self: Rc<Self>, peer: Weak<Peer>) {
+        // Per origin, how far this shard was at the last look: standing still while behind means nobody brings it.
+        let mut last_seen: HashMap<Origin, Version> = HashMap::new();
+        loop {
+            tokio::time::sleep(GOSSIP_INTERVAL).await;
+            let Some(peer) = peer.upgrade() else { return };
+            if !peer.caller.is_connected() {
+                continue;
+            }
+            let mine = self.vector();
+            let asked = peer
+                .caller
+                .call(Request::Vectors(mine.clone()), CALL_TIMEOUT)
+                .await;
+            let Ok(Response::Vectors(theirs)) = asked else {
+                continue;
+            };
+            *peer.vector.borrow_mut() = theirs.clone();
+            for (origin, version) in theirs.iter() {
+                let have = self.vector.borrow().get(origin);
+                if origin == self.origin || have >= version {
+                    last_seen.remove(&origin);
+                    continue;
+                }
+                let stood_still = last_seen.insert(origin, have) == Some(have);
+                let pulled = peer.pulled.borrow().get(&origin).copied();
+                if !stood_still || pulled.is_some_and(|p| p >= version) {
+                    continue;
+                }
+                if let Err(error) = self.pull(&peer, origin, have, version).await {
+                    tracing::debug!(error, from = peer.label, %origin, "catching up interrupted");
+                    break;
+                }
+            }
+        }
+    }
+
+    async fn pull(
+        self: &Rc<Self>,
+        peer: &Rc<Peer>,
+        origin: Origin,
+        after: Version,
+        target: Version,
+    ) -> Result<(), &'static str> {
+        let from_itself = address_of(origin) == peer.address;
+        tracing::info!(from = peer.label, %origin, "catching up from its log");
+        let mut resume_index = 0;
+        let mut after_page = after;
+        loop {
+            let request = PullRequest {
+                origin,
+                after,
+                for_shard: self.address,
+                resume_index,
+            };
+            let answer = peer.caller.call(Request::Pull(request), PAGE_TIMEOUT).await;
+            let (entries, up_to) = match answer {
+                Ok(Response::Pulled(PullAnswer::Entries {
+                    entries,
+                    up_to,
+                    resume_index: next,
+                })) => {
+                    resume_index = next;
+                    (entries, up_to)
+                }
+                Ok(Response::Pulled(PullAnswer::TooOld)) => return self.backfill_from(peer).await,
+                _ => return Err("no answer"),
+            };
+            if from_itself {
+                let (tell, told) = oneshot::channel();
+                let batch = Batch {
+                    origin,
+                    after: after_page,
+                    up_to,
+                    entries,
+                };
+                self.append_batch(batch, move |answer| drop(tell.send(answer)));
+                match told.await {
+                    Ok(BatchAnswer::Have { .. }) => {}
+                    _ => return Err("refused by the own log"),
+                }
+            } else {
+                self.copy_in(entries).await?;
+            }
+            after_page = up_to;
+            if resume_index == 0 {
+                break;
+            }
+        }
+        peer.pulled.borrow_mut().insert(origin, target);
+        if address_of(origin) == self.address {
+            self.claim_own_past(origin, target);
+        }
+        Ok(())
+    }
+
+    /// Applies entries that do not advance the vector.
+    async fn copy_in(&self, encoded: Vec<bytes::Bytes>) -> Result<(), &'static str> {
+        let entries: Result<Vec<Entry>, _> = encoded.into_iter().map(Entry::decode).collect();
+        let entries = entries.map_err(|_| "an entry does not decode")?;
+        self.copies_applied(entries).await
+    }
+
+    /// Logs copies and waits until they are applied.
+    pub(crate) async fn copies_applied(&self, entries: Vec<Entry>) -> Result<(), &'static str> {
+        let (tell, told) = oneshot::channel();
+        self.append_copies(entries, move || tell.send(()).unwrap_or_default())
+            .map_err(|_| "refused by the own log")?;
+        told.await.map_err(|_| "the own log failed")
+    }
+
+    /// Entries of an earlier life of this shard whose tail it lost: what every
+    /// peer has of them is here now, so the vector may say so.
+    fn claim_own_past(&self, origin: Origin, target: Version) {
+        let complete = self.peers.borrow().values().filter(|p| p.shares).all(|p| {
+            p.pulled.borrow().get(&origin).is_some_and(|v| *v >= target)
+                || (p.caller.is_connected()
+                    && !p.vector.borrow().is_empty()
+                    && p.vector.borrow().get(origin) <= self.vector.borrow().get(origin))
+        });
+        if complete {
+            self.log_claim(&[(origin, target)]);
+        }
+    }
+
+    /// Writes into the log that everything of these origins up to these versions is here.
+    pub(crate) fn log_claim(&self, claims: &[(Origin, Version)]) {
+        let mut vector = self.vector.borrow().clone();
+        for (origin, version) in claims {
+            vector.advance(*origin, *version);
+        }
+        if self.log_vector(&vector) {
+            self.vector.borrow_mut().merge(&vector);
+        }
+    }
+}
+
+/// The shard an origin belongs to, in whichever incarnation.
+pub(crate) fn address_of(origin: Origin) -> ShardAddress {
+    ShardAddress {
+        node: origin.node(),
+        shard: origin.shard(),
+    }
+}

@@ -1,0 +1,87 @@
+//! Measurements of one direction of replication.
+
+use std::cell::{Cell, RefCell};
+use std::time::Duration;
+
+use dunlin_log::Index;
+use hdrhistogram::Histogram;
+use tokio::time::Instant;
+
+const WINDOW: Duration = Duration::from_secs(2);
+
+/// State and measurements of the stream to one peer.
+pub(crate) struct Link {
+    acked_index: Cell<Index>,
+    state: Cell<&'static str>,
+    bytes: Cell<u64>,
+    window: Cell<Option<(Instant, u64)>>,
+    bytes_per_s: Cell<u64>,
+    latency_us: RefCell<Option<Histogram<u32>>>,
+}
+
+impl Default for Link {
+    fn default() -> Self {
+        Link {
+            acked_index: Cell::new(0),
+            state: Cell::new("down"),
+            bytes: Cell::new(0),
+            window: Cell::new(None),
+            bytes_per_s: Cell::new(0),
+            // From 1 us to 10 min at 5 %: small, one per pair of shards.
+            latency_us: RefCell::new(Histogram::new_with_bounds(1, 600_000_000, 1).ok()),
+        }
+    }
+}
+
+impl Link {
+    pub fn set_state(&self, state: &'static str) {
+        self.state.set(state);
+    }
+
+    pub fn state(&self) -> &'static str {
+        self.state.get()
+    }
+
+    pub fn acked_index(&self) -> Index {
+        self.acked_index.get()
+    }
+
+    pub fn set_acked_index(&self, index: Index) {
+        self.acked_index.set(index);
+    }
+
+    pub fn sent(&self, bytes: usize) {
+        self.bytes.set(self.bytes.get() + bytes as u64);
+    }
+
+    pub fn record_latency(&self, latency_us: u64) {
+        if let Some(histogram) = &mut *self.latency_us.borrow_mut() {
+            histogram.saturating_record(latency_us.max(1));
+        }
+    }
+
+    /// p50, p95, p99 in microseconds; zeros before the first acknowledgement.
+    pub fn latency_us(&self) -> [u64; 3] {
+        match &*self.latency_us.borrow() {
+            Some(h) if !h.is_empty() => [0.50, 0.95, 0.99].map(|q| h.value_at_quantile(q)),
+            _ => [0; 3],
+        }
+    }
+
+    /// Closes the rate window when it is over.
+    pub fn tick(&self, now: Instant) {
+        match self.window.get() {
+            Some((since, bytes)) if now - since >= WINDOW => {
+                let rate = (self.bytes.get() - bytes) as f64 / (now - since).as_secs_f64();
+                self.bytes_per_s.set(rate as u64);
+                self.window.set(Some((now, self.bytes.get())));
+            }
+            Some(_) => {}
+            None => self.window.set(Some((now, self.bytes.get()))),
+        }
+    }
+
+    pub fn bytes_per_s(&self) -> u64 {
+        self.bytes_per_s.get()
+    }
+}

@@ -1,0 +1,12 @@
+//! One log, many cursors: how entries reach the other replicas, and how a
+//! replica that was away gets what it missed.
+
+pub(crate) mod acks;
+mod backfill;
+mod catch_up;
+mod find;
+pub(crate) mod link;
+mod pull;
+mod send;
+
+pub(crate) use backfill::copy_of;

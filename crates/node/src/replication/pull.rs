@@ -1,0 +1,71 @@
+//! Serving and asking for entries of one origin out of any replica's log.
+
+use std::rc::Rc;
+
+use dunlin_log::CursorError;
+use dunlin_store::Version;
+
+use crate::limits::PAGE_BYTES;
+use crate::message::{PullAnswer, PullRequest};
+use crate::shard::{Shard, followed};
+
+impl Shard {
+    /// One page of what this shard's log holds of an origin, for another replica.
+    pub(crate) async fn serve_pull(self: Rc<Self>, request: PullRequest) -> PullAnswer {
+        let start = match request.resume_index {
+            0 => self.find_in_log(request.origin, request.after),
+            index => Some(index),
+        };
+        let Some(start) = start else {
+            return PullAnswer::TooOld;
+        };
+        let end = self.log.last();
+        let mut up_to = self.vector.borrow().get(request.origin);
+        let mut entries = Vec::new();
+        let mut cursor = self.log.cursor(start);
+        let mut bytes = 0;
+        while cursor.position() <= end {
+            let records = match cursor.next(PAGE_BYTES).await {
+                Ok(records) => records,
+                Err(CursorError::TooOld { .. }) => return PullAnswer::TooOld,
+                Err(error) => {
+                    tracing::error!(%error, "cannot read the log for another replica");
+                    return PullAnswer::TooOld;
+                }
+            };
+            let placement = self.placement();
+            for (_, record) in &records {
+                let Some(view) = followed(record) else {
+                    continue;
+                };
+                if view.origin() != request.origin || view.version() <= request.after {
+                    continue;
+                }
+                let meant = placement
+                    .keyspace(view.keyspace())
+                    .is_some_and(|k| k.holds(request.for_shard, view.partition(), view.from()));
+                if meant {
+                    bytes += record.len();
+                    entries.push(record.clone());
+                }
+            }
+            if bytes >= PAGE_BYTES && cursor.position() <= end {
+                up_to = last_version(&entries).unwrap_or(request.after);
+                return PullAnswer::Entries {
+                    entries,
+                    up_to,
+                    resume_index: cursor.position(),
+                };
+            }
+        }
+        PullAnswer::Entries {
+            entries,
+            up_to,
+            resume_index: 0,
+        }
+    }
+}
+
+fn last_version(entries: &[bytes::Bytes]) -> Option<Version> {
+    followed(entries.last()?).map(|v| v.version())
+}

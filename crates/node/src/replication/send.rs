@@ -1,0 +1,209 @@
+//! The cursor that carries this shard's own entries to one replica.
+
+use std::collections::VecDeque;
+use std::future::Future;
+use std::pin::Pin;
+use std::rc::{Rc, Weak};
+use std::task::Poll;
+
+use bytes::Bytes;
+use dunlin_log::{CursorError, Index};
+use dunlin_rpc::CallError;
+use dunlin_store::Version;
+use tokio::time::Instant;
+
+use crate::limits::*;
+use crate::message::{Batch, BatchAnswer, Request, Response};
+use crate::shard::{Peer, Shard, followed};
+
+/// Why a stream to a replica ended; it is begun again after a pause.
+enum Broken {
+    /// The replica is unreachable, or answered out of turn.
+    Unreachable,
+    /// The replica misses something earlier: begin at what it has.
+    Gap,
+    /// The log no longer holds what the replica needs; it has to backfill.
+    TooOld,
+    /// This shard's log cannot be read.
+    Unreadable,
+}
+
+struct InFlight {
+    answer: Pin<Box<dyn Future<Output = Result<Response, CallError>>>>,
+    up_to: Version,
+    index: Index,
+    bytes: usize,
+    sent: Instant,
+    first: Option<Version>,
+}
+
+impl Shard {
+    /// Keeps one replica supplied for as long as it is a peer.
+    pub(crate) async fn send_loop(self: Rc<Self>, peer: Weak<Peer>) {
+        loop {
+            let Some(peer) = peer.upgrade() else { return };
+            let broken = self.stream_to(&peer).await;
+            let state = match broken {
+                Broken::TooOld => "backfilling",
+                Broken::Unreachable => "down",
+                Broken::Gap | Broken::Unreadable => "catching_up",
+            };
+            peer.link.set_state(state);
+            drop(peer);
+            tokio::time::sleep(RETRY_PAUSE).await;
+        }
+    }
+
+    async fn stream_to(&self, peer: &Peer) -> Broken {
+        if !peer.caller.is_connected() {
+            return Broken::Unreachable;
+        }
+        let asked = peer
+            .caller
+            .call(Request::Position(self.origin), CALL_TIMEOUT)
+            .await;
+        let Ok(Response::Position(mut sent)) = asked else {
+            return Broken::Unreachable;
+        };
+        let Some(start) = self.find_in_log(self.origin, sent) else {
+            return Broken::TooOld;
+        };
+        let mut cursor = self.log.cursor(start);
+        let mut in_flight: VecDeque<InFlight> = VecDeque::new();
+        let mut bytes_in_flight = 0;
+        // The first batch goes out even when empty: its acknowledgement covers
+        // what the replica had received before, whose answers were lost.
+        let mut greeted = false;
+        peer.link.set_state("catching_up");
+        loop {
+            let room = in_flight.len() < BATCHES_IN_FLIGHT && bytes_in_flight < BYTES_IN_FLIGHT;
+            let records = if !greeted {
+                greeted = true;
+                Vec::new()
+            } else {
+                tokio::select! {
+                    biased;
+                    answer = front(&mut in_flight) => {
+                        let Some(batch) = in_flight.pop_front() else { continue };
+                        bytes_in_flight -= batch.bytes;
+                        if let Err(broken) = self.take_answer(peer, &batch, answer) {
+                            return broken;
+                        }
+                        continue;
+                    }
+                    records = cursor.next(BATCH_BYTES), if room => match records {
+                        Ok(records) => records,
+                        Err(CursorError::TooOld { .. }) => return Broken::TooOld,
+                        Err(error) => {
+                            tracing::error!(%error, to = peer.label, "cannot read the log");
+                            return Broken::Unreadable;
+                        }
+                    },
+                }
+            };
+            let position = cursor.position();
+            let (entries, up_to, first) = self.select_for(peer, &records, sent);
+            let bytes = entries.iter().map(Bytes::len).sum::<usize>() + 64;
+            peer.link.sent(bytes);
+            let batch = Batch {
+                origin: self.origin,
+                after: sent,
+                up_to,
+                entries,
+            };
+            if !records.is_empty() && up_to == sent {
+                // Nothing of this origin among the records: nothing to tell, just move on.
+                if in_flight.is_empty() {
+                    peer.link.set_acked_index(position.saturating_sub(1));
+                }
+                continue;
+            }
+            sent = up_to;
+            bytes_in_flight += bytes;
+            in_flight.push_back(InFlight {
+                answer: Box::pin(peer.caller.call(Request::Replicate(batch), BATCH_TIMEOUT)),
+                up_to,
+                index: position.saturating_sub(1),
+                bytes,
+                sent: Instant::now(),
+                first,
+            });
+        }
+    }
+
+    /// The own entries among `records` that the peer should hold, the last own
+    /// version seen, and the first sent.
+    fn select_for(
+        &self,
+        peer: &Peer,
+        records: &[(Index, Bytes)],
+        after: Version,
+    ) -> (Vec<Bytes>, Version, Option<Version>) {
+        let placement = self.placement();
+        let mut entries = Vec::with_capacity(records.len());
+        let mut up_to = after;
+        let mut first = None;
+        for (_, record) in records {
+            let Some(view) = followed(record) else {
+                continue;
+            };
+            if view.origin() != self.origin || view.version() <= up_to {
+                continue;
+            }
+            up_to = view.version();
+            let meant = placement
+                .keyspace(view.keyspace())
+                .is_some_and(|k| k.holds(peer.address, view.partition(), view.from()));
+            if meant {
+                first.get_or_insert(view.version());
+                entries.push(record.clone());
+            }
+        }
+        (entries, up_to, first)
+    }
+
+    fn take_answer(
+        &self,
+        peer: &Peer,
+        batch: &InFlight,
+        answer: Result<Response, CallError>,
+    ) -> Result<(), Broken> {
+        match answer {
+            Ok(Response::Replicated(BatchAnswer::Have { conflicts })) => {
+                for conflict in conflicts {
+                    self.restamp(conflict.version, conflict.newer);
+                }
+                self.acknowledged(peer.slot, batch.up_to);
+                peer.link.set_acked_index(batch.index);
+                if let Some(first) = batch.first {
+                    let now_ms = self.clock.now_ms();
+                    let since_stamp_us = now_ms.saturating_sub(first.millis()) * 1_000;
+                    let since_sent_us = batch.sent.elapsed().as_micros() as u64;
+                    // The stamp's clock ticks in milliseconds: use it only when it says more than it rounds.
+                    let lag_us = since_stamp_us.saturating_sub(2_000);
+                    peer.link.record_latency(lag_us.max(since_sent_us));
+                }
+                if batch.index + 1 >= self.log.last() {
+                    peer.link.set_state("streaming");
+                }
+                Ok(())
+            }
+            Ok(Response::Replicated(BatchAnswer::Gap(_))) => Err(Broken::Gap),
+            Ok(_) => Err(Broken::Unreachable),
+            Err(error) => {
+                tracing::debug!(%error, to = peer.label, "stream broken");
+                Err(Broken::Unreachable)
+            }
+        }
+    }
+}
+
+/// The answer to the oldest batch under way; never ready when there is none.
+fn front(
+    in_flight: &mut VecDeque<InFlight>,
+) -> impl Future<Output = Result<Response, CallError>> + '_ {
+    std::future::poll_fn(move |cx| match in_flight.front_mut() {
+        Some(batch) => batch.answer.as_mut().poll(cx),
+        None => Poll::Pending,
+    })
+}

@@ -1,0 +1,21 @@
+//! Deliberate bugs for the simulation to find: proof that it can. Never set outside tests.
+
+/// Which promise the code breaks on purpose.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Sabotage {
+    /// None: the code as meant.
+    #[default]
+    None,
+    /// Entries count as durable before they are synced.
+    AckUnsynced,
+    /// A replica takes a batch although something before it is missing.
+    IgnoreGaps,
+    /// A write that met a newer version is acknowledged without a new stamp.
+    NoRestamp,
+    /// A read takes the first answer for the newest.
+    FirstAnswer,
+    /// Backfills and repairs leave tombstones out.
+    ForgetTombstones,
+    /// The store is flushed before the log is synced.
+    FlushUnsynced,
+}

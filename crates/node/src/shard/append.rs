@@ -1,0 +1,205 @@
+//! Into the log: own writes, batches from other origins, copies from repairs and backfills.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+use bytes::Bytes;
+use dunlin_log::{AppendError, Index};
+use dunlin_store::{Entry, EntryView, Kind, Vector};
+
+use super::{Shard, needs_sync};
+use crate::limits::APPLY_QUEUE;
+use crate::message::{Batch, BatchAnswer, Conflict, Refusal};
+use crate::sabotage::Sabotage;
+
+/// Something logged, or about to be said, that waits for its turn at the store.
+pub(super) struct Applying {
+    pub index: Index,
+    /// Wait for the disk, not just for the operating system.
+    pub sync: bool,
+    pub entry: Option<Entry>,
+    pub own: bool,
+    pub batch: Option<Rc<BatchDone>>,
+    /// The batch is complete with this one.
+    pub last: bool,
+}
+
+/// Collects what a batch of entries met, and answers when the last is applied.
+pub(crate) struct BatchDone {
+    pub conflicts: RefCell<Vec<Conflict>>,
+    done: Cell<Option<Box<dyn FnOnce(Vec<Conflict>)>>>,
+}
+
+impl BatchDone {
+    pub fn new(done: impl FnOnce(Vec<Conflict>) + 'static) -> Rc<BatchDone> {
+        Rc::new(BatchDone {
+            conflicts: RefCell::default(),
+            done: Cell::new(Some(Box::new(done))),
+        })
+    }
+
+    pub fn finish(&self) {
+        if let Some(done) = self.done.take() {
+            done(self.conflicts.take());
+        }
+    }
+}
+
+impl Shard {
+    /// Puts a record into the log, beginning a new segment with the vector when one is due.
+    pub(super) fn log_record(&self, record: Bytes, sync: bool) -> Result<Index, Refusal> {
+        if self.log.should_rotate() {
+            let preamble = Entry::of_vector(&self.vector.borrow()).encode();
+            self.log.rotate(preamble).map_err(refusal)?;
+        }
+        self.log.append(record, sync).map_err(refusal)
+    }
+
+    pub(super) fn queue_apply(&self, applying: Applying) {
+        self.applying.borrow_mut().push_back(applying);
+        self.apply_wake.notify_one();
+    }
+
+    /// Whether an entry of this keyspace must be synced before it counts. A
+    /// keyspace not known here yet is treated as the strictest.
+    fn sync_of(&self, keyspace: u32) -> bool {
+        self.placement
+            .borrow()
+            .keyspace(keyspace)
+            .is_none_or(needs_sync)
+    }
+
+    /// Logs what is new of a batch from another origin; answers when all of it is applied.
+    pub(crate) fn append_batch(&self, batch: Batch, answer: impl FnOnce(BatchAnswer) + 'static) {
+        let have = self.vector.borrow().get(batch.origin);
+        if batch.after > have && self.env.sabotage != Sabotage::IgnoreGaps {
+            return answer(BatchAnswer::Gap(have));
+        }
+        if self.applying.borrow().len() > APPLY_QUEUE {
+            return answer(BatchAnswer::Refused);
+        }
+        let mut decoded = Vec::with_capacity(batch.entries.len());
+        for bytes in batch.entries {
+            let Ok(entry) = Entry::decode(bytes.clone()) else {
+                tracing::error!(origin = ?batch.origin, "an entry from another shard does not decode");
+                return answer(BatchAnswer::Refused);
+            };
+            if entry.stamp.version > have {
+                decoded.push((bytes, entry));
+            }
+        }
+        let done = BatchDone::new(|conflicts| answer(BatchAnswer::Have { conflicts }));
+        for (bytes, entry) in decoded {
+            let version = entry.stamp.version;
+            if let Err(refusal) = self.append_foreign(bytes, entry, Some(done.clone())) {
+                tracing::debug!(?refusal, "batch refused");
+                return; // dropping the answer refuses the batch; the sender starts again from what is here
+            }
+            self.vector.borrow_mut().advance(batch.origin, version);
+        }
+        self.vector.borrow_mut().advance(batch.origin, batch.up_to);
+        self.clock.observe(batch.up_to);
+        self.finish_after_queue(done);
+    }
+
+    /// Logs entries with their true stamps that do not advance the vector.
+    pub(crate) fn append_copies(
+        &self,
+        entries: Vec<Entry>,
+        done: impl FnOnce() + 'static,
+    ) -> Result<(), Refusal> {
+        let done = BatchDone::new(|_| done());
+        for mut entry in entries {
+            if entry.kind == Kind::Delete && self.env.sabotage == Sabotage::ForgetTombstones {
+                continue;
+            }
+            entry.copy = true;
+            self.append_foreign(entry.encode(), entry, Some(done.clone()))?;
+        }
+        self.finish_after_queue(done);
+        Ok(())
+    }
+
+    /// Logs a vector; false when the log refuses.
+    pub(crate) fn log_vector(&self, vector: &Vector) -> bool {
+        self.log_record(Entry::of_vector(vector).encode(), true)
+            .is_ok_and(|index| {
+                // It takes its turn at the store so that the applied position passes it.
+                self.queue_apply(Applying {
+                    index,
+                    sync: true,
+                    entry: None,
+                    own: false,
+                    batch: None,
+                    last: false,
+                });
+                true
+            })
+    }
+
+    fn append_foreign(
+        &self,
+        bytes: Bytes,
+        entry: Entry,
+        batch: Option<Rc<BatchDone>>,
+    ) -> Result<(), Refusal> {
+        self.clock.observe(entry.stamp.version);
+        let sync = self.sync_of(entry.keyspace);
+        let index = self.log_record(bytes, sync)?;
+        self.queue_apply(Applying {
+            index,
+            sync,
+            entry: matches!(entry.kind, Kind::Put | Kind::Delete).then_some(entry),
+            own: false,
+            batch,
+            last: false,
+        });
+        Ok(())
+    }
+
+    /// Calls `done` once all that is queued now has been applied.
+    pub(super) fn finish_after_queue(&self, done: Rc<BatchDone>) {
+        let place = self.applying.borrow().back().map(|a| (a.index, a.sync));
+        match place {
+            None => done.finish(),
+            Some((index, sync)) => self.queue_apply(Applying {
+                index,
+                sync,
+                entry: None,
+                own: false,
+                batch: Some(done),
+                last: true,
+            }),
+        }
+    }
+
+    /// Whether anything logged but not yet applied concerns this key; the newest such stamp.
+    pub(super) fn newest_unapplied(&self, keyspace: u32, key: &[u8]) -> Option<Entry> {
+        self.applying
+            .borrow()
+            .iter()
+            .filter_map(|a| a.entry.as_ref())
+            .filter(|e| e.keyspace == keyspace && e.key == key)
+            .max_by_key(|e| e.stamp)
+            .cloned()
+    }
+
+    /// Queue length at the store, for back pressure and the metrics.
+    pub(crate) fn apply_backlog(&self) -> usize {
+        self.applying.borrow().len()
+    }
+}
+
+pub(super) fn refusal(error: AppendError) -> Refusal {
+    match error {
+        AppendError::NoSpace => Refusal::NoSpace,
+        AppendError::Backlog => Refusal::Busy,
+        _ => Refusal::LogFailed,
+    }
+}
+
+/// The entry's header without the rest; `None` for records that are not followed.
+pub(crate) fn followed(record: &[u8]) -> Option<EntryView<'_>> {
+    let view = EntryView::new(record).ok()?;
+    (matches!(view.kind(), Kind::Put | Kind::Delete) && !view.copy()).then_some(view)
+}

@@ -1,0 +1,132 @@
+//! From the log into the store, in log order, once the log has it as its keyspace demands.
+
+use std::rc::Rc;
+use std::time::Duration;
+
+use dunlin_store::{Entry, Outcome, Stamp, Version};
+
+use super::Shard;
+use super::append::Applying;
+use crate::limits::APPLY_ENTRIES;
+use crate::message::{Conflict, Refusal, WriteAnswer};
+use crate::sabotage::Sabotage;
+
+impl Shard {
+    /// Applies what the log has committed, for as long as the shard runs.
+    pub(super) async fn apply_loop(self: Rc<Self>) {
+        let mut progress = self.log.progress();
+        loop {
+            if progress.failed.is_some() {
+                self.fail_waiting();
+            } else if !self.apply_committed() {
+                tokio::time::sleep(Duration::from_millis(500)).await;
+                progress = self.log.progress();
+                continue;
+            }
+            progress = tokio::select! {
+                new = self.log.changed(&progress) => new,
+                () = self.apply_wake.notified() => self.log.progress(),
+            };
+        }
+    }
+
+    /// Applies all that may be applied now; false when the store refuses.
+    fn apply_committed(&self) -> bool {
+        while !self.apply_paused.get() {
+            let group = self.take_committed();
+            let Some(last) = group.last() else {
+                return true;
+            };
+            let placement = self.placement();
+            let entries: Vec<Entry> = group
+                .iter()
+                .filter_map(|a| a.entry.as_ref())
+                .filter(|e| !placement.is_dropped(e.keyspace))
+                .cloned()
+                .collect();
+            match self.store.apply(&entries, last.index) {
+                Ok(outcomes) => self.applied(group, &entries, &outcomes),
+                Err(error) => {
+                    tracing::error!(%error, "the store refuses entries; trying again");
+                    *self.store_stuck.borrow_mut() = Some(error.to_string());
+                    let mut applying = self.applying.borrow_mut();
+                    for item in group.into_iter().rev() {
+                        applying.push_front(item);
+                    }
+                    return false;
+                }
+            }
+        }
+        true
+    }
+
+    fn take_committed(&self) -> Vec<Applying> {
+        let progress = self.log.progress();
+        let last = self.log.last();
+        let lax = self.env.sabotage == Sabotage::AckUnsynced;
+        let mut applying = self.applying.borrow_mut();
+        let ready = applying
+            .iter()
+            .take(APPLY_ENTRIES)
+            .take_while(|a| {
+                a.index
+                    <= match a.sync {
+                        _ if lax => last,
+                        true => progress.synced,
+                        false => progress.written,
+                    }
+            })
+            .count();
+        applying.drain(..ready).collect()
+    }
+
+    fn applied(&self, group: Vec<Applying>, entries: &[Entry], outcomes: &[Outcome]) {
+        self.store_stuck.borrow_mut().take();
+        let newer_of = |entry: &Entry| -> Option<Stamp> {
+            // Outcomes stand beside the entries; entries of dropped keyspaces have none.
+            let at = entries
+                .iter()
+                .position(|e| e.stamp == entry.stamp && e.key == entry.key)?;
+            match outcomes.get(at)? {
+                Outcome::Lost { newer } => Some(*newer),
+                Outcome::Won => None,
+            }
+        };
+        let any_lost = outcomes.iter().any(|o| matches!(o, Outcome::Lost { .. }));
+        let mut own_up_to = Version(0);
+        for item in group {
+            if let Some(entry) = &item.entry {
+                let newer = if any_lost { newer_of(entry) } else { None };
+                if item.own {
+                    if let Some(newer) = newer {
+                        self.restamp(entry.stamp.version, newer);
+                    }
+                    own_up_to = entry.stamp.version;
+                } else if let (Some(newer), Some(batch)) = (newer, &item.batch) {
+                    batch.conflicts.borrow_mut().push(Conflict {
+                        version: entry.stamp.version,
+                        newer,
+                    });
+                }
+            }
+            if item.last
+                && let Some(batch) = &item.batch
+            {
+                batch.finish();
+            }
+        }
+        if own_up_to > Version(0) {
+            self.acknowledged(0, own_up_to);
+        }
+        self.applied_wake.notify_waiters();
+    }
+
+    /// The log takes nothing more: whoever waits is told, and nothing is acknowledged again.
+    fn fail_waiting(&self) {
+        self.applying.borrow_mut().clear();
+        let waiting = self.acks.borrow_mut().take_all();
+        for (_, write) in waiting {
+            (write.done)(WriteAnswer::Refused(Refusal::LogFailed));
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! A shard: one event loop, one log, one store, no locks. The path of a write
+//! is `append` (into the log) -> `apply` (into the store) -> the answer.
+
+mod append;
+mod apply;
+mod flush;
+mod open;
+mod own;
+mod peers;
+mod read;
+mod serve;
+mod stats;
+mod sweep;
+mod topology;
+
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, VecDeque};
+use std::rc::Rc;
+use std::sync::Arc;
+
+use dunlin_log::Log;
+use dunlin_metadata::{Metadata, Sync};
+use dunlin_store::{Origin, Store, Vector};
+use tokio::sync::Notify;
+
+use crate::clock::HybridClock;
+use crate::config::NodeConfig;
+use crate::env::Env;
+use crate::placement::{KeyspacePlacement, Placement, ShardAddress};
+use crate::process::{Directory, Process};
+use crate::replication::acks::AckTracker;
+
+pub use open::OpenError;
+pub use stats::{LinkStatus, ShardStatus};
+
+pub(crate) use append::{BatchDone, followed};
+pub(crate) use flush::vector_of;
+pub(crate) use own::OwnWrite;
+pub(crate) use peers::Peer;
+pub(crate) use read::item;
+pub use serve::ShardService;
+pub(crate) use stats::Counters;
+
+use append::Applying;
+
+/// What a shard is made from.
+pub struct ShardParts {
+    /// The node's settings.
+    pub config: Arc<NodeConfig>,
+    /// Which shard of which node.
+    pub address: ShardAddress,
+    /// Start count of the node.
+    pub incarnation: u32,
+    /// Time, network, disk, threads.
+    pub env: Env,
+    /// The cluster's metadata store.
+    pub metadata: Metadata,
+    /// What nodes of the same process share.
+    pub process: Process,
+}
+
+/// One event loop's slice of a node.
+pub struct Shard {
+    pub(crate) config: Arc<NodeConfig>,
+    pub(crate) address: ShardAddress,
+    pub(crate) origin: Origin,
+    pub(crate) env: Env,
+    pub(crate) metadata: Metadata,
+    pub(crate) directory: Directory,
+    pub(crate) log: Log,
+    pub(crate) store: Store,
+    pub(crate) clock: HybridClock,
+    pub(crate) counters: Counters,
+    /// Up to which version of each origin everything meant for this shard is in its log.
+    pub(crate) vector: RefCell<Vector>,
+    pub(crate) placement: RefCell<Rc<Placement>>,
+    pub(crate) peers: RefCell<BTreeMap<ShardAddress, Rc<Peer>>>,
+    pub(crate) acks: RefCell<AckTracker<OwnWrite>>,
+    applying: RefCell<VecDeque<Applying>>,
+    apply_paused: Cell<bool>,
+    /// Why the store takes nothing at the moment, if so.
+    store_stuck: RefCell<Option<String>>,
+    /// Woken when something is queued, the log has moved, or applying may go on.
+    apply_wake: Notify,
+    /// Woken after entries were applied.
+    applied_wake: Notify,
+    /// Whether tombstones past their grace may be forgotten: every replica has seen them.
+    purge_safe: Arc<std::sync::atomic::AtomicBool>,
+    grace: flush::GraceTable,
+    pub(crate) stopping: Cell<bool>,
+    turn: Cell<usize>,
+}
+
+impl Shard {
+    /// The placement in force.
+    pub(crate) fn placement(&self) -> Rc<Placement> {
+        self.placement.borrow().clone()
+    }
+
+    /// The replica reached by `address`, if it is another shard of the cluster.
+    pub(crate) fn peer(&self, address: ShardAddress) -> Option<Rc<Peer>> {
+        self.peers.borrow().get(&address).cloned()
+    }
+
+    /// A number that differs from call to call, to spread load.
+    pub(crate) fn next_turn(&self) -> usize {
+        self.turn.set(self.turn.get().wrapping_add(1));
+        self.turn.get()
+    }
+
+    /// This shard's name among its peers, as `NODE/SHARD`.
+    pub fn label(&self) -> String {
+        format!("{}/{}", self.config.name, self.address.shard)
+    }
+
+    /// Which shard this is.
+    pub fn address(&self) -> ShardAddress {
+        self.address
+    }
+
+    /// The store, for inspection.
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// Everything meant for this shard up to these versions is here.
+    pub fn vector(&self) -> Vector {
+        self.vector.borrow().clone()
+    }
+}
+
+/// Whether entries of a keyspace must be on disk before they count.
+pub(crate) fn needs_sync(keyspace: &KeyspacePlacement) -> bool {
+    keyspace.keyspace.settings.sync == Sync::Always
+}

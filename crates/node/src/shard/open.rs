@@ -1,0 +1,233 @@
+//! Opening a shard: the log is the truth; what the store misses of it is applied again.
+
+use std::cell::{Cell, RefCell};
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use dunlin_log::{CursorError, Log};
+use dunlin_store::{
+    DecodeError, Entry, Kind, Origin, Store, StoreError, StoreOptions, Vector, Version,
+};
+use tokio::sync::Notify;
+
+use super::flush::{GraceTable, vector_of};
+use super::{Counters, Shard, ShardParts};
+use crate::clock::HybridClock;
+use crate::limits::PAGE_BYTES;
+use crate::placement::Placement;
+use crate::replication::acks::AckTracker;
+
+/// Why a shard does not open.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// The log is damaged, or its directory unusable.
+    #[error("{0}")]
+    Log(#[from] dunlin_log::OpenError),
+    /// The log cannot be read to its end.
+    #[error("reading the log: {0}")]
+    Read(#[from] CursorError),
+    /// The store is damaged, or its directory unusable.
+    #[error("{0}")]
+    Store(#[from] StoreError),
+    /// A log record passes its checksum but makes no sense.
+    #[error("log record {index} is not an entry: {error}")]
+    Record {
+        /// Which.
+        index: u64,
+        /// What is wrong with it.
+        error: DecodeError,
+    },
+    /// The log begins after what the store contains.
+    #[error(
+        "the store in {store} ends at log record {applied} but the log begins at {first}: remove this node's data directory and start it again; it will copy its data from the other replicas"
+    )]
+    Gap {
+        /// The store's directory.
+        store: PathBuf,
+        /// Last record it contains.
+        applied: u64,
+        /// First record of the log.
+        first: u64,
+    },
+    /// The first segment could not be begun.
+    #[error("the log takes no records: {0}")]
+    Begin(#[from] dunlin_log::AppendError),
+}
+
+impl Shard {
+    /// Opens log and store in `data/shard-N` and brings the store up to the log.
+    ///
+    /// # Errors
+    /// When either is damaged or their disk unusable.
+    pub async fn open(parts: ShardParts) -> Result<Rc<Shard>, OpenError> {
+        let dir = parts
+            .config
+            .data
+            .join(format!("shard-{}", parts.address.shard));
+        let options = dunlin_log::Options {
+            segment_bytes: parts.config.segment_bytes,
+            ..dunlin_log::Options::default()
+        };
+        let (log, recovered) = Log::open(
+            parts.env.disk.clone(),
+            parts.env.log_runner.clone(),
+            &dir.join("log"),
+            options,
+        )
+        .await?;
+        if let Some(torn) = &recovered.torn {
+            tracing::warn!(
+                file = torn.file,
+                offset = torn.offset,
+                cut_bytes = torn.cut_bytes,
+                "the log's last write was torn; what was not acknowledged is cut"
+            );
+        }
+        let purge_safe = Arc::new(AtomicBool::new(false));
+        let grace = GraceTable::new(purge_safe.clone());
+        let store = open_store(&parts, &dir.join("store"), &grace)?;
+        let origin = Origin::new(parts.address.node, parts.address.shard, parts.incarnation);
+        let (vector, floor) = replay(&log, &store, dir.join("store")).await?;
+        if log.last() == 0 {
+            log.rotate(Entry::of_vector(&vector).encode())?;
+        }
+        Ok(Rc::new(Shard {
+            clock: HybridClock::new(parts.env.clock.clone(), floor),
+            config: parts.config,
+            address: parts.address,
+            origin,
+            env: parts.env,
+            metadata: parts.metadata,
+            directory: parts.process.directory.clone(),
+            log,
+            store,
+            counters: Counters::default(),
+            vector: RefCell::new(vector),
+            placement: RefCell::new(Rc::new(Placement::default())),
+            peers: RefCell::default(),
+            acks: RefCell::new(AckTracker::default()),
+            applying: RefCell::default(),
+            apply_paused: Cell::new(false),
+            store_stuck: RefCell::default(),
+            apply_wake: Notify::new(),
+            applied_wake: Notify::new(),
+            purge_safe,
+            grace,
+            stopping: Cell::new(false),
+            turn: Cell::new(0),
+        }))
+    }
+
+    /// Starts the shard's duties on this thread's `LocalSet`.
+    pub fn run(self: &Rc<Self>) {
+        let log = self.log.clone();
+        tokio::task::spawn_local(async move { log.drive().await });
+        let topology = self.metadata.topology().borrow().clone();
+        self.adopt(&topology);
+        tokio::task::spawn_local(self.clone().topology_loop());
+        tokio::task::spawn_local(self.clone().apply_loop());
+        tokio::task::spawn_local(self.clone().flush_loop());
+        tokio::task::spawn_local(self.clone().sweep_loop());
+        tokio::task::spawn_local(self.clone().interval_sync_loop());
+    }
+
+    /// Brings everything to disk; the shard is to be dropped afterwards.
+    ///
+    /// # Errors
+    /// When the disk refuses; what was acknowledged is in the log all the same.
+    pub async fn close(&self) -> Result<(), String> {
+        self.stopping.set(true);
+        let flushed = self.flush().await;
+        self.log.close().await.map_err(|e| e.to_string())?;
+        flushed
+    }
+}
+
+fn open_store(
+    parts: &ShardParts,
+    path: &std::path::Path,
+    grace: &GraceTable,
+) -> Result<Store, StoreError> {
+    let clock = parts.env.clock.clone();
+    let grace = grace.clone();
+    let now_ms = Arc::new(move || clock.now_ms());
+    let options = StoreOptions {
+        flush_bytes: parts.config.flush_bytes,
+        tombstone_grace: Arc::new(move |keyspace| grace.grace(keyspace)),
+        ..StoreOptions::new(parts.process.resources.clone(), now_ms)
+    };
+    Store::open(path, &options)
+}
+
+/// Applies what the store misses; returns the vector at the log's end and the
+/// greatest version met.
+async fn replay(
+    log: &Log,
+    store: &Store,
+    store_path: PathBuf,
+) -> Result<(Vector, Version), OpenError> {
+    let applied = store.applied();
+    if log.last() == 0 {
+        return match applied {
+            0 => Ok((Vector::new(), Version(0))),
+            _ => Err(OpenError::Gap {
+                store: store_path,
+                applied,
+                first: 1,
+            }),
+        };
+    }
+    if applied + 1 < log.first() {
+        return Err(OpenError::Gap {
+            store: store_path,
+            applied,
+            first: log.first(),
+        });
+    }
+    if applied > log.last() {
+        // The log was cut by a repair. What it lost is still in the store, with its stamps.
+        tracing::warn!(applied, last = log.last(), "the log ends before the store");
+        store.apply(&[], log.last())?;
+    }
+    let segments = log.segments();
+    let mut vector = segments
+        .last()
+        .and_then(|s| vector_of(&s.preamble))
+        .unwrap_or_default();
+    let vector_from = segments.last().map_or(0, |s| s.first_index);
+    let mut floor = vector.iter().map(|(_, v)| v).max().unwrap_or_default();
+    let mut cursor = log.cursor((applied + 1).min(vector_from).max(log.first()));
+    while cursor.position() <= log.last() {
+        let mut entries = Vec::new();
+        let mut end = 0;
+        for (index, record) in cursor.next(PAGE_BYTES).await? {
+            let entry =
+                Entry::decode(record).map_err(|error| OpenError::Record { index, error })?;
+            end = index;
+            floor = floor.max(entry.stamp.version);
+            if index >= vector_from {
+                absorb(&mut vector, &entry, index)?;
+            }
+            if index > applied && entry.kind != Kind::Vector {
+                entries.push(entry);
+            }
+        }
+        if end > applied {
+            store.apply(&entries, end)?;
+        }
+    }
+    Ok((vector, floor))
+}
+
+fn absorb(vector: &mut Vector, entry: &Entry, index: u64) -> Result<(), OpenError> {
+    if entry.kind == Kind::Vector {
+        let told =
+            Vector::decode(&entry.value).map_err(|error| OpenError::Record { index, error })?;
+        vector.merge(&told);
+    } else if !entry.copy {
+        vector.advance(entry.stamp.origin, entry.stamp.version);
+    }
+    Ok(())
+}

@@ -1,0 +1,167 @@
+//! Writes that enter the cluster here: stamped, logged, and answered when enough replicas have them.
+
+use std::rc::Rc;
+
+use dunlin_store::{Entry, Kind, Stamp, Version};
+use tokio::time::Instant;
+
+use super::append::Applying;
+use super::{Shard, needs_sync};
+use crate::limits::{APPLY_QUEUE, RESTAMPS, WRITE_TIMEOUT};
+use crate::message::{Condition, Refusal, WriteAnswer, WriteRequest};
+use crate::quorum::decide::Quorum;
+use crate::sabotage::Sabotage;
+
+/// Takes the answer to a write, once.
+pub(crate) type Done = Box<dyn FnOnce(WriteAnswer)>;
+
+/// A write on the books until enough replicas have it.
+pub(crate) struct OwnWrite {
+    pub entry: Entry,
+    pub ack: u8,
+    pub restamps: u8,
+    pub deadline: Instant,
+    pub done: Done,
+}
+
+impl Shard {
+    /// Logs a write here and answers through `done`.
+    pub(crate) fn write(self: &Rc<Self>, request: WriteRequest, done: Done) {
+        if request.condition == Condition::None {
+            self.append_request(request, done);
+        } else {
+            let shard = self.clone();
+            tokio::task::spawn_local(async move { shard.write_checked(request, done).await });
+        }
+    }
+
+    fn append_request(self: &Rc<Self>, request: WriteRequest, done: Done) {
+        let placement = self.placement();
+        let Some(keyspace) = placement.keyspace(request.keyspace) else {
+            return done(WriteAnswer::Refused(Refusal::UnknownKeyspace));
+        };
+        if self.applying.borrow().len() > APPLY_QUEUE {
+            return done(WriteAnswer::Refused(Refusal::Busy));
+        }
+        let partition = keyspace.partition_of(&request.key);
+        self.append_own(OwnWrite {
+            entry: Entry {
+                kind: request.kind,
+                copy: false,
+                from: request.from,
+                partition,
+                keyspace: request.keyspace,
+                stamp: Stamp::new(Version(0), self.origin),
+                expiry_ms: request.expiry_ms,
+                key: request.key,
+                value: request.value,
+            },
+            ack: request.ack,
+            restamps: 0,
+            deadline: Instant::now() + WRITE_TIMEOUT,
+            done,
+        });
+    }
+
+    /// Stamps a write and puts it in the log; it goes on the books until acknowledged.
+    pub(super) fn append_own(&self, mut write: OwnWrite) {
+        if self.store_stuck.borrow().is_some() {
+            return (write.done)(WriteAnswer::Refused(Refusal::NoSpace));
+        }
+        let placement = self.placement();
+        let Some(keyspace) = placement.keyspace(write.entry.keyspace) else {
+            return (write.done)(WriteAnswer::Refused(Refusal::UnknownKeyspace));
+        };
+        let replicas = self.slots_of(keyspace.replicas(write.entry.partition, write.entry.from));
+        let version = self.clock.next();
+        write.entry.stamp = Stamp::new(version, self.origin);
+        let sync = needs_sync(keyspace);
+        let index = match self.log_record(write.entry.encode(), sync) {
+            Ok(index) => index,
+            Err(refusal) => return (write.done)(WriteAnswer::Refused(refusal)),
+        };
+        self.vector.borrow_mut().advance(self.origin, version);
+        self.counters.writes.set(self.counters.writes.get() + 1);
+        self.queue_apply(Applying {
+            index,
+            sync,
+            entry: Some(write.entry.clone()),
+            own: true,
+            batch: None,
+            last: false,
+        });
+        self.acks
+            .borrow_mut()
+            .register(version, write.ack, replicas, write);
+    }
+
+    /// A replica holds something newer than the write stamped `version`: stamp
+    /// the write again above it, or an acknowledged write would be lost to a slow clock.
+    pub(crate) fn restamp(&self, version: Version, newer: Stamp) {
+        self.clock.observe(newer.version);
+        if self.env.sabotage == Sabotage::NoRestamp {
+            return;
+        }
+        let taken = self.acks.borrow_mut().take(version);
+        let Some(mut write) = taken else { return };
+        self.counters.restamps.set(self.counters.restamps.get() + 1);
+        write.restamps += 1;
+        if write.restamps > RESTAMPS {
+            return (write.done)(WriteAnswer::Refused(Refusal::Busy));
+        }
+        self.append_own(write);
+    }
+
+    /// A replica (or, as slot 0, this shard) has every own entry up to `up_to`.
+    pub(crate) fn acknowledged(&self, slot: u8, up_to: Version) {
+        let mut done = Vec::new();
+        self.acks
+            .borrow_mut()
+            .acknowledge(slot, up_to, |_, write| done.push(write));
+        for write in done {
+            (write.done)(WriteAnswer::Done(write.entry.stamp));
+        }
+    }
+
+    async fn write_checked(self: Rc<Self>, request: WriteRequest, done: Done) {
+        let placement = self.placement();
+        let Some(keyspace) = placement.keyspace(request.keyspace) else {
+            return done(WriteAnswer::Refused(Refusal::UnknownKeyspace));
+        };
+        let partition = keyspace.partition_of(&request.key);
+        // Enough answers that every write acknowledged by `ack` replicas is among them.
+        let quorum = Quorum {
+            ack: request.from - request.ack.min(request.from) + 1,
+            from: request.from,
+        };
+        let read = self
+            .read_quorum(request.keyspace, &request.key, quorum)
+            .await;
+        let Ok(mut newest) = read else {
+            return done(WriteAnswer::NotEnough { got: 0 });
+        };
+        // No await from here to the append: what other writes logged in the meantime is seen, too.
+        if let Ok(Some(local)) = self.read_blocking(request.keyspace, partition, &request.key)
+            && newest.as_ref().is_none_or(|n| n.stamp < local.stamp)
+        {
+            newest = Some(local);
+        }
+        let now_ms = self.clock.now_ms();
+        let mut current = newest.filter(|n| n.is_visible(now_ms)).map(|n| n.stamp);
+        if let Some(entry) = self.newest_unapplied(request.keyspace, &request.key) {
+            let gone = entry.kind == Kind::Delete || entry.expiry_ms.is_some_and(|e| e <= now_ms);
+            current = (!gone).then_some(entry.stamp);
+        }
+        let holds = match request.condition {
+            Condition::None => true,
+            Condition::Absent => current.is_none(),
+            Condition::Present => current.is_some(),
+            Condition::Is(stamp) => current == Some(stamp),
+        };
+        if holds {
+            self.append_request(request, done);
+        } else {
+            done(WriteAnswer::ConditionFailed(current));
+        }
+    }
+}

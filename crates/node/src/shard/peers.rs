@@ -1,0 +1,83 @@
+//! What a shard knows of another.
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+
+use dunlin_rpc::Caller;
+use dunlin_store::{Origin, Vector, Version};
+use tokio::task::AbortHandle;
+
+use super::Shard;
+use crate::message::{Request, Response};
+use crate::placement::ShardAddress;
+use crate::replication::acks::{SLOTS, Slot};
+use crate::replication::link::Link;
+
+/// Another shard of the cluster.
+pub(crate) struct Peer {
+    pub address: ShardAddress,
+    /// `NODE/SHARD`, for people.
+    pub label: String,
+    /// Where it listens; a change means a new connection.
+    pub listen: String,
+    /// Its bit in the books of acknowledgements.
+    pub slot: Slot,
+    /// Whether it can hold copies of entries held here.
+    pub shares: bool,
+    pub caller: Caller<Request, Response>,
+    /// Its vector, as last heard; empty before.
+    pub vector: RefCell<Vector>,
+    /// Entries it has had from others than their origins, which its vector does not show here.
+    pub pulled: RefCell<HashMap<Origin, Version>>,
+    pub link: Link,
+    pub tasks: RefCell<Vec<AbortHandle>>,
+    pub backfilling: Cell<bool>,
+}
+
+impl Peer {
+    /// Whether the peer is known to have everything of `origin` up to `version`.
+    pub fn has(&self, origin: Origin, version: Version) -> bool {
+        self.vector.borrow().get(origin) >= version
+    }
+}
+
+impl Drop for Peer {
+    fn drop(&mut self) {
+        for task in self.tasks.borrow().iter() {
+            task.abort();
+        }
+    }
+}
+
+impl Shard {
+    /// The books' bits for a list of replicas; this shard is bit 0.
+    pub(super) fn slots_of(&self, replicas: &[ShardAddress]) -> u64 {
+        let peers = self.peers.borrow();
+        replicas
+            .iter()
+            .filter_map(|r| {
+                if *r == self.address {
+                    Some(0)
+                } else {
+                    peers.get(r).map(|p| p.slot)
+                }
+            })
+            .fold(0, |bits, slot| bits | (1 << slot))
+    }
+
+    /// A bit not in use; `None` when the books are full.
+    pub(super) fn free_slot(&self) -> Option<Slot> {
+        let peers = self.peers.borrow();
+        (1..SLOTS as Slot).find(|slot| peers.values().all(|p| p.slot != *slot))
+    }
+
+    /// Whether a replica can be asked now.
+    pub(crate) fn is_reachable(&self, address: ShardAddress) -> bool {
+        address == self.address
+            || self
+                .peers
+                .borrow()
+                .get(&address)
+                .is_some_and(|p| p.caller.is_connected())
+    }
+}

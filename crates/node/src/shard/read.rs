@@ -1,0 +1,84 @@
+//! The newest value this shard holds for a key.
+
+use dunlin_store::{Lookup, Store, StoreError, Tier, Versioned};
+
+use super::Shard;
+use crate::message::{Item, ReadAnswer, ReadRequest};
+
+impl Shard {
+    /// Answers from memory, or says `None` when a disk must be asked.
+    pub(crate) fn read_cached(&self, request: &ReadRequest) -> Option<ReadAnswer> {
+        match get(&self.store, request, Tier::CacheOnly) {
+            Ok(Lookup::NeedsDisk) => None,
+            answer => Some(self.to_answer(answer, request)),
+        }
+    }
+
+    /// Answers from the disk, off the event loop.
+    pub(crate) async fn read_disk(&self, request: ReadRequest) -> ReadAnswer {
+        let store = self.store.clone();
+        let asked = request.clone();
+        self.counters
+            .disk_reads
+            .set(self.counters.disk_reads.get() + 1);
+        let answer = self
+            .env
+            .store_runner
+            .run(move || get(&store, &asked, Tier::Disk))
+            .await;
+        match answer {
+            Ok(answer) => self.to_answer(answer, &request),
+            Err(_) => ReadAnswer::Damaged,
+        }
+    }
+
+    /// Reads on the event loop, whatever it takes. For the rare step that must not be interrupted.
+    pub(super) fn read_blocking(
+        &self,
+        keyspace: u32,
+        partition: u16,
+        key: &bytes::Bytes,
+    ) -> Result<Option<Item>, StoreError> {
+        let request = ReadRequest {
+            keyspace,
+            partition,
+            have: None,
+            key: key.clone(),
+        };
+        Ok(match get(&self.store, &request, Tier::Disk)? {
+            Lookup::Value(value) => Some(item(bytes::Bytes::new(), value)),
+            _ => None,
+        })
+    }
+
+    fn to_answer(&self, answer: Result<Lookup, StoreError>, request: &ReadRequest) -> ReadAnswer {
+        match answer {
+            Ok(Lookup::Value(value)) if request.have == Some(value.stamp) => ReadAnswer::Same,
+            Ok(Lookup::Value(value)) => ReadAnswer::Value(item(bytes::Bytes::new(), value)),
+            Ok(_) => ReadAnswer::Absent,
+            Err(error) => {
+                tracing::error!(%error, "a read failed; other replicas are asked");
+                self.counters
+                    .damaged_reads
+                    .set(self.counters.damaged_reads.get() + 1);
+                ReadAnswer::Damaged
+            }
+        }
+    }
+}
+
+fn get(store: &Store, request: &ReadRequest, tier: Tier) -> Result<Lookup, StoreError> {
+    store.get(request.keyspace, request.partition, &request.key, tier)
+}
+
+/// A stored value as it travels.
+pub(crate) fn item(key: bytes::Bytes, value: Versioned) -> Item {
+    Item {
+        key,
+        stamp: value.stamp,
+        from: value.from,
+        tombstone: value.tombstone,
+        expiry_ms: value.expiry_ms,
+        value: value.value,
+    }
+}

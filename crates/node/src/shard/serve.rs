@@ -1,0 +1,101 @@
+//! Answering what other shards ask.
+
+use std::rc::Rc;
+
+use bytes::Bytes;
+use dunlin_rpc::{Reply, Service};
+use dunlin_store::{Entry, Vector};
+
+use super::{BatchDone, Shard};
+use crate::message::{ReadRequest, Request, Response};
+
+/// Refusal codes on the wire; the text beside them says it in words.
+const CANNOT: u16 = 100;
+
+/// One shard as the answerer of calls.
+pub struct ShardService(pub Rc<Shard>);
+
+impl Service<Request, Response> for ShardService {
+    fn handle(&self, request: Request, reply: Reply<Response>) {
+        let shard = &self.0;
+        match request {
+            Request::Write(write) => shard.write(
+                write,
+                Box::new(move |answer| reply.send(Response::Written(answer))),
+            ),
+            Request::Read(read) => answer_read(shard, read, reply),
+            Request::Replicate(batch) => shard.append_batch(batch, move |answer| {
+                reply.send(Response::Replicated(answer));
+            }),
+            Request::Position(origin) => {
+                reply.send(Response::Position(shard.vector.borrow().get(origin)));
+            }
+            Request::Vectors(theirs) => answer_vector(shard, &theirs, reply),
+            Request::Pull(pull) => {
+                let shard = shard.clone();
+                tokio::task::spawn_local(async move {
+                    reply.send(Response::Pulled(shard.serve_pull(pull).await));
+                });
+            }
+            Request::Snapshot(snapshot) => {
+                let shard = shard.clone();
+                tokio::task::spawn_local(async move {
+                    match shard.serve_snapshot(snapshot).await {
+                        Some(page) => reply.send(Response::Page(page)),
+                        None => reply.refuse(CANNOT, "the partition cannot be read"),
+                    }
+                });
+            }
+            Request::Scan(scan) => {
+                let shard = shard.clone();
+                tokio::task::spawn_local(async move {
+                    match shard.serve_scan(scan).await {
+                        Some(page) => reply.send(Response::Page(page)),
+                        None => reply.refuse(CANNOT, "the range cannot be read"),
+                    }
+                });
+            }
+            Request::Repair(encoded) => answer_repair(shard, encoded, reply),
+            Request::Status => match serde_json::to_vec(&shard.status()) {
+                Ok(json) => reply.send(Response::Status(json.into())),
+                Err(error) => reply.refuse(CANNOT, &error.to_string()),
+            },
+        }
+    }
+}
+
+fn answer_read(shard: &Rc<Shard>, read: ReadRequest, reply: Reply<Response>) {
+    match shard.read_cached(&read) {
+        Some(answer) => reply.send(Response::Read(answer)),
+        None => {
+            let shard = shard.clone();
+            tokio::task::spawn_local(async move {
+                reply.send(Response::Read(shard.read_disk(read).await));
+            });
+        }
+    }
+}
+
+/// The vector is told once everything it names has been applied: the asker may build on it.
+fn answer_vector(shard: &Rc<Shard>, theirs: &Vector, reply: Reply<Response>) {
+    for (_, version) in theirs.iter() {
+        shard.clock.observe(version);
+    }
+    let mine = shard.vector();
+    shard.finish_after_queue(BatchDone::new(move |_| {
+        reply.send(Response::Vectors(mine));
+    }));
+}
+
+fn answer_repair(shard: &Rc<Shard>, encoded: Vec<Bytes>, reply: Reply<Response>) {
+    let decoded: Result<Vec<Entry>, _> = encoded.into_iter().map(Entry::decode).collect();
+    match decoded {
+        Ok(entries) => {
+            // Refused by the log: the reply is dropped with the closure, which refuses the call.
+            if let Err(refusal) = shard.append_copies(entries, move || reply.send(Response::Done)) {
+                tracing::debug!(?refusal, "a repair was refused");
+            }
+        }
+        Err(error) => reply.refuse(CANNOT, &error.to_string()),
+    }
+}

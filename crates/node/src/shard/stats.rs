@@ -1,0 +1,172 @@
+//! What a shard counts about itself.
+
+use std::cell::Cell;
+
+use serde::{Deserialize, Serialize};
+
+use super::Shard;
+
+/// Counts since the start.
+#[derive(Debug, Default)]
+pub(crate) struct Counters {
+    pub writes: Cell<u64>,
+    pub reads: Cell<u64>,
+    pub disk_reads: Cell<u64>,
+    pub damaged_reads: Cell<u64>,
+    pub restamps: Cell<u64>,
+    pub repairs: Cell<u64>,
+    pub hedges: Cell<u64>,
+    pub flushes: Cell<u64>,
+    pub backfilled: Cell<u64>,
+    pub http_requests: Cell<u64>,
+}
+
+/// One direction of replication between two shards.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct LinkStatus {
+    /// Sender, as `NODE/SHARD`.
+    pub from: String,
+    /// Receiver, as `NODE/SHARD`.
+    pub to: String,
+    /// Log records the receiver has yet to acknowledge.
+    pub items_remaining: u64,
+    /// Bytes of entries sent, per second, over the last seconds.
+    pub bytes_per_s: u64,
+    /// Median time from stamping to acknowledgement, in microseconds.
+    pub latency_us_p50: u64,
+    /// 95th percentile of the same.
+    pub latency_us_p95: u64,
+    /// 99th percentile of the same.
+    pub latency_us_p99: u64,
+    /// Whether the connection stands.
+    pub connected: bool,
+    /// `streaming`, `catching_up`, `backfilling` or `down`.
+    pub state: String,
+}
+
+/// One shard's state, as it tells others.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct ShardStatus {
+    /// `NODE/SHARD`.
+    pub shard: String,
+    /// Whether writes are taken; if not, why.
+    pub trouble: Option<String>,
+    /// Writes that entered the cluster here.
+    pub writes: u64,
+    /// Reads coordinated here.
+    pub reads: u64,
+    /// Reads that went to the disk.
+    pub disk_reads: u64,
+    /// Reads that met damaged bytes.
+    pub damaged_reads: u64,
+    /// Writes stamped again above a newer version.
+    pub restamps: u64,
+    /// Stale replicas mended after a read.
+    pub repairs: u64,
+    /// Reads that asked one more replica.
+    pub hedges: u64,
+    /// Memtable flushes.
+    pub flushes: u64,
+    /// Records received by backfill.
+    pub backfilled: u64,
+    /// HTTP requests served.
+    pub http_requests: u64,
+    /// Records appended to the log.
+    pub log_records: u64,
+    /// Bytes appended to the log.
+    pub log_bytes: u64,
+    /// Groups written to the log.
+    pub log_groups: u64,
+    /// Syncs of the log.
+    pub log_syncs: u64,
+    /// Last record of the log.
+    pub log_last: u64,
+    /// Writes waiting for replicas.
+    pub pending_writes: u64,
+    /// Records not yet applied to the store.
+    pub apply_backlog: u64,
+    /// Bytes in the memtable.
+    pub memtable_bytes: u64,
+    /// Bytes in the store's files.
+    pub store_bytes: u64,
+    /// Records in the store, estimated.
+    pub store_keys: u64,
+    /// Replication to each peer.
+    pub links: Vec<LinkStatus>,
+}
+
+impl Shard {
+    /// Why this shard takes no writes, if it takes none.
+    pub fn trouble(&self) -> Option<String> {
+        if let Some(failure) = self.log.progress().failed {
+            return Some(format!("the log failed: {failure}; restart the node"));
+        }
+        if let Some(stuck) = &*self.store_stuck.borrow() {
+            return Some(format!("the store takes nothing: {stuck}"));
+        }
+        if !self.log.progress().space {
+            return Some("no space left for the log: make room on its disk".into());
+        }
+        None
+    }
+
+    /// Counts and links as they are now.
+    pub fn status(&self) -> ShardStatus {
+        let log = self.log.stats();
+        // Refused only by a store that refuses everything, which `trouble` tells.
+        let store = self.store.stats().unwrap_or_default();
+        let counters = &self.counters;
+        ShardStatus {
+            shard: self.label(),
+            trouble: self.trouble(),
+            writes: counters.writes.get(),
+            reads: counters.reads.get(),
+            disk_reads: counters.disk_reads.get(),
+            damaged_reads: counters.damaged_reads.get(),
+            restamps: counters.restamps.get(),
+            repairs: counters.repairs.get(),
+            hedges: counters.hedges.get(),
+            flushes: counters.flushes.get(),
+            backfilled: counters.backfilled.get(),
+            http_requests: counters.http_requests.get(),
+            log_records: log.records,
+            log_bytes: log.bytes,
+            log_groups: log.groups,
+            log_syncs: log.syncs,
+            log_last: self.log.last(),
+            pending_writes: self.acks.borrow().len() as u64,
+            apply_backlog: self.apply_backlog() as u64,
+            memtable_bytes: store.memtable_bytes,
+            store_bytes: store.sst_bytes,
+            store_keys: store.keys_estimate,
+            links: self.links(),
+        }
+    }
+
+    fn links(&self) -> Vec<LinkStatus> {
+        let peers = self.peers.borrow();
+        peers
+            .values()
+            .filter(|peer| peer.shares)
+            .map(|peer| {
+                let connected = peer.caller.is_connected();
+                let latency = peer.link.latency_us();
+                LinkStatus {
+                    from: self.label(),
+                    to: peer.label.clone(),
+                    items_remaining: self.log.last().saturating_sub(peer.link.acked_index()),
+                    bytes_per_s: peer.link.bytes_per_s(),
+                    latency_us_p50: latency[0],
+                    latency_us_p95: latency[1],
+                    latency_us_p99: latency[2],
+                    connected,
+                    state: match connected {
+                        false => "down",
+                        true => peer.link.state(),
+                    }
+                    .into(),
+                }
+            })
+            .collect()
+    }
+}

@@ -1,0 +1,48 @@
+//! Periodic duties: overdue writes, interval syncs, link rates.
+
+use std::rc::Rc;
+use std::time::Duration;
+
+use dunlin_metadata::Sync;
+use tokio::time::Instant;
+
+use super::Shard;
+use crate::limits::SWEEP_INTERVAL;
+use crate::message::WriteAnswer;
+
+impl Shard {
+    /// Gives up on overdue writes and updates rates, for as long as the shard runs.
+    pub(super) async fn sweep_loop(self: Rc<Self>) {
+        loop {
+            tokio::time::sleep(SWEEP_INTERVAL).await;
+            let now = Instant::now();
+            let overdue = self.acks.borrow_mut().expire(|w| w.deadline <= now);
+            for (got, write) in overdue {
+                (write.done)(WriteAnswer::NotEnough { got });
+            }
+            for peer in self.peers.borrow().values() {
+                peer.link.tick(now);
+            }
+        }
+    }
+
+    /// Syncs what keyspaces with an interval policy have written.
+    pub(super) async fn interval_sync_loop(self: Rc<Self>) {
+        loop {
+            let shortest = self
+                .placement()
+                .keyspaces()
+                .filter_map(|k| match k.keyspace.settings.sync {
+                    Sync::IntervalMs(ms) => Some(u64::from(ms)),
+                    _ => None,
+                })
+                .min();
+            // Without such a keyspace, look again in a second: one may be created.
+            tokio::time::sleep(Duration::from_millis(shortest.unwrap_or(1_000))).await;
+            let progress = self.log.progress();
+            if shortest.is_some() && progress.written > progress.synced {
+                self.log.request_sync();
+            }
+        }
+    }
+}
