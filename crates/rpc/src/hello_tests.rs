@@ -1,1 +1,108 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
+use super::*;
+use proptest::prelude::*;
+use tokio::io::duplex;
+
+fn block_on<T>(future: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .build()
+        .unwrap()
+        .block_on(future)
+}
+
+/// What a client sends before it waits for the answer.
+async fn opening(hello: &[u8]) -> Vec<u8> {
+    let (mut client, mut server) = duplex(1 << 17);
+    let _unanswered =
+        tokio::time::timeout(std::time::Duration::ZERO, open(&mut client, hello)).await;
+    drop(client);
+    let mut bytes = Vec::new();
+    server.read_to_end(&mut bytes).await.unwrap();
+    bytes
+}
+
+async fn read_all(bytes: &[u8]) -> Result<Bytes, AcceptError> {
+    let (mut client, mut server) = duplex(1 << 17);
+    client.write_all(bytes).await.unwrap();
+    client.shutdown().await.unwrap();
+    read(&mut server).await
+}
+
+#[tokio::test]
+async fn a_hello_arrives_and_what_follows_it_is_left_in_the_stream() {
+    for hello in [&b""[..], b"shard 3", &[7; 65_535]] {
+        let mut bytes = opening(hello).await;
+        bytes.push(0xaa);
+        let (mut client, mut server) = duplex(1 << 17);
+        client.write_all(&bytes).await.unwrap();
+        assert_eq!(read(&mut server).await.unwrap(), hello);
+        assert_eq!(server.read_u8().await.unwrap(), 0xaa);
+    }
+}
+
+#[tokio::test]
+async fn a_hello_that_is_too_long_is_refused_before_it_is_sent() {
+    let (mut client, _server) = duplex(64);
+    let refused = open(&mut client, &[0; 65_536]).await;
+    assert!(matches!(refused, Err(AcceptError::NotDunlin(_))));
+}
+
+#[tokio::test]
+async fn answers_say_what_they_mean() {
+    for (status, ok) in [
+        (Status::Accepted, true),
+        (Status::ProtocolUnknown, false),
+        (Status::NotServed, false),
+    ] {
+        let (mut client, mut server) = duplex(1024);
+        answer(&mut server, status).await.unwrap();
+        assert_eq!(open(&mut client, b"h").await.is_ok(), ok, "{status:?}");
+    }
+}
+
+#[tokio::test]
+async fn another_version_is_told_so() {
+    let (mut client, mut server) = duplex(1024);
+    client.write_all(b"DNLN\x02\x00\x00\x00").await.unwrap();
+    assert!(matches!(
+        read(&mut server).await,
+        Err(AcceptError::Protocol(2))
+    ));
+    let mut answer = [0; ANSWER_BYTES];
+    client.read_exact(&mut answer).await.unwrap();
+    assert_eq!(answer[..8], *b"DNLN\x01\x00\x01\x00");
+}
+
+proptest! {
+    #[test]
+    fn damaged_hellos_are_errors(at: proptest::sample::Index, bit in 0u8..8) {
+        block_on(async {
+            let mut bytes = opening(b"shard 3").await;
+            let at = at.index(bytes.len());
+            bytes[at] ^= 1 << bit;
+            assert!(read_all(&bytes).await.is_err());
+        });
+    }
+
+    #[test]
+    fn any_bytes_are_a_hello_or_an_error(bytes in proptest::collection::vec(any::<u8>(), 0..64)) {
+        block_on(async {
+            assert!(read_all(&bytes).await.is_err());
+        });
+    }
+
+    #[test]
+    fn damaged_answers_are_errors(at in 0usize..ANSWER_BYTES, bit in 0u8..8) {
+        block_on(async {
+            let (mut client, mut server) = duplex(1024);
+            let (mut near, mut far) = duplex(1024);
+            answer(&mut far, Status::Accepted).await.unwrap();
+            let mut bytes = [0; ANSWER_BYTES];
+            near.read_exact(&mut bytes).await.unwrap();
+            bytes[at] ^= 1 << bit;
+            server.write_all(&bytes).await.unwrap();
+            assert!(open(&mut client, b"h").await.is_err());
+        });
+    }
+}

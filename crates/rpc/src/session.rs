@@ -164,8 +164,10 @@ impl<H: Handler> Session<'_, H> {
     }
 
     fn due(&self) -> Instant {
-        let due = (self.sent_at + self.keepalive.ping_interval)
-            .min(self.received_at + self.keepalive.dead_after);
+        let mut due = self.sent_at + self.keepalive.ping_interval;
+        if self.handler.may_read() {
+            due = due.min(self.received_at + self.keepalive.dead_after);
+        }
         self.handler
             .next_deadline()
             .map_or(due, |deadline| due.min(deadline))
@@ -174,9 +176,11 @@ impl<H: Handler> Session<'_, H> {
     fn keep_time(&mut self, cx: &mut Context<'_>) -> Result<(), ServeError> {
         let due = self.due();
         if due < self.alarm.deadline() {
-            self.alarm
-                .as_mut()
-                .reset(due.max(Instant::now() + TIMER_GRAIN));
+            // Never put off an alarm that is already set: turns may come faster than the grain.
+            let soonest = due.max(Instant::now() + TIMER_GRAIN);
+            if soonest < self.alarm.deadline() {
+                self.alarm.as_mut().reset(soonest);
+            }
         }
         while self.alarm.as_mut().poll(cx).is_ready() {
             let now = Instant::now();
