@@ -95,6 +95,7 @@ impl Disk for SimDisk {
         let inode = match state.names.find(path) {
             Some(inode) => inode,
             None if create => {
+                state.faults.change()?;
                 let inode = state.next_inode;
                 state.next_inode += 1;
                 state.inodes.insert(inode, Inode::default());
@@ -108,11 +109,15 @@ impl Disk for SimDisk {
     }
 
     fn remove(&self, path: &Path) -> io::Result<()> {
-        self.lock().names.remove(path)
+        let mut state = self.lock();
+        state.faults.change()?;
+        state.names.remove(path)
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        self.lock().names.rename(from, to)
+        let mut state = self.lock();
+        state.faults.change()?;
+        state.names.rename(from, to)
     }
 
     fn sync_dir(&self, dir: &Path) -> io::Result<()> {

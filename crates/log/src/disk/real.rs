@@ -1,5 +1,10 @@
 //! The operating system's disk: the only place of this crate that touches `std::fs`.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "this is the real implementation of `Disk`"
+)]
+
 use super::{Disk, DiskFile};
 use std::{
     fs::{self, File, OpenOptions},

@@ -54,6 +54,7 @@ impl Log {
                 match [timers.retry, timers.mark].into_iter().flatten().min() {
                     Some(deadline) => {
                         tokio::select! {
+                            biased;
                             () = woken => {}
                             () = sleep_until(deadline) => {}
                         }
@@ -211,8 +212,11 @@ impl State {
         }
         match outcome.fault {
             None => {
-                self.space = true;
-                timers.retry = None;
+                // That a group fitted in what was reserved says nothing about more room.
+                if housekeeping || self.spares >= shared.options.spare_segments {
+                    self.space = true;
+                    timers.retry = None;
+                }
                 if !housekeeping {
                     self.blocked = false;
                     self.handed_bytes = 0;

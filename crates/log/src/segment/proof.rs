@@ -27,8 +27,8 @@ pub(crate) fn behind(file: &dyn DiskFile, number: u64, from: u64) -> io::Result<
     let length = file.len()?;
     let expect = Expect::Number(number as u32);
     let mut found = Behind::default();
-    let mut buffer = vec![0; WINDOW];
     let mut base = from - from % WINDOW as u64;
+    let mut buffer = vec![0; length.saturating_sub(base).min(WINDOW as u64) as usize];
     while base < length {
         let read = file.read_at(&mut buffer, base)?;
         let window = &buffer[..read];
@@ -66,7 +66,9 @@ fn candidate(window: &[u8], at: usize, number: u32) -> Option<usize> {
 
 /// The end of the non-zero bytes in the 1 MiB window of `from`; `from` when there are none.
 pub(crate) fn nonzero_end(file: &dyn DiskFile, from: u64) -> io::Result<u64> {
-    let mut buffer = vec![0; WINDOW - (from % WINDOW as u64) as usize];
+    let window = WINDOW as u64 - from % WINDOW as u64;
+    let rest = file.len()?.saturating_sub(from);
+    let mut buffer = vec![0; window.min(rest) as usize];
     let read = file.read_at(&mut buffer, from)?;
     Ok(buffer[..read]
         .iter()

@@ -6,7 +6,7 @@ use super::{
     image::{SECTOR, pieces},
     random::Random,
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What happens to a file's unsynced writes.
 #[derive(Clone, Copy)]
@@ -29,12 +29,13 @@ impl SimDisk {
         let mut state = self.lock();
         let state = &mut *state;
         state.epoch += 1;
+        state.faults.restart();
         let random = &mut state.random;
         state.names.crash(|pending| random.below(pending + 1));
         for inode in state.inodes.values_mut() {
             lose(inode, random);
         }
-        let named: std::collections::BTreeSet<u64> = state.names.inodes().collect();
+        let named: BTreeSet<u64> = state.names.inodes().collect();
         state.inodes.retain(|inode, _| named.contains(inode));
     }
 }

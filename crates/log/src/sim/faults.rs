@@ -9,16 +9,32 @@ pub(crate) struct Faults {
     sync_fails_after: Option<u64>,
     /// The same for writes.
     write_fails_after: Option<u64>,
+    /// Changes to let pass before the power fails; none when it is not to fail.
+    stops_after: Option<u64>,
     /// Bytes all files together may take.
     pub capacity: Option<u64>,
 }
 
 impl Faults {
+    /// Any change: of bytes, lengths or names, durable or not.
+    pub(crate) fn change(&mut self) -> io::Result<()> {
+        match &mut self.stops_after {
+            Some(0) => Err(io::Error::other("the simulated power has failed")),
+            Some(left) => {
+                *left -= 1;
+                Ok(())
+            }
+            None => Ok(()),
+        }
+    }
+
     pub(crate) fn sync(&mut self) -> io::Result<()> {
+        self.change()?;
         due(&mut self.sync_fails_after, "simulated sync failure")
     }
 
     pub(crate) fn write(&mut self) -> io::Result<()> {
+        self.change()?;
         due(&mut self.write_fails_after, "simulated write failure")
     }
 }
@@ -37,6 +53,18 @@ fn due(after: &mut Option<u64>, message: &str) -> io::Result<()> {
     }
 }
 
+impl Faults {
+    /// Whether the power has failed.
+    pub(crate) fn stopped(&self) -> bool {
+        self.stops_after == Some(0)
+    }
+
+    /// The power is back.
+    pub(crate) fn restart(&mut self) {
+        self.stops_after = None;
+    }
+}
+
 impl SimDisk {
     /// Lets `after` syncs (of files and directories) pass and fails the next one. As on real
     /// systems, what it should have made durable is then seen by readers, but lost in a crash
@@ -48,6 +76,12 @@ impl SimDisk {
     /// Lets `after` writes pass and fails the next one.
     pub fn fail_write(&self, after: u64) {
         self.lock().faults.write_fails_after = Some(after);
+    }
+
+    /// Lets `after` changes (writes, syncs, lengths, names) pass and refuses all later ones until
+    /// `crash`, so that a crash can come between any two of them.
+    pub fn stop(&self, after: u64) {
+        self.lock().faults.stops_after = Some(after);
     }
 
     /// Limits the bytes all files may take together; none lifts the limit.

@@ -71,6 +71,7 @@ impl SimState {
     }
 
     fn resize(&mut self, number: u64, len: u64) -> io::Result<()> {
+        self.faults.change()?;
         self.admit(number, len)?;
         let inode = self.inode(number)?;
         inode.seen.set_len(len);
@@ -100,10 +101,14 @@ impl DiskFile for SimFile {
 
     fn sync(&self) -> io::Result<()> {
         self.with(|state, inode| {
+            // A failed sync drops what it should have written; a power failure has its own rules.
+            let stopped = state.faults.stopped();
             let failed = state.faults.sync();
             let inode = state.inode(inode)?;
             if failed.is_err() {
-                inode.pending.clear();
+                if !stopped {
+                    inode.pending.clear();
+                }
                 return failed;
             }
             inode.sync();

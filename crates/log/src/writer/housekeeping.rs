@@ -1,7 +1,7 @@
 //! Spare segments made ahead, released ones recycled or removed.
 
 use super::{Fault, Outcome, Writer};
-use crate::segment::name;
+use crate::{disk::is_full, segment::name};
 
 impl Writer {
     /// Recycles or removes released segments (oldest first), then makes spare ones.
@@ -22,8 +22,9 @@ impl Writer {
     /// and before its file is used again, so that no name leads to another's bytes.
     fn retire(&mut self, number: u64) -> Result<(), Fault> {
         let path = self.dir.join(name::segment(number));
-        let wanted = self.options.recycle && self.spares.len() < self.options.spare_segments.max(1);
-        if wanted {
+        // One more than are made ahead: a recycled file needs no new extents, so it is worth more
+        // than a fresh one, and is taken first.
+        if self.options.recycle && self.spares.len() <= self.options.spare_segments {
             let spare = self.next_spare_path();
             self.disk
                 .rename(&path, &spare)
@@ -36,10 +37,14 @@ impl Writer {
                 .open(&spare, false)
                 .map_err(Fault::fatal("opening", &spare))?;
             let length = file.len().map_err(Fault::fatal("reading", &spare))?;
-            if length != self.options.segment_bytes {
-                // It grew, or was cut at an open. Cutting needs no room, so this gives some back.
-                file.set_len(length.min(self.options.segment_bytes))
+            if length > self.options.segment_bytes {
+                file.set_len(self.options.segment_bytes)
                     .map_err(Fault::fatal("cutting", &spare))?;
+            } else if let Err(error) = file.allocate(self.options.segment_bytes)
+                && !is_full(&error)
+            {
+                // A shorter one, cut at an open, will do when there is no room.
+                return Err(Fault::fatal("allocating", &spare)(error));
             }
             self.spares.push(spare);
         } else {
