@@ -126,69 +126,82 @@ impl Servers {
 
     /// Sends the call and reads the whole answer.
     pub(crate) async fn reply(&self, call: &Call) -> Result<Reply, ClientError> {
-        self.try_each(call, async |pool| {
-            let opening = timeout_at(self.timeout, pool, call, async {
-                let Opening {
-                    server,
-                    response,
-                    connection,
-                } = open(pool, call).await?;
-                let (parts, body) = response.into_parts();
-                let body = body
-                    .collect()
-                    .await
-                    .map_err(|error| lost(&server, call, &error))?
-                    .to_bytes();
-                pool.keep(connection);
-                Ok(Reply {
-                    server,
-                    head: Response::from_parts(parts, ()),
-                    body,
-                })
-            })
-            .await?;
-            // Another node may be able to do what this one cannot.
-            if opening.head.status() == StatusCode::SERVICE_UNAVAILABLE {
-                return Err(refusal(opening));
-            }
-            Ok(opening)
-        })
-        .await
-    }
-
-    /// Sends the call and returns when the head of the answer is there.
-    pub(crate) async fn opening(&self, call: &Call) -> Result<Opening, ClientError> {
-        self.try_each(call, async |pool| {
-            timeout_at(self.timeout, pool, call, open(pool, call)).await
-        })
-        .await
-    }
-
-    async fn try_each<T>(
-        &self,
-        call: &Call,
-        attempt: impl AsyncFn(&Pool) -> Result<T, ClientError>,
-    ) -> Result<T, ClientError> {
-        let first = self.preferred.load(Ordering::Relaxed);
-        let mut result = Err(ClientError::Invalid("the client has no servers".to_owned()));
-        for step in 0..self.pools.len() {
-            let index = (first + step) % self.pools.len();
-            let Some(pool) = self.pools.get(index) else {
+        let mut result = Err(no_servers());
+        for (index, pool) in self.in_order() {
+            result = timeout_at(self.timeout, pool, call, whole(pool, call))
+                .await
+                .and_then(serving);
+            if self.is_final(index, call, &result) {
                 break;
-            };
-            result = attempt(pool).await;
-            match &result {
-                Ok(_) => {
-                    self.preferred.store(index, Ordering::Relaxed);
-                    return result;
-                }
-                Err(ClientError::Unreachable { .. }) => {}
-                Err(error) if error.is_retryable() && call.repeatable => {}
-                Err(_) => return result,
             }
         }
         result
     }
+
+    /// Sends the call and returns when the head of the answer is there.
+    pub(crate) async fn opening(&self, call: &Call) -> Result<Opening, ClientError> {
+        let mut result = Err(no_servers());
+        for (index, pool) in self.in_order() {
+            result = timeout_at(self.timeout, pool, call, open(pool, call)).await;
+            if self.is_final(index, call, &result) {
+                break;
+            }
+        }
+        result
+    }
+
+    fn in_order(&self) -> impl Iterator<Item = (usize, &Pool)> {
+        let first = self.preferred.load(Ordering::Relaxed);
+        self.pools
+            .iter()
+            .enumerate()
+            .cycle()
+            .skip(first)
+            .take(self.pools.len())
+    }
+
+    /// Whether a result is the caller's, or the next server is to be asked.
+    fn is_final<T>(&self, index: usize, call: &Call, result: &Result<T, ClientError>) -> bool {
+        match result {
+            Ok(_) => {
+                self.preferred.store(index, Ordering::Relaxed);
+                true
+            }
+            Err(ClientError::Unreachable { .. }) => false,
+            Err(error) => !(error.is_retryable() && call.repeatable),
+        }
+    }
+}
+
+fn no_servers() -> ClientError {
+    ClientError::Invalid("the client has no servers".to_owned())
+}
+
+/// A node that cannot serve at present is a failure here: another may be able to.
+fn serving(reply: Reply) -> Result<Reply, ClientError> {
+    match reply.head.status() {
+        StatusCode::SERVICE_UNAVAILABLE => Err(refusal(reply)),
+        _ => Ok(reply),
+    }
+}
+
+async fn whole(pool: &Pool, call: &Call) -> Result<Reply, ClientError> {
+    let Opening {
+        server,
+        response,
+        connection,
+    } = open(pool, call).await?;
+    let (parts, body) = response.into_parts();
+    let body = body
+        .collect()
+        .await
+        .map_err(|error| lost(&server, call, &error))?;
+    pool.keep(connection);
+    Ok(Reply {
+        server,
+        head: Response::from_parts(parts, ()),
+        body: body.to_bytes(),
+    })
 }
 
 async fn timeout_at<T>(

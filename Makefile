@@ -1,0 +1,30 @@
+# Dunlin: run, test, measure. Every target does its own set-up.
+SEEDS ?= 100
+
+.PHONY: help run test demo sim bench build setup
+.DEFAULT_GOAL := help
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+run: build ## Start a cluster of three nodes in this terminal, data in ./data
+	@exec target/release/dunlin up --nodes 3 --data ./data --http-port 8080
+
+test: ## Check format, lints, docs, licences; run all tests and 20 simulations
+	@scripts/test.sh
+
+demo: build ## Load the Debian catalogue, kill a node half way, prove that nothing is lost
+	@target/release/dunlin demo
+
+sim: setup ## Simulate SEEDS=n clusters (default 100)
+	@scripts/sim.sh $(SEEDS)
+
+bench: build ## Measure, and write docs/results/
+	@cargo build --release -p dunlin-bench
+	@target/release/dunlin-bench quorum
+
+build: setup ## Build the dunlin binary; the first time takes about 15 minutes on 2 cores
+	@cargo build --release -p dunlin-cli
+
+setup: ## Install missing Debian packages, and check for Rust
+	@scripts/setup.sh

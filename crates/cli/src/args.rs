@@ -1,0 +1,119 @@
+//! The command line: its verbs, and wrong use in one line.
+
+use std::ffi::OsString;
+
+use clap::error::ErrorKind;
+use clap::{Parser, Subcommand};
+
+use crate::command;
+use crate::failure::Failure;
+
+const AFTER_HELP: &str = "\
+Begin:
+  dunlin up                                  a cluster of three nodes in this terminal
+  echo -n wader | dunlin put dunlin          a first put
+  dunlin get dunlin                          and its value
+  dunlin status                              nodes, and how far each replica is
+
+Exit codes: 0 done, 1 failed, 2 wrong use, 3 not found.
+Commands that talk to a cluster take --server URL[,URL..] or DUNLIN_SERVER.";
+
+/// Dunlin, a replicated key-value store
+#[derive(Debug, Parser)]
+#[command(name = "dunlin", version, after_help = AFTER_HELP, max_term_width = 100)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// A verb and its arguments.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run one node of a cluster of processes
+    Serve(command::serve::Serve),
+    /// Run a local cluster in this process
+    Up(command::up::Up),
+    /// Store a value
+    Put(command::put::Put),
+    /// Read a value
+    Get(command::get::Get),
+    /// Delete a key
+    Delete(command::delete::Delete),
+    /// Read a range of keys in order
+    Scan(command::scan::Scan),
+    /// Load a file of records
+    Import(command::import::Import),
+    /// Create, list, describe and drop keyspaces
+    #[command(subcommand)]
+    Keyspace(command::keyspace::Keyspace),
+    /// Show nodes, keyspaces, and how far each replica is
+    Status(command::status::Status),
+    /// Check or repair a shard's log on disk
+    #[command(subcommand)]
+    Log(command::log::Log),
+    /// Load the Debian catalogue, kill a node half way, prove that nothing is lost
+    Demo(command::demo::Demo),
+}
+
+impl Command {
+    /// Does it.
+    pub fn run(self) -> Result<(), Failure> {
+        match self {
+            Command::Serve(serve) => serve.run(),
+            Command::Up(up) => up.run(),
+            Command::Put(put) => put.run(),
+            Command::Get(get) => get.run(),
+            Command::Delete(delete) => delete.run(),
+            Command::Scan(scan) => scan.run(),
+            Command::Import(import) => import.run(),
+            Command::Keyspace(keyspace) => keyspace.run(),
+            Command::Status(status) => status.run(),
+            Command::Log(log) => log.run(),
+            Command::Demo(demo) => demo.run(),
+        }
+    }
+}
+
+/// What a command line asks for.
+pub enum Parsed {
+    /// To do something.
+    Command(Box<Command>),
+    /// To be told something: help or the version.
+    Text(String),
+}
+
+/// Reads a command line.
+pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Parsed, Failure> {
+    match Arguments::try_parse_from(arguments) {
+        Ok(arguments) => Ok(Parsed::Command(Box::new(arguments.command))),
+        Err(error) => match error.kind() {
+            ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+                Ok(Parsed::Text(error.render().to_string()))
+            }
+            ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand | ErrorKind::MissingSubcommand => {
+                Err(Failure::Usage(
+                    "a command is missing (dunlin --help lists them)".to_owned(),
+                ))
+            }
+            _ => Err(Failure::Usage(one_line(&error.render().to_string()))),
+        },
+    }
+}
+
+/// The library explains over several lines; the first paragraph says what is wrong.
+fn one_line(text: &str) -> String {
+    let paragraph: Vec<&str> = text
+        .lines()
+        .map(str::trim)
+        .take_while(|line| !line.is_empty())
+        .collect();
+    let line = paragraph.join(" ");
+    let line = line.strip_prefix("error: ").unwrap_or(&line);
+    let usage = text.lines().find_map(|line| line.strip_prefix("Usage: "));
+    let verb: Vec<&str> = usage
+        .unwrap_or("dunlin")
+        .split_whitespace()
+        .take_while(|word| word.chars().all(|c| c.is_ascii_lowercase()))
+        .collect();
+    format!("{line} ({} --help says more)", verb.join(" "))
+}

@@ -1,0 +1,62 @@
+//! Nodes in this process: started in order, stopped together, a failed start leaving none behind.
+
+use dunlin_metadata::Metadata;
+use dunlin_node::{Node, NodeConfig, Process};
+
+use crate::failure::Failure;
+use crate::lock::DirectoryLock;
+
+/// Running nodes and the locks on their data.
+pub struct Cluster {
+    nodes: Vec<Node>,
+    // Held until all nodes have stopped.
+    locks: Vec<DirectoryLock>,
+}
+
+impl Cluster {
+    /// Starts nodes, each with its data locked; they share what nodes of one process can share.
+    pub async fn start(
+        configs: Vec<(NodeConfig, DirectoryLock)>,
+        metadata: &Metadata,
+        cache_bytes: usize,
+    ) -> Result<Cluster, Failure> {
+        let process = Process::new(cache_bytes);
+        let mut cluster = Cluster {
+            nodes: Vec::new(),
+            locks: Vec::new(),
+        };
+        for (config, lock) in configs {
+            cluster.locks.push(lock);
+            let name = config.name.clone();
+            match Node::start(config, metadata.clone(), &process).await {
+                Ok(node) => cluster.nodes.push(node),
+                Err(error) => {
+                    let failure = Failure::Failed(format!("node {name}: {error}"));
+                    // The reason of the failed start matters more than one of stopping the rest.
+                    let _ = cluster.stop().await;
+                    return Err(failure);
+                }
+            }
+        }
+        Ok(cluster)
+    }
+
+    /// The nodes, in the order of their start.
+    pub fn nodes(&self) -> &[Node] {
+        &self.nodes
+    }
+
+    /// Stops all nodes; the first failure is told after all were asked.
+    pub async fn stop(self) -> Result<(), Failure> {
+        let mut result = Ok(());
+        for node in self.nodes {
+            let name = node.name().to_owned();
+            if let Err(error) = node.stop().await {
+                let failure = Failure::Failed(format!("stopping node {name}: {error}"));
+                result = result.and(Err(failure));
+            }
+        }
+        drop(self.locks);
+        result
+    }
+}

@@ -1,0 +1,13 @@
+//! One file a verb.
+
+pub mod delete;
+pub mod demo;
+pub mod get;
+pub mod import;
+pub mod keyspace;
+pub mod log;
+pub mod put;
+pub mod scan;
+pub mod serve;
+pub mod status;
+pub mod up;

@@ -1,0 +1,169 @@
+//! `dunlin keyspace`: create, list, describe, drop.
+
+use clap::{Args, Subcommand};
+use dunlin_client::{CreateKeyspace, KeyspaceDescription};
+use dunlin_metadata::Sync;
+
+use crate::connect::Server;
+use crate::failure::Failure;
+use crate::output::Output;
+use crate::runtime;
+use crate::table::{Align, Cell, Table};
+
+const CREATE_EXAMPLES: &str = "\
+Examples:
+  dunlin keyspace create birds
+  dunlin keyspace create cache --replicas 2 --sync never
+  dunlin put --keyspace birds dunlin 'a small wader'
+
+--sync says when an acknowledged write is on disk:
+  always          before the acknowledgement, many writes sharing one sync: survives power loss
+  interval:100ms  at most so long after it: power loss on all replicas may take that much
+  never           when the operating system likes: survives a crash of the process only";
+
+/// Verbs of `keyspace`.
+#[derive(Debug, Subcommand)]
+pub enum Keyspace {
+    /// Create a keyspace
+    #[command(after_help = CREATE_EXAMPLES)]
+    Create(Create),
+    /// List the keyspaces
+    #[command(visible_alias = "ls")]
+    List(List),
+    /// Show one keyspace's settings
+    Describe(Describe),
+    /// Drop a keyspace and all its data
+    Drop(DropKeyspace),
+}
+
+/// Arguments of `keyspace create`.
+#[derive(Debug, Args)]
+pub struct Create {
+    /// Name
+    name: String,
+    /// Copies of each key [default: 3]
+    #[arg(long, value_name = "N")]
+    replicas: Option<u16>,
+    /// Slices the keys are spread in, a power of two [default: 64]
+    #[arg(long, value_name = "N")]
+    partitions: Option<u16>,
+    /// When an acknowledged write is on disk: always, interval:100ms, never [default: always]
+    #[arg(long, value_name = "POLICY")]
+    sync: Option<Sync>,
+    /// Seconds a delete is remembered [default: 864000]
+    #[arg(long, value_name = "SECONDS")]
+    tombstone_grace: Option<u64>,
+    #[command(flatten)]
+    server: Server,
+}
+
+/// Arguments of `keyspace list`.
+#[derive(Debug, Args)]
+pub struct List {
+    #[command(flatten)]
+    server: Server,
+    /// A JSON array
+    #[arg(long)]
+    json: bool,
+}
+
+/// Arguments of `keyspace describe`.
+#[derive(Debug, Args)]
+pub struct Describe {
+    /// Name
+    name: String,
+    #[command(flatten)]
+    server: Server,
+    /// A JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// Arguments of `keyspace drop`.
+#[derive(Debug, Args)]
+pub struct DropKeyspace {
+    /// Name
+    name: String,
+    #[command(flatten)]
+    server: Server,
+}
+
+impl Keyspace {
+    /// Does it.
+    pub fn run(self) -> Result<(), Failure> {
+        runtime::block_on(async move {
+            match self {
+                Keyspace::Create(create) => create.run().await,
+                Keyspace::List(list) => list.run().await,
+                Keyspace::Describe(describe) => describe.run().await,
+                Keyspace::Drop(drop) => Ok(drop.server.client()?.drop_keyspace(&drop.name).await?),
+            }
+        })
+    }
+}
+
+impl Create {
+    async fn run(self) -> Result<(), Failure> {
+        let wanted = CreateKeyspace {
+            name: self.name,
+            replicas: self.replicas,
+            partitions: self.partitions,
+            sync: self.sync.map(|sync| sync.to_string()),
+            tombstone_grace_s: self.tombstone_grace,
+        };
+        Ok(self.server.client()?.create_keyspace(&wanted).await?)
+    }
+}
+
+impl List {
+    async fn run(self) -> Result<(), Failure> {
+        let keyspaces = self.server.client()?.keyspaces().await?;
+        let mut output = Output::new();
+        if self.json {
+            output.json(&keyspaces)?;
+        } else {
+            output.bytes(table(&keyspaces).render(false).as_bytes())?;
+        }
+        output.flush()
+    }
+}
+
+impl Describe {
+    async fn run(self) -> Result<(), Failure> {
+        let keyspace = self.server.client()?.describe_keyspace(&self.name).await?;
+        let keyspace = keyspace
+            .ok_or_else(|| Failure::NotFound(format!("keyspace {:?} does not exist", self.name)))?;
+        let mut output = Output::new();
+        if self.json {
+            output.json(&keyspace)?;
+        } else {
+            output.bytes(table(&[keyspace]).render(false).as_bytes())?;
+        }
+        output.flush()
+    }
+}
+
+/// Keyspaces as a table.
+pub fn table(keyspaces: &[KeyspaceDescription]) -> Table {
+    let mut table = Table::new(&[
+        ("KEYSPACE", Align::Left),
+        ("ID", Align::Right),
+        ("MODE", Align::Left),
+        ("REPLICAS", Align::Right),
+        ("PARTITIONS", Align::Right),
+        ("SYNC", Align::Left),
+        ("TOMBSTONES KEPT", Align::Right),
+    ]);
+    for keyspace in keyspaces {
+        table.row(vec![
+            Cell::plain(&keyspace.name),
+            Cell::plain(keyspace.id),
+            Cell::plain(&keyspace.mode),
+            Cell::plain(keyspace.replicas),
+            Cell::plain(keyspace.partitions),
+            Cell::plain(&keyspace.sync),
+            Cell::plain(format!("{} s", keyspace.tombstone_grace_s)),
+        ]);
+    }
+    table
+}

@@ -1,0 +1,90 @@
+//! `dunlin serve`: one node of a cluster of processes.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use dunlin_metadata::Metadata;
+
+use crate::cluster::Cluster;
+use crate::config::file::File;
+use crate::config::flags::Flags;
+use crate::config::settings::{MetadataPlace, Settings};
+use crate::failure::Failure;
+use crate::lock::DirectoryLock;
+use crate::output::Output;
+use crate::{runtime, signal};
+
+const EXAMPLES: &str = "\
+Flags win over DUNLIN_* variables, those over the file of --config. See dunlin.toml for all settings.
+
+Examples:
+  dunlin serve --name n1 --data /var/lib/dunlin --metadata etcd://10.0.0.1:2379 \\
+      --http 10.0.0.1:8080 --listen 10.0.0.1:7080
+  dunlin serve --config dunlin.toml --print-config
+  dunlin serve --name alone --data data/alone --metadata embedded --replicas 1";
+
+/// Arguments of `serve`.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Serve {
+    /// TOML file with settings
+    #[arg(long, env = "DUNLIN_CONFIG", value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Print the settings the node would start with, and end
+    #[arg(long)]
+    print_config: bool,
+    #[command(flatten)]
+    flags: Flags,
+}
+
+impl Serve {
+    /// Runs until it is asked to stop.
+    pub fn run(self) -> Result<(), Failure> {
+        let file = self
+            .config
+            .as_deref()
+            .map_or_else(|| Ok(File::default()), File::read)?;
+        let settings = Settings::merge(self.flags, file)?;
+        if self.print_config {
+            let text = toml::to_string(&settings.to_file())
+                .map_err(|error| Failure::Failed(error.to_string()))?;
+            let mut output = Output::new();
+            output.bytes(text.as_bytes())?;
+            return output.flush();
+        }
+        runtime::log_to_stderr("info");
+        runtime::block_on(serve(settings))
+    }
+}
+
+async fn serve(settings: Settings) -> Result<(), Failure> {
+    let Settings { node, metadata } = settings;
+    // Before the metadata is touched: two processes must not register the same node.
+    let lock = DirectoryLock::take(&node.data)?;
+    let failed = |error: dunlin_metadata::MetadataError| Failure::Failed(error.to_string());
+    let metadata = match metadata {
+        MetadataPlace::Embedded => {
+            Metadata::embedded(node.data.join("metadata.json")).map_err(failed)?
+        }
+        MetadataPlace::Etcd(address) => {
+            Metadata::etcd(&address, Some(node.data.join("topology.json")))
+                .await
+                .map_err(failed)?
+        }
+    };
+    let cache_bytes = node.cache_bytes;
+    let listen = node.listen.clone();
+    let cluster = Cluster::start(vec![(node, lock)], &metadata, cache_bytes).await?;
+    let mut output = Output::new();
+    for node in cluster.nodes() {
+        output.line(format!(
+            "{} serves http://{}, other nodes at {listen}",
+            node.name(),
+            node.http_address()
+        ))?;
+    }
+    output.flush()?;
+    drop(output);
+    let asked = signal::stop().await;
+    cluster.stop().await.and(asked)
+}

@@ -1,0 +1,152 @@
+//! `dunlin status`: nodes, keyspaces, and how far each replica is.
+
+use std::time::Duration;
+
+use clap::Args;
+use dunlin_client::{Link, Status as Cluster};
+
+use crate::command::keyspace;
+use crate::connect::Server;
+use crate::failure::Failure;
+use crate::output::{self, Output};
+use crate::runtime;
+use crate::table::{Align, Cell, Colour, Table};
+use crate::units::{grouped, rounded};
+
+const EXAMPLES: &str = "\
+Each row of the last table is one direction of replication between two shards: the entries the
+follower has not yet acknowledged, the bytes sent each second, and percentiles of the time from a
+send to its acknowledgement.
+
+Examples:
+  dunlin status
+  dunlin status --watch
+  dunlin status --json | jq '[.links[].items_remaining] | add'";
+
+/// Arguments of `status`.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Status {
+    /// Show it again and again, every so many seconds
+    #[arg(long, value_name = "SECONDS", num_args = 0..=1, default_missing_value = "2", value_parser = clap::value_parser!(u64).range(1..))]
+    watch: Option<u64>,
+    #[command(flatten)]
+    server: Server,
+    /// One JSON object, with --watch one a line
+    #[arg(long)]
+    json: bool,
+}
+
+impl Status {
+    /// Shows it.
+    pub fn run(self) -> Result<(), Failure> {
+        runtime::block_on(async move {
+            let client = self.server.client()?;
+            let mut output = Output::new();
+            let coloured = output::coloured();
+            loop {
+                let status = client.status().await;
+                match (self.watch, status) {
+                    (_, Ok(status)) if self.json => output.json(&status)?,
+                    (None, status) => output.bytes(text(&status?, coloured).as_bytes())?,
+                    // A watcher wants to see the cluster come back.
+                    (Some(_), status) => {
+                        let shown = status.map_or_else(
+                            |error| format!("{error}\n"),
+                            |status| text(&status, coloured),
+                        );
+                        let clear = if coloured { "\x1b[H\x1b[2J" } else { "" };
+                        output.line(format!("{clear}{shown}"))?;
+                    }
+                }
+                output.flush()?;
+                let Some(seconds) = self.watch else {
+                    return Ok(());
+                };
+                tokio::time::sleep(Duration::from_secs(seconds)).await;
+            }
+        })
+    }
+}
+
+fn text(status: &Cluster, coloured: bool) -> String {
+    [
+        nodes(status),
+        keyspace::table(&status.keyspaces),
+        links(&status.links),
+    ]
+    .map(|table| table.render(coloured))
+    .join("\n")
+}
+
+fn nodes(status: &Cluster) -> Table {
+    let mut table = Table::new(&[
+        ("NODE", Align::Left),
+        ("ID", Align::Right),
+        ("STATE", Align::Left),
+        ("HTTP", Align::Left),
+        ("LISTEN", Align::Left),
+        ("SHARDS", Align::Right),
+        ("STARTS", Align::Right),
+    ]);
+    for node in &status.nodes {
+        let state = if node.alive {
+            Cell::coloured("up", Colour::Green)
+        } else {
+            Cell::coloured("down", Colour::Red)
+        };
+        table.row(vec![
+            Cell::plain(&node.name),
+            Cell::plain(node.id),
+            state,
+            Cell::plain(&node.http),
+            Cell::plain(&node.listen),
+            Cell::plain(node.shards),
+            Cell::plain(node.incarnation),
+        ]);
+    }
+    table
+}
+
+fn links(links: &[Link]) -> Table {
+    let mut table = Table::new(&[
+        ("FROM", Align::Left),
+        ("TO", Align::Left),
+        ("STATE", Align::Left),
+        ("REMAINING", Align::Right),
+        ("PER SECOND", Align::Right),
+        ("P50", Align::Right),
+        ("P95", Align::Right),
+        ("P99", Align::Right),
+    ]);
+    for link in links {
+        let colour = match link.state.as_str() {
+            "streaming" => Colour::Green,
+            "down" => Colour::Red,
+            _ => Colour::Yellow,
+        };
+        table.row(vec![
+            Cell::plain(&link.from),
+            Cell::plain(&link.to),
+            Cell::coloured(link.state.replace('_', " "), colour),
+            Cell::plain(grouped(link.items_remaining)),
+            Cell::plain(rounded(link.bytes_per_s)),
+            Cell::plain(latency(link.latency_us_p50)),
+            Cell::plain(latency(link.latency_us_p95)),
+            Cell::plain(latency(link.latency_us_p99)),
+        ]);
+    }
+    table
+}
+
+fn latency(us: u64) -> String {
+    match us {
+        0..1_000 => format!("{us} us"),
+        1_000..1_000_000 => format!("{:.1} ms", us as f64 / 1e3),
+        _ => format!("{:.1} s", us as f64 / 1e6),
+    }
+}
+
+#[cfg(test)]
+#[path = "status_tests.rs"]
+mod tests;

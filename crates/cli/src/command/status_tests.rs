@@ -1,0 +1,33 @@
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+use super::*;
+
+fn cluster() -> Cluster {
+    serde_json::from_str(
+        r#"{"node":"n1","topology_revision":7,
+        "nodes":[{"name":"n1","id":1,"http":"h:8080","listen":"h:7080","shards":2,"alive":true,"incarnation":4},
+                 {"name":"n2","id":2,"http":"h:8081","listen":"h:7081","shards":2,"alive":false,"incarnation":1}],
+        "keyspaces":[{"name":"default","id":1,"mode":"quorum","replicas":3,"partitions":64,"sync":"always","tombstone_grace_s":60}],
+        "links":[{"from":"n1/0","to":"n2/0","items_remaining":12345,"bytes_per_s":1536.0,"latency_us_p50":90,
+          "latency_us_p95":2500,"latency_us_p99":1500000,"connected":true,"state":"catching_up"}]}"#,
+    )
+    .unwrap()
+}
+
+#[test]
+fn the_tables_hold_what_an_operator_looks_for() {
+    let text = text(&cluster(), false);
+    let expected = "\
+NODE  ID  STATE  HTTP    LISTEN  SHARDS  STARTS
+n1     1  up     h:8080  h:7080       2       4
+n2     2  down   h:8081  h:7081       2       1
+
+KEYSPACE  ID  MODE    REPLICAS  PARTITIONS  SYNC    TOMBSTONES KEPT
+default    1  quorum         3          64  always             60 s
+
+FROM  TO    STATE        REMAINING  PER SECOND    P50     P95    P99
+n1/0  n2/0  catching up     12,345     1.5 KiB  90 us  2.5 ms  1.5 s
+";
+    assert_eq!(text, expected);
+    assert!(!text.contains('\x1b'));
+    assert!(super::text(&cluster(), true).contains("\x1b[31mdown"));
+}

@@ -1,0 +1,155 @@
+//! `dunlin up`: a local cluster in this process.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use dunlin_metadata::{Metadata, Sync};
+use dunlin_node::NodeConfig;
+
+use crate::cluster::Cluster;
+use crate::failure::Failure;
+use crate::lock::DirectoryLock;
+use crate::output::Output;
+use crate::units::Size;
+use crate::{runtime, signal};
+
+const EXAMPLES: &str = "\
+Node i serves HTTP on port P + i - 1. The nodes replicate to each other inside the process; the
+next start with the same --data finds everything.
+
+Examples:
+  dunlin up
+  dunlin up --nodes 5 --data /tmp/birds --http-port 9000 --sync interval:100ms";
+
+/// Arguments of `up`.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Up {
+    /// Nodes
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..=16))]
+    nodes: u16,
+    /// Directory of all data
+    #[arg(long, value_name = "DIR", default_value = "./data")]
+    data: PathBuf,
+    /// HTTP port of the first node
+    #[arg(long, value_name = "P", default_value_t = 8080, value_parser = clap::value_parser!(u16).range(1..))]
+    http_port: u16,
+    /// Address the HTTP ports are on
+    #[arg(long, value_name = "HOST", default_value = "127.0.0.1")]
+    host: String,
+    /// Sync of the keyspace `default`, if this start creates it: always, interval:100ms, never [default: always]
+    #[arg(long, value_name = "POLICY")]
+    sync: Option<Sync>,
+    /// Event loops of each node, fixed for the life of the data [default: 1]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=i64::from(dunlin_metadata::SHARDS_MAX)))]
+    shards: Option<u16>,
+    /// Block cache of the process
+    #[arg(long, value_name = "SIZE", default_value = "64MiB")]
+    cache: Size,
+    /// Largest request body
+    #[arg(long, value_name = "SIZE", default_value = "16MiB")]
+    max_body: Size,
+}
+
+impl Up {
+    /// Runs until it is asked to stop.
+    pub fn run(self) -> Result<(), Failure> {
+        runtime::log_to_stderr("warn");
+        let configs = self.configs()?;
+        runtime::block_on(async move {
+            let _lock = DirectoryLock::take(&self.data)?;
+            let configs = configs
+                .into_iter()
+                .map(|config| DirectoryLock::take(&config.data).map(|lock| (config, lock)))
+                .collect::<Result<Vec<_>, _>>()?;
+            let metadata = Metadata::embedded(self.data.join("metadata.json"))
+                .map_err(|error| Failure::Failed(error.to_string()))?;
+            let cluster = Cluster::start(configs, &metadata, self.cache.as_usize()).await?;
+            let mut output = Output::new();
+            output.bytes(self.banner(&cluster).as_bytes())?;
+            output.flush()?;
+            let asked = signal::stop().await;
+            cluster.stop().await.and(asked)?;
+            output.line("stopped")?;
+            output.flush()
+        })
+    }
+
+    fn configs(&self) -> Result<Vec<NodeConfig>, Failure> {
+        let mut default_keyspace = NodeConfig::default().default_keyspace;
+        // A smaller cluster could never answer a majority of three.
+        default_keyspace.replicas = default_keyspace
+            .replicas
+            .min(u8::try_from(self.nodes).unwrap_or(u8::MAX));
+        if let Some(sync) = self.sync {
+            default_keyspace.sync = sync;
+        }
+        (0..self.nodes)
+            .map(|index| {
+                let port = self.http_port.checked_add(index).ok_or_else(|| {
+                    Failure::Usage(format!(
+                        "port {} + {index} is above 65535; choose a lower --http-port",
+                        self.http_port
+                    ))
+                })?;
+                let name = format!("n{}", index + 1);
+                let defaults = NodeConfig::default();
+                Ok(NodeConfig {
+                    data: self.data.join(&name),
+                    name,
+                    http: format!("{}:{port}", self.host),
+                    // The nodes find each other in the process, so any port will do.
+                    listen: "127.0.0.1:0".to_owned(),
+                    shards: self.shards.unwrap_or(defaults.shards),
+                    max_body_bytes: self.max_body.as_usize(),
+                    cache_bytes: self.cache.as_usize(),
+                    default_keyspace: default_keyspace.clone(),
+                    ..defaults
+                })
+            })
+            .collect()
+    }
+
+    fn banner(&self, cluster: &Cluster) -> String {
+        let addresses: Vec<_> = cluster
+            .nodes()
+            .iter()
+            .map(|node| (node.name(), node.http_address()))
+            .collect();
+        let count = addresses.len();
+        let nodes = if count == 1 {
+            "1 node".to_owned()
+        } else {
+            format!("{count} nodes")
+        };
+        let mut text = format!(
+            "Dunlin is up: {nodes} in this process, data in {}\n\n",
+            self.data.display()
+        );
+        for (name, address) in &addresses {
+            text.push_str(&format!("  {name}  http://{address}\n"));
+        }
+        text.push_str("\nTry in another terminal:\n\n");
+        // Three nodes where there are three: what one took, the others know.
+        let address = |index: usize| {
+            addresses
+                .get(index % count)
+                .map(|(_, address)| address.to_string())
+                .unwrap_or_default()
+        };
+        text.push_str(&format!(
+            "  curl -i -X PUT --data-binary 'a small wader' 'http://{}/v0/entity?id=dunlin'\n",
+            address(0)
+        ));
+        text.push_str(&format!(
+            "  curl -i 'http://{}/v0/entity?id=dunlin'\n",
+            address(1)
+        ));
+        text.push_str(&format!(
+            "  curl 'http://{}/v0/entities?start=a'\n",
+            address(2)
+        ));
+        text.push_str("\nCtrl-C stops it; the next start finds the data.\n");
+        text
+    }
+}

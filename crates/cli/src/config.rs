@@ -1,0 +1,6 @@
+//! The settings of `dunlin serve` and where they come from: [`flags`] (with the environment
+//! behind them) win over the TOML [`file`]; [`settings`] is the outcome, checked and complete.
+
+pub mod file;
+pub mod flags;
+pub mod settings;

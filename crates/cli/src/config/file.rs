@@ -1,0 +1,87 @@
+//! The TOML file: any setting may be left out, none may be misspelt.
+
+use std::path::{Path, PathBuf};
+
+use dunlin_metadata::Sync;
+use serde::{Deserialize, Serialize};
+
+use crate::failure::Failure;
+use crate::units::Size;
+
+/// A configuration file as it is written.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct File {
+    /// See [`super::flags::Flags::name`]; so on for all fields.
+    pub name: Option<String>,
+    /// Data directory.
+    pub data: Option<PathBuf>,
+    /// Address for clients.
+    pub http: Option<String>,
+    /// Address for other nodes.
+    pub listen: Option<String>,
+    /// Address told to clients.
+    pub advertise_http: Option<String>,
+    /// Address told to other nodes.
+    pub advertise_listen: Option<String>,
+    /// Where the cluster's metadata is.
+    pub metadata: Option<String>,
+    /// Event loops.
+    pub shards: Option<u16>,
+    /// Largest request body.
+    pub max_body: Option<Size>,
+    /// Block cache.
+    pub cache: Option<Size>,
+    /// Memtable size.
+    pub flush: Option<Size>,
+    /// Segment size.
+    pub segment: Option<Size>,
+    /// Log kept for lagging replicas.
+    pub retention: Option<Size>,
+    /// Settings of the keyspace `default`.
+    #[serde(default)]
+    pub default_keyspace: DefaultKeyspace,
+}
+
+/// The table `[default_keyspace]`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DefaultKeyspace {
+    /// When a write reaches the disk.
+    pub sync: Option<Sync>,
+    /// Copies of each key.
+    pub replicas: Option<u8>,
+    /// Slices it is spread in.
+    pub partitions: Option<u16>,
+    /// Seconds a delete is remembered.
+    pub tombstone_grace_s: Option<u64>,
+}
+
+impl File {
+    /// Reads a file. What is wrong with it is one line with the line number.
+    pub fn read(path: &Path) -> Result<File, Failure> {
+        let text = std::fs::read_to_string(path).map_err(|error| {
+            Failure::Usage(format!("configuration {}: {error}", path.display()))
+        })?;
+        File::parse(&text)
+            .map_err(|reason| Failure::Usage(format!("configuration {}, {reason}", path.display())))
+    }
+
+    /// Reads a file's text.
+    pub fn parse(text: &str) -> Result<File, String> {
+        toml::from_str(text).map_err(|error: toml::de::Error| {
+            let before = error
+                .span()
+                .and_then(|span| text.get(..span.start))
+                .unwrap_or_default();
+            let line = before.matches('\n').count() + 1;
+            let reason = error
+                .message()
+                .lines()
+                .next()
+                .unwrap_or("cannot be read")
+                .replacen("unknown field", "unknown key", 1);
+            format!("line {line}: {reason}")
+        })
+    }
+}

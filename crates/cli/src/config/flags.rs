@@ -1,0 +1,61 @@
+//! Settings as flags or environment variables; the same settings as in the file.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use dunlin_metadata::Sync;
+
+use crate::units::Size;
+
+/// Settings of one node.
+#[derive(Debug, Clone, Default, Args)]
+pub struct Flags {
+    /// Name of the node, kept over restarts
+    #[arg(long, env = "DUNLIN_NAME")]
+    pub name: Option<String>,
+    /// Directory of the node's data
+    #[arg(long, env = "DUNLIN_DATA", value_name = "DIR")]
+    pub data: Option<PathBuf>,
+    /// Address for clients [default: 127.0.0.1:8080]
+    #[arg(long, env = "DUNLIN_HTTP", value_name = "HOST:PORT")]
+    pub http: Option<String>,
+    /// Address for other nodes [default: 127.0.0.1:7080]
+    #[arg(long, env = "DUNLIN_LISTEN", value_name = "HOST:PORT")]
+    pub listen: Option<String>,
+    /// Address told to clients, when it differs from --http
+    #[arg(long, env = "DUNLIN_ADVERTISE_HTTP", value_name = "HOST:PORT")]
+    pub advertise_http: Option<String>,
+    /// Address told to other nodes, when it differs from --listen
+    #[arg(long, env = "DUNLIN_ADVERTISE_LISTEN", value_name = "HOST:PORT")]
+    pub advertise_listen: Option<String>,
+    /// The cluster's metadata: etcd://HOST:PORT[,HOST:PORT..], or `embedded` for a node alone
+    #[arg(long, env = "DUNLIN_METADATA", value_name = "URL")]
+    pub metadata: Option<String>,
+    /// Event loops, each with its own log and store [default: 1]
+    #[arg(long, env = "DUNLIN_SHARDS", value_name = "N")]
+    pub shards: Option<u16>,
+    /// Largest request body [default: 16MiB]
+    #[arg(long, env = "DUNLIN_MAX_BODY", value_name = "SIZE")]
+    pub max_body: Option<Size>,
+    /// Block cache of the process [default: 64MiB]
+    #[arg(long, env = "DUNLIN_CACHE", value_name = "SIZE")]
+    pub cache: Option<Size>,
+    /// Memory a shard's store fills before it writes a file [default: 64MiB]
+    #[arg(long, env = "DUNLIN_FLUSH", value_name = "SIZE")]
+    pub flush: Option<Size>,
+    /// Size of a log segment [default: 32MiB]
+    #[arg(long, env = "DUNLIN_SEGMENT", value_name = "SIZE")]
+    pub segment: Option<Size>,
+    /// Most log a shard keeps for replicas that lag [default: 1GiB]
+    #[arg(long, env = "DUNLIN_RETENTION", value_name = "SIZE")]
+    pub retention: Option<Size>,
+    /// Sync of the keyspace `default`, if this start creates it: always, interval:100ms, never
+    #[arg(long, env = "DUNLIN_SYNC", value_name = "POLICY")]
+    pub sync: Option<Sync>,
+    /// Replicas of the keyspace `default`, if this start creates it [default: 3]
+    #[arg(long, env = "DUNLIN_REPLICAS", value_name = "N")]
+    pub replicas: Option<u8>,
+    /// Partitions of the keyspace `default`, if this start creates it [default: 64]
+    #[arg(long, env = "DUNLIN_PARTITIONS", value_name = "N")]
+    pub partitions: Option<u16>,
+}

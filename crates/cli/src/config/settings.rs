@@ -1,0 +1,162 @@
+//! Flags and file made one: every setting has a value, and each was checked.
+
+use std::path::PathBuf;
+
+use dunlin_metadata::KeyspaceSettings;
+use dunlin_node::NodeConfig;
+
+use crate::config::file::{DefaultKeyspace, File};
+use crate::config::flags::Flags;
+use crate::failure::Failure;
+use crate::units::Size;
+
+/// Where a node finds the rest of its cluster.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum MetadataPlace {
+    /// The `etcd://` address.
+    Etcd(String),
+    /// A file beside the node's data: a cluster of this node alone.
+    Embedded,
+}
+
+/// The settings a node starts with.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// The node's own settings.
+    pub node: NodeConfig,
+    /// Where the metadata is.
+    pub metadata: MetadataPlace,
+}
+
+impl Settings {
+    /// Flags win over the file, the file over the defaults.
+    pub fn merge(flags: Flags, file: File) -> Result<Settings, Failure> {
+        let defaults = NodeConfig::default();
+        let size = |flag: Option<Size>, file: Option<Size>, default: usize| {
+            flag.or(file).map_or(default, Size::as_usize)
+        };
+        let large = |flag: Option<Size>, file: Option<Size>, default: u64| {
+            flag.or(file).map_or(default, |size| size.0)
+        };
+        let keyspace = KeyspaceSettings {
+            sync: flags
+                .sync
+                .or(file.default_keyspace.sync)
+                .unwrap_or(defaults.default_keyspace.sync),
+            replicas: flags
+                .replicas
+                .or(file.default_keyspace.replicas)
+                .unwrap_or(defaults.default_keyspace.replicas),
+            partitions: flags
+                .partitions
+                .or(file.default_keyspace.partitions)
+                .unwrap_or(defaults.default_keyspace.partitions),
+            tombstone_grace_s: file
+                .default_keyspace
+                .tombstone_grace_s
+                .unwrap_or(defaults.default_keyspace.tombstone_grace_s),
+            ..defaults.default_keyspace
+        };
+        keyspace
+            .check()
+            .map_err(|error| Failure::Usage(error.to_string()))?;
+        let node = NodeConfig {
+            name: required(flags.name.or(file.name), "name")?,
+            data: required::<PathBuf>(flags.data.or(file.data), "data")?,
+            http: flags.http.or(file.http).unwrap_or(defaults.http),
+            listen: flags.listen.or(file.listen).unwrap_or(defaults.listen),
+            advertise_http: flags.advertise_http.or(file.advertise_http),
+            advertise_listen: flags.advertise_listen.or(file.advertise_listen),
+            shards: flags.shards.or(file.shards).unwrap_or(defaults.shards),
+            max_body_bytes: size(flags.max_body, file.max_body, defaults.max_body_bytes),
+            cache_bytes: size(flags.cache, file.cache, defaults.cache_bytes),
+            flush_bytes: size(flags.flush, file.flush, defaults.flush_bytes),
+            segment_bytes: large(flags.segment, file.segment, defaults.segment_bytes),
+            retention_bytes: large(flags.retention, file.retention, defaults.retention_bytes),
+            default_keyspace: keyspace,
+        };
+        if node.shards == 0 || node.shards > dunlin_metadata::SHARDS_MAX {
+            return Err(Failure::Usage(format!(
+                "shards must be from 1 to {}",
+                dunlin_metadata::SHARDS_MAX
+            )));
+        }
+        dunlin_metadata::check_name("name", &node.name)
+            .map_err(|error| Failure::Usage(error.to_string()))?;
+        check_address("http", &node.http)?;
+        check_address("listen", &node.listen)?;
+        let metadata = place(&required(flags.metadata.or(file.metadata), "metadata")?)?;
+        Ok(Settings { node, metadata })
+    }
+
+    /// The settings as a file that leads to the same ones.
+    pub fn to_file(&self) -> File {
+        let node = &self.node;
+        let size = |bytes: usize| Some(Size(bytes as u64));
+        File {
+            name: Some(node.name.clone()),
+            data: Some(node.data.clone()),
+            http: Some(node.http.clone()),
+            listen: Some(node.listen.clone()),
+            advertise_http: node.advertise_http.clone(),
+            advertise_listen: node.advertise_listen.clone(),
+            metadata: Some(match &self.metadata {
+                MetadataPlace::Etcd(address) => address.clone(),
+                MetadataPlace::Embedded => "embedded".to_owned(),
+            }),
+            shards: Some(node.shards),
+            max_body: size(node.max_body_bytes),
+            cache: size(node.cache_bytes),
+            flush: size(node.flush_bytes),
+            segment: Some(Size(node.segment_bytes)),
+            retention: Some(Size(node.retention_bytes)),
+            default_keyspace: DefaultKeyspace {
+                sync: Some(node.default_keyspace.sync),
+                replicas: Some(node.default_keyspace.replicas),
+                partitions: Some(node.default_keyspace.partitions),
+                tombstone_grace_s: Some(node.default_keyspace.tombstone_grace_s),
+            },
+        }
+    }
+}
+
+fn required<T>(value: Option<T>, name: &str) -> Result<T, Failure> {
+    value.ok_or_else(|| {
+        let variable = name.to_uppercase();
+        Failure::Usage(format!(
+            "{name} is not set: give --{name}, DUNLIN_{variable} or {name} in the file of --config"
+        ))
+    })
+}
+
+fn check_address(name: &str, address: &str) -> Result<(), Failure> {
+    let valid = address
+        .rsplit_once(':')
+        .is_some_and(|(host, port)| !host.is_empty() && port.parse::<u16>().is_ok());
+    if valid {
+        Ok(())
+    } else {
+        Err(Failure::Usage(format!(
+            "{name} {address:?} is not HOST:PORT"
+        )))
+    }
+}
+
+fn place(text: &str) -> Result<MetadataPlace, Failure> {
+    match text {
+        "embedded" => Ok(MetadataPlace::Embedded),
+        _ if text
+            .strip_prefix("etcd://")
+            .is_some_and(|rest| !rest.is_empty()) =>
+        {
+            Ok(MetadataPlace::Etcd(text.to_owned()))
+        }
+        _ => Err(Failure::Usage(format!(
+            "metadata {text:?} is neither etcd://HOST:PORT nor embedded"
+        ))),
+    }
+}
+
+#[cfg(test)]
+#[path = "settings_tests.rs"]
+mod tests;

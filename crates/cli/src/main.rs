@@ -1,0 +1,5 @@
+//! The `dunlin` command; see the library of the same crate.
+
+fn main() -> std::process::ExitCode {
+    dunlin_cli::run(std::env::args_os())
+}

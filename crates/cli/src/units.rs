@@ -1,0 +1,108 @@
+//! Sizes and rates as people write and read them.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// Suffixes and their factors, the larger first.
+const SUFFIXES: [(&str, u64); 4] = [
+    ("TiB", 1 << 40),
+    ("GiB", 1 << 30),
+    ("MiB", 1 << 20),
+    ("KiB", 1 << 10),
+];
+
+/// A number of bytes, written `65536`, `64KiB`, `16MiB`, `1GiB`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Size(pub u64);
+
+impl Size {
+    /// The size as a length in memory, as far as one can be that large.
+    pub fn as_usize(self) -> usize {
+        usize::try_from(self.0).unwrap_or(usize::MAX)
+    }
+}
+
+impl FromStr for Size {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Size, String> {
+        let wrong =
+            || format!("{text:?} is not a size; write bytes or a number with KiB, MiB or GiB");
+        let trimmed = text.trim();
+        let digits = trimmed.bytes().take_while(u8::is_ascii_digit).count();
+        let (number, suffix) = trimmed.split_at(digits);
+        let factor = match suffix.trim() {
+            "" | "B" => 1,
+            suffix => {
+                SUFFIXES
+                    .iter()
+                    .find(|(name, _)| name.eq_ignore_ascii_case(suffix))
+                    .ok_or_else(wrong)?
+                    .1
+            }
+        };
+        let number: u64 = number.parse().map_err(|_| wrong())?;
+        number.checked_mul(factor).map(Size).ok_or_else(wrong)
+    }
+}
+
+/// The shortest exact form, which [`Size::from_str`] reads back.
+impl fmt::Display for Size {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match SUFFIXES
+            .iter()
+            .find(|(_, factor)| self.0 != 0 && self.0.is_multiple_of(*factor))
+        {
+            Some((name, factor)) => write!(f, "{}{name}", self.0 / factor),
+            None => write!(f, "{}", self.0),
+        }
+    }
+}
+
+impl Serialize for Size {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Size {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Size, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Written {
+            Number(u64),
+            Text(String),
+        }
+        match Written::deserialize(deserializer)? {
+            Written::Number(bytes) => Ok(Size(bytes)),
+            Written::Text(text) => text.parse().map_err(serde::de::Error::custom),
+        }
+    }
+}
+
+/// A number of bytes rounded for reading, as in `12.3 MiB`.
+pub fn rounded(bytes: f64) -> String {
+    match SUFFIXES.iter().find(|(_, factor)| bytes >= *factor as f64) {
+        Some((name, factor)) => format!("{:.1} {name}", bytes / *factor as f64),
+        None => format!("{bytes:.0} B"),
+    }
+}
+
+/// A count with its thousands set apart, as in `63,666`.
+pub fn grouped(count: u64) -> String {
+    let digits = count.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+#[path = "units_tests.rs"]
+mod tests;

@@ -1,0 +1,54 @@
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+use super::*;
+use proptest::prelude::*;
+
+#[test]
+fn sizes_are_read_as_written() {
+    for (text, bytes) in [
+        ("0", 0),
+        ("17", 17),
+        ("17B", 17),
+        ("64KiB", 65536),
+        ("16 MiB", 16 << 20),
+        ("1gib", 1 << 30),
+        ("2TiB", 2 << 40),
+    ] {
+        assert_eq!(text.parse::<Size>().unwrap(), Size(bytes), "{text}");
+    }
+    for wrong in [
+        "",
+        "MiB",
+        "1.5MiB",
+        "-1",
+        "16MB",
+        "16M",
+        "99999999TiB",
+        "1 2",
+    ] {
+        assert!(wrong.parse::<Size>().is_err(), "{wrong}");
+    }
+}
+
+#[test]
+fn counts_and_bytes_for_people() {
+    assert_eq!(
+        [grouped(0), grouped(999), grouped(1000), grouped(1_234_567)],
+        ["0", "999", "1,000", "1,234,567"]
+    );
+    assert_eq!(
+        [
+            rounded(0.0),
+            rounded(1023.0),
+            rounded(1536.0),
+            rounded(3.5e9)
+        ],
+        ["0 B", "1023 B", "1.5 KiB", "3.3 GiB"]
+    );
+}
+
+proptest! {
+    #[test]
+    fn a_printed_size_is_read_back(bytes: u64) {
+        prop_assert_eq!(Size(bytes).to_string().parse::<Size>().unwrap(), Size(bytes));
+    }
+}

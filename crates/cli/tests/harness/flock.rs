@@ -1,0 +1,252 @@
+//! A cluster of processes: an etcd and nodes of `dunlin serve`.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::answer::Answer;
+use super::child::{Process, dunlin, without_settings};
+use super::etcd::Etcd;
+use super::wire::Wire;
+use super::{eventually, percent, ports};
+
+const START: Duration = Duration::from_secs(40);
+
+/// Where a node runs and with what.
+pub struct Node {
+    pub name: String,
+    pub data: PathBuf,
+    pub host: String,
+    pub http: u16,
+    pub listen: u16,
+    pub flags: Vec<String>,
+    /// A network namespace it runs in, if not the test's own.
+    pub namespace: Option<String>,
+    process: Option<Process>,
+}
+
+/// The cluster; dropping it kills every process.
+pub struct Flock {
+    pub nodes: Vec<Node>,
+    pub etcd: Etcd,
+    pub directory: tempfile::TempDir,
+}
+
+impl Flock {
+    /// Three nodes on loopback.
+    pub fn start(flags: &[&str]) -> Flock {
+        let mut flock = Flock::prepare(flags);
+        for index in 0..flock.nodes.len() {
+            flock.spawn(index);
+        }
+        for index in 0..flock.nodes.len() {
+            flock.wait(index);
+        }
+        flock.wait_connected();
+        flock
+    }
+
+    /// The same with no node started: a test may change where and how they run.
+    pub fn prepare(flags: &[&str]) -> Flock {
+        let directory = tempfile::tempdir().unwrap();
+        let etcd = Etcd::start(directory.path());
+        let nodes = (1..=3)
+            .map(|number| {
+                let http = ports::row(2);
+                Node {
+                    name: format!("n{number}"),
+                    data: directory.path().join(format!("n{number}")),
+                    host: "127.0.0.1".to_owned(),
+                    http,
+                    listen: http + 1,
+                    flags: flags.iter().map(|&flag| flag.to_owned()).collect(),
+                    namespace: None,
+                    process: None,
+                }
+            })
+            .collect();
+        Flock {
+            nodes,
+            etcd,
+            directory,
+        }
+    }
+
+    /// Starts a node without waiting for it.
+    pub fn spawn(&mut self, index: usize) {
+        let metadata = self.etcd.url();
+        let log = self.log(index);
+        self.nodes[index].spawn(&metadata, &log);
+    }
+
+    /// Starts a node and waits until it serves.
+    pub fn up(&mut self, index: usize) {
+        self.spawn(index);
+        self.wait(index);
+    }
+
+    /// Waits until a node says it is healthy.
+    pub fn wait(&mut self, index: usize) {
+        let node = &mut self.nodes[index];
+        eventually(&format!("{} serves", node.name), START, || {
+            assert!(node.is_running(), "{}", node.output());
+            node.try_request("GET", "/health", b"")
+                .is_ok_and(|answer| answer.status == 200)
+        });
+    }
+
+    /// Waits until every running node has a connection to every other.
+    pub fn wait_connected(&mut self) {
+        for index in 0..self.nodes.len() {
+            let running = self.running();
+            let node = &mut self.nodes[index];
+            if !node.is_running() {
+                continue;
+            }
+            eventually(&format!("{} sees the others", node.name), START, || {
+                let links = node.links();
+                links.len() == 2 && links.iter().filter(|l| l["connected"] == true).count() + 1 >= running
+            });
+        }
+    }
+
+    /// `kill -9`.
+    pub fn kill(&mut self, index: usize) {
+        self.nodes[index].process_mut().kill();
+    }
+
+    /// A clean stop; its exit code must be 0.
+    pub fn stop(&mut self, index: usize) {
+        let process = self.nodes[index].process_mut();
+        let code = process.stop();
+        assert_eq!(code, Some(0), "{}", process.output());
+    }
+
+    fn running(&mut self) -> usize {
+        self.nodes
+            .iter_mut()
+            .filter_map(|node| node.is_running().then_some(()))
+            .count()
+    }
+
+    /// Waits until no running node has anything left to send to another running one.
+    pub fn wait_caught_up(&mut self, within: Duration) {
+        for index in 0..self.nodes.len() {
+            let node = &mut self.nodes[index];
+            if !node.is_running() {
+                continue;
+            }
+            eventually(&format!("replicas of {} caught up", node.name), within, || {
+                let links = node.links();
+                links
+                    .iter()
+                    .filter(|link| link["connected"] == true)
+                    .all(|link| link["items_remaining"] == 0)
+            });
+        }
+    }
+
+    fn log(&self, index: usize) -> PathBuf {
+        let name = &self.nodes[index].name;
+        self.directory.path().join(format!("{name}.output"))
+    }
+}
+
+impl Node {
+    fn spawn(&mut self, metadata: &str, log: &Path) {
+        let mut command = match &self.namespace {
+            None => dunlin(),
+            Some(namespace) => {
+                let mut command = Command::new("ip");
+                command.args(["netns", "exec", namespace, env!("CARGO_BIN_EXE_dunlin")]);
+                without_settings(&mut command);
+                command
+            }
+        };
+        command
+            .args(["serve", "--name", &self.name, "--metadata", metadata])
+            .args(["--http", &format!("{}:{}", self.host, self.http)])
+            .args(["--listen", &format!("{}:{}", self.host, self.listen)])
+            .arg("--data")
+            .arg(&self.data)
+            .args(&self.flags);
+        self.process = Some(Process::start(&mut command, log));
+    }
+
+    pub fn process_mut(&mut self) -> &mut Process {
+        self.process.as_mut().expect("not started")
+    }
+
+    pub fn is_running(&mut self) -> bool {
+        self.process.as_mut().is_some_and(Process::is_running)
+    }
+
+    pub fn output(&self) -> String {
+        self.process.as_ref().map(Process::output).unwrap_or_default()
+    }
+
+    pub fn address(&self) -> SocketAddr {
+        format!("{}:{}", self.host, self.http).parse().unwrap()
+    }
+
+    pub fn wire(&self) -> Wire {
+        Wire::try_open_at(self.address()).unwrap()
+    }
+
+    /// One request on a connection of its own.
+    pub fn try_request(&self, method: &str, path: &str, body: &[u8]) -> std::io::Result<Answer> {
+        Wire::try_open_at(self.address())?.try_request(method, path, body)
+    }
+
+    pub fn request(&self, method: &str, path: &str, body: &[u8]) -> Answer {
+        self.try_request(method, path, body).unwrap()
+    }
+
+    pub fn put(&self, key: &str, value: &[u8], rest: &str) -> Answer {
+        self.request("PUT", &entity(key, rest), value)
+    }
+
+    pub fn get(&self, key: &str, rest: &str) -> Answer {
+        self.request("GET", &entity(key, rest), b"")
+    }
+
+    pub fn delete(&self, key: &str, rest: &str) -> Answer {
+        self.request("DELETE", &entity(key, rest), b"")
+    }
+
+    pub fn status(&self) -> Value {
+        self.request("GET", "/v1/status", b"").json()
+    }
+
+    /// What `/v1/status` says of the node's own links.
+    pub fn links(&self) -> Vec<Value> {
+        let status = self.status();
+        let own = format!("{}/", self.name);
+        let links = status["links"].as_array().unwrap().iter();
+        links
+            .filter(|link| link["from"].as_str().unwrap().starts_with(&own))
+            .cloned()
+            .collect()
+    }
+
+    /// A figure of `/metrics`, summed over shards.
+    pub fn metric(&self, name: &str) -> f64 {
+        let text = self.request("GET", "/metrics", b"");
+        let lines = text.text().lines();
+        lines
+            .filter(|line| {
+                line.strip_prefix(name)
+                    .is_some_and(|rest| rest.starts_with('{') || rest.starts_with(' '))
+            })
+            .filter_map(|line| line.rsplit(' ').next()?.parse::<f64>().ok())
+            .sum()
+    }
+}
+
+/// The path of an entity; `rest` is more of the query, as `&ack=2`.
+pub fn entity(key: &str, rest: &str) -> String {
+    format!("/v0/entity?id={}{rest}", percent(key))
+}

@@ -1,0 +1,33 @@
+//! Real processes for black-box tests: nodes, clusters, etcd, and clients that share no code with them.
+//!
+//! Map: [`child`] a process that ends with the test; [`ports`] free ports; [`up`] `dunlin up`;
+//! [`flock`] an etcd and nodes of `dunlin serve`; [`curl`] and [`wire`] two HTTP clients;
+//! [`answer`] what both return.
+
+// Each test binary compiles its own copy and uses a part of it.
+#![allow(dead_code, clippy::unwrap_used, clippy::expect_used)]
+
+pub mod answer;
+pub mod child;
+pub mod curl;
+pub mod etcd;
+pub mod flock;
+pub mod ports;
+pub mod up;
+pub mod wire;
+
+use std::time::{Duration, Instant};
+
+/// Looks every 20 ms whether `holds`; the panic says `what` never came.
+pub fn eventually(what: &str, within: Duration, mut holds: impl FnMut() -> bool) {
+    let deadline = Instant::now() + within;
+    while !holds() {
+        assert!(Instant::now() < deadline, "{what}: not within {within:?}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// Bytes of a key as they stand in a query or a path.
+pub fn percent(bytes: impl AsRef<[u8]>) -> String {
+    percent_encoding::percent_encode(bytes.as_ref(), percent_encoding::NON_ALPHANUMERIC).to_string()
+}
