@@ -1,4 +1,8 @@
 //! A file that is replaced as a whole: either the old content or the new is there, never a mix.
+#![allow(
+    clippy::disallowed_methods,
+    reason = "these are the real files of metadata; in memory there are none"
+)]
 use std::ffi::OsString;
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Write};

@@ -1,1 +1,36 @@
-#![allow(clippy::unwrap_used, clippy::expect_used)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::disallowed_methods)]
+use super::*;
+
+#[test]
+fn a_file_is_replaced_as_a_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("m.json");
+    assert_eq!(read(&path).unwrap(), None);
+    replace(&path, b"one and more").unwrap();
+    // What a crash left of an earlier attempt is in nobody's way.
+    fs::write(beside(&path, ".new"), b"half").unwrap();
+    replace(&path, b"two").unwrap();
+    assert_eq!(read(&path).unwrap().unwrap(), b"two");
+    assert!(!beside(&path, ".new").exists());
+}
+
+#[test]
+fn a_replacement_that_fails_leaves_the_old_content() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("m.json");
+    replace(&path, b"one").unwrap();
+    fs::create_dir(beside(&path, ".new")).unwrap();
+    assert!(replace(&path, b"two").is_err());
+    assert_eq!(read(&path).unwrap().unwrap(), b"one");
+}
+
+#[test]
+fn a_lock_has_one_holder_and_makes_its_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("deep/er/m.json");
+    let held = lock(&path).unwrap();
+    assert!(held.is_some());
+    assert!(lock(&path).unwrap().is_none());
+    drop(held);
+    assert!(lock(&path).unwrap().is_some());
+}

@@ -1,1 +1,88 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
+use super::*;
+
+fn with(change: impl FnOnce(&mut KeyspaceSettings)) -> Result<(), String> {
+    let mut settings = KeyspaceSettings::default();
+    change(&mut settings);
+    settings.check().map_err(|error| error.to_string())
+}
+
+#[test]
+fn settings_within_their_limits_are_accepted() {
+    assert_eq!(with(|_| {}), Ok(()));
+    assert_eq!(with(|s| s.replicas = 1), Ok(()));
+    assert_eq!(with(|s| s.replicas = 16), Ok(()));
+    assert_eq!(with(|s| s.partitions = 1), Ok(()));
+    assert_eq!(with(|s| s.partitions = 4096), Ok(()));
+    assert_eq!(with(|s| s.tombstone_grace_s = 0), Ok(()));
+}
+
+#[test]
+fn settings_beyond_them_are_named_with_the_rule() {
+    let cases = [
+        (
+            with(|s| s.mode = Mode::Transactional),
+            "mode transactional: only quorum is accepted",
+        ),
+        (with(|s| s.replicas = 0), "replicas 0: must be from 1 to 16"),
+        (
+            with(|s| s.replicas = 17),
+            "replicas 17: must be from 1 to 16",
+        ),
+        (
+            with(|s| s.partitions = 0),
+            "partitions 0: must be a power of two from 1 to 4096",
+        ),
+        (
+            with(|s| s.partitions = 48),
+            "partitions 48: must be a power of two from 1 to 4096",
+        ),
+        (
+            with(|s| s.partitions = 8192),
+            "partitions 8192: must be a power of two from 1 to 4096",
+        ),
+        (
+            with(|s| s.sync = Sync::IntervalMs(0)),
+            "sync interval:0ms: interval must be 1 to 60000 ms",
+        ),
+        (
+            with(|s| s.tombstone_grace_s = u64::MAX),
+            "tombstone_grace_s 18446744073709551615: must be at most 3162240000",
+        ),
+    ];
+    for (result, line) in cases {
+        assert_eq!(result, Err(line.to_owned()));
+    }
+}
+
+#[test]
+fn json_leaves_out_what_is_default_and_refuses_what_is_unknown() {
+    let settings: KeyspaceSettings =
+        serde_json::from_str(r#"{"replicas":2,"sync":"interval:50ms"}"#).unwrap();
+    let expected = KeyspaceSettings {
+        replicas: 2,
+        sync: Sync::IntervalMs(50),
+        ..KeyspaceSettings::default()
+    };
+    assert_eq!(settings, expected);
+    assert!(serde_json::from_str::<KeyspaceSettings>(r#"{"replica":2}"#).is_err());
+    let json = serde_json::to_string(&settings).unwrap();
+    assert_eq!(
+        json,
+        r#"{"mode":"quorum","replicas":2,"partitions":64,"sync":"interval:50ms","tombstone_grace_s":864000}"#
+    );
+}
+
+#[test]
+fn names_are_short_and_plain() {
+    for name in ["a", "A-1_b.c", &"x".repeat(63)] {
+        assert!(check_name("keyspace name", name).is_ok(), "{name}");
+    }
+    for name in ["", "a/b", "a b", "é", "a\n", &"x".repeat(64)] {
+        let error = check_name("keyspace name", name).unwrap_err().to_string();
+        assert_eq!(
+            error,
+            format!("keyspace name {name:?}: must be 1 to 63 of A-Z a-z 0-9 . _ -")
+        );
+    }
+}

@@ -1,6 +1,6 @@
 //! Calls per second of 1 KB each way, at several depths, over TCP on loopback and over a queue,
 //! caller and service on a thread each: `cargo run --release -p dunlin-rpc --example pingpong`.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::disallowed_methods)]
 use bytes::Bytes;
 use dunlin_rpc::{
     Caller, ConnectOptions, Limits, QueueOptions, Reply, Service, TcpTransport, Transport, connect,

@@ -1,4 +1,8 @@
 //! The real transport: TCP without delay, and Unix sockets as `unix:/path`.
+#![allow(
+    clippy::disallowed_methods,
+    reason = "this is the one transport over the real network"
+)]
 use crate::transport::{Detached, Listener, LocalFuture, Stream, Transport};
 use std::io;
 use std::path::{Path, PathBuf};

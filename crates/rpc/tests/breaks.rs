@@ -1,5 +1,5 @@
 //! Connections that break, fall silent, fill up or are damaged.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::disallowed_methods)]
 mod common;
 use bytes::Bytes;
 use common::*;

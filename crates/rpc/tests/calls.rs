@@ -1,5 +1,5 @@
 //! Calls over real sockets: order, refusals, sizes, handing streams to another thread.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::disallowed_methods)]
 mod common;
 use bytes::{BufMut, Bytes, BytesMut};
 use common::*;

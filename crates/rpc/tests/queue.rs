@@ -1,5 +1,5 @@
 //! Calls between threads of one process.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::disallowed_methods)]
 mod common;
 use bytes::Bytes;
 use common::*;

@@ -1,5 +1,10 @@
 //! What the tests of calls share.
-#![allow(clippy::unwrap_used, clippy::expect_used, dead_code)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::disallowed_methods,
+    dead_code
+)]
 use bytes::Bytes;
 use dunlin_rpc::transport::{Detached, Listener, LocalFuture, Plain, Stream, Transport};
 use dunlin_rpc::{
