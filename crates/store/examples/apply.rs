@@ -1,6 +1,9 @@
 //! What a store costs: microseconds an applied entry and a read, and the memory of idle stores.
 //!
 //! `cargo run --release -p dunlin-store --example apply -- [ENTRIES]`
+// It measures this machine.
+#![allow(clippy::disallowed_methods)]
+
 use std::error::Error;
 use std::ops::Bound;
 use std::sync::Arc;

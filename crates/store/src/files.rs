@@ -15,6 +15,10 @@ use crate::StoreError;
 /// # Errors
 /// [`StoreError::Damaged`] when tables or manifests stand without `CURRENT`, [`StoreError::Io`]
 /// when the directory cannot be read or made.
+#[allow(
+    clippy::disallowed_methods,
+    reason = "RocksDB is the real disk here, in simulations too"
+)]
 pub(crate) fn check(path: &Path) -> Result<(), StoreError> {
     let io = |error: io::Error| StoreError::Io {
         detail: format!("{}: {error}", path.display()),

@@ -60,6 +60,10 @@ impl Store {
     /// # Errors
     /// [`StoreError::NoSpace`] when the disk is full: nothing is lost, and waiting again succeeds
     /// once there has been room for some seconds. [`StoreError::Io`], [`StoreError::Damaged`].
+    #[allow(
+        clippy::disallowed_methods,
+        reason = "it waits for RocksDB's threads, which no simulated clock steers"
+    )]
     pub fn flush_wait(&self) -> Result<u64, StoreError> {
         let inner = &*self.inner;
         let target = inner.flushing.load(Ordering::Acquire);

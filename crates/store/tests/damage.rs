@@ -1,5 +1,5 @@
 //! A damaged byte is found before it is served, and its file is named.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::disallowed_methods)]
 mod common;
 
 use std::fs;

@@ -1,5 +1,5 @@
 //! A full disk: refused clearly, nothing lost, and writing resumes when there is room.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::disallowed_methods)]
 mod common;
 
 use std::fs;

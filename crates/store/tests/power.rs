@@ -1,5 +1,5 @@
 //! Losing power at any moment leaves data and applied position that belong together.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::disallowed_methods)]
 mod common;
 
 use std::fs;
@@ -23,6 +23,15 @@ fn copy(from: &Path, to: &Path) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// Ends the writer even when the test fails before it is done.
+struct StopOnDrop<'a>(&'a AtomicBool);
+
+impl Drop for StopOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
 }
 
 /// Index n of the log puts key n, so the keys held tell the position.
@@ -52,6 +61,7 @@ fn data_and_position_belong_together() {
     let mut positions = Vec::new();
     std::thread::scope(|scope| {
         scope.spawn(|| write_until(&store, &stop));
+        let _stop = StopOnDrop(&stop);
         // A copy that a compaction's file deletions get in the way of is no power loss.
         for _ in 0..400 {
             let flushed = store.flushed_applied();
@@ -78,7 +88,6 @@ fn data_and_position_belong_together() {
                 break;
             }
         }
-        stop.store(true, Ordering::Relaxed);
     });
     positions.dedup();
     assert!(positions.len() > 5, "{positions:?}");

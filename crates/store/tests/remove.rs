@@ -92,3 +92,22 @@ fn the_reserved_keyspace_cannot_be_dropped() {
         Err(StoreError::ReservedKeyspace)
     );
 }
+
+/// RocksDB drops whole files up to an end it takes inclusively, and the end of one partition is
+/// the empty key of the next.
+#[test]
+fn a_shared_file_is_not_dropped_for_its_first_half() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let neighbour = Entry {
+        partition: 1,
+        ..put("", "neighbour", stamp(1, 1))
+    };
+    store
+        .apply(&[put("a", "v", stamp(1, 1)), neighbour], 2)
+        .unwrap();
+    flush(&store);
+    store.compact().unwrap();
+    store.drop_partition(KEYSPACE, 0).unwrap();
+    assert_eq!(counts(&store), [0, 0, 0, 1, 0, 0]);
+}
