@@ -365,6 +365,70 @@ fn holes() {
     });
 }
 
+/// A hole that begins exactly at a record looks like the end of the log.
+#[test]
+fn a_hole_at_a_record_is_not_taken_for_the_end() {
+    simulate(async {
+        let sample = sample(Padding::Fragment, |_| true, false).await;
+        let at = sample.segments.len() - 1;
+        let segment_ = &sample.segments[at];
+        for hit in &segment_.physical {
+            let proven = segment_
+                .physical
+                .iter()
+                .any(|mark| mark.bytes.start >= hit.bytes.end && mark.vouches > hit.begin);
+            let fate = match proven {
+                true => Fate::Damaged {
+                    file: sample.name(at),
+                    offset: hit.bytes.start..=hit.bytes.start,
+                },
+                false => Fate::Recovered(hit.index.max(segment_.first_index) - 1),
+            };
+            let disk = sample.disk(at, |bytes| {
+                bytes[hit.bytes.start as usize..hit.bytes.end as usize].fill(0);
+            });
+            let case = format!("hole at {}", hit.bytes.start);
+            sample.expect(&disk, fate, &case).await;
+        }
+    });
+}
+
+/// A second after the last sync its mark is there, so the last group too is known to be synced.
+#[test]
+fn an_idle_log_marks_its_last_sync() {
+    simulate(async {
+        let disk = SimDisk::new(1);
+        let (log, _) = start(&disk, &small()).await;
+        let index = put(&log, record(1), true);
+        log.wait_synced(index).await.unwrap();
+        let end = log.segments()[0].bytes;
+        tokio::time::sleep(std::time::Duration::from_millis(900)).await;
+        assert_eq!(log.segments()[0].bytes, end);
+        tokio::time::sleep(std::time::Duration::from_millis(200)).await;
+        assert_eq!(log.segments()[0].bytes, end + 19);
+        tokio::time::sleep(std::time::Duration::from_secs(60)).await;
+        assert_eq!(log.segments()[0].bytes, end + 19, "once is enough");
+        disk.flip(&segment(1), end - 1, 1).unwrap();
+        assert!(matches!(
+            open(&disk, &small()).await,
+            Err(OpenError::Damaged { .. })
+        ));
+    });
+}
+
+/// A spare file may hold records of a number that will be used again.
+#[test]
+fn no_spare_file_outlives_an_open() {
+    simulate(async {
+        let disk = SimDisk::new(1);
+        disk.open(&path("spare-9.tmp"), true).unwrap();
+        disk.sync_dir(&dir()).unwrap();
+        open(&disk, &small()).await.unwrap();
+        disk.crash();
+        assert!(disk.list(&dir()).unwrap().is_empty());
+    });
+}
+
 /// Cutting twice, or cutting and going on, never brings back what was cut.
 #[test]
 fn what_was_cut_stays_cut() {
@@ -382,6 +446,8 @@ fn what_was_cut_stays_cut() {
             let disk = sample.disk(last, |bytes| bytes[at] ^= 1);
             let (log, recovered) = start(&disk, &sample.options).await;
             assert!(recovered.torn.is_some());
+            let left = disk.contents(&segment(segment_.number)).unwrap();
+            assert!(left[victim.begin as usize..].iter().all(|byte| *byte == 0));
             // A record of the same length ends where the old next one begins.
             let again = Bytes::from(vec![
                 0xee;
