@@ -31,6 +31,9 @@ pub struct Env {
     pub store_runner: Runner,
     /// Seed of this shard's random choices.
     pub seed: u64,
+    /// Whether RocksDB's threads compact when they see fit. The simulation compacts itself: when a
+    /// tombstone goes must not depend on real threads.
+    pub auto_compaction: bool,
     /// Deliberate bug, for the simulation only.
     pub sabotage: Sabotage,
 }
@@ -48,6 +51,7 @@ impl Env {
             log_runner: Runner::thread(&format!("{shard}-log"))?,
             store_runner: Runner::thread(&format!("{shard}-store"))?,
             seed,
+            auto_compaction: true,
             sabotage: Sabotage::None,
         })
     }

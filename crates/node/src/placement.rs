@@ -68,7 +68,7 @@ pub struct Placement {
     pub revision: u64,
     /// The cluster's nodes by number.
     pub nodes: BTreeMap<u16, NodeRecord>,
-    keyspaces: HashMap<u32, KeyspacePlacement>,
+    keyspaces: BTreeMap<u32, KeyspacePlacement>,
     names: HashMap<String, u32>,
     newest_keyspace: u32,
 }
@@ -76,7 +76,7 @@ pub struct Placement {
 impl Placement {
     /// Computes the placement of every partition of every keyspace.
     pub fn compute(topology: &Topology) -> Placement {
-        let keyspaces: HashMap<u32, KeyspacePlacement> = topology
+        let keyspaces: BTreeMap<u32, KeyspacePlacement> = topology
             .keyspaces
             .iter()
             .map(|keyspace| (keyspace.id, place(keyspace, &topology.nodes)))
@@ -104,7 +104,7 @@ impl Placement {
         self.names.get(name).and_then(|id| self.keyspaces.get(id))
     }
 
-    /// All keyspaces, in no order.
+    /// All keyspaces, by number: a simulation must take the same steps each time.
     pub fn keyspaces(&self) -> impl Iterator<Item = &KeyspacePlacement> {
         self.keyspaces.values()
     }

@@ -20,7 +20,6 @@ fn topology(nodes: u16, shards: u16) -> Topology {
             id: 3,
             name: "default".into(),
             settings: KeyspaceSettings::default(),
-            created_ms: 0,
         }],
     }
 }

@@ -19,3 +19,16 @@ pub enum Sabotage {
     /// The store is flushed before the log is synced.
     FlushUnsynced,
 }
+
+impl Sabotage {
+    /// All of them, and none.
+    pub const ALL: [Sabotage; 7] = [
+        Sabotage::None,
+        Sabotage::AckUnsynced,
+        Sabotage::IgnoreGaps,
+        Sabotage::NoRestamp,
+        Sabotage::FirstAnswer,
+        Sabotage::ForgetTombstones,
+        Sabotage::FlushUnsynced,
+    ];
+}

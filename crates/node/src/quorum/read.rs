@@ -94,6 +94,7 @@ impl Shard {
                 return;
             }
             tokio::select! {
+                biased;
                 Some((from, answer)) = asked.next() => {
                     answers.add(from, answer);
                     if answers.count() >= need {

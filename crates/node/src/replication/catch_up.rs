@@ -108,6 +108,7 @@ impl Shard {
                 break;
             }
         }
+        self.counters.pulled.set(self.counters.pulled.get() + 1);
         peer.pulled.borrow_mut().insert(origin, target);
         if address_of(origin) == self.address {
             self.claim_own_past(origin, target);

@@ -24,6 +24,7 @@ impl Shard {
                 continue;
             }
             progress = tokio::select! {
+                biased;
                 new = self.log.changed(&progress) => new,
                 () = self.apply_wake.notified() => self.log.progress(),
             };
@@ -32,7 +33,7 @@ impl Shard {
 
     /// Applies all that may be applied now; false when the store refuses.
     fn apply_committed(&self) -> bool {
-        while !self.apply_paused.get() {
+        while self.apply_pauses.get() == 0 {
             let group = self.take_committed();
             let Some(last) = group.last() else {
                 return true;

@@ -76,14 +76,13 @@ impl Shard {
     /// Brings everything applied so far to disk, the log first: the store must
     /// never hold an entry that the log could lose.
     pub(crate) async fn flush(&self) -> Result<(), String> {
-        self.apply_paused.set(true);
+        self.pause_applying();
         let synced = match self.env.sabotage {
             Sabotage::FlushUnsynced => Ok(()),
             _ => self.sync_log_to(self.store.applied()).await,
         };
         let begun = synced.and_then(|()| self.store.flush_begin().map_err(|e| e.to_string()));
-        self.apply_paused.set(false);
-        self.apply_wake.notify_one();
+        self.resume_applying();
         begun?;
         let store = self.store.clone();
         self.counters.flushes.set(self.counters.flushes.get() + 1);
@@ -94,6 +93,37 @@ impl Shard {
             .map_err(|e| e.to_string())?
             .map(drop)
             .map_err(|e| e.to_string())
+    }
+
+    /// Rewrites all SST files, forgetting overwritten records and what has outlived its grace.
+    /// Applying waits meanwhile: a compaction flushes memory, too, which the log must be ahead of.
+    ///
+    /// # Errors
+    /// When log or store refuse.
+    pub async fn compact(&self) -> Result<(), String> {
+        self.pause_applying();
+        let compacted = match self.sync_log_to(self.store.applied()).await {
+            Ok(()) => {
+                let store = self.store.clone();
+                let run = self.env.store_runner.run(move || store.compact()).await;
+                match run {
+                    Ok(done) => done.map_err(|e| e.to_string()),
+                    Err(gone) => Err(gone.to_string()),
+                }
+            }
+            Err(error) => Err(error),
+        };
+        self.resume_applying();
+        compacted
+    }
+
+    fn pause_applying(&self) {
+        self.apply_pauses.set(self.apply_pauses.get() + 1);
+    }
+
+    fn resume_applying(&self) {
+        self.apply_pauses.set(self.apply_pauses.get() - 1);
+        self.apply_wake.notify_one();
     }
 
     async fn sync_log_to(&self, index: Index) -> Result<(), String> {

@@ -77,7 +77,8 @@ pub struct Shard {
     pub(crate) peers: RefCell<BTreeMap<ShardAddress, Rc<Peer>>>,
     pub(crate) acks: RefCell<AckTracker<OwnWrite>>,
     applying: RefCell<VecDeque<Applying>>,
-    apply_paused: Cell<bool>,
+    /// How many ask that nothing be applied just now.
+    apply_pauses: Cell<u32>,
     /// Why the store takes nothing at the moment, if so.
     store_stuck: RefCell<Option<String>>,
     /// Woken when something is queued, the log has moved, or applying may go on.

@@ -109,7 +109,7 @@ impl Shard {
             peers: RefCell::default(),
             acks: RefCell::new(AckTracker::default()),
             applying: RefCell::default(),
-            apply_paused: Cell::new(false),
+            apply_pauses: Cell::new(0),
             store_stuck: RefCell::default(),
             apply_wake: Notify::new(),
             applied_wake: Notify::new(),
@@ -156,6 +156,7 @@ fn open_store(
     let options = StoreOptions {
         flush_bytes: parts.config.flush_bytes,
         tombstone_grace: Arc::new(move |keyspace| grace.grace(keyspace)),
+        auto_compaction: parts.env.auto_compaction,
         ..StoreOptions::new(parts.process.resources.clone(), now_ms)
     };
     Store::open(path, &options)

@@ -17,6 +17,7 @@ pub(crate) struct Counters {
     pub repairs: Cell<u64>,
     pub hedges: Cell<u64>,
     pub flushes: Cell<u64>,
+    pub pulled: Cell<u64>,
     pub backfilled: Cell<u64>,
     pub http_requests: Cell<u64>,
 }
@@ -67,6 +68,8 @@ pub struct ShardStatus {
     pub hedges: u64,
     /// Memtable flushes.
     pub flushes: u64,
+    /// Times entries were pulled out of another replica's log.
+    pub pulled: u64,
     /// Records received by backfill.
     pub backfilled: u64,
     /// HTTP requests served.
@@ -127,6 +130,7 @@ impl Shard {
             repairs: counters.repairs.get(),
             hedges: counters.hedges.get(),
             flushes: counters.flushes.get(),
+            pulled: counters.pulled.get(),
             backfilled: counters.backfilled.get(),
             http_requests: counters.http_requests.get(),
             log_records: log.records,
