@@ -27,8 +27,8 @@ impl Default for Link {
             bytes: Cell::new(0),
             window: Cell::new(None),
             bytes_per_s: Cell::new(0),
-            // From 1 us to 10 min at 5 %: small, one per pair of shards.
-            latency_us: RefCell::new(Histogram::new_with_bounds(1, 600_000_000, 1).ok()),
+            // From 1 us to 10 min at 1 %: 12 KiB, one per pair of shards.
+            latency_us: RefCell::new(Histogram::new_with_bounds(1, 600_000_000, 2).ok()),
         }
     }
 }
