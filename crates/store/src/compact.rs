@@ -8,7 +8,8 @@ use crate::{Store, StoreError};
 
 impl Store {
     /// Rewrites all SST files, dropping overwritten records and whatever has outlived its grace.
-    /// What is still in memory stays there. Blocks its thread, for long on a large store.
+    /// RocksDB flushes memory first, so sync the log up to [`Store::applied`] before and apply
+    /// nothing meanwhile. Blocks its thread, for long on a large store.
     ///
     /// # Errors
     /// [`StoreError::Damaged`], [`StoreError::NoSpace`] or [`StoreError::Io`] when background

@@ -25,6 +25,8 @@ pub struct StoreOptions {
     /// and still catch up from logs: an older write that arrives after its tombstone was
     /// forgotten brings the key back.
     pub tombstone_grace: Grace,
+    /// Whether background threads compact when they see fit, or [`crate::Store::compact`] alone does.
+    pub auto_compaction: bool,
     /// The clock that tombstones and expiries are measured by.
     pub now_ms: Clock,
 }
@@ -36,6 +38,7 @@ impl StoreOptions {
             shared,
             flush_bytes: 32 << 20,
             tombstone_grace: Arc::new(|_| None),
+            auto_compaction: true,
             now_ms,
         }
     }

@@ -124,6 +124,7 @@ fn family(options: &StoreOptions) -> Options {
     cf.set_write_buffer_size(options.flush_bytes.clamp(1 << 20, 256 << 20));
     cf.set_arena_block_size(64 << 10);
     cf.set_max_write_buffer_number(8);
+    cf.set_disable_auto_compactions(!options.auto_compaction);
     // Deep before writes are held up: the caller sees the files pile up and slows down itself.
     cf.set_level_zero_file_num_compaction_trigger(4);
     cf.set_level_zero_slowdown_writes_trigger(64);
