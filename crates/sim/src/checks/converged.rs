@@ -1,0 +1,194 @@
+//! After healing: replicas are equal, nothing acknowledged is lost, and there are no copies too many.
+
+use std::collections::BTreeMap;
+use std::ops::Bound;
+use std::rc::Rc;
+
+use bytes::Bytes;
+use dunlin_node::{KeyspacePlacement, Placement, Shard, ShardAddress};
+use dunlin_store::Versioned;
+
+use super::Broken;
+use crate::harness::cluster::Cluster;
+use crate::history::{Place, key_name};
+
+type Held = BTreeMap<ShardAddress, Versioned>;
+
+fn broken(text: String, place: Option<Place>) -> Broken {
+    Broken { text, place }
+}
+
+/// Checks the stores and vectors of all running nodes against one another and against the history.
+///
+/// # Errors
+/// The first difference. While nodes still catch up there may be some; they must go.
+pub fn converged(cluster: &Cluster) -> Result<(), Broken> {
+    let mut shards = Vec::new();
+    for host in &cluster.hosts {
+        let live = host.live();
+        if live.is_empty() {
+            return Err(broken(format!("{} is not up", host.name), None));
+        }
+        shards.extend(live);
+    }
+    for shard in &shards {
+        if let Some(trouble) = shard.trouble() {
+            return Err(broken(format!("{}: {trouble}", shard.label()), None));
+        }
+    }
+    let topology = cluster.shared.metadata.topology().borrow().clone();
+    let placement = Placement::compute(&topology);
+    vectors_equal(&placement, &shards)?;
+    for (number, id) in cluster.shared.keyspaces.iter().enumerate() {
+        if let Some(placed) = placement.keyspace(*id) {
+            for key in 0..cluster.shared.plan.keys {
+                key_equal(cluster, &shards, placed, (number, key))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn vectors_equal(placement: &Placement, shards: &[Rc<Shard>]) -> Result<(), Broken> {
+    for a in shards {
+        for b in shards {
+            if !placement.share(a.address(), b.address()) {
+                continue;
+            }
+            let mine = a.vector();
+            for (origin, version) in b.vector().iter() {
+                let sharing = ShardAddress {
+                    node: origin.node(),
+                    shard: origin.shard(),
+                };
+                let concerns = sharing == a.address() || placement.share(a.address(), sharing);
+                if concerns && mine.get(origin) < version {
+                    let text = format!(
+                        "{} has origin {origin} up to {} but {} up to {version}",
+                        a.label(),
+                        mine.get(origin),
+                        b.label(),
+                    );
+                    return Err(broken(text, None));
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+fn key_equal(
+    cluster: &Cluster,
+    shards: &[Rc<Shard>],
+    placed: &KeyspacePlacement,
+    place: Place,
+) -> Result<(), Broken> {
+    let name = key_name(place.1);
+    let partition = placed.partition_of(&name);
+    let mut held = Held::new();
+    for shard in shards {
+        if let Some(record) = record_of(shard, placed.keyspace.id, partition, &name)? {
+            held.insert(shard.address(), record);
+        }
+    }
+    no_copies_too_many(placed, partition, &held, place)?;
+    let newest = held.values().max_by_key(|record| record.stamp);
+    nothing_lost(cluster, newest, place)?;
+    let Some(newest) = newest else { return Ok(()) };
+    for address in placed.replicas(partition, newest.from) {
+        let equal = match held.get(address) {
+            Some(record) => record == newest,
+            // Where the delete has been forgotten already.
+            None => newest.tombstone && cluster.shared.plan.forgets_deletes(place.0),
+        };
+        if !equal {
+            let text = format!(
+                "replicas differ: {address} holds {}, another {}",
+                told(held.get(address)),
+                told(Some(newest))
+            );
+            return Err(broken(text, Some(place)));
+        }
+    }
+    Ok(())
+}
+
+fn record_of(
+    shard: &Shard,
+    keyspace: u32,
+    partition: u16,
+    name: &Bytes,
+) -> Result<Option<Versioned>, Broken> {
+    let bound = Bound::Included(&name[..]);
+    let page = shard
+        .store()
+        .scan_page(keyspace, partition, bound, bound, 1, usize::MAX, None)
+        .map_err(|error| broken(format!("{}: {error}", shard.label()), None))?;
+    Ok(page.items.into_iter().next().map(|(_, record)| record))
+}
+
+fn no_copies_too_many(
+    placed: &KeyspacePlacement,
+    partition: u16,
+    held: &Held,
+    place: Place,
+) -> Result<(), Broken> {
+    for (address, record) in held {
+        if !placed.holds(*address, partition, record.from) {
+            let text = format!(
+                "{address} holds {}, although it is not among its replicas",
+                told(Some(record))
+            );
+            return Err(broken(text, Some(place)));
+        }
+    }
+    Ok(())
+}
+
+/// The newest of all is at least as new as every acknowledged write.
+fn nothing_lost(cluster: &Cluster, newest: Option<&Versioned>, place: Place) -> Result<(), Broken> {
+    let plan = &cluster.shared.plan;
+    if !plan.is_durable(place.0) {
+        return Ok(());
+    }
+    let history = cluster.shared.history.borrow();
+    let acknowledged = history
+        .writes
+        .iter()
+        .filter(|w| w.place == place)
+        .filter_map(|w| w.stamp().map(|stamp| (stamp, w)))
+        .max_by_key(|(stamp, _)| *stamp);
+    let Some((stamp, write)) = acknowledged else {
+        return Ok(());
+    };
+    let kept = match newest {
+        Some(record) => record.stamp >= stamp,
+        None if !plan.forgets_deletes(place.0) => false,
+        None => {
+            write.delete
+                || history.writes.iter().any(|w| {
+                    w.place == place && w.delete && w.stamp().is_none_or(|own| own > stamp)
+                })
+        }
+    };
+    if kept {
+        return Ok(());
+    }
+    let text = format!(
+        "write {} was acknowledged, but the newest anywhere is {}",
+        write.id,
+        told(newest)
+    );
+    Err(broken(text, Some(place)))
+}
+
+fn told(record: Option<&Versioned>) -> String {
+    match record {
+        None => "nothing".into(),
+        Some(r) if r.tombstone => format!("the delete {} from={}", r.stamp, r.from),
+        Some(r) => {
+            let write = crate::history::write_of(&r.value).unwrap_or_default();
+            format!("the value of write {write} {} from={}", r.stamp, r.from)
+        }
+    }
+}

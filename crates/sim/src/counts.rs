@@ -1,0 +1,82 @@
+//! What happened in a run, in numbers: proof that a run exercises what it is meant to.
+
+use std::fmt;
+use std::ops::AddAssign;
+
+use dunlin_node::ShardStatus;
+
+/// Sums over all nodes and all their lives.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub struct Counts {
+    /// Writes that entered.
+    pub writes: u64,
+    /// Reads coordinated.
+    pub reads: u64,
+    /// Crashes of nodes.
+    pub crashes: u64,
+    /// Memtable flushes.
+    pub flushes: u64,
+    /// Log segments let go, counted again at every end of a node.
+    pub released_segments: u64,
+    /// Times entries were pulled out of another replica's log.
+    pub pulled: u64,
+    /// Records received by backfill.
+    pub backfilled: u64,
+    /// Writes stamped again.
+    pub restamps: u64,
+    /// Replicas mended after a read.
+    pub repairs: u64,
+    /// Reads that asked one more replica.
+    pub hedges: u64,
+}
+
+impl Counts {
+    /// Adds what one shard counted since its start.
+    pub fn add(&mut self, status: &ShardStatus) {
+        *self += Counts {
+            writes: status.writes,
+            reads: status.reads,
+            flushes: status.flushes,
+            pulled: status.pulled,
+            backfilled: status.backfilled,
+            restamps: status.restamps,
+            repairs: status.repairs,
+            hedges: status.hedges,
+            ..Counts::default()
+        };
+    }
+}
+
+impl AddAssign for Counts {
+    fn add_assign(&mut self, other: Counts) {
+        self.writes += other.writes;
+        self.reads += other.reads;
+        self.crashes += other.crashes;
+        self.flushes += other.flushes;
+        self.released_segments += other.released_segments;
+        self.pulled += other.pulled;
+        self.backfilled += other.backfilled;
+        self.restamps += other.restamps;
+        self.repairs += other.repairs;
+        self.hedges += other.hedges;
+    }
+}
+
+impl fmt::Display for Counts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} writes, {} reads, {} crashes, {} flushes, {} segments released, {} pulls, {} records backfilled, {} restamps, {} repairs, {} hedges",
+            self.writes,
+            self.reads,
+            self.crashes,
+            self.flushes,
+            self.released_segments,
+            self.pulled,
+            self.backfilled,
+            self.restamps,
+            self.repairs,
+            self.hedges
+        )
+    }
+}

@@ -1,0 +1,284 @@
+//! The hosts and the network between them, moved on step by step.
+
+use std::cell::{Cell, RefCell};
+use std::path::Path;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use dunlin_log::disk::Disk;
+use dunlin_log::sim::SimDisk;
+use dunlin_metadata::Metadata;
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
+use tempfile::TempDir;
+use tokio::sync::Notify;
+use turmoil::Sim;
+
+use super::clock::{SimClock, SimTime};
+use super::host::{Host, Phase, Shared, address_of};
+use crate::counts::Counts;
+use crate::history::History;
+use crate::plan::Plan;
+
+/// One step of simulated time, in milliseconds.
+pub const STEP_MS: u64 = 2;
+
+/// How a node ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Crash {
+    /// The process is killed: what it wrote is with the operating system.
+    Kill,
+    /// The machine loses power: what was not synced may be lost, torn or out of order.
+    PowerLoss,
+}
+
+/// A simulated cluster.
+pub struct Cluster {
+    sim: Sim<'static>,
+    /// The machines.
+    pub hosts: Vec<Rc<Host>>,
+    /// What they share.
+    pub shared: Rc<Shared>,
+    /// What the nodes counted before they crashed.
+    pub counts: Counts,
+    _data: TempDir,
+}
+
+/// Something the harness itself could not do.
+#[derive(Debug, thiserror::Error)]
+#[error("the simulation itself failed: {0}")]
+pub struct HarnessError(pub String);
+
+fn broken(error: impl ToString) -> HarnessError {
+    HarnessError(error.to_string())
+}
+
+impl Cluster {
+    /// Sets up what the plan says and starts all nodes.
+    ///
+    /// # Errors
+    /// When there is no room for temporary files, or the plan makes no sense.
+    pub fn start(plan: Plan) -> Result<Cluster, HarnessError> {
+        let mut random = StdRng::seed_from_u64(plan.seed ^ 0x5eed);
+        let data = temporary_dir().map_err(broken)?;
+        let time = SimTime::default();
+        let names: Vec<String> = (1..=plan.nodes).map(|n| format!("n{n}")).collect();
+        let (metadata, keyspaces) = metadata_of(&plan, &names)?;
+        let mut sim = turmoil::Builder::new()
+            .rng_seed(plan.seed)
+            .simulation_duration(Duration::from_secs(86_400))
+            .tick_duration(Duration::from_millis(STEP_MS))
+            .min_message_latency(Duration::from_millis(0))
+            .max_message_latency(Duration::from_millis(random.random_range(1..=30)))
+            // Beyond it, turmoil panics where a real network drops.
+            .tcp_capacity(4_096)
+            .enable_random_order()
+            .build();
+        let skew_ms_max: i64 = match plan.bad_clocks {
+            true => *crate::plan::pick(&mut random, &[20, 500, 10_000]),
+            false => 0,
+        };
+        let shared = Rc::new(Shared {
+            metadata,
+            time: time.clone(),
+            history: RefCell::new(History::default()),
+            phase: Cell::new(Phase::Work),
+            keyspaces,
+            plan,
+        });
+        let hosts: Vec<Rc<Host>> = names
+            .into_iter()
+            .enumerate()
+            .map(|(number, name)| {
+                let skew_ms = random.random_range(-skew_ms_max..=skew_ms_max);
+                Rc::new(Host {
+                    number,
+                    data: data.path().join(&name),
+                    name,
+                    disk: SimDisk::new(random.random()),
+                    clock: Arc::new(SimClock::new(time.clone(), skew_ms)),
+                    shards: RefCell::default(),
+                    starts: Cell::new(0),
+                    failure: RefCell::default(),
+                    stop: Notify::new(),
+                    stopped: Cell::new(false),
+                    read_all: Cell::new(false),
+                    shared: shared.clone(),
+                })
+            })
+            .collect();
+        for host in &hosts {
+            for shard in 0..shared.plan.shards {
+                // The store is on the real disk, the log on the simulated one.
+                std::fs::create_dir_all(host.data.join(format!("shard-{shard}")))
+                    .map_err(broken)?;
+            }
+            let host = host.clone();
+            sim.host(host.name.clone(), move || host.clone().run());
+        }
+        Ok(Cluster {
+            sim,
+            hosts,
+            shared,
+            counts: Counts::default(),
+            _data: data,
+        })
+    }
+
+    /// Moves time on by one step.
+    ///
+    /// # Errors
+    /// When a host's software ends in a way it must not.
+    pub fn step(&mut self) -> Result<(), HarnessError> {
+        let now_ms = self.now_ms();
+        self.shared.time.set(now_ms + STEP_MS);
+        self.sim.step().map_err(broken)?;
+        Ok(())
+    }
+
+    /// Milliseconds since the beginning.
+    pub fn now_ms(&self) -> u64 {
+        self.shared.time.elapsed_ms()
+    }
+
+    /// Ends a node at once.
+    ///
+    /// # Errors
+    /// When something of the node stays behind, which would be there beside its next life.
+    pub fn crash(&mut self, number: usize, crash: Crash) -> Result<(), HarnessError> {
+        let host = self.hosts[number].clone();
+        for shard in host.live() {
+            self.counts.add(&shard.status());
+            // RocksDB's own threads may be writing a memtable out: let them, or the run would
+            // depend on how far they came.
+            shard.store().flush_wait().map_err(broken)?;
+        }
+        self.count_segments(&host);
+        if crash == Crash::PowerLoss {
+            // Nobody is told: no connection is closed.
+            self.isolate(number);
+        }
+        self.sim.crash(&*host.name);
+        if crash == Crash::PowerLoss {
+            host.disk.crash();
+        }
+        if !host.live().is_empty() {
+            return Err(HarnessError(format!(
+                "a shard of {} outlives its node",
+                host.name
+            )));
+        }
+        host.shards.borrow_mut().clear();
+        self.counts.crashes += 1;
+        Ok(())
+    }
+
+    /// Starts a node that has crashed.
+    pub fn restart(&mut self, number: usize) {
+        for other in self.others(number) {
+            self.sim.release(&*self.hosts[number].name, &*other);
+        }
+        self.sim.bounce(&*self.hosts[number].name);
+    }
+
+    fn others(&self, number: usize) -> Vec<String> {
+        let others = self.hosts.iter().filter(|h| h.number != number);
+        others.map(|h| h.name.clone()).collect()
+    }
+
+    /// Cuts a host off from all others.
+    pub fn isolate(&mut self, number: usize) {
+        for other in self.others(number) {
+            self.sim.partition(&*self.hosts[number].name, &*other);
+        }
+    }
+
+    /// Cuts the connection between two hosts.
+    pub fn cut(&mut self, a: usize, b: usize) {
+        self.sim
+            .partition(&*self.hosts[a].name, &*self.hosts[b].name);
+    }
+
+    /// Loses what one host sends to another, but not what comes back.
+    pub fn cut_one_way(&mut self, from: usize, to: usize) {
+        self.sim
+            .partition_oneway(&*self.hosts[from].name, &*self.hosts[to].name);
+    }
+
+    /// Keeps back what two hosts send one another.
+    pub fn hold(&mut self, a: usize, b: usize) {
+        self.sim.hold(&*self.hosts[a].name, &*self.hosts[b].name);
+    }
+
+    /// Lets two hosts talk again; what was kept back arrives.
+    pub fn mend(&mut self, a: usize, b: usize) {
+        self.sim.release(&*self.hosts[a].name, &*self.hosts[b].name);
+    }
+
+    /// Makes messages between two hosts take up to `latency_ms`.
+    pub fn slow(&mut self, a: usize, b: usize, latency_ms: u64) {
+        self.sim.set_link_max_message_latency(
+            &*self.hosts[a].name,
+            &*self.hosts[b].name,
+            Duration::from_millis(latency_ms),
+        );
+    }
+
+    /// Adds what the running nodes have counted.
+    pub fn count_live(&mut self) {
+        for host in self.hosts.clone() {
+            for shard in host.live() {
+                self.counts.add(&shard.status());
+            }
+            self.count_segments(&host);
+        }
+    }
+
+    fn count_segments(&mut self, host: &Host) {
+        for shard in 0..self.shared.plan.shards {
+            let log = host.data.join(format!("shard-{shard}")).join("log");
+            let names = host.disk.list(&log).unwrap_or_default();
+            let oldest = names
+                .iter()
+                .filter_map(|name| name.strip_suffix(".log")?.parse::<u64>().ok())
+                .min();
+            self.counts.released_segments += oldest.unwrap_or(1) - 1;
+        }
+    }
+}
+
+/// In memory where the system has such a place: RocksDB syncs what it flushes.
+fn temporary_dir() -> std::io::Result<TempDir> {
+    let memory = Path::new("/dev/shm");
+    let builder = &mut tempfile::Builder::new();
+    let builder = builder.prefix("dunlin-sim-");
+    if memory.is_dir() {
+        builder.tempdir_in(memory)
+    } else {
+        builder.tempdir()
+    }
+}
+
+/// The cluster as it is before any node starts.
+fn metadata_of(plan: &Plan, names: &[String]) -> Result<(Metadata, Vec<u32>), HarnessError> {
+    let metadata = Metadata::in_memory();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .build()
+        .map_err(broken)?;
+    let keyspaces = runtime.block_on(async {
+        for name in names {
+            let listen = address_of(name);
+            metadata
+                .register(name, "none:1", &listen, plan.shards, 0)
+                .await?;
+        }
+        let mut keyspaces = Vec::new();
+        for (name, settings) in &plan.keyspaces {
+            let made = metadata.create_keyspace(name, settings.clone()).await?;
+            keyspaces.push(made.id);
+        }
+        Ok::<_, dunlin_metadata::MetadataError>(keyspaces)
+    });
+    Ok((metadata, keyspaces.map_err(broken)?))
+}

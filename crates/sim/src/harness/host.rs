@@ -1,0 +1,228 @@
+//! One host: a node with its disk and its clock, started as often as need be.
+
+use std::cell::{Cell, RefCell};
+use std::path::PathBuf;
+use std::rc::{Rc, Weak};
+use std::sync::Arc;
+use std::time::Duration;
+
+use dunlin_log::Runner;
+use dunlin_log::sim::SimDisk;
+use dunlin_metadata::Metadata;
+use dunlin_node::{
+    Env, NodeConfig, Process, Shard, ShardAddress, ShardParts, ShardService, shard_wanted,
+};
+use dunlin_rpc::{Limits, Transport, accept, serve_accepted};
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
+use tokio::sync::Notify;
+
+use super::clock::{SimClock, SimTime};
+use super::transport::SimTransport;
+use crate::history::History;
+use crate::plan::Plan;
+use crate::workload;
+
+/// Port on which nodes listen for one another.
+const PORT: u16 = 7000;
+const HELLO_TIMEOUT: Duration = Duration::from_secs(5);
+const CACHE_BYTES: usize = 8 << 20;
+
+/// What clients are to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Phase {
+    /// Read and write at random.
+    Work,
+    /// Nothing.
+    Quiet,
+    /// Read every key once, from all replicas.
+    FinalReads,
+}
+
+/// What all hosts of a run share.
+pub struct Shared {
+    /// What the seed decided.
+    pub plan: Plan,
+    /// The cluster's metadata store.
+    pub metadata: Metadata,
+    /// Time since the beginning.
+    pub time: SimTime,
+    /// What happened so far.
+    pub history: RefCell<History>,
+    /// What clients are to do.
+    pub phase: Cell<Phase>,
+    /// Numbers of the keyspaces, in the plan's order.
+    pub keyspaces: Vec<u32>,
+}
+
+impl Shared {
+    /// Notes an event at the present time.
+    pub fn note(&self, text: String) {
+        self.history.borrow_mut().note(self.time.elapsed_ms(), text);
+    }
+}
+
+/// A machine of the cluster.
+pub struct Host {
+    /// Its place among the hosts.
+    pub number: usize,
+    /// Name of the host and of its node.
+    pub name: String,
+    /// Where its stores are; its logs are on `disk`.
+    pub data: PathBuf,
+    /// The disk of its logs.
+    pub disk: SimDisk,
+    /// Its clock.
+    pub clock: Arc<SimClock>,
+    /// The node's shards while it runs.
+    pub shards: RefCell<Vec<Weak<Shard>>>,
+    /// Starts so far.
+    pub starts: Cell<u64>,
+    /// Why the node did not start, if so.
+    pub failure: RefCell<Option<String>>,
+    /// Asks the node to stop as an operator does.
+    pub stop: Notify,
+    /// The node has stopped as asked.
+    pub stopped: Cell<bool>,
+    /// The final reads have been made here.
+    pub read_all: Cell<bool>,
+    /// What the run's hosts share.
+    pub shared: Rc<Shared>,
+}
+
+impl Host {
+    /// Starts the node and serves until the host crashes. What keeps it from starting stands in `failure`.
+    pub async fn run(self: Rc<Self>) -> turmoil::Result {
+        if let Err(error) = self.clone().start().await {
+            *self.failure.borrow_mut() = Some(error);
+        }
+        std::future::pending::<()>().await;
+        Ok(())
+    }
+
+    async fn start(self: Rc<Self>) -> Result<(), String> {
+        let shared = self.shared.clone();
+        let plan = &shared.plan;
+        self.starts.set(self.starts.get() + 1);
+        self.stopped.set(false);
+        let listen = address_of(&self.name);
+        let record = shared
+            .metadata
+            .register(&self.name, "none:1", &listen, plan.shards, 0)
+            .await
+            .map_err(|e| e.to_string())?;
+        let process = Process::new(CACHE_BYTES).map_err(|e| e.to_string())?;
+        let config = Arc::new(NodeConfig {
+            name: self.name.clone(),
+            data: self.data.clone(),
+            listen,
+            shards: plan.shards,
+            flush_bytes: plan.flush_bytes,
+            // The least the log takes: two blocks.
+            segment_bytes: 64 << 10,
+            retention_bytes: plan.retention_bytes,
+            ..NodeConfig::default()
+        });
+        let mut shards = Vec::new();
+        for shard in 0..plan.shards {
+            let seed = self.seed(u64::from(shard));
+            let parts = ShardParts {
+                config: config.clone(),
+                address: ShardAddress {
+                    node: record.id,
+                    shard,
+                },
+                incarnation: record.incarnation,
+                env: self.env(seed),
+                metadata: shared.metadata.clone(),
+                process: process.clone(),
+            };
+            shards.push(Shard::open(parts).await.map_err(|e| e.to_string())?);
+        }
+        for shard in &shards {
+            shard.run();
+        }
+        *self.shards.borrow_mut() = shards.iter().map(Rc::downgrade).collect();
+        workload::spawn(&self, &shards);
+        let listener = SimTransport
+            .listen(&format!("0.0.0.0:{PORT}"))
+            .await
+            .map_err(|e| e.to_string())?;
+        let services: Vec<Rc<ShardService>> = shards
+            .iter()
+            .map(|shard| Rc::new(ShardService(shard.clone())))
+            .collect();
+        let name = self.name.clone();
+        let serving = accept::run(listener, HELLO_TIMEOUT, move |hello, stream| {
+            let wanted = shard_wanted(&hello, &name).and_then(|s| services.get(s as usize));
+            match wanted.cloned() {
+                Some(service) => {
+                    tokio::task::spawn_local(serve_accepted(stream, service, Limits::default()));
+                }
+                None => {
+                    tokio::task::spawn_local(accept::refuse(stream));
+                }
+            }
+        });
+        tokio::select! {
+            biased;
+            () = self.stop.notified() => {}
+            () = serving => {}
+        }
+        for shard in shards {
+            if let Err(error) = shard.close().await {
+                shared.note(format!("{} stops badly: {error}", self.name));
+            }
+        }
+        self.stopped.set(true);
+        Ok(())
+    }
+
+    /// A seed for something of this host, different at every start.
+    pub fn seed(&self, what: u64) -> u64 {
+        let mut random = StdRng::seed_from_u64(self.shared.plan.seed);
+        let base: u64 = random.random();
+        base ^ (self.number as u64) << 48 ^ self.starts.get() << 24 ^ what
+    }
+
+    fn env(&self, seed: u64) -> Env {
+        Env {
+            clock: self.clock.clone(),
+            transport: Arc::new(SimTransport),
+            disk: Arc::new(self.disk.clone()),
+            log_runner: Runner::inline(delays(seed ^ 1 << 16)),
+            store_runner: Runner::inline(delays(seed ^ 2 << 16)),
+            seed,
+            auto_compaction: false,
+            sabotage: self.shared.plan.sabotage,
+        }
+    }
+
+    /// The node's shards, if it runs.
+    pub fn live(&self) -> Vec<Rc<Shard>> {
+        self.shards
+            .borrow()
+            .iter()
+            .filter_map(Weak::upgrade)
+            .collect()
+    }
+}
+
+/// Where a node listens.
+pub fn address_of(name: &str) -> String {
+    format!("{name}:{PORT}")
+}
+
+/// How long a disk takes: mostly next to nothing, sometimes much.
+fn delays(seed: u64) -> impl Fn() -> Duration {
+    let random = RefCell::new(StdRng::seed_from_u64(seed));
+    move || {
+        let mut random = random.borrow_mut();
+        let ms = match random.random_range(0..100) {
+            0..60 => random.random_range(0..=1),
+            60..97 => random.random_range(1..=5),
+            _ => random.random_range(10..=120),
+        };
+        Duration::from_millis(ms)
+    }
+}

@@ -1,0 +1,111 @@
+//! What a seed decides before anything runs: the cluster, its keyspaces and settings, the mix of faults.
+
+use dunlin_metadata::{KeyspaceSettings, Sync};
+use dunlin_node::Sabotage;
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
+
+/// One run, as its seed has it.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// The seed all of this and all that follows comes from.
+    pub seed: u64,
+    /// Nodes in the cluster, 3 to 5.
+    pub nodes: usize,
+    /// Shards in each node.
+    pub shards: u16,
+    /// Name and settings of each keyspace.
+    pub keyspaces: Vec<(String, KeyspaceSettings)>,
+    /// Different keys in each keyspace: few, so that writes meet.
+    pub keys: u16,
+    /// Clients on each node.
+    pub clients: u64,
+    /// Longest pause of a client between two operations, in milliseconds.
+    pub pause_ms_max: u64,
+    /// Longest value, in bytes.
+    pub value_bytes_max: usize,
+    /// Whether crashes may lose what was not synced; else processes are killed, which loses nothing written.
+    pub power_loss: bool,
+    /// Whether clocks are wrong and jump.
+    pub bad_clocks: bool,
+    /// Whether disks fail to sync, fail to write, and fill up.
+    pub bad_disks: bool,
+    /// Longest pause between two faults, in milliseconds.
+    pub fault_pause_ms_max: u64,
+    /// How long faults and clients go on, in milliseconds.
+    pub chaos_ms: u64,
+    /// Memtable size at which stores flush, in bytes.
+    pub flush_bytes: usize,
+    /// Log bytes kept for replicas that lag.
+    pub retention_bytes: u64,
+    /// Deliberate bug in every node.
+    pub sabotage: Sabotage,
+}
+
+impl Plan {
+    /// The run of this seed.
+    pub fn new(seed: u64, sabotage: Sabotage) -> Plan {
+        let mut random = StdRng::seed_from_u64(seed);
+        let nodes = random.random_range(3..=5);
+        let power_loss = random.random_bool(0.5);
+        let mut plan = Plan {
+            seed,
+            nodes,
+            shards: if random.random_bool(0.2) { 2 } else { 1 },
+            keyspaces: Vec::new(),
+            keys: random.random_range(3..=10),
+            clients: random.random_range(2..=5),
+            pause_ms_max: random.random_range(30..=250),
+            value_bytes_max: *pick(&mut random, &[40, 600, 3_000]),
+            power_loss,
+            bad_clocks: random.random_bool(0.6),
+            bad_disks: random.random_bool(0.4),
+            fault_pause_ms_max: random.random_range(500..=5_000),
+            chaos_ms: random.random_range(12_000..=30_000),
+            flush_bytes: random.random_range(8 << 10..=128 << 10),
+            retention_bytes: random.random_range(70 << 10..=600 << 10),
+            sabotage,
+        };
+        let policies = [
+            ("always", Sync::Always),
+            ("interval", Sync::IntervalMs(random.random_range(20..=500))),
+            ("never", Sync::Never),
+        ];
+        for (name, sync) in policies {
+            let durable = sync == Sync::Always || !power_loss;
+            let settings = KeyspaceSettings {
+                replicas: 3,
+                partitions: *pick(&mut random, &[1, 2, 4, 8]),
+                sync,
+                // What a power loss takes from a lax keyspace may be the only memory of a delete.
+                tombstone_grace_s: if durable && random.random_bool(0.5) {
+                    random.random_range(1..=5)
+                } else {
+                    86_400 * 10
+                },
+                ..KeyspaceSettings::default()
+            };
+            plan.keyspaces.push((name.into(), settings));
+        }
+        plan
+    }
+
+    /// Whether acknowledged writes to a keyspace survive every fault of this run.
+    pub fn is_durable(&self, keyspace: usize) -> bool {
+        let sync = self.keyspaces.get(keyspace).map(|(_, s)| s.sync);
+        !self.power_loss || sync == Some(Sync::Always)
+    }
+
+    /// Whether deletes of a keyspace are forgotten within the run.
+    pub fn forgets_deletes(&self, keyspace: usize) -> bool {
+        // Clocks jump by hours, but not by days.
+        self.keyspaces
+            .get(keyspace)
+            .is_some_and(|(_, s)| s.tombstone_grace_s < 86_400)
+    }
+}
+
+/// One of some things.
+pub fn pick<'a, T>(random: &mut StdRng, things: &'a [T]) -> &'a T {
+    &things[random.random_range(0..things.len())]
+}

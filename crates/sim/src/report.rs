@@ -1,0 +1,109 @@
+//! A failing seed, for people: what broke, what happened to the key concerned, how to replay it.
+
+use std::fmt::Write as _;
+
+use dunlin_node::Sabotage;
+
+use crate::checks::Broken;
+use crate::history::{Ended, History, Moment, Place};
+use crate::plan::Plan;
+
+/// Most lines of a key's history to print.
+const LINES_MAX: usize = 120;
+
+/// What broke, with the history of the key concerned and of all faults.
+pub fn report(plan: &Plan, history: &History, broken: &Broken) -> String {
+    let mut text = format!("seed {}: {}\n", plan.seed, broken.text);
+    let mut lines = faults(history);
+    if let Some(place) = broken.place {
+        let name = plan.keyspaces.get(place.0).map_or("?", |(name, _)| name);
+        let _ = writeln!(text, "history of key {} of keyspace {name}:", place.1);
+        lines.extend(of_key(history, place));
+    }
+    lines.sort();
+    let skipped = lines.len().saturating_sub(LINES_MAX);
+    if skipped > 0 {
+        let _ = writeln!(text, "  ... {skipped} earlier lines");
+    }
+    for (_, line) in lines.iter().skip(skipped) {
+        let _ = writeln!(text, "  {line}");
+    }
+    let _ = write!(
+        text,
+        "replay: cargo run --release -p dunlin-sim -- --seed {}{} --trace",
+        plan.seed,
+        match plan.sabotage {
+            Sabotage::None => String::new(),
+            other => format!(" --sabotage {other:?}"),
+        }
+    );
+    text
+}
+
+fn faults(history: &History) -> Vec<(Moment, String)> {
+    let notes = history.notes.iter();
+    notes
+        .map(|(moment, at_ms, text)| (*moment, format!("{at_ms:>7} ms  -- {text}")))
+        .collect()
+}
+
+fn of_key(history: &History, place: Place) -> Vec<(Moment, String)> {
+    let mut lines = Vec::new();
+    for write in history.writes.iter().filter(|w| w.place == place) {
+        let what = if write.delete { "delete" } else { "put" };
+        lines.push((
+            write.begun,
+            format!(
+                "{:>7} ms  n{} {what} {} ack={} from={} {}",
+                write.begun_ms,
+                write.host + 1,
+                write.id,
+                write.ack,
+                write.from,
+                write.condition
+            ),
+        ));
+        if let Some((moment, at_ms, ended)) = &write.ended {
+            let ended = match ended {
+                Ended::Acknowledged(stamp) => format!("acknowledged {stamp}"),
+                Ended::ConditionFailed => "condition failed".into(),
+                Ended::Unknown(error) => format!("unknown: {error}"),
+            };
+            lines.push((
+                *moment,
+                format!(
+                    "{at_ms:>7} ms  n{} write {} {ended}",
+                    write.host + 1,
+                    write.id
+                ),
+            ));
+        }
+    }
+    for read in history.reads.iter().filter(|r| r.place == place) {
+        let what = if read.scan { "scan" } else { "read" };
+        lines.push((
+            read.ended,
+            format!(
+                "{:>7} ms  n{} {what} ack={} from={} (begun at moment {}) saw {}",
+                read.ended_ms,
+                read.host + 1,
+                read.ack,
+                read.from,
+                read.begun,
+                seen(&read.seen)
+            ),
+        ));
+    }
+    lines
+}
+
+fn seen(seen: &crate::history::Seen) -> String {
+    use crate::history::Seen;
+    match seen {
+        Seen::Value(stamp, Some(id)) => format!("write {id} {stamp}"),
+        Seen::Value(stamp, None) => format!("a value of nobody's {stamp}"),
+        Seen::Deleted(stamp) => format!("a delete {stamp}"),
+        Seen::Absent => "nothing".into(),
+        Seen::Hidden => "no value".into(),
+    }
+}

@@ -1,0 +1,161 @@
+//! One seed from beginning to verdict.
+
+use dunlin_node::Sabotage;
+
+use crate::checks::{self, Broken};
+use crate::counts::Counts;
+use crate::faults::Faults;
+use crate::harness::cluster::{Cluster, HarnessError};
+use crate::harness::host::Phase;
+use crate::plan::Plan;
+use crate::report::report;
+
+/// Clients go on for so long after the last fault.
+const AFTERMATH_MS: u64 = 1_500;
+/// Replicas must be equal within this after all is whole again.
+const CONVERGE_MS_MAX: u64 = 90_000;
+/// How often to look whether they are.
+const LOOK_MS: u64 = 500;
+/// They must stay equal for so long, through compactions.
+const STAY_MS: u64 = 6_000;
+/// The final reads must be done within this.
+const READ_ALL_MS_MAX: u64 = 60_000;
+
+/// What came of a seed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Verdict {
+    /// The seed.
+    pub seed: u64,
+    /// What broke, told for people; none when all held.
+    pub failure: Option<String>,
+    /// One number for all that happened: the same seed gives the same.
+    pub trace_hash: u64,
+    /// Proof that something happened.
+    pub counts: Counts,
+    /// Simulated time, in milliseconds.
+    pub simulated_ms: u64,
+}
+
+/// Runs a seed.
+///
+/// # Errors
+/// When the harness fails; a broken promise is a verdict, not an error.
+pub fn run(seed: u64, sabotage: Sabotage) -> Result<Verdict, HarnessError> {
+    let mut cluster = Cluster::start(Plan::new(seed, sabotage))?;
+    let outcome = drive(&mut cluster)?;
+    cluster.count_live();
+    let history = cluster.shared.history.borrow();
+    let failure = outcome
+        .err()
+        .map(|broken| report(&cluster.shared.plan, &history, &broken));
+    Ok(Verdict {
+        seed,
+        failure,
+        trace_hash: history.trace_hash(),
+        counts: cluster.counts,
+        simulated_ms: cluster.now_ms(),
+    })
+}
+
+fn drive(cluster: &mut Cluster) -> Result<Result<(), Broken>, HarnessError> {
+    let mut faults = Faults::new(cluster);
+    let chaos_ms = cluster.shared.plan.chaos_ms;
+    while cluster.now_ms() < chaos_ms {
+        cluster.step()?;
+        faults.tick(cluster)?;
+        if let Some(broken) = start_failure(cluster) {
+            return Ok(Err(broken));
+        }
+    }
+    faults.heal(cluster)?;
+    wait(cluster, AFTERMATH_MS)?;
+    cluster.shared.phase.set(Phase::Quiet);
+    if let Err(broken) = converge(cluster, &mut faults)? {
+        return Ok(Err(broken));
+    }
+    wait(cluster, STAY_MS)?;
+    let stayed = checks::converged(cluster);
+    if stayed.is_err() {
+        return Ok(stayed);
+    }
+    if let Err(broken) = read_all(cluster)? {
+        return Ok(Err(broken));
+    }
+    Ok(verify(cluster))
+}
+
+/// The checks of the history.
+fn verify(cluster: &Cluster) -> Result<(), Broken> {
+    let history = cluster.shared.history.borrow();
+    let plan = &cluster.shared.plan;
+    checks::fresh(plan, &history)?;
+    checks::order(plan, &history)
+}
+
+fn wait(cluster: &mut Cluster, for_ms: u64) -> Result<(), HarnessError> {
+    let end_ms = cluster.now_ms() + for_ms;
+    while cluster.now_ms() < end_ms {
+        cluster.step()?;
+    }
+    Ok(())
+}
+
+fn start_failure(cluster: &Cluster) -> Option<Broken> {
+    cluster.hosts.iter().find_map(|host| {
+        let error = host.failure.borrow();
+        // A disk that was made to fail is the operator's business: see `faults`.
+        let error = error.as_ref().filter(|e| !is_disk_fault(e))?;
+        Some(Broken {
+            text: format!("{} does not start: {error}", host.name),
+            place: None,
+        })
+    })
+}
+
+/// Whether a node's error comes from a fault of its disk that this run made.
+pub fn is_disk_fault(error: &str) -> bool {
+    error.contains("simulated") || error.contains("no storage space")
+}
+
+fn converge(
+    cluster: &mut Cluster,
+    faults: &mut Faults,
+) -> Result<Result<(), Broken>, HarnessError> {
+    let end_ms = cluster.now_ms() + CONVERGE_MS_MAX;
+    loop {
+        wait(cluster, LOOK_MS)?;
+        if let Some(broken) = start_failure(cluster) {
+            return Ok(Err(broken));
+        }
+        let now_ms = cluster.now_ms();
+        faults.restart_failed(cluster, now_ms)?;
+        faults.restart_down(cluster)?;
+        match checks::converged(cluster) {
+            Ok(()) => return Ok(Ok(())),
+            Err(mut broken) if cluster.now_ms() >= end_ms => {
+                broken.text = format!(
+                    "{} s after all faults ended: {}",
+                    CONVERGE_MS_MAX / 1_000,
+                    broken.text
+                );
+                return Ok(Err(broken));
+            }
+            Err(_) => {}
+        }
+    }
+}
+
+fn read_all(cluster: &mut Cluster) -> Result<Result<(), Broken>, HarnessError> {
+    cluster.shared.phase.set(Phase::FinalReads);
+    let end_ms = cluster.now_ms() + READ_ALL_MS_MAX;
+    while cluster.hosts.iter().any(|host| !host.read_all.get()) {
+        cluster.step()?;
+        if cluster.now_ms() >= end_ms {
+            return Ok(Err(Broken {
+                text: "the final reads do not come to an end".into(),
+                place: None,
+            }));
+        }
+    }
+    Ok(Ok(()))
+}

@@ -1,0 +1,26 @@
+//! Some seeds keep all promises, and between them exercise what the simulation is for.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+use dunlin_sim::{Counts, Sabotage, run};
+
+#[test]
+fn every_promise_holds() {
+    let mut counts = Counts::default();
+    for seed in 1..=20 {
+        let verdict = run(seed, Sabotage::None).unwrap();
+        if let Some(failure) = verdict.failure {
+            panic!("{failure}");
+        }
+        counts += verdict.counts;
+    }
+    println!("{counts}");
+    assert!(counts.writes > 1_000);
+    assert!(counts.crashes > 20);
+    assert!(counts.flushes > 20);
+    assert!(counts.released_segments > 20);
+    assert!(counts.pulled > 0);
+    assert!(counts.backfilled > 0);
+    assert!(counts.restamps > 0);
+    assert!(counts.repairs > 0);
+    assert!(counts.hedges > 0);
+}
