@@ -57,7 +57,10 @@ pub(crate) async fn serve_http(stream: std::net::TcpStream, shard: Rc<Shard>) {
     let served = hyper::server::conn::http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD_TIMEOUT)
-        .pipeline_flush(true)
+        // Clients that have finished sending still wait for their answers. (hyper's pipeline_flush
+        // stays off: it holds answers back while anything of a next request has arrived, and the
+        // 400 to a malformed one for ever.)
+        .half_close(true)
         .serve_connection(TokioIo::new(stream), service)
         .await;
     if let Err(error) = served {

@@ -147,11 +147,18 @@ impl Shard {
             newest = Some(local);
         }
         let now_ms = self.clock.now_ms();
-        let mut current = newest.filter(|n| n.is_visible(now_ms)).map(|n| n.stamp);
-        if let Some(entry) = self.newest_unapplied(request.keyspace, &request.key) {
-            let gone = entry.kind == Kind::Delete || entry.expiry_ms.is_some_and(|e| e <= now_ms);
-            current = (!gone).then_some(entry.stamp);
-        }
+        // What waits may be older than what is applied: repairs carry their true stamps.
+        let unapplied = self
+            .newest_unapplied(request.keyspace, &request.key)
+            .filter(|entry| newest.as_ref().is_none_or(|n| n.stamp < entry.stamp));
+        let current = match unapplied {
+            Some(entry) => {
+                let gone =
+                    entry.kind == Kind::Delete || entry.expiry_ms.is_some_and(|e| e <= now_ms);
+                (!gone).then_some(entry.stamp)
+            }
+            None => newest.filter(|n| n.is_visible(now_ms)).map(|n| n.stamp),
+        };
         let holds = match request.condition {
             Condition::None => true,
             Condition::Absent => current.is_none(),
