@@ -31,7 +31,9 @@ pub const BATCH_BYTES: usize = 256 << 10;
 pub const BATCHES_IN_FLIGHT: usize = 32;
 /// Bytes under way to one replica.
 pub const BYTES_IN_FLIGHT: usize = 4 << 20;
-/// Bytes of one page of a pull, backfill or scan.
+/// Bytes of one page of a pull: large, for each page finds its place in a segment anew.
+pub const PULL_BYTES: usize = 4 << 20;
+/// Bytes of one page of a backfill or scan.
 pub const PAGE_BYTES: usize = 512 << 10;
 /// Items of one page.
 pub const PAGE_ITEMS: usize = 2_000;

@@ -111,13 +111,6 @@ impl<T> AckTracker<T> {
         taken
     }
 
-    /// Forgets what a slot has acknowledged: it stands for another replica now.
-    pub fn reset(&mut self, slot: Slot) {
-        if let Some(acked) = self.acked.get_mut(slot as usize) {
-            *acked = Version(0);
-        }
-    }
-
     /// Writes on the books.
     pub fn len(&self) -> usize {
         self.pending.len()

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use dunlin_log::CursorError;
 use dunlin_store::Version;
 
-use crate::limits::PAGE_BYTES;
+use crate::limits::PULL_BYTES;
 use crate::message::{PullAnswer, PullRequest};
 use crate::shard::{Shard, followed};
 
@@ -25,7 +25,7 @@ impl Shard {
         let mut cursor = self.log.cursor(start);
         let mut bytes = 0;
         while cursor.position() <= end {
-            let records = match cursor.next(PAGE_BYTES).await {
+            let records = match cursor.next(PULL_BYTES).await {
                 Ok(records) => records,
                 Err(CursorError::TooOld { .. }) => return PullAnswer::TooOld,
                 Err(error) => {
@@ -49,7 +49,7 @@ impl Shard {
                     entries.push(record.clone());
                 }
             }
-            if bytes >= PAGE_BYTES && cursor.position() <= end {
+            if bytes >= PULL_BYTES && cursor.position() <= end {
                 up_to = last_version(&entries).unwrap_or(request.after);
                 return PullAnswer::Entries {
                     entries,

@@ -7,7 +7,7 @@ use std::rc::{Rc, Weak};
 use std::task::Poll;
 
 use bytes::Bytes;
-use dunlin_log::{CursorError, Index};
+use dunlin_log::{Cursor, CursorError, Index, Tail};
 use dunlin_rpc::CallError;
 use dunlin_store::Version;
 use tokio::time::Instant;
@@ -68,19 +68,43 @@ impl Shard {
         let Some(start) = self.find_in_log(self.origin, sent) else {
             return Broken::TooOld;
         };
-        let mut cursor = self.log.cursor(start);
+        let mut source = Source::new(self.log.cursor(start));
         let mut in_flight: VecDeque<InFlight> = VecDeque::new();
         let mut bytes_in_flight = 0;
-        // The first batch goes out even when empty: its acknowledgement covers
-        // what the replica had received before, whose answers were lost.
-        let mut greeted = false;
         peer.link.set_state("catching_up");
+        // The first batch goes out although it is empty: its acknowledgement covers
+        // what the replica had received before, whose answers were lost.
+        let mut records = Vec::new();
+        let mut position = start;
         loop {
-            let room = in_flight.len() < BATCHES_IN_FLIGHT && bytes_in_flight < BYTES_IN_FLIGHT;
-            let records = if !greeted {
-                greeted = true;
-                Vec::new()
+            let (entries, up_to, first) = self.select_for(peer, &records, sent);
+            if !records.is_empty() && up_to == sent {
+                // Nothing of this origin among the records: nothing to tell, just move on.
+                if in_flight.is_empty() {
+                    peer.link.set_acked_index(position.saturating_sub(1));
+                }
             } else {
+                let bytes = entries.iter().map(Bytes::len).sum::<usize>() + 64;
+                peer.link.sent(bytes);
+                let batch = Batch {
+                    origin: self.origin,
+                    after: sent,
+                    up_to,
+                    entries,
+                };
+                sent = up_to;
+                bytes_in_flight += bytes;
+                in_flight.push_back(InFlight {
+                    answer: Box::pin(peer.caller.call(Request::Replicate(batch), BATCH_TIMEOUT)),
+                    up_to,
+                    index: position.saturating_sub(1),
+                    bytes,
+                    sent: Instant::now(),
+                    first,
+                });
+            }
+            loop {
+                let room = in_flight.len() < BATCHES_IN_FLIGHT && bytes_in_flight < BYTES_IN_FLIGHT;
                 tokio::select! {
                     biased;
                     answer = front(&mut in_flight) => {
@@ -89,10 +113,13 @@ impl Shard {
                         if let Err(broken) = self.take_answer(peer, &batch, answer) {
                             return broken;
                         }
-                        continue;
                     }
-                    records = cursor.next(BATCH_BYTES), if room => match records {
-                        Ok(records) => records,
+                    read = source.next(), if room => match read {
+                        Ok((next, behind)) => {
+                            records = next;
+                            position = behind;
+                            break;
+                        }
                         Err(CursorError::TooOld { .. }) => return Broken::TooOld,
                         Err(error) => {
                             tracing::error!(%error, to = peer.label, "cannot read the log");
@@ -100,34 +127,7 @@ impl Shard {
                         }
                     },
                 }
-            };
-            let position = cursor.position();
-            let (entries, up_to, first) = self.select_for(peer, &records, sent);
-            let bytes = entries.iter().map(Bytes::len).sum::<usize>() + 64;
-            peer.link.sent(bytes);
-            let batch = Batch {
-                origin: self.origin,
-                after: sent,
-                up_to,
-                entries,
-            };
-            if !records.is_empty() && up_to == sent {
-                // Nothing of this origin among the records: nothing to tell, just move on.
-                if in_flight.is_empty() {
-                    peer.link.set_acked_index(position.saturating_sub(1));
-                }
-                continue;
             }
-            sent = up_to;
-            bytes_in_flight += bytes;
-            in_flight.push_back(InFlight {
-                answer: Box::pin(peer.caller.call(Request::Replicate(batch), BATCH_TIMEOUT)),
-                up_to,
-                index: position.saturating_sub(1),
-                bytes,
-                sent: Instant::now(),
-                first,
-            });
         }
     }
 
@@ -195,6 +195,49 @@ impl Shard {
                 Err(Broken::Unreachable)
             }
         }
+    }
+}
+
+type Records = Vec<(Index, Bytes)>;
+type Reading = Pin<Box<dyn Future<Output = (Cursor, Result<Records, CursorError>)>>>;
+
+/// A cursor whose reads go on when nobody polls them for a while: answers
+/// come in between, and a read from disk begun anew starts at its segment's beginning.
+struct Source {
+    idle: Option<Cursor>,
+    reading: Option<Reading>,
+}
+
+impl Source {
+    fn new(cursor: Cursor) -> Source {
+        Source {
+            idle: Some(cursor),
+            reading: None,
+        }
+    }
+
+    /// The next records, and the position behind them. Dropped while it waits, nothing is lost.
+    async fn next(&mut self) -> Result<(Records, Index), CursorError> {
+        if let Some(mut cursor) = self.idle.take() {
+            if let Tail::Batch(records) = cursor.try_next(BATCH_BYTES) {
+                let behind = cursor.position();
+                self.idle = Some(cursor);
+                return Ok((records, behind));
+            }
+            self.reading = Some(Box::pin(async move {
+                let records = cursor.next(BATCH_BYTES).await;
+                (cursor, records)
+            }));
+        }
+        let Some(reading) = &mut self.reading else {
+            // One of the two is always there.
+            return std::future::pending().await;
+        };
+        let (cursor, records) = reading.await;
+        self.reading = None;
+        let behind = cursor.position();
+        self.idle = Some(cursor);
+        Ok((records?, behind))
     }
 }
 

@@ -28,7 +28,7 @@ use crate::config::NodeConfig;
 use crate::env::Env;
 use crate::placement::{KeyspacePlacement, Placement, ShardAddress};
 use crate::process::{Directory, Process};
-use crate::replication::acks::AckTracker;
+use crate::replication::acks::{AckTracker, Slot};
 
 pub use open::OpenError;
 pub use stats::{LinkStatus, ShardStatus};
@@ -75,6 +75,8 @@ pub struct Shard {
     pub(crate) vector: RefCell<Vector>,
     pub(crate) placement: RefCell<Rc<Placement>>,
     pub(crate) peers: RefCell<BTreeMap<ShardAddress, Rc<Peer>>>,
+    /// Each replica's bit in the books of acknowledgements.
+    slots: RefCell<BTreeMap<ShardAddress, Slot>>,
     pub(crate) acks: RefCell<AckTracker<OwnWrite>>,
     applying: RefCell<VecDeque<Applying>>,
     /// How many ask that nothing be applied just now.

@@ -107,6 +107,7 @@ impl Shard {
             vector: RefCell::new(vector),
             placement: RefCell::new(Rc::new(Placement::default())),
             peers: RefCell::default(),
+            slots: RefCell::default(),
             acks: RefCell::new(AckTracker::default()),
             applying: RefCell::default(),
             apply_pauses: Cell::new(0),

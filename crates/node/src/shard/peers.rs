@@ -65,10 +65,19 @@ impl Shard {
             .fold(0, |bits, slot| bits | (1 << slot))
     }
 
-    /// A bit not in use; `None` when the books are full.
-    pub(super) fn free_slot(&self) -> Option<Slot> {
-        let peers = self.peers.borrow();
-        (1..SLOTS as Slot).find(|slot| peers.values().all(|p| p.slot != *slot))
+    /// A replica's bit, the same for as long as this shard runs: acknowledgements
+    /// of writes under way must not be counted for another. `None` when the books are full.
+    pub(super) fn slot_of(&self, address: ShardAddress) -> Option<Slot> {
+        let mut slots = self.slots.borrow_mut();
+        if let Some(slot) = slots.get(&address) {
+            return Some(*slot);
+        }
+        let next = slots.len() + 1;
+        if next >= SLOTS {
+            return None;
+        }
+        slots.insert(address, next as Slot);
+        Some(next as Slot)
     }
 
     /// Whether a replica can be asked now.

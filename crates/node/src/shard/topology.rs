@@ -62,14 +62,13 @@ impl Shard {
         let Some(node) = placement.nodes.get(&address.node) else {
             return;
         };
-        let Some(slot) = self.free_slot() else {
+        let Some(slot) = self.slot_of(address) else {
             tracing::error!(
                 node = node.name,
                 "more shards than this version keeps books on; not replicating to it"
             );
             return;
         };
-        self.acks.borrow_mut().reset(slot);
         let caller = match self.directory.queue_to(&node.name, address.shard) {
             Some(queue) => queue.caller(),
             None => dunlin_rpc::connect(
