@@ -13,25 +13,22 @@ pub struct Etcd {
     directory: PathBuf,
     host: String,
     client_port: u16,
-    /// A network namespace it runs in, if not the test's own.
-    namespace: Option<String>,
 }
 
 impl Etcd {
     pub fn start(directory: &Path) -> Etcd {
-        Etcd::start_at(directory, "127.0.0.1", None)
+        Etcd::start_at(directory, "127.0.0.1")
     }
 
-    /// On an address of a network namespace.
-    pub fn start_at(directory: &Path, host: &str, namespace: Option<&str>) -> Etcd {
+    /// On another address of this machine.
+    pub fn start_at(directory: &Path, host: &str) -> Etcd {
         let client_port = ports::row(2);
-        let process = spawn(directory, host, client_port, namespace);
+        let process = spawn(directory, host, client_port);
         let mut etcd = Etcd {
             process,
             directory: directory.to_owned(),
             host: host.to_owned(),
             client_port,
-            namespace: namespace.map(str::to_owned),
         };
         etcd.wait();
         etcd
@@ -48,12 +45,7 @@ impl Etcd {
 
     /// Starts it again with the data it had.
     pub fn restart(&mut self) {
-        self.process = spawn(
-            &self.directory,
-            &self.host,
-            self.client_port,
-            self.namespace.as_deref(),
-        );
+        self.process = spawn(&self.directory, &self.host, self.client_port);
         self.wait();
     }
 
@@ -73,17 +65,10 @@ impl Etcd {
     }
 }
 
-fn spawn(directory: &Path, host: &str, port: u16, namespace: Option<&str>) -> Process {
+fn spawn(directory: &Path, host: &str, port: u16) -> Process {
     let client = format!("http://{host}:{port}");
     let peer = format!("http://{host}:{}", port + 1);
-    let mut command = match namespace {
-        None => Command::new("etcd"),
-        Some(namespace) => {
-            let mut command = Command::new("ip");
-            command.args(["netns", "exec", namespace, "etcd"]);
-            command
-        }
-    };
+    let mut command = Command::new("etcd");
     command
         .args(["--name", "m", "--log-level", "error"])
         .args(["--initial-cluster", &format!("m={peer}")])

@@ -39,27 +39,44 @@ impl Flock {
     /// Three nodes on loopback.
     pub fn start(flags: &[&str]) -> Flock {
         let mut flock = Flock::prepare(flags);
-        for index in 0..flock.nodes.len() {
-            flock.spawn(index);
-        }
-        for index in 0..flock.nodes.len() {
-            flock.wait(index);
-        }
-        flock.wait_connected();
+        flock.up_all();
         flock
+    }
+
+    /// Starts every node that is not running, and waits until they know each other.
+    pub fn up_all(&mut self) {
+        let down: Vec<usize> = (0..self.nodes.len())
+            .filter(|index| !self.nodes[*index].is_running())
+            .collect();
+        for index in &down {
+            self.spawn(*index);
+        }
+        for index in &down {
+            self.wait(*index);
+        }
+        self.wait_connected();
+    }
+
+    pub fn addresses(&self) -> Vec<SocketAddr> {
+        self.nodes.iter().map(Node::address).collect()
     }
 
     /// The same with no node started: a test may change where and how they run.
     pub fn prepare(flags: &[&str]) -> Flock {
+        Flock::prepare_at(flags, "127.0.0.1")
+    }
+
+    /// With etcd, and nodes unless they are moved, on another address of this machine.
+    pub fn prepare_at(flags: &[&str], host: &str) -> Flock {
         let directory = tempfile::tempdir().unwrap();
-        let etcd = Etcd::start(directory.path());
+        let etcd = Etcd::start_at(directory.path(), host);
         let nodes = (1..=3)
             .map(|number| {
                 let http = ports::row(2);
                 Node {
                     name: format!("n{number}"),
                     data: directory.path().join(format!("n{number}")),
-                    host: "127.0.0.1".to_owned(),
+                    host: host.to_owned(),
                     http,
                     listen: http + 1,
                     flags: flags.iter().map(|&flag| flag.to_owned()).collect(),
@@ -108,7 +125,8 @@ impl Flock {
             }
             eventually(&format!("{} sees the others", node.name), START, || {
                 let links = node.links();
-                links.len() == 2 && links.iter().filter(|l| l["connected"] == true).count() + 1 >= running
+                links.len() == 2
+                    && links.iter().filter(|l| l["connected"] == true).count() + 1 >= running
             });
         }
     }
@@ -139,13 +157,17 @@ impl Flock {
             if !node.is_running() {
                 continue;
             }
-            eventually(&format!("replicas of {} caught up", node.name), within, || {
-                let links = node.links();
-                links
-                    .iter()
-                    .filter(|link| link["connected"] == true)
-                    .all(|link| link["items_remaining"] == 0)
-            });
+            eventually(
+                &format!("replicas of {} caught up", node.name),
+                within,
+                || {
+                    let links = node.links();
+                    links
+                        .iter()
+                        .filter(|link| link["connected"] == true)
+                        .all(|link| link["items_remaining"] == 0)
+                },
+            );
         }
     }
 
@@ -185,7 +207,10 @@ impl Node {
     }
 
     pub fn output(&self) -> String {
-        self.process.as_ref().map(Process::output).unwrap_or_default()
+        self.process
+            .as_ref()
+            .map(Process::output)
+            .unwrap_or_default()
     }
 
     pub fn address(&self) -> SocketAddr {

@@ -2,17 +2,22 @@
 //!
 //! Map: [`child`] a process that ends with the test; [`ports`] free ports; [`up`] `dunlin up`;
 //! [`flock`] an etcd and nodes of `dunlin serve`; [`curl`] and [`wire`] two HTTP clients;
-//! [`answer`] what both return.
+//! [`answer`] what both return; [`load`] writers and the proof that nothing acknowledged is lost;
+//! [`namespace`] and [`tmpfs`] networks that can be cut and disks that can be full.
 
 // Each test binary compiles its own copy and uses a part of it.
-#![allow(dead_code, clippy::unwrap_used, clippy::expect_used)]
+#![allow(dead_code)]
 
 pub mod answer;
 pub mod child;
 pub mod curl;
 pub mod etcd;
 pub mod flock;
+pub mod load;
+pub mod namespace;
 pub mod ports;
+pub mod random;
+pub mod tmpfs;
 pub mod up;
 pub mod wire;
 

@@ -11,7 +11,8 @@ use super::{eventually, ports};
 pub struct Up {
     pub process: Process,
     pub ports: Vec<u16>,
-    data: tempfile::TempDir,
+    // Kept until the process is gone.
+    _directory: tempfile::TempDir,
 }
 
 impl Up {
@@ -20,21 +21,31 @@ impl Up {
     }
 
     pub fn with(count: u16, flags: &[&str]) -> Up {
-        let data = tempfile::tempdir().unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let data = directory.path().join("data");
+        Up::start(count, flags, &data, directory)
+    }
+
+    /// On data that outlives it.
+    pub fn on(data: &Path, count: u16) -> Up {
+        Up::start(count, &[], data, tempfile::tempdir().unwrap())
+    }
+
+    fn start(count: u16, flags: &[&str], data: &Path, directory: tempfile::TempDir) -> Up {
         let first = ports::row(count);
         let process = Process::start(
             dunlin()
                 .args(["up", "--nodes", &count.to_string()])
                 .args(["--http-port", &first.to_string()])
                 .arg("--data")
-                .arg(data.path().join("d"))
+                .arg(data)
                 .args(flags),
-            &data.path().join("output"),
+            &directory.path().join("output"),
         );
         let mut up = Up {
             process,
             ports: (first..first + count).collect(),
-            data,
+            _directory: directory,
         };
         for port in up.ports.clone() {
             eventually("the cluster answers", Duration::from_secs(30), || {
@@ -45,10 +56,6 @@ impl Up {
             });
         }
         up
-    }
-
-    pub fn data(&self) -> &Path {
-        self.data.path()
     }
 
     /// A URL on node `index`, counted from 0.

@@ -1,0 +1,123 @@
+//! Nodes that come back with nothing, or too late for the log.
+
+use std::time::Duration;
+
+use crate::harness::eventually;
+use crate::harness::flock::Flock;
+use crate::harness::load::{Ledger, Writer, verify, verify_within};
+
+/// Logs so small that a few megabytes push the first segments out.
+const SMALL: &[&str] = &[
+    "--segment",
+    "512KiB",
+    "--flush",
+    "512KiB",
+    "--retention",
+    "1MiB",
+];
+
+/// Enough to leave no log from before: 12 MB.
+fn load(flock: &Flock, name: &str, nodes: std::ops::Range<usize>) -> Ledger {
+    let addresses = &flock.addresses()[nodes];
+    std::thread::scope(|scope| {
+        let writers: Vec<_> = (0..4)
+            .map(|number| {
+                let writer = Writer::new(&format!("{name}{number}"), addresses, number + 11, 300);
+                scope.spawn(move || writer.value_bytes(5_000).run_count(1_000))
+            })
+            .collect();
+        let mut ledger = Ledger::default();
+        for writer in writers {
+            ledger.merge(writer.join().unwrap());
+        }
+        ledger
+    })
+}
+
+/// Every key from node n3 alone, the other two gone.
+fn verify_alone(flock: &mut Flock, ledgers: &[&Ledger]) {
+    for ledger in ledgers {
+        verify_within(ledger, &flock.nodes, "&ack=1", Duration::from_secs(40));
+    }
+    flock.kill(0);
+    flock.kill(1);
+    for ledger in ledgers {
+        verify(ledger, &flock.nodes[2..], "&ack=1");
+    }
+}
+
+#[test]
+fn a_node_without_its_data_is_filled_from_the_logs_of_the_others() {
+    let mut flock = Flock::start(&[]);
+    let before = load(&flock, "before", 0..3);
+    flock.kill(2);
+    std::fs::remove_dir_all(&flock.nodes[2].data).unwrap();
+    let during = Writer::new("during", &flock.addresses()[..2], 5, 50).run_count(200);
+    flock.up(2);
+    flock.wait_connected();
+    verify_alone(&mut flock, &[&before, &during]);
+}
+
+#[test]
+fn a_node_without_its_data_is_filled_when_the_logs_are_gone_too() {
+    let mut flock = Flock::start(SMALL);
+    let before = load(&flock, "before", 0..3);
+    flock.kill(2);
+    std::fs::remove_dir_all(&flock.nodes[2].data).unwrap();
+    let during = load(&flock, "during", 0..2);
+    flock.up(2);
+    flock.wait_connected();
+    eventually("n3 is backfilled", Duration::from_secs(40), || {
+        flock.nodes[2].metric("dunlin_backfilled_records_total") > 0.0
+    });
+    verify_alone(&mut flock, &[&before, &during]);
+}
+
+#[test]
+fn a_node_away_for_longer_than_the_log_reaches_is_backfilled() {
+    let mut flock = Flock::start(SMALL);
+    let before = load(&flock, "before", 0..3);
+    let deleted: Vec<&String> = before.keys.keys().take(50).collect();
+    for key in &deleted {
+        assert_eq!(
+            flock.nodes[0].put(key, b"to be deleted", "&ack=3").status,
+            201
+        );
+    }
+    flock.kill(2);
+    for key in &deleted {
+        assert_eq!(flock.nodes[1].delete(key, "").status, 202);
+    }
+    let during = load(&flock, "during", 0..2);
+    flock.up(2);
+    flock.wait_connected();
+    eventually("n3 is backfilled", Duration::from_secs(40), || {
+        flock.nodes[2].metric("dunlin_backfilled_records_total") > 0.0
+    });
+    for key in &deleted {
+        eventually("deletes arrive", Duration::from_secs(40), || {
+            flock.nodes[2].get(key, "&ack=1").status == 404
+        });
+    }
+    let rest = Ledger {
+        keys: before
+            .keys
+            .iter()
+            .skip(50)
+            .map(|(k, e)| (k.clone(), e.clone()))
+            .collect(),
+        ..Ledger::default()
+    };
+    verify_alone(&mut flock, &[&rest, &during]);
+    // Once more from its own disk.
+    flock.kill(2);
+    flock.up(2);
+    verify(&during, &flock.nodes[2..], "&ack=1");
+    for key in &deleted {
+        assert_eq!(
+            flock.nodes[2].get(key, "&ack=1").status,
+            404,
+            "{key} is back"
+        );
+    }
+}
