@@ -16,8 +16,8 @@ test: ## Check format, lints, docs, licences; run all tests and 20 simulations
 demo: build ## Load the Debian catalogue, kill a node half way, prove that nothing is lost
 	@target/release/dunlin demo
 
-sim: setup ## Simulate SEEDS=n clusters (default 100)
-	@scripts/sim.sh $(SEEDS)
+sim: setup ## Simulate SEEDS=n clusters (default 100); SEED=n replays one and traces it
+	@scripts/sim.sh $(if $(SEED),--seed $(SEED) --trace,--seeds $(SEEDS))
 
 bench: build ## Measure, and write docs/results/
 	@cargo build --release -p dunlin-bench

@@ -25,7 +25,7 @@ step clippy cargo clippy --release --workspace --all-targets -- -D warnings
 step doc env RUSTDOCFLAGS="-D warnings" cargo doc --release --workspace --no-deps
 step deny scripts/deny.sh
 step tests cargo test --release --workspace --no-fail-fast
-step simulation scripts/sim.sh 20
+step simulation scripts/sim.sh --seeds 20
 
 # cargo prints one "test result" line for each test binary.
 read -r passed failed < <(awk '

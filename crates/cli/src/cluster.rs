@@ -20,7 +20,8 @@ impl Cluster {
         metadata: &Metadata,
         cache_bytes: usize,
     ) -> Result<Cluster, Failure> {
-        let process = Process::new(cache_bytes);
+        let process =
+            Process::new(cache_bytes).map_err(|error| Failure::Failed(error.to_string()))?;
         let mut cluster = Cluster {
             nodes: Vec::new(),
             locks: Vec::new(),

@@ -1,5 +1,7 @@
 //! The event loop a command runs on.
 
+use std::io::IsTerminal;
+
 use tokio::task::LocalSet;
 
 use crate::failure::Failure;
@@ -21,6 +23,7 @@ pub fn log_to_stderr(default: &str) {
     let _ = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
+        .with_ansi(std::io::stderr().is_terminal())
         .with_target(false)
         .try_init();
 }

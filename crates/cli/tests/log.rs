@@ -1,23 +1,132 @@
-//! log check and repair: a whole log, a damaged one, and one in use.
+//! log check and repair: a whole log, a damaged one, one in use, and none.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::disallowed_methods)]
 
 mod support;
 
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use bytes::Bytes;
+use dunlin_log::disk::RealDisk;
+use dunlin_log::{Log, Options, Runner};
 use support::run;
+
+/// A data directory with the log of one shard: a preamble and `records` records, all synced.
+fn data_with_log(records: usize) -> (tempfile::TempDir, PathBuf) {
+    let home = tempfile::tempdir().unwrap();
+    std::fs::write(home.path().join("dunlin.lock"), "").unwrap();
+    let directory = home.path().join("shard-0/log");
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    tokio::task::LocalSet::new().block_on(&runtime, async {
+        let runner = Runner::thread("log-test").unwrap();
+        let (log, _) = Log::open(Arc::new(RealDisk), runner, &directory, Options::default())
+            .await
+            .unwrap();
+        log.rotate(Bytes::from_static(b"preamble")).unwrap();
+        for number in 0..records {
+            log.append(Bytes::from(format!("record {number:06}")), true)
+                .unwrap();
+        }
+        let driven = log.clone();
+        let driving = tokio::task::spawn_local(async move { driven.drive().await });
+        log.close().await.unwrap();
+        driving.await.unwrap();
+    });
+    (home, directory)
+}
+
+fn damage(directory: &Path, offset: usize) {
+    let file = directory.join("00000000000000000001.log");
+    let mut bytes = std::fs::read(&file).unwrap();
+    bytes[offset] ^= 1;
+    std::fs::write(&file, bytes).unwrap();
+}
+
+#[test]
+fn a_whole_log_is_counted_and_left_alone() {
+    let (home, directory) = data_with_log(100);
+    for place in [home.path(), &directory] {
+        let json = run(&["log", "check", "--json", place.to_str().unwrap()])
+            .ok()
+            .json();
+        assert_eq!(json["damaged"], false);
+        assert_eq!(json["segments"][0]["records"], 101);
+        let text = run(&["log", "check", place.to_str().unwrap()]).ok();
+        assert!(
+            text.text().contains("1 segments, 101 records"),
+            "{}",
+            text.text()
+        );
+    }
+    let before = std::fs::read(directory.join("00000000000000000001.log")).unwrap();
+    let repaired = run(&["log", "repair", home.path().to_str().unwrap()]).ok();
+    assert!(repaired.text().contains("no damage, nothing done"));
+    assert_eq!(
+        std::fs::read(directory.join("00000000000000000001.log")).unwrap(),
+        before
+    );
+}
+
+#[test]
+fn damage_is_named_then_cut_and_what_was_cut_is_kept() {
+    let (home, directory) = data_with_log(100);
+    damage(&directory, 1000);
+    let path = home.path().to_str().unwrap();
+    let ended = run(&["log", "check", path]);
+    assert!(
+        ended.complaint(1).starts_with("damaged: "),
+        "{}",
+        ended.stderr
+    );
+    assert!(
+        ended.text().contains("00000000000000000001.log at byte ")
+            && ended.text().contains(": damage: ")
+    );
+    let json = run(&["log", "check", "--json", path]).json();
+    let offset = json["segments"][0]["trouble"]["offset"].as_u64().unwrap();
+    assert!((900..=1000).contains(&offset), "{json}");
+
+    let repaired = run(&["log", "repair", "--json", path]).ok().json();
+    assert_eq!(repaired["repaired"], true);
+    assert!(
+        directory
+            .join(repaired["kept"][0].as_str().unwrap())
+            .is_file()
+    );
+    let json = run(&["log", "check", "--json", path]).ok().json();
+    let records = json["segments"][0]["records"].as_u64().unwrap();
+    assert!((20..101).contains(&records), "{json}");
+}
+
+#[test]
+fn a_log_in_use_is_not_repaired() {
+    let (home, directory) = data_with_log(10);
+    damage(&directory, 100);
+    let lock = std::fs::File::open(home.path().join("dunlin.lock")).unwrap();
+    lock.lock().unwrap();
+    for place in [home.path(), &directory] {
+        let ended = run(&["log", "repair", place.to_str().unwrap()]);
+        assert!(
+            ended.complaint(1).contains("in use by another dunlin"),
+            "{}",
+            ended.stderr
+        );
+    }
+    drop(lock);
+    run(&["log", "repair", directory.to_str().unwrap()]).ok();
+}
 
 #[test]
 fn a_directory_of_no_log_is_not_found() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().to_str().unwrap();
     for verb in ["check", "repair"] {
-        assert_eq!(
-            run(&["log", verb, path]).complaint(3),
-            format!("no log in {path}")
-        );
+        let ended = run(&["log", verb, path]);
+        assert_eq!(ended.complaint(3), format!("no log in {path}"));
     }
-    assert!(
-        run(&["log", "check", "/nonexistent"])
-            .complaint(1)
-            .starts_with("/nonexistent: ")
-    );
+    let ended = run(&["log", "check", "/nonexistent"]);
+    assert!(ended.complaint(1).starts_with("/nonexistent: "));
 }

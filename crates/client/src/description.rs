@@ -27,22 +27,24 @@ pub struct KeyspaceDescription {
     /// Its name.
     pub name: String,
     /// Its number in keys and logs.
-    #[serde(default)]
     pub id: u32,
+    /// How it is kept.
+    pub settings: KeyspaceSettings,
+}
+
+/// How a keyspace is kept.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct KeyspaceSettings {
     /// `quorum` or `transactional`.
-    #[serde(default)]
     pub mode: String,
     /// Copies of each key.
-    #[serde(default)]
     pub replicas: u16,
     /// Slices it is spread in.
-    #[serde(default)]
     pub partitions: u16,
     /// When a write reaches the disk.
-    #[serde(default)]
     pub sync: String,
     /// Seconds a delete is remembered.
-    #[serde(default)]
     pub tombstone_grace_s: u64,
     /// What a newer server says beyond this.
     #[serde(flatten)]

@@ -31,7 +31,7 @@ pub mod scan;
 pub mod status;
 
 pub use client::Client;
-pub use description::{CreateKeyspace, KeyspaceDescription};
+pub use description::{CreateKeyspace, KeyspaceDescription, KeyspaceSettings};
 pub use error::ClientError;
 pub use keyspace::{Keyspace, Value};
 pub use options::{Condition, Quorum, WriteOptions};

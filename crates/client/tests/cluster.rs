@@ -6,8 +6,8 @@ mod support;
 use dunlin_client::{Client, ClientError, CreateKeyspace};
 use support::{Server, reply};
 
-const KEYSPACE: &str = r#"{"name":"birds","id":3,"mode":"quorum","replicas":3,"partitions":64,
-    "sync":"interval:100ms","tombstone_grace_s":86400,"new_setting":true}"#;
+const KEYSPACE: &str = r#"{"name":"birds","id":3,"settings":{"mode":"quorum","replicas":3,
+    "partitions":64,"sync":"interval:100ms","tombstone_grace_s":86400,"new_setting":true}}"#;
 
 #[tokio::test]
 async fn keyspaces_are_created_listed_described_and_dropped() {
@@ -49,10 +49,13 @@ async fn keyspaces_are_created_listed_described_and_dropped() {
     let described = client.describe_keyspace("birds").await.unwrap().unwrap();
     assert_eq!(described, listed[0]);
     assert_eq!(
-        (described.partitions, described.sync.as_str()),
+        (
+            described.settings.partitions,
+            described.settings.sync.as_str()
+        ),
         (64, "interval:100ms")
     );
-    assert_eq!(described.more["new_setting"], true);
+    assert_eq!(described.settings.more["new_setting"], true);
     assert_eq!(client.describe_keyspace("none").await.unwrap(), None);
     client.drop_keyspace("birds").await.unwrap();
     assert!(matches!(

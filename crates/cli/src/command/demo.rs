@@ -62,7 +62,7 @@ impl Demo {
     }
 
     async fn prove(&self, directory: &Path) -> Result<(), Failure> {
-        let (path, size_bytes) = self.input(directory)?;
+        let (path, size_bytes) = self.input(directory).await?;
         self.say(format!(
             "input: {}, {}",
             path.display(),
@@ -200,7 +200,7 @@ impl Demo {
         })
     }
 
-    fn input(&self, directory: &Path) -> Result<(PathBuf, u64), Failure> {
+    async fn input(&self, directory: &Path) -> Result<(PathBuf, u64), Failure> {
         match &self.file {
             Some(file) => {
                 let metadata =
@@ -209,7 +209,9 @@ impl Demo {
             }
             None => {
                 let path = directory.join("catalogue.deb822");
-                let size_bytes = catalogue::dump(&path)?;
+                let target = path.clone();
+                let dumped = tokio::task::spawn_blocking(move || catalogue::dump(&target)).await;
+                let size_bytes = dumped.map_err(|error| Failure::Failed(error.to_string()))??;
                 Ok((path, size_bytes))
             }
         }

@@ -158,11 +158,11 @@ pub fn table(keyspaces: &[KeyspaceDescription]) -> Table {
         table.row(vec![
             Cell::plain(&keyspace.name),
             Cell::plain(keyspace.id),
-            Cell::plain(&keyspace.mode),
-            Cell::plain(keyspace.replicas),
-            Cell::plain(keyspace.partitions),
-            Cell::plain(&keyspace.sync),
-            Cell::plain(format!("{} s", keyspace.tombstone_grace_s)),
+            Cell::plain(&keyspace.settings.mode),
+            Cell::plain(keyspace.settings.replicas),
+            Cell::plain(keyspace.settings.partitions),
+            Cell::plain(&keyspace.settings.sync),
+            Cell::plain(format!("{} s", keyspace.settings.tombstone_grace_s)),
         ]);
     }
     table

@@ -1,9 +1,11 @@
 //! `dunlin serve`: one node of a cluster of processes.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use clap::Args;
-use dunlin_metadata::Metadata;
+use dunlin_metadata::{Metadata, MetadataError};
+use tokio::time::{Instant, sleep};
 
 use crate::cluster::Cluster;
 use crate::config::file::File;
@@ -13,6 +15,10 @@ use crate::failure::Failure;
 use crate::lock::DirectoryLock;
 use crate::output::Output;
 use crate::{runtime, signal};
+
+/// How long a start waits for the metadata store.
+const METADATA_WAIT: Duration = Duration::from_secs(60);
+const METADATA_PAUSE: Duration = Duration::from_secs(1);
 
 const EXAMPLES: &str = "\
 Flags win over DUNLIN_* variables, those over the file of --config. See dunlin.toml for all settings.
@@ -61,17 +67,9 @@ async fn serve(settings: Settings) -> Result<(), Failure> {
     let Settings { node, metadata } = settings;
     // Before the metadata is touched: two processes must not register the same node.
     let lock = DirectoryLock::take(&node.data)?;
-    let failed = |error: dunlin_metadata::MetadataError| Failure::Failed(error.to_string());
-    let metadata = match metadata {
-        MetadataPlace::Embedded => {
-            Metadata::embedded(node.data.join("metadata.json")).map_err(failed)?
-        }
-        MetadataPlace::Etcd(address) => {
-            Metadata::etcd(&address, Some(node.data.join("topology.json")))
-                .await
-                .map_err(failed)?
-        }
-    };
+    let metadata = open(metadata, &node.data)
+        .await
+        .map_err(|error| Failure::Failed(error.to_string()))?;
     let cache_bytes = node.cache_bytes;
     let listen = node.listen.clone();
     let cluster = Cluster::start(vec![(node, lock)], &metadata, cache_bytes).await?;
@@ -87,4 +85,22 @@ async fn serve(settings: Settings) -> Result<(), Failure> {
     drop(output);
     let asked = signal::stop().await;
     cluster.stop().await.and(asked)
+}
+
+/// etcd may be starting together with the node, so it is waited for.
+async fn open(place: MetadataPlace, data: &Path) -> Result<Metadata, MetadataError> {
+    let address = match place {
+        MetadataPlace::Embedded => return Metadata::embedded(data.join("metadata.json")),
+        MetadataPlace::Etcd(address) => address,
+    };
+    let deadline = Instant::now() + METADATA_WAIT;
+    loop {
+        match Metadata::etcd(&address, Some(data.join("topology.json"))).await {
+            Err(error @ MetadataError::Unavailable { .. }) if Instant::now() < deadline => {
+                tracing::warn!("{error}; trying again");
+                sleep(METADATA_PAUSE).await;
+            }
+            opened => return opened,
+        }
+    }
 }

@@ -6,7 +6,7 @@ fn cluster() -> Cluster {
         r#"{"node":"n1","topology_revision":7,
         "nodes":[{"name":"n1","id":1,"http":"h:8080","listen":"h:7080","shards":2,"alive":true,"incarnation":4},
                  {"name":"n2","id":2,"http":"h:8081","listen":"h:7081","shards":2,"alive":false,"incarnation":1}],
-        "keyspaces":[{"name":"default","id":1,"mode":"quorum","replicas":3,"partitions":64,"sync":"always","tombstone_grace_s":60}],
+        "keyspaces":[{"name":"default","id":1,"settings":{"mode":"quorum","replicas":3,"partitions":64,"sync":"always","tombstone_grace_s":60}}],
         "links":[{"from":"n1/0","to":"n2/0","items_remaining":12345,"bytes_per_s":1536.0,"latency_us_p50":90,
           "latency_us_p95":2500,"latency_us_p99":1500000,"connected":true,"state":"catching_up"}]}"#,
     )

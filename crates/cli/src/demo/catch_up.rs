@@ -11,7 +11,7 @@ use crate::failure::Failure;
 const TIMEOUT: Duration = Duration::from_secs(180);
 const POLL: Duration = Duration::from_millis(100);
 
-/// Resolves when all nodes are up and every link is streaming with nothing left to send.
+/// Resolves when all nodes are up and no link is broken or has anything left to send.
 pub async fn wait(client: &Client) -> Result<(), Failure> {
     let deadline = Instant::now() + TIMEOUT;
     loop {
@@ -42,10 +42,10 @@ fn missing(status: &Status) -> Option<String> {
     if status.links.len() < NODES * (NODES - 1) {
         return Some(format!("only {} links are known", status.links.len()));
     }
-    let behind = status
-        .links
-        .iter()
-        .find(|link| !link.connected || link.state != "streaming" || link.items_remaining > 0)?;
+    let behind = status.links.iter().find(|link| {
+        let broken = link.state == "down" || link.state == "backfilling";
+        !link.connected || broken || link.items_remaining > 0
+    })?;
     Some(format!(
         "{} to {} is {} with {} entries remaining",
         behind.from, behind.to, behind.state, behind.items_remaining

@@ -131,7 +131,10 @@ async fn answer(
         }
         (Method::GET, Some(key)) => match inner.values.get(&key) {
             Some((version, value)) => with_version(200, *version, value.clone()),
-            None => error(404, "no value"),
+            None => Response::builder()
+                .status(404)
+                .body(Full::default())
+                .unwrap(),
         },
         (Method::DELETE, Some(key)) => {
             inner.values.remove(&key);
