@@ -54,6 +54,10 @@ fn a_node_without_its_data_is_filled_from_the_logs_of_the_others() {
     std::fs::remove_dir_all(&flock.nodes[2].data).unwrap();
     let during = Writer::new("during", &flock.addresses()[..2], 5, 50).run_count(200);
     flock.up(2);
+    // Empty as it is, it must not hide what the other two have.
+    for ledger in [&before, &during] {
+        verify(ledger, &flock.nodes, "");
+    }
     flock.wait_connected();
     verify_alone(&mut flock, &[&before, &during]);
 }

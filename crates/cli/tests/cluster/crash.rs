@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::harness::flock::Flock;
-use crate::harness::load::{Ledger, Writer, verify, verify_within};
+use crate::harness::load::{Ledger, Writer, verify, verify_settled, verify_within};
 use crate::harness::random::Random;
 
 const KILLS: usize = 24;
@@ -16,7 +16,7 @@ const LONGEST: Duration = Duration::from_secs(150);
 fn nothing_acknowledged_is_lost_and_no_delete_comes_back() {
     let mut random = Random::from_environment();
     // Small segments and memtables: rotations, flushes and recycling happen under fire, too.
-    let mut flock = Flock::start(&["--segment", "1MiB", "--flush", "1MiB"]);
+    let mut flock = Flock::start(&["--segment", "1MiB", "--flush", "1MiB", "--shards", "2"]);
     let addresses = flock.addresses();
     let stop = AtomicBool::new(false);
     let mut kills = 0;
@@ -62,11 +62,12 @@ fn nothing_acknowledged_is_lost_and_no_delete_comes_back() {
         flock.kill(index);
     }
     flock.up_all();
-    verify(&ledger, &flock.nodes, "&ack=1");
-    verify(&ledger, &flock.nodes, "&ack=3");
+    verify_settled(&ledger, &flock.nodes, "&ack=1");
+    verify_settled(&ledger, &flock.nodes, "&ack=3");
 }
 
-/// Kills one node, sometimes two or all, and starts them again; returns how many.
+/// Kills one node, sometimes two or all, and starts them again; returns how many. Now and then
+/// they are asked to stop instead, which under load is a path of its own.
 fn round(flock: &mut Flock, random: &mut Random) -> usize {
     let count = match random.below(6) {
         0 => 2,
@@ -75,8 +76,12 @@ fn round(flock: &mut Flock, random: &mut Random) -> usize {
     };
     let first = random.below(3);
     let victims: Vec<usize> = (0..count).map(|more| (first + more) % 3).collect();
+    let stopped = random.below(5) == 0;
     for victim in &victims {
-        flock.kill(*victim);
+        match stopped {
+            true => flock.stop(*victim),
+            false => flock.kill(*victim),
+        }
     }
     std::thread::sleep(random.millis(1, 800));
     for victim in &victims {
@@ -85,7 +90,7 @@ fn round(flock: &mut Flock, random: &mut Random) -> usize {
     for victim in &victims {
         flock.wait(*victim);
     }
-    count
+    if stopped { 0 } else { count }
 }
 
 #[test]
@@ -108,4 +113,23 @@ fn a_kill_while_starting_is_a_kill_like_any_other() {
     flock.wait_connected();
     verify(&ledger, &flock.nodes, "&ack=2");
     verify_within(&ledger, &flock.nodes, "&ack=1", Duration::from_secs(20));
+}
+
+#[test]
+fn without_syncs_data_survives_the_processes_all_the_same() {
+    for sync in ["never", "interval:50ms"] {
+        let mut flock = Flock::start(&["--sync", sync, "--flush", "1MiB", "--segment", "1MiB"]);
+        let addresses = flock.addresses();
+        let mut ledger = Ledger::default();
+        for round in 0..3 {
+            let writer = Writer::new(&format!("r{round}"), &addresses, round, 200);
+            ledger.merge(writer.value_bytes(4_000).run_count(600));
+            for index in 0..3 {
+                flock.kill(index);
+            }
+            flock.up_all();
+            verify(&ledger, &flock.nodes, "&ack=2");
+        }
+        verify_within(&ledger, &flock.nodes, "&ack=1", Duration::from_secs(20));
+    }
 }

@@ -27,6 +27,13 @@ fn without_enough_replicas_requests_end_in_504() {
     assert_eq!(node.put("k1", b"x", "&ack=3").status, 504);
     flock.kill(1);
     let node = &flock.nodes[0];
+    eventually("status tells who is gone", Duration::from_secs(10), || {
+        let status = node.status();
+        let nodes = status["nodes"].as_array().unwrap();
+        nodes
+            .iter()
+            .all(|found| found["alive"] == (found["name"] == "n1"))
+    });
     for _ in 0..3 {
         for (method, path) in [
             ("PUT", "/v0/entity?id=k2"),

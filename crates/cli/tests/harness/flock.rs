@@ -117,16 +117,19 @@ impl Flock {
 
     /// Waits until every running node has a connection to every other.
     pub fn wait_connected(&mut self) {
-        for index in 0..self.nodes.len() {
-            let running = self.running();
-            let node = &mut self.nodes[index];
-            if !node.is_running() {
-                continue;
-            }
+        let running = self.running();
+        for index in &running {
+            let node = &self.nodes[*index];
             eventually(&format!("{} sees the others", node.name), START, || {
                 let links = node.links();
-                links.len() == 2
-                    && links.iter().filter(|l| l["connected"] == true).count() + 1 >= running
+                running.iter().filter(|other| *other != index).all(|other| {
+                    let prefix = format!("{}/", self.nodes[*other].name);
+                    let mut to = links
+                        .iter()
+                        .filter(|link| link["to"].as_str().unwrap().starts_with(&prefix))
+                        .peekable();
+                    to.peek().is_some() && to.all(|link| link["connected"] == true)
+                })
             });
         }
     }
@@ -143,32 +146,10 @@ impl Flock {
         assert_eq!(code, Some(0), "{}", process.output());
     }
 
-    fn running(&mut self) -> usize {
-        self.nodes
-            .iter_mut()
-            .filter_map(|node| node.is_running().then_some(()))
-            .count()
-    }
-
-    /// Waits until no running node has anything left to send to another running one.
-    pub fn wait_caught_up(&mut self, within: Duration) {
-        for index in 0..self.nodes.len() {
-            let node = &mut self.nodes[index];
-            if !node.is_running() {
-                continue;
-            }
-            eventually(
-                &format!("replicas of {} caught up", node.name),
-                within,
-                || {
-                    let links = node.links();
-                    links
-                        .iter()
-                        .filter(|link| link["connected"] == true)
-                        .all(|link| link["items_remaining"] == 0)
-                },
-            );
-        }
+    fn running(&mut self) -> Vec<usize> {
+        (0..self.nodes.len())
+            .filter(|index| self.nodes[*index].is_running())
+            .collect()
     }
 
     fn log(&self, index: usize) -> PathBuf {
