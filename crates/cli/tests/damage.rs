@@ -238,3 +238,58 @@ fn a_table_cut_short_is_named_and_a_node_emptied_of_it_is_filled_again() {
             .all(|link| link["items_remaining"] == 0)
     });
 }
+
+#[test]
+fn damage_in_what_a_start_reads_is_one_clear_line() {
+    let mut flock = Flock::start(&["--flush", "1MiB", "--segment", "1MiB"]);
+    let ledger = load(&flock, "start", 800);
+    flock.stop(2);
+    let data = flock.nodes[2].data.clone();
+    let store = data.join("shard-0/store");
+    let manifest = file_named(&store, "MANIFEST-");
+    for (file, bytes) in [
+        (data.join("node.json"), &b"{ not json"[..]),
+        (data.join("node.json"), b""),
+        (store.join("CURRENT"), b"MANIFEST-999999\n"),
+        (manifest.clone(), b""),
+        (
+            manifest,
+            b"no manifest at all, but quite a few bytes of something else",
+        ),
+    ] {
+        let whole = std::fs::read(&file).unwrap();
+        std::fs::write(&file, bytes).unwrap();
+        let printed = flock.nodes[2].output().len();
+        flock.spawn(2);
+        let process = flock.nodes[2].process_mut();
+        let code = process.ended(Duration::from_secs(30));
+        let output = process.output().split_off(printed);
+        assert_eq!(code, Some(1), "{}: {output}", file.display());
+        let last = output.lines().last().unwrap();
+        let place = if file.starts_with(&store) {
+            &store
+        } else {
+            &file
+        };
+        assert!(
+            last.starts_with("dunlin: ") && last.contains(place.to_str().unwrap()),
+            "{}: {output}",
+            file.display()
+        );
+        assert!(!output.contains("panicked"), "{output}");
+        std::fs::write(&file, whole).unwrap();
+    }
+    flock.up(2);
+    flock.wait_connected();
+    verify_within(&ledger, &flock.nodes, "&ack=1", Duration::from_secs(20));
+}
+
+fn file_named(directory: &Path, prefix: &str) -> PathBuf {
+    let mut entries = std::fs::read_dir(directory).unwrap();
+    let found = entries.find_map(|entry| {
+        let entry = entry.unwrap();
+        let name = entry.file_name();
+        name.to_str()?.starts_with(prefix).then(|| entry.path())
+    });
+    found.unwrap_or_else(|| panic!("no {prefix} in {}", directory.display()))
+}

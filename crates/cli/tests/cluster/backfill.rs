@@ -125,3 +125,28 @@ fn a_node_away_for_longer_than_the_log_reaches_is_backfilled() {
         );
     }
 }
+
+#[test]
+fn a_backfill_broken_off_from_either_end_begins_again() {
+    let mut flock = Flock::start(SMALL);
+    let before = load(&flock, "before", 0..3);
+    flock.kill(2);
+    std::fs::remove_dir_all(&flock.nodes[2].data).unwrap();
+    let during = load(&flock, "during", 0..2);
+    for pause_ms in [50, 150, 300, 600] {
+        flock.up(2);
+        std::thread::sleep(Duration::from_millis(pause_ms));
+        flock.kill(2);
+    }
+    flock.up(2);
+    for source in [0, 1, 0] {
+        std::thread::sleep(Duration::from_millis(200));
+        flock.kill(source);
+        flock.up(source);
+    }
+    flock.wait_connected();
+    for ledger in [&before, &during] {
+        verify(ledger, &flock.nodes, "");
+    }
+    verify_alone(&mut flock, &[&before, &during]);
+}

@@ -10,3 +10,4 @@ mod crash;
 mod cut;
 mod metadata;
 mod quorum;
+mod range;

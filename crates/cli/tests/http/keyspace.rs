@@ -182,5 +182,10 @@ fn a_restart_finds_keyspaces_and_keys() {
             201
         );
         assert_eq!(up.process.stop(), Some(0), "{}", up.process.output());
+        let output = up.process.output();
+        assert!(
+            !output.contains("ERROR"),
+            "a clean stop is no error: {output}"
+        );
     }
 }

@@ -122,7 +122,10 @@ impl Shard {
                         }
                         Err(CursorError::TooOld { .. }) => return Broken::TooOld,
                         Err(error) => {
-                            tracing::error!(%error, to = peer.label, "cannot read the log");
+                            // A clean stop closes the log under its readers.
+                            if !self.stopping.get() {
+                                tracing::error!(%error, to = peer.label, "cannot read the log");
+                            }
                             return Broken::Unreadable;
                         }
                     },
