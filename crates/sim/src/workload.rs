@@ -83,8 +83,13 @@ impl Client {
     }
 
     /// Mostly all replicas and a majority of them; sometimes any other numbers.
-    fn quorum(&mut self) -> Quorum {
-        let nodes = self.host.shared.plan.nodes as u8;
+    fn quorum(&mut self, keyspace: usize) -> Quorum {
+        let plan = &self.host.shared.plan;
+        // A value kept by more nodes than its keyspace says outlives a forgotten delete there.
+        let nodes = match plan.forgets_deletes(keyspace) {
+            true => 3,
+            false => plan.nodes as u8,
+        };
         if self.random.random_bool(0.6) {
             return Quorum { ack: 2, from: 3 };
         }
@@ -96,7 +101,8 @@ impl Client {
     }
 
     async fn step(&mut self) {
-        let (place, quorum) = (self.place(), self.quorum());
+        let place = self.place();
+        let quorum = self.quorum(place.0);
         match self.random.random_range(0..100) {
             0..45 => {
                 self.write(place, quorum, false, Condition::None).await;
@@ -110,6 +116,7 @@ impl Client {
                     None if self.random.random_bool(0.5) => (place, Condition::Absent),
                     None => (place, Condition::Present),
                 };
+                let quorum = self.quorum(place.0);
                 self.write(place, quorum, false, condition).await;
             }
             68..97 => {

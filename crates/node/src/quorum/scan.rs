@@ -14,7 +14,7 @@ use super::merge::{self, Stream};
 use crate::limits::{PAGE_BYTES, PAGE_ITEMS, PAGE_TIMEOUT};
 use crate::message::{Item, Page, Request, Response, ScanRequest};
 use crate::placement::{KeyspacePlacement, ShardAddress};
-use crate::shard::{Shard, item};
+use crate::shard::Shard;
 
 struct Source {
     stream: Stream,
@@ -199,37 +199,18 @@ impl Shard {
     pub(crate) async fn serve_scan(self: Rc<Self>, request: ScanRequest) -> Option<Page> {
         let placement = self.placement();
         placement.keyspace(request.keyspace)?;
-        let store = self.store.clone();
         let items = (request.max_items as usize).min(PAGE_ITEMS);
-        let read = self
-            .env
-            .store_runner
-            .run(move || {
-                let end = match &request.end {
-                    Some(end) => Bound::Excluded(&end[..]),
-                    None => Bound::Unbounded,
-                };
-                let start = Bound::Included(&request.start[..]);
-                store
-                    .merge(request.keyspace, None, start, end)?
-                    .page(items, PAGE_BYTES)
-            })
-            .await;
-        match read {
-            Ok(Ok(page)) => Some(Page {
-                items: page
-                    .items
-                    .into_iter()
-                    .map(|(key, value)| item(key, value))
-                    .collect(),
-                next: page.next,
-            }),
-            Ok(Err(error)) => {
-                tracing::error!(%error, "a scan met damage; other replicas are asked");
-                None
-            }
-            Err(_) => None,
-        }
+        self.read_page(move |store| {
+            let end = match &request.end {
+                Some(end) => Bound::Excluded(&end[..]),
+                None => Bound::Unbounded,
+            };
+            let start = Bound::Included(&request.start[..]);
+            store
+                .merge(request.keyspace, None, start, end)?
+                .page(items, PAGE_BYTES)
+        })
+        .await
     }
 }
 

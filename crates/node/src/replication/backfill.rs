@@ -9,7 +9,7 @@ use dunlin_store::{Entry, Kind};
 use super::catch_up::address_of;
 use crate::limits::{CALL_TIMEOUT, PAGE_BYTES, PAGE_ITEMS, PAGE_TIMEOUT};
 use crate::message::{Item, Page, Request, Response, SnapshotRequest};
-use crate::shard::{Peer, Shard, item};
+use crate::shard::{Peer, Shard};
 
 impl Shard {
     /// Copies every partition held by both from the peer, then notes how far
@@ -55,7 +55,7 @@ impl Shard {
             .iter()
             .filter(|(origin, _)| address_of(*origin) == peer.address)
             .collect();
-        self.log_claim(&claims);
+        self.log_claim(&claims, false);
         peer.pulled.borrow_mut().extend(covered.iter());
         tracing::info!(from = peer.label, records = count, "backfill complete");
         Ok(())
@@ -107,37 +107,18 @@ impl Shard {
 
     /// One page of a partition, read off the event loop.
     pub(crate) async fn serve_snapshot(self: Rc<Self>, request: SnapshotRequest) -> Option<Page> {
-        let store = self.store.clone();
-        let read = self
-            .env
-            .store_runner
-            .run(move || {
-                store.scan_page(
-                    request.keyspace,
-                    request.partition,
-                    Bound::Included(&request.start[..]),
-                    Bound::Unbounded,
-                    PAGE_ITEMS,
-                    PAGE_BYTES,
-                    None,
-                )
-            })
-            .await;
-        match read {
-            Ok(Ok(page)) => Some(Page {
-                items: page
-                    .items
-                    .into_iter()
-                    .map(|(key, value)| item(key, value))
-                    .collect(),
-                next: page.next,
-            }),
-            Ok(Err(error)) => {
-                tracing::error!(%error, "cannot read a partition for another replica");
-                None
-            }
-            Err(_) => None,
-        }
+        self.read_page(move |store| {
+            store.scan_page(
+                request.keyspace,
+                request.partition,
+                Bound::Included(&request.start[..]),
+                Bound::Unbounded,
+                PAGE_ITEMS,
+                PAGE_BYTES,
+                None,
+            )
+        })
+        .await
     }
 }
 

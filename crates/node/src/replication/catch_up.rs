@@ -3,8 +3,8 @@
 //! Vectors are exchanged with every peer. Where a peer is ahead on an origin
 //! whose own stream is not bringing the difference, the entries are pulled out
 //! of the peer's log. Only the origin's own shard can say "that is all of mine
-//! meant for you": what others give is applied as copies and the vector stays,
-//! except for this shard's own earlier incarnations once every peer was asked.
+//! meant for you": what others give is applied as copies and the vector stays.
+//! What this shard lost of its own past is a case apart: see `reclaim`.
 
 use std::collections::HashMap;
 use std::rc::{Rc, Weak};
@@ -37,6 +37,7 @@ impl Shard {
                 continue;
             };
             *peer.vector.borrow_mut() = theirs.clone();
+            peer.heard.set(true);
             for (origin, version) in theirs.iter() {
                 let have = self.vector.borrow().get(origin);
                 if origin == self.origin || have >= version {
@@ -45,10 +46,16 @@ impl Shard {
                 }
                 let stood_still = last_seen.insert(origin, have) == Some(have);
                 let pulled = peer.pulled.borrow().get(&origin).copied();
-                if !stood_still || pulled.is_some_and(|p| p >= version) {
+                let ours = address_of(origin) == self.address;
+                if !stood_still || !ours && pulled.is_some_and(|p| p >= version) {
                     continue;
                 }
-                if let Err(error) = self.pull(&peer, origin, have, version).await {
+                let caught_up = if ours {
+                    self.reclaim(origin).await
+                } else {
+                    self.pull(&peer, origin, have, version).await
+                };
+                if let Err(error) = caught_up {
                     tracing::debug!(error, from = peer.label, %origin, "catching up interrupted");
                     break;
                 }
@@ -68,38 +75,21 @@ impl Shard {
         let mut resume_index = 0;
         let mut after_page = after;
         loop {
-            let request = PullRequest {
-                origin,
-                after,
-                for_shard: self.address,
-                resume_index,
+            let page = self
+                .pull_page(peer, origin, after, resume_index)
+                .await
+                .ok_or("no answer")?;
+            let PullAnswer::Entries {
+                entries,
+                up_to,
+                resume_index: next,
+            } = page
+            else {
+                return self.backfill_from(peer).await;
             };
-            let answer = peer.caller.call(Request::Pull(request), PAGE_TIMEOUT).await;
-            let (entries, up_to) = match answer {
-                Ok(Response::Pulled(PullAnswer::Entries {
-                    entries,
-                    up_to,
-                    resume_index: next,
-                })) => {
-                    resume_index = next;
-                    (entries, up_to)
-                }
-                Ok(Response::Pulled(PullAnswer::TooOld)) => return self.backfill_from(peer).await,
-                _ => return Err("no answer"),
-            };
+            resume_index = next;
             if from_itself {
-                let (tell, told) = oneshot::channel();
-                let batch = Batch {
-                    origin,
-                    after: after_page,
-                    up_to,
-                    entries,
-                };
-                self.append_batch(batch, move |answer| drop(tell.send(answer)));
-                match told.await {
-                    Ok(BatchAnswer::Have { .. }) => {}
-                    _ => return Err("refused by the own log"),
-                }
+                self.batch_in(origin, after_page, up_to, entries).await?;
             } else {
                 self.copy_in(entries).await?;
             }
@@ -110,10 +100,48 @@ impl Shard {
         }
         self.counters.pulled.set(self.counters.pulled.get() + 1);
         peer.pulled.borrow_mut().insert(origin, target);
-        if address_of(origin) == self.address {
-            self.claim_own_past(origin, target);
-        }
         Ok(())
+    }
+
+    pub(super) async fn pull_page(
+        &self,
+        peer: &Peer,
+        origin: Origin,
+        after: Version,
+        resume_index: u64,
+    ) -> Option<PullAnswer> {
+        let request = PullRequest {
+            origin,
+            after,
+            for_shard: self.address,
+            resume_index,
+        };
+        match peer.caller.call(Request::Pull(request), PAGE_TIMEOUT).await {
+            Ok(Response::Pulled(answer)) => Some(answer),
+            _ => None,
+        }
+    }
+
+    /// Logs entries that are all the origin has for this shard up to `up_to`, and waits until they are applied.
+    pub(super) async fn batch_in(
+        &self,
+        origin: Origin,
+        after: Version,
+        up_to: Version,
+        entries: Vec<bytes::Bytes>,
+    ) -> Result<(), &'static str> {
+        let (tell, told) = oneshot::channel();
+        let batch = Batch {
+            origin,
+            after,
+            up_to,
+            entries,
+        };
+        self.append_batch(batch, move |answer| drop(tell.send(answer)));
+        match told.await {
+            Ok(BatchAnswer::Have { .. }) => Ok(()),
+            _ => Err("refused by the own log"),
+        }
     }
 
     /// Applies entries that do not advance the vector.
@@ -129,31 +157,6 @@ impl Shard {
         self.append_copies(entries, move || tell.send(()).unwrap_or_default())
             .map_err(|_| "refused by the own log")?;
         told.await.map_err(|_| "the own log failed")
-    }
-
-    /// Entries of an earlier life of this shard whose tail it lost: what every
-    /// peer has of them is here now, so the vector may say so.
-    fn claim_own_past(&self, origin: Origin, target: Version) {
-        let complete = self.peers.borrow().values().filter(|p| p.shares).all(|p| {
-            p.pulled.borrow().get(&origin).is_some_and(|v| *v >= target)
-                || (p.caller.is_connected()
-                    && !p.vector.borrow().is_empty()
-                    && p.vector.borrow().get(origin) <= self.vector.borrow().get(origin))
-        });
-        if complete {
-            self.log_claim(&[(origin, target)]);
-        }
-    }
-
-    /// Writes into the log that everything of these origins up to these versions is here.
-    pub(crate) fn log_claim(&self, claims: &[(Origin, Version)]) {
-        let mut vector = self.vector.borrow().clone();
-        for (origin, version) in claims {
-            vector.advance(*origin, *version);
-        }
-        if self.log_vector(&vector) {
-            self.vector.borrow_mut().merge(&vector);
-        }
     }
 }
 

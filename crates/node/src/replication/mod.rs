@@ -7,6 +7,8 @@ mod catch_up;
 mod find;
 pub(crate) mod link;
 mod pull;
+mod reclaim;
 mod send;
 
 pub(crate) use backfill::copy_of;
+pub(crate) use catch_up::address_of;

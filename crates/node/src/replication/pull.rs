@@ -5,6 +5,7 @@ use std::rc::Rc;
 use dunlin_log::CursorError;
 use dunlin_store::Version;
 
+use super::reclaim::hole_up_to;
 use crate::limits::PULL_BYTES;
 use crate::message::{PullAnswer, PullRequest};
 use crate::shard::{Shard, followed};
@@ -35,6 +36,9 @@ impl Shard {
             };
             let placement = self.placement();
             for (_, record) in &records {
+                if hole_up_to(record, request.origin) > request.after {
+                    return PullAnswer::TooOld;
+                }
                 let Some(view) = followed(record) else {
                     continue;
                 };

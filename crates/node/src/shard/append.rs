@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use bytes::Bytes;
 use dunlin_log::{AppendError, Index};
-use dunlin_store::{Entry, EntryView, Kind, Vector};
+use dunlin_store::{Entry, EntryView, Kind};
 
 use super::{Shard, needs_sync};
 use crate::limits::APPLY_QUEUE;
@@ -24,10 +24,12 @@ pub(super) struct Applying {
     pub last: bool,
 }
 
+type BatchAnswered = Box<dyn FnOnce(Vec<Conflict>)>;
+
 /// Collects what a batch of entries met, and answers when the last is applied.
 pub(crate) struct BatchDone {
     pub conflicts: RefCell<Vec<Conflict>>,
-    done: Cell<Option<Box<dyn FnOnce(Vec<Conflict>)>>>,
+    done: Cell<Option<BatchAnswered>>,
 }
 
 impl BatchDone {
@@ -114,27 +116,29 @@ impl Shard {
                 continue;
             }
             entry.copy = true;
+            self.copied
+                .borrow_mut()
+                .advance(entry.stamp.origin, entry.stamp.version);
             self.append_foreign(entry.encode(), entry, Some(done.clone()))?;
         }
         self.finish_after_queue(done);
         Ok(())
     }
 
-    /// Logs a vector; false when the log refuses.
-    pub(crate) fn log_vector(&self, vector: &Vector) -> bool {
-        self.log_record(Entry::of_vector(vector).encode(), true)
-            .is_ok_and(|index| {
-                // It takes its turn at the store so that the applied position passes it.
-                self.queue_apply(Applying {
-                    index,
-                    sync: true,
-                    entry: None,
-                    own: false,
-                    batch: None,
-                    last: false,
-                });
-                true
-            })
+    /// Logs an entry that carries a vector; false when the log refuses.
+    pub(crate) fn log_vector(&self, record: &Entry) -> bool {
+        self.log_record(record.encode(), true).is_ok_and(|index| {
+            // It takes its turn at the store so that the applied position passes it.
+            self.queue_apply(Applying {
+                index,
+                sync: true,
+                entry: None,
+                own: false,
+                batch: None,
+                last: false,
+            });
+            true
+        })
     }
 
     fn append_foreign(

@@ -8,7 +8,7 @@ use dunlin_store::{Entry, Outcome, Stamp, Version};
 use super::Shard;
 use super::append::Applying;
 use crate::limits::APPLY_ENTRIES;
-use crate::message::{Conflict, Refusal, WriteAnswer};
+use crate::message::{Conflict, WriteAnswer};
 use crate::sabotage::Sabotage;
 
 impl Shard {
@@ -126,8 +126,9 @@ impl Shard {
     fn fail_waiting(&self) {
         self.applying.borrow_mut().clear();
         let waiting = self.acks.borrow_mut().take_all();
-        for (_, write) in waiting {
-            (write.done)(WriteAnswer::Refused(Refusal::LogFailed));
+        for (got, write) in waiting {
+            // Not refused: it may have been written, and others may have it already.
+            (write.done)(WriteAnswer::NotEnough { got });
         }
     }
 }

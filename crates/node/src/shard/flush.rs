@@ -2,29 +2,35 @@
 
 use std::collections::HashMap;
 use std::rc::Rc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use dunlin_log::Index;
-use dunlin_store::{Entry, Vector, Version};
+use dunlin_store::{Entry, Origin, Vector, Version};
 
 use super::Shard;
-use crate::limits::FLUSH_INTERVAL;
+use crate::clock::Clock;
+use crate::limits::{FLUSH_INTERVAL, FORGET_AFTER};
 use crate::placement::{Placement, ShardAddress};
+use crate::replication::address_of;
 use crate::sabotage::Sabotage;
 
 /// Grace periods by keyspace, read by the store's compactions on their own threads.
 #[derive(Clone)]
 pub(super) struct GraceTable {
-    safe: Arc<AtomicBool>,
+    clock: Arc<dyn Clock>,
+    /// Deletes stamped earlier than this (milliseconds since 1970) are known to
+    /// every replica, and nothing older than they are is still on its way here.
+    known_ms: Arc<AtomicU64>,
     by_keyspace: Arc<RwLock<HashMap<u32, Duration>>>,
 }
 
 impl GraceTable {
-    pub fn new(safe: Arc<AtomicBool>) -> GraceTable {
+    pub fn new(clock: Arc<dyn Clock>) -> GraceTable {
         GraceTable {
-            safe,
+            clock,
+            known_ms: Arc::default(),
             by_keyspace: Arc::default(),
         }
     }
@@ -43,16 +49,25 @@ impl GraceTable {
             .collect();
     }
 
+    pub fn set_known(&self, known: Option<Version>) {
+        let known_ms = known.map_or(0, Version::millis);
+        self.known_ms.store(known_ms, Ordering::Relaxed);
+    }
+
     /// How old a tombstone must be to be forgotten; `None` while none may be.
     pub fn grace(&self, keyspace: u32) -> Option<Duration> {
-        if !self.safe.load(Ordering::Relaxed) {
+        let known_ms = self.known_ms.load(Ordering::Relaxed);
+        if known_ms == 0 {
             return None;
         }
+        let known_age_ms = self.clock.now_ms().saturating_sub(known_ms);
         let table = self
             .by_keyspace
             .read()
             .unwrap_or_else(PoisonError::into_inner);
-        table.get(&keyspace).copied()
+        let grace = table.get(&keyspace)?;
+        // A clock that was set forward since must not make younger deletes old enough.
+        Some(Duration::from_millis(known_age_ms).max(*grace))
     }
 }
 
@@ -67,8 +82,7 @@ impl Shard {
             if due && let Err(error) = self.flush().await {
                 tracing::warn!(%error, "flush failed; trying again");
             }
-            self.purge_safe
-                .store(self.everyone_has_seen_deletes(), Ordering::Relaxed);
+            self.grace.set_known(self.deletes_known());
             self.release_log();
         }
     }
@@ -177,27 +191,46 @@ impl Shard {
         let peers = self.peers.borrow();
         peers.values().filter(|p| p.shares).all(|peer| {
             vector.iter().all(|(origin, version)| {
-                let its_own = ShardAddress {
-                    node: origin.node(),
-                    shard: origin.shard(),
-                } == peer.address;
-                its_own || peer.has(origin, version)
+                address_of(origin) == peer.address || peer.has(origin, version)
             })
         })
     }
 
-    /// Deletes older than a minute, or than anything missing, are known
-    /// everywhere: then a grace period is all that keeps a tombstone.
-    fn everyone_has_seen_deletes(&self) -> bool {
-        let horizon = Version::new(self.clock.now_ms().saturating_sub(60_000), 0);
-        let mine: Vec<_> = self.vector.borrow().iter().collect();
+    /// Up to which version every replica has seen every delete and this shard every write, so that
+    /// a grace period is all that keeps a tombstone.
+    ///
+    /// A replica that has seen a delete stamps only newer writes from then on, so all older writes
+    /// are in the vector it tells afterwards: once those are here, nothing older can come.
+    fn deletes_known(&self) -> Option<Version> {
+        let grown_old = self
+            .clock
+            .now_ms()
+            .checked_sub(FORGET_AFTER.as_millis() as u64)?;
+        let horizon = Version::new(grown_old, 0);
+        let placement = self.placement();
         let peers = self.peers.borrow();
-        peers.values().filter(|p| p.shares).all(|peer| {
-            peer.caller.is_connected()
-                && mine
+        let sharing: Vec<_> = peers.values().filter(|p| p.shares).collect();
+        let mine = self.vector.borrow();
+        let mut newest = mine.clone();
+        // Repairs bring deletes that the vector does not name.
+        newest.merge(&self.copied.borrow());
+        for peer in &sharing {
+            if !peer.heard.get() {
+                return None;
+            }
+            newest.merge(&peer.vector.borrow());
+        }
+        let meant = |holder: ShardAddress, origin: Origin| {
+            holder == address_of(origin) || placement.share(holder, address_of(origin))
+        };
+        let known = newest.iter().all(|(origin, version)| {
+            let due = version.min(horizon);
+            (!meant(self.address, origin) || mine.get(origin) >= due)
+                && sharing
                     .iter()
-                    .all(|(origin, version)| peer.has(*origin, (*version).min(horizon)))
-        })
+                    .all(|peer| !meant(peer.address, origin) || peer.has(origin, due))
+        });
+        known.then_some(horizon)
     }
 }
 

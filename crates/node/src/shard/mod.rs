@@ -37,7 +37,6 @@ pub(crate) use append::{BatchDone, followed};
 pub(crate) use flush::vector_of;
 pub(crate) use own::OwnWrite;
 pub(crate) use peers::Peer;
-pub(crate) use read::item;
 pub use serve::ShardService;
 pub(crate) use stats::Counters;
 
@@ -83,12 +82,14 @@ pub struct Shard {
     apply_pauses: Cell<u32>,
     /// Why the store takes nothing at the moment, if so.
     store_stuck: RefCell<Option<String>>,
+    /// Entries of an earlier incarnation are being gathered from the peers.
+    pub(crate) reclaiming: Cell<bool>,
     /// Woken when something is queued, the log has moved, or applying may go on.
     apply_wake: Notify,
     /// Woken after entries were applied.
     applied_wake: Notify,
-    /// Whether tombstones past their grace may be forgotten: every replica has seen them.
-    purge_safe: Arc<std::sync::atomic::AtomicBool>,
+    /// The newest of what came as copies, which the vector does not show.
+    copied: RefCell<Vector>,
     grace: flush::GraceTable,
     pub(crate) stopping: Cell<bool>,
     turn: Cell<usize>,

@@ -4,7 +4,6 @@ use std::cell::{Cell, RefCell};
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use dunlin_log::{CursorError, Log};
 use dunlin_store::{
@@ -85,8 +84,7 @@ impl Shard {
                 "the log's last write was torn; what was not acknowledged is cut"
             );
         }
-        let purge_safe = Arc::new(AtomicBool::new(false));
-        let grace = GraceTable::new(purge_safe.clone());
+        let grace = GraceTable::new(parts.env.clock.clone());
         let store = open_store(&parts, &dir.join("store"), &grace)?;
         let origin = Origin::new(parts.address.node, parts.address.shard, parts.incarnation);
         let (vector, floor) = replay(&log, &store, dir.join("store")).await?;
@@ -112,9 +110,10 @@ impl Shard {
             applying: RefCell::default(),
             apply_pauses: Cell::new(0),
             store_stuck: RefCell::default(),
+            reclaiming: Cell::new(false),
             apply_wake: Notify::new(),
             applied_wake: Notify::new(),
-            purge_safe,
+            copied: RefCell::default(),
             grace,
             stopping: Cell::new(false),
             turn: Cell::new(0),

@@ -19,9 +19,22 @@ pub(crate) type Done = Box<dyn FnOnce(WriteAnswer)>;
 pub(crate) struct OwnWrite {
     pub entry: Entry,
     pub ack: u8,
+    /// Only acknowledgements of the first so many replicas count.
+    pub from: u8,
     pub restamps: u8,
     pub deadline: Instant,
     pub done: Done,
+}
+
+impl OwnWrite {
+    /// Gives the write up. Once it has been logged under some stamp, it may be
+    /// known elsewhere: then nobody may be told that nothing was written.
+    fn refuse(self, refusal: Refusal) {
+        (self.done)(match self.restamps {
+            0 => WriteAnswer::Refused(refusal),
+            _ => WriteAnswer::NotEnough { got: 0 },
+        });
+    }
 }
 
 impl Shard {
@@ -44,11 +57,17 @@ impl Shard {
             return done(WriteAnswer::Refused(Refusal::Busy));
         }
         let partition = keyspace.partition_of(&request.key);
+        // A delete goes wherever a value may be: one kept by fewer replicas, once
+        // forgotten there, would let the value come back from the others.
+        let from = match request.kind {
+            Kind::Delete => request.from.max(keyspace.keyspace.settings.replicas),
+            _ => request.from,
+        };
         self.append_own(OwnWrite {
             entry: Entry {
                 kind: request.kind,
                 copy: false,
-                from: request.from,
+                from,
                 partition,
                 keyspace: request.keyspace,
                 stamp: Stamp::new(Version(0), self.origin),
@@ -57,6 +76,7 @@ impl Shard {
                 value: request.value,
             },
             ack: request.ack,
+            from: request.from,
             restamps: 0,
             deadline: Instant::now() + WRITE_TIMEOUT,
             done,
@@ -66,19 +86,19 @@ impl Shard {
     /// Stamps a write and puts it in the log; it goes on the books until acknowledged.
     pub(super) fn append_own(&self, mut write: OwnWrite) {
         if self.store_stuck.borrow().is_some() {
-            return (write.done)(WriteAnswer::Refused(Refusal::NoSpace));
+            return write.refuse(Refusal::NoSpace);
         }
         let placement = self.placement();
         let Some(keyspace) = placement.keyspace(write.entry.keyspace) else {
-            return (write.done)(WriteAnswer::Refused(Refusal::UnknownKeyspace));
+            return write.refuse(Refusal::UnknownKeyspace);
         };
-        let replicas = self.slots_of(keyspace.replicas(write.entry.partition, write.entry.from));
+        let replicas = self.slots_of(keyspace.replicas(write.entry.partition, write.from));
         let version = self.clock.next();
         write.entry.stamp = Stamp::new(version, self.origin);
         let sync = needs_sync(keyspace);
         let index = match self.log_record(write.entry.encode(), sync) {
             Ok(index) => index,
-            Err(refusal) => return (write.done)(WriteAnswer::Refused(refusal)),
+            Err(refusal) => return write.refuse(refusal),
         };
         self.vector.borrow_mut().advance(self.origin, version);
         self.counters.writes.set(self.counters.writes.get() + 1);
@@ -107,7 +127,7 @@ impl Shard {
         self.counters.restamps.set(self.counters.restamps.get() + 1);
         write.restamps += 1;
         if write.restamps > RESTAMPS {
-            return (write.done)(WriteAnswer::Refused(Refusal::Busy));
+            return write.refuse(Refusal::Busy);
         }
         self.append_own(write);
     }

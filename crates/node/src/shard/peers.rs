@@ -27,6 +27,8 @@ pub(crate) struct Peer {
     pub caller: Caller<Request, Response>,
     /// Its vector, as last heard; empty before.
     pub vector: RefCell<Vector>,
+    /// Whether it has told its vector since this shard started.
+    pub heard: Cell<bool>,
     /// Entries it has had from others than their origins, which its vector does not show here.
     pub pulled: RefCell<HashMap<Origin, Version>>,
     pub link: Link,

@@ -3,7 +3,7 @@
 use dunlin_store::{Lookup, Store, StoreError, Tier, Versioned};
 
 use super::Shard;
-use crate::message::{Item, ReadAnswer, ReadRequest};
+use crate::message::{Item, Page, ReadAnswer, ReadRequest};
 
 impl Shard {
     /// Answers from memory, or says `None` when a disk must be asked.
@@ -29,6 +29,32 @@ impl Shard {
         match answer {
             Ok(answer) => self.to_answer(answer, &request),
             Err(_) => ReadAnswer::Damaged,
+        }
+    }
+
+    /// Reads a page off the event loop; `None` when it cannot be read, which others can answer for.
+    pub(crate) async fn read_page(
+        &self,
+        read: impl FnOnce(&Store) -> Result<dunlin_store::Page, StoreError> + Send + 'static,
+    ) -> Option<Page> {
+        let store = self.store.clone();
+        match self.env.store_runner.run(move || read(&store)).await {
+            Ok(Ok(page)) => Some(Page {
+                items: page
+                    .items
+                    .into_iter()
+                    .map(|(key, value)| item(key, value))
+                    .collect(),
+                next: page.next,
+            }),
+            Ok(Err(error)) => {
+                tracing::error!(%error, "a page cannot be read; other replicas are asked");
+                self.counters
+                    .damaged_reads
+                    .set(self.counters.damaged_reads.get() + 1);
+                None
+            }
+            Err(_) => None,
         }
     }
 
@@ -72,7 +98,7 @@ fn get(store: &Store, request: &ReadRequest, tier: Tier) -> Result<Lookup, Store
 }
 
 /// A stored value as it travels.
-pub(crate) fn item(key: bytes::Bytes, value: Versioned) -> Item {
+fn item(key: bytes::Bytes, value: Versioned) -> Item {
     Item {
         key,
         stamp: value.stamp,

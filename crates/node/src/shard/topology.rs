@@ -91,6 +91,7 @@ impl Shard {
             shares,
             caller,
             vector: RefCell::default(),
+            heard: Cell::new(false),
             pulled: RefCell::default(),
             link: Link::default(),
             tasks: RefCell::default(),

@@ -71,7 +71,9 @@ fn not_older(plan: &Plan, history: &History, read: &Read) -> Result<(), Broken> 
         return Ok(());
     };
     let fine = match read.seen {
-        Seen::Value(seen, _) | Seen::Deleted(seen) => seen >= stamp,
+        Seen::Value(seen, _) => seen >= stamp,
+        // One delete may be forgotten sooner than another.
+        Seen::Deleted(seen) => seen >= stamp || write.delete && plan.forgets_deletes(read.place.0),
         Seen::Absent => {
             write.delete && plan.forgets_deletes(read.place.0)
                 || newer_delete(plan, history, read, stamp)

@@ -1,0 +1,119 @@
+//! What this shard lost of its own past.
+//!
+//! After a power loss the entries of an earlier incarnation may reach further
+//! at other replicas than here. Those who miss some of them will ask this
+//! shard, whose word "that is all of mine meant for you" they take. So it must
+//! gather what all the others have before its vector may say that it is here.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use bytes::Bytes;
+use dunlin_store::{Entry, EntryView, Kind, Origin, Vector, Version};
+
+use crate::message::PullAnswer;
+use crate::shard::{Peer, Shard};
+
+impl Shard {
+    /// Gathers the entries of an earlier incarnation of this shard that others
+    /// have and it has not. Does nothing before every replica has told its vector.
+    pub(super) async fn reclaim(self: &Rc<Self>, origin: Origin) -> Result<(), &'static str> {
+        let sharing: Vec<Rc<Peer>> = {
+            let peers = self.peers.borrow();
+            peers.values().filter(|p| p.shares).cloned().collect()
+        };
+        if !sharing.iter().all(|peer| peer.heard.get()) || self.reclaiming.replace(true) {
+            return Ok(());
+        }
+        let result = self.gather(origin, &sharing).await;
+        self.reclaiming.set(false);
+        result
+    }
+
+    async fn gather(
+        self: &Rc<Self>,
+        origin: Origin,
+        sharing: &[Rc<Peer>],
+    ) -> Result<(), &'static str> {
+        let have = self.vector.borrow().get(origin);
+        let mut up_to = have;
+        let mut entries: BTreeMap<Version, Bytes> = BTreeMap::new();
+        let mut whole = true;
+        for peer in sharing {
+            let theirs = peer.vector.borrow().get(origin);
+            if theirs <= have {
+                continue;
+            }
+            up_to = up_to.max(theirs);
+            tracing::info!(from = peer.label, %origin, "asking for what was lost of the own past");
+            if !self.gather_from(peer, origin, have, &mut entries).await? {
+                whole = false;
+                self.backfill_from(peer).await?;
+            }
+        }
+        if whole {
+            self.batch_in(origin, have, up_to, entries.into_values().collect())
+                .await?;
+            self.log_claim(&[(origin, up_to)], true);
+        } else {
+            // Some of it came without its place in the log: whoever asks must backfill, too.
+            let copies: Result<Vec<Entry>, _> = entries.into_values().map(Entry::decode).collect();
+            self.copies_applied(copies.map_err(|_| "an entry does not decode")?)
+                .await?;
+            self.log_claim(&[(origin, up_to)], false);
+        }
+        self.counters.pulled.set(self.counters.pulled.get() + 1);
+        Ok(())
+    }
+
+    /// Adds what a peer's log has of the origin; false when it no longer reaches back.
+    async fn gather_from(
+        &self,
+        peer: &Peer,
+        origin: Origin,
+        after: Version,
+        entries: &mut BTreeMap<Version, Bytes>,
+    ) -> Result<bool, &'static str> {
+        let mut resume_index = 0;
+        loop {
+            let page = self.pull_page(peer, origin, after, resume_index).await;
+            let PullAnswer::Entries {
+                entries: page,
+                resume_index: next,
+                ..
+            } = page.ok_or("no answer")?
+            else {
+                return Ok(false);
+            };
+            for entry in page {
+                let view = EntryView::new(&entry).map_err(|_| "an entry does not decode")?;
+                entries.insert(view.version(), entry);
+            }
+            resume_index = next;
+            if resume_index == 0 {
+                return Ok(true);
+            }
+        }
+    }
+
+    /// Writes into the log that everything of these origins up to these versions is here. Not
+    /// `whole` when some of it is only in the store and not in the log, for others to pull.
+    pub(crate) fn log_claim(&self, claims: &[(Origin, Version)], whole: bool) {
+        let claimed: Vector = claims.iter().copied().collect();
+        let mut record = Entry::of_vector(&claimed);
+        record.copy = !whole;
+        if self.log_vector(&record) {
+            self.vector.borrow_mut().merge(&claimed);
+        }
+    }
+}
+
+/// How far a log record says its log has entries of `origin` that are not in it; zero for all other records.
+pub(super) fn hole_up_to(record: &[u8], origin: Origin) -> Version {
+    match EntryView::new(record) {
+        Ok(view) if view.kind() == Kind::Vector && view.copy() => {
+            Vector::decode(view.value()).map_or(Version(0), |claimed| claimed.get(origin))
+        }
+        _ => Version(0),
+    }
+}
