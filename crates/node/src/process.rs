@@ -11,7 +11,9 @@ use crate::message::{Request, Response};
 
 /// Queues to the shards of this process, by node name and shard number.
 #[derive(Clone, Default)]
-pub struct Directory(Arc<Mutex<HashMap<(String, u16), QueueAddress<Request, Response>>>>);
+pub struct Directory(Arc<Mutex<Queues>>);
+
+type Queues = HashMap<(String, u16), QueueAddress<Request, Response>>;
 
 impl Directory {
     /// Makes a shard known to the others of its process.

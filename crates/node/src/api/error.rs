@@ -34,7 +34,7 @@ impl Rejected {
 
     /// As one line of text: the form of `/v0`.
     pub fn into_text(self) -> Reply {
-        self.finish(|status, line| reply::text(status, line))
+        self.finish(reply::text)
     }
 
     /// As `{"error": ...}`: the form of `/v1`.

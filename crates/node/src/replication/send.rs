@@ -79,9 +79,12 @@ impl Shard {
         loop {
             let (entries, up_to, first) = self.select_for(peer, &records, sent);
             if !records.is_empty() && up_to == sent {
-                // Nothing of this origin among the records: nothing to tell, just move on.
-                if in_flight.is_empty() {
-                    peer.link.set_acked_index(position.saturating_sub(1));
+                // Nothing of this origin among the records: the answer to what is under way
+                // stands for them too.
+                let index = position.saturating_sub(1);
+                match in_flight.back_mut() {
+                    Some(batch) => batch.index = index,
+                    None => self.reached(peer, index),
                 }
             } else {
                 let bytes = entries.iter().map(Bytes::len).sum::<usize>() + 64;
@@ -165,6 +168,14 @@ impl Shard {
         (entries, up_to, first)
     }
 
+    /// The replica misses nothing of this shard's up to `index`.
+    fn reached(&self, peer: &Peer, index: Index) {
+        peer.link.set_acked_index(index);
+        if index + 1 >= self.log.last() {
+            peer.link.set_state("streaming");
+        }
+    }
+
     fn take_answer(
         &self,
         peer: &Peer,
@@ -177,7 +188,7 @@ impl Shard {
                     self.restamp(conflict.version, conflict.newer);
                 }
                 self.acknowledged(peer.slot, batch.up_to);
-                peer.link.set_acked_index(batch.index);
+                self.reached(peer, batch.index);
                 if let Some(first) = batch.first {
                     let now_ms = self.clock.now_ms();
                     let since_stamp_us = now_ms.saturating_sub(first.millis()) * 1_000;
@@ -185,9 +196,6 @@ impl Shard {
                     // The stamp's clock ticks in milliseconds: use it only when it says more than it rounds.
                     let lag_us = since_stamp_us.saturating_sub(2_000);
                     peer.link.record_latency(lag_us.max(since_sent_us));
-                }
-                if batch.index + 1 >= self.log.last() {
-                    peer.link.set_state("streaming");
                 }
                 Ok(())
             }
