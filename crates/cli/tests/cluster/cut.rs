@@ -7,8 +7,9 @@ use crate::harness::flock::Flock;
 use crate::harness::load::{Writer, verify_within};
 use crate::harness::namespace::Network;
 
-/// A flock with each node on a host of its own. The network is dropped after the processes.
-fn flock() -> Option<(Flock, Network)> {
+/// A flock with each node on a host of its own. Bound in this order, the network outlives the
+/// processes.
+fn flock() -> Option<(Network, Flock)> {
     let network = Network::of(3)?;
     let mut flock = Flock::prepare_at(&[], &network.gateway());
     for (node, host) in flock.nodes.iter_mut().zip(&network.hosts) {
@@ -16,12 +17,12 @@ fn flock() -> Option<(Flock, Network)> {
         node.namespace = Some(host.namespace.clone());
     }
     flock.up_all();
-    Some((flock, network))
+    Some((network, flock))
 }
 
 #[test]
 fn a_node_cut_off_refuses_what_it_cannot_know_and_catches_up_when_healed() {
-    let Some((mut flock, network)) = flock() else {
+    let Some((network, mut flock)) = flock() else {
         return;
     };
     let addresses = flock.addresses();
@@ -81,7 +82,7 @@ fn a_node_cut_off_refuses_what_it_cannot_know_and_catches_up_when_healed() {
 
 #[test]
 fn a_cut_in_one_direction_loses_nothing() {
-    let Some((mut flock, network)) = flock() else {
+    let Some((network, mut flock)) = flock() else {
         return;
     };
     let addresses = flock.addresses();

@@ -16,6 +16,8 @@ pub struct Network {
 pub struct Host {
     pub namespace: String,
     pub address: String,
+    /// The end of its cable on the bridge.
+    cable: String,
 }
 
 impl Network {
@@ -51,6 +53,7 @@ impl Network {
             self.hosts.push(Host {
                 namespace: namespace.clone(),
                 address: address.clone(),
+                cable: outside.clone(),
             });
             ip(&format!("link add {outside} type veth peer name {inside}"))?;
             ip(&format!("link set {outside} master {bridge} up"))?;
@@ -85,6 +88,8 @@ impl Network {
 impl Drop for Network {
     fn drop(&mut self) {
         for host in &self.hosts {
+            // A namespace stays for as long as a dying socket needs it; its cable must not.
+            let _ = ip(&format!("link del {}", host.cable));
             let _ = ip(&format!("netns del {}", host.namespace));
         }
         let _ = ip(&format!("link del {}", self.bridge));
