@@ -31,9 +31,9 @@ pub struct Env {
     pub store_runner: Runner,
     /// Seed of this shard's random choices.
     pub seed: u64,
-    /// Whether RocksDB's threads compact when they see fit. The simulation compacts itself: when a
-    /// tombstone goes must not depend on real threads.
-    pub auto_compaction: bool,
+    /// Whether stores work on RocksDB's threads beside the shard. In the simulation they do not:
+    /// when a flush is done or a tombstone goes must not depend on real threads.
+    pub store_background: bool,
     /// Deliberate bug, for the simulation only.
     pub sabotage: Sabotage,
 }
@@ -51,7 +51,7 @@ impl Env {
             log_runner: Runner::thread(&format!("{shard}-log"))?,
             store_runner: Runner::thread(&format!("{shard}-store"))?,
             seed,
-            auto_compaction: true,
+            store_background: true,
             sabotage: Sabotage::None,
         })
     }

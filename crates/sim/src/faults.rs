@@ -51,7 +51,7 @@ impl Faults {
     pub fn tick(&mut self, cluster: &mut Cluster) -> Result<(), HarnessError> {
         let now_ms = cluster.now_ms();
         self.end_due(cluster, now_ms)?;
-        if now_ms % 100 == 0 {
+        if now_ms.is_multiple_of(100) {
             self.restart_failed(cluster, now_ms)?;
         }
         if now_ms >= self.next_ms {

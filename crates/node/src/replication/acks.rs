@@ -111,6 +111,11 @@ impl<T> AckTracker<T> {
         taken
     }
 
+    /// Version of the oldest write on the books.
+    pub fn oldest(&self) -> Option<Version> {
+        self.pending.front().map(|p| p.version)
+    }
+
     /// Writes on the books.
     pub fn len(&self) -> usize {
         self.pending.len()

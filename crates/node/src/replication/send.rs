@@ -62,9 +62,13 @@ impl Shard {
             .caller
             .call(Request::Position(self.origin), CALL_TIMEOUT)
             .await;
-        let Ok(Response::Position(mut sent)) = asked else {
+        let Ok(Response::Position(position)) = asked else {
             return Broken::Unreachable;
         };
+        // What writes still wait for is sent again: the replica may have it, by a pull or from a
+        // stream whose answers were lost, but has not said whether it held something newer.
+        let waiting = self.acks.borrow().oldest();
+        let mut sent = waiting.map_or(position, |v| position.min(Version(v.0.saturating_sub(1))));
         let Some(start) = self.find_in_log(self.origin, sent) else {
             return Broken::TooOld;
         };
@@ -72,8 +76,8 @@ impl Shard {
         let mut in_flight: VecDeque<InFlight> = VecDeque::new();
         let mut bytes_in_flight = 0;
         peer.link.set_state("catching_up");
-        // The first batch goes out although it is empty: its acknowledgement covers
-        // what the replica had received before, whose answers were lost.
+        // The first batch goes out although it is empty: its answer tells how far the replica is
+        // even when nothing new is written.
         let mut records = Vec::new();
         let mut position = start;
         loop {

@@ -113,7 +113,7 @@ impl Shard {
             if item.last
                 && let Some(batch) = &item.batch
             {
-                batch.finish();
+                self.finish(batch);
             }
         }
         if own_up_to > Version(0) {

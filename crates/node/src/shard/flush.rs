@@ -7,7 +7,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use dunlin_log::Index;
-use dunlin_store::{Entry, Origin, Vector, Version};
+use dunlin_store::{Entry, Origin, StoreError, Vector, Version};
 
 use super::Shard;
 use crate::clock::Clock;
@@ -95,7 +95,7 @@ impl Shard {
             Sabotage::FlushUnsynced => Ok(()),
             _ => self.sync_log_to(self.store.applied()).await,
         };
-        let begun = synced.and_then(|()| self.store.flush_begin().map_err(|e| e.to_string()));
+        let begun = synced.and_then(|()| self.begin_flush().map_err(|e| e.to_string()));
         self.resume_applying();
         begun?;
         let store = self.store.clone();
@@ -107,6 +107,14 @@ impl Shard {
             .map_err(|e| e.to_string())?
             .map(drop)
             .map_err(|e| e.to_string())
+    }
+
+    fn begin_flush(&self) -> Result<(), StoreError> {
+        self.store.flush_begin()?;
+        if !self.env.store_background {
+            self.store.flush_wait()?;
+        }
+        Ok(())
     }
 
     /// Rewrites all SST files, forgetting overwritten records and what has outlived its grace.

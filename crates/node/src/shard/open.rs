@@ -12,6 +12,7 @@ use dunlin_store::{
 use tokio::sync::Notify;
 
 use super::flush::{GraceTable, vector_of};
+use super::refill::Refill;
 use super::{Counters, Shard, ShardParts};
 use crate::clock::HybridClock;
 use crate::limits::PAGE_BYTES;
@@ -88,7 +89,19 @@ impl Shard {
         let store = open_store(&parts, &dir.join("store"), &grace)?;
         let origin = Origin::new(parts.address.node, parts.address.shard, parts.incarnation);
         let (vector, floor) = replay(&log, &store, dir.join("store")).await?;
-        if log.last() == 0 {
+        let alone = {
+            let topology = parts.metadata.topology();
+            let nodes = &topology.borrow().nodes;
+            nodes.iter().all(|node| node.id == parts.address.node)
+        };
+        let empty = log.last() == 0;
+        let refill = Refill::open(&*parts.env.disk, &dir, empty && !alone).map_err(|source| {
+            dunlin_log::OpenError::Io {
+                path: dir.clone(),
+                source,
+            }
+        })?;
+        if empty {
             log.rotate(Entry::of_vector(&vector).encode())?;
         }
         Ok(Rc::new(Shard {
@@ -115,6 +128,7 @@ impl Shard {
             applied_wake: Notify::new(),
             copied: RefCell::default(),
             grace,
+            refill,
             stopping: Cell::new(false),
             turn: Cell::new(0),
         }))
@@ -156,7 +170,7 @@ fn open_store(
     let options = StoreOptions {
         flush_bytes: parts.config.flush_bytes,
         tombstone_grace: Arc::new(move |keyspace| grace.grace(keyspace)),
-        auto_compaction: parts.env.auto_compaction,
+        auto_compaction: parts.env.store_background,
         ..StoreOptions::new(parts.process.resources.clone(), now_ms)
     };
     Store::open(path, &options)

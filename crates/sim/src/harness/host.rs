@@ -94,7 +94,7 @@ impl Host {
     /// Starts the node and serves until the host crashes. What keeps it from starting stands in `failure`.
     pub async fn run(self: Rc<Self>) -> turmoil::Result {
         if let Err(error) = self.clone().start().await {
-            *self.failure.borrow_mut() = Some(error);
+            *self.failure.borrow_mut() = Some(self.told(&error));
         }
         std::future::pending::<()>().await;
         Ok(())
@@ -171,11 +171,16 @@ impl Host {
         }
         for shard in shards {
             if let Err(error) = shard.close().await {
-                shared.note(format!("{} stops badly: {error}", self.name));
+                shared.note(format!("{} stops badly: {}", self.name, self.told(&error)));
             }
         }
         self.stopped.set(true);
         Ok(())
+    }
+
+    /// A message without the temporary directory's name, which is no part of the run.
+    fn told(&self, error: &str) -> String {
+        error.replace(&*self.data.to_string_lossy(), &self.name)
     }
 
     /// A seed for something of this host, different at every start.
@@ -193,7 +198,7 @@ impl Host {
             log_runner: Runner::inline(delays(seed ^ 1 << 16)),
             store_runner: Runner::inline(delays(seed ^ 2 << 16)),
             seed,
-            auto_compaction: false,
+            store_background: false,
             sabotage: self.shared.plan.sabotage,
         }
     }
