@@ -8,7 +8,8 @@ pub enum Sabotage {
     None,
     /// Entries count as durable before they are synced.
     AckUnsynced,
-    /// A replica takes a batch although something before it is missing.
+    /// A stream begins at the log's end, and the replica takes a batch although something before
+    /// it is missing.
     IgnoreGaps,
     /// A write that met a newer version is acknowledged without a new stamp.
     NoRestamp,

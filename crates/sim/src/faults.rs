@@ -70,6 +70,9 @@ impl Faults {
         self.end_due(cluster, u64::MAX)?;
         for host in &cluster.hosts {
             host.disk.set_capacity(None);
+            // What was to fail and has not yet, will not.
+            host.disk.fail_sync(u64::MAX);
+            host.disk.fail_write(u64::MAX);
         }
         cluster.shared.note("all faults end".into());
         Ok(())

@@ -37,6 +37,10 @@ fn sabotage(name: &str) -> Result<Sabotage, String> {
         .ok_or_else(|| format!("one of {:?}", Sabotage::ALL))
 }
 
+#[allow(
+    clippy::disallowed_methods,
+    reason = "tells people how long it really took"
+)]
 fn main() -> ExitCode {
     let options = Options::parse();
     if options.trace {

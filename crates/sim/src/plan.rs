@@ -16,7 +16,8 @@ pub struct Plan {
     pub shards: u16,
     /// Name and settings of each keyspace.
     pub keyspaces: Vec<(String, KeyspaceSettings)>,
-    /// Different keys in each keyspace: few, so that writes meet.
+    /// Different keys in each keyspace: mostly few, so that writes meet; sometimes enough for
+    /// the last write of a key to stand for long.
     pub keys: u16,
     /// Clients on each node.
     pub clients: u64,
@@ -53,7 +54,7 @@ impl Plan {
             nodes,
             shards: if random.random_bool(0.2) { 2 } else { 1 },
             keyspaces: Vec::new(),
-            keys: random.random_range(3..=10),
+            keys: *pick(&mut random, &[3, 8, 50]),
             clients: random.random_range(2..=5),
             pause_ms_max: random.random_range(30..=250),
             value_bytes_max: *pick(&mut random, &[40, 600, 3_000]),
@@ -66,11 +67,15 @@ impl Plan {
             retention_bytes: random.random_range(70 << 10..=600 << 10),
             sabotage,
         };
-        let policies = [
+        let mut policies = vec![
             ("always", Sync::Always),
             ("interval", Sync::IntervalMs(random.random_range(20..=500))),
             ("never", Sync::Never),
         ];
+        if random.random_bool(0.5) {
+            // Alone: together, the syncs of one serve the others, too.
+            policies = vec![*pick(&mut random, &policies)];
+        }
         for (name, sync) in policies {
             let durable = sync == Sync::Always || !power_loss;
             let settings = KeyspaceSettings {

@@ -10,6 +10,8 @@ use crate::plan::Plan;
 
 /// Most lines of a key's history to print.
 const LINES_MAX: usize = 120;
+/// Lines to print after the moment at which it broke.
+const LINES_AFTER: usize = 10;
 
 /// What broke, with the history of the key concerned and of all faults.
 pub fn report(plan: &Plan, history: &History, broken: &Broken) -> String {
@@ -21,6 +23,10 @@ pub fn report(plan: &Plan, history: &History, broken: &Broken) -> String {
         lines.extend(of_key(history, place));
     }
     lines.sort();
+    if let Some(at) = broken.at {
+        let shown = lines.partition_point(|(moment, _)| *moment <= at) + LINES_AFTER;
+        lines.truncate(shown);
+    }
     let skipped = lines.len().saturating_sub(LINES_MAX);
     if skipped > 0 {
         let _ = writeln!(text, "  ... {skipped} earlier lines");
@@ -43,7 +49,7 @@ pub fn report(plan: &Plan, history: &History, broken: &Broken) -> String {
 fn faults(history: &History) -> Vec<(Moment, String)> {
     let notes = history.notes.iter();
     notes
-        .map(|(moment, at_ms, text)| (*moment, format!("{at_ms:>7} ms  -- {text}")))
+        .map(|(moment, at_ms, text)| (*moment, format!("{moment:>6} {at_ms:>7} ms  -- {text}")))
         .collect()
 }
 
@@ -54,7 +60,8 @@ fn of_key(history: &History, place: Place) -> Vec<(Moment, String)> {
         lines.push((
             write.begun,
             format!(
-                "{:>7} ms  n{} {what} {} ack={} from={} {}",
+                "{:>6} {:>7} ms  n{} {what} {} ack={} from={} {}",
+                write.begun,
                 write.begun_ms,
                 write.host + 1,
                 write.id,
@@ -84,7 +91,8 @@ fn of_key(history: &History, place: Place) -> Vec<(Moment, String)> {
         lines.push((
             read.ended,
             format!(
-                "{:>7} ms  n{} {what} ack={} from={} (begun at moment {}) saw {}",
+                "{:>6} {:>7} ms  n{} {what} ack={} from={} begun at {} saw {}",
+                read.ended,
                 read.ended_ms,
                 read.host + 1,
                 read.ack,

@@ -108,6 +108,7 @@ fn start_failure(cluster: &Cluster) -> Option<Broken> {
         Some(Broken {
             text: format!("{} does not start: {error}", host.name),
             place: None,
+            at: None,
         })
     })
 }
@@ -154,6 +155,7 @@ fn read_all(cluster: &mut Cluster) -> Result<Result<(), Broken>, HarnessError> {
             return Ok(Err(Broken {
                 text: "the final reads do not come to an end".into(),
                 place: None,
+                at: None,
             }));
         }
     }

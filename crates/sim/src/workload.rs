@@ -104,10 +104,10 @@ impl Client {
         let place = self.place();
         let quorum = self.quorum(place.0);
         match self.random.random_range(0..100) {
-            0..45 => {
+            0..40 => {
                 self.write(place, quorum, false, Condition::None).await;
             }
-            45..58 => {
+            40..58 => {
                 self.write(place, quorum, true, Condition::None).await;
             }
             58..68 => {

@@ -75,6 +75,28 @@ impl Store {
     }
 }
 
+impl Store {
+    /// Notes that the log ends at `index`, before [`Store::applied`]: a repair cut it. What it
+    /// lost stays in the store; the records that take its place in the log count as new.
+    ///
+    /// # Errors
+    /// As [`Store::apply`].
+    pub fn rewind(&self, index: u64) -> Result<(), StoreError> {
+        let inner = &*self.inner;
+        let _writer = inner.writer();
+        let mut batch = WriteBatch::default();
+        batch.put_cf(inner.meta()?, APPLIED_KEY, index.to_le_bytes());
+        inner
+            .db
+            .write_opt(batch, &inner.write)
+            .map_err(|error| inner.error(error))?;
+        inner.applied.fetch_min(index, Ordering::AcqRel);
+        inner.flushing.fetch_min(index, Ordering::AcqRel);
+        inner.flushed.fetch_min(index, Ordering::AcqRel);
+        Ok(())
+    }
+}
+
 /// Keyspace, partition and key.
 type Place<'a> = (u32, u16, &'a [u8]);
 

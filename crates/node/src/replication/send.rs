@@ -14,6 +14,7 @@ use tokio::time::Instant;
 
 use crate::limits::*;
 use crate::message::{Batch, BatchAnswer, Request, Response};
+use crate::sabotage::Sabotage;
 use crate::shard::{Peer, Shard, followed};
 
 /// Why a stream to a replica ended; it is begun again after a pause.
@@ -62,9 +63,12 @@ impl Shard {
             .caller
             .call(Request::Position(self.origin), CALL_TIMEOUT)
             .await;
-        let Ok(Response::Position(position)) = asked else {
+        let Ok(Response::Position(mut position)) = asked else {
             return Broken::Unreachable;
         };
+        if self.env.sabotage == Sabotage::IgnoreGaps {
+            position = self.vector.borrow().get(self.origin);
+        }
         // What writes still wait for is sent again: the replica may have it, by a pull or from a
         // stream whose answers were lost, but has not said whether it held something newer.
         let waiting = self.acks.borrow().oldest();

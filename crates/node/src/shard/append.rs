@@ -29,22 +29,21 @@ type BatchAnswered = Box<dyn FnOnce(Vec<Conflict>)>;
 /// Collects what a batch of entries met, and answers when the last is applied.
 pub(crate) struct BatchDone {
     pub conflicts: RefCell<Vec<Conflict>>,
-    /// Entries of the batch that were here before it.
-    known: Vec<Entry>,
     done: Cell<Option<BatchAnswered>>,
 }
 
 impl BatchDone {
     pub fn new(done: impl FnOnce(Vec<Conflict>) + 'static) -> Rc<BatchDone> {
-        BatchDone::with_known(Vec::new(), done)
-    }
-
-    fn with_known(known: Vec<Entry>, done: impl FnOnce(Vec<Conflict>) + 'static) -> Rc<BatchDone> {
         Rc::new(BatchDone {
             conflicts: RefCell::default(),
-            known,
             done: Cell::new(Some(Box::new(done))),
         })
+    }
+
+    pub fn finish(&self) {
+        if let Some(done) = self.done.take() {
+            done(self.conflicts.take());
+        }
     }
 }
 
@@ -82,7 +81,6 @@ impl Shard {
             return answer(BatchAnswer::Refused);
         }
         let mut decoded = Vec::with_capacity(batch.entries.len());
-        let mut known = Vec::new();
         for bytes in batch.entries {
             let Ok(entry) = Entry::decode(bytes.clone()) else {
                 tracing::error!(origin = ?batch.origin, "an entry from another shard does not decode");
@@ -91,11 +89,16 @@ impl Shard {
             if entry.stamp.version > have {
                 decoded.push((bytes, entry));
             } else {
-                known.push(entry);
+                // Sent again because a write waits for it. It may have come by a pull, whose
+                // answer says nothing of conflicts, or been left out of a backfill.
+                let copy = Entry {
+                    copy: true,
+                    ..entry
+                };
+                decoded.push((copy.encode(), copy));
             }
         }
-        let done =
-            BatchDone::with_known(known, |conflicts| answer(BatchAnswer::Have { conflicts }));
+        let done = BatchDone::new(|conflicts| answer(BatchAnswer::Have { conflicts }));
         for (bytes, entry) in decoded {
             let version = entry.stamp.version;
             if let Err(refusal) = self.append_foreign(bytes, entry, Some(done.clone())) {
@@ -166,11 +169,15 @@ impl Shard {
         Ok(())
     }
 
-    /// Calls `done` once all that is queued now has been applied.
+    /// Calls `done` once all that is queued now has been applied. Never, when the log has failed:
+    /// the vector may name what was never written.
     pub(super) fn finish_after_queue(&self, done: Rc<BatchDone>) {
+        if self.log.failure().is_some() {
+            return;
+        }
         let place = self.applying.borrow().back().map(|a| (a.index, a.sync));
         match place {
-            None => self.finish(&done),
+            None => done.finish(),
             Some((index, sync)) => self.queue_apply(Applying {
                 index,
                 sync,
@@ -180,27 +187,6 @@ impl Shard {
                 last: true,
             }),
         }
-    }
-
-    /// Answers a batch. An entry that had come before, by a pull or in a batch whose answer was
-    /// lost, is judged by what is held now: nobody was told then that it lost.
-    pub(super) fn finish(&self, batch: &BatchDone) {
-        let Some(done) = batch.done.take() else {
-            return;
-        };
-        let mut conflicts = batch.conflicts.take();
-        for entry in &batch.known {
-            let held = self.read_blocking(entry.keyspace, entry.partition, &entry.key);
-            if let Ok(Some(held)) = held
-                && held.stamp > entry.stamp
-            {
-                conflicts.push(Conflict {
-                    version: entry.stamp.version,
-                    newer: held.stamp,
-                });
-            }
-        }
-        done(conflicts);
     }
 
     /// Whether anything logged but not yet applied concerns this key; the newest such stamp.

@@ -113,7 +113,7 @@ impl Shard {
             if item.last
                 && let Some(batch) = &item.batch
             {
-                self.finish(batch);
+                batch.finish();
             }
         }
         if own_up_to > Version(0) {

@@ -15,7 +15,11 @@ use crate::history::{Place, key_name};
 type Held = BTreeMap<ShardAddress, Versioned>;
 
 fn broken(text: String, place: Option<Place>) -> Broken {
-    Broken { text, place }
+    Broken {
+        text,
+        place,
+        at: None,
+    }
 }
 
 /// Checks the stores and vectors of all running nodes against one another and against the history.

@@ -26,6 +26,7 @@ fn written(history: &History, read: &Read) -> Result<(), Broken> {
         Err(Broken {
             text,
             place: Some(read.place),
+            at: Some(read.ended),
         })
     };
     let Seen::Value(_, id) = read.seen else {
@@ -95,6 +96,7 @@ fn not_older(plan: &Plan, history: &History, read: &Read) -> Result<(), Broken> 
             write.id,
         ),
         place: Some(read.place),
+        at: Some(read.ended),
     })
 }
 

@@ -8,7 +8,7 @@ pub use converged::converged;
 pub use fresh::fresh;
 pub use order::order;
 
-use crate::history::Place;
+use crate::history::{Moment, Place};
 
 /// A promise that was broken.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -18,6 +18,8 @@ pub struct Broken {
     pub text: String,
     /// The key concerned, if one is.
     pub place: Option<Place>,
+    /// When, if it was not at the end.
+    pub at: Option<Moment>,
 }
 
 /// How many of `set` replicas surely hold what `ack` of the first `from` acknowledged.

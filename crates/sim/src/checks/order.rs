@@ -42,6 +42,7 @@ fn key_order(plan: &Plan, history: &History, place: Place) -> Result<(), Broken>
                         later.id, earlier.id
                     ),
                     place: Some(place),
+                    at: later.acknowledged(),
                 });
             }
         }

@@ -99,6 +99,7 @@ impl Cluster {
                     disk: SimDisk::new(random.random()),
                     clock: Arc::new(SimClock::new(time.clone(), skew_ms)),
                     shards: RefCell::default(),
+                    flushed: RefCell::default(),
                     starts: Cell::new(0),
                     failure: RefCell::default(),
                     stop: Notify::new(),
@@ -110,9 +111,7 @@ impl Cluster {
             .collect();
         for host in &hosts {
             for shard in 0..shared.plan.shards {
-                // The store is on the real disk, the log on the simulated one.
-                std::fs::create_dir_all(host.data.join(format!("shard-{shard}")))
-                    .map_err(broken)?;
+                make_store_dir(&host.data.join(format!("shard-{shard}"))).map_err(broken)?;
             }
             let host = host.clone();
             sim.host(host.name.clone(), move || host.clone().run());
@@ -150,9 +149,10 @@ impl Cluster {
         let host = self.hosts[number].clone();
         for shard in host.live() {
             self.counts.add(&shard.status());
-            // RocksDB's own threads may be writing a memtable out: let them, or the run would
-            // depend on how far they came.
-            shard.store().flush_wait().map_err(broken)?;
+            let flushed = shard.store().flush_wait().map_err(broken)?;
+            host.flushed
+                .borrow_mut()
+                .insert(shard.address().shard, flushed);
         }
         self.count_segments(&host);
         if crash == Crash::PowerLoss {
@@ -246,6 +246,14 @@ impl Cluster {
             self.counts.released_segments += oldest.unwrap_or(1) - 1;
         }
     }
+}
+
+#[allow(
+    clippy::disallowed_methods,
+    reason = "the store is on the real disk; only the log is on the simulated one"
+)]
+fn make_store_dir(dir: &Path) -> std::io::Result<()> {
+    std::fs::create_dir_all(dir)
 }
 
 /// In memory where the system has such a place: RocksDB syncs what it flushes.

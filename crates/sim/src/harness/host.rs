@@ -1,6 +1,7 @@
 //! One host: a node with its disk and its clock, started as often as need be.
 
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::rc::{Rc, Weak};
 use std::sync::Arc;
@@ -76,6 +77,8 @@ pub struct Host {
     pub clock: Arc<SimClock>,
     /// The node's shards while it runs.
     pub shards: RefCell<Vec<Weak<Shard>>>,
+    /// Last log record in each shard's SST files when the node last ended.
+    pub flushed: RefCell<BTreeMap<u16, u64>>,
     /// Starts so far.
     pub starts: Cell<u64>,
     /// Why the node did not start, if so.
@@ -137,7 +140,9 @@ impl Host {
                 metadata: shared.metadata.clone(),
                 process: process.clone(),
             };
-            shards.push(Shard::open(parts).await.map_err(|e| e.to_string())?);
+            let shard = Shard::open(parts).await.map_err(|e| e.to_string())?;
+            self.store_behind_log(&shard)?;
+            shards.push(shard);
         }
         for shard in &shards {
             shard.run();
@@ -176,6 +181,19 @@ impl Host {
         }
         self.stopped.set(true);
         Ok(())
+    }
+
+    /// A store never holds what its log could lose: else it might differ from all others for ever.
+    fn store_behind_log(&self, shard: &Shard) -> Result<(), String> {
+        let flushed = self.flushed.borrow();
+        let flushed = flushed.get(&shard.address().shard).copied();
+        let last = shard.status().log_last;
+        match flushed {
+            Some(flushed) if flushed > last => Err(format!(
+                "its store holds log records up to {flushed}, but its log ends at {last}"
+            )),
+            _ => Ok(()),
+        }
     }
 
     /// A message without the temporary directory's name, which is no part of the run.
