@@ -1,6 +1,7 @@
 //! How blocking I/O leaves the event loop.
 
 use std::{
+    cell::Cell,
     future::Future,
     io,
     panic::{AssertUnwindSafe, catch_unwind},
@@ -9,7 +10,12 @@ use std::{
     thread,
     time::Duration,
 };
-use tokio::sync::oneshot;
+use tokio::{sync::oneshot, time::Instant};
+
+/// A brief job that took longer than this did not stay brief: the disk is busy.
+const BRIEF: Duration = Duration::from_millis(1);
+/// For how long brief jobs then go to the thread.
+const BUSY: Duration = Duration::from_secs(1);
 
 /// The thread that ran the jobs is gone, or the job panicked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -33,6 +39,8 @@ pub enum Runner {
 pub struct Threads {
     commit: mpsc::Sender<Job>,
     read: mpsc::Sender<Job>,
+    /// Until when brief jobs are not run in place.
+    busy_until: Rc<Cell<Option<Instant>>>,
 }
 
 impl Runner {
@@ -44,6 +52,7 @@ impl Runner {
         Ok(Runner::Thread(Threads {
             commit: spawn(name.to_owned())?,
             read: spawn(format!("{name}-read"))?,
+            busy_until: Rc::default(),
         }))
     }
 
@@ -64,6 +73,32 @@ impl Runner {
             Runner::Thread(threads) => submit(&threads.commit, job).await,
             Runner::Inline(delay) => inline(delay(), job).await,
         }
+    }
+
+    /// Runs a job that usually takes microseconds, such as a small write into the page cache. In
+    /// place, which saves two switches of threads, unless the last such job took long: then on the
+    /// thread for a while. Only one of `run` and `run_brief` may be waited for at a time, or jobs
+    /// may overtake each other.
+    ///
+    /// # Errors
+    /// `Gone` when the thread has ended or the job panicked.
+    pub async fn run_brief<T: Send + 'static>(
+        &self,
+        job: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, Gone> {
+        let Runner::Thread(threads) = self else {
+            return self.run(job).await;
+        };
+        let begun = Instant::now();
+        if threads.busy_until.get().is_some_and(|until| begun < until) {
+            return submit(&threads.commit, job).await;
+        }
+        let result = catch_unwind(AssertUnwindSafe(job)).map_err(|_| Gone);
+        let ended = Instant::now();
+        if ended - begun > BRIEF {
+            threads.busy_until.set(Some(ended + BUSY));
+        }
+        result
     }
 
     /// Runs a job where cursors read, beside the commits.
@@ -114,3 +149,7 @@ async fn inline<T>(delay: Duration, job: impl FnOnce() -> T) -> Result<T, Gone> 
     }
     Ok(job())
 }
+
+#[cfg(test)]
+#[path = "runner_tests.rs"]
+mod tests;

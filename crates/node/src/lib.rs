@@ -1,6 +1,6 @@
 //! A Dunlin node: shards, replication, quorums, and the HTTP that serves them.
 //!
-//! The path of a write, file by file: [`api`] `keys.rs` takes it from a socket,
+//! The path of a write, file by file: `api/keys.rs` takes it from a socket,
 //! `quorum/write.rs` finds the replica it enters through, `shard/own.rs` stamps
 //! and logs it there, `replication/send.rs` carries it to the other replicas.
 //!
@@ -40,4 +40,4 @@ pub use placement::{KeyspacePlacement, Placement, ShardAddress};
 pub use process::{Directory, Process, hello, shard_wanted};
 pub use quorum::{Failure, Quorum, Scan};
 pub use sabotage::Sabotage;
-pub use shard::{LinkStatus, OpenError, Shard, ShardParts, ShardService, ShardStatus};
+pub use shard::{LinkStatus, OpenError, REFILL_FILE, Shard, ShardParts, ShardService, ShardStatus};

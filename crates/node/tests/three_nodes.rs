@@ -1,61 +1,19 @@
 //! Three nodes in one process over HTTP: the whole path, with real files and sockets.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::disallowed_methods)]
 
-use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpStream};
+mod common;
 
-use dunlin_metadata::Metadata;
-use dunlin_node::{Node, NodeConfig, Process};
+use std::net::SocketAddr;
 
-fn request(address: SocketAddr, head: &str, body: &[u8]) -> (u16, Vec<u8>) {
-    let mut stream = TcpStream::connect(address).unwrap();
-    let head = format!(
-        "{head} HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: {}\r\n\r\n",
-        body.len()
-    );
-    stream.write_all(head.as_bytes()).unwrap();
-    stream.write_all(body).unwrap();
-    let mut answer = Vec::new();
-    stream.read_to_end(&mut answer).unwrap();
-    let end = answer.windows(4).position(|w| w == b"\r\n\r\n").unwrap();
-    let status = std::str::from_utf8(&answer[9..12])
-        .unwrap()
-        .parse()
-        .unwrap();
-    (status, answer[end + 4..].to_vec())
-}
-
-async fn start(dir: &std::path::Path, shards: u16) -> Vec<Node> {
-    let process = Process::new(8 << 20).unwrap();
-    let metadata = Metadata::embedded(dir.join("metadata.json")).unwrap();
-    let mut nodes = Vec::new();
-    for number in 1..=3 {
-        let config = NodeConfig {
-            name: format!("n{number}"),
-            data: dir.join(format!("n{number}")),
-            http: "127.0.0.1:0".into(),
-            listen: "127.0.0.1:0".into(),
-            shards,
-            ..NodeConfig::default()
-        };
-        nodes.push(
-            Node::start(config, metadata.clone(), &process)
-                .await
-                .unwrap(),
-        );
-    }
-    nodes
-}
-
-async fn blocking<T: Send + 'static>(f: impl FnOnce() -> T + Send + 'static) -> T {
-    tokio::task::spawn_blocking(f).await.unwrap()
-}
+use common::{Cluster, blocking, request};
+use dunlin_node::Node;
 
 #[tokio::test]
 async fn what_one_node_takes_every_node_gives_also_after_a_restart() {
     for shards in [1, 2] {
         let dir = tempfile::tempdir().unwrap();
-        let nodes = start(dir.path(), shards).await;
+        let cluster = Cluster::new(dir.path(), shards);
+        let nodes = cluster.start_three().await;
         let addresses: Vec<_> = nodes.iter().map(Node::http_address).collect();
         blocking(move || {
             for i in 0..300 {
@@ -73,7 +31,7 @@ async fn what_one_node_takes_every_node_gives_also_after_a_restart() {
         for node in nodes {
             node.stop().await.unwrap();
         }
-        let nodes = start(dir.path(), shards).await;
+        let nodes = cluster.start_three().await;
         let addresses: Vec<_> = nodes.iter().map(Node::http_address).collect();
         blocking(move || verify(&addresses)).await;
         for node in nodes {

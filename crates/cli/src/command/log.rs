@@ -2,11 +2,13 @@
 
 mod find;
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use dunlin_log::disk::RealDisk;
 use dunlin_log::{Report, SegmentReport, check, repair};
+use dunlin_node::REFILL_FILE;
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
@@ -97,6 +99,7 @@ fn repair_all(arguments: &Directory, output: &mut Output) -> Result<(), Failure>
             }
             continue;
         };
+        mark_for_refill(&directory)?;
         let repaired = repair(&RealDisk, &directory, plan)
             .map_err(|error| Failure::Failed(format!("{}: {error}", directory.display())))?;
         if arguments.json {
@@ -115,6 +118,22 @@ fn repair_all(arguments: &Directory, output: &mut Output) -> Result<(), Failure>
         }
     }
     Ok(())
+}
+
+/// A shard whose log is cut must not answer for what it lost before the other replicas gave it
+/// back. Marked before the cut, so that no crash comes between.
+fn mark_for_refill(directory: &Path) -> Result<(), Failure> {
+    let Some(shard) = directory
+        .parent()
+        .filter(|shard| shard.join("store").is_dir())
+    else {
+        return Ok(()); // a log by itself
+    };
+    let mark = shard.join(REFILL_FILE);
+    File::create(&mark)
+        .and_then(|file| file.sync_all())
+        .and_then(|()| File::open(shard)?.sync_all())
+        .map_err(|error| Failure::Failed(format!("{}: {error}", mark.display())))
 }
 
 fn examine(directory: &Path) -> Result<Report, Failure> {

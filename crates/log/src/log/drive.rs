@@ -11,6 +11,8 @@ use tokio::time::{Instant, sleep_until};
 
 /// How long to wait before trying again when the disk is full.
 const RETRY: Duration = Duration::from_secs(1);
+/// A group up to this size that need not be synced is written on the event loop.
+const BRIEF_BYTES: usize = 64 << 10;
 /// How long the log must be idle after a sync before the mark of it is written.
 const IDLE: Duration = Duration::from_secs(1);
 
@@ -20,6 +22,23 @@ enum Work {
     Housekeep { released: Vec<u64> },
     Mark,
     Close,
+}
+
+impl Work {
+    /// Whether this only copies a little into the operating system's memory: nobody waits for the disk.
+    fn is_brief(&self) -> bool {
+        let Work::Commit { items, sync: false } = self else {
+            return false;
+        };
+        let mut bytes = 0;
+        items.iter().all(|item| match item {
+            Item::Record(record) => {
+                bytes += record.len();
+                bytes <= BRIEF_BYTES
+            }
+            Item::Rotate(_) => false,
+        })
+    }
 }
 
 /// When the loop does something unasked.
@@ -91,13 +110,15 @@ impl Log {
         let retried = matches!(work, Work::Housekeep { .. });
         let closing = matches!(work, Work::Close);
         let idle = matches!(work, Work::Mark);
-        let result = shared
-            .runner
-            .run(move || {
-                let outcome = execute(&mut writer, work);
-                (writer, outcome)
-            })
-            .await;
+        let brief = work.is_brief();
+        let job = move || {
+            let outcome = execute(&mut writer, work);
+            (writer, outcome)
+        };
+        let result = match brief {
+            true => shared.runner.run_brief(job).await,
+            false => shared.runner.run(job).await,
+        };
         let mut state = shared.state.borrow_mut();
         match result {
             Ok((writer, outcome)) => {

@@ -29,8 +29,8 @@ pub enum ReadAnswer {
     Same,
     /// A value or tombstone.
     Value(Item),
-    /// The stored bytes are damaged; ask another replica.
-    Damaged,
+    /// The stored bytes are damaged, or the replica lost its data and is being filled: ask another.
+    Unknown,
 }
 
 impl ReadRequest {
@@ -69,7 +69,7 @@ impl ReadAnswer {
                 out.put_u8(2);
                 item.encode(out);
             }
-            ReadAnswer::Damaged => out.put_u8(3),
+            ReadAnswer::Unknown => out.put_u8(3),
         }
     }
 
@@ -78,7 +78,7 @@ impl ReadAnswer {
             0 => ReadAnswer::Absent,
             1 => ReadAnswer::Same,
             2 => ReadAnswer::Value(Item::decode(&mut body)?),
-            3 => ReadAnswer::Damaged,
+            3 => ReadAnswer::Unknown,
             kind => return Err(malformed(format!("unknown answer to a read {kind}"))),
         })
     }

@@ -106,7 +106,7 @@ impl Answers {
             ReadAnswer::Value(item) => Some(item),
             // The value in hand when the question was asked was the newest then.
             ReadAnswer::Same => self.newest().cloned(),
-            ReadAnswer::Damaged => return false,
+            ReadAnswer::Unknown => return false,
         };
         self.seen.push((from, item));
         true

@@ -69,7 +69,7 @@ fn the_newest_answer_wins_and_the_others_are_stale() {
     assert!(answers.stale().is_empty());
     assert!(answers.add(shard(3), ReadAnswer::Value(item(7))));
     assert!(answers.add(shard(4), ReadAnswer::Absent));
-    assert!(!answers.add(shard(5), ReadAnswer::Damaged));
+    assert!(!answers.add(shard(5), ReadAnswer::Unknown));
     assert_eq!(answers.newest().unwrap().stamp.version, Version(7));
     assert_eq!(answers.stale(), [shard(1), shard(2), shard(4)]);
     assert_eq!(answers.count(), 4);

@@ -126,7 +126,7 @@ impl Shard {
             match answer {
                 Some(Response::Read(answer)) => (replica, answer),
                 // No answer counts for as little as a damaged one.
-                _ => (replica, ReadAnswer::Damaged),
+                _ => (replica, ReadAnswer::Unknown),
             }
         })
     }

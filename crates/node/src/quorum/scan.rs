@@ -199,6 +199,9 @@ impl Shard {
     pub(crate) async fn serve_scan(self: Rc<Self>, request: ScanRequest) -> Option<Page> {
         let placement = self.placement();
         placement.keyspace(request.keyspace)?;
+        if self.is_refilling() {
+            return None;
+        }
         let items = (request.max_items as usize).min(PAGE_ITEMS);
         self.read_page(move |store| {
             let end = match &request.end {

@@ -9,10 +9,10 @@
 use std::collections::HashMap;
 use std::rc::{Rc, Weak};
 
-use dunlin_store::{Entry, Origin, Version};
+use dunlin_store::{Entry, EntryView, Origin, Version};
 use tokio::sync::oneshot;
 
-use crate::limits::{CALL_TIMEOUT, GOSSIP_INTERVAL, PAGE_TIMEOUT};
+use crate::limits::{CALL_TIMEOUT, GOSSIP_INTERVAL, PAGE_TIMEOUT, REFILL_INTERVAL};
 use crate::message::{Batch, BatchAnswer, PullAnswer, PullRequest, Request, Response};
 use crate::placement::ShardAddress;
 use crate::shard::{Peer, Shard};
@@ -23,7 +23,12 @@ impl Shard {
         // Per origin, how far this shard was at the last look: standing still while behind means nobody brings it.
         let mut last_seen: HashMap<Origin, Version> = HashMap::new();
         loop {
-            tokio::time::sleep(GOSSIP_INTERVAL).await;
+            // In a hurry until the first answer: reads wait for a refill to end.
+            let pause = match self.is_refilling() {
+                true => REFILL_INTERVAL,
+                false => GOSSIP_INTERVAL,
+            };
+            tokio::time::sleep(pause).await;
             let Some(peer) = peer.upgrade() else { return };
             if !peer.caller.is_connected() {
                 continue;
@@ -38,6 +43,7 @@ impl Shard {
             };
             *peer.vector.borrow_mut() = theirs.clone();
             peer.heard.set(true);
+            self.refill_heard(peer.address, &theirs);
             for (origin, version) in theirs.iter() {
                 let have = self.vector.borrow().get(origin);
                 if origin == self.origin || have >= version {
@@ -131,11 +137,16 @@ impl Shard {
         entries: Vec<bytes::Bytes>,
     ) -> Result<(), &'static str> {
         let (tell, told) = oneshot::channel();
+        let have = self.vector.borrow().get(origin);
+        let news = |entry: &bytes::Bytes| {
+            // What does not decode is refused below.
+            EntryView::new(entry).map_or(true, |view| view.version() > have)
+        };
         let batch = Batch {
             origin,
             after,
             up_to,
-            entries,
+            entries: entries.into_iter().filter(news).collect(),
         };
         self.append_batch(batch, move |answer| drop(tell.send(answer)));
         match told.await {

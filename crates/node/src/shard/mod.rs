@@ -8,6 +8,7 @@ mod open;
 mod own;
 mod peers;
 mod read;
+mod refill;
 mod serve;
 mod stats;
 mod sweep;
@@ -31,6 +32,7 @@ use crate::process::{Directory, Process};
 use crate::replication::acks::{AckTracker, Slot};
 
 pub use open::OpenError;
+pub use refill::REFILL_FILE;
 pub use stats::{LinkStatus, ShardStatus};
 
 pub(crate) use append::{BatchDone, followed};
@@ -91,6 +93,7 @@ pub struct Shard {
     /// The newest of what came as copies, which the vector does not show.
     copied: RefCell<Vector>,
     grace: flush::GraceTable,
+    refill: refill::Refill,
     pub(crate) stopping: Cell<bool>,
     turn: Cell<usize>,
 }

@@ -140,6 +140,7 @@ impl Shard {
         tokio::task::spawn_local(async move { log.drive().await });
         let topology = self.metadata.topology().borrow().clone();
         self.adopt(&topology);
+        self.end_refill_if_whole();
         tokio::task::spawn_local(self.clone().topology_loop());
         tokio::task::spawn_local(self.clone().apply_loop());
         tokio::task::spawn_local(self.clone().flush_loop());
@@ -204,7 +205,7 @@ async fn replay(
     if applied > log.last() {
         // The log was cut by a repair. What it lost is still in the store, with its stamps.
         tracing::warn!(applied, last = log.last(), "the log ends before the store");
-        store.apply(&[], log.last())?;
+        store.rewind(log.last())?;
     }
     let segments = log.segments();
     let mut vector = segments

@@ -8,6 +8,9 @@ use crate::message::{Item, Page, ReadAnswer, ReadRequest};
 impl Shard {
     /// Answers from memory, or says `None` when a disk must be asked.
     pub(crate) fn read_cached(&self, request: &ReadRequest) -> Option<ReadAnswer> {
+        if self.is_refilling() {
+            return Some(ReadAnswer::Unknown);
+        }
         match get(&self.store, request, Tier::CacheOnly) {
             Ok(Lookup::NeedsDisk) => None,
             answer => Some(self.to_answer(answer, request)),
@@ -28,7 +31,7 @@ impl Shard {
             .await;
         match answer {
             Ok(answer) => self.to_answer(answer, &request),
-            Err(_) => ReadAnswer::Damaged,
+            Err(_) => ReadAnswer::Unknown,
         }
     }
 
@@ -87,7 +90,7 @@ impl Shard {
                 self.counters
                     .damaged_reads
                     .set(self.counters.damaged_reads.get() + 1);
-                ReadAnswer::Damaged
+                ReadAnswer::Unknown
             }
         }
     }

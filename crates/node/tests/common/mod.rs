@@ -1,0 +1,72 @@
+//! Nodes of one process, and a client that speaks just enough HTTP.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::path::Path;
+
+use dunlin_metadata::Metadata;
+use dunlin_node::{Node, NodeConfig, Process};
+
+/// What the nodes of a test share.
+pub struct Cluster<'a> {
+    pub dir: &'a Path,
+    pub shards: u16,
+    process: Process,
+    metadata: Metadata,
+}
+
+impl Cluster<'_> {
+    pub fn new(dir: &Path, shards: u16) -> Cluster<'_> {
+        Cluster {
+            dir,
+            shards,
+            process: Process::new(8 << 20).unwrap(),
+            metadata: Metadata::embedded(dir.join("metadata.json")).unwrap(),
+        }
+    }
+
+    pub async fn start(&self, number: u16) -> Node {
+        let config = NodeConfig {
+            name: format!("n{number}"),
+            data: self.dir.join(format!("n{number}")),
+            http: "127.0.0.1:0".into(),
+            listen: "127.0.0.1:0".into(),
+            shards: self.shards,
+            ..NodeConfig::default()
+        };
+        Node::start(config, self.metadata.clone(), &self.process)
+            .await
+            .unwrap()
+    }
+
+    pub async fn start_three(&self) -> Vec<Node> {
+        let mut nodes = Vec::new();
+        for number in 1..=3 {
+            nodes.push(self.start(number).await);
+        }
+        nodes
+    }
+}
+
+/// Status and body of the answer.
+pub fn request(address: SocketAddr, head: &str, body: &[u8]) -> (u16, Vec<u8>) {
+    let mut stream = TcpStream::connect(address).unwrap();
+    let head = format!(
+        "{head} HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: {}\r\n\r\n",
+        body.len()
+    );
+    stream.write_all(head.as_bytes()).unwrap();
+    stream.write_all(body).unwrap();
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).unwrap();
+    let end = answer.windows(4).position(|w| w == b"\r\n\r\n").unwrap();
+    let status = std::str::from_utf8(&answer[9..12])
+        .unwrap()
+        .parse()
+        .unwrap();
+    (status, answer[end + 4..].to_vec())
+}
+
+pub async fn blocking<T: Send + 'static>(f: impl FnOnce() -> T + Send + 'static) -> T {
+    tokio::task::spawn_blocking(f).await.unwrap()
+}

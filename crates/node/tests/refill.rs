@@ -1,0 +1,70 @@
+//! A replica that lost its data does not answer "absent" as if it knew.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::disallowed_methods)]
+
+mod common;
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use common::{Cluster, blocking, request};
+
+const PUT: &str = "PUT /v0/entity?id=k&ack=2";
+const GET: &str = "GET /v0/entity?id=k&ack=2";
+
+async fn status(address: SocketAddr, head: &'static str) -> u16 {
+    blocking(move || request(address, head, b"v").0).await
+}
+
+/// The status once it is no longer `not_yet`, or that after ten seconds.
+async fn settled(address: SocketAddr, not_yet: u16) -> u16 {
+    let mut last = not_yet;
+    for _ in 0..100 {
+        last = status(address, GET).await;
+        if last != not_yet {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    last
+}
+
+#[tokio::test]
+async fn an_emptied_replica_counts_for_reads_only_when_it_is_full_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let cluster = Cluster::new(dir.path(), 1);
+    let mut nodes = cluster.start_three().await;
+    nodes.pop().unwrap().stop().await.unwrap();
+    let n2 = nodes.pop().unwrap();
+    let n1 = nodes.pop().unwrap();
+    assert_eq!(status(n1.http_address(), PUT).await, 201);
+    n2.stop().await.unwrap();
+    n1.stop().await.unwrap();
+
+    std::fs::remove_dir_all(dir.path().join("n2")).unwrap();
+    let n2 = cluster.start(2).await;
+    let n3 = cluster.start(3).await;
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    for node in [&n2, &n3] {
+        assert_eq!(
+            status(node.http_address(), GET).await,
+            504,
+            "{}",
+            node.name()
+        );
+    }
+    let range = "GET /v0/entities?start=a&ack=2";
+    assert_eq!(status(n3.http_address(), range).await, 504);
+    // Also after a restart, when the log is no longer empty.
+    n2.stop().await.unwrap();
+    let n2 = cluster.start(2).await;
+    assert_eq!(status(n2.http_address(), GET).await, 504);
+
+    let n1 = cluster.start(1).await;
+    assert_eq!(settled(n2.http_address(), 504).await, 200);
+    n1.stop().await.unwrap();
+    // What it was given counts, without those who gave it.
+    assert_eq!(settled(n3.http_address(), 504).await, 200);
+    for node in [n2, n3] {
+        node.stop().await.unwrap();
+    }
+}
