@@ -23,6 +23,9 @@ use crate::shard::{OpenError, Shard, ShardParts, ShardService};
 
 const HELLO_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// How long a start waits for a refill to end before it says that it is ready.
+const READY_PATIENCE: Duration = Duration::from_secs(2);
+
 /// A connection on its way to the shard that will serve it.
 pub(super) enum Incoming {
     Http(std::net::TcpStream),
@@ -143,6 +146,12 @@ async fn live(mut setup: Setup) -> Result<(), String> {
                 drop(queue.send(Incoming::Http(stream)));
             }
         }));
+    }
+    // A new node is whole as soon as the others have told it so, usually at once: a client that
+    // comes right after the start should not meet one that cannot answer.
+    let patience = tokio::time::Instant::now() + READY_PATIENCE;
+    while shard.is_refilling() && tokio::time::Instant::now() < patience {
+        tokio::time::sleep(Duration::from_millis(5)).await;
     }
     drop(setup.ready.send(Ok(())));
     // An error means that the node was dropped, which stops it too.
