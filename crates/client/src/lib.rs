@@ -36,4 +36,4 @@ pub use error::ClientError;
 pub use keyspace::{Keyspace, Value};
 pub use options::{Condition, Quorum, WriteOptions};
 pub use scan::{Entry, Range, Scan};
-pub use status::{Link, NodeStatus, Status};
+pub use status::{Link, NodeStatus, ShardStatus, Status};

@@ -16,6 +16,8 @@ pub struct Status {
     pub nodes: Vec<NodeStatus>,
     /// All keyspaces.
     pub keyspaces: Vec<KeyspaceDescription>,
+    /// Every shard that answered.
+    pub shards: Vec<ShardStatus>,
     /// One for each ordered pair of shards that replicate.
     pub links: Vec<Link>,
     /// What a newer server says beyond this.
@@ -41,6 +43,33 @@ pub struct NodeStatus {
     pub alive: bool,
     /// How often it was started.
     pub incarnation: u64,
+    /// What a newer server says beyond this.
+    #[serde(flatten)]
+    pub more: serde_json::Map<String, serde_json::Value>,
+}
+
+/// One event loop of a node, with its log and its store.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ShardStatus {
+    /// `NODE/SHARD`.
+    pub shard: String,
+    /// Why it takes no writes, if it takes none.
+    pub trouble: Option<String>,
+    /// Whether it lost its data or is new, and answers no reads before the others have filled it.
+    pub refilling: bool,
+    /// Partitions of all keyspaces it holds a replica of.
+    pub partitions: u64,
+    /// Records in its store, estimated.
+    pub keys: u64,
+    /// Bytes in its store's files.
+    pub store_bytes: u64,
+    /// Writes that entered the cluster here since its start.
+    pub writes: u64,
+    /// Reads coordinated here since its start.
+    pub reads: u64,
+    /// Syncs of its log since its start.
+    pub log_syncs: u64,
     /// What a newer server says beyond this.
     #[serde(flatten)]
     pub more: serde_json::Map<String, serde_json::Value>,

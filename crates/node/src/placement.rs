@@ -122,6 +122,17 @@ impl Placement {
             .flat_map(|n| (0..n.shards).map(|shard| ShardAddress { node: n.id, shard }))
     }
 
+    /// How many partitions `shard` holds a replica of, as the keyspaces are set.
+    pub fn partitions_held(&self, shard: ShardAddress) -> u64 {
+        let held = |k: &KeyspacePlacement| {
+            let replicas = k.keyspace.settings.replicas;
+            (0..k.partition_count())
+                .filter(|partition| k.holds(shard, *partition, replicas))
+                .count() as u64
+        };
+        self.keyspaces.values().map(held).sum()
+    }
+
     /// Whether two shards can ever hold copies of the same entry.
     pub fn share(&self, a: ShardAddress, b: ShardAddress) -> bool {
         a.node != b.node

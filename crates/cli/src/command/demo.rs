@@ -19,8 +19,9 @@ use crate::import::input::Input;
 use crate::import::load::{self, Settings};
 use crate::import::progress::Progress;
 use crate::output::Output;
+use crate::runtime;
+use crate::signal::Stop;
 use crate::units::{grouped, rounded};
-use crate::{runtime, signal};
 
 const MAX_RECORD_BYTES: usize = 16 << 20;
 
@@ -53,10 +54,11 @@ impl Demo {
             .tempdir()
             .map_err(|error| Failure::Failed(format!("temporary directory: {error}")))?;
         runtime::block_on(async {
+            let mut stop = Stop::listen()?;
             // Stopped from outside, the children must be killed on the way out.
             tokio::select! {
                 result = self.prove(directory.path()) => result,
-                stopped = signal::stop() => stopped.and(Err(Failure::Failed("stopped before the end".to_owned()))),
+                () = stop.asked() => Err(Failure::Failed("stopped before the end".to_owned())),
             }
         })
     }

@@ -14,7 +14,8 @@ use crate::config::settings::{MetadataPlace, Settings};
 use crate::failure::Failure;
 use crate::lock::DirectoryLock;
 use crate::output::Output;
-use crate::{runtime, signal};
+use crate::runtime;
+use crate::signal::Stop;
 
 /// How long a start waits for the metadata store.
 const METADATA_WAIT: Duration = Duration::from_secs(60);
@@ -64,15 +65,19 @@ impl Serve {
 }
 
 async fn serve(settings: Settings) -> Result<(), Failure> {
+    let mut stop = Stop::listen()?;
     let Settings { node, metadata } = settings;
     // Before the metadata is touched: two processes must not register the same node.
     let lock = DirectoryLock::take(&node.data)?;
-    let metadata = open(metadata, &node.data)
-        .await
-        .map_err(|error| Failure::Failed(error.to_string()))?;
+    let opened = tokio::select! {
+        opened = open(metadata, &node.data) => opened,
+        () = stop.asked() => return Ok(()),
+    };
+    let metadata = opened.map_err(|error| Failure::Failed(error.to_string()))?;
     let cache_bytes = node.cache_bytes;
     let listen = node.listen.clone();
-    let cluster = Cluster::start(vec![(node, lock)], &metadata, cache_bytes).await?;
+    let start = Cluster::start(vec![(node, lock)], &metadata, cache_bytes);
+    let cluster = stop.finish(start).await?;
     let mut output = Output::new();
     for node in cluster.nodes() {
         output.line(format!(
@@ -83,8 +88,8 @@ async fn serve(settings: Settings) -> Result<(), Failure> {
     }
     output.flush()?;
     drop(output);
-    let asked = signal::stop().await;
-    cluster.stop().await.and(asked)
+    stop.asked().await;
+    stop.finish(cluster.stop()).await
 }
 
 /// etcd may be starting together with the node, so it is waited for.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use clap::Args;
-use dunlin_client::{Link, Status as Cluster};
+use dunlin_client::{Link, ShardStatus, Status as Cluster};
 
 use crate::command::keyspace;
 use crate::connect::Server;
@@ -14,7 +14,8 @@ use crate::table::{Align, Cell, Colour, Table};
 use crate::units::{grouped, rounded};
 
 const EXAMPLES: &str = "\
-Each row of the last table is one direction of replication between two shards: the entries the
+A shard that is filling is new or has lost its data: it takes writes, and answers no reads before
+the others have given it what it should hold. Each row of the last table is one direction of replication between two shards: the entries the
 follower has not yet acknowledged, the bytes sent each second, and percentiles of the time from a
 send to its acknowledgement.
 
@@ -73,10 +74,52 @@ fn text(status: &Cluster, coloured: bool) -> String {
     [
         nodes(status),
         keyspace::table(&status.keyspaces),
+        shards(&status.shards),
         links(&status.links),
     ]
     .map(|table| table.render(coloured))
     .join("\n")
+        + &troubles(&status.shards)
+}
+
+/// A table has no room for sentences.
+fn troubles(shards: &[ShardStatus]) -> String {
+    let line = |shard: &ShardStatus| {
+        let trouble = shard.trouble.as_ref()?;
+        Some(format!("\n{}: {trouble}\n", shard.shard))
+    };
+    shards.iter().filter_map(line).collect()
+}
+
+fn shards(shards: &[ShardStatus]) -> Table {
+    let mut table = Table::new(&[
+        ("SHARD", Align::Left),
+        ("STATE", Align::Left),
+        ("PARTITIONS", Align::Right),
+        ("KEYS", Align::Right),
+        ("STORE", Align::Right),
+        ("WRITES", Align::Right),
+        ("READS", Align::Right),
+        ("SYNCS", Align::Right),
+    ]);
+    for shard in shards {
+        let state = match (&shard.trouble, shard.refilling) {
+            (Some(_), _) => Cell::coloured("failing", Colour::Red),
+            (None, true) => Cell::coloured("filling", Colour::Yellow),
+            (None, false) => Cell::coloured("serving", Colour::Green),
+        };
+        table.row(vec![
+            Cell::plain(&shard.shard),
+            state,
+            Cell::plain(shard.partitions),
+            Cell::plain(grouped(shard.keys)),
+            Cell::plain(rounded(shard.store_bytes as f64)),
+            Cell::plain(grouped(shard.writes)),
+            Cell::plain(grouped(shard.reads)),
+            Cell::plain(grouped(shard.log_syncs)),
+        ]);
+    }
+    table
 }
 
 fn nodes(status: &Cluster) -> Table {

@@ -7,6 +7,8 @@ fn cluster() -> Cluster {
         "nodes":[{"name":"n1","id":1,"http":"h:8080","listen":"h:7080","shards":2,"alive":true,"incarnation":4},
                  {"name":"n2","id":2,"http":"h:8081","listen":"h:7081","shards":2,"alive":false,"incarnation":1}],
         "keyspaces":[{"name":"default","id":1,"settings":{"mode":"quorum","replicas":3,"partitions":64,"sync":"always","tombstone_grace_s":60}}],
+        "shards":[{"shard":"n1/0","trouble":null,"refilling":true,"partitions":64,"keys":1200,"store_bytes":2048,"writes":5,"reads":6,"log_syncs":2},
+                  {"shard":"n2/0","trouble":"no space left for the log: make room on its disk","refilling":false}],
         "links":[{"from":"n1/0","to":"n2/0","items_remaining":12345,"bytes_per_s":1536.0,"latency_us_p50":90,
           "latency_us_p95":2500,"latency_us_p99":1500000,"connected":true,"state":"catching_up"}]}"#,
     )
@@ -24,8 +26,14 @@ n2     2  down   h:8081  h:7081       2       1
 KEYSPACE  ID  MODE    REPLICAS  PARTITIONS  SYNC    TOMBSTONES KEPT
 default    1  quorum         3          64  always             60 s
 
+SHARD  STATE    PARTITIONS   KEYS    STORE  WRITES  READS  SYNCS
+n1/0   filling          64  1,200  2.0 KiB       5      6      2
+n2/0   failing           0      0      0 B       0      0      0
+
 FROM  TO    STATE        REMAINING  PER SECOND    P50     P95    P99
 n1/0  n2/0  catching up     12,345     1.5 KiB  90 us  2.5 ms  1.5 s
+
+n2/0: no space left for the log: make room on its disk
 ";
     assert_eq!(text, expected);
     assert!(!text.contains('\x1b'));

@@ -10,8 +10,9 @@ use crate::cluster::Cluster;
 use crate::failure::Failure;
 use crate::lock::DirectoryLock;
 use crate::output::Output;
+use crate::runtime;
+use crate::signal::Stop;
 use crate::units::Size;
-use crate::{runtime, signal};
 
 const EXAMPLES: &str = "\
 Node i serves HTTP on port P + i - 1. The nodes replicate to each other inside the process; the
@@ -57,6 +58,7 @@ impl Up {
         runtime::log_to_stderr("warn");
         let configs = self.configs()?;
         runtime::block_on(async move {
+            let mut stop = Stop::listen()?;
             let _lock = DirectoryLock::take(&self.data)?;
             let configs = configs
                 .into_iter()
@@ -64,12 +66,13 @@ impl Up {
                 .collect::<Result<Vec<_>, _>>()?;
             let metadata = Metadata::embedded(self.data.join("metadata.json"))
                 .map_err(|error| Failure::Failed(error.to_string()))?;
-            let cluster = Cluster::start(configs, &metadata, self.cache.as_usize()).await?;
+            let start = Cluster::start(configs, &metadata, self.cache.as_usize());
+            let cluster = stop.finish(start).await?;
             let mut output = Output::new();
             output.bytes(self.banner(&cluster).as_bytes())?;
             output.flush()?;
-            let asked = signal::stop().await;
-            cluster.stop().await.and(asked)?;
+            stop.asked().await;
+            stop.finish(cluster.stop()).await?;
             output.line("stopped")?;
             output.flush()
         })

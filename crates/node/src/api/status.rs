@@ -38,7 +38,8 @@ pub(super) async fn status(shard: Rc<Shard>) -> Result<Reply, Rejected> {
         .iter()
         .map(|s| {
             json!({
-                "shard": s.shard, "trouble": s.trouble, "writes": s.writes, "reads": s.reads,
+                "shard": s.shard, "trouble": s.trouble, "refilling": s.refilling,
+                "partitions": s.partitions, "writes": s.writes, "reads": s.reads,
                 "keys": s.store_keys, "store_bytes": s.store_bytes,
                 "memtable_bytes": s.memtable_bytes, "log_records": s.log_records,
                 "log_syncs": s.log_syncs, "apply_backlog": s.apply_backlog,

@@ -11,6 +11,7 @@ use dunlin_rpc::{Inbox, Limits, TcpTransport, accept, serve_accepted, serve_inbo
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 use tokio::sync::{oneshot, watch};
 use tokio::task::LocalSet;
+use tokio::time::Instant;
 
 use super::StartError;
 use crate::api;
@@ -23,7 +24,7 @@ use crate::shard::{OpenError, Shard, ShardParts, ShardService};
 
 const HELLO_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How long a start waits for a refill to end before it says that it is ready.
+/// How long HTTP clients of a start wait for a refill to end before they are served without.
 const READY_PATIENCE: Duration = Duration::from_secs(2);
 
 /// A connection on its way to the shard that will serve it.
@@ -125,7 +126,11 @@ async fn live(mut setup: Setup) -> Result<(), String> {
     shard.run();
     let service: Rc<ShardService> = Rc::new(ShardService(shard.clone()));
     tokio::task::spawn_local(serve_inbox(setup.inbox, service.clone()));
-    tokio::task::spawn_local(take_incoming(setup.incoming, shard.clone(), service));
+    let whole = Rc::new(Whole {
+        shard: shard.clone(),
+        patience: Instant::now() + READY_PATIENCE,
+    });
+    tokio::task::spawn_local(take_incoming(setup.incoming, whole.clone(), service));
     if let Some((http, incoming, node)) = listener {
         let name = setup.config.name.clone();
         let to_shards = incoming.clone();
@@ -147,27 +152,41 @@ async fn live(mut setup: Setup) -> Result<(), String> {
             }
         }));
     }
-    // A new node is whole as soon as the others have told it so, usually at once: a client that
-    // comes right after the start should not meet one that cannot answer.
-    let patience = tokio::time::Instant::now() + READY_PATIENCE;
-    while shard.is_refilling() && tokio::time::Instant::now() < patience {
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    whole.or_patience_ends().await;
     drop(setup.ready.send(Ok(())));
     // An error means that the node was dropped, which stops it too.
     drop(setup.stopped.wait_for(|stop| *stop).await);
     shard.close().await
 }
 
+/// A new node is whole as soon as the others have told it so, usually at once: a client that comes
+/// right after the start should not meet one that cannot answer.
+struct Whole {
+    shard: Rc<Shard>,
+    patience: Instant,
+}
+
+impl Whole {
+    async fn or_patience_ends(&self) {
+        while self.shard.is_refilling() && Instant::now() < self.patience {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+}
+
 async fn take_incoming(
     mut incoming: UnboundedReceiver<Incoming>,
-    shard: Rc<Shard>,
+    whole: Rc<Whole>,
     service: Rc<ShardService>,
 ) {
     while let Some(connection) = incoming.recv().await {
         match connection {
             Incoming::Http(stream) => {
-                tokio::task::spawn_local(api::serve_http(stream, shard.clone()));
+                let whole = whole.clone();
+                tokio::task::spawn_local(async move {
+                    whole.or_patience_ends().await;
+                    api::serve_http(stream, whole.shard.clone()).await;
+                });
             }
             Incoming::Peer(detached) => {
                 let service = service.clone();

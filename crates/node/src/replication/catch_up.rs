@@ -8,6 +8,7 @@
 
 use std::collections::HashMap;
 use std::rc::{Rc, Weak};
+use std::time::Duration;
 
 use dunlin_store::{Entry, EntryView, Origin, Version};
 use tokio::sync::oneshot;
@@ -22,13 +23,17 @@ impl Shard {
     pub(crate) async fn catch_up_loop(self: Rc<Self>, peer: Weak<Peer>) {
         // Per origin, how far this shard was at the last look: standing still while behind means nobody brings it.
         let mut last_seen: HashMap<Origin, Version> = HashMap::new();
+        // Reads wait for a refill to end.
+        let mut pause = match self.is_refilling() {
+            true => Duration::ZERO,
+            false => GOSSIP_INTERVAL,
+        };
         loop {
-            // In a hurry until the first answer: reads wait for a refill to end.
-            let pause = match self.is_refilling() {
+            tokio::time::sleep(pause).await;
+            pause = match self.is_refilling() {
                 true => REFILL_INTERVAL,
                 false => GOSSIP_INTERVAL,
             };
-            tokio::time::sleep(pause).await;
             let Some(peer) = peer.upgrade() else { return };
             if !peer.caller.is_connected() {
                 continue;

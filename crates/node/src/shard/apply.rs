@@ -119,7 +119,6 @@ impl Shard {
         if own_up_to > Version(0) {
             self.acknowledged(0, own_up_to);
         }
-        self.applied_wake.notify_waiters();
     }
 
     /// The log takes nothing more: whoever waits is told, and nothing is acknowledged again.

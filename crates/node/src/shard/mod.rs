@@ -88,8 +88,6 @@ pub struct Shard {
     pub(crate) reclaiming: Cell<bool>,
     /// Woken when something is queued, the log has moved, or applying may go on.
     apply_wake: Notify,
-    /// Woken after entries were applied.
-    applied_wake: Notify,
     /// The newest of what came as copies, which the vector does not show.
     copied: RefCell<Vector>,
     grace: flush::GraceTable,

@@ -125,7 +125,6 @@ impl Shard {
             store_stuck: RefCell::default(),
             reclaiming: Cell::new(false),
             apply_wake: Notify::new(),
-            applied_wake: Notify::new(),
             copied: RefCell::default(),
             grace,
             refill,

@@ -52,6 +52,10 @@ pub struct ShardStatus {
     pub shard: String,
     /// Whether writes are taken; if not, why.
     pub trouble: Option<String>,
+    /// Whether it is being filled and so answers no reads yet.
+    pub refilling: bool,
+    /// Partitions of all keyspaces it holds a replica of.
+    pub partitions: u64,
     /// Writes that entered the cluster here.
     pub writes: u64,
     /// Reads coordinated here.
@@ -122,6 +126,8 @@ impl Shard {
         ShardStatus {
             shard: self.label(),
             trouble: self.trouble(),
+            refilling: self.is_refilling(),
+            partitions: self.placement().partitions_held(self.address),
             writes: counters.writes.get(),
             reads: counters.reads.get(),
             disk_reads: counters.disk_reads.get(),
