@@ -49,7 +49,7 @@ pub struct Up {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     threads: Option<u16>,
     /// Block cache of the process
-    #[arg(long, value_name = "SIZE", default_value = "64MiB")]
+    #[arg(long, value_name = "SIZE", default_value = "256MiB")]
     cache: Size,
     /// Largest request body
     #[arg(long, value_name = "SIZE", default_value = "16MiB")]
