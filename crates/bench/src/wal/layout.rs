@@ -1,8 +1,8 @@
 //! Where every byte of a log goes, by arithmetic alone: the prediction that what is read back from
 //! the file is held against.
 
-use dunlin_log::{Padding, SEGMENT_HEADER_LENGTH};
 use dunlin_log::block::{FRAGMENT_MAX, LEGACY_HEADER, RECYCLABLE_HEADER};
+use dunlin_log::{Padding, SEGMENT_HEADER_LENGTH};
 use serde::Serialize;
 
 /// What a sync mark holds.

@@ -3,6 +3,7 @@ use super::*;
 use crate::interval::Interval;
 use crate::wal::device::Row;
 use crate::wal::entry::Entry;
+use crate::wal::rival;
 
 fn always(number: f64) -> Interval {
     Interval::of(&[number])
@@ -61,4 +62,38 @@ fn limits_are_inclusive_and_the_slowest_log_counts() {
     assert_eq!(good[2..5], [Some(true), Some(true), Some(true)]);
     let bad = met(1.16, &[read(5.0, 2.0), read(0.9, 0.8)]);
     assert_eq!(bad[2..5], [Some(false), Some(false), Some(false)]);
+}
+
+#[test]
+fn a_rival_lost_in_noise_is_not_beaten() {
+    let some = Interval::of(&[2.0, 2.0]);
+    let rival = |log_us| Rival {
+        version: String::new(),
+        assertions: false,
+        entry: rival::ENTRY,
+        rows: vec![rival::Row {
+            sync: false,
+            entries: 1,
+            ours_per_s: some,
+            ours_cpu_us: some,
+            with_log_per_s: some,
+            with_log_cpu_us: some,
+            without_log_per_s: some,
+            without_log_cpu_us: some,
+            log_us,
+            log_cpu_us: some,
+            ratio_log: some,
+            ratio_whole: some,
+            ratio_cpu: some,
+        }],
+    };
+    let first = |log_us| evaluate(Some(&rival(log_us)), None, &[], &[]).remove(0);
+    assert_eq!(first(some).met, Some(true));
+    for noise in [Interval::of(&[-1.0, 4.0]), Interval::of(&[-2.0, -2.0])] {
+        let target = first(noise);
+        assert_eq!(
+            (target.met, target.measured.as_str()),
+            (None, "too noisy to tell")
+        );
+    }
 }
