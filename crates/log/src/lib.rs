@@ -37,7 +37,7 @@ pub use options::{BLOCK_SIZE_BYTES_MAX, BLOCK_SIZE_BYTES_MIN, Options, Padding};
 pub use recover::{Recovered, Torn};
 pub use repair::{Plan, RepairError, Repaired, repair};
 pub use runner::{Gone, Runner, Threads};
-pub use segment::SegmentInfo;
+pub use segment::{SEGMENT_HEADER_LENGTH, SegmentInfo};
 
 /// Number of a logical record: dense, the first is 1.
 pub type Index = u64;

@@ -10,6 +10,10 @@ pub(crate) mod scan;
 use crate::Index;
 use bytes::Bytes;
 
+/// Bytes of a segment header's payload, which follows the physical header of each segment's first
+/// record.
+pub const SEGMENT_HEADER_LENGTH: usize = header::LENGTH;
+
 /// What is known of a segment without reading it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SegmentInfo {
