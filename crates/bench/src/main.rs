@@ -27,11 +27,20 @@ fn main() -> ExitCode {
 }
 
 fn run(options: Options, date_utc: &str) -> Result<(), BenchError> {
-    let command_line = std::env::args().collect::<Vec<_>>().join(" ");
+    let command_line = command_line();
     match options.table {
         Table::Quorum(options) => run_quorum(options, date_utc, &command_line),
         Table::Wal(options) => run_wal(&options, date_utc, &command_line),
     }
+}
+
+/// As it would be typed anywhere: the program by its name alone.
+fn command_line() -> String {
+    let words = std::env::args().skip(1);
+    std::iter::once("dunlin-bench".to_owned())
+        .chain(words)
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 fn run_quorum(
