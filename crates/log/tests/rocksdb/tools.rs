@@ -3,9 +3,10 @@
 use dunlin_log::{
     Padding,
     block::{Encoder, Form},
-    inspect::{End, Event, Inspector, Record, Settings, Stat},
+    inspect::{Blank, End, Event, Inspector, Own, Record, Settings, Stat, WriteBatch},
 };
 use std::{
+    collections::BTreeSet,
     fs,
     io::ErrorKind,
     path::{Path, PathBuf},
@@ -58,6 +59,9 @@ pub struct Read {
     pub bytes: Vec<u8>,
     pub records: Vec<Record>,
     pub payloads: Vec<Vec<u8>>,
+    pub own: Vec<Own>,
+    /// Every size of a block's tail that occurs, in bytes.
+    pub tails: BTreeSet<u64>,
     pub stat: Stat,
     pub end: End,
 }
@@ -69,7 +73,8 @@ pub fn read(file: &Path) -> Read {
         ..Settings::default()
     };
     let mut inspector = Inspector::new(&bytes[..], &settings).unwrap();
-    let (mut records, mut payloads, mut stat) = (Vec::new(), Vec::new(), Stat::default());
+    let (mut records, mut payloads, mut own) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut stat, mut tails) = (Stat::default(), BTreeSet::new());
     loop {
         let event = inspector.next_event().unwrap();
         stat.add(&event, &inspector);
@@ -78,12 +83,18 @@ pub fn read(file: &Path) -> Read {
                 records.push(record);
                 payloads.push(inspector.payload().to_vec());
             }
+            Event::Own(it) => own.push(it),
+            Event::Padding(span) if span.kind == Blank::Tail => {
+                tails.insert(span.bytes);
+            }
             Event::End(end) => {
                 drop(inspector);
                 return Read {
                     bytes,
                     records,
                     payloads,
+                    own,
+                    tails,
                     stat,
                     end,
                 };
@@ -93,9 +104,13 @@ pub fn read(file: &Path) -> Read {
     }
 }
 
-/// What Dunlin's encoder makes of payloads.
+/// What Dunlin's encoder makes of payloads, as RocksDB lays them out.
 pub fn encode(payloads: &[Vec<u8>], form: Form) -> Vec<u8> {
-    let mut encoder = Encoder::new(BLOCK_SIZE_BYTES, Padding::Fragment, form, 0);
+    encode_with(payloads, form, Padding::Fragment)
+}
+
+pub fn encode_with(payloads: &[Vec<u8>], form: Form, padding: Padding) -> Vec<u8> {
+    let mut encoder = Encoder::new(BLOCK_SIZE_BYTES, padding, form, 0);
     let mut bytes = Vec::new();
     for payload in payloads {
         encoder.record(payload, &mut bytes);
@@ -118,6 +133,7 @@ pub struct Line {
     pub count: u32,
     pub bytes: u64,
     pub offset: u64,
+    /// As [`shown`] has them.
     pub operations: String,
 }
 
@@ -137,11 +153,30 @@ pub fn dump_wal(file: &Path) -> (Vec<Line>, String) {
                     count: count.parse().unwrap(),
                     bytes: bytes.parse().unwrap(),
                     offset: offset.parse().unwrap(),
-                    operations: operations.trim().to_owned(),
+                    operations: operations.split_whitespace().collect::<Vec<_>>().join(" "),
                 });
             }
             _ => complaints.push_str(line),
         }
     }
     (lines, complaints)
+}
+
+/// The operations of a write batch as `ldb` shows them, one space between words.
+pub fn shown(payload: &[u8]) -> String {
+    let batch = WriteBatch::whole(payload).expect("no write batch");
+    let operations: Vec<String> = batch
+        .ops()
+        .map(|op| op.unwrap())
+        .map(|op| {
+            let (name, family) = (op.name(), op.column_family);
+            format!("{name}({family}) : {} : {}", hex(op.key), hex(op.value))
+        })
+        .collect();
+    operations.join(" ")
+}
+
+pub fn hex(bytes: &[u8]) -> String {
+    let digits: String = bytes.iter().map(|byte| format!("{byte:02X}")).collect();
+    format!("0x{digits}")
 }
