@@ -137,6 +137,15 @@ pub struct Line {
     pub operations: String,
 }
 
+impl Line {
+    /// Whether it is about the record at this offset. `ldb` takes the tail of the block before for
+    /// a part of the record behind it.
+    pub fn is_at(&self, offset: u64) -> bool {
+        let tail = offset.wrapping_sub(self.offset);
+        tail == 0 || (tail < 11 && offset.is_multiple_of(u64::from(BLOCK_SIZE_BYTES)))
+    }
+}
+
 /// What `ldb dump_wal` says of a file, and what it complains of.
 pub fn dump_wal(file: &Path) -> (Vec<Line>, String) {
     let walfile = format!("--walfile={}", file.display());
