@@ -103,6 +103,8 @@ pub struct Damage {
     pub skipped_bytes: u64,
     /// Payload bytes of whole physical records that belong to no whole logical record.
     pub lost_bytes: u64,
+    /// Whether whole records stand among what was skipped: it is no torn end.
+    pub records_skipped: bool,
     /// What does not fit.
     pub reason: Reason,
 }

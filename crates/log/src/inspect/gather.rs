@@ -29,6 +29,7 @@ impl Gather {
             offset: begun.offset,
             skipped_bytes: 0,
             lost_bytes: begun.payload_bytes,
+            records_skipped: false,
             reason: Reason::NoEnd,
         })
     }
@@ -68,6 +69,7 @@ impl Gather {
                     offset: piece.offset,
                     skipped_bytes: 0,
                     lost_bytes: piece.payload_bytes,
+                    records_skipped: false,
                     reason: Reason::NoBeginning,
                 };
                 (Some(orphan), None)

@@ -69,26 +69,42 @@ pub(super) fn number_at(bytes: &[u8]) -> Option<u32> {
         .map(|number| u32::from_le_bytes(*number))
 }
 
-/// Whether a record with this log number begins anywhere at or behind `from`.
-pub(super) fn any_with_number(
+/// Bytes that one search may check, so that made-up headers cannot make it take forever.
+const SEARCH_BYTES: usize = 16 << 20;
+
+/// Whether a whole record of the log with this number, if it is known, begins anywhere at or behind
+/// `from`. `numbered` logs have no other records; of others any piece of data will do.
+pub(super) fn any_behind(
     block: &[u8],
     from: usize,
-    number: u32,
+    number: Option<u32>,
+    numbered: bool,
     dunlin: bool,
     whole: bool,
 ) -> bool {
-    let bytes = number.to_le_bytes();
-    let Some(numbers) = block.get(from + LEGACY_HEADER..) else {
-        return false;
-    };
-    numbers
-        .windows(bytes.len())
+    let mut budget = SEARCH_BYTES;
+    let bytes = block.get(from..).unwrap_or_default();
+    bytes
+        .windows(LEGACY_HEADER)
         .enumerate()
-        .filter(|(_, window)| *window == bytes)
-        .any(|(distance, _)| {
-            matches!(
-                parse(block, from + distance, dunlin, whole),
-                At::Record(found) if found.number == Some(number)
-            )
+        .filter(|(distance, header)| match numbered {
+            true => number_at(&bytes[*distance..]) == number,
+            false => (1..=8).contains(&header[LEGACY_HEADER - 1]),
         })
+        .take_while(|(distance, header)| {
+            let counted = usize::from(u16::from_le_bytes([header[4], header[5]]));
+            // What would cross the end of the block costs nothing.
+            let fits = distance + counted <= bytes.len();
+            budget = budget.saturating_sub(if fits { counted } else { 0 });
+            budget > 0
+        })
+        .any(
+            |(distance, _)| match parse(block, from + distance, dunlin, whole) {
+                At::Record(found) => match (number, found.number) {
+                    (Some(number), Some(other)) => number == other,
+                    (_, other) => other.is_some() || !numbered,
+                },
+                _ => false,
+            },
+        )
 }

@@ -147,6 +147,7 @@ impl Stat {
         match damage.reason {
             // It is a whole piece itself, and what it lacks is before it.
             Reason::NoBeginning => self.torn_count = 0,
+            _ if damage.records_skipped => self.torn_count = 0,
             _ => self.torn_count += 1,
         }
         self.skipped_bytes += damage.skipped_bytes;

@@ -6,7 +6,7 @@ use super::{
     detect::{Form, InspectError, Layout, PREFIX_BYTES, Settings, detect},
     event::{Blank, Damage, End, Event, Own, PaddingSpan, Physical, Reason, Record, Rest},
     gather::Gather,
-    physical::{At, Found, any_with_number, number_at, parse},
+    physical::{At, Found, any_behind, number_at, parse},
 };
 use crate::{
     block::{LEGACY_HEADER, RECYCLABLE_HEADER},
@@ -25,6 +25,8 @@ use std::{
 pub struct Inspector<R> {
     source: io::Chain<io::Cursor<Vec<u8>>, R>,
     layout: Layout,
+    /// Whether records carry the log's number: then bytes without it are of an earlier life.
+    numbered: bool,
     compression: Option<u32>,
     /// The block that is looked at, shorter than a block at the end of the file.
     block: Vec<u8>,
@@ -66,6 +68,7 @@ impl<R: Read> Inspector<R> {
         let layout = detect(&prefix, settings)?;
         Ok(Inspector {
             source: io::Cursor::new(prefix).chain(source),
+            numbered: layout.form == Form::Dunlin,
             layout,
             compression: None,
             block: Vec::new(),
@@ -97,6 +100,11 @@ impl<R: Read> Inspector<R> {
         }
     }
 
+    /// The number that this log's records carry, when they do.
+    fn carried(&self) -> Option<u32> {
+        self.layout.number.filter(|_| self.numbered)
+    }
+
     /// The next event. After `Event::End` it is that again.
     ///
     /// # Errors
@@ -123,16 +131,19 @@ impl<R: Read> Inspector<R> {
         let whole = self.block.len() == self.layout.block_size_bytes as usize;
         let rest = &self.block[self.at..];
         let is_zero = rest.iter().take(RECYCLABLE_HEADER).all(|&byte| byte == 0);
-        let header = match dunlin || (self.layout.number.is_some() && is_zero) {
+        let header = match dunlin || (self.numbered && is_zero) {
             true => RECYCLABLE_HEADER,
             false => LEGACY_HEADER,
         };
         if left < header {
-            match (self.gap.is_some(), whole, is_zero) {
-                // What was not reached by a record was not left empty on purpose either.
-                (true, ..) | (false, false, true) => self.skip_to_gap(),
-                (false, true, _) => self.padding(left, Blank::Tail),
-                (false, false, false) => self.damage(left, Reason::Short),
+            // What was not reached by a record was not left empty on purpose either; but where
+            // zeros are padding, the beginning of a header may follow them.
+            let unreached = self.gap.is_some_and(|gap| dunlin || whole || !gap.zeros);
+            match (whole, is_zero) {
+                _ if unreached => self.skip_to_gap(),
+                (true, _) => self.padding(left, Blank::Tail),
+                (false, true) => self.skip_to_gap(),
+                (false, false) => self.damage(left, Reason::Short),
             }
             return Ok(());
         }
@@ -147,6 +158,7 @@ impl<R: Read> Inspector<R> {
     /// A record whose checksum fits: of this log, or of an earlier life of the file.
     fn found(&mut self, found: Found) {
         let dunlin = self.is_dunlin();
+        self.numbered |= found.number.is_some();
         match (self.layout.number, found.number) {
             (Some(ours), Some(number)) if ours != number => return self.skip_to_gap(),
             (_, None) if dunlin => return self.skip_to_gap(),
@@ -229,12 +241,11 @@ impl<R: Read> Inspector<R> {
     /// A zero header: the end, unless records follow.
     fn nothing(&mut self, whole: bool, reason: Reason) {
         let rest = &self.block[self.at..];
-        let behind = match self.layout.number {
+        let behind = match self.carried() {
             _ if rest.iter().all(|&byte| byte == 0) => false,
-            Some(number) => {
-                any_with_number(&self.block, self.at + 1, number, self.is_dunlin(), whole)
-            }
+            // Zeros are padding or the end, and nothing else stands behind them.
             None => true,
+            Some(_) => self.records_behind(whole),
         };
         match behind {
             true => self.damage(rest.len(), reason),
@@ -242,13 +253,26 @@ impl<R: Read> Inspector<R> {
         }
     }
 
+    /// Whether the rest of the block holds a record that begins further on.
+    fn records_behind(&self, whole: bool) -> bool {
+        any_behind(
+            &self.block,
+            self.at + 1,
+            self.layout.number,
+            self.carried().is_some(),
+            self.is_dunlin(),
+            whole,
+        )
+    }
+
     /// Bytes that are no record. Of a log whose records carry its number they are the end, unless
     /// that number stands there too, or records follow.
     fn invalid(&mut self, whole: bool, reason: Reason) {
         let rest = &self.block[self.at..];
-        let is_ours = |number| number_at(rest).is_none_or(|there| there == number);
-        match self.layout.number {
-            Some(number) if !is_ours(number) => self.nothing(whole, reason),
+        let there = number_at(rest);
+        match self.carried() {
+            // Where a block has no room for a number, no record was begun in this life.
+            Some(ours) if there.map_or(whole, |there| there != ours) => self.nothing(whole, reason),
             _ => self.damage(rest.len(), reason),
         }
     }
@@ -295,6 +319,7 @@ impl<R: Read> Inspector<R> {
             offset: gap.offset,
             skipped_bytes: bytes,
             lost_bytes: 0,
+            records_skipped: false,
             reason,
         });
     }
@@ -312,10 +337,14 @@ impl<R: Read> Inspector<R> {
 
     fn damage(&mut self, bytes: usize, reason: Reason) {
         self.close_gap();
+        let to_block_end = self.at + bytes == self.block.len();
+        let whole = self.block.len() == self.layout.block_size_bytes as usize;
+        let records_skipped = to_block_end && self.records_behind(whole);
         self.lost(Damage {
             offset: self.base + self.at as u64,
             skipped_bytes: bytes as u64,
             lost_bytes: 0,
+            records_skipped,
             reason,
         });
         self.at += bytes;
