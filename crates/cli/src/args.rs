@@ -48,7 +48,7 @@ pub enum Command {
     Keyspace(command::keyspace::Keyspace),
     /// Show nodes, keyspaces, and how far each replica is
     Status(command::status::Status),
-    /// Check or repair a shard's log on disk
+    /// Look into logs on disk, Dunlin's or RocksDB's; check and repair them
     #[command(subcommand)]
     Log(command::log::Log),
     /// Load the Debian catalogue, kill a node half way, prove that nothing is lost

@@ -1,42 +1,13 @@
 //! log check and repair: a whole log, a damaged one, one in use, and none.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::disallowed_methods)]
 
+mod log_data;
 mod support;
 
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::Path;
 
-use bytes::Bytes;
-use dunlin_log::disk::RealDisk;
-use dunlin_log::{Log, Options, Runner};
+use log_data::data_with_log;
 use support::run;
-
-/// A data directory with the log of one shard: a preamble and `records` records, all synced.
-fn data_with_log(records: usize) -> (tempfile::TempDir, PathBuf) {
-    let home = tempfile::tempdir().unwrap();
-    std::fs::write(home.path().join("dunlin.lock"), "").unwrap();
-    let directory = home.path().join("shard-0/log");
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .unwrap();
-    tokio::task::LocalSet::new().block_on(&runtime, async {
-        let runner = Runner::thread("log-test").unwrap();
-        let (log, _) = Log::open(Arc::new(RealDisk), runner, &directory, Options::default())
-            .await
-            .unwrap();
-        log.rotate(Bytes::from_static(b"preamble")).unwrap();
-        for number in 0..records {
-            log.append(Bytes::from(format!("record {number:06}")), true)
-                .unwrap();
-        }
-        let driven = log.clone();
-        let driving = tokio::task::spawn_local(async move { driven.drive().await });
-        log.close().await.unwrap();
-        driving.await.unwrap();
-    });
-    (home, directory)
-}
 
 fn damage(directory: &Path, offset: usize) {
     let file = directory.join("00000000000000000001.log");

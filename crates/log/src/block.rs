@@ -1,7 +1,7 @@
 //! Blocks and physical records: a pure encoder and decoder on byte slices, usable alone.
 //! The format is LevelDB's and RocksDB's; see docs/formats.md section 1.
 
-mod checksum;
+pub(crate) mod checksum;
 mod decode;
 mod encode;
 

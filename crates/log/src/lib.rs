@@ -8,6 +8,7 @@
 //! - [`Cursor`] (`cursor/`): reads records from memory, or from segments when it is behind.
 //! - `recover`, `examine/`: what open does; tells a torn tail from damage.
 //! - [`check`], [`repair`]: the same for the command line.
+//! - [`inspect`]: any one log file, ours or RocksDB's, as events and figures.
 //! - [`block`]: pure encoder and decoder. `segment/`: names, headers, marks, reading a file.
 //! - [`disk`], [`Runner`]: the disk, and how blocking I/O leaves the event loop. [`sim`]: a
 //!   simulated disk that loses, tears and reorders what was not synced.
@@ -20,6 +21,7 @@ mod cursor;
 pub mod disk;
 mod error;
 mod examine;
+pub mod inspect;
 mod log;
 mod options;
 mod recover;

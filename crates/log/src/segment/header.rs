@@ -11,13 +11,18 @@ pub(crate) const LENGTH: usize = 38;
 
 /// What a segment says of itself and of its predecessor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct SegmentHeader {
+pub struct SegmentHeader {
+    /// The segment number.
     pub number: u64,
+    /// Index of its first logical record, the preamble.
     pub first_index: Index,
+    /// Block size in bytes.
     pub block_size_bytes: u32,
+    /// What happens at the end of a block.
     pub padding: Padding,
     /// All `previous_length` bytes of the predecessor were on disk before this segment was begun.
     pub previous_synced: bool,
+    /// Length of the predecessor in bytes, 0 when there is none.
     pub previous_length: u64,
 }
 

@@ -13,6 +13,17 @@ const DIGITS: usize = 20;
 
 /// The directories with segments in or below `directory`, in order.
 pub fn logs(directory: &Path) -> Result<Vec<PathBuf>, Failure> {
+    match dunlin(directory)? {
+        found if found.is_empty() => Err(none(directory)),
+        found => Ok(found),
+    }
+}
+
+fn none(directory: &Path) -> Failure {
+    Failure::NotFound(format!("no log in {}", directory.display()))
+}
+
+fn dunlin(directory: &Path) -> Result<Vec<PathBuf>, Failure> {
     let mut found = Vec::new();
     search(directory, DEPTH, &mut |directory, names| {
         if names.iter().any(|name| is_segment(name)) {
@@ -21,13 +32,62 @@ pub fn logs(directory: &Path) -> Result<Vec<PathBuf>, Failure> {
     })
     .map_err(|error| Failure::file(directory, &error))?;
     found.sort();
-    if found.is_empty() {
-        return Err(Failure::NotFound(format!(
-            "no log in {}",
-            directory.display()
-        )));
-    }
     Ok(found)
+}
+
+/// What a path stands for.
+pub enum Target {
+    /// A file, whatever is in it.
+    File(PathBuf),
+    /// A directory of Dunlin's segments.
+    Log(PathBuf),
+    /// A log file found in a directory of RocksDB's.
+    RocksDb(PathBuf),
+}
+
+/// The logs a path stands for: itself, or those in or below it. Where Dunlin keeps a log beside a
+/// RocksDB, that has none of its own.
+pub fn targets(path: &Path) -> Result<Vec<Target>, Failure> {
+    if !path.is_dir() {
+        return Ok(vec![Target::File(path.to_owned())]);
+    }
+    let logs = dunlin(path)?;
+    if !logs.is_empty() {
+        return Ok(logs.into_iter().map(Target::Log).collect());
+    }
+    let mut found = Vec::new();
+    search(path, DEPTH, &mut |directory, names| {
+        let files = names
+            .iter()
+            .filter(|name| number(Path::new(name)).is_some());
+        found.extend(files.map(|name| directory.join(name)));
+    })
+    .map_err(|error| Failure::file(path, &error))?;
+    // Numbers outgrow their six digits.
+    found.sort_by_key(|file| (file.parent().map(Path::to_owned), number(file)));
+    match found.is_empty() {
+        true => Err(none(path)),
+        false => Ok(found.into_iter().map(Target::RocksDb).collect()),
+    }
+}
+
+/// The segments of a log's directory, in order.
+pub fn segments(directory: &Path) -> Result<Vec<PathBuf>, Failure> {
+    let mut found = Vec::new();
+    search(directory, 0, &mut |directory, names| {
+        let segments = names.iter().filter(|name| is_segment(name));
+        found.extend(segments.map(|name| directory.join(name)));
+    })
+    .map_err(|error| Failure::file(directory, &error))?;
+    found.sort();
+    Ok(found)
+}
+
+/// The number a log file is named by: its name is that and `.log`.
+pub fn number(file: &Path) -> Option<u64> {
+    let digits = file.file_name()?.to_str()?.strip_suffix(".log")?;
+    let all_digits = digits.bytes().all(|byte| byte.is_ascii_digit());
+    all_digits.then(|| digits.parse().ok()).flatten()
 }
 
 /// The data directories that `directory` is, holds, or is in: those a running node would lock.

@@ -1,0 +1,62 @@
+//! What a check of a log's directory found, as text and as JSON.
+
+use std::path::Path;
+
+use dunlin_log::{Report, SegmentReport};
+use serde_json::{Value, json};
+
+use crate::units::{grouped, rounded};
+
+/// A line for the log, and one for each segment that something is wrong with.
+pub fn text(directory: &Path, report: &Report) -> String {
+    let total = |field: fn(&SegmentReport) -> u64| report.segments.iter().map(field).sum::<u64>();
+    let mut text = format!(
+        "{}: {} segments, {} records, {} payload, {} padding\n",
+        directory.display(),
+        report.segments.len(),
+        grouped(total(|segment| segment.records)),
+        rounded(total(|segment| segment.payload_bytes) as f64),
+        rounded(total(|segment| segment.padding_bytes) as f64),
+    );
+    for segment in &report.segments {
+        let Some(trouble) = &segment.trouble else {
+            continue;
+        };
+        let (kind, why) = match &trouble.damage {
+            Some(proof) => ("damage", format!(" ({proof})")),
+            None => ("torn tail, cut at the next start", String::new()),
+        };
+        text.push_str(&format!(
+            "  {} at byte {}: {kind}: {}{why}\n",
+            segment.file, trouble.offset, trouble.reason
+        ));
+    }
+    text
+}
+
+/// One object.
+pub fn json(directory: &Path, report: &Report) -> Value {
+    let segments: Vec<Value> = report
+        .segments
+        .iter()
+        .map(|segment| {
+            json!({
+                "file": segment.file,
+                "first_index": segment.first_index,
+                "records": segment.records,
+                "payload_bytes": segment.payload_bytes,
+                "bytes": segment.bytes,
+                "padding_bytes": segment.padding_bytes,
+                "file_bytes": segment.file_bytes,
+                "trouble": segment.trouble.as_ref().map(|trouble| json!({
+                    "offset": trouble.offset,
+                    "cut": trouble.cut,
+                    "cut_bytes": trouble.cut_bytes,
+                    "reason": trouble.reason,
+                    "damage": trouble.damage,
+                })),
+            })
+        })
+        .collect();
+    json!({ "directory": directory, "damaged": report.is_damaged(), "segments": segments })
+}

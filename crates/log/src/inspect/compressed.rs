@@ -1,0 +1,37 @@
+//! Dunlin's compressed batches: what their first bytes say.
+
+/// What a compressed batch says of itself: `codec u8 | count u32 | raw_length u32 | compressed`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CompressedBatch {
+    /// 1 lz4, 2 zstd.
+    pub codec: u8,
+    /// Logical records in it.
+    pub count: u32,
+    /// Bytes of those before compression, their framing included.
+    pub raw_bytes: u32,
+    /// Compressed bytes.
+    pub compressed_bytes: u64,
+}
+
+impl CompressedBatch {
+    /// Reads it from the payload of a record of type 200; none when that is too short.
+    pub fn parse(payload: &[u8]) -> Option<CompressedBatch> {
+        let (&[codec, c0, c1, c2, c3, r0, r1, r2, r3], compressed) =
+            payload.split_first_chunk::<9>()?;
+        Some(CompressedBatch {
+            codec,
+            count: u32::from_le_bytes([c0, c1, c2, c3]),
+            raw_bytes: u32::from_le_bytes([r0, r1, r2, r3]),
+            compressed_bytes: compressed.len() as u64,
+        })
+    }
+
+    /// Name of the codec.
+    pub fn codec_name(&self) -> &'static str {
+        match self.codec {
+            1 => "lz4",
+            2 => "zstd",
+            _ => "unknown codec",
+        }
+    }
+}
