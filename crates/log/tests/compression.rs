@@ -312,3 +312,54 @@ fn a_recycled_segment_never_shows_its_earlier_batches() {
         }
     });
 }
+
+/// Groups that found no room are written once there is some, each record once.
+#[test]
+fn a_full_disk_loses_no_batch() {
+    simulate(async {
+        for (direct_io, compression) in [(false, BOTH[0]), (true, BOTH[1])] {
+            let options = Options {
+                direct_io,
+                spare_segments: 0,
+                ..compressed(compression)
+            };
+            let disk = SimDisk::new(1);
+            disk.set_capacity(Some(150 << 10));
+            let (log, _) = start(&disk, &options).await;
+            let mut wanted = Vec::new();
+            let mut refused = 0;
+            for number in 0..3000u64 {
+                if log.should_rotate() && log.rotate(Bytes::from_static(b"preamble")).is_ok() {
+                    wanted.push(Bytes::from_static(b"preamble"));
+                }
+                let record = match number % 3 {
+                    0 => noise(300, number),
+                    _ => text(number),
+                };
+                if log.append(record.clone(), number % 50 == 0).is_ok() {
+                    wanted.push(record);
+                } else {
+                    refused += 1;
+                    disk.set_capacity((refused % 2 == 0).then_some(refused * (100 << 10)));
+                }
+                if number % 20 == 0 {
+                    tokio::time::sleep(std::time::Duration::from_millis(700)).await;
+                }
+            }
+            assert!(refused > 0);
+            disk.set_capacity(None);
+            log.request_sync();
+            log.wait_synced(log.last()).await.unwrap();
+            assert!(log.stats().batches > 20);
+            disk.crash();
+            let (log, recovered) = start(&disk, &options).await;
+            assert_eq!(recovered.torn, None);
+            let read: Vec<Bytes> = all(&log)
+                .await
+                .into_iter()
+                .map(|(_, record)| record)
+                .collect();
+            assert!(read == wanted);
+        }
+    });
+}
