@@ -19,9 +19,10 @@ demo: build ## Load the Debian catalogue, kill a node half way, prove that nothi
 sim: setup ## Simulate SEEDS=n clusters (default 100); SEED=n replays one and traces it
 	@scripts/sim.sh $(if $(SEED),--seed $(SEED) --trace,--seeds $(SEEDS))
 
-bench: build ## Measure, and write docs/results/
+bench: build ## Measure for about an hour, and write docs/results/
 	@cargo build --release -p dunlin-bench
-	@target/release/dunlin-bench quorum
+	@target/release/dunlin-bench quorum --rivals
+	@target/release/dunlin-bench wal
 
 build: setup ## Build the dunlin binary; the first time takes about 15 minutes on 2 cores
 	@cargo build --release -p dunlin-cli

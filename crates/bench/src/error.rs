@@ -31,6 +31,37 @@ pub enum BenchError {
         /// How they failed.
         detail: String,
     },
+    /// A log's bytes are not where they must be: nothing measured with it would mean anything.
+    #[error("{0}")]
+    Layout(String),
+    /// The log under test could not be opened.
+    #[error("log: {0}")]
+    Open(#[from] dunlin_log::OpenError),
+    /// The log under test did not accept an entry.
+    #[error("log: {0}")]
+    Append(#[from] dunlin_log::AppendError),
+    /// The log under test stopped.
+    #[error("log: {0}")]
+    Stopped(#[from] dunlin_log::Failure),
+    /// The log under test could not be read.
+    #[error("log: {0}")]
+    Cursor(#[from] dunlin_log::CursorError),
+    /// A rival's program did not do what it was asked.
+    #[error("{program}: {why}")]
+    Rival {
+        /// Which.
+        program: String,
+        /// What it did instead.
+        why: String,
+    },
+    /// A chart could not be drawn.
+    #[error("{name}: {why}")]
+    Chart {
+        /// Which.
+        name: String,
+        /// What is wrong.
+        why: String,
+    },
     /// A file or directory could not be used.
     #[error("{}: {source}", .path.display())]
     File {

@@ -1,9 +1,10 @@
-//! Load tests of Dunlin that reproduce the tables of the papers in `seeds/`.
+//! Measurements of Dunlin that reproduce the tables of the papers in `seeds/`.
 //!
 //! - [`options`]: the command line
 //! - [`quorum`]: paper 004, step by step: idle memory, fill, sweep, full runs, group commit, peers
+//! - [`wal`]: paper 002: block size and padding of the log, causes, RocksDB, the disk
 //! - [`sweep`]: how the highest rate is searched for, decisions only
-//! - [`measure`]: one load run with the CPU it cost; [`spread`]: medians of several
+//! - [`measure`]: one load run with the CPU it cost; [`spread`], [`interval`]: medians, means of several
 //! - [`load`]: the generator: intended start times, connections, protocols, latencies
 //! - [`cluster`]: servers as child processes, ours and the rivals'
 //! - [`host`]: the machine: CPU, memory, disk, description
@@ -16,6 +17,7 @@ pub mod cluster;
 pub mod error;
 pub mod host;
 pub mod interrupt;
+pub mod interval;
 pub mod load;
 pub mod measure;
 pub mod options;
@@ -25,3 +27,4 @@ pub mod quorum;
 pub mod report;
 pub mod spread;
 pub mod sweep;
+pub mod wal;

@@ -7,8 +7,8 @@ use clap::Parser;
 use dunlin_bench::error::BenchError;
 use dunlin_bench::host::date;
 use dunlin_bench::interrupt::Interrupt;
-use dunlin_bench::options::{Options, Table};
-use dunlin_bench::{quorum, report};
+use dunlin_bench::options::{Options, QuorumOptions, Table, WalOptions};
+use dunlin_bench::{quorum, report, wal};
 
 // The date of a report is the one thing here that is taken from the calendar.
 #[allow(clippy::disallowed_methods)]
@@ -27,13 +27,42 @@ fn main() -> ExitCode {
 }
 
 fn run(options: Options, date_utc: &str) -> Result<(), BenchError> {
-    let Table::Quorum(options) = options.table;
+    let command_line = command_line();
+    match options.table {
+        Table::Quorum(options) => run_quorum(options, date_utc, &command_line),
+        Table::Wal(options) => run_wal(&options, date_utc, &command_line),
+    }
+}
+
+/// As it would be typed anywhere: the program by its name alone.
+fn command_line() -> String {
+    let words = std::env::args().skip(1);
+    std::iter::once("dunlin-bench".to_owned())
+        .chain(words)
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+fn run_quorum(
+    options: QuorumOptions,
+    date_utc: &str,
+    command_line: &str,
+) -> Result<(), BenchError> {
     let out = options.out();
-    let command_line = std::env::args().collect::<Vec<_>>().join(" ");
     let session = quorum::Session::new(options, Interrupt::watch()?)?;
-    let report = quorum::run(&session, date_utc, &command_line)?;
+    let report = quorum::run(&session, date_utc, command_line)?;
     report::write(&report, &out, "quorum")?;
     println!("{}", report::summary::render(&report));
     println!("written: {}/quorum.md, .json, .svg", out.display());
+    Ok(())
+}
+
+fn run_wal(options: &WalOptions, date_utc: &str, command_line: &str) -> Result<(), BenchError> {
+    let out = options.out();
+    let session = wal::Session::new(options, Interrupt::watch()?)?;
+    let report = wal::run(&session, date_utc, command_line)?;
+    let written = wal::report::write(&report, &out)?;
+    println!("{}", report::summary::targets(&report.targets));
+    println!("written: {}/{}", out.display(), written.join(", "));
     Ok(())
 }

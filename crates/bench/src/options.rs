@@ -21,6 +21,65 @@ pub struct Options {
 pub enum Table {
     /// Paper 004: one copy against three, PUT and GET, at constant rates.
     Quorum(QuorumOptions),
+    /// Paper 002: block size and padding of the log.
+    Wal(WalOptions),
+}
+
+/// A part of `dunlin-bench wal`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Part {
+    /// The paper's grid, padded against unpadded.
+    Grid,
+    /// Experiments that vary one thing at a time.
+    Causes,
+    /// RocksDB's own log, where `db_bench` is installed.
+    Rival,
+    /// The disk alone.
+    Device,
+    /// Recovery and cursors.
+    Read,
+}
+
+impl Part {
+    /// All of them.
+    pub const ALL: [Part; 5] = [
+        Part::Grid,
+        Part::Causes,
+        Part::Rival,
+        Part::Device,
+        Part::Read,
+    ];
+}
+
+/// Options of `dunlin-bench wal`.
+#[derive(Debug, Clone, Args)]
+pub struct WalOptions {
+    /// A part of the grid and short runs, in under 4 minutes; too short to be quoted.
+    #[arg(long)]
+    pub quick: bool,
+    /// Only these parts [default: all].
+    #[arg(long, value_enum, value_delimiter = ',')]
+    pub parts: Vec<Part>,
+    /// Entries of each cell and policy [default: 100000 as in the paper, with --quick 20000].
+    #[arg(long)]
+    pub entries: Option<u64>,
+    /// Timed runs of each cell and policy [default: 8, with --quick 4].
+    #[arg(long)]
+    pub repeats: Option<usize>,
+    /// Where the logs are written while it lasts [default: the temporary directory].
+    #[arg(long)]
+    pub data_dir: Option<PathBuf>,
+    /// Where the report goes [default: docs/results, with --quick target/bench].
+    #[arg(long)]
+    pub out: Option<PathBuf>,
+}
+
+impl WalOptions {
+    /// Where the report goes.
+    pub fn out(&self) -> PathBuf {
+        out(&self.out, self.quick)
+    }
 }
 
 /// How the three nodes run.
@@ -165,13 +224,18 @@ impl QuorumOptions {
 
     /// Where the report goes.
     pub fn out(&self) -> PathBuf {
-        let default = if self.quick {
-            "target/bench"
-        } else {
-            "docs/results"
-        };
-        self.out.clone().unwrap_or_else(|| default.into())
+        out(&self.out, self.quick)
     }
+}
+
+/// A quick run never overwrites results.
+fn out(asked: &Option<PathBuf>, quick: bool) -> PathBuf {
+    let default = if quick {
+        "target/bench"
+    } else {
+        "docs/results"
+    };
+    asked.clone().unwrap_or_else(|| default.into())
 }
 
 fn connection_count(text: &str) -> Result<usize, String> {

@@ -3,8 +3,10 @@ use super::*;
 
 fn quorum(arguments: &[&str]) -> QuorumOptions {
     let all = ["dunlin-bench", "quorum"].iter().chain(arguments);
-    let Table::Quorum(options) = Options::try_parse_from(all).unwrap().table;
-    options
+    match Options::try_parse_from(all).unwrap().table {
+        Table::Quorum(options) => options,
+        Table::Wal(_) => panic!("another table"),
+    }
 }
 
 #[test]

@@ -35,8 +35,10 @@ fn options(data: &Path, more: &[&str]) -> QuorumOptions {
             "--data-dir".into(),
             data.display().to_string(),
         ]);
-    let Table::Quorum(options) = Options::parse_from(all).table;
-    options
+    match Options::parse_from(all).table {
+        Table::Quorum(options) => options,
+        Table::Wal(_) => panic!("another table"),
+    }
 }
 
 /// As short as every part can be.

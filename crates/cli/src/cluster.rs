@@ -14,14 +14,16 @@ pub struct Cluster {
 }
 
 impl Cluster {
-    /// Starts nodes, each with its data locked; they share what nodes of one process can share.
+    /// Starts nodes, each with its data locked; they share what nodes of one process can share:
+    /// a cache of `cache_bytes`, and at most `event_loops` threads for their shards.
     pub async fn start(
         configs: Vec<(NodeConfig, DirectoryLock)>,
         metadata: &Metadata,
         cache_bytes: usize,
+        event_loops: usize,
     ) -> Result<Cluster, Failure> {
-        let process =
-            Process::new(cache_bytes).map_err(|error| Failure::Failed(error.to_string()))?;
+        let process = Process::new(cache_bytes, event_loops)
+            .map_err(|error| Failure::Failed(error.to_string()))?;
         let mut cluster = Cluster {
             nodes: Vec::new(),
             locks: Vec::new(),

@@ -40,7 +40,7 @@ pub use options::{
 pub use recover::{Recovered, Torn};
 pub use repair::{Plan, RepairError, Repaired, repair};
 pub use runner::{Gone, Runner, Threads};
-pub use segment::{SegmentInfo, SegmentSettings};
+pub use segment::{SEGMENT_HEADER_LENGTH, SegmentInfo, SegmentSettings};
 
 /// Number of a logical record: dense, the first is 1.
 pub type Index = u64;

@@ -13,6 +13,10 @@ use crate::{
 };
 use bytes::Bytes;
 
+/// Bytes of a segment header's payload, which follows the physical header of each segment's first
+/// record.
+pub const SEGMENT_HEADER_LENGTH: usize = header::LENGTH;
+
 /// The settings a segment was begun with, as its header says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SegmentSettings {

@@ -71,7 +71,7 @@ impl Default for NodeConfig {
             advertise_listen: None,
             shards: 1,
             max_body_bytes: 16 << 20,
-            cache_bytes: 64 << 20,
+            cache_bytes: 256 << 20,
             flush_bytes: 64 << 20,
             segment_bytes: log.segment_bytes,
             log_block_size_bytes: log.block_size_bytes,

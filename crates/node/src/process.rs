@@ -1,4 +1,4 @@
-//! What the nodes of one process share: queues to each other's shards and the store's caches.
+//! What the nodes of one process share: event loops, queues to each other's shards, caches.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,6 +8,7 @@ use dunlin_rpc::QueueAddress;
 use dunlin_store::{SharedResources, StoreError};
 
 use crate::message::{Request, Response};
+use crate::node::loops::EventLoops;
 
 /// Queues to the shards of this process, by node name and shard number.
 #[derive(Clone, Default)]
@@ -50,17 +51,20 @@ const COMPACTION_THREADS: u16 = 2;
 pub struct Process {
     pub(crate) directory: Directory,
     pub(crate) resources: SharedResources,
+    pub(crate) loops: EventLoops,
 }
 
 impl Process {
-    /// With one block cache of `cache_bytes` for all.
+    /// With one block cache of `cache_bytes` for all. Shards run on at most `event_loops` threads:
+    /// what shares one needs no thread woken to talk, what does not can use another core.
     ///
     /// # Errors
     /// When RocksDB cannot start its threads.
-    pub fn new(cache_bytes: usize) -> Result<Process, StoreError> {
+    pub fn new(cache_bytes: usize, event_loops: usize) -> Result<Process, StoreError> {
         Ok(Process {
             directory: Directory::default(),
             resources: SharedResources::new(cache_bytes, COMPACTION_THREADS)?,
+            loops: EventLoops::new(event_loops),
         })
     }
 }

@@ -27,16 +27,37 @@ impl Meter {
             .filter_map(|pid| fs::read_to_string(format!("/proc/{pid}/stat")).ok())
             .filter_map(|stat| process_ticks(&stat))
             .sum();
-        Duration::from_micros(ticks * 1_000_000 / self.ticks_per_s)
+        time_of(ticks, self.ticks_per_s)
     }
+}
+
+/// CPU time of this process's children that have ended, with theirs.
+pub fn children() -> Duration {
+    let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    let ticks_per_s = rustix::param::clock_ticks_per_second().max(1);
+    time_of(children_ticks(&stat).unwrap_or(0), ticks_per_s)
+}
+
+fn time_of(ticks: u64, ticks_per_s: u64) -> Duration {
+    Duration::from_micros(ticks * 1_000_000 / ticks_per_s)
 }
 
 /// `utime + stime` of a `/proc/PID/stat` line.
 pub fn process_ticks(stat: &str) -> Option<u64> {
+    two_fields(stat, 11)
+}
+
+/// `cutime + cstime` of such a line.
+fn children_ticks(stat: &str) -> Option<u64> {
+    two_fields(stat, 13)
+}
+
+/// The sum of a field and the next, counted from behind the name.
+fn two_fields(stat: &str, first: usize) -> Option<u64> {
     // The name in parentheses may hold anything, so fields are counted from its end.
     let fields: Vec<&str> = stat[stat.rfind(')')? + 1..].split_whitespace().collect();
     let field = |index: usize| fields.get(index)?.parse::<u64>().ok();
-    Some(field(11)? + field(12)?)
+    Some(field(first)? + field(first + 1)?)
 }
 
 /// What all CPUs of the machine did so far, in ticks.

@@ -6,6 +6,8 @@ use std::time::Instant;
 fn a_name_with_spaces_and_parentheses_does_not_shift_the_fields() {
     let stat = "42 (a) b (c) S 1 2 3 4 5 6 7 8 9 10 700 30 0 0 20 0 1 0 99 1 2";
     assert_eq!(process_ticks(stat), Some(730));
+    let parent = stat.replace("700 30 0 0", "700 30 5 6");
+    assert_eq!(children_ticks(&parent), Some(11));
     assert_eq!(process_ticks("42 (short) S 1 2"), None);
     assert_eq!(process_ticks(""), None);
 }

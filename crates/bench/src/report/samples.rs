@@ -66,7 +66,10 @@ pub fn group_commit(connections: usize, puts_per_sync: Option<f64>) -> GroupComm
 
 /// A whole report.
 pub fn report() -> Report {
-    let Table::Quorum(options) = Options::parse_from(["dunlin-bench", "quorum"]).table;
+    let table = Options::parse_from(["dunlin-bench", "quorum"]).table;
+    let Table::Quorum(options) = table else {
+        panic!("another table");
+    };
     let cells = vec![
         cell(Verb::Put, ONE_COPY, 40_000.0, 15.0),
         cell(Verb::Put, THREE_COPIES, 25_000.0, 40.0),

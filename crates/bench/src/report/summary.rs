@@ -100,8 +100,13 @@ fn held_rate(cell: &Cell) -> String {
     format!("{:.0}{doubt}", cell.rate_per_s)
 }
 
-/// The targets of the issue.
+/// The targets of an issue.
 pub fn targets(targets: &[Target]) -> String {
+    target_table(targets).render()
+}
+
+/// The same, not yet rendered.
+pub fn target_table(targets: &[Target]) -> Table {
     let mut table = Table::new(&["target", "wanted", "measured", "met"]);
     for target in targets {
         let met = match target.met {
@@ -116,7 +121,7 @@ pub fn targets(targets: &[Target]) -> String {
             met.into(),
         ]);
     }
-    table.render()
+    table
 }
 
 /// Microseconds as milliseconds.

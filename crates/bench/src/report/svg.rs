@@ -119,7 +119,8 @@ fn label(us: f64) -> String {
     }
 }
 
-fn escape(text: &str) -> String {
+/// Text as XML and HTML want it between tags.
+pub fn escape(text: &str) -> String {
     text.replace('&', "&amp;")
         .replace('<', "&lt;")
         .replace('>', "&gt;")

@@ -1,5 +1,7 @@
 //! Tables as Markdown, aligned so that they also read well as plain text.
 
+use super::svg::escape;
+
 /// Rows under a head.
 #[derive(Debug, Clone)]
 pub struct Table {
@@ -58,6 +60,22 @@ impl Table {
         let rule = format!("| {} |\n", rule.collect::<Vec<_>>().join(" | "));
         let body: String = self.rows.iter().map(|row| line(row)).collect();
         line(&self.head) + &rule + &body
+    }
+
+    /// The table in HTML.
+    pub fn render_html(&self) -> String {
+        let line = |row: &[String], tag: &str| {
+            let cells = (0..self.head.len()).map(|column| {
+                let text = row.get(column).map_or("", String::as_str);
+                format!("<{tag}>{}</{tag}>", escape(text))
+            });
+            format!("<tr>{}</tr>\n", cells.collect::<String>())
+        };
+        let body: String = self.rows.iter().map(|row| line(row, "td")).collect();
+        format!(
+            "<table>\n<thead>\n{}</thead>\n<tbody>\n{body}</tbody>\n</table>\n",
+            line(&self.head, "th")
+        )
     }
 }
 

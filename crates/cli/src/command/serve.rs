@@ -75,8 +75,9 @@ async fn serve(settings: Settings) -> Result<(), Failure> {
     };
     let metadata = opened.map_err(|error| Failure::Failed(error.to_string()))?;
     let cache_bytes = node.cache_bytes;
+    let event_loops = usize::from(node.shards);
     let listen = node.listen.clone();
-    let start = Cluster::start(vec![(node, lock)], &metadata, cache_bytes);
+    let start = Cluster::start(vec![(node, lock)], &metadata, cache_bytes, event_loops);
     let cluster = stop.finish(start).await?;
     let mut output = Output::new();
     for node in cluster.nodes() {

@@ -47,8 +47,12 @@ pub struct Up {
     /// Event loops of each node, fixed for the life of the data [default: 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=i64::from(dunlin_metadata::SHARDS_MAX)))]
     shards: Option<u16>,
+    /// Threads the nodes' event loops share [default: as many as there are processors, less one
+    /// for clients and compactions; no more than there are event loops]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
+    threads: Option<u16>,
     /// Block cache of the process
-    #[arg(long, value_name = "SIZE", default_value = "64MiB")]
+    #[arg(long, value_name = "SIZE", default_value = "256MiB")]
     cache: Size,
     /// Largest request body
     #[arg(long, value_name = "SIZE", default_value = "16MiB")]
@@ -71,7 +75,8 @@ impl Up {
                 .collect::<Result<Vec<_>, _>>()?;
             let metadata = Metadata::embedded(self.data.join("metadata.json"))
                 .map_err(|error| Failure::Failed(error.to_string()))?;
-            let start = Cluster::start(configs, &metadata, self.cache.as_usize());
+            let cache_bytes = self.cache.as_usize();
+            let start = Cluster::start(configs, &metadata, cache_bytes, self.threads());
             let cluster = stop.finish(start).await?;
             let mut output = Output::new();
             output.bytes(self.banner(&cluster).as_bytes())?;
@@ -81,6 +86,14 @@ impl Up {
             output.line("stopped")?;
             output.flush()
         })
+    }
+
+    fn threads(&self) -> usize {
+        let spare_processor = || {
+            let processors = std::thread::available_parallelism().map_or(1, usize::from);
+            processors.saturating_sub(1).max(1)
+        };
+        self.threads.map_or_else(spare_processor, usize::from)
     }
 
     fn configs(&self) -> Result<Vec<NodeConfig>, Failure> {

@@ -38,7 +38,7 @@ pub struct Flags {
     /// Largest request body [default: 16MiB]
     #[arg(long, env = "DUNLIN_MAX_BODY", value_name = "SIZE")]
     pub max_body: Option<Size>,
-    /// Block cache of the process [default: 64MiB]
+    /// Block cache of the process [default: 256MiB]
     #[arg(long, env = "DUNLIN_CACHE", value_name = "SIZE")]
     pub cache: Option<Size>,
     /// Memory a shard's store fills before it writes a file [default: 64MiB]

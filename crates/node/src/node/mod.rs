@@ -1,12 +1,12 @@
-//! One node: its threads, its addresses, its start and its stop.
+//! One node: its shards, its addresses, its start and its stop.
 
 mod identity;
-mod thread;
+pub(crate) mod loops;
+mod shard;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::thread::JoinHandle;
 
 use dunlin_metadata::{Metadata, MetadataError};
 use dunlin_rpc::{QueueOptions, queue};
@@ -17,7 +17,7 @@ use crate::limits::QUEUE_BYTES;
 use crate::process::Process;
 use crate::shard::OpenError;
 use identity::Identity;
-use thread::{Assigned, Incoming, Setup};
+use shard::{Assigned, Ended, Incoming, Setup};
 
 /// Why a node does not start.
 #[derive(Debug, thiserror::Error)]
@@ -54,9 +54,9 @@ pub enum StartError {
         /// What is wrong.
         error: Box<OpenError>,
     },
-    /// A thread ended before it was ready.
-    #[error("a shard's thread ended unexpectedly: see the log above")]
-    Thread,
+    /// A shard panicked before it was ready.
+    #[error("a shard ended unexpectedly: see the log above")]
+    Ended,
 }
 
 /// Why a node did not stop cleanly. What was acknowledged is in its log all the same.
@@ -72,7 +72,7 @@ pub struct Node {
     name: String,
     http: SocketAddr,
     stop: watch::Sender<bool>,
-    threads: Vec<JoinHandle<Result<(), String>>>,
+    shards: Vec<Ended>,
     process: Process,
 }
 
@@ -101,7 +101,7 @@ impl Node {
         })?;
         let (stop, stopped) = watch::channel(false);
         let config = Arc::new(config);
-        let mut threads = Vec::new();
+        let mut shards = Vec::new();
         let mut assignments = Vec::new();
         let mut ready = Vec::new();
         let (incoming, receivers): (Vec<_>, Vec<_>) = (0..config.shards)
@@ -120,7 +120,7 @@ impl Node {
             let (ready_tell, ready_told) = oneshot::channel();
             assignments.push(assign);
             ready.push(ready_told);
-            threads.push(thread::spawn(Setup {
+            shards.push(shard::spawn(Setup {
                 config: config.clone(),
                 shard,
                 metadata: metadata.clone(),
@@ -137,10 +137,10 @@ impl Node {
             name: config.name.clone(),
             http: http_address,
             stop,
-            threads,
+            shards,
             process: process.clone(),
         };
-        let listen = bound.await.map_err(|_| StartError::Thread)??;
+        let listen = bound.await.map_err(|_| StartError::Ended)??;
         let joined = async {
             metadata
                 .ensure_keyspace("default", config.default_keyspace.clone())
@@ -179,7 +179,7 @@ impl Node {
                         error: Box::new(error),
                     });
                 }
-                Err(_) => return Err(StartError::Thread),
+                Err(_) => return Err(StartError::Ended),
             }
         }
         Ok(node)
@@ -195,28 +195,20 @@ impl Node {
         &self.name
     }
 
-    /// Flushes, syncs and ends all threads.
+    /// Flushes, syncs and ends all shards.
     ///
     /// # Errors
     /// When the last flush or sync failed.
     pub async fn stop(mut self) -> Result<(), StopError> {
         self.abandon();
-        let threads = std::mem::take(&mut self.threads);
-        let ended = tokio::task::spawn_blocking(move || {
-            threads
-                .into_iter()
-                .map(|t| {
-                    t.join()
-                        .unwrap_or_else(|_| Err("a shard's thread panicked".into()))
-                })
-                .collect::<Result<Vec<()>, String>>()
-        })
-        .await;
-        match ended {
-            Ok(Ok(_)) => Ok(()),
-            Ok(Err(text)) => Err(StopError::Close(format!("{}: {text}", self.name))),
-            Err(error) => Err(StopError::Close(error.to_string())),
+        let mut result = Ok(());
+        for ended in std::mem::take(&mut self.shards) {
+            let closed = ended
+                .await
+                .unwrap_or_else(|_| Err("a shard panicked".into()));
+            result = result.and(closed);
         }
+        result.map_err(|text| StopError::Close(format!("{}: {text}", self.name)))
     }
 
     fn abandon(&mut self) {

@@ -20,7 +20,7 @@ impl Cluster<'_> {
         Cluster {
             dir,
             shards,
-            process: Process::new(8 << 20).unwrap(),
+            process: Process::new(8 << 20, usize::from(shards) * 2).unwrap(),
             metadata: Metadata::embedded(dir.join("metadata.json")).unwrap(),
         }
     }

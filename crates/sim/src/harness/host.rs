@@ -114,7 +114,7 @@ impl Host {
             .register(&self.name, "none:1", &listen, plan.shards, 0)
             .await
             .map_err(|e| e.to_string())?;
-        let process = Process::new(CACHE_BYTES).map_err(|e| e.to_string())?;
+        let process = Process::new(CACHE_BYTES, 1).map_err(|e| e.to_string())?;
         let config = Arc::new(NodeConfig {
             name: self.name.clone(),
             data: self.data.clone(),

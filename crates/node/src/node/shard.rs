@@ -1,8 +1,7 @@
-//! A shard's thread: its event loop from opening to closing.
+//! A shard's life on its event loop, from opening to closing.
 
 use std::rc::Rc;
 use std::sync::Arc;
-use std::thread::JoinHandle;
 use std::time::Duration;
 
 use dunlin_metadata::Metadata;
@@ -14,6 +13,7 @@ use tokio::task::LocalSet;
 use tokio::time::Instant;
 
 use super::StartError;
+use super::loops::Birth;
 use crate::api;
 use crate::config::NodeConfig;
 use crate::env::Env;
@@ -59,25 +59,30 @@ pub(super) struct Setup {
     pub stopped: watch::Receiver<bool>,
 }
 
-/// Starts the thread of one shard.
-#[allow(
-    clippy::disallowed_methods,
-    reason = "the simulation has no threads and opens shards directly"
-)]
-pub(super) fn spawn(setup: Setup) -> Result<JoinHandle<Result<(), String>>, StartError> {
+/// How a shard closed; gone when it panicked.
+pub(super) type Ended = oneshot::Receiver<Result<(), String>>;
+
+/// Gives one shard to an event loop.
+pub(super) fn spawn(setup: Setup) -> Result<Ended, StartError> {
     let name = format!("{}/{}", setup.config.name, setup.shard);
-    let thread_error = |error| StartError::Data {
-        path: name.clone().into(),
-        error,
-    };
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(thread_error)?;
-    std::thread::Builder::new()
-        .name(name.clone())
-        .spawn(move || LocalSet::new().block_on(&runtime, live(setup)))
-        .map_err(thread_error)
+    let loops = setup.process.loops.clone();
+    let (tell, ended) = oneshot::channel();
+    let birth: Birth = Box::new(move || {
+        Box::pin(async move {
+            let tasks = LocalSet::new();
+            let closed = tasks.run_until(live(setup)).await;
+            // What its tasks hold, the files' locks among it, goes before it is said that it ended.
+            drop(tasks);
+            drop(tell.send(closed));
+        })
+    });
+    match loops.place(birth) {
+        Ok(()) => Ok(ended),
+        Err(error) => Err(StartError::Data {
+            path: name.into(),
+            error,
+        }),
+    }
 }
 
 async fn live(mut setup: Setup) -> Result<(), String> {
