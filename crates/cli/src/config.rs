@@ -4,3 +4,4 @@
 pub mod file;
 pub mod flags;
 pub mod settings;
+mod word;

@@ -40,6 +40,25 @@ fn every_kind_of_wrong_use_is_one_line_and_code_2() {
             "65535",
         ),
         (&["up", "--sync", "often"], "often"),
+        (
+            &["up", "--log-compression", "zip"],
+            "\"zip\" is no compression; write none, lz4 or zstd",
+        ),
+        (
+            &["up", "--log-padding", "zero"],
+            "\"zero\" is no padding; write fragment or pad",
+        ),
+        (
+            &[
+                "up",
+                "--log-block-size",
+                "5000",
+                "--data",
+                "/nonexistent/data",
+            ],
+            "log block size 5000 must be a power of two from 4KiB to 1MiB",
+        ),
+        (&["up", "--log-direct-io=maybe"], "'maybe'"),
         (&["serve"], "name is not set"),
         (
             &["serve", "--name", "n1", "--data", "d"],

@@ -32,6 +32,14 @@ pub enum Kind {
     SyncMark,
     /// The rest of the block is empty.
     Pad,
+    /// A whole compressed batch of logical records.
+    BatchFull,
+    /// The beginning of one.
+    BatchFirst,
+    /// A part between.
+    BatchMiddle,
+    /// The end of one.
+    BatchLast,
 }
 
 impl Kind {
@@ -44,10 +52,14 @@ impl Kind {
             Kind::SegmentHeader => 4,
             Kind::SyncMark => 5,
             Kind::Pad => 6,
+            Kind::BatchFull => 7,
+            Kind::BatchFirst => 8,
+            Kind::BatchMiddle => 9,
+            Kind::BatchLast => 10,
         }
     }
 
-    const ALL: [Kind; 7] = [
+    const ALL: [Kind; 11] = [
         Kind::Full,
         Kind::First,
         Kind::Middle,
@@ -55,6 +67,10 @@ impl Kind {
         Kind::SegmentHeader,
         Kind::SyncMark,
         Kind::Pad,
+        Kind::BatchFull,
+        Kind::BatchFirst,
+        Kind::BatchMiddle,
+        Kind::BatchLast,
     ];
 
     /// The type byte; the recyclable forms of the first four differ from the legacy ones.
@@ -63,6 +79,10 @@ impl Kind {
             Kind::SegmentHeader => 192,
             Kind::SyncMark => 194,
             Kind::Pad => 196,
+            Kind::BatchFull => 200,
+            Kind::BatchFirst => 201,
+            Kind::BatchMiddle => 202,
+            Kind::BatchLast => 203,
             _ if recyclable => self.index() as u8 + 5,
             _ => self.index() as u8 + 1,
         }
@@ -82,6 +102,10 @@ impl Kind {
             192 => (Kind::SegmentHeader, true),
             194 => (Kind::SyncMark, true),
             196 => (Kind::Pad, true),
+            200 => (Kind::BatchFull, true),
+            201 => (Kind::BatchFirst, true),
+            202 => (Kind::BatchMiddle, true),
+            203 => (Kind::BatchLast, true),
             _ => return None,
         })
     }
@@ -89,7 +113,7 @@ impl Kind {
     /// Whether it is a record of Dunlin's own: its length counts the log number as payload, so that
     /// RocksDB, which knows these types only as safe to ignore, can check and skip them.
     const fn is_own(self) -> bool {
-        matches!(self, Kind::SegmentHeader | Kind::SyncMark | Kind::Pad)
+        !matches!(self, Kind::Full | Kind::First | Kind::Middle | Kind::Last)
     }
 }
 

@@ -20,7 +20,7 @@ fn decode_all(bytes: &[u8], block_size: usize, expect: Expect) -> Vec<Vec<u8>> {
                         .extend_from_slice(&block[payload]);
                 }
                 Kind::Pad => break,
-                Kind::SegmentHeader | Kind::SyncMark => {}
+                _ => {}
             }
         }
     }
@@ -198,4 +198,65 @@ fn another_log_number_and_the_legacy_form_are_refused() {
         decode(&bytes, 0, Expect::Number(2)),
         Decoded::Invalid(Invalid::Number)
     );
+}
+
+/// A batch is split like a record, into records of Dunlin's own.
+#[test]
+fn a_batch_is_split_into_own_records() {
+    for (block_size, padding) in [
+        (4096u32, Padding::Fragment),
+        (4096, Padding::Pad),
+        (1 << 20, Padding::Fragment),
+        (1 << 20, Padding::Pad),
+    ] {
+        for length in [1, 4000, 4085, 4086, 65_531, 65_532, 200_000] {
+            let payload: Vec<u8> = (0..length).map(|at| (at % 251) as u8).collect();
+            let mut encoder = Encoder::new(block_size, padding, Form::Recyclable(9), 0);
+            let mut bytes = Vec::new();
+            encoder.record(b"before", &mut bytes);
+            let before = bytes.len();
+            encoder.batch(&payload, &mut bytes);
+            encoder.record(b"behind", &mut bytes);
+            let mut gathered = Vec::new();
+            let mut kinds = Vec::new();
+            for (start, block) in (0..)
+                .step_by(block_size as usize)
+                .zip(bytes.chunks(block_size as usize))
+            {
+                let mut at = 0;
+                while let Decoded::Record { kind, payload } = decode(block, at, Expect::Number(9)) {
+                    if kind == Kind::Pad {
+                        break;
+                    }
+                    if kind.is_own() {
+                        // To RocksDB a legacy record, safe to ignore.
+                        assert_eq!(block[at + 6] & 128, 128);
+                        let counted = u16::from_le_bytes([block[at + 4], block[at + 5]]);
+                        assert_eq!(at + LEGACY_HEADER + usize::from(counted), payload.end);
+                        assert!(start + at >= before);
+                        gathered.extend_from_slice(&block[payload.clone()]);
+                        kinds.push(kind);
+                    }
+                    at = payload.end;
+                }
+            }
+            assert_eq!(gathered, payload, "{length} in blocks of {block_size}");
+            let whole = length + RECYCLABLE_HEADER <= block_size as usize && length <= 65_531;
+            let fits = before + RECYCLABLE_HEADER + length <= block_size as usize;
+            assert_eq!(
+                kinds == [Kind::BatchFull],
+                whole && (fits || padding == Padding::Pad),
+                "{length} in blocks of {block_size} {padding:?}: {kinds:?}"
+            );
+            if kinds.len() > 1 {
+                assert_eq!(kinds[0], Kind::BatchFirst);
+                assert_eq!(kinds.last(), Some(&Kind::BatchLast));
+                assert!(
+                    kinds[1..kinds.len() - 1]
+                        .iter()
+                        .all(|&kind| kind == Kind::BatchMiddle)
+                );
+            }
+        }
+    }
 }

@@ -6,7 +6,7 @@ use crate::{
     error::OpenError,
     examine::{self, Verdict},
     repair::Plan,
-    segment::name,
+    segment::{SegmentSettings, name},
 };
 use std::path::Path;
 
@@ -41,6 +41,14 @@ pub struct SegmentReport {
     pub bytes: u64,
     /// Bytes of the valid part that are padding, or segment header and sync marks.
     pub padding_bytes: u64,
+    /// The settings it was begun with; none when its header is invalid.
+    pub settings: Option<SegmentSettings>,
+    /// Compressed batches in the valid part.
+    pub batches: u64,
+    /// Payload bytes of the records in those batches.
+    pub batch_raw_bytes: u64,
+    /// What those batches take, compressed, without their headers.
+    pub batch_compressed_bytes: u64,
     /// Bytes of the file.
     pub file_bytes: u64,
     /// What is wrong with it.
@@ -79,6 +87,10 @@ pub fn check(disk: &dyn Disk, dir: &Path) -> Result<Report, OpenError> {
             payload_bytes: segment.payload_bytes,
             bytes: segment.end,
             padding_bytes: segment.overhead_bytes,
+            settings: segment.header.map(|header| header.settings()),
+            batches: segment.tally.batches,
+            batch_raw_bytes: segment.tally.raw_bytes,
+            batch_compressed_bytes: segment.tally.compressed_bytes,
             file_bytes: segment.file_bytes,
             trouble: None,
         })

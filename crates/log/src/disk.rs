@@ -1,8 +1,10 @@
 //! What the log needs of a disk. Blocking; all paths are absolute. One real implementation, and
 //! one simulated in [`crate::sim`].
 
+mod direct;
 mod real;
 
+pub(crate) use direct::{DirectFile, PAGE};
 pub use real::RealDisk;
 
 use std::{io, path::Path, sync::Arc};
@@ -24,6 +26,13 @@ pub trait Disk: Send + Sync + 'static {
     /// # Errors
     /// `NotFound` when it is not there and `create` is false; else what the operating system says.
     fn open(&self, path: &Path, create: bool) -> io::Result<Arc<dyn DiskFile>>;
+    /// Opens an existing file for writing in order past the page cache; none when the file system
+    /// does not allow that. What stands behind a write, up to the next multiple of 4 KiB, becomes
+    /// zero.
+    ///
+    /// # Errors
+    /// `NotFound` when it is not there; else what the operating system says.
+    fn open_direct(&self, path: &Path) -> io::Result<Option<Arc<dyn DiskFile>>>;
     /// Removes a file. Durable after `sync_dir`.
     ///
     /// # Errors

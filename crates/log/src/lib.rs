@@ -9,12 +9,14 @@
 //! - `recover`, `examine/`: what open does; tells a torn tail from damage.
 //! - [`check`], [`repair`]: the same for the command line.
 //! - [`inspect`]: any one log file, ours or RocksDB's, as events and figures.
-//! - [`block`]: pure encoder and decoder. `segment/`: names, headers, marks, reading a file.
+//! - [`block`]: pure encoder and decoder. `batch/`: compressed batches of records. `segment/`:
+//!   names, headers, marks, reading a file.
 //! - [`disk`], [`Runner`]: the disk, and how blocking I/O leaves the event loop. [`sim`]: a
 //!   simulated disk that loses, tears and reorders what was not synced.
 
 #![forbid(unsafe_code)]
 
+mod batch;
 pub mod block;
 mod check;
 mod cursor;
@@ -35,11 +37,13 @@ pub use check::{Report, SegmentReport, Trouble, check};
 pub use cursor::{Cursor, Tail};
 pub use error::{AppendError, CursorError, Failure, OpenError};
 pub use log::{Log, Progress, SYNC_BUCKETS, Stats};
-pub use options::{BLOCK_SIZE_BYTES_MAX, BLOCK_SIZE_BYTES_MIN, Options, Padding};
+pub use options::{
+    BLOCK_SIZE_BYTES_MAX, BLOCK_SIZE_BYTES_MIN, Compression, Options, Padding, WrongWord,
+};
 pub use recover::{Recovered, Torn};
 pub use repair::{Plan, RepairError, Repaired, repair};
 pub use runner::{Gone, Runner, Threads};
-pub use segment::{SEGMENT_HEADER_LENGTH, SegmentInfo};
+pub use segment::{SEGMENT_HEADER_LENGTH, SegmentInfo, SegmentSettings};
 
 /// Number of a logical record: dense, the first is 1.
 pub type Index = u64;

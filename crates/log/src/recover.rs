@@ -99,7 +99,8 @@ pub(crate) fn recover(
             &header,
             last.end,
             header.first_index + last.records,
-        ),
+        )
+        .map_err(OpenError::io(dir.join(name::segment(last.number))))?,
         None => Writer::empty(disk, dir, options),
     };
     Ok(Recovery {
@@ -117,6 +118,7 @@ fn info(segment: &Scanned) -> Option<SegmentInfo> {
         last_index: header.first_index + segment.records - 1,
         bytes: segment.end,
         preamble: segment.preamble.clone(),
+        settings: header.settings(),
     })
 }
 

@@ -8,7 +8,7 @@ mod image;
 mod names;
 mod random;
 
-use crate::disk::{Disk, DiskFile};
+use crate::disk::{DirectFile, Disk, DiskFile};
 use faults::Faults;
 use file::{Inode, SimFile};
 use names::Names;
@@ -34,6 +34,8 @@ pub(crate) struct SimState {
     /// Grows at every crash: handles opened before it no longer work.
     epoch: u64,
     faults: Faults,
+    /// Whether files may be opened for direct I/O.
+    direct: bool,
 }
 
 impl SimDisk {
@@ -47,6 +49,7 @@ impl SimDisk {
                 next_inode: 1,
                 epoch: 0,
                 faults: Faults::default(),
+                direct: true,
             })),
         }
     }
@@ -62,6 +65,11 @@ impl SimDisk {
         let mut bytes = vec![0; inode.seen.len() as usize];
         inode.seen.read_at(&mut bytes, 0);
         Some(bytes)
+    }
+
+    /// Whether the file system allows direct I/O from now on; a new one does.
+    pub fn allow_direct(&self, allowed: bool) {
+        self.lock().direct = allowed;
     }
 
     /// Bytes all files take, as far as `set_capacity` counts them.
@@ -106,6 +114,18 @@ impl Disk for SimDisk {
         };
         let epoch = state.epoch;
         Ok(Arc::new(SimFile::new(self.clone(), inode, epoch)))
+    }
+
+    fn open_direct(&self, path: &Path) -> io::Result<Option<Arc<dyn DiskFile>>> {
+        let file = {
+            let state = self.lock();
+            if !state.direct {
+                return Ok(None);
+            }
+            let inode = state.names.find(path).ok_or(io::ErrorKind::NotFound)?;
+            SimFile::direct(self.clone(), inode, state.epoch)
+        };
+        Ok(Some(Arc::new(DirectFile::new(file)?)))
     }
 
     fn remove(&self, path: &Path) -> io::Result<()> {

@@ -5,17 +5,15 @@
 //! the buffer. Any other failure is final.
 
 mod housekeeping;
+mod segment;
 mod sync;
 
 use crate::{
-    Index,
-    block::{Encoder, Form, Kind, RECYCLABLE_HEADER},
-    disk::{Disk, DiskFile, is_full},
-    error::Failure,
-    options::Options,
-    segment::{header::SegmentHeader, mark, name},
+    Index, batch::Tally, block::RECYCLABLE_HEADER, disk::Disk, disk::DiskFile, disk::is_full,
+    error::Failure, options::Options,
 };
 use bytes::Bytes;
+use segment::Active;
 use std::{
     collections::VecDeque,
     io,
@@ -63,21 +61,13 @@ impl Fault {
     }
 }
 
-/// The segment being written.
-struct Active {
-    number: u64,
-    path: PathBuf,
-    file: Arc<dyn DiskFile>,
-    encoder: Encoder,
-    block_size: u64,
-    /// Bytes written; what is in the buffer comes next.
-    written: u64,
-    /// Bytes synced.
-    synced: u64,
-    /// A sync happened that no mark tells of yet.
-    mark_due: bool,
-    /// Bytes the file is known to hold room for.
-    capacity: u64,
+/// What became of a segment.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Grown {
+    pub number: u64,
+    pub bytes: u64,
+    /// Whether it was begun with direct I/O.
+    pub direct_io: bool,
 }
 
 /// How far the writer has come.
@@ -87,12 +77,14 @@ pub(crate) struct Outcome {
     pub written: Index,
     /// Last index synced.
     pub synced: Index,
-    /// Number and length in bytes of each segment that grew.
-    pub lengths: Vec<(u64, u64)>,
+    /// The segments that grew.
+    pub grown: Vec<Grown>,
     /// Physical bytes written by this call.
     pub bytes: u64,
     /// Syncs done by this call.
     pub syncs: u64,
+    /// Batches compressed by this call.
+    pub tally: Tally,
     /// Whether the mark of the last sync is still to be written.
     pub mark_due: bool,
     /// Spare segments ready.
@@ -119,6 +111,8 @@ pub(crate) struct Writer {
     sync_due: bool,
     spares: Vec<PathBuf>,
     next_spare: u64,
+    /// It was said that the file system refuses direct I/O.
+    direct_refused: bool,
     outcome: Outcome,
 }
 
@@ -138,43 +132,9 @@ impl Writer {
             sync_due: false,
             spares: Vec::new(),
             next_spare: 0,
+            direct_refused: false,
             outcome: Outcome::default(),
         }
-    }
-
-    /// Goes on in a segment of which `end` bytes are valid and synced.
-    pub(crate) fn resume(
-        disk: Arc<dyn Disk>,
-        dir: &Path,
-        options: &Options,
-        file: Arc<dyn DiskFile>,
-        header: &SegmentHeader,
-        end: u64,
-        next_index: Index,
-    ) -> Writer {
-        let mut writer = Writer::empty(disk, dir, options);
-        writer.next_index = next_index;
-        writer.next_number = header.number + 1;
-        writer.outcome.written = next_index - 1;
-        writer.outcome.synced = next_index - 1;
-        let capacity = file.len().unwrap_or(end);
-        writer.active = Some(Active {
-            number: header.number,
-            path: dir.join(name::segment(header.number)),
-            file,
-            encoder: Encoder::new(
-                header.block_size_bytes,
-                header.padding,
-                Form::Recyclable(header.number as u32),
-                end,
-            ),
-            block_size: u64::from(header.block_size_bytes),
-            written: end,
-            synced: end,
-            mark_due: true,
-            capacity,
-        });
-        writer
     }
 
     /// Writes a group, and what an earlier call could not finish. Syncs when `sync`, now or ever
@@ -188,11 +148,12 @@ impl Writer {
 
     fn report(&mut self, result: Result<(), Fault>, recycled: Vec<Item>) -> Outcome {
         let mut outcome = self.outcome.clone();
-        self.outcome.lengths.clear();
+        self.outcome.grown.clear();
         self.outcome.bytes = 0;
         self.outcome.syncs = 0;
+        self.outcome.tally = Tally::default();
         if let Some(active) = &self.active {
-            outcome.lengths.push((active.number, active.written));
+            outcome.grown.push(active.grown());
             outcome.mark_due = active.mark_due;
         }
         outcome.spares = self.spares.len();
@@ -210,8 +171,7 @@ impl Writer {
                     let Some(active) = &mut self.active else {
                         return Err(Fault::Failed(Failure::new("a record before any segment")));
                     };
-                    active.mark(&mut self.buffer);
-                    active.encoder.record(record, &mut self.buffer);
+                    self.outcome.tally += active.record(record, &mut self.buffer);
                     self.next_index += 1;
                     self.queue.pop_front();
                 }
@@ -237,6 +197,7 @@ impl Writer {
         let Some(active) = &mut self.active else {
             return Ok(());
         };
+        self.outcome.tally += active.seal(&mut self.buffer);
         let length = self.buffer.len();
         if length == 0 {
             return Ok(());
@@ -259,81 +220,5 @@ impl Writer {
         // A single large group should not hold memory for ever.
         self.buffer.shrink_to(FLUSH_BYTES);
         Ok(())
-    }
-
-    /// Begins the next segment. Its header and preamble are left in the buffer.
-    fn begin_segment(&mut self, preamble: &[u8]) -> Result<(), Fault> {
-        let number = self.next_number;
-        let path = self.dir.join(name::segment(number));
-        if self.spares.is_empty() {
-            self.make_spare()?;
-        }
-        let Some(spare) = self.spares.last() else {
-            return Err(Fault::NoSpace);
-        };
-        let file = self
-            .disk
-            .open(spare, false)
-            .map_err(Fault::of("opening", spare))?;
-        let capacity = file.len().map_err(Fault::of("reading", spare))?;
-        self.disk
-            .rename(spare, &path)
-            .map_err(Fault::of("renaming", spare))?;
-        self.spares.pop();
-        self.disk
-            .sync_dir(&self.dir)
-            .map_err(Fault::fatal("syncing", &self.dir))?;
-        let mut header = SegmentHeader {
-            number,
-            first_index: self.next_index,
-            block_size_bytes: self.options.block_size_bytes,
-            padding: self.options.padding,
-            previous_synced: false,
-            previous_length: 0,
-        };
-        if let Some(previous) = self.active.take() {
-            header.previous_synced =
-                previous.synced == previous.written && self.unsynced.is_empty();
-            header.previous_length = previous.written;
-            self.outcome
-                .lengths
-                .push((previous.number, previous.written));
-            if previous.synced < previous.written {
-                self.unsynced.push((previous.path, previous.file));
-            }
-        }
-        let mut encoder = Encoder::new(
-            header.block_size_bytes,
-            header.padding,
-            Form::Recyclable(number as u32),
-            0,
-        );
-        encoder.own(Kind::SegmentHeader, &header.encode(), &mut self.buffer);
-        encoder.record(preamble, &mut self.buffer);
-        self.active = Some(Active {
-            number,
-            path,
-            file,
-            encoder,
-            block_size: u64::from(header.block_size_bytes),
-            written: 0,
-            synced: 0,
-            mark_due: false,
-            capacity,
-        });
-        self.next_number += 1;
-        self.next_index += 1;
-        Ok(())
-    }
-}
-
-impl Active {
-    /// The mark of the last sync, when it is still to be written: it opens the first write after.
-    fn mark(&mut self, buffer: &mut Vec<u8>) {
-        if self.mark_due {
-            self.encoder
-                .own(Kind::SyncMark, &mark::encode(self.synced), buffer);
-            self.mark_due = false;
-        }
     }
 }

@@ -6,7 +6,7 @@ mod common;
 
 use bytes::Bytes;
 use common::*;
-use dunlin_log::{Index, Options, Padding, sim::SimDisk};
+use dunlin_log::{Compression, Index, Options, Padding, sim::SimDisk};
 use rand::{Rng, SeedableRng, rngs::StdRng};
 use std::time::Duration;
 
@@ -45,11 +45,18 @@ impl Model {
     }
 }
 
-async fn live_and_die(seed: u64) -> u64 {
+/// What the runs met.
+#[derive(Default)]
+struct Met {
+    torn: u64,
+    batches: u64,
+    direct: u64,
+}
+
+async fn live_and_die(seed: u64, met: &mut Met) {
     let mut random = StdRng::seed_from_u64(seed);
     let disk = SimDisk::new(seed);
     let mut model = Model::default();
-    let mut torn = 0;
     let mut number = 0_u64;
     for _ in 0..6 {
         let options = Options {
@@ -59,6 +66,12 @@ async fn live_and_die(seed: u64) -> u64 {
             } else {
                 Padding::Fragment
             },
+            compression: match random.random_range(0..3) {
+                0 => Compression::None,
+                1 => Compression::Lz4,
+                _ => Compression::Zstd,
+            },
+            direct_io: random.random(),
             segment_bytes: 16 << 10,
             tail_bytes: 2000,
             backlog_bytes: 1 << 20,
@@ -81,7 +94,7 @@ async fn live_and_die(seed: u64) -> u64 {
                 continue;
             }
         };
-        torn += u64::from(recovered.torn.is_some());
+        met.torn += u64::from(recovered.torn.is_some());
         model.check(&log, seed).await;
         let loop_ = drive(&log);
         if random.random_bool(0.5) {
@@ -117,22 +130,30 @@ async fn live_and_die(seed: u64) -> u64 {
         if random.random_bool(0.2) {
             let _ = log.close().await;
         }
+        met.batches += log.stats().batches;
+        met.direct += u64::from(log.stats().direct_io);
         model.synced = log.synced();
         assert!(model.synced <= model.records.len() as u64);
         loop_.abort();
         let _ = loop_.await;
         disk.crash();
     }
-    torn
 }
 
 #[test]
 fn synced_records_survive_and_indices_stay_dense() {
     let seeds: u64 = std::env::var("SEEDS").map_or(400, |seeds| seeds.parse().unwrap());
-    let mut torn = 0;
+    let mut met = Met::default();
     for seed in 0..seeds {
-        torn += simulate(live_and_die(seed));
+        simulate(live_and_die(seed, &mut met));
     }
-    // The test means something only if crashes really tear.
+    // The test means something only if crashes really tear, and tear batches and direct writes too.
+    let Met {
+        torn,
+        batches,
+        direct,
+    } = met;
     assert!(torn > seeds / 4, "{torn} torn tails in {seeds} seeds");
+    assert!(batches > 20 * seeds, "{batches} batches in {seeds} seeds");
+    assert!(direct > seeds, "{direct} direct segments in {seeds} seeds");
 }

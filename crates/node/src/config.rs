@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use dunlin_log::{Compression, Padding};
 use dunlin_metadata::KeyspaceSettings;
 
 /// Settings of one node. Every field has a default that suits a small machine.
@@ -29,14 +30,38 @@ pub struct NodeConfig {
     pub flush_bytes: usize,
     /// Size of one log segment, in bytes.
     pub segment_bytes: u64,
+    /// Block size of the log, in bytes: a power of two from 4 KiB to 1 MiB. This and the next three
+    /// take effect in the next new segment.
+    pub log_block_size_bytes: u32,
+    /// What happens at the end of a block of the log.
+    pub log_padding: Padding,
+    /// What groups of log records are compressed with.
+    pub log_compression: Compression,
+    /// Whether the log is written past the page cache, where the file system allows it.
+    pub log_direct_io: bool,
     /// Most log bytes kept for replicas that lag, per shard.
     pub retention_bytes: u64,
     /// Settings of the keyspace `default`, used when this start creates it.
     pub default_keyspace: KeyspaceSettings,
 }
 
+impl NodeConfig {
+    /// The settings of a shard's log.
+    pub fn log_options(&self) -> dunlin_log::Options {
+        dunlin_log::Options {
+            block_size_bytes: self.log_block_size_bytes,
+            padding: self.log_padding,
+            compression: self.log_compression,
+            direct_io: self.log_direct_io,
+            segment_bytes: self.segment_bytes,
+            ..dunlin_log::Options::default()
+        }
+    }
+}
+
 impl Default for NodeConfig {
     fn default() -> Self {
+        let log = dunlin_log::Options::default();
         NodeConfig {
             name: "n1".into(),
             data: PathBuf::from("data"),
@@ -48,7 +73,11 @@ impl Default for NodeConfig {
             max_body_bytes: 16 << 20,
             cache_bytes: 256 << 20,
             flush_bytes: 64 << 20,
-            segment_bytes: 32 << 20,
+            segment_bytes: log.segment_bytes,
+            log_block_size_bytes: log.block_size_bytes,
+            log_padding: log.padding,
+            log_compression: log.compression,
+            log_direct_io: log.direct_io,
             retention_bytes: 1 << 30,
             default_keyspace: KeyspaceSettings::default(),
         }

@@ -7,6 +7,9 @@ use dunlin_metadata::{Metadata, Sync};
 use dunlin_node::NodeConfig;
 
 use crate::cluster::Cluster;
+use crate::config::file::LogTable;
+use crate::config::flags::LogFlags;
+use crate::config::settings::with_log;
 use crate::failure::Failure;
 use crate::lock::DirectoryLock;
 use crate::output::Output;
@@ -54,6 +57,8 @@ pub struct Up {
     /// Largest request body
     #[arg(long, value_name = "SIZE", default_value = "16MiB")]
     max_body: Size,
+    #[command(flatten)]
+    log: LogFlags,
 }
 
 impl Up {
@@ -110,7 +115,7 @@ impl Up {
                 })?;
                 let name = format!("n{}", index + 1);
                 let defaults = NodeConfig::default();
-                Ok(NodeConfig {
+                let node = NodeConfig {
                     data: self.data.join(&name),
                     name,
                     http: format!("{}:{port}", self.host),
@@ -121,7 +126,8 @@ impl Up {
                     cache_bytes: self.cache.as_usize(),
                     default_keyspace: default_keyspace.clone(),
                     ..defaults
-                })
+                };
+                with_log(node, &self.log, &LogTable::default())
             })
             .collect()
     }

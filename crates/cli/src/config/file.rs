@@ -2,9 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+use dunlin_log::{Compression, Padding};
 use dunlin_metadata::Sync;
 use serde::{Deserialize, Serialize};
 
+use super::word;
 use crate::failure::Failure;
 use crate::units::Size;
 
@@ -38,9 +40,28 @@ pub struct File {
     pub segment: Option<Size>,
     /// Log kept for lagging replicas.
     pub retention: Option<Size>,
+    /// How new log segments are written.
+    #[serde(default)]
+    pub log: LogTable,
     /// Settings of the keyspace `default`.
     #[serde(default)]
     pub default_keyspace: DefaultKeyspace,
+}
+
+/// The table `[log]`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LogTable {
+    /// Block size.
+    pub block_size: Option<Size>,
+    /// What happens at the end of a block.
+    #[serde(default, with = "word", skip_serializing_if = "Option::is_none")]
+    pub padding: Option<Padding>,
+    /// What groups are compressed with.
+    #[serde(default, with = "word", skip_serializing_if = "Option::is_none")]
+    pub compression: Option<Compression>,
+    /// Whether it is written past the page cache.
+    pub direct_io: Option<bool>,
 }
 
 /// The table `[default_keyspace]`.

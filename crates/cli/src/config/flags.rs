@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use dunlin_log::{Compression, Padding};
 use dunlin_metadata::Sync;
 
 use crate::units::Size;
@@ -46,6 +47,9 @@ pub struct Flags {
     /// Size of a log segment [default: 32MiB]
     #[arg(long, env = "DUNLIN_SEGMENT", value_name = "SIZE")]
     pub segment: Option<Size>,
+    /// How the log is written
+    #[command(flatten)]
+    pub log: LogFlags,
     /// Most log a shard keeps for replicas that lag [default: 1GiB]
     #[arg(long, env = "DUNLIN_RETENTION", value_name = "SIZE")]
     pub retention: Option<Size>,
@@ -58,4 +62,41 @@ pub struct Flags {
     /// Partitions of the keyspace `default`, if this start creates it [default: 64]
     #[arg(long, env = "DUNLIN_PARTITIONS", value_name = "N")]
     pub partitions: Option<u16>,
+}
+
+/// How the log is written. They change nothing of what is already there.
+#[derive(Debug, Clone, Default, Args)]
+pub struct LogFlags {
+    /// Block size of new log segments, a power of two from 4KiB to 1MiB [default: 32KiB]
+    #[arg(
+        long = "log-block-size",
+        env = "DUNLIN_LOG_BLOCK_SIZE",
+        value_name = "SIZE"
+    )]
+    pub block_size: Option<Size>,
+    /// Where a record does not fit in the rest of a block of new log segments: fragment splits it,
+    /// pad starts it in the next block [default: fragment]
+    #[arg(
+        long = "log-padding",
+        env = "DUNLIN_LOG_PADDING",
+        value_name = "POLICY"
+    )]
+    pub padding: Option<Padding>,
+    /// Compression of new log segments: none, lz4, zstd [default: none]
+    #[arg(
+        long = "log-compression",
+        env = "DUNLIN_LOG_COMPRESSION",
+        value_name = "CODEC"
+    )]
+    pub compression: Option<Compression>,
+    /// Write new log segments past the page cache, where the file system allows it: true, false
+    /// [default: false]
+    #[arg(
+        long = "log-direct-io",
+        env = "DUNLIN_LOG_DIRECT_IO",
+        value_name = "BOOL",
+        num_args = 0..=1,
+        default_missing_value = "true"
+    )]
+    pub direct_io: Option<bool>,
 }

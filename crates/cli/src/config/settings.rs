@@ -2,11 +2,12 @@
 
 use std::path::PathBuf;
 
+use dunlin_log::{BLOCK_SIZE_BYTES_MAX, BLOCK_SIZE_BYTES_MIN};
 use dunlin_metadata::KeyspaceSettings;
 use dunlin_node::NodeConfig;
 
-use crate::config::file::{DefaultKeyspace, File};
-use crate::config::flags::Flags;
+use crate::config::file::{DefaultKeyspace, File, LogTable};
+use crate::config::flags::{Flags, LogFlags};
 use crate::failure::Failure;
 use crate::units::Size;
 
@@ -74,7 +75,9 @@ impl Settings {
             segment_bytes: large(flags.segment, file.segment, defaults.segment_bytes),
             retention_bytes: large(flags.retention, file.retention, defaults.retention_bytes),
             default_keyspace: keyspace,
+            ..defaults
         };
+        let node = with_log(node, &flags.log, &file.log)?;
         if node.shards == 0 || node.shards > dunlin_metadata::SHARDS_MAX {
             return Err(Failure::Usage(format!(
                 "shards must be from 1 to {}",
@@ -109,6 +112,12 @@ impl Settings {
             cache: size(node.cache_bytes),
             flush: size(node.flush_bytes),
             segment: Some(Size(node.segment_bytes)),
+            log: LogTable {
+                block_size: Some(Size(node.log_block_size_bytes.into())),
+                padding: Some(node.log_padding),
+                compression: Some(node.log_compression),
+                direct_io: Some(node.log_direct_io),
+            },
             retention: Some(Size(node.retention_bytes)),
             default_keyspace: DefaultKeyspace {
                 sync: Some(node.default_keyspace.sync),
@@ -118,6 +127,49 @@ impl Settings {
             },
         }
     }
+}
+
+/// The node with its log's settings: flags win over the file, that over what the node has.
+pub fn with_log(
+    node: NodeConfig,
+    flags: &LogFlags,
+    file: &LogTable,
+) -> Result<NodeConfig, Failure> {
+    let block = flags
+        .block_size
+        .or(file.block_size)
+        .unwrap_or(Size(node.log_block_size_bytes.into()));
+    let allowed = u64::from(BLOCK_SIZE_BYTES_MIN)..=u64::from(BLOCK_SIZE_BYTES_MAX);
+    let Some(block_size_bytes) = u32::try_from(block.0)
+        .ok()
+        .filter(|_| block.0.is_power_of_two() && allowed.contains(&block.0))
+    else {
+        return Err(Failure::Usage(format!(
+            "log block size {block} must be a power of two from {} to {}",
+            Size(*allowed.start()),
+            Size(*allowed.end())
+        )));
+    };
+    if node.segment_bytes < 2 * block.0 {
+        return Err(Failure::Usage(format!(
+            "segment {} must be at least two blocks of the log, {}",
+            Size(node.segment_bytes),
+            Size(2 * block.0)
+        )));
+    }
+    Ok(NodeConfig {
+        log_block_size_bytes: block_size_bytes,
+        log_padding: flags.padding.or(file.padding).unwrap_or(node.log_padding),
+        log_compression: flags
+            .compression
+            .or(file.compression)
+            .unwrap_or(node.log_compression),
+        log_direct_io: flags
+            .direct_io
+            .or(file.direct_io)
+            .unwrap_or(node.log_direct_io),
+        ..node
+    })
 }
 
 fn required<T>(value: Option<T>, name: &str) -> Result<T, Failure> {

@@ -1,5 +1,6 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 use super::*;
+use dunlin_log::{Compression, Padding};
 use dunlin_metadata::Sync;
 
 fn flags() -> Flags {
@@ -74,6 +75,69 @@ fn what_is_printed_leads_to_the_same_settings() {
     let again = Settings::merge(Flags::default(), File::parse(&printed).unwrap()).unwrap();
     assert_eq!(again.to_file(), settings.to_file());
     assert_eq!(again.node.cache_bytes, 12345);
+}
+
+#[test]
+fn the_log_is_written_as_flags_then_file_then_defaults_say() {
+    let file = "[log]\nblock_size = '4KiB'\npadding = 'pad'\ncompression = 'lz4'";
+    let settings = Settings::merge(
+        Flags {
+            log: LogFlags {
+                compression: Some(Compression::Zstd),
+                direct_io: Some(true),
+                ..LogFlags::default()
+            },
+            segment: Some(Size(8 << 10)),
+            ..flags()
+        },
+        File::parse(file).unwrap(),
+    )
+    .unwrap();
+    let options = settings.node.log_options();
+    assert_eq!(
+        options,
+        dunlin_log::Options {
+            block_size_bytes: 4096,
+            padding: Padding::Pad,
+            compression: Compression::Zstd,
+            direct_io: true,
+            segment_bytes: 8192,
+            ..dunlin_log::Options::default()
+        }
+    );
+    options.validate().unwrap();
+    let printed = toml::to_string(&settings.to_file()).unwrap();
+    let again = Settings::merge(Flags::default(), File::parse(&printed).unwrap()).unwrap();
+    assert_eq!(again.node.log_options(), options);
+    let defaults = Settings::merge(flags(), File::default()).unwrap();
+    assert_eq!(defaults.node.log_options(), dunlin_log::Options::default());
+}
+
+#[test]
+fn a_log_that_cannot_be_written_is_refused_at_the_start() {
+    for (file, words) in [
+        (
+            "[log]\nblock_size = 5000",
+            "log block size 5000 must be a power of two from 4KiB to 1MiB",
+        ),
+        ("[log]\nblock_size = '2KiB'", "log block size 2KiB must be"),
+        ("[log]\nblock_size = '2MiB'", "log block size 2MiB must be"),
+        (
+            "[log]\nblock_size = '64TiB'",
+            "log block size 64TiB must be",
+        ),
+        (
+            "segment = '1MiB'\n[log]\nblock_size = '1MiB'",
+            "segment 1MiB must be at least two blocks of the log, 2MiB",
+        ),
+        (
+            "segment = 1000",
+            "segment 1000 must be at least two blocks of the log, 64KiB",
+        ),
+    ] {
+        let line = usage(flags(), file);
+        assert!(line.starts_with(words), "{file:?} gave {line:?}");
+    }
 }
 
 #[test]
@@ -164,6 +228,16 @@ fn what_is_wrong_is_named_in_one_line() {
         .contains("a/b")
     );
     for (text, words) in [
+        ("[log]\nblocksize = 5\n", "line 2: unknown key `blocksize`"),
+        (
+            "[log]\ncompression = 'zip'\n",
+            "line 2: \"zip\" is no compression; write none, lz4 or zstd",
+        ),
+        (
+            "[log]\n\npadding = 'zero'\n",
+            "line 3: \"zero\" is no padding; write fragment or pad",
+        ),
+        ("[log]\ndirect_io = 'yes'\n", "line 2: "),
         ("shards = 1\ncashe = 5\n", "line 2: unknown key `cashe`"),
         (
             "[default_keyspace]\nsink = 'never'\n",

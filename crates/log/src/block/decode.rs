@@ -31,6 +31,9 @@ pub enum Invalid {
     /// A fragment without its beginning, or a beginning without its end.
     #[error("fragments out of order")]
     Fragment,
+    /// A compressed batch that does not hold what it says.
+    #[error("compressed batch that does not decompress to its records")]
+    Batch,
     /// The file ends within a record.
     #[error("file too short")]
     Short,

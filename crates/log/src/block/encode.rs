@@ -52,9 +52,34 @@ impl Encoder {
 
     /// Appends one logical record to `out`, split as blocks and padding ask.
     pub fn record(&mut self, payload: &[u8], out: &mut Vec<u8>) {
+        let kinds = [Kind::Full, Kind::First, Kind::Middle, Kind::Last];
+        self.split(kinds, FRAGMENT_MAX, payload, out);
+    }
+
+    /// Appends a compressed batch to `out`, split as a record is. Only in recyclable form.
+    pub(crate) fn batch(&mut self, payload: &[u8], out: &mut Vec<u8>) {
+        let kinds = [
+            Kind::BatchFull,
+            Kind::BatchFirst,
+            Kind::BatchMiddle,
+            Kind::BatchLast,
+        ];
+        // Its length counts the log number.
+        let fragment_max = FRAGMENT_MAX - (RECYCLABLE_HEADER - LEGACY_HEADER);
+        self.split(kinds, fragment_max, payload, out);
+    }
+
+    /// Appends a payload, whole or in fragments of at most `fragment_max` bytes.
+    fn split(
+        &mut self,
+        [full, first_of, middle, last]: [Kind; 4],
+        fragment_max: usize,
+        payload: &[u8],
+        out: &mut Vec<u8>,
+    ) {
         self.skip_tail(self.header, out);
         if self.padding == Padding::Pad && self.at > 0 {
-            let needed = self.encoded(payload.len());
+            let needed = self.encoded(payload.len(), fragment_max);
             if needed > self.block_size - self.at && needed <= self.block_size {
                 self.pad(out);
             }
@@ -63,13 +88,13 @@ impl Encoder {
         let mut first = true;
         loop {
             self.skip_tail(self.header, out);
-            let room = (self.block_size - self.at - self.header).min(FRAGMENT_MAX);
+            let room = (self.block_size - self.at - self.header).min(fragment_max);
             let (piece, after) = rest.split_at(rest.len().min(room));
             let kind = match (first, after.is_empty()) {
-                (true, true) => Kind::Full,
-                (true, false) => Kind::First,
-                (false, false) => Kind::Middle,
-                (false, true) => Kind::Last,
+                (true, true) => full,
+                (true, false) => first_of,
+                (false, false) => middle,
+                (false, true) => last,
             };
             self.physical(kind, piece, out);
             rest = after;
@@ -90,9 +115,9 @@ impl Encoder {
         self.physical(kind, payload, out);
     }
 
-    /// Bytes that a record of this length takes when it begins in an empty block.
-    fn encoded(&self, length: usize) -> usize {
-        length + self.header * length.div_ceil(FRAGMENT_MAX).max(1)
+    /// Bytes that a payload of this length takes when it begins in an empty block.
+    fn encoded(&self, length: usize, fragment_max: usize) -> usize {
+        length + self.header * length.div_ceil(fragment_max).max(1)
     }
 
     /// Fills the rest of a block in which not even `needed` bytes are left.

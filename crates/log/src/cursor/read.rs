@@ -14,13 +14,17 @@ use crate::{
 use bytes::Bytes;
 use std::{io, path::Path, sync::Arc};
 
-/// Where a record begins in a segment.
+/// Where a cursor is in a segment.
 pub(super) struct Place {
     file: Arc<dyn DiskFile>,
     number: u64,
     block_size_bytes: u32,
-    index: Index,
+    /// The next record.
+    next: Index,
+    /// Where it begins, or the batch it is in.
     offset: u64,
+    /// The record that begins there.
+    index: Index,
     /// Bytes of the segment known to be written.
     limit: u64,
 }
@@ -60,14 +64,15 @@ impl Place {
             file,
             number,
             block_size_bytes: header.block_size_bytes,
-            index: first_index,
+            next: first_index,
             offset: 0,
+            index: first_index,
             limit,
         })
     }
 
     pub(super) fn is_at(&self, number: u64, index: Index) -> bool {
-        self.number == number && self.index == index
+        self.number == number && self.next == index
     }
 
     /// The same place, when more of the segment has been written since.
@@ -90,13 +95,18 @@ impl Place {
             self.limit,
         );
         let mut records = Records::new(scanner);
-        let (mut index, mut offset) = (self.index, self.offset);
+        let mut index = self.index;
+        // Where reading goes on: a batch that is not read to its end is decompressed again.
+        let mut resume = (self.index, self.offset);
         let mut bytes = Vec::new();
         let mut ends = Vec::new();
         while bytes.len() < max_bytes || ends.is_empty() {
             let sink = (index >= from).then_some(&mut bytes);
             match records.next(sink)? {
-                Item::Record { length, .. } => {
+                Item::Record { offset, length } => {
+                    if offset > resume.1 {
+                        resume = (index, offset);
+                    }
                     if index >= from {
                         if bytes.len() > max_bytes && !ends.is_empty() {
                             bytes.truncate(bytes.len() - length);
@@ -105,7 +115,9 @@ impl Place {
                         ends.push(bytes.len());
                     }
                     index += 1;
-                    offset = records.offset();
+                    if !records.is_within_batch() {
+                        resume = (index, records.offset());
+                    }
                 }
                 Item::Header { .. } | Item::Mark { .. } => {}
                 Item::End { .. } if !ends.is_empty() => break,
@@ -129,11 +141,13 @@ impl Place {
                 (index, record)
             })
             .collect();
+        let (begun, offset) = resume;
         Ok((
             batch,
             Place {
-                index,
+                next: index,
                 offset,
+                index: begun,
                 ..self
             },
         ))

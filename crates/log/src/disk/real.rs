@@ -5,11 +5,15 @@
     reason = "this is the real implementation of `Disk`"
 )]
 
-use super::{Disk, DiskFile};
+use super::{DirectFile, Disk, DiskFile, PAGE};
+use rustix::{
+    fs::{FallocateFlags, OFlags, fallocate},
+    io::Errno,
+};
 use std::{
     fs::{self, File, OpenOptions},
     io,
-    os::unix::fs::FileExt,
+    os::unix::fs::{FileExt, OpenOptionsExt},
     path::Path,
     sync::Arc,
 };
@@ -54,7 +58,31 @@ impl Disk for RealDisk {
             .create(create)
             .truncate(false)
             .open(path)?;
-        Ok(Arc::new(RealFile(file)))
+        Ok(Arc::new(RealFile {
+            file,
+            direct: false,
+        }))
+    }
+
+    fn open_direct(&self, path: &Path) -> io::Result<Option<Arc<dyn DiskFile>>> {
+        let opened = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .custom_flags(OFlags::DIRECT.bits() as i32)
+            .open(path)
+            .and_then(|file| DirectFile::new(RealFile { file, direct: true }));
+        match opened {
+            Ok(file) => Ok(Some(Arc::new(file))),
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported
+                ) =>
+            {
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
     }
 
     fn remove(&self, path: &Path) -> io::Result<()> {
@@ -70,18 +98,28 @@ impl Disk for RealDisk {
     }
 }
 
-struct RealFile(File);
+struct RealFile {
+    file: File,
+    /// Opened with `O_DIRECT`: every read and write is of whole pages.
+    direct: bool,
+}
 
 impl DiskFile for RealFile {
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
         let mut filled = 0;
         while filled < buffer.len() {
             match self
-                .0
+                .file
                 .read_at(&mut buffer[filled..], offset + filled as u64)
             {
                 Ok(0) => break,
-                Ok(count) => filled += count,
+                Ok(count) => {
+                    filled += count;
+                    // The end of the file: what follows could not be asked for.
+                    if self.direct && count % PAGE != 0 {
+                        break;
+                    }
+                }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
             }
@@ -90,29 +128,29 @@ impl DiskFile for RealFile {
     }
 
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
-        self.0.write_all_at(bytes, offset)
+        self.file.write_all_at(bytes, offset)
     }
 
     fn sync(&self) -> io::Result<()> {
-        self.0.sync_data()
+        self.file.sync_data()
     }
 
     fn len(&self) -> io::Result<u64> {
-        Ok(self.0.metadata()?.len())
+        Ok(self.file.metadata()?.len())
     }
 
     fn set_len(&self, len: u64) -> io::Result<()> {
-        self.0.set_len(len)
+        self.file.set_len(len)
     }
 
     fn allocate(&self, len: u64) -> io::Result<()> {
-        use rustix::fs::{FallocateFlags, fallocate};
-        use rustix::io::Errno;
         loop {
-            match fallocate(&self.0, FallocateFlags::empty(), 0, len) {
+            match fallocate(&self.file, FallocateFlags::empty(), 0, len) {
                 Ok(()) => return Ok(()),
                 Err(Errno::INTR) => {}
-                Err(Errno::OPNOTSUPP | Errno::NOSYS) => return self.write_zeros(len),
+                Err(Errno::OPNOTSUPP | Errno::NOSYS) if !self.direct => {
+                    return self.write_zeros(len);
+                }
                 Err(errno) => return Err(errno.into()),
             }
         }
@@ -126,7 +164,7 @@ impl RealFile {
         let mut at = self.len()?;
         while at < len {
             let count = (len - at).min(zeros.len() as u64);
-            self.0.write_all_at(&zeros[..count as usize], at)?;
+            self.file.write_all_at(&zeros[..count as usize], at)?;
             at += count;
         }
         Ok(())

@@ -1,6 +1,7 @@
 //! Reads one segment from its beginning to where it is no longer valid.
 
 use crate::{
+    batch::Tally,
     block::{Decoded, Expect, Invalid, Kind, decode},
     disk::{Disk, DiskFile},
     error::OpenError,
@@ -28,6 +29,8 @@ pub(crate) struct Scanned {
     pub records: u64,
     /// Payload bytes of those records.
     pub payload_bytes: u64,
+    /// Compressed batches before `end`.
+    pub tally: Tally,
     /// Bytes before `end` that are padding or Dunlin's own records.
     pub overhead_bytes: u64,
     /// Where the valid part ends, at a record's boundary.
@@ -94,6 +97,7 @@ pub(super) fn scan(
         preamble: Bytes::new(),
         records: 0,
         payload_bytes: 0,
+        tally: Tally::default(),
         overhead_bytes: 0,
         end: 0,
         synced_offset: 0,
@@ -124,6 +128,7 @@ pub(super) fn scan(
                 scanned.payload_bytes += length as u64;
                 scanned.end = records.offset();
                 scanned.overhead_bytes = records.overhead_bytes;
+                scanned.tally = records.tally;
             }
             Item::Header { offset: 0, .. } => scanned.end = records.offset(),
             Item::Header { offset, .. } => {

@@ -6,7 +6,7 @@ use crate::{
     block::{FRAGMENT_MAX, RECYCLABLE_HEADER},
     error::AppendError,
     options::Options,
-    segment::SegmentInfo,
+    segment::{SegmentInfo, SegmentSettings},
     writer::Item,
 };
 use bytes::Bytes;
@@ -73,6 +73,8 @@ impl Log {
                 last_index: first_index,
                 bytes: 0,
                 preamble: preamble.clone(),
+                // Whether direct I/O is allowed is known when the writer begins it.
+                settings: SegmentSettings::of(options),
             });
             state.active_bytes = 0;
             state.queued_bytes = 0;
@@ -127,8 +129,9 @@ impl State {
     }
 }
 
-/// Physical bytes of a record of this length, on average: its headers, and nothing for padding.
-/// The writer's true position corrects the sum after each group.
+/// Physical bytes of a record of this length, on average: its headers, nothing for padding, nothing
+/// off for compression, so that a segment does not outgrow what was reserved for it. The writer's
+/// true position corrects the sum after each group.
 fn physical(options: &Options, length: usize) -> u64 {
     let body = (options.block_size_bytes as usize - RECYCLABLE_HEADER).min(FRAGMENT_MAX);
     (length + RECYCLABLE_HEADER * (1 + length / body)) as u64

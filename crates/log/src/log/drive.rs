@@ -110,7 +110,8 @@ impl Log {
         let retried = matches!(work, Work::Housekeep { .. });
         let closing = matches!(work, Work::Close);
         let idle = matches!(work, Work::Mark);
-        let brief = work.is_brief();
+        // A direct write waits for the disk, however small it is.
+        let brief = work.is_brief() && !shared.state.borrow().direct_io;
         let job = move || {
             let outcome = execute(&mut writer, work);
             (writer, outcome)
@@ -207,6 +208,7 @@ impl State {
         counters.records_synced += outcome.synced - self.synced;
         counters.groups += u64::from(outcome.written > self.written);
         counters.bytes += outcome.bytes;
+        counters.tally += outcome.tally;
         if outcome.syncs > 0 {
             counters.synced(latency);
         }
@@ -214,21 +216,23 @@ impl State {
         self.synced = outcome.synced;
         self.spares = outcome.spares;
         self.mark_due = outcome.mark_due;
-        for (number, bytes) in outcome.lengths {
+        for grown in outcome.grown {
             if let Some(segment) = self
                 .segments
                 .iter_mut()
                 .rev()
-                .find(|segment| segment.number == number)
+                .find(|segment| segment.number == grown.number)
             {
-                segment.bytes = bytes;
+                segment.bytes = grown.bytes;
+                segment.settings.direct_io = grown.direct_io;
             }
             if self
                 .segments
                 .back()
-                .is_some_and(|last| last.number == number)
+                .is_some_and(|last| last.number == grown.number)
             {
-                self.active_bytes = bytes + self.queued_bytes;
+                self.active_bytes = grown.bytes + self.queued_bytes;
+                self.direct_io = grown.direct_io;
             }
         }
         match outcome.fault {

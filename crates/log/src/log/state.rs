@@ -30,6 +30,8 @@ pub(crate) struct State {
     pub sync_wanted: bool,
     /// The writer has accepted something it could not finish: no room.
     pub blocked: bool,
+    /// The active segment was begun with direct I/O.
+    pub direct_io: bool,
     /// There is room for another segment, as far as known.
     pub space: bool,
     pub spares: usize,
@@ -57,6 +59,9 @@ impl State {
             synced: last,
             active_bytes: segments.last().map_or(0, |segment| segment.bytes),
             mark_due: !segments.is_empty(),
+            direct_io: segments
+                .last()
+                .is_some_and(|segment| segment.settings.direct_io),
             segments: segments.into(),
             tail: Tail::new(last + 1),
             queue: Vec::new(),

@@ -1,6 +1,7 @@
 //! Counters since the log was opened.
 
 use super::Log;
+use crate::batch::Tally;
 use std::time::Duration;
 
 /// Number of buckets of the sync latency histogram; bucket `i` counts latencies below `2^i`
@@ -20,6 +21,12 @@ pub struct Stats {
     pub records_synced: u64,
     /// Physical bytes written, but for preallocation.
     pub bytes: u64,
+    /// Compressed batches among what was written.
+    pub batches: u64,
+    /// Payload bytes of the records in those batches.
+    pub batch_raw_bytes: u64,
+    /// What those batches took, compressed, without their headers.
+    pub batch_compressed_bytes: u64,
     /// Sum of the latencies of synced groups (hand-over, encoding, write, sync), in microseconds.
     pub sync_latency_us_sum: u64,
     /// The greatest of them.
@@ -36,6 +43,9 @@ pub struct Stats {
     pub segments: usize,
     /// Spare segments ready.
     pub spares: usize,
+    /// Whether the active segment was begun with direct I/O: asked for, and allowed by the file
+    /// system.
+    pub direct_io: bool,
 }
 
 /// The part that only grows.
@@ -46,6 +56,7 @@ pub(crate) struct Counters {
     pub records: u64,
     pub records_synced: u64,
     pub bytes: u64,
+    pub tally: Tally,
     latency_us_sum: u64,
     latency_us_max: u64,
     latency_us_buckets: [u64; SYNC_BUCKETS],
@@ -73,6 +84,9 @@ impl Log {
             records: counters.records,
             records_synced: counters.records_synced,
             bytes: counters.bytes,
+            batches: counters.tally.batches,
+            batch_raw_bytes: counters.tally.raw_bytes,
+            batch_compressed_bytes: counters.tally.compressed_bytes,
             sync_latency_us_sum: counters.latency_us_sum,
             sync_latency_us_max: counters.latency_us_max,
             sync_latency_us_buckets: counters.latency_us_buckets,
@@ -81,6 +95,7 @@ impl Log {
             segment_bytes: state.segments.iter().map(|segment| segment.bytes).sum(),
             segments: state.segments.len(),
             spares: state.spares,
+            direct_io: state.direct_io,
         }
     }
 }

@@ -2,12 +2,15 @@
 
 use crate::{
     Index,
-    options::{Padding, is_block_size},
+    options::{Compression, Padding, is_block_size},
+    segment::SegmentSettings,
 };
 
-const MAGIC: [u8; 8] = *b"DUNLOG\0\x01";
+const MAGIC: [u8; 7] = *b"DUNLOG\0";
+/// Version of the format: the byte behind the magic.
+const VERSION: u8 = 2;
 /// Encoded length in bytes.
-pub(crate) const LENGTH: usize = 38;
+pub(crate) const LENGTH: usize = 40;
 
 /// What a segment says of itself and of its predecessor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,27 +27,39 @@ pub struct SegmentHeader {
     pub previous_synced: bool,
     /// Length of the predecessor in bytes, 0 when there is none.
     pub previous_length: u64,
+    pub compression: Compression,
+    pub direct_io: bool,
 }
 
 impl SegmentHeader {
     pub(crate) fn encode(&self) -> [u8; LENGTH] {
         let mut out = [0; LENGTH];
-        out[..8].copy_from_slice(&MAGIC);
+        out[..7].copy_from_slice(&MAGIC);
+        out[7] = VERSION;
         out[8..16].copy_from_slice(&self.number.to_le_bytes());
         out[16..24].copy_from_slice(&self.first_index.to_le_bytes());
         out[24..28].copy_from_slice(&self.block_size_bytes.to_le_bytes());
         out[28] = self.padding.code();
         out[29] = u8::from(self.previous_synced);
-        out[30..].copy_from_slice(&self.previous_length.to_le_bytes());
+        out[30..38].copy_from_slice(&self.previous_length.to_le_bytes());
+        out[38] = self.compression.code();
+        out[39] = u8::from(self.direct_io);
         out
     }
 
     /// The reason when it is not a header this version writes.
     pub(crate) fn decode(bytes: &[u8]) -> Result<SegmentHeader, &'static str> {
-        let bytes: &[u8; LENGTH] = bytes.try_into().map_err(|_| "header of another length")?;
-        if bytes[..8] != MAGIC {
-            return Err("another magic or version");
+        match bytes.strip_prefix(&MAGIC) {
+            Some([VERSION, ..]) => {}
+            Some([1, ..]) => {
+                return Err(
+                    "format version 1, written before the first release; this is version 2",
+                );
+            }
+            Some(_) => return Err("another format version than 2"),
+            None => return Err("another magic"),
         }
+        let bytes: &[u8; LENGTH] = bytes.try_into().map_err(|_| "header of another length")?;
         let block_size_bytes = u32::from_le_bytes([bytes[24], bytes[25], bytes[26], bytes[27]]);
         if !is_block_size(block_size_bytes) {
             return Err("impossible block size");
@@ -56,7 +71,18 @@ impl SegmentHeader {
             padding: Padding::from_code(bytes[28]).ok_or("unknown padding")?,
             previous_synced: bytes[29] == 1,
             previous_length: u64_at(bytes, 30),
+            compression: Compression::from_code(bytes[38]).ok_or("unknown compression")?,
+            direct_io: bytes[39] == 1,
         })
+    }
+
+    pub(crate) fn settings(&self) -> SegmentSettings {
+        SegmentSettings {
+            block_size_bytes: self.block_size_bytes,
+            padding: self.padding,
+            compression: self.compression,
+            direct_io: self.direct_io,
+        }
     }
 }
 
@@ -65,3 +91,7 @@ fn u64_at(bytes: &[u8; LENGTH], at: usize) -> u64 {
     value.copy_from_slice(&bytes[at..at + 8]);
     u64::from_le_bytes(value)
 }
+
+#[cfg(test)]
+#[path = "header_tests.rs"]
+mod tests;

@@ -5,7 +5,10 @@ use super::{
     mark,
     scan::{Scanner, Step},
 };
-use crate::block::{Invalid, Kind};
+use crate::{
+    batch::{PAYLOAD_BYTES_MAX, Tally, Unpacker},
+    block::{Invalid, Kind},
+};
 use std::io;
 
 /// Reads logical records, and what stands between them.
@@ -13,12 +16,20 @@ pub(crate) struct Records {
     scanner: Scanner,
     /// Physical bytes that hold no record: padding, and Dunlin's own records.
     pub overhead_bytes: u64,
+    /// Compressed batches read.
+    pub tally: Tally,
+    /// The batch whose records are being given.
+    unpacker: Unpacker,
+    /// Where it begins.
+    batch_offset: u64,
+    /// The payload of a batch that was split.
+    gathered: Vec<u8>,
 }
 
 /// What is next in a segment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Item {
-    /// A logical record that begins at `offset`.
+    /// A logical record; it, or the batch it is in, begins at `offset`.
     Record { offset: u64, length: usize },
     /// A segment header; an error when this version cannot read it.
     Header {
@@ -37,26 +48,91 @@ pub(crate) enum Item {
     },
 }
 
+/// A logical record, or a batch of them, of which more is to come.
+#[derive(Clone, Copy)]
+struct Begun {
+    offset: u64,
+    length: usize,
+    is_batch: bool,
+}
+
+/// What a physical record is a part of.
+enum Part {
+    /// Of a logical record or a batch.
+    Of {
+        is_batch: bool,
+        place: Place,
+    },
+    Header,
+    Mark,
+    Pad,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Whole,
+    Begin,
+    Middle,
+    End,
+}
+
+impl Part {
+    fn of(kind: Kind) -> Part {
+        let (is_batch, place) = match kind {
+            Kind::SegmentHeader => return Part::Header,
+            Kind::SyncMark => return Part::Mark,
+            Kind::Pad => return Part::Pad,
+            Kind::Full => (false, Place::Whole),
+            Kind::First => (false, Place::Begin),
+            Kind::Middle => (false, Place::Middle),
+            Kind::Last => (false, Place::End),
+            Kind::BatchFull => (true, Place::Whole),
+            Kind::BatchFirst => (true, Place::Begin),
+            Kind::BatchMiddle => (true, Place::Middle),
+            Kind::BatchLast => (true, Place::End),
+        };
+        Part::Of { is_batch, place }
+    }
+}
+
 impl Records {
     pub(crate) fn new(scanner: Scanner) -> Records {
         Records {
             scanner,
             overhead_bytes: 0,
+            tally: Tally::default(),
+            unpacker: Unpacker::default(),
+            batch_offset: 0,
+            gathered: Vec::new(),
         }
     }
 
-    /// Where the next item is looked for.
+    /// Where the next item is looked for; behind the batch while its records are being given.
     pub(crate) fn offset(&self) -> u64 {
         self.scanner.offset()
     }
 
+    /// Whether the next item is of the same batch as the last one.
+    pub(crate) fn is_within_batch(&self) -> bool {
+        self.unpacker.has_more()
+    }
+
     /// The next item. A record's bytes are appended to `out`, when given.
     pub(crate) fn next(&mut self, mut out: Option<&mut Vec<u8>>) -> io::Result<Item> {
-        let mut begun: Option<(u64, usize)> = None;
+        let mut begun: Option<Begun> = None;
         loop {
+            if let Some(record) = self.unpacker.next() {
+                let length = record.len();
+                if let Some(out) = out {
+                    out.extend_from_slice(record);
+                }
+                return Ok(Item::Record {
+                    offset: self.batch_offset,
+                    length,
+                });
+            }
             let before = self.scanner.offset();
-            let step = self.scanner.step()?;
-            let (offset, kind, payload) = match step {
+            let (offset, kind, payload) = match self.scanner.step()? {
                 Step::Physical {
                     offset,
                     kind,
@@ -65,69 +141,105 @@ impl Records {
                 Step::End { offset } => {
                     return Ok(match begun {
                         None => Item::End { offset },
-                        Some((cut, _)) => Item::Invalid {
-                            offset,
-                            cut,
-                            reason: Invalid::Fragment,
-                        },
+                        Some(_) => out_of_order(offset, begun),
                     });
                 }
                 Step::Invalid { offset, reason } => {
-                    let cut = begun.map_or(offset, |(cut, _)| cut);
                     return Ok(Item::Invalid {
                         offset,
-                        cut,
+                        cut: begun.map_or(offset, |begun| begun.offset),
                         reason,
                     });
                 }
             };
-            let length = payload.len();
-            match (kind, begun) {
-                (Kind::Full | Kind::First, None) | (Kind::Middle | Kind::Last, Some(_)) => {
-                    if let Some(out) = out.as_deref_mut() {
-                        out.extend_from_slice(self.scanner.payload(payload));
+            let fragment = self.scanner.payload(payload);
+            let (is_batch, place) = match (Part::of(kind), begun) {
+                (Part::Of { is_batch, place }, _) => (is_batch, place),
+                (_, Some(_)) => return Ok(out_of_order(offset, begun)),
+                (part, None) => {
+                    self.overhead_bytes += self.scanner.offset() - before;
+                    match part {
+                        Part::Header => {
+                            return Ok(Item::Header {
+                                offset,
+                                header: SegmentHeader::decode(fragment),
+                            });
+                        }
+                        Part::Mark => {
+                            // A mark that vouches for the impossible vouches for nothing.
+                            let synced_offset = mark::decode(fragment, offset).unwrap_or(0);
+                            return Ok(Item::Mark { synced_offset });
+                        }
+                        _ => continue,
                     }
-                    let (start, sum) = begun.unwrap_or((offset, 0));
-                    let length = sum + length;
-                    self.overhead_bytes += offset - before;
-                    if matches!(kind, Kind::Full | Kind::Last) {
-                        return Ok(Item::Record {
+                }
+            };
+            let fits = match begun {
+                None => matches!(place, Place::Whole | Place::Begin),
+                Some(begun) => {
+                    matches!(place, Place::Middle | Place::End) && begun.is_batch == is_batch
+                }
+            };
+            if !fits {
+                return Ok(out_of_order(offset, begun));
+            }
+            self.overhead_bytes += offset - before;
+            let start = begun.map_or(offset, |begun| begun.offset);
+            let length = begun.map_or(0, |begun| begun.length) + fragment.len();
+            let ends = matches!(place, Place::Whole | Place::End);
+            if is_batch {
+                let payload = if place == Place::Whole {
+                    fragment
+                } else {
+                    if place == Place::Begin {
+                        self.gathered.clear();
+                    }
+                    if length <= PAYLOAD_BYTES_MAX {
+                        self.gathered.extend_from_slice(fragment);
+                    }
+                    &self.gathered
+                };
+                if ends {
+                    let tally = match length <= PAYLOAD_BYTES_MAX {
+                        true => self.unpacker.unpack(payload)?,
+                        false => None,
+                    };
+                    let Some(tally) = tally else {
+                        return Ok(Item::Invalid {
                             offset: start,
-                            length,
+                            cut: start,
+                            reason: Invalid::Batch,
                         });
-                    }
-                    begun = Some((start, length));
+                    };
+                    self.tally += tally;
+                    self.batch_offset = start;
+                    continue;
                 }
-                (Kind::SegmentHeader, None) => {
-                    self.overhead_bytes += self.scanner.offset() - before;
-                    return Ok(Item::Header {
-                        offset,
-                        header: SegmentHeader::decode(self.scanner.payload(payload)),
-                    });
+            } else {
+                if let Some(out) = out.as_deref_mut() {
+                    out.extend_from_slice(fragment);
                 }
-                (Kind::SyncMark, None) => {
-                    self.overhead_bytes += self.scanner.offset() - before;
-                    // A mark that vouches for the impossible vouches for nothing.
-                    let synced_offset =
-                        mark::decode(self.scanner.payload(payload), offset).unwrap_or(0);
-                    return Ok(Item::Mark { synced_offset });
-                }
-                (Kind::Pad, None) => self.overhead_bytes += self.scanner.offset() - before,
-                (_, Some((cut, _))) => {
-                    return Ok(Item::Invalid {
-                        offset,
-                        cut,
-                        reason: Invalid::Fragment,
-                    });
-                }
-                (_, None) => {
-                    return Ok(Item::Invalid {
-                        offset,
-                        cut: offset,
-                        reason: Invalid::Fragment,
+                if ends {
+                    return Ok(Item::Record {
+                        offset: start,
+                        length,
                     });
                 }
             }
+            begun = Some(Begun {
+                offset: start,
+                length,
+                is_batch,
+            });
         }
+    }
+}
+
+/// A part without its beginning, or a beginning without its end.
+fn out_of_order(offset: u64, begun: Option<Begun>) -> Item {
+    Item::Invalid {
+        offset,
+        cut: begun.map_or(offset, |begun| begun.offset),
+        reason: Invalid::Fragment,
     }
 }

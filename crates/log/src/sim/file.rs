@@ -1,7 +1,7 @@
 //! A file of the simulated disk.
 
 use super::{SimDisk, SimState, image::Image};
-use crate::disk::DiskFile;
+use crate::disk::{DiskFile, PAGE};
 use std::io;
 
 /// A change that is not yet durable.
@@ -36,11 +36,35 @@ pub(crate) struct SimFile {
     disk: SimDisk,
     inode: u64,
     epoch: u64,
+    /// As on real systems, only whole pages in aligned memory are read and written.
+    direct: bool,
 }
 
 impl SimFile {
     pub(crate) fn new(disk: SimDisk, inode: u64, epoch: u64) -> SimFile {
-        SimFile { disk, inode, epoch }
+        SimFile {
+            disk,
+            inode,
+            epoch,
+            direct: false,
+        }
+    }
+
+    pub(crate) fn direct(disk: SimDisk, inode: u64, epoch: u64) -> SimFile {
+        SimFile {
+            direct: true,
+            ..SimFile::new(disk, inode, epoch)
+        }
+    }
+
+    fn check_aligned(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
+        let aligned = bytes.as_ptr().addr().is_multiple_of(PAGE)
+            && bytes.len().is_multiple_of(PAGE)
+            && offset.is_multiple_of(PAGE as u64);
+        match aligned || !self.direct {
+            true => Ok(()),
+            false => Err(io::ErrorKind::InvalidInput.into()),
+        }
     }
 
     fn with<T>(&self, f: impl FnOnce(&mut SimState, u64) -> io::Result<T>) -> io::Result<T> {
@@ -82,10 +106,12 @@ impl SimState {
 
 impl DiskFile for SimFile {
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        self.check_aligned(buffer, offset)?;
         self.with(|state, inode| Ok(state.inode(inode)?.seen.read_at(buffer, offset)))
     }
 
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
+        self.check_aligned(bytes, offset)?;
         self.with(|state, inode| {
             state.faults.write()?;
             state.admit(inode, offset + bytes.len() as u64)?;

@@ -38,6 +38,7 @@ pub fn small() -> Options {
         backlog_bytes: 1 << 20,
         spare_segments: 1,
         recycle: true,
+        ..Options::default()
     }
 }
 
@@ -87,6 +88,12 @@ pub fn record(number: u64) -> Bytes {
     let mut bytes = number.to_le_bytes().to_vec();
     bytes.resize(8 + length, (number % 251) as u8);
     Bytes::from(bytes)
+}
+
+/// A record that tells its number and compresses well.
+pub fn text(number: u64) -> Bytes {
+    let words = format!("a dunlin flock turns as one bird {number} ");
+    Bytes::from(words.repeat(1 + (number % 7) as usize))
 }
 
 pub fn path(name: &str) -> PathBuf {

@@ -66,15 +66,11 @@ impl Shard {
             .config
             .data
             .join(format!("shard-{}", parts.address.shard));
-        let options = dunlin_log::Options {
-            segment_bytes: parts.config.segment_bytes,
-            ..dunlin_log::Options::default()
-        };
         let (log, recovered) = Log::open(
             parts.env.disk.clone(),
             parts.env.log_runner.clone(),
             &dir.join("log"),
-            options,
+            parts.config.log_options(),
         )
         .await?;
         if let Some(torn) = &recovered.torn {
