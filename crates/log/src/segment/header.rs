@@ -27,7 +27,9 @@ pub struct SegmentHeader {
     pub previous_synced: bool,
     /// Length of the predecessor in bytes, 0 when there is none.
     pub previous_length: u64,
+    /// What its groups are compressed with, where that makes them smaller.
     pub compression: Compression,
+    /// Whether it was begun with direct I/O.
     pub direct_io: bool,
 }
 
