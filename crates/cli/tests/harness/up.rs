@@ -55,6 +55,10 @@ impl Up {
                     .is_ok_and(|answer| answer.status == 200)
             });
         }
+        // The last node answers a moment before the start has ended and says so.
+        eventually("the banner", Duration::from_secs(30), || {
+            up.process.output().contains("Ctrl-C stops it")
+        });
         up
     }
 
