@@ -1,9 +1,11 @@
 //! Compressed batches: consecutive records of a group, stored as one payload.
 //! The format is docs/formats.md section 1.
 
+mod head;
 mod pack;
 mod unpack;
 
+pub use head::CompressedBatch;
 pub(crate) use pack::Packer;
 pub(crate) use unpack::Unpacker;
 

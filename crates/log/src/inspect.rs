@@ -17,7 +17,6 @@
 
 mod batch_op;
 mod code;
-mod compressed;
 mod detect;
 mod event;
 mod gather;
@@ -27,9 +26,9 @@ mod verdict;
 mod walk;
 mod write_batch;
 
+pub use crate::batch::CompressedBatch;
 pub use batch_op::Op;
 pub use code::{Code, Part, Use};
-pub use compressed::CompressedBatch;
 pub use detect::{Form, InspectError, Layout, Settings};
 pub use event::{Blank, Damage, End, Event, Own, PaddingSpan, Physical, Reason, Record, Rest};
 pub use stat::{Batches, Stat};

@@ -39,6 +39,7 @@ pub use error::{AppendError, CursorError, Failure, OpenError};
 pub use log::{Log, Progress, SYNC_BUCKETS, Stats};
 pub use options::{
     BLOCK_SIZE_BYTES_MAX, BLOCK_SIZE_BYTES_MIN, Compression, Options, Padding, WrongWord,
+    is_block_size,
 };
 pub use recover::{Recovered, Torn};
 pub use repair::{Plan, RepairError, Repaired, repair};

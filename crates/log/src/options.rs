@@ -195,6 +195,6 @@ impl Options {
 }
 
 /// Whether `bytes` is an allowed block size.
-pub(crate) fn is_block_size(bytes: u32) -> bool {
+pub fn is_block_size(bytes: u32) -> bool {
     bytes.is_power_of_two() && (BLOCK_SIZE_BYTES_MIN..=BLOCK_SIZE_BYTES_MAX).contains(&bytes)
 }

@@ -20,11 +20,11 @@ pub const CALL_TIMEOUT: Duration = Duration::from_secs(2);
 pub const RETRY_PAUSE: Duration = Duration::from_millis(200);
 /// How often shards exchange vectors.
 pub const GOSSIP_INTERVAL: Duration = Duration::from_millis(500);
+/// The same while a shard that lost its data is filled.
+pub const REFILL_INTERVAL: Duration = Duration::from_millis(20);
 /// Deletes younger than this are never forgotten: it is how far replicas may lag without
 /// keeping older deletes from being forgotten.
 pub const FORGET_AFTER: Duration = Duration::from_secs(5);
-/// The same while a shard that lost its data is filled.
-pub const REFILL_INTERVAL: Duration = Duration::from_millis(20);
 /// How often overdue writes are looked for.
 pub const SWEEP_INTERVAL: Duration = Duration::from_millis(100);
 /// How often the store's memory is looked at.

@@ -48,6 +48,24 @@ impl Machine {
     }
 }
 
+impl Machine {
+    /// One line: CPU, cores, memory, and what is `kept` on which disk.
+    pub fn line(&self, kept: &str) -> String {
+        format!(
+            "{}, {} cores{}, {:.1} GB memory; {kept} on {}",
+            self.cpu,
+            self.cores,
+            if self.virtual_machine {
+                " (virtual)"
+            } else {
+                ""
+            },
+            self.memory_bytes as f64 / 1e9,
+            self.disk
+        )
+    }
+}
+
 /// The first line that a program prints for `--version`; `None` when it cannot be run.
 pub fn version(program: &Path, name: &str) -> Option<String> {
     use std::os::unix::process::CommandExt;

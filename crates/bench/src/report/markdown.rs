@@ -73,22 +73,14 @@ fn heading(report: &Report) -> String {
     format!(
         "# One copy against three (paper 004)\n{quick}\n\
          - Date: {}; took {:.0} s\n- Command: `{}`\n\
-         - Machine: {}, {} cores{}, {:.1} GB memory; data on {}\n\
+         - Machine: {}\n\
          - System: {}, kernel {}\n- Programs: {}\n\
          - Cluster: three nodes, {}; values of {} bytes, {} keys of 16 bytes, {} records to read\n\
          - Full runs: {:.0} s of which the first {:.0} s are not counted, {} each\n",
         report.date_utc,
         report.wall_s,
         report.command_line,
-        machine.cpu,
-        machine.cores,
-        if machine.virtual_machine {
-            " (virtual)"
-        } else {
-            ""
-        },
-        machine.memory_bytes as f64 / 1e9,
-        machine.disk,
+        machine.line("data"),
         machine.system,
         machine.kernel,
         [&[dunlin.as_str()], &rivals[..]].concat().join("; "),

@@ -19,20 +19,29 @@ pub mod table;
 /// # Errors
 /// [`BenchError::File`] naming the path that cannot be written.
 pub fn write(report: &Report, directory: &Path, name: &str) -> Result<(), BenchError> {
-    let failed = |path: &Path| {
-        let path = path.to_owned();
-        move |source| BenchError::File { path, source }
-    };
-    fs::create_dir_all(directory).map_err(failed(directory))?;
     let json = serde_json::to_string_pretty(report)?;
     let files = [
         ("md", markdown::render(report, name)),
         ("json", json + "\n"),
         ("svg", svg::render(&report.curves())),
     ];
-    for (extension, text) in files {
-        let path = directory.join(format!("{name}.{extension}"));
-        fs::write(&path, text).map_err(failed(&path))?;
+    let files = files.map(|(extension, text)| (format!("{name}.{extension}"), text.into_bytes()));
+    write_files(directory, &files)
+}
+
+/// Writes files by name into a directory, made if need be.
+///
+/// # Errors
+/// [`BenchError::File`] naming the path that cannot be written.
+pub fn write_files(directory: &Path, files: &[(String, Vec<u8>)]) -> Result<(), BenchError> {
+    let failed = |path: &Path| {
+        let path = path.to_owned();
+        move |source| BenchError::File { path, source }
+    };
+    fs::create_dir_all(directory).map_err(failed(directory))?;
+    for (name, bytes) in files {
+        let path = directory.join(name);
+        fs::write(&path, bytes).map_err(failed(&path))?;
     }
     Ok(())
 }

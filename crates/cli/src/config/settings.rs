@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use dunlin_log::{BLOCK_SIZE_BYTES_MAX, BLOCK_SIZE_BYTES_MIN};
+use dunlin_log::{BLOCK_SIZE_BYTES_MAX, BLOCK_SIZE_BYTES_MIN, is_block_size};
 use dunlin_metadata::KeyspaceSettings;
 use dunlin_node::NodeConfig;
 
@@ -139,15 +139,12 @@ pub fn with_log(
         .block_size
         .or(file.block_size)
         .unwrap_or(Size(node.log_block_size_bytes.into()));
-    let allowed = u64::from(BLOCK_SIZE_BYTES_MIN)..=u64::from(BLOCK_SIZE_BYTES_MAX);
-    let Some(block_size_bytes) = u32::try_from(block.0)
-        .ok()
-        .filter(|_| block.0.is_power_of_two() && allowed.contains(&block.0))
-    else {
+    let bytes = u32::try_from(block.0).ok();
+    let Some(block_size_bytes) = bytes.filter(|bytes| is_block_size(*bytes)) else {
         return Err(Failure::Usage(format!(
             "log block size {block} must be a power of two from {} to {}",
-            Size(*allowed.start()),
-            Size(*allowed.end())
+            Size(BLOCK_SIZE_BYTES_MIN.into()),
+            Size(BLOCK_SIZE_BYTES_MAX.into())
         )));
     };
     if node.segment_bytes < 2 * block.0 {

@@ -1,7 +1,8 @@
 //! A batch to its records.
 
 use super::{
-    CODEC_LZ4, CODEC_ZSTD, HEADER, LENGTH, RAW_BYTES_MAX, RAW_BYTES_MAX_ALONE, Tally, split,
+    CODEC_LZ4, CODEC_ZSTD, CompressedBatch, HEADER, LENGTH, RAW_BYTES_MAX, RAW_BYTES_MAX_ALONE,
+    Tally, split,
 };
 use std::io;
 use zstd::bulk::Decompressor;
@@ -27,13 +28,11 @@ impl Unpacker {
     pub(crate) fn unpack(&mut self, payload: &[u8]) -> io::Result<Option<Tally>> {
         self.left = 0;
         self.at = 0;
-        let Some((&[code, c0, c1, c2, c3, r0, r1, r2, r3], compressed)) =
-            payload.split_first_chunk::<HEADER>()
-        else {
+        let Some(head) = CompressedBatch::parse(payload) else {
             return Ok(None);
         };
-        let count = u32::from_le_bytes([c0, c1, c2, c3]);
-        let length = u32::from_le_bytes([r0, r1, r2, r3]) as usize;
+        let compressed = &payload[HEADER..];
+        let (count, length) = (head.count, head.raw_bytes as usize);
         let limit = match count {
             0 => return Ok(None),
             1 => RAW_BYTES_MAX_ALONE,
@@ -46,7 +45,7 @@ impl Unpacker {
             self.raw = Vec::new();
         }
         self.raw.resize(length, 0);
-        let given = match code {
+        let given = match head.codec {
             CODEC_LZ4 => lz4_flex::block::decompress_into(compressed, &mut self.raw).ok(),
             CODEC_ZSTD => {
                 let context = match &mut self.zstd {

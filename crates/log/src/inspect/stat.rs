@@ -1,8 +1,8 @@
 //! What the events of a file, or of several, add up to.
 
 use super::{
+    CompressedBatch,
     code::Use,
-    compressed::CompressedBatch,
     detect::{InspectError, Settings},
     event::{Blank, Damage, End, Event, Physical, Reason, Record},
     verdict::Verdict,

@@ -1,9 +1,9 @@
 //! What is written down of a run: data, tables, charts, a page.
 
-use std::fs;
 use std::path::Path;
 
 use crate::error::BenchError;
+use crate::report::write_files;
 use model::Report;
 
 pub mod bars;
@@ -21,11 +21,6 @@ pub mod sections;
 /// [`BenchError::File`] naming the path that cannot be written; [`BenchError::Chart`] when a
 /// chart cannot be drawn.
 pub fn write(report: &Report, directory: &Path) -> Result<Vec<String>, BenchError> {
-    let failed = |path: &Path| {
-        let path = path.to_owned();
-        move |source| BenchError::File { path, source }
-    };
-    fs::create_dir_all(directory).map_err(failed(directory))?;
     let charts = charts::of(report);
     let mut files: Vec<(String, Vec<u8>)> = vec![
         (
@@ -47,9 +42,6 @@ pub fn write(report: &Report, directory: &Path) -> Result<Vec<String>, BenchErro
         files.push((format!("{name}.svg"), svg.into()));
         files.push((format!("{name}.png"), png));
     }
-    for (name, bytes) in &files {
-        let path = directory.join(name);
-        fs::write(&path, bytes).map_err(failed(&path))?;
-    }
+    write_files(directory, &files)?;
     Ok(files.into_iter().map(|(name, _)| name).collect())
 }

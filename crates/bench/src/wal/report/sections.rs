@@ -35,18 +35,7 @@ pub fn heading(report: &Report) -> Vec<String> {
     let mut lines = vec![
         format!("Date: {}; took {:.0} s", report.date_utc, report.wall_s),
         format!("Command: {}", report.command_line),
-        format!(
-            "Machine: {}, {} cores{}, {:.1} GB memory; logs on {}",
-            machine.cpu,
-            machine.cores,
-            if machine.virtual_machine {
-                " (virtual)"
-            } else {
-                ""
-            },
-            machine.memory_bytes as f64 / 1e9,
-            machine.disk
-        ),
+        format!("Machine: {}", machine.line("logs")),
         format!("System: {}, kernel {}", machine.system, machine.kernel),
         format!(
             "Each cell: {} entries for bytes and recovery; {} timed pairs of runs of as many, or \
@@ -115,11 +104,7 @@ pub fn of(report: &Report) -> Vec<Section> {
             ));
         }
     }
-    sections.push(Section {
-        title: "How it was measured".into(),
-        notes: METHOD.iter().map(|&note| note.to_owned()).collect(),
-        table: None,
-    });
+    sections.push(Section::new("How it was measured", &METHOD, None));
     sections
 }
 

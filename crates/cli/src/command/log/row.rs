@@ -192,7 +192,7 @@ fn header_json(header: &SegmentHeader) -> Value {
     json!({
         "number": header.number, "first_index": header.first_index,
         "block_size_bytes": header.block_size_bytes,
-        "padding": format!("{:?}", header.padding).to_lowercase(),
+        "padding": header.padding.to_string(),
         "previous_synced": header.previous_synced, "previous_length": header.previous_length,
     })
 }

@@ -1,4 +1,6 @@
-//! Dunlin's compressed batches: what their first bytes say.
+//! What the first bytes of a batch say.
+
+use super::{CODEC_LZ4, CODEC_ZSTD, HEADER};
 
 /// What a compressed batch says of itself: `codec u8 | count u32 | raw_length u32 | compressed`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,7 +19,7 @@ impl CompressedBatch {
     /// Reads it from the payload of a record of type 200; none when that is too short.
     pub fn parse(payload: &[u8]) -> Option<CompressedBatch> {
         let (&[codec, c0, c1, c2, c3, r0, r1, r2, r3], compressed) =
-            payload.split_first_chunk::<9>()?;
+            payload.split_first_chunk::<HEADER>()?;
         Some(CompressedBatch {
             codec,
             count: u32::from_le_bytes([c0, c1, c2, c3]),
@@ -29,8 +31,8 @@ impl CompressedBatch {
     /// Name of the codec.
     pub fn codec_name(&self) -> &'static str {
         match self.codec {
-            1 => "lz4",
-            2 => "zstd",
+            CODEC_LZ4 => "lz4",
+            CODEC_ZSTD => "zstd",
             _ => "unknown codec",
         }
     }
