@@ -2,6 +2,7 @@
 
 use dunlin_metadata::Metadata;
 use dunlin_node::{Node, NodeConfig, Process};
+use dunlin_store::CacheSizes;
 
 use crate::failure::Failure;
 use crate::lock::DirectoryLock;
@@ -15,14 +16,14 @@ pub struct Cluster {
 
 impl Cluster {
     /// Starts nodes, each with its data locked; they share what nodes of one process can share:
-    /// a cache of `cache_bytes`, and at most `event_loops` threads for their shards.
+    /// their caches, and at most `event_loops` threads for their shards.
     pub async fn start(
         configs: Vec<(NodeConfig, DirectoryLock)>,
         metadata: &Metadata,
-        cache_bytes: usize,
+        caches: CacheSizes,
         event_loops: usize,
     ) -> Result<Cluster, Failure> {
-        let process = Process::new(cache_bytes, event_loops)
+        let process = Process::new(caches, event_loops)
             .map_err(|error| Failure::Failed(error.to_string()))?;
         let mut cluster = Cluster {
             nodes: Vec::new(),

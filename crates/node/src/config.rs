@@ -26,6 +26,8 @@ pub struct NodeConfig {
     pub max_body_bytes: usize,
     /// Block cache shared by the shards of the process, in bytes.
     pub cache_bytes: usize,
+    /// Cache of single records shared by the shards of the process, in bytes.
+    pub row_cache_bytes: usize,
     /// Memtable size at which a shard flushes its store, in bytes.
     pub flush_bytes: usize,
     /// Size of one log segment, in bytes.
@@ -72,6 +74,7 @@ impl Default for NodeConfig {
             shards: 1,
             max_body_bytes: 16 << 20,
             cache_bytes: 256 << 20,
+            row_cache_bytes: 128 << 20,
             flush_bytes: 64 << 20,
             segment_bytes: log.segment_bytes,
             log_block_size_bytes: log.block_size_bytes,

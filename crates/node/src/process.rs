@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 use dunlin_rpc::QueueAddress;
-use dunlin_store::{SharedResources, StoreError};
+use dunlin_store::{CacheSizes, SharedResources, StoreError};
 
 use crate::message::{Request, Response};
 use crate::node::loops::EventLoops;
@@ -55,15 +55,15 @@ pub struct Process {
 }
 
 impl Process {
-    /// With one block cache of `cache_bytes` for all. Shards run on at most `event_loops` threads:
+    /// With one set of caches for all. Shards run on at most `event_loops` threads:
     /// what shares one needs no thread woken to talk, what does not can use another core.
     ///
     /// # Errors
     /// When RocksDB cannot start its threads.
-    pub fn new(cache_bytes: usize, event_loops: usize) -> Result<Process, StoreError> {
+    pub fn new(caches: CacheSizes, event_loops: usize) -> Result<Process, StoreError> {
         Ok(Process {
             directory: Directory::default(),
-            resources: SharedResources::new(cache_bytes, COMPACTION_THREADS)?,
+            resources: SharedResources::new(caches, COMPACTION_THREADS)?,
             loops: EventLoops::new(event_loops),
         })
     }

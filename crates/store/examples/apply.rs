@@ -11,7 +11,8 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use dunlin_store::{
-    Entry, Kind, Lookup, Origin, SharedResources, Stamp, Store, StoreOptions, Tier, Version,
+    CacheSizes, Entry, Kind, Lookup, Origin, SharedResources, Stamp, Store, StoreOptions, Tier,
+    Version,
 };
 
 const VALUE_BYTES: usize = 200;
@@ -50,7 +51,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     let dir = tempfile::tempdir()?;
     let before_mb = resident_mb()?;
-    let shared = SharedResources::new(SharedResources::DEFAULT_CACHE_BYTES, 1)?;
+    let caches = CacheSizes {
+        block_bytes: 64 << 20,
+        row_bytes: 64 << 20,
+    };
+    let shared = SharedResources::new(caches, 1)?;
     let options = StoreOptions::new(shared, Arc::new(|| 0));
     let idle: Vec<Store> = (0..3)
         .map(|n| Store::open(dir.path().join(format!("idle-{n}")), &options))

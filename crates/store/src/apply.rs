@@ -54,7 +54,11 @@ impl Store {
         let meta = inner.meta()?;
         let mut puts = batch.puts;
         puts.put_cf(meta, APPLIED_KEY, applied.to_le_bytes());
-        let newest = batch.wins.iter().map(|at| entries[*at].stamp.version).max();
+        let newest = batch
+            .wins
+            .iter()
+            .map(|win| entries[win.at].stamp.version)
+            .max();
         let bound = match newest {
             Some(newest) if newest > writer.bound => stripes::bound_above(newest),
             _ => writer.bound,
@@ -67,6 +71,9 @@ impl Store {
             .write_opt(puts, &inner.write)
             .map_err(|error| inner.error(error))?;
         writer.bound = bound;
+        for win in &batch.wins {
+            inner.rows.forget(win.hash);
+        }
         inner
             .memtable_bytes
             .fetch_add(batch.bytes as u64, Ordering::Relaxed);
@@ -100,12 +107,20 @@ impl Store {
 /// Keyspace, partition and key.
 type Place<'a> = (u32, u16, &'a [u8]);
 
+/// An entry that is written.
+struct Win {
+    /// Its index.
+    at: usize,
+    /// The hash of its full key.
+    hash: u64,
+}
+
 /// A write batch under construction.
 struct Batch<'a> {
     entries: &'a [Entry],
     puts: WriteBatch,
-    /// Entries that are in `puts`, in order.
-    wins: Vec<usize>,
+    /// What is in `puts`, in order.
+    wins: Vec<Win>,
     at: usize,
     /// What `puts` holds for a key, built when an entry first needs to know.
     held: Option<HashMap<Place<'a>, Stamp>>,
@@ -158,7 +173,7 @@ impl<'a> Batch<'a> {
         Record::encode(&mut writer.record, entry);
         self.puts.put(&writer.key, &writer.record);
         self.bytes += writer.key.len() + writer.record.len() + NODE_BYTES;
-        self.wins.push(at);
+        self.wins.push(Win { at, hash });
         if let Some(held) = &mut self.held {
             held.insert(place(entry), entry.stamp);
         }
@@ -171,7 +186,7 @@ impl<'a> Batch<'a> {
         let wins = &self.wins;
         let held = self.held.get_or_insert_with(|| {
             wins.iter()
-                .map(|at| (place(&entries[*at]), entries[*at].stamp))
+                .map(|win| (place(&entries[win.at]), entries[win.at].stamp))
                 .collect()
         });
         held.get(&place(entry)).copied()

@@ -1,6 +1,9 @@
 //! Get: one key.
 
+use std::sync::atomic::Ordering;
+
 use rocksdb::ErrorKind;
+use xxhash_rust::xxh3::xxh3_64;
 
 use crate::record::Record;
 use crate::{Store, StoreError, Versioned, key};
@@ -40,13 +43,25 @@ impl Store {
         let inner = &*self.inner;
         let mut full = Vec::with_capacity(key::PREFIX_BYTES + key.len());
         key::encode(&mut full, keyspace, partition, key);
+        let hash = xxh3_64(&full);
+        let now_ms = inner.clock_ms.load(Ordering::Relaxed);
+        // One that has expired may have been purged meanwhile: only RocksDB knows.
+        let lives = |row: &Versioned| row.expiry_ms.is_none_or(|expiry_ms| expiry_ms > now_ms);
+        if let Some(row) = inner.rows.get(hash, &full).filter(lives) {
+            return Ok(Lookup::Value(row));
+        }
+        let noted = inner.rows.note(hash);
         let read = match tier {
             Tier::CacheOnly => &inner.read_memory,
             Tier::Disk => &inner.read_disk,
         };
         match inner.db.get_pinned_opt(&full, read) {
             Ok(Some(bytes)) => match Record::decode(&bytes) {
-                Ok(record) => Ok(Lookup::Value(record.to_versioned())),
+                Ok(record) => {
+                    let versioned = record.to_versioned();
+                    inner.rows.keep(hash, &full, noted, &versioned);
+                    Ok(Lookup::Value(versioned))
+                }
                 Err(error) => Err(inner.damaged(&error)),
             },
             Ok(None) => Ok(Lookup::Absent),

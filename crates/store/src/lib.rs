@@ -8,6 +8,7 @@
 //! | `key` `record` | a RocksDB key and value: encode, decode |
 //! | `conflict` `stripes` | pure: who wins, and when a put needs no read to win |
 //! | `purge` | pure: when a tombstone or an expired value may be forgotten |
+//! | `rows` | records read lately |
 //! | `shared` `options` `tuning` | what a process shares, what a store is told, what RocksDB is told |
 //! | `store` `open` `files` | the handle; opening, and refusing what is not whole |
 //! | `apply` `get` `remove` | one write batch with the applied position; one read; dropping ranges |
@@ -37,6 +38,7 @@ mod origin;
 mod purge;
 mod record;
 mod remove;
+mod rows;
 mod scan;
 mod shared;
 mod snapshot;
@@ -60,7 +62,7 @@ pub use options::{Clock, Grace, StoreOptions};
 pub use origin::Origin;
 pub use record::Versioned;
 pub use scan::Page;
-pub use shared::SharedResources;
+pub use shared::{CacheSizes, SharedResources};
 pub use snapshot::Snapshot;
 pub use stamp::{ParseStampError, Stamp};
 pub use stats::Stats;

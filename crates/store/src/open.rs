@@ -62,6 +62,7 @@ impl Store {
                 flushed: AtomicU64::new(applied),
                 flushing: AtomicU64::new(applied),
                 memtable_bytes: AtomicU64::new(0),
+                rows: options.shared.rows(),
                 writer: Mutex::new(Writer {
                     stripes: Stripes::new(bound),
                     bound,

@@ -1,28 +1,40 @@
 //! Shared: what all stores of a process have in common.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use rocksdb::{Cache, Env};
 
 use crate::StoreError;
+use crate::rows::{RowCache, Rows, row_cache};
 
-/// The block cache and background threads of a process. Make one and clone it into every
+/// How much memory the stores of a process may use to read faster. Both caches fill as they are
+/// read; an idle process does not pay for them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CacheSizes {
+    /// Blocks of files, with their indexes and filters, in bytes.
+    pub block_bytes: usize,
+    /// Single records, in bytes; 0 for none.
+    pub row_bytes: usize,
+}
+
+/// The caches and background threads of a process. Make one and clone it into every
 /// store's options: memory and threads are then bounded for the process, not for each store.
 #[derive(Clone)]
 pub struct SharedResources {
     pub(crate) env: Env,
     pub(crate) cache: Cache,
+    rows: Arc<RowCache>,
+    stores: Arc<AtomicU64>,
 }
 
 impl SharedResources {
-    /// Default size of the block cache. It fills as blocks are read; an idle process does not
-    /// pay for it.
-    pub const DEFAULT_CACHE_BYTES: usize = 64 << 20;
-
-    /// Sets up a cache of `cache_bytes` and `background_threads` threads for compactions, plus
+    /// Sets up caches and `background_threads` threads for compactions, plus
     /// one for flushes, which must not wait behind them.
     ///
     /// # Errors
     /// [`StoreError::Refused`] when RocksDB has no environment to run in.
-    pub fn new(cache_bytes: usize, background_threads: u16) -> Result<Self, StoreError> {
+    pub fn new(caches: CacheSizes, background_threads: u16) -> Result<Self, StoreError> {
         let mut env = Env::new().map_err(|error| StoreError::Refused {
             detail: error.into_string(),
         })?;
@@ -30,12 +42,22 @@ impl SharedResources {
         env.set_high_priority_background_threads(1);
         Ok(Self {
             env,
-            cache: Cache::new_hyper_clock_cache(cache_bytes, 0),
+            cache: Cache::new_hyper_clock_cache(caches.block_bytes, 0),
+            rows: Arc::new(row_cache(caches.row_bytes)),
+            stores: Arc::default(),
         })
     }
 
     /// Bytes the block cache holds now.
     pub fn cache_bytes(&self) -> usize {
         self.cache.get_usage()
+    }
+
+    /// A part of the row cache for one more store.
+    pub(crate) fn rows(&self) -> Rows {
+        Rows::new(
+            self.rows.clone(),
+            self.stores.fetch_add(1, Ordering::Relaxed),
+        )
     }
 }

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rocksdb::{ColumnFamily, DB, Env, ReadOptions, WriteOptions};
 
+use crate::rows::Rows;
 use crate::stripes::Stripes;
 use crate::tuning::META;
 use crate::{Clock, DecodeError, Grace, StoreError, Version};
@@ -36,6 +37,7 @@ pub(crate) struct Inner {
     pub flushing: AtomicU64,
     /// Bytes applied since the last switch of the memtable.
     pub memtable_bytes: AtomicU64,
+    pub rows: Rows,
     pub writer: Mutex<Writer>,
 }
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 use dunlin_metadata::{Metadata, MetadataError};
+use dunlin_store::CacheSizes;
 use tokio::time::{Instant, sleep};
 
 use crate::cluster::Cluster;
@@ -74,10 +75,13 @@ async fn serve(settings: Settings) -> Result<(), Failure> {
         () = stop.asked() => return Ok(()),
     };
     let metadata = opened.map_err(|error| Failure::Failed(error.to_string()))?;
-    let cache_bytes = node.cache_bytes;
+    let caches = CacheSizes {
+        block_bytes: node.cache_bytes,
+        row_bytes: node.row_cache_bytes,
+    };
     let event_loops = usize::from(node.shards);
     let listen = node.listen.clone();
-    let start = Cluster::start(vec![(node, lock)], &metadata, cache_bytes, event_loops);
+    let start = Cluster::start(vec![(node, lock)], &metadata, caches, event_loops);
     let cluster = stop.finish(start).await?;
     let mut output = Output::new();
     for node in cluster.nodes() {

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use dunlin_metadata::{Metadata, Sync};
 use dunlin_node::NodeConfig;
+use dunlin_store::CacheSizes;
 
 use crate::cluster::Cluster;
 use crate::config::file::LogTable;
@@ -54,6 +55,9 @@ pub struct Up {
     /// Block cache of the process
     #[arg(long, value_name = "SIZE", default_value = "256MiB")]
     cache: Size,
+    /// Cache of single records of the process, 0 for none
+    #[arg(long, value_name = "SIZE", default_value = "128MiB")]
+    row_cache: Size,
     /// Largest request body
     #[arg(long, value_name = "SIZE", default_value = "16MiB")]
     max_body: Size,
@@ -75,8 +79,11 @@ impl Up {
                 .collect::<Result<Vec<_>, _>>()?;
             let metadata = Metadata::embedded(self.data.join("metadata.json"))
                 .map_err(|error| Failure::Failed(error.to_string()))?;
-            let cache_bytes = self.cache.as_usize();
-            let start = Cluster::start(configs, &metadata, cache_bytes, self.threads());
+            let caches = CacheSizes {
+                block_bytes: self.cache.as_usize(),
+                row_bytes: self.row_cache.as_usize(),
+            };
+            let start = Cluster::start(configs, &metadata, caches, self.threads());
             let cluster = stop.finish(start).await?;
             let mut output = Output::new();
             output.bytes(self.banner(&cluster).as_bytes())?;
@@ -124,6 +131,7 @@ impl Up {
                     shards: self.shards.unwrap_or(defaults.shards),
                     max_body_bytes: self.max_body.as_usize(),
                     cache_bytes: self.cache.as_usize(),
+                    row_cache_bytes: self.row_cache.as_usize(),
                     default_keyspace: default_keyspace.clone(),
                     ..defaults
                 };

@@ -34,6 +34,8 @@ pub struct File {
     pub max_body: Option<Size>,
     /// Block cache.
     pub cache: Option<Size>,
+    /// Cache of single records.
+    pub row_cache: Option<Size>,
     /// Memtable size.
     pub flush: Option<Size>,
     /// Segment size.

@@ -41,6 +41,9 @@ pub struct Flags {
     /// Block cache of the process [default: 256MiB]
     #[arg(long, env = "DUNLIN_CACHE", value_name = "SIZE")]
     pub cache: Option<Size>,
+    /// Cache of single records of the process, 0 for none [default: 128MiB]
+    #[arg(long, env = "DUNLIN_ROW_CACHE", value_name = "SIZE")]
+    pub row_cache: Option<Size>,
     /// Memory a shard's store fills before it writes a file [default: 64MiB]
     #[arg(long, env = "DUNLIN_FLUSH", value_name = "SIZE")]
     pub flush: Option<Size>,

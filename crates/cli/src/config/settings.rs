@@ -71,6 +71,7 @@ impl Settings {
             shards: flags.shards.or(file.shards).unwrap_or(defaults.shards),
             max_body_bytes: size(flags.max_body, file.max_body, defaults.max_body_bytes),
             cache_bytes: size(flags.cache, file.cache, defaults.cache_bytes),
+            row_cache_bytes: size(flags.row_cache, file.row_cache, defaults.row_cache_bytes),
             flush_bytes: size(flags.flush, file.flush, defaults.flush_bytes),
             segment_bytes: large(flags.segment, file.segment, defaults.segment_bytes),
             retention_bytes: large(flags.retention, file.retention, defaults.retention_bytes),
@@ -110,6 +111,7 @@ impl Settings {
             shards: Some(node.shards),
             max_body: size(node.max_body_bytes),
             cache: size(node.cache_bytes),
+            row_cache: size(node.row_cache_bytes),
             flush: size(node.flush_bytes),
             segment: Some(Size(node.segment_bytes)),
             log: LogTable {

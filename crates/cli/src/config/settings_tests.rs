@@ -66,6 +66,7 @@ fn what_is_printed_leads_to_the_same_settings() {
     let settings = Settings::merge(
         Flags {
             cache: Some(Size(12345)),
+            row_cache: Some(Size(0)),
             ..flags()
         },
         File::default(),
@@ -74,7 +75,10 @@ fn what_is_printed_leads_to_the_same_settings() {
     let printed = toml::to_string(&settings.to_file()).unwrap();
     let again = Settings::merge(Flags::default(), File::parse(&printed).unwrap()).unwrap();
     assert_eq!(again.to_file(), settings.to_file());
-    assert_eq!(again.node.cache_bytes, 12345);
+    assert_eq!(
+        (again.node.cache_bytes, again.node.row_cache_bytes),
+        (12345, 0)
+    );
 }
 
 #[test]

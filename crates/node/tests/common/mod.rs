@@ -6,6 +6,12 @@ use std::path::Path;
 
 use dunlin_metadata::Metadata;
 use dunlin_node::{Node, NodeConfig, Process};
+use dunlin_store::CacheSizes;
+
+const CACHES: CacheSizes = CacheSizes {
+    block_bytes: 8 << 20,
+    row_bytes: 1 << 20,
+};
 
 /// What the nodes of a test share.
 pub struct Cluster<'a> {
@@ -20,7 +26,7 @@ impl Cluster<'_> {
         Cluster {
             dir,
             shards,
-            process: Process::new(8 << 20, usize::from(shards) * 2).unwrap(),
+            process: Process::new(CACHES, usize::from(shards) * 2).unwrap(),
             metadata: Metadata::embedded(dir.join("metadata.json")).unwrap(),
         }
     }

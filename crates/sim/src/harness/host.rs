@@ -14,6 +14,7 @@ use dunlin_node::{
     Env, NodeConfig, Process, Shard, ShardAddress, ShardParts, ShardService, shard_wanted,
 };
 use dunlin_rpc::{Limits, Transport, accept, serve_accepted};
+use dunlin_store::CacheSizes;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use tokio::sync::Notify;
@@ -27,7 +28,10 @@ use crate::workload;
 /// Port on which nodes listen for one another.
 const PORT: u16 = 7000;
 const HELLO_TIMEOUT: Duration = Duration::from_secs(5);
-const CACHE_BYTES: usize = 8 << 20;
+const CACHES: CacheSizes = CacheSizes {
+    block_bytes: 8 << 20,
+    row_bytes: 1 << 20,
+};
 
 /// What clients are to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -114,7 +118,7 @@ impl Host {
             .register(&self.name, "none:1", &listen, plan.shards, 0)
             .await
             .map_err(|e| e.to_string())?;
-        let process = Process::new(CACHE_BYTES, 1).map_err(|e| e.to_string())?;
+        let process = Process::new(CACHES, 1).map_err(|e| e.to_string())?;
         let config = Arc::new(NodeConfig {
             name: self.name.clone(),
             data: self.data.clone(),

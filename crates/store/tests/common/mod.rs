@@ -8,11 +8,16 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use dunlin_store::{
-    Entry, Kind, Lookup, Origin, SharedResources, Stamp, Store, StoreOptions, Tier, Version,
-    Versioned,
+    CacheSizes, Entry, Kind, Lookup, Origin, SharedResources, Stamp, Store, StoreOptions, Tier,
+    Version, Versioned,
 };
 
 pub const KEYSPACE: u32 = 7;
+
+const CACHES: CacheSizes = CacheSizes {
+    block_bytes: 8 << 20,
+    row_bytes: 1 << 20,
+};
 
 /// A clock that stands still until told.
 #[derive(Clone, Default)]
@@ -27,7 +32,7 @@ impl TestClock {
 pub fn shared() -> SharedResources {
     static SHARED: OnceLock<SharedResources> = OnceLock::new();
     SHARED
-        .get_or_init(|| SharedResources::new(8 << 20, 1).unwrap())
+        .get_or_init(|| SharedResources::new(CACHES, 1).unwrap())
         .clone()
 }
 
