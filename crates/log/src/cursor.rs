@@ -71,7 +71,8 @@ impl Cursor {
     }
 
     /// Waits for records: at least one, no more than `max_bytes` of payload else. Only written
-    /// records come from disk. Dropped while it waits, the cursor has not moved.
+    /// records come from disk; one that is kept keeps what was read with it, up to 256 KiB or a
+    /// block. Dropped while it waits, the cursor has not moved.
     ///
     /// # Errors
     /// See [`CursorError`]; the cursor has not moved then.

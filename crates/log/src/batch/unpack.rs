@@ -2,7 +2,7 @@
 
 use super::{
     CODEC_LZ4, CODEC_ZSTD, CompressedBatch, HEADER, LENGTH, RAW_BYTES_MAX, RAW_BYTES_MAX_ALONE,
-    Tally, split,
+    Tally, split, split_all,
 };
 use bytes::{Bytes, BytesMut};
 use std::{io, mem, ops::Range};
@@ -69,7 +69,8 @@ impl Unpacker {
         self.left = count;
         Ok(Some(Tally {
             batches: 1,
-            raw_bytes: (length - LENGTH * count as usize) as u64,
+            records: u64::from(count),
+            raw_bytes: head.payload_bytes(),
             compressed_bytes: payload.len() as u64,
         }))
     }
@@ -84,6 +85,11 @@ impl Unpacker {
             rest = after;
         }
         rest.is_empty()
+    }
+
+    /// The records still to be given.
+    pub(crate) fn records(&self) -> impl Iterator<Item = &[u8]> {
+        split_all(self.raw.get(self.last.end..).unwrap_or_default()).take(self.left as usize)
     }
 
     /// Memory held, in bytes.
@@ -109,6 +115,12 @@ impl Unpacker {
     /// The record that `next` gave last, sharing the memory of its batch.
     pub(crate) fn record(&self) -> Bytes {
         self.raw.slice(self.last.clone())
+    }
+
+    /// Forgets the batch.
+    pub(crate) fn clear(&mut self) {
+        self.left = 0;
+        self.shrink();
     }
 
     /// Gives back the memory that one huge record took.
