@@ -115,7 +115,7 @@ fn entries_of_dunlin_are_understood() {
     for part in [
         "Dunlin segment 1, blocks of 32KiB, fragment",
         "HEADER",
-        "segment 1, first index 1, blocks of 32KiB, Fragment, previous 0 bytes",
+        "segment 1, first index 1, blocks of 32KiB, fragment, compression none, direct I/O off, previous 0 bytes",
         "\"preamble\"",
         "put keyspace 4 partition 17 \"dun\\xfflin\" value 5 bytes at 0000000000010000-0000000000000002",
         "delete keyspace 4",
@@ -191,7 +191,8 @@ fn stat_adds_up_files_and_directories() {
     let sum: Vec<&str> = text[3].split_whitespace().collect();
     assert_eq!(sum[..3], ["sum", "whole", "401"]);
     assert!(
-        text[5].starts_with("write batches: 300 with 600 operations"),
+        text[4].starts_with("1 segment: blocks of 32KiB, fragment")
+            && text[6].starts_with("write batches: 300 with 600 operations"),
         "{text:?}"
     );
 }

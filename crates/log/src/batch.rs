@@ -28,7 +28,9 @@ const CODEC_ZSTD: u8 = 2;
 pub(crate) struct Tally {
     /// Batches.
     pub batches: u64,
-    /// Payload bytes of the records in them.
+    /// Records in them.
+    pub records: u64,
+    /// Payload bytes of those.
     pub raw_bytes: u64,
     /// Payload bytes of the batches.
     pub compressed_bytes: u64,
@@ -37,6 +39,7 @@ pub(crate) struct Tally {
 impl std::ops::AddAssign for Tally {
     fn add_assign(&mut self, other: Tally) {
         self.batches += other.batches;
+        self.records += other.records;
         self.raw_bytes += other.raw_bytes;
         self.compressed_bytes += other.compressed_bytes;
     }
@@ -46,6 +49,16 @@ impl std::ops::AddAssign for Tally {
 fn split(raw: &[u8]) -> Option<(&[u8], &[u8])> {
     let (length, after) = raw.split_first_chunk::<LENGTH>()?;
     after.split_at_checked(u32::from_le_bytes(*length) as usize)
+}
+
+/// Every record, up to where there is no whole one.
+fn split_all(raw: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let mut rest = raw;
+    std::iter::from_fn(move || {
+        let (record, after) = split(rest)?;
+        rest = after;
+        Some(record)
+    })
 }
 
 #[cfg(test)]

@@ -15,7 +15,9 @@ fn codec() -> impl Strategy<Value = Compression> {
 fn unpack(unpacker: &mut Unpacker, payload: &[u8]) -> Option<Vec<Vec<u8>>> {
     unpacker.unpack(payload).unwrap()?;
     let mut records = Vec::new();
-    while let Some(record) = unpacker.next() {
+    while let Some(length) = unpacker.next() {
+        let record = unpacker.record();
+        assert_eq!(record.len(), length);
         records.push(record.to_vec());
     }
     Some(records)

@@ -5,6 +5,7 @@ pub(crate) mod checksum;
 mod decode;
 mod encode;
 
+pub(crate) use decode::Full;
 pub use decode::{Decoded, Expect, Invalid, decode};
 pub use encode::{Encoder, Form};
 

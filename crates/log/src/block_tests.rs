@@ -55,6 +55,40 @@ proptest! {
         prop_assert_eq!(decode_all(&bytes, block_size, expect), wanted);
     }
 
+    /// At every offset, also within records and where bytes are damaged.
+    #[test]
+    fn the_short_way_to_whole_records_sees_what_the_long_way_sees(
+        records in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..900), 0..12),
+        number in 0u32..3,
+        expected in 0u32..3,
+        flips in prop::collection::vec((any::<prop::sample::Index>(), 0u8..8), 0..4),
+        cut in any::<prop::sample::Index>(),
+    ) {
+        let block_size = 4096;
+        let form = Form::Recyclable(number);
+        let mut encoder = Encoder::new(block_size as u32, Padding::Fragment, form, 0);
+        let mut bytes = Vec::new();
+        encoder.own(Kind::SyncMark, &[0; 8], &mut bytes);
+        for record in &records {
+            encoder.record(record, &mut bytes);
+        }
+        for (at, bit) in flips {
+            let at = at.index(bytes.len());
+            bytes[at] ^= 1 << bit;
+        }
+        bytes.truncate(bytes.len() - cut.index(40).min(bytes.len()));
+        let full = Full::of(expected);
+        for block in bytes.chunks(block_size) {
+            for at in 0..=block.len() + 1 {
+                let wanted = match decode(block, at, Expect::Number(expected)) {
+                    Decoded::Record { kind: Kind::Full, payload } => Some(payload),
+                    _ => None,
+                };
+                prop_assert_eq!(full.at(block, at), wanted);
+            }
+        }
+    }
+
     #[test]
     fn an_encoder_goes_on_where_another_stopped(
         lengths in prop::collection::vec(0usize..6000, 1..20),

@@ -45,7 +45,9 @@ pub struct SegmentReport {
     pub settings: Option<SegmentSettings>,
     /// Compressed batches in the valid part.
     pub batches: u64,
-    /// Payload bytes of the records in those batches.
+    /// Records in those batches.
+    pub batched_records: u64,
+    /// Payload bytes of those records.
     pub batch_raw_bytes: u64,
     /// What those batches take, compressed, without their headers.
     pub batch_compressed_bytes: u64,
@@ -89,6 +91,7 @@ pub fn check(disk: &dyn Disk, dir: &Path) -> Result<Report, OpenError> {
             padding_bytes: segment.overhead_bytes,
             settings: segment.header.map(|header| header.settings()),
             batches: segment.tally.batches,
+            batched_records: segment.tally.records,
             batch_raw_bytes: segment.tally.raw_bytes,
             batch_compressed_bytes: segment.tally.compressed_bytes,
             file_bytes: segment.file_bytes,

@@ -1,5 +1,6 @@
 //! A consumer's position in a log: reads from memory while it keeps up, from the segments when it
-//! does not. Holds no memory between calls but the position.
+//! does not. Between calls it holds nothing but its position in memory, and in a segment what it read
+//! last there: at most a chunk, a compressed batch and a record.
 
 mod read;
 
@@ -70,7 +71,8 @@ impl Cursor {
     }
 
     /// Waits for records: at least one, no more than `max_bytes` of payload else. Only written
-    /// records come from disk. Dropped while it waits, the cursor has not moved.
+    /// records come from disk; one that is kept keeps what was read with it, up to 256 KiB or a
+    /// block. Dropped while it waits, the cursor has not moved.
     ///
     /// # Errors
     /// See [`CursorError`]; the cursor has not moved then.
@@ -139,7 +141,7 @@ impl Cursor {
         match result {
             Ok((batch, place)) => {
                 self.position = position + batch.len() as u64;
-                self.place = Some(place);
+                self.place = place;
                 Ok(Some(batch))
             }
             // Released while it was read: the bytes were already another segment's.

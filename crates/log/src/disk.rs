@@ -61,6 +61,17 @@ pub trait DiskFile: Send + Sync {
     /// # Errors
     /// What the operating system says.
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
+    /// Reads `count` bytes at an offset in place of what `buffer` holds, fewer only at the end.
+    /// New memory need not be zeroed first.
+    ///
+    /// # Errors
+    /// What the operating system says; what the buffer holds then means nothing.
+    fn read_into(&self, buffer: &mut Vec<u8>, count: usize, offset: u64) -> io::Result<()> {
+        buffer.resize(count, 0);
+        let read = self.read_at(buffer, offset)?;
+        buffer.truncate(read);
+        Ok(())
+    }
     /// Writes all bytes at an offset.
     ///
     /// # Errors

@@ -87,8 +87,11 @@ pub enum OpenError {
 
 impl OpenError {
     pub(crate) fn io(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> OpenError {
-        let path = path.into();
-        move |source| OpenError::Io { path, source }
+        // Only now: it is asked for with every record read.
+        move |source| OpenError::Io {
+            path: path.into(),
+            source,
+        }
     }
 }
 

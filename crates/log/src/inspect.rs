@@ -1,7 +1,8 @@
 //! Looking into one log file: a Dunlin segment, or a write-ahead log of RocksDB or LevelDB.
 //!
 //! [`Inspector`] turns the bytes of a file into [`Event`]s, block by block and in bounded memory,
-//! and goes on behind damage. [`Stat`] adds the events up. Neither changes anything.
+//! and goes on behind damage; Dunlin's compressed batches it decompresses. [`Stat`] adds the events
+//! up. Neither changes anything.
 //!
 //! | file | holds |
 //! |---|---|
@@ -12,7 +13,6 @@
 //! | `walk` | the inspector: blocks to physical records, and what stands between them |
 //! | `gather` | physical to logical records |
 //! | `write_batch` `batch_op` | RocksDB's write batches, where payloads are such |
-//! | `compressed` | Dunlin's compressed batches, what their first bytes say |
 //! | `stat` `verdict` | sums; whole, torn or damaged |
 
 mod batch_op;

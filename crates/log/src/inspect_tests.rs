@@ -1,6 +1,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use super::*;
+use crate::batch::Packer;
 use crate::block::{self, Encoder, Kind, checksum::mask};
 use crate::options::{Compression, Padding};
 use crate::segment::mark;
@@ -12,6 +13,8 @@ struct Told {
     layout: Layout,
     events: Vec<Event>,
     payloads: Vec<Vec<u8>>,
+    /// Records inside batches.
+    batched: Vec<Vec<u8>>,
     stat: Stat,
 }
 
@@ -39,6 +42,7 @@ fn inspect_with(bytes: &[u8], settings: &Settings) -> Result<Told, InspectError>
         layout: inspector.layout().clone(),
         events: Vec::new(),
         payloads: Vec::new(),
+        batched: Vec::new(),
         stat: Stat::default(),
     };
     let (mut accounted, mut at) = (0, 0);
@@ -55,6 +59,7 @@ fn inspect_with(bytes: &[u8], settings: &Settings) -> Result<Told, InspectError>
             Event::End(it) => (it.offset, it.unused_bytes),
             Event::Record(_) => {
                 told.payloads.push(inspector.payload().to_vec());
+                told.batched.extend(inspector.batched().map(<[u8]>::to_vec));
                 (at, 0)
             }
             Event::Damage(_) | Event::Own(_) => (at, 0),
@@ -249,6 +254,9 @@ proptest! {
         prop_assert_eq!(ends, log.ends);
         prop_assert_eq!(told.stat.verdict(), Verdict::Whole);
         prop_assert_eq!(told.layout.block_size_bytes, log.block_size_bytes);
+        prop_assert_eq!(told.stat.settings, told.layout.settings);
+        let said = told.layout.settings.map(|settings| settings.block_size_bytes);
+        prop_assert_eq!(said, (told.layout.form == Form::Dunlin).then_some(log.block_size_bytes));
         // The tail of the last block may pass for a part of what is reserved.
         prop_assert!((told.end().unused_bytes as usize).abs_diff(reserved) <= 10, "{:?}", told.end());
     }
@@ -563,18 +571,25 @@ fn the_other_types_of_rocksdb_are_named_and_skipped() {
     assert_eq!(told.stat.skipped_bytes, 8);
 }
 
+/// The payload of a batch of these records.
+fn batch(compression: Compression, records: &[&[u8]]) -> Vec<u8> {
+    let mut packer = Packer::new(compression).unwrap().unwrap();
+    for record in records {
+        packer.push(record);
+    }
+    packer.pack().unwrap().0.to_vec()
+}
+
 #[test]
 fn compressed_batches_of_dunlin_are_pieced_together_by_their_own_types() {
-    let mut payload = vec![2];
-    payload.extend(5u32.to_le_bytes());
-    payload.extend(900u32.to_le_bytes());
-    payload.extend([7; 100]);
+    let records: [&[u8]; 3] = [&[7; 400], &[], &[8; 500]];
+    let payload = batch(Compression::Zstd, &records);
     let mut bytes = dunlin(3, 4096, Padding::Fragment, &[10]).bytes;
     bytes.extend(physical(200, Some(3), true, &payload));
     for (code, part) in [
-        (201, &payload[..50]),
-        (202, &payload[50..60]),
-        (203, &payload[60..]),
+        (201, &payload[..10]),
+        (202, &payload[10..11]),
+        (203, &payload[11..]),
     ] {
         bytes.extend(physical(code, Some(3), true, part));
     }
@@ -586,14 +601,95 @@ fn compressed_batches_of_dunlin_are_pieced_together_by_their_own_types() {
     assert_eq!(told.payloads[1..3], [payload.clone(), payload.clone()]);
     assert_eq!(told.payloads[3], b"whole");
     assert_eq!(told.records()[2].fragments, 3);
-    assert_eq!(told.stat.batched_records, 10);
-    let batch = CompressedBatch::parse(&payload).unwrap();
+    let head = CompressedBatch::parse(&payload).unwrap();
+    let compressed_bytes = payload.len() as u64 - 9;
     assert_eq!(
-        (batch.count, batch.raw_bytes, batch.compressed_bytes),
-        (5, 900, 100)
+        (head.count, head.raw_bytes, head.compressed_bytes),
+        (3, 900 + 3 * 4, compressed_bytes)
     );
-    assert_eq!(batch.codec_name(), "zstd");
-    assert_eq!(told.stat.verdict(), Verdict::Damaged);
+    assert_eq!((head.codec_name(), head.payload_bytes()), ("zstd", 900));
+    assert_eq!(told.batched, [records, records].concat());
+    let stat = &told.stat;
+    assert_eq!(stat.verdict(), Verdict::Damaged);
+    assert_eq!((stat.compressed_batches, stat.batched_records), (2, 6));
+    assert_eq!(stat.records, 8);
+    assert_eq!(stat.fragments, [3, 0, 1, 0]);
+    assert_eq!(stat.batch_raw_bytes, 1800);
+    assert_eq!(stat.batch_compressed_bytes, 2 * payload.len() as u64);
+    assert_eq!(
+        stat.write_amplification(),
+        Some(stat.used_bytes as f64 / (10 + 1800 + 5) as f64)
+    );
+}
+
+/// Write batches are counted where they are batched, too.
+#[test]
+fn what_is_in_a_batch_counts_as_what_is_not() {
+    let mut put = 1u64.to_le_bytes().to_vec();
+    put.extend(1u32.to_le_bytes());
+    put.extend(b"\x01\x03key\x64");
+    put.extend([b'v'; 100]);
+    let mut bytes = dunlin(3, 4096, Padding::Fragment, &[]).bytes;
+    let payload = batch(Compression::Lz4, &[&put, &put, &put]);
+    bytes.extend(physical(200, Some(3), true, &payload));
+    bytes.extend(physical(5, Some(3), false, &put));
+    let stat = inspect(&bytes, 4096).stat;
+    assert_eq!((stat.records, stat.batched_records), (4, 3));
+    let batches = stat.batches;
+    assert_eq!((batches.batches, batches.operations), (4, 4));
+    assert_eq!((batches.key_bytes, batches.value_bytes), (12, 400));
+    assert!(stat.user_amplification().is_some());
+}
+
+/// Its checksums fit, but opening the log would refuse it.
+#[test]
+fn a_batch_that_does_not_hold_what_it_says_is_damage() {
+    let good = batch(Compression::Lz4, &[&[7; 400], &[8; 400]]);
+    let mut count = good.clone();
+    count[1] += 1;
+    let mut codec = good.clone();
+    codec[0] = 9;
+    for payload in [count, codec, good[..8].to_vec(), good[..20].to_vec()] {
+        let mut bytes = dunlin(3, 4096, Padding::Fragment, &[10]).bytes;
+        let offset = bytes.len() as u64;
+        bytes.extend(physical(200, Some(3), true, &payload));
+        let told = inspect(&bytes, 4096);
+        let wanted = Damage {
+            offset,
+            skipped_bytes: 0,
+            lost_bytes: payload.len() as u64,
+            records_skipped: false,
+            reason: Reason::Batch,
+        };
+        assert_eq!(told.stat.damages, [wanted]);
+        // Nothing follows, so that a start would cut it.
+        assert_eq!(told.stat.verdict(), Verdict::Torn);
+        assert_eq!((told.stat.records, told.stat.compressed_batches), (1, 0));
+        bytes.extend(physical(200, Some(3), true, &good));
+        let told = inspect(&bytes, 4096);
+        assert_eq!(told.stat.verdict(), Verdict::Damaged);
+        assert_eq!((told.stat.records, told.stat.compressed_batches), (3, 1));
+        assert_eq!(told.batched, [vec![7; 400], vec![8; 400]]);
+    }
+}
+
+/// Of a batch that is not kept whole only the head is known.
+#[test]
+fn a_batch_larger_than_what_is_kept_is_counted_by_its_head() {
+    let payload = batch(Compression::Lz4, &[&[7; 400], &[8; 400]]);
+    let mut bytes = dunlin(3, 4096, Padding::Fragment, &[]).bytes;
+    for (code, part) in [(201, &payload[..12]), (203, &payload[12..])] {
+        bytes.extend(physical(code, Some(3), true, part));
+    }
+    let settings = Settings {
+        block_size_bytes: 4096,
+        record_bytes_max: 10,
+        ..Settings::default()
+    };
+    let told = inspect_with(&bytes, &settings).unwrap();
+    assert!(told.records()[0].cut && told.batched.is_empty());
+    assert_eq!((told.stat.records, told.stat.batch_raw_bytes), (2, 800));
+    assert_eq!(told.stat.verdict(), Verdict::Whole);
 }
 
 #[test]

@@ -64,6 +64,7 @@ fn what_is_saved_is_counted_alike_everywhere() {
                 report.segments.iter().map(field).sum::<u64>()
             };
             assert_eq!(sum(|s| s.batches), stats.batches);
+            assert_eq!(sum(|s| s.batched_records), 50 * 40);
             assert_eq!(sum(|s| s.batch_raw_bytes), stats.batch_raw_bytes);
             assert_eq!(
                 sum(|s| s.batch_compressed_bytes),

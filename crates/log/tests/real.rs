@@ -5,7 +5,10 @@ mod common;
 
 use bytes::Bytes;
 use common::{all, drive, put, record};
-use dunlin_log::{Log, Options, Runner, check, disk::RealDisk};
+use dunlin_log::{
+    Log, Options, Runner, check,
+    disk::{Disk, RealDisk},
+};
 use std::sync::Arc;
 
 fn run<T>(test: impl std::future::Future<Output = T>) -> T {
@@ -117,4 +120,34 @@ fn a_job_that_panics_is_gone_and_the_next_one_runs() {
         assert_eq!(runner.run(|| 7).await, Ok(7));
         assert_eq!(runner.run_read(|| 8).await, Ok(8));
     });
+}
+
+#[test]
+fn a_file_is_read_into_memory_new_and_old() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("file");
+    let contents: Vec<u8> = (0..10_000_u32).map(|at| (at % 251) as u8).collect();
+    RealDisk
+        .open(&path, true)
+        .unwrap()
+        .write_at(&contents, 0)
+        .unwrap();
+    let buffered = RealDisk.open(&path, false).unwrap();
+    let direct = RealDisk.open_direct(&path).unwrap();
+    for file in direct.iter().chain([&buffered]) {
+        let mut buffer = Vec::new();
+        // Also less than it held, more than there is, and nothing.
+        for (offset, count) in [
+            (1, 9000),
+            (0, 10),
+            (9000, 5000),
+            (3, 4096),
+            (10_000, 1),
+            (0, 0),
+        ] {
+            file.read_into(&mut buffer, count, offset as u64).unwrap();
+            let end = (offset + count).min(contents.len());
+            assert!(buffer == contents[offset..end], "{count} at {offset}");
+        }
+    }
 }

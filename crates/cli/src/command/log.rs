@@ -1,12 +1,14 @@
 //! `dunlin log`: what is in logs on disk, Dunlin's and RocksDB's, and what to do about damage.
 
 mod check;
+mod compressed;
 mod content;
 mod dump;
 mod find;
 mod repair;
 mod report;
 mod row;
+mod settings;
 mod source;
 mod stat;
 
@@ -45,8 +47,8 @@ FILE is a segment of Dunlin's, or a log or manifest of RocksDB or LevelDB.
 
 One line a record: offset, type, bytes of payload, pieces it is in, and what it holds: entries of
 Dunlin, write batches of RocksDB with each operation and the lengths of its key and value, or the
-first bytes. `--physical` also lists the pieces, and what is between them. Damage and the end are
-always listed.
+first bytes. A compressed batch of Dunlin's is followed by the records in it. `--physical` also
+lists the pieces, and what is between them. Damage and the end are always listed.
 
 Examples:
   dunlin log dump data/n1/shard-0/log/00000000000000000001.log
@@ -58,8 +60,9 @@ PATH is a log file, a log directory, a node's data directory, or a RocksDB direc
 
 Columns: used, bytes to the end of the log; payload, bytes of the records; headers, of their pieces;
 tails, block ends too short for a header; padding, block ends left empty for the next record; own,
-records that describe the log; split, share of the records in more than one piece; written, bytes
-of the log for each byte of payload.
+records that describe the log; split, share of the records and compressed batches in more than one
+piece; written, bytes of the log for each byte of payload, before Dunlin compressed it. Below: the
+settings that segments of Dunlin's were begun with, and what compression saved.
 
 Examples:
   dunlin log stat data/n1

@@ -3,7 +3,7 @@
 // Each test binary compiles its own copy and uses a part of it.
 #![allow(dead_code)]
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -22,13 +22,19 @@ pub fn data_with(payloads: Vec<Bytes>) -> (tempfile::TempDir, PathBuf) {
     let home = tempfile::tempdir().unwrap();
     std::fs::write(home.path().join("dunlin.lock"), "").unwrap();
     let directory = home.path().join("shard-0/log");
+    write_segment(&directory, Options::default(), payloads);
+    (home, directory)
+}
+
+/// Begins a segment in a log's directory: a preamble and these records, all synced.
+pub fn write_segment(directory: &Path, options: Options, payloads: Vec<Bytes>) {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .unwrap();
     tokio::task::LocalSet::new().block_on(&runtime, async {
         let runner = Runner::thread("log-test").unwrap();
-        let (log, _) = Log::open(Arc::new(RealDisk), runner, &directory, Options::default())
+        let (log, _) = Log::open(Arc::new(RealDisk), runner, directory, options)
             .await
             .unwrap();
         log.rotate(Bytes::from_static(b"preamble")).unwrap();
@@ -40,7 +46,6 @@ pub fn data_with(payloads: Vec<Bytes>) -> (tempfile::TempDir, PathBuf) {
         log.close().await.unwrap();
         driving.await.unwrap();
     });
-    (home, directory)
 }
 
 /// A log as RocksDB writes it, and where each record ends: write batches of one put and one

@@ -1,6 +1,6 @@
 //! What the first bytes of a batch say.
 
-use super::{CODEC_LZ4, CODEC_ZSTD, HEADER};
+use super::{CODEC_LZ4, CODEC_ZSTD, HEADER, LENGTH};
 
 /// What a compressed batch says of itself: `codec u8 | count u32 | raw_length u32 | compressed`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,6 +26,11 @@ impl CompressedBatch {
             raw_bytes: u32::from_le_bytes([r0, r1, r2, r3]),
             compressed_bytes: compressed.len() as u64,
         })
+    }
+
+    /// Payload bytes of the records in it.
+    pub fn payload_bytes(&self) -> u64 {
+        u64::from(self.raw_bytes).saturating_sub(LENGTH as u64 * u64::from(self.count))
     }
 
     /// Name of the codec.

@@ -1,7 +1,7 @@
 //! Records to a batch.
 
 use super::{
-    CODEC_LZ4, CODEC_ZSTD, HEADER, LENGTH, RAW_BYTES_MAX, RAW_BYTES_MAX_ALONE, Tally, split,
+    CODEC_LZ4, CODEC_ZSTD, HEADER, LENGTH, RAW_BYTES_MAX, RAW_BYTES_MAX_ALONE, Tally, split_all,
 };
 use crate::{block::RECYCLABLE_HEADER, options::Compression};
 use lz4_flex::block::{CompressTable, compress_into_with_table, get_maximum_output_size};
@@ -93,6 +93,7 @@ impl Packer {
         let packed = self.packed.get(..HEADER + length)?;
         let tally = Tally {
             batches: 1,
+            records: u64::from(self.count),
             raw_bytes: payload as u64,
             compressed_bytes: packed.len() as u64,
         };
@@ -102,12 +103,7 @@ impl Packer {
 
     /// The records gathered.
     pub(crate) fn records(&self) -> impl Iterator<Item = &[u8]> {
-        let mut rest = self.raw.as_slice();
-        std::iter::from_fn(move || {
-            let (record, after) = split(rest)?;
-            rest = after;
-            Some(record)
-        })
+        split_all(&self.raw)
     }
 
     /// Memory held, in bytes.

@@ -2,9 +2,10 @@
 
 use super::{
     CODEC_LZ4, CODEC_ZSTD, CompressedBatch, HEADER, LENGTH, RAW_BYTES_MAX, RAW_BYTES_MAX_ALONE,
-    Tally, split,
+    Tally, split, split_all,
 };
-use std::io;
+use bytes::{Bytes, BytesMut};
+use std::{io, mem, ops::Range};
 use zstd::bulk::Decompressor;
 
 /// Decompresses batches and gives their records one by one. Memory is bounded by the largest
@@ -12,9 +13,9 @@ use zstd::bulk::Decompressor;
 #[derive(Default)]
 pub(crate) struct Unpacker {
     zstd: Option<Decompressor<'static>>,
-    raw: Vec<u8>,
-    /// Where in `raw` the next record's length is.
-    at: usize,
+    raw: Bytes,
+    /// Where in `raw` the last record given is.
+    last: Range<usize>,
     /// Records still to be given.
     left: u32,
 }
@@ -27,7 +28,7 @@ impl Unpacker {
     /// No memory for zstd.
     pub(crate) fn unpack(&mut self, payload: &[u8]) -> io::Result<Option<Tally>> {
         self.left = 0;
-        self.at = 0;
+        self.last = 0..0;
         let Some(head) = CompressedBatch::parse(payload) else {
             return Ok(None);
         };
@@ -42,36 +43,41 @@ impl Unpacker {
             return Ok(None);
         }
         if self.raw.len() > RAW_BYTES_MAX.max(length) {
-            self.raw = Vec::new();
+            self.raw = Bytes::new();
         }
-        self.raw.resize(length, 0);
+        // What nobody was given is used again.
+        let mut raw = match mem::take(&mut self.raw).try_into_mut() {
+            Ok(raw) => raw,
+            Err(_) => BytesMut::new(),
+        };
+        raw.resize(length, 0);
         let given = match head.codec {
-            CODEC_LZ4 => lz4_flex::block::decompress_into(compressed, &mut self.raw).ok(),
+            CODEC_LZ4 => lz4_flex::block::decompress_into(compressed, &mut raw).ok(),
             CODEC_ZSTD => {
                 let context = match &mut self.zstd {
                     Some(context) => context,
                     empty => empty.insert(Decompressor::new()?),
                 };
-                context
-                    .decompress_to_buffer(compressed, self.raw.as_mut_slice())
-                    .ok()
+                context.decompress_to_buffer(compressed, &mut raw[..]).ok()
             }
             _ => None,
         };
+        self.raw = raw.freeze();
         if given != Some(length) || !self.is_whole(count) {
             return Ok(None);
         }
         self.left = count;
         Ok(Some(Tally {
             batches: 1,
-            raw_bytes: (length - LENGTH * count as usize) as u64,
+            records: u64::from(count),
+            raw_bytes: head.payload_bytes(),
             compressed_bytes: payload.len() as u64,
         }))
     }
 
     /// Whether the lengths lead through `raw` to its very end.
     fn is_whole(&self, count: u32) -> bool {
-        let mut rest = self.raw.as_slice();
+        let mut rest = &self.raw[..];
         for _ in 0..count {
             let Some((_, after)) = split(rest) else {
                 return false;
@@ -81,10 +87,15 @@ impl Unpacker {
         rest.is_empty()
     }
 
+    /// The records still to be given.
+    pub(crate) fn records(&self) -> impl Iterator<Item = &[u8]> {
+        split_all(self.raw.get(self.last.end..).unwrap_or_default()).take(self.left as usize)
+    }
+
     /// Memory held, in bytes.
     #[cfg(test)]
     pub(super) fn memory_bytes(&self) -> usize {
-        self.raw.capacity()
+        self.raw.len()
     }
 
     /// Whether there are records to give.
@@ -92,11 +103,31 @@ impl Unpacker {
         self.left > 0
     }
 
-    /// The next record of the batch.
-    pub(crate) fn next(&mut self) -> Option<&[u8]> {
+    /// Length of the next record of the batch; `record` gives its bytes.
+    pub(crate) fn next(&mut self) -> Option<usize> {
         self.left = self.left.checked_sub(1)?;
-        let (record, _) = split(self.raw.get(self.at..)?)?;
-        self.at += LENGTH + record.len();
-        Some(record)
+        let (record, _) = split(self.raw.get(self.last.end..)?)?;
+        let start = self.last.end + LENGTH;
+        self.last = start..start + record.len();
+        Some(record.len())
+    }
+
+    /// The record that `next` gave last, sharing the memory of its batch.
+    pub(crate) fn record(&self) -> Bytes {
+        self.raw.slice(self.last.clone())
+    }
+
+    /// Forgets the batch.
+    pub(crate) fn clear(&mut self) {
+        self.left = 0;
+        self.shrink();
+    }
+
+    /// Gives back the memory that one huge record took.
+    pub(crate) fn shrink(&mut self) {
+        if self.left == 0 && self.raw.len() > RAW_BYTES_MAX {
+            self.raw = Bytes::new();
+            self.last = 0..0;
+        }
     }
 }

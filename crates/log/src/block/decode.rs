@@ -105,3 +105,38 @@ pub fn decode(block: &[u8], at: usize, expect: Expect) -> Decoded {
         payload: at + start..at + end,
     }
 }
+
+/// Recognises whole records of one log number: nearly all that a segment holds. Takes far fewer
+/// instructions than `decode`, which says what everything else is.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Full {
+    /// Type byte and log number, as they stand in the header.
+    tag: [u8; RECYCLABLE_HEADER - LEGACY_HEADER + 1],
+    /// Their checksum: what that of every such record begins with.
+    seed: u32,
+}
+
+impl Full {
+    pub(crate) fn of(number: u32) -> Full {
+        let [n0, n1, n2, n3] = number.to_le_bytes();
+        let tag = [Kind::Full.code(true), n0, n1, n2, n3];
+        Full {
+            tag,
+            seed: crc32c::crc32c(&tag),
+        }
+    }
+
+    /// Where in the block the payload of the record at `at` is; none when that is not a valid
+    /// record of this kind.
+    #[inline]
+    pub(crate) fn at(&self, block: &[u8], at: usize) -> Option<Range<usize>> {
+        let (&[c0, c1, c2, c3, l0, l1, ref tag @ ..], rest) =
+            block.get(at..)?.split_first_chunk::<RECYCLABLE_HEADER>()?;
+        let payload = rest.get(..usize::from(u16::from_le_bytes([l0, l1])))?;
+        let start = at + RECYCLABLE_HEADER;
+        (*tag == self.tag
+            && mask(crc32c::crc32c_append(self.seed, payload))
+                == u32::from_le_bytes([c0, c1, c2, c3]))
+        .then(|| start..start + payload.len())
+    }
+}

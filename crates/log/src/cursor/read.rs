@@ -3,7 +3,7 @@
 use crate::{
     Index,
     block::{Decoded, Expect, Kind, decode},
-    disk::{Disk, DiskFile},
+    disk::Disk,
     options::BLOCK_SIZE_BYTES_MIN,
     segment::{
         header::SegmentHeader,
@@ -12,22 +12,22 @@ use crate::{
     },
 };
 use bytes::Bytes;
-use std::{io, path::Path, sync::Arc};
+use std::{io, path::Path};
 
-/// Where a cursor is in a segment.
+/// Where a cursor is in a segment, and what it has read around there.
 pub(super) struct Place {
-    file: Arc<dyn DiskFile>,
     number: u64,
-    block_size_bytes: u32,
+    records: Records,
     /// The next record.
     next: Index,
-    /// Where it begins, or the batch it is in.
-    offset: u64,
-    /// The record that begins there.
-    index: Index,
-    /// Bytes of the segment known to be written.
-    limit: u64,
+    /// Its bytes, when it was read but did not fit.
+    held: Option<Bytes>,
+    /// How many records the last read gave: about as many as the next one will.
+    given: usize,
 }
+
+/// Records with their indexes.
+pub(super) type Batch = Vec<(Index, Bytes)>;
 
 pub(super) enum ReadError {
     Damaged(u64),
@@ -60,14 +60,13 @@ impl Place {
             return Err(ReadError::Damaged(0));
         };
         let header = SegmentHeader::decode(&bytes[payload]).map_err(|_| ReadError::Damaged(0))?;
+        let scanner = Scanner::new(file, number, header.block_size_bytes, limit);
         Ok(Place {
-            file,
             number,
-            block_size_bytes: header.block_size_bytes,
+            records: Records::new(scanner),
             next: first_index,
-            offset: 0,
-            index: first_index,
-            limit,
+            held: None,
+            given: 0,
         })
     }
 
@@ -76,80 +75,49 @@ impl Place {
     }
 
     /// The same place, when more of the segment has been written since.
-    pub(super) fn grown(self, limit: u64) -> Place {
-        Place { limit, ..self }
+    pub(super) fn grown(mut self, limit: u64) -> Place {
+        self.records.set_limit(limit);
+        self
     }
 
     /// Reads records from `from` on: at least one, no more than `max_bytes` of payload else. Also
-    /// gives the place behind them.
+    /// gives the place behind them, but not where something is wrong.
     pub(super) fn read(
-        self,
+        mut self,
         from: Index,
         max_bytes: usize,
-    ) -> Result<(Vec<(Index, Bytes)>, Place), ReadError> {
-        let scanner = Scanner::new(
-            Arc::clone(&self.file),
-            self.number,
-            self.block_size_bytes,
-            self.offset,
-            self.limit,
-        );
-        let mut records = Records::new(scanner);
-        let mut index = self.index;
-        // Where reading goes on: a batch that is not read to its end is decompressed again.
-        let mut resume = (self.index, self.offset);
-        let mut bytes = Vec::new();
-        let mut ends = Vec::new();
-        while bytes.len() < max_bytes || ends.is_empty() {
-            let sink = (index >= from).then_some(&mut bytes);
-            match records.next(sink)? {
-                Item::Record { offset, length } => {
-                    if offset > resume.1 {
-                        resume = (index, offset);
+    ) -> Result<(Batch, Option<Place>), ReadError> {
+        let mut batch = Vec::with_capacity(self.given.min(max_bytes));
+        let mut bytes = 0;
+        if let Some(record) = self.held.take() {
+            bytes = record.len();
+            batch.push((self.next, record));
+            self.next += 1;
+        }
+        while bytes < max_bytes || batch.is_empty() {
+            match self.records.next()? {
+                Item::Record { .. } if self.next < from => self.next += 1,
+                Item::Record { length, .. } => {
+                    let record = self.records.record();
+                    bytes += length;
+                    if bytes > max_bytes && !batch.is_empty() {
+                        self.held = Some(record);
+                        break;
                     }
-                    if index >= from {
-                        if bytes.len() > max_bytes && !ends.is_empty() {
-                            bytes.truncate(bytes.len() - length);
-                            break;
-                        }
-                        ends.push(bytes.len());
-                    }
-                    index += 1;
-                    if !records.is_within_batch() {
-                        resume = (index, records.offset());
-                    }
+                    batch.push((self.next, record));
+                    self.next += 1;
                 }
                 Item::Header { .. } | Item::Mark { .. } => {}
-                Item::End { .. } if !ends.is_empty() => break,
-                Item::End { offset } | Item::Invalid { offset, .. } => {
-                    // What is whole is given; the next read meets the damage again.
-                    if ends.is_empty() {
-                        return Err(ReadError::Damaged(offset));
-                    }
-                    bytes.truncate(ends.last().copied().unwrap_or(0));
-                    break;
+                Item::End { offset } | Item::Invalid { offset, .. } if batch.is_empty() => {
+                    return Err(ReadError::Damaged(offset));
                 }
+                Item::End { .. } => break,
+                // What is whole is given; the next read meets the damage again.
+                Item::Invalid { .. } => return Ok((batch, None)),
             }
         }
-        let bytes = Bytes::from(bytes);
-        let mut start = 0;
-        let batch = (from..)
-            .zip(ends)
-            .map(|(index, end)| {
-                let record = bytes.slice(start..end);
-                start = end;
-                (index, record)
-            })
-            .collect();
-        let (begun, offset) = resume;
-        Ok((
-            batch,
-            Place {
-                next: index,
-                offset,
-                index: begun,
-                ..self
-            },
-        ))
+        self.given = batch.len();
+        self.records.shrink();
+        Ok((batch, Some(self)))
     }
 }

@@ -7,8 +7,9 @@
 
 use super::{DirectFile, Disk, DiskFile, PAGE};
 use rustix::{
+    buffer::spare_capacity,
     fs::{FallocateFlags, OFlags, fallocate},
-    io::Errno,
+    io::{Errno, pread},
 };
 use std::{
     fs::{self, File, OpenOptions},
@@ -125,6 +126,22 @@ impl DiskFile for RealFile {
             }
         }
         Ok(filled)
+    }
+
+    fn read_into(&self, buffer: &mut Vec<u8>, count: usize, offset: u64) -> io::Result<()> {
+        buffer.clear();
+        buffer.reserve_exact(count);
+        while buffer.len() < count {
+            let at = offset + buffer.len() as u64;
+            match pread(&self.file, spare_capacity(buffer), at) {
+                Ok(0) => break,
+                Ok(_) | Err(Errno::INTR) => {}
+                Err(errno) => return Err(errno.into()),
+            }
+        }
+        // Memory that was there may be more than was asked for.
+        buffer.truncate(count);
+        Ok(())
     }
 
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {

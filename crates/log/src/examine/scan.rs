@@ -111,19 +111,15 @@ pub(super) fn scan(
         return Ok(scanned);
     };
     let limit = successor.map_or(file_bytes, |next| next.previous_length.min(file_bytes));
-    let mut records = Records::new(Scanner::new(
-        file,
-        number,
-        header.block_size_bytes,
-        0,
-        limit,
-    ));
-    let mut preamble = Vec::new();
+    let mut records = Records::new(Scanner::new(file, number, header.block_size_bytes, limit));
     loop {
-        let sink = (scanned.records == 0).then_some(&mut preamble);
-        let item = records.next(sink).map_err(OpenError::io(&path))?;
-        match item {
+        match records.next().map_err(OpenError::io(&path))? {
             Item::Record { length, .. } => {
+                if scanned.records == 0 {
+                    // Its own memory: it outlives what was read around it.
+                    scanned.preamble = Bytes::copy_from_slice(&records.record());
+                    records.gather = false;
+                }
                 scanned.records += 1;
                 scanned.payload_bytes += length as u64;
                 scanned.end = records.offset();
@@ -162,6 +158,5 @@ pub(super) fn scan(
             }
         }
     }
-    scanned.preamble = Bytes::from(preamble);
     Ok(scanned)
 }

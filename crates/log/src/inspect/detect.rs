@@ -7,8 +7,8 @@ use super::{
 };
 use crate::{
     block::{LEGACY_HEADER, RECYCLABLE_HEADER},
-    options::{BLOCK_SIZE_BYTES_MAX, BLOCK_SIZE_BYTES_MIN, Padding, is_block_size},
-    segment::header,
+    options::{BLOCK_SIZE_BYTES_MAX, BLOCK_SIZE_BYTES_MIN, is_block_size},
+    segment::{SegmentSettings, header},
 };
 use std::io;
 
@@ -57,8 +57,8 @@ pub struct Layout {
     pub form: Form,
     /// Block size in bytes.
     pub block_size_bytes: u32,
-    /// What happens at the end of a block, when the file says it.
-    pub padding: Option<Padding>,
+    /// The settings a Dunlin segment was begun with; none when its header is damaged.
+    pub settings: Option<SegmentSettings>,
     /// The log number (low 32 bits) its records carry, as far as is known.
     pub number: Option<u32>,
 }
@@ -98,7 +98,7 @@ pub(super) fn detect(prefix: &[u8], settings: &Settings) -> Result<Layout, Inspe
         true => Ok(Layout {
             form: Form::RocksDb,
             block_size_bytes: settings.block_size_bytes,
-            padding: None,
+            settings: None,
             number: settings.number,
         }),
     }
@@ -129,7 +129,7 @@ fn dunlin(prefix: &[u8], settings: &Settings) -> Option<Layout> {
         form: Form::Dunlin,
         block_size_bytes: header
             .map_or(settings.block_size_bytes, |header| header.block_size_bytes),
-        padding: header.map(|header| header.padding),
+        settings: header.map(|header| header.settings()),
         number: settings
             .number
             .or(header.map(|header| header.number as u32))

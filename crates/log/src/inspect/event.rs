@@ -136,6 +136,9 @@ pub enum Reason {
     /// The first pieces of a record without its last.
     #[error("record without its end")]
     NoEnd,
+    /// A compressed batch of Dunlin's, checksums and all, that does not hold what it says.
+    #[error("compressed batch that does not decompress to its records")]
+    Batch,
 }
 
 /// The end.

@@ -9,6 +9,7 @@ use super::{
     walk::Inspector,
     write_batch::WriteBatch,
 };
+use crate::segment::SegmentSettings;
 use std::io::Read;
 
 /// How many damages are kept; all are counted.
@@ -18,18 +19,26 @@ const DAMAGES_KEPT: usize = 1000;
 /// `tail_bytes`, `padded_bytes`, `own_bytes`, `stray_bytes` and `skipped_bytes`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Stat {
-    /// Whole logical records.
+    /// The settings a Dunlin segment was begun with; none of other files, and of sums.
+    pub settings: Option<SegmentSettings>,
+    /// Whole logical records, those in Dunlin's compressed batches among them.
     pub records: u64,
-    /// Their payload bytes.
+    /// Payload bytes as they stand in the file: of records by themselves, and of batches.
     pub payload_bytes: u64,
     /// Bytes of the headers of their pieces.
     pub header_bytes: u64,
-    /// How many of them are in 1, 2, 3, and 4 or more pieces.
+    /// How many records by themselves, and batches, are in 1, 2, 3, and 4 or more pieces.
     pub fragments: [u64; 4],
-    /// Records of compressed data, whatever compressed them.
+    /// Records that RocksDB compressed.
     pub compressed_records: u64,
-    /// Records inside Dunlin's compressed batches.
+    /// Dunlin's compressed batches.
+    pub compressed_batches: u64,
+    /// Records in them.
     pub batched_records: u64,
+    /// Payload bytes of those records.
+    pub batch_raw_bytes: u64,
+    /// Payload bytes of the batches, a part of `payload_bytes`.
+    pub batch_compressed_bytes: u64,
     /// Zeros at the end of a block, fewer than a header.
     pub tail_bytes: u64,
     /// Bytes left empty because the next record was to begin in a new block.
@@ -96,14 +105,20 @@ impl Stat {
         let dunlin = inspector.is_dunlin();
         match event {
             Event::Physical(physical) => self.physical(physical, dunlin),
-            Event::Record(record) => self.record(record, inspector.payload(), dunlin),
+            Event::Record(record) if record.code.is_batch(dunlin) => {
+                self.batch(record, inspector);
+            }
+            Event::Record(record) => self.record(record, inspector.payload()),
             Event::Own(_) => {}
             Event::Padding(span) => match span.kind {
                 Blank::Tail => self.tail_bytes += span.bytes,
                 Blank::Block => self.padded_bytes += span.bytes,
             },
             Event::Damage(damage) => self.damage(damage),
-            Event::End(end) => self.end(end, inspector.layout().block_size_bytes),
+            Event::End(end) => {
+                self.end(end, inspector.layout().block_size_bytes);
+                self.settings = inspector.layout().settings;
+            }
         }
     }
 
@@ -119,21 +134,36 @@ impl Stat {
         }
     }
 
-    fn record(&mut self, record: &Record, payload: &[u8], dunlin: bool) {
+    /// What stands in the file by itself: a record or a batch.
+    fn stored(&mut self, record: &Record) {
         let bytes = record.payload_bytes + record.header_bytes;
         // What came before it and is still pending never found its record.
         self.stray_bytes += self.pending_bytes.saturating_sub(bytes);
         self.pending_bytes = 0;
-        self.records += 1;
         self.payload_bytes += record.payload_bytes;
         self.header_bytes += record.header_bytes;
         let bucket = (record.fragments.clamp(1, 4) - 1) as usize;
         self.fragments[bucket] += 1;
-        if record.code.is_batch(dunlin) {
-            self.compressed_records += 1;
-            let batch = CompressedBatch::parse(payload);
-            self.batched_records += batch.map_or(0, |batch| u64::from(batch.count));
-        } else if record.compression.is_some() {
+    }
+
+    fn batch<R: Read>(&mut self, record: &Record, inspector: &Inspector<R>) {
+        self.stored(record);
+        self.compressed_batches += 1;
+        self.batch_compressed_bytes += record.payload_bytes;
+        if let Some(head) = CompressedBatch::parse(inspector.payload()) {
+            self.records += u64::from(head.count);
+            self.batched_records += u64::from(head.count);
+            self.batch_raw_bytes += head.payload_bytes();
+        }
+        for batch in inspector.batched().filter_map(WriteBatch::whole) {
+            self.batches.add(&batch);
+        }
+    }
+
+    fn record(&mut self, record: &Record, payload: &[u8]) {
+        self.stored(record);
+        self.records += 1;
+        if record.compression.is_some() {
             self.compressed_records += 1;
         } else if !record.cut
             && let Some(batch) = WriteBatch::whole(payload)
@@ -172,7 +202,10 @@ impl Stat {
             *sum += count;
         }
         self.compressed_records += other.compressed_records;
+        self.compressed_batches += other.compressed_batches;
         self.batched_records += other.batched_records;
+        self.batch_raw_bytes += other.batch_raw_bytes;
+        self.batch_compressed_bytes += other.batch_compressed_bytes;
         self.tail_bytes += other.tail_bytes;
         self.padded_bytes += other.padded_bytes;
         self.own_records += other.own_records;
@@ -199,18 +232,18 @@ impl Stat {
         }
     }
 
-    /// Share of the records that are in more than one piece, 0 to 1.
+    /// Share of the records by themselves, and batches, that are in more than one piece, 0 to 1.
     pub fn fragmented_share(&self) -> f64 {
-        let whole = self.fragments.first().copied().unwrap_or_default();
-        match self.records {
-            0 => 0.0,
-            records => (records - whole) as f64 / records as f64,
-        }
+        let [whole, split @ ..] = self.fragments;
+        let split: u64 = split.iter().sum();
+        ratio(split, whole + split).unwrap_or_default()
     }
 
-    /// Bytes of the log for each byte of payload; none without payload.
+    /// Bytes of the log for each byte of payload, before Dunlin compressed it; none without
+    /// payload.
     pub fn write_amplification(&self) -> Option<f64> {
-        ratio(self.used_bytes, self.payload_bytes)
+        let payload_bytes = self.payload_bytes - self.batch_compressed_bytes + self.batch_raw_bytes;
+        ratio(self.used_bytes, payload_bytes)
     }
 
     /// Bytes of the log for each byte of key and value, when all payloads are write batches.

@@ -9,6 +9,7 @@ use super::{
     physical::{At, Found, any_behind, number_at, parse},
 };
 use crate::{
+    batch::{PAYLOAD_BYTES_MAX, Unpacker},
     block::{LEGACY_HEADER, RECYCLABLE_HEADER},
     segment::mark,
 };
@@ -20,8 +21,8 @@ use std::{
 
 /// Reads a log file from its beginning and reports what is in it.
 ///
-/// Memory: one block, one logical record up to `Settings::record_bytes_max`, and the first 256 KiB
-/// of the file.
+/// Memory: one block, one logical record up to `Settings::record_bytes_max`, the first 256 KiB of
+/// the file, and one compressed batch decompressed, 64 MiB at most.
 pub struct Inspector<R> {
     source: io::Chain<io::Cursor<Vec<u8>>, R>,
     layout: Layout,
@@ -39,6 +40,8 @@ pub struct Inspector<R> {
     gather: Gather,
     /// Payload of the last record, when that is in the block.
     payload: Option<Range<usize>>,
+    /// The last compressed batch.
+    unpacker: Unpacker,
     queue: VecDeque<Event>,
     ended: Option<End>,
 }
@@ -77,6 +80,7 @@ impl<R: Read> Inspector<R> {
             gap: None,
             gather: Gather::new(settings.record_bytes_max),
             payload: None,
+            unpacker: Unpacker::default(),
             queue: VecDeque::new(),
             ended: None,
         })
@@ -98,6 +102,12 @@ impl<R: Read> Inspector<R> {
             Some(range) => self.block.get(range.clone()).unwrap_or_default(),
             None => &self.gather.bytes,
         }
+    }
+
+    /// The records of the compressed batch that the last event reported, when it is one of Dunlin's
+    /// and is not cut.
+    pub fn batched(&self) -> impl Iterator<Item = &[u8]> {
+        self.unpacker.records()
     }
 
     /// The number that this log's records carry, when they do.
@@ -148,7 +158,7 @@ impl<R: Read> Inspector<R> {
             return Ok(());
         }
         match parse(&self.block, self.at, dunlin, whole) {
-            At::Record(found) => self.found(found),
+            At::Record(found) => self.found(found)?,
             At::Zero => self.nothing(whole, Reason::Hole),
             At::Invalid(reason) => self.invalid(whole, reason),
         }
@@ -156,19 +166,26 @@ impl<R: Read> Inspector<R> {
     }
 
     /// A record whose checksum fits: of this log, or of an earlier life of the file.
-    fn found(&mut self, found: Found) {
+    fn found(&mut self, found: Found) -> io::Result<()> {
         let dunlin = self.is_dunlin();
         self.numbered |= found.number.is_some();
         match (self.layout.number, found.number) {
-            (Some(ours), Some(number)) if ours != number => return self.skip_to_gap(),
-            (_, None) if dunlin => return self.skip_to_gap(),
+            (Some(ours), Some(number)) if ours != number => {
+                self.skip_to_gap();
+                return Ok(());
+            }
+            (_, None) if dunlin => {
+                self.skip_to_gap();
+                return Ok(());
+            }
             (None, Some(number)) => self.layout.number = Some(number),
             _ => {}
         }
         let bytes = found.payload.end - self.at;
         let meaning = found.code.meaning(dunlin);
         if meaning == Use::Unknown {
-            return self.damage(bytes, Reason::Type(found.code.0));
+            self.damage(bytes, Reason::Type(found.code.0));
+            return Ok(());
         }
         self.close_gap();
         let offset = self.base + self.at as u64;
@@ -205,9 +222,10 @@ impl<R: Read> Inspector<R> {
             self.queue.extend(after);
             if let Some(record) = record {
                 self.payload = (record.fragments == 1).then_some(found.payload);
-                self.queue.push_back(Event::Record(record));
+                let event = self.whole(record)?;
+                self.queue.push_back(event);
             }
-            return;
+            return Ok(());
         }
         if dunlin {
             let begun = self.gather.give_up();
@@ -220,6 +238,33 @@ impl<R: Read> Inspector<R> {
             let left = self.block.len() - self.at;
             self.padding(left, Blank::Block);
         }
+        Ok(())
+    }
+
+    /// A logical record whose last piece has come, unless it is a batch that is none.
+    fn whole(&mut self, record: Record) -> io::Result<Event> {
+        self.unpacker.clear();
+        if !record.code.is_batch(self.is_dunlin()) {
+            return Ok(Event::Record(record));
+        }
+        let payload = match &self.payload {
+            Some(range) => self.block.get(range.clone()).unwrap_or_default(),
+            None => &self.gather.bytes,
+        };
+        let fits = match record.cut {
+            true => record.payload_bytes <= PAYLOAD_BYTES_MAX as u64,
+            false => self.unpacker.unpack(payload)?.is_some(),
+        };
+        Ok(match fits {
+            true => Event::Record(record),
+            false => Event::Damage(Damage {
+                offset: record.offset,
+                skipped_bytes: 0,
+                lost_bytes: record.payload_bytes,
+                records_skipped: false,
+                reason: Reason::Batch,
+            }),
+        })
     }
 
     /// What a record that holds no data says.

@@ -78,7 +78,8 @@ impl SegmentHeader {
         })
     }
 
-    pub(crate) fn settings(&self) -> SegmentSettings {
+    /// The settings it tells of.
+    pub fn settings(&self) -> SegmentSettings {
         SegmentSettings {
             block_size_bytes: self.block_size_bytes,
             padding: self.padding,

@@ -9,11 +9,17 @@ use crate::{
     batch::{PAYLOAD_BYTES_MAX, Tally, Unpacker},
     block::{Invalid, Kind},
 };
-use std::io;
+use bytes::Bytes;
+use std::{io, mem, ops::Range};
+
+/// A buffer larger than this, in bytes, was for one huge record and is given back.
+const KEPT_BYTES: usize = 1 << 20;
 
 /// Reads logical records, and what stands between them.
 pub(crate) struct Records {
     scanner: Scanner,
+    /// Whether the pieces of a split record are put together for `record`.
+    pub gather: bool,
     /// Physical bytes that hold no record: padding, and Dunlin's own records.
     pub overhead_bytes: u64,
     /// Compressed batches read.
@@ -22,8 +28,19 @@ pub(crate) struct Records {
     unpacker: Unpacker,
     /// Where it begins.
     batch_offset: u64,
-    /// The payload of a batch that was split.
+    /// The payload of a record or batch that was split.
     gathered: Vec<u8>,
+    /// Where the bytes of the last record are.
+    last: Last,
+}
+
+enum Last {
+    /// In what the scanner has read.
+    Chunk(Range<usize>),
+    /// In the batch.
+    Batch,
+    /// In `gathered`.
+    Gathered,
 }
 
 /// What is next in a segment.
@@ -99,12 +116,27 @@ impl Records {
     pub(crate) fn new(scanner: Scanner) -> Records {
         Records {
             scanner,
+            gather: true,
             overhead_bytes: 0,
             tally: Tally::default(),
             unpacker: Unpacker::default(),
             batch_offset: 0,
             gathered: Vec::new(),
+            last: Last::Gathered,
         }
+    }
+
+    /// Reads up to another limit, when more has been written since.
+    pub(crate) fn set_limit(&mut self, limit: u64) {
+        self.scanner.set_limit(limit);
+    }
+
+    /// Gives back the memory that one huge record took.
+    pub(crate) fn shrink(&mut self) {
+        if self.gathered.capacity() > KEPT_BYTES {
+            self.gathered = Vec::new();
+        }
+        self.unpacker.shrink();
     }
 
     /// Where the next item is looked for; behind the batch while its records are being given.
@@ -112,20 +144,35 @@ impl Records {
         self.scanner.offset()
     }
 
-    /// Whether the next item is of the same batch as the last one.
-    pub(crate) fn is_within_batch(&self) -> bool {
-        self.unpacker.has_more()
+    /// The bytes of the record that `next` gave last; once. Nothing is copied.
+    pub(crate) fn record(&mut self) -> Bytes {
+        match &self.last {
+            Last::Chunk(range) => self.scanner.shared(range.clone()),
+            Last::Batch => self.unpacker.record(),
+            Last::Gathered => mem::take(&mut self.gathered).into(),
+        }
     }
 
-    /// The next item. A record's bytes are appended to `out`, when given.
-    pub(crate) fn next(&mut self, mut out: Option<&mut Vec<u8>>) -> io::Result<Item> {
+    /// The next item.
+    #[inline]
+    pub(crate) fn next(&mut self) -> io::Result<Item> {
+        if !self.unpacker.has_more() {
+            let offset = self.scanner.offset();
+            if let Some(payload) = self.scanner.full() {
+                let length = payload.len();
+                self.last = Last::Chunk(payload);
+                return Ok(Item::Record { offset, length });
+            }
+        }
+        self.next_other()
+    }
+
+    /// The next item, which seldom is a whole record that stands by itself.
+    fn next_other(&mut self) -> io::Result<Item> {
         let mut begun: Option<Begun> = None;
         loop {
-            if let Some(record) = self.unpacker.next() {
-                let length = record.len();
-                if let Some(out) = out {
-                    out.extend_from_slice(record);
-                }
+            if let Some(length) = self.unpacker.next() {
+                self.last = Last::Batch;
                 return Ok(Item::Record {
                     offset: self.batch_offset,
                     length,
@@ -152,7 +199,7 @@ impl Records {
                     });
                 }
             };
-            let fragment = self.scanner.payload(payload);
+            let fragment = self.scanner.payload(payload.clone());
             let (is_batch, place) = match (Part::of(kind), begun) {
                 (Part::Of { is_batch, place }, _) => (is_batch, place),
                 (_, Some(_)) => return Ok(out_of_order(offset, begun)),
@@ -187,44 +234,46 @@ impl Records {
             let start = begun.map_or(offset, |begun| begun.offset);
             let length = begun.map_or(0, |begun| begun.length) + fragment.len();
             let ends = matches!(place, Place::Whole | Place::End);
-            if is_batch {
-                let payload = if place == Place::Whole {
-                    fragment
-                } else {
-                    if place == Place::Begin {
-                        self.gathered.clear();
-                    }
-                    if length <= PAYLOAD_BYTES_MAX {
-                        self.gathered.extend_from_slice(fragment);
-                    }
-                    &self.gathered
+            if place == Place::Begin {
+                self.gathered.clear();
+            }
+            let kept = match is_batch {
+                true => length <= PAYLOAD_BYTES_MAX,
+                false => self.gather,
+            };
+            if place != Place::Whole && kept {
+                self.gathered
+                    .extend_from_slice(self.scanner.payload(payload.clone()));
+            }
+            if ends && is_batch {
+                let payload = match place {
+                    Place::Whole => self.scanner.payload(payload),
+                    _ => &self.gathered,
                 };
-                if ends {
-                    let tally = match length <= PAYLOAD_BYTES_MAX {
-                        true => self.unpacker.unpack(payload)?,
-                        false => None,
-                    };
-                    let Some(tally) = tally else {
-                        return Ok(Item::Invalid {
-                            offset: start,
-                            cut: start,
-                            reason: Invalid::Batch,
-                        });
-                    };
-                    self.tally += tally;
-                    self.batch_offset = start;
-                    continue;
-                }
-            } else {
-                if let Some(out) = out.as_deref_mut() {
-                    out.extend_from_slice(fragment);
-                }
-                if ends {
-                    return Ok(Item::Record {
+                let tally = match kept {
+                    true => self.unpacker.unpack(payload)?,
+                    false => None,
+                };
+                let Some(tally) = tally else {
+                    return Ok(Item::Invalid {
                         offset: start,
-                        length,
+                        cut: start,
+                        reason: Invalid::Batch,
                     });
-                }
+                };
+                self.tally += tally;
+                self.batch_offset = start;
+                continue;
+            }
+            if ends {
+                self.last = match place {
+                    Place::Whole => Last::Chunk(payload),
+                    _ => Last::Gathered,
+                };
+                return Ok(Item::Record {
+                    offset: start,
+                    length,
+                });
             }
             begun = Some(Begun {
                 offset: start,

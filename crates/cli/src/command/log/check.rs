@@ -7,7 +7,8 @@ use dunlin_log::inspect::{Stat, Verdict};
 use dunlin_log::{Report, check};
 use serde_json::{Value, json};
 
-use super::{Paths, find, find::Target, report, row, source};
+use super::compressed::Compressed;
+use super::{Paths, find, find::Target, report, row, settings, source};
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::units::{grouped, rounded};
@@ -68,7 +69,8 @@ pub fn examine(directory: &Path) -> Result<Report, Failure> {
         .map_err(|error| Failure::Failed(format!("{}: {error}", directory.display())))
 }
 
-/// A line for the file, and one for each thing that is wrong with it.
+/// A line for the file, its settings, what compression saved, and a line for each thing that is
+/// wrong with it.
 fn file_text(file: &Path, stat: &Stat) -> String {
     let mut text = format!(
         "{}: {}, {} records, {} payload, {} padding\n",
@@ -78,6 +80,13 @@ fn file_text(file: &Path, stat: &Stat) -> String {
         rounded(stat.payload_bytes as f64),
         rounded((stat.tail_bytes + stat.padded_bytes) as f64),
     );
+    let told = [
+        stat.settings.as_ref().map(settings::text),
+        Compressed::from(stat).text(),
+    ];
+    for line in told.iter().flatten() {
+        text.push_str(&format!("  {}\n", line.trim_end()));
+    }
     let torn_from = stat.damage_count - stat.torn_count;
     for (at, damage) in stat.damages.iter().enumerate() {
         let kind = match (at as u64) < torn_from {
@@ -96,12 +105,17 @@ fn file_text(file: &Path, stat: &Stat) -> String {
 
 fn file_json(file: &Path, stat: &Stat) -> Value {
     let damages: Vec<Value> = stat.damages.iter().map(row::damage_json).collect();
-    json!({
+    let mut value = json!({
         "file": file, "verdict": stat.verdict().name(),
         "damaged": stat.verdict() == Verdict::Damaged,
         "records": stat.records, "payload_bytes": stat.payload_bytes,
         "padding_bytes": stat.tail_bytes + stat.padded_bytes, "bytes": stat.used_bytes,
         "file_bytes": stat.used_bytes + stat.unused_bytes,
+        "settings": settings::json(stat.settings.as_ref()),
         "damages": damages, "damage_count": stat.damage_count, "torn_count": stat.torn_count,
-    })
+    });
+    if let Value::Object(object) = &mut value {
+        Compressed::from(stat).json(object);
+    }
+    value
 }

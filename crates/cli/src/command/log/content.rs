@@ -39,6 +39,11 @@ impl<'a> Content<'a> {
         if record.cut {
             return Content::Bytes(payload);
         }
+        Content::of_payload(payload, dunlin)
+    }
+
+    /// Understands a whole payload that is not compressed.
+    pub fn of_payload(payload: &'a [u8], dunlin: bool) -> Content<'a> {
         if dunlin && let Ok(entry) = EntryView::new(payload) {
             return Content::Entry(entry);
         }
@@ -52,10 +57,10 @@ impl<'a> Content<'a> {
     pub fn text(&self) -> String {
         match self {
             Content::Compressed(batch) => format!(
-                "batch of {} in {}, {} bytes raw",
+                "{} records in {}, {} bytes before",
                 batch.count,
                 batch.codec_name(),
-                batch.raw_bytes
+                batch.payload_bytes()
             ),
             Content::Opaque(codec) => format!("compressed with {}", codec_name(*codec)),
             Content::Entry(entry) => entry_text(entry),
@@ -77,7 +82,8 @@ impl<'a> Content<'a> {
             Content::Compressed(batch) => {
                 let value = json!({
                     "codec": batch.codec_name(), "records": batch.count,
-                    "raw_bytes": batch.raw_bytes, "compressed_bytes": batch.compressed_bytes,
+                    "payload_bytes": batch.payload_bytes(), "raw_bytes": batch.raw_bytes,
+                    "compressed_bytes": batch.compressed_bytes,
                 });
                 object.insert("compressed_batch".into(), value);
             }

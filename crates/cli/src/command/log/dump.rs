@@ -1,12 +1,13 @@
 //! `dunlin log dump`: the records of log files, one line each.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use dunlin_log::inspect::Event;
+use dunlin_log::inspect::{Event, Inspector};
 use serde_json::json;
 
-use super::{Reading, row, source};
+use super::{Reading, row, settings, source};
 use crate::failure::Failure;
 use crate::output::Output;
 
@@ -45,7 +46,7 @@ fn dump(file: &Path, arguments: &Dump, output: &mut Output) -> Result<(), Failur
         true => output.json(&json!({
             "event": "file", "file": file, "form": if dunlin { "dunlin" } else { "rocksdb" },
             "block_size_bytes": layout.block_size_bytes, "number": layout.number,
-            "padding": layout.padding.map(|padding| format!("{padding:?}").to_lowercase()),
+            "settings": settings::json(layout.settings.as_ref()),
         }))?,
         false => {
             let described = source::described(layout, dunlin);
@@ -71,10 +72,36 @@ fn dump(file: &Path, arguments: &Dump, output: &mut Output) -> Result<(), Failur
         }
         match event {
             Event::Physical(physical) => last = Some(physical),
+            Event::Record(record) if record.code.is_batch(dunlin) => {
+                let left = arguments.limit.map(|limit| limit - records);
+                records += batched(record.offset, &inspector, left, arguments.json, output)?;
+            }
             Event::Record(_) => records += 1,
             Event::End(_) => break,
             _ => {}
         }
     }
     Ok(())
+}
+
+/// Lists the records in the batch at `offset`, no more than `limit`, and tells how many.
+fn batched(
+    offset: u64,
+    inspector: &Inspector<File>,
+    limit: Option<u64>,
+    json: bool,
+    output: &mut Output,
+) -> Result<u64, Failure> {
+    let mut listed = 0;
+    for payload in inspector.batched() {
+        if limit.is_some_and(|limit| listed >= limit) {
+            break;
+        }
+        listed += 1;
+        match json {
+            true => output.json(&row::batched_json(offset, listed, payload))?,
+            false => output.line(row::batched(offset, payload))?,
+        }
+    }
+    Ok(listed)
 }

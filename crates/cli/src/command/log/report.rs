@@ -5,9 +5,12 @@ use std::path::Path;
 use dunlin_log::{Report, SegmentReport};
 use serde_json::{Value, json};
 
+use super::compressed::Compressed;
+use super::settings;
 use crate::units::{grouped, rounded};
 
-/// A line for the log, and one for each segment that something is wrong with.
+/// A line for the log, its settings, what compression saved, and a line for each segment that
+/// something is wrong with.
 pub fn text(directory: &Path, report: &Report) -> String {
     let total = |field: fn(&SegmentReport) -> u64| report.segments.iter().map(field).sum::<u64>();
     let mut text = format!(
@@ -18,6 +21,17 @@ pub fn text(directory: &Path, report: &Report) -> String {
         rounded(total(|segment| segment.payload_bytes) as f64),
         rounded(total(|segment| segment.padding_bytes) as f64),
     );
+    let settings = report
+        .segments
+        .iter()
+        .filter_map(|segment| segment.settings);
+    let compressed: Compressed = report.segments.iter().map(Compressed::from).sum();
+    for line in settings::summary(settings)
+        .lines()
+        .chain(compressed.text().unwrap_or_default().lines())
+    {
+        text.push_str(&format!("  {line}\n"));
+    }
     for segment in &report.segments {
         let Some(trouble) = &segment.trouble else {
             continue;
@@ -40,7 +54,7 @@ pub fn json(directory: &Path, report: &Report) -> Value {
         .segments
         .iter()
         .map(|segment| {
-            json!({
+            let mut value = json!({
                 "file": segment.file,
                 "first_index": segment.first_index,
                 "records": segment.records,
@@ -48,6 +62,7 @@ pub fn json(directory: &Path, report: &Report) -> Value {
                 "bytes": segment.bytes,
                 "padding_bytes": segment.padding_bytes,
                 "file_bytes": segment.file_bytes,
+                "settings": settings::json(segment.settings.as_ref()),
                 "trouble": segment.trouble.as_ref().map(|trouble| json!({
                     "offset": trouble.offset,
                     "cut": trouble.cut,
@@ -55,7 +70,11 @@ pub fn json(directory: &Path, report: &Report) -> Value {
                     "reason": trouble.reason,
                     "damage": trouble.damage,
                 })),
-            })
+            });
+            if let Value::Object(object) = &mut value {
+                Compressed::from(segment).json(object);
+            }
+            value
         })
         .collect();
     json!({ "directory": directory, "damaged": report.is_damaged(), "segments": segments })

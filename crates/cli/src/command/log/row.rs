@@ -4,7 +4,7 @@ use dunlin_log::inspect::{Blank, Damage, Event, Own, Physical, Record, Rest, Seg
 use serde_json::{Map, Value, json};
 
 use super::content::{Content, codec_name};
-use crate::units::Size;
+use super::settings;
 
 /// A line of a dump. `name` is what the event is, in capitals.
 fn line(offset: u64, name: &str, bytes: impl ToString, pieces: &str, what: &str) -> String {
@@ -34,6 +34,23 @@ pub fn record(record: &Record, payload: &[u8], dunlin: bool) -> String {
         (_, false) => "RECORD",
     };
     line(record.offset, name, record.payload_bytes, &pieces, &content)
+}
+
+/// A record of the compressed batch that begins at `offset`.
+pub fn batched(offset: u64, payload: &[u8]) -> String {
+    let content = Content::of_payload(payload, true).text();
+    line(offset, "  IN-BATCH", payload.len(), "", &content)
+}
+
+/// The same as JSON; `place` counts from 1.
+pub fn batched_json(offset: u64, place: u64, payload: &[u8]) -> Value {
+    let mut object = Map::new();
+    object.insert("event".to_owned(), "batched_record".into());
+    object.insert("batch_offset".to_owned(), offset.into());
+    object.insert("place".to_owned(), place.into());
+    object.insert("bytes".to_owned(), payload.len().into());
+    Content::of_payload(payload, true).json(&mut object);
+    Value::Object(object)
 }
 
 /// Anything else; none for what only `--physical` lists, when that is not asked for.
@@ -83,11 +100,10 @@ pub fn damage(damage: &Damage) -> String {
 fn own_text(own: &Own) -> Option<String> {
     Some(match own {
         Own::Header(Ok(header)) => format!(
-            "segment {}, first index {}, blocks of {}, {:?}, previous {} bytes{}",
+            "segment {}, first index {}, {}, previous {} bytes{}",
             header.number,
             header.first_index,
-            Size(u64::from(header.block_size_bytes)),
-            header.padding,
+            settings::text(&header.settings()),
             header.previous_length,
             if header.previous_synced {
                 ", synced"
@@ -193,6 +209,7 @@ fn header_json(header: &SegmentHeader) -> Value {
         "number": header.number, "first_index": header.first_index,
         "block_size_bytes": header.block_size_bytes,
         "padding": header.padding.to_string(),
+        "compression": header.compression.to_string(), "direct_io": header.direct_io,
         "previous_synced": header.previous_synced, "previous_length": header.previous_length,
     })
 }

@@ -5,26 +5,26 @@ use std::path::Path;
 
 use dunlin_log::inspect::{InspectError, Inspector, Layout, Settings, Stat};
 
-use super::{Reading, find};
+use super::{Reading, find, settings};
 use crate::failure::Failure;
 use crate::units::Size;
 
 /// Opens a file and finds out what it is.
 pub fn open(path: &Path, reading: &Reading) -> Result<Inspector<File>, Failure> {
     let file = File::open(path).map_err(|error| Failure::file(path, &error))?;
-    Inspector::new(file, &settings(path, reading)?).map_err(|error| failure(path, &error))
+    Inspector::new(file, &read_as(path, reading)?).map_err(|error| failure(path, &error))
 }
 
 /// Adds a file up. An empty one is an error, unless RocksDB made it and wrote nothing yet.
 pub fn stat(path: &Path, reading: &Reading, may_be_empty: bool) -> Result<Stat, Failure> {
     let file = File::open(path).map_err(|error| Failure::file(path, &error))?;
-    match Stat::read(file, &settings(path, reading)?) {
+    match Stat::read(file, &read_as(path, reading)?) {
         Err(InspectError::Empty) if may_be_empty => Ok(Stat::default()),
         read => read.map_err(|error| failure(path, &error)),
     }
 }
 
-fn settings(path: &Path, reading: &Reading) -> Result<Settings, Failure> {
+fn read_as(path: &Path, reading: &Reading) -> Result<Settings, Failure> {
     let block_size_bytes = reading.block_size.0.try_into();
     let number = reading.number.or_else(|| find::number(path));
     Ok(Settings {
@@ -61,9 +61,9 @@ pub fn described(layout: &Layout, dunlin: bool) -> String {
     let number = layout
         .number
         .map_or(String::new(), |number| format!(" {number}"));
-    let padding = layout.padding.map_or(String::new(), |padding| {
-        format!(", {}", format!("{padding:?}").to_lowercase())
-    });
-    let size = Size(u64::from(layout.block_size_bytes));
-    format!("{kind}{number}, blocks of {size}{padding}")
+    let layout = match &layout.settings {
+        Some(settings) => settings::text(settings),
+        None => format!("blocks of {}", Size(u64::from(layout.block_size_bytes))),
+    };
+    format!("{kind}{number}, {layout}")
 }

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use dunlin_log::inspect::{Stat, Verdict};
 use serde_json::{Value, json};
 
-use super::{Paths, find, find::Target, row, source};
+use super::compressed::Compressed;
+use super::{Paths, find, find::Target, row, settings, source};
 use crate::failure::Failure;
 use crate::output::{self, Output};
 use crate::table::{Align, Cell, Colour, Table};
@@ -37,6 +38,8 @@ pub fn run(arguments: &Paths, output: &mut Output) -> Result<(), Failure> {
         table.row(cells("sum".to_owned(), &sum));
     }
     output.bytes(table.render(output::coloured()).as_bytes())?;
+    let begun_with = files.iter().filter_map(|(_, stat)| stat.settings);
+    output.bytes(settings::summary(begun_with).as_bytes())?;
     output.bytes(details(&sum).as_bytes())
 }
 
@@ -104,8 +107,13 @@ fn times(ratio: Option<f64>) -> String {
 /// What has no column.
 fn details(stat: &Stat) -> String {
     let [one, two, three, more] = stat.fragments.map(grouped);
+    // A batch is split as a record is.
+    let what = match stat.compressed_batches {
+        0 => "records",
+        _ => "records and batches",
+    };
     let mut text = format!(
-        "records in pieces: {one} in 1, {two} in 2, {three} in 3, {more} in 4 or more; {} blocks, {} unused\n",
+        "{what} in pieces: {one} in 1, {two} in 2, {three} in 3, {more} in 4 or more; {} blocks, {} unused\n",
         grouped(stat.blocks),
         rounded(stat.unused_bytes as f64)
     );
@@ -122,11 +130,13 @@ fn details(stat: &Stat) -> String {
             rounded(batches.value_bytes as f64),
         ));
     }
+    if let Some(line) = Compressed::from(stat).text() {
+        text.push_str(&line);
+    }
     if stat.compressed_records > 0 {
         text.push_str(&format!(
-            "compressed: {} records, not decoded; Dunlin's batches hold {}\n",
-            grouped(stat.compressed_records),
-            grouped(stat.batched_records)
+            "compressed by RocksDB: {} records, not decoded\n",
+            grouped(stat.compressed_records)
         ));
     }
     if stat.damage_count > 0 {
@@ -145,6 +155,8 @@ fn file_json(file: &Path, stat: &Stat) -> Value {
     let mut value = stat_json(stat);
     if let Value::Object(object) = &mut value {
         object.insert("file".to_owned(), json!(file));
+        let settings = settings::json(stat.settings.as_ref());
+        object.insert("settings".to_owned(), settings);
         let damages: Vec<Value> = stat.damages.iter().map(row::damage_json).collect();
         object.insert("damages".to_owned(), damages.into());
     }
@@ -152,7 +164,7 @@ fn file_json(file: &Path, stat: &Stat) -> Value {
 }
 
 fn stat_json(stat: &Stat) -> Value {
-    json!({
+    let mut value = json!({
         "verdict": stat.verdict().name(),
         "records": stat.records,
         "payload_bytes": stat.payload_bytes,
@@ -169,7 +181,6 @@ fn stat_json(stat: &Stat) -> Value {
         "fragments": stat.fragments,
         "fragmented_share": stat.fragmented_share(),
         "compressed_records": stat.compressed_records,
-        "batched_records": stat.batched_records,
         "write_batches": stat.batches.batches,
         "operations": stat.batches.operations,
         "key_bytes": stat.batches.key_bytes,
@@ -178,5 +189,9 @@ fn stat_json(stat: &Stat) -> Value {
         "user_amplification": stat.user_amplification(),
         "damage_count": stat.damage_count,
         "torn_count": stat.torn_count,
-    })
+    });
+    if let Value::Object(object) = &mut value {
+        Compressed::from(stat).json(object);
+    }
+    value
 }
