@@ -98,6 +98,9 @@ async fn live_and_die(seed: u64, met: &mut Met) {
     let disk = SimDisk::new(seed);
     let mut model = Model::default();
     let mut number = 0_u64;
+    // Records of one length, so that old ones, cut off or in a recycled file, begin where new ones
+    // end.
+    let alike = random.random_bool(0.5).then(|| random.random_range(0..300));
     for _ in 0..LIVES {
         let options = settings(&mut random);
         disk.allow_direct(random.random_bool(0.8));
@@ -128,7 +131,7 @@ async fn live_and_die(seed: u64, met: &mut Met) {
                 false => disk.fail_write(after),
             }
         }
-        live(&log, &mut model, &mut number, &mut random).await;
+        live(&log, &mut model, &mut number, alike, &mut random).await;
         if random.random_bool(0.2) {
             let _ = log.close().await;
         }
@@ -156,11 +159,15 @@ async fn live_and_die(seed: u64, met: &mut Met) {
 }
 
 /// Appends, rotates and releases until something fails.
-async fn live(log: &Log, model: &mut Model, number: &mut u64, random: &mut StdRng) {
+async fn live(
+    log: &Log,
+    model: &mut Model,
+    number: &mut u64,
+    alike: Option<usize>,
+    random: &mut StdRng,
+) {
     // Mostly several segments are not synced.
     let synced = [0.0, 0.02, 0.2][random.random_range(0..3)];
-    // Records of one length, so that old ones in a recycled file begin where new ones end.
-    let alike = random.random_bool(0.5).then(|| random.random_range(0..300));
     for _ in 0..random.random_range(0..200) {
         *number += 1;
         if log.should_rotate() || random.random_bool(0.08) {
