@@ -1,7 +1,7 @@
 # Dunlin: run, test, measure. Every target does its own set-up.
 SEEDS ?= 100
 
-.PHONY: help run test demo sim bench build setup
+.PHONY: help run test demo sim fuzz bench build setup
 .DEFAULT_GOAL := help
 
 help: ## List the targets
@@ -10,7 +10,7 @@ help: ## List the targets
 run: build ## Start a cluster of three nodes in this terminal, data in ./data
 	@exec target/release/dunlin up --nodes 3 --data ./data --http-port 8080
 
-test: ## Check format, lints, docs, licences; run all tests and 20 simulations
+test: ## Check format, lints, docs, licences; run all tests, 20 simulations, fuzzers for 15 s each
 	@scripts/test.sh
 
 demo: build ## Load the Debian catalogue, kill a node half way, prove that nothing is lost
@@ -18,6 +18,9 @@ demo: build ## Load the Debian catalogue, kill a node half way, prove that nothi
 
 sim: setup ## Simulate SEEDS=n clusters (default 100); SEED=n replays one and traces it
 	@scripts/sim.sh $(if $(SEED),--seed $(SEED) --trace,--seeds $(SEEDS))
+
+fuzz: setup ## Fuzz the readers of logs and connections for SECONDS=n each (default 15)
+	@scripts/fuzz.sh $(SECONDS)
 
 bench: build ## Measure for about an hour, and write docs/results/
 	@cargo build --release -p dunlin-bench

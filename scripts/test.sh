@@ -26,6 +26,8 @@ step doc env RUSTDOCFLAGS="-D warnings" cargo doc --release --workspace --no-dep
 step deny scripts/deny.sh
 step tests cargo test --release --workspace --no-fail-fast
 step simulation scripts/sim.sh --seeds 20
+step fuzz-lint scripts/fuzz.sh lint
+step fuzz scripts/fuzz.sh
 
 # cargo prints one "test result" line for each test binary.
 read -r passed failed < <(awk '

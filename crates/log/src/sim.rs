@@ -1,5 +1,6 @@
 //! A simulated disk: in memory, seeded, deterministic. It keeps what has been synced apart from
-//! what has not; a crash loses, tears (at 512-byte sectors) and reorders the latter.
+//! what has not; a crash loses, tears (at 512-byte sectors) and reorders the latter, within a file
+//! and over several.
 
 mod crash;
 mod faults;
@@ -7,6 +8,8 @@ mod file;
 mod image;
 mod names;
 mod random;
+
+pub use crash::Lost;
 
 use crate::disk::{DirectFile, Disk, DiskFile};
 use faults::Faults;
@@ -31,6 +34,8 @@ pub(crate) struct SimState {
     names: Names,
     inodes: BTreeMap<u64, Inode>,
     next_inode: u64,
+    /// Writes so far.
+    writes: u64,
     /// Grows at every crash: handles opened before it no longer work.
     epoch: u64,
     faults: Faults,
@@ -47,6 +52,7 @@ impl SimDisk {
                 names: Names::default(),
                 inodes: BTreeMap::new(),
                 next_inode: 1,
+                writes: 0,
                 epoch: 0,
                 faults: Faults::default(),
                 direct: true,

@@ -61,6 +61,38 @@ fn unsynced_writes_are_lost_kept_torn_and_reordered_but_sectors_are_whole() {
 }
 
 #[test]
+fn a_later_page_and_a_later_file_may_arrive_before_an_earlier_one() {
+    let (mut pages, mut files) = (0, 0);
+    for seed in 0..1000 {
+        let disk = durable(seed, &[1; 8192]);
+        let other = Path::new("/d/other");
+        disk.open(other, true).unwrap().sync().unwrap();
+        disk.sync_dir(dir()).unwrap();
+        let handle = disk.open(file(), false).unwrap();
+        handle.write_at(&[2; 4096], 0).unwrap();
+        handle.write_at(&[3; 4096], 4096).unwrap();
+        disk.open(other, false).unwrap().write_at(&[4], 0).unwrap();
+        let lost = disk.crash();
+        let bytes = disk.contents(file()).unwrap();
+        let (first, second) = (&bytes[..4096], &bytes[4096..]);
+        let arrived = disk.contents(other).unwrap() == [4];
+        let whole = (first, second) == (&[2; 4096], &[3; 4096]);
+        if (first, second) == (&[1; 4096], &[3; 4096]) {
+            pages += 1;
+            assert_eq!(lost.reordered_files, 1, "seed {seed}");
+        }
+        files += u64::from(arrived && !whole);
+        assert_eq!(
+            lost.reordered_pairs,
+            u64::from(arrived && !whole),
+            "seed {seed}"
+        );
+        assert_eq!(lost.writes > 0, !(whole && arrived), "seed {seed}");
+    }
+    assert!(pages > 30 && files > 100, "{pages} {files}");
+}
+
+#[test]
 fn names_and_lengths_may_vanish_until_they_are_synced() {
     let (mut renamed, mut created, mut grown) = (0, 0, 0);
     for seed in 0..100 {
@@ -101,7 +133,7 @@ fn a_seed_replays() {
     for seed in 0..20 {
         assert_eq!(run(seed), run(seed));
     }
-    assert_ne!(run(1), run(2));
+    assert!((1..20).any(|seed| run(seed) != run(0)));
 }
 
 #[test]

@@ -9,6 +9,8 @@ use crate::{
 const MAGIC: [u8; 7] = *b"DUNLOG\0";
 /// Version of the format: the byte behind the magic.
 const VERSION: u8 = 2;
+/// Numbers and indices begin at 1, and nobody writes this many: what is added to them fits.
+const NUMBER_MAX: u64 = 1 << 62;
 /// Encoded length in bytes.
 pub(crate) const LENGTH: usize = 40;
 
@@ -66,9 +68,16 @@ impl SegmentHeader {
         if !is_block_size(block_size_bytes) {
             return Err("impossible block size");
         }
+        let (number, first_index) = (u64_at(bytes, 8), u64_at(bytes, 16));
+        if !(1..=NUMBER_MAX).contains(&number) {
+            return Err("impossible segment number");
+        }
+        if !(1..=NUMBER_MAX).contains(&first_index) {
+            return Err("impossible first index");
+        }
         Ok(SegmentHeader {
-            number: u64_at(bytes, 8),
-            first_index: u64_at(bytes, 16),
+            number,
+            first_index,
             block_size_bytes,
             padding: Padding::from_code(bytes[28]).ok_or("unknown padding")?,
             previous_synced: bytes[29] == 1,

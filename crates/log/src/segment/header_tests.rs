@@ -51,6 +51,16 @@ fn what_this_version_does_not_know_is_refused_and_named() {
     assert!(with(7, 3).contains("version"));
     assert_eq!(with(0, b'd'), "another magic");
     assert_eq!(with(24, 1), "impossible block size");
+    assert_eq!(with(15, 0xff), "impossible segment number");
+    assert_eq!(with(23, 0xff), "impossible first index");
+    for (field, reason) in [
+        (8, "impossible segment number"),
+        (16, "impossible first index"),
+    ] {
+        let mut zero = whole;
+        zero[field..field + 8].fill(0);
+        assert_eq!(SegmentHeader::decode(&zero), Err(reason));
+    }
     assert_eq!(with(28, 2), "unknown padding");
     assert_eq!(with(38, 3), "unknown compression");
     assert_eq!(

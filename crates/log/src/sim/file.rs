@@ -6,7 +6,12 @@ use std::io;
 
 /// A change that is not yet durable.
 pub(crate) enum Pending {
-    Write { offset: u64, bytes: Vec<u8> },
+    Write {
+        /// Its place among the writes to all files.
+        moment: u64,
+        offset: u64,
+        bytes: Vec<u8>,
+    },
     SetLen(u64),
 }
 
@@ -24,7 +29,7 @@ impl Inode {
     fn sync(&mut self) {
         for change in self.pending.drain(..) {
             match change {
-                Pending::Write { offset, bytes } => self.durable.write_at(&bytes, offset),
+                Pending::Write { offset, bytes, .. } => self.durable.write_at(&bytes, offset),
                 Pending::SetLen(len) => self.durable.set_len(len),
             }
         }
@@ -115,9 +120,12 @@ impl DiskFile for SimFile {
         self.with(|state, inode| {
             state.faults.write()?;
             state.admit(inode, offset + bytes.len() as u64)?;
+            state.writes += 1;
+            let moment = state.writes;
             let inode = state.inode(inode)?;
             inode.seen.write_at(bytes, offset);
             inode.pending.push(Pending::Write {
+                moment,
                 offset,
                 bytes: bytes.to_vec(),
             });

@@ -1,0 +1,177 @@
+//! Makes the seed corpus anew: `seeds CORPUS [WAL...]`, the WALs being files that RocksDB wrote.
+//! To be run when a format changes; what it makes is committed.
+
+use bytes::Bytes;
+use dunlin_fuzz::{
+    packed::pack,
+    reopen::{open, options, path, simulate},
+};
+use dunlin_log::{Compression, Log, Options, Padding, sim::SimDisk};
+use std::{fs, io, path::Path};
+
+fn main() -> io::Result<()> {
+    let mut arguments = std::env::args_os().skip(1);
+    let corpus = arguments.next().ok_or(io::ErrorKind::InvalidInput)?;
+    let corpus = Path::new(&corpus);
+    let logs = logs();
+    for (name, first, files) in &logs {
+        keep(corpus, "recover", name, &pack(true, *first, files))?;
+        for file in files {
+            // Checksums as they are; block size as the header has it; the number from the file.
+            keep(corpus, "inspect", name, &inspected(0, 0, file))?;
+        }
+        if *first == 1 {
+            let used = &files[0][..files[0].len().min(4096)];
+            keep(corpus, "block", name, &[&[1], used].concat())?;
+        }
+    }
+    for file in arguments {
+        let bytes = fs::read(&file)?;
+        // A log is named by its number.
+        let name = Path::new(&file)
+            .file_stem()
+            .unwrap_or_default()
+            .to_string_lossy();
+        let number = name.parse().unwrap_or(0);
+        let name = format!("rocksdb-{name}");
+        keep(corpus, "inspect", &name, &inspected(2, number, &bytes))?;
+    }
+    keep(
+        corpus,
+        "block",
+        "records",
+        b"\x02\x00\x01\x01\x05\xfd\x10\xfe\x00\xfd\x20\x00\xfb\x00\x20",
+    )?;
+    keep(
+        corpus,
+        "block",
+        "little-blocks",
+        b"\x02\x20\x00\x00\x05\x10\xfd\x10\xfe\x00\x00\xfa",
+    )?;
+    keep(
+        corpus,
+        "batch",
+        "lz4",
+        b"\x00\x00\xff\x0f\x05\x10\x00\x20\x00\x00\x00\x05\x01\x09\x00",
+    )?;
+    keep(
+        corpus,
+        "batch",
+        "zstd-split",
+        b"\x01\x00\x10\x00\x05\x10\x00\x20\x00\x00\x00\x05\x01\x09\x00",
+    )?;
+    keep(corpus, "batch", "large", b"\x01\x08\xff\x0f\x00\x40")?;
+    keep(
+        corpus,
+        "batch",
+        "lie",
+        b"\x00\x06\xff\x0f\x01\x10\x00\x02\x00\x00\x00\xff\xff\xff\x03",
+    )?;
+    for (name, head) in [
+        ("fragment", [0, 0, 0, 0, 1, 40]),
+        ("pad-lz4", [0, 1, 1, 0, 0, 40]),
+        ("zstd-direct", [1, 0, 2, 1, 1, 40]),
+    ] {
+        let mut input = head.to_vec();
+        for number in 0..40_u8 {
+            input.extend([(number << 6) | (number % 4), 200 - number, number / 3]);
+        }
+        input.extend([0, 0, 0x10, 0x01, 3, 0, 2, 0, 0, 0x20, 0, 2]);
+        keep(corpus, "mutate", name, &input)?;
+    }
+    keep(corpus, "frame", "calls", &calls())
+}
+
+fn keep(corpus: &Path, target: &str, name: &str, bytes: &[u8]) -> io::Result<()> {
+    fs::create_dir_all(corpus.join(target))?;
+    fs::write(corpus.join(target).join(name), bytes)
+}
+
+/// An input of the target `inspect`: blocks of 32 KiB, the whole file at once, zeros at its end cut.
+fn inspected(sealed: u8, number: u8, file: &[u8]) -> Vec<u8> {
+    let used = file
+        .iter()
+        .rposition(|&byte| byte != 0)
+        .map_or(0, |at| at + 1);
+    let end = file.len().min(used + 64);
+    [&[sealed, 0, number, 0, 255], &file[..end]].concat()
+}
+
+/// Little logs: name, number of the first segment, files.
+fn logs() -> Vec<(String, u64, Vec<Vec<u8>>)> {
+    let mut logs = Vec::new();
+    for (padding, compression, direct_io) in [
+        (Padding::Fragment, Compression::None, false),
+        (Padding::Pad, Compression::None, false),
+        (Padding::Fragment, Compression::Lz4, false),
+        (Padding::Pad, Compression::Zstd, true),
+    ] {
+        let options = Options {
+            padding,
+            compression,
+            direct_io,
+            segment_bytes: 8 << 10,
+            spare_segments: 1,
+            ..options()
+        };
+        let name = format!("{padding}-{compression}");
+        logs.push((name.clone(), 1, log(&options, 14, false)));
+        logs.push((format!("{name}-recycled"), 3, log(&options, 40, true)));
+    }
+    logs
+}
+
+/// The files of a log of so many groups; with `recycled` only those that were recycled.
+fn log(options: &Options, groups: u64, recycled: bool) -> Vec<Vec<u8>> {
+    simulate(async {
+        let disk = SimDisk::new(1);
+        let (log, _) = open(&disk, options).await.expect("not opened");
+        let driven = log.clone();
+        tokio::task::spawn_local(async move { driven.drive().await });
+        for group in 0..groups {
+            if log.should_rotate() || (recycled && group == groups - 2) {
+                log.rotate(Bytes::from_static(b"preamble"))
+                    .expect("no new segment");
+                if recycled && log.segments().len() > 2 {
+                    log.release(log.last());
+                }
+            }
+            for number in 0..4 {
+                append(&log, group * 4 + number, group % 2 == 0);
+            }
+            log.wait_written(log.last()).await.expect("not written");
+        }
+        log.close().await.expect("not closed");
+        let files = log.segments();
+        files
+            .iter()
+            .skip(files.len().saturating_sub(2))
+            .map(|segment| disk.contents(&path(segment.number)).expect("no file"))
+            .collect()
+    })
+}
+
+fn append(log: &Log, number: u64, sync: bool) {
+    let words = format!("a dunlin flock turns as one bird {number} ");
+    let record = Bytes::from(words.repeat(1 + (number % 5) as usize));
+    log.append(record, sync).expect("refused");
+}
+
+/// A hello, a ping, three requests.
+fn calls() -> Vec<u8> {
+    let mut out = vec![1, 100];
+    out.extend(b"DNLN\x01\0\x05\0hello\0\0\0\0");
+    for (call, kind, body) in [
+        (0_u64, 3_u8, &b""[..]),
+        (1, 0, b"a"),
+        (2, 0, b"request"),
+        (3, 0, b""),
+    ] {
+        out.extend((9 + body.len() as u32).to_le_bytes());
+        out.extend([0; 4]);
+        out.push(kind);
+        out.extend(call.to_le_bytes());
+        out.extend(body);
+    }
+    out
+}
