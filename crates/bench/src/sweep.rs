@@ -72,6 +72,7 @@ pub struct Confirm {
     passed: Option<f64>,
     failed: Option<f64>,
     rounds_left: u32,
+    rounds_more: u32,
     done: bool,
 }
 
@@ -83,13 +84,15 @@ const STEP_UP: f64 = 1.06;
 const SHARE_AMPLE: f64 = 0.975;
 
 impl Confirm {
-    /// Begins with the sweep's rate; at most `rounds_max` rounds.
+    /// Begins with the sweep's rate; at most `rounds_max` rounds, or twice as many where no rate
+    /// was held by then.
     pub fn new(rate: f64, rounds_max: u32) -> Confirm {
         Confirm {
             rate,
             passed: None,
             failed: None,
             rounds_left: rounds_max.max(1),
+            rounds_more: rounds_max,
             done: false,
         }
     }
@@ -102,6 +105,9 @@ impl Confirm {
     /// Tells how a round went: whether the rate was held, and the share of good answers.
     pub fn observe(&mut self, held: bool, share: f64) {
         self.rounds_left = self.rounds_left.saturating_sub(1);
+        if self.rounds_left == 0 && self.passed.is_none() && !held {
+            self.rounds_left = std::mem::take(&mut self.rounds_more);
+        }
         if held {
             self.passed = Some(self.rate);
         } else {

@@ -89,9 +89,20 @@ fn confirmation_steps_up_while_there_is_ample_room() {
 #[test]
 fn confirmation_gives_up_after_its_rounds() {
     let mut confirm = Confirm::new(1000.0, 2);
-    confirm.observe(false, 0.0);
+    for _ in 0..3 {
+        confirm.observe(false, 0.0);
+        assert!(confirm.next_rate().is_some());
+    }
     confirm.observe(false, 0.0);
     assert_eq!((confirm.next_rate(), confirm.confirmed()), (None, None));
+}
+
+#[test]
+fn what_was_held_in_time_gets_no_more_rounds() {
+    let mut confirm = Confirm::new(1000.0, 2);
+    confirm.observe(true, 1.0);
+    confirm.observe(false, 0.9);
+    assert_eq!((confirm.next_rate(), confirm.confirmed()), (None, Some(1000.0)));
 }
 
 proptest! {
