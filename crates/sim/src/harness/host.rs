@@ -7,8 +7,8 @@ use std::rc::{Rc, Weak};
 use std::sync::Arc;
 use std::time::Duration;
 
-use dunlin_log::Runner;
 use dunlin_log::sim::SimDisk;
+use dunlin_log::{Compression, Padding, Runner};
 use dunlin_metadata::Metadata;
 use dunlin_node::{
     Env, NodeConfig, Process, Shard, ShardAddress, ShardParts, ShardService, shard_wanted,
@@ -22,7 +22,7 @@ use tokio::sync::Notify;
 use super::clock::{SimClock, SimTime};
 use super::transport::SimTransport;
 use crate::history::History;
-use crate::plan::Plan;
+use crate::plan::{Plan, pick};
 use crate::workload;
 
 /// Port on which nodes listen for one another.
@@ -32,6 +32,10 @@ const CACHES: CacheSizes = CacheSizes {
     block_bytes: 8 << 20,
     row_bytes: 1 << 20,
 };
+/// Bytes of a log segment: two of the largest blocks, the least a log takes.
+const SEGMENT_BYTES: u64 = 64 << 10;
+/// Sets the seed of a log's settings apart from those of shards and delays.
+const LOG_SETTINGS: u64 = 3 << 16;
 
 /// What clients are to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -119,16 +123,23 @@ impl Host {
             .await
             .map_err(|e| e.to_string())?;
         let process = Process::new(CACHES, 1).map_err(|e| e.to_string())?;
+        let log_settings = log_settings(self.seed(LOG_SETTINGS));
+        shared.note(format!(
+            "{} writes log blocks of {} bytes, padding {}, compression {}, direct I/O {}",
+            self.name,
+            log_settings.log_block_size_bytes,
+            log_settings.log_padding,
+            log_settings.log_compression,
+            log_settings.log_direct_io
+        ));
         let config = Arc::new(NodeConfig {
             name: self.name.clone(),
             data: self.data.clone(),
             listen,
             shards: plan.shards,
             flush_bytes: plan.flush_bytes,
-            // The least the log takes: two blocks.
-            segment_bytes: 64 << 10,
             retention_bytes: plan.retention_bytes,
-            ..NodeConfig::default()
+            ..log_settings
         });
         let mut shards = Vec::new();
         for shard in 0..plan.shards {
@@ -240,6 +251,23 @@ pub fn address_of(name: &str) -> String {
     format!("{name}:{PORT}")
 }
 
+/// How one start of a node writes its logs; earlier ones may have begun the segments that are there
+/// in another way. From a generator of its own, so that no other choice of the run depends on it.
+fn log_settings(seed: u64) -> NodeConfig {
+    let mut random = StdRng::seed_from_u64(seed);
+    NodeConfig {
+        segment_bytes: SEGMENT_BYTES,
+        log_block_size_bytes: *pick(&mut random, &[4 << 10, 8 << 10, 16 << 10, 32 << 10]),
+        log_padding: *pick(&mut random, &[Padding::Fragment, Padding::Pad]),
+        log_compression: *pick(
+            &mut random,
+            &[Compression::None, Compression::Lz4, Compression::Zstd],
+        ),
+        log_direct_io: random.random(),
+        ..NodeConfig::default()
+    }
+}
+
 /// How long a disk takes: mostly next to nothing, sometimes much.
 fn delays(seed: u64) -> impl Fn() -> Duration {
     let random = RefCell::new(StdRng::seed_from_u64(seed));
@@ -253,3 +281,7 @@ fn delays(seed: u64) -> impl Fn() -> Duration {
         Duration::from_millis(ms)
     }
 }
+
+#[cfg(test)]
+#[path = "host_tests.rs"]
+mod tests;
