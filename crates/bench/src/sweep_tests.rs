@@ -102,7 +102,10 @@ fn what_was_held_in_time_gets_no_more_rounds() {
     let mut confirm = Confirm::new(1000.0, 2);
     confirm.observe(true, 1.0);
     confirm.observe(false, 0.9);
-    assert_eq!((confirm.next_rate(), confirm.confirmed()), (None, Some(1000.0)));
+    assert_eq!(
+        (confirm.next_rate(), confirm.confirmed()),
+        (None, Some(1000.0))
+    );
 }
 
 proptest! {
