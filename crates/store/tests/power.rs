@@ -71,7 +71,9 @@ fn data_and_position_belong_together() {
             }
             let restored = match Store::open(image.path(), &options(&TestClock::default(), None)) {
                 Ok(restored) => restored,
-                Err(StoreError::Damaged { detail, .. }) if detail.contains("No such file") => {
+                Err(StoreError::Damaged { detail, .. } | StoreError::Io { detail })
+                    if detail.contains("No such file") =>
+                {
                     continue;
                 }
                 Err(error) => panic!("{error:?}"),
