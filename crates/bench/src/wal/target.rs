@@ -27,12 +27,12 @@ pub fn evaluate(
         } else {
             "no sync"
         };
-        // A log whose cost is not told apart from that of the memtable has no speed.
-        let known = row.filter(|row| row.log_us.is_significant() && row.log_us.mean > 0.0);
+        // What is not told apart from that of the memtable has no speed.
+        let known = row.filter(|row| row.path_us.is_significant() && row.path_us.mean > 0.0);
         let mut target = at_least(
-            format!("entries/s over RocksDB's log alone, 6 writers, {how}"),
+            format!("entries/s over RocksDB without its memtable, 6 writers, {how}"),
             RIVAL_RATIO,
-            known.map(|row| row.ratio_log.median),
+            known.map(|row| row.ratio_path.median),
         );
         if row.is_some() && known.is_none() {
             target.measured = "too noisy to tell".into();

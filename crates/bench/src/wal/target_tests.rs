@@ -67,7 +67,7 @@ fn limits_are_inclusive_and_the_slowest_log_counts() {
 #[test]
 fn a_rival_lost_in_noise_is_not_beaten() {
     let some = Interval::of(&[2.0, 2.0]);
-    let rival = |log_us| Rival {
+    let rival = |path_us| Rival {
         version: String::new(),
         assertions: false,
         entry: rival::ENTRY,
@@ -80,14 +80,17 @@ fn a_rival_lost_in_noise_is_not_beaten() {
             with_log_cpu_us: some,
             without_log_per_s: some,
             without_log_cpu_us: some,
-            log_us,
+            log_us: some,
+            wal_us: some,
+            path_us,
+            ratio_path: some,
             log_cpu_us: some,
             ratio_log: some,
             ratio_whole: some,
             ratio_cpu: some,
         }],
     };
-    let first = |log_us| evaluate(Some(&rival(log_us)), None, &[], &[]).remove(0);
+    let first = |path_us| evaluate(Some(&rival(path_us)), None, &[], &[]).remove(0);
     assert_eq!(first(some).met, Some(true));
     for noise in [Interval::of(&[-1.0, 4.0]), Interval::of(&[-2.0, -2.0])] {
         let target = first(noise);

@@ -30,6 +30,7 @@ pub fn setups(session: &Session) -> Vec<Setup<'_>> {
                     entries_each: session.plan.cause_records / 6,
                     wal,
                     sync: false,
+                    timed: false,
                 };
                 Ok(program.run(session, call)?.op_us)
             });

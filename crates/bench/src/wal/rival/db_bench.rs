@@ -34,6 +34,8 @@ pub struct Call {
     pub wal: bool,
     /// Whether each put waits for a sync.
     pub sync: bool,
+    /// Whether RocksDB takes the time of its own steps, which costs some.
+    pub timed: bool,
 }
 
 /// What a run of it printed and cost.
@@ -47,6 +49,10 @@ pub struct Ran {
     pub seconds: f64,
     /// CPU time of the process, start and end included.
     pub cpu: Duration,
+    /// What its threads spent in writing the log, where it took the time.
+    pub wal: Option<Duration>,
+    /// What they spent in the memtable.
+    pub memtable: Option<Duration>,
     /// Whether it was built with assertions.
     pub assertions: bool,
 }
@@ -60,6 +66,22 @@ impl Ran {
     /// Wall time per operation, all threads together.
     pub fn entry_us(&self) -> f64 {
         self.seconds * 1e6 / self.operations.max(1) as f64
+    }
+
+    /// Time per operation in writing the log, in microseconds; 0 where it was not taken. No two
+    /// threads write it at once.
+    pub fn wal_us(&self) -> f64 {
+        self.per_operation_us(self.wal)
+    }
+
+    /// Wall time per operation without that in the memtable, in microseconds, as if no two threads
+    /// were ever in it at once.
+    pub fn path_us(&self) -> f64 {
+        (self.entry_us() - self.per_operation_us(self.memtable)).max(0.0)
+    }
+
+    fn per_operation_us(&self, spent: Option<Duration>) -> f64 {
+        spent.unwrap_or_default().as_secs_f64() * 1e6 / self.operations.max(1) as f64
     }
 
     /// CPU time per operation.
@@ -96,6 +118,7 @@ impl DbBench {
             .arg(format!("--disable_wal={}", !call.wal))
             .arg(format!("--sync={}", call.sync))
             .arg(format!("--write_buffer_size={WRITE_BUFFER_BYTES}"))
+            .arg(format!("--perf_level={}", if call.timed { 3 } else { 1 }))
             .args(["--compression_type=none", "--disable_auto_compactions=true"]);
         let before = cpu::children();
         let printed = child::run(command, directory.path(), &session.interrupt)?;
@@ -120,7 +143,15 @@ fn parse(printed: &str) -> Option<Ran> {
             .position(|word| word.trim_end_matches(';') == unit)?;
         words.get(at.checked_sub(1)?).copied()
     };
+    // With --perf_level, a sum over all threads for each step.
+    let spent = |step: &str| {
+        let (_, rest) = printed.split_once(&format!("{step} = "))?;
+        let digits = rest.split(|c: char| !c.is_ascii_digit()).next()?;
+        digits.parse().ok().map(Duration::from_nanos)
+    };
     Some(Ran {
+        wal: spent("write_wal_time"),
+        memtable: spent("write_memtable_time"),
         op_us: before("micros/op")?.parse().ok()?,
         operations: before("operations")?.parse().ok()?,
         seconds: before("seconds")?.parse().ok()?,

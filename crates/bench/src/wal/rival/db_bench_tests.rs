@@ -24,6 +24,21 @@ fn reads_what_it_prints() {
 }
 
 #[test]
+fn reads_what_it_says_of_its_steps() {
+    let ran = parse(PRINTED).unwrap();
+    assert_eq!((ran.wal, ran.memtable), (None, None));
+    assert_eq!(ran.path_us(), ran.entry_us());
+    let timed = PRINTED.replace(
+        "29.6 MB/s\n",
+        "29.6 MB/s PERF_CONTEXT:\nget_cpu_nanos = 1, write_wal_time = 60000000, \
+         write_memtable_time = 120000000, write_thread_wait_nanos = 5\n",
+    );
+    let ran = parse(&timed).unwrap();
+    assert!((ran.wal_us() - 0.5).abs() < 1e-9);
+    assert!((ran.path_us() - (ran.entry_us() - 1.0)).abs() < 1e-9);
+}
+
+#[test]
 fn other_output_is_no_result() {
     assert_eq!(parse("Unknown benchmark"), None);
     assert_eq!(parse("fillrandom   : skipped"), None);

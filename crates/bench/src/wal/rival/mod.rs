@@ -56,7 +56,13 @@ pub struct Row {
     pub log_us: Interval,
     /// CPU per entry with log minus without.
     pub log_cpu_us: Interval,
-    /// Dunlin's entries per second over those of RocksDB's log alone (1 / `log_us`).
+    /// What RocksDB's own clock says of its log: the time in which it encodes and writes it.
+    pub wal_us: Interval,
+    /// Time per entry without that in the memtable, by the same clock.
+    pub path_us: Interval,
+    /// Dunlin's entries per second over those of RocksDB without its memtable (1 / `path_us`).
+    pub ratio_path: Interval,
+    /// Dunlin's entries per second over what its log adds (1 / `log_us`).
     pub ratio_log: Interval,
     /// Dunlin's entries per second over those of RocksDB with its memtable.
     pub ratio_whole: Interval,
@@ -92,6 +98,7 @@ struct Runs {
     ours: Vec<Written>,
     with_log: Vec<Ran>,
     without_log: Vec<Ran>,
+    timed: Vec<Ran>,
 }
 
 fn measure_row(
@@ -105,30 +112,37 @@ fn measure_row(
     } else {
         plan.rival_entries_each
     };
-    let call = |wal| Call {
+    let call = |wal, timed| Call {
         entry: ENTRY,
         entries_each,
         wal,
+        timed,
         // Nothing is synced without a log.
         sync: sync && wal,
     };
     let entries = entries_each * WRITERS;
     let mut runs = Runs::default();
     for repeat in 0..plan.rival_repeats {
-        for step in 0..3 {
+        for step in 0..4 {
             session.check()?;
-            match (repeat + step) % 3 {
+            match (repeat + step) % 4 {
                 0 => runs.ours.push(ours(session, entries, sync)?),
-                1 => runs.with_log.push(program.run(session, call(true))?),
-                _ => runs.without_log.push(program.run(session, call(false))?),
+                1 => runs.with_log.push(program.run(session, call(true, false))?),
+                2 => runs.timed.push(program.run(session, call(true, true))?),
+                _ => runs
+                    .without_log
+                    .push(program.run(session, call(false, false))?),
             }
         }
-        let per_s = |number: Option<f64>| number.unwrap_or_default();
+        let or_0 = |number: Option<f64>| number.unwrap_or_default();
         session.progress.say(&format!(
-            "sync {sync}: ours {:.0}/s, RocksDB {:.0}/s, without its log {:.0}/s",
-            per_s(runs.ours.last().map(Written::entries_per_s)),
-            per_s(runs.with_log.last().map(Ran::per_s)),
-            per_s(runs.without_log.last().map(Ran::per_s)),
+            "sync {sync}: ours {:.0}/s, RocksDB {:.0}/s, without its log {:.0}/s, \
+             without its memtable {:.2} us, its log {:.2} us",
+            or_0(runs.ours.last().map(Written::entries_per_s)),
+            or_0(runs.with_log.last().map(Ran::per_s)),
+            or_0(runs.without_log.last().map(Ran::per_s)),
+            or_0(runs.timed.last().map(Ran::path_us)),
+            or_0(runs.timed.last().map(Ran::wal_us)),
         ));
     }
     let assertions = runs.with_log.iter().any(|run| run.assertions);
@@ -146,6 +160,7 @@ impl Runs {
         let log_us = differences(&of(with, Ran::entry_us), &of(without, Ran::entry_us));
         let log_cpu = differences(&of(with, Ran::cpu_us), &of(without, Ran::cpu_us));
         let ours_us: Vec<f64> = ours_per_s.iter().map(|per_s| 1e6 / per_s).collect();
+        let path_us = of(&self.timed, Ran::path_us);
         Row {
             sync,
             entries,
@@ -154,6 +169,9 @@ impl Runs {
             with_log_cpu_us: Interval::of(&of(with, Ran::cpu_us)),
             without_log_per_s: Interval::of(&of(without, Ran::per_s)),
             without_log_cpu_us: Interval::of(&of(without, Ran::cpu_us)),
+            wal_us: Interval::of(&of(&self.timed, Ran::wal_us)),
+            ratio_path: Interval::of_ratios(&path_us, &ours_us),
+            path_us: Interval::of(&path_us),
             ratio_log: Interval::of_ratios(&log_us, &ours_us),
             ratio_whole: Interval::of_ratios(&ours_per_s, &of(with, Ran::per_s)),
             ratio_cpu: Interval::of_ratios(&log_cpu, &ours_cpu),
