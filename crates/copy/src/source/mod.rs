@@ -1,0 +1,6 @@
+//! The source: a checkpoint of it, and what is in that.
+
+pub(crate) mod checkpoint;
+pub(crate) mod database;
+pub(crate) mod directory;
+pub(crate) mod ranges;
