@@ -77,13 +77,11 @@ pub enum CopyError {
         detail: String,
     },
     /// The receiver gave up. The text is its error.
-    #[error("{peer}: {text}")]
+    #[error("{text}")]
     Receiver {
-        /// The receiver.
-        peer: String,
         /// What kind of failure.
         code: RefusalCode,
-        /// Its line.
+        /// Its line, behind its address when that is not this process.
         text: String,
     },
     /// A unit did not arrive as it was sent. It is sent again, a few times.
@@ -238,6 +236,9 @@ fn unsupported(detail: &str) -> Option<String> {
         return Some(format!(
             "only the default comparator, leveldb.BytewiseComparator, can be copied ({detail})"
         ));
+    }
+    if detail.contains("user-defined timestamps") {
+        return Some("databases with user-defined timestamps cannot be copied".to_owned());
     }
     const CODECS: [&str; 6] = ["Snappy", "Zlib", "BZip2", "XPRESS", "LZ4", "ZSTD"];
     let is_codec = detail.contains("not supported") || detail.contains("nsupported compression");

@@ -10,7 +10,7 @@
 //! | file | what it holds |
 //! |---|---|
 //! | `plan` | a copy and its units; chosen by the sender, kept by the receiver |
-//! | `source/` | the checkpoint, the database in it, sub-ranges of about equal bytes |
+//! | `source/` | the checkpoint, the database in it, sub-ranges of about equal bytes; tables and blob files checked |
 //! | `sender/` | settings, choice of mode, connections, ranges and parts of files, comparing |
 //! | `receiver/` | what is at a target, units as they arrive, the journal, the last step |
 //! | `wire/` | hello, frames, compression, pairs with their checksum, messages; `docs/formats.md` section 7 |

@@ -215,3 +215,67 @@ fn values_of_64_mb_are_carried() {
         assert!(content(&target) == content(&source), "{mode}");
     }
 }
+
+#[test]
+fn databases_with_blob_files_are_copied() {
+    for mode in MODES {
+        let (_directory, source, target) = places();
+        let mut options = Options::default();
+        options.create_if_missing(true);
+        options.set_enable_blob_files(true);
+        options.set_min_blob_size(50);
+        let db = DB::open(&options, &source).unwrap();
+        for number in 0..500u64 {
+            db.put(
+                number.to_be_bytes(),
+                support::noise(number, number as usize),
+            )
+            .unwrap();
+        }
+        db.flush().unwrap();
+        db.put(b"in the log only", support::noise(7, 1_000))
+            .unwrap();
+        drop(db);
+        let settings = Settings {
+            mode: Some(mode),
+            ..settings(&source, &target)
+        };
+        copy(&settings).unwrap();
+        assert!(content(&target) == content(&source), "{mode}");
+    }
+}
+
+#[test]
+fn merge_operands_that_nobody_here_can_read_are_named() {
+    let (_directory, source, target) = places();
+    let mut options = Options::default();
+    options.create_if_missing(true);
+    options.set_merge_operator_associative("append", |_, existing, operands| {
+        let mut all = existing.unwrap_or_default().to_vec();
+        operands
+            .iter()
+            .for_each(|operand| all.extend_from_slice(operand));
+        Some(all)
+    });
+    let db = DB::open(&options, &source).unwrap();
+    db.merge(b"k", b"one").unwrap();
+    db.flush().unwrap();
+    db.merge(b"k", b"two").unwrap();
+    let settings = settings(&source, &target);
+    let ingest = Settings {
+        mode: Some(Mode::Ingest),
+        ..settings.clone()
+    };
+    let refused = copy(&ingest).unwrap_err().to_string();
+    assert!(refused.contains("merge operands"), "{refused}");
+    // Once they are in tables, these travel as they are.
+    db.flush().unwrap();
+    drop(db);
+    copy(&Settings {
+        mode: Some(Mode::Files),
+        ..settings
+    })
+    .unwrap();
+    let db = DB::open(&options, &target).unwrap();
+    assert_eq!(db.get(b"k").unwrap().unwrap(), b"onetwo");
+}

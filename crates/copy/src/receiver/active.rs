@@ -73,9 +73,11 @@ impl Active {
         let journal = Journal::open(place)?;
         let plan = state.plan;
         let is_filled = plan.mode == Mode::Insert && state.phase == Phase::Receiving;
-        let database = is_filled.then(|| insertable(place, &plan)).transpose()?;
+        let table_options = table_options(plan.table_compression);
+        let database = is_filled.then(|| insertable(place, &plan, &table_options));
+        let database = database.transpose()?;
         Ok(Active {
-            table_options: table_options(plan.table_compression),
+            table_options,
             place: place.clone(),
             plan,
             database,
@@ -185,14 +187,19 @@ fn table_options(compression: Compression) -> Options {
     });
     let mut table = rocksdb::BlockBasedOptions::default();
     table.set_block_size(16 << 10);
+    table.set_format_version(database::TABLE_FORMAT_VERSION);
     family.set_block_based_table_factory(&table);
     family
 }
 
 /// Opens, or makes, a database with at least these column families.
-pub(crate) fn target(path: &Path, column_families: &[String]) -> Result<DB, CopyError> {
+pub(crate) fn target(
+    path: &Path,
+    column_families: &[String],
+    family: &Options,
+) -> Result<DB, CopyError> {
     let failed = |error: rocksdb::Error| CopyError::database(path, &error);
-    let (mut options, family) = database::options();
+    let (mut options, _) = database::options();
     options.create_if_missing(true);
     options.create_missing_column_families(true);
     let mut names = match path.join("CURRENT").exists() {
@@ -211,10 +218,10 @@ pub(crate) fn target(path: &Path, column_families: &[String]) -> Result<DB, Copy
 }
 
 /// The database that pairs are inserted into.
-fn insertable(place: &Place, plan: &Plan) -> Result<DB, CopyError> {
+fn insertable(place: &Place, plan: &Plan, family: &Options) -> Result<DB, CopyError> {
     let path = match plan.onto {
         Onto::Merge => place.directory.clone(),
         Onto::Empty | Onto::Replace => place.database(),
     };
-    target(&path, &plan.column_families)
+    target(&path, &plan.column_families, family)
 }

@@ -6,7 +6,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use rocksdb::IngestExternalFileOptions;
+use rocksdb::{IngestExternalFileOptions, Options};
 
 use super::active::{Active, target};
 use super::place::{self, Place, identity, remove_directory, sync_directory};
@@ -33,6 +33,7 @@ pub(crate) fn finish(active: Active) -> Result<Receipt, CopyError> {
         place,
         plan,
         database,
+        table_options,
         lock: _held,
         ..
     } = active;
@@ -53,7 +54,7 @@ pub(crate) fn finish(active: Active) -> Result<Receipt, CopyError> {
     if state.phase == Phase::Installing {
         match plan.mode {
             Mode::Files => check_files(&place, &plan)?,
-            Mode::Ingest => ingest(&place, &plan, &done)?,
+            Mode::Ingest => ingest(&place, &plan, &done, &table_options)?,
             Mode::Insert => {}
         }
     }
@@ -72,9 +73,7 @@ pub(crate) fn finish(active: Active) -> Result<Receipt, CopyError> {
     }
     restore_options(&place)?;
     let receipt = receipt(&place, &plan, &tally)?;
-    // From here on the plan no longer counts, so the receipt must.
-    remove_directory(&place.partial())?;
-    sync_directory(&place.directory)?;
+    place.forget()?;
     Ok(receipt)
 }
 
@@ -131,7 +130,12 @@ fn check_files(place: &Place, plan: &Plan) -> Result<(), CopyError> {
 }
 
 /// Gives the finished tables to a database: a new one, or that of the target.
-fn ingest(place: &Place, plan: &Plan, done: &BTreeMap<u32, Tally>) -> Result<(), CopyError> {
+fn ingest(
+    place: &Place,
+    plan: &Plan,
+    done: &BTreeMap<u32, Tally>,
+    family: &Options,
+) -> Result<(), CopyError> {
     let path = match plan.onto {
         Onto::Merge => place.directory.clone(),
         Onto::Empty | Onto::Replace => {
@@ -144,7 +148,7 @@ fn ingest(place: &Place, plan: &Plan, done: &BTreeMap<u32, Tally>) -> Result<(),
     remove_directory(&ingested)?;
     let at = |error| CopyError::io(&ingested, error);
     fs::create_dir(&ingested).map_err(at)?;
-    let database = target(&path, &plan.column_families)?;
+    let database = target(&path, &plan.column_families, family)?;
     let failed = |error: rocksdb::Error| CopyError::database(&path, &error);
     for name in &plan.column_families {
         let mut tables = Vec::new();

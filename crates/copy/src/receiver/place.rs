@@ -82,6 +82,21 @@ impl Place {
         (receipt.current == current && receipt.manifest_bytes == manifest_bytes).then_some(receipt)
     }
 
+    /// Removes what a copy needed until it was whole. The plan goes first: without it, and with a
+    /// receipt, the rest no longer counts.
+    pub fn forget(&self) -> Result<(), CopyError> {
+        let plan = self.plan();
+        match fs::remove_file(&plan) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                return Err(CopyError::io(&plan, error));
+            }
+            Err(_) => {}
+            Ok(()) => sync_directory(&self.partial())?,
+        }
+        remove_directory(&self.partial())?;
+        sync_directory(&self.directory)
+    }
+
     /// Takes the lock of the partial copy, for as long as the file is open.
     pub fn lock(&self) -> Result<File, CopyError> {
         let partial = self.partial();

@@ -16,9 +16,11 @@ pub(crate) fn decode(link: &Link, body: &[u8]) -> CopyError {
         Ok((code, text)) => match RefusalCode::of(code) {
             RefusalCode::Mismatch => CopyError::Mismatch { what: text },
             code => CopyError::Receiver {
-                peer: link.peer().to_owned(),
                 code,
-                text,
+                text: match link.is_remote() {
+                    true => format!("{}: {text}", link.peer()),
+                    false => text,
+                },
             },
         },
         Err(_) => link.out_of_turn(message::kind::REFUSED),

@@ -109,19 +109,20 @@ impl Receiver {
             let incoming = link.receive()?;
             match incoming.kind {
                 kind::LOOK => {
-                    let found = self.look()?;
+                    let found = patiently(link, || self.look())?;
                     link.send(kind::FOUND, json(&found)?)?;
                 }
                 kind::OPEN => {
                     let plan: Plan = serde_json::from_slice(&incoming.body)
                         .map_err(|error| CopyError::Refused(format!("a bad plan: {error}")))?;
                     drop(incoming);
-                    let active = self.open(plan)?;
+                    let active = patiently(link, || self.open(plan))?;
                     link.send(kind::OPENED, opened(&active)?)?;
                 }
                 kind::ATTACH => {
                     let id = message::decode_id(&incoming.body);
-                    let active = self.attach(id.map_err(|_| link.out_of_turn(kind::ATTACH))?)?;
+                    let id = id.map_err(|_| link.out_of_turn(kind::ATTACH))?;
+                    let active = patiently(link, || self.attach(id))?;
                     link.send(kind::OPENED, opened(&active)?)?;
                     return self.units(link, &active);
                 }
@@ -197,6 +198,8 @@ impl Receiver {
     }
 
     fn look(&self) -> Result<Found, CopyError> {
+        // Nothing is to become whole meanwhile.
+        let _taken = self.state();
         let partial = State::load(&self.place).unwrap_or_default();
         let done = match &partial {
             Some(_) => Journal::count(&self.place)?,
@@ -207,24 +210,29 @@ impl Receiver {
             (Holds::Other, Some(_)) => Holds::Nothing,
             (holds, _) => holds,
         };
+        let receipt = self.place.valid_receipt();
+        if receipt.is_some() && partial.is_none() && self.place.partial().exists() {
+            // It was whole, and then the receiver was killed.
+            self.place.forget()?;
+        }
         Ok(Found {
             holds,
             partial: partial.map(|state| state.plan),
             done,
-            receipt: self.place.valid_receipt(),
+            receipt,
         })
     }
 
     fn open(&self, plan: Plan) -> Result<Arc<Active>, CopyError> {
         let mut state = self.state();
         if let Some(active) = &state.active {
-            if active.plan.copy_id == plan.copy_id {
-                return Ok(Arc::clone(active));
+            let is_same = active.plan.copy_id == plan.copy_id;
+            match (is_alone(active), is_same) {
+                // A database that could not be written to may be again when it is opened again.
+                (true, _) => state.active = None,
+                (false, true) => return Ok(Arc::clone(active)),
+                (false, false) => return Err(busy(&self.place)),
             }
-            if !is_alone(active) {
-                return Err(busy(&self.place));
-            }
-            state.active = None;
         }
         let active = Arc::new(Active::open(&self.place, plan)?);
         state.active = Some(Arc::clone(&active));
@@ -257,8 +265,9 @@ impl Receiver {
         if state.active.is_none()
             && let Some(receipt) = self.place.valid_receipt()
             && receipt.copy_id.0 == copy_id
-            && !self.place.partial().exists()
+            && State::load(&self.place)?.is_none()
         {
+            self.place.forget()?;
             return Ok(Vec::new());
         }
         drop(state);
@@ -337,8 +346,7 @@ fn busy(place: &Place) -> CopyError {
 
 fn unknown(place: &Place) -> CopyError {
     CopyError::Receiver {
-        peer: place.directory.display().to_string(),
         code: RefusalCode::Unknown,
-        text: "no such copy was begun here".to_owned(),
+        text: format!("no such copy was begun in {}", place.directory.display()),
     }
 }

@@ -165,7 +165,12 @@ impl<'a> Writer<'a> {
                 temporary,
             } => {
                 let failed = |error: rocksdb::Error| CopyError::database(&temporary, &error);
-                writer.finish().map_err(failed)?;
+                if let Err(error) = writer.finish() {
+                    drop(writer);
+                    // What is left of it may be what fills the disk.
+                    let _ = fs::remove_file(&temporary);
+                    return Err(failed(error));
+                }
                 let tables = self.active.place.tables();
                 let whole = tables.join(format!("{}.sst", self.number));
                 fs::rename(&temporary, &whole).map_err(|error| CopyError::io(&whole, error))?;

@@ -12,7 +12,6 @@ use crate::source::checkpoint::{Checkpoint, Place};
 use crate::source::database::{Source, handle};
 use crate::source::ranges::{Table, split};
 use crate::watch::Watch;
-use crate::wire::link::Link;
 use crate::wire::message::{Found, Opened, Receipt, kind};
 
 /// A copy that has begun.
@@ -31,24 +30,13 @@ pub(crate) enum Beginning {
     Whole(Box<Receipt>, Mode),
 }
 
-/// Asks `dialer` for what is at the target, patiently.
+/// Asks what is at the target, patiently.
 pub(crate) fn look(
     dialer: &Dialer,
     settings: &Settings,
     watch: &Watch,
-) -> Result<(Link, Found), CopyError> {
-    let mut patience = Patience::new(settings.retry_for);
-    loop {
-        let asked = dialer.dial().and_then(|mut link| {
-            link.send(kind::LOOK, Vec::new())?;
-            let found = link.answer(kind::FOUND)?;
-            Ok((parse(&link, kind::FOUND, &found)?, link))
-        });
-        match asked {
-            Ok((found, link)) => return Ok((link, found)),
-            Err(error) => patience.bear(error, watch)?,
-        }
-    }
+) -> Result<Found, CopyError> {
+    ask(dialer, settings, watch, (kind::LOOK, &[]), kind::FOUND)
 }
 
 /// Begins a copy or goes on with one.
@@ -59,7 +47,7 @@ pub(crate) fn begin(
 ) -> Result<Beginning, CopyError> {
     // Without a source there is no reason to bother the target.
     crate::source::directory::list(&settings.source)?;
-    let (mut link, found) = look(dialer, settings, watch)?;
+    let found = look(dialer, settings, watch)?;
     let choice = choose(settings, &found)?;
     let target = settings.target.to_string();
     let directory = settings.checkpoint_directory.as_deref();
@@ -100,7 +88,7 @@ pub(crate) fn begin(
             }
         }
     };
-    match open(&mut link, &plan) {
+    match open(dialer, settings, watch, &plan) {
         Ok(done) => Ok(Beginning::Begun(Box::new(Begun {
             checkpoint,
             source,
@@ -119,20 +107,37 @@ fn give_up(checkpoint: Checkpoint, source: Source, error: CopyError) -> CopyErro
     error
 }
 
-fn open(link: &mut Link, plan: &Plan) -> Result<Vec<u32>, CopyError> {
+fn open(
+    dialer: &Dialer,
+    settings: &Settings,
+    watch: &Watch,
+    plan: &Plan,
+) -> Result<Vec<u32>, CopyError> {
     let body = serde_json::to_vec(plan).map_err(|error| CopyError::Refused(error.to_string()))?;
-    link.send(kind::OPEN, body)?;
-    let opened = link.answer(kind::OPENED)?;
-    let opened: Opened = parse(link, kind::OPENED, &opened)?;
+    let opened: Opened = ask(dialer, settings, watch, (kind::OPEN, &body), kind::OPENED)?;
     Ok(opened.done)
 }
 
-fn parse<T: serde::de::DeserializeOwned>(
-    link: &Link,
-    kind: u8,
-    body: &[u8],
+/// Asks on a connection of its own, patiently.
+fn ask<T: serde::de::DeserializeOwned>(
+    dialer: &Dialer,
+    settings: &Settings,
+    watch: &Watch,
+    (kind, body): (u8, &[u8]),
+    expected: u8,
 ) -> Result<T, CopyError> {
-    serde_json::from_slice(body).map_err(|_| link.out_of_turn(kind))
+    let mut patience = Patience::new(settings.retry_for);
+    loop {
+        let answered = dialer.dial().and_then(|mut link| {
+            link.send(kind, body.to_vec())?;
+            let answer = link.answer(expected)?;
+            serde_json::from_slice(&answer).map_err(|_| link.out_of_turn(expected))
+        });
+        match answered {
+            Ok(answer) => return Ok(answer),
+            Err(error) => patience.bear(error, watch)?,
+        }
+    }
 }
 
 /// The checkpoint that an earlier run left, when the target knows it; else a new one.

@@ -61,7 +61,23 @@ pub fn copy(settings: &Settings, watch: &Watch) -> Result<Outcome, CopyError> {
         }
     };
     let began = Instant::now();
-    let sent = send(settings, &dialer, &begun, watch)?;
+    let sent = match send(settings, &dialer, &begun, watch) {
+        Ok(sent) => sent,
+        Err(error) => {
+            let Begun {
+                checkpoint, source, ..
+            } = begun;
+            drop(source);
+            if matches!(
+                error,
+                CopyError::Damaged { .. } | CopyError::Unsupported { .. }
+            ) {
+                // Going on with it would find the same again, even when the source was restored.
+                checkpoint.remove()?;
+            }
+            return Err(error);
+        }
+    };
     let send_time = began.elapsed();
     finish(settings, &dialer, &begun.plan, watch)?;
     let finish_time = began.elapsed() - send_time;

@@ -1,4 +1,4 @@
-//! Sends a part of a file, and checks the blocks in it when it is a table.
+//! Sends a part of a file; with the first part of a table or blob file, the whole of it is checked.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -8,6 +8,8 @@ use xxhash_rust::xxh3::Xxh3;
 use super::worker::Carrier;
 use crate::CopyError;
 use crate::plan::Part;
+use crate::source::checkpoint::elsewhere;
+use crate::source::{blob, table};
 use crate::wire::codec::PREFIX_BYTES;
 use crate::wire::message::kind;
 use crate::wire::pair::Tally;
@@ -19,6 +21,15 @@ const CHUNK_BYTES: u64 = 1 << 20;
 pub(crate) fn send(carrier: &mut Carrier<'_>, part: &Part) -> Result<Tally, CopyError> {
     let path = carrier.shared.checkpoint_path.join(&part.file);
     let at = |error| CopyError::io(&path, error);
+    if part.offset == 0 {
+        // No copy is whole without a file's first part, so one check is enough.
+        let checked = match path.extension().and_then(|ending| ending.to_str()) {
+            Some("sst") => table::check(&path),
+            Some("blob") => blob::check(&path),
+            _ => Ok(()),
+        };
+        checked.map_err(|error| elsewhere(error, carrier.shared.source_path))?;
+    }
     let file = File::open(&path).map_err(at)?;
     let mut hash = Xxh3::new();
     let mut sent = 0;

@@ -42,8 +42,7 @@ pub fn verify(settings: &Settings, watch: &Watch) -> Result<Verified, CopyError>
     crate::source::directory::list(&settings.source)?;
     let dialer = Dialer::new(&settings.target);
     let target = &settings.target;
-    let (link, found) = look(&dialer, settings, watch)?;
-    drop(link);
+    let found = look(&dialer, settings, watch)?;
     if let Some(plan) = found.partial {
         return Err(CopyError::Refused(format!(
             "{target} is partial: {} of {} units are there; copy again to go on",

@@ -234,9 +234,7 @@ fn link(source: &Path, into: &Path, softly: bool) -> Result<Option<Vec<String>>,
 /// The same error about the same file of the source.
 pub(crate) fn elsewhere(error: CopyError, source: &Path) -> CopyError {
     let moved = |path: &Path| match path.file_name() {
-        Some(name) if path.extension().is_some() || name.to_string_lossy().contains('-') => {
-            source.join(name)
-        }
+        Some(name) if directory::is_of_database(&name.to_string_lossy()) => source.join(name),
         _ => source.to_path_buf(),
     };
     match error {

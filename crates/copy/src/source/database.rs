@@ -20,6 +20,8 @@ const READAHEAD_BYTES: usize = 2 << 20;
 const CACHE_BYTES: usize = 32 << 20;
 /// A log's content becomes a table at this size.
 const WRITE_BUFFER_BYTES: usize = 16 << 20;
+/// Tables made here can be read by RocksDB from 6.6 on.
+pub(crate) const TABLE_FORMAT_VERSION: i32 = 5;
 /// Tables open at a time.
 const OPEN_FILES_MAX: i32 = 128;
 
@@ -169,6 +171,7 @@ pub(crate) fn options() -> (Options, Options) {
     let mut table = BlockBasedOptions::default();
     table.set_block_cache(&Cache::new_lru_cache(CACHE_BYTES));
     table.set_cache_index_and_filter_blocks(true);
+    table.set_format_version(TABLE_FORMAT_VERSION);
     let mut family = Options::default();
     family.set_block_based_table_factory(&table);
     family.set_disable_auto_compactions(true);

@@ -1,6 +1,8 @@
 //! The source: a checkpoint of it, and what is in that.
 
+pub(crate) mod blob;
 pub(crate) mod checkpoint;
 pub(crate) mod database;
 pub(crate) mod directory;
 pub(crate) mod ranges;
+pub(crate) mod table;

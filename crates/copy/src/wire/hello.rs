@@ -58,6 +58,10 @@ pub(crate) fn open<S: Read + Write>(stream: &mut S, peer: &str) -> Result<(), Co
     }
     match decode(answer) {
         Ok((_, ACCEPTED)) => Ok(()),
+        Ok((PROTOCOL, _)) => Err(CopyError::Lost {
+            peer: peer.to_owned(),
+            detail: "the opening was damaged on the way".to_owned(),
+        }),
         Ok((theirs, _)) => Err(protocol(format!(
             "the receiver speaks version {theirs} of the copy protocol, this program version {PROTOCOL}"
         ))),

@@ -113,6 +113,11 @@ impl Link {
         (link(near_send, near_receive), link(far_send, far_receive))
     }
 
+    /// Whether the other end is another process.
+    pub fn is_remote(&self) -> bool {
+        matches!(self.inner, Inner::Tcp { .. })
+    }
+
     /// Who is at the other end.
     pub fn peer(&self) -> &str {
         &self.peer

@@ -94,7 +94,8 @@ pub fn coefficient_of_variation(samples: &[Sample]) -> Option<f64> {
 
 fn mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
     let count = values.len().max(1) as f64;
-    values.sum::<f64>() / count
+    // The sum of nothing is -0.
+    (values.sum::<f64>() / count).max(0.0)
 }
 
 #[cfg(test)]
