@@ -21,7 +21,7 @@ pub(crate) fn digest(
     let mut told = tally;
     let mut buffer = Vec::new();
     let family = handle(db, column_family)?;
-    let mut pairs = db.raw_iterator_cf_opt(family, read(start, end));
+    let mut pairs = db.raw_iterator_cf_opt(family, read(start, end, false));
     pairs.seek_to_first();
     while let Some((key, value)) = pairs.item() {
         buffer.clear();

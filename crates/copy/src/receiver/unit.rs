@@ -67,10 +67,12 @@ impl<'a> Writer<'a> {
         })
     }
 
-    /// Pairs of it. The frame's memory is given back as soon as a copy of it exists.
-    pub fn pairs(&mut self, frame: Incoming, received: &Received) -> Result<(), CopyError> {
+    /// Pairs of it. The frame's memory is given back as soon as a copy of it exists, but not the
+    /// right to hold something large: the copy is as large.
+    pub fn pairs(&mut self, mut frame: Incoming, received: &Received) -> Result<(), CopyError> {
         let before = self.tally;
-        let raw = codec::unpack(&frame.body).map_err(|detail| self.garbled(detail))?;
+        let body = std::mem::take(&mut frame.body);
+        let raw = codec::unpack(&body).map_err(|detail| self.garbled(detail))?;
         let malformed = || CopyError::Mismatch {
             what: self.unit.to_string(),
         };
@@ -99,7 +101,7 @@ impl<'a> Writer<'a> {
                 }
                 let is_large = raw.len() > LARGE_BYTES;
                 drop(raw);
-                drop(frame);
+                drop(body);
                 let mut options = WriteOptions::default();
                 options.disable_wal(true);
                 let failed = |error: rocksdb::Error| CopyError::database(db.path(), &error);

@@ -22,8 +22,10 @@ pub(crate) fn send(carrier: &mut Carrier<'_>, range: &Range) -> Result<Tally, Co
     let mut tally = Tally::default();
     let mut told = tally;
     let mut batch = room();
-    let mut permit: Option<Permit> = None;
-    let mut pairs = db.raw_iterator_cf_opt(family, read(start, end));
+    let is_large = carrier.shared.source.is_large(range);
+    // Large values in blob files show only when they are read, see below.
+    let mut permit: Option<Permit> = is_large.then(|| carrier.shared.gate.wait());
+    let mut pairs = db.raw_iterator_cf_opt(family, read(start, end, is_large));
     pairs.seek_to_first();
     while let Some((key, value)) = pairs.item() {
         if key.len() + value.len() > PAIR_BYTES_MAX {
@@ -40,7 +42,7 @@ pub(crate) fn send(carrier: &mut Carrier<'_>, range: &Range) -> Result<Tally, Co
                 let key = key.to_vec();
                 drop(pairs);
                 permit = Some(carrier.shared.gate.wait());
-                pairs = db.raw_iterator_cf_opt(family, read(start, end));
+                pairs = db.raw_iterator_cf_opt(family, read(start, end, true));
                 pairs.seek(&key);
                 continue;
             }

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
+use super::masked;
 use crate::CopyError;
 
 const MAGIC: u32 = 0x0024_8f37;
@@ -77,10 +78,6 @@ fn checksum(input: &mut impl BufRead, mut left: u64) -> io::Result<u32> {
         left -= used as u64;
     }
     Ok(checksum)
-}
-
-fn masked(crc: u32) -> u32 {
-    crc.rotate_right(15).wrapping_add(0xa282_ead8)
 }
 
 fn number(bytes: &[u8], at: usize) -> u32 {

@@ -1,8 +1,10 @@
 //! The checkpoint as a database: opened once read-write, so that what only the logs held is in
 //! tables, then only read.
 
+use std::collections::HashMap;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use rocksdb::{
     BlockBasedOptions, Cache, ColumnFamilyDescriptor, DB, LiveFile, Options, ReadOptions,
@@ -10,9 +12,10 @@ use rocksdb::{
 use xxhash_rust::xxh3::Xxh3;
 
 use super::checkpoint::{Checkpoint, OPTIONS, elsewhere};
-use super::directory;
+use super::{directory, table};
 use crate::CopyError;
-use crate::plan::{Hex, Key, Mode};
+use crate::gate::LARGE_BYTES;
+use crate::plan::{Hex, Key, Mode, Range};
 
 /// Read at once ahead of an iterator.
 const READAHEAD_BYTES: usize = 2 << 20;
@@ -33,6 +36,9 @@ pub(crate) struct Source {
     pub files: Vec<LiveFile>,
     /// The column families to copy.
     pub column_families: Vec<String>,
+    path: PathBuf,
+    /// Bytes of the largest blocks of tables that were asked about.
+    largest_bytes: Mutex<HashMap<String, u64>>,
 }
 
 impl Source {
@@ -85,7 +91,44 @@ impl Source {
                 false => chosen.to_vec(),
             },
             db,
+            path,
+            largest_bytes: Mutex::default(),
         })
+    }
+
+    /// Whether some block that a range lies in is so large that not many should be in memory.
+    pub fn is_large(&self, range: &Range) -> bool {
+        let outside = |file: &LiveFile| {
+            let first = file.start_key.as_deref().unwrap_or_default();
+            let last = file.end_key.as_deref().unwrap_or_default();
+            file.column_family_name != range.column_family
+                || range
+                    .end
+                    .as_ref()
+                    .is_some_and(|end| first >= end.0.as_slice())
+                || range
+                    .start
+                    .as_ref()
+                    .is_some_and(|start| last < start.0.as_slice())
+        };
+        let mut within = self.files.iter().filter(|file| !outside(file));
+        within.any(|file| self.largest_bytes(&file.name) > LARGE_BYTES as u64)
+    }
+
+    fn largest_bytes(&self, name: &str) -> u64 {
+        let known = || {
+            self.largest_bytes
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+        };
+        if let Some(bytes) = known().get(name) {
+            return *bytes;
+        }
+        // Whoever reads the pairs will say what is wrong with a table.
+        let bytes = table::largest_block(&self.path.join(name.trim_start_matches('/')));
+        let bytes = bytes.unwrap_or_default();
+        known().insert(name.to_owned(), bytes);
+        bytes
     }
 
     /// What tells this data from any other, as `docs/formats.md` section 7 says. Files made for
@@ -174,19 +217,27 @@ pub(crate) fn options() -> (Options, Options) {
     table.set_format_version(TABLE_FORMAT_VERSION);
     let mut family = Options::default();
     family.set_block_based_table_factory(&table);
+    // What is to be read ahead is said with each read.
+    let no_readahead = "block_based_table_factory={max_auto_readahead_size=0}";
+    let mut family = family
+        .get_options_from_string(no_readahead)
+        .unwrap_or(family);
     family.set_disable_auto_compactions(true);
     family.set_write_buffer_size(WRITE_BUFFER_BYTES);
     family.set_compression_type(rocksdb::DBCompressionType::None);
     (database, family)
 }
 
-/// Reads of a range, once and in order.
-pub(crate) fn read(start: Option<&Key>, end: Option<&Key>) -> ReadOptions {
+/// Reads of a range, once and in order. Blocks are read ahead unless they are large: a second
+/// copy of each would be too much.
+pub(crate) fn read(start: Option<&Key>, end: Option<&Key>, is_large: bool) -> ReadOptions {
     let mut read = ReadOptions::default();
     read.set_verify_checksums(true);
     read.fill_cache(false);
     read.set_total_order_seek(true);
-    read.set_readahead_size(READAHEAD_BYTES);
+    if !is_large {
+        read.set_readahead_size(READAHEAD_BYTES);
+    }
     if let Some(start) = start {
         read.set_iterate_lower_bound(start.0.clone());
     }

@@ -1,4 +1,4 @@
-//! Checks a whole table.
+//! Goes over a whole table.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -16,6 +16,15 @@ const BLOCK_BYTES_MAX: u64 = 1 << 32;
 
 /// Reads every block of the table at `path` and compares it with its checksum.
 pub(crate) fn check(path: &Path) -> Result<(), CopyError> {
+    walk(path, true).map(drop)
+}
+
+/// Bytes of the largest block of data, from the index alone.
+pub(crate) fn largest_block(path: &Path) -> Result<u64, CopyError> {
+    walk(path, false)
+}
+
+fn walk(path: &Path, is_checked: bool) -> Result<u64, CopyError> {
     let at = |error| CopyError::io(path, error);
     let file = File::open(path).map_err(at)?;
     let length = file.metadata().map_err(at)?.len();
@@ -25,8 +34,10 @@ pub(crate) fn check(path: &Path) -> Result<(), CopyError> {
         checksum: None,
         window: Vec::new(),
         window_offset: 0,
+        is_checked,
+        largest_bytes: 0,
     };
-    table.check().map_err(|fault| match fault {
+    table.walk().map_err(|fault| match fault {
         Fault::Damaged(detail) => CopyError::Damaged {
             file: path.to_path_buf(),
             detail,
@@ -48,10 +59,14 @@ struct Table {
     checksum: Option<Checksum>,
     window: Vec<u8>,
     window_offset: u64,
+    /// Whether blocks are read that are not needed to find the others.
+    is_checked: bool,
+    largest_bytes: u64,
 }
 
 impl Table {
-    fn check(mut self) -> Result<(), Fault> {
+    /// Answers how large the largest block of data is.
+    fn walk(mut self) -> Result<u64, Fault> {
         let mut bytes = [0; FOOTER_BYTES];
         let offset = self.length.checked_sub(FOOTER_BYTES as u64);
         let offset = offset.ok_or_else(|| Fault::Damaged("it is too short".to_owned()))?;
@@ -69,13 +84,13 @@ impl Table {
             match name.as_slice() {
                 b"rocksdb.index" => index = Some(handle),
                 b"rocksdb.properties" => form = properties(&self.content(handle)?)?,
-                _ => {
-                    self.block(handle)?;
-                }
+                _ if self.is_checked => self.verify(handle)?,
+                _ => {}
             }
         }
         let index = index.ok_or_else(|| unknown("no index"))?;
-        self.index(index, form)
+        self.index(index, form)?;
+        Ok(self.largest_bytes)
     }
 
     fn index(&mut self, index: Handle, form: IndexForm) -> Result<(), Fault> {
@@ -89,11 +104,51 @@ impl Table {
             match form.is_partitioned {
                 true => self.index(handle, inner)?,
                 false => {
-                    self.block(handle)?;
+                    self.largest_bytes = self.largest_bytes.max(handle.size);
+                    if self.is_checked {
+                        self.verify(handle)?;
+                    }
                 }
             }
         }
         Ok(())
+    }
+
+    /// Checks a block, in little memory however large it is.
+    fn verify(&mut self, handle: Handle) -> Result<(), Fault> {
+        if handle.size <= WINDOW_BYTES {
+            return self.block(handle).map(drop);
+        }
+        let end = handle.offset.saturating_add(handle.size);
+        if end.saturating_add(TRAILER_BYTES) > self.length {
+            return Err(damaged(handle));
+        }
+        let failed = |error: std::io::Error| Fault::Damaged(error.to_string());
+        let mut running = self.checksum.and_then(Checksum::start);
+        let mut at = handle.offset;
+        self.window_offset = 0;
+        while at < end {
+            self.window.resize(WINDOW_BYTES.min(end - at) as usize, 0);
+            self.file
+                .read_exact_at(&mut self.window, at)
+                .map_err(failed)?;
+            at += self.window.len() as u64;
+            if let Some(running) = &mut running {
+                running.update(&self.window);
+            }
+        }
+        // What is in the window is no longer from one place.
+        self.window.clear();
+        let mut trailer = [0; TRAILER_BYTES as usize];
+        self.file.read_exact_at(&mut trailer, end).map_err(failed)?;
+        let [codec, c0, c1, c2, c3] = trailer;
+        if let (Some(checksum), Some(running)) = (self.checksum, running)
+            && checksum.finish(running, codec, handle.offset)
+                != u32::from_le_bytes([c0, c1, c2, c3])
+        {
+            return Err(damaged(handle));
+        }
+        known(codec)
     }
 
     /// A block as it is on disk, checked, and its compression.
@@ -125,14 +180,8 @@ impl Table {
         if expected.is_some_and(|sum| sum != u32::from_le_bytes([c0, c1, c2, c3])) {
             return Err(damaged(handle));
         }
-        match codec {
-            // The copy would be whole, but neither it nor its source could be compared here.
-            1 => Err(Fault::Codec("Snappy")),
-            2 => Err(Fault::Codec("Zlib")),
-            3 => Err(Fault::Codec("BZip2")),
-            6 => Err(Fault::Codec("XPRESS")),
-            _ => Ok((data, codec)),
-        }
+        known(codec)?;
+        Ok((data, codec))
     }
 
     /// A checked block's content.
@@ -170,6 +219,18 @@ fn properties(content: &[u8]) -> Result<IndexForm, Fault> {
         }
     }
     Ok(form)
+}
+
+/// Refuses compressions that this program lacks: the copy would be whole, but neither it nor its
+/// source could be compared here.
+fn known(codec: u8) -> Result<(), Fault> {
+    match codec {
+        1 => Err(Fault::Codec("Snappy")),
+        2 => Err(Fault::Codec("Zlib")),
+        3 => Err(Fault::Codec("BZip2")),
+        6 => Err(Fault::Codec("XPRESS")),
+        _ => Ok(()),
+    }
 }
 
 fn damaged(handle: Handle) -> Fault {

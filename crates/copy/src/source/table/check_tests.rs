@@ -8,7 +8,12 @@ use rocksdb::{
 use super::*;
 
 /// The largest table of a database made with these settings.
-fn table(directory: &Path, table: &BlockBasedOptions, compression: DBCompressionType) -> PathBuf {
+fn table(
+    directory: &Path,
+    table: &BlockBasedOptions,
+    compression: DBCompressionType,
+    is_large: bool,
+) -> PathBuf {
     let mut options = Options::default();
     options.create_if_missing(true);
     options.set_block_based_table_factory(table);
@@ -19,6 +24,12 @@ fn table(directory: &Path, table: &BlockBasedOptions, compression: DBCompression
         let key = format!("prefix/{:010}", number * number);
         let value = format!("{number} {}", "value ".repeat((number % 40) as usize));
         db.put(key, value).unwrap();
+    }
+    // Larger than what is read at once.
+    let noise = |i: u32| xxhash_rust::xxh3::xxh3_64(&i.to_le_bytes()).to_le_bytes();
+    let large: Vec<u8> = (0..400_000).flat_map(noise).collect();
+    if is_large {
+        db.put("large", large).unwrap();
     }
     db.delete_range_cf(db.cf_handle("default").unwrap(), "prefix/1", "prefix/2")
         .unwrap();
@@ -67,7 +78,13 @@ fn every_form_of_a_whole_table_is_whole() {
             DBCompressionType::Zstd,
         ] {
             let directory = tempfile::tempdir().unwrap();
-            let path = table(directory.path(), &form, compression);
+            let path = table(directory.path(), &form, compression, true);
+            // One value is large and the other blocks are not.
+            let largest = largest_block(&path).unwrap();
+            assert!(
+                (3_200_000..3_300_000).contains(&largest),
+                "{name}: {largest}"
+            );
             check(&path).unwrap_or_else(|error| panic!("{name}, {compression:?}: {error}"));
         }
     }
@@ -84,7 +101,7 @@ fn a_flipped_byte_anywhere_is_found_and_the_file_named() {
         form.set_index_type(index);
         form.set_bloom_filter(10.0, false);
         let directory = tempfile::tempdir().unwrap();
-        let path = table(directory.path(), &form, DBCompressionType::Lz4);
+        let path = table(directory.path(), &form, DBCompressionType::Lz4, false);
         let whole = std::fs::read(&path).unwrap();
         let footer = whole.len() - FOOTER_BYTES;
         for at in (0..whole.len()).filter(|at| *at > footer || at % 61 == 0) {
@@ -109,6 +126,24 @@ fn a_flipped_byte_anywhere_is_found_and_the_file_named() {
         for length in [0, 10, FOOTER_BYTES, whole.len() / 2, whole.len() - 1] {
             std::fs::write(&path, &whole[..length]).unwrap();
             assert!(check(&path).is_err(), "{length} bytes");
+        }
+    }
+}
+
+#[test]
+fn a_flipped_byte_in_a_large_block_is_found() {
+    for checksum in [ChecksumType::CRC32c, ChecksumType::XXH3] {
+        let mut form = BlockBasedOptions::default();
+        form.set_checksum_type(checksum);
+        let directory = tempfile::tempdir().unwrap();
+        let path = table(directory.path(), &form, DBCompressionType::None, true);
+        let whole = std::fs::read(&path).unwrap();
+        // The large value is the first.
+        for at in [5_000, 1_500_000, 3_190_000] {
+            let mut flipped = whole.clone();
+            flipped[at] ^= 1;
+            std::fs::write(&path, &flipped).unwrap();
+            assert!(check(&path).is_err(), "byte {at}");
         }
     }
 }

@@ -1,10 +1,16 @@
 //! A table's last bytes: which checksum it uses, and where its metaindex is.
 
+use xxhash_rust::xxh3::{Xxh3, xxh3_64};
+use xxhash_rust::xxh32::Xxh32;
+use xxhash_rust::xxh64::Xxh64;
+
 use super::block::{Handle, varint};
+use crate::source::masked;
 
 /// Bytes of a footer.
 pub(super) const FOOTER_BYTES: usize = 53;
 const MAGIC: u64 = 0x88e2_41b7_85f4_cff7;
+const XXH3: u8 = 4;
 const EXTENDED_MAGIC: [u8; 4] = [0x3e, 0, 0x7a, 0];
 /// Bytes behind a block: compression and checksum.
 pub(super) const TRAILER_BYTES: u64 = 5;
@@ -15,6 +21,14 @@ pub(super) struct Checksum {
     kind: u8,
     /// Mixed with a block's offset since version 6, so that a misplaced block is found; else 0.
     context: u32,
+}
+
+/// The checksum of data that comes in pieces.
+pub(super) enum Running {
+    Crc32c(u32),
+    Xxh32(Xxh32),
+    Xxh64(Xxh64),
+    Xxh3(Box<Xxh3>),
 }
 
 /// What a footer says.
@@ -38,28 +52,48 @@ pub(super) enum Fault {
 }
 
 impl Checksum {
-    /// The checksum of `data` with its last byte apart, at `offset` of the file.
+    /// The checksum of `data` with its last byte apart, at `offset` of the file; `None` where the
+    /// file has none.
     pub fn of(self, data: &[u8], last: u8, offset: u64) -> Option<u32> {
-        let plain = match self.kind {
+        if self.kind == XXH3 {
+            // The most frequent by far, and cheap only in one piece.
+            return Some(self.finished(xxh3_64(data) as u32 ^ mixed(last), offset));
+        }
+        let mut running = self.start()?;
+        running.update(data);
+        Some(self.finish(running, last, offset))
+    }
+
+    /// The checksum of data that comes in pieces; `None` where the file has none.
+    pub fn start(self) -> Option<Running> {
+        Some(match self.kind {
             0 => return None,
-            1 => mask(crc32c::crc32c_append(crc32c::crc32c(data), &[last])),
-            2 => {
-                let mut hash = xxhash_rust::xxh32::Xxh32::new(0);
-                hash.update(data);
+            1 => Running::Crc32c(0),
+            2 => Running::Xxh32(Xxh32::new(0)),
+            3 => Running::Xxh64(Xxh64::new(0)),
+            _ => Running::Xxh3(Box::default()),
+        })
+    }
+
+    /// Ends what [`Checksum::start`] began.
+    pub fn finish(self, running: Running, last: u8, offset: u64) -> u32 {
+        let plain = match running {
+            Running::Crc32c(crc) => masked(crc32c::crc32c_append(crc, &[last])),
+            Running::Xxh32(mut hash) => {
                 hash.update(&[last]);
                 hash.digest()
             }
-            3 => {
-                let mut hash = xxhash_rust::xxh64::Xxh64::new(0);
-                hash.update(data);
+            Running::Xxh64(mut hash) => {
                 hash.update(&[last]);
                 hash.digest() as u32
             }
-            _ => {
-                xxhash_rust::xxh3::xxh3_64(data) as u32 ^ u32::from(last).wrapping_mul(0x6b90_83d9)
-            }
+            Running::Xxh3(hash) => hash.digest() as u32 ^ mixed(last),
         };
-        Some(plain.wrapping_add(self.modifier(offset)))
+        self.finished(plain, offset)
+    }
+
+    fn finished(self, plain: u32, offset: u64) -> u32 {
+        plain.wrapping_add(self.modifier(offset))
     }
 
     fn modifier(self, offset: u64) -> u32 {
@@ -70,8 +104,21 @@ impl Checksum {
     }
 }
 
-fn mask(crc: u32) -> u32 {
-    crc.rotate_right(15).wrapping_add(0xa282_ead8)
+impl Running {
+    /// The next piece.
+    pub fn update(&mut self, piece: &[u8]) {
+        match self {
+            Running::Crc32c(crc) => *crc = crc32c::crc32c_append(*crc, piece),
+            Running::Xxh32(hash) => hash.update(piece),
+            Running::Xxh64(hash) => hash.update(piece),
+            Running::Xxh3(hash) => hash.update(piece),
+        }
+    }
+}
+
+/// How a block's last byte goes into its checksum of this kind.
+fn mixed(last: u8) -> u32 {
+    u32::from(last).wrapping_mul(0x6b90_83d9)
 }
 
 /// Reads the footer that begins at `offset`.
@@ -91,7 +138,7 @@ pub(super) fn read(bytes: &[u8; FOOTER_BYTES], offset: u64) -> Result<Footer, Fa
         return Err(Fault::Unknown(format!("format version {version}")));
     }
     let kind = bytes[0];
-    if kind > 4 {
+    if kind > XXH3 {
         return Err(Fault::Unknown(format!("checksum type {kind}")));
     }
     let plain = Checksum { kind, context: 0 };

@@ -5,4 +5,4 @@ mod block;
 mod check;
 mod footer;
 
-pub(crate) use check::check;
+pub(crate) use check::{check, largest_block};
