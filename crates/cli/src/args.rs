@@ -51,6 +51,10 @@ pub enum Command {
     /// Look into logs on disk, Dunlin's or RocksDB's; check and repair them
     #[command(subcommand)]
     Log(command::log::Log),
+    /// Copy a RocksDB database while you watch: resumable, verified, to a directory or another machine
+    Copy(command::copy::Copy),
+    /// Take copies that `dunlin copy` sends
+    Receive(command::receive::Receive),
     /// Load the Debian catalogue, kill a node half way, prove that nothing is lost
     Demo(command::demo::Demo),
 }
@@ -69,6 +73,8 @@ impl Command {
             Command::Keyspace(keyspace) => keyspace.run(),
             Command::Status(status) => status.run(),
             Command::Log(log) => log.run(),
+            Command::Copy(copy) => copy.run(),
+            Command::Receive(receive) => receive.run(),
             Command::Demo(demo) => demo.run(),
         }
     }

@@ -1,5 +1,6 @@
 //! One file a verb.
 
+pub mod copy;
 pub mod delete;
 pub mod demo;
 pub mod get;
@@ -7,6 +8,7 @@ pub mod import;
 pub mod keyspace;
 pub mod log;
 pub mod put;
+pub mod receive;
 pub mod scan;
 pub mod serve;
 pub mod status;

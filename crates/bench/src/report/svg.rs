@@ -1,6 +1,8 @@
 //! Latency by percentile as SVG: both axes logarithmic, the right end magnified as in the
 //! usual plots of HDR histograms.
 
+pub use dunlin_chart::escape;
+
 /// One line of the plot.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Curve {
@@ -117,13 +119,6 @@ fn label(us: f64) -> String {
     } else {
         format!("{:.0} s", us / 1e6)
     }
-}
-
-/// Text as XML and HTML want it between tags.
-pub fn escape(text: &str) -> String {
-    text.replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;")
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 use super::*;
-use crate::wal::report::png;
+use dunlin_chart::png;
 
 fn chart(values: &[(f64, f64)]) -> Bars {
     Bars {

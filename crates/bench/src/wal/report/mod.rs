@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use dunlin_chart::png;
+
 use crate::error::BenchError;
 use crate::report::write_files;
 use model::Report;
@@ -11,7 +13,6 @@ pub mod charts;
 pub mod html;
 pub mod markdown;
 pub mod model;
-pub mod png;
 pub mod sections;
 
 /// Writes `wal.json`, `wal-grid.md`, `wal.html` and each chart as SVG and PNG into a directory,

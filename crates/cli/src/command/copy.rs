@@ -1,0 +1,225 @@
+//! `dunlin copy`: a RocksDB database to a directory or to another machine.
+
+mod display;
+mod given;
+mod report;
+mod sample;
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+
+use clap::{Args, ValueEnum};
+use dunlin_copy::{CopyError, Outcome, Settings, Verified, Watch};
+
+use crate::failure::Failure;
+use crate::output::Output;
+use crate::units::Size;
+use display::Display;
+use given::{Rate, Span};
+use report::Report;
+use sample::Samples;
+
+const EXAMPLES: &str = "\
+SOURCE may be in use: a checkpoint of it is made with hard links, and removed at the end. TARGET is
+a directory, or HOST:PORT of `dunlin receive`. A copy that was broken off, by either side, goes on
+when the same command is run again. The target can be opened once it is whole, not before.
+
+Modes:
+  files    the tables themselves travel, checked by their checksums: into an empty target
+  ingest   sorted ranges become tables at the target: into a database that has data (--merge),
+           for some column families, or with another compression
+  insert   pairs are inserted one by one, the log off
+
+Examples:
+  dunlin copy /var/lib/app/db /backup/db
+  dunlin receive --listen 0.0.0.0:7400 /data/db                      on the other machine
+  dunlin copy /var/lib/app/db other:7400 --limit 100MB/s --report copy-report
+  dunlin copy /var/lib/app/db other:7400 --verify-only";
+
+/// How the data travels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Mode {
+    /// The tables themselves
+    Files,
+    /// Sorted ranges that become tables
+    Ingest,
+    /// Pairs that are inserted
+    Insert,
+}
+
+/// A compression.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Compression {
+    /// None
+    None,
+    /// Little work
+    Lz4,
+    /// More work, fewer bytes
+    Zstd,
+}
+
+/// Arguments of `copy`.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Copy {
+    /// Directory of the database
+    source: PathBuf,
+    /// Directory, or HOST:PORT of a receiver
+    target: String,
+    /// How the data travels; without it, what the target needs
+    #[arg(long)]
+    mode: Option<Mode>,
+    /// Column family to copy, may be repeated; without it, all
+    #[arg(long, value_name = "NAME")]
+    cf: Vec<String>,
+    /// Add to the database at the target
+    #[arg(long)]
+    merge: bool,
+    /// Remove the database at the target
+    #[arg(long, conflicts_with = "merge")]
+    replace: bool,
+    /// Connections, each with its own reader and writer
+    #[arg(long, value_name = "N", default_value = "4")]
+    connections: NonZeroUsize,
+    /// Compression on the wire
+    #[arg(long, value_name = "CODEC", default_value = "none")]
+    compress: Compression,
+    /// Compression of tables that the target writes (modes ingest and insert)
+    #[arg(long, value_name = "CODEC", default_value = "lz4")]
+    table_compression: Compression,
+    /// The most to send in a second, as in 100MB/s
+    #[arg(long, value_name = "RATE")]
+    limit: Option<Rate>,
+    /// How long a lost connection is tried again
+    #[arg(long, value_name = "TIME", default_value = "60s")]
+    retry_for: Span,
+    /// Time between two lines about progress
+    #[arg(long, value_name = "TIME", default_value = "10s")]
+    interval: Span,
+    /// Size of a range, which is what a broken copy sends again
+    #[arg(long, value_name = "SIZE", default_value = "64MiB")]
+    range_size: Size,
+    /// Directory for the checkpoint; without it, beside SOURCE
+    #[arg(long, value_name = "DIR")]
+    checkpoint_dir: Option<PathBuf>,
+    /// Compare source and target, copy nothing
+    #[arg(long, conflicts_with_all = ["merge", "replace", "mode"])]
+    verify_only: bool,
+    /// Write copy.json, copy.svg and copy.png, the rate over time, into this directory
+    #[arg(long, value_name = "DIR")]
+    report: Option<PathBuf>,
+    /// Nothing but errors
+    #[arg(long)]
+    quiet: bool,
+    /// The end report as one JSON object, and no progress
+    #[arg(long)]
+    json: bool,
+}
+
+/// What was done.
+enum Done {
+    Copied(Outcome),
+    Verified(Verified),
+}
+
+impl Copy {
+    /// Copies or compares. Fails when the target is not whole, or not equal.
+    pub fn run(self) -> Result<(), Failure> {
+        let settings = self.settings();
+        let watch = Watch::default();
+        let mut samples = Samples::start();
+        let mut display = Display::new(!self.quiet && !self.json, self.interval.0);
+        let began = Instant::now();
+        let verify_only = self.verify_only;
+        let done = std::thread::scope(|scope| {
+            let (ended, end) = channel();
+            let (settings, watch) = (&settings, &watch);
+            scope.spawn(move || {
+                // Whoever waits for it is the scope's owner and there.
+                let _ = ended.send(act(settings, watch, verify_only));
+            });
+            loop {
+                match end.recv_timeout(Duration::from_millis(100)) {
+                    Ok(done) => return done,
+                    Err(RecvTimeoutError::Timeout) => {
+                        samples.look(watch);
+                        display.update(watch, &samples);
+                    }
+                    Err(RecvTimeoutError::Disconnected) => {
+                        return Err(Failure::Failed(
+                            "the copy ended without a result".to_owned(),
+                        ));
+                    }
+                }
+            }
+        });
+        let elapsed = began.elapsed();
+        display.finish(&watch);
+        let report = match done? {
+            Done::Copied(outcome) => Report::copied(&settings, &watch, &outcome, samples, elapsed),
+            Done::Verified(verified) => Report::verified(&settings, &verified, samples, elapsed),
+        };
+        if let Some(directory) = &self.report {
+            report.write(directory)?;
+        }
+        let mut output = Output::new();
+        if self.json {
+            output.json(&report)?;
+        } else if !self.quiet {
+            output.line(report.text())?;
+        }
+        output.flush()
+    }
+
+    fn settings(&self) -> Settings {
+        let target = given::target(&self.target);
+        let mut settings = Settings::new(self.source.clone(), target);
+        settings.mode = self.mode.map(|mode| match mode {
+            Mode::Files => dunlin_copy::Mode::Files,
+            Mode::Ingest => dunlin_copy::Mode::Ingest,
+            Mode::Insert => dunlin_copy::Mode::Insert,
+        });
+        settings.onto = match (self.merge, self.replace) {
+            (true, _) => dunlin_copy::Onto::Merge,
+            (_, true) => dunlin_copy::Onto::Replace,
+            _ => dunlin_copy::Onto::Empty,
+        };
+        settings.column_families.clone_from(&self.cf);
+        settings.connections = self.connections.get();
+        settings.compression = self.compress.into();
+        settings.table_compression = self.table_compression.into();
+        settings.limit_bytes_per_s = self.limit.map(|rate| rate.0);
+        settings.retry_for = self.retry_for.0;
+        settings.range_bytes = self.range_size.0;
+        settings
+            .checkpoint_directory
+            .clone_from(&self.checkpoint_dir);
+        settings
+    }
+}
+
+fn act(settings: &Settings, watch: &Watch, verify_only: bool) -> Result<Done, Failure> {
+    let done = match verify_only {
+        true => dunlin_copy::verify(settings, watch).map(Done::Verified),
+        false => dunlin_copy::copy(settings, watch).map(Done::Copied),
+    };
+    done.map_err(Failure::from)
+}
+
+impl From<Compression> for dunlin_copy::Compression {
+    fn from(given: Compression) -> dunlin_copy::Compression {
+        match given {
+            Compression::None => dunlin_copy::Compression::None,
+            Compression::Lz4 => dunlin_copy::Compression::Lz4,
+            Compression::Zstd => dunlin_copy::Compression::Zstd,
+        }
+    }
+}
+
+impl From<CopyError> for Failure {
+    fn from(error: CopyError) -> Failure {
+        Failure::Failed(error.to_string())
+    }
+}

@@ -1,0 +1,93 @@
+//! `dunlin receive`: the other end of `dunlin copy`.
+
+use std::net::TcpListener;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use dunlin_copy::Receiver;
+
+use crate::failure::Failure;
+use crate::output::Output;
+use crate::units::rounded;
+
+const EXAMPLES: &str = "\
+What arrives is kept in DIR/dunlin-copy.partial until all of it is there; then DIR becomes a
+database in one step. Nobody is asked for a password: listen where only friends can connect.
+
+Examples:
+  dunlin receive /data/db
+  dunlin receive --listen 0.0.0.0:7400 --once /data/db";
+
+/// Arguments of `receive`.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Receive {
+    /// Directory that becomes the copy; need not exist
+    directory: PathBuf,
+    /// Address to listen on
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7400")]
+    listen: String,
+    /// End when a copy is whole
+    #[arg(long)]
+    once: bool,
+    /// Nothing but errors
+    #[arg(long)]
+    quiet: bool,
+}
+
+/// Between two looks at what has arrived.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// Between two lines about it.
+const LINE_EVERY: Duration = Duration::from_secs(10);
+
+impl Receive {
+    /// Receives until it is stopped, or until a copy is whole.
+    pub fn run(self) -> Result<(), Failure> {
+        let failed = |error: std::io::Error| Failure::Failed(format!("{}: {error}", self.listen));
+        let listener = TcpListener::bind(&self.listen).map_err(failed)?;
+        let address = listener.local_addr().map_err(failed)?;
+        let receiver = Arc::new(Receiver::new(self.directory.clone()));
+        let serving = Arc::clone(&receiver);
+        let thread = std::thread::Builder::new()
+            .name("accept".to_owned())
+            .spawn(move || serving.serve(&listener, |error| eprintln!("dunlin: {error}")))
+            .map_err(failed)?;
+        let shown = self.directory.display();
+        if !self.quiet {
+            let mut output = Output::new();
+            output.line(format!("receiving into {shown} on {address}"))?;
+            output.flush()?;
+        }
+        let (mut told, mut told_bytes) = (Instant::now(), 0);
+        let mut was_whole = false;
+        loop {
+            if thread.is_finished() {
+                return match thread.join() {
+                    Ok(Err(error)) => Err(failed(error)),
+                    _ => Err(Failure::Failed(format!(
+                        "{address}: not listening any more"
+                    ))),
+                };
+            }
+            let is_whole = receiver.is_whole();
+            if is_whole && !was_whole && !self.quiet {
+                eprintln!("{shown} is whole");
+            }
+            was_whole = is_whole;
+            if is_whole && self.once {
+                return Ok(());
+            }
+            let bytes = receiver.received().bytes();
+            if told.elapsed() >= LINE_EVERY {
+                if bytes != told_bytes && !self.quiet {
+                    let rate = (bytes - told_bytes) as f64 / told.elapsed().as_secs_f64();
+                    eprintln!("{} received, {}/s", rounded(bytes as f64), rounded(rate));
+                }
+                (told, told_bytes) = (Instant::now(), bytes);
+            }
+            std::thread::sleep(LOOK_EVERY);
+        }
+    }
+}

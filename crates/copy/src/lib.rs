@@ -1,0 +1,44 @@
+//! Copies RocksDB databases, to a directory or over the network, in parallel and resumably.
+//!
+//! ```text
+//!  source/  checkpoint by hard links --- sender/  connections, a unit each ===TCP or queues===+
+//!           database, ranges                      plan, retries, limit                        |
+//!                                                                                             v
+//!  target   DIR/dunlin-copy.partial  <-- receiver/  units, journal, install  <--- serve ------+
+//! ```
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `plan` | a copy and its units; chosen by the sender, kept by the receiver |
+//! | `source/` | the checkpoint, the database in it, sub-ranges of about equal bytes; tables and blob files checked |
+//! | `sender/` | settings, choice of mode, connections, ranges and parts of files, comparing |
+//! | `receiver/` | what is at a target, units as they arrive, the journal, the last step |
+//! | `wire/` | hello, frames, compression, pairs with their checksum, messages; `docs/formats.md` section 7 |
+//! | `watch` | what has been done so far |
+//! | `gate` `limit` | bounds on memory and on bytes a second |
+//!
+//! A copy is a *plan* of *units*, ranges of keys or parts of files. A unit is sent as a whole or
+//! again from its beginning; the receiver compares its checksum with the sender's, puts it on
+//! disk, and only then notes it in its journal. A target gets its `CURRENT` last.
+#![deny(unsafe_code)]
+// A copy stands outside the simulation: files, threads, sockets and clocks are its own.
+#![allow(clippy::disallowed_methods)]
+
+mod error;
+mod gate;
+mod limit;
+mod plan;
+mod receiver;
+mod sender;
+mod source;
+mod watch;
+mod wire;
+
+pub use error::{CopyError, RefusalCode};
+pub use plan::{Hex, Mode, Onto};
+pub use receiver::progress::Received;
+pub use receiver::serve::Receiver;
+pub use sender::{Outcome, Settings, Target, Verified, copy, verify};
+pub use watch::{Units, Watch};
+pub use wire::codec::Compression;
+pub use wire::pair::Tally;

@@ -1,0 +1,11 @@
+//! The receiver: a directory that becomes a database once everything has arrived.
+
+pub(crate) mod active;
+pub(crate) mod digest;
+pub(crate) mod install;
+pub(crate) mod place;
+pub(crate) mod progress;
+pub(crate) mod refusal;
+pub(crate) mod serve;
+pub(crate) mod state;
+pub(crate) mod unit;

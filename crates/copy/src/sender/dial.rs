@@ -1,0 +1,109 @@
+//! Connections to a target: over the network, or to a receiver inside this process.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::settings::Target;
+use crate::CopyError;
+use crate::error::RefusalCode;
+use crate::gate::Gate;
+use crate::receiver::serve::Receiver;
+use crate::watch::Watch;
+use crate::wire::link::Link;
+
+const FIRST_PAUSE: Duration = Duration::from_millis(50);
+const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+/// Between two looks at whether somebody wants to stop.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// Makes connections.
+pub(crate) enum Dialer {
+    Remote { address: String, gate: Gate },
+    Local(Arc<Receiver>),
+}
+
+impl Dialer {
+    pub fn new(target: &Target) -> Dialer {
+        match target {
+            Target::Receiver(address) => Dialer::Remote {
+                address: address.clone(),
+                gate: Gate::default(),
+            },
+            Target::Directory(path) => Dialer::Local(Arc::new(Receiver::new(path.clone()))),
+        }
+    }
+
+    /// One connection, tried once.
+    pub fn dial(&self) -> Result<Link, CopyError> {
+        match self {
+            Dialer::Remote { address, gate } => Link::connect(address, gate),
+            Dialer::Local(receiver) => {
+                let (near, far) = Link::pair("the target");
+                let receiver = Arc::clone(receiver);
+                std::thread::Builder::new()
+                    .name("copy target".to_owned())
+                    // Its error is the refusal that it sends.
+                    .spawn(move || drop(receiver.serve_link(far)))
+                    .map_err(|error| CopyError::Lost {
+                        peer: "the target".to_owned(),
+                        detail: error.to_string(),
+                    })?;
+                Ok(near)
+            }
+        }
+    }
+}
+
+/// Whether an error may go away by itself.
+pub(crate) fn is_passing(error: &CopyError) -> bool {
+    matches!(
+        error,
+        CopyError::Lost { .. }
+            | CopyError::Receiver {
+                code: RefusalCode::Busy,
+                ..
+            }
+    )
+}
+
+/// The time within which something must succeed again, from its first failure on.
+pub(crate) struct Patience {
+    retry_for: Duration,
+    lost: Option<Instant>,
+    pause: Duration,
+}
+
+impl Patience {
+    pub fn new(retry_for: Duration) -> Patience {
+        Patience {
+            retry_for,
+            lost: None,
+            pause: FIRST_PAUSE,
+        }
+    }
+
+    /// Waits before the next attempt, or gives the error back when there is to be none.
+    pub fn bear(&mut self, error: CopyError, watch: &Watch) -> Result<(), CopyError> {
+        let lost = *self.lost.get_or_insert_with(Instant::now);
+        if !is_passing(&error) || lost.elapsed() >= self.retry_for {
+            return Err(error);
+        }
+        watch.retry();
+        rest(self.pause, watch)?;
+        self.pause = (self.pause * 2).min(LONGEST_PAUSE);
+        Ok(())
+    }
+}
+
+/// Sleeps, but not through a wish to stop.
+pub(crate) fn rest(duration: Duration, watch: &Watch) -> Result<(), CopyError> {
+    let end = Instant::now() + duration;
+    loop {
+        watch.check()?;
+        let left = end.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Ok(());
+        }
+        std::thread::sleep(left.min(LOOK_EVERY));
+    }
+}

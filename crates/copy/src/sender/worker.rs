@@ -1,0 +1,191 @@
+//! One connection of a sender: takes unit after unit until none is left.
+
+use std::collections::VecDeque;
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
+
+use super::dial::{Dialer, Patience, rest};
+use super::{part, range};
+use crate::CopyError;
+use crate::gate::Gate;
+use crate::limit::Limit;
+use crate::plan::{Plan, Unit};
+use crate::source::database::Source;
+use crate::watch::Watch;
+use crate::wire::codec::{self, Compression};
+use crate::wire::link::Link;
+use crate::wire::message::{self, kind};
+use crate::wire::pair::Tally;
+
+/// Times a unit may arrive otherwise than it was sent.
+const MISMATCHES_MAX: u32 = 3;
+
+/// What the connections of a copy share.
+pub(crate) struct Shared<'a> {
+    pub source: &'a Source,
+    pub source_path: &'a Path,
+    pub checkpoint_path: &'a Path,
+    pub plan: &'a Plan,
+    pub dialer: &'a Dialer,
+    pub watch: &'a Watch,
+    pub compression: Compression,
+    pub limit: Option<Limit>,
+    pub gate: Gate,
+    pub retry_for: std::time::Duration,
+    pub queue: Mutex<VecDeque<u32>>,
+    pub total: Mutex<Tally>,
+    pub failure: Mutex<Option<CopyError>>,
+}
+
+/// A connection and the unit it carries.
+pub(crate) struct Carrier<'a> {
+    pub shared: &'a Shared<'a>,
+    link: Link,
+    number: usize,
+}
+
+impl Shared<'_> {
+    fn next(&self) -> Option<u32> {
+        let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
+        queue.pop_front()
+    }
+
+    /// Ends the other connections too. The first error is the one that counts.
+    fn fail(&self, error: CopyError) {
+        let mut failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
+        failure.get_or_insert(error);
+        self.queue
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clear();
+    }
+
+    fn check(&self) -> Result<(), CopyError> {
+        self.watch.check()?;
+        let failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
+        match failure.is_some() {
+            true => Err(CopyError::Interrupted),
+            false => Ok(()),
+        }
+    }
+}
+
+/// Sends units until none is left or one cannot be sent. `number` is this connection's.
+pub(crate) fn work(shared: &Shared<'_>, number: usize) {
+    let mut carrier = None;
+    while let Some(unit) = shared.next() {
+        if let Err(error) = carry(shared, number, &mut carrier, unit) {
+            shared.fail(error);
+            return;
+        }
+    }
+}
+
+/// Sends a unit, again when the connection breaks.
+fn carry<'a>(
+    shared: &'a Shared<'a>,
+    number: usize,
+    carrier: &mut Option<Carrier<'a>>,
+    unit_number: u32,
+) -> Result<(), CopyError> {
+    let Some(unit) = shared.plan.units.get(unit_number as usize) else {
+        return Ok(());
+    };
+    let mut patience = Patience::new(shared.retry_for);
+    let mut mismatches = 0;
+    loop {
+        shared.check()?;
+        if let Some(slot) = shared.watch.lock().running.get_mut(number) {
+            *slot = Some((unit.to_string(), unit.size_bytes(), 0));
+        }
+        let attached = match carrier.take() {
+            Some(attached) => Ok(attached),
+            None => Carrier::attach(shared, number),
+        };
+        let attempt =
+            attached.and_then(|attached| carrier.insert(attached).unit(unit_number, unit));
+        match attempt {
+            Ok(tally) => {
+                let mut units = shared.watch.lock();
+                units.done += 1;
+                units.done_size_bytes += unit.size_bytes();
+                if let Some(slot) = units.running.get_mut(number) {
+                    *slot = None;
+                }
+                drop(units);
+                let mut total = shared.total.lock().unwrap_or_else(PoisonError::into_inner);
+                total.merge(&tally);
+                return Ok(());
+            }
+            Err(CopyError::Mismatch { what }) => {
+                *carrier = None;
+                mismatches += 1;
+                if mismatches >= MISMATCHES_MAX {
+                    return Err(CopyError::Mismatch { what });
+                }
+                shared.watch.retry();
+            }
+            Err(error) => {
+                *carrier = None;
+                patience.bear(error, shared.watch)?;
+            }
+        }
+    }
+}
+
+impl<'a> Carrier<'a> {
+    fn attach(shared: &'a Shared<'a>, number: usize) -> Result<Carrier<'a>, CopyError> {
+        let mut link = shared.dialer.dial()?;
+        let id = shared.plan.copy_id.0.to_le_bytes().to_vec();
+        link.send(kind::ATTACH, id)?;
+        link.answer(kind::OPENED)?;
+        Ok(Carrier {
+            shared,
+            link,
+            number,
+        })
+    }
+
+    fn unit(&mut self, number: u32, unit: &Unit) -> Result<Tally, CopyError> {
+        match self.send_unit(number, unit) {
+            // What the receiver said before it hung up is the better reason.
+            Err(CopyError::Lost { peer, detail }) => match self.link.answer(kind::DONE) {
+                Err(CopyError::Lost { .. }) | Ok(_) => Err(CopyError::Lost { peer, detail }),
+                Err(said) => Err(said),
+            },
+            other => other,
+        }
+    }
+
+    fn send_unit(&mut self, number: u32, unit: &Unit) -> Result<Tally, CopyError> {
+        self.link.send(kind::BEGIN, number.to_le_bytes().to_vec())?;
+        let tally = match unit {
+            Unit::Range(range) => range::send(self, range)?,
+            Unit::Part(part) => part::send(self, part)?,
+        };
+        self.link.send(kind::END, message::encode_tally(&tally))?;
+        self.link.answer(kind::DONE)?;
+        Ok(tally)
+    }
+
+    /// Sends a frame of data: `pairs` and `bytes` of it, behind room for the prefix.
+    pub fn data(
+        &mut self,
+        kind: u8,
+        buffer: Vec<u8>,
+        pairs: u64,
+        bytes: u64,
+    ) -> Result<(), CopyError> {
+        let body = codec::pack(buffer, self.shared.compression);
+        if let Some(limit) = &self.shared.limit {
+            rest(limit.take(body.len(), Instant::now()), self.shared.watch)?;
+        }
+        self.shared.check()?;
+        let sent = self.link.send(kind, body)?;
+        self.shared
+            .watch
+            .sent(self.number, pairs, bytes, sent as u64);
+        Ok(())
+    }
+}

@@ -1,0 +1,249 @@
+//! Goes over a whole table.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+use super::block::{self, Handle, Handles, IndexForm};
+use super::footer::{self, Checksum, FOOTER_BYTES, Fault, TRAILER_BYTES};
+use crate::CopyError;
+use crate::error::no_codec;
+
+/// Read at once.
+const WINDOW_BYTES: u64 = 1 << 20;
+/// No block may be larger: the format has 32 bits for it.
+const BLOCK_BYTES_MAX: u64 = 1 << 32;
+
+/// Reads every block of the table at `path` and compares it with its checksum.
+pub(crate) fn check(path: &Path) -> Result<(), CopyError> {
+    walk(path, true).map(drop)
+}
+
+/// Bytes of the largest block of data, from the index alone.
+pub(crate) fn largest_block(path: &Path) -> Result<u64, CopyError> {
+    walk(path, false)
+}
+
+fn walk(path: &Path, is_checked: bool) -> Result<u64, CopyError> {
+    let at = |error| CopyError::io(path, error);
+    let file = File::open(path).map_err(at)?;
+    let length = file.metadata().map_err(at)?.len();
+    let table = Table {
+        file,
+        length,
+        checksum: None,
+        window: Vec::new(),
+        window_offset: 0,
+        is_checked,
+        largest_bytes: 0,
+    };
+    table.walk().map_err(|fault| match fault {
+        Fault::Damaged(detail) => CopyError::Damaged {
+            file: path.to_path_buf(),
+            detail,
+        },
+        Fault::Unknown(detail) => CopyError::Unsupported {
+            path: path.to_path_buf(),
+            detail: format!("the table cannot be checked ({detail}); use --mode ingest"),
+        },
+        Fault::Codec(name) => CopyError::Unsupported {
+            path: path.to_path_buf(),
+            detail: no_codec(name),
+        },
+    })
+}
+
+struct Table {
+    file: File,
+    length: u64,
+    checksum: Option<Checksum>,
+    window: Vec<u8>,
+    window_offset: u64,
+    /// Whether blocks are read that are not needed to find the others.
+    is_checked: bool,
+    largest_bytes: u64,
+}
+
+impl Table {
+    /// Answers how large the largest block of data is.
+    fn walk(mut self) -> Result<u64, Fault> {
+        let mut bytes = [0; FOOTER_BYTES];
+        let offset = self.length.checked_sub(FOOTER_BYTES as u64);
+        let offset = offset.ok_or_else(|| Fault::Damaged("it is too short".to_owned()))?;
+        self.file
+            .read_exact_at(&mut bytes, offset)
+            .map_err(|error| Fault::Damaged(error.to_string()))?;
+        let footer = footer::read(&bytes, offset)?;
+        self.checksum = Some(footer.checksum);
+        let metaindex = self.content(footer.metaindex)?;
+        let described = block::pairs(&metaindex).ok_or_else(|| unknown("metaindex"))?;
+        let mut index = footer.index;
+        let mut form = IndexForm::default();
+        for (name, value) in &described {
+            let handle = block::handle(value).ok_or_else(|| unknown("metaindex"))?;
+            match name.as_slice() {
+                b"rocksdb.index" => index = Some(handle),
+                b"rocksdb.properties" => form = properties(&self.content(handle)?)?,
+                _ if self.is_checked => self.verify(handle)?,
+                _ => {}
+            }
+        }
+        let index = index.ok_or_else(|| unknown("no index"))?;
+        self.index(index, form)?;
+        Ok(self.largest_bytes)
+    }
+
+    fn index(&mut self, index: Handle, form: IndexForm) -> Result<(), Fault> {
+        let content = self.content(index)?;
+        let inner = IndexForm {
+            is_partitioned: false,
+            ..form
+        };
+        for handle in Handles::of(&content, form).ok_or_else(|| unknown("index"))? {
+            let handle = handle.ok_or_else(|| unknown("index"))?;
+            match form.is_partitioned {
+                true => self.index(handle, inner)?,
+                false => {
+                    self.largest_bytes = self.largest_bytes.max(handle.size);
+                    if self.is_checked {
+                        self.verify(handle)?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks a block, in little memory however large it is.
+    fn verify(&mut self, handle: Handle) -> Result<(), Fault> {
+        if handle.size <= WINDOW_BYTES {
+            return self.block(handle).map(drop);
+        }
+        let end = handle.offset.saturating_add(handle.size);
+        if end.saturating_add(TRAILER_BYTES) > self.length {
+            return Err(damaged(handle));
+        }
+        let failed = |error: std::io::Error| Fault::Damaged(error.to_string());
+        let mut running = self.checksum.and_then(Checksum::start);
+        let mut at = handle.offset;
+        self.window_offset = 0;
+        while at < end {
+            self.window.resize(WINDOW_BYTES.min(end - at) as usize, 0);
+            self.file
+                .read_exact_at(&mut self.window, at)
+                .map_err(failed)?;
+            at += self.window.len() as u64;
+            if let Some(running) = &mut running {
+                running.update(&self.window);
+            }
+        }
+        // What is in the window is no longer from one place.
+        self.window.clear();
+        let mut trailer = [0; TRAILER_BYTES as usize];
+        self.file.read_exact_at(&mut trailer, end).map_err(failed)?;
+        let [codec, c0, c1, c2, c3] = trailer;
+        if let (Some(checksum), Some(running)) = (self.checksum, running)
+            && checksum.finish(running, codec, handle.offset)
+                != u32::from_le_bytes([c0, c1, c2, c3])
+        {
+            return Err(damaged(handle));
+        }
+        known(codec)
+    }
+
+    /// A block as it is on disk, checked, and its compression.
+    fn block(&mut self, handle: Handle) -> Result<(&[u8], u8), Fault> {
+        let whole = handle.size.saturating_add(TRAILER_BYTES);
+        let end = handle.offset.saturating_add(whole);
+        if end > self.length || whole > BLOCK_BYTES_MAX {
+            return Err(damaged(handle));
+        }
+        let window_end = self.window_offset + self.window.len() as u64;
+        if handle.offset < self.window_offset || end > window_end {
+            let length = whole.max(WINDOW_BYTES).min(self.length - handle.offset);
+            self.window.resize(length as usize, 0);
+            self.window.shrink_to(length as usize);
+            self.window_offset = handle.offset;
+            let read = self.file.read_exact_at(&mut self.window, handle.offset);
+            read.map_err(|error| Fault::Damaged(error.to_string()))?;
+        }
+        let begin = (handle.offset - self.window_offset) as usize;
+        let block = self.window.get(begin..begin + whole as usize);
+        let Some((data, &[codec, c0, c1, c2, c3])) =
+            block.and_then(|block| block.split_last_chunk())
+        else {
+            return Err(damaged(handle));
+        };
+        let expected = self
+            .checksum
+            .and_then(|sum| sum.of(data, codec, handle.offset));
+        if expected.is_some_and(|sum| sum != u32::from_le_bytes([c0, c1, c2, c3])) {
+            return Err(damaged(handle));
+        }
+        known(codec)?;
+        Ok((data, codec))
+    }
+
+    /// A checked block's content.
+    fn content(&mut self, handle: Handle) -> Result<Vec<u8>, Fault> {
+        let (mut data, codec) = self.block(handle)?;
+        if codec == 0 {
+            return Ok(data.to_vec());
+        }
+        let length = block::varint(&mut data).and_then(|length| usize::try_from(length).ok());
+        let length = length.filter(|length| *length as u64 <= BLOCK_BYTES_MAX);
+        let length = length.ok_or_else(|| damaged(handle))?;
+        match codec {
+            4 | 5 => lz4_flex::block::decompress(data, length).map_err(|_| damaged(handle)),
+            7 => zstd::bulk::decompress(data, length).map_err(|_| damaged(handle)),
+            other => Err(Fault::Unknown(format!("compression type {other}"))),
+        }
+    }
+}
+
+/// How the index is written.
+fn properties(content: &[u8]) -> Result<IndexForm, Fault> {
+    let mut form = IndexForm::default();
+    for (name, mut value) in block::pairs(content).ok_or_else(|| unknown("properties"))? {
+        match name.as_slice() {
+            b"rocksdb.index.value.is.delta.encoded" => {
+                form.is_delta_encoded = block::varint(&mut value) == Some(1);
+            }
+            b"rocksdb.block.based.table.index.type" => match value.first() {
+                Some(0 | 1) => {}
+                Some(2) => form.is_partitioned = true,
+                Some(3) => form.has_first_key = true,
+                _ => return Err(unknown("index")),
+            },
+            _ => {}
+        }
+    }
+    Ok(form)
+}
+
+/// Refuses compressions that this program lacks: the copy would be whole, but neither it nor its
+/// source could be compared here.
+fn known(codec: u8) -> Result<(), Fault> {
+    match codec {
+        1 => Err(Fault::Codec("Snappy")),
+        2 => Err(Fault::Codec("Zlib")),
+        3 => Err(Fault::Codec("BZip2")),
+        6 => Err(Fault::Codec("XPRESS")),
+        _ => Ok(()),
+    }
+}
+
+fn damaged(handle: Handle) -> Fault {
+    Fault::Damaged(format!(
+        "the block at byte {} does not match its checksum",
+        handle.offset
+    ))
+}
+
+fn unknown(what: &str) -> Fault {
+    Fault::Unknown(format!("its {what} is of an unknown form"))
+}
+
+#[cfg(test)]
+#[path = "check_tests.rs"]
+mod tests;

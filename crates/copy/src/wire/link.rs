@@ -1,0 +1,224 @@
+//! A connection between sender and receiver: TCP, or two queues inside the process.
+
+use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::time::Duration;
+
+use super::frame::{self, Frame};
+use super::hello;
+use super::message::kind;
+use crate::CopyError;
+use crate::gate::{Gate, LARGE_BYTES, Permit};
+
+/// Frames that wait in a queue inside the process.
+const QUEUED_FRAMES: usize = 2;
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// A peer that neither sends nor takes bytes for this long is given up.
+const SILENCE_MAX: Duration = Duration::from_secs(60);
+/// How often a receiver says that it is still at it.
+pub(crate) const BUSY_EVERY: Duration = Duration::from_secs(5);
+/// How long a sender may have nothing to send: it may wait for its own disk.
+const IDLE_MAX: Duration = Duration::from_secs(600);
+
+/// One connection.
+#[derive(Debug)]
+pub(crate) struct Link {
+    peer: String,
+    inner: Inner,
+}
+
+#[derive(Debug)]
+enum Inner {
+    Tcp {
+        stream: TcpStream,
+        gate: Gate,
+    },
+    Local {
+        send: SyncSender<Frame>,
+        receive: Receiver<Frame>,
+    },
+}
+
+/// A frame, and the right to hold it when it is large.
+pub(crate) struct Received {
+    pub kind: u8,
+    pub body: Vec<u8>,
+    _permit: Option<Permit>,
+}
+
+impl Link {
+    /// Connects to a receiver.
+    pub fn connect(address: &str, gate: &Gate) -> Result<Link, CopyError> {
+        let lost = |error: std::io::Error| CopyError::Lost {
+            peer: address.to_owned(),
+            detail: error.to_string(),
+        };
+        let addresses: Vec<SocketAddr> = address.to_socket_addrs().map_err(lost)?.collect();
+        let mut last = std::io::Error::new(std::io::ErrorKind::NotFound, "no such host");
+        for at in &addresses {
+            match TcpStream::connect_timeout(at, CONNECT_TIMEOUT) {
+                Ok(stream) => {
+                    let mut link = Link::tcp(stream, address, gate, SILENCE_MAX).map_err(lost)?;
+                    if let Inner::Tcp { stream, .. } = &mut link.inner {
+                        hello::open(stream, address)?;
+                    }
+                    return Ok(link);
+                }
+                Err(error) => last = error,
+            }
+        }
+        Err(lost(last))
+    }
+
+    /// Takes a connection that a sender opened.
+    pub fn accept(stream: TcpStream, peer: &str, gate: &Gate) -> Result<Link, CopyError> {
+        let lost = |error: std::io::Error| CopyError::Lost {
+            peer: peer.to_owned(),
+            detail: error.to_string(),
+        };
+        let mut link = Link::tcp(stream, peer, gate, SILENCE_MAX).map_err(lost)?;
+        if let Inner::Tcp { stream, .. } = &mut link.inner {
+            hello::accept(stream, peer)?;
+            stream.set_read_timeout(Some(IDLE_MAX)).map_err(lost)?;
+        }
+        Ok(link)
+    }
+
+    fn tcp(
+        stream: TcpStream,
+        peer: &str,
+        gate: &Gate,
+        read_timeout: Duration,
+    ) -> std::io::Result<Link> {
+        stream.set_nodelay(true)?;
+        stream.set_read_timeout(Some(read_timeout))?;
+        stream.set_write_timeout(Some(SILENCE_MAX))?;
+        Ok(Link {
+            peer: peer.to_owned(),
+            inner: Inner::Tcp {
+                stream,
+                gate: gate.clone(),
+            },
+        })
+    }
+
+    /// Two ends of a connection inside this process.
+    pub fn pair(peer: &str) -> (Link, Link) {
+        let (near_send, far_receive) = sync_channel(QUEUED_FRAMES);
+        let (far_send, near_receive) = sync_channel(QUEUED_FRAMES);
+        let link = |send, receive| Link {
+            peer: peer.to_owned(),
+            inner: Inner::Local { send, receive },
+        };
+        (link(near_send, near_receive), link(far_send, far_receive))
+    }
+
+    /// Whether the other end is another process.
+    pub fn is_remote(&self) -> bool {
+        matches!(self.inner, Inner::Tcp { .. })
+    }
+
+    /// Who is at the other end.
+    pub fn peer(&self) -> &str {
+        &self.peer
+    }
+
+    /// Sends a frame; answers how many bytes it took.
+    pub fn send(&mut self, kind: u8, body: Vec<u8>) -> Result<usize, CopyError> {
+        match &mut self.inner {
+            Inner::Tcp { stream, .. } => {
+                let sent = frame::write(stream, kind, &body);
+                sent.map_err(|error| self.lost(&error.to_string()))
+            }
+            Inner::Local { send, .. } => {
+                let bytes = body.len();
+                let sent = send.send(Frame { kind, body });
+                sent.map_err(|_| self.lost("closed"))?;
+                Ok(bytes)
+            }
+        }
+    }
+
+    /// The next frame.
+    pub fn receive(&mut self) -> Result<Received, CopyError> {
+        let (frame, permit) = match &mut self.inner {
+            Inner::Tcp { stream, gate } => {
+                let read = frame::read_head(stream).and_then(|head| {
+                    // The checksum of the head comes with the body; until then the length is
+                    // only a claim, and the largest of claims costs no more than one at a time.
+                    let permit = (head.body_bytes > LARGE_BYTES).then(|| gate.wait());
+                    Ok((frame::read_body(stream, &head)?, permit))
+                });
+                read.map_err(|error| self.lost(&said(&error)))?
+            }
+            Inner::Local { receive, .. } => {
+                let received = receive.recv();
+                (received.map_err(|_| self.lost("closed"))?, None)
+            }
+        };
+        Ok(Received {
+            kind: frame.kind,
+            body: frame.body,
+            _permit: permit,
+        })
+    }
+
+    /// The answer to what was sent: of kind `expected`, or the receiver's refusal.
+    pub fn answer(&mut self, expected: u8) -> Result<Vec<u8>, CopyError> {
+        loop {
+            let received = self.receive()?;
+            match received.kind {
+                kind::BUSY => {}
+                kind::REFUSED => {
+                    return Err(crate::receiver::refusal::decode(self, &received.body));
+                }
+                kind if kind == expected => return Ok(received.body),
+                other => return Err(self.out_of_turn(other)),
+            }
+        }
+    }
+
+    /// A second handle that says [`kind::BUSY`] while the first works; none is needed inside a
+    /// process, where nobody loses patience.
+    pub fn reminder(&self) -> Option<TcpStream> {
+        match &self.inner {
+            Inner::Tcp { stream, .. } => stream.try_clone().ok(),
+            Inner::Local { .. } => None,
+        }
+    }
+
+    /// Nothing more will be sent; what the peer still sends is thrown away, so that it can read
+    /// what was said last.
+    pub fn close(mut self) {
+        if let Inner::Tcp { stream, .. } = &mut self.inner {
+            let _ = stream.shutdown(std::net::Shutdown::Write);
+            let _ = stream.set_read_timeout(Some(SILENCE_MAX));
+            let _ = std::io::copy(stream, &mut std::io::sink());
+        }
+    }
+
+    /// The error of a frame that has no place here.
+    pub fn out_of_turn(&self, kind: u8) -> CopyError {
+        CopyError::Protocol {
+            peer: self.peer.clone(),
+            detail: format!("sent a message of kind {kind} out of turn"),
+        }
+    }
+
+    fn lost(&self, detail: &str) -> CopyError {
+        CopyError::Lost {
+            peer: self.peer.clone(),
+            detail: detail.to_owned(),
+        }
+    }
+}
+
+fn said(error: &std::io::Error) -> String {
+    match error.kind() {
+        std::io::ErrorKind::UnexpectedEof => "closed".to_owned(),
+        std::io::ErrorKind::WouldBlock | std::io::ErrorKind::TimedOut => {
+            "nothing was heard for too long".to_owned()
+        }
+        _ => error.to_string(),
+    }
+}
