@@ -4,6 +4,7 @@ mod error;
 mod health;
 mod keys;
 mod keyspaces;
+mod members;
 mod metrics;
 mod params;
 mod reply;

@@ -41,6 +41,10 @@ pub fn converged(cluster: &Cluster) -> Result<(), Broken> {
         }
     }
     let topology = cluster.shared.metadata.topology().borrow().clone();
+    if let Some(change) = &topology.members.change {
+        let text = format!("the members are still changing, in phase {}", change.phase);
+        return Err(broken(text, None));
+    }
     let placement = Placement::compute(&topology);
     vectors_equal(&placement, &shards)?;
     for (number, id) in cluster.shared.keyspaces.iter().enumerate() {
