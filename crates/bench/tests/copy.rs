@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::{Mutex, PoisonError};
 
 use clap::Parser;
 use dunlin_bench::copy::plan::Plan;
@@ -12,6 +13,9 @@ use dunlin_bench::copy::{self, Session, report};
 use dunlin_bench::interrupt::Interrupt;
 use dunlin_bench::options::{CopyOptions, Options, Table};
 use dunlin_bench::program;
+
+/// One at a time: they look for free ports at the same place.
+static ALONE: Mutex<()> = Mutex::new(());
 
 /// The programs that are measured: those of Debian, and the `dunlin` that was built beside these
 /// tests. A build of this package alone has none.
@@ -50,6 +54,7 @@ fn run(dunlin: &Path, data: &Path, arguments: &[&str]) -> Report {
 #[test]
 fn every_way_copies_the_source_and_all_of_it_is_reported() {
     let Some(dunlin) = dunlin() else { return };
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let data = tempfile::tempdir().unwrap();
     let report = run(&dunlin, data.path(), &["--values", "256"]);
     assert_eq!(data.path().read_dir().unwrap().count(), 0, "nothing stays");
@@ -136,6 +141,7 @@ fn every_way_copies_the_source_and_all_of_it_is_reported() {
 #[test]
 fn a_copy_that_loses_pairs_is_no_result() {
     let Some(dunlin) = dunlin() else { return };
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let data = tempfile::tempdir().unwrap();
     // Says that it copied one pair less than it did.
     let liar = data.path().join("dunlin");

@@ -28,13 +28,13 @@ pub fn start(
     let log = session.scratch.path().join("receiver.log");
     let mut server = Server::spawn(name, command, log)?;
     let began = Instant::now();
-    while !network::listens(port) {
+    while !network::listens(server.pid(), port) {
         server.check()?;
         if began.elapsed().as_secs() >= READY_S {
             return Err(BenchError::Cluster(ClusterError::NotReady {
                 name: name.to_owned(),
                 seconds: READY_S,
-                last: format!("nobody listens on 127.0.0.1:{port}"),
+                last: format!("it does not listen on 127.0.0.1:{port}"),
             }));
         }
         session.interrupt.sleep(POLL)?;
