@@ -22,7 +22,7 @@ sim: setup ## Simulate SEEDS=n clusters (default 100); SEED=n replays one and tr
 fuzz: setup ## Fuzz the readers of logs and connections for SECONDS=n each (default 15)
 	@scripts/fuzz.sh $(SECONDS)
 
-bench: build ## Measure for about an hour and a half, and write docs/results/
+bench: build ## Measure for about 80 minutes, and write docs/results/
 	@cargo build --release -p dunlin-bench
 	@target/release/dunlin-bench quorum --rivals
 	@target/release/dunlin-bench wal

@@ -55,7 +55,7 @@ pub enum BenchError {
         package: &'static str,
     },
     /// The disk would be full: free some of it, name another with `--data-dir`, or ask for less.
-    #[error("{}: {:.1} GB are free, {:.1} GB are needed: name another place with --data-dir or a smaller --size", .path.display(), *.free as f64 / 1e9, *.needed as f64 / 1e9)]
+    #[error("{}: {:.1} GB are free, {:.1} GB are needed: name another place with --data-dir or ask for less with --size and --long-size", .path.display(), *.free as f64 / 1e9, *.needed as f64 / 1e9)]
     NoSpace {
         /// Where.
         path: PathBuf,

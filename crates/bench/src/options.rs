@@ -96,6 +96,10 @@ pub struct CopyOptions {
     /// Keys and values of each source, as in 2GiB or 500MB [default: 2GiB, with --quick 64MiB].
     #[arg(long, value_parser = size)]
     pub size: Option<u64>,
+    /// Keys and values of one more source, of values of 256 B, for copies that last [default: 8GiB,
+    /// with --quick none].
+    #[arg(long, value_parser = size)]
+    pub long_size: Option<u64>,
     /// Bytes in a value; each makes a source [default: 128,256,512,1024, with --quick 128,256].
     #[arg(long, value_delimiter = ',', value_parser = clap::value_parser!(u64).range(1..=1 << 20))]
     pub values: Vec<u64>,
@@ -295,8 +299,7 @@ fn size(text: &str) -> Result<u64, String> {
         _ => return Err(wrong()),
     };
     let number: u64 = number.parse().map_err(|_| wrong())?;
-    let bytes = number.checked_mul(factor).filter(|bytes| *bytes > 0);
-    bytes.ok_or_else(wrong)
+    number.checked_mul(factor).ok_or_else(wrong)
 }
 
 fn seconds<S: serde::Serializer>(duration: &Duration, serializer: S) -> Result<S::Ok, S::Error> {

@@ -45,7 +45,7 @@ fn sizes_are_read_in_both_kinds_of_units() {
     ] {
         assert_eq!(size(text), Ok(bytes));
     }
-    for wrong in ["", "5", "GiB", "0MB", "-1MB", "1.5GiB", "99999999999GiB"] {
+    for wrong in ["", "5", "GiB", "-1MB", "1.5GiB", "99999999999GiB"] {
         assert!(size(wrong).is_err(), "{wrong}");
     }
 }

@@ -56,7 +56,11 @@ fn every_way_copies_the_source_and_all_of_it_is_reported() {
     let Some(dunlin) = dunlin() else { return };
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let data = tempfile::tempdir().unwrap();
-    let report = run(&dunlin, data.path(), &["--values", "256"]);
+    let report = run(
+        &dunlin,
+        data.path(),
+        &["--values", "256", "--long-size", "32MB"],
+    );
     assert_eq!(data.path().read_dir().unwrap().count(), 0, "nothing stays");
 
     let [case] = &report.cases[..] else {
@@ -94,6 +98,9 @@ fn every_way_copies_the_source_and_all_of_it_is_reported() {
             .iter()
             .all(|bounded| bounded.bytes_per_s.min > 1e6)
     );
+    let long = report.long.as_ref().unwrap();
+    assert_eq!(long.holds.pairs, 32_000_000 / 272);
+    assert!(long.ways.iter().all(|copies| copies.taken.runs.len() == 1));
     let connections: Vec<usize> = report
         .settings
         .iter()
@@ -110,7 +117,7 @@ fn every_way_copies_the_source_and_all_of_it_is_reported() {
     let text = read("copy.md");
     for wanted in [
         "A quick run",
-        "246723 pairs, 0.067 GB of keys and values",
+        "246723 pairs with values of 256 B, 0.067 GB of keys and values",
         "| files over rsync, values of 256 B ",
         "| files ",
         "| ingest ",
@@ -118,6 +125,8 @@ fn every_way_copies_the_source_and_all_of_it_is_reported() {
         "| rsync ",
         "| cp ",
         "| disk alone (fio) ",
+        "## A larger database",
+        "117647 pairs",
         "| loopback alone (iperf3) ",
         "![Copying, MB/s",
         "(copy-time.svg)",
@@ -203,7 +212,10 @@ fn options_are_those_of_the_issue() {
     assert_eq!((plan.size_bytes, plan.repeats), (2 << 30, 5));
     assert_eq!(plan.value_bytes, [128, 256, 512, 1024]);
     assert_eq!(plan.connections, [1, 2, 4, 8]);
-    assert_eq!(plan.pairs(256), (2 << 30) / 272);
+    assert_eq!((plan.long_size_bytes, plan.long_repeats), (8 << 30, 2));
+    let (all, one) = (4 * (2 << 30) + (8 << 30), 8 << 30);
+    assert_eq!(plan.room_bytes(false), 20 << 30);
+    assert_eq!(plan.room_bytes(true), all + one * 3 / 2);
     let asked = Plan::of(&options(&[
         "--size",
         "1GB",

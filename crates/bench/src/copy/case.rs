@@ -127,7 +127,7 @@ enum Step {
 ///
 /// # Errors
 /// When a copy fails or is not equal, or the user stops the run.
-pub fn measure(session: &Session, source: &Source) -> Result<Case, BenchError> {
+pub fn measure(session: &Session, source: &Source, repeats: usize) -> Result<Case, BenchError> {
     let (ways, bounds) = (session.programs.ways(), session.programs.bounds());
     let mut runs: Vec<Vec<Run>> = vec![Vec::new(); ways.len()];
     let mut rates: Vec<Vec<f64>> = vec![Vec::new(); bounds.len()];
@@ -135,13 +135,13 @@ pub fn measure(session: &Session, source: &Source) -> Result<Case, BenchError> {
         .map(Step::Copy)
         .chain((0..bounds.len()).map(Step::Bound))
         .collect();
-    for round in 0..session.plan.repeats {
+    for round in 0..repeats {
         for step in in_turn(&steps, round) {
             session.begin_afresh()?;
             match step {
                 Step::Copy(at) => {
                     let run = ways[at].run(session, source)?;
-                    session.say_run(source, ways[at].name(), round, &run);
+                    session.say_run(source, ways[at].name(), (round, repeats), &run);
                     runs[at].push(run);
                     if round == 0 {
                         dunlin::verify(session, source)?;

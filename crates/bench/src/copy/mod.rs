@@ -84,18 +84,34 @@ impl Session {
         self.scratch.path().join("target")
     }
 
+    /// Whether everything that is to be made will find room.
+    fn check_room(&self) -> Result<(), BenchError> {
+        let (needed, free) = (
+            self.plan.room_bytes(self.keep),
+            files::free_bytes(&self.data)?,
+        );
+        match free < needed {
+            true => Err(BenchError::NoSpace {
+                path: self.data.clone(),
+                needed,
+                free,
+            }),
+            false => Ok(()),
+        }
+    }
+
     /// Removes the last copy, and waits until the disk is idle.
     fn begin_afresh(&self) -> Result<(), BenchError> {
         self.interrupt.check()?;
         files::remove(&self.target(), self.scratch.path())
     }
 
-    fn say_run(&self, source: &Source, name: &str, round: usize, run: &Run) {
+    fn say_run(&self, source: &Source, name: &str, (round, of): (usize, usize), run: &Run) {
         self.progress.say(&format!(
             "values of {} B, round {} of {}: {name}: {:.0} MB/s, {:.2} s",
             source.holds.value_bytes,
             round + 1,
-            self.plan.repeats,
+            of,
             run.bytes_per_s / 1e6,
             run.duration_s
         ));
@@ -108,19 +124,28 @@ impl Session {
 /// When a program fails, when a copy is not what was copied, when the disk is full, or when the
 /// user stops the run.
 pub fn run(session: &Session, date_utc: &str, command_line: &str) -> Result<Report, BenchError> {
+    let plan = &session.plan;
+    session.check_room()?;
     let (mut cases, mut settings) = (Vec::new(), Vec::new());
-    for &value_bytes in &session.plan.value_bytes {
-        let source = Source::make(session, value_bytes)?;
-        cases.push(case::measure(session, &source)?);
+    for &value_bytes in &plan.value_bytes {
+        let source = Source::make(session, plan.size_bytes, value_bytes)?;
+        cases.push(case::measure(session, &source, plan.repeats)?);
         if value_bytes == VARIED_VALUE_BYTES {
             settings = setting::measure(session, &source)?;
         }
     }
+    let long = match plan.long_size_bytes {
+        0 => None,
+        size_bytes => {
+            let source = Source::make(session, size_bytes, VARIED_VALUE_BYTES)?;
+            Some(case::measure(session, &source, plan.long_repeats)?)
+        }
+    };
     if session.keep {
         let at = session.scratch.path().display();
         session.progress.say(&format!("the sources are in {at}"));
     }
-    let targets = target::evaluate(&cases, &settings);
+    let targets = target::evaluate(&cases, long.as_ref(), &settings);
     Ok(Report {
         date_utc: date_utc.to_owned(),
         command_line: command_line.to_owned(),
@@ -128,9 +153,10 @@ pub fn run(session: &Session, date_utc: &str, command_line: &str) -> Result<Repo
         machine: Machine::describe(&session.data),
         revision: revision(),
         programs: session.programs.clone(),
-        plan: session.plan.clone(),
+        plan: plan.clone(),
         targets,
         cases,
+        long,
         settings,
         wall_s: session.progress.elapsed().as_secs_f64(),
     })

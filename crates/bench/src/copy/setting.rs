@@ -57,7 +57,7 @@ pub fn measure(session: &Session, source: &Source) -> Result<Vec<Setting>, Bench
                 call.connections,
                 call.table_compression.name()
             );
-            session.say_run(source, &name, round, &run);
+            session.say_run(source, &name, (round, session.plan.repeats), &run);
             runs[at].push(run);
         }
     }

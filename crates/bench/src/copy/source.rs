@@ -10,10 +10,6 @@ use super::{Session, files};
 use crate::child;
 use crate::error::BenchError;
 
-/// Of a source's size, what must be free before it is made: it is written, written again when it
-/// is compacted, and later there is one copy of it at a time.
-const ROOM: f64 = 2.5;
-
 /// A database, removed when it is dropped unless it is to be kept.
 #[derive(Debug)]
 pub struct Source {
@@ -40,25 +36,22 @@ pub struct Holds {
 }
 
 impl Source {
-    /// Makes one of values that cannot be compressed, keys inserted in random order, each once,
+    /// Makes one of `size_bytes` keys and values, of values that cannot be compressed, keys inserted in random order, each once,
     /// then compacted; and has it in the page cache.
     ///
     /// # Errors
-    /// [`BenchError::NoSpace`] when it would not fit; when `db_bench` fails, or the user stops the
-    /// run.
-    pub fn make(session: &Session, value_bytes: u64) -> Result<Source, BenchError> {
-        let pairs = session.plan.pairs(value_bytes);
+    /// When `db_bench` fails, or the user stops the run.
+    pub fn make(
+        session: &Session,
+        size_bytes: u64,
+        value_bytes: u64,
+    ) -> Result<Source, BenchError> {
+        let pairs = (size_bytes / (KEY_BYTES + value_bytes)).max(1);
         let bytes = pairs * (KEY_BYTES + value_bytes);
-        let needed = (bytes as f64 * ROOM) as u64;
-        let free = files::free_bytes(&session.data)?;
-        if free < needed {
-            return Err(BenchError::NoSpace {
-                path: session.data.clone(),
-                needed,
-                free,
-            });
-        }
-        let path = session.scratch.path().join(format!("source-{value_bytes}"));
+        let path = session
+            .scratch
+            .path()
+            .join(format!("source-{value_bytes}-{pairs}"));
         let mut source = Source {
             path,
             keep: session.keep,

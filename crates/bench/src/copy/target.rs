@@ -17,7 +17,7 @@ const PAPER_MB_PER_S: [(u64, f64); 2] = [(128, 80.0), (256, 110.0)];
 const PEAK_BYTES: u64 = 256_000_000;
 
 /// Holds the results against the targets; what was not measured is said.
-pub fn evaluate(cases: &[Case], settings: &[Setting]) -> Vec<Target> {
+pub fn evaluate(cases: &[Case], long: Option<&Case>, settings: &[Setting]) -> Vec<Target> {
     let mut targets = Vec::new();
     for case in cases {
         let ratio = case.ratio(Way::Files, Way::Rsync);
@@ -61,7 +61,7 @@ pub fn evaluate(cases: &[Case], settings: &[Setting]) -> Vec<Target> {
             least,
         ));
     }
-    let ours = cases.iter().flat_map(|case| &case.ways);
+    let ours = cases.iter().chain(long).flat_map(|case| &case.ways);
     let ours = ours.filter(|copies| copies.way.is_ours());
     let taken: Vec<&Taken> = ours
         .map(|copies| &copies.taken)

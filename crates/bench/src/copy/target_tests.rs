@@ -21,6 +21,7 @@ fn ratios_are_of_the_same_round() {
                 (Way::Insert, &[199.0, 99.0, 191.0]),
             ],
         )],
+        None,
         &[],
     );
     assert_eq!(targets[0].measured, "0.85");
@@ -49,6 +50,7 @@ fn what_is_missed_is_told() {
                 ],
             ),
         ],
+        Some(&case(256, &[(Way::Insert, &[10.0])])),
         &[setting(100), setting(257)],
     );
     assert_eq!(met(&targets, "files over rsync, values of 128 B"), None);

@@ -21,11 +21,9 @@ pub struct Chart {
 
 /// Both charts.
 pub fn of(report: &Report) -> Vec<Chart> {
-    let over_time = report
-        .cases
-        .iter()
-        .find(|case| case.holds.value_bytes == VARIED_VALUE_BYTES)
-        .or(report.cases.first());
+    let mut cases = report.cases.iter();
+    let varied = cases.find(|case| case.holds.value_bytes == VARIED_VALUE_BYTES);
+    let over_time = report.long.as_ref().or(varied).or(report.cases.first());
     [Some(rates(report)), over_time.map(rate_over_time)]
         .into_iter()
         .flatten()
@@ -67,7 +65,8 @@ fn rates(report: &Report) -> Chart {
 
 fn rate_over_time(case: &Case) -> Chart {
     let title = format!(
-        "Copying values of {} B over time, MB/s of keys and values: one run each",
+        "Copying {:.1} GB, values of {} B, over time: MB/s of keys and values, one run each",
+        case.holds.bytes as f64 / 1e9,
         case.holds.value_bytes
     );
     let line = |way: &Way| {

@@ -51,10 +51,13 @@ pub fn render(report: &Report, charts: &[Chart]) -> String {
         text += &format!("\n![{}]({}.svg)\n", chart.title, chart.name);
     }
     for case in &report.cases {
-        text += &one(case);
+        text += &one(&format!("Values of {} B", case.holds.value_bytes), case);
     }
     if !report.settings.is_empty() {
         text += &settings(&report.settings);
+    }
+    if let Some(long) = &report.long {
+        text += &one("A larger database", long);
     }
     text + "\n## How it was measured\n\n" + METHOD
 }
@@ -81,7 +84,8 @@ fn heading(report: &Report) -> String {
         report.plan.size_bytes as f64 / 1e9,
         report.plan.repeats,
     );
-    let runs = report.cases.iter().flat_map(|case| &case.ways);
+    let runs = report.cases.iter().chain(&report.long);
+    let runs = runs.flat_map(|case| &case.ways);
     let other = Spread::of(runs.flat_map(|copies| {
         let runs = copies.taken.runs.iter();
         runs.map(|run| run.other_cpu_share)
@@ -109,7 +113,7 @@ const HEAD: [&str; 8] = [
     "sync after",
 ];
 
-fn one(case: &Case) -> String {
+fn one(title: &str, case: &Case) -> String {
     let holds = &case.holds;
     let mut head = vec!["way"];
     head.extend(HEAD);
@@ -135,9 +139,9 @@ fn one(case: &Case) -> String {
         false => "",
     };
     format!(
-        "\n## Values of {} B\n\n{} pairs, {:.3} GB of keys and values in {:.3} GB of files.{carried}\n\n{}",
-        holds.value_bytes,
+        "\n## {title}\n\n{} pairs with values of {} B, {:.3} GB of keys and values in {:.3} GB of files.{carried}\n\n{}",
         holds.pairs,
+        holds.value_bytes,
         holds.bytes as f64 / 1e9,
         holds.file_bytes as f64 / 1e9,
         table.render()

@@ -30,6 +30,8 @@ pub struct Report {
     pub targets: Vec<Target>,
     /// Every source in every way.
     pub cases: Vec<Case>,
+    /// A larger source, copied by values of 256 B; `None` when that was not asked for.
+    pub long: Option<Case>,
     /// One source with other settings; none when that source was not asked for.
     pub settings: Vec<Setting>,
     /// How long all of it took.
