@@ -1,8 +1,9 @@
 //! The whole of `dunlin-bench copy`, small: structure, counting, and what is written. Not times.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::disallowed_methods)]
 
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 
 use clap::Parser;
@@ -201,6 +202,32 @@ fn a_full_disk_and_a_missing_program_are_told_before_anything_is_made() {
         let said = bench(&["--dunlin", me, "--size", "900000GB"]);
         assert!(said.contains("GB are needed"), "{said}");
     }
+    assert_eq!(data.path().read_dir().unwrap().count(), 0);
+}
+
+#[test]
+fn ctrl_c_ends_it_with_both_sides_and_removes_what_it_made() {
+    let Some(dunlin) = dunlin() else { return };
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let data = tempfile::tempdir().unwrap();
+    let mut bench = Command::new(env!("CARGO_BIN_EXE_dunlin-bench"))
+        .args(["copy", "--quick", "--repeats", "100", "--data-dir"])
+        .arg(data.path())
+        .arg("--dunlin")
+        .arg(&dunlin)
+        .arg("--out")
+        .arg(data.path().join("out"))
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(bench.stderr.take().unwrap()).lines();
+    let is_copying = |line: &std::io::Result<String>| line.as_ref().unwrap().contains("files:");
+    lines.find(is_copying).unwrap().unwrap();
+    let pid = rustix::process::Pid::from_raw(bench.id() as i32).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    let rest: Vec<String> = lines.map(Result::unwrap).collect();
+    assert!(!bench.wait().unwrap().success());
+    assert_eq!(rest.last().unwrap(), "dunlin-bench: interrupted");
     assert_eq!(data.path().read_dir().unwrap().count(), 0);
 }
 

@@ -2,7 +2,7 @@
 //!
 //! - [`plan`]: how much is measured; [`program`]: what of it is installed
 //! - [`source`]: the databases; [`files`]: their files
-//! - [`way`]: ways to copy, and what bounds them; [`run`]: one copy measured; [`rate`]: over time
+//! - [`way`]: ways to copy, and what bounds them; [`mod@run`]: one copy measured; [`rate`]: over time
 //! - [`case`]: a source in every way; [`setting`]: one mode with other settings
 //! - [`target`]: what was to be reached; [`report`]: tables and charts
 

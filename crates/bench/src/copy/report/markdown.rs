@@ -38,7 +38,8 @@ disk are not in it. Memory is the peak resident size (VmHWM), looked at every 20
 over the processes of a side.
 - *Rate varies by* is the coefficient of variation of the rate over time, by the loopback's own \
 counter of bytes: samples of 1 s, or of 0.25 s of runs that take less than 5 s. The beginning \
-before the first and the time after the last byte are not in it.
+before the first and the time after the last byte are not in it, so not what rsync still has to \
+write to the disk then.
 - rsync: a daemon, whole files, nothing compressed. cp: `cp -r --reflink=never`, one process, no \
 network. fio: as many bytes as the files have, in blocks of 1 MiB, four files at a time, through \
 the page cache, synced at the end. iperf3: four connections for a second.
