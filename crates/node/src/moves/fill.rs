@@ -31,6 +31,8 @@ pub(super) struct Fill {
     pub filled: bool,
     /// Everything acknowledged before the joint phase is here.
     pub caught_up: bool,
+    /// Everything that those who leave have ever written is here.
+    pub level: bool,
     /// Records copied.
     pub records: u64,
     /// Bytes of keys and values copied.
@@ -178,8 +180,14 @@ impl Shard {
 
     async fn fill_round(self: &Rc<Self>, change: &Change) -> Result<(), String> {
         self.open_books(change).await?;
-        if change.phase >= Phase::Switch {
-            return Ok(());
+        match change.phase {
+            Phase::Copy | Phase::Joint => {}
+            Phase::Switch => {
+                let level = self.is_level_with_leavers(change).await;
+                self.moves.fill.borrow_mut().level = level;
+                return Ok(());
+            }
+            Phase::Settle => return Ok(()),
         }
         for (address, place) in self.unfinished_parts() {
             if let Some(peer) = self.peer(address)
@@ -203,8 +211,9 @@ impl Shard {
         self.sync_log_to(self.log.last()).await?;
         self.claim(change);
         let placement = self.placement();
+        let is_level = self.is_level_with_dead(change);
         let mut fill = self.moves.fill.borrow_mut();
-        if fill.change == change.id && !self.is_refilling() {
+        if fill.change == change.id && !self.is_refilling() && is_level {
             fill.filled = true;
             fill.caught_up = marks.is_some_and(|marks| {
                 fill.sources.iter().all(|(address, source)| {
@@ -505,6 +514,39 @@ impl Shard {
         let marks: Vector = states.values().flat_map(|state| state.marks()).collect();
         self.moves.fill.borrow_mut().marks = Some(marks.clone());
         Some(marks)
+    }
+
+    /// Whether this shard has all that the living who leave have ever written: once all go by the
+    /// new replicas, no write enters through them any more.
+    async fn is_level_with_leavers(&self, change: &Change) -> bool {
+        let placement = self.placement();
+        let states = self.move_states().await;
+        self.living().iter().all(|shard| {
+            let Some(state) = states.get(shard) else {
+                return false;
+            };
+            let has_switched = state.change == change.id && state.phase >= Some(Phase::Switch);
+            let leaves = !change.to.contains(&shard.node);
+            let concerns = leaves && placement.share(self.address, *shard);
+            has_switched && (!concerns || self.vector().covers(&state.marks().collect()))
+        })
+    }
+
+    /// Whether this shard has what the others have of those that are gone for good.
+    fn is_level_with_dead(&self, change: &Change) -> bool {
+        let peers = self.peers.borrow();
+        let mine = self.vector();
+        peers.values().filter(|peer| peer.shares.get()).all(|peer| {
+            let theirs = peer.vector.borrow();
+            let pulled = peer.pulled.borrow();
+            change.dead.is_empty()
+                || peer.heard.get()
+                    && theirs.iter().all(|(origin, version)| {
+                        let had = pulled.get(&origin).copied().unwrap_or_default();
+                        !change.dead.contains(&origin.node())
+                            || mine.get(origin).max(had) >= version
+                    })
+        })
     }
 
     /// A shard that held nothing before claims in its vector what it has inherited, so that the
