@@ -12,7 +12,6 @@ use tokio::time::Instant;
 
 use super::journal::{Journal, PartNote, SourceNote};
 use super::plan::{self, Part};
-use super::sweep::is_empty;
 use crate::limits::{CHUNK_BYTES, CLAIM_INTERVAL, MOVE_INTERVAL, PAGE_TIMEOUT};
 use crate::message::{
     FillPage, FillRequest, Froms, Place, Request, Response, TailAnswer, TailRequest,
@@ -38,8 +37,6 @@ pub(super) struct Fill {
     /// Bytes of keys and values copied.
     pub bytes: u64,
     sources: BTreeMap<ShardAddress, Source>,
-    /// No record that was ingested has a greater version.
-    newest: Version,
     /// Up to where each shard's own entries went when all had come to the joint phase.
     marks: Option<Vector>,
     /// When the vector last claimed what was copied.
@@ -147,7 +144,6 @@ impl Fill {
         });
         Journal {
             change: self.change,
-            newest: self.newest.0,
             sources: sources.collect(),
         }
     }
@@ -168,13 +164,6 @@ impl Shard {
             if let Err(error) = self.fill_round(&change).await {
                 tracing::debug!(error, change = change.id, "copying interrupted");
             }
-        }
-    }
-
-    /// Tells the store of versions that an unfinished copy may have left in it.
-    pub(crate) fn expect_copied(&self) {
-        if let Some(journal) = Journal::load(&*self.env.disk, &self.dir()) {
-            self.store.expect_versions(Version(journal.newest));
         }
     }
 
@@ -242,8 +231,6 @@ impl Shard {
                     parts = parts.len(),
                     "taking over partitions"
                 );
-                // The store's own marks must be on disk before anything is ingested beside them.
-                self.flush().await?;
             }
             *self.moves.fill.borrow_mut() = Fill::begin(change.id, journal);
         }
@@ -343,17 +330,7 @@ impl Shard {
             return Ok(());
         };
         let records = entries.len() as u64;
-        if let Some(newest) = entries.iter().map(|entry| entry.stamp.version).max() {
-            self.clock.observe(newest);
-            let rest = match bytes >= self.config.ingest_bytes {
-                true => self.ingest(entries, newest).await?,
-                false => entries,
-            };
-            if !rest.is_empty() {
-                self.copies_applied(rest).await?;
-                self.sync_log_to(self.log.last()).await?;
-            }
-        }
+        self.take_records(entries).await?;
         self.counters.moved.set(self.counters.moved.get() + records);
         let journal = {
             let mut fill = self.moves.fill.borrow_mut();
@@ -366,28 +343,6 @@ impl Shard {
             fill.journal()
         };
         self.write_journal(&journal)
-    }
-
-    /// Takes records as a file where nothing is in their way; gives them back where something is.
-    async fn ingest(&self, entries: Vec<Entry>, newest: Version) -> Result<Vec<Entry>, String> {
-        let Some(first) = entries.first() else {
-            return Ok(entries);
-        };
-        let (keyspace, partition, start) = (first.keyspace, first.partition, first.key.clone());
-        let journal = {
-            let mut fill = self.moves.fill.borrow_mut();
-            fill.newest = fill.newest.max(newest);
-            fill.journal()
-        };
-        self.write_journal(&journal)?;
-        let store = self.store.clone();
-        let run = self.env.store_runner.run(move || {
-            let free = is_empty(&store, keyspace, partition, &start)?;
-            let taken = free && store.ingest(&entries)?;
-            Ok(if taken { Vec::new() } else { entries })
-        });
-        let ran = run.await.map_err(|error| error.to_string())?;
-        ran.map_err(|error: dunlin_store::StoreError| error.to_string())
     }
 
     fn write_journal(&self, journal: &Journal) -> Result<(), String> {

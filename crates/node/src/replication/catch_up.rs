@@ -85,7 +85,7 @@ impl Shard {
         origin: Origin,
         after: Version,
         target: Version,
-    ) -> Result<(), &'static str> {
+    ) -> Result<(), String> {
         let from_itself = address_of(origin) == peer.address;
         tracing::info!(from = peer.label, %origin, "catching up from its log");
         let mut resume_index = 0;
@@ -145,7 +145,7 @@ impl Shard {
         after: Version,
         up_to: Version,
         entries: Vec<bytes::Bytes>,
-    ) -> Result<(), &'static str> {
+    ) -> Result<(), String> {
         let (tell, told) = oneshot::channel();
         let have = self.vector.borrow().get(origin);
         let news = |entry: &bytes::Bytes| {
@@ -161,23 +161,23 @@ impl Shard {
         self.append_batch(batch, move |answer| drop(tell.send(answer)));
         match told.await {
             Ok(BatchAnswer::Have { .. }) => Ok(()),
-            _ => Err("refused by the own log"),
+            _ => Err("refused by the own log".to_owned()),
         }
     }
 
     /// Applies entries that do not advance the vector.
-    async fn copy_in(&self, encoded: Vec<bytes::Bytes>) -> Result<(), &'static str> {
+    async fn copy_in(&self, encoded: Vec<bytes::Bytes>) -> Result<(), String> {
         let entries: Result<Vec<Entry>, _> = encoded.into_iter().map(Entry::decode).collect();
         let entries = entries.map_err(|_| "an entry does not decode")?;
         self.copies_applied(entries).await
     }
 
     /// Logs copies and waits until they are applied.
-    pub(crate) async fn copies_applied(&self, entries: Vec<Entry>) -> Result<(), &'static str> {
+    pub(crate) async fn copies_applied(&self, entries: Vec<Entry>) -> Result<(), String> {
         let (tell, told) = oneshot::channel();
         self.append_copies(entries, move || tell.send(()).unwrap_or_default())
             .map_err(|_| "refused by the own log")?;
-        told.await.map_err(|_| "the own log failed")
+        told.await.map_err(|_| "the own log failed".to_owned())
     }
 }
 
