@@ -1,0 +1,52 @@
+//! Many pairs with one request.
+
+use std::rc::Rc;
+
+use hyper::body::Incoming;
+use hyper::header::CONTENT_TYPE;
+use hyper::{Method, Request, StatusCode};
+use serde_json::json;
+
+use super::error::Rejected;
+use super::keys::read_body;
+use super::pairs::{self, Pairs};
+use super::params::Params;
+use super::reply::{self, Reply};
+use crate::quorum::Failure;
+use crate::shard::Shard;
+
+/// `POST /v1/keyspaces/{name}/bulk`.
+pub(super) async fn bulk(
+    shard: Rc<Shard>,
+    request: Request<Incoming>,
+    keyspace: &str,
+    params: Params,
+) -> Result<Reply, Rejected> {
+    if *request.method() != Method::POST {
+        return Err(Rejected::method());
+    }
+    let content_type = request.headers().get(CONTENT_TYPE);
+    if content_type.is_none_or(|given| given != pairs::CONTENT_TYPE) {
+        return Err(Rejected::new(
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            format!("the content type here is {}", pairs::CONTENT_TYPE),
+        ));
+    }
+    let (id, quorum) = {
+        let placement = shard.placement();
+        let found = placement.named(keyspace).ok_or(Failure::UnknownKeyspace)?;
+        let replicas = found.keyspace.settings.replicas;
+        let quorum = params.quorum(replicas, placement.nodes.len())?;
+        (found.keyspace.id, quorum)
+    };
+    // A value that can be put by itself fits here, too.
+    let limit_bytes = shard
+        .config
+        .max_body_bytes
+        .saturating_add(pairs::EXTRA_BYTES);
+    let body = read_body(request.into_body(), limit_bytes).await?;
+    let pairs = Pairs::check(body).map_err(Rejected::bad)?;
+    let stored = json!({ "pairs": pairs.pairs, "bytes": pairs.bytes });
+    shard.coordinate_bulk(id, quorum, pairs).await?;
+    Ok(reply::json(StatusCode::OK, &stored))
+}
