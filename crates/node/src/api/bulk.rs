@@ -2,18 +2,22 @@
 
 use std::rc::Rc;
 
-use hyper::body::Incoming;
-use hyper::header::CONTENT_TYPE;
+use http_body_util::BodyExt;
+use hyper::body::{Body as _, Incoming};
+use hyper::header::{CONTENT_TYPE, EXPECT};
 use hyper::{Method, Request, StatusCode};
 use serde_json::json;
 
 use super::error::Rejected;
-use super::keys::read_body;
+use super::keys::{read_body, too_large};
 use super::pairs::{self, Pairs};
 use super::params::Params;
 use super::reply::{self, Reply};
 use crate::quorum::Failure;
 use crate::shard::Shard;
+
+/// A body that is refused is still read up to this size.
+const DISCARDED_BYTES: u64 = 256 << 20;
 
 /// `POST /v1/keyspaces/{name}/bulk`.
 pub(super) async fn bulk(
@@ -44,9 +48,24 @@ pub(super) async fn bulk(
         .config
         .max_body_bytes
         .saturating_add(pairs::EXTRA_BYTES);
-    let body = read_body(request.into_body(), limit_bytes).await?;
+    let is_asking = request.headers().contains_key(EXPECT);
+    let mut body = request.into_body();
+    let announced_bytes = body.size_hint().lower();
+    if announced_bytes > limit_bytes as u64 {
+        if announced_bytes <= DISCARDED_BYTES && !is_asking {
+            discard(&mut body).await;
+        }
+        return Err(too_large(limit_bytes));
+    }
+    let body = read_body(body, limit_bytes).await?;
     let pairs = Pairs::check(body).map_err(Rejected::bad)?;
     let stored = json!({ "pairs": pairs.pairs, "bytes": pairs.bytes });
     shard.coordinate_bulk(id, quorum, pairs).await?;
     Ok(reply::json(StatusCode::OK, &stored))
+}
+
+/// Reads a body that will be refused: a client that is still sending when the connection is closed
+/// may never see the answer, and would send all of it again.
+async fn discard(body: &mut Incoming) {
+    while let Some(Ok(_)) = body.frame().await {}
 }
