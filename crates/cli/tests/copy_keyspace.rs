@@ -93,6 +93,11 @@ fn a_database_of_db_bench_becomes_a_keyspace_and_is_compared() {
         let arguments = [&["--verify-only", "--quiet", "--range-size=256KiB"], more].concat();
         copy(&source, &target, &arguments)
     };
+    // One copy each: most pairs belong to other nodes than the one that is asked.
+    create(port, "single", 1);
+    copy(&source, &up.url(0, "/single"), &["--quiet"]).ok();
+    assert!(scan(port, "single") == expected);
+
     let equal = copy(&source, &target, &["--verify-only", "--json"])
         .ok()
         .json();
@@ -404,4 +409,36 @@ fn a_cluster_that_is_away_is_waited_for_and_a_copy_that_gives_up_goes_on_later()
     assert!(copying.output().contains("going on with a copy of which"));
     assert!(scan(port, "birds") == expected);
     assert_eq!(left_behind(directory.path()), Vec::<String>::new());
+}
+
+#[test]
+fn what_others_write_meanwhile_is_found_in_the_end() {
+    let directory = tempfile::tempdir().unwrap();
+    let source = directory.path().join("source");
+    let expected = made(&source, &[]);
+    let up = Up::nodes(1);
+    let port = up.ports[0];
+    create(port, "birds", 1);
+    let target = up.url(0, "/birds");
+    let mut command = dunlin();
+    command.arg("copy").arg(&source).arg(&target);
+    command.args(["--limit=1MB/s", "--range-size=64KiB", "--quiet"]);
+    let mut copying = Process::start(&mut command, &directory.path().join("copy.log"));
+    let first = expected.keys().next().unwrap();
+    eventually("the first key is there", Duration::from_secs(60), || {
+        key(port, "GET", "birds", first, b"").status == 200
+    });
+    assert_eq!(key(port, "PUT", "birds", first, b"other").status, 201);
+    assert_eq!(copying.ended(Duration::from_secs(120)), Some(1));
+    let said = copying.output();
+    let words = format!("has another value for the key {}", first.escape_ascii());
+    assert!(
+        said.contains("differ in 1 of") && said.contains(&words),
+        "{said}"
+    );
+    assert_eq!(left_behind(directory.path()), Vec::<String>::new());
+    let said = copy(&source, &target, &["--quiet"]);
+    assert!(said.complaint(1).contains("is not empty"));
+    copy(&source, &target, &["--quiet", "--merge"]).ok();
+    assert!(scan(port, "birds") == expected);
 }

@@ -9,7 +9,7 @@ mod harness;
 use std::path::Path;
 use std::time::Duration;
 
-use copy_support::keyspace::{create, key, scan};
+use copy_support::keyspace::{PAIRS, body, bulk, create, key, scan};
 use copy_support::{content, db_bench};
 use harness::child::{Process, dunlin};
 use harness::flock::Flock;
@@ -114,6 +114,63 @@ fn kills_of_the_copy_and_of_a_node_lose_nothing() {
 }
 
 #[test]
+fn without_enough_replicas_a_copy_says_so_and_goes_on_later() {
+    let directory = tempfile::tempdir().unwrap();
+    let source = directory.path().join("source");
+    let arguments = [
+        "--benchmarks=fillrandom",
+        "--num=5000",
+        "--compression_type=none",
+    ];
+    db_bench(&source, &arguments);
+    let expected = content(&source).remove("default").unwrap();
+    let mut flock = Flock::start(&[]);
+    let port = flock.nodes[0].http;
+    create(port, "birds", 3);
+    let target = format!("http://127.0.0.1:{port}/birds");
+    flock.kill(1);
+    flock.kill(2);
+    let sent = body(&[(b"a", b"1"), (b"b", b"2")]);
+    let path = "/v1/keyspaces/birds/bulk";
+    harness::eventually("the others are missed", Duration::from_secs(20), || {
+        let answer = bulk(port, path, PAIRS, &sent);
+        answer.status == 504 && answer.text().contains("Not Enough Replicas: 0 of the 2")
+    });
+    assert_eq!(
+        bulk(port, &format!("{path}?ack=1"), PAIRS, &sent).status,
+        200
+    );
+    let copy = |more: &[&str]| {
+        let mut command = dunlin();
+        command.arg("copy").arg(&source).arg(&target).arg("--quiet");
+        let output = command
+            .args(["--retry-for=1s"])
+            .args(more)
+            .output()
+            .unwrap();
+        (
+            output.status.code(),
+            String::from_utf8(output.stderr).unwrap(),
+        )
+    };
+    let (code, said) = copy(&["--merge"]);
+    assert_eq!((code, said.lines().count()), (Some(1), 1), "{said}");
+    assert!(
+        said.contains("is partial, 0 of 1 units are there: Not Enough Replicas"),
+        "{said}"
+    );
+    flock.up(1);
+    flock.wait_connected();
+    assert_eq!(copy(&["--merge"]), (Some(0), String::new()));
+    let mut both = expected;
+    both.extend([
+        (b"a".to_vec(), b"1".to_vec()),
+        (b"b".to_vec(), b"2".to_vec()),
+    ]);
+    assert!(scan(port, "birds") == both);
+}
+
+#[test]
 fn a_keyspace_that_was_made_anew_is_filled_from_the_beginning() {
     let directory = tempfile::tempdir().unwrap();
     let source = directory.path().join("source");
@@ -146,4 +203,43 @@ fn a_keyspace_that_was_made_anew_is_filled_from_the_beginning() {
         copying.output()
     );
     assert!(scan(port, "birds") == expected);
+
+    // Another cluster at the same address gives its first keyspace the same number.
+    let first = harness::ports::row(1);
+    let cluster = |data: &str| {
+        let mut command = dunlin();
+        command.args([
+            "up",
+            "--nodes=1",
+            "--http-port",
+            &first.to_string(),
+            "--data",
+        ]);
+        command.arg(directory.path().join(data));
+        let process = Process::start(&mut command, &directory.path().join("up.log"));
+        harness::eventually("it serves", Duration::from_secs(60), || {
+            let wire = harness::wire::Wire::try_open(first);
+            wire.and_then(|mut wire| wire.try_request("GET", "/health", b""))
+                .is_ok_and(|answer| answer.status == 200)
+        });
+        create(first, "birds", 1);
+        process
+    };
+    let old = cluster("old");
+    let target = format!("http://127.0.0.1:{first}/birds");
+    let mut copying = start(&source, &target, &log);
+    harness::eventually("a unit is done", Duration::from_secs(60), || {
+        let mut names = std::fs::read_dir(directory.path()).unwrap();
+        names.any(|entry| {
+            let done = entry.unwrap().path().join("dunlin-copy.partial/done");
+            std::fs::metadata(done).is_ok_and(|done| done.len() > 0)
+        })
+    });
+    copying.kill();
+    drop(old);
+    let _new = cluster("new");
+    let mut copying = start(&source, &target, &log);
+    let code = copying.ended(Duration::from_secs(120));
+    assert_eq!(code, Some(0), "{}", copying.output());
+    assert!(scan(first, "birds") == expected);
 }

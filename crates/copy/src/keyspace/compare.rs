@@ -121,7 +121,9 @@ impl Comparing<'_> {
             if compared.ours != compared.theirs {
                 found.ranges += 1;
                 let first = compared.first.unwrap_or_default();
-                found.first.get_or_insert(format!("{unit}, {first}"));
+                let (ours, theirs) = (compared.ours.pairs, compared.theirs.pairs);
+                let line = format!("{unit}, {ours} pairs against {theirs}: {first}");
+                found.first.get_or_insert(line);
             }
         }
         Ok(())

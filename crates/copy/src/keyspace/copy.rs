@@ -169,7 +169,12 @@ fn begin(
     let id = cluster.describe(settings, watch)?.id;
     let directory = settings.checkpoint_directory.as_deref();
     let place = Place::new(&settings.source, &address.to_string(), directory)?;
-    let remembered = recall(place.paths(), id)?.filter(|left| fits(settings, &left.plan));
+    let mut remembered = recall(place.paths(), id)?.filter(|left| fits(settings, &left.plan));
+    if remembered.as_ref().is_some_and(|left| left.done > 0) && cluster.is_empty(settings, watch)? {
+        // A number is given out once in a cluster, but this may be another cluster.
+        watch.notice("the keyspace is empty again: starting over".to_owned());
+        remembered = None;
+    }
     let must_be_empty = |why: &str| match settings.onto == Onto::Merge {
         false if !cluster.is_empty(settings, watch)? => Err(CopyError::Refused(format!(
             "{address} is not empty{why}; --merge adds to it, --verify-only compares"
@@ -300,14 +305,23 @@ fn stop(address: &KeyspaceAddress, begun: Begun, error: CopyError) -> CopyError 
         error,
         CopyError::Damaged { .. } | CopyError::Unsupported { .. } | CopyError::Unfit { .. }
     );
+    let is_different = matches!(error, CopyError::Different { .. });
     let Begun {
-        checkpoint, source, ..
+        checkpoint,
+        source,
+        memory,
+        ..
     } = begun;
     drop(source);
-    if is_source {
-        // Going on with it would find the same again, even when the source was restored. The
-        // first error is the one that counts.
+    // The first error is the one that counts.
+    if is_source || is_different {
+        // Going on with it would find the same again, even when the source was restored.
         let _ = checkpoint.remove();
+    }
+    if is_different {
+        // Somebody wrote to the keyspace meanwhile. No unit is left that could mend it.
+        let memory = memory.into_inner();
+        let _ = memory.unwrap_or_else(PoisonError::into_inner).forget();
     }
     match error {
         CopyError::Different { .. } => error,

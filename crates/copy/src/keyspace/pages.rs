@@ -1,9 +1,10 @@
 //! A range of a keyspace, page by page in key order, gone on with when it breaks off.
 
+use std::time::Duration;
 use std::vec;
 
 use bytes::Bytes;
-use dunlin_client::{ClientError, Entry, Keyspace, Quorum, Range};
+use dunlin_client::{ClientError, Entry, Keyspace, Quorum, Range, Scan};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
 use super::cluster::Cluster;
@@ -11,11 +12,11 @@ use crate::CopyError;
 use crate::plan;
 use crate::sender::dial::Patience;
 use crate::watch::Watch;
-use std::time::Duration;
 
 /// Bytes of keys and values handed over at a time.
 const PAGE_BYTES: usize = 256 << 10;
 
+/// Some entries; the last page has none.
 type Page = Result<Vec<Entry>, ClientError>;
 
 /// The entries between two keys.
@@ -72,55 +73,60 @@ impl<'a> Pages<'a> {
             let Some(coming) = &mut self.coming else {
                 return Ok(None);
             };
-            match coming.blocking_recv() {
-                Some(Ok(page)) => {
-                    if let Some(last) = page.last() {
-                        let mut behind = last.key.to_vec();
-                        behind.push(0);
-                        self.left.start = behind.into();
+            let page = coming.blocking_recv().unwrap_or_else(|| {
+                Err(ClientError::Invalid(
+                    "the scan has ended by itself".to_owned(),
+                ))
+            });
+            match page {
+                Ok(page) => {
+                    match page.last() {
+                        Some(last) => {
+                            let mut behind = last.key.to_vec();
+                            behind.push(0);
+                            self.left.start = behind.into();
+                        }
+                        None => self.coming = None,
                     }
                     self.page = page.into_iter();
                     self.patience = Patience::new(self.retry_for);
                 }
-                Some(Err(error)) => {
+                Err(error) => {
                     self.patience.bear(self.cluster.failed(error), watch)?;
                     self.ask();
                 }
-                None => self.coming = None,
             }
         }
     }
 }
 
-/// Reads to the end, or until nobody wants to know.
+/// Reads to the end, or until nobody wants to know. A page is begun when there is room for it: the
+/// one before is being looked at then.
 async fn read(keyspace: Keyspace, range: Range, give: Sender<Page>) {
     let mut scan = match keyspace.scan(&range, Quorum::default()).await {
         Ok(scan) => scan,
         Err(error) => return drop(give.send(Err(error)).await),
     };
-    loop {
-        let mut page = Vec::new();
-        let mut bytes = 0;
-        let broken = loop {
-            match scan.next().await {
-                Ok(Some(entry)) => {
-                    bytes += entry.key.len() + entry.value.len();
-                    page.push(entry);
-                    if bytes >= PAGE_BYTES {
-                        break None;
-                    }
-                }
-                Ok(None) => break Some(Ok(())),
-                Err(error) => break Some(Err(error)),
-            }
-        };
-        if !page.is_empty() && give.send(Ok(page)).await.is_err() {
+    while let Ok(room) = give.reserve().await {
+        let page = page_of(&mut scan).await;
+        let is_last = page.as_ref().map_or(true, Vec::is_empty);
+        room.send(page);
+        if is_last {
             return;
         }
-        match broken {
-            None => {}
-            Some(Ok(())) => return,
-            Some(Err(error)) => return drop(give.send(Err(error)).await),
-        }
     }
+}
+
+/// The next entries; none at the end.
+async fn page_of(scan: &mut Scan) -> Page {
+    let mut page = Vec::new();
+    let mut bytes = 0;
+    while bytes < PAGE_BYTES {
+        let Some(entry) = scan.next().await? else {
+            break;
+        };
+        bytes += entry.key.len() + entry.value.len();
+        page.push(entry);
+    }
+    Ok(page)
 }
