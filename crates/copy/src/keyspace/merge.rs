@@ -53,3 +53,7 @@ impl Compared {
             .get_or_insert_with(|| format!("the keyspace {what} the key {}", key.escape_ascii()));
     }
 }
+
+#[cfg(test)]
+#[path = "merge_tests.rs"]
+mod tests;
