@@ -46,6 +46,27 @@ pub enum BenchError {
     /// The log under test could not be read.
     #[error("log: {0}")]
     Cursor(#[from] dunlin_log::CursorError),
+    /// A program without which nothing can be measured is missing: install its package.
+    #[error("no {program} is installed: install the Debian package {package}")]
+    Missing {
+        /// Which.
+        program: &'static str,
+        /// What holds it.
+        package: &'static str,
+    },
+    /// The disk would be full: free some of it, name another with `--data-dir`, or ask for less.
+    #[error("{}: {:.1} GB are free, {:.1} GB are needed: name another place with --data-dir or ask for less with --size and --long-size", .path.display(), *.free as f64 / 1e9, *.needed as f64 / 1e9)]
+    NoSpace {
+        /// Where.
+        path: PathBuf,
+        /// Bytes that are needed.
+        needed: u64,
+        /// Bytes that are free.
+        free: u64,
+    },
+    /// A copy is not what was copied: nothing measured with it would mean anything.
+    #[error("not everything was copied once: {0}")]
+    Miscounted(String),
     /// A rival's program did not do what it was asked.
     #[error("{program}: {why}")]
     Rival {

@@ -58,6 +58,17 @@ impl Interrupt {
         self.set.load(Ordering::Relaxed)
     }
 
+    /// Whether to go on.
+    ///
+    /// # Errors
+    /// [`Interrupted`] when the user asked to stop.
+    pub fn check(&self) -> Result<(), Interrupted> {
+        match self.is_set() {
+            true => Err(Interrupted),
+            false => Ok(()),
+        }
+    }
+
     /// Sleeps, but not through an interrupt.
     ///
     /// # Errors
@@ -65,9 +76,7 @@ impl Interrupt {
     pub fn sleep(&self, duration: Duration) -> Result<(), Interrupted> {
         let end = Instant::now() + duration;
         loop {
-            if self.is_set() {
-                return Err(Interrupted);
-            }
+            self.check()?;
             let left = end.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return Ok(());

@@ -3,17 +3,20 @@
 //! - [`options`]: the command line
 //! - [`quorum`]: paper 004, step by step: idle memory, fill, sweep, full runs, group commit, peers
 //! - [`wal`]: paper 002: block size and padding of the log, causes, RocksDB, the disk
+//! - [`copy`]: paper 000: copying a database, beside rsync, cp, the disk and the loopback
 //! - [`sweep`]: how the highest rate is searched for, decisions only
 //! - [`measure`]: one load run with the CPU it cost; [`spread`], [`interval`]: medians, means of several
 //! - [`load`]: the generator: intended start times, connections, protocols, latencies
 //! - [`cluster`]: servers as child processes, ours and the rivals'
 //! - [`host`]: the machine: CPU, memory, disk, description
 //! - [`report`]: Markdown, JSON and SVG
-//! - [`interrupt`], [`progress`], [`program`], [`error`]: stopping, saying, finding, failing
+//! - [`interrupt`], [`progress`], [`program`], [`child`], [`error`]: stopping, saying, finding, running, failing
 // A load generator is the outside world: real time, real sockets, real files.
 #![allow(clippy::disallowed_methods)]
 
+pub mod child;
 pub mod cluster;
+pub mod copy;
 pub mod error;
 pub mod host;
 pub mod interrupt;

@@ -7,8 +7,8 @@ use clap::Parser;
 use dunlin_bench::error::BenchError;
 use dunlin_bench::host::date;
 use dunlin_bench::interrupt::Interrupt;
-use dunlin_bench::options::{Options, QuorumOptions, Table, WalOptions};
-use dunlin_bench::{quorum, report, wal};
+use dunlin_bench::options::{CopyOptions, Options, QuorumOptions, Table, WalOptions};
+use dunlin_bench::{copy, quorum, report, wal};
 
 // The date of a report is the one thing here that is taken from the calendar.
 #[allow(clippy::disallowed_methods)]
@@ -31,6 +31,7 @@ fn run(options: Options, date_utc: &str) -> Result<(), BenchError> {
     match options.table {
         Table::Quorum(options) => run_quorum(options, date_utc, &command_line),
         Table::Wal(options) => run_wal(&options, date_utc, &command_line),
+        Table::Copy(options) => run_copy(&options, date_utc, &command_line),
     }
 }
 
@@ -62,6 +63,16 @@ fn run_wal(options: &WalOptions, date_utc: &str, command_line: &str) -> Result<(
     let session = wal::Session::new(options, Interrupt::watch()?)?;
     let report = wal::run(&session, date_utc, command_line)?;
     let written = wal::report::write(&report, &out)?;
+    println!("{}", report::summary::targets(&report.targets));
+    println!("written: {}/{}", out.display(), written.join(", "));
+    Ok(())
+}
+
+fn run_copy(options: &CopyOptions, date_utc: &str, command_line: &str) -> Result<(), BenchError> {
+    let out = options.out();
+    let session = copy::Session::new(options, Interrupt::watch()?)?;
+    let report = copy::run(&session, date_utc, command_line)?;
+    let written = copy::report::write(&report, &out)?;
     println!("{}", report::summary::targets(&report.targets));
     println!("written: {}/{}", out.display(), written.join(", "));
     Ok(())

@@ -23,6 +23,8 @@ pub enum Table {
     Quorum(QuorumOptions),
     /// Paper 002: block size and padding of the log.
     Wal(WalOptions),
+    /// Paper 000: copying a database, beside rsync, cp, the disk and the loopback.
+    Copy(CopyOptions),
 }
 
 /// A part of `dunlin-bench wal`.
@@ -76,6 +78,46 @@ pub struct WalOptions {
 }
 
 impl WalOptions {
+    /// Where the report goes.
+    pub fn out(&self) -> PathBuf {
+        out(&self.out, self.quick)
+    }
+}
+
+/// Options of `dunlin-bench copy`.
+#[derive(Debug, Clone, Args)]
+pub struct CopyOptions {
+    /// The dunlin binary [default: the one beside this program].
+    #[arg(long)]
+    pub dunlin: Option<PathBuf>,
+    /// Two small sources, two runs of each way; too short to be quoted.
+    #[arg(long)]
+    pub quick: bool,
+    /// Keys and values of each source, as in 2GiB or 500MB [default: 2GiB, with --quick 64MiB].
+    #[arg(long, value_parser = size)]
+    pub size: Option<u64>,
+    /// Keys and values of one more source, of values of 256 B, for copies that last [default: 8GiB,
+    /// with --quick none].
+    #[arg(long, value_parser = size)]
+    pub long_size: Option<u64>,
+    /// Bytes in a value; each makes a source [default: 128,256,512,1024, with --quick 128,256].
+    #[arg(long, value_delimiter = ',', value_parser = clap::value_parser!(u64).range(1..=1 << 20))]
+    pub values: Vec<u64>,
+    /// Runs of each way on each source [default: 5, with --quick 2].
+    #[arg(long)]
+    pub repeats: Option<usize>,
+    /// Where sources and copies lie while it lasts [default: the temporary directory].
+    #[arg(long)]
+    pub data_dir: Option<PathBuf>,
+    /// Leave the sources there.
+    #[arg(long)]
+    pub keep: bool,
+    /// Where the report goes [default: docs/results, with --quick target/bench].
+    #[arg(long)]
+    pub out: Option<PathBuf>,
+}
+
+impl CopyOptions {
     /// Where the report goes.
     pub fn out(&self) -> PathBuf {
         out(&self.out, self.quick)
@@ -243,6 +285,21 @@ fn connection_count(text: &str) -> Result<usize, String> {
         Ok(count @ 1..=10_000) => Ok(count),
         _ => Err("connections are 1 to 10000".to_owned()),
     }
+}
+
+fn size(text: &str) -> Result<u64, String> {
+    let wrong = || format!("{text:?} is not a size; write one as in 2GiB or 500MB");
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let (number, unit) = text.split_at(digits);
+    let factor: u64 = match unit {
+        "MB" => 1_000_000,
+        "GB" => 1_000_000_000,
+        "MiB" => 1 << 20,
+        "GiB" => 1 << 30,
+        _ => return Err(wrong()),
+    };
+    let number: u64 = number.parse().map_err(|_| wrong())?;
+    number.checked_mul(factor).ok_or_else(wrong)
 }
 
 fn seconds<S: serde::Serializer>(duration: &Duration, serializer: S) -> Result<S::Ok, S::Error> {

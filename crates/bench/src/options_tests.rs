@@ -5,7 +5,7 @@ fn quorum(arguments: &[&str]) -> QuorumOptions {
     let all = ["dunlin-bench", "quorum"].iter().chain(arguments);
     match Options::try_parse_from(all).unwrap().table {
         Table::Quorum(options) => options,
-        Table::Wal(_) => panic!("another table"),
+        _ => panic!("another table"),
     }
 }
 
@@ -33,5 +33,19 @@ fn paper_takes_its_thirty_seconds_and_quick_never_overwrites_results() {
     for wrong in [&["--quick", "--paper"][..], &["--connections", "0"]] {
         let all = ["dunlin-bench", "quorum"].iter().chain(wrong);
         assert!(Options::try_parse_from(all).is_err(), "{wrong:?}");
+    }
+}
+
+#[test]
+fn sizes_are_read_in_both_kinds_of_units() {
+    for (text, bytes) in [
+        ("2GiB", 2 << 30),
+        ("64MiB", 64 << 20),
+        ("5GB", 5_000_000_000),
+    ] {
+        assert_eq!(size(text), Ok(bytes));
+    }
+    for wrong in ["", "5", "GiB", "-1MB", "1.5GiB", "99999999999GiB"] {
+        assert!(size(wrong).is_err(), "{wrong}");
     }
 }

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::error::BenchError;
+
 /// Where `name` is on the `PATH`, with the directories of daemons that a user's may lack.
 pub fn find(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -15,6 +17,19 @@ pub fn find(name: &str) -> Option<PathBuf> {
 pub fn dunlin() -> Option<PathBuf> {
     let me = std::env::current_exe().ok()?;
     Some(beside(&me, "dunlin"))
+}
+
+/// The `dunlin` that was named, or the one built beside the running program.
+///
+/// # Errors
+/// [`BenchError::NoDunlin`] when there is none.
+pub fn dunlin_or(named: Option<&Path>) -> Result<PathBuf, BenchError> {
+    let found = named.map(Path::to_owned).or_else(dunlin);
+    let found = found.unwrap_or_else(|| "dunlin".into());
+    match found.is_file() {
+        true => Ok(found),
+        false => Err(BenchError::NoDunlin(found)),
+    }
 }
 
 fn beside(program: &Path, name: &str) -> PathBuf {

@@ -37,7 +37,7 @@ fn options(data: &Path, more: &[&str]) -> QuorumOptions {
         ]);
     match Options::parse_from(all).table {
         Table::Quorum(options) => options,
-        Table::Wal(_) => panic!("another table"),
+        _ => panic!("another table"),
     }
 }
 

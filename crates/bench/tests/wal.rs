@@ -32,7 +32,7 @@ fn options(data: &Path, parts: &str) -> WalOptions {
     ];
     match Options::parse_from(all).table {
         Table::Wal(options) => options,
-        Table::Quorum(_) => panic!("another table"),
+        _ => panic!("another table"),
     }
 }
 

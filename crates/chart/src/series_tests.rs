@@ -1,5 +1,6 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 use super::*;
+use crate::axis::{BOTTOM, HEIGHT, TOP};
 use crate::png;
 
 fn chart(points: &[(f64, f64)], mean: f64) -> String {

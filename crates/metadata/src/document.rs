@@ -1,6 +1,7 @@
 //! Everything the local store holds, and how it changes: decisions without I/O.
 use crate::error::MetadataError;
 use crate::keyspace::{Keyspace, KeyspaceSettings, check_keyspace};
+use crate::members::{self, Decision, Members};
 use crate::node::{NodeRecord, Registration};
 use crate::topology::Topology;
 use serde::{Deserialize, Serialize};
@@ -13,6 +14,8 @@ pub(crate) struct Document {
     counters: Counters,
     nodes: BTreeMap<String, NodeRecord>,
     keyspaces: BTreeMap<String, Keyspace>,
+    #[serde(default)]
+    members: Members,
 }
 
 /// The last number given out of each kind.
@@ -42,10 +45,12 @@ impl Document {
             self.revision,
             self.nodes.values().cloned(),
             self.keyspaces.values().cloned(),
+            self.members.clone(),
         )
     }
 
-    /// A new incarnation of a node; a name not seen before gets an id.
+    /// A new incarnation of a node; a name not seen before gets an id, and
+    /// is a member if one is wanted.
     pub fn register(&mut self, node: Registration<'_>) -> Result<NodeRecord, MetadataError> {
         node.check()?;
         let last = self.nodes.get(node.name);
@@ -54,10 +59,30 @@ impl Document {
             None => next_node_id(self.counters.node)?,
         };
         let record = node.record(id, last)?;
+        if last.is_none() {
+            self.members = members::join(&self.topology(), id);
+        }
         self.counters.node = self.counters.node.max(id);
         self.nodes.insert(record.name.clone(), record.clone());
         self.revision += 1;
         Ok(record)
+    }
+
+    /// A change of the members, or of what depends on who is one.
+    pub fn change_members<T>(
+        &mut self,
+        decide: impl Fn(&Topology) -> Result<Decision<T>, MetadataError>,
+    ) -> Result<T, MetadataError> {
+        let now = self.topology();
+        let decision = decide(&now)?;
+        if decision.changes(&now) {
+            for name in &decision.forgotten {
+                self.nodes.remove(name);
+            }
+            self.members = decision.members;
+            self.revision += 1;
+        }
+        Ok(decision.value)
     }
 
     /// A new keyspace, if none has its name.

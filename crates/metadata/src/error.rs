@@ -1,4 +1,5 @@
 //! Why something was not done, and so what to do.
+use crate::members::Phase;
 use std::io;
 use std::path::PathBuf;
 
@@ -24,6 +25,81 @@ pub enum MetadataError {
         what: String,
         /// The rule that it breaks.
         rule: String,
+    },
+    /// No node has this name or id. List the nodes.
+    #[error("no node {node} is registered")]
+    UnknownNode {
+        /// The name or id that was asked for.
+        node: String,
+    },
+    /// The members are already those that were asked for. There is nothing to wait for.
+    #[error("these nodes are the members already")]
+    SameMembers,
+    /// A keyspace would have more replicas than there are members. Add a node first.
+    #[error(
+        "keyspace {keyspace} keeps {replicas} replicas and only {nodes} {} would be left: \
+         add a node first",
+        if *.nodes == 1 { "node" } else { "nodes" }
+    )]
+    TooFewNodes {
+        /// The keyspace with the most replicas.
+        keyspace: String,
+        /// How many it keeps.
+        replicas: u8,
+        /// How many members there would be.
+        nodes: usize,
+    },
+    /// One change of the members at a time. Wait until this one has ended, or cancel it, which is
+    /// possible in the phases copy and joint.
+    #[error("change {id} of the members is under way, in phase {phase}: {}", wait(*.phase))]
+    ChangeUnderWay {
+        /// The change's id.
+        id: u64,
+        /// How far it has come.
+        phase: Phase,
+    },
+    /// No change of the members is under way. There is nothing to cancel or to add to.
+    #[error("no change of the members is under way")]
+    NoChange,
+    /// The change cannot be cancelled any more. Wait until it has ended, then change back.
+    #[error("change {id} of the members is in phase {phase}: too late to cancel, it will finish")]
+    TooLate {
+        /// The change's id.
+        id: u64,
+        /// How far it has come.
+        phase: Phase,
+    },
+    /// The change has not come to the phase that it was to leave, or was never begun. Read the
+    /// topology again.
+    #[error("change {id} of the members has not come to phase {phase}")]
+    NotYet {
+        /// The change's id.
+        id: u64,
+        /// The phase that it was to leave.
+        phase: Phase,
+    },
+    /// A node that died is one of those that the change copies to. Cancel the change, and begin
+    /// another without it.
+    #[error("node {node} is to hold data after change {id}: cancel that, and begin one without it")]
+    Needed {
+        /// The node's id.
+        node: u16,
+        /// The change's id.
+        id: u64,
+    },
+    /// A member is not forgotten. Change the members first.
+    #[error("node {name} is a member: take it out of the members first")]
+    IsMember {
+        /// The node's name.
+        name: String,
+    },
+    /// A node that a change names is not forgotten. Wait until the change has ended.
+    #[error("node {name} is part of change {id} of the members: wait until that has ended")]
+    InChange {
+        /// The node's name.
+        name: String,
+        /// The change's id.
+        id: u64,
     },
     /// All numbers of a kind have been given out; they are never used twice.
     #[error("no {what} is left to give out")]
@@ -70,5 +146,14 @@ impl MetadataError {
             what: what.into(),
             rule: rule.into(),
         }
+    }
+}
+
+/// What is left to do about a change in this phase.
+fn wait(phase: Phase) -> &'static str {
+    if phase.can_cancel() {
+        "wait until it has ended, or cancel it"
+    } else {
+        "wait until it has ended"
     }
 }

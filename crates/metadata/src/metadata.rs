@@ -3,6 +3,7 @@ use crate::error::MetadataError;
 use crate::etcd::Etcd;
 use crate::keyspace::{Keyspace, KeyspaceSettings};
 use crate::local::Local;
+use crate::members::{self, Change, Decision, Phase};
 use crate::node::{NodeRecord, Registration};
 use crate::topology::Topology;
 use std::path::{Path, PathBuf};
@@ -46,6 +47,10 @@ impl Metadata {
 
     /// Registers a start of the node `name`. Its id stays with the name; its incarnation is
     /// greater than any before and not below `at_least_incarnation`.
+    ///
+    /// A name not seen before becomes a member when no change is under way and there are fewer
+    /// members than the most replicas of any keyspace (than three while there is none). Otherwise
+    /// it is spare.
     pub async fn register(
         &self,
         name: &str,
@@ -108,6 +113,64 @@ impl Metadata {
         match &self.0 {
             Store::Local(local) => local.change(|document| document.drop_keyspace(name)).await,
             Store::Etcd(etcd) => etcd.drop_keyspace(name).await,
+        }
+    }
+
+    /// Begins a change of the members to the nodes `to`, in the phase [`Phase::Copy`]. The nodes in
+    /// `dead` are gone for good.
+    ///
+    /// Fails with `ChangeUnderWay` while there is another, with `SameMembers` when there is nothing
+    /// to do, with `TooFewNodes` when a keyspace keeps more replicas than `to` has nodes, with
+    /// `UnknownNode` for an id that no node has, and with `Invalid` when `to` is empty, when a node
+    /// is in both lists, or when more than 100 are dead.
+    pub async fn begin_change(
+        &self,
+        to: Vec<u16>,
+        dead: Vec<u16>,
+    ) -> Result<Change, MetadataError> {
+        self.change_members(|now| members::begin(now, to.clone(), dead.clone()))
+            .await
+    }
+
+    /// Takes change `id` from the phase `from` to the next. After [`Phase::Settle`] it ends: `to`
+    /// are the members, and the dead that are not among them are forgotten. Does nothing when the
+    /// change is past `from` or has ended, so several nodes may call this at once. Fails with
+    /// `NotYet` when the change has not come to `from`, or was never begun.
+    pub async fn advance_change(&self, id: u64, from: Phase) -> Result<(), MetadataError> {
+        self.change_members(|now| members::advance(now, id, from))
+            .await
+    }
+
+    /// Ends the change under way, and the members stay as they are. Fails with `NoChange` when
+    /// there is none, and with `TooLate` after [`Phase::Joint`].
+    pub async fn cancel_change(&self) -> Result<(), MetadataError> {
+        self.change_members(members::cancel).await
+    }
+
+    /// Adds a node that died for good to the dead of the change under way. In the phases copy and
+    /// joint it fails with `Needed` when the node is one of those that shall hold data; later it
+    /// is no longer waited for, but stays a member. Fails with `NoChange` and `UnknownNode` too.
+    pub async fn bury_in_change(&self, node: u16) -> Result<(), MetadataError> {
+        self.change_members(|now| members::bury(now, node)).await
+    }
+
+    /// Forgets a spare node. Its id is never given again: if it registers once more, it is new.
+    /// Fails with `IsMember`, `InChange` or `UnknownNode`.
+    pub async fn forget_node(&self, name: &str) -> Result<(), MetadataError> {
+        self.change_members(|now| members::forget(now, name)).await
+    }
+
+    async fn change_members<T: Send>(
+        &self,
+        decide: impl Fn(&Topology) -> Result<Decision<T>, MetadataError> + Send + Sync,
+    ) -> Result<T, MetadataError> {
+        match &self.0 {
+            Store::Local(local) => {
+                local
+                    .change(|document| document.change_members(&decide))
+                    .await
+            }
+            Store::Etcd(etcd) => etcd.change_members(&decide).await,
         }
     }
 

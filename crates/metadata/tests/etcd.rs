@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::disallowed_methods)]
 mod common;
 use common::*;
-use dunlin_metadata::{KeyspaceSettings, Metadata, MetadataError};
+use dunlin_metadata::{Change, KeyspaceSettings, Members, Metadata, MetadataError, Phase};
 use std::collections::BTreeSet;
 use std::time::Instant;
 use tokio::time::timeout;
@@ -226,4 +226,149 @@ async fn one_bad_record_does_not_hide_the_others() {
         matches!(refused, MetadataError::Damaged { .. }),
         "{refused}"
     );
+}
+
+/// Waits until a handle sees members as they should be.
+async fn sees_members(metadata: &Metadata, expected: impl Fn(&Members) -> bool) {
+    let mut topology = metadata.topology();
+    let seen = topology.wait_for(|topology| expected(&topology.members));
+    timeout(20 * SECOND, seen)
+        .await
+        .expect("not seen in time")
+        .unwrap();
+}
+
+fn is_in(change: &Change, phase: Option<Phase>) -> impl Fn(&Members) -> bool {
+    let id = change.id;
+    move |members| {
+        let now = members.change.as_ref().map(|change| change.phase);
+        members.changes == id && now == phase
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_cluster_forms_of_the_first_registrars_even_if_they_race() {
+    let etcd = Member::start().await;
+    let mut tasks = Vec::new();
+    for registrar in 0..6 {
+        let address = etcd.address();
+        tasks.push(tokio::spawn(async move {
+            let metadata = Metadata::etcd(&address, None).await.unwrap();
+            register(&metadata, &format!("n{registrar}")).await.0
+        }));
+    }
+    for task in tasks {
+        task.await.unwrap();
+    }
+    let metadata = Metadata::etcd(&etcd.address(), None).await.unwrap();
+    assert_eq!(metadata.topology().borrow().members.ids, [1, 2, 3]);
+    assert_eq!(metadata.topology().borrow().nodes.len(), 6);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_change_of_the_members_goes_through_once_whoever_asks() {
+    let mut etcd = Member::start().await;
+    let left = Metadata::etcd(&etcd.address(), None).await.unwrap();
+    let right = Metadata::etcd(&etcd.address(), None).await.unwrap();
+    for name in ["a", "b", "c", "d", "e"] {
+        register(&left, name).await;
+    }
+    let (a, b) = tokio::join!(
+        left.begin_change(vec![1, 2, 4], vec![3]),
+        right.begin_change(vec![1, 2, 5], vec![3])
+    );
+    let (change, refused) = if a.is_ok() { (a, b) } else { (b, a) };
+    let (change, refused) = (change.unwrap(), refused.unwrap_err());
+    assert!(
+        matches!(refused, MetadataError::ChangeUnderWay { id: 1, .. }),
+        "{refused}"
+    );
+    for handle in [&left, &right] {
+        sees_members(handle, is_in(&change, Some(Phase::Copy))).await;
+    }
+    let mut from = Some(Phase::Copy);
+    while let Some(phase) = from {
+        if phase == Phase::Switch {
+            let late = right.cancel_change().await;
+            assert!(matches!(late, Err(MetadataError::TooLate { .. })));
+            etcd.kill().await;
+            etcd.up().await;
+        }
+        let (a, b) = tokio::join!(
+            left.advance_change(change.id, phase),
+            right.advance_change(change.id, phase)
+        );
+        a.and(b).unwrap();
+        from = phase.next();
+        for handle in [&left, &right] {
+            sees_members(handle, is_in(&change, from)).await;
+        }
+    }
+    let fresh = Metadata::etcd(&etcd.address(), None).await.unwrap();
+    for handle in [&left, &right, &fresh] {
+        let seen = handle.topology().borrow().clone();
+        assert_eq!(seen.members.ids, change.to);
+        assert_eq!(seen.node(3), None, "seen in the same moment");
+    }
+    assert_eq!(register(&left, "c").await, (6, 1), "it is new");
+    assert_eq!(left.topology().borrow().members.ids, change.to);
+
+    let second = right.begin_change(vec![1, 2, 6], vec![]).await.unwrap();
+    assert_eq!(second.id, 2);
+    left.bury_in_change(4).await.unwrap();
+    left.cancel_change().await.unwrap();
+    right.advance_change(2, Phase::Copy).await.unwrap();
+    let members = left.topology().borrow().members.clone();
+    assert_eq!((members.change, members.changes), (None, 2));
+    assert_eq!(members.ids, change.to);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_node_is_never_forgotten_and_taken_in_at_once() {
+    let etcd = Member::start().await;
+    let left = Metadata::etcd(&etcd.address(), None).await.unwrap();
+    let right = Metadata::etcd(&etcd.address(), None).await.unwrap();
+    for name in ["a", "b", "c"] {
+        register(&left, name).await;
+    }
+    for _ in 0..10 {
+        let spare = register(&left, "spare").await.0;
+        let (begun, forgotten) = tokio::join!(
+            left.begin_change(vec![1, 2, spare], vec![]),
+            right.forget_node("spare")
+        );
+        match (begun, forgotten) {
+            (Ok(_), Err(MetadataError::InChange { .. })) => left.cancel_change().await.unwrap(),
+            (Err(MetadataError::UnknownNode { .. }), Ok(())) => (),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[tokio::test]
+async fn nodes_without_members_all_are_and_bad_members_are_not_guessed() {
+    let etcd = Member::start().await;
+    let metadata = Metadata::etcd(&etcd.address(), None).await.unwrap();
+    for name in ["a", "b", "c", "d"] {
+        register(&metadata, name).await;
+    }
+    assert_eq!(metadata.topology().borrow().members.ids, [1, 2, 3]);
+    let member = etcd.address().replace("etcd://", "http://");
+    let mut client = etcd_client::Client::connect([member], None).await.unwrap();
+    let key = "/dunlin/v1/members";
+    client.delete(key, None).await.unwrap();
+    sees_members(&metadata, |members| members.ids == [1, 2, 3, 4]).await;
+    let fresh = Metadata::etcd(&etcd.address(), None).await.unwrap();
+    assert_eq!(fresh.topology().borrow().members.ids, [1, 2, 3, 4]);
+    register(&metadata, "e").await;
+    assert_eq!(metadata.topology().borrow().members.ids, [1, 2, 3, 4]);
+
+    client.put(key, "{", None).await.unwrap();
+    assert_eq!(register(&metadata, "a").await, (1, 2));
+    let seen = metadata.topology().borrow().clone();
+    assert_eq!(seen.members.ids, [1, 2, 3, 4], "the last that was sound");
+    let refused = metadata.begin_change(vec![1, 2, 5], vec![]).await;
+    assert!(matches!(refused, Err(MetadataError::Damaged { .. })));
+    let refused = Metadata::etcd(&etcd.address(), None).await.err().unwrap();
+    assert!(refused.to_string().contains(key), "{refused}");
 }

@@ -1,6 +1,6 @@
 //! Metadata within one process.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::disallowed_methods)]
-use dunlin_metadata::{KeyspaceSettings, Metadata, MetadataError};
+use dunlin_metadata::{KeyspaceSettings, Metadata, MetadataError, Phase};
 
 async fn register(metadata: &Metadata, name: &str) -> (u16, u32) {
     let node = metadata
@@ -171,4 +171,124 @@ async fn registrations_at_once_never_share_an_incarnation() {
         .flat_map(|id| (1..=10).map(move |n| (id, n)))
         .collect();
     assert_eq!(given, expected);
+}
+
+#[tokio::test]
+async fn the_members_change_and_a_restart_finds_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("metadata.json");
+    let begun = {
+        let metadata = Metadata::embedded(&path).unwrap();
+        for name in ["a", "b", "c", "d"] {
+            register(&metadata, name).await;
+        }
+        let mut topology = metadata.clone().topology();
+        assert_eq!(topology.borrow_and_update().members.ids, [1, 2, 3]);
+        let refused = metadata.forget_node("c").await;
+        assert!(matches!(refused, Err(MetadataError::IsMember { .. })));
+        assert!(!topology.has_changed().unwrap());
+        let begun = metadata.begin_change(vec![4, 2, 1], vec![3]).await.unwrap();
+        assert_eq!(
+            topology.borrow_and_update().members.change.as_ref(),
+            Some(&begun)
+        );
+        let again = metadata.begin_change(vec![1, 2, 4], vec![]).await;
+        assert!(matches!(
+            again,
+            Err(MetadataError::ChangeUnderWay {
+                id: 1,
+                phase: Phase::Copy
+            })
+        ));
+        register(&metadata, "e").await;
+        metadata.advance_change(1, Phase::Copy).await.unwrap();
+        begun
+    };
+    let metadata = Metadata::embedded(&path).unwrap();
+    let members = metadata.topology().borrow().members.clone();
+    assert_eq!((&members.ids[..], members.changes), (&[1, 2, 3][..], 1));
+    let change = members.change.unwrap();
+    assert_eq!((change.phase, change.to), (Phase::Joint, begun.to));
+    for from in [Phase::Joint, Phase::Switch, Phase::Settle] {
+        metadata.advance_change(1, from).await.unwrap();
+    }
+    let ended = metadata.topology().borrow().clone();
+    assert_eq!(ended.members.ids, [1, 2, 4]);
+    assert_eq!(ended.node(3), None, "the dead are forgotten");
+    assert_eq!(register(&metadata, "a").await, (1, 2));
+    assert_eq!(register(&metadata, "c").await, (6, 1), "it is new");
+    assert_eq!(metadata.topology().borrow().members, ended.members);
+    metadata.forget_node("e").await.unwrap();
+    assert_eq!(metadata.topology().borrow().node(5), None);
+    let late = metadata.cancel_change().await;
+    assert!(matches!(late, Err(MetadataError::NoChange)));
+    let before = metadata.topology().borrow().clone();
+    drop(metadata);
+    let metadata = Metadata::embedded(&path).unwrap();
+    assert_eq!(*metadata.topology().borrow(), before);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn advances_at_once_advance_once() {
+    let metadata = Metadata::in_memory();
+    for name in ["a", "b", "c", "d"] {
+        register(&metadata, name).await;
+    }
+    let change = metadata.begin_change(vec![1, 2, 4], vec![]).await.unwrap();
+    let mut from = Some(Phase::Copy);
+    while let Some(phase) = from {
+        let before = metadata.topology().borrow().revision;
+        let racers: Vec<_> = (0..8)
+            .map(|_| {
+                let metadata = metadata.clone();
+                tokio::spawn(async move { metadata.advance_change(change.id, phase).await })
+            })
+            .collect();
+        for racer in racers {
+            racer.await.unwrap().unwrap();
+        }
+        from = phase.next();
+        let seen = metadata.topology().borrow().clone();
+        assert_eq!(
+            seen.members.change.as_ref().map(|change| change.phase),
+            from
+        );
+        assert_eq!(seen.revision, before + 1);
+    }
+    assert_eq!(metadata.topology().borrow().members.ids, [1, 2, 4]);
+}
+
+#[tokio::test]
+async fn a_file_from_before_there_were_members_makes_all_nodes_members() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("metadata.json");
+    let node = |id: u16, name: &str| {
+        format!(
+            r#""{name}": {{"id": {id}, "name": "{name}", "http": "h:1", "listen": "h:2", "shards": 1, "incarnation": 4}}"#
+        )
+    };
+    let nodes: Vec<_> = ["a", "b", "c", "d", "e"]
+        .into_iter()
+        .zip(1..)
+        .map(|(name, id)| node(id, name))
+        .collect();
+    let old = format!(
+        r#"{{"revision": 9, "counters": {{"node": 5, "keyspace": 0}}, "nodes": {{{}}}, "keyspaces": {{}}}}"#,
+        nodes.join(", ")
+    );
+    std::fs::write(&path, old).unwrap();
+    let metadata = Metadata::embedded(&path).unwrap();
+    let all = [1, 2, 3, 4, 5];
+    assert_eq!(metadata.topology().borrow().members.ids, all);
+    assert_eq!(register(&metadata, "b").await, (2, 5));
+    assert_eq!(metadata.topology().borrow().members.ids, all);
+    assert_eq!(register(&metadata, "f").await, (6, 1));
+    assert_eq!(
+        metadata.topology().borrow().members.ids,
+        all,
+        "a sixth is spare"
+    );
+    drop(metadata);
+    let metadata = Metadata::embedded(&path).unwrap();
+    assert_eq!(metadata.topology().borrow().members.ids, all);
 }

@@ -43,6 +43,12 @@ pub struct NodeConfig {
     pub log_direct_io: bool,
     /// Most log bytes kept for replicas that lag, per shard.
     pub retention_bytes: u64,
+    /// Copies of partitions go only as fast as leaves the 99th percentile of the latency of clients'
+    /// requests at or below this, in microseconds.
+    pub move_latency_us_p99: u64,
+    /// Records that come in a copy are taken as a file from so many bytes on; below that they go
+    /// through the log.
+    pub ingest_bytes: usize,
     /// Settings of the keyspace `default`, used when this start creates it.
     pub default_keyspace: KeyspaceSettings,
 }
@@ -82,6 +88,8 @@ impl Default for NodeConfig {
             log_compression: log.compression,
             log_direct_io: log.direct_io,
             retention_bytes: 1 << 30,
+            move_latency_us_p99: 20_000,
+            ingest_bytes: 1 << 20,
             default_keyspace: KeyspaceSettings::default(),
         }
     }

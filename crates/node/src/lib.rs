@@ -11,6 +11,7 @@
 //! | `message` | what shards say to one another, one file a message |
 //! | `shard` | the event loop's state: log, store, and the way from one to the other |
 //! | `replication` | cursors that carry entries to replicas; catching up; backfill |
+//! | `moves` | partitions given from node to node while the members change |
 //! | `quorum` | coordinating reads, writes and scans; the decisions in `decide.rs` are pure |
 //! | `api` | HTTP |
 //! | `sabotage` | deliberate bugs, for the simulation to find |
@@ -23,6 +24,7 @@ mod config;
 mod env;
 mod limits;
 mod message;
+mod moves;
 mod node;
 mod placement;
 mod process;
@@ -35,6 +37,7 @@ pub use clock::{Clock, SystemClock};
 pub use config::NodeConfig;
 pub use env::Env;
 pub use message::{Condition, Item, Request, Response, WriteRequest};
+pub use moves::MoveState;
 pub use node::{Node, StartError, StopError};
 pub use placement::{KeyspacePlacement, Placement, ShardAddress};
 pub use process::{Directory, Process, hello, shard_wanted};

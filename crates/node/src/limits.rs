@@ -30,6 +30,15 @@ pub const SWEEP_INTERVAL: Duration = Duration::from_millis(100);
 /// How often the store's memory is looked at.
 pub const FLUSH_INTERVAL: Duration = Duration::from_millis(250);
 
+/// How often changes of the members are looked after.
+pub const MOVE_INTERVAL: Duration = Duration::from_millis(100);
+/// How often a shard that joins claims what it has copied.
+pub const CLAIM_INTERVAL: Duration = Duration::from_secs(5);
+/// Longer than any read that goes by replicas there were: then what they hold may be dropped.
+pub const SWEEP_AFTER: Duration = Duration::from_secs(3);
+
+/// Bytes of records that are put on disk in one step of a copy.
+pub const CHUNK_BYTES: usize = 8 << 20;
 /// Bytes of entries in one batch to a replica.
 pub const BATCH_BYTES: usize = 256 << 10;
 /// Batches under way to one replica.

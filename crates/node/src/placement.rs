@@ -1,9 +1,9 @@
 //! Who holds what: key -> partition -> ordered replicas. Pure; computed once per topology.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
 
-use dunlin_metadata::{Keyspace, NodeRecord, Topology};
+use dunlin_metadata::{Change, Keyspace, NodeRecord, Phase, Topology};
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
 /// One event loop of one node.
@@ -21,44 +21,101 @@ impl fmt::Display for ShardAddress {
     }
 }
 
+/// Every member's shard for each partition, best first.
+type Orders = Vec<Box<[ShardAddress]>>;
+
 /// A keyspace and where its partitions live.
 #[derive(Debug)]
 pub struct KeyspacePlacement {
     /// The keyspace as the metadata store has it.
     pub keyspace: Keyspace,
-    /// For each partition every node's shard for it, best first: the first
-    /// `from` of them hold an entry written with that `from`.
-    partitions: Vec<Box<[ShardAddress]>>,
+    /// For each partition the members' shards, best first: the first `from` of them hold an entry
+    /// written with that `from`. While members change, the ones there were.
+    old: Orders,
+    /// The same as it shall be.
+    new: Option<Orders>,
+    phase: Option<Phase>,
 }
 
 impl KeyspacePlacement {
     /// The partition a key belongs to.
     pub fn partition_of(&self, key: &[u8]) -> u16 {
-        (xxh3_64(key) % self.partitions.len() as u64) as u16
+        (xxh3_64(key) % self.old.len() as u64) as u16
     }
 
-    /// All nodes' shards for a partition, best first; empty when the partition does not exist.
+    /// All shards that answer for a partition, best first; empty when it does not exist.
     pub fn order(&self, partition: u16) -> &[ShardAddress] {
-        self.partitions
-            .get(partition as usize)
-            .map_or(&[], |list| &list[..])
+        match (self.phase, &self.new) {
+            (Some(Phase::Switch | Phase::Settle), Some(new)) => at(new, partition),
+            _ => at(&self.old, partition),
+        }
     }
 
-    /// The shards that hold an entry of `partition` written with `from`.
+    /// The shards whose acknowledgements count, and which are read, for an entry of `partition`
+    /// with `from`.
     pub fn replicas(&self, partition: u16, from: u8) -> &[ShardAddress] {
-        let order = self.order(partition);
-        &order[..order.len().min(from as usize)]
+        first(self.order(partition), from)
     }
 
-    /// Whether `shard` holds entries of `partition` written with `from`.
+    /// The shards of which enough must acknowledge a write as well, while the replicas change
+    /// from one set to another; else none.
+    pub fn also(&self, partition: u16, from: u8) -> &[ShardAddress] {
+        match (self.phase, &self.new) {
+            (Some(Phase::Joint), Some(new)) => first(at(new, partition), from),
+            (Some(Phase::Switch), Some(_)) => first(at(&self.old, partition), from),
+            _ => &[],
+        }
+    }
+
+    /// Whether writes of `partition` with `from` may enter through `shard`. One that leaves takes
+    /// none any more once others are read, so that all it has ever written can be handed on.
+    pub fn enters(&self, shard: ShardAddress, partition: u16, from: u8) -> bool {
+        let is_joint = self.phase == Some(Phase::Joint);
+        self.replicas(partition, from).contains(&shard)
+            || is_joint && self.also(partition, from).contains(&shard)
+    }
+
+    /// Whether `shard` is sent entries of `partition` written with `from`.
     pub fn holds(&self, shard: ShardAddress, partition: u16, from: u8) -> bool {
         self.replicas(partition, from).contains(&shard)
+            || self.also(partition, from).contains(&shard)
+    }
+
+    /// Whether `shard` is to hold anything of `partition`, now or after the change under way.
+    pub fn concerns(&self, shard: ShardAddress, partition: u16) -> bool {
+        let (old, new) = self.orders(partition);
+        old.contains(&shard) || new.contains(&shard)
+    }
+
+    /// The order there was and the one there shall be; the same twice when no members change.
+    pub fn orders(&self, partition: u16) -> (&[ShardAddress], &[ShardAddress]) {
+        let old = at(&self.old, partition);
+        (old, self.new.as_ref().map_or(old, |new| at(new, partition)))
+    }
+
+    /// Whether entries of `partition` are sent to both shards.
+    pub fn share(&self, partition: u16, a: ShardAddress, b: ShardAddress) -> bool {
+        let (old, new) = self.orders(partition);
+        let (first, second) = match self.phase {
+            Some(Phase::Joint | Phase::Switch) => (old, new),
+            _ => (self.order(partition), &[][..]),
+        };
+        let has = |shard| first.contains(&shard) || second.contains(&shard);
+        has(a) && has(b)
     }
 
     /// Number of partitions.
     pub fn partition_count(&self) -> u16 {
-        self.partitions.len() as u16
+        self.old.len() as u16
     }
+}
+
+fn at(orders: &Orders, partition: u16) -> &[ShardAddress] {
+    orders.get(partition as usize).map_or(&[], |list| &list[..])
+}
+
+fn first(order: &[ShardAddress], from: u8) -> &[ShardAddress] {
+    &order[..order.len().min(from as usize)]
 }
 
 /// Where everything lives under one topology.
@@ -66,8 +123,14 @@ impl KeyspacePlacement {
 pub struct Placement {
     /// Revision of the topology this was computed from.
     pub revision: u64,
-    /// The cluster's nodes by number.
+    /// The cluster's nodes by number, spare ones too.
     pub nodes: BTreeMap<u16, NodeRecord>,
+    /// Number of the last change of the members begun.
+    pub changes: u64,
+    /// The change of the members under way.
+    pub change: Option<Change>,
+    /// Numbers of the nodes that answer for data.
+    members: BTreeSet<u16>,
     keyspaces: BTreeMap<u32, KeyspacePlacement>,
     names: HashMap<String, u32>,
     newest_keyspace: u32,
@@ -76,13 +139,21 @@ pub struct Placement {
 impl Placement {
     /// Computes the placement of every partition of every keyspace.
     pub fn compute(topology: &Topology) -> Placement {
+        let members = &topology.members;
         let keyspaces: BTreeMap<u32, KeyspacePlacement> = topology
             .keyspaces
             .iter()
-            .map(|keyspace| (keyspace.id, place(keyspace, &topology.nodes)))
+            .map(|keyspace| (keyspace.id, place(keyspace, topology)))
             .collect();
+        let answering = match &members.change {
+            Some(change) if change.phase >= Phase::Switch => &change.to,
+            _ => &members.ids,
+        };
         Placement {
             revision: topology.revision,
+            changes: members.changes,
+            change: members.change.clone(),
+            members: answering.iter().copied().collect(),
             nodes: topology.nodes.iter().map(|n| (n.id, n.clone())).collect(),
             names: topology
                 .keyspaces
@@ -122,41 +193,82 @@ impl Placement {
             .flat_map(|n| (0..n.shards).map(|shard| ShardAddress { node: n.id, shard }))
     }
 
-    /// How many partitions `shard` holds a replica of, as the keyspaces are set.
+    /// Whether a node answers for data.
+    pub fn is_member(&self, node: u16) -> bool {
+        self.members.contains(&node)
+    }
+
+    /// How many nodes answer for data.
+    pub fn member_count(&self) -> usize {
+        self.members.len()
+    }
+
+    /// Whether a node is gone for good: nobody waits for it or heeds it.
+    pub fn is_dead(&self, node: u16) -> bool {
+        let is_buried = |change: &Change| change.dead.contains(&node);
+        !self.nodes.contains_key(&node) || self.change.as_ref().is_some_and(is_buried)
+    }
+
+    /// Number of the change whose outcome readers here go by.
+    pub fn read_epoch(&self) -> u64 {
+        match &self.change {
+            Some(change) if change.phase < Phase::Switch => self.changes.saturating_sub(1),
+            _ => self.changes,
+        }
+    }
+
+    /// The oldest such number that the data held here still serves.
+    pub fn oldest_epoch(&self) -> u64 {
+        match &self.change {
+            Some(_) => self.changes.saturating_sub(1),
+            None => self.changes,
+        }
+    }
+
+    /// How many partitions `shard` answers for, as the keyspaces are set.
     pub fn partitions_held(&self, shard: ShardAddress) -> u64 {
         let held = |k: &KeyspacePlacement| {
             let replicas = k.keyspace.settings.replicas;
             (0..k.partition_count())
-                .filter(|partition| k.holds(shard, *partition, replicas))
+                .filter(|partition| k.replicas(*partition, replicas).contains(&shard))
                 .count() as u64
         };
         self.keyspaces.values().map(held).sum()
     }
 
-    /// Whether two shards can ever hold copies of the same entry.
+    /// Whether two shards can be sent copies of the same entry.
     pub fn share(&self, a: ShardAddress, b: ShardAddress) -> bool {
         a.node != b.node
-            && self.keyspaces.values().any(|k| {
-                k.partitions
-                    .iter()
-                    .any(|order| order.contains(&a) && order.contains(&b))
-            })
+            && self
+                .keyspaces
+                .values()
+                .any(|k| (0..k.partition_count()).any(|partition| k.share(partition, a, b)))
     }
 }
 
-fn place(keyspace: &Keyspace, nodes: &[NodeRecord]) -> KeyspacePlacement {
-    let partitions = (0..keyspace.settings.partitions)
-        .map(|partition| rank(keyspace.id, partition, nodes))
-        .collect();
+fn place(keyspace: &Keyspace, topology: &Topology) -> KeyspacePlacement {
+    let ranked = |members: &[u16]| {
+        let nodes: Vec<&NodeRecord> = topology
+            .nodes
+            .iter()
+            .filter(|node| members.contains(&node.id))
+            .collect();
+        (0..keyspace.settings.partitions)
+            .map(|partition| rank(keyspace.id, partition, &nodes))
+            .collect()
+    };
+    let change = topology.members.change.as_ref();
     KeyspacePlacement {
         keyspace: keyspace.clone(),
-        partitions,
+        old: ranked(&topology.members.ids),
+        new: change.map(|change| ranked(&change.to)),
+        phase: change.map(|change| change.phase),
     }
 }
 
 /// Rendezvous hashing: every node draws a score for the partition, the highest
 /// is first. A node that joins takes partitions, and moves none between others.
-fn rank(keyspace: u32, partition: u16, nodes: &[NodeRecord]) -> Box<[ShardAddress]> {
+fn rank(keyspace: u32, partition: u16, nodes: &[&NodeRecord]) -> Box<[ShardAddress]> {
     let mut scored: Vec<(u64, ShardAddress)> = nodes
         .iter()
         .filter(|node| node.shards > 0)

@@ -1,5 +1,5 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
-use dunlin_metadata::KeyspaceSettings;
+use dunlin_metadata::{KeyspaceSettings, Members};
 
 use super::*;
 
@@ -21,6 +21,10 @@ fn topology(nodes: u16, shards: u16) -> Topology {
             name: "default".into(),
             settings: KeyspaceSettings::default(),
         }],
+        members: Members {
+            ids: (1..=nodes).collect(),
+            ..Members::default()
+        },
     }
 }
 

@@ -69,15 +69,18 @@ impl Process {
     }
 }
 
-/// How a connection names the shard it wants: the node's name, then the shard's number.
-pub fn hello(node: &str, shard: u16) -> Bytes {
+/// How a connection names the shard it wants and the node that asks: the shard's number, the
+/// asker's, and the wanted node's name.
+pub fn hello(node: &str, shard: u16, asker: u16) -> Bytes {
     let mut hello = shard.to_le_bytes().to_vec();
+    hello.extend_from_slice(&asker.to_le_bytes());
     hello.extend_from_slice(node.as_bytes());
     hello.into()
 }
 
-/// The shard a hello to `node` names; `None` when it is meant for another node.
-pub fn shard_wanted(hello: &[u8], node: &str) -> Option<u16> {
-    let (shard, name) = hello.split_first_chunk::<2>()?;
-    (name == node.as_bytes()).then_some(u16::from_le_bytes(*shard))
+/// The shard a hello to `node` names, and who asks; `None` when it is meant for another node.
+pub fn shard_wanted(hello: &[u8], node: &str) -> Option<(u16, u16)> {
+    let (shard, rest) = hello.split_first_chunk::<2>()?;
+    let (asker, name) = rest.split_first_chunk::<2>()?;
+    (name == node.as_bytes()).then_some((u16::from_le_bytes(*shard), u16::from_le_bytes(*asker)))
 }

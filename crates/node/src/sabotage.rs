@@ -19,11 +19,15 @@ pub enum Sabotage {
     ForgetTombstones,
     /// The store is flushed before the log is synced.
     FlushUnsynced,
+    /// A new replica does not read what the old one's log has had since its records were copied.
+    SkipTail,
+    /// While replicas change, writes are acknowledged by the old ones alone.
+    SkipJoint,
 }
 
 impl Sabotage {
     /// All of them, and none.
-    pub const ALL: [Sabotage; 7] = [
+    pub const ALL: [Sabotage; 9] = [
         Sabotage::None,
         Sabotage::AckUnsynced,
         Sabotage::IgnoreGaps,
@@ -31,5 +35,7 @@ impl Sabotage {
         Sabotage::FirstAnswer,
         Sabotage::ForgetTombstones,
         Sabotage::FlushUnsynced,
+        Sabotage::SkipTail,
+        Sabotage::SkipJoint,
     ];
 }

@@ -22,6 +22,10 @@ pub struct Counts {
     pub pulled: u64,
     /// Records received by backfill.
     pub backfilled: u64,
+    /// Records taken over while members changed.
+    pub moved: u64,
+    /// Changes of the members that ended.
+    pub changes: u64,
     /// Writes stamped again.
     pub restamps: u64,
     /// Replicas mended after a read.
@@ -39,6 +43,7 @@ impl Counts {
             flushes: status.flushes,
             pulled: status.pulled,
             backfilled: status.backfilled,
+            moved: status.moved,
             restamps: status.restamps,
             repairs: status.repairs,
             hedges: status.hedges,
@@ -56,6 +61,8 @@ impl AddAssign for Counts {
         self.released_segments += other.released_segments;
         self.pulled += other.pulled;
         self.backfilled += other.backfilled;
+        self.moved += other.moved;
+        self.changes += other.changes;
         self.restamps += other.restamps;
         self.repairs += other.repairs;
         self.hedges += other.hedges;
@@ -66,7 +73,7 @@ impl fmt::Display for Counts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{} writes, {} reads, {} crashes, {} flushes, {} segments released, {} pulls, {} records backfilled, {} restamps, {} repairs, {} hedges",
+            "{} writes, {} reads, {} crashes, {} flushes, {} segments released, {} pulls, {} records backfilled, {} moved in {} changes, {} restamps, {} repairs, {} hedges",
             self.writes,
             self.reads,
             self.crashes,
@@ -74,6 +81,8 @@ impl fmt::Display for Counts {
             self.released_segments,
             self.pulled,
             self.backfilled,
+            self.moved,
+            self.changes,
             self.restamps,
             self.repairs,
             self.hedges

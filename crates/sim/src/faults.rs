@@ -1,6 +1,7 @@
 //! What goes wrong, and when: decided step by step by the seed.
 
 use rand::rngs::StdRng;
+use rand::seq::SliceRandom;
 use rand::{Rng, SeedableRng};
 
 use crate::harness::cluster::{Cluster, Crash, HarnessError};
@@ -19,6 +20,7 @@ struct Network {
 pub struct Faults {
     random: StdRng,
     next_ms: u64,
+    next_change_ms: u64,
     network: Option<Network>,
     slow: Option<(usize, usize, u64)>,
     /// When each host starts again, for those that are down.
@@ -36,6 +38,7 @@ impl Faults {
         Faults {
             random: StdRng::seed_from_u64(cluster.shared.plan.seed ^ 0xfa17),
             next_ms: 1_000,
+            next_change_ms: 1_500,
             network: None,
             slow: None,
             down_until_ms: vec![None; hosts],
@@ -58,6 +61,30 @@ impl Faults {
             let longest = cluster.shared.plan.fault_pause_ms_max;
             self.next_ms = now_ms + self.random.random_range(50..=longest);
             self.begin(cluster, now_ms)?;
+        }
+        if cluster.shared.plan.moves && now_ms >= self.next_change_ms {
+            self.next_change_ms = now_ms + self.random.random_range(500..=6_000);
+            self.change_members(cluster)?;
+        }
+        Ok(())
+    }
+
+    /// Other nodes shall hold the data, or the last such wish is given up.
+    fn change_members(&mut self, cluster: &mut Cluster) -> Result<(), HarnessError> {
+        if self.random.random_bool(0.1) && cluster.cancel_change()? {
+            cluster
+                .shared
+                .note("the change of members is given up".into());
+            return Ok(());
+        }
+        let nodes = cluster.hosts.len();
+        let count = self.random.random_range(3..=nodes);
+        let mut to: Vec<u16> = (1..=nodes as u16).collect();
+        to.shuffle(&mut self.random);
+        to.truncate(count);
+        let text = format!("nodes {to:?} are to hold the data");
+        if cluster.change_members(to)? {
+            cluster.shared.note(text);
         }
         Ok(())
     }

@@ -12,6 +12,12 @@ pub struct Plan {
     pub seed: u64,
     /// Nodes in the cluster, 3 to 5.
     pub nodes: usize,
+    /// How many of them hold data at first, at least 3.
+    pub members: usize,
+    /// Whether the members change.
+    pub moves: bool,
+    /// Bytes from which copied records are taken as files.
+    pub ingest_bytes: usize,
     /// Shards in each node.
     pub shards: u16,
     /// Name and settings of each keyspace.
@@ -52,6 +58,9 @@ impl Plan {
         let mut plan = Plan {
             seed,
             nodes,
+            members: nodes,
+            moves: false,
+            ingest_bytes: 1 << 20,
             shards: if random.random_bool(0.2) { 2 } else { 1 },
             keyspaces: Vec::new(),
             keys: *pick(&mut random, &[3, 8, 50]),
@@ -67,6 +76,11 @@ impl Plan {
             retention_bytes: random.random_range(70 << 10..=600 << 10),
             sabotage,
         };
+        plan.moves = nodes > 3 && random.random_bool(0.6);
+        if plan.moves {
+            plan.members = random.random_range(3..=nodes);
+            plan.ingest_bytes = *pick(&mut random, &[1, 1 << 20]);
+        }
         let mut policies = vec![
             ("always", Sync::Always),
             ("interval", Sync::IntervalMs(random.random_range(20..=500))),

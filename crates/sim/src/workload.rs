@@ -88,7 +88,7 @@ impl Client {
         // A value kept by more nodes than its keyspace says outlives a forgotten delete there.
         let nodes = match plan.forgets_deletes(keyspace) {
             true => 3,
-            false => plan.nodes as u8,
+            false => self.members(),
         };
         if self.random.random_bool(0.6) {
             return Quorum { ack: 2, from: 3 };
@@ -98,6 +98,14 @@ impl Client {
             ack: self.random.random_range(1..=from),
             from,
         }
+    }
+
+    /// Nodes that hold data, now and after the change under way.
+    fn members(&self) -> u8 {
+        let topology = self.host.shared.metadata.topology().borrow().clone();
+        let members = &topology.members;
+        let to = members.change.as_ref().map_or(&members.ids, |c| &c.to);
+        members.ids.len().min(to.len()) as u8
     }
 
     async fn step(&mut self) {
@@ -243,7 +251,7 @@ impl Client {
 
     async fn read_all(&mut self) {
         let shared = self.host.shared.clone();
-        let nodes = shared.plan.nodes as u8;
+        let nodes = self.members();
         for keyspace in 0..shared.plan.keyspaces.len() {
             for key in 0..shared.plan.keys {
                 let all = Quorum {

@@ -47,3 +47,13 @@ fn forgetting_tombstones_is_found() {
 fn flushing_before_the_sync_is_found() {
     is_found(Sabotage::FlushUnsynced);
 }
+
+#[test]
+fn a_new_replica_without_the_newest_is_found() {
+    is_found(Sabotage::SkipTail);
+}
+
+#[test]
+fn acknowledging_by_old_replicas_alone_is_found() {
+    is_found(Sabotage::SkipJoint);
+}

@@ -12,6 +12,7 @@
 //! | `shared` `options` `tuning` | what a process shares, what a store is told, what RocksDB is told |
 //! | `store` `open` `files` | the handle; opening, and refusing what is not whole |
 //! | `apply` `get` `remove` | one write batch with the applied position; one read; dropping ranges |
+//! | `ingest` `sweep` | many records as a file; dropping what is no longer held here |
 //! | `snapshot` `scan` `merge` | a frozen view; pages of one partition; pages over all partitions |
 //! | `flush` `compact` | from memory to SST files when the caller says so; forgetting the dead |
 //! | `digest` `verify` `stats` | comparing replicas; finding damage; numbers |
@@ -30,6 +31,7 @@ mod error;
 mod files;
 mod flush;
 mod get;
+mod ingest;
 mod key;
 mod merge;
 mod open;
@@ -46,6 +48,7 @@ mod stamp;
 mod stats;
 mod store;
 mod stripes;
+mod sweep;
 mod tuning;
 mod vector;
 mod verify;

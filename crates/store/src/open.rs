@@ -15,6 +15,7 @@ const FORMAT: u32 = 1;
 const FORMAT_KEY: &[u8] = b"format";
 pub(crate) const APPLIED_KEY: &[u8] = b"applied";
 pub(crate) const NEWEST_KEY: &[u8] = b"newest";
+pub(crate) const SWEPT_KEY: &[u8] = b"swept";
 
 impl Store {
     /// Opens the store at `path`, or makes an empty one. Reads no data, so it is quick whatever
@@ -75,7 +76,7 @@ impl Store {
 }
 
 /// A little-endian `u64` of the meta column family.
-fn number(db: &DB, path: &Path, key: &[u8]) -> Result<Option<u64>, StoreError> {
+pub(crate) fn number(db: &DB, path: &Path, key: &[u8]) -> Result<Option<u64>, StoreError> {
     let bytes = db
         .get_pinned_cf_opt(family(db, META)?, key, &tuning::read_disk())
         .map_err(|error| StoreError::of(path, error))?;

@@ -37,6 +37,13 @@ impl Stripes {
         *newest = version.0.max(*newest);
     }
 
+    /// Every key may hold a version up to `bound`.
+    pub fn raise_all(&mut self, bound: Version) {
+        for newest in &mut self.newest {
+            *newest = bound.0.max(*newest);
+        }
+    }
+
     fn at(hash: u64) -> usize {
         hash as usize % STRIPES
     }

@@ -16,6 +16,9 @@ pub(crate) const META: &str = "meta";
 /// Column family of the data.
 pub(crate) const DATA: &str = "default";
 
+/// Zstd would be smaller, but took more than half of all the CPU time of compactions.
+const COMPRESSION: DBCompressionType = DBCompressionType::Lz4;
+
 /// Set right after opening: no memtable gets this large, so RocksDB never flushes by itself and
 /// the caller can sync its log first. It is not set *at* opening because RocksDB would then
 /// preallocate by it and, after a full disk, wait for that much room.
@@ -54,11 +57,11 @@ pub(crate) fn database(options: &StoreOptions) -> Result<Options, rocksdb::Error
 /// Options of the data column family. `clock_ms` is the caller's clock as last seen.
 pub(crate) fn data(options: &StoreOptions, clock_ms: Arc<AtomicU64>) -> Options {
     let mut cf = family(options);
-    let mut table = table(options);
+    let mut table = table();
+    table.set_block_cache(&options.shared.cache);
     table.set_bloom_filter(10.0, false);
     cf.set_block_based_table_factory(&table);
-    // Zstd would be smaller, but took more than half of all the CPU time of compactions.
-    cf.set_compression_type(DBCompressionType::Lz4);
+    cf.set_compression_type(COMPRESSION);
     // As much as level 0 holds when it is compacted, so that each compaction rewrites little more
     // than it brings.
     cf.set_max_bytes_for_level_base(256 << 20);
@@ -75,8 +78,22 @@ pub(crate) fn data(options: &StoreOptions, clock_ms: Arc<AtomicU64>) -> Options 
 /// Options of the meta column family: a handful of keys.
 pub(crate) fn meta(options: &StoreOptions) -> Options {
     let mut cf = family(options);
-    cf.set_block_based_table_factory(&table(options));
+    let mut table = table();
+    table.set_block_cache(&options.shared.cache);
+    cf.set_block_based_table_factory(&table);
     cf
+}
+
+/// Options of files that are ingested as data.
+pub(crate) fn ingested(env: &Env) -> Options {
+    let mut file = Options::default();
+    file.set_env(env);
+    let mut table = table();
+    table.disable_cache();
+    table.set_bloom_filter(10.0, false);
+    file.set_block_based_table_factory(&table);
+    file.set_compression_type(COMPRESSION);
+    file
 }
 
 /// Options for a second, read-only look at the files that must not be answered from the cache.
@@ -136,9 +153,8 @@ fn family(options: &StoreOptions) -> Options {
     cf
 }
 
-fn table(options: &StoreOptions) -> BlockBasedOptions {
+fn table() -> BlockBasedOptions {
     let mut table = BlockBasedOptions::default();
-    table.set_block_cache(&options.shared.cache);
     table.set_block_size(8 << 10);
     // Index and filter blocks count against the cache, so open files have no memory of their own.
     table.set_cache_index_and_filter_blocks(true);

@@ -11,6 +11,12 @@ pub fn resident_bytes(pids: &[u32]) -> u64 {
         .sum()
 }
 
+/// The most bytes that a process had resident so far; `None` when it has ended.
+pub fn peak_bytes(pid: u32) -> Option<u64> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    Some(kib_field(&status, "VmHWM:")? * 1024)
+}
+
 /// The number of a `Name:   123 kB` line.
 pub fn kib_field(text: &str, name: &str) -> Option<u64> {
     let rest = text.lines().find_map(|line| line.strip_prefix(name))?;

@@ -13,5 +13,7 @@ fn this_process_has_memory_and_an_absent_one_has_none() {
     let me = std::process::id();
     let bytes = resident_bytes(&[me]);
     assert!(bytes > 100_000, "{bytes}");
+    assert!(peak_bytes(me) >= Some(bytes / 2));
     assert_eq!(resident_bytes(&[u32::MAX]), 0);
+    assert_eq!(peak_bytes(u32::MAX), None);
 }

@@ -1,7 +1,9 @@
-//! The machine under the test: its description, CPU and memory of processes, its disk.
+//! The machine under the test: its description, CPU and memory of processes, its disk and loopback.
 
 pub mod cpu;
 pub mod date;
 pub mod disk;
 pub mod machine;
 pub mod memory;
+pub mod network;
+pub mod tree;

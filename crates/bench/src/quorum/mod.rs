@@ -40,14 +40,7 @@ impl Session {
     /// # Errors
     /// [`BenchError::NoDunlin`] when there is no binary to test.
     pub fn new(options: QuorumOptions, interrupt: Interrupt) -> Result<Session, BenchError> {
-        let dunlin = options
-            .dunlin
-            .clone()
-            .or_else(crate::program::dunlin)
-            .unwrap_or_else(|| "dunlin".into());
-        if !dunlin.is_file() {
-            return Err(BenchError::NoDunlin(dunlin));
-        }
+        let dunlin = crate::program::dunlin_or(options.dunlin.as_deref())?;
         Ok(Session {
             timing: options.timing(),
             data: options.data_dir.clone().unwrap_or_else(std::env::temp_dir),

@@ -99,11 +99,7 @@ impl Session {
     /// # Errors
     /// [`Interrupted`] when the user asked to stop.
     fn check(&self) -> Result<(), Interrupted> {
-        if self.interrupt.is_set() {
-            Err(Interrupted)
-        } else {
-            Ok(())
-        }
+        self.interrupt.check()
     }
 }
 

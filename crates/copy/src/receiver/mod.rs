@@ -2,6 +2,7 @@
 
 pub(crate) mod active;
 pub(crate) mod digest;
+mod insert;
 pub(crate) mod install;
 pub(crate) mod place;
 pub(crate) mod progress;

@@ -4,10 +4,11 @@ use std::fs::{self, File};
 use std::io::{Seek, SeekFrom, Write};
 use std::path::PathBuf;
 
-use rocksdb::{FlushOptions, SstFileWriter, WriteBatch, WriteOptions};
+use rocksdb::{FlushOptions, SstFileWriter, WriteBatch};
 use xxhash_rust::xxh3::Xxh3;
 
 use super::active::Active;
+use super::insert::insert;
 use super::place::sync_directory;
 use super::progress::Received;
 use crate::CopyError;
@@ -102,10 +103,7 @@ impl<'a> Writer<'a> {
                 let is_large = raw.len() > LARGE_BYTES;
                 drop(raw);
                 drop(body);
-                let mut options = WriteOptions::default();
-                options.disable_wal(true);
-                let failed = |error: rocksdb::Error| CopyError::database(db.path(), &error);
-                db.write_opt(batch, &options).map_err(failed)?;
+                insert(db, batch, is_large)?;
                 if is_large {
                     // Memtables of several large values would be too much memory.
                     flush(self.active, range)?;

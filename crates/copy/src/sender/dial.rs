@@ -45,7 +45,7 @@ impl Dialer {
             Dialer::Local(receiver) => {
                 let (near, far) = Link::pair("the target");
                 let receiver = Arc::clone(receiver);
-                std::thread::Builder::new()
+                let answerer = std::thread::Builder::new()
                     .name("copy target".to_owned())
                     // Its error is the refusal that it sends.
                     .spawn(move || drop(receiver.serve_link(far)))
@@ -53,7 +53,7 @@ impl Dialer {
                         peer: "the target".to_owned(),
                         detail: error.to_string(),
                     })?;
-                Ok(near)
+                Ok(near.answered_by(answerer))
             }
         }
     }

@@ -2,6 +2,7 @@
 
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 use super::frame::{self, Frame};
@@ -36,7 +37,23 @@ enum Inner {
     Local {
         send: SyncSender<Frame>,
         receive: Receiver<Frame>,
+        /// After the queues, whose end lets it end.
+        answerer: Option<Answerer>,
     },
+}
+
+/// The thread that answers at the other end. It may have a database open, which must be closed
+/// before the process ends.
+#[derive(Debug)]
+struct Answerer(Option<JoinHandle<()>>);
+
+impl Drop for Answerer {
+    fn drop(&mut self) {
+        if let Some(thread) = self.0.take() {
+            // A panic in it has been told to the sender by the queue's end.
+            drop(thread.join());
+        }
+    }
 }
 
 /// A frame, and the right to hold it when it is large.
@@ -108,9 +125,21 @@ impl Link {
         let (far_send, near_receive) = sync_channel(QUEUED_FRAMES);
         let link = |send, receive| Link {
             peer: peer.to_owned(),
-            inner: Inner::Local { send, receive },
+            inner: Inner::Local {
+                send,
+                receive,
+                answerer: None,
+            },
         };
         (link(near_send, near_receive), link(far_send, far_receive))
+    }
+
+    /// Makes the end of this link wait for the end of the thread at its other end.
+    pub fn answered_by(mut self, thread: JoinHandle<()>) -> Link {
+        if let Inner::Local { answerer, .. } = &mut self.inner {
+            *answerer = Some(Answerer(Some(thread)));
+        }
+        self
     }
 
     /// Whether the other end is another process.

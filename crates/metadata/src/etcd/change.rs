@@ -1,17 +1,21 @@
 //! Changes in etcd, each a compare-and-swap: read, decide, write if nothing has changed, or again.
 use super::Etcd;
-use super::record::{KEYSPACE_COUNTER, NODE_COUNTER, decode, encode, keyspace_key, node_key};
+use super::members::Contents;
+use super::record::{
+    KEYSPACE_COUNTER, MEMBERS, NODE_COUNTER, decode, encode, keyspace_key, node_key,
+};
 use super::session::{Failure, client, limited};
 use crate::document::{next_keyspace_id, next_node_id};
 use crate::error::MetadataError;
 use crate::keyspace::{Keyspace, KeyspaceSettings, check_keyspace};
+use crate::members::join;
 use crate::node::{NodeRecord, Registration};
 use etcd_client::{Client, Compare, CompareOp, KeyValue, Txn, TxnOp, TxnOpResponse, TxnResponse};
 
 /// A change that has been made, and the revision at which it is seen.
-struct Done<T> {
-    value: T,
-    revision: u64,
+pub(super) struct Done<T> {
+    pub value: T,
+    pub revision: u64,
 }
 
 impl Etcd {
@@ -91,7 +95,7 @@ impl Etcd {
     }
 
     /// Makes a change and waits, while etcd answers at all, until readers here see it.
-    async fn change<T>(
+    pub(super) async fn change<T>(
         &self,
         steps: impl AsyncFnOnce() -> Result<Done<T>, Failure>,
     ) -> Result<T, MetadataError> {
@@ -113,18 +117,22 @@ async fn try_register(
     node: Registration<'_>,
 ) -> Result<Option<Done<NodeRecord>>, Failure> {
     let key = node_key(node.name);
-    let (last, counter, _) = read(client, &key, NODE_COUNTER).await?;
-    let known: Option<NodeRecord> = last.as_ref().map(decode).transpose()?;
+    let now = Contents::read(client).await?;
+    let (last, counter) = (now.pair(&key), now.pair(NODE_COUNTER));
+    let known: Option<NodeRecord> = last.map(decode).transpose()?;
     let id = match &known {
         Some(known) => known.id,
-        None => next_node_id(counter.as_ref().map(decode).transpose()?.unwrap_or(0))?,
+        None => next_node_id(counter.map(decode).transpose()?.unwrap_or(0))?,
     };
     let record = node.record(id, known.as_ref())?;
-    let mut when = vec![unchanged(&key, last.as_ref())];
+    let mut when = vec![unchanged(&key, last)];
     let mut then = vec![TxnOp::put(key, encode(&record)?, None)];
     if known.is_none() {
-        when.push(unchanged(NODE_COUNTER, counter.as_ref()));
+        let members = join(&now.topology()?, id);
+        when.push(unchanged(NODE_COUNTER, counter));
         then.push(TxnOp::put(NODE_COUNTER, encode(&id)?, None));
+        when.push(unchanged(MEMBERS, now.pair(MEMBERS)));
+        then.push(TxnOp::put(MEMBERS, encode(&members)?, None));
     }
     commit(client, when, then, record).await
 }
@@ -185,12 +193,12 @@ async fn read(
 }
 
 /// True as long as the key is what it was when it was read.
-fn unchanged(key: &str, read: Option<&KeyValue>) -> Compare {
+pub(super) fn unchanged(key: &str, read: Option<&KeyValue>) -> Compare {
     let at = read.map_or(0, KeyValue::mod_revision);
     Compare::mod_revision(key, CompareOp::Equal, at)
 }
 
-async fn commit<T>(
+pub(super) async fn commit<T>(
     client: &mut Client,
     when: Vec<Compare>,
     then: Vec<TxnOp>,

@@ -2,6 +2,7 @@
 mod address;
 mod cache;
 mod change;
+mod members;
 mod record;
 mod session;
 mod watch;

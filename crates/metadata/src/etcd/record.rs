@@ -1,6 +1,7 @@
 //! The keys and values in etcd.
 use crate::error::MetadataError;
 use crate::keyspace::Keyspace;
+use crate::members::Members;
 use crate::node::NodeRecord;
 use crate::topology::Topology;
 use etcd_client::{EventType, KeyValue};
@@ -12,6 +13,8 @@ use std::collections::BTreeMap;
 pub(crate) const PREFIX: &str = "/dunlin/v1/";
 const NODES: &str = "/dunlin/v1/nodes/";
 const KEYSPACES: &str = "/dunlin/v1/keyspaces/";
+/// Which nodes hold data.
+pub(crate) const MEMBERS: &str = "/dunlin/v1/members";
 /// The last node id given out.
 pub(crate) const NODE_COUNTER: &str = "/dunlin/v1/counters/node";
 /// The last keyspace id given out.
@@ -46,9 +49,24 @@ pub(crate) fn decode<T: DeserializeOwned>(pair: &KeyValue) -> Result<T, Metadata
 pub(crate) struct Records {
     nodes: BTreeMap<String, NodeRecord>,
     keyspaces: BTreeMap<String, Keyspace>,
+    members: Members,
 }
 
 impl Records {
+    /// The records among `pairs`. Bad members are an error, unlike other bad records: without
+    /// them all nodes would count as members, and data would be placed by a guess.
+    pub fn of(pairs: &[KeyValue]) -> Result<Self, MetadataError> {
+        let mut records = Self::default();
+        for pair in pairs {
+            if pair.key() == MEMBERS.as_bytes() {
+                records.members = decode(pair)?;
+            } else {
+                records.apply(EventType::Put, pair);
+            }
+        }
+        Ok(records)
+    }
+
     /// Takes one change. A record that cannot be read is logged and left as it was: one bad
     /// record must not blind a node to all others.
     pub fn apply(&mut self, event: EventType, pair: &KeyValue) {
@@ -57,6 +75,8 @@ impl Records {
             change(&mut self.nodes, name, event, pair)
         } else if let Some(name) = key.strip_prefix(KEYSPACES) {
             change(&mut self.keyspaces, name, event, pair)
+        } else if key == MEMBERS {
+            self.change_members(event, pair)
         } else {
             Ok(())
         };
@@ -65,11 +85,20 @@ impl Records {
         }
     }
 
+    fn change_members(&mut self, event: EventType, pair: &KeyValue) -> Result<(), MetadataError> {
+        self.members = match event {
+            EventType::Put => decode(pair)?,
+            EventType::Delete => Members::default(),
+        };
+        Ok(())
+    }
+
     pub fn topology(&self, revision: u64) -> Topology {
         Topology::new(
             revision,
             self.nodes.values().cloned(),
             self.keyspaces.values().cloned(),
+            self.members.clone(),
         )
     }
 }

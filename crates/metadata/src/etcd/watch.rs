@@ -6,7 +6,7 @@ use super::record::{PREFIX, Records};
 use super::session::{Failure, client, limited};
 use crate::error::MetadataError;
 use crate::topology::Topology;
-use etcd_client::{Client, EventType, GetOptions, WatchOptions};
+use etcd_client::{Client, GetOptions, WatchOptions};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
@@ -83,13 +83,9 @@ impl Follower {
             }
             .into());
         }
-        let mut records = Records::default();
-        for pair in response.kvs() {
-            records.apply(EventType::Put, pair);
-        }
         let position = Position {
             client,
-            records,
+            records: Records::of(response.kvs())?,
             revision,
         };
         self.publish(&position).await;

@@ -40,7 +40,7 @@ pub(super) async fn bulk(
         let placement = shard.placement();
         let found = placement.named(keyspace).ok_or(Failure::UnknownKeyspace)?;
         let replicas = found.keyspace.settings.replicas;
-        let quorum = params.quorum(replicas, placement.nodes.len())?;
+        let quorum = params.quorum(replicas, placement.member_count())?;
         (found.keyspace.id, quorum)
     };
     // A value that can be put by itself fits here, too.

@@ -41,7 +41,7 @@ impl Target {
         let found = placement.named(keyspace).ok_or(Failure::UnknownKeyspace)?;
         Ok(Target {
             keyspace: found.keyspace.id,
-            quorum: params.quorum(found.keyspace.settings.replicas, placement.nodes.len())?,
+            quorum: params.quorum(found.keyspace.settings.replicas, placement.member_count())?,
             key,
         })
     }

@@ -97,7 +97,7 @@ impl From<MetadataError> for Rejected {
             MetadataError::Exists { .. } => StatusCode::CONFLICT,
             MetadataError::NotFound { .. } => StatusCode::NOT_FOUND,
             MetadataError::Invalid { .. } => StatusCode::BAD_REQUEST,
-            _ => StatusCode::SERVICE_UNAVAILABLE,
+            error => super::members::status_of(error).unwrap_or(StatusCode::SERVICE_UNAVAILABLE),
         };
         Rejected::new(status, error.to_string())
     }

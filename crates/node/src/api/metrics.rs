@@ -55,6 +55,11 @@ const COUNTERS: &[(&str, &str, Read)] = &[
         "Records received by backfill",
         |s| s.backfilled,
     ),
+    (
+        "dunlin_moved_records",
+        "Records taken over while members changed",
+        |s| s.moved,
+    ),
     ("dunlin_http_requests", "HTTP requests served", |s| {
         s.http_requests
     }),

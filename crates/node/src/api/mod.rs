@@ -5,6 +5,7 @@ mod error;
 mod health;
 mod keys;
 mod keyspaces;
+mod members;
 mod metrics;
 mod pairs;
 mod params;

@@ -8,7 +8,7 @@ use hyper::{Request, StatusCode};
 use super::error::Rejected;
 use super::params::{Params, decode};
 use super::reply::Reply;
-use super::{bulk, health, keys, keyspaces, metrics, scan, status, v0};
+use super::{bulk, health, keys, keyspaces, members, metrics, scan, status, v0};
 use crate::shard::Shard;
 
 /// Answers any request.
@@ -45,6 +45,8 @@ async fn v1(
     let parts: Vec<&str> = rest.splitn(4, '/').collect();
     match parts.as_slice() {
         ["status"] => status::status(shard).await,
+        ["members"] => members::members(shard, request).await,
+        ["members", "change"] => members::cancel(shard, request.method()).await,
         ["keyspaces"] => keyspaces::collection(shard, request).await,
         ["keyspaces", name] => keyspaces::one(shard, request.method(), &text(name)?).await,
         ["keyspaces", name, "keys"] => {

@@ -35,7 +35,7 @@ impl Records {
     ) -> Result<Records, Rejected> {
         let placement = shard.placement();
         let placed = placement.named(keyspace).ok_or(Failure::UnknownKeyspace)?;
-        let quorum = params.quorum(placed.keyspace.settings.replicas, placement.nodes.len())?;
+        let quorum = params.quorum(placed.keyspace.settings.replicas, placement.member_count())?;
         let mut scan = Scan::begin(shard, placed.keyspace.id, start, end, quorum)?;
         // The first page comes before the status line: a failure still gets its own.
         let page = scan.next_page().await?.into();

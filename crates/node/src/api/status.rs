@@ -50,6 +50,7 @@ pub(super) async fn status(shard: Rc<Shard>) -> Result<Reply, Rejected> {
         StatusCode::OK,
         &json!({
             "node": shard.config.name, "topology_revision": placement.revision,
+            "members": super::members::describe(&shard).await,
             "nodes": nodes, "keyspaces": topology.keyspaces, "shards": shards, "links": links,
         }),
     ))

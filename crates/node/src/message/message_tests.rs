@@ -31,6 +31,13 @@ fn item() -> impl Strategy<Value = Item> {
         })
 }
 
+fn place() -> impl Strategy<Value = Place> {
+    (any::<u32>(), any::<u16>()).prop_map(|(keyspace, partition)| Place {
+        keyspace,
+        partition,
+    })
+}
+
 fn request() -> impl Strategy<Value = Request> {
     prop_oneof![
         (
@@ -100,16 +107,36 @@ fn request() -> impl Strategy<Value = Request> {
             any::<u32>(),
             bytes(),
             prop::option::of(bytes()),
-            any::<u32>()
+            any::<u32>(),
+            any::<u64>()
         )
-            .prop_map(
-                |(keyspace, start, end, max_items)| Request::Scan(ScanRequest {
+            .prop_map(|(keyspace, start, end, max_items, epoch)| Request::Scan(
+                ScanRequest {
                     keyspace,
                     start,
                     end,
-                    max_items
-                })
-            ),
+                    max_items,
+                    epoch
+                }
+            )),
+        (place(), any::<u64>(), bytes()).prop_map(|(place, froms, start)| {
+            Request::Fill(FillRequest {
+                place,
+                froms: Froms(froms),
+                start,
+            })
+        }),
+        (
+            any::<u32>(),
+            any::<u64>(),
+            prop::collection::vec((place(), any::<u64>().prop_map(Froms)), 0..4)
+        )
+            .prop_map(|(incarnation, index, wants)| Request::Tail(TailRequest {
+                incarnation,
+                index,
+                wants
+            })),
+        Just(Request::Move),
     ]
 }
 
@@ -150,6 +177,35 @@ fn response() -> impl Strategy<Value = Response> {
                 }
             )),
         bytes().prop_map(Response::Status),
+        bytes().prop_map(Response::Moved),
+        (
+            prop::collection::vec(item(), 0..4),
+            prop::option::of(bytes()),
+            any::<u64>()
+        )
+            .prop_map(|(items, next, latency_us_p99)| Response::Filled(FillPage {
+                page: Page { items, next },
+                latency_us_p99
+            })),
+        (
+            prop::collection::vec(bytes(), 0..4),
+            any::<u32>(),
+            any::<u64>(),
+            prop::option::of(prop::collection::vec((any::<u64>(), 1u64..), 0..4))
+        )
+            .prop_map(|(entries, incarnation, next, end)| Response::Tail(
+                TailAnswer::Entries {
+                    entries,
+                    incarnation,
+                    next,
+                    end: end.map(|pairs| {
+                        let pair = |(o, v)| (Origin(o), Version(v));
+                        pairs.into_iter().map(pair).collect()
+                    }),
+                }
+            )),
+        Just(Response::Tail(TailAnswer::TooOld)),
+        Just(Response::Tail(TailAnswer::NotNow)),
     ]
 }
 
@@ -177,4 +233,11 @@ proptest! {
         let _ = Request::decode(body.clone().into());
         let _ = Response::decode(body.into());
     }
+}
+
+#[test]
+fn a_set_of_froms_has_what_it_names() {
+    assert!(Froms::of(3).has(3) && !Froms::of(3).has(2) && !Froms::of(3).has(4));
+    assert!(Froms::and_above(3).has(200) && !Froms::and_above(3).has(2));
+    assert!(Froms::of(64).has(255) && Froms::of(1).has(0));
 }

@@ -1,6 +1,7 @@
 //! What shards say to one another. One file a message, encode and decode side
 //! by side; this file is the envelope.
 
+mod fill;
 mod page;
 mod pull;
 mod read;
@@ -12,6 +13,7 @@ use bytes::{Buf, BufMut, Bytes, BytesMut};
 use dunlin_rpc::{DecodeError, Message};
 use dunlin_store::{Origin, Vector, Version};
 
+pub use fill::{FillPage, FillRequest, Froms, Place, TailAnswer, TailRequest};
 pub use page::{Item, Page, ScanRequest, SnapshotRequest};
 pub use pull::{PullAnswer, PullRequest};
 pub use read::{ReadAnswer, ReadRequest};
@@ -43,6 +45,12 @@ pub enum Request {
     Repair(Vec<Bytes>),
     /// What the shard counts about itself, as JSON.
     Status,
+    /// One page of what a new replica takes over.
+    Fill(FillRequest),
+    /// What the log has had since.
+    Tail(TailRequest),
+    /// How far the shard is with the change of the members, as JSON.
+    Move,
 }
 
 /// The answer to a [`Request`] of the same name.
@@ -66,6 +74,12 @@ pub enum Response {
     Done,
     /// To `Status`.
     Status(Bytes),
+    /// To `Fill`.
+    Filled(FillPage),
+    /// To `Tail`.
+    Tail(TailAnswer),
+    /// To `Move`.
+    Moved(Bytes),
 }
 
 impl Message for Request {
@@ -108,6 +122,15 @@ impl Message for Request {
                 wire::put_list(out, entries);
             }
             Request::Status => out.put_u8(10),
+            Request::Fill(m) => {
+                out.put_u8(11);
+                m.encode(out);
+            }
+            Request::Tail(m) => {
+                out.put_u8(12);
+                m.encode(out);
+            }
+            Request::Move => out.put_u8(13),
         }
     }
 
@@ -123,6 +146,9 @@ impl Message for Request {
             8 => Request::Scan(ScanRequest::decode(body)?),
             9 => Request::Repair(wire::get_list(&mut body)?),
             10 => Request::Status,
+            11 => Request::Fill(FillRequest::decode(body)?),
+            12 => Request::Tail(TailRequest::decode(body)?),
+            13 => Request::Move,
             kind => return Err(malformed(format!("unknown request kind {kind}"))),
         })
     }
@@ -174,6 +200,18 @@ impl Message for Response {
                 out.put_u8(9);
                 out.put_slice(json);
             }
+            Response::Filled(m) => {
+                out.put_u8(10);
+                m.encode(out);
+            }
+            Response::Tail(m) => {
+                out.put_u8(11);
+                m.encode(out);
+            }
+            Response::Moved(json) => {
+                out.put_u8(12);
+                out.put_slice(json);
+            }
         }
     }
 
@@ -188,6 +226,9 @@ impl Message for Response {
             7 => Response::Page(Page::decode(body)?),
             8 => Response::Done,
             9 => Response::Status(body),
+            10 => Response::Filled(FillPage::decode(body)?),
+            11 => Response::Tail(TailAnswer::decode(body)?),
+            12 => Response::Moved(body),
             kind => return Err(malformed(format!("unknown response kind {kind}"))),
         })
     }
@@ -198,12 +239,15 @@ impl Message for Response {
             Response::Pulled(PullAnswer::Entries { entries, .. }) => {
                 entries.iter().map(Bytes::len).sum()
             }
-            Response::Page(page) => page
+            Response::Page(page) | Response::Filled(FillPage { page, .. }) => page
                 .items
                 .iter()
                 .map(|i| i.key.len() + i.value.len() + 32)
                 .sum(),
-            Response::Status(json) => json.len(),
+            Response::Tail(TailAnswer::Entries { entries, .. }) => {
+                entries.iter().map(Bytes::len).sum()
+            }
+            Response::Status(json) | Response::Moved(json) => json.len(),
             _ => 0,
         }
     }

@@ -52,6 +52,8 @@ pub struct ScanRequest {
     pub end: Option<Bytes>,
     /// Most items in a page.
     pub max_items: u32,
+    /// Number of the change of the members whose outcome the asker goes by.
+    pub epoch: u64,
 }
 
 /// Some records in key order.
@@ -106,6 +108,7 @@ impl ScanRequest {
     pub(super) fn encode(&self, out: &mut BytesMut) {
         out.put_u32_le(self.keyspace);
         out.put_u32_le(self.max_items);
+        out.put_u64_le(self.epoch);
         put_bytes(out, &self.start);
         put_option_bytes(out, self.end.as_deref());
     }
@@ -115,6 +118,7 @@ impl ScanRequest {
         Ok(ScanRequest {
             keyspace: get_u32(body)?,
             max_items: get_u32(body)?,
+            epoch: get_u64(body)?,
             start: get_bytes(body)?,
             end: get_option_bytes(body)?,
         })

@@ -30,7 +30,8 @@ const READY_PATIENCE: Duration = Duration::from_secs(2);
 /// A connection on its way to the shard that will serve it.
 pub(super) enum Incoming {
     Http(std::net::TcpStream),
-    Peer(Detached),
+    /// With the number of the node that asks.
+    Peer(Detached, u16),
 }
 
 /// What the metadata store gave the node.
@@ -129,21 +130,23 @@ async fn live(mut setup: Setup) -> Result<(), String> {
         }
     };
     shard.run();
-    let service: Rc<ShardService> = Rc::new(ShardService(shard.clone()));
-    tokio::task::spawn_local(serve_inbox(setup.inbox, service.clone()));
+    let service = Rc::new(ShardService::new(shard.clone(), None));
+    tokio::task::spawn_local(serve_inbox(setup.inbox, service));
     let whole = Rc::new(Whole {
         shard: shard.clone(),
         patience: Instant::now() + READY_PATIENCE,
     });
-    tokio::task::spawn_local(take_incoming(setup.incoming, whole.clone(), service));
+    tokio::task::spawn_local(take_incoming(setup.incoming, whole.clone()));
     if let Some((http, incoming, node)) = listener {
         let name = setup.config.name.clone();
         let to_shards = incoming.clone();
         tokio::task::spawn_local(accept::run(node, HELLO_TIMEOUT, move |hello, stream| {
-            match shard_wanted(&hello, &name).and_then(|s| to_shards.get(s as usize)) {
-                Some(queue) => {
+            let wanted = shard_wanted(&hello, &name)
+                .and_then(|(shard, asker)| Some((to_shards.get(shard as usize)?, asker)));
+            match wanted {
+                Some((queue, asker)) => {
                     if let Ok(detached) = stream.detach() {
-                        drop(queue.send(Incoming::Peer(detached)));
+                        drop(queue.send(Incoming::Peer(detached, asker)));
                     }
                 }
                 None => {
@@ -179,11 +182,7 @@ impl Whole {
     }
 }
 
-async fn take_incoming(
-    mut incoming: UnboundedReceiver<Incoming>,
-    whole: Rc<Whole>,
-    service: Rc<ShardService>,
-) {
+async fn take_incoming(mut incoming: UnboundedReceiver<Incoming>, whole: Rc<Whole>) {
     while let Some(connection) = incoming.recv().await {
         match connection {
             Incoming::Http(stream) => {
@@ -193,8 +192,8 @@ async fn take_incoming(
                     api::serve_http(stream, whole.shard.clone()).await;
                 });
             }
-            Incoming::Peer(detached) => {
-                let service = service.clone();
+            Incoming::Peer(detached, asker) => {
+                let service = Rc::new(ShardService::new(whole.shard.clone(), Some(asker)));
                 tokio::task::spawn_local(async move {
                     if let Ok(stream) = detached.attach() {
                         serve_accepted(stream, service, Limits::default()).await;

@@ -139,7 +139,12 @@ impl Shard {
         let keyspace = placement
             .keyspace(put.keyspace)
             .ok_or(Failure::UnknownKeyspace)?;
-        let replicas = keyspace.replicas(keyspace.partition_of(&put.key), put.from);
+        let partition = keyspace.partition_of(&put.key);
+        let replicas = keyspace.replicas(partition, put.from);
+        if !keyspace.also(partition, put.from).is_empty() {
+            // The partition is on its way to other nodes: that takes the longer way.
+            return Ok(false);
+        }
         let reachable = || replicas.iter().filter(|r| self.is_reachable(**r)).count();
         Ok(replicas.contains(&self.address) && reachable() >= put.ack as usize)
     }

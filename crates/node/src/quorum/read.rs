@@ -28,6 +28,18 @@ impl Shard {
         key: &Bytes,
         quorum: Quorum,
     ) -> Result<Option<Item>, Failure> {
+        let begun = Instant::now();
+        let read = self.read_newest(keyspace, key, quorum).await;
+        self.latency.record(begun);
+        read
+    }
+
+    async fn read_newest(
+        self: &Rc<Self>,
+        keyspace: u32,
+        key: &Bytes,
+        quorum: Quorum,
+    ) -> Result<Option<Item>, Failure> {
         self.counters.reads.set(self.counters.reads.get() + 1);
         let placement = self.placement();
         let placed = placement

@@ -19,6 +19,8 @@ use crate::shard::Shard;
 struct Source {
     stream: Stream,
     start: Bytes,
+    /// By which members it was chosen.
+    epoch: u64,
 }
 
 /// A scan under way. Holds one page a source and no more.
@@ -28,7 +30,8 @@ pub struct Scan {
     end: Option<Bytes>,
     quorum: Quorum,
     sources: BTreeMap<ShardAddress, Source>,
-    lost: Vec<ShardAddress>,
+    /// Replicas that failed, each with the members it was chosen by.
+    lost: Vec<(ShardAddress, u64)>,
     /// Keys up to here have been given out.
     position: Bytes,
 }
@@ -69,6 +72,7 @@ impl Scan {
                 self.sources.entry(replica).or_insert_with(|| Source {
                     stream: Stream::default(),
                     start: self.position.clone(),
+                    epoch: placement.read_epoch(),
                 });
             }
         }
@@ -82,7 +86,9 @@ impl Scan {
     ) -> Result<Vec<ShardAddress>, Failure> {
         let replicas = placed.replicas(partition, self.quorum.from);
         let need = self.quorum.ack as usize;
-        let usable = |r: &ShardAddress| !self.lost.contains(r) && self.shard.is_reachable(*r);
+        let epoch = self.shard.placement().read_epoch();
+        let usable =
+            |r: &ShardAddress| !self.lost.contains(&(*r, epoch)) && self.shard.is_reachable(*r);
         let have = replicas
             .iter()
             .filter(|r| self.sources.contains_key(*r))
@@ -144,6 +150,7 @@ impl Scan {
                         start: s.start.clone(),
                         end: self.end.clone(),
                         max_items: PAGE_ITEMS as u32,
+                        epoch: s.epoch,
                     };
                     (*address, request)
                 })
@@ -168,8 +175,9 @@ impl Scan {
                         }
                     }
                     _ => {
-                        self.sources.remove(&address);
-                        self.lost.push(address);
+                        if let Some(source) = self.sources.remove(&address) {
+                            self.lost.push((address, source.epoch));
+                        }
                         lost = true;
                     }
                 }
@@ -198,10 +206,15 @@ impl Shard {
     /// One page of all of a keyspace held here, in key order, read off the event loop.
     pub(crate) async fn serve_scan(self: Rc<Self>, request: ScanRequest) -> Option<Page> {
         let placement = self.placement();
-        placement.keyspace(request.keyspace)?;
-        if self.is_refilling() {
+        let keyspace = placement.keyspace(request.keyspace)?;
+        // What the asker counts on may have been dropped here: it is to choose again.
+        if self.is_refilling() || request.epoch < placement.oldest_epoch() {
             return None;
         }
+        // Partitions given away may still lie here, but are no longer kept up to date.
+        let held: Vec<u16> = (0..keyspace.partition_count())
+            .filter(|partition| keyspace.concerns(self.address, *partition))
+            .collect();
         let items = (request.max_items as usize).min(PAGE_ITEMS);
         self.read_page(move |store| {
             let end = match &request.end {
@@ -210,7 +223,7 @@ impl Shard {
             };
             let start = Bound::Included(&request.start[..]);
             store
-                .merge(request.keyspace, None, start, end)?
+                .merge(request.keyspace, Some(&held), start, end)?
                 .page(items, PAGE_BYTES)
         })
         .await

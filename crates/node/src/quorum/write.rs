@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use tokio::sync::oneshot;
+use tokio::time::Instant;
 
 use super::Failure;
 use super::decide::try_order;
@@ -18,14 +19,24 @@ impl Shard {
         self: &Rc<Self>,
         request: WriteRequest,
     ) -> Result<Stamp, Failure> {
+        let begun = Instant::now();
+        let written = self.write_to_replicas(request).await;
+        self.latency.record(begun);
+        written
+    }
+
+    async fn write_to_replicas(self: &Rc<Self>, request: WriteRequest) -> Result<Stamp, Failure> {
         let placement = self.placement();
         let keyspace = placement
             .keyspace(request.keyspace)
             .ok_or(Failure::UnknownKeyspace)?;
         let partition = keyspace.partition_of(&request.key);
         let replicas = keyspace.replicas(partition, request.from);
-        let reachable = replicas.iter().filter(|r| self.is_reachable(**r)).count();
-        if reachable < request.ack as usize {
+        let also = keyspace.also(partition, request.from);
+        let reachable =
+            |set: &[ShardAddress]| set.iter().filter(|r| self.is_reachable(**r)).count();
+        let ack = request.ack as usize;
+        if reachable(replicas) < ack || reachable(also) < ack.min(also.len()) {
             // Known beforehand: better refused than half done.
             return Err(Failure::NotEnoughReplicas {
                 got: 0,

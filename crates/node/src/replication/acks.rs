@@ -10,12 +10,37 @@ pub type Slot = u8;
 /// Most replicas a shard can keep books on.
 pub const SLOTS: usize = 64;
 
+/// Which replicas must acknowledge a write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Needs {
+    /// How many of each set.
+    pub ack: u8,
+    /// The replicas, a bit each.
+    pub replicas: u64,
+    /// A second set, while the replicas change from one to another; else no bit. One with fewer
+    /// than `ack` replicas must acknowledge as a whole.
+    pub also: u64,
+}
+
+impl Needs {
+    fn met(&self, acked: u64) -> bool {
+        let enough = |set: u64, ack: u32| (acked & set).count_ones() >= ack;
+        let ack = u32::from(self.ack);
+        enough(self.replicas, ack) && enough(self.also, ack.min(self.also.count_ones()))
+    }
+}
+
 struct Pending<T> {
     version: Version,
-    needs: u8,
-    got: u8,
-    replicas: u64,
+    needs: Needs,
+    acked: u64,
     payload: Option<T>,
+}
+
+impl<T> Pending<T> {
+    fn got(&self) -> u8 {
+        (self.acked & self.needs.replicas).count_ones() as u8
+    }
 }
 
 /// Own writes that wait for replicas, in order of their versions.
@@ -34,9 +59,9 @@ impl<T> Default for AckTracker<T> {
 }
 
 impl<T> AckTracker<T> {
-    /// Adds a write that is done once `needs` of the slots in `replicas` (a bit
-    /// each) have acknowledged its version. Versions must grow from call to call.
-    pub fn register(&mut self, version: Version, needs: u8, replicas: u64, payload: T) {
+    /// Adds a write that is done once enough replicas have acknowledged its version. Versions must
+    /// grow from call to call.
+    pub fn register(&mut self, version: Version, needs: Needs, payload: T) {
         debug_assert!(
             self.pending
                 .back()
@@ -45,8 +70,7 @@ impl<T> AckTracker<T> {
         self.pending.push_back(Pending {
             version,
             needs,
-            got: 0,
-            replicas,
+            acked: 0,
             payload: Some(payload),
         });
     }
@@ -65,11 +89,8 @@ impl<T> AckTracker<T> {
             if pending.version > up_to {
                 break;
             }
-            if pending.replicas & (1 << slot) == 0 {
-                continue;
-            }
-            pending.got += 1;
-            if pending.got >= pending.needs
+            pending.acked |= 1 << slot;
+            if pending.needs.met(pending.acked)
                 && let Some(payload) = pending.payload.take()
             {
                 done(pending.version, payload);
@@ -93,7 +114,10 @@ impl<T> AckTracker<T> {
     pub fn take_all(&mut self) -> Vec<(u8, T)> {
         self.pending
             .drain(..)
-            .filter_map(|p| p.payload.map(|payload| (p.got, payload)))
+            .filter_map(|p| {
+                let got = p.got();
+                p.payload.map(|payload| (got, payload))
+            })
             .collect()
     }
 
@@ -104,7 +128,7 @@ impl<T> AckTracker<T> {
             if pending.payload.as_ref().is_some_and(&mut expired)
                 && let Some(payload) = pending.payload.take()
             {
-                taken.push((pending.got, payload));
+                taken.push((pending.got(), payload));
             }
         }
         self.trim();

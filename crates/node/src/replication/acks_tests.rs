@@ -3,6 +3,14 @@ use proptest::prelude::*;
 
 use super::*;
 
+fn needs(ack: u8, replicas: u64) -> Needs {
+    Needs {
+        ack,
+        replicas,
+        also: 0,
+    }
+}
+
 fn acknowledge(tracker: &mut AckTracker<u64>, slot: Slot, up_to: u64) -> Vec<u64> {
     let mut done = Vec::new();
     tracker.acknowledge(slot, Version(up_to), |_, payload| done.push(payload));
@@ -12,8 +20,8 @@ fn acknowledge(tracker: &mut AckTracker<u64>, slot: Slot, up_to: u64) -> Vec<u64
 #[test]
 fn done_when_enough_of_the_right_replicas_have_it() {
     let mut tracker = AckTracker::default();
-    tracker.register(Version(10), 2, 0b0011, 10);
-    tracker.register(Version(20), 2, 0b0111, 20);
+    tracker.register(Version(10), needs(2, 0b0011), 10);
+    tracker.register(Version(20), needs(2, 0b0111), 20);
     assert!(acknowledge(&mut tracker, 2, 20).is_empty());
     assert_eq!(acknowledge(&mut tracker, 0, 20), [20]);
     assert_eq!(acknowledge(&mut tracker, 1, 15), [10]);
@@ -23,7 +31,7 @@ fn done_when_enough_of_the_right_replicas_have_it() {
 #[test]
 fn a_repeated_acknowledgement_counts_once() {
     let mut tracker = AckTracker::default();
-    tracker.register(Version(10), 2, 0b11, 10);
+    tracker.register(Version(10), needs(2, 0b11), 10);
     assert!(acknowledge(&mut tracker, 1, 10).is_empty());
     assert!(acknowledge(&mut tracker, 1, 10).is_empty());
     assert!(acknowledge(&mut tracker, 1, 12).is_empty());
@@ -33,22 +41,51 @@ fn a_repeated_acknowledgement_counts_once() {
 #[test]
 fn a_taken_write_is_not_completed() {
     let mut tracker = AckTracker::default();
-    tracker.register(Version(10), 1, 0b1, 10);
-    tracker.register(Version(11), 1, 0b1, 11);
+    tracker.register(Version(10), needs(1, 0b1), 10);
+    tracker.register(Version(11), needs(1, 0b1), 11);
     assert_eq!(tracker.take(Version(10)), Some(10));
     assert_eq!(tracker.take(Version(10)), None);
     assert_eq!(acknowledge(&mut tracker, 0, 11), [11]);
 }
 
+#[test]
+fn while_replicas_change_both_sets_must_acknowledge() {
+    let mut tracker = AckTracker::default();
+    // Replica 2 gives way to replica 3.
+    let joint = Needs {
+        ack: 2,
+        replicas: 0b0111,
+        also: 0b1011,
+    };
+    tracker.register(Version(10), joint, 10);
+    assert!(acknowledge(&mut tracker, 2, 10).is_empty());
+    assert!(acknowledge(&mut tracker, 0, 10).is_empty());
+    assert_eq!(acknowledge(&mut tracker, 3, 10), [10]);
+    tracker.register(Version(20), joint, 20);
+    assert!(acknowledge(&mut tracker, 0, 20).is_empty());
+    assert_eq!(acknowledge(&mut tracker, 1, 20), [20]);
+    // A set of fewer must acknowledge as a whole.
+    let fewer = Needs {
+        ack: 3,
+        replicas: 0b0111,
+        also: 0b0011,
+    };
+    tracker.register(Version(30), fewer, 30);
+    assert!(acknowledge(&mut tracker, 0, 30).is_empty());
+    assert!(acknowledge(&mut tracker, 2, 30).is_empty());
+    assert_eq!(acknowledge(&mut tracker, 1, 30), [30]);
+}
+
 proptest! {
     #[test]
     fn agrees_with_counting(
-        writes in prop::collection::vec((1u8..4, 1u64..16), 1..40),
+        writes in prop::collection::vec((1u8..4, 1u64..16, prop_oneof![Just(0), 1u64..16]), 1..40),
         acks in prop::collection::vec((0u8..4, 0u64..45), 0..60),
     ) {
         let mut tracker = AckTracker::default();
-        for (i, (needs, replicas)) in writes.iter().enumerate() {
-            tracker.register(Version(i as u64 + 1), *needs, *replicas, i as u64 + 1);
+        for (i, (ack, replicas, also)) in writes.iter().enumerate() {
+            let needs = Needs { ack: *ack, replicas: *replicas, also: *also };
+            tracker.register(Version(i as u64 + 1), needs, i as u64 + 1);
         }
         let mut done = Vec::new();
         let mut reached = [0u64; 4];
@@ -57,10 +94,11 @@ proptest! {
             reached[slot as usize] = reached[slot as usize].max(up_to);
         }
         let mut expected: Vec<u64> = Vec::new();
-        for (i, (needs, replicas)) in writes.iter().enumerate() {
+        for (i, (ack, replicas, also)) in writes.iter().enumerate() {
             let version = i as u64 + 1;
-            let got = (0..4).filter(|s| replicas & (1 << s) != 0 && reached[*s as usize] >= version).count();
-            if got >= *needs as usize { expected.push(version); }
+            let got = |set: u64| (0..4).filter(|s| set & (1 << s) != 0 && reached[*s as usize] >= version).count();
+            let of = (0..4).filter(|s| also & (1 << s) != 0).count();
+            if got(*replicas) >= *ack as usize && got(*also) >= of.min(*ack as usize) { expected.push(version); }
         }
         done.sort_unstable();
         prop_assert_eq!(done, expected);

@@ -43,8 +43,7 @@ impl Shard {
         let mut count = 0;
         for keyspace in placement.keyspaces() {
             for partition in 0..keyspace.partition_count() {
-                let order = keyspace.order(partition);
-                if order.contains(&self.address) && order.contains(&peer.address) {
+                if keyspace.share(partition, self.address, peer.address) {
                     count += self
                         .backfill_partition(peer, keyspace.keyspace.id, partition)
                         .await?;

@@ -49,15 +49,20 @@ impl Shard {
             *peer.vector.borrow_mut() = theirs.clone();
             peer.heard.set(true);
             self.refill_heard(peer.address, &theirs);
+            let placement = self.placement();
             for (origin, version) in theirs.iter() {
                 let have = self.vector.borrow().get(origin);
-                if origin == self.origin || have >= version {
+                let writer = address_of(origin);
+                // What comes late of one that has left could bring back what was deleted since, and
+                // the delete forgotten: all that it wrote was here before it left.
+                let has_left = writer != self.address && !placement.share(self.address, writer);
+                if origin == self.origin || have >= version || has_left {
                     last_seen.remove(&origin);
                     continue;
                 }
                 let stood_still = last_seen.insert(origin, have) == Some(have);
                 let pulled = peer.pulled.borrow().get(&origin).copied();
-                let ours = address_of(origin) == self.address;
+                let ours = writer == self.address;
                 if !stood_still || !ours && pulled.is_some_and(|p| p >= version) {
                     continue;
                 }

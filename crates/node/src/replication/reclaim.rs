@@ -20,7 +20,7 @@ impl Shard {
     pub(super) async fn reclaim(self: &Rc<Self>, origin: Origin) -> Result<(), &'static str> {
         let sharing: Vec<Rc<Peer>> = {
             let peers = self.peers.borrow();
-            peers.values().filter(|p| p.shares).cloned().collect()
+            peers.values().filter(|p| p.shares.get()).cloned().collect()
         };
         if !sharing.iter().all(|peer| peer.heard.get()) || self.reclaiming.replace(true) {
             return Ok(());

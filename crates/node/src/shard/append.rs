@@ -171,7 +171,7 @@ impl Shard {
 
     /// Calls `done` once all that is queued now has been applied. Never, when the log has failed:
     /// the vector may name what was never written.
-    pub(super) fn finish_after_queue(&self, done: Rc<BatchDone>) {
+    pub(crate) fn finish_after_queue(&self, done: Rc<BatchDone>) {
         if self.log.failure().is_some() {
             return;
         }

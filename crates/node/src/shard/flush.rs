@@ -148,7 +148,7 @@ impl Shard {
         self.apply_wake.notify_one();
     }
 
-    async fn sync_log_to(&self, index: Index) -> Result<(), String> {
+    pub(crate) async fn sync_log_to(&self, index: Index) -> Result<(), String> {
         let mut progress = self.log.progress();
         while progress.synced < index.min(self.log.last()) {
             if let Some(failure) = progress.failed {
@@ -174,6 +174,8 @@ impl Shard {
     fn release_log(&self) {
         let flushed = self.store.flushed_applied();
         let segments = self.log.segments();
+        // New replicas read on in it where their copy of the data began.
+        let is_changing = self.placement().change.is_some();
         let total: u64 = segments.iter().map(|s| s.bytes).sum();
         let mut excess = total.saturating_sub(self.config.retention_bytes);
         let mut before = None;
@@ -182,7 +184,8 @@ impl Shard {
             if segment.last_index > flushed {
                 break;
             }
-            let needed = vector_of(&next.preamble).is_none_or(|v| !self.everyone_has(&v));
+            let needed =
+                is_changing || vector_of(&next.preamble).is_none_or(|v| !self.everyone_has(&v));
             if needed && excess == 0 {
                 break;
             }
@@ -196,10 +199,15 @@ impl Shard {
 
     /// Whether every replica of anything here has what the vector names.
     fn everyone_has(&self, vector: &Vector) -> bool {
+        let placement = self.placement();
         let peers = self.peers.borrow();
-        peers.values().filter(|p| p.shares).all(|peer| {
+        peers.values().filter(|p| p.shares.get()).all(|peer| {
             vector.iter().all(|(origin, version)| {
-                address_of(origin) == peer.address || peer.has(origin, version)
+                let writer = address_of(origin);
+                // What a node wrote that shares nothing with the peer any more, or is gone, the
+                // peer is not told of.
+                let concerns = writer == self.address || placement.share(peer.address, writer);
+                !concerns || peer.has(origin, version)
             })
         })
     }
@@ -216,8 +224,12 @@ impl Shard {
             .checked_sub(FORGET_AFTER.as_millis() as u64)?;
         let horizon = Version::new(grown_old, 0);
         let placement = self.placement();
+        if placement.change.is_some() {
+            // Who joins has not seen them all, and is no peer yet.
+            return None;
+        }
         let peers = self.peers.borrow();
-        let sharing: Vec<_> = peers.values().filter(|p| p.shares).collect();
+        let sharing: Vec<_> = peers.values().filter(|p| p.shares.get()).collect();
         let mine = self.vector.borrow();
         let mut newest = mine.clone();
         // Repairs bring deletes that the vector does not name.

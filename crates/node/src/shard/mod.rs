@@ -4,6 +4,7 @@
 mod append;
 mod apply;
 mod flush;
+mod latency;
 mod open;
 mod own;
 mod peers;
@@ -16,6 +17,7 @@ mod topology;
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, VecDeque};
+use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -27,6 +29,7 @@ use tokio::sync::Notify;
 use crate::clock::HybridClock;
 use crate::config::NodeConfig;
 use crate::env::Env;
+use crate::moves::Moves;
 use crate::placement::{KeyspacePlacement, Placement, ShardAddress};
 use crate::process::{Directory, Process};
 use crate::replication::acks::{AckTracker, Slot};
@@ -43,6 +46,7 @@ pub use serve::ShardService;
 pub(crate) use stats::Counters;
 
 use append::Applying;
+use latency::Latency;
 
 /// What a shard is made from.
 pub struct ShardParts {
@@ -92,6 +96,10 @@ pub struct Shard {
     copied: RefCell<Vector>,
     grace: flush::GraceTable,
     refill: refill::Refill,
+    /// Its part in changes of the members.
+    pub(crate) moves: Moves,
+    /// How long clients waited lately.
+    pub(crate) latency: Latency,
     pub(crate) stopping: Cell<bool>,
     turn: Cell<usize>,
 }
@@ -121,6 +129,13 @@ impl Shard {
     /// Which shard this is.
     pub fn address(&self) -> ShardAddress {
         self.address
+    }
+
+    /// Where its log, its store and its marks are.
+    pub(crate) fn dir(&self) -> PathBuf {
+        self.config
+            .data
+            .join(format!("shard-{}", self.address.shard))
     }
 
     /// The store, for inspection.

@@ -12,10 +12,12 @@ use dunlin_store::{
 use tokio::sync::Notify;
 
 use super::flush::{GraceTable, vector_of};
+use super::latency::Latency;
 use super::refill::Refill;
 use super::{Counters, Shard, ShardParts};
 use crate::clock::HybridClock;
 use crate::limits::PAGE_BYTES;
+use crate::moves::Moves;
 use crate::placement::Placement;
 use crate::replication::acks::AckTracker;
 
@@ -100,6 +102,7 @@ impl Shard {
         if empty {
             log.rotate(Entry::of_vector(&vector).encode())?;
         }
+        let moves = Moves::new(parts.config.move_latency_us_p99);
         Ok(Rc::new(Shard {
             clock: HybridClock::new(parts.env.clock.clone(), floor),
             config: parts.config,
@@ -124,6 +127,8 @@ impl Shard {
             copied: RefCell::default(),
             grace,
             refill,
+            moves,
+            latency: Latency::default(),
             stopping: Cell::new(false),
             turn: Cell::new(0),
         }))
@@ -133,6 +138,7 @@ impl Shard {
     pub fn run(self: &Rc<Self>) {
         let log = self.log.clone();
         tokio::task::spawn_local(async move { log.drive().await });
+        self.expect_copied();
         let topology = self.metadata.topology().borrow().clone();
         self.adopt(&topology);
         self.end_refill_if_whole();
@@ -141,6 +147,10 @@ impl Shard {
         tokio::task::spawn_local(self.clone().flush_loop());
         tokio::task::spawn_local(self.clone().sweep_loop());
         tokio::task::spawn_local(self.clone().interval_sync_loop());
+        tokio::task::spawn_local(self.clone().move_loop());
+        if self.address.shard == 0 {
+            tokio::task::spawn_local(self.clone().conduct_loop());
+        }
     }
 
     /// Brings everything to disk; the shard is to be dropped afterwards.

@@ -10,6 +10,7 @@ use super::{Shard, needs_sync};
 use crate::limits::{APPLY_QUEUE, RESTAMPS, WRITE_TIMEOUT};
 use crate::message::{Condition, Refusal, WriteAnswer, WriteRequest};
 use crate::quorum::decide::Quorum;
+use crate::replication::acks::Needs;
 use crate::sabotage::Sabotage;
 
 /// Takes the answer to a write, once.
@@ -92,7 +93,19 @@ impl Shard {
         let Some(keyspace) = placement.keyspace(write.entry.keyspace) else {
             return write.refuse(Refusal::UnknownKeyspace);
         };
-        let replicas = self.slots_of(keyspace.replicas(write.entry.partition, write.from));
+        let partition = write.entry.partition;
+        if !keyspace.enters(self.address, partition, write.from) {
+            // The coordinator goes by other members: it tries another replica.
+            return write.refuse(Refusal::Busy);
+        }
+        let needs = Needs {
+            ack: write.ack,
+            replicas: self.slots_of(keyspace.replicas(partition, write.from)),
+            also: match self.env.sabotage {
+                Sabotage::SkipJoint => 0,
+                _ => self.slots_of(keyspace.also(partition, write.from)),
+            },
+        };
         let version = self.clock.next();
         write.entry.stamp = Stamp::new(version, self.origin);
         let sync = needs_sync(keyspace);
@@ -110,9 +123,7 @@ impl Shard {
             batch: None,
             last: false,
         });
-        self.acks
-            .borrow_mut()
-            .register(version, write.ack, replicas, write);
+        self.acks.borrow_mut().register(version, needs, write);
     }
 
     /// A replica holds something newer than the write stamped `version`: stamp

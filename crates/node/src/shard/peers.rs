@@ -22,8 +22,8 @@ pub(crate) struct Peer {
     pub listen: String,
     /// Its bit in the books of acknowledgements.
     pub slot: Slot,
-    /// Whether it can hold copies of entries held here.
-    pub shares: bool,
+    /// Whether it is sent copies of entries held here.
+    pub shares: Cell<bool>,
     pub caller: Caller<Request, Response>,
     /// Its vector, as last heard; empty before.
     pub vector: RefCell<Vector>,
@@ -41,13 +41,18 @@ impl Peer {
     pub fn has(&self, origin: Origin, version: Version) -> bool {
         self.vector.borrow().get(origin) >= version
     }
+
+    /// Ends what keeps the peer supplied.
+    pub fn end_tasks(&self) {
+        for task in self.tasks.borrow_mut().drain(..) {
+            task.abort();
+        }
+    }
 }
 
 impl Drop for Peer {
     fn drop(&mut self) {
-        for task in self.tasks.borrow().iter() {
-            task.abort();
-        }
+        self.end_tasks();
     }
 }
 

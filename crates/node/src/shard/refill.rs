@@ -82,7 +82,7 @@ impl Shard {
         let vector = self.vector.borrow();
         let whole = peers
             .values()
-            .filter(|p| p.shares)
+            .filter(|p| p.shares.get())
             .all(|p| targets.get(&p.address).is_some_and(|t| vector.covers(t)));
         if whole {
             self.refill.pending.set(false);

@@ -13,11 +13,30 @@ use crate::message::{ReadRequest, Request, Response};
 const CANNOT: u16 = 100;
 
 /// One shard as the answerer of calls.
-pub struct ShardService(pub Rc<Shard>);
+pub struct ShardService {
+    shard: Rc<Shard>,
+    /// The node that calls; `None` within the process.
+    asker: Option<u16>,
+}
+
+impl ShardService {
+    /// For the calls of one connection, which the node with the number `asker` made, or another
+    /// shard of this process.
+    pub fn new(shard: Rc<Shard>, asker: Option<u16>) -> ShardService {
+        ShardService { shard, asker }
+    }
+}
 
 impl Service<Request, Response> for ShardService {
     fn handle(&self, request: Request, reply: Reply<Response>) {
-        let shard = &self.0;
+        let shard = &self.shard;
+        // It goes by replicas that are no longer: what it asks and says must not count.
+        if self
+            .asker
+            .is_some_and(|asker| shard.placement().is_dead(asker))
+        {
+            return reply.refuse(CANNOT, "the asking node is no part of the cluster");
+        }
         match request {
             Request::Write(write) => shard.write(
                 write,
@@ -58,6 +77,25 @@ impl Service<Request, Response> for ShardService {
             Request::Repair(encoded) => answer_repair(shard, encoded, reply),
             Request::Status => match serde_json::to_vec(&shard.status()) {
                 Ok(json) => reply.send(Response::Status(json.into())),
+                Err(error) => reply.refuse(CANNOT, &error.to_string()),
+            },
+            Request::Fill(fill) => {
+                let shard = shard.clone();
+                tokio::task::spawn_local(async move {
+                    match shard.serve_fill(fill).await {
+                        Some(page) => reply.send(Response::Filled(page)),
+                        None => reply.refuse(CANNOT, "the partition cannot be copied now"),
+                    }
+                });
+            }
+            Request::Tail(tail) => {
+                let shard = shard.clone();
+                tokio::task::spawn_local(async move {
+                    reply.send(Response::Tail(shard.serve_tail(tail).await));
+                });
+            }
+            Request::Move => match serde_json::to_vec(&shard.move_state()) {
+                Ok(json) => reply.send(Response::Moved(json.into())),
                 Err(error) => reply.refuse(CANNOT, &error.to_string()),
             },
         }

@@ -19,6 +19,7 @@ pub(crate) struct Counters {
     pub flushes: Cell<u64>,
     pub pulled: Cell<u64>,
     pub backfilled: Cell<u64>,
+    pub moved: Cell<u64>,
     pub http_requests: Cell<u64>,
 }
 
@@ -76,6 +77,8 @@ pub struct ShardStatus {
     pub pulled: u64,
     /// Records received by backfill.
     pub backfilled: u64,
+    /// Records taken over from other nodes while members changed.
+    pub moved: u64,
     /// HTTP requests served.
     pub http_requests: u64,
     /// Records appended to the log.
@@ -138,6 +141,7 @@ impl Shard {
             flushes: counters.flushes.get(),
             pulled: counters.pulled.get(),
             backfilled: counters.backfilled.get(),
+            moved: counters.moved.get(),
             http_requests: counters.http_requests.get(),
             log_records: log.records,
             log_bytes: log.bytes,
@@ -157,7 +161,7 @@ impl Shard {
         let peers = self.peers.borrow();
         peers
             .values()
-            .filter(|peer| peer.shares)
+            .filter(|peer| peer.shares.get())
             .map(|peer| {
                 let connected = peer.caller.is_connected();
                 let latency = peer.link.latency_us();

@@ -20,6 +20,7 @@ impl Shard {
             for (got, write) in overdue {
                 (write.done)(WriteAnswer::NotEnough { got });
             }
+            self.latency.tick(now);
             for peer in self.peers.borrow().values() {
                 peer.link.tick(now);
             }

@@ -30,6 +30,7 @@ impl Shard {
     pub(super) fn adopt(self: &Rc<Self>, topology: &Arc<Topology>) {
         let placement = Rc::new(Placement::compute(topology));
         let before = self.placement.replace(placement.clone());
+        self.moves.adopted(&before, &placement);
         self.grace.update(&placement);
         for keyspace in before.keyspaces() {
             let id = keyspace.keyspace.id;
@@ -45,16 +46,37 @@ impl Shard {
                 Some(node) => {
                     node.listen == peer.listen
                         && address.shard < node.shards
-                        && peer.shares == placement.share(self.address, *address)
+                        && !placement.is_dead(address.node)
                 }
                 None => false,
             });
         let missing: Vec<ShardAddress> = placement
             .shards()
-            .filter(|a| *a != self.address && self.peer(*a).is_none())
+            .filter(|a| *a != self.address && !placement.is_dead(a.node))
+            .filter(|a| self.peer(*a).is_none())
             .collect();
         for address in missing {
             self.add_peer(address, &placement);
+        }
+        let peers: Vec<Rc<Peer>> = self.peers.borrow().values().cloned().collect();
+        for peer in peers {
+            self.share_with(&peer, placement.share(self.address, peer.address));
+        }
+    }
+
+    /// Begins to keep a peer supplied, or ends it.
+    fn share_with(self: &Rc<Self>, peer: &Rc<Peer>, shares: bool) {
+        if peer.shares.replace(shares) == shares {
+            return;
+        }
+        peer.end_tasks();
+        if shares {
+            let weak = Rc::downgrade(peer);
+            let sending = tokio::task::spawn_local(self.clone().send_loop(weak.clone()));
+            let catching_up = tokio::task::spawn_local(self.clone().catch_up_loop(weak));
+            let mut tasks = peer.tasks.borrow_mut();
+            tasks.push(sending.abort_handle());
+            tasks.push(catching_up.abort_handle());
         }
     }
 
@@ -74,7 +96,7 @@ impl Shard {
             None => dunlin_rpc::connect(
                 self.env.transport.clone(),
                 node.listen.clone(),
-                hello(&node.name, address.shard),
+                hello(&node.name, address.shard, self.address.node),
                 ConnectOptions {
                     queue_bytes: QUEUE_BYTES,
                     seed: self.env.seed ^ u64::from(address.node) << 16 ^ u64::from(address.shard),
@@ -82,13 +104,12 @@ impl Shard {
                 },
             ),
         };
-        let shares = placement.share(self.address, address);
         let peer = Rc::new(Peer {
             address,
             label: format!("{}/{}", node.name, address.shard),
             listen: node.listen.clone(),
             slot,
-            shares,
+            shares: Cell::new(false),
             caller,
             vector: RefCell::default(),
             heard: Cell::new(false),
@@ -97,14 +118,6 @@ impl Shard {
             tasks: RefCell::default(),
             backfilling: Cell::new(false),
         });
-        if shares {
-            let weak = Rc::downgrade(&peer);
-            let mut tasks = peer.tasks.borrow_mut();
-            tasks.push(
-                tokio::task::spawn_local(self.clone().send_loop(weak.clone())).abort_handle(),
-            );
-            tasks.push(tokio::task::spawn_local(self.clone().catch_up_loop(weak)).abort_handle());
-        }
         self.peers.borrow_mut().insert(address, peer);
     }
 }

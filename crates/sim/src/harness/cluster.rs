@@ -225,6 +225,25 @@ impl Cluster {
         );
     }
 
+    /// Begins a change of the members to these nodes; false when the cluster refuses.
+    ///
+    /// # Errors
+    /// When it cannot be asked.
+    pub fn change_members(&mut self, to: Vec<u16>) -> Result<bool, HarnessError> {
+        let metadata = self.shared.metadata.clone();
+        let begun = ask(async move { metadata.begin_change(to, Vec::new()).await })?;
+        Ok(begun.is_ok())
+    }
+
+    /// Gives the change of the members up; false when the cluster refuses.
+    ///
+    /// # Errors
+    /// When it cannot be asked.
+    pub fn cancel_change(&mut self) -> Result<bool, HarnessError> {
+        let metadata = self.shared.metadata.clone();
+        Ok(ask(async move { metadata.cancel_change().await })?.is_ok())
+    }
+
     /// Adds what the running nodes have counted.
     pub fn count_live(&mut self) {
         for host in self.hosts.clone() {
@@ -233,6 +252,8 @@ impl Cluster {
             }
             self.count_segments(&host);
         }
+        let members = self.shared.metadata.topology().borrow().members.clone();
+        self.counts.changes = members.changes - u64::from(members.change.is_some());
     }
 
     fn count_segments(&mut self, host: &Host) {
@@ -271,10 +292,7 @@ fn temporary_dir() -> std::io::Result<TempDir> {
 /// The cluster as it is before any node starts.
 fn metadata_of(plan: &Plan, names: &[String]) -> Result<(Metadata, Vec<u32>), HarnessError> {
     let metadata = Metadata::in_memory();
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .build()
-        .map_err(broken)?;
-    let keyspaces = runtime.block_on(async {
+    let keyspaces = ask(async {
         for name in names {
             let listen = address_of(name);
             metadata
@@ -286,7 +304,22 @@ fn metadata_of(plan: &Plan, names: &[String]) -> Result<(Metadata, Vec<u32>), Ha
             let made = metadata.create_keyspace(name, settings.clone()).await?;
             keyspaces.push(made.id);
         }
+        let members: Vec<u16> = (1..=plan.members as u16).collect();
+        if metadata.topology().borrow().members.ids != members {
+            let change = metadata.begin_change(members, Vec::new()).await?;
+            let mut phase = Some(change.phase);
+            while let Some(now) = phase {
+                metadata.advance_change(change.id, now).await?;
+                phase = now.next();
+            }
+        }
         Ok::<_, dunlin_metadata::MetadataError>(keyspaces)
-    });
+    })?;
     Ok((metadata, keyspaces.map_err(broken)?))
+}
+
+/// Waits for the metadata store, which is in memory.
+fn ask<T>(question: impl Future<Output = T>) -> Result<T, HarnessError> {
+    let runtime = tokio::runtime::Builder::new_current_thread().build();
+    Ok(runtime.map_err(broken)?.block_on(question))
 }

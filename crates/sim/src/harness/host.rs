@@ -139,6 +139,7 @@ impl Host {
             shards: plan.shards,
             flush_bytes: plan.flush_bytes,
             retention_bytes: plan.retention_bytes,
+            ingest_bytes: plan.ingest_bytes,
             ..log_settings
         });
         let mut shards = Vec::new();
@@ -168,15 +169,14 @@ impl Host {
             .listen(&format!("0.0.0.0:{PORT}"))
             .await
             .map_err(|e| e.to_string())?;
-        let services: Vec<Rc<ShardService>> = shards
-            .iter()
-            .map(|shard| Rc::new(ShardService(shard.clone())))
-            .collect();
+        let served = shards.clone();
         let name = self.name.clone();
         let serving = accept::run(listener, HELLO_TIMEOUT, move |hello, stream| {
-            let wanted = shard_wanted(&hello, &name).and_then(|s| services.get(s as usize));
-            match wanted.cloned() {
-                Some(service) => {
+            let wanted = shard_wanted(&hello, &name)
+                .and_then(|(shard, asker)| Some((served.get(shard as usize)?, asker)));
+            match wanted {
+                Some((shard, asker)) => {
+                    let service = Rc::new(ShardService::new(shard.clone(), Some(asker)));
                     tokio::task::spawn_local(serve_accepted(stream, service, Limits::default()));
                 }
                 None => {

@@ -4,12 +4,13 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
+use crate::child;
 use crate::error::BenchError;
 use crate::program;
 use crate::wal::Session;
-use crate::wal::rival::child;
 
-const NAME: &str = "fio";
+/// The program.
+pub const NAME: &str = "fio";
 const FILE_BYTES: u64 = 16 << 20;
 
 /// Where it is installed.
@@ -36,18 +37,18 @@ pub fn rate(
         .arg(format!("--filename={}", directory.join("fio").display()))
         .arg("--output-format=json");
     let printed = child::run(command, directory, &session.interrupt)?;
-    parse(&printed).ok_or_else(|| BenchError::Rival {
+    write_number(&printed, "iops").ok_or_else(|| BenchError::Rival {
         program: NAME.into(),
         why: format!("no result in what it printed: {printed}"),
     })
 }
 
-/// The writes a second of the first job.
-fn parse(printed: &str) -> Option<f64> {
+/// What it says in this field about the writes of the first job, or group of jobs.
+pub fn write_number(printed: &str, field: &str) -> Option<f64> {
     // Warnings may stand before the object.
     let json = printed.get(printed.find('{')?..)?;
     let value: serde_json::Value = serde_json::from_str(json).ok()?;
-    value["jobs"][0]["write"]["iops"].as_f64()
+    value["jobs"][0]["write"][field].as_f64()
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
-use super::child;
+use crate::child;
 use crate::error::BenchError;
 use crate::host::cpu;
 use crate::host::machine::version;

@@ -8,7 +8,6 @@ use super::writers::{Driven, Load, WRITERS, Written, on_event_loop};
 use crate::error::BenchError;
 use crate::interval::Interval;
 
-pub mod child;
 pub mod db_bench;
 
 use db_bench::{Call, DbBench, Ran};

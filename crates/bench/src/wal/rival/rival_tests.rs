@@ -1,9 +1,6 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 use super::*;
-use std::process::Command;
 use std::time::Duration;
-
-use crate::interrupt::Interrupt;
 
 fn ran(seconds: f64, cpu_ms: u64) -> Ran {
     Ran {
@@ -47,22 +44,4 @@ fn the_memtable_is_taken_out() {
     near(row.ratio_whole, 5.0);
     near(row.log_cpu_us, 4.0);
     near(row.ratio_cpu, 2.0);
-}
-
-#[test]
-fn a_child_is_heard_and_its_failure_told() {
-    let directory = tempfile::tempdir().unwrap();
-    let shell = |script: &str, interrupt: &Interrupt| {
-        let mut command = Command::new("sh");
-        command.args(["-c", script]);
-        child::run(command, directory.path(), interrupt)
-    };
-    let on = Interrupt::default();
-    assert_eq!(shell("echo yes", &on).unwrap(), "yes\n");
-    let error = shell("echo why >&2; exit 3", &on).unwrap_err().to_string();
-    assert!(error.contains("exit status: 3: why"), "{error}");
-    let stop = Interrupt::default();
-    stop.set();
-    let error = shell("sleep 100", &stop).unwrap_err();
-    assert!(matches!(error, BenchError::Interrupted(_)), "{error}");
 }

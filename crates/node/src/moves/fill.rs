@@ -1,0 +1,591 @@
+//! Copying what this shard takes over: stored records first, then, in rounds, what the old
+//! replicas' logs have had since.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use bytes::Bytes;
+use dunlin_metadata::{Change, Phase};
+use dunlin_store::{Entry, Origin, Vector, Version};
+use futures_util::future::join;
+use tokio::time::Instant;
+
+use super::journal::{Journal, PartNote, SourceNote};
+use super::plan::{self, Part};
+use super::sweep::is_empty;
+use crate::limits::{CHUNK_BYTES, CLAIM_INTERVAL, MOVE_INTERVAL, PAGE_TIMEOUT};
+use crate::message::{
+    FillPage, FillRequest, Froms, Place, Request, Response, TailAnswer, TailRequest,
+};
+use crate::placement::ShardAddress;
+use crate::replication::{address_of, copy_of};
+use crate::sabotage::Sabotage;
+use crate::shard::{Peer, Shard};
+
+/// What a shard takes over in one change.
+#[derive(Default)]
+pub(super) struct Fill {
+    /// Number of the change.
+    pub change: u64,
+    /// All that was stored has been copied, and the logs were read to their ends.
+    pub filled: bool,
+    /// Everything acknowledged before the joint phase is here.
+    pub caught_up: bool,
+    /// Everything that those who leave have ever written is here.
+    pub level: bool,
+    /// Records copied.
+    pub records: u64,
+    /// Bytes of keys and values copied.
+    pub bytes: u64,
+    sources: BTreeMap<ShardAddress, Source>,
+    /// No record that was ingested has a greater version.
+    newest: Version,
+    /// Up to where each shard's own entries went when all had come to the joint phase.
+    marks: Option<Vector>,
+    /// When the vector last claimed what was copied.
+    claimed: Option<Instant>,
+}
+
+/// One old replica.
+#[derive(Default)]
+struct Source {
+    /// Where its log goes on behind its stored records; `None` before it was asked.
+    begin: Option<u64>,
+    /// Its start for which `next` holds; 0 when it is to be asked.
+    incarnation: u32,
+    /// First record of its log not read yet.
+    next: u64,
+    /// Its vector when its log was last read to the end.
+    end: Option<Vector>,
+    parts: BTreeMap<Place, Progress>,
+}
+
+/// How far one partition has come.
+struct Progress {
+    froms: Froms,
+    /// First key not copied yet; `None` when all are.
+    next: Option<Bytes>,
+}
+
+impl Fill {
+    pub fn parts(&self) -> u64 {
+        self.sources.values().map(|s| s.parts.len() as u64).sum()
+    }
+
+    pub fn parts_done(&self) -> u64 {
+        let done = |source: &Source| source.parts.values().filter(|p| p.next.is_none()).count();
+        self.sources.values().map(|s| done(s) as u64).sum()
+    }
+
+    fn begin(change: u64, journal: Option<Journal>) -> Fill {
+        let mut fill = Fill {
+            change,
+            ..Fill::default()
+        };
+        for note in journal.into_iter().flat_map(|j| j.sources) {
+            let parts = note.parts.iter().map(|part| {
+                let place = Place {
+                    keyspace: part.keyspace,
+                    partition: part.partition,
+                };
+                let progress = Progress {
+                    froms: Froms(part.froms),
+                    next: part.next.clone().map(Bytes::from),
+                };
+                (place, progress)
+            });
+            let source = Source {
+                begin: Some(note.begin),
+                next: note.begin,
+                parts: parts.collect(),
+                ..Source::default()
+            };
+            fill.sources.insert(note.address(), source);
+        }
+        fill
+    }
+
+    /// Makes the books say what is to be copied.
+    fn plan(&mut self, parts: &[Part]) {
+        let wanted = |address: &ShardAddress, place: &Place| {
+            let mut of = parts.iter().filter(|p| p.source == *address);
+            of.find(|p| p.place == *place)
+        };
+        for (address, source) in &mut self.sources {
+            source.parts.retain(|place, progress| {
+                wanted(address, place).is_some_and(|part| part.froms == progress.froms)
+            });
+        }
+        self.sources.retain(|_, source| !source.parts.is_empty());
+        for part in parts {
+            let source = self.sources.entry(part.source).or_default();
+            source.parts.entry(part.place).or_insert_with(|| {
+                self.filled = false;
+                self.caught_up = false;
+                Progress {
+                    froms: part.froms,
+                    next: Some(Bytes::new()),
+                }
+            });
+        }
+    }
+
+    fn journal(&self) -> Journal {
+        let sources = self.sources.iter().filter_map(|(address, source)| {
+            let parts = source.parts.iter().map(|(place, progress)| PartNote {
+                keyspace: place.keyspace,
+                partition: place.partition,
+                froms: progress.froms.0,
+                next: progress.next.as_ref().map(|key| key.to_vec()),
+            });
+            Some(SourceNote {
+                node: address.node,
+                shard: address.shard,
+                begin: source.begin?,
+                parts: parts.collect(),
+            })
+        });
+        Journal {
+            change: self.change,
+            newest: self.newest.0,
+            sources: sources.collect(),
+        }
+    }
+}
+
+impl Shard {
+    /// Does this shard's part in changes of the members for as long as it runs.
+    pub(crate) async fn move_loop(self: Rc<Self>) {
+        loop {
+            tokio::time::sleep(MOVE_INTERVAL).await;
+            if let Err(error) = self.sweep_due().await {
+                tracing::warn!(error, "dropping what others hold failed; trying again");
+                continue;
+            }
+            let Some(change) = self.placement().change.clone() else {
+                continue;
+            };
+            if let Err(error) = self.fill_round(&change).await {
+                tracing::debug!(error, change = change.id, "copying interrupted");
+            }
+        }
+    }
+
+    /// Tells the store of versions that an unfinished copy may have left in it.
+    pub(crate) fn expect_copied(&self) {
+        if let Some(journal) = Journal::load(&*self.env.disk, &self.dir()) {
+            self.store.expect_versions(Version(journal.newest));
+        }
+    }
+
+    async fn fill_round(self: &Rc<Self>, change: &Change) -> Result<(), String> {
+        self.open_books(change).await?;
+        match change.phase {
+            Phase::Copy | Phase::Joint => {}
+            Phase::Switch => {
+                let level = self.is_level_with_leavers(change).await;
+                self.moves.fill.borrow_mut().level = level;
+                return Ok(());
+            }
+            Phase::Settle => return Ok(()),
+        }
+        for (address, place) in self.unfinished_parts() {
+            if let Some(peer) = self.peer(address)
+                && peer.caller.is_connected()
+            {
+                self.fill_part(&peer, place).await?;
+            }
+        }
+        if !self.unfinished_parts().is_empty() {
+            return Ok(());
+        }
+        let marks = match change.phase {
+            Phase::Joint => self.joint_marks(change).await,
+            _ => None,
+        };
+        let sources: Vec<ShardAddress> = self.moves.fill.borrow().sources.keys().copied().collect();
+        for address in &sources {
+            let peer = self.peer(*address).ok_or("an old replica is gone")?;
+            self.read_tail(&peer).await?;
+        }
+        self.sync_log_to(self.log.last()).await?;
+        self.claim(change);
+        let placement = self.placement();
+        let is_level = self.is_level_with_dead(change);
+        let mut fill = self.moves.fill.borrow_mut();
+        if fill.change == change.id && !self.is_refilling() && is_level {
+            fill.filled = true;
+            fill.caught_up = marks.is_some_and(|marks| {
+                fill.sources.iter().all(|(address, source)| {
+                    // Of what is written by shards that it shares nothing with, it has nothing.
+                    let due = marks.iter().filter(|(origin, _)| {
+                        let writer = address_of(*origin);
+                        writer == *address || placement.share(*address, writer)
+                    });
+                    let due: Vector = due.collect();
+                    source.end.as_ref().is_some_and(|end| end.covers(&due))
+                })
+            });
+        }
+        Ok(())
+    }
+
+    /// Begins the books of a change, or goes on with those of the journal.
+    async fn open_books(&self, change: &Change) -> Result<(), String> {
+        let parts = plan::parts(&self.placement(), self.address);
+        if self.moves.fill.borrow().change != change.id {
+            let journal = Journal::load(&*self.env.disk, &self.dir());
+            let journal = journal.filter(|journal| journal.change == change.id);
+            if !parts.is_empty() {
+                tracing::info!(
+                    change = change.id,
+                    parts = parts.len(),
+                    "taking over partitions"
+                );
+                // The store's own marks must be on disk before anything is ingested beside them.
+                self.flush().await?;
+            }
+            *self.moves.fill.borrow_mut() = Fill::begin(change.id, journal);
+        }
+        self.moves.fill.borrow_mut().plan(&parts);
+        Ok(())
+    }
+
+    fn unfinished_parts(&self) -> Vec<(ShardAddress, Place)> {
+        let parts = plan::parts(&self.placement(), self.address);
+        let fill = self.moves.fill.borrow();
+        let is_unfinished = |part: &&Part| {
+            let source = fill.sources.get(&part.source);
+            let progress = source.and_then(|source| source.parts.get(&part.place));
+            progress.is_some_and(|progress| progress.next.is_some())
+        };
+        parts
+            .iter()
+            .filter(is_unfinished)
+            .map(|part| (part.source, part.place))
+            .collect()
+    }
+
+    /// Copies the stored records of one partition from one old replica.
+    async fn fill_part(self: &Rc<Self>, peer: &Rc<Peer>, place: Place) -> Result<(), String> {
+        self.begin_source(peer).await?;
+        let Some((froms, Some(start))) = self.progress(peer.address, place) else {
+            return Ok(());
+        };
+        let ask = |start| {
+            self.page_of(
+                peer,
+                FillRequest {
+                    place,
+                    froms,
+                    start,
+                },
+            )
+        };
+        let mut page = Some(ask(start).await?);
+        let mut chunk: Vec<Entry> = Vec::new();
+        let mut chunk_bytes = 0;
+        let mut begun = Instant::now();
+        while let Some(FillPage {
+            page: got,
+            latency_us_p99,
+        }) = page.take()
+        {
+            let mut bytes = 0;
+            for item in got.items {
+                bytes += item.key.len() + item.value.len();
+                chunk.push(copy_of(item, place.keyspace, place.partition));
+            }
+            chunk_bytes += bytes;
+            let ready = match chunk_bytes >= CHUNK_BYTES || got.next.is_none() {
+                true => Some((std::mem::take(&mut chunk), std::mem::take(&mut chunk_bytes))),
+                false => None,
+            };
+            let store = self.take_chunk(peer.address, place, ready, got.next.clone());
+            let (stored, asked) = match got.next {
+                Some(next) => {
+                    let (stored, asked) = join(store, ask(next)).await;
+                    (stored, Some(asked))
+                }
+                None => (store.await, None),
+            };
+            stored?;
+            page = asked.transpose()?;
+            let latency_us = latency_us_p99.max(self.latency.p99_us());
+            let pause = self
+                .moves
+                .pace
+                .borrow_mut()
+                .pause(bytes, begun.elapsed(), latency_us);
+            tokio::time::sleep(pause).await;
+            begun = Instant::now();
+        }
+        Ok(())
+    }
+
+    async fn page_of(&self, peer: &Peer, request: FillRequest) -> Result<FillPage, String> {
+        match peer.caller.call(Request::Fill(request), PAGE_TIMEOUT).await {
+            Ok(Response::Filled(page)) => Ok(page),
+            Ok(_) => Err("an answer out of turn".to_owned()),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
+    /// Puts a chunk of records on disk and notes that all before `next` are there.
+    async fn take_chunk(
+        &self,
+        source: ShardAddress,
+        place: Place,
+        chunk: Option<(Vec<Entry>, usize)>,
+        next: Option<Bytes>,
+    ) -> Result<(), String> {
+        let Some((entries, bytes)) = chunk else {
+            return Ok(());
+        };
+        let records = entries.len() as u64;
+        if let Some(newest) = entries.iter().map(|entry| entry.stamp.version).max() {
+            self.clock.observe(newest);
+            let rest = match bytes >= self.config.ingest_bytes {
+                true => self.ingest(entries, newest).await?,
+                false => entries,
+            };
+            if !rest.is_empty() {
+                self.copies_applied(rest).await?;
+                self.sync_log_to(self.log.last()).await?;
+            }
+        }
+        self.counters.moved.set(self.counters.moved.get() + records);
+        let journal = {
+            let mut fill = self.moves.fill.borrow_mut();
+            fill.records += records;
+            fill.bytes += bytes as u64;
+            let from = fill.sources.get_mut(&source);
+            if let Some(progress) = from.and_then(|source| source.parts.get_mut(&place)) {
+                progress.next = next;
+            }
+            fill.journal()
+        };
+        self.write_journal(&journal)
+    }
+
+    /// Takes records as a file where nothing is in their way; gives them back where something is.
+    async fn ingest(&self, entries: Vec<Entry>, newest: Version) -> Result<Vec<Entry>, String> {
+        let Some(first) = entries.first() else {
+            return Ok(entries);
+        };
+        let (keyspace, partition, start) = (first.keyspace, first.partition, first.key.clone());
+        let journal = {
+            let mut fill = self.moves.fill.borrow_mut();
+            fill.newest = fill.newest.max(newest);
+            fill.journal()
+        };
+        self.write_journal(&journal)?;
+        let store = self.store.clone();
+        let run = self.env.store_runner.run(move || {
+            let free = is_empty(&store, keyspace, partition, &start)?;
+            let taken = free && store.ingest(&entries)?;
+            Ok(if taken { Vec::new() } else { entries })
+        });
+        let ran = run.await.map_err(|error| error.to_string())?;
+        ran.map_err(|error: dunlin_store::StoreError| error.to_string())
+    }
+
+    fn write_journal(&self, journal: &Journal) -> Result<(), String> {
+        journal
+            .store(&*self.env.disk, &self.dir())
+            .map_err(|error| format!("the journal of a copy cannot be written: {error}"))
+    }
+
+    fn progress(&self, source: ShardAddress, place: Place) -> Option<(Froms, Option<Bytes>)> {
+        let fill = self.moves.fill.borrow();
+        let progress = fill.sources.get(&source)?.parts.get(&place)?;
+        Some((progress.froms, progress.next.clone()))
+    }
+
+    /// Asks an old replica where its log goes on behind what it has stored, once.
+    async fn begin_source(&self, peer: &Peer) -> Result<(), String> {
+        let begun = {
+            let fill = self.moves.fill.borrow();
+            let source = fill.sources.get(&peer.address);
+            source.is_none_or(|source| source.begin.is_some())
+        };
+        if begun {
+            return Ok(());
+        }
+        let (_, incarnation, next, _) = self.ask_tail(peer, 0, 0, Vec::new()).await?;
+        let journal = {
+            let mut fill = self.moves.fill.borrow_mut();
+            if let Some(source) = fill.sources.get_mut(&peer.address) {
+                source.begin = Some(next);
+                source.next = next;
+                source.incarnation = incarnation;
+            }
+            fill.journal()
+        };
+        self.write_journal(&journal)
+    }
+
+    /// Applies what an old replica's log has had since, up to its end.
+    async fn read_tail(&self, peer: &Peer) -> Result<(), String> {
+        loop {
+            let asked = {
+                let fill = self.moves.fill.borrow();
+                fill.sources.get(&peer.address).map(|source| {
+                    let wants = source.parts.iter().map(|(place, p)| (*place, p.froms));
+                    (source.incarnation, source.next, wants.collect())
+                })
+            };
+            let Some((known, index, wants)) = asked else {
+                return Ok(());
+            };
+            let (entries, incarnation, next, end) =
+                self.ask_tail(peer, known.max(1), index, wants).await?;
+            if !entries.is_empty() && self.env.sabotage != Sabotage::SkipTail {
+                let decoded: Result<Vec<Entry>, _> =
+                    entries.into_iter().map(Entry::decode).collect();
+                let decoded = decoded.map_err(|error| error.to_string())?;
+                self.copies_applied(decoded).await?;
+            }
+            let mut fill = self.moves.fill.borrow_mut();
+            let Some(source) = fill.sources.get_mut(&peer.address) else {
+                return Ok(());
+            };
+            if incarnation != known {
+                // What its log had not synced when it ended may have been replaced since.
+                source.incarnation = incarnation;
+                source.next = source.begin.unwrap_or(next);
+                continue;
+            }
+            source.next = next;
+            if end.is_some() {
+                source.end = end;
+                return Ok(());
+            }
+        }
+    }
+
+    async fn ask_tail(
+        &self,
+        peer: &Peer,
+        incarnation: u32,
+        index: u64,
+        wants: Vec<(Place, Froms)>,
+    ) -> Result<(Vec<Bytes>, u32, u64, Option<Vector>), String> {
+        let request = TailRequest {
+            incarnation,
+            index,
+            wants,
+        };
+        match peer.caller.call(Request::Tail(request), PAGE_TIMEOUT).await {
+            Ok(Response::Tail(TailAnswer::Entries {
+                entries,
+                incarnation,
+                next,
+                end,
+            })) => Ok((entries, incarnation, next, end)),
+            Ok(Response::Tail(TailAnswer::TooOld)) => {
+                tracing::warn!(
+                    from = peer.label,
+                    "its log no longer reaches back to where the copy began: copying again"
+                );
+                let mut fill = self.moves.fill.borrow_mut();
+                fill.sources.remove(&peer.address);
+                fill.filled = false;
+                Err("its log no longer reaches back".to_owned())
+            }
+            Ok(_) => Err(format!("{} cannot be copied from now", peer.label)),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
+    /// Where each shard's own entries ended once all had come to the joint phase; `None` before.
+    async fn joint_marks(&self, change: &Change) -> Option<Vector> {
+        if let Some(marks) = &self.moves.fill.borrow().marks {
+            return Some(marks.clone());
+        }
+        let states = self.move_states().await;
+        let is_joint = |shard| {
+            let state = states.get(shard);
+            state.is_some_and(|s| s.change == change.id && s.phase >= Some(Phase::Joint))
+        };
+        if !self.living().iter().all(is_joint) {
+            return None;
+        }
+        let marks: Vector = states.values().flat_map(|state| state.marks()).collect();
+        self.moves.fill.borrow_mut().marks = Some(marks.clone());
+        Some(marks)
+    }
+
+    /// Whether this shard has all that the living who leave have ever written: once all go by the
+    /// new replicas, no write enters through them any more.
+    async fn is_level_with_leavers(&self, change: &Change) -> bool {
+        let placement = self.placement();
+        let states = self.move_states().await;
+        self.living().iter().all(|shard| {
+            let Some(state) = states.get(shard) else {
+                return false;
+            };
+            let has_switched = state.change == change.id && state.phase >= Some(Phase::Switch);
+            let leaves = !change.to.contains(&shard.node);
+            let concerns = leaves && placement.share(self.address, *shard);
+            has_switched && (!concerns || self.vector().covers(&state.marks().collect()))
+        })
+    }
+
+    /// Whether this shard has what the others have of those that are gone for good.
+    fn is_level_with_dead(&self, change: &Change) -> bool {
+        let peers = self.peers.borrow();
+        let mine = self.vector();
+        peers.values().filter(|peer| peer.shares.get()).all(|peer| {
+            let theirs = peer.vector.borrow();
+            let pulled = peer.pulled.borrow();
+            change.dead.is_empty()
+                || peer.heard.get()
+                    && theirs.iter().all(|(origin, version)| {
+                        let had = pulled.get(&origin).copied().unwrap_or_default();
+                        !change.dead.contains(&origin.node())
+                            || mine.get(origin).max(had) >= version
+                    })
+        })
+    }
+
+    /// A shard that held nothing before claims in its vector what it has inherited, so that the
+    /// streams of the others begin there and not at the beginning of their logs.
+    fn claim(&self, change: &Change) {
+        let placement = self.placement();
+        let mut fill = self.moves.fill.borrow_mut();
+        let is_recent = |at: Instant| at.elapsed() < CLAIM_INTERVAL;
+        if change.phase > Phase::Joint
+            || placement.is_member(self.address.node)
+            || fill.claimed.is_some_and(is_recent) && fill.filled
+        {
+            return;
+        }
+        fill.claimed = Some(Instant::now());
+        let origins: Vec<Origin> = {
+            let ends = fill
+                .sources
+                .values()
+                .filter_map(|source| source.end.as_ref());
+            let all: Vector = ends.flat_map(Vector::iter).collect();
+            all.iter().map(|(origin, _)| origin).collect()
+        };
+        let have = self.vector();
+        let inherited = origins.into_iter().filter_map(|origin| {
+            let writer = address_of(origin);
+            // A source has nothing of those it shares nothing with, so it limits nothing.
+            let told = fill
+                .sources
+                .iter()
+                .filter(|(address, _)| writer == **address || placement.share(**address, writer));
+            let versions = told.map(|(_, s)| s.end.as_ref().map_or(Version(0), |e| e.get(origin)));
+            let version = versions.min()?;
+            (version > have.get(origin)).then_some((origin, version))
+        });
+        let claims: Vec<_> = inherited.collect();
+        drop(fill);
+        if !claims.is_empty() {
+            self.log_claim(&claims, false);
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! Changes of the members: what a shard takes over, and how the cluster gets there.
+//!
+//! | file | duty |
+//! |---|---|
+//! | `plan` | pure: which records a shard takes over from which old replica |
+//! | `fill` | copies them: stored records first, then what the old replica's log has had since |
+//! | `serve` | the old replica's side |
+//! | `journal` | how far a copy has come, over restarts |
+//! | `pace` | pure: how fast it may go while clients wait no longer than they are promised |
+//! | `conduct` | pure: when the next phase may begin; and its beginning |
+//! | `sweep` | dropping what others hold now |
+//! | `state` | what a shard tells of all this |
+//!
+//! The phases are those of [`dunlin_metadata::Phase`]. A new replica takes the place of one old
+//! one and inherits whatever that one holds, so that every quorum of old replicas is one of new
+//! replicas, too (decision 19).
+
+mod conduct;
+mod fill;
+mod journal;
+mod pace;
+mod plan;
+mod serve;
+mod state;
+mod sweep;
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use crate::placement::Placement;
+use fill::Fill;
+use pace::Pace;
+
+pub(crate) use conduct::waits_for;
+pub use state::MoveState;
+
+/// A shard's part in a change of the members.
+pub(crate) struct Moves {
+    /// What it takes over in the change under way.
+    fill: RefCell<Fill>,
+    pace: RefCell<Pace>,
+    /// Up to which change everything has been dropped; `None` before the store was asked.
+    swept: Cell<Option<u64>>,
+    /// When the members last came to rest here.
+    rested: Cell<Option<Instant>>,
+    /// The placement before that, if it was seen.
+    before: RefCell<Option<Rc<Placement>>>,
+}
+
+impl Moves {
+    /// Of a shard that keeps its clients' 99th percentile at `latency_us_p99`.
+    pub fn new(latency_us_p99: u64) -> Moves {
+        Moves {
+            fill: RefCell::default(),
+            pace: RefCell::new(Pace::new(latency_us_p99)),
+            swept: Cell::new(None),
+            rested: Cell::new(None),
+            before: RefCell::default(),
+        }
+    }
+
+    /// Takes note of a new placement.
+    pub fn adopted(&self, before: &Rc<Placement>, now: &Placement) {
+        match (&before.change, &now.change) {
+            (_, Some(_)) => self.rested.set(None),
+            (Some(_), None) => {
+                *self.before.borrow_mut() = Some(before.clone());
+                self.rested.set(Some(Instant::now()));
+            }
+            (None, None) if self.rested.get().is_none() => self.rested.set(Some(Instant::now())),
+            (None, None) => {}
+        }
+    }
+
+    /// Whether nothing that was asked by the members before can still be under way.
+    fn has_rested(&self, for_: Duration) -> bool {
+        self.rested
+            .get()
+            .is_some_and(|since| since.elapsed() >= for_)
+    }
+}

@@ -1,0 +1,92 @@
+//! Which records a shard takes over from which old replica. Pure.
+
+use std::collections::BTreeMap;
+
+use crate::message::{Froms, Place};
+use crate::placement::{Placement, ShardAddress};
+
+/// Records of one partition that are to be copied from one old replica.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Part {
+    pub place: Place,
+    pub source: ShardAddress,
+    pub froms: Froms,
+    /// Whether the keyspace's ordinary records are among them: copied first, while nothing is in
+    /// their way.
+    pub is_main: bool,
+}
+
+/// What `shard` takes over in the change under way, ordinary records first.
+pub(super) fn parts(placement: &Placement, shard: ShardAddress) -> Vec<Part> {
+    if placement.change.is_none() {
+        return Vec::new();
+    }
+    let mut parts = Vec::new();
+    for keyspace in placement.keyspaces() {
+        let replicas = keyspace.keyspace.settings.replicas;
+        for partition in 0..keyspace.partition_count() {
+            let (old, new) = keyspace.orders(partition);
+            let place = Place {
+                keyspace: keyspace.keyspace.id,
+                partition,
+            };
+            let is_dead = |node| placement.is_dead(node);
+            let taken = takes(old, new, shard, is_dead);
+            parts.extend(taken.into_iter().map(|(source, froms)| Part {
+                place,
+                source,
+                froms,
+                is_main: froms.has(replicas),
+            }));
+        }
+    }
+    parts.sort_by_key(|part| !part.is_main);
+    parts
+}
+
+/// What `shard` takes over of one partition.
+///
+/// For each `from`, the newcomers among the first `from` replicas take the places of those that
+/// leave, one each, and inherit all they hold: then whatever some old replicas acknowledged, as
+/// many new ones have. A newcomer for a dead replica, or for none, takes what all living ones
+/// hold. Who leaves without a newcomer is inherited by one that stays.
+fn takes(
+    old: &[ShardAddress],
+    new: &[ShardAddress],
+    shard: ShardAddress,
+    is_dead: impl Fn(u16) -> bool,
+) -> BTreeMap<ShardAddress, Froms> {
+    let mut taken: BTreeMap<ShardAddress, Froms> = BTreeMap::new();
+    let most = old.len().max(new.len()).min(64);
+    for from in 1..=most {
+        let froms = match from == most {
+            true => Froms::and_above(from as u8),
+            false => Froms::of(from as u8),
+        };
+        let before = &old[..old.len().min(from)];
+        let after = &new[..new.len().min(from)];
+        let newcomers: Vec<_> = after.iter().filter(|r| !before.contains(r)).collect();
+        let leavers: Vec<_> = before.iter().filter(|r| !after.contains(r)).collect();
+        let mut take = |source: ShardAddress| {
+            if source != shard && !is_dead(source.node) {
+                taken.entry(source).or_default().0 |= froms.0;
+            }
+        };
+        if let Some(at) = newcomers.iter().position(|r| **r == shard) {
+            match leavers.get(at) {
+                Some(leaver) if !is_dead(leaver.node) => take(**leaver),
+                _ => before.iter().for_each(|source| take(*source)),
+            }
+        }
+        for (at, leaver) in leavers.iter().enumerate().skip(newcomers.len()) {
+            if !after.is_empty() && after[at % after.len()] == shard {
+                take(**leaver);
+            }
+        }
+    }
+    taken
+}
+
+#[cfg(test)]
+#[path = "plan_tests.rs"]
+mod tests;

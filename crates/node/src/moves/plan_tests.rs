@@ -1,0 +1,91 @@
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+use std::collections::BTreeSet;
+
+use proptest::prelude::*;
+
+use super::*;
+
+fn shard(node: u16) -> ShardAddress {
+    ShardAddress { node, shard: 0 }
+}
+
+fn shards(nodes: &[u16]) -> Vec<ShardAddress> {
+    nodes.iter().map(|node| shard(*node)).collect()
+}
+
+fn taken(old: &[u16], new: &[u16], by: u16, dead: &[u16]) -> Vec<(u16, u8)> {
+    let takes = takes(&shards(old), &shards(new), shard(by), |n| dead.contains(&n));
+    let pairs = takes.into_iter().flat_map(|(source, froms)| {
+        (1..=5)
+            .filter(move |from| froms.has(*from))
+            .map(move |from| (source.node, from))
+    });
+    pairs.collect()
+}
+
+#[test]
+fn a_newcomer_inherits_from_the_one_it_pushes_out() {
+    // Node 4 joins in second place of 1, 2, 3: with from 2 it stands for 2, with 3 for 3, and of
+    // what all four hold it gets what all have.
+    assert_eq!(
+        taken(&[1, 2, 3], &[1, 4, 2, 3], 4, &[]),
+        [
+            (1, 4),
+            (1, 5),
+            (2, 2),
+            (2, 4),
+            (2, 5),
+            (3, 3),
+            (3, 4),
+            (3, 5)
+        ]
+    );
+    assert_eq!(taken(&[1, 2, 3], &[1, 4, 2, 3], 1, &[]), []);
+}
+
+#[test]
+fn who_takes_the_place_of_a_dead_one_asks_all_that_live() {
+    assert_eq!(taken(&[1, 2, 3, 4], &[1, 3, 4], 4, &[2]), [(1, 3), (3, 3)]);
+}
+
+#[test]
+fn what_only_a_leaver_holds_is_inherited() {
+    // With from 4, node 2 leaves without a newcomer.
+    let all: Vec<_> = [1, 3, 4]
+        .iter()
+        .flat_map(|by| taken(&[1, 2, 3, 4], &[1, 3, 4], *by, &[]))
+        .filter(|(source, from)| *source == 2 && *from == 4)
+        .collect();
+    assert_eq!(all.len(), 1);
+}
+
+proptest! {
+    /// Whichever replicas acknowledged a write, no fewer of the new ones have it afterwards.
+    #[test]
+    fn a_quorum_stays_one(
+        nodes in Just((1u16..=7).collect::<Vec<_>>()).prop_shuffle(),
+        old_mask in 1u8..128,
+        new_mask in 1u8..128,
+        from in 1u8..=7,
+        acked_mask in any::<u8>(),
+    ) {
+        let members = |mask: u8| -> Vec<u16> {
+            nodes.iter().copied().filter(|n| mask & (1 << (n - 1)) != 0).collect()
+        };
+        let (old, new) = (members(old_mask), members(new_mask));
+        let before: Vec<u16> = old.iter().copied().take(from.into()).collect();
+        let after: Vec<u16> = new.iter().copied().take(from.into()).collect();
+        let acked: BTreeSet<u16> = before
+            .iter()
+            .copied()
+            .filter(|n| acked_mask & (1 << (n - 1)) != 0)
+            .collect();
+        let holders = after.iter().filter(|node| {
+            acked.contains(node)
+                || taken(&old, &new, **node, &[])
+                    .iter()
+                    .any(|(source, f)| acked.contains(source) && (*f == from || *f == 5 && from > 5))
+        });
+        prop_assert!(holders.count() >= acked.len().min(after.len()).min(usize::from(!acked.is_empty()) * 7));
+    }
+}

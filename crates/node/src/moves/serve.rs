@@ -1,0 +1,121 @@
+//! The old replica's side of a copy.
+
+use std::collections::HashMap;
+use std::ops::Bound;
+use std::rc::Rc;
+
+use dunlin_log::CursorError;
+use dunlin_store::{EntryView, Kind};
+use tokio::sync::oneshot;
+
+use crate::limits::{PAGE_BYTES, PAGE_ITEMS, PULL_BYTES};
+use crate::message::{FillPage, FillRequest, Froms, Place, TailAnswer, TailRequest};
+use crate::shard::{BatchDone, Shard};
+
+impl Shard {
+    /// A page of stored records; `None` when they cannot be copied from here now.
+    pub(crate) async fn serve_fill(self: Rc<Self>, request: FillRequest) -> Option<FillPage> {
+        if self.is_refilling() || self.placement().change.is_none() {
+            return None;
+        }
+        let FillRequest {
+            place,
+            froms,
+            start,
+        } = request;
+        let page = self.read_page(move |store| {
+            let mut page = store.scan_page(
+                place.keyspace,
+                place.partition,
+                Bound::Included(&start[..]),
+                Bound::Unbounded,
+                PAGE_ITEMS,
+                PAGE_BYTES,
+                None,
+            )?;
+            page.items.retain(|(_, record)| froms.has(record.from));
+            Ok(page)
+        });
+        Some(FillPage {
+            page: page.await?,
+            latency_us_p99: self.latency.p99_us(),
+        })
+    }
+
+    /// Part of the log, for one that copies stored records.
+    pub(crate) async fn serve_tail(self: Rc<Self>, request: TailRequest) -> TailAnswer {
+        if self.is_refilling() || self.placement().change.is_none() {
+            return TailAnswer::NotNow;
+        }
+        let incarnation = self.origin.incarnation();
+        if request.incarnation == 0 {
+            // What is not synced yet may be lost, and its places in the log be taken by others.
+            let next = self.log.progress().synced + 1;
+            // Stored records must hold everything before it.
+            let (tell, applied) = oneshot::channel();
+            self.finish_after_queue(BatchDone::new(move |_| tell.send(()).unwrap_or_default()));
+            return match applied.await {
+                Ok(()) => TailAnswer::Entries {
+                    entries: Vec::new(),
+                    incarnation,
+                    next,
+                    end: None,
+                },
+                Err(_) => TailAnswer::NotNow,
+            };
+        }
+        if request.incarnation != incarnation {
+            return TailAnswer::Entries {
+                entries: Vec::new(),
+                incarnation,
+                next: request.index,
+                end: None,
+            };
+        }
+        let wants: HashMap<(u32, u16), Froms> = request
+            .wants
+            .iter()
+            .map(
+                |(
+                    Place {
+                        keyspace,
+                        partition,
+                    },
+                    froms,
+                )| ((*keyspace, *partition), *froms),
+            )
+            .collect();
+        let vector = self.vector();
+        let end = self.log.last();
+        let mut entries = Vec::new();
+        let mut bytes = 0;
+        let mut cursor = self.log.cursor(request.index);
+        while cursor.position() <= end && bytes < PULL_BYTES {
+            let records = match cursor.next(PULL_BYTES).await {
+                Ok(records) => records,
+                Err(CursorError::TooOld { .. }) => return TailAnswer::TooOld,
+                Err(error) => {
+                    tracing::error!(%error, "cannot read the log for a new replica");
+                    return TailAnswer::NotNow;
+                }
+            };
+            for (_, record) in records {
+                let Ok(view) = EntryView::new(&record) else {
+                    continue;
+                };
+                let is_change = matches!(view.kind(), Kind::Put | Kind::Delete);
+                let wanted = wants.get(&(view.keyspace(), view.partition()));
+                if is_change && wanted.is_some_and(|froms| froms.has(view.from())) {
+                    bytes += record.len();
+                    entries.push(record);
+                }
+            }
+        }
+        TailAnswer::Entries {
+            entries,
+            incarnation,
+            next: cursor.position(),
+            end: (cursor.position() > end).then_some(vector),
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! What a shard tells of its part in a change of the members.
+
+use dunlin_metadata::Phase;
+use dunlin_store::{Origin, Version};
+use serde::{Deserialize, Serialize};
+
+use crate::replication::address_of;
+use crate::shard::Shard;
+
+/// How far a shard is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MoveState {
+    /// `NODE/SHARD`.
+    pub shard: String,
+    /// Number of the change it knows of; the last one when none is under way.
+    pub change: u64,
+    /// The phase it acts by; absent when no change is under way.
+    pub phase: Option<Phase>,
+    /// Whether it has copied all it takes over, so that only the newest is missing.
+    pub filled: bool,
+    /// Whether it has all that was acknowledged before new replicas had to acknowledge, too.
+    pub caught_up: bool,
+    /// Whether it has all that those who leave have ever written.
+    pub level: bool,
+    /// Up to where its own entries reached when it said so, by the origins of its starts.
+    pub marks: Vec<(u64, u64)>,
+    /// Pieces it takes over: partitions times old replicas.
+    pub parts: u64,
+    /// Pieces copied.
+    pub parts_done: u64,
+    /// Records copied.
+    pub records: u64,
+    /// Bytes of keys and values copied.
+    pub bytes: u64,
+    /// Bytes a second it allows itself to copy.
+    pub bytes_per_s_max: u64,
+    /// 99th percentile of the latency of requests that clients made here, over the last seconds,
+    /// in microseconds.
+    pub latency_us_p99: u64,
+}
+
+impl MoveState {
+    /// The marks as versions.
+    pub(super) fn marks(&self) -> impl Iterator<Item = (Origin, Version)> + '_ {
+        let mark = |(origin, version): &(u64, u64)| (Origin(*origin), Version(*version));
+        self.marks.iter().map(mark)
+    }
+}
+
+impl Shard {
+    /// How far this shard is with the change of the members.
+    pub fn move_state(&self) -> MoveState {
+        let placement = self.placement();
+        let fill = self.moves.fill.borrow();
+        let is_current = placement
+            .change
+            .as_ref()
+            .is_some_and(|change| change.id == fill.change);
+        let own = self.vector();
+        let own = own.iter().filter(|(o, _)| address_of(*o) == self.address);
+        MoveState {
+            shard: self.label(),
+            change: placement.changes,
+            phase: placement.change.as_ref().map(|change| change.phase),
+            filled: is_current && fill.filled,
+            caught_up: is_current && fill.caught_up,
+            level: is_current && fill.level,
+            marks: own.map(|(o, v)| (o.0, v.0)).collect(),
+            parts: fill.parts(),
+            parts_done: fill.parts_done(),
+            records: fill.records,
+            bytes: fill.bytes,
+            bytes_per_s_max: self.moves.pace.borrow().bytes_per_s(),
+            latency_us_p99: self.latency.p99_us(),
+        }
+    }
+}

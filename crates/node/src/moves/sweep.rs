@@ -1,0 +1,121 @@
+//! Dropping what others hold now, once nobody can ask for it here any more.
+
+use std::ops::Bound;
+
+use dunlin_store::{Store, StoreError};
+
+use super::journal::Journal;
+use crate::limits::SWEEP_AFTER;
+use crate::placement::{Placement, ShardAddress};
+use crate::shard::Shard;
+
+/// One thing to drop.
+struct Drop {
+    keyspace: u32,
+    partition: u16,
+    /// This shard's place among the replicas; `None` when it holds nothing of the partition.
+    rank: Option<u8>,
+}
+
+impl Shard {
+    /// Drops what is no longer held here, when that is due; false when it could not.
+    pub(super) async fn sweep_due(&self) -> Result<(), String> {
+        let placement = self.placement();
+        let due = placement.oldest_epoch();
+        let swept = match self.moves.swept.get() {
+            Some(swept) => swept,
+            None => {
+                let swept = self.store.swept().map_err(|error| error.to_string())?;
+                self.moves.swept.set(Some(swept));
+                swept
+            }
+        };
+        if swept >= due {
+            return Ok(());
+        }
+        // Reads and scans that were begun by the members before may still be on their way.
+        if placement.change.is_none() && !self.moves.has_rested(SWEEP_AFTER) {
+            return Ok(());
+        }
+        let before = self.moves.before.borrow_mut().take();
+        let drops = drops(&placement, before.as_deref(), self.address);
+        let store = self.store.clone();
+        let swept = self.env.store_runner.run(move || {
+            for drop in &drops {
+                drop_from(&store, drop)?;
+            }
+            store.note_swept(due)
+        });
+        swept
+            .await
+            .map_err(|error| error.to_string())?
+            .map_err(|error| error.to_string())?;
+        self.flush().await?;
+        let dir = self.dir();
+        Journal::remove(&*self.env.disk, &dir).map_err(|error| error.to_string())?;
+        self.moves.swept.set(Some(due));
+        Ok(())
+    }
+}
+
+/// What a shard need not hold. Knowing the placement before spares a look at partitions in which
+/// its place has not become worse.
+fn drops(now: &Placement, before: Option<&Placement>, shard: ShardAddress) -> Vec<Drop> {
+    let mut drops = Vec::new();
+    for keyspace in now.keyspaces() {
+        let id = keyspace.keyspace.id;
+        for partition in 0..keyspace.partition_count() {
+            let rank = rank(keyspace.order(partition), shard);
+            let could_hold = before.and_then(|b| b.keyspace(id)).map(|keyspace| {
+                let (old, new) = keyspace.orders(partition);
+                let ranks = [old, new].map(|order| self::rank(order, shard));
+                ranks.into_iter().flatten().min()
+            });
+            let is_needless = match (could_hold, rank) {
+                (_, Some(0)) => true,
+                (Some(could), rank) => match (could, rank) {
+                    (None, _) => true,
+                    (Some(could), Some(rank)) => could >= rank,
+                    (Some(_), None) => false,
+                },
+                (None, _) => false,
+            };
+            if !is_needless {
+                drops.push(Drop {
+                    keyspace: id,
+                    partition,
+                    rank,
+                });
+            }
+        }
+    }
+    drops
+}
+
+fn rank(order: &[ShardAddress], shard: ShardAddress) -> Option<u8> {
+    let at = order.iter().position(|r| *r == shard)?;
+    u8::try_from(at).ok()
+}
+
+fn drop_from(store: &Store, drop: &Drop) -> Result<(), StoreError> {
+    let (keyspace, partition) = (drop.keyspace, drop.partition);
+    if is_empty(store, keyspace, partition, b"")? {
+        return Ok(());
+    }
+    match drop.rank {
+        None => store.drop_partition(keyspace, partition),
+        Some(rank) => store.thin_partition(keyspace, partition, rank),
+    }
+}
+
+/// Whether the store holds nothing of a partition from `start` on.
+pub(super) fn is_empty(
+    store: &Store,
+    keyspace: u32,
+    partition: u16,
+    start: &[u8],
+) -> Result<bool, StoreError> {
+    let start = Bound::Included(start);
+    let page = store.scan_page(keyspace, partition, start, Bound::Unbounded, 1, 1, None)?;
+    Ok(page.items.is_empty())
+}
