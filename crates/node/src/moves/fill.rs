@@ -182,7 +182,7 @@ impl Shard {
             if let Some(peer) = self.peer(address)
                 && peer.caller.is_connected()
             {
-                self.fill_part(&peer, place).await?;
+                self.fill_part(change.id, &peer, place).await?;
             }
         }
         if !self.unfinished_parts().is_empty() {
@@ -254,7 +254,12 @@ impl Shard {
     }
 
     /// Copies the stored records of one partition from one old replica.
-    async fn fill_part(self: &Rc<Self>, peer: &Rc<Peer>, place: Place) -> Result<(), String> {
+    async fn fill_part(
+        self: &Rc<Self>,
+        change: u64,
+        peer: &Rc<Peer>,
+        place: Place,
+    ) -> Result<(), String> {
         self.begin_source(peer).await?;
         let Some((froms, Some(start))) = self.progress(peer.address, place) else {
             return Ok(());
@@ -278,6 +283,10 @@ impl Shard {
             latency_us_p99,
         }) = page.take()
         {
+            let now = self.placement().change.as_ref().map(|change| change.id);
+            if now != Some(change) {
+                return Err("the change was given up".to_owned());
+            }
             let mut bytes = 0;
             for item in got.items {
                 bytes += item.key.len() + item.value.len();
