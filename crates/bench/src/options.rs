@@ -371,7 +371,10 @@ fn size(text: &str) -> Result<u64, String> {
 ///
 /// # Errors
 /// When the serializer has one.
-pub fn seconds<S: serde::Serializer>(duration: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+pub fn seconds<S: serde::Serializer>(
+    duration: &Duration,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
     serializer.serialize_f64(duration.as_secs_f64())
 }
 

@@ -87,7 +87,9 @@ pub fn follow(
         seen.push((at.duration_since(origin), change));
         if begun.elapsed() > STUCK_AFTER {
             let name = step.name();
-            return Err(BenchError::Members(format!("{name} does not come to its end")));
+            return Err(BenchError::Members(format!(
+                "{name} does not come to its end"
+            )));
         }
         cluster.check()?;
         if let Some(clients) = clients {
@@ -96,7 +98,12 @@ pub fn follow(
         interrupt.sleep(LOOK_EVERY)?;
     };
     let begin_s = begun.duration_since(origin).as_secs_f64();
-    Ok(moved(step, begin_s, ended.duration_since(origin).as_secs_f64(), &seen))
+    Ok(moved(
+        step,
+        begin_s,
+        ended.duration_since(origin).as_secs_f64(),
+        &seen,
+    ))
 }
 
 /// A node answers by what it knows: what it says last must be what was asked for.
@@ -115,14 +122,11 @@ fn check_ended(step: &Step, members: &Members) -> Result<(), BenchError> {
 }
 
 fn moved(step: &Step, begin_s: f64, end_s: f64, seen: &[(Duration, Change)]) -> Moved {
-    let mut looks: Vec<Look> = seen.iter().map(|(at, change)| look(*at, change)).collect();
-    // A shard that has not opened its books yet tells of the change before.
-    let mut least = u64::MAX;
-    for look in looks.iter_mut().rev() {
-        least = least.min(look.bytes);
-        look.bytes = least;
-    }
-    let last = seen.last().map(|(_, change)| &change.shards[..]).unwrap_or_default();
+    let looks: Vec<Look> = seen.iter().map(|(at, change)| look(*at, change)).collect();
+    let last = seen
+        .last()
+        .map(|(_, change)| &change.shards[..])
+        .unwrap_or_default();
     let sum = |number: fn(&members::Shard) -> u64| last.iter().map(number).sum();
     let bytes = looks.last().map_or(0, |look| look.bytes);
     let copied = looks.iter().find(|look| look.bytes == bytes);
@@ -148,7 +152,10 @@ fn look(at: Duration, change: &Change) -> Look {
         phase: change.phase.clone(),
         bytes: shards().map(|shard| shard.bytes).sum(),
         bytes_per_s_max: copying().map(|shard| shard.bytes_per_s_max).sum(),
-        latency_us_p99: shards().map(|shard| shard.latency_us_p99).max().unwrap_or(0),
+        latency_us_p99: shards()
+            .map(|shard| shard.latency_us_p99)
+            .max()
+            .unwrap_or(0),
     }
 }
 

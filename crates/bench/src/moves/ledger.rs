@@ -84,19 +84,16 @@ impl Ledger {
         (least..=self.slot(number).sent).any(is)
     }
 
-    /// Whether every write was acknowledged, so that there is but one answer for each key.
-    pub fn is_certain(&self) -> bool {
-        self.slots.iter().all(|slot| slot.acknowledged == slot.sent)
-    }
-
-    /// Writes that were acknowledged, the first of each key left out.
+    /// Number of the last acknowledged write of each key, added up: the overwrites there were.
     pub fn writes(&self) -> u64 {
         self.slots.iter().map(|s| u64::from(s.acknowledged)).sum()
     }
 
     fn slot(&self, number: u64) -> Slot {
         let at = usize::try_from(number).ok();
-        at.and_then(|at| self.slots.get(at)).copied().unwrap_or_default()
+        at.and_then(|at| self.slots.get(at))
+            .copied()
+            .unwrap_or_default()
     }
 
     fn slot_mut(&mut self, number: u64) -> Option<&mut Slot> {

@@ -85,7 +85,9 @@ pub fn ask(address: SocketAddr, interrupt: &Interrupt) -> Result<Members, BenchE
             Err(error) => error.to_string(),
         };
         if begun.elapsed() > ANSWER_WITHIN {
-            return Err(BenchError::Members(format!("{address} does not tell: {why}")));
+            return Err(BenchError::Members(format!(
+                "{address} does not tell: {why}"
+            )));
         }
         interrupt.sleep(PAUSE)?;
     }
@@ -100,9 +102,13 @@ pub fn begin(address: SocketAddr, step: &Step) -> Result<(), BenchError> {
         Step::Add(name) => json!({ "add": [name] }),
         Step::Drain(name) => json!({ "drain": [name] }),
     };
-    let (status, said) = http::request(address, "POST", "/v1/members", body.to_string().as_bytes())?;
+    let (status, said) =
+        http::request(address, "POST", "/v1/members", body.to_string().as_bytes())?;
     match status {
         202 => Ok(()),
-        status => Err(BenchError::Members(format!("{}: {status} {said}", step.name()))),
+        status => Err(BenchError::Members(format!(
+            "{}: {status} {said}",
+            step.name()
+        ))),
     }
 }

@@ -122,7 +122,9 @@ pub fn run(session: &Session, date_utc: &str, command_line: &str) -> Result<Repo
         }
     }
     let cases = plan.cases.iter().zip(runs);
-    let cases: Vec<Case> = cases.map(|(condition, runs)| Case::of(*condition, runs)).collect();
+    let cases: Vec<Case> = cases
+        .map(|(condition, runs)| Case::of(*condition, runs))
+        .collect();
     Ok(Report {
         date_utc: date_utc.to_owned(),
         command_line: command_line.to_owned(),

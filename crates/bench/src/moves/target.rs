@@ -49,7 +49,11 @@ fn copies(cases: &[Case]) -> Target {
     let keys: u64 = runs().map(|run| run.verified.keys_read).sum();
     let is_whole = |run: &super::run::Run| {
         let wanted = run.verified.copies_wanted;
-        let holders = run.verified.copies_by_node.iter().filter(|(_, held)| *held > 0);
+        let holders = run
+            .verified
+            .copies_by_node
+            .iter()
+            .filter(|(_, held)| *held > 0);
         holders.count() as u64 == wanted
     };
     Target {

@@ -53,18 +53,26 @@ fn latency(report: &Report, case: &Case, run: &Run) -> Chart {
 
 fn rate(case: &Case, run: &Run) -> Chart {
     let title = format!("Copied, MB/s: {}", case.condition.name());
-    let curve = |rates: &dyn Fn(&Moved) -> Vec<(f64, f64)>| run.moves.iter().flat_map(rates).collect();
+    let curve =
+        |rates: &dyn Fn(&Moved) -> Vec<(f64, f64)>| run.moves.iter().flat_map(rates).collect();
     let copied: Vec<(f64, f64)> = curve(&rates);
     let allowed: Vec<(f64, f64)> = curve(&|moved| {
         let looks = moved.looks.iter().filter(|look| look.phase == "copy");
-        looks.map(|look| (look.at_s, look.bytes_per_s_max as f64 / 1e6)).collect()
+        looks
+            .map(|look| (look.at_s, look.bytes_per_s_max as f64 / 1e6))
+            .collect()
     });
     let top = copied.iter().map(|point| point.1).fold(0.0, f64::max);
     // Without clients to heed the rate allowed has no limit, which would flatten all else.
-    let allowed = allowed.into_iter().map(|(at_s, rate)| (at_s, rate.min(2.0 * top)));
+    let allowed = allowed
+        .into_iter()
+        .map(|(at_s, rate)| (at_s, rate.min(2.0 * top)));
     let mut lines = vec![
         ("copied".to_owned(), copied),
-        ("allowed (cut at twice the most)".to_owned(), allowed.collect()),
+        (
+            "allowed (cut at twice the most)".to_owned(),
+            allowed.collect(),
+        ),
     ];
     lines.extend(run.moves.iter().map(|moved| frame(moved, top)));
     Chart::of("move-rate", title, lines)

@@ -133,8 +133,16 @@ fn one(case: &Case) -> String {
 
 fn felt(parts: &[PartFelt]) -> String {
     let mut table = Table::new(&[
-        "part", "s", "requests/s", "p50 ms", "p99 ms", "p99.9 ms", "max ms", "seconds over",
-        "machine busy", "failed",
+        "part",
+        "s",
+        "requests/s",
+        "p50 ms",
+        "p99 ms",
+        "p99.9 ms",
+        "max ms",
+        "seconds over",
+        "machine busy",
+        "failed",
     ]);
     for part in parts {
         table.row(vec![
@@ -154,9 +162,7 @@ fn felt(parts: &[PartFelt]) -> String {
 }
 
 fn steps(steps: &[StepTook]) -> String {
-    let mut table = Table::new(&[
-        "step", "s", "copy s", "records", "MB", "MB/s", "CPU s/GB",
-    ]);
+    let mut table = Table::new(&["step", "s", "copy s", "records", "MB", "MB/s", "CPU s/GB"]);
     let scaled = |spread: Spread, by: f64| {
         number(Spread {
             median: spread.median / by,
@@ -181,7 +187,12 @@ fn steps(steps: &[StepTook]) -> String {
 fn ms(us: Spread) -> String {
     let ms = |us: f64| us / 1e3;
     match us.min < us.max {
-        true => format!("{:.1} ({:.1} to {:.1})", ms(us.median), ms(us.min), ms(us.max)),
+        true => format!(
+            "{:.1} ({:.1} to {:.1})",
+            ms(us.median),
+            ms(us.min),
+            ms(us.max)
+        ),
         false => format!("{:.1}", ms(us.median)),
     }
 }
