@@ -56,6 +56,8 @@ impl Shard {
             .change
             .as_ref()
             .is_some_and(|change| change.id == fill.change);
+        // What it copied in the change before would pass for progress in this one.
+        let of_this = |number: u64| if is_current { number } else { 0 };
         let own = self.vector();
         let own = own.iter().filter(|(o, _)| address_of(*o) == self.address);
         MoveState {
@@ -66,10 +68,10 @@ impl Shard {
             caught_up: is_current && fill.caught_up,
             level: is_current && fill.level,
             marks: own.map(|(o, v)| (o.0, v.0)).collect(),
-            parts: fill.parts(),
-            parts_done: fill.parts_done(),
-            records: fill.records,
-            bytes: fill.bytes,
+            parts: of_this(fill.parts()),
+            parts_done: of_this(fill.parts_done()),
+            records: of_this(fill.records),
+            bytes: of_this(fill.bytes),
             bytes_per_s_max: self.moves.pace.borrow().bytes_per_s(),
             latency_us_p99: self.latency.p99_us(),
         }
