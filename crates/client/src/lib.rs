@@ -5,7 +5,7 @@
 //! - [`keyspace`]: [`Keyspace`], reads and writes of one keyspace
 //! - [`scan`]: [`Scan`], a range read as it arrives
 //! - [`options`]: acknowledgements, expiry, conditions
-//! - [`description`] and [`status`]: what the cluster says about itself
+//! - [`description`], [`status`] and [`members`]: what the cluster says about itself
 //! - [`error`]: [`ClientError`], one variant for each thing a caller can do next
 //! - `address`, `pool`, `call`: server names, kept-alive connections, one request with failover
 //!
@@ -25,6 +25,7 @@ pub mod client;
 pub mod description;
 pub mod error;
 pub mod keyspace;
+pub mod members;
 pub mod options;
 mod pool;
 pub mod scan;
@@ -34,6 +35,7 @@ pub use client::Client;
 pub use description::{CreateKeyspace, KeyspaceDescription, KeyspaceSettings};
 pub use error::ClientError;
 pub use keyspace::{Keyspace, Value};
+pub use members::{Change, ChangeMembers, Members, MoveState};
 pub use options::{Condition, Quorum, WriteOptions};
 pub use scan::{Entry, Range, Scan};
 pub use status::{Link, NodeStatus, ShardStatus, Status};

@@ -346,6 +346,7 @@ impl Shard {
             }
         }
         self.counters.moved.set(self.counters.moved.get() + records);
+        self.moves.rate.add(bytes);
         let journal = {
             let mut fill = self.moves.fill.borrow_mut();
             fill.records += records;

@@ -31,6 +31,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use crate::placement::Placement;
+use crate::rate::Rate;
 use fill::Fill;
 use pace::Pace;
 
@@ -42,6 +43,8 @@ pub(crate) struct Moves {
     /// What it takes over in the change under way.
     fill: RefCell<Fill>,
     pace: RefCell<Pace>,
+    /// What it copies.
+    pub rate: Rate,
     /// Up to which change everything has been dropped; `None` before the store was asked.
     swept: Cell<Option<u64>>,
     /// When the members last came to rest here.
@@ -56,6 +59,7 @@ impl Moves {
         Moves {
             fill: RefCell::default(),
             pace: RefCell::new(Pace::new(latency_us_p99)),
+            rate: Rate::default(),
             swept: Cell::new(None),
             rested: Cell::new(None),
             before: RefCell::default(),
