@@ -36,7 +36,7 @@ pub struct Waiting {
 
 /// How a wait ended.
 enum End {
-    Complete(Members),
+    Complete(Box<Members>),
     Cancelled,
     Stopped,
 }
@@ -182,7 +182,7 @@ fn end(change: &Change, members: Members) -> End {
     let has = |name: &String| members.members.contains(name);
     let is_complete = change.adds.iter().all(has) && !change.takes_out.iter().any(has);
     match is_complete {
-        true => End::Complete(members),
+        true => End::Complete(Box::new(members)),
         false => End::Cancelled,
     }
 }
