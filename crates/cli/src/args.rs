@@ -54,7 +54,7 @@ pub enum Command {
     /// Look into logs on disk, Dunlin's or RocksDB's; check and repair them
     #[command(subcommand)]
     Log(command::log::Log),
-    /// Copy a RocksDB database while you watch: resumable, verified, to a directory or another machine
+    /// Copy a RocksDB database while you watch: to a directory, another machine or a keyspace
     Copy(command::copy::Copy),
     /// Take copies that `dunlin copy` sends
     Receive(command::receive::Receive),

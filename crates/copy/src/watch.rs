@@ -34,6 +34,8 @@ pub struct Units {
     pub done_before_size_bytes: u64,
     /// For each connection the unit it carries: its name, size on disk, and bytes sent of it.
     pub running: Vec<Option<(String, u64, u64)>>,
+    /// How many units were compared with the target, once all of them are there.
+    pub compared: Option<usize>,
 }
 
 impl Watch {

@@ -76,10 +76,10 @@ impl Plan {
             retention_bytes: random.random_range(70 << 10..=600 << 10),
             sabotage,
         };
+        plan.ingest_bytes = *pick(&mut random, &[1, 1 << 20]);
         plan.moves = nodes > 3 && random.random_bool(0.6);
         if plan.moves {
             plan.members = random.random_range(3..=nodes);
-            plan.ingest_bytes = *pick(&mut random, &[1, 1 << 20]);
         }
         let mut policies = vec![
             ("always", Sync::Always),

@@ -44,6 +44,13 @@ pub fn run(seed: u64, sabotage: Sabotage) -> Result<Verdict, HarnessError> {
     let mut cluster = Cluster::start(Plan::new(seed, sabotage))?;
     let outcome = drive(&mut cluster)?;
     cluster.count_live();
+    if let Err(Broken {
+        place: Some(place), ..
+    }) = &outcome
+    {
+        let held = checks::held_now(&cluster, *place);
+        cluster.shared.note(held);
+    }
     let history = cluster.shared.history.borrow();
     let failure = outcome
         .err()

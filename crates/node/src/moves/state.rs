@@ -21,6 +21,8 @@ pub struct MoveState {
     pub filled: bool,
     /// Whether it has all that was acknowledged before new replicas had to acknowledge, too.
     pub caught_up: bool,
+    /// Whether it has all that those who leave have ever written.
+    pub level: bool,
     /// Up to where its own entries reached when it said so, by the origins of its starts.
     pub marks: Vec<(u64, u64)>,
     /// Pieces it takes over: partitions times old replicas.
@@ -65,6 +67,7 @@ impl Shard {
             phase: placement.change.as_ref().map(|change| change.phase),
             filled: fill.is_some_and(|fill| fill.filled),
             caught_up: fill.is_some_and(|fill| fill.caught_up),
+            level: fill.is_some_and(|fill| fill.level),
             marks: own.map(|(o, v)| (o.0, v.0)).collect(),
             parts: count(Fill::parts),
             parts_done: count(Fill::parts_done),

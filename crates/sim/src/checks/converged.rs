@@ -121,6 +121,25 @@ fn key_equal(
     Ok(())
 }
 
+/// What each running shard holds for a key, for people.
+pub fn held_now(cluster: &Cluster, place: Place) -> String {
+    let topology = cluster.shared.metadata.topology().borrow().clone();
+    let placement = Placement::compute(&topology);
+    let id = cluster.shared.keyspaces.get(place.0).copied();
+    let Some(placed) = id.and_then(|id| placement.keyspace(id)) else {
+        return String::new();
+    };
+    let name = key_name(place.1);
+    let partition = placed.partition_of(&name);
+    let mut text = format!("replicas {:?}", placed.order(partition));
+    for shard in cluster.hosts.iter().flat_map(|host| host.live()) {
+        let record = record_of(&shard, placed.keyspace.id, partition, &name);
+        let record = record.unwrap_or_default();
+        text += &format!("; {} holds {}", shard.label(), told(record.as_ref()));
+    }
+    text
+}
+
 fn record_of(
     shard: &Shard,
     keyspace: u32,
