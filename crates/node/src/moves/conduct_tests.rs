@@ -27,6 +27,7 @@ fn state(phase: Phase) -> MoveState {
         parts_done: 0,
         records: 0,
         bytes: 0,
+        bytes_per_s: 0,
         bytes_per_s_max: 0,
         latency_us_p99: 0,
     }

@@ -341,6 +341,7 @@ impl Shard {
         let records = entries.len() as u64;
         self.take_records(entries).await?;
         self.counters.moved.set(self.counters.moved.get() + records);
+        self.moves.rate.add(bytes);
         let journal = {
             let mut fill = self.moves.fill.borrow_mut();
             fill.records += records;
@@ -498,6 +499,7 @@ impl Shard {
 
     /// Whether this shard has what the others have of those that are gone for good.
     fn is_level_with_dead(&self, change: &Change) -> bool {
+        let placement = self.placement();
         let peers = self.peers.borrow();
         let mine = self.vector();
         peers.values().filter(|peer| peer.shares.get()).all(|peer| {
@@ -507,8 +509,9 @@ impl Shard {
                 || peer.heard.get()
                     && theirs.iter().all(|(origin, version)| {
                         let had = pulled.get(&origin).copied().unwrap_or_default();
-                        !change.dead.contains(&origin.node())
-                            || mine.get(origin).max(had) >= version
+                        let concerns = change.dead.contains(&origin.node())
+                            && placement.share(self.address, address_of(origin));
+                        !concerns || mine.get(origin).max(had) >= version
                     })
         })
     }

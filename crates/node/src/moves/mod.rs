@@ -34,6 +34,7 @@ use dunlin_store::Version;
 use tokio::time::Instant;
 
 use crate::placement::Placement;
+use crate::rate::Rate;
 use fill::Fill;
 use pace::Pace;
 
@@ -45,6 +46,8 @@ pub(crate) struct Moves {
     /// What it takes over in the change under way.
     fill: RefCell<Fill>,
     pace: RefCell<Pace>,
+    /// What it copies.
+    pub rate: Rate,
     /// No record in files that were taken over has a greater version.
     ingested: Cell<Version>,
     /// Up to which change everything has been dropped; `None` before the store was asked.
@@ -61,6 +64,7 @@ impl Moves {
         Moves {
             fill: RefCell::default(),
             pace: RefCell::new(Pace::new(latency_us_p99)),
+            rate: Rate::default(),
             ingested: Cell::new(Version(0)),
             swept: Cell::new(None),
             rested: Cell::new(None),

@@ -4,6 +4,7 @@ use dunlin_metadata::Phase;
 use dunlin_store::{Origin, Version};
 use serde::{Deserialize, Serialize};
 
+use super::fill::Fill;
 use crate::replication::address_of;
 use crate::shard::Shard;
 
@@ -32,6 +33,8 @@ pub struct MoveState {
     pub records: u64,
     /// Bytes of keys and values copied.
     pub bytes: u64,
+    /// Bytes a second copied, over the last seconds.
+    pub bytes_per_s: u64,
     /// Bytes a second it allows itself to copy.
     pub bytes_per_s_max: u64,
     /// 99th percentile of the latency of requests that clients made here, over the last seconds,
@@ -52,26 +55,25 @@ impl Shard {
     pub fn move_state(&self) -> MoveState {
         let placement = self.placement();
         let fill = self.moves.fill.borrow();
-        let is_current = placement
-            .change
-            .as_ref()
-            .is_some_and(|change| change.id == fill.change);
-        // What it copied in the change before would pass for progress in this one.
-        let of_this = |number: u64| if is_current { number } else { 0 };
+        // What was copied in a change before says nothing of this one.
+        let change = placement.change.as_ref();
+        let fill = change.and_then(|change| (change.id == fill.change).then_some(&*fill));
+        let count = |of: fn(&Fill) -> u64| fill.map_or(0, of);
         let own = self.vector();
         let own = own.iter().filter(|(o, _)| address_of(*o) == self.address);
         MoveState {
             shard: self.label(),
             change: placement.changes,
             phase: placement.change.as_ref().map(|change| change.phase),
-            filled: is_current && fill.filled,
-            caught_up: is_current && fill.caught_up,
-            level: is_current && fill.level,
+            filled: fill.is_some_and(|fill| fill.filled),
+            caught_up: fill.is_some_and(|fill| fill.caught_up),
+            level: fill.is_some_and(|fill| fill.level),
             marks: own.map(|(o, v)| (o.0, v.0)).collect(),
-            parts: of_this(fill.parts()),
-            parts_done: of_this(fill.parts_done()),
-            records: of_this(fill.records),
-            bytes: of_this(fill.bytes),
+            parts: count(Fill::parts),
+            parts_done: count(Fill::parts_done),
+            records: count(|fill| fill.records),
+            bytes: count(|fill| fill.bytes),
+            bytes_per_s: self.moves.rate.bytes_per_s(),
             bytes_per_s_max: self.moves.pace.borrow().bytes_per_s(),
             latency_us_p99: self.latency.p99_us(),
         }

@@ -96,7 +96,7 @@ impl Shard {
                 }
             } else {
                 let bytes = entries.iter().map(Bytes::len).sum::<usize>() + 64;
-                peer.link.sent(bytes);
+                peer.link.rate.add(bytes);
                 let batch = Batch {
                     origin: self.origin,
                     after: sent,

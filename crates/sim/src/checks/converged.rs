@@ -45,7 +45,20 @@ pub fn converged(cluster: &Cluster) -> Result<(), Broken> {
     }
     let topology = cluster.shared.metadata.topology().borrow().clone();
     if let Some(change) = &topology.members.change {
-        let text = format!("the members are still changing, in phase {}", change.phase);
+        let mut text = format!("the members are still changing, in phase {}", change.phase);
+        for state in shards.iter().map(|shard| shard.move_state()) {
+            text += &format!(
+                "; {}: change {}, phase {:?}, {} of {} parts, filled {}, caught up {}, level {}",
+                state.shard,
+                state.change,
+                state.phase,
+                state.parts_done,
+                state.parts,
+                state.filled,
+                state.caught_up,
+                state.level
+            );
+        }
         return Err(broken(text, None));
     }
     let placement = Placement::compute(&topology);
