@@ -37,7 +37,7 @@ pub(super) struct Fill {
     /// Bytes of keys and values copied.
     pub bytes: u64,
     sources: BTreeMap<ShardAddress, Source>,
-    /// Up to where each shard's own entries went when all had come to the joint phase.
+    /// Up to where anybody had the entries of each origin when all had come to the joint phase.
     marks: Option<Vector>,
     /// When the vector last claimed what was copied.
     claimed: Option<Instant>,
@@ -463,7 +463,8 @@ impl Shard {
         }
     }
 
-    /// Where each shard's own entries ended once all had come to the joint phase; `None` before.
+    /// Up to where anybody had the entries of each origin once all had come to the joint phase; `None`
+    /// before.
     async fn joint_marks(&self, change: &Change) -> Option<Vector> {
         if let Some(marks) = &self.moves.fill.borrow().marks {
             return Some(marks.clone());
@@ -486,14 +487,18 @@ impl Shard {
     async fn is_level_with_leavers(&self, change: &Change) -> bool {
         let placement = self.placement();
         let states = self.move_states().await;
+        let mine = self.vector();
         self.living().iter().all(|shard| {
-            let Some(state) = states.get(shard) else {
-                return false;
-            };
-            let has_switched = state.change == change.id && state.phase >= Some(Phase::Switch);
-            let leaves = !change.to.contains(&shard.node);
-            let concerns = leaves && placement.share(self.address, *shard);
-            has_switched && (!concerns || self.vector().covers(&state.marks().collect()))
+            states.get(shard).is_some_and(|state| {
+                let has_switched = state.change == change.id && state.phase >= Some(Phase::Switch);
+                has_switched
+                    && state.marks().all(|(origin, version)| {
+                        let leaves = !change.to.contains(&origin.node())
+                            && !change.dead.contains(&origin.node());
+                        let concerns = leaves && placement.share(self.address, address_of(origin));
+                        !concerns || mine.get(origin) >= version
+                    })
+            })
         })
     }
 

@@ -5,7 +5,6 @@ use dunlin_store::{Origin, Version};
 use serde::{Deserialize, Serialize};
 
 use super::fill::Fill;
-use crate::replication::address_of;
 use crate::shard::Shard;
 
 /// How far a shard is.
@@ -23,7 +22,8 @@ pub struct MoveState {
     pub caught_up: bool,
     /// Whether it has all that those who leave have ever written.
     pub level: bool,
-    /// Up to where its own entries reached when it said so, by the origins of its starts.
+    /// Up to where it had the entries of each origin when it said so, but for nodes that are gone for
+    /// good: a writer may itself have lost some of what others have of it.
     pub marks: Vec<(u64, u64)>,
     /// Pieces it takes over: partitions times old replicas.
     pub parts: u64,
@@ -59,8 +59,10 @@ impl Shard {
         let change = placement.change.as_ref();
         let fill = change.and_then(|change| (change.id == fill.change).then_some(&*fill));
         let count = |of: fn(&Fill) -> u64| fill.map_or(0, of);
-        let own = self.vector();
-        let own = own.iter().filter(|(o, _)| address_of(*o) == self.address);
+        let vector = self.vector();
+        let marks = vector
+            .iter()
+            .filter(|(origin, _)| !placement.is_dead(origin.node()));
         MoveState {
             shard: self.label(),
             change: placement.changes,
@@ -68,7 +70,7 @@ impl Shard {
             filled: fill.is_some_and(|fill| fill.filled),
             caught_up: fill.is_some_and(|fill| fill.caught_up),
             level: fill.is_some_and(|fill| fill.level),
-            marks: own.map(|(o, v)| (o.0, v.0)).collect(),
+            marks: marks.map(|(o, v)| (o.0, v.0)).collect(),
             parts: count(Fill::parts),
             parts_done: count(Fill::parts_done),
             records: count(|fill| fill.records),
