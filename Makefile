@@ -22,11 +22,12 @@ sim: setup ## Simulate SEEDS=n clusters (default 100); SEED=n replays one and tr
 fuzz: setup ## Fuzz the readers of logs and connections for SECONDS=n each (default 15)
 	@scripts/fuzz.sh $(SECONDS)
 
-bench: build ## Measure for about 80 minutes, and write docs/results/
+bench: build ## Measure for about 105 minutes, and write docs/results/
 	@cargo build --release -p dunlin-bench
 	@target/release/dunlin-bench quorum --rivals
 	@target/release/dunlin-bench wal
 	@target/release/dunlin-bench copy
+	@target/release/dunlin-bench move
 
 build: setup ## Build the dunlin binary; the first time takes about 15 minutes on 2 cores
 	@cargo build --release -p dunlin-cli

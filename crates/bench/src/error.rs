@@ -75,6 +75,9 @@ pub enum BenchError {
         /// What it did instead.
         why: String,
     },
+    /// A change of the members did not go as it must: see the nodes' logs.
+    #[error("members: {0}")]
+    Members(String),
     /// A chart could not be drawn.
     #[error("{name}: {why}")]
     Chart {

@@ -4,6 +4,7 @@
 //! - [`quorum`]: paper 004, step by step: idle memory, fill, sweep, full runs, group commit, peers
 //! - [`wal`]: paper 002: block size and padding of the log, causes, RocksDB, the disk
 //! - [`copy`]: paper 000: copying a database, beside rsync, cp, the disk and the loopback
+//! - [`moves`]: what clients feel while a node joins and a node is drained
 //! - [`sweep`]: how the highest rate is searched for, decisions only
 //! - [`measure`]: one load run with the CPU it cost; [`spread`], [`interval`]: medians, means of several
 //! - [`load`]: the generator: intended start times, connections, protocols, latencies
@@ -23,6 +24,7 @@ pub mod interrupt;
 pub mod interval;
 pub mod load;
 pub mod measure;
+pub mod moves;
 pub mod options;
 pub mod program;
 pub mod progress;

@@ -7,8 +7,8 @@ use clap::Parser;
 use dunlin_bench::error::BenchError;
 use dunlin_bench::host::date;
 use dunlin_bench::interrupt::Interrupt;
-use dunlin_bench::options::{CopyOptions, Options, QuorumOptions, Table, WalOptions};
-use dunlin_bench::{copy, quorum, report, wal};
+use dunlin_bench::options::{CopyOptions, MoveOptions, Options, QuorumOptions, Table, WalOptions};
+use dunlin_bench::{copy, moves, quorum, report, wal};
 
 // The date of a report is the one thing here that is taken from the calendar.
 #[allow(clippy::disallowed_methods)]
@@ -32,6 +32,7 @@ fn run(options: Options, date_utc: &str) -> Result<(), BenchError> {
         Table::Quorum(options) => run_quorum(options, date_utc, &command_line),
         Table::Wal(options) => run_wal(&options, date_utc, &command_line),
         Table::Copy(options) => run_copy(&options, date_utc, &command_line),
+        Table::Move(options) => run_move(&options, date_utc, &command_line),
     }
 }
 
@@ -73,6 +74,16 @@ fn run_copy(options: &CopyOptions, date_utc: &str, command_line: &str) -> Result
     let session = copy::Session::new(options, Interrupt::watch()?)?;
     let report = copy::run(&session, date_utc, command_line)?;
     let written = copy::report::write(&report, &out)?;
+    println!("{}", report::summary::targets(&report.targets));
+    println!("written: {}/{}", out.display(), written.join(", "));
+    Ok(())
+}
+
+fn run_move(options: &MoveOptions, date_utc: &str, command_line: &str) -> Result<(), BenchError> {
+    let out = options.out();
+    let session = moves::Session::new(options, Interrupt::watch()?)?;
+    let report = moves::run(&session, date_utc, command_line)?;
+    let written = moves::report::write(&report, &out)?;
     println!("{}", report::summary::targets(&report.targets));
     println!("written: {}/{}", out.display(), written.join(", "));
     Ok(())

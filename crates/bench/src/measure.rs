@@ -160,7 +160,10 @@ fn from_outcome(plan: &Plan, outcome: &Outcome) -> Run {
 
 /// Waits until the servers use less than a tenth of a core, at most five seconds, so that one
 /// run's leftovers do not burden the next; returns their CPU time then.
-fn settle(meter: &Meter, interrupt: &Interrupt) -> Result<Duration, Interrupted> {
+///
+/// # Errors
+/// [`Interrupted`] when the user stops the run.
+pub fn settle(meter: &Meter, interrupt: &Interrupt) -> Result<Duration, Interrupted> {
     const SAMPLE: Duration = Duration::from_millis(150);
     let start = Instant::now();
     let mut before = meter.total();

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::cluster::Sync;
 use crate::load::key::Order;
 
 /// Load tests of Dunlin, one for each table it is compared with.
@@ -25,6 +26,8 @@ pub enum Table {
     Wal(WalOptions),
     /// Paper 000: copying a database, beside rsync, cp, the disk and the loopback.
     Copy(CopyOptions),
+    /// What clients feel while a node joins and a node is drained.
+    Move(MoveOptions),
 }
 
 /// A part of `dunlin-bench wal`.
@@ -122,6 +125,68 @@ impl CopyOptions {
     pub fn out(&self) -> PathBuf {
         out(&self.out, self.quick)
     }
+}
+
+/// Options of `dunlin-bench move`.
+#[derive(Debug, Clone, Args)]
+pub struct MoveOptions {
+    /// The dunlin binary [default: the one beside this program].
+    #[arg(long)]
+    pub dunlin: Option<PathBuf>,
+    /// Little data, short phases, one run of each case; too short to be quoted.
+    #[arg(long)]
+    pub quick: bool,
+    /// Keys and values before anything moves, each counted once, as in 2GiB or 500MB [default:
+    /// 512MB, with --quick 32MB].
+    #[arg(long, value_parser = size)]
+    pub size: Option<u64>,
+    /// Bytes in a value.
+    #[arg(long, default_value_t = 1_000, value_parser = clap::value_parser!(u64).range(32..=1 << 20))]
+    pub value_size: u64,
+    /// Requests a second, half of them GET, half PUT [default: 4000, with --quick 1000].
+    #[arg(long)]
+    pub rate: Option<u32>,
+    /// Connections of the load.
+    #[arg(long, default_value_t = 32, value_parser = connection_count)]
+    pub connections: usize,
+    /// When writes are acknowledged; each makes cases of its own.
+    #[arg(long, value_enum, value_delimiter = ',', default_value = "never")]
+    pub sync: Vec<Sync>,
+    /// Only these cases [default: all that this dunlin can do].
+    #[arg(long, value_enum, value_delimiter = ',')]
+    pub cases: Vec<Pacing>,
+    /// Seconds before, between and after the moves [default: 30, with --quick 5].
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=3_600))]
+    pub rest: Option<u32>,
+    /// Runs of each case, each on a cluster of its own; the median counts [default: 3, with
+    /// --quick 1].
+    #[arg(long)]
+    pub repeats: Option<usize>,
+    /// Where the nodes keep their data while it lasts [default: the temporary directory].
+    #[arg(long)]
+    pub data_dir: Option<PathBuf>,
+    /// Where the report goes [default: docs/results, with --quick target/bench].
+    #[arg(long)]
+    pub out: Option<PathBuf>,
+}
+
+impl MoveOptions {
+    /// Where the report goes.
+    pub fn out(&self) -> PathBuf {
+        out(&self.out, self.quick)
+    }
+}
+
+/// What a move has to heed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, ValueEnum, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Pacing {
+    /// Clients, whose latency is bounded as it is by default.
+    Bounded,
+    /// Nothing: there are no clients.
+    Idle,
+    /// Clients, whose latency has no bound to speak of.
+    Unbounded,
 }
 
 /// How the three nodes run.
@@ -302,7 +367,14 @@ fn size(text: &str) -> Result<u64, String> {
     number.checked_mul(factor).ok_or_else(wrong)
 }
 
-fn seconds<S: serde::Serializer>(duration: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+/// A duration as a number of seconds.
+///
+/// # Errors
+/// When the serializer has one.
+pub fn seconds<S: serde::Serializer>(
+    duration: &Duration,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
     serializer.serialize_f64(duration.as_secs_f64())
 }
 

@@ -99,6 +99,16 @@ impl Watch {
         self.retries.fetch_add(1, Ordering::Relaxed);
     }
 
+    /// A connection has brought a unit of this size on disk to its end.
+    pub(crate) fn finished(&self, connection: usize, size_bytes: u64) {
+        let mut units = self.lock();
+        units.done += 1;
+        units.done_size_bytes += size_bytes;
+        if let Some(slot) = units.running.get_mut(connection) {
+            *slot = None;
+        }
+    }
+
     pub(crate) fn lock(&self) -> MutexGuard<'_, Units> {
         self.units.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -138,6 +138,7 @@ fn converge(
         let now_ms = cluster.now_ms();
         faults.restart_failed(cluster, now_ms)?;
         faults.restart_down(cluster)?;
+        faults.bury(cluster)?;
         match checks::converged(cluster) {
             Ok(()) => return Ok(Ok(())),
             Err(mut broken) if cluster.now_ms() >= end_ms => {
@@ -156,7 +157,13 @@ fn converge(
 fn read_all(cluster: &mut Cluster) -> Result<Result<(), Broken>, HarnessError> {
     cluster.shared.phase.set(Phase::FinalReads);
     let end_ms = cluster.now_ms() + READ_ALL_MS_MAX;
-    while cluster.hosts.iter().any(|host| !host.read_all.get()) {
+    let buried = cluster.shared.buried.get();
+    let is_left = |number: usize| buried != Some(number);
+    while cluster
+        .hosts
+        .iter()
+        .any(|h| is_left(h.number) && !h.read_all.get())
+    {
         cluster.step()?;
         if cluster.now_ms() >= end_ms {
             return Ok(Err(Broken {

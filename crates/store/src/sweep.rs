@@ -49,6 +49,7 @@ impl Store {
                 from.clear();
                 from.extend_from_slice(full);
                 from.push(0);
+                iter.next();
             }
             iter.status().map_err(|error| inner.error(error))?;
             if !batch.is_empty() {

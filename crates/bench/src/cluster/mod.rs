@@ -3,10 +3,11 @@
 use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-use crate::interrupt::Interrupted;
+use crate::interrupt::{Interrupt, Interrupted};
 use server::Server;
 
 pub mod etcd;
@@ -41,6 +42,27 @@ impl Cluster {
         self.directory.path()
     }
 
+    /// Ends the servers in order, so that all they have is on disk; their data stays.
+    ///
+    /// # Errors
+    /// When one does not end, or fails to; when the user stops the run.
+    pub fn end(&mut self, interrupt: &Interrupt) -> Result<(), ClusterError> {
+        const WITHIN: Duration = Duration::from_secs(120);
+        self.servers.iter().try_for_each(Server::ask_to_end)?;
+        let begun = Instant::now();
+        while let Some(mut server) = self.servers.pop() {
+            while !server.has_ended()? {
+                if begun.elapsed() > WITHIN {
+                    return Err(ClusterError::Endless {
+                        seconds: WITHIN.as_secs(),
+                    });
+                }
+                interrupt.sleep(Duration::from_millis(50))?;
+            }
+        }
+        Ok(())
+    }
+
     /// Whether all servers still run.
     ///
     /// # Errors
@@ -54,7 +76,7 @@ impl Cluster {
 }
 
 /// When a store's own cluster acknowledges a write.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Sync {
     /// After a sync to disk.
@@ -109,6 +131,12 @@ pub enum ClusterError {
     Ports {
         /// How many were wanted.
         count: u16,
+    },
+    /// A server was asked to end, and still runs.
+    #[error("a server does not end after {seconds} s")]
+    Endless {
+        /// How long was waited.
+        seconds: u64,
     },
     /// The data directory cannot be made.
     #[error("data directory: {0}")]

@@ -1,4 +1,4 @@
-//! Three nodes as three processes on a real etcd: `dunlin serve`.
+//! Nodes as processes on a real etcd: `dunlin serve`.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
@@ -7,6 +7,22 @@ use std::process::Command;
 use super::server::Server;
 use super::{Cluster, ClusterError, Sync, directory, etcd, ports, ready};
 use crate::interrupt::Interrupt;
+
+/// Nodes that hold data: as many as there are copies of a key.
+const MEMBERS: u16 = 3;
+
+/// What all nodes of a cluster are started with.
+#[derive(Debug, Clone, Copy)]
+pub struct Setup<'a> {
+    /// The program.
+    pub dunlin: &'a Path,
+    /// When writes are acknowledged.
+    pub sync: Sync,
+    /// Further arguments of `dunlin serve`.
+    pub more: &'a [String],
+    /// Nodes that join when there are three that hold data, and so hold nothing.
+    pub spare: u16,
+}
 
 /// Starts one etcd for the metadata and three nodes, and waits until they are ready.
 ///
@@ -18,35 +34,63 @@ pub fn start(
     sync: Sync,
     interrupt: &Interrupt,
 ) -> Result<Cluster, ClusterError> {
+    let setup = Setup {
+        dunlin,
+        sync,
+        more: &[],
+        spare: 0,
+    };
+    start_with(&setup, parent, interrupt)
+}
+
+/// The same, with other settings and spare nodes behind the three.
+///
+/// # Errors
+/// When they do not start.
+pub fn start_with(
+    setup: &Setup,
+    parent: &Path,
+    interrupt: &Interrupt,
+) -> Result<Cluster, ClusterError> {
     let directory = directory(parent, "processes")?;
-    let base = ports::consecutive(8)?;
-    let address = |port: u16| format!("127.0.0.1:{port}");
+    let nodes = MEMBERS + setup.spare;
+    let base = ports::consecutive(2 + 2 * nodes)?;
+    let (first_http, first_listen) = (base + 2, base + 2 + nodes);
     let metadata = etcd::member(directory.path(), "metadata", base, base + 1, None)?;
     let mut cluster = Cluster {
-        addresses: (base + 2..base + 5)
-            .map(|port| SocketAddr::from((Ipv4Addr::LOCALHOST, port)))
-            .collect(),
+        addresses: Vec::new(),
         servers: Vec::new(),
         helpers: vec![metadata],
         directory,
     };
-    let metadata_address = SocketAddr::from((Ipv4Addr::LOCALHOST, base));
+    let metadata_address = local(base);
     ready::wait("etcd", &mut cluster, interrupt, |_| {
         ready::expect(metadata_address, "GET", "/health", 200)
     })?;
-    for node in 0..3 {
+    for node in 0..nodes {
+        if node >= MEMBERS {
+            // The first to come hold data.
+            ready::all_nodes(&mut cluster, interrupt)?;
+        }
         let name = format!("n{}", node + 1);
-        let mut command = Command::new(dunlin);
+        let http = local(first_http + node);
+        let mut command = Command::new(setup.dunlin);
         command
             .args(["serve", "--name", &name, "--data"])
             .arg(cluster.directory().join(&name))
-            .args(["--http", &address(base + 2 + node)])
-            .args(["--listen", &address(base + 5 + node)])
-            .args(["--metadata", &format!("etcd://{}", address(base))])
-            .args(["--sync", sync.name()]);
+            .args(["--http", &http.to_string()])
+            .args(["--listen", &local(first_listen + node).to_string()])
+            .args(["--metadata", &format!("etcd://{metadata_address}")])
+            .args(["--sync", setup.sync.name()])
+            .args(setup.more);
         let log = cluster.directory().join(format!("{name}.log"));
         cluster.servers.push(Server::spawn(&name, command, log)?);
+        cluster.addresses.push(http);
     }
-    ready::three_nodes(&mut cluster, interrupt)?;
+    ready::all_nodes(&mut cluster, interrupt)?;
     Ok(cluster)
+}
+
+fn local(port: u16) -> SocketAddr {
+    SocketAddr::from((Ipv4Addr::LOCALHOST, port))
 }

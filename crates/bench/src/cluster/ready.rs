@@ -7,6 +7,8 @@ use super::{Cluster, ClusterError, http};
 use crate::interrupt::Interrupt;
 
 const READY_S: u64 = 60;
+/// The key that is written to see that a cluster is ready; it stays.
+pub const KEY: &str = "ready";
 
 /// Repeats `attempt` until it succeeds, a server ends, or a minute is over.
 ///
@@ -39,13 +41,14 @@ pub fn wait(
 ///
 /// # Errors
 /// As [`wait`].
-pub fn three_nodes(cluster: &mut Cluster, interrupt: &Interrupt) -> Result<(), ClusterError> {
+pub fn all_nodes(cluster: &mut Cluster, interrupt: &Interrupt) -> Result<(), ClusterError> {
+    let path = format!("/v0/entity?id={KEY}&ack=3&from=3");
     wait("the cluster", cluster, interrupt, |cluster| {
         for &address in &cluster.addresses {
             expect(address, "GET", "/health", 200)?;
         }
         for &address in &cluster.addresses {
-            expect(address, "PUT", "/v0/entity?id=ready&ack=3&from=3", 201)?;
+            expect(address, "PUT", &path, 201)?;
         }
         Ok(())
     })

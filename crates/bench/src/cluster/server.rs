@@ -1,11 +1,12 @@
 //! One child process, ended with its owner.
 
 use std::fs::{self, File};
+use std::io;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 
-use rustix::process::{Signal, set_parent_process_death_signal};
+use rustix::process::{Pid, Signal, kill_process, set_parent_process_death_signal};
 
 use super::ClusterError;
 
@@ -55,6 +56,28 @@ impl Server {
         self.child.id()
     }
 
+    /// Asks it to end in order, and returns at once.
+    ///
+    /// # Errors
+    /// When it cannot be asked.
+    pub fn ask_to_end(&self) -> io::Result<()> {
+        let pid = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
+        let pid = pid.ok_or_else(|| io::Error::other("no such process"))?;
+        Ok(kill_process(pid, Signal::TERM)?)
+    }
+
+    /// Whether it has ended, and well.
+    ///
+    /// # Errors
+    /// [`ClusterError::Exited`] when it has ended otherwise.
+    pub fn has_ended(&mut self) -> Result<bool, ClusterError> {
+        match self.child.try_wait()? {
+            None => Ok(false),
+            Some(status) if status.success() => Ok(true),
+            Some(status) => Err(self.exited(&status)),
+        }
+    }
+
     /// Whether it still runs.
     ///
     /// # Errors
@@ -63,14 +86,18 @@ impl Server {
         let Some(status) = self.child.try_wait()? else {
             return Ok(());
         };
+        Err(self.exited(&status))
+    }
+
+    fn exited(&self, status: &ExitStatus) -> ClusterError {
         let text = fs::read(&self.log).unwrap_or_default();
         let text = String::from_utf8_lossy(&text);
         let lines: Vec<&str> = text.lines().collect();
-        Err(ClusterError::Exited {
+        ClusterError::Exited {
             name: self.name.clone(),
             status: status.to_string(),
             log: lines[lines.len().saturating_sub(LOG_LINES)..].join("\n"),
-        })
+        }
     }
 }
 

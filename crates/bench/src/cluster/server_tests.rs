@@ -47,3 +47,24 @@ fn a_missing_program_is_named() {
     let error = Server::spawn("x", command, directory.path().join("log")).unwrap_err();
     assert!(error.to_string().contains("/no/such/dunlin"), "{error}");
 }
+
+#[test]
+fn a_server_that_is_asked_ends_in_order_or_is_reported() {
+    let directory = tempfile::tempdir().unwrap();
+    for (status, is_well) in [(0, true), (4, false)] {
+        let log = directory.path().join("log");
+        let script = format!("trap 'exit {status}' TERM; echo ready; while :; do sleep 0.01; done");
+        let mut server = Server::spawn("s", shell(&script), log.clone()).unwrap();
+        while fs::read(&log).unwrap().is_empty() {
+            assert!(!server.has_ended().unwrap());
+        }
+        server.ask_to_end().unwrap();
+        let ended = loop {
+            match server.has_ended() {
+                Ok(false) => std::thread::sleep(Duration::from_millis(5)),
+                ended => break ended,
+            }
+        };
+        assert_eq!(ended.is_ok(), is_well, "{ended:?}");
+    }
+}

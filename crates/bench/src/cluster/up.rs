@@ -34,6 +34,6 @@ pub fn start(
         helpers: Vec::new(),
         directory,
     };
-    ready::three_nodes(&mut cluster, interrupt)?;
+    ready::all_nodes(&mut cluster, interrupt)?;
     Ok(cluster)
 }

@@ -14,7 +14,7 @@ use rustix::time::{ClockId, Timespec, clock_gettime};
 use super::clock::{Clock, Schedule, ns};
 use super::connection::{Broken, Connection};
 use super::outcome::Outcome;
-use super::protocol::Protocol;
+use super::protocol::{Protocol, Verdict};
 use crate::interrupt::Interrupt;
 
 /// When requests start.
@@ -48,6 +48,17 @@ pub enum Edge {
     Begin,
     /// The last intended start has passed.
     End,
+}
+
+/// One request of the window, when it is over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Answered {
+    /// When it was meant to start, in nanoseconds from the start of the run.
+    pub intended_ns: u64,
+    /// From then until its answer; so far, when there was none.
+    pub latency_ns: u64,
+    /// Whether the answer was the wanted one.
+    pub is_expected: bool,
 }
 
 /// Why a run could not be carried out at all.
@@ -90,9 +101,23 @@ pub fn run<P: Protocol>(
     interrupt: &Interrupt,
     at_edge: &mut dyn FnMut(Edge),
 ) -> Result<Outcome, LoadError> {
+    follow(plan, protocol, interrupt, at_edge, &mut |_| {})
+}
+
+/// The same, and `at_answer` is told of every request of the window.
+///
+/// # Errors
+/// As [`run`].
+pub fn follow<P: Protocol>(
+    plan: &Plan,
+    protocol: &mut P,
+    interrupt: &Interrupt,
+    at_edge: &mut dyn FnMut(Edge),
+    at_answer: &mut dyn FnMut(Answered),
+) -> Result<Outcome, LoadError> {
     // Timers would otherwise fire up to 50 us late, which would be measured as latency.
     rustix::thread::set_current_timer_slack(NonZeroU64::new(1)).map_err(io::Error::from)?;
-    let mut generator = Generator::new(plan, protocol)?;
+    let mut generator = Generator::new(plan, protocol, at_answer)?;
     generator.run(interrupt, at_edge)?;
     Ok(generator.outcome)
 }
@@ -100,6 +125,7 @@ pub fn run<P: Protocol>(
 struct Generator<'a, P: Protocol> {
     plan: &'a Plan,
     protocol: &'a mut P,
+    at_answer: &'a mut dyn FnMut(Answered),
     connections: Vec<Connection<P::Exchange>>,
     epoll: OwnedFd,
     clock: Clock,
@@ -113,7 +139,11 @@ struct Generator<'a, P: Protocol> {
 }
 
 impl<'a, P: Protocol> Generator<'a, P> {
-    fn new(plan: &'a Plan, protocol: &'a mut P) -> Result<Self, LoadError> {
+    fn new(
+        plan: &'a Plan,
+        protocol: &'a mut P,
+        at_answer: &'a mut dyn FnMut(Answered),
+    ) -> Result<Self, LoadError> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(io::Error::from)?;
         let mut connections = Vec::with_capacity(plan.connections);
         for &address in plan.addresses.iter().cycle().take(plan.connections) {
@@ -138,6 +168,7 @@ impl<'a, P: Protocol> Generator<'a, P> {
             measuring: false,
             plan,
             protocol,
+            at_answer,
             connections,
             epoll,
         };
@@ -156,12 +187,16 @@ impl<'a, P: Protocol> Generator<'a, P> {
         for index in 0..self.connections.len() {
             self.plan_next(index, 0);
         }
-        let (begin, end) = self.window;
-        let give_up = end.saturating_add(ns(DRAIN));
+        let begin = self.window.0;
         let (mut began, mut ended, mut cpu) = (None, false, Duration::ZERO);
         let mut events = Vec::with_capacity(256);
         loop {
             let now = self.clock.now_ns();
+            if self.protocol.is_over() {
+                self.window.1 = self.window.1.min(now);
+            }
+            let end = self.window.1;
+            let give_up = end.saturating_add(ns(DRAIN));
             if began.is_none() && now >= begin {
                 at_edge(Edge::Begin);
                 cpu = thread_cpu();
@@ -269,7 +304,7 @@ impl<'a, P: Protocol> Generator<'a, P> {
             Ok(Some(verdict)) => {
                 let now = self.clock.now_ns();
                 self.outcome.judge(verdict);
-                self.answered(index, now);
+                self.answered(index, now, verdict == Verdict::Expected);
                 self.plan_next(index, now);
                 self.start_due(now)
             }
@@ -277,7 +312,7 @@ impl<'a, P: Protocol> Generator<'a, P> {
         }
     }
 
-    fn answered(&mut self, index: usize, now: u64) {
+    fn answered(&mut self, index: usize, now: u64, is_expected: bool) {
         let Some(intended) = self.connections[index].intended_ns.take() else {
             return;
         };
@@ -286,14 +321,23 @@ impl<'a, P: Protocol> Generator<'a, P> {
             self.outcome.completed_in_window += 1;
         }
         if (self.window.0..self.window.1).contains(&intended) {
-            self.outcome.record_ns(now - intended);
+            self.record(intended, now - intended, is_expected);
         }
+    }
+
+    fn record(&mut self, intended_ns: u64, latency_ns: u64, is_expected: bool) {
+        self.outcome.record_ns(latency_ns);
+        (self.at_answer)(Answered {
+            intended_ns,
+            latency_ns,
+            is_expected,
+        });
     }
 
     fn broken(&mut self, index: usize, broken: Broken) -> Result<(), LoadError> {
         let now = self.clock.now_ns();
         self.outcome.broke(broken.to_string());
-        self.answered(index, now);
+        self.answered(index, now, false);
         let address = self.plan.addresses[index % self.plan.addresses.len()];
         self.connections[index]
             .reopen(&*self.protocol)
@@ -321,6 +365,7 @@ impl<'a, P: Protocol> Generator<'a, P> {
     /// counts with the latency it has so far: leaving it out would flatter the server.
     fn count_unfinished(&mut self) {
         let now = self.clock.now_ns();
+        let mut unfinished = Vec::new();
         for (index, connection) in self.connections.iter().enumerate() {
             let Some(intended) = connection.intended_ns else {
                 continue;
@@ -333,10 +378,11 @@ impl<'a, P: Protocol> Generator<'a, P> {
                         .take_while(|&intended| intended < self.window.1),
                 );
             }
-            for intended in missing.into_iter().filter(|at| *at >= self.window.0) {
-                self.outcome.unfinished += 1;
-                self.outcome.record_ns(now.saturating_sub(intended));
-            }
+            unfinished.extend(missing.into_iter().filter(|at| *at >= self.window.0));
+        }
+        for intended in unfinished {
+            self.outcome.unfinished += 1;
+            self.record(intended, now.saturating_sub(intended), false);
         }
     }
 

@@ -7,6 +7,7 @@ use std::thread;
 
 use super::super::http::{HttpWorkload, ONE_COPY, Verb};
 use super::super::key::{Choice, KeySet, Order};
+use super::super::protocol::{Malformed, Progress};
 use super::super::value::Values;
 use super::*;
 
@@ -162,4 +163,63 @@ fn an_absent_server_is_named_and_an_interrupt_is_obeyed() {
     let plan = plan(server(|_| CREATED.to_vec()), 1, Pace::Closed);
     let error = run(&plan, &mut puts(u64::MAX), &interrupt, &mut |_| {}).unwrap_err();
     assert!(matches!(error, LoadError::Interrupted));
+}
+
+/// Ends by itself after so many requests, long before the plan's time.
+struct Until(HttpWorkload, u32);
+
+impl Protocol for Until {
+    type Exchange = <HttpWorkload as Protocol>::Exchange;
+
+    fn is_over(&self) -> bool {
+        self.1 == 0
+    }
+
+    fn request(&mut self, asked: &mut Self::Exchange, out: &mut Vec<u8>) -> bool {
+        let left = self.1.checked_sub(1);
+        self.1 = left.unwrap_or(0);
+        left.is_some() && self.0.request(asked, out)
+    }
+
+    fn response(
+        &mut self,
+        asked: &mut Self::Exchange,
+        input: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<Progress, Malformed> {
+        self.0.response(asked, input, out)
+    }
+}
+
+#[test]
+fn a_workload_that_is_over_ends_the_run_and_every_request_is_told_of() {
+    // The last one is never answered, and must neither be forgotten nor waited for for long.
+    let address = server(|number| match number {
+        99 => {
+            thread::sleep(Duration::from_secs(60));
+            Vec::new()
+        }
+        7 => b"HTTP/1.1 503 No\r\nContent-Length: 0\r\n\r\n".to_vec(),
+        _ => CREATED.to_vec(),
+    });
+    let mut plan = plan(address, 2, Pace::Rate(500.0));
+    (plan.warmup, plan.duration) = (Duration::ZERO, Duration::from_secs(3_600));
+    let mut told = Vec::new();
+    let mut until = Until(puts(u64::MAX), 100);
+    let outcome = follow(
+        &plan,
+        &mut until,
+        &Interrupt::default(),
+        &mut |_| {},
+        &mut |answered| told.push(answered),
+    );
+    let outcome = outcome.unwrap();
+    assert!(outcome.window < Duration::from_secs(60));
+    assert_eq!(outcome.unfinished, 1);
+    assert_eq!((told.len(), outcome.measured()), (100, 100));
+    let failed = told.iter().filter(|answered| !answered.is_expected);
+    assert_eq!(failed.count(), 2);
+    let mut starts: Vec<u64> = told.iter().map(|answered| answered.intended_ns).collect();
+    starts.sort_unstable();
+    assert_eq!((starts[0], starts[50]), (0, 100_000_000));
 }

@@ -39,6 +39,73 @@ pub const ONE_COPY: Copies = Copies { ack: 1, from: 1 };
 /// Each key on three nodes, two must answer: the paper's `3 RF`.
 pub const THREE_COPIES: Copies = Copies { ack: 2, from: 3 };
 
+/// The head of requests that differ in their keys alone.
+#[derive(Debug, Clone)]
+pub struct Head {
+    prefix: Vec<u8>,
+    suffix: Vec<u8>,
+}
+
+impl Head {
+    /// Of requests with the given acknowledgement; a `PUT` carries `value_bytes`.
+    pub fn new(verb: Verb, copies: Copies, value_bytes: usize) -> Head {
+        let length = match verb {
+            Verb::Put => format!("Content-Length: {value_bytes}\r\n"),
+            Verb::Get => String::new(),
+        };
+        let suffix = format!(
+            "&ack={}&from={} HTTP/1.1\r\nHost: bench\r\n{length}\r\n",
+            copies.ack, copies.from
+        );
+        Head {
+            prefix: format!("{} /v0/entity?id=", verb.name()).into_bytes(),
+            suffix: suffix.into_bytes(),
+        }
+    }
+
+    /// Appends the head for a key.
+    pub fn append(&self, key: &[u8; KEY_LENGTH], out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.prefix);
+        out.extend_from_slice(key);
+        out.extend_from_slice(&self.suffix);
+    }
+}
+
+/// A whole response.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Whole<'a> {
+    /// Bytes of it all.
+    pub consumed: usize,
+    /// Status code.
+    pub status: u16,
+    /// Its body.
+    pub body: &'a [u8],
+}
+
+impl<'a> Whole<'a> {
+    /// The response at the front of `input`; `None` until it is complete.
+    ///
+    /// # Errors
+    /// [`Malformed`] when it is none, or the last on its connection.
+    pub fn read(input: &'a [u8]) -> Result<Option<Whole<'a>>, Malformed> {
+        let Some(head) = response::parse(input)? else {
+            return Ok(None);
+        };
+        let consumed = head.head_length.saturating_add(head.body_length);
+        let Some(body) = input.get(head.head_length..consumed) else {
+            return Ok(None);
+        };
+        if head.close {
+            return Err(Malformed("the server closes a keep-alive connection"));
+        }
+        Ok(Some(Whole {
+            consumed,
+            status: head.status,
+            body,
+        }))
+    }
+}
+
 /// A workload over HTTP/1.1.
 #[derive(Debug, Clone)]
 pub struct HttpWorkload {
@@ -46,8 +113,7 @@ pub struct HttpWorkload {
     keys: KeySet,
     choice: Choice,
     values: Values,
-    prefix: Vec<u8>,
-    suffix: Vec<u8>,
+    head: Head,
 }
 
 /// The key that a connection waits for.
@@ -60,21 +126,12 @@ pub struct Asked {
 impl HttpWorkload {
     /// Requests for `choice` of `keys` with the given acknowledgement.
     pub fn new(verb: Verb, copies: Copies, keys: KeySet, choice: Choice, values: Values) -> Self {
-        let length = match verb {
-            Verb::Put => format!("Content-Length: {}\r\n", values.length()),
-            Verb::Get => String::new(),
-        };
-        let suffix = format!(
-            "&ack={}&from={} HTTP/1.1\r\nHost: bench\r\n{length}\r\n",
-            copies.ack, copies.from
-        );
         HttpWorkload {
             verb,
             keys,
             choice,
+            head: Head::new(verb, copies, values.length()),
             values,
-            prefix: format!("{} /v0/entity?id=", verb.name()).into_bytes(),
-            suffix: suffix.into_bytes(),
         }
     }
 
@@ -93,9 +150,7 @@ impl Protocol for HttpWorkload {
         };
         asked.number = number;
         asked.key = self.keys.key(number);
-        out.extend_from_slice(&self.prefix);
-        out.extend_from_slice(&asked.key);
-        out.extend_from_slice(&self.suffix);
+        self.head.append(&asked.key, out);
         if self.verb == Verb::Put {
             self.values.append(&asked.key, number, out);
         }
@@ -108,24 +163,18 @@ impl Protocol for HttpWorkload {
         input: &[u8],
         _out: &mut Vec<u8>,
     ) -> Result<Progress, Malformed> {
-        let Some(head) = response::parse(input)? else {
+        let Some(whole) = Whole::read(input)? else {
             return Ok(Progress::Incomplete { consumed: 0 });
         };
-        let consumed = head.head_length.saturating_add(head.body_length);
-        let Some(body) = input.get(head.head_length..consumed) else {
-            return Ok(Progress::Incomplete { consumed: 0 });
-        };
-        if head.close {
-            return Err(Malformed("the server closes a keep-alive connection"));
-        }
-        let verdict = match (self.verb, head.status) {
+        let verdict = match (self.verb, whole.status) {
             (Verb::Put, 201) => Verdict::Expected,
-            (Verb::Get, 200) if self.values.matches(&asked.key, asked.number, body) => {
+            (Verb::Get, 200) if self.values.matches(&asked.key, asked.number, whole.body) => {
                 Verdict::Expected
             }
             (Verb::Get, 200) => Verdict::WrongBody,
             (_, status) => Verdict::Status(status),
         };
+        let consumed = whole.consumed;
         Ok(Progress::Complete { consumed, verdict })
     }
 }

@@ -44,6 +44,11 @@ pub trait Protocol {
     /// Appends the next request; false when the workload has no more.
     fn request(&mut self, exchange: &mut Self::Exchange, out: &mut Vec<u8>) -> bool;
 
+    /// Whether the run is to end now, before its time; then there are no more requests either.
+    fn is_over(&self) -> bool {
+        false
+    }
+
     /// Judges what came in; appends to `out` what the protocol itself must answer.
     ///
     /// # Errors

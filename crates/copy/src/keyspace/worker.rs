@@ -47,13 +47,7 @@ impl Shared<'_> {
         let mut memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
         memory.add(number, tally)?;
         drop(memory);
-        let mut units = self.watch.lock();
-        units.done += 1;
-        units.done_size_bytes += unit.size_bytes();
-        if let Some(slot) = units.running.get_mut(connection) {
-            *slot = None;
-        }
-        drop(units);
+        self.watch.finished(connection, unit.size_bytes());
         let mut total = self.total.lock().unwrap_or_else(PoisonError::into_inner);
         total.merge(&tally);
         Ok(())

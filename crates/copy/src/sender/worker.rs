@@ -80,13 +80,7 @@ fn carry<'a>(
             attached.and_then(|attached| carrier.insert(attached).unit(unit_number, unit));
         match attempt {
             Ok(tally) => {
-                let mut units = shared.watch.lock();
-                units.done += 1;
-                units.done_size_bytes += unit.size_bytes();
-                if let Some(slot) = units.running.get_mut(number) {
-                    *slot = None;
-                }
-                drop(units);
+                shared.watch.finished(number, unit.size_bytes());
                 let mut total = shared.total.lock().unwrap_or_else(PoisonError::into_inner);
                 total.merge(&tally);
                 return Ok(());

@@ -182,7 +182,7 @@ impl Shard {
             if let Some(peer) = self.peer(address)
                 && peer.caller.is_connected()
             {
-                self.fill_part(&peer, place).await?;
+                self.fill_part(change.id, &peer, place).await?;
             }
         }
         if !self.unfinished_parts().is_empty() {
@@ -254,7 +254,12 @@ impl Shard {
     }
 
     /// Copies the stored records of one partition from one old replica.
-    async fn fill_part(self: &Rc<Self>, peer: &Rc<Peer>, place: Place) -> Result<(), String> {
+    async fn fill_part(
+        self: &Rc<Self>,
+        change: u64,
+        peer: &Rc<Peer>,
+        place: Place,
+    ) -> Result<(), String> {
         self.begin_source(peer).await?;
         let Some((froms, Some(start))) = self.progress(peer.address, place) else {
             return Ok(());
@@ -278,6 +283,10 @@ impl Shard {
             latency_us_p99,
         }) = page.take()
         {
+            let now = self.placement().change.as_ref().map(|change| change.id);
+            if now != Some(change) {
+                return Err("the change was given up".to_owned());
+            }
             let mut bytes = 0;
             for item in got.items {
                 bytes += item.key.len() + item.value.len();
@@ -490,6 +499,7 @@ impl Shard {
 
     /// Whether this shard has what the others have of those that are gone for good.
     fn is_level_with_dead(&self, change: &Change) -> bool {
+        let placement = self.placement();
         let peers = self.peers.borrow();
         let mine = self.vector();
         peers.values().filter(|peer| peer.shares.get()).all(|peer| {
@@ -499,8 +509,9 @@ impl Shard {
                 || peer.heard.get()
                     && theirs.iter().all(|(origin, version)| {
                         let had = pulled.get(&origin).copied().unwrap_or_default();
-                        !change.dead.contains(&origin.node())
-                            || mine.get(origin).max(had) >= version
+                        let concerns = change.dead.contains(&origin.node())
+                            && placement.share(self.address, address_of(origin));
+                        !concerns || mine.get(origin).max(had) >= version
                     })
         })
     }

@@ -48,6 +48,11 @@ fn may_be_hidden(plan: &Plan, history: &History, write: &Write) -> bool {
         })
 }
 
+/// Whether a write was acknowledged by so few that a node lost for good may have been all of them.
+fn may_be_buried(plan: &Plan, write: &Write) -> bool {
+    plan.buries && write.ack < 2
+}
+
 #[cfg(test)]
 #[path = "meets_tests.rs"]
 mod tests;

@@ -1,0 +1,53 @@
+//! What is written down of a run: data, tables, charts.
+
+use std::path::Path;
+
+use dunlin_chart::png;
+
+use super::run::Run;
+use crate::error::BenchError;
+use crate::report::write_files;
+use model::Report;
+
+pub mod charts;
+pub mod markdown;
+pub mod model;
+
+/// Writes `move.json`, `move.md` and each chart as SVG and PNG into a directory, made if need be;
+/// returns their names.
+///
+/// # Errors
+/// [`BenchError::File`] naming the path that cannot be written; [`BenchError::Chart`] when a
+/// chart cannot be drawn.
+pub fn write(report: &Report, directory: &Path) -> Result<Vec<String>, BenchError> {
+    let charts = charts::of(report);
+    let json = serde_json::to_string_pretty(report)? + "\n";
+    let mut files: Vec<(String, Vec<u8>)> = vec![
+        ("move.json".into(), json.into()),
+        ("move.md".into(), markdown::render(report, &charts).into()),
+    ];
+    for chart in charts {
+        let png = png::render(&chart.svg).map_err(|why| BenchError::Chart {
+            name: chart.name.into(),
+            why,
+        })?;
+        files.push((format!("{}.svg", chart.name), chart.svg.into()));
+        files.push((format!("{}.png", chart.name), png));
+    }
+    write_files(directory, &files)?;
+    Ok(files.into_iter().map(|(name, _)| name).collect())
+}
+
+/// A run in one line.
+pub fn line(run: &Run) -> String {
+    let felt = run.parts.iter().filter_map(|part| Some((part, part.felt?)));
+    let p99 = felt.map(|(part, felt)| {
+        let (ms, failed) = (felt.latency_us_p99 as f64 / 1e3, felt.failed);
+        match failed {
+            0 => format!("{} p99 {ms:.1} ms", part.name),
+            failed => format!("{} p99 {ms:.1} ms, {failed} FAILED", part.name),
+        }
+    });
+    let copies = format!("{} copies of keys", run.verified.copies);
+    p99.chain([copies]).collect::<Vec<_>>().join("; ")
+}
