@@ -96,12 +96,16 @@ impl Progress {
         }
     }
 
-    /// In a line.
-    pub fn line(&self) -> String {
+    /// How many pieces are copied.
+    fn pieces(&self) -> String {
+        let (done, all) = (grouped(self.parts_done), grouped(self.parts));
+        format!("{done} of {all} pieces")
+    }
+
+    /// What is copied, how fast, and what clients feel of it.
+    fn copied(&self) -> String {
         format!(
-            "{} of {} pieces, {} records, {}, {}/s of at most {}/s, clients' p99 {}",
-            grouped(self.parts_done),
-            grouped(self.parts),
+            "{} records, {}, {}/s of at most {}/s, clients' p99 {}",
             grouped(self.records),
             rounded(self.bytes as f64),
             rounded(self.bytes_per_s as f64),
@@ -112,20 +116,12 @@ impl Progress {
 }
 
 /// The phase of a change, with its place among the four.
-pub fn phase(change: &Change) -> String {
+fn phase(change: &Change) -> String {
     let at = PHASES.iter().position(|(name, _)| *name == change.phase);
     at.map_or_else(
         || change.phase.clone(),
         |at| format!("{} of 4, {}", at + 1, PHASES[at].1),
     )
-}
-
-/// For whom a change waits; empty when for nobody.
-pub fn waits_for(change: &Change) -> String {
-    match change.waits_for.is_empty() {
-        true => String::new(),
-        false => format!("waits for {}", change.waits_for.join(", ")),
-    }
 }
 
 /// Who comes and who goes in a change, as in `n4 joins, n1 leaves`.
@@ -158,16 +154,25 @@ pub fn spare(names: &[String]) -> String {
     format!("{who} no data yet: dunlin node add {}", names.join(" "))
 }
 
+/// How far a change is, in lines for a narrow terminal.
+pub fn lines(change: &Change) -> Vec<String> {
+    let progress = Progress::of(change);
+    let (phase, pieces) = (phase(change), progress.pieces());
+    let mut lines = vec![format!("phase {phase}; {pieces}"), progress.copied()];
+    if !change.waits_for.is_empty() {
+        lines.push(format!("waits for {}", change.waits_for.join(", ")));
+    }
+    lines
+}
+
 /// All about a change but its single shards.
 fn sentence(change: &Change) -> String {
-    let (id, who, phase) = (change.id, who(change), phase(change));
-    let progress = Progress::of(change).line();
-    let mut text = format!("change {id}: {who}; phase {phase}; {progress}");
-    let waits = waits_for(change);
-    if !waits.is_empty() {
-        text += &format!("; {waits}");
-    }
-    text
+    format!(
+        "change {}: {}; {}",
+        change.id,
+        who(change),
+        lines(change).join("; ")
+    )
 }
 
 /// How far the change under way is; empty without one.

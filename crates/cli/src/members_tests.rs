@@ -18,7 +18,7 @@ fn members() -> Members {
 #[test]
 fn a_change_is_told_in_a_sentence_and_a_table() {
     let expected = "
-change 7: n4 and n5 join, n1 leaves, n2 is removed; phase 1 of 4, copying; 42 of 96 pieces, \
+change 7: n4 and n5 join, n1 leaves, n2 is removed; phase 1 of 4, copying; 42 of 96 pieces; \
 1,500 records, 2.0 MiB, 2.0 KiB/s of at most 31.5 MiB/s, clients' p99 25.0 ms; \
 waits for n4/0, n5/0
 TAKES OVER  PHASE  PIECES  DONE  RECORDS    BYTES  PER SECOND    AT MOST  CLIENTS' P99

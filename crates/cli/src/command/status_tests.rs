@@ -34,7 +34,7 @@ n2/0   failing           0      0      0 B       0      0      0
 FROM  TO    STATE        REMAINING  PER SECOND    P50     P95    P99
 n1/0  n2/0  catching up     12,345     1.5 KiB  90 us  2.5 ms  1.5 s
 
-change 2: n2 joins; phase 2 of 4, writing to old and new replicas; 0 of 0 pieces, 0 records, \
+change 2: n2 joins; phase 2 of 4, writing to old and new replicas; 0 of 0 pieces; 0 records, \
 0 B, 0 B/s of at most 0 B/s, clients' p99 0 us; waits for n2/0
 
 n2/0: no space left for the log: make room on its disk

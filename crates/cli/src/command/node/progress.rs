@@ -7,7 +7,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::members::{self, Progress};
 
-/// A bar over the pieces to be copied, and a line.
+/// A bar over the pieces to be copied, and some lines.
 pub struct Bar {
     bar: ProgressBar,
 }
@@ -19,7 +19,7 @@ impl Bar {
             true => ProgressBar::new(0),
             false => ProgressBar::hidden(),
         };
-        if let Ok(style) = ProgressStyle::with_template("{bar:20} {elapsed} {wide_msg}") {
+        if let Ok(style) = ProgressStyle::with_template("{bar:20} {elapsed}, {msg}") {
             bar.set_style(style);
         }
         if shown {
@@ -33,13 +33,7 @@ impl Bar {
         let progress = Progress::of(change);
         self.bar.set_length(progress.parts.max(1));
         self.bar.set_position(progress.parts_done);
-        let parts = [
-            format!("phase {}", members::phase(change)),
-            progress.line(),
-            members::waits_for(change),
-        ];
-        let parts: Vec<_> = parts.into_iter().filter(|part| !part.is_empty()).collect();
-        self.bar.set_message(parts.join("; "));
+        self.bar.set_message(members::lines(change).join("\n"));
     }
 
     /// Shows why nothing is known at present.
