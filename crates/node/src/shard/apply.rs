@@ -46,7 +46,10 @@ impl Shard {
                 .cloned()
                 .collect();
             match self.store.apply(&entries, last.index) {
-                Ok(outcomes) => self.applied(group, &entries, &outcomes),
+                Ok(outcomes) => {
+                    self.unflushed.applied(&entries);
+                    self.applied(group, &entries, &outcomes);
+                }
                 Err(error) => {
                     tracing::error!(%error, "the store refuses entries; trying again");
                     *self.store_stuck.borrow_mut() = Some(error.to_string());

@@ -1,5 +1,6 @@
 //! Memtable to disk, and what may be forgotten after it: log segments, tombstones.
 
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -71,6 +72,45 @@ impl GraceTable {
     }
 }
 
+/// The oldest of what a restart would apply again. A delete that is newer than that must not be
+/// forgotten: what it deleted would be back.
+#[derive(Default)]
+pub(super) struct Unflushed {
+    /// Among what was applied since the last flush began.
+    waiting: Cell<Option<Version>>,
+    /// Among what is being flushed.
+    flushing: Cell<Option<Version>>,
+    flushes: Cell<u64>,
+}
+
+impl Unflushed {
+    /// Entries have been applied.
+    pub fn applied(&self, entries: &[Entry]) {
+        let versions = entries.iter().map(|entry| entry.stamp.version);
+        self.waiting.set(versions.chain(self.waiting.get()).min());
+    }
+
+    /// A flush of all that has been applied has begun; answers its number.
+    fn begun(&self) -> u64 {
+        let both = self.waiting.take().into_iter().chain(self.flushing.get());
+        self.flushing.set(both.min());
+        self.flushes.set(self.flushes.get() + 1);
+        self.flushes.get()
+    }
+
+    /// The flush of this number is on disk.
+    fn done(&self, number: u64) {
+        if self.flushes.get() == number {
+            self.flushing.set(None);
+        }
+    }
+
+    fn oldest(&self) -> Option<Version> {
+        let both = self.waiting.get().into_iter().chain(self.flushing.get());
+        both.min()
+    }
+}
+
 impl Shard {
     /// Flushes when memory or the log has grown enough, and releases what nobody needs.
     pub(super) async fn flush_loop(self: Rc<Self>) {
@@ -96,8 +136,9 @@ impl Shard {
             _ => self.sync_log_to(self.store.applied()).await,
         };
         let begun = synced.and_then(|()| self.begin_flush().map_err(|e| e.to_string()));
+        let number = begun.map(|()| self.unflushed.begun());
         self.resume_applying();
-        begun?;
+        let number = number?;
         let store = self.store.clone();
         self.counters.flushes.set(self.counters.flushes.get() + 1);
         self.env
@@ -105,8 +146,9 @@ impl Shard {
             .run(move || store.flush_wait())
             .await
             .map_err(|e| e.to_string())?
-            .map(drop)
-            .map_err(|e| e.to_string())
+            .map_err(|e| e.to_string())?;
+        self.unflushed.done(number);
+        Ok(())
     }
 
     fn begin_flush(&self) -> Result<(), StoreError> {
@@ -250,7 +292,11 @@ impl Shard {
                     .iter()
                     .all(|peer| !meant(peer.address, origin) || peer.has(origin, due))
         });
-        known.then_some(horizon)
+        let replayed = self.unflushed.oldest().map(|oldest| {
+            let before_ms = oldest.millis().saturating_sub(1);
+            Version::new(before_ms, 0)
+        });
+        known.then_some(replayed.map_or(horizon, |replayed| horizon.min(replayed)))
     }
 }
 

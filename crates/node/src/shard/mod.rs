@@ -95,6 +95,7 @@ pub struct Shard {
     /// The newest of what came as copies, which the vector does not show.
     copied: RefCell<Vector>,
     grace: flush::GraceTable,
+    unflushed: flush::Unflushed,
     refill: refill::Refill,
     /// Its part in changes of the members.
     pub(crate) moves: Moves,

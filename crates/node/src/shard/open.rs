@@ -11,7 +11,7 @@ use dunlin_store::{
 };
 use tokio::sync::Notify;
 
-use super::flush::{GraceTable, vector_of};
+use super::flush::{GraceTable, Unflushed, vector_of};
 use super::latency::Latency;
 use super::refill::Refill;
 use super::{Counters, Shard, ShardParts};
@@ -86,7 +86,8 @@ impl Shard {
         let grace = GraceTable::new(parts.env.clock.clone());
         let store = open_store(&parts, &dir.join("store"), &grace)?;
         let origin = Origin::new(parts.address.node, parts.address.shard, parts.incarnation);
-        let (vector, floor) = replay(&log, &store, dir.join("store")).await?;
+        let unflushed = Unflushed::default();
+        let (vector, floor) = replay(&log, &store, dir.join("store"), &unflushed).await?;
         let alone = {
             let topology = parts.metadata.topology();
             let nodes = &topology.borrow().nodes;
@@ -126,6 +127,7 @@ impl Shard {
             apply_wake: Notify::new(),
             copied: RefCell::default(),
             grace,
+            unflushed,
             refill,
             moves,
             latency: Latency::default(),
@@ -188,6 +190,7 @@ async fn replay(
     log: &Log,
     store: &Store,
     store_path: PathBuf,
+    unflushed: &Unflushed,
 ) -> Result<(Vector, Version), OpenError> {
     let applied = store.applied();
     if log.last() == 0 {
@@ -237,6 +240,7 @@ async fn replay(
         }
         if end > applied {
             store.apply(&entries, end)?;
+            unflushed.applied(&entries);
         }
     }
     Ok((vector, floor))
