@@ -112,8 +112,7 @@ impl Store {
     /// Makes sure that no put is taken for the newest without a look while it is not newer than
     /// `newest`.
     pub fn expect_versions(&self, newest: Version) {
-        let mut writer = self.inner.writer();
-        writer.stripes.raise_all(newest);
-        writer.bound = writer.bound.max(newest);
+        // The stored bound stays: it is to be written again by what passes it.
+        self.inner.writer().stripes.raise_all(newest);
     }
 }

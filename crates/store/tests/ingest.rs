@@ -90,3 +90,19 @@ fn files_that_a_crash_left_are_removed() {
     drop(store.ingest_prepare(&entries(1)).unwrap());
     assert_eq!(left("ingest-"), 0);
 }
+
+#[test]
+fn what_was_told_of_ingested_versions_does_not_hide_later_ones() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    store.expect_versions(Version(1 << 40));
+    store
+        .apply(&[put("a", "newer", stamp(1 << 30, 1))], 1)
+        .unwrap();
+    flush(&store);
+    drop(store);
+    let store = open(dir.path());
+    let outcomes = store.apply(&[put("a", "older", stamp(1 << 20, 1))], 2);
+    assert!(matches!(outcomes.unwrap()[0], Outcome::Lost { .. }));
+    assert_eq!(text(&store, "a").as_deref(), Some("newer"));
+}

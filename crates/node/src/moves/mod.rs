@@ -40,6 +40,7 @@ use pace::Pace;
 
 pub(crate) use conduct::waits_for;
 pub use state::MoveState;
+pub(crate) use take::expect_ingested;
 
 /// A shard's part in a change of the members.
 pub(crate) struct Moves {
@@ -59,13 +60,14 @@ pub(crate) struct Moves {
 }
 
 impl Moves {
-    /// Of a shard that keeps its clients' 99th percentile at `latency_us_p99`.
-    pub fn new(latency_us_p99: u64) -> Moves {
+    /// Of a shard that keeps its clients' 99th percentile at `latency_us_p99`, with `ingested` the
+    /// greatest version that files may have brought into its store.
+    pub fn new(latency_us_p99: u64, ingested: Version) -> Moves {
         Moves {
             fill: RefCell::default(),
             pace: RefCell::new(Pace::new(latency_us_p99)),
             rate: Rate::default(),
-            ingested: Cell::new(Version(0)),
+            ingested: Cell::new(ingested),
             swept: Cell::new(None),
             rested: Cell::new(None),
             before: RefCell::default(),

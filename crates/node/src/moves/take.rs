@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 
 use dunlin_log::disk::Disk;
-use dunlin_store::{Entry, StoreError, Version};
+use dunlin_store::{Entry, Store, StoreError, Version};
 
 use super::sweep::is_empty;
 use crate::shard::Shard;
@@ -74,14 +74,14 @@ impl Shard {
             false => entries,
         })
     }
+}
 
-    /// Tells the store of versions that files may have brought into it.
-    pub(crate) fn expect_ingested(&self) {
-        if let Some(bound) = noted(&*self.env.disk, &self.dir()) {
-            self.moves.ingested.set(bound);
-            self.store.expect_versions(bound);
-        }
-    }
+/// Tells a store that was just opened of versions that files may have brought into it; answers the
+/// greatest. To be called before anything is applied.
+pub(crate) fn expect_ingested(disk: &dyn Disk, dir: &Path, store: &Store) -> Version {
+    let bound = noted(disk, dir).unwrap_or_default();
+    store.expect_versions(bound);
+    bound
 }
 
 fn note(disk: &dyn Disk, dir: &Path, bound: Version) -> io::Result<()> {

@@ -17,7 +17,7 @@ use super::refill::Refill;
 use super::{Counters, Shard, ShardParts};
 use crate::clock::HybridClock;
 use crate::limits::PAGE_BYTES;
-use crate::moves::Moves;
+use crate::moves::{Moves, expect_ingested};
 use crate::placement::Placement;
 use crate::replication::acks::AckTracker;
 
@@ -86,6 +86,7 @@ impl Shard {
         let grace = GraceTable::new(parts.env.clock.clone());
         let store = open_store(&parts, &dir.join("store"), &grace)?;
         let origin = Origin::new(parts.address.node, parts.address.shard, parts.incarnation);
+        let ingested = expect_ingested(&*parts.env.disk, &dir, &store);
         let unflushed = Unflushed::default();
         let (vector, floor) = replay(&log, &store, dir.join("store"), &unflushed).await?;
         let alone = {
@@ -103,7 +104,7 @@ impl Shard {
         if empty {
             log.rotate(Entry::of_vector(&vector).encode())?;
         }
-        let moves = Moves::new(parts.config.move_latency_us_p99);
+        let moves = Moves::new(parts.config.move_latency_us_p99, ingested);
         Ok(Rc::new(Shard {
             clock: HybridClock::new(parts.env.clock.clone(), floor),
             config: parts.config,
@@ -140,7 +141,6 @@ impl Shard {
     pub fn run(self: &Rc<Self>) {
         let log = self.log.clone();
         tokio::task::spawn_local(async move { log.drive().await });
-        self.expect_ingested();
         let topology = self.metadata.topology().borrow().clone();
         self.adopt(&topology);
         self.end_refill_if_whole();
