@@ -46,12 +46,15 @@ pub enum Command {
     /// Create, list, describe and drop keyspaces
     #[command(subcommand)]
     Keyspace(command::keyspace::Keyspace),
+    /// List the nodes; let them take and give away their data
+    #[command(subcommand)]
+    Node(command::node::Node),
     /// Show nodes, keyspaces, and how far each replica is
     Status(command::status::Status),
     /// Look into logs on disk, Dunlin's or RocksDB's; check and repair them
     #[command(subcommand)]
     Log(command::log::Log),
-    /// Copy a RocksDB database while you watch: resumable, verified, to a directory or another machine
+    /// Copy a RocksDB database while you watch: to a directory, another machine or a keyspace
     Copy(command::copy::Copy),
     /// Take copies that `dunlin copy` sends
     Receive(command::receive::Receive),
@@ -71,6 +74,7 @@ impl Command {
             Command::Scan(scan) => scan.run(),
             Command::Import(import) => import.run(),
             Command::Keyspace(keyspace) => keyspace.run(),
+            Command::Node(node) => node.run(),
             Command::Status(status) => status.run(),
             Command::Log(log) => log.run(),
             Command::Copy(copy) => copy.run(),

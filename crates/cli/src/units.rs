@@ -1,4 +1,4 @@
-//! Sizes and rates as people write and read them.
+//! Sizes, rates and latencies as people write and read them.
 
 use std::fmt;
 use std::str::FromStr;
@@ -79,6 +79,46 @@ impl<'de> Deserialize<'de> for Size {
             Written::Number(bytes) => Ok(Size(bytes)),
             Written::Text(text) => text.parse().map_err(serde::de::Error::custom),
         }
+    }
+}
+
+/// Units of latencies and their microseconds, the larger first.
+const LATENCY_UNITS: [(&str, u64); 3] = [("s", 1_000_000), ("ms", 1_000), ("us", 1)];
+
+/// A latency in microseconds, written `500us`, `20ms`, `1s`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Latency(pub u64);
+
+impl FromStr for Latency {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Latency, String> {
+        let wrong = || format!("{text:?} is not a latency; write one as in 20ms, 500us or 1s");
+        let trimmed = text.trim();
+        let digits = trimmed.bytes().take_while(u8::is_ascii_digit).count();
+        let (number, unit) = trimmed.split_at(digits);
+        let unit = LATENCY_UNITS.iter().find(|(name, _)| *name == unit.trim());
+        let number: u64 = number.parse().map_err(|_| wrong())?;
+        let us = unit.and_then(|(_, factor)| number.checked_mul(*factor));
+        us.filter(|us| *us > 0).map(Latency).ok_or_else(wrong)
+    }
+}
+
+/// The shortest exact form, which [`Latency::from_str`] reads back.
+impl fmt::Display for Latency {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let unit = LATENCY_UNITS.iter().find(|u| self.0.is_multiple_of(u.1));
+        let (name, factor) = unit.unwrap_or(&("us", 1));
+        write!(f, "{}{name}", self.0 / factor)
+    }
+}
+
+/// A latency in microseconds rounded for reading, as in `2.5 ms`.
+pub fn rounded_latency(us: u64) -> String {
+    match us {
+        0..1_000 => format!("{us} us"),
+        1_000..1_000_000 => format!("{:.1} ms", us as f64 / 1e3),
+        _ => format!("{:.1} s", us as f64 / 1e6),
     }
 }
 

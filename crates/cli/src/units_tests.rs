@@ -52,3 +52,31 @@ proptest! {
         prop_assert_eq!(Size(bytes).to_string().parse::<Size>().unwrap(), Size(bytes));
     }
 }
+
+#[test]
+fn latencies_are_read_and_written_back() {
+    for (text, us, shown) in [
+        ("20ms", 20_000, "20ms"),
+        ("500us", 500, "500us"),
+        ("1500ms", 1_500_000, "1500ms"),
+        ("2 s", 2_000_000, "2s"),
+        ("1000us", 1_000, "1ms"),
+    ] {
+        let latency: Latency = text.parse().unwrap();
+        assert_eq!((latency.0, latency.to_string().as_str()), (us, shown));
+        assert_eq!(shown.parse(), Ok(latency));
+    }
+    for wrong in [
+        "",
+        "20",
+        "ms",
+        "0ms",
+        "-1ms",
+        "1.5ms",
+        "2m",
+        "99999999999999999999s",
+    ] {
+        let error = wrong.parse::<Latency>().unwrap_err();
+        assert!(error.contains("is not a latency"), "{wrong:?} gave {error}");
+    }
+}

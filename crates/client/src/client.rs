@@ -11,6 +11,7 @@ use crate::call::{Call, Reply, Servers, encode, refusal};
 use crate::description::{CreateKeyspace, KeyspaceDescription};
 use crate::error::ClientError;
 use crate::keyspace::Keyspace;
+use crate::members::{ChangeMembers, Members};
 use crate::pool::Pool;
 use crate::status::Status;
 
@@ -88,6 +89,32 @@ impl Client {
     pub async fn status(&self) -> Result<Status, ClientError> {
         self.json(Call::new(Method::GET, "/v1/status".to_owned()))
             .await
+    }
+
+    /// Which nodes hold data, and how far a change of that is.
+    pub async fn members(&self) -> Result<Members, ClientError> {
+        self.json(Call::new(Method::GET, "/v1/members".to_owned()))
+            .await
+    }
+
+    /// Begins a change of the nodes that hold data, and returns as soon as it has begun. What the
+    /// cluster cannot do gives [`ClientError::Refused`] with status 409, a name that no node has
+    /// [`ClientError::NotFound`].
+    pub async fn change_members(&self, wanted: &ChangeMembers) -> Result<Members, ClientError> {
+        let mut call = Call::new(Method::POST, "/v1/members".to_owned());
+        call.json(
+            serde_json::to_vec(wanted).map_err(|error| ClientError::Invalid(error.to_string()))?,
+        );
+        call.repeatable = false;
+        self.json(call).await
+    }
+
+    /// Gives the change under way up, and the members stay as they are. When there is none, or it
+    /// is too late, that gives [`ClientError::Refused`] with status 409.
+    pub async fn cancel_change(&self) -> Result<(), ClientError> {
+        let mut call = Call::new(Method::DELETE, "/v1/members/change".to_owned());
+        call.repeatable = false;
+        self.done(call).await
     }
 
     /// Succeeds when a server answers that it can serve.

@@ -40,10 +40,9 @@ pub enum ClientError {
         /// The connection error.
         reason: String,
     },
-    /// A conditional write was sent and its answer lost: read the key before trying again.
-    #[error(
-        "the answer of {server} to a conditional write was lost, it may have been done: {reason}"
-    )]
+    /// What must not be done twice was sent and its answer lost: look whether it was done, as by
+    /// reading the key of a conditional write, before trying again.
+    #[error("the answer of {server} was lost, what was asked for may have been done: {reason}")]
     Ambiguous {
         /// The server of the connection.
         server: String,

@@ -3,11 +3,14 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use hyper::header::CONTENT_TYPE;
 use hyper::{Method, StatusCode};
+use serde::Deserialize;
 
 use crate::call::{Call, Reply, Servers, encode, refusal};
 use crate::error::ClientError;
 use crate::options::{Quorum, WriteOptions};
+use crate::pairs::{self, PairsBody};
 use crate::scan::{Range, Scan};
 
 /// The response header that carries a value's version.
@@ -22,11 +25,21 @@ pub struct Value {
     pub version: String,
 }
 
+/// What a request stored in bulk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+pub struct Stored {
+    /// Pairs.
+    pub pairs: u64,
+    /// Bytes of keys and values.
+    pub bytes: u64,
+}
+
 /// One keyspace of a cluster. Keys are any bytes but none at all.
 #[derive(Clone)]
 pub struct Keyspace {
     servers: Arc<Servers>,
     path: String,
+    bulk_path: String,
 }
 
 impl Keyspace {
@@ -34,6 +47,7 @@ impl Keyspace {
         Keyspace {
             servers,
             path: format!("/v1/keyspaces/{}/keys", encode(name.as_bytes())),
+            bulk_path: format!("/v1/keyspaces/{}/bulk", encode(name.as_bytes())),
         }
     }
 
@@ -71,6 +85,34 @@ impl Keyspace {
             StatusCode::CREATED => version_of(&reply),
             _ => Err(refusal(reply)),
         }
+    }
+
+    /// Stores many pairs with one request; succeeds when every one is acknowledged. After any
+    /// failure but [`ClientError::Refused`] and [`ClientError::NotFound`] some may be stored, and
+    /// sending the same again is safe.
+    pub async fn bulk(&self, pairs: &PairsBody, quorum: Quorum) -> Result<Stored, ClientError> {
+        let mut call = Call::new(Method::POST, self.bulk_path.clone());
+        quorum.add_to(&mut call);
+        call.header(CONTENT_TYPE.as_str(), pairs::CONTENT_TYPE.to_owned());
+        call.body(pairs.body().clone());
+        let reply = self.servers.reply(&call).await?;
+        if reply.head.status() != StatusCode::OK {
+            return Err(refusal(reply));
+        }
+        let protocol = |reason: String| ClientError::Protocol {
+            server: reply.server.clone(),
+            reason,
+        };
+        let stored: Stored =
+            serde_json::from_slice(&reply.body).map_err(|error| protocol(error.to_string()))?;
+        if (stored.pairs, stored.bytes) != (pairs.pairs(), pairs.bytes()) {
+            return Err(protocol(format!(
+                "it stored {} pairs of {}",
+                stored.pairs,
+                pairs.pairs()
+            )));
+        }
+        Ok(stored)
     }
 
     /// Deletes a key; succeeds as well when it had no value. [`ClientError::Precondition`] when

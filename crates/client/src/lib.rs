@@ -4,8 +4,9 @@
 //! - [`client`]: [`Client`], built from a list of servers; keyspaces, status, health
 //! - [`keyspace`]: [`Keyspace`], reads and writes of one keyspace
 //! - [`scan`]: [`Scan`], a range read as it arrives
+//! - [`pairs`]: [`Pairs`], many of them stored with one request
 //! - [`options`]: acknowledgements, expiry, conditions
-//! - [`description`] and [`status`]: what the cluster says about itself
+//! - [`description`], [`status`] and [`members`]: what the cluster says about itself
 //! - [`error`]: [`ClientError`], one variant for each thing a caller can do next
 //! - `address`, `pool`, `call`: server names, kept-alive connections, one request with failover
 //!
@@ -25,7 +26,9 @@ pub mod client;
 pub mod description;
 pub mod error;
 pub mod keyspace;
+pub mod members;
 pub mod options;
+pub mod pairs;
 mod pool;
 pub mod scan;
 pub mod status;
@@ -33,7 +36,9 @@ pub mod status;
 pub use client::Client;
 pub use description::{CreateKeyspace, KeyspaceDescription, KeyspaceSettings};
 pub use error::ClientError;
-pub use keyspace::{Keyspace, Value};
+pub use keyspace::{Keyspace, Stored, Value};
+pub use members::{Change, ChangeMembers, Members, MoveState};
 pub use options::{Condition, Quorum, WriteOptions};
+pub use pairs::{Pairs, PairsBody};
 pub use scan::{Entry, Range, Scan};
 pub use status::{Link, NodeStatus, ShardStatus, Status};

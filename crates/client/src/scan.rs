@@ -1,5 +1,7 @@
 //! A range read line by line, in constant memory.
 
+use std::borrow::Cow;
+
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use bytes::{Bytes, BytesMut};
@@ -150,13 +152,16 @@ impl Scan {
     }
 
     fn decode(&self, line: &[u8]) -> Result<Entry, ClientError> {
+        /// Borrows what needs no unescaping: a value may be large.
         #[derive(Deserialize)]
-        struct Line {
+        struct Line<'a> {
             error: Option<String>,
             key: Option<String>,
-            key_base64: Option<String>,
+            #[serde(borrow)]
+            key_base64: Option<Cow<'a, str>>,
             value: Option<String>,
-            value_base64: Option<String>,
+            #[serde(borrow)]
+            value_base64: Option<Cow<'a, str>>,
             #[serde(default)]
             version: String,
         }
@@ -174,16 +179,17 @@ impl Scan {
                 message,
             });
         }
-        let either = |name: &str, text: Option<String>, coded: Option<String>| match (text, coded) {
-            (Some(text), None) => Ok(Bytes::from(text)),
-            (None, Some(coded)) => STANDARD
-                .decode(coded)
-                .map(Bytes::from)
-                .map_err(|error| protocol(format!("{name}_base64: {error}"))),
-            _ => Err(protocol(format!(
-                "a line with neither {name} nor {name}_base64, or with both"
-            ))),
-        };
+        let either =
+            |name: &str, text: Option<String>, coded: Option<Cow<'_, str>>| match (text, coded) {
+                (Some(text), None) => Ok(Bytes::from(text)),
+                (None, Some(coded)) => STANDARD
+                    .decode(&*coded)
+                    .map(Bytes::from)
+                    .map_err(|error| protocol(format!("{name}_base64: {error}"))),
+                _ => Err(protocol(format!(
+                    "a line with neither {name} nor {name}_base64, or with both"
+                ))),
+            };
         Ok(Entry {
             key: either("key", line.key, line.key_base64)?,
             value: either("value", line.value, line.value_base64)?,

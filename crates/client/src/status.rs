@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::description::KeyspaceDescription;
+use crate::members::Members;
 
 /// The whole cluster as seen by one node that asked the others.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -12,6 +13,8 @@ pub struct Status {
     pub node: String,
     /// Grows with every change of nodes or keyspaces.
     pub topology_revision: u64,
+    /// Which of the nodes hold data.
+    pub members: Members,
     /// All known nodes.
     pub nodes: Vec<NodeStatus>,
     /// All keyspaces.

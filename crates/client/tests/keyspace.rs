@@ -3,7 +3,7 @@
 
 mod support;
 
-use dunlin_client::{Client, ClientError, Condition, Quorum, WriteOptions};
+use dunlin_client::{Client, ClientError, Condition, Pairs, Quorum, WriteOptions};
 use support::{Server, reply, versioned};
 
 #[tokio::test]
@@ -148,4 +148,56 @@ async fn delete_wants_202() {
         .unwrap_err();
     assert!(matches!(error, ClientError::Protocol { .. }), "{error:?}");
     assert_eq!(server.seen()[0].line, "DELETE /v1/keyspaces/default/keys/k");
+}
+
+#[tokio::test]
+async fn pairs_travel_together_and_the_answer_is_checked() {
+    let server = Server::start(|seen| match &seen.line {
+        line if line.contains("/lost/") => reply(404, r#"{"error":"there is no such keyspace"}"#),
+        line if line.contains("/few/") => reply(504, r#"{"error":"Not Enough Replicas"}"#),
+        line if line.contains("/wrong/") => reply(200, r#"{"pairs":1,"bytes":4}"#),
+        _ => reply(200, r#"{"pairs":2,"bytes":6}"#),
+    })
+    .await;
+    let client = Client::new(&server.url).unwrap();
+    let mut pairs = Pairs::default();
+    pairs.push(b"a", b"bc").unwrap();
+    pairs.push(b"def", b"").unwrap();
+    let pairs = pairs.seal();
+    let bulk = async |name: &str, quorum| client.keyspace(name).bulk(&pairs, quorum).await;
+    let stored = bulk("birds", Quorum::of(1, 2)).await.unwrap();
+    assert_eq!((stored.pairs, stored.bytes), (2, 6));
+    let seen = server.seen();
+    assert_eq!(seen[0].line, "POST /v1/keyspaces/birds/bulk?ack=1&from=2");
+    assert_eq!(
+        seen[0].header("content-type"),
+        Some("application/vnd.dunlin.pairs")
+    );
+    assert_eq!(seen[0].body, pairs.body());
+    let none = Quorum::default();
+    let few = bulk("few", none).await.unwrap_err();
+    assert!(few.is_retryable(), "{few}");
+    assert!(matches!(
+        bulk("lost", none).await,
+        Err(ClientError::NotFound(_))
+    ));
+    assert!(matches!(
+        bulk("wrong", none).await,
+        Err(ClientError::Protocol { .. })
+    ));
+}
+
+#[tokio::test]
+async fn pairs_go_to_another_server_when_one_cannot_serve() {
+    let busy = Server::start(|_| reply(503, r#"{"error":"the node is busy"}"#)).await;
+    let other = Server::start(|_| reply(200, r#"{"pairs":1,"bytes":2}"#)).await;
+    let client = Client::new(&format!("{},{}", busy.url, other.url)).unwrap();
+    let mut pairs = Pairs::default();
+    pairs.push(b"k", b"v").unwrap();
+    let stored = client
+        .keyspace("birds")
+        .bulk(&pairs.seal(), Quorum::default())
+        .await;
+    assert_eq!(stored.unwrap().pairs, 1);
+    assert_eq!((busy.seen().len(), other.seen().len()), (1, 1));
 }

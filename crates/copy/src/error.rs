@@ -103,6 +103,41 @@ pub enum CopyError {
         /// Length of the value.
         value_bytes: usize,
     },
+    /// There is no such keyspace. Create it.
+    #[error(
+        "there is no keyspace {name}; create it: dunlin keyspace create {name} --server {servers}"
+    )]
+    NoKeyspace {
+        /// Its name.
+        name: String,
+        /// The cluster's servers.
+        servers: String,
+    },
+    /// The cluster cannot be reached or refuses. Tried again until the deadline if that may help.
+    #[error(transparent)]
+    Cluster(dunlin_client::ClientError),
+    /// A pair that no keyspace takes.
+    #[error("column family {column_family}: the key {key} {reason}")]
+    Unfit {
+        /// Column family.
+        column_family: String,
+        /// The key's beginning, in printable characters.
+        key: String,
+        /// What is wrong with it or its value.
+        reason: String,
+    },
+    /// A keyspace holds a part of the source.
+    #[error("{target} is partial, {done} of {of} units are there: {error}")]
+    Partial {
+        /// The keyspace.
+        target: String,
+        /// Units that are there.
+        done: usize,
+        /// All units.
+        of: usize,
+        /// Why not more.
+        error: Box<CopyError>,
+    },
     /// Source and target differ.
     #[error("source and target differ in {ranges} of {of} ranges; the first: {first}")]
     Different {

@@ -15,6 +15,8 @@
 //! | `receiver/` | what is at a target, units as they arrive, the journal, the last step |
 //! | `wire/` | hello, frames, compression, pairs with their checksum, messages; `docs/formats.md` section 7 |
 //! | `watch` | what has been done so far |
+//! | `keyspace/` | the other kind of target: a keyspace of a cluster, over HTTP; sending, journal, comparing |
+//! | `queue` | what threads work off together |
 //! | `gate` `limit` | bounds on memory and on bytes a second |
 //!
 //! A copy is a *plan* of *units*, ranges of keys or parts of files. A unit is sent as a whole or
@@ -26,8 +28,10 @@
 
 mod error;
 mod gate;
+mod keyspace;
 mod limit;
 mod plan;
+mod queue;
 mod receiver;
 mod sender;
 mod source;
@@ -35,6 +39,7 @@ mod watch;
 mod wire;
 
 pub use error::{CopyError, RefusalCode};
+pub use keyspace::KeyspaceAddress;
 pub use plan::{Hex, Mode, Onto};
 pub use receiver::progress::Received;
 pub use receiver::serve::Receiver;

@@ -34,6 +34,8 @@ pub struct Units {
     pub done_before_size_bytes: u64,
     /// For each connection the unit it carries: its name, size on disk, and bytes sent of it.
     pub running: Vec<Option<(String, u64, u64)>>,
+    /// How many units were compared with the target, once all of them are there.
+    pub compared: Option<usize>,
 }
 
 impl Watch {
@@ -95,6 +97,16 @@ impl Watch {
 
     pub(crate) fn retry(&self) {
         self.retries.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// A connection has brought a unit of this size on disk to its end.
+    pub(crate) fn finished(&self, connection: usize, size_bytes: u64) {
+        let mut units = self.lock();
+        units.done += 1;
+        units.done_size_bytes += size_bytes;
+        if let Some(slot) = units.running.get_mut(connection) {
+            *slot = None;
+        }
     }
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, Units> {

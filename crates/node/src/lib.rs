@@ -15,6 +15,7 @@
 //! | `quorum` | coordinating reads, writes and scans; the decisions in `decide.rs` are pure |
 //! | `api` | HTTP |
 //! | `sabotage` | deliberate bugs, for the simulation to find |
+//! | `rate` | bytes a second over the last seconds |
 //! | `process` `node` | what nodes of a process share; starting and stopping one |
 #![deny(unsafe_code)]
 
@@ -29,6 +30,7 @@ mod node;
 mod placement;
 mod process;
 mod quorum;
+mod rate;
 mod replication;
 mod sabotage;
 mod shard;

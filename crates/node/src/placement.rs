@@ -67,6 +67,14 @@ impl KeyspacePlacement {
         }
     }
 
+    /// Whether writes of `partition` with `from` may enter through `shard`. One that leaves takes
+    /// none any more once others are read, so that all it has ever written can be handed on.
+    pub fn enters(&self, shard: ShardAddress, partition: u16, from: u8) -> bool {
+        let is_joint = self.phase == Some(Phase::Joint);
+        self.replicas(partition, from).contains(&shard)
+            || is_joint && self.also(partition, from).contains(&shard)
+    }
+
     /// Whether `shard` is sent entries of `partition` written with `from`.
     pub fn holds(&self, shard: ShardAddress, partition: u16, from: u8) -> bool {
         self.replicas(partition, from).contains(&shard)

@@ -21,7 +21,7 @@ pub enum Sabotage {
     FlushUnsynced,
     /// A new replica does not read what the old one's log has had since its records were copied.
     SkipTail,
-    /// While replicas change, writes are acknowledged by the old ones alone.
+    /// While replicas change, writes go to those that are read, and not to the others.
     SkipJoint,
 }
 

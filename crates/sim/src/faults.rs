@@ -21,6 +21,8 @@ pub struct Faults {
     random: StdRng,
     next_ms: u64,
     next_change_ms: u64,
+    /// When a node is lost for good.
+    bury_ms: u64,
     network: Option<Network>,
     slow: Option<(usize, usize, u64)>,
     /// When each host starts again, for those that are down.
@@ -35,8 +37,13 @@ impl Faults {
     /// The faults of a cluster's seed.
     pub fn new(cluster: &Cluster) -> Faults {
         let hosts = cluster.hosts.len();
+        let mut random = StdRng::seed_from_u64(cluster.shared.plan.seed ^ 0xfa17);
         Faults {
-            random: StdRng::seed_from_u64(cluster.shared.plan.seed ^ 0xfa17),
+            bury_ms: match cluster.shared.plan.buries {
+                true => random.random_range(2_000..=10_000),
+                false => u64::MAX,
+            },
+            random,
             next_ms: 1_000,
             next_change_ms: 1_500,
             network: None,
@@ -66,7 +73,32 @@ impl Faults {
             self.next_change_ms = now_ms + self.random.random_range(500..=6_000);
             self.change_members(cluster)?;
         }
+        if now_ms >= self.bury_ms {
+            let number = self.host(cluster);
+            self.bury_ms = u64::MAX;
+            if self.down_until_ms[number].is_none() {
+                self.crash(cluster, number, Crash::Kill, now_ms, "lost for good")?;
+            }
+            self.down_until_ms[number] = Some(u64::MAX);
+            cluster.shared.buried.set(Some(number));
+        }
+        if now_ms.is_multiple_of(500) {
+            self.bury(cluster)?;
+        }
         Ok(())
+    }
+
+    /// Has the node that is lost for good taken out of the cluster.
+    ///
+    /// # Errors
+    /// When the harness cannot do it.
+    pub fn bury(&mut self, cluster: &mut Cluster) -> Result<(), HarnessError> {
+        let Some(number) = cluster.shared.buried.get() else {
+            return Ok(());
+        };
+        let nodes = cluster.hosts.len() as u16;
+        let node = number as u16 + 1;
+        cluster.bury(node, (1..=nodes).filter(|id| *id != node).collect())
     }
 
     /// Other nodes shall hold the data, or the last such wish is given up.
@@ -80,6 +112,9 @@ impl Faults {
         let nodes = cluster.hosts.len();
         let count = self.random.random_range(3..=nodes);
         let mut to: Vec<u16> = (1..=nodes as u16).collect();
+        if let Some(buried) = cluster.shared.buried.get() {
+            to.retain(|id| *id != buried as u16 + 1);
+        }
         to.shuffle(&mut self.random);
         to.truncate(count);
         let text = format!("nodes {to:?} are to hold the data");
@@ -190,7 +225,8 @@ impl Faults {
                     "stopped as asked",
                 )?;
             }
-            if self.down_until_ms[number].is_some_and(|until| until <= now_ms) {
+            let is_buried = cluster.shared.buried.get() == Some(number);
+            if !is_buried && self.down_until_ms[number].is_some_and(|until| until <= now_ms) {
                 self.down_until_ms[number] = None;
                 cluster
                     .shared

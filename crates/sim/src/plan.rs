@@ -16,6 +16,8 @@ pub struct Plan {
     pub members: usize,
     /// Whether the members change.
     pub moves: bool,
+    /// Whether a node is lost for good on the way.
+    pub buries: bool,
     /// Bytes from which copied records are taken as files.
     pub ingest_bytes: usize,
     /// Shards in each node.
@@ -60,6 +62,7 @@ impl Plan {
             nodes,
             members: nodes,
             moves: false,
+            buries: false,
             ingest_bytes: 1 << 20,
             shards: if random.random_bool(0.2) { 2 } else { 1 },
             keyspaces: Vec::new(),
@@ -76,10 +79,11 @@ impl Plan {
             retention_bytes: random.random_range(70 << 10..=600 << 10),
             sabotage,
         };
+        plan.ingest_bytes = *pick(&mut random, &[1, 1 << 20]);
         plan.moves = nodes > 3 && random.random_bool(0.6);
         if plan.moves {
             plan.members = random.random_range(3..=nodes);
-            plan.ingest_bytes = *pick(&mut random, &[1, 1 << 20]);
+            plan.buries = random.random_bool(0.4);
         }
         let mut policies = vec![
             ("always", Sync::Always),

@@ -44,6 +44,13 @@ pub fn run(seed: u64, sabotage: Sabotage) -> Result<Verdict, HarnessError> {
     let mut cluster = Cluster::start(Plan::new(seed, sabotage))?;
     let outcome = drive(&mut cluster)?;
     cluster.count_live();
+    if let Err(Broken {
+        place: Some(place), ..
+    }) = &outcome
+    {
+        let held = checks::held_now(&cluster, *place);
+        cluster.shared.note(held);
+    }
     let history = cluster.shared.history.borrow();
     let failure = outcome
         .err()
@@ -131,6 +138,7 @@ fn converge(
         let now_ms = cluster.now_ms();
         faults.restart_failed(cluster, now_ms)?;
         faults.restart_down(cluster)?;
+        faults.bury(cluster)?;
         match checks::converged(cluster) {
             Ok(()) => return Ok(Ok(())),
             Err(mut broken) if cluster.now_ms() >= end_ms => {
@@ -149,7 +157,13 @@ fn converge(
 fn read_all(cluster: &mut Cluster) -> Result<Result<(), Broken>, HarnessError> {
     cluster.shared.phase.set(Phase::FinalReads);
     let end_ms = cluster.now_ms() + READ_ALL_MS_MAX;
-    while cluster.hosts.iter().any(|host| !host.read_all.get()) {
+    let buried = cluster.shared.buried.get();
+    let is_left = |number: usize| buried != Some(number);
+    while cluster
+        .hosts
+        .iter()
+        .any(|h| is_left(h.number) && !h.read_all.get())
+    {
         cluster.step()?;
         if cluster.now_ms() >= end_ms {
             return Ok(Err(Broken {

@@ -54,6 +54,6 @@ fn a_new_replica_without_the_newest_is_found() {
 }
 
 #[test]
-fn acknowledging_by_old_replicas_alone_is_found() {
+fn writing_to_old_replicas_alone_is_found() {
     is_found(Sabotage::SkipJoint);
 }

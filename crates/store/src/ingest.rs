@@ -1,5 +1,6 @@
 //! Ingest: many records at once, as a file of their own, past log and memtable.
 
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use rocksdb::{IngestExternalFileOptions, SstFileWriter};
@@ -13,49 +14,72 @@ use crate::{Entry, Store, StoreError, Version, files, key, stripes, tuning};
 /// Names the files of all stores of a process apart.
 static FILES: AtomicU64 = AtomicU64::new(0);
 
+/// Records in a file that the store may take over. Dropped, the file goes.
+pub struct Ingestible {
+    path: PathBuf,
+    hashes: Vec<(u64, Version)>,
+}
+
+impl Drop for Ingestible {
+    fn drop(&mut self) {
+        // One that was taken over is gone; one that stays is removed at the next opening.
+        drop(files::remove(&self.path));
+    }
+}
+
 impl Store {
-    /// Takes records of one partition, keys strictly ascending, which are on disk when this
-    /// returns. Nothing that is applied while it runs may concern a key from the first to the last
-    /// of them, and the store must hold none of these keys: they would be hidden. Answers false,
-    /// and takes nothing, when the memtable holds something in between that would have to be
-    /// flushed first: apply them then.
-    ///
-    /// It is no log record, but unlike one it needs none: a crash does not undo it. Before a
-    /// restart can forget it, note the greatest version and tell it to [`Store::expect_versions`].
-    ///
-    /// Blocks its thread; what is applied meanwhile waits only while the file is taken over.
+    /// Writes records of one partition, keys strictly ascending, into a file. Blocks its thread.
     ///
     /// # Errors
-    /// [`StoreError::NoSpace`], [`StoreError::Io`]; nothing was taken then.
-    pub fn ingest(&self, entries: &[Entry]) -> Result<bool, StoreError> {
+    /// [`StoreError::NoSpace`], [`StoreError::Io`]; nothing stays behind then.
+    pub fn ingest_prepare(&self, entries: &[Entry]) -> Result<Ingestible, StoreError> {
         let inner = &*self.inner;
-        let Some(newest) = entries.iter().map(|entry| entry.stamp.version).max() else {
-            return Ok(true);
-        };
         let number = FILES.fetch_add(1, Ordering::Relaxed);
-        let path = inner.path.join(files::unfinished(number));
+        let mut ready = Ingestible {
+            path: inner.path.join(files::unfinished(number)),
+            hashes: Vec::with_capacity(entries.len()),
+        };
         let failed = |error| inner.error(error);
         let options = tuning::ingested(&inner.env);
         let mut writer = SstFileWriter::create(&options);
-        writer.open(&path).map_err(failed)?;
+        writer.open(&ready.path).map_err(failed)?;
         let mut key = Vec::new();
         let mut record = Vec::new();
-        let mut hashes = Vec::with_capacity(entries.len());
         for entry in entries {
             key::check_keyspace(entry.keyspace)?;
             key::encode(&mut key, entry.keyspace, entry.partition, &entry.key);
             Record::encode(&mut record, entry);
             writer.put(&key, &record).map_err(failed)?;
-            hashes.push((xxh3_64(&key), entry.stamp.version));
+            ready.hashes.push((xxh3_64(&key), entry.stamp.version));
         }
         writer.finish().map_err(failed)?;
+        Ok(ready)
+    }
+
+    /// Takes a file over, which is on disk when this returns. The store must hold nothing from its
+    /// first to its last key, and nothing there may be applied meanwhile: it would be hidden.
+    /// Answers false, and takes nothing, when the memtable holds something in between that
+    /// would have to be flushed first: apply the records then.
+    ///
+    /// It is no log record, and needs none: a crash does not undo it. What a crash does undo is the
+    /// store's knowledge of the greatest version: note that before, and tell it to
+    /// [`Store::expect_versions`] after a restart. Blocks its thread.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSpace`], [`StoreError::Io`]; nothing was taken then.
+    pub fn ingest(&self, ready: Ingestible) -> Result<bool, StoreError> {
+        let inner = &*self.inner;
+        let Some(newest) = ready.hashes.iter().map(|(_, version)| *version).max() else {
+            return Ok(true);
+        };
+        let failed = |error| inner.error(error);
         let mut take = IngestExternalFileOptions::default();
         take.set_move_files(true);
         // A flush might put on disk what the log has not synced.
         take.set_allow_blocking_flush(false);
         let mut held = inner.writer();
-        for (hash, version) in hashes {
-            held.stripes.raise(hash, version);
+        for (hash, version) in &ready.hashes {
+            held.stripes.raise(*hash, *version);
         }
         if newest > held.bound {
             let bound = stripes::bound_above(newest);
@@ -73,14 +97,14 @@ impl Store {
         let data = family(&inner.db, tuning::DATA)?;
         let taken = inner
             .db
-            .ingest_external_file_cf_opts(data, &take, vec![&path]);
+            .ingest_external_file_cf_opts(data, &take, vec![&ready.path]);
         drop(held);
         match taken {
-            Ok(()) => Ok(true),
-            Err(error) if error.kind() == rocksdb::ErrorKind::InvalidArgument => {
-                files::remove(&path)?;
-                Ok(false)
+            Ok(()) => {
+                inner.rows.forget_all();
+                Ok(true)
             }
+            Err(error) if error.kind() == rocksdb::ErrorKind::InvalidArgument => Ok(false),
             Err(error) => Err(inner.error(error)),
         }
     }

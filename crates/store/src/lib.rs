@@ -60,6 +60,7 @@ pub use entry::{Entry, Kind};
 pub use entry_view::EntryView;
 pub use error::{DecodeError, StoreError};
 pub use get::{Lookup, Tier};
+pub use ingest::Ingestible;
 pub use merge::Merge;
 pub use options::{Clock, Grace, StoreOptions};
 pub use origin::Origin;

@@ -1,4 +1,4 @@
-//! `dunlin copy`: a RocksDB database to a directory or to another machine.
+//! `dunlin copy`: a RocksDB database to a directory, to another machine or into a keyspace.
 
 mod display;
 mod given;
@@ -11,7 +11,7 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
-use dunlin_copy::{CopyError, Outcome, Settings, Verified, Watch};
+use dunlin_copy::{CopyError, Outcome, Settings, Target, Verified, Watch};
 
 use crate::failure::Failure;
 use crate::output::Output;
@@ -23,8 +23,14 @@ use sample::Samples;
 
 const EXAMPLES: &str = "\
 SOURCE may be in use: a checkpoint of it is made with hard links, and removed at the end. TARGET is
-a directory, or HOST:PORT of `dunlin receive`. A copy that was broken off, by either side, goes on
-when the same command is run again. The target can be opened once it is whole, not before.
+a directory, HOST:PORT of `dunlin receive`, or http://HOST:PORT[,http://HOST:PORT..]/NAME, a
+keyspace of a running cluster. A copy that was broken off, by either side, goes on when the same
+command is run again. A directory can be opened once it is whole, not before.
+
+Into a keyspace go the pairs of one column family (default, or the one that --cf names), many in
+one request and through the cluster's log like any write; then source and keyspace are compared.
+It must exist and be empty; with --merge the copy's values win and other keys stay. It can be read
+all the time; until the command ends with exit code 0 it may hold only a part.
 
 Modes:
   files    the tables themselves travel, checked by their checksums: into an empty target
@@ -36,7 +42,9 @@ Examples:
   dunlin copy /var/lib/app/db /backup/db
   dunlin receive --listen 0.0.0.0:7400 /data/db                      on the other machine
   dunlin copy /var/lib/app/db other:7400 --limit 100MB/s --report copy-report
-  dunlin copy /var/lib/app/db other:7400 --verify-only";
+  dunlin copy /var/lib/app/db other:7400 --verify-only
+  dunlin keyspace create birds
+  dunlin copy /var/lib/app/db http://127.0.0.1:8080/birds";
 
 /// How the data travels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -66,15 +74,16 @@ enum Compression {
 pub struct Copy {
     /// Directory of the database
     source: PathBuf,
-    /// Directory, or HOST:PORT of a receiver
-    target: String,
+    /// Directory, HOST:PORT of a receiver, or http://HOST:PORT/NAME of a keyspace
+    #[arg(value_parser = given::target)]
+    target: Target,
     /// How the data travels; without it, what the target needs
     #[arg(long)]
     mode: Option<Mode>,
     /// Column family to copy, may be repeated; without it, all
     #[arg(long, value_name = "NAME")]
     cf: Vec<String>,
-    /// Add to the database at the target
+    /// Add to the database or keyspace at the target
     #[arg(long)]
     merge: bool,
     /// Remove the database at the target
@@ -104,8 +113,8 @@ pub struct Copy {
     /// Directory for the checkpoint; without it, beside SOURCE
     #[arg(long, value_name = "DIR")]
     checkpoint_dir: Option<PathBuf>,
-    /// Compare source and target, copy nothing
-    #[arg(long, conflicts_with_all = ["merge", "replace", "mode"])]
+    /// Compare source and target, copy nothing; with --merge a keyspace may hold more
+    #[arg(long, conflicts_with_all = ["replace", "mode"])]
     verify_only: bool,
     /// Write copy.json, copy.svg and copy.png, the rate over time, into this directory
     #[arg(long, value_name = "DIR")]
@@ -174,8 +183,7 @@ impl Copy {
     }
 
     fn settings(&self) -> Settings {
-        let target = given::target(&self.target);
-        let mut settings = Settings::new(self.source.clone(), target);
+        let mut settings = Settings::new(self.source.clone(), self.target.clone());
         settings.mode = self.mode.map(|mode| match mode {
             Mode::Files => dunlin_copy::Mode::Files,
             Mode::Ingest => dunlin_copy::Mode::Ingest,
@@ -220,6 +228,9 @@ impl From<Compression> for dunlin_copy::Compression {
 
 impl From<CopyError> for Failure {
     fn from(error: CopyError) -> Failure {
-        Failure::Failed(error.to_string())
+        match error {
+            CopyError::NoKeyspace { .. } => Failure::NotFound(error.to_string()),
+            error => Failure::Failed(error.to_string()),
+        }
     }
 }

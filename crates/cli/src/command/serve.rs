@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 use dunlin_metadata::{Metadata, MetadataError};
+use dunlin_node::Node;
 use dunlin_store::CacheSizes;
 use tokio::time::{Instant, sleep};
 
@@ -14,6 +15,7 @@ use crate::config::flags::Flags;
 use crate::config::settings::{MetadataPlace, Settings};
 use crate::failure::Failure;
 use crate::lock::DirectoryLock;
+use crate::members;
 use crate::output::Output;
 use crate::runtime;
 use crate::signal::Stop;
@@ -91,10 +93,29 @@ async fn serve(settings: Settings) -> Result<(), Failure> {
             node.http_address()
         ))?;
     }
+    let spare = spare(&metadata, cluster.nodes());
+    if !spare.is_empty() {
+        output.line(members::spare(&spare))?;
+    }
     output.flush()?;
     drop(output);
     stop.asked().await;
     stop.finish(cluster.stop()).await
+}
+
+/// Names of those nodes that hold nothing, and will not after the change under way.
+fn spare(metadata: &Metadata, nodes: &[Node]) -> Vec<String> {
+    let topology = metadata.topology().borrow().clone();
+    let members = &topology.members;
+    let spare = topology.nodes.iter().filter(|node| {
+        let joins = members
+            .change
+            .as_ref()
+            .is_some_and(|c| c.to.contains(&node.id));
+        !members.ids.contains(&node.id) && !joins
+    });
+    let spare = spare.filter(|node| nodes.iter().any(|own| own.name() == node.name));
+    spare.map(|node| node.name.clone()).collect()
 }
 
 /// etcd may be starting together with the node, so it is waited for.

@@ -8,16 +8,20 @@ use dunlin_client::{Link, ShardStatus, Status as Cluster};
 use crate::command::keyspace;
 use crate::connect::Server;
 use crate::failure::Failure;
+use crate::members;
 use crate::output::{self, Output};
 use crate::runtime;
 use crate::table::{Align, Cell, Colour, Table};
-use crate::units::{grouped, rounded};
+use crate::units::{grouped, rounded, rounded_latency};
 
 const EXAMPLES: &str = "\
+A node that is a member holds data; a spare one takes requests and holds nothing. While members
+change, the change is shown at the end: how far it is, how fast it may go and for whom it waits.
+
 A shard that is filling is new or has lost its data: it takes writes, and answers no reads before
-the others have given it what it should hold. Each row of the last table is one direction of replication between two shards: the entries the
-follower has not yet acknowledged, the bytes sent each second, and percentiles of the time from a
-send to its acknowledgement.
+the others have given it what it should hold. Each row of the table of links is one direction of
+replication between two shards: the entries the follower has not yet acknowledged, the bytes sent
+each second, and percentiles of the time from a send to its acknowledgement.
 
 Examples:
   dunlin status
@@ -72,13 +76,14 @@ impl Status {
 
 fn text(status: &Cluster, coloured: bool) -> String {
     [
-        nodes(status),
+        members::nodes(status),
         keyspace::table(&status.keyspaces),
         shards(&status.shards),
         links(&status.links),
     ]
     .map(|table| table.render(coloured))
     .join("\n")
+        + &members::change(&status.members, coloured)
         + &troubles(&status.shards)
 }
 
@@ -122,35 +127,6 @@ fn shards(shards: &[ShardStatus]) -> Table {
     table
 }
 
-fn nodes(status: &Cluster) -> Table {
-    let mut table = Table::new(&[
-        ("NODE", Align::Left),
-        ("ID", Align::Right),
-        ("STATE", Align::Left),
-        ("HTTP", Align::Left),
-        ("LISTEN", Align::Left),
-        ("SHARDS", Align::Right),
-        ("STARTS", Align::Right),
-    ]);
-    for node in &status.nodes {
-        let state = if node.alive {
-            Cell::coloured("up", Colour::Green)
-        } else {
-            Cell::coloured("down", Colour::Red)
-        };
-        table.row(vec![
-            Cell::plain(&node.name),
-            Cell::plain(node.id),
-            state,
-            Cell::plain(&node.http),
-            Cell::plain(&node.listen),
-            Cell::plain(node.shards),
-            Cell::plain(node.incarnation),
-        ]);
-    }
-    table
-}
-
 fn links(links: &[Link]) -> Table {
     let mut table = Table::new(&[
         ("FROM", Align::Left),
@@ -174,20 +150,12 @@ fn links(links: &[Link]) -> Table {
             Cell::coloured(link.state.replace('_', " "), colour),
             Cell::plain(grouped(link.items_remaining)),
             Cell::plain(rounded(link.bytes_per_s)),
-            Cell::plain(latency(link.latency_us_p50)),
-            Cell::plain(latency(link.latency_us_p95)),
-            Cell::plain(latency(link.latency_us_p99)),
+            Cell::plain(rounded_latency(link.latency_us_p50)),
+            Cell::plain(rounded_latency(link.latency_us_p95)),
+            Cell::plain(rounded_latency(link.latency_us_p99)),
         ]);
     }
     table
-}
-
-fn latency(us: u64) -> String {
-    match us {
-        0..1_000 => format!("{us} us"),
-        1_000..1_000_000 => format!("{:.1} ms", us as f64 / 1e3),
-        _ => format!("{:.1} s", us as f64 / 1e6),
-    }
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use super::*;
 fn cluster() -> Cluster {
     serde_json::from_str(
         r#"{"node":"n1","topology_revision":7,
+        "members":{"members":["n1"],"spare":["n2"],"change":{"id":2,"phase":"joint","adds":["n2"],"waits_for":["n2/0"]}},
         "nodes":[{"name":"n1","id":1,"http":"h:8080","listen":"h:7080","shards":2,"alive":true,"incarnation":4},
                  {"name":"n2","id":2,"http":"h:8081","listen":"h:7081","shards":2,"alive":false,"incarnation":1}],
         "keyspaces":[{"name":"default","id":1,"settings":{"mode":"quorum","replicas":3,"partitions":64,"sync":"always","tombstone_grace_s":60}}],
@@ -19,9 +20,9 @@ fn cluster() -> Cluster {
 fn the_tables_hold_what_an_operator_looks_for() {
     let text = text(&cluster(), false);
     let expected = "\
-NODE  ID  STATE  HTTP    LISTEN  SHARDS  STARTS
-n1     1  up     h:8080  h:7080       2       4
-n2     2  down   h:8081  h:7081       2       1
+NODE  ID  STATE  ROLE     HTTP    LISTEN  SHARDS  STARTS
+n1     1  up     member   h:8080  h:7080       2       4
+n2     2  down   joining  h:8081  h:7081       2       1
 
 KEYSPACE  ID  MODE    REPLICAS  PARTITIONS  SYNC    TOMBSTONES KEPT
 default    1  quorum         3          64  always             60 s
@@ -32,6 +33,9 @@ n2/0   failing           0      0      0 B       0      0      0
 
 FROM  TO    STATE        REMAINING  PER SECOND    P50     P95    P99
 n1/0  n2/0  catching up     12,345     1.5 KiB  90 us  2.5 ms  1.5 s
+
+change 2: n2 joins; phase 2 of 4, writing to old and new replicas; 0 of 0 pieces; 0 records, \
+0 B, 0 B/s of at most 0 B/s, clients' p99 0 us; waits for n2/0
 
 n2/0: no space left for the log: make room on its disk
 ";

@@ -1,5 +1,7 @@
 //! `dunlin up`: a local cluster in this process.
 
+mod grow;
+
 use std::path::PathBuf;
 
 use clap::Args;
@@ -17,10 +19,12 @@ use crate::output::Output;
 use crate::runtime;
 use crate::signal::Stop;
 use crate::units::Size;
+use grow::Before;
 
 const EXAMPLES: &str = "\
 Node i serves HTTP on port P + i - 1. The nodes replicate to each other inside the process; the
-next start with the same --data finds everything.
+next start with the same --data finds everything, and with more --nodes the new ones take over a
+share of it.
 
 Examples:
   dunlin up
@@ -83,10 +87,15 @@ impl Up {
                 block_bytes: self.cache.as_usize(),
                 row_bytes: self.row_cache.as_usize(),
             };
+            let before = Before::check(&metadata, usize::from(self.nodes), &self.data)?;
             let start = Cluster::start(configs, &metadata, caches, self.threads());
             let cluster = stop.finish(start).await?;
+            let notice = tokio::select! {
+                notice = before.grow(&metadata) => notice,
+                () = stop.asked() => None,
+            };
             let mut output = Output::new();
-            output.bytes(self.banner(&cluster).as_bytes())?;
+            output.bytes(self.banner(&cluster, notice.as_deref()).as_bytes())?;
             output.flush()?;
             stop.asked().await;
             stop.finish(cluster.stop()).await?;
@@ -120,7 +129,7 @@ impl Up {
                         self.http_port
                     ))
                 })?;
-                let name = format!("n{}", index + 1);
+                let name = grow::name(usize::from(index) + 1);
                 let defaults = NodeConfig::default();
                 let node = NodeConfig {
                     data: self.data.join(&name),
@@ -140,7 +149,7 @@ impl Up {
             .collect()
     }
 
-    fn banner(&self, cluster: &Cluster) -> String {
+    fn banner(&self, cluster: &Cluster, notice: Option<&str>) -> String {
         let addresses: Vec<_> = cluster
             .nodes()
             .iter()
@@ -158,6 +167,9 @@ impl Up {
         );
         for (name, address) in &addresses {
             text.push_str(&format!("  {name}  http://{address}\n"));
+        }
+        if let Some(notice) = notice {
+            text.push_str(&format!("\n{notice}\n"));
         }
         text.push_str("\nTry in another terminal:\n\n");
         // Three nodes where there are three: what one took, the others know.

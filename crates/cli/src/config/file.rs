@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::word;
 use crate::failure::Failure;
-use crate::units::Size;
+use crate::units::{Latency, Size};
 
 /// A configuration file as it is written.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -42,6 +42,9 @@ pub struct File {
     pub segment: Option<Size>,
     /// Log kept for lagging replicas.
     pub retention: Option<Size>,
+    /// What clients may wait while partitions are copied.
+    #[serde(default, with = "word", skip_serializing_if = "Option::is_none")]
+    pub move_latency: Option<Latency>,
     /// How new log segments are written.
     #[serde(default)]
     pub log: LogTable,

@@ -6,7 +6,7 @@ use clap::Args;
 use dunlin_log::{Compression, Padding};
 use dunlin_metadata::Sync;
 
-use crate::units::Size;
+use crate::units::{Latency, Size};
 
 /// Settings of one node.
 #[derive(Debug, Clone, Default, Args)]
@@ -56,6 +56,10 @@ pub struct Flags {
     /// Most log a shard keeps for replicas that lag [default: 1GiB]
     #[arg(long, env = "DUNLIN_RETENTION", value_name = "SIZE")]
     pub retention: Option<Size>,
+    /// Partitions are copied to and from the node only as fast as lets 99 % of its clients' requests
+    /// be answered within this [default: 20ms]
+    #[arg(long, env = "DUNLIN_MOVE_LATENCY", value_name = "LATENCY")]
+    pub move_latency: Option<Latency>,
     /// Sync of the keyspace `default`, if this start creates it: always, interval:100ms, never
     #[arg(long, env = "DUNLIN_SYNC", value_name = "POLICY")]
     pub sync: Option<Sync>,

@@ -9,7 +9,7 @@ use dunlin_node::NodeConfig;
 use crate::config::file::{DefaultKeyspace, File, LogTable};
 use crate::config::flags::{Flags, LogFlags};
 use crate::failure::Failure;
-use crate::units::Size;
+use crate::units::{Latency, Size};
 
 /// Where a node finds the rest of its cluster.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -75,6 +75,10 @@ impl Settings {
             flush_bytes: size(flags.flush, file.flush, defaults.flush_bytes),
             segment_bytes: large(flags.segment, file.segment, defaults.segment_bytes),
             retention_bytes: large(flags.retention, file.retention, defaults.retention_bytes),
+            move_latency_us_p99: flags
+                .move_latency
+                .or(file.move_latency)
+                .map_or(defaults.move_latency_us_p99, |latency| latency.0),
             default_keyspace: keyspace,
             ..defaults
         };
@@ -121,6 +125,7 @@ impl Settings {
                 direct_io: Some(node.log_direct_io),
             },
             retention: Some(Size(node.retention_bytes)),
+            move_latency: Some(Latency(node.move_latency_us_p99)),
             default_keyspace: DefaultKeyspace {
                 sync: Some(node.default_keyspace.sync),
                 replicas: Some(node.default_keyspace.replicas),

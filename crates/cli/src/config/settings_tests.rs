@@ -23,7 +23,7 @@ fn usage(flags: Flags, file: &str) -> String {
 fn flags_win_over_the_file_and_the_file_over_defaults() {
     let file = File::parse(
         "name = 'other'\nhttp = 'h:1'\ncache = '1GiB'\nmax_body = 1000\nshards = 2\n\
-         [default_keyspace]\nsync = 'never'\nreplicas = 5\ntombstone_grace_s = 60",
+         move_latency = '5ms'\n[default_keyspace]\nsync = 'never'\nreplicas = 5\ntombstone_grace_s = 60",
     )
     .unwrap();
     let settings = Settings::merge(
@@ -44,6 +44,7 @@ fn flags_win_over_the_file_and_the_file_over_defaults() {
         (node.cache_bytes, node.max_body_bytes, node.flush_bytes),
         (1 << 30, 1000, defaults.flush_bytes)
     );
+    assert_eq!(node.move_latency_us_p99, 5_000);
     assert_eq!(
         (node.default_keyspace.sync, node.default_keyspace.replicas),
         (Sync::Never, 1)
@@ -248,6 +249,10 @@ fn what_is_wrong_is_named_in_one_line() {
             "line 2: unknown key `sink`",
         ),
         ("\n\nshards = 'two'", "line 3: "),
+        (
+            "move_latency = '20'",
+            "line 1: \"20\" is not a latency; write one as in 20ms, 500us or 1s",
+        ),
         ("cache = '64MB'", "line 1: \"64MB\" is not a size"),
         ("[default_keyspace]\nsync = 'often'", "line 2: "),
         ("name = ", "line 1: "),

@@ -4,6 +4,7 @@
 // Each test binary compiles its own copy and uses a part of it.
 #![allow(dead_code)]
 
+pub mod keyspace;
 pub mod proxy;
 
 use std::collections::BTreeMap;

@@ -71,25 +71,23 @@ impl Flock {
         let directory = tempfile::tempdir().unwrap();
         let etcd = Etcd::start_at(directory.path(), host);
         let nodes = (1..=3)
-            .map(|number| {
-                let http = ports::row(2);
-                Node {
-                    name: format!("n{number}"),
-                    data: directory.path().join(format!("n{number}")),
-                    host: host.to_owned(),
-                    http,
-                    listen: http + 1,
-                    flags: flags.iter().map(|&flag| flag.to_owned()).collect(),
-                    namespace: None,
-                    process: None,
-                }
-            })
+            .map(|number| Node::new(number, directory.path(), host, flags))
             .collect();
         Flock {
             nodes,
             etcd,
             directory,
         }
+    }
+
+    /// One more node with the flags of the first; returns its index. It is not started.
+    pub fn join(&mut self) -> usize {
+        let first = &self.nodes[0];
+        let flags: Vec<&str> = first.flags.iter().map(String::as_str).collect();
+        let number = self.nodes.len() + 1;
+        let node = Node::new(number, self.directory.path(), &first.host, &flags);
+        self.nodes.push(node);
+        self.nodes.len() - 1
     }
 
     /// Starts a node without waiting for it.
@@ -159,6 +157,20 @@ impl Flock {
 }
 
 impl Node {
+    fn new(number: usize, directory: &Path, host: &str, flags: &[&str]) -> Node {
+        let http = ports::row(2);
+        Node {
+            name: format!("n{number}"),
+            data: directory.join(format!("n{number}")),
+            host: host.to_owned(),
+            http,
+            listen: http + 1,
+            flags: flags.iter().map(|&flag| flag.to_owned()).collect(),
+            namespace: None,
+            process: None,
+        }
+    }
+
     fn spawn(&mut self, metadata: &str, log: &Path) {
         let mut command = match &self.namespace {
             None => dunlin(),

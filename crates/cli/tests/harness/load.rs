@@ -36,6 +36,8 @@ pub struct Ledger {
     pub keys: BTreeMap<String, Expected>,
     pub acknowledged_count: u64,
     pub open_count: u64,
+    /// Why writes are of unknown outcome.
+    pub open_reasons: Vec<String>,
     pub checked_reads: u64,
 }
 
@@ -44,6 +46,7 @@ impl Ledger {
         self.keys.extend(other.keys);
         self.acknowledged_count += other.acknowledged_count;
         self.open_count += other.open_count;
+        self.open_reasons.extend(other.open_reasons);
         self.checked_reads += other.checked_reads;
     }
 }
@@ -105,7 +108,8 @@ impl Writer {
         for _ in 0..count {
             self.step();
         }
-        assert_eq!(self.ledger.open_count, 0, "writes failed");
+        let reasons = &self.ledger.open_reasons;
+        assert!(reasons.is_empty(), "writes failed: {reasons:#?}");
         self.ledger
     }
 
@@ -148,12 +152,20 @@ impl Writer {
             self.wires[node] = None;
         }
         let expected = self.ledger.keys.entry(key.to_owned()).or_default();
-        if answer.is_ok_and(|answer| matches!(answer.status, 201 | 202)) {
+        if matches!(&answer, Ok(answer) if matches!(answer.status, 201 | 202)) {
             expected.acknowledged = value;
             self.ledger.acknowledged_count += 1;
         } else {
             expected.open = Some(value);
             self.ledger.open_count += 1;
+            let reason = answer.map_or_else(
+                |error| error.to_string(),
+                |answer| format!("{} {}", answer.status, answer.text()),
+            );
+            let node = self.addresses[node];
+            self.ledger
+                .open_reasons
+                .push(format!("{key} through {node}: {reason}"));
             self.keys[at] = self.new_key();
         }
     }

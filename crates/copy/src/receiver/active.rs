@@ -223,5 +223,8 @@ fn insertable(place: &Place, plan: &Plan, family: &Options) -> Result<DB, CopyEr
         Onto::Merge => place.directory.clone(),
         Onto::Empty | Onto::Replace => place.database(),
     };
-    target(&path, &plan.column_families, family)
+    let mut family = family.clone();
+    // Who inserts leaves tables that overlap: they are put in order as they come, as anywhere else.
+    family.set_disable_auto_compactions(false);
+    target(&path, &plan.column_families, &family)
 }

@@ -57,7 +57,7 @@ pub(crate) fn begin(
         partial.as_ref().map(|plan| plan.fingerprint),
         found.receipt.as_ref().map(|receipt| receipt.fingerprint),
     ];
-    let (checkpoint, source, fingerprint) = take(settings, &place, &choice, &known, watch)?;
+    let (checkpoint, source, fingerprint) = take(settings, &place, choice.mode, &known, watch)?;
     if let Some(receipt) = found
         .receipt
         .filter(|receipt| receipt.fingerprint == fingerprint)
@@ -100,7 +100,7 @@ pub(crate) fn begin(
 }
 
 /// Nothing was begun, so nothing needs to be kept for going on.
-fn give_up(checkpoint: Checkpoint, source: Source, error: CopyError) -> CopyError {
+pub(crate) fn give_up(checkpoint: Checkpoint, source: Source, error: CopyError) -> CopyError {
     drop(source);
     // The first error is the one that counts.
     let _ = checkpoint.remove();
@@ -141,10 +141,10 @@ fn ask<T: serde::de::DeserializeOwned>(
 }
 
 /// The checkpoint that an earlier run left, when the target knows it; else a new one.
-fn take(
+pub(crate) fn take(
     settings: &Settings,
     place: &Place,
-    choice: &Choice,
+    mode: Mode,
     known: &[Option<Hex>],
     watch: &Watch,
 ) -> Result<(Checkpoint, Source, Hex), CopyError> {
@@ -152,7 +152,7 @@ fn take(
         let families = &settings.column_families;
         let opened = Source::open(&mut checkpoint, &settings.source, families);
         let found = opened.and_then(|source| {
-            let fingerprint = source.fingerprint(&checkpoint, choice.mode)?;
+            let fingerprint = source.fingerprint(&checkpoint, mode)?;
             Ok((source, fingerprint))
         });
         match found {
@@ -181,7 +181,7 @@ fn take(
     read(checkpoint)
 }
 
-fn plan(
+pub(crate) fn plan(
     settings: &Settings,
     choice: &Choice,
     checkpoint: &Checkpoint,

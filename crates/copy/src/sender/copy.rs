@@ -1,17 +1,19 @@
 //! A copy from its beginning to its end.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::begin::{Beginning, Begun, begin};
 use super::dial::{Dialer, Patience};
-use super::settings::Settings;
+use super::settings::{Settings, Target};
 use super::worker::{Shared, work};
 use crate::CopyError;
 use crate::gate::Gate;
+use crate::keyspace;
 use crate::limit::Limit;
 use crate::plan::{Hex, Mode, Plan};
+use crate::queue::Queue;
 use crate::watch::Watch;
 use crate::wire::message::kind;
 use crate::wire::pair::Tally;
@@ -43,8 +45,16 @@ pub struct Outcome {
 /// # Errors
 /// See [`CopyError`].
 pub fn copy(settings: &Settings, watch: &Watch) -> Result<Outcome, CopyError> {
-    let dialer = Dialer::new(&settings.target);
-    let begun = match begin(settings, &dialer, watch)? {
+    match &settings.target {
+        Target::Directory(path) => copy_to(&Dialer::local(path), settings, watch),
+        Target::Receiver(address) => copy_to(&Dialer::remote(address), settings, watch),
+        Target::Keyspace(address) => keyspace::copy(address, settings, watch),
+    }
+}
+
+/// Copies to a receiver.
+fn copy_to(dialer: &Dialer, settings: &Settings, watch: &Watch) -> Result<Outcome, CopyError> {
+    let begun = match begin(settings, dialer, watch)? {
         Beginning::Begun(begun) => *begun,
         Beginning::Whole(receipt, mode) => {
             watch.notice("the target already holds this copy: nothing to send".to_owned());
@@ -61,7 +71,7 @@ pub fn copy(settings: &Settings, watch: &Watch) -> Result<Outcome, CopyError> {
         }
     };
     let began = Instant::now();
-    let sent = match send(settings, &dialer, &begun, watch) {
+    let sent = match send(settings, dialer, &begun, watch) {
         Ok(sent) => sent,
         Err(error) => {
             let Begun {
@@ -79,7 +89,7 @@ pub fn copy(settings: &Settings, watch: &Watch) -> Result<Outcome, CopyError> {
         }
     };
     let send_time = began.elapsed();
-    finish(settings, &dialer, &begun.plan, watch)?;
+    finish(settings, dialer, &begun.plan, watch)?;
     let finish_time = began.elapsed() - send_time;
     let Begun {
         checkpoint,
@@ -108,24 +118,9 @@ fn send(
     begun: &Begun,
     watch: &Watch,
 ) -> Result<Tally, CopyError> {
-    let done: BTreeSet<u32> = begun.done.iter().copied().collect();
-    let mut left = VecDeque::new();
-    let mut units = watch.lock();
-    for (number, unit) in begun.plan.units.iter().enumerate() {
-        let number = number as u32;
-        units.total += 1;
-        units.total_size_bytes += unit.size_bytes();
-        if done.contains(&number) {
-            units.done += 1;
-            units.done_size_bytes += unit.size_bytes();
-        } else {
-            left.push_back(number);
-        }
-    }
-    (units.done_before, units.done_before_size_bytes) = (units.done, units.done_size_bytes);
-    let connections = settings.connections.clamp(1, left.len().max(1));
-    units.running = vec![None; connections];
-    drop(units);
+    let queue = Queue::new(left(&begun.plan, &begun.done, watch));
+    let connections = settings.connections.clamp(1, queue.len().max(1));
+    watch.lock().running = vec![None; connections];
     let shared = Shared {
         source: &begun.source,
         source_path: &settings.source,
@@ -137,9 +132,8 @@ fn send(
         limit: settings.limit_bytes_per_s.map(Limit::new),
         gate: Gate::default(),
         retry_for: settings.retry_for,
-        queue: Mutex::new(left),
+        queue,
         total: Mutex::default(),
-        failure: Mutex::default(),
     };
     std::thread::scope(|scope| {
         for number in 0..connections {
@@ -147,14 +141,29 @@ fn send(
             scope.spawn(move || work(shared, number));
         }
     });
-    let failure = shared.failure.into_inner();
-    match failure.unwrap_or_else(PoisonError::into_inner) {
-        Some(error) => Err(error),
-        None => Ok(shared
-            .total
-            .into_inner()
-            .unwrap_or_else(PoisonError::into_inner)),
+    shared.queue.end()?;
+    let total = shared.total.into_inner();
+    Ok(total.unwrap_or_else(PoisonError::into_inner))
+}
+
+/// The units that are not done, after telling who watches of them all.
+pub(crate) fn left(plan: &Plan, done: &[u32], watch: &Watch) -> Vec<u32> {
+    let done: BTreeSet<u32> = done.iter().copied().collect();
+    let mut left = Vec::new();
+    let mut units = watch.lock();
+    for (number, unit) in plan.units.iter().enumerate() {
+        let number = number as u32;
+        units.total += 1;
+        units.total_size_bytes += unit.size_bytes();
+        if done.contains(&number) {
+            units.done += 1;
+            units.done_size_bytes += unit.size_bytes();
+        } else {
+            left.push(number);
+        }
     }
+    (units.done_before, units.done_before_size_bytes) = (units.done, units.done_size_bytes);
+    left
 }
 
 /// Has the target made whole.

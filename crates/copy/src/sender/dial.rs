@@ -1,9 +1,11 @@
 //! Connections to a target: over the network, or to a receiver inside this process.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::settings::Target;
+use dunlin_client::ClientError;
+
 use crate::CopyError;
 use crate::error::RefusalCode;
 use crate::gate::Gate;
@@ -23,14 +25,17 @@ pub(crate) enum Dialer {
 }
 
 impl Dialer {
-    pub fn new(target: &Target) -> Dialer {
-        match target {
-            Target::Receiver(address) => Dialer::Remote {
-                address: address.clone(),
-                gate: Gate::default(),
-            },
-            Target::Directory(path) => Dialer::Local(Arc::new(Receiver::new(path.clone()))),
+    /// To `HOST:PORT` of a receiver.
+    pub fn remote(address: &str) -> Dialer {
+        Dialer::Remote {
+            address: address.to_owned(),
+            gate: Gate::default(),
         }
+    }
+
+    /// To a receiver of this process, into a directory.
+    pub fn local(path: &Path) -> Dialer {
+        Dialer::Local(Arc::new(Receiver::new(path.to_path_buf())))
     }
 
     /// One connection, tried once.
@@ -56,14 +61,17 @@ impl Dialer {
 
 /// Whether an error may go away by itself.
 pub(crate) fn is_passing(error: &CopyError) -> bool {
-    matches!(
-        error,
+    match error {
+        // A full disk wants somebody who makes room.
+        CopyError::Cluster(ClientError::Unavailable { status: 507, .. }) => false,
+        CopyError::Cluster(error) => error.is_retryable(),
         CopyError::Lost { .. }
-            | CopyError::Receiver {
-                code: RefusalCode::Busy,
-                ..
-            }
-    )
+        | CopyError::Receiver {
+            code: RefusalCode::Busy,
+            ..
+        } => true,
+        _ => false,
+    }
 }
 
 /// The time within which something must succeed again, from its first failure on.

@@ -1,9 +1,9 @@
 //! The sender: reads the source's checkpoint and sends it, unit by unit, over several connections.
 
-mod begin;
-mod choose;
-mod copy;
-mod dial;
+pub(crate) mod begin;
+pub(crate) mod choose;
+pub(crate) mod copy;
+pub(crate) mod dial;
 mod files;
 mod part;
 mod range;

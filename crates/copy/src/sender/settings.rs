@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::keyspace::KeyspaceAddress;
 use crate::plan::{Mode, Onto};
 use crate::wire::codec::Compression;
 
@@ -14,6 +15,8 @@ pub enum Target {
     Directory(PathBuf),
     /// `HOST:PORT` of a receiver.
     Receiver(String),
+    /// A keyspace of a running cluster.
+    Keyspace(KeyspaceAddress),
 }
 
 impl fmt::Display for Target {
@@ -21,6 +24,7 @@ impl fmt::Display for Target {
         match self {
             Target::Directory(path) => path.display().fmt(f),
             Target::Receiver(address) => address.fmt(f),
+            Target::Keyspace(address) => address.fmt(f),
         }
     }
 }

@@ -1,13 +1,14 @@
 //! Compares source and target, range by range, without copying anything.
 
-use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 
 use super::begin::{look, ranges};
 use super::dial::{Dialer, Patience};
-use super::settings::Settings;
+use super::settings::{Settings, Target};
 use crate::CopyError;
-use crate::plan::Unit;
+use crate::keyspace;
+use crate::plan::{Onto, Unit};
+use crate::queue::Queue;
 use crate::receiver::digest::digest;
 use crate::source::checkpoint::{Place, elsewhere};
 use crate::source::database::Source;
@@ -30,19 +31,30 @@ pub struct Verified {
 struct Compared {
     tally: Tally,
     different: Vec<String>,
-    failure: Option<CopyError>,
 }
 
-/// Reads source and target and compares the checksums of their ranges. A target that holds more
-/// than the source differs.
+/// Reads source and target and compares them, range by range. A target that holds more than the
+/// source differs, unless it is a keyspace and the settings say that it was merged into.
 ///
 /// # Errors
 /// [`CopyError::Different`], and what can go wrong while reading.
 pub fn verify(settings: &Settings, watch: &Watch) -> Result<Verified, CopyError> {
+    match &settings.target {
+        Target::Keyspace(address) => keyspace::verify(address, settings, watch),
+        target if settings.onto != Onto::Empty => Err(CopyError::Refused(format!(
+            "{target} can only be compared as a whole; --merge goes with --verify-only for \
+             keyspaces alone"
+        ))),
+        Target::Directory(path) => verify_at(&Dialer::local(path), settings, watch),
+        Target::Receiver(address) => verify_at(&Dialer::remote(address), settings, watch),
+    }
+}
+
+/// Compares with what is at a receiver.
+fn verify_at(dialer: &Dialer, settings: &Settings, watch: &Watch) -> Result<Verified, CopyError> {
     crate::source::directory::list(&settings.source)?;
-    let dialer = Dialer::new(&settings.target);
     let target = &settings.target;
-    let found = look(&dialer, settings, watch)?;
+    let found = look(dialer, settings, watch)?;
     if let Some(plan) = found.partial {
         return Err(CopyError::Refused(format!(
             "{target} is partial: {} of {} units are there; copy again to go on",
@@ -60,7 +72,7 @@ pub fn verify(settings: &Settings, watch: &Watch) -> Result<Verified, CopyError>
         .and_then(|source| {
             let units = ranges(&source, settings.range_bytes)?;
             Ok((
-                compare(settings, &dialer, &source, &units, watch)?,
+                compare(settings, dialer, &source, &units, watch)?,
                 units,
                 source.column_families,
             ))
@@ -95,23 +107,17 @@ fn compare(
     progress.total_size_bytes = units.iter().map(Unit::size_bytes).sum();
     progress.running = vec![None; connections];
     drop(progress);
-    let queue: Mutex<VecDeque<&Unit>> = Mutex::new(units.iter().collect());
+    let queue = Queue::new(units);
     let compared = Mutex::new(Compared {
         tally: Tally::default(),
         different: Vec::new(),
-        failure: None,
     });
     std::thread::scope(|scope| {
         for number in 0..connections {
             let (queue, compared) = (&queue, &compared);
             scope.spawn(move || {
                 let mut link = None;
-                loop {
-                    let next = queue
-                        .lock()
-                        .unwrap_or_else(PoisonError::into_inner)
-                        .pop_front();
-                    let Some(unit) = next else { return };
+                while let Some(unit) = queue.next() {
                     let result = one(settings, dialer, source, unit, watch, number, &mut link);
                     let mut compared = compared.lock().unwrap_or_else(PoisonError::into_inner);
                     match result {
@@ -125,8 +131,7 @@ fn compare(
                             }
                         }
                         Err(error) => {
-                            compared.failure.get_or_insert(error);
-                            queue.lock().unwrap_or_else(PoisonError::into_inner).clear();
+                            queue.fail(error);
                             return;
                         }
                     }
@@ -134,13 +139,9 @@ fn compare(
             });
         }
     });
-    let mut compared = compared
-        .into_inner()
-        .unwrap_or_else(PoisonError::into_inner);
-    match compared.failure.take() {
-        Some(error) => Err(error),
-        None => Ok(compared),
-    }
+    queue.end()?;
+    let compared = compared.into_inner();
+    Ok(compared.unwrap_or_else(PoisonError::into_inner))
 }
 
 /// What source and target hold of a range.

@@ -1,6 +1,5 @@
 //! One connection of a sender: takes unit after unit until none is left.
 
-use std::collections::VecDeque;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
@@ -11,6 +10,7 @@ use crate::CopyError;
 use crate::gate::Gate;
 use crate::limit::Limit;
 use crate::plan::{Plan, Unit};
+use crate::queue::Queue;
 use crate::source::database::Source;
 use crate::watch::Watch;
 use crate::wire::codec::{self, Compression};
@@ -33,9 +33,8 @@ pub(crate) struct Shared<'a> {
     pub limit: Option<Limit>,
     pub gate: Gate,
     pub retry_for: std::time::Duration,
-    pub queue: Mutex<VecDeque<u32>>,
+    pub queue: Queue<u32>,
     pub total: Mutex<Tally>,
-    pub failure: Mutex<Option<CopyError>>,
 }
 
 /// A connection and the unit it carries.
@@ -45,38 +44,12 @@ pub(crate) struct Carrier<'a> {
     number: usize,
 }
 
-impl Shared<'_> {
-    fn next(&self) -> Option<u32> {
-        let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
-        queue.pop_front()
-    }
-
-    /// Ends the other connections too. The first error is the one that counts.
-    fn fail(&self, error: CopyError) {
-        let mut failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
-        failure.get_or_insert(error);
-        self.queue
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clear();
-    }
-
-    fn check(&self) -> Result<(), CopyError> {
-        self.watch.check()?;
-        let failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
-        match failure.is_some() {
-            true => Err(CopyError::Interrupted),
-            false => Ok(()),
-        }
-    }
-}
-
 /// Sends units until none is left or one cannot be sent. `number` is this connection's.
 pub(crate) fn work(shared: &Shared<'_>, number: usize) {
     let mut carrier = None;
-    while let Some(unit) = shared.next() {
+    while let Some(unit) = shared.queue.next() {
         if let Err(error) = carry(shared, number, &mut carrier, unit) {
-            shared.fail(error);
+            shared.queue.fail(error);
             return;
         }
     }
@@ -95,7 +68,7 @@ fn carry<'a>(
     let mut patience = Patience::new(shared.retry_for);
     let mut mismatches = 0;
     loop {
-        shared.check()?;
+        shared.queue.check(shared.watch)?;
         if let Some(slot) = shared.watch.lock().running.get_mut(number) {
             *slot = Some((unit.to_string(), unit.size_bytes(), 0));
         }
@@ -107,13 +80,7 @@ fn carry<'a>(
             attached.and_then(|attached| carrier.insert(attached).unit(unit_number, unit));
         match attempt {
             Ok(tally) => {
-                let mut units = shared.watch.lock();
-                units.done += 1;
-                units.done_size_bytes += unit.size_bytes();
-                if let Some(slot) = units.running.get_mut(number) {
-                    *slot = None;
-                }
-                drop(units);
+                shared.watch.finished(number, unit.size_bytes());
                 let mut total = shared.total.lock().unwrap_or_else(PoisonError::into_inner);
                 total.merge(&tally);
                 return Ok(());
@@ -181,7 +148,7 @@ impl<'a> Carrier<'a> {
         if let Some(limit) = &self.shared.limit {
             rest(limit.take(body.len(), Instant::now()), self.shared.watch)?;
         }
-        self.shared.check()?;
+        self.shared.queue.check(self.shared.watch)?;
         let sent = self.link.send(kind, body)?;
         self.shared
             .watch

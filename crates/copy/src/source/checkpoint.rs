@@ -78,12 +78,16 @@ impl Place {
         })
     }
 
-    /// The checkpoint that an earlier run left.
-    pub fn left_over(&self) -> Result<Option<Checkpoint>, CopyError> {
-        for path in [Some(&self.path), self.fallback.as_ref()]
+    /// Where a checkpoint may be.
+    pub fn paths(&self) -> impl Iterator<Item = &PathBuf> {
+        [Some(&self.path), self.fallback.as_ref()]
             .into_iter()
             .flatten()
-        {
+    }
+
+    /// The checkpoint that an earlier run left.
+    pub fn left_over(&self) -> Result<Option<Checkpoint>, CopyError> {
+        for path in self.paths() {
             if let Ok(text) = fs::read(path.join(ABOUT))
                 && let Ok(about) = serde_json::from_slice::<About>(&text)
             {
@@ -274,7 +278,8 @@ fn is_place_to_blame(error: &CopyError) -> bool {
     }
 }
 
-fn named(path: &Path, ending: &str) -> PathBuf {
+/// `path` with `ending` behind its name.
+pub(crate) fn named(path: &Path, ending: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(ending);
     PathBuf::from(name)

@@ -139,20 +139,22 @@ async fn write(
     Ok(shard.coordinate_write(request).await?)
 }
 
+/// A body above the limit.
+pub(super) fn too_large(limit_bytes: usize) -> Rejected {
+    Rejected::new(
+        StatusCode::PAYLOAD_TOO_LARGE,
+        format!("the body is larger than the {limit_bytes} bytes this node takes"),
+    )
+}
+
 /// The whole body, refused by its announced length before a byte of it is read.
 pub(super) async fn read_body(body: Incoming, limit_bytes: usize) -> Result<Bytes, Rejected> {
-    let too_large = || {
-        Rejected::new(
-            StatusCode::PAYLOAD_TOO_LARGE,
-            format!("the body is larger than the {limit_bytes} bytes this node takes"),
-        )
-    };
     if body.size_hint().lower() > limit_bytes as u64 {
-        return Err(too_large());
+        return Err(too_large(limit_bytes));
     }
     match Limited::new(body, limit_bytes).collect().await {
         Ok(collected) => Ok(collected.to_bytes()),
-        Err(error) if error.is::<LengthLimitError>() => Err(too_large()),
+        Err(error) if error.is::<LengthLimitError>() => Err(too_large(limit_bytes)),
         Err(error) => Err(Rejected::bad(format!("the body broke off: {error}"))),
     }
 }

@@ -161,7 +161,10 @@ pub(super) async fn describe(shard: &Rc<Shard>) -> Value {
             }))
         }
     };
-    json!({ "members": names(members), "spare": names(&spare), "change": change })
+    json!({
+        "members": names(members), "spare": names(&spare),
+        "changes": topology.members.changes, "change": change,
+    })
 }
 
 fn name(placement: &Placement, id: u16) -> String {

@@ -1,11 +1,13 @@
 //! HTTP: one file a resource, the router in `router.rs`.
 
+mod bulk;
 mod error;
 mod health;
 mod keys;
 mod keyspaces;
 mod members;
 mod metrics;
+mod pairs;
 mod params;
 mod reply;
 mod router;

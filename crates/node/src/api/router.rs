@@ -8,7 +8,7 @@ use hyper::{Request, StatusCode};
 use super::error::Rejected;
 use super::params::{Params, decode};
 use super::reply::Reply;
-use super::{health, keys, keyspaces, members, metrics, scan, status, v0};
+use super::{bulk, health, keys, keyspaces, members, metrics, scan, status, v0};
 use crate::shard::Shard;
 
 /// Answers any request.
@@ -52,6 +52,7 @@ async fn v1(
         ["keyspaces", name, "keys"] => {
             scan::keys(shard, request.method(), &text(name)?, params).await
         }
+        ["keyspaces", name, "bulk"] => bulk::bulk(shard, request, &text(name)?, params).await,
         ["keyspaces", name, "keys", key] => {
             keys::key(shard, request, &text(name)?, decode(key), params).await
         }

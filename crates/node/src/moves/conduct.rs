@@ -24,7 +24,8 @@ pub(crate) fn waits_for(
         acts && match change.phase {
             Phase::Copy => state.filled,
             Phase::Joint => state.caught_up,
-            Phase::Switch | Phase::Settle => true,
+            Phase::Switch => state.level,
+            Phase::Settle => true,
         }
     };
     shards

@@ -21,11 +21,13 @@ fn state(phase: Phase) -> MoveState {
         phase: Some(phase),
         filled: false,
         caught_up: false,
+        level: false,
         marks: Vec::new(),
         parts: 0,
         parts_done: 0,
         records: 0,
         bytes: 0,
+        bytes_per_s: 0,
         bytes_per_s_max: 0,
         latency_us_p99: 0,
     }
@@ -39,24 +41,27 @@ fn waits(phase: Phase, states: &[MoveState]) -> usize {
 
 #[test]
 fn a_phase_waits_for_everybody_to_act_by_it() {
-    let act = state(Phase::Switch);
-    assert_eq!(waits(Phase::Switch, &[act.clone(), act.clone()]), 0);
+    let act = state(Phase::Settle);
+    assert_eq!(waits(Phase::Settle, &[act.clone(), act.clone()]), 0);
     assert_eq!(
-        waits(Phase::Switch, std::slice::from_ref(&act)),
+        waits(Phase::Settle, std::slice::from_ref(&act)),
         1,
         "one is silent"
     );
-    assert_eq!(waits(Phase::Switch, &[act.clone(), state(Phase::Joint)]), 1);
+    assert_eq!(
+        waits(Phase::Settle, &[act.clone(), state(Phase::Switch)]),
+        1
+    );
     let other = MoveState {
         change: 6,
         ..act.clone()
     };
-    assert_eq!(waits(Phase::Switch, &[act.clone(), other]), 1);
+    assert_eq!(waits(Phase::Settle, &[act.clone(), other]), 1);
     let resting = MoveState {
         phase: None,
         ..act.clone()
     };
-    assert_eq!(waits(Phase::Switch, &[act, resting]), 1);
+    assert_eq!(waits(Phase::Settle, &[act, resting]), 1);
 }
 
 #[test]
@@ -77,4 +82,11 @@ fn data_must_be_there_before_anyone_relies_on_it() {
     };
     assert_eq!(waits(Phase::Joint, &[whole.clone(), whole.clone()]), 0);
     assert_eq!(waits(Phase::Joint, &[whole, joint]), 1);
+    let switched = state(Phase::Switch);
+    let level = MoveState {
+        level: true,
+        ..switched.clone()
+    };
+    assert_eq!(waits(Phase::Switch, &[level.clone(), level.clone()]), 0);
+    assert_eq!(waits(Phase::Switch, &[level, switched]), 1);
 }

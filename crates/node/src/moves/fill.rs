@@ -12,7 +12,6 @@ use tokio::time::Instant;
 
 use super::journal::{Journal, PartNote, SourceNote};
 use super::plan::{self, Part};
-use super::sweep::is_empty;
 use crate::limits::{CHUNK_BYTES, CLAIM_INTERVAL, MOVE_INTERVAL, PAGE_TIMEOUT};
 use crate::message::{
     FillPage, FillRequest, Froms, Place, Request, Response, TailAnswer, TailRequest,
@@ -31,14 +30,14 @@ pub(super) struct Fill {
     pub filled: bool,
     /// Everything acknowledged before the joint phase is here.
     pub caught_up: bool,
+    /// Everything that those who leave have ever written is here.
+    pub level: bool,
     /// Records copied.
     pub records: u64,
     /// Bytes of keys and values copied.
     pub bytes: u64,
     sources: BTreeMap<ShardAddress, Source>,
-    /// No record that was ingested has a greater version.
-    newest: Version,
-    /// Up to where each shard's own entries went when all had come to the joint phase.
+    /// Up to where anybody had the entries of each origin when all had come to the joint phase.
     marks: Option<Vector>,
     /// When the vector last claimed what was copied.
     claimed: Option<Instant>,
@@ -145,7 +144,6 @@ impl Fill {
         });
         Journal {
             change: self.change,
-            newest: self.newest.0,
             sources: sources.collect(),
         }
     }
@@ -169,23 +167,22 @@ impl Shard {
         }
     }
 
-    /// Tells the store of versions that an unfinished copy may have left in it.
-    pub(crate) fn expect_copied(&self) {
-        if let Some(journal) = Journal::load(&*self.env.disk, &self.dir()) {
-            self.store.expect_versions(Version(journal.newest));
-        }
-    }
-
     async fn fill_round(self: &Rc<Self>, change: &Change) -> Result<(), String> {
         self.open_books(change).await?;
-        if change.phase >= Phase::Switch {
-            return Ok(());
+        match change.phase {
+            Phase::Copy | Phase::Joint => {}
+            Phase::Switch => {
+                let level = self.is_level_with_leavers(change).await;
+                self.moves.fill.borrow_mut().level = level;
+                return Ok(());
+            }
+            Phase::Settle => return Ok(()),
         }
         for (address, place) in self.unfinished_parts() {
             if let Some(peer) = self.peer(address)
                 && peer.caller.is_connected()
             {
-                self.fill_part(&peer, place).await?;
+                self.fill_part(change.id, &peer, place).await?;
             }
         }
         if !self.unfinished_parts().is_empty() {
@@ -203,8 +200,9 @@ impl Shard {
         self.sync_log_to(self.log.last()).await?;
         self.claim(change);
         let placement = self.placement();
+        let is_level = self.is_level_with_dead(change);
         let mut fill = self.moves.fill.borrow_mut();
-        if fill.change == change.id && !self.is_refilling() {
+        if fill.change == change.id && !self.is_refilling() && is_level {
             fill.filled = true;
             fill.caught_up = marks.is_some_and(|marks| {
                 fill.sources.iter().all(|(address, source)| {
@@ -233,8 +231,6 @@ impl Shard {
                     parts = parts.len(),
                     "taking over partitions"
                 );
-                // The store's own marks must be on disk before anything is ingested beside them.
-                self.flush().await?;
             }
             *self.moves.fill.borrow_mut() = Fill::begin(change.id, journal);
         }
@@ -258,7 +254,12 @@ impl Shard {
     }
 
     /// Copies the stored records of one partition from one old replica.
-    async fn fill_part(self: &Rc<Self>, peer: &Rc<Peer>, place: Place) -> Result<(), String> {
+    async fn fill_part(
+        self: &Rc<Self>,
+        change: u64,
+        peer: &Rc<Peer>,
+        place: Place,
+    ) -> Result<(), String> {
         self.begin_source(peer).await?;
         let Some((froms, Some(start))) = self.progress(peer.address, place) else {
             return Ok(());
@@ -282,6 +283,10 @@ impl Shard {
             latency_us_p99,
         }) = page.take()
         {
+            let now = self.placement().change.as_ref().map(|change| change.id);
+            if now != Some(change) {
+                return Err("the change was given up".to_owned());
+            }
             let mut bytes = 0;
             for item in got.items {
                 bytes += item.key.len() + item.value.len();
@@ -334,18 +339,9 @@ impl Shard {
             return Ok(());
         };
         let records = entries.len() as u64;
-        if let Some(newest) = entries.iter().map(|entry| entry.stamp.version).max() {
-            self.clock.observe(newest);
-            let rest = match bytes >= self.config.ingest_bytes {
-                true => self.ingest(entries, newest).await?,
-                false => entries,
-            };
-            if !rest.is_empty() {
-                self.copies_applied(rest).await?;
-                self.sync_log_to(self.log.last()).await?;
-            }
-        }
+        self.take_records(entries).await?;
         self.counters.moved.set(self.counters.moved.get() + records);
+        self.moves.rate.add(bytes);
         let journal = {
             let mut fill = self.moves.fill.borrow_mut();
             fill.records += records;
@@ -357,28 +353,6 @@ impl Shard {
             fill.journal()
         };
         self.write_journal(&journal)
-    }
-
-    /// Takes records as a file where nothing is in their way; gives them back where something is.
-    async fn ingest(&self, entries: Vec<Entry>, newest: Version) -> Result<Vec<Entry>, String> {
-        let Some(first) = entries.first() else {
-            return Ok(entries);
-        };
-        let (keyspace, partition, start) = (first.keyspace, first.partition, first.key.clone());
-        let journal = {
-            let mut fill = self.moves.fill.borrow_mut();
-            fill.newest = fill.newest.max(newest);
-            fill.journal()
-        };
-        self.write_journal(&journal)?;
-        let store = self.store.clone();
-        let run = self.env.store_runner.run(move || {
-            let free = is_empty(&store, keyspace, partition, &start)?;
-            let taken = free && store.ingest(&entries)?;
-            Ok(if taken { Vec::new() } else { entries })
-        });
-        let ran = run.await.map_err(|error| error.to_string())?;
-        ran.map_err(|error: dunlin_store::StoreError| error.to_string())
     }
 
     fn write_journal(&self, journal: &Journal) -> Result<(), String> {
@@ -489,7 +463,8 @@ impl Shard {
         }
     }
 
-    /// Where each shard's own entries ended once all had come to the joint phase; `None` before.
+    /// Up to where anybody had the entries of each origin once all had come to the joint phase; `None`
+    /// before.
     async fn joint_marks(&self, change: &Change) -> Option<Vector> {
         if let Some(marks) = &self.moves.fill.borrow().marks {
             return Some(marks.clone());
@@ -505,6 +480,45 @@ impl Shard {
         let marks: Vector = states.values().flat_map(|state| state.marks()).collect();
         self.moves.fill.borrow_mut().marks = Some(marks.clone());
         Some(marks)
+    }
+
+    /// Whether this shard has all that the living who leave have ever written: once all go by the
+    /// new replicas, no write enters through them any more.
+    async fn is_level_with_leavers(&self, change: &Change) -> bool {
+        let placement = self.placement();
+        let states = self.move_states().await;
+        let mine = self.vector();
+        self.living().iter().all(|shard| {
+            states.get(shard).is_some_and(|state| {
+                let has_switched = state.change == change.id && state.phase >= Some(Phase::Switch);
+                has_switched
+                    && state.marks().all(|(origin, version)| {
+                        let leaves = !change.to.contains(&origin.node())
+                            && !change.dead.contains(&origin.node());
+                        let concerns = leaves && placement.share(self.address, address_of(origin));
+                        !concerns || mine.get(origin) >= version
+                    })
+            })
+        })
+    }
+
+    /// Whether this shard has what the others have of those that are gone for good.
+    fn is_level_with_dead(&self, change: &Change) -> bool {
+        let placement = self.placement();
+        let peers = self.peers.borrow();
+        let mine = self.vector();
+        peers.values().filter(|peer| peer.shares.get()).all(|peer| {
+            let theirs = peer.vector.borrow();
+            let pulled = peer.pulled.borrow();
+            change.dead.is_empty()
+                || peer.heard.get()
+                    && theirs.iter().all(|(origin, version)| {
+                        let had = pulled.get(&origin).copied().unwrap_or_default();
+                        let concerns = change.dead.contains(&origin.node())
+                            && placement.share(self.address, address_of(origin));
+                        !concerns || mine.get(origin).max(had) >= version
+                    })
+        })
     }
 
     /// A shard that held nothing before claims in its vector what it has inherited, so that the

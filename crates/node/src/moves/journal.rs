@@ -16,8 +16,6 @@ const NEXT_FILE: &str = "fill.next";
 pub(super) struct Journal {
     /// Number of the change.
     pub change: u64,
-    /// No record that was ingested has a greater version.
-    pub newest: u64,
     /// From whom.
     pub sources: Vec<SourceNote>,
 }

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `plan` | pure: which records a shard takes over from which old replica |
 //! | `fill` | copies them: stored records first, then what the old replica's log has had since |
+//! | `take` | puts them on disk: as files where nothing is in their way; backfills do, too |
 //! | `serve` | the old replica's side |
 //! | `journal` | how far a copy has come, over restarts |
 //! | `pace` | pure: how fast it may go while clients wait no longer than they are promised |
@@ -23,14 +24,17 @@ mod plan;
 mod serve;
 mod state;
 mod sweep;
+mod take;
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::Duration;
 
+use dunlin_store::Version;
 use tokio::time::Instant;
 
 use crate::placement::Placement;
+use crate::rate::Rate;
 use fill::Fill;
 use pace::Pace;
 
@@ -42,6 +46,10 @@ pub(crate) struct Moves {
     /// What it takes over in the change under way.
     fill: RefCell<Fill>,
     pace: RefCell<Pace>,
+    /// What it copies.
+    pub rate: Rate,
+    /// No record in files that were taken over has a greater version.
+    ingested: Cell<Version>,
     /// Up to which change everything has been dropped; `None` before the store was asked.
     swept: Cell<Option<u64>>,
     /// When the members last came to rest here.
@@ -56,6 +64,8 @@ impl Moves {
         Moves {
             fill: RefCell::default(),
             pace: RefCell::new(Pace::new(latency_us_p99)),
+            rate: Rate::default(),
+            ingested: Cell::new(Version(0)),
             swept: Cell::new(None),
             rested: Cell::new(None),
             before: RefCell::default(),

@@ -4,7 +4,7 @@ use dunlin_metadata::Phase;
 use dunlin_store::{Origin, Version};
 use serde::{Deserialize, Serialize};
 
-use crate::replication::address_of;
+use super::fill::Fill;
 use crate::shard::Shard;
 
 /// How far a shard is.
@@ -20,7 +20,10 @@ pub struct MoveState {
     pub filled: bool,
     /// Whether it has all that was acknowledged before new replicas had to acknowledge, too.
     pub caught_up: bool,
-    /// Up to where its own entries reached when it said so, by the origins of its starts.
+    /// Whether it has all that those who leave have ever written.
+    pub level: bool,
+    /// Up to where it had the entries of each origin when it said so, but for nodes that are gone for
+    /// good: a writer may itself have lost some of what others have of it.
     pub marks: Vec<(u64, u64)>,
     /// Pieces it takes over: partitions times old replicas.
     pub parts: u64,
@@ -30,6 +33,8 @@ pub struct MoveState {
     pub records: u64,
     /// Bytes of keys and values copied.
     pub bytes: u64,
+    /// Bytes a second copied, over the last seconds.
+    pub bytes_per_s: u64,
     /// Bytes a second it allows itself to copy.
     pub bytes_per_s_max: u64,
     /// 99th percentile of the latency of requests that clients made here, over the last seconds,
@@ -50,25 +55,27 @@ impl Shard {
     pub fn move_state(&self) -> MoveState {
         let placement = self.placement();
         let fill = self.moves.fill.borrow();
-        let is_current = placement
-            .change
-            .as_ref()
-            .is_some_and(|change| change.id == fill.change);
-        // What it copied in the change before would pass for progress in this one.
-        let of_this = |number: u64| if is_current { number } else { 0 };
-        let own = self.vector();
-        let own = own.iter().filter(|(o, _)| address_of(*o) == self.address);
+        // What was copied in a change before says nothing of this one.
+        let change = placement.change.as_ref();
+        let fill = change.and_then(|change| (change.id == fill.change).then_some(&*fill));
+        let count = |of: fn(&Fill) -> u64| fill.map_or(0, of);
+        let vector = self.vector();
+        let marks = vector
+            .iter()
+            .filter(|(origin, _)| !placement.is_dead(origin.node()));
         MoveState {
             shard: self.label(),
             change: placement.changes,
             phase: placement.change.as_ref().map(|change| change.phase),
-            filled: is_current && fill.filled,
-            caught_up: is_current && fill.caught_up,
-            marks: own.map(|(o, v)| (o.0, v.0)).collect(),
-            parts: of_this(fill.parts()),
-            parts_done: of_this(fill.parts_done()),
-            records: of_this(fill.records),
-            bytes: of_this(fill.bytes),
+            filled: fill.is_some_and(|fill| fill.filled),
+            caught_up: fill.is_some_and(|fill| fill.caught_up),
+            level: fill.is_some_and(|fill| fill.level),
+            marks: marks.map(|(o, v)| (o.0, v.0)).collect(),
+            parts: count(Fill::parts),
+            parts_done: count(Fill::parts_done),
+            records: count(|fill| fill.records),
+            bytes: count(|fill| fill.bytes),
+            bytes_per_s: self.moves.rate.bytes_per_s(),
             bytes_per_s_max: self.moves.pace.borrow().bytes_per_s(),
             latency_us_p99: self.latency.p99_us(),
         }

@@ -99,7 +99,7 @@ fn rank(order: &[ShardAddress], shard: ShardAddress) -> Option<u8> {
 
 fn drop_from(store: &Store, drop: &Drop) -> Result<(), StoreError> {
     let (keyspace, partition) = (drop.keyspace, drop.partition);
-    if is_empty(store, keyspace, partition, b"")? {
+    if is_empty(store, keyspace, partition, b"", None)? {
         return Ok(());
     }
     match drop.rank {
@@ -108,14 +108,16 @@ fn drop_from(store: &Store, drop: &Drop) -> Result<(), StoreError> {
     }
 }
 
-/// Whether the store holds nothing of a partition from `start` on.
+/// Whether the store holds nothing of a partition from `start` to `end`, both included.
 pub(super) fn is_empty(
     store: &Store,
     keyspace: u32,
     partition: u16,
     start: &[u8],
+    end: Option<&[u8]>,
 ) -> Result<bool, StoreError> {
     let start = Bound::Included(start);
-    let page = store.scan_page(keyspace, partition, start, Bound::Unbounded, 1, 1, None)?;
+    let end = end.map_or(Bound::Unbounded, Bound::Included);
+    let page = store.scan_page(keyspace, partition, start, end, 1, 1, None)?;
     Ok(page.items.is_empty())
 }

@@ -3,6 +3,7 @@
 
 use std::path::PathBuf;
 
+use dunlin_metadata::Topology;
 use serde::{Deserialize, Serialize};
 
 use super::StartError;
@@ -69,6 +70,32 @@ impl Identity {
         Ok(identity)
     }
 
+    /// Refuses data that the cluster cannot take back, before it learns of this start: it must have
+    /// the node's name under the number that the data was written with. Where that name is unknown
+    /// and the number was given out, the name will get another.
+    pub fn check(&self, topology: &Topology) -> Result<(), StartError> {
+        let named = topology.nodes.iter().find(|node| node.name == self.name);
+        let is_foreign = match named {
+            Some(node) => node.id != self.id,
+            None => topology.nodes.iter().any(|node| node.id >= self.id),
+        };
+        match self.id != 0 && is_foreign {
+            true => Err(self.foreign()),
+            false => Ok(()),
+        }
+    }
+
+    fn foreign(&self) -> StartError {
+        let directory = self.path.parent().unwrap_or(&self.path);
+        StartError::Config(format!(
+            "the data in {} is of a node {} with number {}, which this cluster does not have (any \
+             more): it was removed, or belongs to another cluster; clear the directory to join anew",
+            directory.display(),
+            self.name,
+            self.id
+        ))
+    }
+
     /// The least incarnation this start may have.
     pub fn next_incarnation(&self) -> u32 {
         self.incarnation + 1
@@ -77,10 +104,7 @@ impl Identity {
     /// Writes down what the metadata store gave, before it is used.
     pub fn remember(&mut self, id: u16, incarnation: u32) -> Result<(), StartError> {
         if self.id != 0 && self.id != id {
-            return Err(StartError::Config(format!(
-                "node {} was number {} in its cluster but is {id} in this one: this data belongs to another metadata store",
-                self.name, self.id
-            )));
+            return Err(self.foreign());
         }
         self.id = id;
         self.incarnation = incarnation;

@@ -94,6 +94,8 @@ impl Node {
             )));
         }
         let mut identity = Identity::load(&config)?;
+        let topology = metadata.topology().borrow().clone();
+        identity.check(&topology)?;
         let http = listen_http(&config.http).await?;
         let http_address = http.local_addr().map_err(|error| StartError::Listen {
             address: config.http.clone(),
@@ -159,7 +161,14 @@ impl Node {
                 .await
         };
         let record = joined.await?;
-        identity.remember(record.id, record.incarnation)?;
+        if let Err(error) = identity.remember(record.id, record.incarnation) {
+            let is_new = topology.nodes.iter().all(|node| node.name != config.name);
+            if is_new {
+                // Registered for nothing. Should it fail, the node is listed as one that is down.
+                drop(metadata.forget_node(&config.name).await);
+            }
+            return Err(error);
+        }
         for assign in assignments {
             // A thread that is gone says why through `ready`.
             drop(assign.send(Assigned {

@@ -24,7 +24,8 @@ use crate::shard::{OpenError, Shard, ShardParts, ShardService};
 
 const HELLO_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How long HTTP clients of a start wait for a refill to end before they are served without.
+/// How long HTTP clients of a start wait for a refill to end, and for connections to the other
+/// nodes, before they are served without.
 const READY_PATIENCE: Duration = Duration::from_secs(2);
 
 /// A connection on its way to the shard that will serve it.
@@ -176,7 +177,17 @@ struct Whole {
 
 impl Whole {
     async fn or_patience_ends(&self) {
-        while self.shard.is_refilling() && Instant::now() < self.patience {
+        self.wait(|shard| !shard.is_refilling()).await;
+    }
+
+    /// The same for clients: without the other nodes it could only refuse what they ask.
+    async fn and_connected_or_patience_ends(&self) {
+        self.wait(|shard| !shard.is_refilling() && shard.reaches_majority())
+            .await;
+    }
+
+    async fn wait(&self, is_ready: impl Fn(&Shard) -> bool) {
+        while !is_ready(&self.shard) && Instant::now() < self.patience {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     }
@@ -188,7 +199,7 @@ async fn take_incoming(mut incoming: UnboundedReceiver<Incoming>, whole: Rc<Whol
             Incoming::Http(stream) => {
                 let whole = whole.clone();
                 tokio::task::spawn_local(async move {
-                    whole.or_patience_ends().await;
+                    whole.and_connected_or_patience_ends().await;
                     api::serve_http(stream, whole.shard.clone()).await;
                 });
             }

@@ -1,5 +1,6 @@
 //! Coordinating a request: any shard of any node can, for any key.
 
+mod bulk;
 pub(crate) mod decide;
 mod error;
 mod merge;

@@ -7,17 +7,14 @@ use bytes::Bytes;
 use dunlin_store::{Entry, Kind};
 
 use super::catch_up::address_of;
-use crate::limits::{CALL_TIMEOUT, PAGE_BYTES, PAGE_ITEMS, PAGE_TIMEOUT};
+use crate::limits::{CALL_TIMEOUT, CHUNK_BYTES, PAGE_BYTES, PAGE_ITEMS, PAGE_TIMEOUT};
 use crate::message::{Item, Page, Request, Response, SnapshotRequest};
 use crate::shard::{Peer, Shard};
 
 impl Shard {
     /// Copies every partition held by both from the peer, then notes how far
     /// the peer's own entries are covered by that.
-    pub(crate) async fn backfill_from(
-        self: &Rc<Self>,
-        peer: &Rc<Peer>,
-    ) -> Result<(), &'static str> {
+    pub(crate) async fn backfill_from(self: &Rc<Self>, peer: &Rc<Peer>) -> Result<(), String> {
         if peer.backfilling.replace(true) {
             return Ok(());
         }
@@ -26,7 +23,7 @@ impl Shard {
         result
     }
 
-    async fn backfill(self: &Rc<Self>, peer: &Rc<Peer>) -> Result<(), &'static str> {
+    async fn backfill(self: &Rc<Self>, peer: &Rc<Peer>) -> Result<(), String> {
         tracing::info!(
             from = peer.label,
             "its log no longer reaches back far enough: backfilling"
@@ -37,7 +34,7 @@ impl Shard {
             .call(Request::Vectors(self.vector()), CALL_TIMEOUT)
             .await;
         let Ok(Response::Vectors(covered)) = asked else {
-            return Err("no answer");
+            return Err("no answer".to_owned());
         };
         let placement = self.placement();
         let mut count = 0;
@@ -65,9 +62,11 @@ impl Shard {
         peer: &Peer,
         keyspace: u32,
         partition: u16,
-    ) -> Result<u64, &'static str> {
+    ) -> Result<u64, String> {
         let mut start = Bytes::new();
         let mut count = 0;
+        let mut chunk: Vec<Entry> = Vec::new();
+        let mut chunk_bytes = 0;
         loop {
             let request = SnapshotRequest {
                 keyspace,
@@ -79,24 +78,26 @@ impl Shard {
                 .call(Request::Snapshot(request), PAGE_TIMEOUT)
                 .await;
             let Ok(Response::Page(page)) = answer else {
-                return Err("no answer");
+                return Err("no answer".to_owned());
             };
             count += page.items.len() as u64;
             self.counters
                 .backfilled
                 .set(self.counters.backfilled.get() + page.items.len() as u64);
             let placement = self.placement();
-            let entries = page
-                .items
-                .into_iter()
-                .filter(|item| {
-                    placement
-                        .keyspace(keyspace)
-                        .is_some_and(|k| k.holds(self.address, partition, item.from))
-                })
-                .map(|item| copy_of(item, keyspace, partition))
-                .collect();
-            self.copies_applied(entries).await?;
+            let meant = page.items.into_iter().filter(|item| {
+                placement
+                    .keyspace(keyspace)
+                    .is_some_and(|k| k.holds(self.address, partition, item.from))
+            });
+            for item in meant {
+                chunk_bytes += item.key.len() + item.value.len();
+                chunk.push(copy_of(item, keyspace, partition));
+            }
+            if chunk_bytes >= CHUNK_BYTES || page.next.is_none() {
+                chunk_bytes = 0;
+                self.take_records(std::mem::take(&mut chunk)).await?;
+            }
             match page.next {
                 Some(next) => start = next,
                 None => return Ok(count),

@@ -49,15 +49,20 @@ impl Shard {
             *peer.vector.borrow_mut() = theirs.clone();
             peer.heard.set(true);
             self.refill_heard(peer.address, &theirs);
+            let placement = self.placement();
             for (origin, version) in theirs.iter() {
                 let have = self.vector.borrow().get(origin);
-                if origin == self.origin || have >= version {
+                let writer = address_of(origin);
+                // What comes late of one that has left could bring back what was deleted since, and
+                // the delete forgotten: all that it wrote was here before it left.
+                let has_left = writer != self.address && !placement.share(self.address, writer);
+                if origin == self.origin || have >= version || has_left {
                     last_seen.remove(&origin);
                     continue;
                 }
                 let stood_still = last_seen.insert(origin, have) == Some(have);
                 let pulled = peer.pulled.borrow().get(&origin).copied();
-                let ours = address_of(origin) == self.address;
+                let ours = writer == self.address;
                 if !stood_still || !ours && pulled.is_some_and(|p| p >= version) {
                     continue;
                 }
@@ -80,7 +85,7 @@ impl Shard {
         origin: Origin,
         after: Version,
         target: Version,
-    ) -> Result<(), &'static str> {
+    ) -> Result<(), String> {
         let from_itself = address_of(origin) == peer.address;
         tracing::info!(from = peer.label, %origin, "catching up from its log");
         let mut resume_index = 0;
@@ -140,7 +145,7 @@ impl Shard {
         after: Version,
         up_to: Version,
         entries: Vec<bytes::Bytes>,
-    ) -> Result<(), &'static str> {
+    ) -> Result<(), String> {
         let (tell, told) = oneshot::channel();
         let have = self.vector.borrow().get(origin);
         let news = |entry: &bytes::Bytes| {
@@ -156,23 +161,23 @@ impl Shard {
         self.append_batch(batch, move |answer| drop(tell.send(answer)));
         match told.await {
             Ok(BatchAnswer::Have { .. }) => Ok(()),
-            _ => Err("refused by the own log"),
+            _ => Err("refused by the own log".to_owned()),
         }
     }
 
     /// Applies entries that do not advance the vector.
-    async fn copy_in(&self, encoded: Vec<bytes::Bytes>) -> Result<(), &'static str> {
+    async fn copy_in(&self, encoded: Vec<bytes::Bytes>) -> Result<(), String> {
         let entries: Result<Vec<Entry>, _> = encoded.into_iter().map(Entry::decode).collect();
         let entries = entries.map_err(|_| "an entry does not decode")?;
         self.copies_applied(entries).await
     }
 
     /// Logs copies and waits until they are applied.
-    pub(crate) async fn copies_applied(&self, entries: Vec<Entry>) -> Result<(), &'static str> {
+    pub(crate) async fn copies_applied(&self, entries: Vec<Entry>) -> Result<(), String> {
         let (tell, told) = oneshot::channel();
         self.append_copies(entries, move || tell.send(()).unwrap_or_default())
             .map_err(|_| "refused by the own log")?;
-        told.await.map_err(|_| "the own log failed")
+        told.await.map_err(|_| "the own log failed".to_owned())
     }
 }
 

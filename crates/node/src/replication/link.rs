@@ -1,21 +1,18 @@
 //! Measurements of one direction of replication.
 
 use std::cell::{Cell, RefCell};
-use std::time::Duration;
 
 use dunlin_log::Index;
 use hdrhistogram::Histogram;
-use tokio::time::Instant;
 
-const WINDOW: Duration = Duration::from_secs(2);
+use crate::rate::Rate;
 
 /// State and measurements of the stream to one peer.
 pub(crate) struct Link {
     acked_index: Cell<Index>,
     state: Cell<&'static str>,
-    bytes: Cell<u64>,
-    window: Cell<Option<(Instant, u64)>>,
-    bytes_per_s: Cell<u64>,
+    /// What is sent.
+    pub rate: Rate,
     latency_us: RefCell<Option<Histogram<u32>>>,
 }
 
@@ -24,9 +21,7 @@ impl Default for Link {
         Link {
             acked_index: Cell::new(0),
             state: Cell::new("down"),
-            bytes: Cell::new(0),
-            window: Cell::new(None),
-            bytes_per_s: Cell::new(0),
+            rate: Rate::default(),
             // From 1 us to 10 min at 1 %: 12 KiB, one per pair of shards.
             latency_us: RefCell::new(Histogram::new_with_bounds(1, 600_000_000, 2).ok()),
         }
@@ -50,10 +45,6 @@ impl Link {
         self.acked_index.set(index);
     }
 
-    pub fn sent(&self, bytes: usize) {
-        self.bytes.set(self.bytes.get() + bytes as u64);
-    }
-
     pub fn record_latency(&self, latency_us: u64) {
         if let Some(histogram) = &mut *self.latency_us.borrow_mut() {
             histogram.saturating_record(latency_us.max(1));
@@ -66,22 +57,5 @@ impl Link {
             Some(h) if !h.is_empty() => [0.50, 0.95, 0.99].map(|q| h.value_at_quantile(q)),
             _ => [0; 3],
         }
-    }
-
-    /// Closes the rate window when it is over.
-    pub fn tick(&self, now: Instant) {
-        match self.window.get() {
-            Some((since, bytes)) if now - since >= WINDOW => {
-                let rate = (self.bytes.get() - bytes) as f64 / (now - since).as_secs_f64();
-                self.bytes_per_s.set(rate as u64);
-                self.window.set(Some((now, self.bytes.get())));
-            }
-            Some(_) => {}
-            None => self.window.set(Some((now, self.bytes.get()))),
-        }
-    }
-
-    pub fn bytes_per_s(&self) -> u64 {
-        self.bytes_per_s.get()
     }
 }

@@ -17,7 +17,7 @@ use crate::shard::{Peer, Shard};
 impl Shard {
     /// Gathers the entries of an earlier incarnation of this shard that others
     /// have and it has not. Does nothing before every replica has told its vector.
-    pub(super) async fn reclaim(self: &Rc<Self>, origin: Origin) -> Result<(), &'static str> {
+    pub(super) async fn reclaim(self: &Rc<Self>, origin: Origin) -> Result<(), String> {
         let sharing: Vec<Rc<Peer>> = {
             let peers = self.peers.borrow();
             peers.values().filter(|p| p.shares.get()).cloned().collect()
@@ -30,11 +30,7 @@ impl Shard {
         result
     }
 
-    async fn gather(
-        self: &Rc<Self>,
-        origin: Origin,
-        sharing: &[Rc<Peer>],
-    ) -> Result<(), &'static str> {
+    async fn gather(self: &Rc<Self>, origin: Origin, sharing: &[Rc<Peer>]) -> Result<(), String> {
         let have = self.vector.borrow().get(origin);
         let mut up_to = have;
         let mut entries: BTreeMap<Version, Bytes> = BTreeMap::new();
@@ -73,7 +69,7 @@ impl Shard {
         origin: Origin,
         after: Version,
         entries: &mut BTreeMap<Version, Bytes>,
-    ) -> Result<bool, &'static str> {
+    ) -> Result<bool, String> {
         let mut resume_index = 0;
         loop {
             let page = self.pull_page(peer, origin, after, resume_index).await;

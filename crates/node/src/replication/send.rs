@@ -96,7 +96,7 @@ impl Shard {
                 }
             } else {
                 let bytes = entries.iter().map(Bytes::len).sum::<usize>() + 64;
-                peer.link.sent(bytes);
+                peer.link.rate.add(bytes);
                 let batch = Batch {
                     origin: self.origin,
                     after: sent,
@@ -165,9 +165,13 @@ impl Shard {
                 continue;
             }
             up_to = view.version();
-            let meant = placement
-                .keyspace(view.keyspace())
-                .is_some_and(|k| k.holds(peer.address, view.partition(), view.from()));
+            let meant = placement.keyspace(view.keyspace()).is_some_and(|k| {
+                let (partition, from) = (view.partition(), view.from());
+                match self.env.sabotage {
+                    Sabotage::SkipJoint => k.replicas(partition, from).contains(&peer.address),
+                    _ => k.holds(peer.address, partition, from),
+                }
+            });
             if meant {
                 first.get_or_insert(view.version());
                 entries.push(record.clone());

@@ -139,11 +139,11 @@ impl Shard {
         compacted
     }
 
-    fn pause_applying(&self) {
+    pub(crate) fn pause_applying(&self) {
         self.apply_pauses.set(self.apply_pauses.get() + 1);
     }
 
-    fn resume_applying(&self) {
+    pub(crate) fn resume_applying(&self) {
         self.apply_pauses.set(self.apply_pauses.get() - 1);
         self.apply_wake.notify_one();
     }

@@ -138,7 +138,7 @@ impl Shard {
     pub fn run(self: &Rc<Self>) {
         let log = self.log.clone();
         tokio::task::spawn_local(async move { log.drive().await });
-        self.expect_copied();
+        self.expect_ingested();
         let topology = self.metadata.topology().borrow().clone();
         self.adopt(&topology);
         self.end_refill_if_whole();

@@ -94,6 +94,10 @@ impl Shard {
             return write.refuse(Refusal::UnknownKeyspace);
         };
         let partition = write.entry.partition;
+        if !keyspace.enters(self.address, partition, write.from) {
+            // The coordinator goes by other members: it tries another replica.
+            return write.refuse(Refusal::Busy);
+        }
         let needs = Needs {
             ack: write.ack,
             replicas: self.slots_of(keyspace.replicas(partition, write.from)),

@@ -96,4 +96,12 @@ impl Shard {
                 .get(&address)
                 .is_some_and(|p| p.caller.is_connected())
     }
+
+    /// Whether more than half of the members' shards can be asked now.
+    pub(crate) fn reaches_majority(&self) -> bool {
+        let placement = self.placement();
+        let members = placement.shards().filter(|s| placement.is_member(s.node));
+        let (reachable, cut_off): (Vec<_>, Vec<_>) = members.partition(|s| self.is_reachable(*s));
+        reachable.len() > cut_off.len()
+    }
 }

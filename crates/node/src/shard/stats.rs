@@ -169,7 +169,7 @@ impl Shard {
                     from: self.label(),
                     to: peer.label.clone(),
                     items_remaining: self.log.last().saturating_sub(peer.link.acked_index()),
-                    bytes_per_s: peer.link.bytes_per_s(),
+                    bytes_per_s: peer.link.rate.bytes_per_s(),
                     latency_us_p50: latency[0],
                     latency_us_p95: latency[1],
                     latency_us_p99: latency[2],

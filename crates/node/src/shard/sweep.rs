@@ -21,8 +21,9 @@ impl Shard {
                 (write.done)(WriteAnswer::NotEnough { got });
             }
             self.latency.tick(now);
+            self.moves.rate.tick(now);
             for peer in self.peers.borrow().values() {
-                peer.link.tick(now);
+                peer.link.rate.tick(now);
             }
         }
     }

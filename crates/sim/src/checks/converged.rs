@@ -8,7 +8,7 @@ use bytes::Bytes;
 use dunlin_node::{KeyspacePlacement, Placement, Shard, ShardAddress};
 use dunlin_store::Versioned;
 
-use super::Broken;
+use super::{Broken, may_be_buried};
 use crate::harness::cluster::Cluster;
 use crate::history::{Place, key_name};
 
@@ -29,6 +29,9 @@ fn broken(text: String, place: Option<Place>) -> Broken {
 pub fn converged(cluster: &Cluster) -> Result<(), Broken> {
     let mut shards = Vec::new();
     for host in &cluster.hosts {
+        if cluster.shared.buried.get() == Some(host.number) {
+            continue;
+        }
         let live = host.live();
         if live.is_empty() {
             return Err(broken(format!("{} is not up", host.name), None));
@@ -42,7 +45,20 @@ pub fn converged(cluster: &Cluster) -> Result<(), Broken> {
     }
     let topology = cluster.shared.metadata.topology().borrow().clone();
     if let Some(change) = &topology.members.change {
-        let text = format!("the members are still changing, in phase {}", change.phase);
+        let mut text = format!("the members are still changing, in phase {}", change.phase);
+        for state in shards.iter().map(|shard| shard.move_state()) {
+            text += &format!(
+                "; {}: change {}, phase {:?}, {} of {} parts, filled {}, caught up {}, level {}",
+                state.shard,
+                state.change,
+                state.phase,
+                state.parts_done,
+                state.parts,
+                state.filled,
+                state.caught_up,
+                state.level
+            );
+        }
         return Err(broken(text, None));
     }
     let placement = Placement::compute(&topology);
@@ -121,6 +137,25 @@ fn key_equal(
     Ok(())
 }
 
+/// What each running shard holds for a key, for people.
+pub fn held_now(cluster: &Cluster, place: Place) -> String {
+    let topology = cluster.shared.metadata.topology().borrow().clone();
+    let placement = Placement::compute(&topology);
+    let id = cluster.shared.keyspaces.get(place.0).copied();
+    let Some(placed) = id.and_then(|id| placement.keyspace(id)) else {
+        return String::new();
+    };
+    let name = key_name(place.1);
+    let partition = placed.partition_of(&name);
+    let mut text = format!("replicas {:?}", placed.order(partition));
+    for shard in cluster.hosts.iter().flat_map(|host| host.live()) {
+        let record = record_of(&shard, placed.keyspace.id, partition, &name);
+        let record = record.unwrap_or_default();
+        text += &format!("; {} holds {}", shard.label(), told(record.as_ref()));
+    }
+    text
+}
+
 fn record_of(
     shard: &Shard,
     keyspace: u32,
@@ -163,7 +198,7 @@ fn nothing_lost(cluster: &Cluster, newest: Option<&Versioned>, place: Place) -> 
     let acknowledged = history
         .writes
         .iter()
-        .filter(|w| w.place == place)
+        .filter(|w| w.place == place && !may_be_buried(plan, w))
         .filter_map(|w| w.stamp().map(|stamp| (stamp, w)))
         .max_by_key(|(stamp, _)| *stamp);
     let Some((stamp, write)) = acknowledged else {

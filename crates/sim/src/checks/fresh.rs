@@ -2,7 +2,7 @@
 
 use dunlin_store::Stamp;
 
-use super::{Broken, meets};
+use super::{Broken, may_be_buried, may_be_hidden, meets};
 use crate::history::{Ended, History, Read, Seen, Write};
 use crate::plan::Plan;
 
@@ -66,6 +66,7 @@ fn not_older(plan: &Plan, history: &History, read: &Read) -> Result<(), Broken> 
         .filter(|w| w.place == read.place)
         .filter(|w| w.acknowledged().is_some_and(|moment| moment < read.begun))
         .filter(|w| meets(read.ack, read.from, w.ack, w.from))
+        .filter(|w| !may_be_hidden(plan, history, w) && !may_be_buried(plan, w))
         .filter_map(|w| w.stamp().map(|stamp| (stamp, w)))
         .max_by_key(|(stamp, _)| *stamp);
     let Some((stamp, write)) = required else {

@@ -1,6 +1,6 @@
 //! A write that begins after another was acknowledged, by replicas that meet its own, is the newer one.
 
-use super::{Broken, meets};
+use super::{Broken, may_be_buried, may_be_hidden, meets};
 use crate::history::{History, Place, Write};
 use crate::plan::Plan;
 
@@ -33,6 +33,8 @@ fn key_order(plan: &Plan, history: &History, place: Place) -> Result<(), Broken>
             let remembered = !(earlier.delete && plan.forgets_deletes(place.0));
             if before
                 && remembered
+                && !may_be_hidden(plan, history, earlier)
+                && !may_be_buried(plan, earlier)
                 && meets(later.ack, later.from, earlier.ack, earlier.from)
                 && earlier.stamp() >= later.stamp()
             {

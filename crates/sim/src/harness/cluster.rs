@@ -84,6 +84,7 @@ impl Cluster {
             time: time.clone(),
             history: RefCell::new(History::default()),
             phase: Cell::new(Phase::Work),
+            buried: Cell::new(None),
             keyspaces,
             plan,
         });
@@ -242,6 +243,37 @@ impl Cluster {
     pub fn cancel_change(&mut self) -> Result<bool, HarnessError> {
         let metadata = self.shared.metadata.clone();
         Ok(ask(async move { metadata.cancel_change().await })?.is_ok())
+    }
+
+    /// Takes a node that is lost for good out of the cluster, a step at a time: an operator who is
+    /// told to wait, or to give a change up first, does so.
+    ///
+    /// # Errors
+    /// When it cannot be asked.
+    pub fn bury(&mut self, node: u16, to: Vec<u16>) -> Result<(), HarnessError> {
+        let metadata = self.shared.metadata.clone();
+        let topology = metadata.topology().borrow().clone();
+        if topology.node(node).is_none() {
+            return Ok(());
+        }
+        let change = topology.members.change.clone();
+        let is_member = topology.members.ids.contains(&node);
+        ask(async move {
+            // Refusals are no faults: the next attempt meets another state.
+            match change {
+                Some(change) if change.dead.contains(&node) => {}
+                Some(_) => {
+                    if metadata.bury_in_change(node).await.is_err() {
+                        drop(metadata.cancel_change().await);
+                    }
+                }
+                None if is_member => drop(metadata.begin_change(to, vec![node]).await),
+                None => {
+                    let name = topology.node(node).map(|node| node.name.clone());
+                    drop(metadata.forget_node(&name.unwrap_or_default()).await);
+                }
+            }
+        })
     }
 
     /// Adds what the running nodes have counted.

@@ -60,6 +60,8 @@ pub struct Shared {
     pub history: RefCell<History>,
     /// What clients are to do.
     pub phase: Cell<Phase>,
+    /// The host that is lost for good.
+    pub buried: Cell<Option<usize>>,
     /// Numbers of the keyspaces, in the plan's order.
     pub keyspaces: Vec<u32>,
 }

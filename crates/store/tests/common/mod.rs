@@ -87,6 +87,12 @@ pub fn get(store: &Store, key: &str) -> Option<Versioned> {
     }
 }
 
+/// The value of a key of partition 0.
+pub fn text(store: &Store, key: &str) -> Option<String> {
+    let record = get(store, key)?;
+    Some(String::from_utf8(record.value.to_vec()).unwrap())
+}
+
 /// The store's SST files.
 pub fn tables(path: &Path) -> Vec<std::path::PathBuf> {
     let mut files: Vec<_> = std::fs::read_dir(path)

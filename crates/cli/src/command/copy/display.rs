@@ -91,7 +91,9 @@ fn line(watch: &Watch, units: &Units, samples: &Samples) -> String {
     );
     let left = units.total_size_bytes.saturating_sub(done_bytes(units)) as f64;
     let done_here = done_bytes(units).saturating_sub(units.done_before_size_bytes) as f64;
-    if units.done == units.total {
+    if let Some(compared) = units.compared {
+        line += &format!(", {} of them compared", grouped(compared as u64));
+    } else if units.done == units.total {
         line += ", making the target whole";
     } else if done_here > 0.0 {
         line += &format!(", {:.0} s left", elapsed_s * left / done_here);

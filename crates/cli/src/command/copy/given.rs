@@ -68,15 +68,18 @@ fn split(text: &str) -> (&str, &str) {
     (number, unit.trim())
 }
 
-/// `HOST:PORT` is a receiver; all else is a directory, `./HOST:PORT` too.
-pub fn target(text: &str) -> Target {
+/// `http://..` is a keyspace, `HOST:PORT` a receiver; all else is a directory, `./HOST:PORT` too.
+pub fn target(text: &str) -> Result<Target, String> {
+    if text.contains("://") {
+        return text.parse().map(Target::Keyspace);
+    }
     let is_receiver = text.rsplit_once(':').is_some_and(|(host, port)| {
         !host.is_empty() && !host.contains('/') && port.parse::<u16>().is_ok()
     });
-    match is_receiver {
+    Ok(match is_receiver {
         true => Target::Receiver(text.to_owned()),
         false => Target::Directory(PathBuf::from(text)),
-    }
+    })
 }
 
 #[cfg(test)]

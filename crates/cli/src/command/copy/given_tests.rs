@@ -32,12 +32,18 @@ fn rates_and_times_as_people_write_them() {
 }
 
 #[test]
-fn a_target_with_a_port_is_a_receiver() {
-    let receiver = |text: &str| matches!(target(text), Target::Receiver(_));
+fn a_target_with_a_port_is_a_receiver_and_one_with_a_scheme_a_keyspace() {
+    let receiver = |text: &str| matches!(target(text), Ok(Target::Receiver(_)));
     for text in ["other:7400", "127.0.0.1:1", "[::1]:7400"] {
         assert!(receiver(text), "{text}");
     }
     for text in ["/data/db", "db", "./other:7400", ":7400", "c:db", "a:70000"] {
-        assert!(!receiver(text), "{text}");
+        assert!(matches!(target(text), Ok(Target::Directory(_))), "{text}");
+    }
+    for text in ["http://127.0.0.1:8080/birds", "http://a:1,http://b:2/birds"] {
+        assert!(matches!(target(text), Ok(Target::Keyspace(_))), "{text}");
+    }
+    for text in ["http://127.0.0.1:8080", "https://a:1/birds", "ftp://a/b"] {
+        assert!(target(text).is_err(), "{text}");
     }
 }

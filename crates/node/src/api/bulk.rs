@@ -1,0 +1,71 @@
+//! Many pairs with one request.
+
+use std::rc::Rc;
+
+use http_body_util::BodyExt;
+use hyper::body::{Body as _, Incoming};
+use hyper::header::{CONTENT_TYPE, EXPECT};
+use hyper::{Method, Request, StatusCode};
+use serde_json::json;
+
+use super::error::Rejected;
+use super::keys::{read_body, too_large};
+use super::pairs::{self, Pairs};
+use super::params::Params;
+use super::reply::{self, Reply};
+use crate::quorum::Failure;
+use crate::shard::Shard;
+
+/// A body that is refused is still read up to this size.
+const DISCARDED_BYTES: u64 = 256 << 20;
+
+/// `POST /v1/keyspaces/{name}/bulk`.
+pub(super) async fn bulk(
+    shard: Rc<Shard>,
+    request: Request<Incoming>,
+    keyspace: &str,
+    params: Params,
+) -> Result<Reply, Rejected> {
+    if *request.method() != Method::POST {
+        return Err(Rejected::method());
+    }
+    let content_type = request.headers().get(CONTENT_TYPE);
+    if content_type.is_none_or(|given| given != pairs::CONTENT_TYPE) {
+        return Err(Rejected::new(
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            format!("the content type here is {}", pairs::CONTENT_TYPE),
+        ));
+    }
+    let (id, quorum) = {
+        let placement = shard.placement();
+        let found = placement.named(keyspace).ok_or(Failure::UnknownKeyspace)?;
+        let replicas = found.keyspace.settings.replicas;
+        let quorum = params.quorum(replicas, placement.member_count())?;
+        (found.keyspace.id, quorum)
+    };
+    // A value that can be put by itself fits here, too.
+    let limit_bytes = shard
+        .config
+        .max_body_bytes
+        .saturating_add(pairs::EXTRA_BYTES);
+    let is_asking = request.headers().contains_key(EXPECT);
+    let mut body = request.into_body();
+    let announced_bytes = body.size_hint().lower();
+    if announced_bytes > limit_bytes as u64 {
+        if announced_bytes <= DISCARDED_BYTES && !is_asking {
+            discard(&mut body).await;
+        }
+        return Err(too_large(limit_bytes));
+    }
+    let body = read_body(body, limit_bytes).await?;
+    let pairs = Pairs::check(body).map_err(Rejected::bad)?;
+    let stored = json!({ "pairs": pairs.pairs, "bytes": pairs.bytes });
+    shard.coordinate_bulk(id, quorum, pairs).await?;
+    Ok(reply::json(StatusCode::OK, &stored))
+}
+
+/// Reads a body that will be refused: a client that is still sending when the connection is closed
+/// may never see the answer, and would send all of it again.
+async fn discard(body: &mut Incoming) {
+    while let Some(Ok(_)) = body.frame().await {}
+}

@@ -1,0 +1,100 @@
+//! Putting copied records on disk: as a file that the store takes over where nothing is in their
+//! way, else through the log.
+
+use std::io;
+use std::path::Path;
+
+use dunlin_log::disk::Disk;
+use dunlin_store::{Entry, StoreError, Version};
+
+use super::sweep::is_empty;
+use crate::shard::Shard;
+
+/// In the shard's directory: no record in files that were taken over has a greater version. The
+/// store's own note of that is not on disk before its next flush.
+const FILE: &str = "ingested";
+
+/// What is noted is rounded up by about a minute, so that it is seldom written.
+const SLACK: u64 = (1 << 32) - 1;
+
+impl Shard {
+    /// Puts records of one partition on disk, keys ascending.
+    pub(crate) async fn take_records(&self, entries: Vec<Entry>) -> Result<(), String> {
+        let Some(newest) = entries.iter().map(|entry| entry.stamp.version).max() else {
+            return Ok(());
+        };
+        self.clock.observe(newest);
+        let bytes: usize = entries.iter().map(|e| e.key.len() + e.value.len()).sum();
+        let rest = match bytes >= self.config.ingest_bytes {
+            true => self.ingest(entries, newest).await?,
+            false => entries,
+        };
+        if rest.is_empty() {
+            return Ok(());
+        }
+        self.copies_applied(rest).await?;
+        self.sync_log_to(self.log.last()).await
+    }
+
+    /// Takes records as a file; gives them back where the store holds something in between.
+    async fn ingest(&self, entries: Vec<Entry>, newest: Version) -> Result<Vec<Entry>, String> {
+        let (Some(first), Some(last)) = (entries.first(), entries.last()) else {
+            return Ok(entries);
+        };
+        let (keyspace, partition) = (first.keyspace, first.partition);
+        let (start, end) = (first.key.clone(), last.key.clone());
+        if newest > self.moves.ingested.get() {
+            // The store's marks must be on disk before any data beside them.
+            self.flush().await?;
+            let bound = Version(newest.0 | SLACK);
+            note(&*self.env.disk, &self.dir(), bound).map_err(|error| error.to_string())?;
+            self.moves.ingested.set(bound);
+        }
+        let store = self.store.clone();
+        let run = self.env.store_runner.run(move || {
+            let ready = store.ingest_prepare(&entries)?;
+            Ok::<_, StoreError>((entries, ready))
+        });
+        let prepared = run.await.map_err(|error| error.to_string())?;
+        let (entries, ready) = prepared.map_err(|error| error.to_string())?;
+        // What is applied between the look and the taking over would be hidden.
+        self.pause_applying();
+        let store = self.store.clone();
+        let run = self.env.store_runner.run(move || {
+            match is_empty(&store, keyspace, partition, &start, Some(&end))? {
+                true => store.ingest(ready),
+                false => Ok(false),
+            }
+        });
+        let taken = run.await;
+        self.resume_applying();
+        let taken = taken.map_err(|error| error.to_string())?;
+        Ok(match taken.map_err(|error| error.to_string())? {
+            true => Vec::new(),
+            false => entries,
+        })
+    }
+
+    /// Tells the store of versions that files may have brought into it.
+    pub(crate) fn expect_ingested(&self) {
+        if let Some(bound) = noted(&*self.env.disk, &self.dir()) {
+            self.moves.ingested.set(bound);
+            self.store.expect_versions(bound);
+        }
+    }
+}
+
+fn note(disk: &dyn Disk, dir: &Path, bound: Version) -> io::Result<()> {
+    let file = disk.open(&dir.join(FILE), true)?;
+    // One sector: it is written as a whole or not at all.
+    file.write_at(&bound.0.to_le_bytes(), 0)?;
+    file.sync()?;
+    disk.sync_dir(dir)
+}
+
+fn noted(disk: &dyn Disk, dir: &Path) -> Option<Version> {
+    let file = disk.open(&dir.join(FILE), false).ok()?;
+    let mut word = [0; 8];
+    let read = file.read_at(&mut word, 0).ok()?;
+    (read == word.len()).then(|| Version(u64::from_le_bytes(word)))
+}

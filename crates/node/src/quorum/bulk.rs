@@ -1,0 +1,155 @@
+//! Many puts of one request: none waits for the one before, and those that enter the log here need
+//! no task of their own.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+use bytes::Bytes;
+use dunlin_store::Kind;
+use futures_util::stream::FuturesUnordered;
+use futures_util::{FutureExt, StreamExt};
+use tokio::sync::Notify;
+
+use super::{Failure, Quorum};
+use crate::message::{Condition, WriteAnswer, WriteRequest};
+use crate::shard::Shard;
+
+/// Puts of one request that wait for their acknowledgements.
+const IN_FLIGHT: usize = 4096;
+/// Puts begun in one go; other requests have their turn after so many.
+const BEGUN_AT_ONCE: usize = 64;
+
+/// What becomes of the puts that were begun here.
+#[derive(Default)]
+struct Begun {
+    waiting: Cell<usize>,
+    failure: RefCell<Option<Failure>>,
+    /// Not written here: another replica may take them.
+    elsewhere: RefCell<Vec<WriteRequest>>,
+    answered: Notify,
+}
+
+/// The wait for one answer. Dropped without one, as when the shard stops: the put goes elsewhere.
+struct Ticket {
+    begun: Rc<Begun>,
+    put: Option<WriteRequest>,
+}
+
+impl Ticket {
+    fn new(begun: &Rc<Begun>, put: WriteRequest) -> Ticket {
+        begun.waiting.set(begun.waiting.get() + 1);
+        Ticket {
+            begun: begun.clone(),
+            put: Some(put),
+        }
+    }
+
+    fn answer(mut self, answer: WriteAnswer) {
+        let need = self.put.as_ref().map_or(0, |put| put.ack);
+        let failure = match answer {
+            WriteAnswer::Done(_) => None,
+            WriteAnswer::NotEnough { got } => Some(Failure::NotEnoughReplicas { got, need }),
+            WriteAnswer::ConditionFailed(current) => Some(Failure::ConditionFailed(current)),
+            WriteAnswer::Refused(_) => return,
+        };
+        self.put = None;
+        if failure.is_some() {
+            *self.begun.failure.borrow_mut() = failure;
+        }
+    }
+}
+
+impl Drop for Ticket {
+    fn drop(&mut self) {
+        let begun = &self.begun;
+        begun.waiting.set(begun.waiting.get() - 1);
+        begun.elsewhere.borrow_mut().extend(self.put.take());
+        begun.answered.notify_one();
+    }
+}
+
+impl Shard {
+    /// Puts `pairs`, in no order; done when each is acknowledged as `quorum` asks.
+    ///
+    /// # Errors
+    /// The first failure. Any number of pairs may have been written by then.
+    pub async fn coordinate_bulk(
+        self: &Rc<Self>,
+        keyspace: u32,
+        quorum: Quorum,
+        pairs: impl Iterator<Item = (Bytes, Bytes)>,
+    ) -> Result<(), Failure> {
+        let here = Rc::new(Begun::default());
+        let mut elsewhere = FuturesUnordered::new();
+        let mut pairs = pairs.map(|(key, value)| WriteRequest {
+            keyspace,
+            kind: Kind::Put,
+            ack: quorum.ack,
+            from: quorum.from,
+            condition: Condition::None,
+            expiry_ms: None,
+            key,
+            value,
+        });
+        let mut is_more = true;
+        loop {
+            for _ in 0..BEGUN_AT_ONCE {
+                if here.waiting.get() + elsewhere.len() >= IN_FLIGHT {
+                    break;
+                }
+                let Some(put) = pairs.next() else {
+                    is_more = false;
+                    break;
+                };
+                if self.enters_here(&put)? {
+                    let ticket = Ticket::new(&here, put.clone());
+                    self.write(put, Box::new(move |answer| ticket.answer(answer)));
+                } else {
+                    elsewhere.push(self.clone().put(put));
+                }
+            }
+            // Begins those that go elsewhere, and takes what has been answered.
+            while let Some(Some(answered)) = elsewhere.next().now_or_never() {
+                answered?;
+            }
+            for put in here.elsewhere.take() {
+                elsewhere.push(self.clone().put(put));
+            }
+            if let Some(failure) = here.failure.take() {
+                return Err(failure);
+            }
+            let waiting = here.waiting.get() + elsewhere.len();
+            if waiting == 0 && !is_more {
+                return Ok(());
+            }
+            if is_more && waiting < IN_FLIGHT {
+                tokio::task::yield_now().await;
+                continue;
+            }
+            tokio::select! {
+                () = here.answered.notified() => {}
+                Some(answered) = elsewhere.next() => answered?,
+            }
+        }
+    }
+
+    /// Whether this shard is the entry replica of a put that can succeed now.
+    fn enters_here(&self, put: &WriteRequest) -> Result<bool, Failure> {
+        let placement = self.placement();
+        let keyspace = placement
+            .keyspace(put.keyspace)
+            .ok_or(Failure::UnknownKeyspace)?;
+        let partition = keyspace.partition_of(&put.key);
+        let replicas = keyspace.replicas(partition, put.from);
+        if !keyspace.also(partition, put.from).is_empty() {
+            // The partition is on its way to other nodes: that takes the longer way.
+            return Ok(false);
+        }
+        let reachable = || replicas.iter().filter(|r| self.is_reachable(**r)).count();
+        Ok(replicas.contains(&self.address) && reachable() >= put.ack as usize)
+    }
+
+    async fn put(self: Rc<Self>, put: WriteRequest) -> Result<(), Failure> {
+        self.coordinate_write(put).await.map(drop)
+    }
+}

@@ -1,0 +1,92 @@
+//! Records taken over as a file.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+mod common;
+
+use common::*;
+use dunlin_store::{Outcome, Version};
+
+const NAMES: [&str; 3] = ["b", "c", "d"];
+
+fn entries(version: u64) -> Vec<dunlin_store::Entry> {
+    NAMES
+        .iter()
+        .map(|key| put(key, "ingested", stamp(version, 1)))
+        .collect()
+}
+
+#[test]
+fn what_is_ingested_is_read_and_outlives_a_crash() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    store.apply(&[put("a", "v", stamp(5, 1))], 1).unwrap();
+    flush(&store);
+    let ready = store.ingest_prepare(&entries(9)).unwrap();
+    assert!(store.ingest(ready).unwrap());
+    drop(store);
+    // Not closed: what a crash leaves.
+    let store = open(dir.path());
+    for key in NAMES {
+        assert_eq!(text(&store, key).as_deref(), Some("ingested"));
+    }
+    assert_eq!(text(&store, "a").as_deref(), Some("v"));
+}
+
+#[test]
+fn older_entries_lose_and_newer_ones_win_whether_or_not_it_was_restarted() {
+    for restart in [false, true] {
+        let dir = tempfile::tempdir().unwrap();
+        let mut store = open(dir.path());
+        flush(&store);
+        let ready = store.ingest_prepare(&entries(100)).unwrap();
+        assert!(store.ingest(ready).unwrap());
+        if restart {
+            drop(store);
+            store = open(dir.path());
+            store.expect_versions(Version(100));
+        }
+        let older = [
+            put("b", "older", stamp(50, 1)),
+            put("c", "newer", stamp(150, 1)),
+        ];
+        let outcomes = store.apply(&older, 1).unwrap();
+        assert!(matches!(outcomes[0], Outcome::Lost { newer } if newer == stamp(100, 1)));
+        assert_eq!(outcomes[1], Outcome::Won);
+        assert_eq!(text(&store, "b").as_deref(), Some("ingested"));
+        assert_eq!(text(&store, "c").as_deref(), Some("newer"));
+    }
+}
+
+#[test]
+fn nothing_is_taken_over_what_only_memory_holds() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    flush(&store);
+    store
+        .apply(&[put("c", "memory", stamp(200, 1))], 1)
+        .unwrap();
+    let ready = store.ingest_prepare(&entries(100)).unwrap();
+    assert!(!store.ingest(ready).unwrap());
+    assert_eq!(text(&store, "c").as_deref(), Some("memory"));
+    assert_eq!(text(&store, "b"), None);
+}
+
+#[test]
+fn files_that_a_crash_left_are_removed() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    flush(&store);
+    std::mem::forget(store.ingest_prepare(&entries(1)).unwrap());
+    let left = |prefix: &str| {
+        let names = std::fs::read_dir(dir.path()).unwrap();
+        let names = names.map(|file| file.unwrap().file_name().into_string().unwrap());
+        names.filter(|name| name.starts_with(prefix)).count()
+    };
+    assert_eq!(left("ingest-"), 1);
+    drop(store);
+    let store = open(dir.path());
+    assert_eq!(left("ingest-"), 0);
+    assert_eq!(text(&store, "b"), None);
+    // One that is not taken over goes by itself.
+    drop(store.ingest_prepare(&entries(1)).unwrap());
+    assert_eq!(left("ingest-"), 0);
+}

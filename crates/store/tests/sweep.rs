@@ -1,0 +1,42 @@
+//! Dropping what other replicas hold.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+mod common;
+
+use common::*;
+use dunlin_store::Entry;
+
+#[test]
+fn a_partition_is_thinned_by_rank() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let entries: Vec<Entry> = (0..2_000u32)
+        .map(|n| Entry {
+            from: (n % 4 + 1) as u8,
+            ..put(&format!("{n:05}"), "v", stamp(u64::from(n) + 1, 1))
+        })
+        .collect();
+    store.apply(&entries, 1).unwrap();
+    // Read once, so that they are among the rows read lately.
+    assert!((0..2_000).all(|n| text(&store, &format!("{n:05}")).is_some()));
+    store.thin_partition(KEYSPACE, 0, 2).unwrap();
+    for n in 0..2_000u32 {
+        let held = text(&store, &format!("{n:05}")).is_some();
+        assert_eq!(held, n % 4 + 1 > 2, "{n}");
+    }
+}
+
+#[test]
+fn how_far_it_was_swept_is_remembered_with_the_next_flush() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    assert_eq!(store.swept().unwrap(), 0);
+    store.note_swept(7).unwrap();
+    assert_eq!(store.swept().unwrap(), 7);
+    drop(store);
+    let store = open(dir.path());
+    assert_eq!(store.swept().unwrap(), 0, "as a crash leaves it");
+    store.note_swept(8).unwrap();
+    flush(&store);
+    drop(store);
+    assert_eq!(open(dir.path()).swept().unwrap(), 8);
+}
