@@ -129,7 +129,7 @@ fn a_node_joins_and_one_is_drained_and_all_of_it_is_reported() {
         "A quick run",
         "5905 keys of 16 B with values of 1000 B",
         "| clients, bounded, sync never: p99 during add n4 ",
-        "| at most 20 ms ",
+        " at most 20 ms |",
         "requests that failed",
         "## Clients, bounded, sync never",
         "| before ",

@@ -3,7 +3,7 @@
 use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tempfile::TempDir;
 
@@ -47,17 +47,20 @@ impl Cluster {
     /// # Errors
     /// When one does not end, or fails to; when the user stops the run.
     pub fn end(&mut self, interrupt: &Interrupt) -> Result<(), ClusterError> {
-        const WITHIN: Duration = Duration::from_secs(120);
+        const LOOK_EVERY: Duration = Duration::from_millis(50);
+        const LOOKS: u32 = 2_400;
         self.servers.iter().try_for_each(Server::ask_to_end)?;
-        let begun = Instant::now();
+        let mut looks = 0;
         while let Some(mut server) = self.servers.pop() {
             while !server.has_ended()? {
-                if begun.elapsed() > WITHIN {
+                if looks == LOOKS {
+                    let within = LOOK_EVERY * LOOKS;
                     return Err(ClusterError::Endless {
-                        seconds: WITHIN.as_secs(),
+                        seconds: within.as_secs(),
                     });
                 }
-                interrupt.sleep(Duration::from_millis(50))?;
+                looks += 1;
+                interrupt.sleep(LOOK_EVERY)?;
             }
         }
         Ok(())

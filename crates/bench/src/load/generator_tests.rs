@@ -215,10 +215,12 @@ fn a_workload_that_is_over_ends_the_run_and_every_request_is_told_of() {
     );
     let outcome = outcome.unwrap();
     assert!(outcome.window < Duration::from_secs(60));
-    assert_eq!(outcome.unfinished, 1);
-    assert_eq!((told.len(), outcome.measured()), (100, 100));
+    // Its connection may have been due again before the end was seen.
+    assert!((1..50).contains(&outcome.unfinished));
+    assert_eq!(outcome.measured(), 99 + outcome.unfinished);
+    assert_eq!(told.len() as u64, outcome.measured());
     let failed = told.iter().filter(|answered| !answered.is_expected);
-    assert_eq!(failed.count(), 2);
+    assert_eq!(failed.count() as u64, 1 + outcome.unfinished);
     let mut starts: Vec<u64> = told.iter().map(|answered| answered.intended_ns).collect();
     starts.sort_unstable();
     assert_eq!((starts[0], starts[50]), (0, 100_000_000));

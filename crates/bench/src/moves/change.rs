@@ -1,5 +1,6 @@
 //! One change of the members, followed from its beginning to its end.
 
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
@@ -45,8 +46,8 @@ pub struct Look {
     pub phase: String,
     /// Bytes copied.
     pub bytes: u64,
-    /// Bytes a second that the shards which copy allow themselves.
-    pub bytes_per_s_max: u64,
+    /// Bytes a second that each shard which takes something over allows itself.
+    pub bytes_per_s_max: BTreeMap<String, u64>,
     /// The worst of the shards' own 99th percentiles of the last second, in microseconds.
     pub latency_us_p99: u64,
 }
@@ -75,7 +76,7 @@ pub fn follow(
         .first()
         .ok_or_else(|| BenchError::Members("no node".into()))?;
     let begun = Instant::now();
-    members::begin(address, step)?;
+    members::begin(address, step, interrupt)?;
     let mut seen = Vec::new();
     let ended = loop {
         let at = Instant::now();
@@ -108,11 +109,7 @@ pub fn follow(
 
 /// A node answers by what it knows: what it says last must be what was asked for.
 fn check_ended(step: &Step, members: &Members) -> Result<(), BenchError> {
-    let is_done = match step {
-        Step::Add(name) => members.members.contains(name),
-        Step::Drain(name) => members.spare.contains(name),
-    };
-    match is_done {
+    match step.is_done(members) {
         true => Ok(()),
         false => Err(BenchError::Members(format!(
             "{} ended, and {members:?} is what it left",
@@ -146,12 +143,14 @@ fn moved(step: &Step, begin_s: f64, end_s: f64, seen: &[(Duration, Change)]) -> 
 fn look(at: Duration, change: &Change) -> Look {
     let knows = |shard: &&members::Shard| shard.change == change.id;
     let shards = || change.shards.iter().filter(knows);
-    let copying = || shards().filter(|shard| shard.parts > 0);
+    let taking = shards().filter(|shard| shard.parts > 0);
     Look {
         at_s: at.as_secs_f64(),
         phase: change.phase.clone(),
         bytes: shards().map(|shard| shard.bytes).sum(),
-        bytes_per_s_max: copying().map(|shard| shard.bytes_per_s_max).sum(),
+        bytes_per_s_max: taking
+            .map(|shard| (shard.shard.clone(), shard.bytes_per_s_max))
+            .collect(),
         latency_us_p99: shards()
             .map(|shard| shard.latency_us_p99)
             .max()

@@ -1,7 +1,7 @@
 //! The members of a cluster, as `/v1/members` tells and takes them.
 
 use std::net::SocketAddr;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::json;
@@ -11,7 +11,7 @@ use crate::error::BenchError;
 use crate::interrupt::Interrupt;
 
 /// A node that is busy may be late, not silent.
-const ANSWER_WITHIN: Duration = Duration::from_secs(30);
+const ATTEMPTS: u32 = 10;
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// Which nodes hold data.
@@ -39,6 +39,8 @@ pub struct Change {
 /// How far a shard is.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Shard {
+    /// `NODE/SHARD`.
+    pub shard: String,
     /// The change it knows of.
     pub change: u64,
     /// Pieces it takes over.
@@ -70,45 +72,61 @@ impl Step {
             Step::Drain(name) => format!("drain {name}"),
         }
     }
+
+    /// Whether these are the members that it leaves.
+    pub fn is_done(&self, now: &Members) -> bool {
+        match self {
+            Step::Add(name) => now.members.contains(name),
+            Step::Drain(name) => now.spare.contains(name),
+        }
+    }
 }
 
 /// Asks a node.
 ///
 /// # Errors
-/// [`BenchError::Members`] when it does not answer in time; when the user stops the run.
+/// [`BenchError::Members`] when it does not answer; when the user stops the run.
 pub fn ask(address: SocketAddr, interrupt: &Interrupt) -> Result<Members, BenchError> {
-    let begun = Instant::now();
-    loop {
-        let why = match http::request(address, "GET", "/v1/members", b"") {
+    let mut why = String::new();
+    for _ in 0..ATTEMPTS {
+        match http::request(address, "GET", "/v1/members", b"") {
             Ok((200, body)) => return Ok(serde_json::from_str(&body)?),
-            Ok((status, body)) => format!("{status} {body}"),
-            Err(error) => error.to_string(),
+            Ok((status, body)) => why = format!("{status} {body}"),
+            Err(error) => why = error.to_string(),
         };
-        if begun.elapsed() > ANSWER_WITHIN {
-            return Err(BenchError::Members(format!(
-                "{address} does not tell: {why}"
-            )));
-        }
         interrupt.sleep(PAUSE)?;
     }
+    Err(BenchError::Members(format!(
+        "{address} does not tell: {why}"
+    )))
 }
 
 /// Begins a step.
 ///
 /// # Errors
-/// [`BenchError::Members`] when the node refuses it.
-pub fn begin(address: SocketAddr, step: &Step) -> Result<(), BenchError> {
+/// [`BenchError::Members`] when the node refuses it, or does not answer; when the user stops the
+/// run.
+pub fn begin(address: SocketAddr, step: &Step, interrupt: &Interrupt) -> Result<(), BenchError> {
     let body = match step {
         Step::Add(name) => json!({ "add": [name] }),
         Step::Drain(name) => json!({ "drain": [name] }),
     };
-    let (status, said) =
-        http::request(address, "POST", "/v1/members", body.to_string().as_bytes())?;
-    match status {
-        202 => Ok(()),
-        status => Err(BenchError::Members(format!(
-            "{}: {status} {said}",
-            step.name()
-        ))),
+    let body = body.to_string();
+    let mut why = String::new();
+    for _ in 0..ATTEMPTS {
+        match http::request(address, "POST", "/v1/members", body.as_bytes()) {
+            Ok((202, _)) => return Ok(()),
+            Ok((status, said)) => {
+                why = format!("{status} {said}");
+                break;
+            }
+            Err(error) => why = error.to_string(),
+        }
+        // It may have been taken, and only its answer be lost.
+        let now = ask(address, interrupt)?;
+        if now.change.is_some() || step.is_done(&now) {
+            return Ok(());
+        }
     }
+    Err(BenchError::Members(format!("{}: {why}", step.name())))
 }

@@ -62,7 +62,7 @@ fn moved(step: &str, begin_s: f64) -> Moved {
         at_s: begin_s + tenths as f64 / 10.0,
         phase: if tenths < 50 { "copy" } else { "joint" }.into(),
         bytes: (tenths * 50_000_000).min(2_000_000_000),
-        bytes_per_s_max: 600_000_000,
+        bytes_per_s_max: [("n4/0".to_owned(), 600_000_000)].into(),
         latency_us_p99: 15_000,
     };
     Moved {

@@ -1,5 +1,7 @@
 //! What clients felt over time, and how fast data moved.
 
+use std::collections::BTreeMap;
+
 use dunlin_chart::Lines;
 
 use super::model::Report;
@@ -32,11 +34,7 @@ pub fn of(report: &Report) -> Vec<Chart> {
 }
 
 fn latency(report: &Report, case: &Case, run: &Run) -> Chart {
-    let title = format!(
-        "Clients' p99 of each second, ms: {} (bound {:.0} ms)",
-        case.condition.name(),
-        report.bound_us_p99 as f64 / 1e3
-    );
+    let title = format!("Clients' p99 of each second, ms: {}", case.condition.name());
     let points: Vec<(f64, f64)> = run
         .seconds
         .iter()
@@ -45,37 +43,64 @@ fn latency(report: &Report, case: &Case, run: &Run) -> Chart {
             (second.at_s as f64 + 0.5, ms)
         })
         .collect();
-    let top = points.iter().map(|point| point.1).fold(0.0, f64::max);
-    let mut lines = vec![("p99".to_owned(), points)];
+    let top = top(&points);
+    let bound_ms = report.bound_us_p99 as f64 / 1e3;
+    let mut lines = vec![
+        ("p99".to_owned(), points),
+        ("bound".to_owned(), level(run, bound_ms)),
+    ];
     lines.extend(run.moves.iter().map(|moved| frame(moved, top)));
     Chart::of("move", title, lines)
 }
 
 fn rate(case: &Case, run: &Run) -> Chart {
-    let title = format!("Copied, MB/s: {}", case.condition.name());
-    let curve =
-        |rates: &dyn Fn(&Moved) -> Vec<(f64, f64)>| run.moves.iter().flat_map(rates).collect();
-    let copied: Vec<(f64, f64)> = curve(&rates);
-    let allowed: Vec<(f64, f64)> = curve(&|moved| {
-        let looks = moved.looks.iter().filter(|look| look.phase == "copy");
-        looks
-            .map(|look| (look.at_s, look.bytes_per_s_max as f64 / 1e6))
-            .collect()
-    });
-    let top = copied.iter().map(|point| point.1).fold(0.0, f64::max);
-    // Without clients to heed the rate allowed has no limit, which would flatten all else.
-    let allowed = allowed
-        .into_iter()
-        .map(|(at_s, rate)| (at_s, rate.min(2.0 * top)));
-    let mut lines = vec![
-        ("copied".to_owned(), copied),
-        (
-            "allowed (cut at twice the most)".to_owned(),
-            allowed.collect(),
-        ),
-    ];
+    let title = format!(
+        "Copied, MB/s, and what each shard allows itself: {}",
+        case.condition.name()
+    );
+    let mut copied = vec![(0.0, 0.0)];
+    copied.extend(run.moves.iter().flat_map(rates));
+    copied.extend(level(run, 0.0).last());
+    let top = top(&copied);
+    let mut lines = vec![("copied".to_owned(), copied)];
+    lines.extend(allowed(run, 1.5 * top));
     lines.extend(run.moves.iter().map(|moved| frame(moved, top)));
     Chart::of("move-rate", title, lines)
+}
+
+/// What each shard allows itself while records are copied, at most `most` MB/s: without a limit
+/// that is more than can be drawn.
+fn allowed(run: &Run, most: f64) -> Vec<(String, Vec<(f64, f64)>)> {
+    let mut lines: BTreeMap<&str, Vec<(f64, f64)>> = BTreeMap::new();
+    for moved in &run.moves {
+        let copying = moved.looks.iter().filter(|look| look.phase == "copy");
+        let mut last: BTreeMap<&str, f64> = BTreeMap::new();
+        for look in copying {
+            for (shard, rate) in &look.bytes_per_s_max {
+                let line = lines.entry(shard).or_default();
+                if !last.contains_key(shard.as_str()) {
+                    line.push((look.at_s, 0.0));
+                }
+                line.push((look.at_s, (*rate as f64 / 1e6).min(most)));
+                last.insert(shard, look.at_s);
+            }
+        }
+        for (shard, at_s) in last {
+            lines.entry(shard).or_default().push((at_s, 0.0));
+        }
+    }
+    let named = |(shard, line)| (format!("allowed {shard}"), line);
+    lines.into_iter().map(named).collect()
+}
+
+fn top(points: &[(f64, f64)]) -> f64 {
+    points.iter().map(|point| point.1).fold(0.0, f64::max)
+}
+
+/// A level over the whole run.
+fn level(run: &Run, value: f64) -> Vec<(f64, f64)> {
+    let end_s = run.parts.last().map_or(0.0, |part| part.end_s);
+    vec![(0.0, value), (end_s, value)]
 }
 
 impl Chart {

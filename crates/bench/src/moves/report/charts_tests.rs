@@ -32,3 +32,21 @@ fn a_step_is_framed() {
         [(30.0, 0.0), (30.0, 40.0), (40.0, 40.0), (40.0, 0.0)]
     );
 }
+
+#[test]
+fn what_is_allowed_is_drawn_by_shard_and_cut() {
+    let mut run = run([5, 15, 5, 15, 5], 0);
+    for look in &mut run.moves[1].looks {
+        look.bytes_per_s_max.insert("n2/0".into(), 7_000_000);
+    }
+    let lines = allowed(&run, 500.0);
+    let [(n2, low), (n4, high)] = &lines[..] else {
+        panic!("two shards: {lines:?}")
+    };
+    assert_eq!((n2.as_str(), n4.as_str()), ("allowed n2/0", "allowed n4/0"));
+    assert_eq!((low[0], low[1]), ((30.0, 0.0), (30.0, 7.0)));
+    assert_eq!(*low.last().unwrap(), (34.9, 0.0), "the end of the phase");
+    assert_eq!((top(high), top(low)), (500.0, 7.0));
+    let zeros = high.iter().filter(|point| point.1 == 0.0);
+    assert_eq!(zeros.count(), 4, "nothing between the moves");
+}
