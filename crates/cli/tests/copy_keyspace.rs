@@ -84,7 +84,8 @@ fn a_database_of_db_bench_becomes_a_keyspace_and_is_compared() {
         .map(|(key, value)| key.len() + value.len())
         .sum();
     assert_eq!(json["bytes"], bytes);
-    assert!(json["units"].as_u64().unwrap() > 3, "{json}");
+    // How many there are depends on when RocksDB compacted.
+    assert!(json["units"].as_u64().unwrap() > 1, "{json}");
     assert!(report.join("copy.png").exists());
     assert!(scan(port, "birds") == expected);
     assert_eq!(left_behind(directory.path()), Vec::<String>::new());
