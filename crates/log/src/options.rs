@@ -151,6 +151,9 @@ pub struct Options {
     pub backlog_bytes: usize,
     /// Segments preallocated ahead of the active one.
     pub spare_segments: usize,
+    /// Unsynced bytes after which the disk is given them, behind the commits, though nobody asked for
+    /// a sync: the next one is short then, and nobody waits long behind it. 0 for never.
+    pub write_behind_bytes: u64,
     /// Whether released segments become spare ones (true) or are removed.
     pub recycle: bool,
 }
@@ -166,6 +169,7 @@ impl Default for Options {
             tail_bytes: 16 << 20,
             backlog_bytes: 32 << 20,
             spare_segments: 1,
+            write_behind_bytes: 0,
             recycle: true,
         }
     }

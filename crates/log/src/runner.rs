@@ -10,6 +10,7 @@ use std::{
     thread,
     time::Duration,
 };
+use rustix::process::{getpriority_process, setpriority_process};
 use tokio::{sync::oneshot, time::Instant};
 
 /// A brief job that took longer than this did not stay brief: the disk is busy.
@@ -22,13 +23,17 @@ const BUSY: Duration = Duration::from_secs(1);
 #[error("the log's I/O thread is gone")]
 pub struct Gone;
 
+/// By how much what runs behind is nicer than the rest: it gets about a third of a processor that
+/// another thread wants, too.
+const BEHIND_NICER: i32 = 3;
+
 type Job = Box<dyn FnOnce() + Send>;
 
 /// Runs blocking jobs, in order. Clones share the thread; it ends with the last of them.
 #[derive(Clone)]
 pub enum Runner {
-    /// Threads of its own: one for the commit path, one for cursors that read from disk, so that a
-    /// reader far behind never delays a commit.
+    /// Threads of its own: one for the commit path, one for reads from disk, so that a reader far
+    /// behind never delays a commit, and one for what nobody waits for.
     Thread(Threads),
     /// In place, after a simulated delay.
     Inline(Rc<dyn Fn() -> Duration>),
@@ -39,19 +44,21 @@ pub enum Runner {
 pub struct Threads {
     commit: mpsc::Sender<Job>,
     read: mpsc::Sender<Job>,
+    behind: mpsc::Sender<Job>,
     /// Until when brief jobs are not run in place.
     busy_until: Rc<Cell<Option<Instant>>>,
 }
 
 impl Runner {
-    /// Starts the I/O threads, `name` and `name-read`.
+    /// Starts the I/O threads, `name`, `name-read` and `name-behind`.
     ///
     /// # Errors
     /// The operating system refused a thread.
     pub fn thread(name: &str) -> io::Result<Runner> {
         Ok(Runner::Thread(Threads {
-            commit: spawn(name.to_owned())?,
-            read: spawn(format!("{name}-read"))?,
+            commit: spawn(name.to_owned(), 0)?,
+            read: spawn(format!("{name}-read"), 0)?,
+            behind: spawn(format!("{name}-behind"), BEHIND_NICER)?,
             busy_until: Rc::default(),
         }))
     }
@@ -101,7 +108,22 @@ impl Runner {
         result
     }
 
-    /// Runs a job where cursors read, beside the commits.
+    /// Runs a job that takes long and may take longer: beside all others, and after them where the
+    /// processors do not suffice for all.
+    ///
+    /// # Errors
+    /// `Gone` when the thread has ended or the job panicked.
+    pub async fn run_behind<T: Send + 'static>(
+        &self,
+        job: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, Gone> {
+        match self {
+            Runner::Thread(threads) => submit(&threads.behind, job).await,
+            Runner::Inline(delay) => inline(delay(), job).await,
+        }
+    }
+
+    /// Runs a job that reads, beside the commits.
     ///
     /// # Errors
     /// `Gone` when the thread has ended or the job panicked.
@@ -116,9 +138,15 @@ impl Runner {
     }
 }
 
-fn spawn(name: String) -> io::Result<mpsc::Sender<Job>> {
+/// `nicer` is by how much the thread is nicer than its process.
+fn spawn(name: String, nicer: i32) -> io::Result<mpsc::Sender<Job>> {
     let (sender, jobs) = mpsc::channel::<Job>();
     thread::Builder::new().name(name).spawn(move || {
+        if nicer > 0 {
+            // It works as well, if less politely, where this is refused. `None` is this thread.
+            let _ = getpriority_process(None)
+                .and_then(|nice| setpriority_process(None, nice + nicer));
+        }
         for job in jobs {
             // A panic drops the job's answer, which its caller sees as `Gone`; later jobs still run.
             let _ = catch_unwind(AssertUnwindSafe(job));

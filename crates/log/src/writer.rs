@@ -4,6 +4,7 @@
 //! Every step may be tried again after "no space": what is not yet on disk stays in the queue or in
 //! the buffer. Any other failure is final.
 
+mod behind;
 mod housekeeping;
 mod segment;
 mod sync;
@@ -13,6 +14,7 @@ use crate::{
     error::Failure, options::Options,
 };
 use bytes::Bytes;
+use behind::Behind;
 use segment::Active;
 use std::{
     collections::VecDeque,
@@ -20,6 +22,8 @@ use std::{
     path::{Path, PathBuf},
     sync::Arc,
 };
+
+pub(crate) use behind::EarlySync;
 
 /// A group larger than this, in bytes, is written in several writes, to bound the buffer.
 const FLUSH_BYTES: usize = 4 << 20;
@@ -109,6 +113,7 @@ pub(crate) struct Writer {
     queue: VecDeque<Item>,
     buffer: Vec<u8>,
     sync_due: bool,
+    behind: Behind,
     spares: Vec<PathBuf>,
     next_spare: u64,
     /// It was said that the file system refuses direct I/O.
@@ -130,6 +135,7 @@ impl Writer {
             queue: VecDeque::new(),
             buffer: Vec::new(),
             sync_due: false,
+            behind: Behind::default(),
             spares: Vec::new(),
             next_spare: 0,
             direct_refused: false,

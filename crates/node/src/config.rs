@@ -53,6 +53,10 @@ pub struct NodeConfig {
     pub default_keyspace: KeyspaceSettings,
 }
 
+/// A sync of this many bytes takes a disk some ten milliseconds: as long as writes in flight may
+/// wait behind one.
+const WRITE_BEHIND_BYTES: u64 = 4 << 20;
+
 impl NodeConfig {
     /// The settings of a shard's log.
     pub fn log_options(&self) -> dunlin_log::Options {
@@ -62,6 +66,7 @@ impl NodeConfig {
             compression: self.log_compression,
             direct_io: self.log_direct_io,
             segment_bytes: self.segment_bytes,
+            write_behind_bytes: WRITE_BEHIND_BYTES,
             ..dunlin_log::Options::default()
         }
     }

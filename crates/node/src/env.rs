@@ -27,7 +27,8 @@ pub struct Env {
     pub disk: Arc<dyn Disk>,
     /// Where log writes and syncs run.
     pub log_runner: Runner,
-    /// Where reads that miss the cache, scans and flushes run.
+    /// Where reads that miss the cache run, beside them scans, and behind both flushes,
+    /// compactions, and what is copied or dropped.
     pub store_runner: Runner,
     /// Seed of this shard's random choices.
     pub seed: u64,
@@ -39,7 +40,7 @@ pub struct Env {
 }
 
 impl Env {
-    /// The machine as it is, with two I/O threads for this shard.
+    /// The machine as it is, with I/O threads for this shard.
     ///
     /// # Errors
     /// When a thread cannot be started.

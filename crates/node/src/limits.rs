@@ -51,8 +51,8 @@ pub const PULL_BYTES: usize = 4 << 20;
 pub const PAGE_BYTES: usize = 512 << 10;
 /// Items of one page.
 pub const PAGE_ITEMS: usize = 2_000;
-/// Entries applied to the store in one batch.
-pub const APPLY_ENTRIES: usize = 512;
+/// Entries applied to the store in one batch, while all else waits.
+pub const APPLY_ENTRIES: usize = 128;
 /// Entries waiting for the store beyond which replicas are asked to wait.
 pub const APPLY_QUEUE: usize = 100_000;
 /// Bytes queued towards one shard.

@@ -101,7 +101,9 @@ impl Store {
         drop(held);
         match taken {
             Ok(()) => {
-                inner.rows.forget_all();
+                for (hash, _) in &ready.hashes {
+                    inner.rows.forget(*hash);
+                }
                 Ok(true)
             }
             Err(error) if error.kind() == rocksdb::ErrorKind::InvalidArgument => Ok(false),

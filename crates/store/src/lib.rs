@@ -71,5 +71,6 @@ pub use snapshot::Snapshot;
 pub use stamp::{ParseStampError, Stamp};
 pub use stats::Stats;
 pub use store::Store;
+pub use sweep::Thinned;
 pub use vector::Vector;
 pub use version::Version;

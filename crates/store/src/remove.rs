@@ -52,7 +52,7 @@ impl Store {
             .db
             .write_opt(batch, &inner.write)
             .map_err(|error| inner.error(error))?;
-        inner.rows.forget_all();
+        inner.rows.forget_range(from, to);
         // RocksDB takes this end inclusively, and `to` is itself a possible key of the next
         // partition (the empty one): end on a key that is surely of the last.
         let mut end = key::prefix(keyspace, last).to_vec();

@@ -95,12 +95,13 @@ impl Rows {
         });
     }
 
-    /// Forgets all rows of the store, of which a range was just dropped.
-    pub fn forget_all(&self) {
+    /// Forgets the rows of a range that was just dropped, `to` excluded.
+    pub fn forget_range(&self, from: &[u8], to: &[u8]) {
         for stripe in &self.generations {
             *lock(stripe) += 1;
         }
-        self.cache.retain(|row, _| row.store != self.store);
+        let stays = |row: &Row| row.store != self.store || *row.key < *from || *row.key >= *to;
+        self.cache.retain(|row, _| stays(row));
     }
 
     fn generation(&self, hash: u64) -> MutexGuard<'_, u64> {

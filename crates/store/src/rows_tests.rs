@@ -24,7 +24,10 @@ fn a_row_is_kept_for_its_store_alone() {
     assert_eq!(two.get(7, b"key"), None);
     assert_eq!(one.get(7, b"other with that hash"), None);
     two.keep(7, b"key", two.note(7), &versioned(2, b"two"));
-    one.forget_all();
+    one.forget_range(b"kez", b"z");
+    one.forget_range(b"a", b"key");
+    assert_eq!(one.get(7, b"key"), Some(versioned(1, b"one")));
+    one.forget_range(b"key", b"kez");
     assert_eq!(one.get(7, b"key"), None);
     assert_eq!(two.get(7, b"key"), Some(versioned(2, b"two")));
     drop(two);
@@ -39,7 +42,7 @@ fn what_was_read_before_a_write_is_not_kept_after_it() {
     rows.keep(7, b"key", noted, &versioned(1, b"old"));
     assert_eq!(rows.get(7, b"key"), None);
     let noted = rows.note(7);
-    rows.forget_all();
+    rows.forget_range(b"a", b"z");
     rows.keep(7, b"key", noted, &versioned(1, b"old"));
     assert_eq!(rows.get(7, b"key"), None);
     rows.keep(7, b"key", rows.note(7), &versioned(2, b"new"));

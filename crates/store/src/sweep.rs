@@ -3,19 +3,30 @@
 use std::ops::Bound;
 
 use rocksdb::WriteBatch;
+use xxhash_rust::xxh3::xxh3_64;
 
 use crate::open::{SWEPT_KEY, number};
 use crate::record::Record;
 use crate::scan::{bounded, range};
 use crate::{Store, StoreError, key, tuning};
 
-/// Records looked at while writers wait.
-const STEP_RECORDS: usize = 512;
+/// Records looked at in one step: writers wait meanwhile.
+const STEP_RECORDS: usize = 128;
+
+/// How far a partition has been thinned.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Thinned {
+    /// Where the next step begins; `None` after the last.
+    pub next: Option<Vec<u8>>,
+    /// Bytes of keys and values looked at.
+    pub bytes: usize,
+}
 
 impl Store {
     /// Drops the records of a partition whose `from` is not above `rank`, so that of the others a
-    /// replica of this rank (from 0) is one. Like [`Store::drop_partition`] it is no log record.
-    /// Blocks its thread.
+    /// replica of this rank (from 0) is one: a few of them, from `start` on. Writers wait
+    /// meanwhile, so let them have their turn before the next step. Like [`Store::drop_partition`]
+    /// it is no log record. Blocks its thread.
     ///
     /// # Errors
     /// As [`Store::apply`].
@@ -24,50 +35,48 @@ impl Store {
         keyspace: u32,
         partition: u16,
         rank: u8,
-    ) -> Result<(), StoreError> {
+        start: &[u8],
+    ) -> Result<Thinned, StoreError> {
         key::check_keyspace(keyspace)?;
         let inner = &*self.inner;
-        let (mut from, to) = range(keyspace, partition, Bound::Unbounded, Bound::Unbounded);
-        let mut dropped = false;
-        loop {
-            // What is read here must be what is dropped: nothing may be written in between.
-            let writer = inner.writer();
-            let read = bounded(tuning::read_bulk(), to.clone());
-            let mut iter = inner.db.raw_iterator_opt(read);
-            iter.seek(&from);
-            let mut batch = WriteBatch::default();
-            let mut seen = 0;
-            while let Some((full, value)) = iter.item() {
-                if seen == STEP_RECORDS {
-                    break;
-                }
-                seen += 1;
-                let record = Record::decode(value).map_err(|error| inner.damaged(&error))?;
-                if record.from <= rank {
-                    batch.delete(full);
-                }
-                from.clear();
-                from.extend_from_slice(full);
-                from.push(0);
-                iter.next();
-            }
-            iter.status().map_err(|error| inner.error(error))?;
-            if !batch.is_empty() {
-                dropped = true;
-                inner
-                    .db
-                    .write_opt(batch, &inner.write)
-                    .map_err(|error| inner.error(error))?;
-            }
-            drop(writer);
-            if seen < STEP_RECORDS {
+        let (from, to) = range(keyspace, partition, Bound::Included(start), Bound::Unbounded);
+        let mut done = Thinned {
+            next: None,
+            bytes: 0,
+        };
+        let mut batch = WriteBatch::default();
+        let mut dropped = Vec::new();
+        // What is read here must be what is dropped: nothing may be written in between.
+        let writer = inner.writer();
+        let mut iter = inner.db.raw_iterator_opt(bounded(tuning::read_bulk(), to));
+        iter.seek(&from);
+        let mut seen = 0;
+        while let Some((full, value)) = iter.item() {
+            if seen == STEP_RECORDS {
+                done.next = Some(full.get(key::PREFIX_BYTES..).unwrap_or_default().to_vec());
                 break;
             }
+            seen += 1;
+            done.bytes += full.len() + value.len();
+            let record = Record::decode(value).map_err(|error| inner.damaged(&error))?;
+            if record.from <= rank {
+                batch.delete(full);
+                dropped.push(xxh3_64(full));
+            }
+            iter.next();
         }
-        if dropped {
-            inner.rows.forget_all();
+        iter.status().map_err(|error| inner.error(error))?;
+        if !batch.is_empty() {
+            inner
+                .db
+                .write_opt(batch, &inner.write)
+                .map_err(|error| inner.error(error))?;
         }
-        Ok(())
+        drop(writer);
+        for hash in dropped {
+            inner.rows.forget(hash);
+        }
+        Ok(done)
     }
 
     /// Up to which change of the cluster's members everything that is not held here any more has

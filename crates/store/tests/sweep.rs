@@ -19,7 +19,13 @@ fn a_partition_is_thinned_by_rank() {
     // Read once, so that they are among the rows read lately.
     assert!((0..2_000).all(|n| text(&store, &format!("{n:05}")).is_some()));
     let before = store.memtable_bytes();
-    store.thin_partition(KEYSPACE, 0, 2).unwrap();
+    let (mut start, mut steps, mut bytes) = (Some(Vec::new()), 0, 0);
+    while let Some(from) = start {
+        let thinned = store.thin_partition(KEYSPACE, 0, 2, &from).unwrap();
+        (start, steps, bytes) = (thinned.next, steps + 1, bytes + thinned.bytes);
+    }
+    assert!(steps > 2, "writers wait for all of it at once");
+    assert!(bytes > 2_000 * 6, "{bytes}");
     // A delete takes about a hundred bytes, and writers wait while they are made: one each.
     let grown = store.memtable_bytes() - before;
     assert!(grown < 2_000 * 500, "{grown} bytes of deletes");

@@ -4,9 +4,15 @@
 use super::{Log, Shared, State};
 use crate::{
     error::Failure,
-    writer::{Fault, Item, Outcome, Writer},
+    runner::Gone,
+    writer::{EarlySync, Fault, Item, Outcome, Writer},
 };
-use std::time::Duration;
+use std::{
+    future::{pending, poll_fn},
+    pin::{Pin, pin},
+    task::Poll,
+    time::Duration,
+};
 use tokio::time::{Instant, sleep_until};
 
 /// How long to wait before trying again when the disk is full.
@@ -41,6 +47,33 @@ impl Work {
     }
 }
 
+/// The sync under way behind the commits, if any.
+#[derive(Default)]
+struct Behind<'a> {
+    job: Option<Pin<Box<dyn Future<Output = Result<(), Gone>> + 'a>>>,
+}
+
+impl Behind<'_> {
+    /// Waits for its end; for ever when there is none. What it met the next sync tells.
+    async fn ended(&mut self) {
+        match &mut self.job {
+            Some(job) => drop(job.await),
+            None => pending().await,
+        }
+        self.job = None;
+    }
+
+    /// Lets it go on, without waiting.
+    async fn go_on(&mut self) {
+        let mut ended = pin!(self.ended());
+        poll_fn(|context| {
+            let _ = ended.as_mut().poll(context);
+            Poll::Ready(())
+        })
+        .await;
+    }
+}
+
 /// When the loop does something unasked.
 #[derive(Default)]
 struct Timers {
@@ -58,6 +91,7 @@ impl Log {
         }
         let _guard = Driving::enter(&self.shared);
         let mut timers = Timers::default();
+        let mut behind = Behind::default();
         loop {
             // Created before looking, so that no wake-up is lost.
             let woken = self.shared.work.notified();
@@ -75,14 +109,29 @@ impl Log {
                         tokio::select! {
                             biased;
                             () = woken => {}
+                            () = behind.ended() => {}
                             () = sleep_until(deadline) => {}
                         }
                     }
-                    None => woken.await,
+                    None => {
+                        tokio::select! {
+                            biased;
+                            () = woken => {}
+                            () = behind.ended() => {}
+                        }
+                    }
                 }
             }
             for work in works {
-                self.perform(work, &mut timers).await;
+                let early = self.perform(work, &mut timers).await;
+                behind.go_on().await;
+                if let Some(early) = early
+                    && behind.job.is_none()
+                {
+                    let job = self.shared.runner.run_behind(move || early.perform());
+                    behind.job = Some(Box::pin(job));
+                    behind.go_on().await;
+                }
             }
         }
     }
@@ -100,12 +149,10 @@ impl Log {
         self.wait(|state| state.closed).await
     }
 
-    async fn perform(&self, work: Work, timers: &mut Timers) {
+    async fn perform(&self, work: Work, timers: &mut Timers) -> Option<EarlySync> {
         let shared = &self.shared;
         let writer = shared.state.borrow_mut().writer.take();
-        let Some(mut writer) = writer else {
-            return;
-        };
+        let mut writer = writer?;
         let begun = Instant::now();
         let retried = matches!(work, Work::Housekeep { .. });
         let closing = matches!(work, Work::Close);
@@ -114,15 +161,18 @@ impl Log {
         let brief = work.is_brief() && !shared.state.borrow().direct_io;
         let job = move || {
             let outcome = execute(&mut writer, work);
-            (writer, outcome)
+            let early = writer.early_sync();
+            (writer, outcome, early)
         };
         let result = match brief {
             true => shared.runner.run_brief(job).await,
             false => shared.runner.run(job).await,
         };
         let mut state = shared.state.borrow_mut();
+        let mut early = None;
         match result {
-            Ok((writer, outcome)) => {
+            Ok((writer, outcome, sync)) => {
+                early = sync;
                 state.writer = Some(writer);
                 state.apply(shared, outcome, begun.elapsed(), retried, closing, timers);
                 if idle {
@@ -137,6 +187,7 @@ impl Log {
         if failed {
             shared.appended.notify_waiters();
         }
+        early
     }
 }
 

@@ -25,6 +25,8 @@ pub(super) struct Active {
     pub written: u64,
     /// Bytes synced.
     pub synced: u64,
+    /// Bytes that were given to the disk early.
+    pub behind: u64,
     /// A sync happened that no mark tells of yet.
     pub mark_due: bool,
     /// Bytes the file is known to hold room for.
@@ -51,6 +53,7 @@ impl Active {
             block_size: u64::from(header.block_size_bytes),
             written: end,
             synced: end,
+            behind: end,
             mark_due: end > 0,
             capacity,
             direct_io: header.direct_io,

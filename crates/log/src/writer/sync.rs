@@ -22,6 +22,7 @@ impl Writer {
             active.synced = active.written;
             active.mark_due = true;
         }
+        self.check_behind()?;
         self.outcome.synced = self.outcome.written;
         Ok(())
     }

@@ -58,6 +58,8 @@ pub struct FillPage {
     /// 99th percentile of the latency of requests at the source's node, over the last seconds, in
     /// microseconds.
     pub latency_us_p99: u64,
+    /// Bytes of keys and values the source has read for this page, with those left out of it.
+    pub read_bytes: u64,
 }
 
 /// Ask for what a log has had from `index` on.
@@ -126,12 +128,14 @@ impl FillRequest {
 impl FillPage {
     pub(super) fn encode(&self, out: &mut BytesMut) {
         out.put_u64_le(self.latency_us_p99);
+        out.put_u64_le(self.read_bytes);
         self.page.encode(out);
     }
 
     pub(super) fn decode(mut body: Bytes) -> Result<Self, DecodeError> {
         Ok(FillPage {
             latency_us_p99: get_u64(&mut body)?,
+            read_bytes: get_u64(&mut body)?,
             page: Page::decode(body)?,
         })
     }

@@ -181,12 +181,16 @@ fn response() -> impl Strategy<Value = Response> {
         (
             prop::collection::vec(item(), 0..4),
             prop::option::of(bytes()),
+            any::<u64>(),
             any::<u64>()
         )
-            .prop_map(|(items, next, latency_us_p99)| Response::Filled(FillPage {
-                page: Page { items, next },
-                latency_us_p99
-            })),
+            .prop_map(|(items, next, latency_us_p99, read_bytes)| {
+                Response::Filled(FillPage {
+                    page: Page { items, next },
+                    latency_us_p99,
+                    read_bytes,
+                })
+            }),
         (
             prop::collection::vec(bytes(), 0..4),
             any::<u32>(),

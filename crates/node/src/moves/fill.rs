@@ -8,7 +8,7 @@ use bytes::Bytes;
 use dunlin_metadata::{Change, Phase};
 use dunlin_store::{Entry, Origin, Vector, Version};
 use futures_util::future::join;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 
 use super::journal::{Journal, PartNote, SourceNote};
 use super::plan::{self, Part};
@@ -20,6 +20,11 @@ use crate::placement::ShardAddress;
 use crate::replication::{address_of, copy_of};
 use crate::sabotage::Sabotage;
 use crate::shard::{Peer, Shard};
+
+/// Entries of a log's tail that are applied at once: each may cost a look at the disk.
+const TAIL_ENTRIES: usize = 128;
+/// A log's tail is read for at least one part of the time in so many more.
+const TAIL_PAUSES_MAX: u32 = 4;
 
 /// What a shard takes over in one change.
 #[derive(Default)]
@@ -197,7 +202,9 @@ impl Shard {
             let peer = self.peer(*address).ok_or("an old replica is gone")?;
             self.read_tail(&peer).await?;
         }
-        self.sync_log_to(self.log.last()).await?;
+        if !sources.is_empty() {
+            self.sync_log_to(self.log.last()).await?;
+        }
         self.claim(change);
         let placement = self.placement();
         let is_level = self.is_level_with_dead(change);
@@ -233,6 +240,7 @@ impl Shard {
                 );
             }
             *self.moves.fill.borrow_mut() = Fill::begin(change.id, journal);
+            self.moves.pace.borrow_mut().begin();
         }
         self.moves.fill.borrow_mut().plan(&parts);
         Ok(())
@@ -281,18 +289,17 @@ impl Shard {
         while let Some(FillPage {
             page: got,
             latency_us_p99,
+            read_bytes,
         }) = page.take()
         {
             let now = self.placement().change.as_ref().map(|change| change.id);
             if now != Some(change) {
                 return Err("the change was given up".to_owned());
             }
-            let mut bytes = 0;
             for item in got.items {
-                bytes += item.key.len() + item.value.len();
+                chunk_bytes += item.key.len() + item.value.len();
                 chunk.push(copy_of(item, place.keyspace, place.partition));
             }
-            chunk_bytes += bytes;
             let ready = match chunk_bytes >= CHUNK_BYTES || got.next.is_none() {
                 true => Some((std::mem::take(&mut chunk), std::mem::take(&mut chunk_bytes))),
                 false => None,
@@ -307,13 +314,7 @@ impl Shard {
             };
             stored?;
             page = asked.transpose()?;
-            let latency_us = latency_us_p99.max(self.latency.p99_us());
-            let pause = self
-                .moves
-                .pace
-                .borrow_mut()
-                .pause(bytes, begun.elapsed(), latency_us);
-            tokio::time::sleep(pause).await;
+            self.keep_pace(read_bytes as usize, begun, latency_us_p99).await;
             begun = Instant::now();
         }
         Ok(())
@@ -405,11 +406,8 @@ impl Shard {
             };
             let (entries, incarnation, next, end) =
                 self.ask_tail(peer, known.max(1), index, wants).await?;
-            if !entries.is_empty() && self.env.sabotage != Sabotage::SkipTail {
-                let decoded: Result<Vec<Entry>, _> =
-                    entries.into_iter().map(Entry::decode).collect();
-                let decoded = decoded.map_err(|error| error.to_string())?;
-                self.copies_applied(decoded).await?;
+            if self.env.sabotage != Sabotage::SkipTail {
+                self.apply_tail(entries).await?;
             }
             let mut fill = self.moves.fill.borrow_mut();
             let Some(source) = fill.sources.get_mut(&peer.address) else {
@@ -427,6 +425,20 @@ impl Shard {
                 return Ok(());
             }
         }
+    }
+
+    async fn apply_tail(&self, entries: Vec<Bytes>) -> Result<(), String> {
+        for few in entries.chunks(TAIL_ENTRIES) {
+            let begun = Instant::now();
+            let bytes = few.iter().map(Bytes::len).sum();
+            let decoded: Result<Vec<Entry>, _> = few.iter().cloned().map(Entry::decode).collect();
+            let decoded = decoded.map_err(|error| error.to_string())?;
+            self.copies_applied(decoded).await?;
+            // However slow a copy is, it must come nearer to the end of a log that grows.
+            let pauses_max = begun.elapsed() * TAIL_PAUSES_MAX;
+            drop(timeout(pauses_max, self.keep_pace(bytes, begun, 0)).await);
+        }
+        Ok(())
     }
 
     async fn ask_tail(

@@ -35,6 +35,7 @@ use tokio::time::Instant;
 
 use crate::placement::Placement;
 use crate::rate::Rate;
+use crate::shard::Shard;
 use fill::Fill;
 use pace::Pace;
 
@@ -92,5 +93,20 @@ impl Moves {
         self.rested
             .get()
             .is_some_and(|since| since.elapsed() >= for_)
+    }
+}
+
+impl Shard {
+    /// Waits after moving `bytes`, begun at `begun`, for as long as clients want it; those of the
+    /// other shard concerned wait `their_latency_us`.
+    async fn keep_pace(&self, bytes: usize, begun: Instant, their_latency_us: u64) {
+        let latency_us = self.latency.p99_us().max(their_latency_us);
+        let spent = begun.elapsed();
+        let pause = self
+            .moves
+            .pace
+            .borrow_mut()
+            .pause(bytes, spent, latency_us);
+        tokio::time::sleep(pause).await;
     }
 }

@@ -1,26 +1,34 @@
-//! How fast a copy may go. Pure: additive increase, multiplicative decrease, by what clients feel.
+//! How fast a copy may go. Pure: it grows while clients hardly wait, yields when they wait longer,
+//! and never allows much more than what was reached, so that it has not far to fall.
 
 use std::time::Duration;
 
 /// A copy always goes at least this fast, or it would never end.
-const BYTES_PER_S_MIN: f64 = 1_000_000.0;
-/// Faster than any disk or network: no limit.
-const BYTES_PER_S_MAX: f64 = 4_000_000_000.0;
-const BYTES_PER_S_FIRST: f64 = 32_000_000.0;
-/// What one good page adds, as a share of the rate.
-const FASTER: f64 = 1.05;
-/// What is left of the rate when clients wait too long.
-const SLOWER: f64 = 0.7;
-/// A latency covers the last seconds: a change of the rate shows only after some time.
+const BYTES_PER_S_MIN: f64 = 4_000_000.0;
+const BYTES_PER_S_FIRST: f64 = 8_000_000.0;
+/// How much faster a second later, while clients wait no longer than `CALM`.
+const FASTER_PER_S: f64 = 2.0;
+/// Allowed beyond what was reached.
+const AHEAD: f64 = 2.0;
+/// What is left of the rate when clients wait longer than `LATE`.
+const SLOWER: f64 = 0.5;
+/// As a share of what clients are promised: up to here the rate grows.
+const CALM: f64 = 0.4;
+/// From here on it yields: what is measured is some time ago, and more may be on its way.
+const LATE: f64 = 0.7;
+/// A latency covers the last half second: a change of the rate shows only after some time.
 const SETTLE: Duration = Duration::from_millis(500);
+/// Over how long the rate reached is averaged, in seconds.
+const REACHED_OVER_S: f64 = 1.0;
 /// The longest pause at once, so that the rate can follow.
 const PAUSE_MAX: Duration = Duration::from_secs(1);
 
 /// The rate of a copy.
 #[derive(Debug)]
 pub(super) struct Pace {
-    latency_us_max: u64,
+    latency_us_max: f64,
     bytes_per_s: f64,
+    reached_bytes_per_s: f64,
     since_slower: Duration,
 }
 
@@ -28,24 +36,45 @@ impl Pace {
     /// Keeps latencies at most at `latency_us_max`, in microseconds.
     pub fn new(latency_us_max: u64) -> Pace {
         Pace {
-            latency_us_max,
+            latency_us_max: latency_us_max as f64,
             bytes_per_s: BYTES_PER_S_FIRST,
+            reached_bytes_per_s: BYTES_PER_S_FIRST,
             since_slower: Duration::MAX,
         }
     }
 
+    /// Forgets what earlier copies have reached.
+    pub fn begin(&mut self) {
+        *self = Pace::new(self.latency_us_max as u64);
+    }
+
     /// How long to wait after `bytes` that took `spent`, when clients now wait `latency_us`.
     pub fn pause(&mut self, bytes: usize, spent: Duration, latency_us: u64) -> Duration {
-        if latency_us <= self.latency_us_max {
-            self.bytes_per_s = (self.bytes_per_s * FASTER).min(BYTES_PER_S_MAX);
-        } else if self.since_slower >= SETTLE {
-            self.bytes_per_s = (self.bytes_per_s * SLOWER).max(BYTES_PER_S_MIN);
+        let late = latency_us as f64 / self.latency_us_max;
+        if late > LATE && self.since_slower >= SETTLE {
+            let from = self.bytes_per_s.min(self.reached_bytes_per_s);
+            self.bytes_per_s = (from * SLOWER).max(BYTES_PER_S_MIN);
             self.since_slower = Duration::ZERO;
         }
         let due = Duration::from_secs_f64(bytes as f64 / self.bytes_per_s);
         let pause = due.saturating_sub(spent).min(PAUSE_MAX);
-        self.since_slower = self.since_slower.saturating_add(spent + pause);
+        let took = spent + pause;
+        self.since_slower = self.since_slower.saturating_add(took);
+        self.reach(bytes, took.as_secs_f64());
+        if late <= CALM {
+            let faster = self.bytes_per_s * FASTER_PER_S.powf(took.as_secs_f64());
+            let ahead = (self.reached_bytes_per_s * AHEAD).max(BYTES_PER_S_MIN);
+            self.bytes_per_s = faster.min(ahead.max(self.bytes_per_s));
+        }
         pause
+    }
+
+    fn reach(&mut self, bytes: usize, took_s: f64) {
+        if took_s > 0.0 {
+            let now = bytes as f64 / took_s;
+            let weight = 1.0 - (-took_s / REACHED_OVER_S).exp();
+            self.reached_bytes_per_s += (now - self.reached_bytes_per_s) * weight;
+        }
     }
 
     /// The rate allowed now, in bytes a second.

@@ -2,30 +2,81 @@ use super::*;
 
 const PAGE: usize = 512 << 10;
 const SPENT: Duration = Duration::from_millis(2);
+const BOUND_US: u64 = 10_000;
 
-#[test]
-fn it_goes_faster_while_clients_do_not_wait() {
-    let mut pace = Pace::new(10_000);
-    for _ in 0..200 {
-        pace.pause(PAGE, SPENT, 500);
+/// Copies for so long while clients wait so long; answers the bytes copied.
+fn copy(pace: &mut Pace, for_: Duration, latency_us: u64) -> usize {
+    let (mut passed, mut bytes) = (Duration::ZERO, 0);
+    while passed < for_ {
+        passed += SPENT + pace.pause(PAGE, SPENT, latency_us);
+        bytes += PAGE;
     }
-    assert_eq!(pace.pause(PAGE, SPENT, 500), Duration::ZERO);
-    assert!(pace.bytes_per_s() > 1_000_000_000);
+    bytes
 }
 
 #[test]
-fn it_yields_to_clients_step_by_step_and_never_stops() {
-    let mut pace = Pace::new(10_000);
+fn it_goes_as_fast_as_it_can_while_clients_do_not_wait() {
+    let mut pace = Pace::new(BOUND_US);
+    copy(&mut pace, Duration::from_secs(10), 500);
+    assert_eq!(pace.pause(PAGE, SPENT, 500), Duration::ZERO);
+}
+
+#[test]
+fn it_allows_itself_little_more_than_it_reaches() {
+    let mut pace = Pace::new(BOUND_US);
+    copy(&mut pace, Duration::from_secs(60), 500);
+    let reached = PAGE as f64 / SPENT.as_secs_f64();
+    assert!(pace.bytes_per_s() as f64 <= 2.01 * reached);
+}
+
+#[test]
+fn what_it_yields_to_clients_is_felt_at_once() {
+    let mut pace = Pace::new(BOUND_US);
+    let fast = copy(&mut pace, Duration::from_secs(10), 500);
+    pace.pause(PAGE, SPENT, BOUND_US);
+    let yielded = copy(&mut pace, SETTLE, BOUND_US / 3) * 20;
+    assert!(yielded < fast * 7 / 10, "{yielded} after {fast}");
+}
+
+#[test]
+fn it_yields_step_by_step_and_never_stops() {
+    let mut pace = Pace::new(BOUND_US);
     let before = pace.bytes_per_s();
-    pace.pause(PAGE, SPENT, 20_000);
+    pace.pause(PAGE, SPENT, 2 * BOUND_US);
     let after = pace.bytes_per_s();
     assert!(after < before);
     // The same latency, seen again at once, is still that of the faster copy.
-    pace.pause(PAGE, SPENT, 20_000);
+    pace.pause(PAGE, SPENT, 2 * BOUND_US);
     assert_eq!(pace.bytes_per_s(), after);
     for _ in 0..1_000 {
-        let pause = pace.pause(PAGE, SPENT, 20_000);
+        let pause = pace.pause(PAGE, SPENT, 2 * BOUND_US);
         assert!(pause <= Duration::from_secs(1));
     }
-    assert_eq!(pace.bytes_per_s(), 1_000_000);
+    assert_eq!(pace.bytes_per_s(), BYTES_PER_S_MIN as u64);
+}
+
+#[test]
+fn it_is_fast_again_within_seconds_however_slow_it_was() {
+    let mut pace = Pace::new(BOUND_US);
+    copy(&mut pace, Duration::from_secs(30), 2 * BOUND_US);
+    assert_eq!(pace.bytes_per_s(), BYTES_PER_S_MIN as u64);
+    copy(&mut pace, Duration::from_secs(8), 500);
+    assert!(pace.bytes_per_s() > 50_000_000, "{}", pace.bytes_per_s());
+}
+
+#[test]
+fn between_calm_and_late_it_stays() {
+    let mut pace = Pace::new(BOUND_US);
+    let before = pace.bytes_per_s();
+    copy(&mut pace, Duration::from_secs(5), BOUND_US / 3);
+    assert_eq!(pace.bytes_per_s(), before);
+}
+
+#[test]
+fn pages_without_anything_for_it_do_not_stop_it() {
+    let mut pace = Pace::new(BOUND_US);
+    for _ in 0..10_000 {
+        assert_eq!(pace.pause(0, SPENT, 500), Duration::ZERO);
+    }
+    assert!(pace.bytes_per_s() >= BYTES_PER_S_MIN as u64);
 }

@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::ops::Bound;
 use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use dunlin_log::CursorError;
 use dunlin_store::{EntryView, Kind};
@@ -23,6 +25,8 @@ impl Shard {
             froms,
             start,
         } = request;
+        let read_bytes = Arc::new(AtomicU64::new(0));
+        let counted = read_bytes.clone();
         let page = self.read_page(move |store| {
             let mut page = store.scan_page(
                 place.keyspace,
@@ -33,12 +37,15 @@ impl Shard {
                 PAGE_BYTES,
                 None,
             )?;
+            let bytes = page.items.iter().map(|(key, r)| key.len() + r.value.len());
+            counted.store(bytes.sum::<usize>() as u64, Ordering::Relaxed);
             page.items.retain(|(_, record)| froms.has(record.from));
             Ok(page)
         });
         Some(FillPage {
             page: page.await?,
             latency_us_p99: self.latency.p99_us(),
+            read_bytes: read_bytes.load(Ordering::Relaxed),
         })
     }
 
@@ -50,6 +57,11 @@ impl Shard {
         let incarnation = self.origin.incarnation();
         if request.incarnation == 0 {
             // What is not synced yet may be lost, and its places in the log be taken by others.
+            // Where nobody asks for syncs that is long ago, and all since would be copied twice.
+            if let Err(error) = self.sync_log_to(self.log.last()).await {
+                tracing::warn!(error, "nothing can be copied from here");
+                return TailAnswer::NotNow;
+            }
             let next = self.log.progress().synced + 1;
             // Stored records must hold everything before it.
             let (tell, applied) = oneshot::channel();

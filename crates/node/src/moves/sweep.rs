@@ -2,7 +2,9 @@
 
 use std::ops::Bound;
 
+use dunlin_log::Gone;
 use dunlin_store::{Store, StoreError};
+use tokio::time::Instant;
 
 use super::journal::Journal;
 use crate::limits::SWEEP_AFTER;
@@ -39,23 +41,62 @@ impl Shard {
         }
         let before = self.moves.before.borrow_mut().take();
         let drops = drops(&placement, before.as_deref(), self.address);
+        for drop in drops {
+            self.drop_from(&drop).await?;
+        }
         let store = self.store.clone();
-        let swept = self.env.store_runner.run(move || {
-            for drop in &drops {
-                drop_from(&store, drop)?;
-            }
-            store.note_swept(due)
-        });
-        swept
-            .await
-            .map_err(|error| error.to_string())?
-            .map_err(|error| error.to_string())?;
+        let noted = self
+            .env
+            .store_runner
+            .run_behind(move || store.note_swept(due));
+        told(noted.await)?;
         self.flush().await?;
         let dir = self.dir();
         Journal::remove(&*self.env.disk, &dir).map_err(|error| error.to_string())?;
         self.moves.swept.set(Some(due));
         Ok(())
     }
+
+    async fn drop_from(&self, drop: &Drop) -> Result<(), String> {
+        let &Drop {
+            keyspace,
+            partition,
+            rank,
+        } = drop;
+        let store = self.store.clone();
+        let dropped = self.env.store_runner.run_behind(move || {
+            if is_empty(&store, keyspace, partition, b"", None)? {
+                return Ok(None);
+            }
+            if rank.is_none() {
+                store.drop_partition(keyspace, partition)?;
+            }
+            Ok(rank)
+        });
+        let Some(rank) = told(dropped.await)? else {
+            return Ok(());
+        };
+        let mut start = Some(Vec::new());
+        while let Some(from) = start {
+            let begun = Instant::now();
+            let store = self.store.clone();
+            let step = self
+                .env
+                .store_runner
+                .run_behind(move || store.thin_partition(keyspace, partition, rank, &from));
+            let thinned = told(step.await)?;
+            start = thinned.next;
+            self.keep_pace(thinned.bytes, begun, 0).await;
+        }
+        Ok(())
+    }
+}
+
+/// What came of a job.
+fn told<T>(ended: Result<Result<T, StoreError>, Gone>) -> Result<T, String> {
+    ended
+        .map_err(|error| error.to_string())?
+        .map_err(|error| error.to_string())
 }
 
 /// What a shard need not hold. Knowing the placement before spares a look at partitions in which
@@ -95,17 +136,6 @@ fn drops(now: &Placement, before: Option<&Placement>, shard: ShardAddress) -> Ve
 fn rank(order: &[ShardAddress], shard: ShardAddress) -> Option<u8> {
     let at = order.iter().position(|r| *r == shard)?;
     u8::try_from(at).ok()
-}
-
-fn drop_from(store: &Store, drop: &Drop) -> Result<(), StoreError> {
-    let (keyspace, partition) = (drop.keyspace, drop.partition);
-    if is_empty(store, keyspace, partition, b"", None)? {
-        return Ok(());
-    }
-    match drop.rank {
-        None => store.drop_partition(keyspace, partition),
-        Some(rank) => store.thin_partition(keyspace, partition, rank),
-    }
 }
 
 /// Whether the store holds nothing of a partition from `start` to `end`, both included.

@@ -51,7 +51,7 @@ impl Shard {
             self.moves.ingested.set(bound);
         }
         let store = self.store.clone();
-        let run = self.env.store_runner.run(move || {
+        let run = self.env.store_runner.run_behind(move || {
             let ready = store.ingest_prepare(&entries)?;
             Ok::<_, StoreError>((entries, ready))
         });
@@ -60,7 +60,7 @@ impl Shard {
         // What is applied between the look and the taking over would be hidden.
         self.pause_applying();
         let store = self.store.clone();
-        let run = self.env.store_runner.run(move || {
+        let run = self.env.store_runner.run_behind(move || {
             match is_empty(&store, keyspace, partition, &start, Some(&end))? {
                 true => store.ingest(ready),
                 false => Ok(false),

@@ -18,6 +18,9 @@ use crate::message::{Batch, BatchAnswer, PullAnswer, PullRequest, Request, Respo
 use crate::placement::ShardAddress;
 use crate::shard::{Peer, Shard};
 
+/// Copies that are logged while all else waits.
+const APPEND_ENTRIES: usize = 512;
+
 impl Shard {
     /// Watches one peer's vector and fetches what this shard misses.
     pub(crate) async fn catch_up_loop(self: Rc<Self>, peer: Weak<Peer>) {
@@ -173,11 +176,20 @@ impl Shard {
     }
 
     /// Logs copies and waits until they are applied.
-    pub(crate) async fn copies_applied(&self, entries: Vec<Entry>) -> Result<(), String> {
-        let (tell, told) = oneshot::channel();
-        self.append_copies(entries, move || tell.send(()).unwrap_or_default())
-            .map_err(|_| "refused by the own log")?;
-        told.await.map_err(|_| "the own log failed".to_owned())
+    pub(crate) async fn copies_applied(&self, mut entries: Vec<Entry>) -> Result<(), String> {
+        loop {
+            let rest = entries.split_off(entries.len().min(APPEND_ENTRIES));
+            let (tell, told) = oneshot::channel();
+            self.append_copies(entries, move || tell.send(()).unwrap_or_default())
+                .map_err(|_| "refused by the own log")?;
+            if rest.is_empty() {
+                // All before are applied before the last.
+                return told.await.map_err(|_| "the own log failed".to_owned());
+            }
+            entries = rest;
+            // Clients' requests in between.
+            tokio::task::yield_now().await;
+        }
     }
 }
 

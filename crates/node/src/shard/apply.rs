@@ -18,7 +18,7 @@ impl Shard {
         loop {
             if progress.failed.is_some() {
                 self.fail_waiting();
-            } else if !self.apply_committed() {
+            } else if !self.apply_committed().await {
                 tokio::time::sleep(Duration::from_millis(500)).await;
                 progress = self.log.progress();
                 continue;
@@ -32,7 +32,7 @@ impl Shard {
     }
 
     /// Applies all that may be applied now; false when the store refuses.
-    fn apply_committed(&self) -> bool {
+    async fn apply_committed(&self) -> bool {
         while self.apply_pauses.get() == 0 {
             let group = self.take_committed();
             let Some(last) = group.last() else {
@@ -48,7 +48,12 @@ impl Shard {
             match self.store.apply(&entries, last.index) {
                 Ok(outcomes) => {
                     self.unflushed.applied(&entries);
+                    let full = group.len() == APPLY_ENTRIES;
                     self.applied(group, &entries, &outcomes);
+                    if full {
+                        // More is waiting; so may be clients.
+                        tokio::task::yield_now().await;
+                    }
                 }
                 Err(error) => {
                     tracing::error!(%error, "the store refuses entries; trying again");

@@ -130,6 +130,10 @@ impl Shard {
     /// Brings everything applied so far to disk, the log first: the store must
     /// never hold an entry that the log could lose.
     pub(crate) async fn flush(&self) -> Result<(), String> {
+        // Most of it now, so that applying need not wait for it.
+        if self.env.sabotage != Sabotage::FlushUnsynced {
+            self.sync_log_to(self.store.applied()).await?;
+        }
         self.pause_applying();
         let synced = match self.env.sabotage {
             Sabotage::FlushUnsynced => Ok(()),
@@ -143,7 +147,7 @@ impl Shard {
         self.counters.flushes.set(self.counters.flushes.get() + 1);
         self.env
             .store_runner
-            .run(move || store.flush_wait())
+            .run_behind(move || store.flush_wait())
             .await
             .map_err(|e| e.to_string())?
             .map_err(|e| e.to_string())?;
@@ -169,7 +173,7 @@ impl Shard {
         let compacted = match self.sync_log_to(self.store.applied()).await {
             Ok(()) => {
                 let store = self.store.clone();
-                let run = self.env.store_runner.run(move || store.compact()).await;
+                let run = self.env.store_runner.run_behind(move || store.compact()).await;
                 match run {
                     Ok(done) => done.map_err(|e| e.to_string()),
                     Err(gone) => Err(gone.to_string()),

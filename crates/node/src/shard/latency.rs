@@ -7,7 +7,7 @@ use hdrhistogram::Histogram;
 use tokio::time::Instant;
 
 /// Each window is looked at for as long again after it has ended.
-const WINDOW: Duration = Duration::from_secs(1);
+const WINDOW: Duration = Duration::from_millis(250);
 /// Fewer requests say nothing about a 99th percentile.
 const REQUESTS_MIN: u64 = 20;
 

@@ -27,7 +27,7 @@ impl Shard {
         let answer = self
             .env
             .store_runner
-            .run(move || get(&store, &asked, Tier::Disk))
+            .run_read(move || get(&store, &asked, Tier::Disk))
             .await;
         match answer {
             Ok(answer) => self.to_answer(answer, &request),
