@@ -35,6 +35,8 @@ pub struct Plan {
     pub value_bytes_max: usize,
     /// Whether crashes may lose what was not synced; else processes are killed, which loses nothing written.
     pub power_loss: bool,
+    /// Whether all machines lose their power at once in the moment in which a write is acknowledged.
+    pub power_cuts: bool,
     /// Whether clocks are wrong and jump.
     pub bad_clocks: bool,
     /// Whether disks fail to sync, fail to write, and fill up.
@@ -71,6 +73,7 @@ impl Plan {
             pause_ms_max: random.random_range(30..=250),
             value_bytes_max: *pick(&mut random, &[40, 600, 3_000]),
             power_loss,
+            power_cuts: false,
             bad_clocks: random.random_bool(0.6),
             bad_disks: random.random_bool(0.4),
             fault_pause_ms_max: random.random_range(500..=5_000),
@@ -110,7 +113,19 @@ impl Plan {
             };
             plan.keyspaces.push((name.into(), settings));
         }
+        let has_durable = (0..plan.keyspaces.len()).any(|keyspace| plan.is_durable(keyspace));
+        plan.power_cuts = power_loss && has_durable && random.random_bool(0.4);
         plan
+    }
+
+    /// Whether the run has the circumstances in which its deliberate bug matters.
+    pub fn tempts(&self) -> bool {
+        match self.sabotage {
+            Sabotage::AckUnsynced => self.power_cuts,
+            Sabotage::FlushUnsynced => self.power_loss,
+            Sabotage::SkipTail | Sabotage::SkipJoint => self.moves,
+            _ => true,
+        }
     }
 
     /// Whether acknowledged writes to a keyspace survive every fault of this run.
