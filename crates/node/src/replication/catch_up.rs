@@ -19,7 +19,7 @@ use crate::placement::ShardAddress;
 use crate::shard::{Peer, Shard};
 
 impl Shard {
-    /// Watches one peer's vector and fetches what this shard misses.
+    /// Watches one peer's vector and fetches what this shard misses, whenever they share anything.
     pub(crate) async fn catch_up_loop(self: Rc<Self>, peer: Weak<Peer>) {
         // Per origin, how far this shard was at the last look: standing still while behind means nobody brings it.
         let mut last_seen: HashMap<Origin, Version> = HashMap::new();
@@ -35,6 +35,10 @@ impl Shard {
                 false => GOSSIP_INTERVAL,
             };
             let Some(peer) = peer.upgrade() else { return };
+            if !peer.shares.get() {
+                last_seen.clear();
+                continue;
+            }
             if !peer.caller.is_connected() {
                 continue;
             }
@@ -46,6 +50,9 @@ impl Shard {
             let Ok(Response::Vectors(theirs)) = asked else {
                 continue;
             };
+            if !peer.shares.get() {
+                continue;
+            }
             *peer.vector.borrow_mut() = theirs.clone();
             peer.heard.set(true);
             self.refill_heard(peer.address, &theirs);
@@ -119,6 +126,8 @@ impl Shard {
         Ok(())
     }
 
+    /// `None` without an answer, or when the peer has left meanwhile: what comes late of one that
+    /// has left does not count.
     pub(super) async fn pull_page(
         &self,
         peer: &Peer,
@@ -133,7 +142,7 @@ impl Shard {
             resume_index,
         };
         match peer.caller.call(Request::Pull(request), PAGE_TIMEOUT).await {
-            Ok(Response::Pulled(answer)) => Some(answer),
+            Ok(Response::Pulled(answer)) if peer.shares.get() => Some(answer),
             _ => None,
         }
     }
