@@ -21,6 +21,12 @@ pub struct Faults {
     random: StdRng,
     next_ms: u64,
     next_change_ms: u64,
+    /// Decides about the two below alone, so that no other fault depends on it.
+    cuts: StdRng,
+    /// From when on a write that is acknowledged is followed by a power cut.
+    next_cut_ms: u64,
+    /// By how many replicas at most.
+    cut_ack: u8,
     /// When a node is lost for good.
     bury_ms: u64,
     network: Option<Network>,
@@ -37,7 +43,8 @@ impl Faults {
     /// The faults of a cluster's seed.
     pub fn new(cluster: &Cluster) -> Faults {
         let hosts = cluster.hosts.len();
-        let mut random = StdRng::seed_from_u64(cluster.shared.plan.seed ^ 0xfa17);
+        let seed = cluster.shared.plan.seed;
+        let mut random = StdRng::seed_from_u64(seed ^ 0xfa17);
         Faults {
             bury_ms: match cluster.shared.plan.buries {
                 true => random.random_range(2_000..=10_000),
@@ -46,6 +53,9 @@ impl Faults {
             random,
             next_ms: 1_000,
             next_change_ms: 1_500,
+            cuts: StdRng::seed_from_u64(seed ^ 0xc075),
+            next_cut_ms: 2_000,
+            cut_ack: 1,
             network: None,
             slow: None,
             down_until_ms: vec![None; hosts],
@@ -73,6 +83,9 @@ impl Faults {
             self.next_change_ms = now_ms + self.random.random_range(500..=6_000);
             self.change_members(cluster)?;
         }
+        if cluster.shared.plan.power_cuts && now_ms >= self.next_cut_ms {
+            self.cut_power(cluster, now_ms)?;
+        }
         if now_ms >= self.bury_ms {
             let number = self.host(cluster);
             self.bury_ms = u64::MAX;
@@ -84,6 +97,31 @@ impl Faults {
         }
         if now_ms.is_multiple_of(500) {
             self.bury(cluster)?;
+        }
+        Ok(())
+    }
+
+    /// Takes the power from all machines if a write has been acknowledged in this very moment that
+    /// must survive it: mostly one that a single replica has acknowledged.
+    fn cut_power(&mut self, cluster: &mut Cluster, now_ms: u64) -> Result<(), HarnessError> {
+        let is_due = {
+            let history = cluster.shared.history.borrow();
+            let last = history.last_acknowledged;
+            let write = last.and_then(|id| history.writes.get(id as usize));
+            write.is_some_and(|write| {
+                matches!(write.ended, Some((_, at_ms, _)) if at_ms == now_ms)
+                    && write.ack <= self.cut_ack
+                    && cluster.shared.plan.is_durable(write.place.0)
+            })
+        };
+        if !is_due {
+            return Ok(());
+        }
+        self.next_cut_ms = now_ms + self.cuts.random_range(1_000..=5_000);
+        self.cut_ack = *pick(&mut self.cuts, &[1, 1, 3]);
+        for number in 0..cluster.hosts.len() {
+            let why = "a write was just acknowledged";
+            self.crash(cluster, number, Crash::PowerLoss, now_ms, why)?;
         }
         Ok(())
     }

@@ -92,6 +92,8 @@ pub struct History {
     pub reads: Vec<Read>,
     /// Everything else worth telling, with its time in milliseconds.
     pub notes: Vec<(Moment, u64, String)>,
+    /// Number of the last write acknowledged.
+    pub last_acknowledged: Option<u64>,
     next: Moment,
     hash: u64,
 }
@@ -132,6 +134,9 @@ impl History {
         let moment = self.moment();
         self.mix((id, at_ms, &ended));
         if let Some(write) = self.writes.get_mut(id as usize) {
+            if let Ended::Acknowledged(_) = ended {
+                self.last_acknowledged = Some(id);
+            }
             write.ended = Some((moment, at_ms, ended));
         }
     }

@@ -28,4 +28,5 @@ mod workload;
 pub use counts::Counts;
 pub use dunlin_node::Sabotage;
 pub use harness::cluster::HarnessError;
+pub use plan::Plan;
 pub use run::{Verdict, run};

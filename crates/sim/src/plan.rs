@@ -5,6 +5,9 @@ use dunlin_node::Sabotage;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
+/// Most different keys in a keyspace.
+const KEYS_MAX: u16 = 50;
+
 /// One run, as its seed has it.
 #[derive(Debug, Clone)]
 pub struct Plan {
@@ -35,6 +38,8 @@ pub struct Plan {
     pub value_bytes_max: usize,
     /// Whether crashes may lose what was not synced; else processes are killed, which loses nothing written.
     pub power_loss: bool,
+    /// Whether all machines lose their power at once in the moment in which a write is acknowledged.
+    pub power_cuts: bool,
     /// Whether clocks are wrong and jump.
     pub bad_clocks: bool,
     /// Whether disks fail to sync, fail to write, and fill up.
@@ -66,11 +71,12 @@ impl Plan {
             ingest_bytes: 1 << 20,
             shards: if random.random_bool(0.2) { 2 } else { 1 },
             keyspaces: Vec::new(),
-            keys: *pick(&mut random, &[3, 8, 50]),
+            keys: *pick(&mut random, &[3, 8, KEYS_MAX]),
             clients: random.random_range(2..=5),
             pause_ms_max: random.random_range(30..=250),
             value_bytes_max: *pick(&mut random, &[40, 600, 3_000]),
             power_loss,
+            power_cuts: false,
             bad_clocks: random.random_bool(0.6),
             bad_disks: random.random_bool(0.4),
             fault_pause_ms_max: random.random_range(500..=5_000),
@@ -110,7 +116,21 @@ impl Plan {
             };
             plan.keyspaces.push((name.into(), settings));
         }
+        let has_durable = (0..plan.keyspaces.len()).any(|keyspace| plan.is_durable(keyspace));
+        plan.power_cuts = power_loss && has_durable && random.random_bool(0.4);
         plan
+    }
+
+    /// Whether the run has the circumstances in which its deliberate bug matters.
+    pub fn tempts(&self) -> bool {
+        match self.sabotage {
+            Sabotage::AckUnsynced => self.power_cuts,
+            Sabotage::FlushUnsynced => self.power_loss,
+            Sabotage::SkipTail | Sabotage::SkipJoint => self.moves,
+            // With few keys, the next write hides that a delete has not come.
+            Sabotage::ForgetTombstones => self.keys == KEYS_MAX,
+            _ => true,
+        }
     }
 
     /// Whether acknowledged writes to a keyspace survive every fault of this run.

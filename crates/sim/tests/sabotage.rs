@@ -1,13 +1,14 @@
 //! Proof that the simulation can fail: it finds each deliberate bug.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
-use dunlin_sim::{Sabotage, run};
+use dunlin_sim::{Plan, Sabotage, run};
 
-/// Seeds within which a bug must be found.
-const SEEDS: u64 = 60;
+/// Seeds within which a bug must be found, of those in which it matters.
+const SEEDS: usize = 60;
 
 fn is_found(sabotage: Sabotage) {
-    for seed in 1..=SEEDS {
+    let tempting = (1..).filter(|seed| Plan::new(*seed, sabotage).tempts());
+    for seed in tempting.take(SEEDS) {
         if let Some(failure) = run(seed, sabotage).unwrap().failure {
             let first_line = failure.lines().next().unwrap_or_default();
             println!("{sabotage:?}: {first_line}");

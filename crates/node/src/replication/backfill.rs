@@ -16,7 +16,7 @@ impl Shard {
     /// the peer's own entries are covered by that.
     pub(crate) async fn backfill_from(self: &Rc<Self>, peer: &Rc<Peer>) -> Result<(), String> {
         if peer.backfilling.replace(true) {
-            return Ok(());
+            return Err("a backfill from it is under way".to_owned());
         }
         let result = self.backfill(peer).await;
         peer.backfilling.set(false);
@@ -80,6 +80,9 @@ impl Shard {
             let Ok(Response::Page(page)) = answer else {
                 return Err("no answer".to_owned());
             };
+            if !peer.shares.get() {
+                return Err("it has left".to_owned());
+            }
             count += page.items.len() as u64;
             self.counters
                 .backfilled

@@ -22,7 +22,7 @@ use crate::shard::{Peer, Shard};
 const APPEND_ENTRIES: usize = 512;
 
 impl Shard {
-    /// Watches one peer's vector and fetches what this shard misses.
+    /// Watches one peer's vector and fetches what this shard misses, whenever they share anything.
     pub(crate) async fn catch_up_loop(self: Rc<Self>, peer: Weak<Peer>) {
         // Per origin, how far this shard was at the last look: standing still while behind means nobody brings it.
         let mut last_seen: HashMap<Origin, Version> = HashMap::new();
@@ -38,6 +38,10 @@ impl Shard {
                 false => GOSSIP_INTERVAL,
             };
             let Some(peer) = peer.upgrade() else { return };
+            if !peer.shares.get() {
+                last_seen.clear();
+                continue;
+            }
             if !peer.caller.is_connected() {
                 continue;
             }
@@ -49,6 +53,9 @@ impl Shard {
             let Ok(Response::Vectors(theirs)) = asked else {
                 continue;
             };
+            if !peer.shares.get() {
+                continue;
+            }
             *peer.vector.borrow_mut() = theirs.clone();
             peer.heard.set(true);
             self.refill_heard(peer.address, &theirs);
@@ -122,6 +129,8 @@ impl Shard {
         Ok(())
     }
 
+    /// `None` without an answer, or when the peer has left meanwhile: what comes late of one that
+    /// has left does not count.
     pub(super) async fn pull_page(
         &self,
         peer: &Peer,
@@ -136,7 +145,7 @@ impl Shard {
             resume_index,
         };
         match peer.caller.call(Request::Pull(request), PAGE_TIMEOUT).await {
-            Ok(Response::Pulled(answer)) => Some(answer),
+            Ok(Response::Pulled(answer)) if peer.shares.get() => Some(answer),
             _ => None,
         }
     }

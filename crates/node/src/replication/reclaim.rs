@@ -47,6 +47,9 @@ impl Shard {
                 self.backfill_from(peer).await?;
             }
         }
+        if !sharing.iter().all(|peer| peer.shares.get()) {
+            return Err("one of them has left".to_owned());
+        }
         if whole {
             self.batch_in(origin, have, up_to, entries.into_values().collect())
                 .await?;
@@ -113,3 +116,7 @@ pub(super) fn hole_up_to(record: &[u8], origin: Origin) -> Version {
         _ => Version(0),
     }
 }
+
+#[cfg(test)]
+#[path = "reclaim_tests.rs"]
+mod tests;

@@ -32,7 +32,8 @@ pub(crate) struct Peer {
     /// Entries it has had from others than their origins, which its vector does not show here.
     pub pulled: RefCell<HashMap<Origin, Version>>,
     pub link: Link,
-    pub tasks: RefCell<Vec<AbortHandle>>,
+    /// The task that sends it entries.
+    pub stream: RefCell<Option<AbortHandle>>,
     pub backfilling: Cell<bool>,
 }
 
@@ -42,9 +43,9 @@ impl Peer {
         self.vector.borrow().get(origin) >= version
     }
 
-    /// Ends what keeps the peer supplied.
-    pub fn end_tasks(&self) {
-        for task in self.tasks.borrow_mut().drain(..) {
+    /// Sends the peer nothing more.
+    pub fn end_stream(&self) {
+        if let Some(task) = self.stream.take() {
             task.abort();
         }
     }
@@ -52,7 +53,7 @@ impl Peer {
 
 impl Drop for Peer {
     fn drop(&mut self) {
-        self.end_tasks();
+        self.end_stream();
     }
 }
 

@@ -40,16 +40,18 @@ impl Shard {
                 tracing::error!(%error, keyspace = keyspace.keyspace.name, "dropping its data failed; a restart tries again");
             }
         }
-        self.peers
-            .borrow_mut()
-            .retain(|address, peer| match placement.nodes.get(&address.node) {
-                Some(node) => {
-                    node.listen == peer.listen
-                        && address.shard < node.shards
-                        && !placement.is_dead(address.node)
-                }
-                None => false,
+        self.peers.borrow_mut().retain(|address, peer| {
+            let stays = placement.nodes.get(&address.node).is_some_and(|node| {
+                node.listen == peer.listen
+                    && address.shard < node.shards
+                    && !placement.is_dead(address.node)
             });
+            if !stays {
+                peer.shares.set(false);
+                peer.end_stream();
+            }
+            stays
+        });
         let missing: Vec<ShardAddress> = placement
             .shards()
             .filter(|a| *a != self.address && !placement.is_dead(a.node))
@@ -69,14 +71,11 @@ impl Shard {
         if peer.shares.replace(shares) == shares {
             return;
         }
-        peer.end_tasks();
+        peer.end_stream();
         if shares {
-            let weak = Rc::downgrade(peer);
-            let sending = tokio::task::spawn_local(self.clone().send_loop(weak.clone()));
-            let catching_up = tokio::task::spawn_local(self.clone().catch_up_loop(weak));
-            let mut tasks = peer.tasks.borrow_mut();
-            tasks.push(sending.abort_handle());
-            tasks.push(catching_up.abort_handle());
+            let sending = self.clone().send_loop(Rc::downgrade(peer));
+            let task = tokio::task::spawn_local(sending).abort_handle();
+            peer.stream.replace(Some(task));
         }
     }
 
@@ -115,9 +114,11 @@ impl Shard {
             heard: Cell::new(false),
             pulled: RefCell::default(),
             link: Link::default(),
-            tasks: RefCell::default(),
+            stream: RefCell::default(),
             backfilling: Cell::new(false),
         });
+        // Never aborted: what it is about may be for all peers, or hold the store up meanwhile.
+        tokio::task::spawn_local(self.clone().catch_up_loop(Rc::downgrade(&peer)));
         self.peers.borrow_mut().insert(address, peer);
     }
 }

@@ -1,0 +1,142 @@
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::disallowed_methods)]
+
+use std::cell::{Cell, RefCell};
+use std::path::Path;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use dunlin_log::Runner;
+use dunlin_log::disk::RealDisk;
+use dunlin_metadata::{KeyspaceSettings, Metadata};
+use dunlin_rpc::{QueueOptions, Reply, Service, TcpTransport, queue, serve_inbox};
+use dunlin_store::{CacheSizes, Origin, Vector, Version};
+use tokio::time::sleep;
+
+use crate::clock::SystemClock;
+use crate::message::{Request, Response};
+use crate::process::Process;
+use crate::sabotage::Sabotage;
+use crate::shard::ShardParts;
+use crate::{Env, NodeConfig, Shard, ShardAddress};
+
+const CACHES: CacheSizes = CacheSizes {
+    block_bytes: 1 << 20,
+    row_bytes: 0,
+};
+/// What the shard under test has lost.
+const LOST: Origin = Origin::new(1, 0, 1);
+
+/// A replica that has something of the other's lost past, and never hands it out.
+#[derive(Default)]
+struct Replica {
+    asked: Cell<u32>,
+    unanswered: RefCell<Vec<Reply<Response>>>,
+}
+
+impl Service<Request, Response> for Replica {
+    fn handle(&self, request: Request, reply: Reply<Response>) {
+        match request {
+            Request::Vectors(_) => {
+                let past = [(LOST, Version(1_000))].into_iter().collect::<Vector>();
+                reply.send(Response::Vectors(past));
+            }
+            Request::Pull(pull) if pull.origin == LOST => {
+                self.asked.set(self.asked.get() + 1);
+                self.unanswered.borrow_mut().push(reply);
+            }
+            // Dropped, it is refused.
+            _ => {}
+        }
+    }
+}
+
+async fn open(dir: &Path, metadata: &Metadata, process: &Process) -> Rc<Shard> {
+    let parts = ShardParts {
+        config: Arc::new(NodeConfig {
+            name: "n1".into(),
+            data: dir.into(),
+            ..NodeConfig::default()
+        }),
+        address: ShardAddress { node: 1, shard: 0 },
+        incarnation: 2,
+        env: Env {
+            clock: Arc::new(SystemClock),
+            transport: Arc::new(TcpTransport),
+            disk: Arc::new(RealDisk),
+            log_runner: Runner::inline(|| Duration::ZERO),
+            store_runner: Runner::inline(|| Duration::ZERO),
+            seed: 1,
+            store_background: false,
+            sabotage: Sabotage::None,
+        },
+        metadata: metadata.clone(),
+        process: process.clone(),
+    };
+    let shard = Shard::open(parts).await.unwrap();
+    shard.run();
+    shard
+}
+
+/// Leads a change of the members through its phases, for as long as `wanted` does not hold.
+async fn change(metadata: &Metadata, to: &[u16], mut wanted: impl FnMut() -> bool) {
+    let change = metadata.begin_change(to.to_vec(), vec![]).await.unwrap();
+    let mut phase = Some(change.phase);
+    while let Some(now) = phase {
+        sleep(Duration::from_millis(10)).await;
+        if wanted() {
+            return;
+        }
+        metadata.advance_change(change.id, now).await.unwrap();
+        phase = now.next();
+    }
+}
+
+async fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    for _ in 0..2_000 {
+        if holds() {
+            return;
+        }
+        sleep(Duration::from_millis(10)).await;
+    }
+    panic!("{what}: not within 20 s");
+}
+
+#[test]
+fn a_replica_that_leaves_does_not_keep_the_past_from_being_gathered_later() {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    tokio::task::LocalSet::new().block_on(&runtime, async {
+        let dir = tempfile::tempdir().unwrap();
+        let metadata = Metadata::in_memory();
+        for name in ["n1", "n2"] {
+            let node = metadata.register(name, "none:1", "none:2", 1, 0).await;
+            node.unwrap();
+        }
+        let settings = KeyspaceSettings {
+            replicas: 1,
+            partitions: 1,
+            ..KeyspaceSettings::default()
+        };
+        metadata.create_keyspace("k", settings).await.unwrap();
+        if metadata.topology().borrow().members.ids != [1, 2] {
+            change(&metadata, &[1, 2], || false).await;
+        }
+        let process = Process::new(CACHES, 1).unwrap();
+        let (address, inbox) = queue(QueueOptions::default());
+        process.directory.add("n2", 0, address);
+        let replica = Rc::new(Replica::default());
+        tokio::task::spawn_local(serve_inbox(inbox, replica.clone()));
+        let shard = open(dir.path(), &metadata, &process).await;
+        let peer = shard.peer(ShardAddress { node: 2, shard: 0 }).unwrap();
+
+        until("the replica is asked", || replica.asked.get() == 1).await;
+        change(&metadata, &[1], || false).await;
+        until("it has left", || !peer.shares.get()).await;
+        replica.unanswered.borrow_mut().clear();
+        change(&metadata, &[1, 2], || peer.shares.get()).await;
+        until("it is asked again", || replica.asked.get() == 2).await;
+    });
+}
