@@ -1,5 +1,6 @@
 //! How blocking I/O leaves the event loop.
 
+use rustix::process::{getpriority_process, setpriority_process};
 use std::{
     cell::Cell,
     future::Future,
@@ -10,7 +11,6 @@ use std::{
     thread,
     time::Duration,
 };
-use rustix::process::{getpriority_process, setpriority_process};
 use tokio::{sync::oneshot, time::Instant};
 
 /// A brief job that took longer than this did not stay brief: the disk is busy.
@@ -144,8 +144,8 @@ fn spawn(name: String, nicer: i32) -> io::Result<mpsc::Sender<Job>> {
     thread::Builder::new().name(name).spawn(move || {
         if nicer > 0 {
             // It works as well, if less politely, where this is refused. `None` is this thread.
-            let _ = getpriority_process(None)
-                .and_then(|nice| setpriority_process(None, nice + nicer));
+            let _ =
+                getpriority_process(None).and_then(|nice| setpriority_process(None, nice + nicer));
         }
         for job in jobs {
             // A panic drops the job's answer, which its caller sees as `Gone`; later jobs still run.

@@ -13,8 +13,8 @@ use crate::{
     Index, batch::Tally, block::RECYCLABLE_HEADER, disk::Disk, disk::DiskFile, disk::is_full,
     error::Failure, options::Options,
 };
-use bytes::Bytes;
 use behind::Behind;
+use bytes::Bytes;
 use segment::Active;
 use std::{
     collections::VecDeque,

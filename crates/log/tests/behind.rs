@@ -38,7 +38,9 @@ fn left_after_power_loss(options: &Options, seed: u64) -> u64 {
 #[test]
 fn most_of_what_nobody_synced_outlives_a_power_loss() {
     let seeds = 1..=20;
-    let behind = seeds.clone().map(|seed| left_after_power_loss(&behind(), seed));
+    let behind = seeds
+        .clone()
+        .map(|seed| left_after_power_loss(&behind(), seed));
     assert!(behind.min() > Some(60));
     let small = seeds.map(|seed| left_after_power_loss(&small(), seed));
     assert!(small.min() < Some(60), "or the test shows nothing");

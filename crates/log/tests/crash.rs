@@ -89,7 +89,7 @@ fn settings(random: &mut StdRng) -> Options {
         tail_bytes: 2000,
         backlog_bytes: 1 << 20,
         spare_segments: random.random_range(0..3),
-        write_behind_bytes: *[0, 600, 5_000].choose(&mut random).unwrap_or(&0),
+        write_behind_bytes: [0, 600, 5_000][random.random_range(0..3)],
         recycle: random.random_bool(0.8),
     }
 }

@@ -39,7 +39,12 @@ impl Store {
     ) -> Result<Thinned, StoreError> {
         key::check_keyspace(keyspace)?;
         let inner = &*self.inner;
-        let (from, to) = range(keyspace, partition, Bound::Included(start), Bound::Unbounded);
+        let (from, to) = range(
+            keyspace,
+            partition,
+            Bound::Included(start),
+            Bound::Unbounded,
+        );
         let mut done = Thinned {
             next: None,
             bytes: 0,

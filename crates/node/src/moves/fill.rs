@@ -314,7 +314,8 @@ impl Shard {
             };
             stored?;
             page = asked.transpose()?;
-            self.keep_pace(read_bytes as usize, begun, latency_us_p99).await;
+            self.keep_pace(read_bytes as usize, begun, latency_us_p99)
+                .await;
             begun = Instant::now();
         }
         Ok(())

@@ -102,11 +102,7 @@ impl Shard {
     async fn keep_pace(&self, bytes: usize, begun: Instant, their_latency_us: u64) {
         let latency_us = self.latency.p99_us().max(their_latency_us);
         let spent = begun.elapsed();
-        let pause = self
-            .moves
-            .pace
-            .borrow_mut()
-            .pause(bytes, spent, latency_us);
+        let pause = self.moves.pace.borrow_mut().pause(bytes, spent, latency_us);
         tokio::time::sleep(pause).await;
     }
 }

@@ -173,7 +173,11 @@ impl Shard {
         let compacted = match self.sync_log_to(self.store.applied()).await {
             Ok(()) => {
                 let store = self.store.clone();
-                let run = self.env.store_runner.run_behind(move || store.compact()).await;
+                let run = self
+                    .env
+                    .store_runner
+                    .run_behind(move || store.compact())
+                    .await;
                 match run {
                     Ok(done) => done.map_err(|e| e.to_string()),
                     Err(gone) => Err(gone.to_string()),
