@@ -23,9 +23,9 @@ const BUSY: Duration = Duration::from_secs(1);
 #[error("the log's I/O thread is gone")]
 pub struct Gone;
 
-/// By how much what runs behind is nicer than the rest: it gets about a third of a processor that
+/// By how much what runs behind is nicer than the rest: it gets a fifth to a quarter of a processor that
 /// another thread wants, too.
-const BEHIND_NICER: i32 = 3;
+const BEHIND_NICER: i32 = 5;
 
 type Job = Box<dyn FnOnce() + Send>;
 

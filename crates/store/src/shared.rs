@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
 
 use rocksdb::{Cache, Env};
+use rustix::process::{getpriority_process, setpriority_process};
 
 use crate::StoreError;
 use crate::rows::{RowCache, Rows, row_cache};
@@ -17,6 +19,10 @@ pub struct CacheSizes {
     /// Single records, in bytes; 0 for none.
     pub row_bytes: usize,
 }
+
+/// By how much the background threads are nicer than the rest of the process: where the processors
+/// do not suffice for all, requests come first, and a thread gets a quarter of what another does.
+const NICER: i32 = 5;
 
 /// The caches and background threads of a process. Make one and clone it into every
 /// store's options: memory and threads are then bounded for the process, not for each store.
@@ -35,13 +41,8 @@ impl SharedResources {
     /// # Errors
     /// [`StoreError::Refused`] when RocksDB has no environment to run in.
     pub fn new(caches: CacheSizes, background_threads: u16) -> Result<Self, StoreError> {
-        let mut env = Env::new().map_err(|error| StoreError::Refused {
-            detail: error.into_string(),
-        })?;
-        env.set_low_priority_background_threads(i32::from(background_threads.max(1)));
-        env.set_high_priority_background_threads(1);
         Ok(Self {
-            env,
+            env: environment(background_threads)?,
             cache: Cache::new_hyper_clock_cache(caches.block_bytes, 0),
             rows: Arc::new(row_cache(caches.row_bytes)),
             stores: Arc::default(),
@@ -59,5 +60,26 @@ impl SharedResources {
             self.rows.clone(),
             self.stores.fetch_add(1, Ordering::Relaxed),
         )
+    }
+}
+
+/// RocksDB's environment, with its threads started.
+fn environment(background_threads: u16) -> Result<Env, StoreError> {
+    let refused = |detail: String| StoreError::Refused { detail };
+    let start = move || {
+        // RocksDB starts its threads at once, and a thread is as nice as the one that started it.
+        // They work as well, if less politely, where that is refused. `None` is this thread.
+        let _ = getpriority_process(None).and_then(|nice| setpriority_process(None, nice + NICER));
+        let mut env = Env::new()?;
+        env.set_low_priority_background_threads(i32::from(background_threads.max(1)));
+        env.set_high_priority_background_threads(1);
+        Ok::<_, rocksdb::Error>(env)
+    };
+    let starter = thread::Builder::new()
+        .spawn(start)
+        .map_err(|error| refused(error.to_string()))?;
+    match starter.join() {
+        Ok(env) => env.map_err(|error| refused(error.into_string())),
+        Err(_) => Err(refused("the thread that starts it ended early".to_owned())),
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 /// A copy always goes at least this fast, or it would never end.
 const BYTES_PER_S_MIN: f64 = 4_000_000.0;
-const BYTES_PER_S_FIRST: f64 = 8_000_000.0;
+const BYTES_PER_S_FIRST: f64 = BYTES_PER_S_MIN;
 /// How much faster a second later, while clients wait no longer than `CALM`.
 const FASTER_PER_S: f64 = 2.0;
 /// Allowed beyond what was reached.
@@ -13,9 +13,9 @@ const AHEAD: f64 = 2.0;
 /// What is left of the rate when clients wait longer than `LATE`.
 const SLOWER: f64 = 0.5;
 /// As a share of what clients are promised: up to here the rate grows.
-const CALM: f64 = 0.4;
+const CALM: f64 = 0.3;
 /// From here on it yields: what is measured is some time ago, and more may be on its way.
-const LATE: f64 = 0.7;
+const LATE: f64 = 0.5;
 /// A latency covers the last half second: a change of the rate shows only after some time.
 const SETTLE: Duration = Duration::from_millis(500);
 /// Over how long the rate reached is averaged, in seconds.

@@ -3,6 +3,8 @@ use super::*;
 const PAGE: usize = 512 << 10;
 const SPENT: Duration = Duration::from_millis(2);
 const BOUND_US: u64 = 10_000;
+/// Between calm and late.
+const BETWEEN_US: u64 = 4_000;
 
 /// Copies for so long while clients wait so long; answers the bytes copied.
 fn copy(pace: &mut Pace, for_: Duration, latency_us: u64) -> usize {
@@ -32,9 +34,10 @@ fn it_allows_itself_little_more_than_it_reaches() {
 #[test]
 fn what_it_yields_to_clients_is_felt_at_once() {
     let mut pace = Pace::new(BOUND_US);
-    let fast = copy(&mut pace, Duration::from_secs(10), 500);
+    copy(&mut pace, Duration::from_secs(10), 500);
+    let fast = copy(&mut pace, SETTLE, 500);
     pace.pause(PAGE, SPENT, BOUND_US);
-    let yielded = copy(&mut pace, SETTLE, BOUND_US / 2) * 20;
+    let yielded = copy(&mut pace, SETTLE, BETWEEN_US);
     assert!(yielded < fast * 7 / 10, "{yielded} after {fast}");
 }
 
@@ -68,7 +71,7 @@ fn it_is_fast_again_within_seconds_however_slow_it_was() {
 fn between_calm_and_late_it_stays() {
     let mut pace = Pace::new(BOUND_US);
     let before = pace.bytes_per_s();
-    copy(&mut pace, Duration::from_secs(5), BOUND_US / 2);
+    copy(&mut pace, Duration::from_secs(5), BETWEEN_US);
     assert_eq!(pace.bytes_per_s(), before);
 }
 
