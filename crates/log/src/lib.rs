@@ -4,7 +4,8 @@
 //! # Map
 //! - [`Log`] (`log/`): the front on the event loop. `append` accepts a record into memory, `drive`
 //!   hands what has gathered to the writer as one group, `progress` tells how far that has come.
-//! - `writer/`: the I/O side. Encodes a group, writes it, syncs it; makes and recycles segments.
+//! - `writer/`: the I/O side. Encodes a group, writes it, syncs it, or gives it to the disk before
+//!   anybody asks (`behind`); makes and recycles segments.
 //! - [`Cursor`] (`cursor/`): reads records from memory, or from segments when it is behind.
 //! - `recover`, `examine/`: what open does; tells a torn tail from damage.
 //! - [`check`], [`repair`]: the same for the command line.

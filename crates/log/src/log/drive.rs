@@ -104,22 +104,18 @@ impl Log {
                 return;
             };
             if works.is_empty() {
-                match [timers.retry, timers.mark].into_iter().flatten().min() {
-                    Some(deadline) => {
-                        tokio::select! {
-                            biased;
-                            () = woken => {}
-                            () = behind.ended() => {}
-                            () = sleep_until(deadline) => {}
-                        }
+                let due = [timers.retry, timers.mark].into_iter().flatten().min();
+                let timer = async {
+                    match due {
+                        Some(at) => sleep_until(at).await,
+                        None => pending().await,
                     }
-                    None => {
-                        tokio::select! {
-                            biased;
-                            () = woken => {}
-                            () = behind.ended() => {}
-                        }
-                    }
+                };
+                tokio::select! {
+                    biased;
+                    () = woken => {}
+                    () = behind.ended() => {}
+                    () = timer => {}
                 }
             }
             for work in works {
