@@ -130,6 +130,26 @@ pub fn rounded(bytes: f64) -> String {
     }
 }
 
+/// Decimal units, in which rates are given and data is counted, the larger first.
+const DECIMAL_SUFFIXES: [(&str, f64); 4] = [("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3)];
+
+/// A number of bytes in decimal units, as in `12.3 MB`.
+pub fn rounded_decimal(bytes: f64) -> String {
+    match DECIMAL_SUFFIXES.iter().find(|(_, factor)| bytes >= *factor) {
+        Some((name, factor)) => format!("{:.1} {name}", bytes / factor),
+        None => format!("{bytes:.0} B"),
+    }
+}
+
+/// A time that is only about right, as in `58 s`, `12 min` or `2.4 h`.
+pub fn rounded_time(seconds: f64) -> String {
+    match seconds {
+        ..119.5 => format!("{seconds:.0} s"),
+        ..7_170.0 => format!("{:.0} min", seconds / 60.0),
+        _ => format!("{:.1} h", seconds / 3600.0),
+    }
+}
+
 /// A count with its thousands set apart, as in `63,666`.
 pub fn grouped(count: u64) -> String {
     let digits = count.to_string();

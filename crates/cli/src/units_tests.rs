@@ -80,3 +80,28 @@ fn latencies_are_read_and_written_back() {
         assert!(error.contains("is not a latency"), "{wrong:?} gave {error}");
     }
 }
+
+#[test]
+fn decimal_sizes_and_times_are_rounded_for_reading() {
+    for (bytes, text) in [
+        (0.0, "0 B"),
+        (999.0, "999 B"),
+        (1_000.0, "1.0 kB"),
+        (19_960_000.0, "20.0 MB"),
+        (1.25e9, "1.2 GB"),
+        (3e15, "3000.0 TB"),
+    ] {
+        assert_eq!(rounded_decimal(bytes), text);
+    }
+    for (seconds, text) in [
+        (0.2, "0 s"),
+        (58.4, "58 s"),
+        (119.4, "119 s"),
+        (119.6, "2 min"),
+        (7_169.0, "119 min"),
+        (7_200.0, "2.0 h"),
+        (86_400.0, "24.0 h"),
+    ] {
+        assert_eq!(rounded_time(seconds), text);
+    }
+}

@@ -6,7 +6,10 @@ mod copy_support;
 mod harness;
 mod support;
 
-use copy_support::{content, db_bench, ldb_scan, receive};
+use std::time::Duration;
+
+use copy_support::{assert_unusable, content, db_bench, ldb_scan, receive};
+use harness::eventually;
 use support::run;
 
 const MODES: [&str; 3] = ["files", "ingest", "insert"];
@@ -183,50 +186,49 @@ fn progress_goes_to_standard_error_line_by_line_and_quiet_is_quiet() {
 }
 
 #[test]
-fn memory_of_each_side_is_bounded_with_values_of_64_mb() {
+fn ctrl_c_says_how_to_go_on_and_the_same_command_does() {
     let directory = tempfile::tempdir().unwrap();
     let path = |name: &str| directory.path().join(name);
     let source = path("source");
-    let mut options = rocksdb::Options::default();
-    options.create_if_missing(true);
-    options.set_compression_type(rocksdb::DBCompressionType::None);
-    let db = rocksdb::DB::open(&options, &source).unwrap();
-    for number in 0..6u8 {
-        db.put([number], vec![number; 64 << 20]).unwrap();
-    }
-    // What only a log holds is RocksDB's to recover, in as much memory as that takes.
-    db.flush().unwrap();
-    db.put(b"", b"empty key").unwrap();
-    // A value of each of several runs that overlap is in memory when they are merged.
-    db.compact_range(None::<&[u8]>, None::<&[u8]>);
-    drop(db);
-    for mode in MODES {
-        let target = path(mode);
-        let log = path(&format!("{mode}.log"));
-        let receiver = receive(&target, &log);
+    db_bench(
+        &source,
+        &[
+            "--benchmarks=fillrandom",
+            "--num=40000",
+            "--compression_type=none",
+        ],
+    );
+    let arguments = |more: &[&str]| {
         let mut command = harness::child::dunlin();
-        command.arg("copy").arg(&source).arg(&receiver.address);
-        command.args(["--mode", mode, "--quiet"]);
-        let mut sender = harness::child::Process::start(&mut command, &path("sender.log"));
-        let mut sender_kib = 0;
-        while sender.is_running() {
-            // It may be gone by now.
-            let status = std::fs::read_to_string(format!("/proc/{}/status", sender.id()));
-            let line = status.unwrap_or_default();
-            let line = line.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-            let number = line.and_then(|line| line.trim().trim_end_matches(" kB").parse().ok());
-            sender_kib = sender_kib.max(number.unwrap_or(0));
-            std::thread::sleep(std::time::Duration::from_millis(5));
-        }
-        let code = sender.ended(std::time::Duration::from_secs(1));
-        assert_eq!(code, Some(0), "{}", sender.output());
-        let receiver_kib = receiver.process.rss_kib_max();
-        println!("{mode}: sender {sender_kib} KiB, receiver {receiver_kib} KiB");
-        assert!(sender_kib < 256 << 10, "{mode}: sender {sender_kib} KiB");
+        command.arg("copy").arg(&source).arg(path("target"));
+        command.args(["--mode=ingest", "--range-size=256KiB"]);
+        command.args(more);
+        command
+    };
+    let mut slow = arguments(&["--limit=500KB/s", "--interval=100ms"]);
+    for signal in ["-INT", "-TERM"] {
+        let log = path(signal);
+        let mut process = harness::child::Process::start(&mut slow, &log);
+        eventually("a range is there", Duration::from_secs(60), || {
+            let output = process.output();
+            output.contains(" of ") && !output.lines().last().unwrap().contains(", 0 of")
+        });
+        process.signal(signal);
+        assert_eq!(process.ended(Duration::from_secs(30)), Some(1));
+        let output = process.output();
+        let last = output.lines().last().unwrap();
         assert!(
-            receiver_kib < 256 << 10,
-            "{mode}: receiver {receiver_kib} KiB"
+            last.starts_with("dunlin: ") && last.ends_with("run the same command again to go on"),
+            "{output}"
         );
-        assert!(content(&target) == content(&source), "{mode}");
+        assert_unusable(&path("target"));
     }
+    let mut rest = harness::child::Process::start(&mut arguments(&["--json"]), &path("rest"));
+    assert_eq!(rest.ended(Duration::from_secs(60)), Some(0));
+    let report: serde_json::Value = serde_json::from_str(&rest.output()).unwrap();
+    assert!(
+        report["units_done_before"].as_u64().unwrap() > 0,
+        "{report}"
+    );
+    assert!(content(&path("target")) == content(&source));
 }

@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use hyper::header::CONTENT_TYPE;
+use hyper::header::{ACCEPT, CONTENT_TYPE};
 use hyper::{Method, StatusCode};
 use serde::Deserialize;
 
 use crate::call::{Call, Reply, Servers, encode, refusal};
 use crate::error::ClientError;
 use crate::options::{Quorum, WriteOptions};
+use crate::pair_scan::PairScan;
 use crate::pairs::{self, PairsBody};
 use crate::scan::{Range, Scan};
 
@@ -133,6 +134,16 @@ impl Keyspace {
         range.add_to(&mut call);
         quorum.add_to(&mut call);
         Scan::open(&self.servers, &call).await
+    }
+
+    /// Reads keys and values of a range in key order, as they arrive, without versions: less work
+    /// than [`Keyspace::scan`] for both sides, and as large a value as there is.
+    pub async fn scan_pairs(&self, range: &Range, quorum: Quorum) -> Result<PairScan, ClientError> {
+        let mut call = Call::new(Method::GET, self.path.clone());
+        range.add_to(&mut call);
+        quorum.add_to(&mut call);
+        call.header(ACCEPT.as_str(), pairs::CONTENT_TYPE.to_owned());
+        PairScan::open(&self.servers, &call).await
     }
 
     fn call(&self, method: Method, key: &[u8]) -> Result<Call, ClientError> {

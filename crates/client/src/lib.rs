@@ -4,11 +4,13 @@
 //! - [`client`]: [`Client`], built from a list of servers; keyspaces, status, health
 //! - [`keyspace`]: [`Keyspace`], reads and writes of one keyspace
 //! - [`scan`]: [`Scan`], a range read as it arrives
+//! - [`pair_scan`]: [`PairScan`], the same without versions, for much data
 //! - [`pairs`]: [`Pairs`], many of them stored with one request
 //! - [`options`]: acknowledgements, expiry, conditions
 //! - [`description`], [`status`] and [`members`]: what the cluster says about itself
 //! - [`error`]: [`ClientError`], one variant for each thing a caller can do next
-//! - `address`, `pool`, `call`: server names, kept-alive connections, one request with failover
+//! - `address`, `pool`, `call`, `answer`: server names, kept-alive connections, one request with
+//!   failover, a body as it arrives
 //!
 //! ```no_run
 //! # async fn example() -> Result<(), dunlin_client::ClientError> {
@@ -21,6 +23,7 @@
 //! ```
 
 mod address;
+mod answer;
 mod call;
 pub mod client;
 pub mod description;
@@ -28,6 +31,7 @@ pub mod error;
 pub mod keyspace;
 pub mod members;
 pub mod options;
+pub mod pair_scan;
 pub mod pairs;
 mod pool;
 pub mod scan;
@@ -39,6 +43,7 @@ pub use error::ClientError;
 pub use keyspace::{Keyspace, Stored, Value};
 pub use members::{Change, ChangeMembers, Members, MoveState};
 pub use options::{Condition, Quorum, WriteOptions};
+pub use pair_scan::PairScan;
 pub use pairs::{Pairs, PairsBody};
 pub use scan::{Entry, Range, Scan};
 pub use status::{Link, NodeStatus, ShardStatus, Status};

@@ -8,8 +8,9 @@ use crate::error::ClientError;
 pub(crate) const CONTENT_TYPE: &str = "application/vnd.dunlin.pairs";
 
 /// Bytes of the lengths before key and value.
-const HEAD_BYTES: usize = 8;
-const CHECKSUM_BYTES: usize = 4;
+pub(crate) const HEAD_BYTES: usize = 8;
+/// Bytes of the checksum behind the last pair.
+pub(crate) const CHECKSUM_BYTES: usize = 4;
 
 /// Pairs being gathered for one request.
 #[derive(Debug, Clone, Default)]
@@ -110,6 +111,14 @@ impl PairsBody {
     pub fn body(&self) -> &Bytes {
         &self.body
     }
+}
+
+/// Lengths of the key and the value of the pair that `encoded` begins with, when that much of it
+/// is there.
+pub(crate) fn lengths(encoded: &[u8]) -> Option<(usize, usize)> {
+    let [k0, k1, k2, k3, v0, v1, v2, v3] = *encoded.first_chunk::<HEAD_BYTES>()?;
+    let key_bytes = u32::from_le_bytes([k0, k1, k2, k3]) as usize;
+    Some((key_bytes, u32::from_le_bytes([v0, v1, v2, v3]) as usize))
 }
 
 #[cfg(test)]

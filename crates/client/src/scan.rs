@@ -5,15 +5,11 @@ use std::borrow::Cow;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use bytes::{Bytes, BytesMut};
-use http_body_util::BodyExt;
-use hyper::StatusCode;
-use hyper::body::Incoming;
 use serde::Deserialize;
-use tokio::time::timeout;
 
-use crate::call::{Call, Opening, Reply, Servers, interrupted, refusal};
+use crate::answer::Streamed;
+use crate::call::{Call, Servers};
 use crate::error::ClientError;
-use crate::pool::Connection;
 
 /// Which keys a scan returns.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -56,11 +52,7 @@ pub struct Entry {
 
 /// A running scan; dropping it ends it.
 pub struct Scan {
-    server: String,
-    body: Incoming,
-    // Dropping the sender would end the connection under the body.
-    _connection: Connection,
-    wait: std::time::Duration,
+    answer: Streamed,
     buffer: BytesMut,
     searched: usize,
     ended: bool,
@@ -68,29 +60,8 @@ pub struct Scan {
 
 impl Scan {
     pub(crate) async fn open(servers: &Servers, call: &Call) -> Result<Scan, ClientError> {
-        let Opening {
-            server,
-            response,
-            connection,
-        } = servers.opening(call).await?;
-        let (parts, body) = response.into_parts();
-        if parts.status != StatusCode::OK {
-            let body = body
-                .collect()
-                .await
-                .map_err(|error| interrupted(&server, true, &error))?
-                .to_bytes();
-            return Err(refusal(Reply {
-                server,
-                head: hyper::Response::from_parts(parts, ()),
-                body,
-            }));
-        }
         Ok(Scan {
-            server,
-            body,
-            _connection: connection,
-            wait: servers.timeout,
+            answer: Streamed::open(servers, call).await?,
             buffer: BytesMut::new(),
             searched: 0,
             ended: false,
@@ -110,20 +81,8 @@ impl Scan {
             if self.ended {
                 return Ok(None);
             }
-            let frame =
-                timeout(self.wait, self.body.frame())
-                    .await
-                    .map_err(|_| ClientError::Timeout {
-                        server: self.server.clone(),
-                        after: self.wait,
-                    })?;
-            match frame {
-                Some(Ok(frame)) => {
-                    if let Some(data) = frame.data_ref() {
-                        self.buffer.extend_from_slice(data);
-                    }
-                }
-                Some(Err(error)) => return Err(interrupted(&self.server, true, &error)),
+            match self.answer.data().await? {
+                Some(data) => self.buffer.extend_from_slice(&data),
                 None => self.ended = true,
             }
         }
@@ -165,16 +124,13 @@ impl Scan {
             #[serde(default)]
             version: String,
         }
-        let protocol = |reason: String| ClientError::Protocol {
-            server: self.server.clone(),
-            reason,
-        };
+        let protocol = |reason: String| self.answer.protocol(reason);
         let line: Line =
             serde_json::from_slice(line).map_err(|error| protocol(error.to_string()))?;
         // The status has long been sent when a scan fails on its way: the last line says why.
         if let Some(message) = line.error {
             return Err(ClientError::Unavailable {
-                server: self.server.clone(),
+                server: self.answer.server().to_owned(),
                 status: 500,
                 message,
             });

@@ -6,6 +6,9 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 /// Pairs and frames above this many bytes pass one at a time.
 pub(crate) const LARGE_BYTES: usize = 4 << 20;
 
+/// Above this many bytes no copy is held that can be read again.
+pub(crate) const HUGE_BYTES: usize = 16 << 20;
+
 /// The gate; clones are the same one.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Gate {

@@ -40,10 +40,10 @@ mod wire;
 
 pub use error::{CopyError, RefusalCode};
 pub use keyspace::KeyspaceAddress;
-pub use plan::{Hex, Mode, Onto};
+pub use plan::{Hex, Key, Mode, Onto, Part, Range, Unit};
 pub use receiver::progress::Received;
 pub use receiver::serve::Receiver;
 pub use sender::{Outcome, Settings, Target, Verified, copy, verify};
-pub use watch::{Units, Watch};
+pub use watch::{Compared, Running, Trouble, Units, Watch};
 pub use wire::codec::Compression;
 pub use wire::pair::Tally;

@@ -2,8 +2,10 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 use crate::CopyError;
+use crate::plan::Unit;
 
 /// Counts, the units under way, and what happened. Shared between the copy and its watchers.
 #[derive(Debug, Default)]
@@ -32,10 +34,39 @@ pub struct Units {
     pub done_size_bytes: u64,
     /// About how many were done before this run.
     pub done_before_size_bytes: u64,
-    /// For each connection the unit it carries: its name, size on disk, and bytes sent of it.
-    pub running: Vec<Option<(String, u64, u64)>>,
-    /// How many units were compared with the target, once all of them are there.
-    pub compared: Option<usize>,
+    /// For each connection the unit it carries.
+    pub running: Vec<Option<Running>>,
+    /// How far comparing with the target is, once all units are there.
+    pub compared: Option<Compared>,
+    /// Why nothing comes through at present.
+    pub trouble: Option<Trouble>,
+}
+
+/// A failure that may go away by itself.
+#[derive(Debug, Clone)]
+pub struct Trouble {
+    /// What failed, one line.
+    pub reason: String,
+    /// When it is no longer waited for.
+    pub until: Instant,
+}
+
+/// A unit under way.
+#[derive(Debug, Clone)]
+pub struct Running {
+    /// The range or the file.
+    pub unit: Unit,
+    /// Bytes sent or compared of it, keys and values or file.
+    pub bytes: u64,
+}
+
+/// Units that were compared.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Compared {
+    /// How many.
+    pub units: usize,
+    /// About how many bytes on disk they are.
+    pub size_bytes: u64,
 }
 
 impl Watch {
@@ -90,13 +121,51 @@ impl Watch {
         self.pairs.fetch_add(pairs, Ordering::Relaxed);
         self.bytes.fetch_add(bytes, Ordering::Relaxed);
         self.wire_bytes.fetch_add(wire_bytes, Ordering::Relaxed);
-        if let Some(Some((_, _, sent))) = self.lock().running.get_mut(connection) {
-            *sent += bytes;
+        self.looked_at(connection, bytes);
+    }
+
+    /// A connection has come further in its unit, which counts as nothing else.
+    pub(crate) fn looked_at(&self, connection: usize, bytes: u64) {
+        let mut units = self.lock();
+        units.trouble = None;
+        if let Some(Some(running)) = units.running.get_mut(connection) {
+            running.bytes += bytes;
         }
     }
 
     pub(crate) fn retry(&self) {
         self.retries.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Something failed that is tried again until then. Whoever watches hears of it once, until
+    /// something comes through.
+    pub(crate) fn failed(&self, error: &CopyError, until: Instant) {
+        let reason = error.to_string();
+        let left = until.saturating_duration_since(Instant::now()).as_secs();
+        let mut units = self.lock();
+        if units.trouble.is_none() {
+            self.notice(format!("{reason}; trying again for {left} s"));
+        }
+        units.trouble = Some(Trouble { reason, until });
+    }
+
+    /// A connection begins a unit, or begins it again.
+    pub(crate) fn begun(&self, connection: usize, unit: &Unit) {
+        if let Some(slot) = self.lock().running.get_mut(connection) {
+            let unit = unit.clone();
+            *slot = Some(Running { unit, bytes: 0 });
+        }
+    }
+
+    /// A connection has compared a unit of this size with what had been sent before.
+    pub(crate) fn compared(&self, connection: usize, size_bytes: u64) {
+        let mut units = self.lock();
+        let compared = units.compared.get_or_insert_default();
+        compared.units += 1;
+        compared.size_bytes += size_bytes;
+        if let Some(slot) = units.running.get_mut(connection) {
+            *slot = None;
+        }
     }
 
     /// A connection has brought a unit of this size on disk to its end.

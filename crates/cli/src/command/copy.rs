@@ -1,7 +1,9 @@
 //! `dunlin copy`: a RocksDB database to a directory, to another machine or into a keyspace.
 
 mod display;
+mod frame;
 mod given;
+mod interrupt;
 mod report;
 mod sample;
 
@@ -149,7 +151,12 @@ impl Copy {
                 // Whoever waits for it is the scope's owner and there.
                 let _ = ended.send(act(settings, watch, verify_only));
             });
+            let asked = interrupt::listen();
             loop {
+                if asked.try_recv().is_ok() {
+                    watch.stop();
+                    display.say("stopping; Ctrl-C again ends it at once");
+                }
                 match end.recv_timeout(Duration::from_millis(100)) {
                     Ok(done) => return done,
                     Err(RecvTimeoutError::Timeout) => {

@@ -10,7 +10,7 @@ use dunlin_copy::Receiver;
 
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::units::rounded;
+use crate::units::rounded_decimal;
 
 const EXAMPLES: &str = "\
 What arrives is kept in DIR/dunlin-copy.partial until all of it is there; then DIR becomes a
@@ -83,7 +83,11 @@ impl Receive {
             if told.elapsed() >= LINE_EVERY {
                 if bytes != told_bytes && !self.quiet {
                     let rate = (bytes - told_bytes) as f64 / told.elapsed().as_secs_f64();
-                    eprintln!("{} received, {}/s", rounded(bytes as f64), rounded(rate));
+                    eprintln!(
+                        "{} received, {}/s",
+                        rounded_decimal(bytes as f64),
+                        rounded_decimal(rate)
+                    );
                 }
                 (told, told_bytes) = (Instant::now(), bytes);
             }

@@ -25,8 +25,8 @@ impl Progress {
             (true, None) => ProgressBar::new_spinner(),
         };
         let template = match input.size_bytes {
-            Some(_) => "{bar:30} {binary_bytes}/{binary_total_bytes} {eta} left, {msg}",
-            None => "{spinner} {binary_bytes} {elapsed}, {msg}",
+            Some(_) => "{bar:12} {percent:>3} %  {eta} left, {wide_msg}",
+            None => "{spinner} {binary_bytes} in {elapsed}, {wide_msg}",
         };
         if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style);

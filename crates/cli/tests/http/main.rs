@@ -12,5 +12,6 @@ mod framing;
 mod keyspace;
 mod large_range;
 mod malformed;
+mod pairs;
 mod range;
 mod state;

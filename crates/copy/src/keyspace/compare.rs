@@ -1,6 +1,5 @@
 //! Reads source and keyspace beside each other, range by range.
 
-use std::cmp::Ordering;
 use std::sync::{Mutex, PoisonError};
 
 use super::cluster::Cluster;
@@ -13,7 +12,7 @@ use crate::queue::Queue;
 use crate::sender::Settings;
 use crate::source::checkpoint::elsewhere;
 use crate::source::database::{Source, handle, read};
-use crate::watch::Watch;
+use crate::watch::{self, Watch};
 use crate::wire::pair::Tally;
 
 /// Pairs between two looks at whether somebody wants to stop.
@@ -57,7 +56,7 @@ pub(crate) fn compare(
         progress.total = units.len();
         progress.total_size_bytes = units.iter().map(Unit::size_bytes).sum();
     } else {
-        progress.compared = Some(0);
+        progress.compared = Some(watch::Compared::default());
     }
     drop(progress);
     let comparing = Comparing {
@@ -102,19 +101,12 @@ impl Comparing<'_> {
     fn work(&self, number: usize, is_shown: bool) -> Result<(), CopyError> {
         while let Some(unit) = self.queue.next() {
             let Unit::Range(range) = unit else { continue };
-            if let Some(slot) = self.watch.lock().running.get_mut(number) {
-                *slot = Some((unit.to_string(), unit.size_bytes(), 0));
-            }
+            self.watch.begun(number, unit);
             let compared = self.range(number, range, is_shown)?;
-            let mut units = self.watch.lock();
-            match &mut units.compared {
-                Some(compared) => *compared += 1,
-                None => {
-                    units.done += 1;
-                    units.done_size_bytes += unit.size_bytes();
-                }
+            match is_shown {
+                true => self.watch.finished(number, unit.size_bytes()),
+                false => self.watch.compared(number, unit.size_bytes()),
             }
-            drop(units);
             let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
             found.tally.merge(&compared.ours);
             found.additional += compared.additional;
@@ -144,20 +136,26 @@ impl Comparing<'_> {
         let mut told = Tally::default();
         let mut next = theirs.next(self.watch)?;
         while let Some((key, value)) = ours.item() {
-            let order = next.as_ref().map(|entry| entry.key[..].cmp(key));
-            match (order, &next) {
-                (Some(Ordering::Less), Some(entry)) => {
-                    compared.only_theirs(&entry.key, &entry.value, is_merged);
+            match next.take() {
+                Some((their_key, their_value)) if their_key[..] < *key => {
+                    compared.only_theirs(&their_key, &their_value, is_merged);
+                    drop(their_value);
                     next = theirs.next(self.watch)?;
                     continue;
                 }
-                (Some(Ordering::Equal), Some(entry)) => {
-                    compared.ours(key, value, Some(&entry.value));
+                Some((their_key, their_value)) if their_key[..] == *key => {
+                    compared.ours(key, value, Some(&their_value));
+                    drop(their_value);
+                    // Both forget a large value before either reads the next.
+                    ours.next();
                     next = theirs.next(self.watch)?;
                 }
-                _ => compared.ours(key, value, None),
+                later => {
+                    compared.ours(key, value, None);
+                    next = later;
+                    ours.next();
+                }
             }
-            ours.next();
             if compared.ours.pairs.is_multiple_of(STEP) {
                 self.look(number, &compared.ours, &mut told, is_shown)?;
             }
@@ -166,8 +164,9 @@ impl Comparing<'_> {
             let error = CopyError::database(db.path(), &error);
             elsewhere(error, &self.settings.source)
         })?;
-        while let Some(entry) = next {
-            compared.only_theirs(&entry.key, &entry.value, is_merged);
+        while let Some((key, value)) = next.take() {
+            compared.only_theirs(&key, &value, is_merged);
+            drop(value);
             if compared.additional.is_multiple_of(STEP) {
                 self.queue.check(self.watch)?;
             }
@@ -184,11 +183,12 @@ impl Comparing<'_> {
         told: &mut Tally,
         is_shown: bool,
     ) -> Result<(), CopyError> {
-        if is_shown {
-            let (pairs, bytes) = (ours.pairs - told.pairs, ours.bytes - told.bytes);
-            self.watch.sent(number, pairs, bytes, 0);
-            *told = *ours;
+        let (pairs, bytes) = (ours.pairs - told.pairs, ours.bytes - told.bytes);
+        match is_shown {
+            true => self.watch.sent(number, pairs, bytes, 0),
+            false => self.watch.looked_at(number, bytes),
         }
+        *told = *ours;
         self.queue.check(self.watch)
     }
 }

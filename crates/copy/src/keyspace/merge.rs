@@ -13,20 +13,21 @@ pub(crate) struct Compared {
     pub additional: u64,
     /// The first difference, in words.
     pub first: Option<String>,
-    buffer: Vec<u8>,
+    scratch: Vec<u8>,
 }
 
 impl Compared {
     /// Takes a pair of the source, after all of the keyspace's that stand before it; `theirs` is
     /// the keyspace's value for the same key.
     pub fn ours(&mut self, key: &[u8], value: &[u8], theirs: Option<&[u8]>) {
-        Self::add(&mut self.buffer, &mut self.ours, key, value);
+        let hash = pair::hash(&mut self.scratch, key, value);
+        self.ours.add_hashed(key.len() + value.len(), hash);
         match theirs {
             Some(same) if same == value => {
-                self.theirs.add(&self.buffer);
+                self.theirs.add_hashed(key.len() + value.len(), hash);
             }
             Some(other) => {
-                Self::add(&mut self.buffer, &mut self.theirs, key, other);
+                self.add_theirs(key, other);
                 self.note("has another value for", key);
             }
             None => self.note("lacks", key),
@@ -37,15 +38,14 @@ impl Compared {
     pub fn only_theirs(&mut self, key: &[u8], value: &[u8], is_allowed: bool) {
         self.additional += 1;
         if !is_allowed {
-            Self::add(&mut self.buffer, &mut self.theirs, key, value);
+            self.add_theirs(key, value);
             self.note("has besides", key);
         }
     }
 
-    fn add(buffer: &mut Vec<u8>, tally: &mut Tally, key: &[u8], value: &[u8]) {
-        buffer.clear();
-        pair::push(buffer, key, value);
-        tally.add(buffer);
+    fn add_theirs(&mut self, key: &[u8], value: &[u8]) {
+        let hash = pair::hash(&mut self.scratch, key, value);
+        self.theirs.add_hashed(key.len() + value.len(), hash);
     }
 
     fn note(&mut self, what: &str, key: &[u8]) {

@@ -4,11 +4,13 @@ use std::time::Duration;
 use std::vec;
 
 use bytes::Bytes;
-use dunlin_client::{ClientError, Entry, Keyspace, Quorum, Range, Scan};
+use dunlin_client::{ClientError, Keyspace, PairScan, Quorum, Range};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
+use tokio::sync::oneshot;
 
 use super::cluster::Cluster;
 use crate::CopyError;
+use crate::gate::LARGE_BYTES;
 use crate::plan;
 use crate::sender::dial::Patience;
 use crate::watch::Watch;
@@ -16,16 +18,24 @@ use crate::watch::Watch;
 /// Bytes of keys and values handed over at a time.
 const PAGE_BYTES: usize = 256 << 10;
 
+/// A key and its value.
+pub(crate) type Entry = (Bytes, Bytes);
+
 /// Some entries; the last page has none.
-type Page = Result<Vec<Entry>, ClientError>;
+struct Page {
+    entries: Vec<Entry>,
+    /// Nothing more is read while somebody has this: the page is large.
+    hold: Option<oneshot::Sender<()>>,
+}
 
 /// The entries between two keys.
 pub(crate) struct Pages<'a> {
     cluster: &'a Cluster,
     keyspace: Keyspace,
     left: Range,
-    coming: Option<Receiver<Page>>,
+    coming: Option<Receiver<Result<Page, ClientError>>>,
     page: vec::IntoIter<Entry>,
+    hold: Option<oneshot::Sender<()>>,
     retry_for: Duration,
     patience: Patience,
 }
@@ -49,6 +59,7 @@ impl<'a> Pages<'a> {
             },
             coming: None,
             page: Vec::new().into_iter(),
+            hold: None,
             retry_for,
             patience: Patience::new(retry_for),
         };
@@ -64,12 +75,14 @@ impl<'a> Pages<'a> {
         self.coming = Some(coming);
     }
 
-    /// The next entry; `None` at the end of the range.
+    /// The next entry; `None` at the end of the range. Of a large one nothing is to be kept when
+    /// this is called again.
     pub fn next(&mut self, watch: &Watch) -> Result<Option<Entry>, CopyError> {
         loop {
             if let Some(entry) = self.page.next() {
                 return Ok(Some(entry));
             }
+            self.hold = None;
             let Some(coming) = &mut self.coming else {
                 return Ok(None);
             };
@@ -80,15 +93,12 @@ impl<'a> Pages<'a> {
             });
             match page {
                 Ok(page) => {
-                    match page.last() {
-                        Some(last) => {
-                            let mut behind = last.key.to_vec();
-                            behind.push(0);
-                            self.left.start = behind.into();
-                        }
+                    match page.entries.last() {
+                        Some((last, _)) => self.left.start = [last, &b"\0"[..]].concat().into(),
                         None => self.coming = None,
                     }
-                    self.page = page.into_iter();
+                    self.hold = page.hold;
+                    self.page = page.entries.into_iter();
                     self.patience = Patience::new(self.retry_for);
                 }
                 Err(error) => {
@@ -101,32 +111,54 @@ impl<'a> Pages<'a> {
 }
 
 /// Reads to the end, or until nobody wants to know. A page is begun when there is room for it: the
-/// one before is being looked at then.
-async fn read(keyspace: Keyspace, range: Range, give: Sender<Page>) {
-    let mut scan = match keyspace.scan(&range, Quorum::default()).await {
+/// one before is being looked at then, or has been when it was large.
+async fn read(keyspace: Keyspace, range: Range, give: Sender<Result<Page, ClientError>>) {
+    let mut scan = match keyspace.scan_pairs(&range, Quorum::default()).await {
         Ok(scan) => scan,
         Err(error) => return drop(give.send(Err(error)).await),
     };
     while let Ok(room) = give.reserve().await {
-        let page = page_of(&mut scan).await;
-        let is_last = page.as_ref().map_or(true, Vec::is_empty);
-        room.send(page);
+        let (page, done) = match page_of(&mut scan).await {
+            Ok(page) => page,
+            Err(error) => return room.send(Err(error)),
+        };
+        let is_last = page.entries.is_empty();
+        room.send(Ok(page));
         if is_last {
             return;
+        }
+        if let Some(done) = done {
+            // It ends with an error, when the other side is dropped.
+            let _ = done.await;
         }
     }
 }
 
-/// The next entries; none at the end.
-async fn page_of(scan: &mut Scan) -> Page {
-    let mut page = Vec::new();
+/// The next entries, none at the end; and when they are large, what ends once they were looked at.
+async fn page_of(
+    scan: &mut PairScan,
+) -> Result<(Page, Option<oneshot::Receiver<()>>), ClientError> {
+    let mut entries: Vec<Entry> = Vec::new();
     let mut bytes = 0;
     while bytes < PAGE_BYTES {
-        let Some(entry) = scan.next().await? else {
+        // What is large goes by itself, after all before it was looked at.
+        let coming = scan.peek().await?.unwrap_or_default();
+        if coming > LARGE_BYTES && !entries.is_empty() {
+            bytes = LARGE_BYTES;
+            break;
+        }
+        let Some((key, value)) = scan.next().await? else {
             break;
         };
-        bytes += entry.key.len() + entry.value.len();
-        page.push(entry);
+        bytes += key.len() + value.len();
+        entries.push((key, value));
     }
-    Ok(page)
+    let (hold, done) = match bytes >= LARGE_BYTES {
+        true => {
+            let (hold, done) = oneshot::channel();
+            (Some(hold), Some(done))
+        }
+        false => (None, None),
+    };
+    Ok((Page { entries, hold }, done))
 }

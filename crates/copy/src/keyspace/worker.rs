@@ -68,9 +68,7 @@ fn send_units(shared: &Shared<'_>, number: usize) -> Result<(), CopyError> {
         let Some(unit @ Unit::Range(range)) = shared.plan.units.get(unit_number as usize) else {
             continue;
         };
-        if let Some(slot) = shared.watch.lock().running.get_mut(number) {
-            *slot = Some((unit.to_string(), unit.size_bytes(), 0));
-        }
+        shared.watch.begun(number, unit);
         let tally = carrier.send(range)?;
         shared.done(number, unit_number, unit, tally)?;
     }

@@ -3,30 +3,44 @@
 use rocksdb::DB;
 
 use crate::CopyError;
-use crate::plan::Key;
+use crate::gate::{Gate, LARGE_BYTES, Permit};
 use crate::source::database::{handle, read};
+use crate::wire::message::DigestRequest;
 use crate::wire::pair::{self, Tally};
 
-/// Reads a stretch of a column family; `seen` hears of pairs and bytes now and then.
+/// Reads a stretch of a column family; `seen` hears of pairs and bytes now and then. Large values
+/// are in memory one at a time, as far as all who read wait at the same `gate`: whoever knows that
+/// there are some gives a `permit`, else it is taken with the first.
 pub(crate) fn digest(
     db: &DB,
-    column_family: &str,
-    start: Option<&Key>,
-    end: Option<&Key>,
+    range: &DigestRequest,
+    gate: &Gate,
+    permit: &mut Option<Permit>,
     mut seen: impl FnMut(u64, u64) -> Result<(), CopyError>,
 ) -> Result<Tally, CopyError> {
     /// Pairs between two calls of `seen`.
     const STEP: u64 = 1024;
     let mut tally = Tally::default();
     let mut told = tally;
-    let mut buffer = Vec::new();
-    let family = handle(db, column_family)?;
-    let mut pairs = db.raw_iterator_cf_opt(family, read(start, end, false));
+    let mut scratch = Vec::new();
+    let family = handle(db, &range.column_family)?;
+    let iterator = |is_large| {
+        let bounds = read(range.start.as_ref(), range.end.as_ref(), is_large);
+        db.raw_iterator_cf_opt(family, bounds)
+    };
+    let mut pairs = iterator(permit.is_some());
     pairs.seek_to_first();
     while let Some((key, value)) = pairs.item() {
-        buffer.clear();
-        pair::push(&mut buffer, key, value);
-        tally.add(&buffer);
+        if value.len() > LARGE_BYTES && permit.is_none() {
+            let key = key.to_vec();
+            drop(pairs);
+            *permit = Some(gate.wait());
+            pairs = iterator(true);
+            pairs.seek(&key);
+            continue;
+        }
+        let hash = pair::hash(&mut scratch, key, value);
+        tally.add_hashed(key.len() + value.len(), hash);
         if tally.pairs.is_multiple_of(STEP) {
             seen(tally.pairs - told.pairs, tally.bytes - told.bytes)?;
             told = tally;

@@ -142,8 +142,7 @@ impl Receiver {
                             Some(db) => db,
                             none => none.insert(digest::open(&self.place.directory)?),
                         };
-                        let (start, end) = (asked.start.as_ref(), asked.end.as_ref());
-                        digest::digest(db, &asked.column_family, start, end, |pairs, bytes| {
+                        digest::digest(db, &asked, &self.gate, &mut None, |pairs, bytes| {
                             self.received.add(pairs, bytes);
                             Ok(())
                         })

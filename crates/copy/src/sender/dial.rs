@@ -97,6 +97,7 @@ impl Patience {
             return Err(error);
         }
         watch.retry();
+        watch.failed(&error, lost + self.retry_for);
         rest(self.pause, watch)?;
         self.pause = (self.pause * 2).min(LONGEST_PAUSE);
         Ok(())

@@ -1,7 +1,7 @@
 //! Sends a range: pairs in order, in batches.
 
 use crate::CopyError;
-use crate::gate::{LARGE_BYTES, Permit};
+use crate::gate::{HUGE_BYTES, LARGE_BYTES, Permit};
 use crate::plan::Range;
 use crate::source::database::{handle, read};
 use crate::wire::codec::PREFIX_BYTES;
@@ -14,8 +14,12 @@ use super::worker::Carrier;
 /// Pairs are gathered up to this many bytes.
 const BATCH_BYTES: usize = 512 << 10;
 
-/// Sends all pairs of `range`; answers what they come to.
-pub(crate) fn send(carrier: &mut Carrier<'_>, range: &Range) -> Result<Tally, CopyError> {
+/// Sends all pairs of `range`; answers what they come to, and the right to hold what is large, when
+/// it was needed, for until the receiver has put it on disk.
+pub(crate) fn send(
+    carrier: &mut Carrier<'_>,
+    range: &Range,
+) -> Result<(Tally, Option<Permit>), CopyError> {
     let db = &carrier.shared.source.db;
     let family = handle(db, &range.column_family)?;
     let (start, end) = (range.start.as_ref(), range.end.as_ref());
@@ -49,7 +53,14 @@ pub(crate) fn send(carrier: &mut Carrier<'_>, range: &Range) -> Result<Tally, Co
         }
         let begin = pair::push(&mut batch, key, value);
         tally.add(&batch[begin..]);
+        let is_huge = value.len() > HUGE_BYTES;
+        let last = is_huge.then(|| key.to_vec());
         if batch.len() >= BATCH_BYTES {
+            if is_huge {
+                // The block it came out of would be a second copy while the first is sent.
+                drop(pairs);
+                pairs = db.raw_iterator_cf_opt(family, read(start, end, true));
+            }
             let full = std::mem::replace(&mut batch, room());
             carrier.data(
                 kind::PAIRS,
@@ -59,7 +70,13 @@ pub(crate) fn send(carrier: &mut Carrier<'_>, range: &Range) -> Result<Tally, Co
             )?;
             told = tally;
         }
-        pairs.next();
+        match last {
+            Some(mut behind) => {
+                behind.push(0);
+                pairs.seek(&behind);
+            }
+            None => pairs.next(),
+        }
     }
     let source = carrier.shared.source_path;
     pairs.status().map_err(|error| {
@@ -74,7 +91,7 @@ pub(crate) fn send(carrier: &mut Carrier<'_>, range: &Range) -> Result<Tally, Co
             tally.bytes - told.bytes,
         )?;
     }
-    Ok(tally)
+    Ok((tally, permit))
 }
 
 /// An empty batch: room for the prefix.

@@ -6,8 +6,9 @@ use super::begin::{look, ranges};
 use super::dial::{Dialer, Patience};
 use super::settings::{Settings, Target};
 use crate::CopyError;
+use crate::gate::Gate;
 use crate::keyspace;
-use crate::plan::{Onto, Unit};
+use crate::plan::{Onto, Range, Unit};
 use crate::queue::Queue;
 use crate::receiver::digest::digest;
 use crate::source::checkpoint::{Place, elsewhere};
@@ -94,6 +95,17 @@ fn verify_at(dialer: &Dialer, settings: &Settings, watch: &Watch) -> Result<Veri
     }
 }
 
+/// What those who compare share.
+struct Comparing<'a> {
+    settings: &'a Settings,
+    dialer: &'a Dialer,
+    source: &'a Source,
+    watch: &'a Watch,
+    gate: Gate,
+    queue: Queue<&'a Unit>,
+    compared: Mutex<Compared>,
+}
+
 fn compare(
     settings: &Settings,
     dialer: &Dialer,
@@ -107,97 +119,91 @@ fn compare(
     progress.total_size_bytes = units.iter().map(Unit::size_bytes).sum();
     progress.running = vec![None; connections];
     drop(progress);
-    let queue = Queue::new(units);
-    let compared = Mutex::new(Compared {
-        tally: Tally::default(),
-        different: Vec::new(),
-    });
+    let comparing = Comparing {
+        settings,
+        dialer,
+        source,
+        watch,
+        gate: Gate::default(),
+        queue: Queue::new(units),
+        compared: Mutex::new(Compared {
+            tally: Tally::default(),
+            different: Vec::new(),
+        }),
+    };
     std::thread::scope(|scope| {
         for number in 0..connections {
-            let (queue, compared) = (&queue, &compared);
-            scope.spawn(move || {
-                let mut link = None;
-                while let Some(unit) = queue.next() {
-                    let result = one(settings, dialer, source, unit, watch, number, &mut link);
-                    let mut compared = compared.lock().unwrap_or_else(PoisonError::into_inner);
-                    match result {
-                        Ok((ours, theirs)) => {
-                            compared.tally.merge(&ours);
-                            if ours != theirs {
-                                compared.different.push(format!(
-                                    "{unit}, {} pairs against {}",
-                                    ours.pairs, theirs.pairs
-                                ));
-                            }
-                        }
-                        Err(error) => {
-                            queue.fail(error);
-                            return;
-                        }
-                    }
-                }
-            });
+            let comparing = &comparing;
+            scope.spawn(move || comparing.work(number));
         }
     });
-    queue.end()?;
-    let compared = compared.into_inner();
+    comparing.queue.end()?;
+    let compared = comparing.compared.into_inner();
     Ok(compared.unwrap_or_else(PoisonError::into_inner))
 }
 
-/// What source and target hold of a range.
-fn one(
-    settings: &Settings,
-    dialer: &Dialer,
-    source: &Source,
-    unit: &Unit,
-    watch: &Watch,
-    number: usize,
-    link: &mut Option<Link>,
-) -> Result<(Tally, Tally), CopyError> {
-    let Unit::Range(range) = unit else {
-        return Ok((Tally::default(), Tally::default()));
-    };
-    if let Some(slot) = watch.lock().running.get_mut(number) {
-        *slot = Some((unit.to_string(), unit.size_bytes(), 0));
-    }
-    let request = DigestRequest {
-        column_family: range.column_family.clone(),
-        start: range.start.clone(),
-        end: range.end.clone(),
-    };
-    // The target reads its part while the source's is read here.
-    let mut patience = Patience::new(settings.retry_for);
-    let mut ours = None;
-    let theirs = loop {
-        let asked = ask(dialer, link, &request).and_then(|()| {
-            if ours.is_none() {
-                let (start, end) = (range.start.as_ref(), range.end.as_ref());
-                let read = digest(
-                    &source.db,
-                    &range.column_family,
-                    start,
-                    end,
-                    |pairs, bytes| {
-                        watch.sent(number, pairs, bytes, 0);
-                        watch.check()
-                    },
-                );
-                ours = Some(read.map_err(|error| elsewhere(error, &settings.source))?);
-            }
-            answered(link)
-        });
-        match asked {
-            Ok(theirs) => break theirs,
-            Err(error) => {
-                *link = None;
-                patience.bear(error, watch)?;
+impl Comparing<'_> {
+    fn work(&self, number: usize) {
+        let mut link = None;
+        while let Some(unit) = self.queue.next() {
+            let Unit::Range(range) = unit else { continue };
+            self.watch.begun(number, unit);
+            match self.range(range, number, &mut link) {
+                Ok((ours, theirs)) => {
+                    self.watch.finished(number, unit.size_bytes());
+                    let compared = self.compared.lock();
+                    let mut compared = compared.unwrap_or_else(PoisonError::into_inner);
+                    compared.tally.merge(&ours);
+                    if ours != theirs {
+                        let (ours, theirs) = (ours.pairs, theirs.pairs);
+                        let line = format!("{unit}, {ours} pairs against {theirs}");
+                        compared.different.push(line);
+                    }
+                }
+                Err(error) => return self.queue.fail(error),
             }
         }
-    };
-    let mut units = watch.lock();
-    units.done += 1;
-    units.done_size_bytes += unit.size_bytes();
-    Ok((ours.unwrap_or_default(), theirs))
+    }
+
+    /// What source and target hold of a range.
+    fn range(
+        &self,
+        range: &Range,
+        number: usize,
+        link: &mut Option<Link>,
+    ) -> Result<(Tally, Tally), CopyError> {
+        // Held until the target has read its part, which is as large.
+        let is_large = self.source.is_large(range);
+        let mut permit = is_large.then(|| self.gate.wait());
+        let request = DigestRequest {
+            column_family: range.column_family.clone(),
+            start: range.start.clone(),
+            end: range.end.clone(),
+        };
+        // The target reads its part while the source's is read here.
+        let mut patience = Patience::new(self.settings.retry_for);
+        let mut ours = None;
+        loop {
+            let asked = ask(self.dialer, link, &request).and_then(|()| {
+                if ours.is_none() {
+                    let db = &self.source.db;
+                    let read = digest(db, &request, &self.gate, &mut permit, |pairs, bytes| {
+                        self.watch.sent(number, pairs, bytes, 0);
+                        self.watch.check()
+                    });
+                    ours = Some(read.map_err(|error| elsewhere(error, &self.settings.source))?);
+                }
+                answered(link)
+            });
+            match asked {
+                Ok(theirs) => return Ok((ours.unwrap_or_default(), theirs)),
+                Err(error) => {
+                    *link = None;
+                    patience.bear(error, self.watch)?;
+                }
+            }
+        }
+    }
 }
 
 fn ask(dialer: &Dialer, link: &mut Option<Link>, request: &DigestRequest) -> Result<(), CopyError> {

@@ -69,9 +69,7 @@ fn carry<'a>(
     let mut mismatches = 0;
     loop {
         shared.queue.check(shared.watch)?;
-        if let Some(slot) = shared.watch.lock().running.get_mut(number) {
-            *slot = Some((unit.to_string(), unit.size_bytes(), 0));
-        }
+        shared.watch.begun(number, unit);
         let attached = match carrier.take() {
             Some(attached) => Ok(attached),
             None => Carrier::attach(shared, number),
@@ -127,9 +125,10 @@ impl<'a> Carrier<'a> {
 
     fn send_unit(&mut self, number: u32, unit: &Unit) -> Result<Tally, CopyError> {
         self.link.send(kind::BEGIN, number.to_le_bytes().to_vec())?;
-        let tally = match unit {
+        // The receiver puts what is large on disk at the end: nobody sends more meanwhile.
+        let (tally, _permit) = match unit {
             Unit::Range(range) => range::send(self, range)?,
-            Unit::Part(part) => part::send(self, part)?,
+            Unit::Part(part) => (part::send(self, part)?, None),
         };
         self.link.send(kind::END, message::encode_tally(&tally))?;
         self.link.answer(kind::DONE)?;

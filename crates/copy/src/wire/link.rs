@@ -9,7 +9,7 @@ use super::frame::{self, Frame};
 use super::hello;
 use super::message::kind;
 use crate::CopyError;
-use crate::gate::{Gate, LARGE_BYTES, Permit};
+use crate::gate::{Gate, HUGE_BYTES, LARGE_BYTES, Permit};
 
 /// Frames that wait in a queue inside the process.
 const QUEUED_FRAMES: usize = 2;
@@ -35,12 +35,17 @@ enum Inner {
         gate: Gate,
     },
     Local {
-        send: SyncSender<Frame>,
-        receive: Receiver<Frame>,
+        send: SyncSender<Passed>,
+        receive: Receiver<Passed>,
+        /// What the other end has not done with yet, when it is huge.
+        huge: Gate,
         /// After the queues, whose end lets it end.
         answerer: Option<Answerer>,
     },
 }
+
+/// A frame on its way inside the process, and the right to hold it when it is huge.
+type Passed = (Frame, Option<Permit>);
 
 /// The thread that answers at the other end. It may have a database open, which must be closed
 /// before the process ends.
@@ -128,6 +133,7 @@ impl Link {
             inner: Inner::Local {
                 send,
                 receive,
+                huge: Gate::default(),
                 answerer: None,
             },
         };
@@ -159,9 +165,15 @@ impl Link {
                 let sent = frame::write(stream, kind, &body);
                 sent.map_err(|error| self.lost(&error.to_string()))
             }
-            Inner::Local { send, .. } => {
+            Inner::Local { send, huge, .. } => {
                 let bytes = body.len();
-                let sent = send.send(Frame { kind, body });
+                let is_huge = bytes > HUGE_BYTES;
+                let permit = is_huge.then(|| huge.wait());
+                let sent = send.send((Frame { kind, body }, permit));
+                if is_huge {
+                    // Until the other end has done with it nobody makes another.
+                    drop(huge.wait());
+                }
                 sent.map_err(|_| self.lost("closed"))?;
                 Ok(bytes)
             }
@@ -182,7 +194,7 @@ impl Link {
             }
             Inner::Local { receive, .. } => {
                 let received = receive.recv();
-                (received.map_err(|_| self.lost("closed"))?, None)
+                received.map_err(|_| self.lost("closed"))?
             }
         };
         Ok(Received {

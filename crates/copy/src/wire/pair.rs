@@ -2,7 +2,7 @@
 
 use std::iter::FusedIterator;
 
-use xxhash_rust::xxh3::xxh3_128;
+use xxhash_rust::xxh3::{Xxh3, xxh3_128};
 
 /// Bytes of the lengths before key and value.
 pub(crate) const HEAD_BYTES: usize = 8;
@@ -16,6 +16,25 @@ pub(crate) fn push(out: &mut Vec<u8>, key: &[u8], value: &[u8]) -> usize {
     out.extend_from_slice(key);
     out.extend_from_slice(value);
     begin
+}
+
+/// Values above this many bytes are hashed where they are; below, joining is faster.
+const JOINED_BYTES_MAX: usize = 4 << 10;
+
+/// The hash of a pair as [`push`] would encode it; `scratch` is memory to do it in.
+pub(crate) fn hash(scratch: &mut Vec<u8>, key: &[u8], value: &[u8]) -> u128 {
+    scratch.clear();
+    if value.len() <= JOINED_BYTES_MAX {
+        push(scratch, key, value);
+        return xxh3_128(scratch);
+    }
+    scratch.extend_from_slice(&(key.len() as u32).to_le_bytes());
+    scratch.extend_from_slice(&(value.len() as u32).to_le_bytes());
+    scratch.extend_from_slice(key);
+    let mut hash = Xxh3::new();
+    hash.update(scratch);
+    hash.update(value);
+    hash.digest128()
 }
 
 /// One pair in a buffer.
@@ -83,9 +102,14 @@ pub struct Tally {
 impl Tally {
     /// Adds a pair as [`push`] encoded it.
     pub(crate) fn add(&mut self, encoded: &[u8]) {
+        self.add_hashed(encoded.len() - HEAD_BYTES, xxh3_128(encoded));
+    }
+
+    /// Adds a pair with so many bytes of key and value, and this [`hash`].
+    pub(crate) fn add_hashed(&mut self, bytes: usize, hash: u128) {
         self.pairs += 1;
-        self.bytes += (encoded.len() - HEAD_BYTES) as u64;
-        self.checksum = self.checksum.wrapping_add(xxh3_128(encoded));
+        self.bytes += bytes as u64;
+        self.checksum = self.checksum.wrapping_add(hash);
     }
 
     /// Adds another set.

@@ -69,3 +69,19 @@ fn a_byte_that_moves_from_key_to_value_is_seen() {
     assert_eq!(one.bytes, other.bytes);
     assert_ne!(one.checksum, other.checksum);
 }
+
+#[test]
+fn a_hash_is_that_of_the_encoding_however_large_the_value() {
+    let mut scratch = b"left over".to_vec();
+    for bytes in [0, 1, JOINED_BYTES_MAX, JOINED_BYTES_MAX + 1, 100_000] {
+        let value: Vec<u8> = (0..bytes).map(|at| (at % 251) as u8).collect();
+        let mut encoded = Vec::new();
+        push(&mut encoded, b"key", &value);
+        let hashed = hash(&mut scratch, b"key", &value);
+        assert_eq!(hashed, xxh3_128(&encoded), "{bytes}");
+        let (mut one, mut other) = (Tally::default(), Tally::default());
+        one.add(&encoded);
+        other.add_hashed(b"key".len() + bytes, hashed);
+        assert_eq!(one, other);
+    }
+}

@@ -1,5 +1,6 @@
 //! HTTP: one file a resource, the router in `router.rs`.
 
+mod accept;
 mod bulk;
 mod error;
 mod health;
@@ -7,6 +8,7 @@ mod keys;
 mod keyspaces;
 mod members;
 mod metrics;
+mod pair_stream;
 mod pairs;
 mod params;
 mod reply;

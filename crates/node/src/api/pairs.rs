@@ -70,6 +70,12 @@ impl Iterator for Pairs {
     }
 }
 
+/// What stands before a key and a value of these lengths. No record is longer than they can say.
+pub(super) fn lengths(key_bytes: usize, value_bytes: usize) -> [u8; HEAD_BYTES] {
+    let lengths = (value_bytes as u64) << 32 | u64::from(key_bytes as u32);
+    lengths.to_le_bytes()
+}
+
 /// Lengths of the key and the value of the first pair.
 fn head(encoded: &[u8]) -> Option<(usize, usize)> {
     let [k0, k1, k2, k3, v0, v1, v2, v3] = *encoded.first_chunk::<HEAD_BYTES>()?;

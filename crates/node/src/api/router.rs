@@ -49,9 +49,7 @@ async fn v1(
         ["members", "change"] => members::cancel(shard, request.method()).await,
         ["keyspaces"] => keyspaces::collection(shard, request).await,
         ["keyspaces", name] => keyspaces::one(shard, request.method(), &text(name)?).await,
-        ["keyspaces", name, "keys"] => {
-            scan::keys(shard, request.method(), &text(name)?, params).await
-        }
+        ["keyspaces", name, "keys"] => scan::keys(shard, &request, &text(name)?, params).await,
         ["keyspaces", name, "bulk"] => bulk::bulk(shard, request, &text(name)?, params).await,
         ["keyspaces", name, "keys", key] => {
             keys::key(shard, request, &text(name)?, decode(key), params).await

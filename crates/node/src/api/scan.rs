@@ -6,11 +6,13 @@ use std::rc::Rc;
 use bytes::{BufMut, Bytes, BytesMut};
 use futures_util::StreamExt;
 use futures_util::stream;
-use hyper::body::Frame;
-use hyper::{Method, StatusCode};
+use hyper::body::{Frame, Incoming};
+use hyper::{Method, Request, StatusCode};
 use serde_json::{Map, Value};
 
+use super::accept::Form;
 use super::error::Rejected;
+use super::pair_stream;
 use super::params::Params;
 use super::reply::{self, Chunks, Reply};
 use crate::message::Item;
@@ -18,7 +20,7 @@ use crate::quorum::{Failure, Scan};
 use crate::shard::Shard;
 
 /// Records in order, a page in memory at a time.
-struct Records {
+pub(super) struct Records {
     scan: Scan,
     page: VecDeque<Item>,
     left: u64,
@@ -46,7 +48,7 @@ impl Records {
         })
     }
 
-    async fn next(&mut self) -> Result<Option<Item>, Failure> {
+    pub async fn next(&mut self) -> Result<Option<Item>, Failure> {
         if self.left == 0 {
             return Ok(None);
         }
@@ -92,16 +94,18 @@ fn line_pair(item: Item) -> Bytes {
     chunk.freeze()
 }
 
-/// `/v1/keyspaces/{name}/keys`: one JSON object a line.
+/// `/v1/keyspaces/{name}/keys`: one JSON object a line, or pairs, as `docs/formats.md` section 9
+/// says.
 pub(super) async fn keys(
     shard: Rc<Shard>,
-    method: &Method,
+    request: &Request<Incoming>,
     keyspace: &str,
     params: Params,
 ) -> Result<Reply, Rejected> {
-    if !matches!(*method, Method::GET | Method::HEAD) {
+    if !matches!(*request.method(), Method::GET | Method::HEAD) {
         return Err(Rejected::method());
     }
+    let form = Form::wanted(request.headers())?;
     let prefix = params.get("prefix").cloned().unwrap_or_default();
     let start = params.get("start").cloned().unwrap_or_default();
     let end = params.get("end").filter(|end| !end.is_empty()).cloned();
@@ -111,10 +115,10 @@ pub(super) async fn keys(
         (end, prefix_end) => end.or(prefix_end),
     };
     let records = Records::begin(shard, keyspace, start.max(prefix), end, limit, &params).await?;
-    Ok(reply::stream(
-        "application/x-ndjson",
-        records.chunks(json_line),
-    ))
+    Ok(match form {
+        Form::Lines => reply::stream(form.media_type(), records.chunks(json_line)),
+        Form::Pairs => reply::stream(form.media_type(), pair_stream::chunks(records)),
+    })
 }
 
 /// The first key after all that begin with `prefix`; `None` when there is no such key.

@@ -23,7 +23,7 @@ impl FromStr for Rate {
         let (number, unit) = split(trimmed.strip_suffix("/s").unwrap_or(trimmed));
         let factor = match unit {
             "" | "B" => 1.0,
-            "KB" => 1e3,
+            "kB" | "KB" => 1e3,
             "MB" => 1e6,
             "GB" => 1e9,
             "KiB" => 1024.0,

@@ -7,6 +7,7 @@ fn rates_and_times_as_people_write_them() {
         ("100MB/s", 100_000_000),
         ("1.5GiB/s", 3 << 29),
         ("64 KiB", 64 << 10),
+        ("250kB/s", 250_000),
         ("1000", 1000),
     ] {
         assert_eq!(text.parse(), Ok(Rate(bytes)), "{text}");

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::sample::{Sample, Samples, coefficient_of_variation};
 use crate::failure::Failure;
-use crate::units::{grouped, rounded};
+use crate::units::{grouped, rounded_decimal};
 
 /// The end report.
 #[derive(Debug, Serialize)]
@@ -120,14 +120,14 @@ impl Report {
             "verify" => "equal",
             _ => "copied",
         };
-        let mut text = format!("{done}: {}", rounded(self.bytes as f64));
+        let mut text = format!("{done}: {}", rounded_decimal(self.bytes as f64));
         if self.pairs > 0 {
             text += &format!(" in {} pairs", grouped(self.pairs));
         }
         text += &format!(
             ", {:.1} s, {}/s ({}, {} units",
             self.duration_s,
-            rounded(self.bytes_per_s),
+            rounded_decimal(self.bytes_per_s),
             self.mode,
             grouped(self.units as u64)
         );
