@@ -47,10 +47,13 @@ impl Work {
     }
 }
 
+/// A job that was handed to the runner.
+type Job<'a> = Pin<Box<dyn Future<Output = Result<(), Gone>> + 'a>>;
+
 /// The sync under way behind the commits, if any.
 #[derive(Default)]
 struct Behind<'a> {
-    job: Option<Pin<Box<dyn Future<Output = Result<(), Gone>> + 'a>>>,
+    job: Option<Job<'a>>,
 }
 
 impl Behind<'_> {
