@@ -9,11 +9,25 @@ use bytes::Bytes;
 use rocksdb::DBRawIterator;
 use self_cell::self_cell;
 
-use crate::scan::{Room, bounded, current, range};
+use crate::record::Record;
+use crate::scan::{Room, bounded, range};
 use crate::store::Inner;
 use crate::{Page, Snapshot, Store, StoreError, Versioned, key, tuning};
 
-type Sources<'a> = Vec<DBRawIterator<'a>>;
+/// A larger value is read again when its turn comes: until then neither it nor the block it
+/// stands in is held, or memory would grow with the number of partitions times the largest value.
+const HELD_BYTES: usize = 64 << 10;
+
+type Sources<'a> = Vec<Source<'a>>;
+
+/// One partition's part of the range.
+struct Source<'a> {
+    partition: u16,
+    /// The RocksDB key behind the last.
+    end: Vec<u8>,
+    /// On the head's record; `None` when there is none, or while it waits with a large value.
+    iter: Option<DBRawIterator<'a>>,
+}
 
 self_cell!(
     struct MergeCell {
@@ -28,6 +42,7 @@ self_cell!(
 /// and files while it lives.
 pub struct Merge {
     cell: MergeCell,
+    keyspace: u32,
     /// The record each unfinished source stands on, the least key on top.
     heads: BinaryHeap<Reverse<Head>>,
 }
@@ -36,7 +51,10 @@ pub struct Merge {
 struct Head {
     key: Bytes,
     source: usize,
-    versioned: Versioned,
+    /// Length of its value.
+    bytes: usize,
+    /// `None` when that is to be read again.
+    versioned: Option<Versioned>,
 }
 
 impl Store {
@@ -71,23 +89,24 @@ impl Merge {
         };
         let mut merge = Self {
             heads: BinaryHeap::with_capacity(partitions.len()),
-            cell: MergeCell::new(snapshot, |snapshot| {
-                partitions
-                    .iter()
-                    .map(|partition| range(keyspace, *partition, start, end))
-                    .filter(|(from, to)| from < to)
-                    .map(|(from, to)| {
-                        let mut iter = snapshot.iterate(bounded(tuning::read_bulk(), to));
-                        iter.seek(from);
-                        iter
-                    })
-                    .collect()
-            }),
+            keyspace,
+            cell: MergeCell::new(snapshot, |_| Vec::new()),
         };
         let heads = &mut merge.heads;
-        merge.cell.with_dependent(|snapshot, sources| {
-            for (source, iter) in sources.iter().enumerate() {
-                heads.extend(head(snapshot.inner(), iter, source)?.map(Reverse));
+        merge.cell.with_dependent_mut(|snapshot, sources| {
+            for partition in partitions {
+                let (from, end) = range(keyspace, partition, start, end);
+                if from >= end {
+                    continue;
+                }
+                let mut source = Source {
+                    partition,
+                    end,
+                    iter: None,
+                };
+                source.seek(snapshot, &from);
+                heads.extend(source.head(snapshot.inner(), sources.len())?.map(Reverse));
+                sources.push(source);
             }
             Ok(())
         })?;
@@ -105,39 +124,109 @@ impl Merge {
     /// # Errors
     /// As [`Store::scan_page`]; the walk is then of no further use.
     pub fn page(&mut self, max_items: usize, max_bytes: usize) -> Result<Page, StoreError> {
-        let heads = &mut self.heads;
+        let (heads, keyspace) = (&mut self.heads, self.keyspace);
         self.cell.with_dependent_mut(|snapshot, sources| {
+            let inner = snapshot.inner();
             let mut page = Page::default();
             let mut room = Room::new(max_items, max_bytes);
             while let Some(mut top) = heads.peek_mut() {
-                if !room.take(&top.0.key, &top.0.versioned) {
+                if !room.has(top.0.key.len() + top.0.bytes) {
                     page.next = Some(top.0.key.clone());
                     break;
                 }
-                let source = top.0.source;
-                let iter = &mut sources[source];
-                iter.next();
-                let taken = match head(snapshot.inner(), iter, source)? {
+                let at = top.0.source;
+                let source = &mut sources[at];
+                let mut versioned = top.0.versioned.take();
+                if versioned.is_none() {
+                    versioned = source.read(snapshot, keyspace, &top.0.key)?;
+                }
+                let next = source.next(inner, at, versioned.is_some())?;
+                let taken = match next {
                     Some(next) => std::mem::replace(&mut top.0, next),
                     None => PeekMut::pop(top).0,
                 };
-                page.items.push((taken.key, taken.versioned));
+                if let Some(versioned) = versioned {
+                    room.take(taken.key.len() + versioned.value.len());
+                    page.items.push((taken.key, versioned));
+                }
             }
             Ok(page)
         })
     }
 }
 
-fn head(
-    inner: &Inner,
-    iter: &DBRawIterator<'_>,
-    source: usize,
-) -> Result<Option<Head>, StoreError> {
-    Ok(current(inner, iter)?.map(|(key, versioned)| Head {
-        key,
-        source,
-        versioned,
-    }))
+impl<'a> Source<'a> {
+    fn seek(&mut self, snapshot: &'a Snapshot, from: &[u8]) {
+        let read = bounded(tuning::read_bulk(), self.end.clone());
+        let mut iter = snapshot.iterate(read);
+        iter.seek(from);
+        self.iter = Some(iter);
+    }
+
+    /// Reads the value of `key` again; `None` when it is gone: what has outlived its grace or its
+    /// time goes from frozen views, too.
+    fn read(
+        &mut self,
+        snapshot: &'a Snapshot,
+        keyspace: u32,
+        key: &[u8],
+    ) -> Result<Option<Versioned>, StoreError> {
+        let mut full = Vec::new();
+        key::encode(&mut full, keyspace, self.partition, key);
+        self.seek(snapshot, &full);
+        let inner = snapshot.inner();
+        match self.record(inner)? {
+            Some((found, record)) if found == key => Ok(Some(record.to_versioned())),
+            _ => Ok(None),
+        }
+    }
+
+    /// The next record's head. Whether the iterator stands on the record before it, or on it
+    /// already, `is_before` tells.
+    fn next(
+        &mut self,
+        inner: &Inner,
+        at: usize,
+        is_before: bool,
+    ) -> Result<Option<Head>, StoreError> {
+        if let Some(iter) = self.iter.as_mut().filter(|_| is_before) {
+            iter.next();
+        }
+        self.head(inner, at)
+    }
+
+    /// The head of the record the iterator stands on.
+    fn head(&mut self, inner: &Inner, at: usize) -> Result<Option<Head>, StoreError> {
+        let head = self.record(inner)?.map(|(key, record)| Head {
+            key: Bytes::copy_from_slice(key),
+            source: at,
+            bytes: record.value.len(),
+            versioned: (record.value.len() <= HELD_BYTES).then(|| record.to_versioned()),
+        });
+        if head.as_ref().is_none_or(|head| head.versioned.is_none()) {
+            self.iter = None;
+        }
+        Ok(head)
+    }
+
+    fn record(&self, inner: &Inner) -> Result<Option<(&[u8], Record<'_>)>, StoreError> {
+        let Some(iter) = &self.iter else {
+            return Ok(None);
+        };
+        let Some((key, value)) = iter.item() else {
+            return match iter.status() {
+                Ok(()) => Ok(None),
+                Err(error) => Err(inner.error(error)),
+            };
+        };
+        match Record::decode(value) {
+            Ok(record) => Ok(Some((
+                key.get(key::PREFIX_BYTES..).unwrap_or_default(),
+                record,
+            ))),
+            Err(error) => Err(inner.damaged(&error)),
+        }
+    }
 }
 
 impl PartialEq for Head {

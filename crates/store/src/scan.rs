@@ -52,10 +52,12 @@ impl Store {
         let mut page = Page::default();
         let mut room = Room::new(max_items, max_bytes);
         while let Some((key, versioned)) = current(inner, &iter)? {
-            if !room.take(&key, &versioned) {
+            let bytes = key.len() + versioned.value.len();
+            if !room.has(bytes) {
                 page.next = Some(key);
                 return Ok(page);
             }
+            room.take(bytes);
             page.items.push((key, versioned));
             iter.next();
         }
@@ -79,16 +81,17 @@ impl Room {
         }
     }
 
-    /// Whether the record still fits. The first always does, or a scan would never end.
-    pub fn take(&mut self, key: &[u8], versioned: &Versioned) -> bool {
-        let bytes = key.len() + versioned.value.len();
-        if !self.empty && (self.items == 0 || self.bytes < bytes) {
-            return false;
-        }
+    /// Whether a record of so many bytes still fits. The first always does, or a scan would never
+    /// end.
+    pub fn has(&self, bytes: usize) -> bool {
+        self.empty || (self.items > 0 && self.bytes >= bytes)
+    }
+
+    /// A record of so many bytes was put in.
+    pub fn take(&mut self, bytes: usize) {
         self.empty = false;
         self.items = self.items.saturating_sub(1);
         self.bytes = self.bytes.saturating_sub(bytes);
-        true
     }
 }
 

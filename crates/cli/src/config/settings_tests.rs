@@ -107,7 +107,7 @@ fn the_log_is_written_as_flags_then_file_then_defaults_say() {
             compression: Compression::Zstd,
             direct_io: true,
             segment_bytes: 8192,
-            ..dunlin_log::Options::default()
+            ..dunlin_node::NodeConfig::default().log_options()
         }
     );
     options.validate().unwrap();
@@ -115,7 +115,14 @@ fn the_log_is_written_as_flags_then_file_then_defaults_say() {
     let again = Settings::merge(Flags::default(), File::parse(&printed).unwrap()).unwrap();
     assert_eq!(again.node.log_options(), options);
     let defaults = Settings::merge(flags(), File::default()).unwrap();
-    assert_eq!(defaults.node.log_options(), dunlin_log::Options::default());
+    assert_eq!(
+        defaults.node.log_options(),
+        dunlin_log::Options {
+            write_behind_bytes: options.write_behind_bytes,
+            ..dunlin_log::Options::default()
+        }
+    );
+    assert!(options.write_behind_bytes > 0);
 }
 
 #[test]
