@@ -49,6 +49,9 @@ fn options() -> impl Strategy<Value = Options> {
                 // Also one that does not end at a page.
                 segment_bytes: (2 << block_bits) + if odd { 1001 } else { 0 },
                 tail_bytes,
+                // Every record of a trial, for some are long and nobody waits for the disk.
+                backlog_bytes: 32 << 20,
+                write_behind_bytes: if odd { 3_000 } else { 0 },
                 ..common::small()
             },
         )
