@@ -44,6 +44,7 @@ fn what_it_yields_to_clients_is_felt_at_once() {
 #[test]
 fn it_yields_step_by_step_and_never_stops() {
     let mut pace = Pace::new(BOUND_US);
+    copy(&mut pace, Duration::from_secs(5), 500);
     let before = pace.bytes_per_s();
     pace.pause(PAGE, SPENT, 2 * BOUND_US);
     let after = pace.bytes_per_s();
