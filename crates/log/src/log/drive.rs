@@ -122,7 +122,9 @@ impl Log {
                 }
             }
             for work in works {
-                let early = self.perform(work, &mut timers).await;
+                // A write may wait for a sync of its file, and the event loop with it.
+                let in_place = behind.job.is_none();
+                let early = self.perform(work, &mut timers, in_place).await;
                 behind.go_on().await;
                 if let Some(early) = early
                     && behind.job.is_none()
@@ -148,7 +150,7 @@ impl Log {
         self.wait(|state| state.closed).await
     }
 
-    async fn perform(&self, work: Work, timers: &mut Timers) -> Option<EarlySync> {
+    async fn perform(&self, work: Work, timers: &mut Timers, in_place: bool) -> Option<EarlySync> {
         let shared = &self.shared;
         let writer = shared.state.borrow_mut().writer.take();
         let mut writer = writer?;
@@ -157,7 +159,7 @@ impl Log {
         let closing = matches!(work, Work::Close);
         let idle = matches!(work, Work::Mark);
         // A direct write waits for the disk, however small it is.
-        let brief = work.is_brief() && !shared.state.borrow().direct_io;
+        let brief = in_place && work.is_brief() && !shared.state.borrow().direct_io;
         let job = move || {
             let outcome = execute(&mut writer, work);
             let early = writer.early_sync();
