@@ -76,10 +76,7 @@ impl Runner {
         &self,
         job: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, Gone> {
-        match self {
-            Runner::Thread(threads) => submit(&threads.commit, job).await,
-            Runner::Inline(delay) => inline(delay(), job).await,
-        }
+        self.run_on(|threads| &threads.commit, job).await
     }
 
     /// Runs a job that usually takes microseconds, such as a small write into the page cache. In
@@ -117,10 +114,7 @@ impl Runner {
         &self,
         job: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, Gone> {
-        match self {
-            Runner::Thread(threads) => submit(&threads.behind, job).await,
-            Runner::Inline(delay) => inline(delay(), job).await,
-        }
+        self.run_on(|threads| &threads.behind, job).await
     }
 
     /// Runs a job that reads, beside the commits.
@@ -131,8 +125,16 @@ impl Runner {
         &self,
         job: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, Gone> {
+        self.run_on(|threads| &threads.read, job).await
+    }
+
+    async fn run_on<T: Send + 'static>(
+        &self,
+        thread: fn(&Threads) -> &mpsc::Sender<Job>,
+        job: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, Gone> {
         match self {
-            Runner::Thread(threads) => submit(&threads.read, job).await,
+            Runner::Thread(threads) => submit(thread(threads), job).await,
             Runner::Inline(delay) => inline(delay(), job).await,
         }
     }

@@ -10,7 +10,7 @@ use rocksdb::DBRawIterator;
 use self_cell::self_cell;
 
 use crate::record::Record;
-use crate::scan::{Room, bounded, range};
+use crate::scan::{Room, bounded, current, range};
 use crate::store::Inner;
 use crate::{Page, Snapshot, Store, StoreError, Versioned, key, tuning};
 
@@ -210,21 +210,9 @@ impl<'a> Source<'a> {
     }
 
     fn record(&self, inner: &Inner) -> Result<Option<(&[u8], Record<'_>)>, StoreError> {
-        let Some(iter) = &self.iter else {
-            return Ok(None);
-        };
-        let Some((key, value)) = iter.item() else {
-            return match iter.status() {
-                Ok(()) => Ok(None),
-                Err(error) => Err(inner.error(error)),
-            };
-        };
-        match Record::decode(value) {
-            Ok(record) => Ok(Some((
-                key.get(key::PREFIX_BYTES..).unwrap_or_default(),
-                record,
-            ))),
-            Err(error) => Err(inner.damaged(&error)),
+        match &self.iter {
+            Some(iter) => current(inner, iter),
+            None => Ok(None),
         }
     }
 }

@@ -51,14 +51,15 @@ impl Store {
         iter.seek(&from);
         let mut page = Page::default();
         let mut room = Room::new(max_items, max_bytes);
-        while let Some((key, versioned)) = current(inner, &iter)? {
-            let bytes = key.len() + versioned.value.len();
+        while let Some((key, record)) = current(inner, &iter)? {
+            let key = Bytes::copy_from_slice(key);
+            let bytes = key.len() + record.value.len();
             if !room.has(bytes) {
                 page.next = Some(key);
                 return Ok(page);
             }
             room.take(bytes);
-            page.items.push((key, versioned));
+            page.items.push((key, record.to_versioned()));
             iter.next();
         }
         Ok(page)
@@ -131,11 +132,11 @@ pub(crate) fn bounded(mut read: ReadOptions, to: Vec<u8>) -> ReadOptions {
     read
 }
 
-/// The record an iterator stands on; `None` past the last.
-pub(crate) fn current(
+/// The user key and the record an iterator stands on; `None` past the last.
+pub(crate) fn current<'i>(
     inner: &Inner,
-    iter: &DBRawIterator<'_>,
-) -> Result<Option<(Bytes, Versioned)>, StoreError> {
+    iter: &'i DBRawIterator<'_>,
+) -> Result<Option<(&'i [u8], Record<'i>)>, StoreError> {
     let Some((key, value)) = iter.item() else {
         return match iter.status() {
             Ok(()) => Ok(None),
@@ -144,7 +145,7 @@ pub(crate) fn current(
     };
     let user = key.get(key::PREFIX_BYTES..).unwrap_or_default();
     match Record::decode(value) {
-        Ok(record) => Ok(Some((Bytes::copy_from_slice(user), record.to_versioned()))),
+        Ok(record) => Ok(Some((user, record))),
         Err(error) => Err(inner.damaged(&error)),
     }
 }

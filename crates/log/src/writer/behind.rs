@@ -28,7 +28,7 @@ pub(crate) struct EarlySync {
 }
 
 impl EarlySync {
-    /// Syncs. What it meets is told by the next commit. Blocks its thread.
+    /// Syncs. What it meets is told by the next sync that is asked for. Blocks its thread.
     pub fn perform(self) {
         // Held meanwhile, so that no other sync is believed before this one has been heard.
         let mut failed = self.behind.lock();

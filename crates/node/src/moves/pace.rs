@@ -3,9 +3,8 @@
 
 use std::time::Duration;
 
-/// A copy always goes at least this fast, or it would never end.
+/// A copy begins with this, and always goes at least this fast, or it would never end.
 const BYTES_PER_S_MIN: f64 = 4_000_000.0;
-const BYTES_PER_S_FIRST: f64 = BYTES_PER_S_MIN;
 /// How much faster a second later, while clients wait no longer than `CALM`.
 const FASTER_PER_S: f64 = 2.0;
 /// Allowed beyond what was reached.
@@ -26,7 +25,7 @@ const PAUSE_MAX: Duration = Duration::from_secs(1);
 /// The rate of a copy.
 #[derive(Debug)]
 pub(super) struct Pace {
-    latency_us_max: f64,
+    latency_us_max: u64,
     bytes_per_s: f64,
     reached_bytes_per_s: f64,
     since_slower: Duration,
@@ -36,21 +35,21 @@ impl Pace {
     /// Keeps latencies at most at `latency_us_max`, in microseconds.
     pub fn new(latency_us_max: u64) -> Pace {
         Pace {
-            latency_us_max: latency_us_max as f64,
-            bytes_per_s: BYTES_PER_S_FIRST,
-            reached_bytes_per_s: BYTES_PER_S_FIRST,
+            latency_us_max,
+            bytes_per_s: BYTES_PER_S_MIN,
+            reached_bytes_per_s: BYTES_PER_S_MIN,
             since_slower: Duration::MAX,
         }
     }
 
     /// Forgets what earlier copies have reached.
     pub fn begin(&mut self) {
-        *self = Pace::new(self.latency_us_max as u64);
+        *self = Pace::new(self.latency_us_max);
     }
 
     /// How long to wait after `bytes` that took `spent`, when clients now wait `latency_us`.
     pub fn pause(&mut self, bytes: usize, spent: Duration, latency_us: u64) -> Duration {
-        let late = latency_us as f64 / self.latency_us_max;
+        let late = latency_us as f64 / self.latency_us_max as f64;
         if late > LATE && self.since_slower >= SETTLE {
             let from = self.bytes_per_s.min(self.reached_bytes_per_s);
             self.bytes_per_s = (from * SLOWER).max(BYTES_PER_S_MIN);
@@ -63,7 +62,7 @@ impl Pace {
         self.reach(bytes, took.as_secs_f64());
         if late <= CALM {
             let faster = self.bytes_per_s * FASTER_PER_S.powf(took.as_secs_f64());
-            let ahead = (self.reached_bytes_per_s * AHEAD).max(BYTES_PER_S_MIN);
+            let ahead = self.reached_bytes_per_s * AHEAD;
             self.bytes_per_s = faster.min(ahead.max(self.bytes_per_s));
         }
         pause

@@ -3,8 +3,6 @@
 use std::collections::HashMap;
 use std::ops::Bound;
 use std::rc::Rc;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use dunlin_log::CursorError;
 use dunlin_store::{EntryView, Kind};
@@ -25,10 +23,8 @@ impl Shard {
             froms,
             start,
         } = request;
-        let read_bytes = Arc::new(AtomicU64::new(0));
-        let counted = read_bytes.clone();
         let page = self.read_page(move |store| {
-            let mut page = store.scan_page(
+            store.scan_page(
                 place.keyspace,
                 place.partition,
                 Bound::Included(&start[..]),
@@ -36,16 +32,19 @@ impl Shard {
                 PAGE_ITEMS,
                 PAGE_BYTES,
                 None,
-            )?;
-            let bytes = page.items.iter().map(|(key, r)| key.len() + r.value.len());
-            counted.store(bytes.sum::<usize>() as u64, Ordering::Relaxed);
-            page.items.retain(|(_, record)| froms.has(record.from));
-            Ok(page)
+            )
         });
+        let mut page = page.await?;
+        let sizes = page
+            .items
+            .iter()
+            .map(|item| item.key.len() + item.value.len());
+        let read_bytes = sizes.sum::<usize>() as u64;
+        page.items.retain(|item| froms.has(item.from));
         Some(FillPage {
-            page: page.await?,
+            page,
             latency_us_p99: self.latency.p99_us(),
-            read_bytes: read_bytes.load(Ordering::Relaxed),
+            read_bytes,
         })
     }
 

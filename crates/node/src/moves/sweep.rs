@@ -2,7 +2,6 @@
 
 use std::ops::Bound;
 
-use dunlin_log::Gone;
 use dunlin_store::{Store, StoreError};
 use tokio::time::Instant;
 
@@ -44,12 +43,8 @@ impl Shard {
         for drop in drops {
             self.drop_from(&drop).await?;
         }
-        let store = self.store.clone();
-        let noted = self
-            .env
-            .store_runner
-            .run_behind(move || store.note_swept(due));
-        told(noted.await)?;
+        self.store_behind(move |store| store.note_swept(due))
+            .await?;
         self.flush().await?;
         let dir = self.dir();
         Journal::remove(&*self.env.disk, &dir).map_err(|error| error.to_string())?;
@@ -63,9 +58,8 @@ impl Shard {
             partition,
             rank,
         } = drop;
-        let store = self.store.clone();
-        let dropped = self.env.store_runner.run_behind(move || {
-            if is_empty(&store, keyspace, partition, b"", None)? {
+        let dropped = self.store_behind(move |store| {
+            if is_empty(store, keyspace, partition, b"", None)? {
                 return Ok(None);
             }
             if rank.is_none() {
@@ -73,30 +67,20 @@ impl Shard {
             }
             Ok(rank)
         });
-        let Some(rank) = told(dropped.await)? else {
+        let Some(rank) = dropped.await? else {
             return Ok(());
         };
         let mut start = Some(Vec::new());
         while let Some(from) = start {
             let begun = Instant::now();
-            let store = self.store.clone();
             let step = self
-                .env
-                .store_runner
-                .run_behind(move || store.thin_partition(keyspace, partition, rank, &from));
-            let thinned = told(step.await)?;
+                .store_behind(move |store| store.thin_partition(keyspace, partition, rank, &from));
+            let thinned = step.await?;
             start = thinned.next;
             self.keep_pace(thinned.bytes, begun, 0).await;
         }
         Ok(())
     }
-}
-
-/// What came of a job.
-fn told<T>(ended: Result<Result<T, StoreError>, Gone>) -> Result<T, String> {
-    ended
-        .map_err(|error| error.to_string())?
-        .map_err(|error| error.to_string())
 }
 
 /// What a shard need not hold. Knowing the placement before spares a look at partitions in which

@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 
 use dunlin_log::disk::Disk;
-use dunlin_store::{Entry, Store, StoreError, Version};
+use dunlin_store::{Entry, Store, Version};
 
 use super::sweep::is_empty;
 use crate::shard::Shard;
@@ -50,26 +50,22 @@ impl Shard {
             note(&*self.env.disk, &self.dir(), bound).map_err(|error| error.to_string())?;
             self.moves.ingested.set(bound);
         }
-        let store = self.store.clone();
-        let run = self.env.store_runner.run_behind(move || {
+        let prepared = self.store_behind(move |store| {
             let ready = store.ingest_prepare(&entries)?;
-            Ok::<_, StoreError>((entries, ready))
+            Ok((entries, ready))
         });
-        let prepared = run.await.map_err(|error| error.to_string())?;
-        let (entries, ready) = prepared.map_err(|error| error.to_string())?;
+        let (entries, ready) = prepared.await?;
         // What is applied between the look and the taking over would be hidden.
         self.pause_applying();
-        let store = self.store.clone();
-        let run = self.env.store_runner.run_behind(move || {
-            match is_empty(&store, keyspace, partition, &start, Some(&end))? {
+        let taken = self.store_behind(move |store| {
+            match is_empty(store, keyspace, partition, &start, Some(&end))? {
                 true => store.ingest(ready),
                 false => Ok(false),
             }
         });
-        let taken = run.await;
+        let taken = taken.await;
         self.resume_applying();
-        let taken = taken.map_err(|error| error.to_string())?;
-        Ok(match taken.map_err(|error| error.to_string())? {
+        Ok(match taken? {
             true => Vec::new(),
             false => entries,
         })

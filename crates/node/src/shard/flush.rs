@@ -8,7 +8,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use dunlin_log::Index;
-use dunlin_store::{Entry, Origin, StoreError, Vector, Version};
+use dunlin_store::{Entry, Origin, Store, StoreError, Vector, Version};
 
 use super::Shard;
 use crate::clock::Clock;
@@ -131,28 +131,24 @@ impl Shard {
     /// never hold an entry that the log could lose.
     pub(crate) async fn flush(&self) -> Result<(), String> {
         // Most of it now, so that applying need not wait for it.
-        if self.env.sabotage != Sabotage::FlushUnsynced {
-            self.sync_log_to(self.store.applied()).await?;
-        }
+        self.sync_applied().await?;
         self.pause_applying();
-        let synced = match self.env.sabotage {
-            Sabotage::FlushUnsynced => Ok(()),
-            _ => self.sync_log_to(self.store.applied()).await,
-        };
+        let synced = self.sync_applied().await;
         let begun = synced.and_then(|()| self.begin_flush().map_err(|e| e.to_string()));
         let number = begun.map(|()| self.unflushed.begun());
         self.resume_applying();
         let number = number?;
-        let store = self.store.clone();
         self.counters.flushes.set(self.counters.flushes.get() + 1);
-        self.env
-            .store_runner
-            .run_behind(move || store.flush_wait())
-            .await
-            .map_err(|e| e.to_string())?
-            .map_err(|e| e.to_string())?;
+        self.store_behind(Store::flush_wait).await?;
         self.unflushed.done(number);
         Ok(())
+    }
+
+    async fn sync_applied(&self) -> Result<(), String> {
+        match self.env.sabotage {
+            Sabotage::FlushUnsynced => Ok(()),
+            _ => self.sync_log_to(self.store.applied()).await,
+        }
     }
 
     fn begin_flush(&self) -> Result<(), StoreError> {
@@ -171,18 +167,7 @@ impl Shard {
     pub async fn compact(&self) -> Result<(), String> {
         self.pause_applying();
         let compacted = match self.sync_log_to(self.store.applied()).await {
-            Ok(()) => {
-                let store = self.store.clone();
-                let run = self
-                    .env
-                    .store_runner
-                    .run_behind(move || store.compact())
-                    .await;
-                match run {
-                    Ok(done) => done.map_err(|e| e.to_string()),
-                    Err(gone) => Err(gone.to_string()),
-                }
-            }
+            Ok(()) => self.store_behind(Store::compact).await,
             Err(error) => Err(error),
         };
         self.resume_applying();

@@ -1,4 +1,4 @@
-//! The newest value this shard holds for a key.
+//! The newest value this shard holds for a key; pages; other work on the store off the event loop.
 
 use dunlin_store::{Lookup, Store, StoreError, Tier, Versioned};
 
@@ -58,6 +58,19 @@ impl Shard {
                 None
             }
             Err(_) => None,
+        }
+    }
+
+    /// Works on the store behind all requests: what takes long and may take longer.
+    pub(crate) async fn store_behind<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Store) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, String> {
+        let store = self.store.clone();
+        let done = self.env.store_runner.run_behind(move || work(&store));
+        match done.await {
+            Ok(done) => done.map_err(|error| error.to_string()),
+            Err(gone) => Err(gone.to_string()),
         }
     }
 
