@@ -79,7 +79,8 @@ fn main() -> io::Result<()> {
         input.extend([0, 0, 0x10, 0x01, 3, 0, 2, 0, 0, 0x20, 0, 2]);
         keep(corpus, "mutate", name, &input)?;
     }
-    keep(corpus, "frame", "calls", &calls())
+    keep(corpus, "frame", "calls", &calls(1))?;
+    keep(corpus, "frame", "calls-2", &calls(2))
 }
 
 fn keep(corpus: &Path, target: &str, name: &str, bytes: &[u8]) -> io::Result<()> {
@@ -157,10 +158,12 @@ fn append(log: &Log, number: u64, sync: bool) {
     log.append(record, sync).expect("refused");
 }
 
-/// A hello, a ping, three requests.
-fn calls() -> Vec<u8> {
+/// A hello of a version of the protocol, a ping, three requests.
+fn calls(protocol: u8) -> Vec<u8> {
     let mut out = vec![1, 100];
-    out.extend(b"DNLN\x01\0\x05\0hello\0\0\0\0");
+    out.extend(b"DNLN");
+    out.extend([protocol, 0]);
+    out.extend(b"\x05\0hello\0\0\0\0");
     for (call, kind, body) in [
         (0_u64, 3_u8, &b""[..]),
         (1, 0, b"a"),

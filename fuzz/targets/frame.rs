@@ -135,7 +135,8 @@ fn requests(bytes: &[u8]) -> u32 {
     let Some(mut at) = hello_end(bytes) else {
         return 0;
     };
-    let greets = bytes.starts_with(b"DNLN\x01\0");
+    // Both versions of the protocol carry the same frames.
+    let greets = bytes.starts_with(b"DNLN\x01\0") || bytes.starts_with(b"DNLN\x02\0");
     if !greets || Some(crc32c::crc32c(&bytes[..at - 4])) != u32_at(bytes, at - 4) {
         return 0;
     }

@@ -100,10 +100,14 @@ fn answer(line: &[u8], body: &[u8], store: &Store) -> Vec<u8> {
         );
         [head.as_bytes(), body].concat()
     };
-    let Some(query) = path.strip_prefix(b"/v0/entity?id=") else {
+    // The keyspace that keeps one copy is there from the start, and its keys are its own.
+    let entity = path.strip_prefix(b"/v0/entity?id=").map(|key| (key, b'&'));
+    let named = path.strip_prefix(b"/v1/keyspaces/");
+    let of_keyspace = named.filter(|key| key.starts_with(b"one-copy/keys/"));
+    let Some((query, mark)) = entity.or(of_keyspace.map(|key| (key, b'?'))) else {
         let puts = store.puts.load(Ordering::Relaxed);
         return match path {
-            b"/health" => with("200 OK", b""),
+            b"/health" | b"/v1/keyspaces/one-copy" => with("200 OK", b""),
             b"/metrics" => {
                 let text = format!(
                     "dunlin_log_records_total{{shard=\"0\"}} {puts}\n\
@@ -115,7 +119,7 @@ fn answer(line: &[u8], body: &[u8], store: &Store) -> Vec<u8> {
             _ => with("400 Bad Request", b""),
         };
     };
-    let key = query.split(|&byte| byte == b'&').next().unwrap_or(b"");
+    let key = query.split(|&byte| byte == mark).next().unwrap_or(b"");
     let mut values = store.values.lock().unwrap_or_else(PoisonError::into_inner);
     match method {
         b"PUT" => {

@@ -43,12 +43,15 @@ pub enum Command {
     Scan(command::scan::Scan),
     /// Load a file of records
     Import(command::import::Import),
-    /// Create, list, describe and drop keyspaces
+    /// Create, list, describe, drop and undrop keyspaces
     #[command(subcommand)]
     Keyspace(command::keyspace::Keyspace),
     /// List the nodes; let them take and give away their data
     #[command(subcommand)]
     Node(command::node::Node),
+    /// Show what a node knows of the cluster's metadata; put a lost store back
+    #[command(subcommand)]
+    Metadata(command::metadata::Metadata),
     /// Show nodes, keyspaces, and how far each replica is
     Status(command::status::Status),
     /// Look into logs on disk, Dunlin's or RocksDB's; check and repair them
@@ -75,6 +78,7 @@ impl Command {
             Command::Import(import) => import.run(),
             Command::Keyspace(keyspace) => keyspace.run(),
             Command::Node(node) => node.run(),
+            Command::Metadata(metadata) => metadata.run(),
             Command::Status(status) => status.run(),
             Command::Log(log) => log.run(),
             Command::Copy(copy) => copy.run(),

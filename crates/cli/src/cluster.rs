@@ -1,7 +1,7 @@
 //! Nodes in this process: started in order, stopped together, a failed start leaving none behind.
 
 use dunlin_metadata::Metadata;
-use dunlin_node::{Node, NodeConfig, Process};
+use dunlin_node::{Node, NodeConfig, Process, Superseded};
 use dunlin_store::CacheSizes;
 
 use crate::failure::Failure;
@@ -10,6 +10,7 @@ use crate::lock::DirectoryLock;
 /// Running nodes and the locks on their data.
 pub struct Cluster {
     nodes: Vec<Node>,
+    process: Process,
     // Held until all nodes have stopped.
     locks: Vec<DirectoryLock>,
 }
@@ -27,12 +28,13 @@ impl Cluster {
             .map_err(|error| Failure::Failed(error.to_string()))?;
         let mut cluster = Cluster {
             nodes: Vec::new(),
+            process,
             locks: Vec::new(),
         };
         for (config, lock) in configs {
             cluster.locks.push(lock);
             let name = config.name.clone();
-            match Node::start(config, metadata.clone(), &process).await {
+            match Node::start(config, metadata.clone(), &cluster.process).await {
                 Ok(node) => cluster.nodes.push(node),
                 Err(error) => {
                     let failure = Failure::Failed(format!("node {name}: {error}"));
@@ -48,6 +50,17 @@ impl Cluster {
     /// The nodes, in the order of their start.
     pub fn nodes(&self) -> &[Node] {
         &self.nodes
+    }
+
+    /// Resolves when one of the nodes runs in another process too.
+    pub async fn superseded(&self) -> Superseded {
+        let mut superseded = self.process.superseded();
+        let by = superseded.wait_for(Option::is_some).await;
+        match by.ok().and_then(|by| by.clone()) {
+            Some(by) => by,
+            // The process tells it for as long as there are nodes.
+            None => std::future::pending().await,
+        }
     }
 
     /// Stops all nodes; the first failure is told after all were asked.

@@ -7,6 +7,7 @@ pub mod get;
 pub mod import;
 pub mod keyspace;
 pub mod log;
+pub mod metadata;
 pub mod node;
 pub mod put;
 pub mod receive;

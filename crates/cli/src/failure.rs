@@ -14,6 +14,9 @@ pub enum Failure {
     /// The key or keyspace asked for does not exist (exit code 3).
     #[error("{0}")]
     NotFound(String),
+    /// Another process runs as this node: starting it again would end that one (exit code 4).
+    #[error("{0}")]
+    Superseded(String),
     /// Whoever read standard output has gone, as in `dunlin scan | head` (exit code 0, silent).
     #[error("standard output was closed")]
     OutputClosed,
@@ -27,6 +30,7 @@ impl Failure {
             Failure::Failed(_) => 1,
             Failure::Usage(_) => 2,
             Failure::NotFound(_) => 3,
+            Failure::Superseded(_) => 4,
         }
     }
 

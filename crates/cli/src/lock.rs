@@ -3,6 +3,8 @@
 use std::fs::{File, TryLockError};
 use std::path::Path;
 
+use dunlin_log::disk::{Disk, RealDisk};
+
 use crate::failure::Failure;
 
 /// Name of the lock file.
@@ -17,7 +19,8 @@ impl DirectoryLock {
     /// Makes the directory if need be and takes its lock.
     pub fn take(directory: &Path) -> Result<DirectoryLock, Failure> {
         let in_directory = |error: std::io::Error| Failure::file(directory, &error);
-        std::fs::create_dir_all(directory).map_err(in_directory)?;
+        // Its name must outlive a power cut as what will be synced in it does.
+        RealDisk.create_dir_all(directory).map_err(in_directory)?;
         let path = directory.join(FILE);
         let file = File::options()
             .create(true)

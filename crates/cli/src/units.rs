@@ -1,4 +1,4 @@
-//! Sizes, rates and latencies as people write and read them.
+//! Sizes, rates, latencies and delays as people write and read them.
 
 use std::fmt;
 use std::str::FromStr;
@@ -109,6 +109,53 @@ impl fmt::Display for Latency {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let unit = LATENCY_UNITS.iter().find(|u| self.0.is_multiple_of(u.1));
         let (name, factor) = unit.unwrap_or(&("us", 1));
+        write!(f, "{}{name}", self.0 / factor)
+    }
+}
+
+/// Units of delays and their milliseconds, the larger first.
+const DELAY_UNITS: [(&str, u64); 5] = [
+    ("d", 86_400_000),
+    ("h", 3_600_000),
+    ("min", 60_000),
+    ("s", 1_000),
+    ("ms", 1),
+];
+/// The longest delay, a hundred years.
+const DELAY_MS_MAX: u64 = 100 * 366 * 86_400_000;
+
+/// A delay in milliseconds, written `0s`, `500ms`, `30s`, `15min`, `1h`, `7d`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Delay(pub u64);
+
+impl FromStr for Delay {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Delay, String> {
+        let wrong = || format!("{text:?} is not a delay; write one as in 30s, 15min, 1h or 7d");
+        let trimmed = text.trim();
+        let digits = trimmed.bytes().take_while(u8::is_ascii_digit).count();
+        let (number, unit) = trimmed.split_at(digits);
+        let number: u64 = number.parse().map_err(|_| wrong())?;
+        if number == 0 && unit.is_empty() {
+            return Ok(Delay(0));
+        }
+        let unit = DELAY_UNITS.iter().find(|(name, _)| *name == unit.trim());
+        let ms = unit.and_then(|(_, factor)| number.checked_mul(*factor));
+        ms.filter(|ms| *ms <= DELAY_MS_MAX)
+            .map(Delay)
+            .ok_or_else(wrong)
+    }
+}
+
+/// The shortest exact form, which [`Delay::from_str`] reads back.
+impl fmt::Display for Delay {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let unit = DELAY_UNITS.iter().find(|u| self.0.is_multiple_of(u.1));
+        let (name, factor) = match self.0 {
+            0 => ("s", 1),
+            _ => *unit.unwrap_or(&("ms", 1)),
+        };
         write!(f, "{}{name}", self.0 / factor)
     }
 }

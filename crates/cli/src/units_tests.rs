@@ -82,6 +82,28 @@ fn latencies_are_read_and_written_back() {
 }
 
 #[test]
+fn delays_are_read_and_written() {
+    for (text, ms, again) in [
+        ("0", 0, "0s"),
+        ("0s", 0, "0s"),
+        ("1500ms", 1_500, "1500ms"),
+        ("90 s", 90_000, "90s"),
+        ("60s", 60_000, "1min"),
+        ("15min", 900_000, "15min"),
+        ("1h", 3_600_000, "1h"),
+        ("48h", 172_800_000, "2d"),
+    ] {
+        let delay: Delay = text.parse().unwrap();
+        assert_eq!((delay.0, delay.to_string().as_str()), (ms, again));
+        assert_eq!(again.parse::<Delay>().unwrap(), delay);
+    }
+    for wrong in ["", "5", "h", "-1s", "1w", "1.5h", "99999999999d", "40000d"] {
+        let error = wrong.parse::<Delay>().unwrap_err();
+        assert!(error.contains("is not a delay"), "{wrong:?} gave {error}");
+    }
+}
+
+#[test]
 fn decimal_sizes_and_times_are_rounded_for_reading() {
     for (bytes, text) in [
         (0.0, "0 B"),

@@ -74,6 +74,7 @@ fn one_full_disk_of_three_is_reported_and_served_around() {
     disk.fill(BALLAST_BYTES);
     flock.nodes[2].data = flock.directory.path().join("disk/n3");
     flock.up_all();
+    flock.ready(2);
     let health = |flock: &Flock| flock.nodes[2].request("GET", "/health", b"");
     let mut acknowledged = fill(&flock.nodes[0], |status| {
         assert_eq!(status, 201, "two disks have room");

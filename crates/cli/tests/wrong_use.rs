@@ -84,6 +84,30 @@ fn every_kind_of_wrong_use_is_one_line_and_code_2() {
             &["keyspace", "create", "k", "--sync", "interval:5"],
             "interval:5",
         ),
+        (&["metadata"], "a command is missing"),
+        (&["metadata", "restore"], "--metadata <URL>"),
+        (
+            &["metadata", "restore", "--metadata", "embedded"],
+            "only a store in etcd can be put back",
+        ),
+        (
+            &[
+                "metadata",
+                "restore",
+                "--metadata",
+                "etcd://127.0.0.1:1",
+                "--server",
+                "https://h",
+            ],
+            "https",
+        ),
+        (&["metadata", "show", "--force"], "--force"),
+        (&["keyspace", "undrop"], "<NAME>"),
+        (&["keyspace", "list", "--drops"], "--drops"),
+        (
+            &["up", "--drop-delay", "soon"],
+            "\"soon\" is not a delay; write one as in 30s, 15min, 1h or 7d",
+        ),
     ] {
         let ended = run(arguments);
         assert!(
@@ -194,6 +218,9 @@ fn a_cluster_that_is_not_there_is_a_failure_not_wrong_use() {
         &["get", "k"][..],
         &["status"],
         &["keyspace", "list"],
+        &["keyspace", "list", "--dropped"],
+        &["keyspace", "undrop", "k"],
+        &["metadata", "show"],
         &["scan"],
     ] {
         let ended: support::Ended = dunlin(arguments)

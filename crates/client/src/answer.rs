@@ -30,6 +30,7 @@ impl Streamed {
             server,
             response,
             connection,
+            ..
         } = servers.opening(call).await?;
         let (parts, body) = response.into_parts();
         if parts.status != StatusCode::OK {

@@ -1,5 +1,6 @@
 //! One request: built once, sent to the first server that can answer it.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
@@ -11,6 +12,7 @@ use hyper::{Method, Request, Response, StatusCode};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
 use tokio::time::timeout;
 
+use crate::attempt::{Answer, Attempts, Times, Underway};
 use crate::error::ClientError;
 use crate::pool::{Connection, Pool};
 
@@ -34,6 +36,8 @@ pub(crate) struct Call {
     body: Bytes,
     /// Whether it may be sent again after an attempt whose answer was lost.
     pub(crate) repeatable: bool,
+    /// Whether it changes values: then its attempts say until when they may be stamped.
+    pub(crate) is_write: bool,
 }
 
 impl Call {
@@ -44,6 +48,7 @@ impl Call {
             headers: Vec::new(),
             body: Bytes::new(),
             repeatable: true,
+            is_write: false,
         }
     }
 
@@ -72,7 +77,11 @@ impl Call {
         self.body(body.into());
     }
 
-    fn request(&self, pool: &Pool) -> Result<Request<Full<Bytes>>, ClientError> {
+    fn request(
+        &self,
+        pool: &Pool,
+        times: Option<Times>,
+    ) -> Result<Request<Full<Bytes>>, ClientError> {
         let invalid = |error: &dyn std::fmt::Display| {
             ClientError::Invalid(format!("cannot send this request: {error}"))
         };
@@ -83,6 +92,12 @@ impl Call {
         // An empty value is a body of no bytes, which hyper would leave unsaid.
         if self.method == Method::PUT {
             request = request.header(CONTENT_LENGTH, self.body.len());
+        }
+        if let Some(times) = times {
+            request = request.header("dunlin-deadline", times.deadline_ms);
+            if let Some(after_ms) = times.after_ms {
+                request = request.header("dunlin-after", after_ms);
+            }
         }
         for (name, value) in &self.headers {
             let value = HeaderValue::from_str(value).map_err(|e| invalid(&e))?;
@@ -106,12 +121,14 @@ pub(crate) struct Opening {
     pub(crate) server: String,
     pub(crate) response: Response<Incoming>,
     pub(crate) connection: Connection,
+    underway: Option<Underway>,
 }
 
 /// The servers of a client, the one that answered last first.
 pub(crate) struct Servers {
     pools: Vec<Pool>,
     preferred: AtomicUsize,
+    attempts: Arc<Attempts>,
     pub(crate) timeout: Duration,
 }
 
@@ -120,6 +137,7 @@ impl Servers {
         Servers {
             pools,
             preferred: AtomicUsize::new(0),
+            attempts: Attempts::new(timeout),
             timeout,
         }
     }
@@ -128,9 +146,7 @@ impl Servers {
     pub(crate) async fn reply(&self, call: &Call) -> Result<Reply, ClientError> {
         let mut result = Err(no_servers());
         for (index, pool) in self.in_order() {
-            result = timeout_at(self.timeout, pool, call, whole(pool, call))
-                .await
-                .and_then(serving);
+            result = self.at(pool, call).await.and_then(serving);
             if self.is_final(index, call, &result) {
                 break;
             }
@@ -138,11 +154,28 @@ impl Servers {
         result
     }
 
+    /// The answer of one server, to an attempt that was in time.
+    async fn at(&self, pool: &Pool, call: &Call) -> Result<Reply, ClientError> {
+        let mut tries = 0;
+        loop {
+            let attempt = whole(pool, call, &self.attempts);
+            let (reply, underway) = timeout_at(self.timeout, pool, call, attempt).await?;
+            let Some(underway) = underway else {
+                return Ok(reply);
+            };
+            let (status, headers) = (reply.head.status(), reply.head.headers());
+            match underway.answered(status, headers, tries) {
+                Answer::Final => return Ok(reply),
+                Answer::Again => tries += 1,
+            }
+        }
+    }
+
     /// Sends the call and returns when the head of the answer is there.
     pub(crate) async fn opening(&self, call: &Call) -> Result<Opening, ClientError> {
         let mut result = Err(no_servers());
         for (index, pool) in self.in_order() {
-            result = timeout_at(self.timeout, pool, call, open(pool, call)).await;
+            result = timeout_at(self.timeout, pool, call, open(pool, call, &self.attempts)).await;
             if self.is_final(index, call, &result) {
                 break;
             }
@@ -180,28 +213,34 @@ fn no_servers() -> ClientError {
 /// A node that cannot serve at present is a failure here: another may be able to.
 fn serving(reply: Reply) -> Result<Reply, ClientError> {
     match reply.head.status() {
-        StatusCode::SERVICE_UNAVAILABLE => Err(refusal(reply)),
+        StatusCode::SERVICE_UNAVAILABLE | StatusCode::REQUEST_TIMEOUT => Err(refusal(reply)),
         _ => Ok(reply),
     }
 }
 
-async fn whole(pool: &Pool, call: &Call) -> Result<Reply, ClientError> {
+async fn whole(
+    pool: &Pool,
+    call: &Call,
+    attempts: &Arc<Attempts>,
+) -> Result<(Reply, Option<Underway>), ClientError> {
     let Opening {
         server,
         response,
         connection,
-    } = open(pool, call).await?;
+        underway,
+    } = open(pool, call, attempts).await?;
     let (parts, body) = response.into_parts();
     let body = body
         .collect()
         .await
         .map_err(|error| lost(&server, call, &error))?;
     pool.keep(connection);
-    Ok(Reply {
+    let reply = Reply {
         server,
         head: Response::from_parts(parts, ()),
         body: body.to_bytes(),
-    })
+    };
+    Ok((reply, underway))
 }
 
 async fn timeout_at<T>(
@@ -226,38 +265,63 @@ async fn timeout_at<T>(
 
 /// Sends over an idle connection when there is one, else over a new one. An idle connection may
 /// just be closing on the server's side, so its failure is followed by a try over a new one.
-async fn open(pool: &Pool, call: &Call) -> Result<Opening, ClientError> {
+async fn open(pool: &Pool, call: &Call, attempts: &Arc<Attempts>) -> Result<Opening, ClientError> {
     let server = pool.address().to_string();
     while let Some(mut connection) = pool.reuse() {
         if connection.ready().await.is_err() {
             continue;
         }
-        match connection.try_send_request(call.request(pool)?).await {
+        let (request, underway) = attempt(pool, call, attempts).await?;
+        match connection.try_send_request(request).await {
             Ok(response) => {
                 return Ok(Opening {
                     server,
                     response,
                     connection,
+                    underway,
                 });
             }
             Err(mut failed) => {
                 let sent = failed.take_message().is_none();
-                if sent && !call.repeatable {
+                if !sent && let Some(underway) = underway {
+                    underway.settle();
+                } else if sent && !call.repeatable {
                     return Err(lost(&server, call, failed.error()));
                 }
             }
         }
     }
     let mut connection = pool.connect().await?;
+    let (request, underway) = attempt(pool, call, attempts).await?;
     let response = connection
-        .send_request(call.request(pool)?)
+        .send_request(request)
         .await
         .map_err(|error| lost(&server, call, &error))?;
     Ok(Opening {
         server,
         response,
         connection,
+        underway,
     })
+}
+
+/// The request of one attempt; of a write, with what settles it or gives it up.
+async fn attempt(
+    pool: &Pool,
+    call: &Call,
+    attempts: &Arc<Attempts>,
+) -> Result<(Request<Full<Bytes>>, Option<Underway>), ClientError> {
+    if !call.is_write {
+        return Ok((call.request(pool, None)?, None));
+    }
+    let underway = attempts.begin().await;
+    match call.request(pool, Some(underway.times)) {
+        Ok(request) => Ok((request, Some(underway))),
+        Err(error) => {
+            underway.settle();
+            Err(error)
+        }
+    }
 }
 
 pub(crate) fn lost(server: &str, call: &Call, error: &hyper::Error) -> ClientError {
@@ -298,6 +362,12 @@ pub(crate) fn refusal(reply: Reply) -> ClientError {
         StatusCode::NOT_FOUND => ClientError::NotFound(message),
         StatusCode::PRECONDITION_FAILED => ClientError::Precondition(message),
         StatusCode::GATEWAY_TIMEOUT => ClientError::NotEnoughReplicas(message),
+        // It came too late and nothing was written: with more time it may be in time.
+        StatusCode::REQUEST_TIMEOUT => ClientError::Unavailable {
+            server: reply.server,
+            status: status.as_u16(),
+            message,
+        },
         status if status.is_client_error() => ClientError::Refused {
             status: status.as_u16(),
             message,

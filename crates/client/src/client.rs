@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 
 use crate::address;
 use crate::call::{Call, Reply, Servers, encode, refusal};
-use crate::description::{CreateKeyspace, KeyspaceDescription};
+use crate::description::{CreateKeyspace, DroppedKeyspace, KeyspaceDescription};
 use crate::error::ClientError;
 use crate::keyspace::Keyspace;
 use crate::members::{ChangeMembers, Members};
@@ -78,11 +78,32 @@ impl Client {
         }
     }
 
-    /// Drops a keyspace and its data. Fails with [`ClientError::NotFound`] when there is none.
+    /// Drops a keyspace; its data goes after a delay. Fails with [`ClientError::NotFound`] when there is none.
     pub async fn drop_keyspace(&self, name: &str) -> Result<(), ClientError> {
         let mut call = Call::new(Method::DELETE, keyspace_path(name));
         call.repeatable = false;
         self.done(call).await
+    }
+
+    /// Takes back the last drop of a keyspace of this name. Fails with [`ClientError::NotFound`] when
+    /// none was dropped, and with [`ClientError::Refused`] and status 409 when its data is gone or
+    /// there is another of this name.
+    pub async fn undrop_keyspace(&self, name: &str) -> Result<(), ClientError> {
+        let mut call = Call::new(Method::POST, format!("{}/undrop", keyspace_path(name)));
+        call.repeatable = false;
+        self.done(call).await
+    }
+
+    /// All keyspaces that were dropped, those whose data is gone among them.
+    pub async fn dropped_keyspaces(&self) -> Result<Vec<DroppedKeyspace>, ClientError> {
+        self.json(Call::new(Method::GET, "/v1/dropped".to_owned()))
+            .await
+    }
+
+    /// What a node knows of the cluster's metadata, as it tells it.
+    pub async fn metadata(&self) -> Result<serde_json::Value, ClientError> {
+        self.json(Call::new(Method::GET, "/v1/metadata".to_owned()))
+            .await
     }
 
     /// What the whole cluster says about itself, gathered by one of its nodes.
@@ -117,7 +138,13 @@ impl Client {
         self.done(call).await
     }
 
-    /// Succeeds when a server answers that it can serve.
+    /// Succeeds when a server answers at all.
+    pub async fn alive(&self) -> Result<(), ClientError> {
+        self.done(Call::new(Method::GET, "/health/live".to_owned()))
+            .await
+    }
+
+    /// Succeeds when a server answers that clients may be sent to it.
     pub async fn health(&self) -> Result<(), ClientError> {
         self.done(Call::new(Method::GET, "/health".to_owned()))
             .await

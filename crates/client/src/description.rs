@@ -32,6 +32,21 @@ pub struct KeyspaceDescription {
     pub settings: KeyspaceSettings,
 }
 
+/// A keyspace that was dropped.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct DroppedKeyspace {
+    /// As it was.
+    pub keyspace: KeyspaceDescription,
+    /// When, in milliseconds since 1970.
+    pub dropped_ms: u64,
+    /// Whether its data is gone.
+    pub purged: bool,
+    /// What a newer server says beyond this.
+    #[serde(flatten)]
+    pub more: serde_json::Map<String, serde_json::Value>,
+}
+
 /// How a keyspace is kept.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]

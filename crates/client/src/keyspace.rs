@@ -80,6 +80,7 @@ impl Keyspace {
     ) -> Result<String, ClientError> {
         let mut call = self.call(Method::PUT, key)?;
         options.add_to(&mut call);
+        call.is_write = true;
         call.body(value);
         let reply = self.servers.reply(&call).await?;
         match reply.head.status() {
@@ -95,6 +96,7 @@ impl Keyspace {
         let mut call = Call::new(Method::POST, self.bulk_path.clone());
         quorum.add_to(&mut call);
         call.header(CONTENT_TYPE.as_str(), pairs::CONTENT_TYPE.to_owned());
+        call.is_write = true;
         call.body(pairs.body().clone());
         let reply = self.servers.reply(&call).await?;
         if reply.head.status() != StatusCode::OK {
@@ -120,6 +122,7 @@ impl Keyspace {
     /// the condition does not hold.
     pub async fn delete(&self, key: &[u8], options: &WriteOptions) -> Result<(), ClientError> {
         let mut call = self.call(Method::DELETE, key)?;
+        call.is_write = true;
         options.add_to(&mut call);
         let reply = self.servers.reply(&call).await?;
         match reply.head.status() {

@@ -9,8 +9,8 @@
 //! - [`options`]: acknowledgements, expiry, conditions
 //! - [`description`], [`status`] and [`members`]: what the cluster says about itself
 //! - [`error`]: [`ClientError`], one variant for each thing a caller can do next
-//! - `address`, `pool`, `call`, `answer`: server names, kept-alive connections, one request with
-//!   failover, a body as it arrives
+//! - `address`, `pool`, `call`, `attempt`, `answer`: server names, kept-alive connections, one
+//!   request with failover, until when a write may be stamped, a body as it arrives
 //!
 //! ```no_run
 //! # async fn example() -> Result<(), dunlin_client::ClientError> {
@@ -24,6 +24,7 @@
 
 mod address;
 mod answer;
+mod attempt;
 mod call;
 pub mod client;
 pub mod description;
@@ -38,7 +39,7 @@ pub mod scan;
 pub mod status;
 
 pub use client::Client;
-pub use description::{CreateKeyspace, KeyspaceDescription, KeyspaceSettings};
+pub use description::{CreateKeyspace, DroppedKeyspace, KeyspaceDescription, KeyspaceSettings};
 pub use error::ClientError;
 pub use keyspace::{Keyspace, Stored, Value};
 pub use members::{Change, ChangeMembers, Members, MoveState};
@@ -46,4 +47,4 @@ pub use options::{Condition, Quorum, WriteOptions};
 pub use pair_scan::PairScan;
 pub use pairs::{Pairs, PairsBody};
 pub use scan::{Entry, Range, Scan};
-pub use status::{Link, NodeStatus, ShardStatus, Status};
+pub use status::{Link, NodeStatus, Refill, ShardStatus, Status};

@@ -11,6 +11,8 @@ use crate::members::Members;
 pub struct Status {
     /// The node that answered.
     pub node: String,
+    /// What is wrong with the cluster's metadata, a line each.
+    pub problems: Vec<String>,
     /// Grows with every change of nodes or keyspaces.
     pub topology_revision: u64,
     /// Which of the nodes hold data.
@@ -61,6 +63,8 @@ pub struct ShardStatus {
     pub trouble: Option<String>,
     /// Whether it lost its data or is new, and answers no reads before the others have filled it.
     pub refilling: bool,
+    /// Why, and who has not given all yet.
+    pub refill: Option<Refill>,
     /// Partitions of all keyspaces it holds a replica of.
     pub partitions: u64,
     /// Records in its store, estimated.
@@ -76,6 +80,16 @@ pub struct ShardStatus {
     /// What a newer server says beyond this.
     #[serde(flatten)]
     pub more: serde_json::Map<String, serde_json::Value>,
+}
+
+/// Why a shard answers no reads.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Refill {
+    /// Why it may lack what it once acknowledged.
+    pub reason: String,
+    /// Shards that have not given it all yet, as `NODE/SHARD`.
+    pub waits_for: Vec<String>,
 }
 
 /// One direction of replication between two shards.

@@ -2,6 +2,7 @@
 //! what has not; a crash loses, tears (at 512-byte sectors) and reorders the latter, within a file
 //! and over several.
 
+mod copy;
 mod crash;
 mod faults;
 mod file;
@@ -9,6 +10,7 @@ mod image;
 mod names;
 mod random;
 
+pub use copy::DiskCopy;
 pub use crash::Lost;
 
 use crate::disk::{DirectFile, Disk, DiskFile};
@@ -106,6 +108,7 @@ impl Disk for SimDisk {
 
     fn open(&self, path: &Path, create: bool) -> io::Result<Arc<dyn DiskFile>> {
         let mut state = self.lock();
+        state.faults.open()?;
         let inode = match state.names.find(path) {
             Some(inode) => inode,
             None if create => {

@@ -183,3 +183,36 @@ fn stopping_lets_nothing_more_happen_until_the_crash() {
     disk.crash();
     assert!(disk.remove(file()).is_ok());
 }
+
+#[test]
+fn a_copy_put_back_is_the_disk_as_it_was_and_durable() {
+    let disk = SimDisk::new(1);
+    let path = Path::new("/data/a");
+    let file = disk.open(path, true).unwrap();
+    file.write_at(b"old", 0).unwrap();
+    let copy = disk.copy(Path::new("/data"));
+    file.write_at(b"new", 0).unwrap();
+    disk.open(Path::new("/data/b"), true).unwrap();
+    disk.put_back(&copy);
+    assert!(
+        file.write_at(b"late", 0).is_err(),
+        "a handle of the other disk"
+    );
+    disk.crash();
+    assert_eq!(disk.contents(path).unwrap(), b"old");
+    assert!(disk.contents(Path::new("/data/b")).is_none());
+    disk.wipe();
+    assert_eq!(disk.used_bytes(), 0);
+    assert!(disk.contents(path).is_none());
+}
+
+#[test]
+fn without_descriptors_nothing_opens() {
+    let disk = SimDisk::new(1);
+    let path = Path::new("/data/a");
+    disk.open(path, true).unwrap();
+    disk.run_out_of_descriptors(true);
+    assert!(disk.open(path, false).is_err());
+    disk.run_out_of_descriptors(false);
+    assert!(disk.open(path, false).is_ok());
+}

@@ -151,3 +151,9 @@ fn a_file_is_read_into_memory_new_and_old() {
         }
     }
 }
+
+#[test]
+fn the_directory_that_a_name_of_one_part_is_in_is_synced() {
+    let parent = std::path::Path::new("name").parent().unwrap();
+    RealDisk.sync_dir(parent).unwrap();
+}

@@ -1,4 +1,5 @@
 //! Why something was not done, and so what to do.
+use crate::accept::Refusal;
 use crate::members::Phase;
 use std::io;
 use std::path::PathBuf;
@@ -17,6 +18,73 @@ pub enum MetadataError {
     NotFound {
         /// The name that was asked for.
         name: String,
+    },
+    /// No keyspace of this name has been dropped. List those that have been.
+    #[error("no keyspace {name} has been dropped: dunlin keyspace list --dropped shows which have")]
+    NotDropped {
+        /// The name that was asked for.
+        name: String,
+    },
+    /// The drop was too long ago. The data is gone.
+    #[error("keyspace {name} was dropped too long ago: its data is gone")]
+    Purged {
+        /// The keyspace's name.
+        name: String,
+    },
+    /// A drop is not taken back while its name is in use. Drop the other keyspace first.
+    #[error("there is another keyspace {name} now: its drop cannot be taken back beside it")]
+    NameTaken {
+        /// The keyspace's name.
+        name: String,
+    },
+    /// The store is not believed, so nothing is changed in it. Reads and writes of data go on by
+    /// the last topology. Put the store back, or point to the right one.
+    #[error("metadata store {place} is refused: {refusal}")]
+    Refused {
+        /// Which store.
+        place: String,
+        /// Why.
+        refusal: Refusal,
+    },
+    /// The data directory is of another cluster than the store. Point to the right store.
+    #[error(
+        "the data directory is of cluster {known}, the metadata store of {found}: check --metadata and --data"
+    )]
+    OtherCluster {
+        /// The store's cluster.
+        found: String,
+        /// The directory's.
+        known: String,
+    },
+    /// The data directory is of a cluster and the store of none. It has lost its memory.
+    #[error(
+        "the data directory is of cluster {known} and the metadata store of none: put metadata.json back from a copy, or etcd with dunlin metadata restore"
+    )]
+    NoCluster {
+        /// The directory's cluster.
+        known: String,
+    },
+    /// The data directory is of a node that the store does not know.
+    #[error(
+        "the data is of a node {name} with number {id}, which this cluster does not have (any more)"
+    )]
+    Foreign {
+        /// The node's name.
+        name: String,
+        /// Its number.
+        id: u16,
+    },
+    /// Another process has started under this node's name since. Stop one of them.
+    #[error(
+        "node {name} has been started again elsewhere: this is its start {own}, that was {found}"
+    )]
+    Superseded {
+        /// The node's name.
+        name: String,
+        /// This start's incarnation.
+        own: u32,
+        /// The newer one.
+        found: u32,
     },
     /// What was asked for breaks a rule. Change the request.
     #[error("{what}: {rule}")]

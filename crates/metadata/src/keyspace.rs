@@ -87,6 +87,58 @@ pub struct Keyspace {
     pub name: String,
     /// How it is kept.
     pub settings: KeyspaceSettings,
+    /// The greatest `from` that a write has asked for, the replicas at least. Only grows. 0 where
+    /// nobody has noted it: see [`Keyspace::is_counted`].
+    #[serde(default)]
+    pub widest: u8,
+    /// Up to which `widest` every member has said that it knows of it. Only grows.
+    #[serde(default)]
+    pub known: u8,
+}
+
+impl Keyspace {
+    /// One that nothing has been written to.
+    pub fn new(id: u32, name: &str, settings: KeyspaceSettings) -> Self {
+        let replicas = settings.replicas;
+        Self {
+            id,
+            name: name.to_owned(),
+            settings,
+            widest: replicas,
+            known: replicas,
+        }
+    }
+
+    /// By how many of a partition's replicas all that is written is stored.
+    pub fn width(&self) -> u8 {
+        self.settings.replicas.max(self.widest)
+    }
+
+    /// Whether nothing was ever written with a `from` above [`Keyspace::known`]. Nobody can say so
+    /// of a keyspace made by a version that did not note it.
+    pub fn is_counted(&self) -> bool {
+        self.known > 0
+    }
+
+    /// Whether a write with this `from` may be stamped as things are. Else every member is to know
+    /// of it first.
+    pub fn takes(&self, from: u8) -> bool {
+        !self.is_counted() || from <= self.known
+    }
+
+    /// What becomes of it when a write asks for `widest`, and every member knows of `known`.
+    pub fn widened(&self, widest: u8, known: u8) -> Self {
+        let widest = self.widest.max(widest);
+        let known = match self.is_counted() {
+            true => self.known.max(known.min(widest)),
+            false => 0,
+        };
+        Self {
+            widest,
+            known,
+            ..self.clone()
+        }
+    }
 }
 
 /// Checks the name and settings of a keyspace to be made.

@@ -86,3 +86,30 @@ fn names_are_short_and_plain() {
         );
     }
 }
+
+#[test]
+fn a_keyspace_only_grows_wider_and_an_old_record_stays_uncounted() {
+    let made = Keyspace::new(1, "a", KeyspaceSettings::default());
+    let old: Keyspace = serde_json::from_str(r#"{"id":1,"name":"a","settings":{}}"#).unwrap();
+    // What is asked for -> its width, and the greatest `from` that a write may have of those that
+    // follow one another from 1.
+    let cases = [
+        ((0, 0), 3, 3),
+        ((2, 2), 3, 3),
+        // Asked for, and not known to all yet.
+        ((5, 0), 5, 3),
+        ((5, 4), 5, 4),
+        ((5, 5), 5, 5),
+        // What nobody asked for is not known either.
+        ((5, 9), 5, 5),
+    ];
+    for ((widest, known), width, most) in cases {
+        let widened = made.widened(widest, known);
+        assert_eq!(widened.width(), width);
+        assert!((1..=9).all(|from| widened.takes(from) == (from <= most)));
+        assert_eq!(widened.widened(0, 0), widened, "it never shrinks");
+        let old = old.widened(widest, known);
+        assert_eq!(old.width(), width);
+        assert!(!old.is_counted() && old.takes(200));
+    }
+}

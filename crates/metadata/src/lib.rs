@@ -3,21 +3,30 @@
 //! | file | what it holds |
 //! |---|---|
 //! | `node` | a node's record, and the rules for names |
-//! | `keyspace` | a keyspace and its settings, and their limits |
+//! | `keyspace` `dropped` | a keyspace and its settings, and their limits; one that was dropped |
+//! | `cluster` | which cluster a store and a data directory are of |
 //! | `members` | which nodes hold data, and what becomes of that: decisions without I/O |
 //! | `sync` | the sync policy and its text form |
 //! | `topology` | all of it at one revision |
+//! | `objects` | the same as it stands in a store: keys and JSON texts |
+//! | `accept` | pure: whether a store is believed, and what becomes of what it says beside what is known |
+//! | `change` | pure: what a change writes, the same for every store |
+//! | `restore` | pure: a lost store put back from what nodes know |
+//! | `view` | what this process knows, and what is wrong, for all to watch |
 //! | `metadata` | [`Metadata`], the handle, whichever store is behind it |
 //! | `local` | one process: in memory, or one file |
-//! | `document` | the decisions of the local store, without I/O |
 //! | `file` | a file replaced by rename, and its lock |
-//! | `etcd/` | a cluster of processes: `address`, `record` (keys and values), `change` and `members` (compare-and-swap), `watch` |
+//! | `etcd/` | a cluster of processes: `address`, `contents`, `change` (compare-and-swap), `watch`, `cache` |
+//! | `sim` | a store that is cut off, late, put back or wiped, for simulations |
 //! | `error` | why something was not done |
 //!
 //! Bytes: `docs/formats.md` section 6.
 #![deny(unsafe_code)]
 
-mod document;
+mod accept;
+mod change;
+mod cluster;
+mod dropped;
 mod error;
 mod etcd;
 mod file;
@@ -26,13 +35,22 @@ mod local;
 mod members;
 mod metadata;
 mod node;
+mod objects;
+mod restore;
+pub mod sim;
 mod sync;
 mod topology;
+mod view;
 
+pub use accept::Refusal;
+pub use cluster::{Cluster, Directory};
+pub use dropped::Dropped;
 pub use error::MetadataError;
+pub use etcd::restore::restore;
 pub use keyspace::{Keyspace, KeyspaceSettings, Mode};
 pub use members::{Change, Members, Phase};
 pub use metadata::Metadata;
 pub use node::{NAME_BYTES_MAX, NodeRecord, SHARDS_MAX, check_name};
+pub use restore::{Report, RestoreError};
 pub use sync::{Sync, SyncParseError};
-pub use topology::Topology;
+pub use topology::{Counters, Topology};

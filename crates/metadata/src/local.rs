@@ -1,18 +1,20 @@
 //! The metadata of one process: in memory only, or in one file besides.
-use crate::document::Document;
+use crate::accept::Verdict;
+use crate::change::Step;
 use crate::error::MetadataError;
 use crate::file;
+use crate::objects::Objects;
 use crate::topology::Topology;
+use crate::view::View;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use tokio::sync::{Mutex, watch};
+use tokio::sync::Mutex;
 
-/// A document, the readers that watch it, and the file that outlives it.
+/// All objects, the readers that watch them, and the file that outlives them.
 pub(crate) struct Local {
-    document: Mutex<Document>,
-    topology: watch::Sender<Arc<Topology>>,
+    objects: Mutex<Objects>,
+    pub view: View,
     home: Option<Home>,
 }
 
@@ -25,7 +27,11 @@ struct Home {
 impl Local {
     /// A store that touches nothing outside of memory.
     pub fn in_memory() -> Self {
-        Self::new(Document::default(), None)
+        Self {
+            objects: Mutex::default(),
+            view: View::new("in memory", None, Topology::default()),
+            home: None,
+        }
     }
 
     /// A store in the file at `path`, which is made when it is first written.
@@ -38,66 +44,66 @@ impl Local {
         let lock = lock.ok_or_else(|| MetadataError::Locked {
             path: path.to_owned(),
         })?;
-        let document = match file::read(path).map_err(storage)? {
-            None => Document::default(),
+        let damaged = |detail: String| MetadataError::Damaged {
+            place: path.display().to_string(),
+            detail,
+        };
+        let objects = match file::read(path).map_err(storage)? {
+            None => Objects::default(),
             Some(content) => {
-                serde_json::from_slice(&content).map_err(|error| MetadataError::Damaged {
-                    place: path.display().to_string(),
-                    detail: error.to_string(),
-                })?
+                Objects::of_document(&content).map_err(|error| damaged(error.to_string()))?
             }
         };
-        Ok(Self::new(
-            document,
-            Some(Home {
+        let view = View::new(path.display().to_string(), None, Topology::default());
+        match view.judge(&objects) {
+            Verdict::Accept(topology, problems) => view.publish(topology, problems),
+            Verdict::Refuse(refusal) => return Err(damaged(refusal.to_string())),
+        }
+        Ok(Self {
+            objects: Mutex::new(objects),
+            view,
+            home: Some(Home {
                 path: path.to_owned(),
                 _lock: lock,
             }),
-        ))
+        })
     }
 
-    fn new(document: Document, home: Option<Home>) -> Self {
-        let (topology, _) = watch::channel(Arc::new(document.topology()));
-        Self {
-            document: Mutex::new(document),
-            topology,
-            home,
-        }
-    }
-
-    pub fn topology(&self) -> watch::Receiver<Arc<Topology>> {
-        self.topology.subscribe()
-    }
-
-    /// Makes a change: first in the file, then in memory, then for all to see. `decide` works on
-    /// a copy, so a change that fails anywhere has not happened.
+    /// Makes a change: first in the file, then in memory, then for all to see. What fails anywhere
+    /// has not happened.
     pub async fn change<T>(
         &self,
-        decide: impl FnOnce(&mut Document) -> Result<T, MetadataError>,
+        decide: impl Fn(&Topology, &Objects) -> Result<Step<T>, MetadataError>,
     ) -> Result<T, MetadataError> {
-        let mut current = self.document.lock().await;
-        let mut changed = current.clone();
-        let result = decide(&mut changed)?;
-        if changed == *current {
-            return Ok(result);
+        let mut objects = self.objects.lock().await;
+        let now = self.view.basis(&self.view.known(), &objects)?;
+        let step = decide(&now, &objects)?;
+        if step.puts.is_empty() {
+            return Ok(step.value);
         }
+        let mut changed = objects.clone();
+        changed.apply(&step.puts);
+        let verdict = self.view.judge(&changed);
         if let Some(home) = &self.home {
             home.save(&changed).await?;
         }
-        self.topology.send_replace(Arc::new(changed.topology()));
-        *current = changed;
-        Ok(result)
+        *objects = changed;
+        match verdict {
+            Verdict::Accept(topology, problems) => self.view.publish(topology, problems),
+            Verdict::Refuse(refusal) => return Err(self.view.refusal(refusal)),
+        }
+        Ok(step.value)
     }
 }
 
 impl Home {
     /// Syncs on a thread of its own: the caller's thread has a shard to run.
-    async fn save(&self, document: &Document) -> Result<(), MetadataError> {
+    async fn save(&self, objects: &Objects) -> Result<(), MetadataError> {
         let storage = |source| MetadataError::Storage {
             path: self.path.clone(),
             source,
         };
-        let content = serde_json::to_vec_pretty(document).map_err(|e| storage(e.into()))?;
+        let content = objects.to_document().map_err(|e| storage(e.into()))?;
         let path = self.path.clone();
         tokio::task::spawn_blocking(move || file::replace(&path, &content))
             .await

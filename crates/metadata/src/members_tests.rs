@@ -15,14 +15,11 @@ fn node(id: u16) -> NodeRecord {
 }
 
 fn keyspace(id: u32, name: &str, replicas: u8) -> Keyspace {
-    Keyspace {
-        id,
-        name: name.to_owned(),
-        settings: KeyspaceSettings {
-            replicas,
-            ..KeyspaceSettings::default()
-        },
-    }
+    let settings = KeyspaceSettings {
+        replicas,
+        ..KeyspaceSettings::default()
+    };
+    Keyspace::new(id, name, settings)
 }
 
 fn topology(nodes: u16, ids: &[u16]) -> Topology {
@@ -30,7 +27,13 @@ fn topology(nodes: u16, ids: &[u16]) -> Topology {
         ids: ids.to_vec(),
         ..Members::default()
     };
-    Topology::new(1, (1..=nodes).map(node), [], members)
+    let topology = Topology {
+        revision: 1,
+        nodes: (1..=nodes).map(node).collect(),
+        members,
+        ..Topology::default()
+    };
+    topology.ordered()
 }
 
 /// What the stores do with a decision.

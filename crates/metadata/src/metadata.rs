@@ -1,11 +1,17 @@
 //! The handle on a cluster's metadata, whichever store is behind it.
+use crate::change::{self, Step};
+use crate::cluster::{Cluster, Directory};
+use crate::dropped::Dropped;
 use crate::error::MetadataError;
 use crate::etcd::Etcd;
 use crate::keyspace::{Keyspace, KeyspaceSettings};
 use crate::local::Local;
 use crate::members::{self, Change, Decision, Phase};
 use crate::node::{NodeRecord, Registration};
+use crate::objects::Objects;
+use crate::sim;
 use crate::topology::Topology;
+use crate::view::View;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tokio::sync::watch;
@@ -18,6 +24,7 @@ pub struct Metadata(Store);
 enum Store {
     Local(Arc<Local>),
     Etcd(Arc<Etcd>),
+    Sim(Arc<sim::Handle>),
 }
 
 impl Metadata {
@@ -34,15 +41,36 @@ impl Metadata {
         Self(Store::Local(Arc::new(Local::in_memory())))
     }
 
-    /// The metadata in etcd at `etcd://host:port[,host:port...]`.
+    /// The metadata in etcd at `etcd://host:port[,host:port...]`, for a node whose data directory is
+    /// of `cluster`, if it is of any yet.
     ///
     /// The last topology seen is kept in the file `cache`, if there is one. When etcd does not
-    /// answer within 3 s, that topology is served and a background task on this runtime goes on
-    /// trying for ever; without one this fails with `Unavailable`.
-    pub async fn etcd(endpoints: &str, cache: Option<PathBuf>) -> Result<Self, MetadataError> {
-        Ok(Self(Store::Etcd(Arc::new(
-            Etcd::open(endpoints, cache).await?,
-        ))))
+    /// answer within 3 s, or has lost its memory, that topology is served and a background task on
+    /// this runtime goes on trying for ever; without one this fails with `Unavailable` or `Refused`.
+    pub async fn etcd(
+        endpoints: &str,
+        cache: Option<PathBuf>,
+        cluster: Option<String>,
+    ) -> Result<Self, MetadataError> {
+        let etcd = Etcd::open(endpoints, cache, cluster).await?;
+        Ok(Self(Store::Etcd(Arc::new(etcd))))
+    }
+
+    /// A handle on the store of a simulation.
+    pub(crate) fn simulated(handle: sim::Handle) -> Self {
+        Self(Store::Sim(Arc::new(handle)))
+    }
+
+    /// Looks whether the data directory belongs to the store's cluster, and says which that is. A
+    /// store that has none yet begins the cluster `fresh`: an empty one for an empty directory, one
+    /// of a version without ids for a node that it knows. `None` while such a store waits for that.
+    pub async fn join_cluster(
+        &self,
+        directory: Directory<'_>,
+        fresh: &Cluster,
+    ) -> Result<Option<Cluster>, MetadataError> {
+        self.change(|now, _| change::join_cluster(now, directory, fresh))
+            .await
     }
 
     /// Registers a start of the node `name`. Its id stays with the name; its incarnation is
@@ -66,10 +94,29 @@ impl Metadata {
             shards,
             at_least_incarnation,
         };
-        match &self.0 {
-            Store::Local(local) => local.change(|document| document.register(node)).await,
-            Store::Etcd(etcd) => etcd.register(node).await,
-        }
+        self.change(|now, store| change::register(now, store, node))
+            .await
+    }
+
+    /// Tells of a node that has started without the store, as number `id` with `incarnation`.
+    /// Fails with `Superseded` when there has been a later start of it.
+    pub async fn announce(
+        &self,
+        name: &str,
+        http: &str,
+        listen: &str,
+        shards: u16,
+        id: u16,
+        incarnation: u32,
+    ) -> Result<NodeRecord, MetadataError> {
+        let node = Registration {
+            name,
+            http,
+            listen,
+            shards,
+            at_least_incarnation: incarnation,
+        };
+        self.change(|now, _| change::announce(now, node, id)).await
     }
 
     /// Makes a keyspace. Fails with `Exists` when there is one of this name, whatever its settings.
@@ -78,14 +125,8 @@ impl Metadata {
         name: &str,
         settings: KeyspaceSettings,
     ) -> Result<Keyspace, MetadataError> {
-        match &self.0 {
-            Store::Local(local) => {
-                local
-                    .change(|document| document.create_keyspace(name, settings))
-                    .await
-            }
-            Store::Etcd(etcd) => etcd.create_keyspace(name, settings).await,
-        }
+        self.change(|now, store| change::create_keyspace(now, store, name, &settings))
+            .await
     }
 
     /// The keyspace of this name, made with `settings` if there is none. One that exists keeps its
@@ -95,25 +136,43 @@ impl Metadata {
         name: &str,
         settings: KeyspaceSettings,
     ) -> Result<Keyspace, MetadataError> {
-        match &self.0 {
-            Store::Local(local) => {
-                let ensure =
-                    |document: &mut crate::document::Document| match document.keyspace(name) {
-                        Some(keyspace) => Ok(keyspace.clone()),
-                        None => document.create_keyspace(name, settings),
-                    };
-                local.change(ensure).await
-            }
-            Store::Etcd(etcd) => etcd.ensure_keyspace(name, settings).await,
-        }
+        self.change(|now, store| change::ensure_keyspace(now, store, name, &settings))
+            .await
     }
 
-    /// Forgets a keyspace. Its id is never used again.
-    pub async fn drop_keyspace(&self, name: &str) -> Result<(), MetadataError> {
-        match &self.0 {
-            Store::Local(local) => local.change(|document| document.drop_keyspace(name)).await,
-            Store::Etcd(etcd) => etcd.drop_keyspace(name).await,
-        }
+    /// Notes that writes to the keyspace `id`, which has this name, ask for `widest` replicas, and
+    /// that every member knows of it when they ask for up to `known`. Neither ever shrinks. Fails
+    /// with `NotFound`.
+    pub async fn widen_keyspace(
+        &self,
+        name: &str,
+        id: u32,
+        widest: u8,
+        known: u8,
+    ) -> Result<(), MetadataError> {
+        self.change(|now, store| change::widen_keyspace(now, store, name, id, widest, known))
+            .await
+    }
+
+    /// Takes a keyspace out of use. Its data stays until [`Metadata::purge_keyspace`], and its id is
+    /// never used again. `now_ms` (since 1970) is for people to read.
+    pub async fn drop_keyspace(&self, name: &str, now_ms: u64) -> Result<(), MetadataError> {
+        self.change(|now, _| change::drop_keyspace(now, name, now_ms))
+            .await
+    }
+
+    /// Takes the last drop of a keyspace back. Fails with `NotDropped`, with `Purged` when its data
+    /// is gone, and with `NameTaken` when there is another keyspace of this name now.
+    pub async fn undrop_keyspace(&self, name: &str) -> Result<Keyspace, MetadataError> {
+        self.change(|now, store| change::undrop_keyspace(now, store, name))
+            .await
+    }
+
+    /// Lets the data of a keyspace whose drop was seen go, for good; false when the drop was taken
+    /// back.
+    pub async fn purge_keyspace(&self, dropped: &Dropped) -> Result<bool, MetadataError> {
+        self.change(|now, _| change::purge_keyspace(now, dropped))
+            .await
     }
 
     /// Begins a change of the members to the nodes `to`, in the phase [`Phase::Copy`]. The nodes in
@@ -160,26 +219,47 @@ impl Metadata {
         self.change_members(|now| members::forget(now, name)).await
     }
 
-    async fn change_members<T: Send>(
+    async fn change_members<T>(
         &self,
         decide: impl Fn(&Topology) -> Result<Decision<T>, MetadataError> + Send + Sync,
     ) -> Result<T, MetadataError> {
+        self.change(|now, store| change::change_members(now, store, &decide))
+            .await
+    }
+
+    async fn change<T>(
+        &self,
+        decide: impl Fn(&Topology, &Objects) -> Result<Step<T>, MetadataError>,
+    ) -> Result<T, MetadataError> {
         match &self.0 {
-            Store::Local(local) => {
-                local
-                    .change(|document| document.change_members(&decide))
-                    .await
-            }
-            Store::Etcd(etcd) => etcd.change_members(&decide).await,
+            Store::Local(local) => local.change(decide).await,
+            Store::Etcd(etcd) => etcd.change(decide).await,
+            Store::Sim(handle) => handle.change(decide),
         }
     }
 
     /// The topology and all that follow. A change made through this handle is seen here when its
     /// call returns, if the store can be reached.
     pub fn topology(&self) -> watch::Receiver<Arc<Topology>> {
+        self.view().topology()
+    }
+
+    /// What is wrong with the metadata, a line each: the store is refused or does not answer,
+    /// objects in it are missing or cannot be read. None when all is well.
+    pub fn problems(&self) -> watch::Receiver<Arc<Vec<String>>> {
+        self.view().problems()
+    }
+
+    /// Tells among the problems what is wrong with this node's registration; `None` when nothing is.
+    pub fn tell_of_node(&self, problem: Option<String>) {
+        self.view().tell_of_node(problem);
+    }
+
+    fn view(&self) -> &View {
         match &self.0 {
-            Store::Local(local) => local.topology(),
-            Store::Etcd(etcd) => etcd.topology(),
+            Store::Local(local) => &local.view,
+            Store::Etcd(etcd) => &etcd.view,
+            Store::Sim(handle) => handle.view(),
         }
     }
 }

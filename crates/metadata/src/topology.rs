@@ -1,14 +1,29 @@
 //! The whole of the metadata at one moment.
+use crate::cluster::Cluster;
+use crate::dropped::Dropped;
 use crate::keyspace::Keyspace;
 use crate::members::Members;
 use crate::node::NodeRecord;
 use serde::{Deserialize, Serialize};
 
+/// The greatest number given out of each kind.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counters {
+    /// Of nodes.
+    #[serde(default)]
+    pub node: u16,
+    /// Of keyspaces.
+    #[serde(default)]
+    pub keyspace: u32,
+}
+
 /// Nodes and keyspaces at one revision.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "Stored")]
 pub struct Topology {
-    /// Grows with every change.
+    /// Which cluster's; none while its store is from a version without ids.
+    pub cluster: Option<Cluster>,
+    /// Grows with every change, until the store is put back: see [`Topology::order`].
     pub revision: u64,
     /// In the order of their ids.
     pub nodes: Vec<NodeRecord>,
@@ -16,51 +31,77 @@ pub struct Topology {
     pub keyspaces: Vec<Keyspace>,
     /// Which of the nodes hold data.
     pub members: Members,
+    /// Keyspaces that were dropped, in the order of their ids.
+    pub dropped: Vec<Dropped>,
+    /// No number was given out that is greater.
+    pub counters: Counters,
 }
 
-/// As a cache file has it; one from before there were members lacks them.
+/// As a cache file has it; older ones lack what came later.
 #[derive(Deserialize)]
 struct Stored {
+    #[serde(default)]
+    cluster: Option<Cluster>,
     revision: u64,
     nodes: Vec<NodeRecord>,
     keyspaces: Vec<Keyspace>,
     #[serde(default)]
     members: Members,
+    #[serde(default)]
+    dropped: Vec<Dropped>,
+    #[serde(default)]
+    counters: Counters,
 }
 
 impl From<Stored> for Topology {
     fn from(stored: Stored) -> Self {
-        Self::new(
-            stored.revision,
-            stored.nodes,
-            stored.keyspaces,
-            stored.members,
-        )
+        Self {
+            cluster: stored.cluster,
+            revision: stored.revision,
+            nodes: stored.nodes,
+            keyspaces: stored.keyspaces,
+            members: stored.members,
+            dropped: stored.dropped,
+            counters: stored.counters,
+        }
+        .ordered()
     }
 }
 
 impl Topology {
     /// Puts the parts into their order. Where there are nodes and no members, the metadata is from
     /// before there were members: then all nodes are.
-    pub(crate) fn new(
-        revision: u64,
-        nodes: impl IntoIterator<Item = NodeRecord>,
-        keyspaces: impl IntoIterator<Item = Keyspace>,
-        mut members: Members,
-    ) -> Self {
-        let mut nodes: Vec<_> = nodes.into_iter().collect();
-        let mut keyspaces: Vec<_> = keyspaces.into_iter().collect();
-        nodes.sort_by_key(|node| node.id);
-        keyspaces.sort_by_key(|keyspace| keyspace.id);
-        if members.ids.is_empty() {
-            members.ids = nodes.iter().map(|node| node.id).collect();
+    pub(crate) fn ordered(mut self) -> Self {
+        self.nodes.sort_by_key(|node| node.id);
+        self.keyspaces.sort_by_key(|keyspace| keyspace.id);
+        self.dropped.sort_by_key(|dropped| dropped.keyspace.id);
+        if self.members.ids.is_empty() {
+            self.members.ids = self.nodes.iter().map(|node| node.id).collect();
         }
-        Self {
-            revision,
-            nodes,
-            keyspaces,
-            members,
-        }
+        let counters = &mut self.counters;
+        let nodes = self.nodes.iter().map(|node| node.id);
+        counters.node = nodes.chain([counters.node]).max().unwrap_or(0);
+        let keyspaces = self.keyspaces.iter().map(|keyspace| keyspace.id);
+        let dropped = self.dropped.iter().map(|dropped| dropped.keyspace.id);
+        counters.keyspace = keyspaces
+            .chain(dropped)
+            .chain([counters.keyspace])
+            .max()
+            .unwrap_or(0);
+        self
+    }
+
+    /// What orders the topologies of a cluster: a store that was put back counts its revisions from
+    /// the beginning.
+    pub fn order(&self) -> (u64, u64) {
+        let restores = self.cluster.as_ref().map_or(0, |cluster| cluster.restores);
+        (restores, self.revision)
+    }
+
+    /// Whether there is nothing in it at all.
+    pub(crate) fn is_blank(&self) -> bool {
+        let numbers = Counters::default();
+        self.nodes.is_empty() && self.keyspaces.is_empty() && self.counters == numbers
     }
 
     /// The node with this id.
@@ -78,8 +119,16 @@ impl Topology {
         self.keyspaces.get(at)
     }
 
-    /// The keyspace with this name.
+    /// The keyspace with this name: the newest, should one be kept that is gone from the store.
     pub fn keyspace_named(&self, name: &str) -> Option<&Keyspace> {
-        self.keyspaces.iter().find(|keyspace| keyspace.name == name)
+        let mut newest_first = self.keyspaces.iter().rev();
+        newest_first.find(|keyspace| keyspace.name == name)
+    }
+
+    /// The record of the drop of the keyspace with this id.
+    pub fn dropped(&self, id: u32) -> Option<&Dropped> {
+        self.dropped
+            .iter()
+            .find(|dropped| dropped.keyspace.id == id)
     }
 }

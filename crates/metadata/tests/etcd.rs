@@ -32,7 +32,7 @@ async fn registrars_that_race_get_ids_and_incarnations_of_their_own() {
     for registrar in 0..6 {
         let address = etcd.address();
         tasks.push(tokio::spawn(async move {
-            let metadata = Metadata::etcd(&address, None).await.unwrap();
+            let metadata = Metadata::etcd(&address, None, None).await.unwrap();
             let own = register(&metadata, &format!("n{registrar}")).await;
             let mut shared = Vec::new();
             for _ in 0..5 {
@@ -57,7 +57,7 @@ async fn registrars_that_race_get_ids_and_incarnations_of_their_own() {
     }
     assert_eq!(ids, (1..=7).collect());
     assert_eq!(incarnations, (1..=30).collect());
-    let metadata = Metadata::etcd(&etcd.address(), None).await.unwrap();
+    let metadata = Metadata::etcd(&etcd.address(), None, None).await.unwrap();
     let node = metadata
         .register("shared", "h:1", "h:2", 4, 100)
         .await
@@ -82,8 +82,8 @@ async fn registrars_that_race_get_ids_and_incarnations_of_their_own() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn keyspaces_are_made_once_and_their_ids_never_again() {
     let etcd = Member::start().await;
-    let left = Metadata::etcd(&etcd.address(), None).await.unwrap();
-    let right = Metadata::etcd(&etcd.address(), None).await.unwrap();
+    let left = Metadata::etcd(&etcd.address(), None, None).await.unwrap();
+    let right = Metadata::etcd(&etcd.address(), None, None).await.unwrap();
     let settings = KeyspaceSettings::default;
     let (a, b) = tokio::join!(
         left.create_keyspace("users", settings()),
@@ -102,9 +102,9 @@ async fn keyspaces_are_made_once_and_their_ids_never_again() {
         made.unwrap()
     );
 
-    left.drop_keyspace("users").await.unwrap();
+    left.drop_keyspace("users", 1).await.unwrap();
     assert!(left.topology().borrow().keyspace_named("users").is_none());
-    let gone = right.drop_keyspace("users").await;
+    let gone = right.drop_keyspace("users", 1).await;
     assert!(matches!(gone, Err(MetadataError::NotFound { .. })));
     assert_eq!(
         right.create_keyspace("users", settings()).await.unwrap().id,
@@ -120,7 +120,7 @@ async fn without_etcd_the_topology_stands_and_with_it_the_watch_goes_on() {
     let mut etcd = Member::start().await;
     let folder = tempfile::tempdir().unwrap();
     let cache = folder.path().join("topology.json");
-    let metadata = Metadata::etcd(&etcd.address(), Some(cache.clone()))
+    let metadata = Metadata::etcd(&etcd.address(), Some(cache.clone()), None)
         .await
         .unwrap();
     register(&metadata, "a").await;
@@ -150,10 +150,15 @@ async fn without_etcd_the_topology_stands_and_with_it_the_watch_goes_on() {
     assert_eq!(*metadata.topology().borrow(), known);
 
     // A start meanwhile goes by the cache; without one it is refused, soon.
-    let cold = Metadata::etcd(&etcd.address(), Some(cache)).await.unwrap();
+    let cold = Metadata::etcd(&etcd.address(), Some(cache), None)
+        .await
+        .unwrap();
     assert_eq!(*cold.topology().borrow(), known);
     let began = Instant::now();
-    let nothing = Metadata::etcd(&etcd.address(), None).await.err().unwrap();
+    let nothing = Metadata::etcd(&etcd.address(), None, None)
+        .await
+        .err()
+        .unwrap();
     assert!(
         matches!(nothing, MetadataError::Unavailable { .. }),
         "{nothing}"
@@ -161,7 +166,7 @@ async fn without_etcd_the_topology_stands_and_with_it_the_watch_goes_on() {
     assert!(began.elapsed() < 4 * SECOND, "{:?}", began.elapsed());
 
     etcd.up().await;
-    let other = Metadata::etcd(&etcd.address(), None).await.unwrap();
+    let other = Metadata::etcd(&etcd.address(), None, None).await.unwrap();
     assert_eq!(
         other.topology().borrow().keyspaces,
         known.keyspaces,
@@ -181,7 +186,7 @@ async fn an_etcd_that_lost_its_data_is_not_believed() {
     let mut etcd = Member::start().await;
     let folder = tempfile::tempdir().unwrap();
     let cache = folder.path().join("topology.json");
-    let metadata = Metadata::etcd(&etcd.address(), Some(cache.clone()))
+    let metadata = Metadata::etcd(&etcd.address(), Some(cache.clone()), None)
         .await
         .unwrap();
     for _ in 0..5 {
@@ -193,26 +198,34 @@ async fn an_etcd_that_lost_its_data_is_not_believed() {
     etcd.up().await;
     tokio::time::sleep(3 * SECOND).await;
     assert_eq!(*metadata.topology().borrow(), known);
-    let refused = Metadata::etcd(&etcd.address(), Some(cache.clone()))
+    let problems = metadata.problems().borrow().clone();
+    assert!(problems[0].contains("is an old copy"), "{problems:?}");
+    let again = Metadata::etcd(&etcd.address(), Some(cache.clone()), None)
         .await
-        .err()
         .unwrap();
-    assert!(refused.to_string().contains("remove"), "{refused}");
+    assert_eq!(*again.topology().borrow(), known);
+    let refused = again
+        .create_keyspace("x", KeyspaceSettings::default())
+        .await
+        .unwrap_err();
+    assert!(refused.to_string().contains("restore"), "{refused}");
     std::fs::remove_file(&cache).unwrap();
-    let accepted = Metadata::etcd(&etcd.address(), Some(cache)).await.unwrap();
+    let accepted = Metadata::etcd(&etcd.address(), Some(cache), None)
+        .await
+        .unwrap();
     assert!(accepted.topology().borrow().nodes.is_empty());
 }
 
 #[tokio::test]
 async fn one_bad_record_does_not_hide_the_others() {
     let etcd = Member::start().await;
-    let metadata = Metadata::etcd(&etcd.address(), None).await.unwrap();
+    let metadata = Metadata::etcd(&etcd.address(), None, None).await.unwrap();
     let member = etcd.address().replace("etcd://", "http://");
     let mut client = etcd_client::Client::connect([member], None).await.unwrap();
     client.put("/dunlin/v1/nodes/bad", "{", None).await.unwrap();
     client.put("/dunlin/v1/other", "1", None).await.unwrap();
     register(&metadata, "good").await;
-    let fresh = Metadata::etcd(&etcd.address(), None).await.unwrap();
+    let fresh = Metadata::etcd(&etcd.address(), None, None).await.unwrap();
     for handle in [&metadata, &fresh] {
         let topology = handle.topology().borrow().clone();
         assert_eq!(topology.nodes.len(), 1);
@@ -253,14 +266,14 @@ async fn a_cluster_forms_of_the_first_registrars_even_if_they_race() {
     for registrar in 0..6 {
         let address = etcd.address();
         tasks.push(tokio::spawn(async move {
-            let metadata = Metadata::etcd(&address, None).await.unwrap();
+            let metadata = Metadata::etcd(&address, None, None).await.unwrap();
             register(&metadata, &format!("n{registrar}")).await.0
         }));
     }
     for task in tasks {
         task.await.unwrap();
     }
-    let metadata = Metadata::etcd(&etcd.address(), None).await.unwrap();
+    let metadata = Metadata::etcd(&etcd.address(), None, None).await.unwrap();
     assert_eq!(metadata.topology().borrow().members.ids, [1, 2, 3]);
     assert_eq!(metadata.topology().borrow().nodes.len(), 6);
 }
@@ -268,8 +281,8 @@ async fn a_cluster_forms_of_the_first_registrars_even_if_they_race() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_change_of_the_members_goes_through_once_whoever_asks() {
     let mut etcd = Member::start().await;
-    let left = Metadata::etcd(&etcd.address(), None).await.unwrap();
-    let right = Metadata::etcd(&etcd.address(), None).await.unwrap();
+    let left = Metadata::etcd(&etcd.address(), None, None).await.unwrap();
+    let right = Metadata::etcd(&etcd.address(), None, None).await.unwrap();
     for name in ["a", "b", "c", "d", "e"] {
         register(&left, name).await;
     }
@@ -304,7 +317,7 @@ async fn a_change_of_the_members_goes_through_once_whoever_asks() {
             sees_members(handle, is_in(&change, from)).await;
         }
     }
-    let fresh = Metadata::etcd(&etcd.address(), None).await.unwrap();
+    let fresh = Metadata::etcd(&etcd.address(), None, None).await.unwrap();
     for handle in [&left, &right, &fresh] {
         let seen = handle.topology().borrow().clone();
         assert_eq!(seen.members.ids, change.to);
@@ -326,8 +339,8 @@ async fn a_change_of_the_members_goes_through_once_whoever_asks() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_node_is_never_forgotten_and_taken_in_at_once() {
     let etcd = Member::start().await;
-    let left = Metadata::etcd(&etcd.address(), None).await.unwrap();
-    let right = Metadata::etcd(&etcd.address(), None).await.unwrap();
+    let left = Metadata::etcd(&etcd.address(), None, None).await.unwrap();
+    let right = Metadata::etcd(&etcd.address(), None, None).await.unwrap();
     for name in ["a", "b", "c"] {
         register(&left, name).await;
     }
@@ -348,7 +361,7 @@ async fn a_node_is_never_forgotten_and_taken_in_at_once() {
 #[tokio::test]
 async fn nodes_without_members_all_are_and_bad_members_are_not_guessed() {
     let etcd = Member::start().await;
-    let metadata = Metadata::etcd(&etcd.address(), None).await.unwrap();
+    let metadata = Metadata::etcd(&etcd.address(), None, None).await.unwrap();
     for name in ["a", "b", "c", "d"] {
         register(&metadata, name).await;
     }
@@ -357,11 +370,10 @@ async fn nodes_without_members_all_are_and_bad_members_are_not_guessed() {
     let mut client = etcd_client::Client::connect([member], None).await.unwrap();
     let key = "/dunlin/v1/members";
     client.delete(key, None).await.unwrap();
-    sees_members(&metadata, |members| members.ids == [1, 2, 3, 4]).await;
-    let fresh = Metadata::etcd(&etcd.address(), None).await.unwrap();
+    let fresh = Metadata::etcd(&etcd.address(), None, None).await.unwrap();
     assert_eq!(fresh.topology().borrow().members.ids, [1, 2, 3, 4]);
-    register(&metadata, "e").await;
-    assert_eq!(metadata.topology().borrow().members.ids, [1, 2, 3, 4]);
+    register(&fresh, "e").await;
+    sees_members(&metadata, |members| members.ids == [1, 2, 3, 4]).await;
 
     client.put(key, "{", None).await.unwrap();
     assert_eq!(register(&metadata, "a").await, (1, 2));
@@ -369,6 +381,9 @@ async fn nodes_without_members_all_are_and_bad_members_are_not_guessed() {
     assert_eq!(seen.members.ids, [1, 2, 3, 4], "the last that was sound");
     let refused = metadata.begin_change(vec![1, 2, 5], vec![]).await;
     assert!(matches!(refused, Err(MetadataError::Damaged { .. })));
-    let refused = Metadata::etcd(&etcd.address(), None).await.err().unwrap();
-    assert!(refused.to_string().contains(key), "{refused}");
+    let refused = Metadata::etcd(&etcd.address(), None, None)
+        .await
+        .err()
+        .unwrap();
+    assert!(refused.to_string().contains("object members"), "{refused}");
 }

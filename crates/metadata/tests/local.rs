@@ -55,8 +55,8 @@ async fn in_memory_changes_are_seen_by_all_clones() {
         other
     );
 
-    metadata.drop_keyspace("users").await.unwrap();
-    let gone = metadata.drop_keyspace("users").await.unwrap_err();
+    metadata.drop_keyspace("users", 1).await.unwrap();
+    let gone = metadata.drop_keyspace("users", 1).await.unwrap_err();
     assert_eq!(gone.to_string(), "keyspace users does not exist");
     let back = metadata
         .create_keyspace("users", KeyspaceSettings::default())
@@ -77,7 +77,7 @@ async fn an_embedded_store_is_found_again_as_it_was() {
             .create_keyspace("x", KeyspaceSettings::default())
             .await
             .unwrap();
-        metadata.drop_keyspace("x").await.unwrap();
+        metadata.drop_keyspace("x", 1).await.unwrap();
         metadata
             .create_keyspace("y", KeyspaceSettings::default())
             .await
@@ -88,7 +88,7 @@ async fn an_embedded_store_is_found_again_as_it_was() {
     assert_eq!(*metadata.topology().borrow(), before);
     assert_eq!(register(&metadata, "a").await, (1, 2));
     assert_eq!(register(&metadata, "c").await, (3, 1));
-    metadata.drop_keyspace("y").await.unwrap();
+    metadata.drop_keyspace("y", 1).await.unwrap();
     drop(metadata);
     let metadata = Metadata::embedded(&path).unwrap();
     let id = metadata

@@ -27,41 +27,75 @@ impl Clock for SystemClock {
     }
 }
 
-/// Hands out versions that grow, follow wall time when it runs ahead of them,
-/// and stay above every version seen from elsewhere.
+/// Hands out versions that grow, follow wall time when it runs ahead of them, and stay above every
+/// version seen from elsewhere that is not further than a bound ahead of the wall.
 pub struct HybridClock {
     wall: Arc<dyn Clock>,
     last: Cell<Version>,
+    /// How far ahead of the wall another's version may be.
+    bound_ms: u64,
 }
 
 impl HybridClock {
-    /// A clock whose first version is above `floor`.
-    pub fn new(wall: Arc<dyn Clock>, floor: Version) -> Self {
-        HybridClock {
+    /// A clock whose first version is above `floor`, when that is within the bound.
+    pub fn new(wall: Arc<dyn Clock>, floor: Version, bound_ms: u64) -> Self {
+        let clock = HybridClock {
             wall,
-            last: Cell::new(floor),
-        }
+            last: Cell::new(Version(0)),
+            bound_ms,
+        };
+        clock.observe(floor);
+        clock
     }
 
-    /// A version greater than all given or observed before.
-    pub fn next(&self) -> Version {
-        let wall = Version::new(self.wall.now_ms(), 0);
+    /// A version greater than all given or observed before and than `floor`, but not than
+    /// `deadline`: without one the clock does not move.
+    pub fn next(&self, floor: Version, deadline: Version) -> Option<Version> {
+        let after = self.last.get().max(floor);
         // The counter may overflow into the milliseconds: still greater, which is all that counts.
-        let next = wall.max(Version(self.last.get().0 + 1));
+        let next = self.wall().max(Version(after.0.checked_add(1)?));
+        if next > deadline {
+            return None;
+        }
         self.last.set(next);
-        next
+        Some(next)
     }
 
-    /// Takes note of a version stamped elsewhere.
-    pub fn observe(&self, version: Version) {
-        if version > self.last.get() {
+    /// Takes note of a version stamped elsewhere. False when it is beyond the bound: then the clock
+    /// stays, and what carries the version is to be refused.
+    pub fn observe(&self, version: Version) -> bool {
+        if version <= self.last.get() {
+            return true;
+        }
+        let within = version <= self.limit();
+        if within {
             self.last.set(version);
         }
+        within
+    }
+
+    /// The greatest version that is taken over from elsewhere now.
+    pub fn limit(&self) -> Version {
+        self.wall().plus_ms(self.bound_ms)
+    }
+
+    /// The hybrid time: what is stamped next is above it, or it is the wall's.
+    pub fn now(&self) -> Version {
+        self.wall().max(self.last.get())
+    }
+
+    /// How far ahead of the wall another's version may be, in milliseconds.
+    pub fn bound_ms(&self) -> u64 {
+        self.bound_ms
     }
 
     /// Wall time in milliseconds since 1970.
     pub fn now_ms(&self) -> u64 {
         self.wall.now_ms()
+    }
+
+    fn wall(&self) -> Version {
+        Version::new(self.wall.now_ms(), 0)
     }
 }
 

@@ -49,6 +49,12 @@ pub struct NodeConfig {
     /// Records that come in a copy are taken as a file from so many bytes on; below that they go
     /// through the log.
     pub ingest_bytes: usize,
+    /// How far another node's clock may be ahead of this one's, in milliseconds: its stamps are taken
+    /// over up to there and refused beyond.
+    pub clock_bound_ms: u64,
+    /// For how long a dropped keyspace keeps its data and can be taken back, in milliseconds. Of
+    /// the nodes' settings the shortest counts.
+    pub drop_delay_ms: u64,
     /// Settings of the keyspace `default`, used when this start creates it.
     pub default_keyspace: KeyspaceSettings,
 }
@@ -95,6 +101,8 @@ impl Default for NodeConfig {
             retention_bytes: 1 << 30,
             move_latency_us_p99: 20_000,
             ingest_bytes: 1 << 20,
+            clock_bound_ms: 10_000,
+            drop_delay_ms: 3_600_000,
             default_keyspace: KeyspaceSettings::default(),
         }
     }

@@ -11,6 +11,7 @@ use dunlin_log::disk::{Disk, RealDisk};
 use dunlin_rpc::{TcpTransport, Transport};
 
 use crate::clock::{Clock, SystemClock};
+use crate::machine::{Machine, RealMachine};
 use crate::sabotage::Sabotage;
 
 /// A future bound to its shard's thread.
@@ -25,6 +26,8 @@ pub struct Env {
     pub transport: Arc<dyn Transport>,
     /// Files of the log.
     pub disk: Arc<dyn Disk>,
+    /// What the machine tells of itself and of files.
+    pub machine: Arc<dyn Machine>,
     /// Where log writes and syncs run.
     pub log_runner: Runner,
     /// Where reads that miss the cache run, beside them scans, and behind both flushes,
@@ -49,6 +52,7 @@ impl Env {
             clock: Arc::new(SystemClock),
             transport: Arc::new(TcpTransport),
             disk: Arc::new(RealDisk),
+            machine: Arc::new(RealMachine),
             log_runner: Runner::thread(&format!("{shard}-log"))?,
             store_runner: Runner::thread(&format!("{shard}-store"))?,
             seed,

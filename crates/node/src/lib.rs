@@ -6,7 +6,8 @@
 //!
 //! | module | what it is |
 //! |---|---|
-//! | `config` `env` `clock` `limits` | what a node is told, what it takes from outside, every bound |
+//! | `config` `env` `clock` `machine` `limits` | what a node is told, what it takes from outside, every bound |
+//! | `fence` | whether a clock may decide anything (pure) |
 //! | `placement` | key -> partition -> ordered replicas (pure) |
 //! | `message` | what shards say to one another, one file a message |
 //! | `shard` | the event loop's state: log, store, and the way from one to the other |
@@ -15,6 +16,8 @@
 //! | `quorum` | coordinating reads, writes and scans; the decisions in `decide.rs` are pure |
 //! | `api` | HTTP |
 //! | `sabotage` | deliberate bugs, for the simulation to find |
+//! | `hello` `incarnation` | how shards of different processes introduce themselves; who counts of two with one name (pure) |
+//! | `ready` | whether clients may be sent here (pure) |
 //! | `rate` | bytes a second over the last seconds |
 //! | `process` `node` | what nodes of a process share; starting and stopping one |
 #![deny(unsafe_code)]
@@ -23,7 +26,11 @@ mod api;
 mod clock;
 mod config;
 mod env;
+mod fence;
+mod hello;
+mod incarnation;
 mod limits;
+mod machine;
 mod message;
 mod moves;
 mod node;
@@ -31,6 +38,7 @@ mod placement;
 mod process;
 mod quorum;
 mod rate;
+mod ready;
 mod replication;
 mod sabotage;
 mod shard;
@@ -38,11 +46,17 @@ mod shard;
 pub use clock::{Clock, SystemClock};
 pub use config::NodeConfig;
 pub use env::Env;
+pub use hello::Introduction;
+pub use machine::{Machine, RealMachine};
 pub use message::{Condition, Item, Request, Response, WriteRequest};
 pub use moves::MoveState;
-pub use node::{Node, StartError, StopError};
+pub use node::{Node, StartError, StopError, cluster_of, fresh_cluster};
 pub use placement::{KeyspacePlacement, Placement, ShardAddress};
-pub use process::{Directory, Process, hello, shard_wanted};
+pub use process::{Directory, Process, Superseded};
 pub use quorum::{Failure, Quorum, Scan};
+pub use ready::Lack;
 pub use sabotage::Sabotage;
-pub use shard::{LinkStatus, OpenError, REFILL_FILE, Shard, ShardParts, ShardService, ShardStatus};
+pub use shard::{
+    LinkStatus, OpenError, REFILL_FILE, REFILL_REPAIRED, RefillStatus, Shard, ShardParts,
+    ShardService, ShardStatus,
+};

@@ -4,8 +4,32 @@ use std::time::Duration;
 
 /// A write that too few replicas acknowledge is given up after this.
 pub const WRITE_TIMEOUT: Duration = Duration::from_millis(2_000);
+/// A node that has not said by then whether it knows how wide a keyspace is is asked again.
+pub const ASK_WIDTH_TIMEOUT: Duration = Duration::from_millis(500);
+/// Pause before those that do not know it are asked again.
+pub const ASK_WIDTH_PAUSE: Duration = Duration::from_millis(10);
 /// One attempt at handing a write to an entry replica.
 pub const ENTRY_TIMEOUT: Duration = Duration::from_millis(2_500);
+/// Until so long after its beginning an attempt at a write may be stamped, where stamps do not run
+/// ahead of the wall clock.
+pub const ATTEMPT_TIME: Duration = ENTRY_TIMEOUT;
+/// The same where they do.
+pub const ATTEMPT_TIME_LEAST: Duration = Duration::from_millis(500);
+/// An event loop that did nothing for so long has stalled: what came in the meantime may have been
+/// given up.
+pub const STALL: Duration = Duration::from_secs(1);
+/// After a stall all that comes for so long counts as having waited.
+pub const STALL_GRACE: Duration = Duration::from_millis(200);
+/// How often a loop that has nothing to do looks whether it stalled.
+pub const STALL_INTERVAL: Duration = Duration::from_millis(200);
+/// How often clocks are compared, and how often while no majority is known to agree.
+pub const CLOCK_INTERVAL: Duration = Duration::from_secs(1);
+/// See [`CLOCK_INTERVAL`].
+pub const CLOCK_START_INTERVAL: Duration = Duration::from_millis(50);
+/// A start that reaches nobody, or only older builds, trusts its own clock after so long.
+pub const CLOCK_PATIENCE: Duration = Duration::from_secs(2);
+/// A deadline of a client further away than this is a mistake.
+pub const DEADLINE_MOST: Duration = Duration::from_secs(3_600);
 /// A read that too few replicas answer is given up after this.
 pub const READ_TIMEOUT: Duration = Duration::from_millis(2_000);
 /// A read asks one more replica after each such wait.
@@ -22,9 +46,29 @@ pub const RETRY_PAUSE: Duration = Duration::from_millis(200);
 pub const GOSSIP_INTERVAL: Duration = Duration::from_millis(500);
 /// The same while a shard that lost its data is filled.
 pub const REFILL_INTERVAL: Duration = Duration::from_millis(20);
+/// How often a shard that has just started looks whether others have been heard.
+pub const HEAR_INTERVAL: Duration = Duration::from_millis(5);
+/// How long it waits for connections to those it has none to, before it answers reads.
+pub const HEAR_PATIENCE: Duration = Duration::from_millis(250);
+/// How long it waits for the word of those it is connected to.
+pub const HEAR_PATIENCE_MAX: Duration = Duration::from_secs(2);
 /// Deletes younger than this are never forgotten: it is how far replicas may lag without
 /// keeping older deletes from being forgotten.
 pub const FORGET_AFTER: Duration = Duration::from_secs(5);
+/// How long a request waits for a replica whose connection is coming.
+pub const REACH_WAIT: Duration = Duration::from_millis(300);
+/// Whether another shard reaches this one is answered within this.
+pub const REACH_TIMEOUT: Duration = Duration::from_millis(500);
+/// How long a node that starts waits for what may never come about.
+pub const PATIENCE: Duration = Duration::from_secs(3);
+/// The others hear within this that a node is about to stop.
+pub const LEAVE_TIMEOUT: Duration = Duration::from_millis(200);
+/// What was sent to a node before it said that it is about to stop is there after this.
+pub const LEAVE_GRACE: Duration = Duration::from_millis(30);
+/// How long connections that are kept alive may stay before a stop, for clients to hear of it.
+pub const CLOSE_NOTICE: Duration = Duration::from_millis(200);
+/// A stop waits no longer for requests under way.
+pub const CLOSE_WAIT: Duration = Duration::from_secs(3);
 /// How often overdue writes are looked for.
 pub const SWEEP_INTERVAL: Duration = Duration::from_millis(100);
 /// How often the store's memory is looked at.

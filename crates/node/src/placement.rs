@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
 
 use dunlin_metadata::{Change, Keyspace, NodeRecord, Phase, Topology};
+use dunlin_store::Kind;
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
 /// One event loop of one node.
@@ -29,8 +30,8 @@ type Orders = Vec<Box<[ShardAddress]>>;
 pub struct KeyspacePlacement {
     /// The keyspace as the metadata store has it.
     pub keyspace: Keyspace,
-    /// For each partition the members' shards, best first: the first `from` of them hold an entry
-    /// written with that `from`. While members change, the ones there were.
+    /// For each partition the members' shards, best first: the first [`KeyspacePlacement::width`]
+    /// of them hold an entry. While members change, the ones there were.
     old: Orders,
     /// The same as it shall be.
     new: Option<Orders>,
@@ -51,7 +52,23 @@ impl KeyspacePlacement {
         }
     }
 
-    /// The shards whose acknowledgements count, and which are read, for an entry of `partition`
+    /// By how many of a partition's replicas an entry is stored that carries `from`. One that
+    /// carries fewer than the keyspace keeps is of a version that stored by `from` alone.
+    pub fn width(&self, from: u8) -> u8 {
+        from.max(self.keyspace.settings.replicas)
+    }
+
+    /// What a new entry carries for a write that asks for `from`: so much that it goes to all who
+    /// may hold something older of its key. A delete that did not would let a value come back from
+    /// there when it is forgotten.
+    pub fn width_of_write(&self, kind: Kind, from: u8) -> u8 {
+        match kind {
+            Kind::Delete if !self.keyspace.is_counted() => u8::MAX,
+            _ => from.max(self.keyspace.width()),
+        }
+    }
+
+    /// The shards whose acknowledgements count, and which are read, for a request of `partition`
     /// with `from`.
     pub fn replicas(&self, partition: u16, from: u8) -> &[ShardAddress] {
         first(self.order(partition), from)
@@ -75,10 +92,11 @@ impl KeyspacePlacement {
             || is_joint && self.also(partition, from).contains(&shard)
     }
 
-    /// Whether `shard` is sent entries of `partition` written with `from`.
+    /// Whether `shard` is sent entries of `partition` that carry `from`.
     pub fn holds(&self, shard: ShardAddress, partition: u16, from: u8) -> bool {
-        self.replicas(partition, from).contains(&shard)
-            || self.also(partition, from).contains(&shard)
+        let width = self.width(from);
+        self.replicas(partition, width).contains(&shard)
+            || self.also(partition, width).contains(&shard)
     }
 
     /// Whether `shard` is to hold anything of `partition`, now or after the change under way.
@@ -131,18 +149,26 @@ pub struct Placement {
     pub change: Option<Change>,
     /// Numbers of the nodes that answer for data.
     members: BTreeSet<u16>,
+    /// Those, and the ones that did before the change under way or shall after it.
+    writers: BTreeSet<u16>,
     keyspaces: BTreeMap<u32, KeyspacePlacement>,
     names: HashMap<String, u32>,
-    newest_keyspace: u32,
+    purged: BTreeSet<u32>,
 }
 
 impl Placement {
     /// Computes the placement of every partition of every keyspace.
     pub fn compute(topology: &Topology) -> Placement {
         let members = &topology.members;
+        // One that is dropped has no name any more; all else goes on as it was until it is purged,
+        // so that it can be taken back whole.
+        let (purged, dropped): (Vec<_>, Vec<_>) =
+            topology.dropped.iter().partition(|dropped| dropped.purged);
+        let dropped = dropped.iter().map(|dropped| &dropped.keyspace);
         let keyspaces: BTreeMap<u32, KeyspacePlacement> = topology
             .keyspaces
             .iter()
+            .chain(dropped)
             .map(|keyspace| (keyspace.id, place(keyspace, topology)))
             .collect();
         let answering = match &members.change {
@@ -154,13 +180,17 @@ impl Placement {
             changes: members.changes,
             change: members.change.clone(),
             members: answering.iter().copied().collect(),
+            writers: {
+                let to = members.change.iter().flat_map(|change| &change.to);
+                members.ids.iter().chain(to).copied().collect()
+            },
             nodes: topology.nodes.iter().map(|n| (n.id, n.clone())).collect(),
             names: topology
                 .keyspaces
                 .iter()
                 .map(|k| (k.name.clone(), k.id))
                 .collect(),
-            newest_keyspace: topology.keyspaces.iter().map(|k| k.id).max().unwrap_or(0),
+            purged: purged.iter().map(|dropped| dropped.keyspace.id).collect(),
             keyspaces,
         }
     }
@@ -180,10 +210,15 @@ impl Placement {
         self.keyspaces.values()
     }
 
-    /// Whether a keyspace number was in use once and is no more. Numbers are
-    /// never used again and grow, so an unknown lower number has been dropped.
-    pub fn is_dropped(&self, id: u32) -> bool {
-        id < self.newest_keyspace && !self.keyspaces.contains_key(&id)
+    /// Whether the data of a keyspace goes: by the record of its drop alone, never because it is
+    /// not there.
+    pub fn is_purged(&self, id: u32) -> bool {
+        self.purged.contains(&id)
+    }
+
+    /// Numbers of the keyspaces whose data goes, ascending.
+    pub fn purged(&self) -> &BTreeSet<u32> {
+        &self.purged
     }
 
     /// Every shard of every node.
@@ -196,6 +231,12 @@ impl Placement {
     /// Whether a node answers for data.
     pub fn is_member(&self, node: u16) -> bool {
         self.members.contains(&node)
+    }
+
+    /// Every shard that may stamp a write, now or by a neighbouring phase.
+    pub fn writers(&self) -> impl Iterator<Item = ShardAddress> + '_ {
+        self.shards()
+            .filter(|s| self.writers.contains(&s.node) && !self.is_dead(s.node))
     }
 
     /// How many nodes answer for data.
@@ -225,12 +266,11 @@ impl Placement {
         }
     }
 
-    /// How many partitions `shard` answers for, as the keyspaces are set.
+    /// How many partitions `shard` answers for.
     pub fn partitions_held(&self, shard: ShardAddress) -> u64 {
         let held = |k: &KeyspacePlacement| {
-            let replicas = k.keyspace.settings.replicas;
             (0..k.partition_count())
-                .filter(|partition| k.replicas(*partition, replicas).contains(&shard))
+                .filter(|partition| k.replicas(*partition, k.keyspace.width()).contains(&shard))
                 .count() as u64
         };
         self.keyspaces.values().map(held).sum()

@@ -1,5 +1,5 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
-use dunlin_metadata::{KeyspaceSettings, Members};
+use dunlin_metadata::{Dropped, KeyspaceSettings, Members};
 
 use super::*;
 
@@ -16,15 +16,12 @@ fn topology(nodes: u16, shards: u16) -> Topology {
                 incarnation: 1,
             })
             .collect(),
-        keyspaces: vec![Keyspace {
-            id: 3,
-            name: "default".into(),
-            settings: KeyspaceSettings::default(),
-        }],
+        keyspaces: vec![Keyspace::new(3, "default", KeyspaceSettings::default())],
         members: Members {
             ids: (1..=nodes).collect(),
             ..Members::default()
         },
+        ..Topology::default()
     }
 }
 
@@ -41,6 +38,78 @@ fn a_smaller_from_is_a_prefix_and_every_node_is_ranked_once() {
         for from in 1..5u8 {
             assert_eq!(keyspace.replicas(partition, from), &all[..from as usize]);
         }
+    }
+}
+
+#[test]
+fn all_that_is_written_is_stored_by_as_many_whatever_it_asks_for() {
+    let mut widened = topology(7, 1);
+    let mut old = topology(7, 1);
+    widened.keyspaces[0] = widened.keyspaces[0].widened(5, 5);
+    (old.keyspaces[0].widest, old.keyspaces[0].known) = (0, 0);
+    // (topology, kind, from asked for) -> what it carries, by how many it is stored.
+    let cases = [
+        (&topology(7, 1), Kind::Put, 1, 3, 3),
+        (&topology(7, 1), Kind::Put, 3, 3, 3),
+        (&topology(7, 1), Kind::Delete, 1, 3, 3),
+        (&widened, Kind::Put, 1, 5, 5),
+        (&widened, Kind::Delete, 3, 5, 5),
+        // Before it is noted, and from nodes that do not note it.
+        (&widened, Kind::Put, 6, 6, 6),
+        (&old, Kind::Put, 1, 3, 3),
+        (&old, Kind::Put, 5, 5, 5),
+        // How wide its puts were, nobody knows.
+        (&old, Kind::Delete, 1, 255, 7),
+    ];
+    for (topology, kind, from, carried, stored) in cases {
+        let placement = Placement::compute(topology);
+        let keyspace = placement.named("default").unwrap();
+        assert_eq!(keyspace.width_of_write(kind, from), carried);
+        assert_eq!(holders(keyspace, carried), stored, "{kind:?} from={from}");
+    }
+    // What was written before the keyspace was widened, and what old versions wrote.
+    let placement = Placement::compute(&widened);
+    let keyspace = placement.named("default").unwrap();
+    for (carried, stored) in [(1, 3), (3, 3), (4, 4), (7, 7), (255, 7)] {
+        assert_eq!(holders(keyspace, carried), stored);
+    }
+}
+
+/// By how many of its replicas, the same of each partition, entries are held that carry `from`.
+fn holders(keyspace: &KeyspacePlacement, from: u8) -> usize {
+    let count = |partition: u16| {
+        let order = keyspace.order(partition);
+        let holds = |shard: &&ShardAddress| keyspace.holds(**shard, partition, from);
+        let first = order.iter().take_while(holds).count();
+        assert_eq!(order.iter().filter(holds).count(), first);
+        first
+    };
+    assert!((0..keyspace.partition_count()).all(|partition| count(partition) == count(0)));
+    count(0)
+}
+
+#[test]
+fn who_may_stamp_writes_is_every_member_before_and_after_a_change() {
+    let mut topology = topology(6, 2);
+    topology.members.ids = vec![1, 2, 3];
+    let writers = |topology: &Topology| -> Vec<u16> {
+        let placement = Placement::compute(topology);
+        let shards: BTreeSet<u16> = placement.writers().map(|s| s.node).collect();
+        shards.into_iter().collect()
+    };
+    assert_eq!(writers(&topology), [1, 2, 3], "spare nodes stamp nothing");
+    for phase in [Phase::Copy, Phase::Joint, Phase::Switch, Phase::Settle] {
+        topology.members.change = Some(Change {
+            id: 1,
+            to: vec![2, 3, 4, 5],
+            dead: vec![1],
+            phase,
+        });
+        assert_eq!(
+            writers(&topology),
+            [2, 3, 4, 5],
+            "the dead are not waited for"
+        );
     }
 }
 
@@ -75,9 +144,22 @@ fn partitions_spread_over_nodes() {
 }
 
 #[test]
-fn an_unknown_lower_number_has_been_dropped() {
-    let placement = Placement::compute(&topology(1, 1));
-    assert!(placement.is_dropped(2));
-    assert!(!placement.is_dropped(3));
-    assert!(!placement.is_dropped(4));
+fn a_dropped_keyspace_has_no_name_and_goes_only_when_it_is_purged() {
+    let mut topology = topology(1, 1);
+    let keyspace = topology.keyspaces.pop().unwrap();
+    topology.dropped = vec![Dropped {
+        keyspace,
+        dropped_ms: 0,
+        purged: false,
+    }];
+    let dropped = Placement::compute(&topology);
+    assert!(dropped.named("default").is_none());
+    assert!(dropped.keyspace(3).is_some(), "its data is kept up to date");
+    topology.dropped[0].purged = true;
+    let purged = Placement::compute(&topology);
+    assert!(purged.keyspace(3).is_none());
+    // What is merely not there is not purged.
+    let numbers = (1..=4).filter(|id| purged.is_purged(*id));
+    assert_eq!(numbers.collect::<Vec<_>>(), [3]);
+    assert!((1..=4).all(|id| !dropped.is_purged(id)));
 }

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use bytes::Bytes;
 use dunlin_rpc::QueueAddress;
 use dunlin_store::{CacheSizes, SharedResources, StoreError};
+use tokio::sync::watch;
 
 use crate::message::{Request, Response};
 use crate::node::loops::EventLoops;
@@ -52,6 +52,31 @@ pub struct Process {
     pub(crate) directory: Directory,
     pub(crate) resources: SharedResources,
     pub(crate) loops: EventLoops,
+    pub(crate) superseded: watch::Sender<Option<Superseded>>,
+}
+
+/// A node of this process runs in another one, which started later: this one has to end.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "another process runs as node {node}{}: it started later (its start has the number {newer}, this \
+     one's {incarnation}), so this one ends; one name is for one process: start one of them with \
+     another --name, or do not start it again",
+    place(.listen)
+)]
+pub struct Superseded {
+    /// The node's name.
+    pub node: String,
+    /// Its incarnation here.
+    pub incarnation: u32,
+    /// The one of the other process.
+    pub newer: u32,
+    /// Where that one listens for other nodes, if the metadata store has told.
+    pub listen: Option<String>,
+}
+
+fn place(listen: &Option<String>) -> String {
+    let at = |listen: &String| format!(" at {listen}");
+    listen.as_ref().map(at).unwrap_or_default()
 }
 
 impl Process {
@@ -65,22 +90,12 @@ impl Process {
             directory: Directory::default(),
             resources: SharedResources::new(caches, COMPACTION_THREADS)?,
             loops: EventLoops::new(event_loops),
+            superseded: watch::Sender::new(None),
         })
     }
-}
 
-/// How a connection names the shard it wants and the node that asks: the shard's number, the
-/// asker's, and the wanted node's name.
-pub fn hello(node: &str, shard: u16, asker: u16) -> Bytes {
-    let mut hello = shard.to_le_bytes().to_vec();
-    hello.extend_from_slice(&asker.to_le_bytes());
-    hello.extend_from_slice(node.as_bytes());
-    hello.into()
-}
-
-/// The shard a hello to `node` names, and who asks; `None` when it is meant for another node.
-pub fn shard_wanted(hello: &[u8], node: &str) -> Option<(u16, u16)> {
-    let (shard, rest) = hello.split_first_chunk::<2>()?;
-    let (asker, name) = rest.split_first_chunk::<2>()?;
-    (name == node.as_bytes()).then_some((u16::from_le_bytes(*shard), u16::from_le_bytes(*asker)))
+    /// Whether one of its nodes runs in another process too.
+    pub fn superseded(&self) -> watch::Receiver<Option<Superseded>> {
+        self.superseded.subscribe()
+    }
 }

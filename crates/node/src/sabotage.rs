@@ -23,11 +23,28 @@ pub enum Sabotage {
     SkipTail,
     /// While replicas change, writes go to those that are read, and not to the others.
     SkipJoint,
+    /// A shard whose past is not certain answers reads.
+    AnswerUncertain,
+    /// A refill asks each replica only for what it wrote itself.
+    RefillOwnOnly,
+    /// An attempt at a write that comes after its deadline is stamped as if it were new.
+    IgnoreDeadlines,
+    /// A conditional write that met something newer is stamped again, above it.
+    RestampConditions,
+    /// Another's time is taken over however far ahead it is.
+    FollowAnyClock,
+    /// Incarnations in hellos are not looked at.
+    AcceptTwins,
+    /// Whatever the metadata store says is believed (the simulation's store is made so, too), and
+    /// what it does not name is dropped.
+    TrustEmptyMetadata,
+    /// An entry goes to the first `from` replicas that its write asks for, and to no others.
+    NarrowFrom,
 }
 
 impl Sabotage {
     /// All of them, and none.
-    pub const ALL: [Sabotage; 9] = [
+    pub const ALL: [Sabotage; 17] = [
         Sabotage::None,
         Sabotage::AckUnsynced,
         Sabotage::IgnoreGaps,
@@ -37,5 +54,13 @@ impl Sabotage {
         Sabotage::FlushUnsynced,
         Sabotage::SkipTail,
         Sabotage::SkipJoint,
+        Sabotage::AnswerUncertain,
+        Sabotage::RefillOwnOnly,
+        Sabotage::IgnoreDeadlines,
+        Sabotage::RestampConditions,
+        Sabotage::FollowAnyClock,
+        Sabotage::AcceptTwins,
+        Sabotage::TrustEmptyMetadata,
+        Sabotage::NarrowFrom,
     ];
 }

@@ -4,6 +4,7 @@
 mod common;
 
 use std::net::SocketAddr;
+use std::time::{Duration, Instant};
 
 use common::{Cluster, blocking, request};
 use dunlin_node::Node;
@@ -16,6 +17,14 @@ async fn what_one_node_takes_every_node_gives_also_after_a_restart() {
         let nodes = cluster.start_three().await;
         let addresses: Vec<_> = nodes.iter().map(Node::http_address).collect();
         blocking(move || {
+            // All three must answer a write, so all connections have to be there.
+            for address in &addresses {
+                let patience = Instant::now() + Duration::from_secs(30);
+                while request(*address, "GET /health", b"").0 != 200 {
+                    assert!(Instant::now() < patience, "not ready");
+                    std::thread::sleep(Duration::from_millis(20));
+                }
+            }
             for i in 0..300 {
                 let head = format!("PUT /v0/entity?id=k{i:04}&ack=3");
                 let value = format!("value {i}");

@@ -4,9 +4,8 @@
 //! `stream.detach()?` to the shard's thread; there it is attached and given to
 //! [`crate::serve_accepted`]. A hello that names nothing served here goes to [`refuse`].
 use crate::error::AcceptError;
-use crate::hello::{self, Status};
+use crate::hello::{self, Hello, Status};
 use crate::transport::{Listener, Stream};
-use bytes::Bytes;
 use std::rc::Rc;
 use std::time::Duration;
 use tokio::sync::Semaphore;
@@ -18,15 +17,20 @@ const OPENING_MAX: usize = 256;
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
 /// Reads a stream's hello within `limit`, and not one byte behind it.
-pub async fn read_hello(stream: &mut dyn Stream, limit: Duration) -> Result<Bytes, AcceptError> {
+pub async fn read_hello(stream: &mut dyn Stream, limit: Duration) -> Result<Hello, AcceptError> {
     timeout(limit, hello::read(stream))
         .await
         .unwrap_or(Err(AcceptError::Timeout))
 }
 
-/// Tells the peer that what its hello names is not served here.
-pub async fn refuse(mut stream: Box<dyn Stream>) -> Result<(), AcceptError> {
-    hello::answer(&mut *stream, Status::NotServed).await
+/// Tells the peer that it is not served, why, and `body` (at most 65,535 bytes) beside it.
+pub async fn refuse(
+    mut stream: Box<dyn Stream>,
+    hello: &Hello,
+    why: Status,
+    body: &[u8],
+) -> Result<(), AcceptError> {
+    hello::answer(&mut *stream, hello.protocol, why, body).await
 }
 
 /// Accepts streams for as long as it is polled, reads each one's hello within `limit` and calls
@@ -34,7 +38,7 @@ pub async fn refuse(mut stream: Box<dyn Stream>) -> Result<(), AcceptError> {
 pub async fn run(
     mut listener: Box<dyn Listener>,
     limit: Duration,
-    route: impl Fn(Bytes, Box<dyn Stream>) + 'static,
+    route: impl Fn(Hello, Box<dyn Stream>) + 'static,
 ) {
     let route = Rc::new(route);
     let opening = std::sync::Arc::new(Semaphore::new(OPENING_MAX));

@@ -71,6 +71,38 @@ impl<Q: Message, R: Message> Caller<Q, R> {
         }
     }
 
+    /// Whether a connection that is not there may be in a moment: it broke less than a second ago,
+    /// or the peer has shown itself and is being dialed.
+    pub fn is_coming(&self) -> bool {
+        match &self.0 {
+            Path::Link(link) => link.is_coming(),
+            Path::Queue(_) => false,
+        }
+    }
+
+    /// Whether an attempt to connect has failed since there last was a connection: the peer is
+    /// down, as far as can be told.
+    pub fn has_failed(&self) -> bool {
+        match &self.0 {
+            Path::Link(link) => link.has_failed(),
+            Path::Queue(link) => !link.is_connected(),
+        }
+    }
+
+    /// Connects at once if it waits for its next attempt: the peer has shown itself.
+    pub fn retry_now(&self) {
+        if let Path::Link(link) = &self.0 {
+            link.retry_now();
+        }
+    }
+
+    /// Gives up the connection, if there is one, and connects at once with a hello made anew.
+    pub fn redial(&self) {
+        if let Path::Link(link) = &self.0 {
+            link.redial();
+        }
+    }
+
     /// What the caller has done so far.
     pub fn stats(&self) -> CallerStats {
         match &self.0 {

@@ -4,7 +4,7 @@ use crate::call::{Call, Owner};
 use crate::caller::{Caller, CallerStats, Path};
 use crate::error::{AcceptError, CallError, ServeError};
 use crate::frame::{FRAME_BYTES_MAX, Frame, FrameError, Kind};
-use crate::hello;
+use crate::hello::{self, PROTOCOL, PROTOCOL_MIN};
 use crate::message::Message;
 use crate::outbox::{Outbox, PushError};
 use crate::pending::Pending;
@@ -58,18 +58,50 @@ impl Default for ConnectOptions {
     }
 }
 
-/// A caller of whatever `hello` (at most 65,535 bytes) names at `addr`. Returns at once; a
-/// background task on this thread's `LocalSet` connects, and connects again whenever the
-/// connection breaks. While it is down, calls fail at once with `Disconnected`.
+/// A connection that broke so lately is likely to be back at once.
+const FRESH: Duration = Duration::from_secs(1);
+
+/// What opens connections of one caller. Asked at every attempt, so that a hello says what is known
+/// by then. Plain bytes are one that says the same in every version.
+pub trait Opening {
+    /// What to say in this version of the protocol, at most 65,535 bytes.
+    fn hello(&self, protocol: u16) -> Bytes;
+
+    /// The peer accepts, and says `body`; false gives the connection up.
+    fn is_welcome(&self, protocol: u16, body: &[u8]) -> bool {
+        let _ = (protocol, body);
+        true
+    }
+
+    /// The peer says that another has taken this one's place.
+    fn superseded(&self, body: &[u8]) {
+        let _ = body;
+    }
+}
+
+impl Opening for Bytes {
+    fn hello(&self, _protocol: u16) -> Bytes {
+        self.clone()
+    }
+}
+
+/// A caller of whatever the hellos of `opening` name at `addr`. Returns at once; a background task on this
+/// thread's `LocalSet` connects, and connects again whenever the connection breaks. A peer that
+/// does not know the newest version of the protocol is spoken to in the oldest, until the next time. While it is down, calls fail at once with `Disconnected`.
 pub fn connect<Q: Message, R: Message>(
     transport: Arc<dyn Transport>,
     addr: impl Into<String>,
-    hello: Bytes,
+    opening: impl Opening + 'static,
     options: ConnectOptions,
 ) -> Caller<Q, R> {
     let shared = Rc::new(Shared {
         outbox: Rc::new(Outbox::new(options.frame_bytes_max)),
         connected: Notify::new(),
+        retry: Notify::new(),
+        give_up: Notify::new(),
+        is_called_for: Cell::new(false),
+        has_failed: Cell::new(false),
+        down_since: Cell::new(Instant::now()),
         connects: Cell::new(0),
         sent_bytes: Cell::new(0),
         received_bytes: Cell::new(0),
@@ -87,7 +119,7 @@ pub fn connect<Q: Message, R: Message>(
     let keeper = Keeper {
         transport,
         addr: addr.into(),
-        hello,
+        opening: Box::new(opening),
         options,
         shared,
         pending: owner.pending.clone(),
@@ -107,6 +139,16 @@ pub fn connect<Q: Message, R: Message>(
 struct Shared {
     outbox: Rc<Outbox>,
     connected: Notify,
+    /// Ends the wait for the next attempt.
+    retry: Notify,
+    /// Ends the connection.
+    give_up: Notify,
+    /// Whether the attempt under way, or about to be, was asked for by `retry_now`.
+    is_called_for: Cell<bool>,
+    /// Whether an attempt has failed since there was a connection.
+    has_failed: Cell<bool>,
+    /// When there last was a connection, or the caller began.
+    down_since: Cell<Instant>,
     connects: Cell<u64>,
     sent_bytes: Cell<u64>,
     received_bytes: Cell<u64>,
@@ -159,6 +201,34 @@ impl<R> Link<R> {
         }
     }
 
+    pub fn is_coming(&self) -> bool {
+        let shared = &self.shared;
+        !self.is_connected()
+            && (shared.is_called_for.get() || shared.down_since.get().elapsed() < FRESH)
+    }
+
+    pub fn has_failed(&self) -> bool {
+        !self.is_connected() && self.shared.has_failed.get()
+    }
+
+    pub fn retry_now(&self) {
+        if !self.is_connected() {
+            self.shared.is_called_for.set(true);
+            // Kept for the end of an attempt that is under way: the peer may not have listened yet.
+            self.shared.retry.notify_one();
+        }
+    }
+
+    pub fn redial(&self) {
+        if self.is_connected() {
+            // Without a permit that would outlive this connection and end the next.
+            self.shared.give_up.notify_waiters();
+            self.shared.retry.notify_one();
+        } else {
+            self.retry_now();
+        }
+    }
+
     pub fn stats(&self) -> CallerStats {
         CallerStats {
             sent_bytes: self.shared.sent_bytes.get(),
@@ -174,7 +244,7 @@ impl<R> Link<R> {
 struct Keeper<R> {
     transport: Arc<dyn Transport>,
     addr: String,
-    hello: Bytes,
+    opening: Box<dyn Opening>,
     options: ConnectOptions,
     shared: Rc<Shared>,
     pending: Rc<Pending<R>>,
@@ -203,28 +273,55 @@ impl<R: Message> Keeper<R> {
                     }
                     self.report(&mut reported, &end);
                 }
-                Err(error) => self.report(&mut reported, &ServeError::Accept(error)),
+                Err(error) => {
+                    self.shared.has_failed.set(true);
+                    self.shared.is_called_for.set(false);
+                    self.report(&mut reported, &ServeError::Accept(error));
+                }
             }
-            sleep(backoff.next()).await;
+            tokio::select! {
+                biased;
+                () = self.shared.retry.notified() => self.shared.is_called_for.set(true),
+                () = sleep(backoff.next()) => {}
+            }
         }
     }
 
     /// Says once per outage why there is no connection.
     fn report(&self, reported: &mut bool, error: &ServeError) {
-        if !std::mem::replace(reported, true) {
+        let is_planned = matches!(error, ServeError::GivenUp);
+        if !is_planned && !std::mem::replace(reported, true) {
             tracing::warn!(addr = self.addr, %error, "not connected, trying again");
         }
     }
 
     async fn open(&self) -> Result<Wire, AcceptError> {
         let opening = async {
-            let mut stream = self.transport.connect(&self.addr).await?;
-            hello::open(&mut *stream, &self.hello).await?;
-            Ok(Wire::new(stream, self.options.frame_bytes_max))
+            match self.open_in(PROTOCOL).await {
+                Err(AcceptError::Protocol(PROTOCOL_MIN)) => self.open_in(PROTOCOL_MIN).await,
+                opened => opened,
+            }
         };
         timeout(self.options.connect_timeout, opening)
             .await
             .unwrap_or(Err(AcceptError::Timeout))
+    }
+
+    async fn open_in(&self, protocol: u16) -> Result<Wire, AcceptError> {
+        let mut stream = self.transport.connect(&self.addr).await?;
+        let hello = self.opening.hello(protocol);
+        match hello::open(&mut *stream, protocol, &hello).await {
+            Ok(body) if self.opening.is_welcome(protocol, &body) => {
+                Ok(Wire::new(stream, self.options.frame_bytes_max))
+            }
+            Ok(_) => Err(AcceptError::NotServed),
+            Err(error) => {
+                if let AcceptError::Superseded(body) = &error {
+                    self.opening.superseded(body);
+                }
+                Err(error)
+            }
+        }
     }
 
     async fn run(&self, wire: Wire) -> ServeError {
@@ -236,13 +333,17 @@ impl<R: Message> Keeper<R> {
             shared: &self.shared,
             pending: &self.pending,
         };
-        let end = session::run(
+        let session = session::run(
             wire,
             &self.shared.outbox,
             self.options.keepalive,
             &mut answers,
-        )
-        .await;
+        );
+        let end = tokio::select! {
+            biased;
+            end = session => end,
+            () = self.shared.give_up.notified() => ServeError::GivenUp,
+        };
         drop(open);
         end
     }
@@ -253,7 +354,10 @@ struct Open<'a, R>(&'a Keeper<R>);
 
 impl<'a, R> Open<'a, R> {
     fn new(keeper: &'a Keeper<R>) -> Self {
-        keeper.shared.outbox.open();
+        let shared = &keeper.shared;
+        shared.outbox.open();
+        shared.has_failed.set(false);
+        shared.is_called_for.set(false);
         Self(keeper)
     }
 }
@@ -261,6 +365,7 @@ impl<'a, R> Open<'a, R> {
 impl<R> Drop for Open<'_, R> {
     fn drop(&mut self) {
         self.0.shared.outbox.close();
+        self.0.shared.down_since.set(Instant::now());
         self.0.pending.fail_all(&CallError::Disconnected);
     }
 }

@@ -1,5 +1,6 @@
 //! Why a call, an accept or a connection ended.
 use crate::frame::FrameError;
+use bytes::Bytes;
 use std::io;
 use std::time::Duration;
 
@@ -64,6 +65,10 @@ pub enum AcceptError {
     /// The peer does not serve what the hello named.
     #[error("peer does not serve what the hello asks for")]
     NotServed,
+    /// The peer says that another has taken this one's place. What it says besides is for whoever
+    /// made the hello.
+    #[error("another has taken the place of this one")]
+    Superseded(Bytes),
     /// The peer took too long.
     #[error("connection was not opened in time")]
     Timeout,
@@ -81,6 +86,9 @@ pub enum ServeError {
     /// The peer closed the stream.
     #[error("connection closed by the peer")]
     Closed,
+    /// This side closed the stream, to open another.
+    #[error("connection given up for another")]
+    GivenUp,
     /// The peer sent bytes that are not a frame, or damaged ones.
     #[error("bad frame: {0}")]
     Frame(#[from] FrameError),

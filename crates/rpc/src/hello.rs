@@ -3,30 +3,50 @@ use crate::error::AcceptError;
 use bytes::{BufMut, Bytes, BytesMut};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
-/// The version of the protocol that this crate speaks.
-pub(crate) const PROTOCOL: u16 = 1;
+/// The newest version of the protocol that this crate speaks; it is tried first.
+pub const PROTOCOL: u16 = 2;
+/// The oldest: its answer says nothing but a status.
+pub const PROTOCOL_MIN: u16 = 1;
 const MAGIC: &[u8; 4] = b"DNLN";
 const HEAD_BYTES: usize = 8;
-const ANSWER_BYTES: usize = 12;
+const CHECKSUM_BYTES: usize = 4;
+
+/// What opened a connection.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hello {
+    /// The version of the protocol it is in.
+    pub protocol: u16,
+    /// What it says, for those who serve.
+    pub body: Bytes,
+}
 
 /// What the side that accepts says to a hello.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Status {
+pub enum Status {
+    /// Calls may follow.
     Accepted = 0,
+    /// Try again in the version that stands beside it.
     ProtocolUnknown = 1,
+    /// What the hello names is not served here.
     NotServed = 2,
+    /// Whoever asks has been replaced by another: it is to end.
+    Superseded = 3,
 }
 
-/// Sends `hello` (at most 65,535 bytes) and waits for the answer.
-pub(crate) async fn open<S>(stream: &mut S, hello: &[u8]) -> Result<(), AcceptError>
+/// Sends `hello` (at most 65,535 bytes) and waits for the answer; gives what it says.
+pub(crate) async fn open<S>(
+    stream: &mut S,
+    protocol: u16,
+    hello: &[u8],
+) -> Result<Bytes, AcceptError>
 where
     S: AsyncRead + AsyncWrite + Unpin + ?Sized,
 {
     let length = u16::try_from(hello.len())
         .map_err(|_| AcceptError::NotDunlin("hello over 65,535 bytes"))?;
-    let mut out = BytesMut::with_capacity(HEAD_BYTES + hello.len() + 4);
+    let mut out = BytesMut::with_capacity(HEAD_BYTES + hello.len() + CHECKSUM_BYTES);
     out.put_slice(MAGIC);
-    out.put_u16_le(PROTOCOL);
+    out.put_u16_le(protocol);
     out.put_u16_le(length);
     out.put_slice(hello);
     let checksum = crc32c::crc32c(&out);
@@ -34,26 +54,38 @@ where
     stream.write_all(&out).await?;
     stream.flush().await?;
 
-    let mut answer = [0; ANSWER_BYTES];
-    stream.read_exact(&mut answer).await?;
-    let [m0, m1, m2, m3, p0, p1, s0, s1, c0, c1, c2, c3] = answer;
+    let mut head = [0; HEAD_BYTES];
+    stream.read_exact(&mut head).await?;
+    let [m0, m1, m2, m3, p0, p1, s0, s1] = head;
     if [m0, m1, m2, m3] != *MAGIC {
         return Err(AcceptError::NotDunlin("answer has another magic"));
     }
-    if crc32c::crc32c(&answer[..HEAD_BYTES]) != u32::from_le_bytes([c0, c1, c2, c3]) {
-        return Err(AcceptError::NotDunlin("answer is damaged"));
-    }
+    let answered = u16::from_le_bytes([p0, p1]);
+    let mut checksum = crc32c::crc32c(&head);
+    let length = match answered {
+        0 | PROTOCOL_MIN => 0,
+        _ => {
+            let mut length = [0; 2];
+            stream.read_exact(&mut length).await?;
+            checksum = crc32c::crc32c_append(checksum, &length);
+            usize::from(u16::from_le_bytes(length))
+        }
+    };
+    let body = read_checked(stream, length, checksum)
+        .await?
+        .ok_or(AcceptError::NotDunlin("answer is damaged"))?;
     match u16::from_le_bytes([s0, s1]) {
-        0 => Ok(()),
-        1 => Err(AcceptError::Protocol(u16::from_le_bytes([p0, p1]))),
+        0 => Ok(body),
+        1 => Err(AcceptError::Protocol(answered)),
         2 => Err(AcceptError::NotServed),
+        3 => Err(AcceptError::Superseded(body)),
         _ => Err(AcceptError::NotDunlin("answer has an unknown status")),
     }
 }
 
 /// Reads a hello and not one byte more, so that the stream can move to another thread after it.
 /// A peer of another protocol version is told so.
-pub(crate) async fn read<S>(stream: &mut S) -> Result<Bytes, AcceptError>
+pub(crate) async fn read<S>(stream: &mut S) -> Result<Hello, AcceptError>
 where
     S: AsyncRead + AsyncWrite + Unpin + ?Sized,
 {
@@ -64,30 +96,58 @@ where
         return Err(AcceptError::NotDunlin("hello has another magic"));
     }
     let protocol = u16::from_le_bytes([p0, p1]);
-    if protocol != PROTOCOL {
-        answer(stream, Status::ProtocolUnknown).await?;
+    if !(PROTOCOL_MIN..=PROTOCOL).contains(&protocol) {
+        answer(stream, PROTOCOL, Status::ProtocolUnknown, b"").await?;
         return Err(AcceptError::Protocol(protocol));
     }
     let length = usize::from(u16::from_le_bytes([l0, l1]));
-    let mut rest = BytesMut::zeroed(length + 4);
-    stream.read_exact(&mut rest).await?;
-    let checksum = rest.split_off(length);
-    let expected = crc32c::crc32c_append(crc32c::crc32c(&head), &rest);
-    if checksum[..] != expected.to_le_bytes() {
-        return Err(AcceptError::NotDunlin("hello is damaged"));
-    }
-    Ok(rest.freeze())
+    let body = read_checked(stream, length, crc32c::crc32c(&head))
+        .await?
+        .ok_or(AcceptError::NotDunlin("hello is damaged"))?;
+    Ok(Hello { protocol, body })
 }
 
-/// Answers a hello.
-pub(crate) async fn answer<S>(stream: &mut S, status: Status) -> Result<(), AcceptError>
+/// Reads `length` bytes and the checksum of all: `checksum`, that of what came before, continued.
+/// `None` when it is another.
+async fn read_checked<S>(
+    stream: &mut S,
+    length: usize,
+    checksum: u32,
+) -> Result<Option<Bytes>, AcceptError>
+where
+    S: AsyncRead + Unpin + ?Sized,
+{
+    let mut rest = BytesMut::zeroed(length + CHECKSUM_BYTES);
+    stream.read_exact(&mut rest).await?;
+    let told = rest.split_off(length);
+    let expected = crc32c::crc32c_append(checksum, &rest);
+    Ok((told[..] == expected.to_le_bytes()).then(|| rest.freeze()))
+}
+
+/// Answers a hello of `protocol` with `body` (at most 65,535 bytes; nothing in the oldest version).
+pub(crate) async fn answer<S>(
+    stream: &mut S,
+    protocol: u16,
+    status: Status,
+    body: &[u8],
+) -> Result<(), AcceptError>
 where
     S: AsyncWrite + Unpin + ?Sized,
 {
-    let mut out = BytesMut::with_capacity(ANSWER_BYTES);
+    let length = u16::try_from(body.len())
+        .map_err(|_| AcceptError::NotDunlin("answer over 65,535 bytes"))?;
+    let mut out = BytesMut::with_capacity(HEAD_BYTES + 2 + body.len() + CHECKSUM_BYTES);
     out.put_slice(MAGIC);
-    out.put_u16_le(PROTOCOL);
-    out.put_u16_le(status as u16);
+    out.put_u16_le(protocol);
+    match (protocol, status) {
+        // Nothing there ends a peer.
+        (PROTOCOL_MIN, Status::Superseded) => out.put_u16_le(Status::NotServed as u16),
+        _ => out.put_u16_le(status as u16),
+    }
+    if protocol > PROTOCOL_MIN {
+        out.put_u16_le(length);
+        out.put_slice(body);
+    }
     let checksum = crc32c::crc32c(&out);
     out.put_u32_le(checksum);
     stream.write_all(&out).await?;

@@ -3,6 +3,9 @@ use super::*;
 use proptest::prelude::*;
 use tokio::io::duplex;
 
+/// Of an answer in the newest version that says two bytes.
+const ANSWER_BYTES: usize = HEAD_BYTES + 2 + 2 + CHECKSUM_BYTES;
+
 fn block_on<T>(future: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread()
         .enable_time()
@@ -14,15 +17,18 @@ fn block_on<T>(future: impl Future<Output = T>) -> T {
 /// What a client sends before it waits for the answer.
 async fn opening(hello: &[u8]) -> Vec<u8> {
     let (mut client, mut server) = duplex(1 << 17);
-    let _unanswered =
-        tokio::time::timeout(std::time::Duration::ZERO, open(&mut client, hello)).await;
+    let _unanswered = tokio::time::timeout(
+        std::time::Duration::ZERO,
+        open(&mut client, PROTOCOL, hello),
+    )
+    .await;
     drop(client);
     let mut bytes = Vec::new();
     server.read_to_end(&mut bytes).await.unwrap();
     bytes
 }
 
-async fn read_all(bytes: &[u8]) -> Result<Bytes, AcceptError> {
+async fn read_all(bytes: &[u8]) -> Result<Hello, AcceptError> {
     let (mut client, mut server) = duplex(1 << 17);
     client.write_all(bytes).await.unwrap();
     client.shutdown().await.unwrap();
@@ -36,7 +42,8 @@ async fn a_hello_arrives_and_what_follows_it_is_left_in_the_stream() {
         bytes.push(0xaa);
         let (mut client, mut server) = duplex(1 << 17);
         client.write_all(&bytes).await.unwrap();
-        assert_eq!(read(&mut server).await.unwrap(), hello);
+        let read = read(&mut server).await.unwrap();
+        assert_eq!((read.protocol, &read.body[..]), (PROTOCOL, hello));
         assert_eq!(server.read_u8().await.unwrap(), 0xaa);
     }
 }
@@ -44,34 +51,49 @@ async fn a_hello_arrives_and_what_follows_it_is_left_in_the_stream() {
 #[tokio::test]
 async fn a_hello_that_is_too_long_is_refused_before_it_is_sent() {
     let (mut client, _server) = duplex(64);
-    let refused = open(&mut client, &[0; 65_536]).await;
+    let refused = open(&mut client, PROTOCOL, &[0; 65_536]).await;
     assert!(matches!(refused, Err(AcceptError::NotDunlin(_))));
 }
 
 #[tokio::test]
 async fn answers_say_what_they_mean() {
-    for (status, ok) in [
-        (Status::Accepted, true),
-        (Status::ProtocolUnknown, false),
-        (Status::NotServed, false),
+    for (protocol, status, meant) in [
+        (2, Status::Accepted, "Ok(b\"body\")"),
+        (2, Status::ProtocolUnknown, "Err(Protocol(2))"),
+        (2, Status::NotServed, "Err(NotServed)"),
+        (2, Status::Superseded, "Err(Superseded(b\"body\"))"),
+        (1, Status::Accepted, "Ok(b\"\")"),
+        (1, Status::ProtocolUnknown, "Err(Protocol(1))"),
+        (1, Status::NotServed, "Err(NotServed)"),
+        // A build that knows no more does not know the status either.
+        (1, Status::Superseded, "Err(NotServed)"),
     ] {
         let (mut client, mut server) = duplex(1024);
-        answer(&mut server, status).await.unwrap();
-        assert_eq!(open(&mut client, b"h").await.is_ok(), ok, "{status:?}");
+        answer(&mut server, protocol, status, b"body")
+            .await
+            .unwrap();
+        server.write_all(b"what follows").await.unwrap();
+        let opened = open(&mut client, protocol, b"h").await;
+        assert_eq!(format!("{opened:?}"), meant, "{protocol} {status:?}");
+        let mut left = [0; 12];
+        if !meant.contains("Err") {
+            client.read_exact(&mut left).await.unwrap();
+            assert_eq!(&left, b"what follows", "{protocol} {status:?}");
+        }
     }
 }
 
 #[tokio::test]
 async fn another_version_is_told_so() {
     let (mut client, mut server) = duplex(1024);
-    client.write_all(b"DNLN\x02\x00\x00\x00").await.unwrap();
+    client.write_all(b"DNLN\x03\x00\x00\x00").await.unwrap();
     assert!(matches!(
         read(&mut server).await,
-        Err(AcceptError::Protocol(2))
+        Err(AcceptError::Protocol(3))
     ));
-    let mut answer = [0; ANSWER_BYTES];
+    let mut answer = [0; ANSWER_BYTES - 2];
     client.read_exact(&mut answer).await.unwrap();
-    assert_eq!(answer[..8], *b"DNLN\x01\x00\x01\x00");
+    assert_eq!(answer[..10], *b"DNLN\x02\x00\x01\x00\x00\x00");
 }
 
 proptest! {
@@ -97,12 +119,13 @@ proptest! {
         block_on(async {
             let (mut client, mut server) = duplex(1024);
             let (mut near, mut far) = duplex(1024);
-            answer(&mut far, Status::Accepted).await.unwrap();
+            answer(&mut far, PROTOCOL, Status::Accepted, b"ab").await.unwrap();
             let mut bytes = [0; ANSWER_BYTES];
             near.read_exact(&mut bytes).await.unwrap();
             bytes[at] ^= 1 << bit;
             server.write_all(&bytes).await.unwrap();
-            assert!(open(&mut client, b"h").await.is_err());
+            drop(server);
+            assert!(open(&mut client, PROTOCOL, b"h").await.is_err());
         });
     }
 }

@@ -52,9 +52,10 @@ mod wire;
 
 pub use call::Call;
 pub use caller::{Caller, CallerStats};
-pub use connect::{ConnectOptions, connect};
+pub use connect::{ConnectOptions, Opening, connect};
 pub use error::{AcceptError, CallError, ServeError, refusal};
 pub use frame::{FRAME_BYTES_MAX, FrameError};
+pub use hello::{Hello, PROTOCOL, PROTOCOL_MIN, Status};
 pub use message::{DecodeError, Message};
 pub use queue::{Inbox, QueueAddress, QueueOptions, queue};
 pub use serve::{Limits, serve_accepted, serve_inbox, serve_stream};

@@ -1,7 +1,7 @@
 //! The answering side of a stream or a queue.
 use crate::error::{AcceptError, ServeError, refusal};
 use crate::frame::{FRAME_BYTES_MAX, Frame, FrameError, Kind};
-use crate::hello::{self, Status};
+use crate::hello::{self, Hello, Status};
 use crate::message::Message;
 use crate::outbox::Outbox;
 use crate::queue::Inbox;
@@ -60,27 +60,30 @@ pub async fn serve_stream<Q: Message, R: Message>(
 ) -> ServeError {
     let opening = async {
         let hello = hello::read(&mut *stream).await?;
-        if accept(&hello) {
-            return Ok(());
+        if accept(&hello.body) {
+            return Ok(hello);
         }
-        hello::answer(&mut *stream, Status::NotServed).await?;
+        hello::answer(&mut *stream, hello.protocol, Status::NotServed, b"").await?;
         Err(AcceptError::NotServed)
     };
     match timeout(limits.hello_timeout, opening).await {
-        Ok(Ok(())) => serve_accepted(stream, service, limits).await,
+        Ok(Ok(hello)) => serve_accepted(stream, &hello, b"", service, limits).await,
         Ok(Err(error)) => error.into(),
         Err(_) => AcceptError::Timeout.into(),
     }
 }
 
-/// Accepts a stream whose hello has been read (see [`crate::accept`]) and serves it to its end.
-/// The result says why it ended, and `Closed` is the usual end.
+/// Accepts a stream whose hello has been read (see [`crate::accept`]), with `body` (at most 65,535
+/// bytes) in the answer, and serves it to its end. The result says why it ended, and `Closed` is
+/// the usual end.
 pub async fn serve_accepted<Q: Message, R: Message>(
     mut stream: Box<dyn Stream>,
+    hello: &Hello,
+    body: &[u8],
     service: Rc<dyn Service<Q, R>>,
     limits: Limits,
 ) -> ServeError {
-    let answer = hello::answer(&mut *stream, Status::Accepted);
+    let answer = hello::answer(&mut *stream, hello.protocol, Status::Accepted, body);
     match timeout(limits.hello_timeout, answer).await {
         Ok(Ok(())) => {}
         Ok(Err(error)) => return error.into(),

@@ -5,8 +5,8 @@ use bytes::{BufMut, Bytes, BytesMut};
 use common::*;
 use dunlin_rpc::transport::Transport;
 use dunlin_rpc::{
-    CallError, Caller, ConnectOptions, DecodeError, Detached, Limits, Message, Reply, TcpTransport,
-    accept, connect, refusal, serve_accepted, serve_stream,
+    CallError, Caller, ConnectOptions, DecodeError, Detached, Hello, Limits, Message, Reply,
+    Status, TcpTransport, accept, connect, refusal, serve_accepted, serve_stream,
 };
 use futures_util::future::join_all;
 use std::cell::RefCell;
@@ -243,13 +243,14 @@ fn a_unix_socket_serves_as_well_and_its_file_may_be_left_over() {
 
 #[test]
 fn one_thread_accepts_and_another_serves() {
-    let (to_shard, mut streams) = tokio::sync::mpsc::unbounded_channel::<Detached>();
+    let (to_shard, mut streams) = tokio::sync::mpsc::unbounded_channel::<(Hello, Detached)>();
     let shard = std::thread::spawn(move || {
         local(async move {
-            while let Some(stream) = streams.recv().await {
+            while let Some((hello, stream)) = streams.recv().await {
                 let stream = stream.attach().unwrap();
-                let serving = serve_accepted(stream, echo(), Limits::default());
-                tokio::task::spawn_local(serving);
+                tokio::task::spawn_local(async move {
+                    serve_accepted(stream, &hello, b"", echo(), Limits::default()).await
+                });
             }
         });
     });
@@ -258,10 +259,12 @@ fn one_thread_accepts_and_another_serves() {
         let addr = listener.local_addr().unwrap();
         let accepting =
             tokio::task::spawn_local(accept::run(listener, SECOND, move |hello, stream| {
-                if hello == "echo" {
-                    to_shard.send(stream.detach().unwrap()).unwrap();
+                if hello.body == "echo" {
+                    to_shard.send((hello, stream.detach().unwrap())).unwrap();
                 } else {
-                    tokio::task::spawn_local(accept::refuse(stream));
+                    tokio::task::spawn_local(async move {
+                        accept::refuse(stream, &hello, Status::NotServed, b"").await
+                    });
                 }
             }));
         // One that says nothing does not keep others out.

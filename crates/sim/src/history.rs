@@ -1,9 +1,9 @@
-//! What clients did and saw, in the one order in which it happened.
+//! What clients did and saw, in the one order in which it happened: values and real time, and
+//! nothing that the system says of itself.
 
 use std::fmt;
 
 use bytes::Bytes;
-use dunlin_store::Stamp;
 
 /// Place in the order of all beginnings and ends.
 pub type Moment = u64;
@@ -14,50 +14,59 @@ pub type Place = (usize, u16);
 /// How a write ended, as far as its client knows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ended {
-    /// Acknowledged under this stamp.
-    Acknowledged(Stamp),
-    /// Not written: its condition did not hold.
-    ConditionFailed,
-    /// An error, or a crash of its coordinator: it may happen or not, now or later.
+    /// Acknowledged.
+    Acknowledged,
+    /// Surely not written.
+    Refused(String),
+    /// It may have happened or not, now or later.
     Unknown(String),
 }
 
-/// What a write was to do.
+/// What a conditional write asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Expect {
+    /// There is no value.
+    Absent,
+    /// There is one.
+    Present,
+    /// It is the value of this write.
+    Value(u64),
+}
+
+/// What a client asked to be written: one wish, whatever number of attempts it took.
 #[derive(Debug, Clone)]
 pub struct Write {
     /// Unique in the run; the value begins with it.
     pub id: u64,
     /// Which key.
     pub place: Place,
-    /// Coordinator, by its number among the hosts.
-    pub host: usize,
+    /// Whose wish.
+    pub client: usize,
     /// Delete instead of put.
     pub delete: bool,
     /// Replicas that must acknowledge.
     pub ack: u8,
-    /// Replicas that get it.
+    /// Of how many.
     pub from: u8,
-    /// The condition, in words; empty when there is none.
-    pub condition: String,
+    /// The condition, if any.
+    pub expect: Option<Expect>,
     /// When it began.
     pub begun: Moment,
     /// The same in milliseconds since the beginning of the run.
     pub begun_ms: u64,
-    /// When and how it ended; a crash of its coordinator leaves this empty.
+    /// Its attempts: when, at which host, and what came of them.
+    pub attempts: Vec<(u64, usize, String)>,
+    /// When and how it ended; empty while it is under way.
     pub ended: Option<(Moment, u64, Ended)>,
 }
 
 /// What a read found.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Seen {
     /// A value, with its write's number when it has one.
-    Value(Stamp, Option<u64>),
-    /// A remembered delete.
-    Deleted(Stamp),
-    /// Nothing at all.
-    Absent,
-    /// No value; a scan does not tell why.
-    Hidden,
+    Value(Option<u64>),
+    /// No value.
+    Nothing,
 }
 
 /// A read that was answered.
@@ -65,14 +74,18 @@ pub enum Seen {
 pub struct Read {
     /// Which key.
     pub place: Place,
-    /// Coordinator.
+    /// Whose.
+    pub client: usize,
+    /// Which host answered.
     pub host: usize,
     /// Replicas that answered.
     pub ack: u8,
     /// Replicas it chose from.
     pub from: u8,
-    /// What it was: a read, or part of a scan.
+    /// Part of a scan, not a read of one key.
     pub scan: bool,
+    /// Made after all was whole again and replicas were equal.
+    pub last: bool,
     /// When it began.
     pub begun: Moment,
     /// When it was answered.
@@ -83,6 +96,17 @@ pub struct Read {
     pub seen: Seen,
 }
 
+/// Something that takes data from a host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Loss {
+    /// Power: what was not on disk.
+    Power,
+    /// The disk, or all that was written since an older copy of it.
+    Disk,
+    /// Nothing any more: the others have given back what it had lost.
+    Refilled,
+}
+
 /// Everything that happened in a run.
 #[derive(Debug, Default)]
 pub struct History {
@@ -90,6 +114,8 @@ pub struct History {
     pub writes: Vec<Write>,
     /// All answered reads.
     pub reads: Vec<Read>,
+    /// What hosts lost: when (milliseconds), which host, what.
+    pub losses: Vec<(u64, usize, Loss)>,
     /// Everything else worth telling, with its time in milliseconds.
     pub notes: Vec<(Moment, u64, String)>,
     /// Number of the last write acknowledged.
@@ -111,9 +137,10 @@ impl History {
         if self.hash == 0 {
             self.hash = 0xcbf2_9ce4_8422_2325;
         }
-        for byte in format!("{what:?}").bytes() {
-            self.hash = (self.hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-        }
+        let mut hasher = Fnv(self.hash);
+        // Writing into a hash cannot fail.
+        let _ = fmt::write(&mut hasher, format_args!("{what:?}"));
+        self.hash = hasher.0;
     }
 
     /// The trace so far, as one number.
@@ -129,12 +156,43 @@ impl History {
         self.notes.push((moment, at_ms, text));
     }
 
+    /// Notes what a host lost.
+    pub fn lose(&mut self, at_ms: u64, host: usize, loss: Loss) {
+        self.mix((at_ms, host, loss));
+        self.losses.push((at_ms, host, loss));
+    }
+
+    /// Begins a write; its number.
+    pub fn begin_write(&mut self, mut write: Write) -> u64 {
+        write.id = self.writes.len() as u64;
+        write.begun = self.moment();
+        self.mix((
+            write.id,
+            write.place,
+            write.ack,
+            write.from,
+            write.delete,
+            write.expect,
+        ));
+        let id = write.id;
+        self.writes.push(write);
+        id
+    }
+
+    /// Tells what came of an attempt.
+    pub fn attempt(&mut self, id: u64, at_ms: u64, host: usize, text: String) {
+        self.mix((id, at_ms, host));
+        if let Some(write) = self.writes.get_mut(id as usize) {
+            write.attempts.push((at_ms, host, text));
+        }
+    }
+
     /// Ends a write.
     pub fn end_write(&mut self, id: u64, at_ms: u64, ended: Ended) {
         let moment = self.moment();
         self.mix((id, at_ms, &ended));
         if let Some(write) = self.writes.get_mut(id as usize) {
-            if let Ended::Acknowledged(_) = ended {
+            if ended == Ended::Acknowledged {
                 self.last_acknowledged = Some(id);
             }
             write.ended = Some((moment, at_ms, ended));
@@ -143,26 +201,42 @@ impl History {
 
     /// Takes down an answered read.
     pub fn read(&mut self, read: Read) {
-        self.mix((read.place, read.ended_ms, &read.seen));
+        self.mix((read.place, read.ended_ms, read.seen));
         self.reads.push(read);
     }
 }
 
 impl Write {
-    /// Its stamp, if it was acknowledged.
-    pub fn stamp(&self) -> Option<Stamp> {
+    /// When it was acknowledged, in the order of all things.
+    pub fn acknowledged(&self) -> Option<Moment> {
         match &self.ended {
-            Some((_, _, Ended::Acknowledged(stamp))) => Some(*stamp),
+            Some((moment, _, Ended::Acknowledged)) => Some(*moment),
             _ => None,
         }
     }
 
-    /// When it was acknowledged.
-    pub fn acknowledged(&self) -> Option<Moment> {
+    /// When it was acknowledged, in milliseconds.
+    pub fn acknowledged_ms(&self) -> Option<u64> {
         match &self.ended {
-            Some((moment, _, Ended::Acknowledged(_))) => Some(*moment),
+            Some((_, at_ms, Ended::Acknowledged)) => Some(*at_ms),
             _ => None,
         }
+    }
+
+    /// Whether its client was told that it surely did not happen.
+    pub fn is_refused(&self) -> bool {
+        matches!(self.ended, Some((_, _, Ended::Refused(_))))
+    }
+}
+
+struct Fnv(u64);
+
+impl fmt::Write for Fnv {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        for byte in text.bytes() {
+            self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+        Ok(())
     }
 }
 

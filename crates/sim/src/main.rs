@@ -4,30 +4,80 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use clap::Parser;
-use dunlin_sim::{Counts, Plan, Sabotage, run};
+use dunlin_sim::{Checked, Counts, Plan, RANGES, SEEDS, Sabotage, find, run};
 
 /// Runs clusters under simulated network, disk and clock, one seed after another.
 #[derive(Parser)]
 #[command(name = "dunlin-sim")]
 struct Options {
-    /// How many seeds to run.
-    #[arg(long, default_value_t = 100)]
-    seeds: u64,
+    /// How many seeds to run, or which: `A..B` (without B).
+    #[arg(long, default_value = "100", value_parser = seeds)]
+    seeds: Seeds,
     /// The first of them.
     #[arg(long, default_value_t = 1)]
     from: u64,
     /// Run this one seed only.
     #[arg(long)]
     seed: Option<u64>,
-    /// Plant a deliberate bug, and take the seeds in which it matters: AckUnsynced, IgnoreGaps, NoRestamp, FirstAnswer, ForgetTombstones, FlushUnsynced, SkipTail, SkipJoint.
+    /// Plant a deliberate bug, and take the seeds in which it matters; judge by values alone. `list` names them.
     #[arg(long, value_parser = sabotage, default_value = "None")]
     sabotage: Sabotage,
+    /// Look for each deliberate bug (or the one given) in ten ranges of 500 seeds each.
+    #[arg(long)]
+    proof: bool,
     /// Print what the nodes say.
     #[arg(long)]
     trace: bool,
+    /// Write what clients did and saw to this file, as JSON lines (`docs/formats.md`, History).
+    #[arg(long)]
+    history: Option<std::path::PathBuf>,
     /// Go on after a failing seed.
     #[arg(long)]
     keep_going: bool,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Seeds {
+    Count(u64),
+    Range(u64, u64),
+}
+
+fn seeds(text: &str) -> Result<Seeds, String> {
+    let number = |text: &str| text.parse().map_err(|_| format!("{text:?} is no number"));
+    Ok(match text.split_once("..") {
+        Some((from, to)) => Seeds::Range(number(from)?, number(to)?),
+        None => Seeds::Count(number(text)?),
+    })
+}
+
+/// Looks for deliberate bugs; whether all were found everywhere.
+fn prove(only: Sabotage) -> Result<bool, dunlin_sim::HarnessError> {
+    let mut all = true;
+    for sabotage in Sabotage::ALL {
+        if sabotage == Sabotage::None || only != Sabotage::None && only != sabotage {
+            continue;
+        }
+        let (mut found, mut runs) = (0, 0);
+        for range in 0..RANGES {
+            let first = 1 + range * SEEDS;
+            match find(sabotage, first, SEEDS)? {
+                Some(bug) => {
+                    found += 1;
+                    runs += bug.runs;
+                    println!(
+                        "{sabotage:?} in {first}..{}: run {}: {}",
+                        first + SEEDS,
+                        bug.runs,
+                        bug.line
+                    );
+                }
+                None => println!("{sabotage:?} in {first}..{}: NOT FOUND", first + SEEDS),
+            }
+        }
+        println!("{sabotage:?}: found in {found} of {RANGES} ranges, after {runs} runs in all");
+        all &= found == RANGES;
+    }
+    Ok(all)
 }
 
 fn sabotage(name: &str) -> Result<Sabotage, String> {
@@ -35,6 +85,14 @@ fn sabotage(name: &str) -> Result<Sabotage, String> {
         .into_iter()
         .find(|s| format!("{s:?}").eq_ignore_ascii_case(name))
         .ok_or_else(|| format!("one of {:?}", Sabotage::ALL))
+}
+
+#[allow(
+    clippy::disallowed_methods,
+    reason = "a file for people and other programs"
+)]
+fn write(file: &std::path::Path, text: &str) -> std::io::Result<()> {
+    std::fs::write(file, text)
 }
 
 #[allow(
@@ -53,16 +111,28 @@ fn main() -> ExitCode {
             .without_time()
             .init();
     }
-    let (first, count) = match options.seed {
-        Some(seed) => (seed, 1),
-        None => (options.from, options.seeds),
+    if options.proof {
+        return match prove(options.sabotage) {
+            Ok(true) => ExitCode::SUCCESS,
+            Ok(false) => ExitCode::FAILURE,
+            Err(error) => {
+                eprintln!("{error}");
+                ExitCode::from(2)
+            }
+        };
+    }
+    let (first, end, count) = match (options.seed, options.seeds) {
+        (Some(seed), _) => (seed, u64::MAX, 1),
+        (None, Seeds::Count(count)) => (options.from, u64::MAX, count),
+        (None, Seeds::Range(from, to)) => (from, to, u64::MAX),
     };
-    let seeds = (first..)
+    let seeds = (first..end)
         .filter(|seed| options.seed.is_some() || Plan::new(*seed, options.sabotage).tempts())
         .take(usize::try_from(count).unwrap_or(usize::MAX));
     let begun = Instant::now();
     let mut counts = Counts::default();
-    let (mut ran, mut failed) = (0, Vec::new());
+    let mut checked = Checked::default();
+    let (mut ran, mut failed) = (0_u32, Vec::new());
     for seed in seeds {
         let verdict = match run(seed, options.sabotage) {
             Ok(verdict) => verdict,
@@ -72,7 +142,14 @@ fn main() -> ExitCode {
             }
         };
         ran += 1;
+        if let Some(file) = &options.history
+            && let Err(error) = write(file, &dunlin_history::to_lines(&verdict.operations))
+        {
+            eprintln!("{}: {error}", file.display());
+            return ExitCode::from(2);
+        }
         counts += verdict.counts;
+        checked += verdict.checked;
         match &verdict.failure {
             None => println!(
                 "seed {seed}: fine, {} s simulated, trace {:016x}",
@@ -88,9 +165,10 @@ fn main() -> ExitCode {
             }
         }
     }
+    let seconds = begun.elapsed().as_secs_f64();
     println!(
-        "{ran} seeds in {:.1} s, {} failed {failed:?}; {counts}",
-        begun.elapsed().as_secs_f64(),
+        "{ran} seeds in {seconds:.1} s ({:.0} an hour), {} failed {failed:?}; {checked}; {counts}",
+        f64::from(ran) * 3_600.0 / seconds,
         failed.len()
     );
     if failed.is_empty() {

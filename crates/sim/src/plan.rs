@@ -30,8 +30,12 @@ pub struct Plan {
     /// Different keys in each keyspace: mostly few, so that writes meet; sometimes enough for
     /// the last write of a key to stand for long.
     pub keys: u16,
-    /// Clients on each node.
-    pub clients: u64,
+    /// Clients, on a machine of their own.
+    pub clients: usize,
+    /// How far off their clocks are at most, in milliseconds.
+    pub client_skew_ms_max: i64,
+    /// Nodes that a client asks for the same thing, one after another.
+    pub attempts: usize,
     /// Longest pause of a client between two operations, in milliseconds.
     pub pause_ms_max: u64,
     /// Longest value, in bytes.
@@ -40,8 +44,14 @@ pub struct Plan {
     pub power_loss: bool,
     /// Whether all machines lose their power at once in the moment in which a write is acknowledged.
     pub power_cuts: bool,
+    /// Whether processes are held for a while, as by SIGSTOP.
+    pub pauses: bool,
     /// Whether clocks are wrong and jump.
     pub bad_clocks: bool,
+    /// Whether nodes are cut off from the metadata store, hear of it late, or meet it without its memory.
+    pub bad_metadata: bool,
+    /// Whether disks are lost, put back as they were before, and rot.
+    pub loses_disks: bool,
     /// Whether disks fail to sync, fail to write, and fill up.
     pub bad_disks: bool,
     /// Longest pause between two faults, in milliseconds.
@@ -54,6 +64,8 @@ pub struct Plan {
     pub retention_bytes: u64,
     /// Deliberate bug in every node.
     pub sabotage: Sabotage,
+    /// Judge by what clients saw alone: what stores hold is not looked at.
+    pub values_only: bool,
 }
 
 impl Plan {
@@ -72,18 +84,24 @@ impl Plan {
             shards: if random.random_bool(0.2) { 2 } else { 1 },
             keyspaces: Vec::new(),
             keys: *pick(&mut random, &[3, 8, KEYS_MAX]),
-            clients: random.random_range(2..=5),
+            clients: random.random_range(2..=5) * nodes,
+            client_skew_ms_max: *pick(&mut random, &[0, 50, 400]),
+            attempts: random.random_range(1..=4),
             pause_ms_max: random.random_range(30..=250),
             value_bytes_max: *pick(&mut random, &[40, 600, 3_000]),
             power_loss,
             power_cuts: false,
+            pauses: random.random_bool(0.5),
             bad_clocks: random.random_bool(0.6),
+            bad_metadata: random.random_bool(0.4),
+            loses_disks: random.random_bool(0.35),
             bad_disks: random.random_bool(0.4),
             fault_pause_ms_max: random.random_range(500..=5_000),
             chaos_ms: random.random_range(12_000..=30_000),
             flush_bytes: random.random_range(8 << 10..=128 << 10),
             retention_bytes: random.random_range(70 << 10..=600 << 10),
             sabotage,
+            values_only: sabotage != Sabotage::None,
         };
         plan.ingest_bytes = *pick(&mut random, &[1, 1 << 20]);
         plan.moves = nodes > 3 && random.random_bool(0.6);
@@ -126,6 +144,11 @@ impl Plan {
         match self.sabotage {
             Sabotage::AckUnsynced => self.power_cuts,
             Sabotage::FlushUnsynced => self.power_loss,
+            Sabotage::IgnoreDeadlines => self.pauses && self.attempts > 1,
+            Sabotage::FollowAnyClock => self.bad_clocks,
+            Sabotage::TrustEmptyMetadata => self.bad_metadata,
+            Sabotage::AnswerUncertain => self.loses_disks,
+            Sabotage::RefillOwnOnly => self.loses_disks && self.moves,
             Sabotage::SkipTail | Sabotage::SkipJoint => self.moves,
             // With few keys, the next write hides that a delete has not come.
             Sabotage::ForgetTombstones => self.keys == KEYS_MAX,
@@ -137,6 +160,17 @@ impl Plan {
     pub fn is_durable(&self, keyspace: usize) -> bool {
         let sync = self.keyspaces.get(keyspace).map(|(_, s)| s.sync);
         !self.power_loss || sync == Some(Sync::Always)
+    }
+
+    /// Whether all reads and writes of a key are by majorities of its replicas, so that together
+    /// they are those of one register.
+    pub fn is_majority(&self, (_, key): (usize, u16)) -> bool {
+        key % 4 != 3
+    }
+
+    /// Whether a power loss takes what a keyspace has acknowledged.
+    pub fn is_lax(&self) -> bool {
+        (0..self.keyspaces.len()).any(|keyspace| !self.is_durable(keyspace))
     }
 
     /// Whether deletes of a keyspace are forgotten within the run.

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use dunlin_node::Sabotage;
 
 use crate::checks::Broken;
-use crate::history::{Ended, History, Moment, Place};
+use crate::history::{Ended, History, Moment, Place, Seen};
 use crate::plan::Plan;
 
 /// Most lines of a key's history to print.
@@ -57,61 +57,61 @@ fn of_key(history: &History, place: Place) -> Vec<(Moment, String)> {
     let mut lines = Vec::new();
     for write in history.writes.iter().filter(|w| w.place == place) {
         let what = if write.delete { "delete" } else { "put" };
+        let expect = write.expect.map_or(String::new(), |e| format!(" if {e:?}"));
         lines.push((
             write.begun,
             format!(
-                "{:>6} {:>7} ms  n{} {what} {} ack={} from={} {}",
-                write.begun,
-                write.begun_ms,
-                write.host + 1,
-                write.id,
-                write.ack,
-                write.from,
-                write.condition
+                "{:>6} {:>7} ms  c{} {what} {} ack={} from={}{expect}",
+                write.begun, write.begun_ms, write.client, write.id, write.ack, write.from,
             ),
         ));
-        if let Some((moment, at_ms, ended)) = &write.ended {
-            let ended = match ended {
-                Ended::Acknowledged(stamp) => format!("acknowledged {stamp}"),
-                Ended::ConditionFailed => "condition failed".into(),
-                Ended::Unknown(error) => format!("unknown: {error}"),
-            };
-            lines.push((
-                *moment,
-                format!(
-                    "{at_ms:>7} ms  n{} write {} {ended}",
-                    write.host + 1,
-                    write.id
-                ),
-            ));
-        }
+        let Some((moment, at_ms, ended)) = &write.ended else {
+            continue;
+        };
+        let ended = match ended {
+            Ended::Acknowledged => "acknowledged".to_owned(),
+            Ended::Refused(why) => format!("refused: {why}"),
+            Ended::Unknown(why) => format!("unknown: {why}"),
+        };
+        let attempts: Vec<String> = write
+            .attempts
+            .iter()
+            .map(|(at_ms, host, text)| format!("n{} at {at_ms} ms: {text}", host + 1))
+            .collect();
+        lines.push((
+            *moment,
+            format!(
+                "{moment:>6} {at_ms:>7} ms  c{} write {} {ended} ({})",
+                write.client,
+                write.id,
+                attempts.join("; ")
+            ),
+        ));
     }
     for read in history.reads.iter().filter(|r| r.place == place) {
         let what = if read.scan { "scan" } else { "read" };
         lines.push((
             read.ended,
             format!(
-                "{:>6} {:>7} ms  n{} {what} ack={} from={} begun at {} saw {}",
+                "{:>6} {:>7} ms  c{} {what} through n{} ack={} from={} begun at {} saw {}",
                 read.ended,
                 read.ended_ms,
+                read.client,
                 read.host + 1,
                 read.ack,
                 read.from,
                 read.begun,
-                seen(&read.seen)
+                seen(read.seen)
             ),
         ));
     }
     lines
 }
 
-fn seen(seen: &crate::history::Seen) -> String {
-    use crate::history::Seen;
+fn seen(seen: Seen) -> String {
     match seen {
-        Seen::Value(stamp, Some(id)) => format!("write {id} {stamp}"),
-        Seen::Value(stamp, None) => format!("a value of nobody's {stamp}"),
-        Seen::Deleted(stamp) => format!("a delete {stamp}"),
-        Seen::Absent => "nothing".into(),
-        Seen::Hidden => "no value".into(),
+        Seen::Value(Some(id)) => format!("write {id}"),
+        Seen::Value(None) => "a value of nobody's".into(),
+        Seen::Nothing => "nothing".into(),
     }
 }

@@ -28,6 +28,9 @@ pub enum Outcome {
         /// above this, before it is acknowledged.
         newer: Stamp,
     },
+    /// The store holds something else under the very stamp; the entry changed nothing. An error
+    /// somewhere: replicas may hold either.
+    Twin,
 }
 
 impl Store {
@@ -165,7 +168,12 @@ impl<'a> Batch<'a> {
             };
             match judge(held, entry.stamp) {
                 Verdict::Write => {}
-                Verdict::Held => return Ok(Outcome::Won),
+                Verdict::Held => {
+                    return match self.is_held(inner, writer, entry)? {
+                        true => Ok(Outcome::Won),
+                        false => Ok(Outcome::Twin),
+                    };
+                }
                 Verdict::Lost { newer } => return Ok(Outcome::Lost { newer }),
             }
         }
@@ -178,6 +186,27 @@ impl<'a> Batch<'a> {
             held.insert(place(entry), entry.stamp);
         }
         Ok(Outcome::Won)
+    }
+
+    /// Whether what is held under an equal stamp is the same entry come again.
+    fn is_held(
+        &self,
+        inner: &Inner,
+        writer: &mut Writer,
+        entry: &Entry,
+    ) -> Result<bool, StoreError> {
+        Record::encode(&mut writer.record, entry);
+        let mut before = self.wins.iter().map(|win| &self.entries[win.at]);
+        if let Some(other) = before.rfind(|other| place(other) == place(entry)) {
+            let mut record = Vec::new();
+            Record::encode(&mut record, other);
+            return Ok(is_same(&record, &writer.record));
+        }
+        let found = inner
+            .db
+            .get_pinned_opt(&writer.key, &inner.read_disk)
+            .map_err(|error| inner.error(error))?;
+        Ok(found.is_none_or(|held| is_same(&held, &writer.record)))
     }
 
     /// What this batch already writes for the entry's key.
@@ -195,6 +224,18 @@ impl<'a> Batch<'a> {
 
 fn place(entry: &Entry) -> Place<'_> {
     (entry.keyspace, entry.partition, &entry.key)
+}
+
+/// Whether two records leave the same behind; by how many replicas they are held may differ.
+fn is_same(one: &[u8], other: &[u8]) -> bool {
+    match (Record::decode(one), Record::decode(other)) {
+        (Ok(one), Ok(other)) => {
+            let what = |record: &Record<'_>| (record.tombstone, record.expiry_ms);
+            what(&one) == what(&other) && one.value == other.value
+        }
+        // Damage is found and told where it is read.
+        _ => true,
+    }
 }
 
 fn stored(inner: &Inner, key: &[u8]) -> Result<Option<Stamp>, StoreError> {

@@ -4,7 +4,7 @@ use rocksdb::{BottommostLevelCompaction, CompactOptions};
 
 use crate::store::family;
 use crate::tuning::DATA;
-use crate::{Store, StoreError};
+use crate::{Store, StoreError, key};
 
 impl Store {
     /// Rewrites all SST files, dropping overwritten records and whatever has outlived its grace.
@@ -15,17 +15,29 @@ impl Store {
     /// [`StoreError::Damaged`], [`StoreError::NoSpace`] or [`StoreError::Io`] when background
     /// work was stopped.
     pub fn compact(&self) -> Result<(), StoreError> {
+        self.compact_range(None, None)
+    }
+
+    /// Gives back what a dropped keyspace has left in files that it shares with others: only those
+    /// are rewritten. Flush after the drop and before this, or RocksDB flushes memory as in
+    /// [`Store::compact`]. Blocks its thread.
+    ///
+    /// # Errors
+    /// As [`Store::compact`].
+    pub fn compact_keyspace(&self, keyspace: u32) -> Result<(), StoreError> {
+        key::check_keyspace(keyspace)?;
+        let (from, to) = (key::prefix(keyspace, 0), key::after(keyspace, u16::MAX));
+        self.compact_range(Some(&from), Some(&to))
+    }
+
+    fn compact_range(&self, from: Option<&[u8]>, to: Option<&[u8]>) -> Result<(), StoreError> {
         let inner = &*self.inner;
         inner.tick();
         let mut options = CompactOptions::default();
         options.set_bottommost_level_compaction(BottommostLevelCompaction::Force);
         options.set_exclusive_manual_compaction(false);
-        inner.db.compact_range_cf_opt(
-            family(&inner.db, DATA)?,
-            None::<&[u8]>,
-            None::<&[u8]>,
-            &options,
-        );
+        let family = family(&inner.db, DATA)?;
+        inner.db.compact_range_cf_opt(family, from, to, &options);
         inner.check_background()
     }
 }

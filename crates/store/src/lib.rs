@@ -12,7 +12,8 @@
 //! | `shared` `options` `tuning` | what a process shares, what a store is told, what RocksDB is told |
 //! | `store` `open` `files` | the handle; opening, and refusing what is not whole |
 //! | `apply` `get` `remove` | one write batch with the applied position; one read; dropping ranges |
-//! | `ingest` `sweep` | many records as a file; dropping what is no longer held here |
+//! | `keyspaces` | which keyspaces it holds anything of, and how much |
+//! | `ingest` `sweep` `forget` | many records as a file; dropping what is no longer held here, or was deleted everywhere |
 //! | `snapshot` `scan` `merge` | a frozen view; pages of one partition; pages over all partitions |
 //! | `flush` `compact` | from memory to SST files when the caller says so; forgetting the dead |
 //! | `digest` `verify` `stats` | comparing replicas; finding damage; numbers |
@@ -30,9 +31,11 @@ mod entry_view;
 mod error;
 mod files;
 mod flush;
+mod forget;
 mod get;
 mod ingest;
 mod key;
+mod keyspaces;
 mod merge;
 mod open;
 mod options;

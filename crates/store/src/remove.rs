@@ -9,7 +9,8 @@ use crate::{Store, StoreError, key};
 impl Store {
     /// Drops a keyspace and all it holds; files that hold nothing else go at once. It is no log
     /// record: a crash before the next flush undoes it, so repeat it after opening for every
-    /// keyspace the metadata no longer names.
+    /// keyspace that is to go. What it has in files beside others stays there until
+    /// [`Store::compact_keyspace`].
     ///
     /// # Errors
     /// As [`Store::apply`].

@@ -23,6 +23,17 @@ impl Version {
         Self(ms << 16 | counter as u64)
     }
 
+    /// The greatest there is; as a deadline it means "none".
+    pub const MAX: Self = Self(u64::MAX);
+
+    /// So many milliseconds later, at most the greatest there is.
+    pub const fn plus_ms(self, ms: u64) -> Self {
+        if ms > Self::MAX_MILLIS {
+            return Self::MAX;
+        }
+        Self(self.0.saturating_add(ms << 16))
+    }
+
     /// Milliseconds since 1970.
     pub const fn millis(self) -> u64 {
         self.0 >> 16

@@ -153,3 +153,33 @@ fn memory_reads_never_go_to_the_disk() {
     assert!(matches!(read(&store, Tier::Disk), Lookup::Value(_)));
     assert!(matches!(read(&store, Tier::CacheOnly), Lookup::Value(_)));
 }
+
+#[test]
+fn equal_stamps_with_different_bytes_are_told_and_change_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let first = put("k", "one", stamp(10, 2));
+    store.apply(std::slice::from_ref(&first), 1).unwrap();
+    let other = put("k", "another", stamp(10, 2));
+    let removed = Entry {
+        kind: dunlin_store::Kind::Delete,
+        value: Bytes::new(),
+        ..first.clone()
+    };
+    let expiring = Entry {
+        expiry_ms: Some(99),
+        ..first.clone()
+    };
+    for twin in [other.clone(), removed, expiring] {
+        assert_eq!(store.apply(&[twin], 2).unwrap(), [Outcome::Twin]);
+        assert_eq!(value(&store, "k"), "one");
+    }
+    // How many replicas hold it is no difference.
+    let moved = Entry { from: 9, ..first };
+    assert_eq!(store.apply(&[moved], 3).unwrap(), [Outcome::Won]);
+    // Within one batch, too.
+    let stamp = stamp(11, 2);
+    let (one, two) = (put("k", "one", stamp), put("k", "two", stamp));
+    let outcomes = store.apply(&[one.clone(), two, one], 4).unwrap();
+    assert_eq!(outcomes, [Outcome::Won, Outcome::Twin, Outcome::Won]);
+}

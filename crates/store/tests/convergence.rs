@@ -144,6 +144,7 @@ fn check_outcomes(store: &Store, batch: &[Entry], outcomes: &[Outcome]) {
             Outcome::Lost { newer } => {
                 assert!(*newer > entry.stamp && held.stamp >= *newer);
             }
+            Outcome::Twin => panic!("two entries with the stamp {}", entry.stamp),
         }
     }
 }

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::{Cluster, ClusterError, http};
 use crate::interrupt::Interrupt;
+use crate::load::http::ONE_COPY_KEYSPACE;
 
 const READY_S: u64 = 60;
 /// The key that is written to see that a cluster is ready; it stays.
@@ -37,21 +38,52 @@ pub fn wait(
     }
 }
 
-/// Waits until every node is healthy and a write through each reaches all three copies.
+/// Waits until every node is healthy and a write through each reaches all three copies, and that
+/// all reach the keyspace that keeps one.
 ///
 /// # Errors
 /// As [`wait`].
 pub fn all_nodes(cluster: &mut Cluster, interrupt: &Interrupt) -> Result<(), ClusterError> {
     let path = format!("/v0/entity?id={KEY}&ack=3&from=3");
+    let one_copy = format!("/v1/keyspaces/{ONE_COPY_KEYSPACE}");
     wait("the cluster", cluster, interrupt, |cluster| {
         for &address in &cluster.addresses {
             expect(address, "GET", "/health", 200)?;
         }
+        if let Some(address) = cluster.addresses.first()
+            && expect(*address, "GET", &one_copy, 200).is_err()
+        {
+            create_one_copy(*address)?;
+        }
         for &address in &cluster.addresses {
             expect(address, "PUT", &path, 201)?;
+            // Nothing is written there: `move` compares what the nodes hold record by record.
+            let path = format!("{one_copy}/keys/{KEY}?ack=1&from=1");
+            expect(address, "GET", &path, 404)?;
         }
         Ok(())
     })
+}
+
+/// Creates the keyspace that keeps one copy, else like the default one.
+fn create_one_copy(address: SocketAddr) -> Result<(), String> {
+    let asked = http::request(address, "GET", "/v1/keyspaces/default", b"");
+    let (_, body) = asked.map_err(|error| error.to_string())?;
+    let default: serde_json::Value = serde_json::from_str(&body)
+        .map_err(|error| format!("keyspace default: {error}: {body}"))?;
+    let mut wanted = default["settings"].clone();
+    wanted["name"] = ONE_COPY_KEYSPACE.into();
+    wanted["replicas"] = 1.into();
+    match http::request(
+        address,
+        "POST",
+        "/v1/keyspaces",
+        wanted.to_string().as_bytes(),
+    ) {
+        Ok((201, _)) => Ok(()),
+        Ok((status, body)) => Err(format!("POST /v1/keyspaces: {status} {body}")),
+        Err(error) => Err(format!("POST /v1/keyspaces: {error}")),
+    }
 }
 
 /// One request that must be answered with `status`.

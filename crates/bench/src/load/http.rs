@@ -1,4 +1,4 @@
-//! The store's own requests: `PUT` and `GET /v0/entity`.
+//! The store's own requests: `PUT` and `GET` of one key.
 
 use super::key::{Choice, KEY_LENGTH, KeySet};
 use super::protocol::{Malformed, Progress, Protocol, Verdict};
@@ -34,6 +34,9 @@ pub struct Copies {
     pub from: u8,
 }
 
+/// The keyspace that keeps one copy: how many there are does not depend on what a request asks for.
+pub const ONE_COPY_KEYSPACE: &str = "one-copy";
+
 /// Each key on one node: the paper's `0 RF`.
 pub const ONE_COPY: Copies = Copies { ack: 1, from: 1 };
 /// Each key on three nodes, two must answer: the paper's `3 RF`.
@@ -53,12 +56,16 @@ impl Head {
             Verb::Put => format!("Content-Length: {value_bytes}\r\n"),
             Verb::Get => String::new(),
         };
+        let (path, mark) = match copies.from {
+            1 => (format!("/v1/keyspaces/{ONE_COPY_KEYSPACE}/keys/"), '?'),
+            _ => ("/v0/entity?id=".to_owned(), '&'),
+        };
         let suffix = format!(
-            "&ack={}&from={} HTTP/1.1\r\nHost: bench\r\n{length}\r\n",
+            "{mark}ack={}&from={} HTTP/1.1\r\nHost: bench\r\n{length}\r\n",
             copies.ack, copies.from
         );
         Head {
-            prefix: format!("{} /v0/entity?id=", verb.name()).into_bytes(),
+            prefix: format!("{} {path}", verb.name()).into_bytes(),
             suffix: suffix.into_bytes(),
         }
     }

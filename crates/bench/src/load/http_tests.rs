@@ -33,7 +33,9 @@ fn a_get_checks_status_and_every_byte() {
     let mut get = workload(Verb::Get, ONE_COPY);
     let (mut asked, mut out) = (Asked::default(), Vec::new());
     assert!(get.request(&mut asked, &mut out));
-    assert!(out.ends_with(b"&ack=1&from=1 HTTP/1.1\r\nHost: bench\r\n\r\n"));
+    let head =
+        b"GET /v1/keyspaces/one-copy/keys/p000000000000001?ack=1&from=1 HTTP/1.1\r\nHost: bench\r\n\r\n";
+    assert_eq!(out, head);
     let mut body = Vec::new();
     Values::new(20).append(&asked.key, 1, &mut body);
     let answer = |status: &str, body: &[u8]| {

@@ -38,8 +38,8 @@ by every request meant to start in it (no coordinated omission). Requests never 
 with the latency they had when the run was given up.
 - Connections are spread over the three nodes in turn. A wrong status, a wrong value or a broken \
 connection makes a run invalid. Reads are of records that this run wrote and verified.
-- 1 copy: each key on one of the three nodes (`ack=1&from=1`, the paper's `0 RF`). 3 copies: \
-`ack=2&from=3`. Both run in turns on the same cluster in the same run.
+- 1 copy: each key on one of the three nodes (a keyspace of one replica, `ack=1&from=1`, the \
+paper's `0 RF`). 3 copies: `ack=2&from=3`. Both run in turns on the same cluster in the same run.
 - A rate counts as held when the median of its full runs has at least 95 % under 2 ms, at least \
 98 % of the intended rate was reached, and no answer was wrong.
 - Server CPU is user and system time of the server processes, with what they still spent after \

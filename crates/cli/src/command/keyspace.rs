@@ -1,4 +1,4 @@
-//! `dunlin keyspace`: create, list, describe, drop.
+//! `dunlin keyspace`: create, list, describe, drop, undrop.
 
 use clap::{Args, Subcommand};
 use dunlin_client::{CreateKeyspace, KeyspaceDescription};
@@ -32,8 +32,10 @@ pub enum Keyspace {
     List(List),
     /// Show one keyspace's settings
     Describe(Describe),
-    /// Drop a keyspace and all its data
+    /// Drop a keyspace; its data goes after a delay (--drop-delay of `dunlin serve`)
     Drop(DropKeyspace),
+    /// Take back a drop whose delay is not over
+    Undrop(DropKeyspace),
 }
 
 /// Arguments of `keyspace create`.
@@ -60,6 +62,9 @@ pub struct Create {
 /// Arguments of `keyspace list`.
 #[derive(Debug, Args)]
 pub struct List {
+    /// Those that were dropped
+    #[arg(long)]
+    dropped: bool,
     #[command(flatten)]
     server: Server,
     /// A JSON array
@@ -79,7 +84,7 @@ pub struct Describe {
     json: bool,
 }
 
-/// Arguments of `keyspace drop`.
+/// Arguments of `keyspace drop` and `keyspace undrop`.
 #[derive(Debug, Args)]
 pub struct DropKeyspace {
     /// Name
@@ -97,6 +102,9 @@ impl Keyspace {
                 Keyspace::List(list) => list.run().await,
                 Keyspace::Describe(describe) => describe.run().await,
                 Keyspace::Drop(drop) => Ok(drop.server.client()?.drop_keyspace(&drop.name).await?),
+                Keyspace::Undrop(back) => {
+                    Ok(back.server.client()?.undrop_keyspace(&back.name).await?)
+                }
             }
         })
     }
@@ -117,6 +125,9 @@ impl Create {
 
 impl List {
     async fn run(self) -> Result<(), Failure> {
+        if self.dropped {
+            return self.dropped().await;
+        }
         let keyspaces = self.server.client()?.keyspaces().await?;
         let mut output = Output::new();
         if self.json {
@@ -124,6 +135,35 @@ impl List {
         } else {
             output.bytes(table(&keyspaces).render(false).as_bytes())?;
         }
+        output.flush()
+    }
+}
+
+impl List {
+    async fn dropped(self) -> Result<(), Failure> {
+        let dropped = self.server.client()?.dropped_keyspaces().await?;
+        let mut output = Output::new();
+        if self.json {
+            output.json(&dropped)?;
+            return output.flush();
+        }
+        let mut table = Table::new(&[
+            ("DROPPED", Align::Left),
+            ("ID", Align::Right),
+            ("DATA", Align::Left),
+        ]);
+        for each in dropped {
+            table.row(vec![
+                Cell::plain(&each.keyspace.name),
+                Cell::plain(each.keyspace.id),
+                Cell::plain(if each.purged {
+                    "gone"
+                } else {
+                    "kept for undrop"
+                }),
+            ]);
+        }
+        output.bytes(table.render(false).as_bytes())?;
         output.flush()
     }
 }

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use clap::Args;
 use dunlin_metadata::{Metadata, MetadataError};
-use dunlin_node::Node;
+use dunlin_node::{Node, cluster_of};
 use dunlin_store::CacheSizes;
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout};
 
 use crate::cluster::Cluster;
 use crate::config::file::File;
@@ -23,6 +23,8 @@ use crate::signal::Stop;
 /// How long a start waits for the metadata store.
 const METADATA_WAIT: Duration = Duration::from_secs(60);
 const METADATA_PAUSE: Duration = Duration::from_secs(1);
+/// How long a node that runs elsewhere too takes to end at most.
+const SUPERSEDED_WAIT: Duration = Duration::from_secs(10);
 
 const EXAMPLES: &str = "\
 Flags win over DUNLIN_* variables, those over the file of --config. See dunlin.toml for all settings.
@@ -99,8 +101,18 @@ async fn serve(settings: Settings) -> Result<(), Failure> {
     }
     output.flush()?;
     drop(output);
-    stop.asked().await;
-    stop.finish(cluster.stop()).await
+    let superseded = tokio::select! {
+        by = cluster.superseded() => Some(by),
+        () = stop.asked() => None,
+    };
+    let Some(by) = superseded else {
+        return stop.finish(cluster.stop()).await;
+    };
+    // It acknowledges nothing any more; what it holds is brought to disk if that can be done soon.
+    if let Ok(Err(failure)) = stop.finish(timeout(SUPERSEDED_WAIT, cluster.stop())).await {
+        tracing::warn!(%failure, "not a clean stop");
+    }
+    Err(Failure::Superseded(by.to_string()))
 }
 
 /// Names of those nodes that hold nothing, and will not after the change under way.
@@ -126,7 +138,8 @@ async fn open(place: MetadataPlace, data: &Path) -> Result<Metadata, MetadataErr
     };
     let deadline = Instant::now() + METADATA_WAIT;
     loop {
-        match Metadata::etcd(&address, Some(data.join("topology.json"))).await {
+        let cache = data.join("topology.json");
+        match Metadata::etcd(&address, Some(cache), cluster_of(data)).await {
             Err(error @ MetadataError::Unavailable { .. }) if Instant::now() < deadline => {
                 tracing::warn!("{error}; trying again");
                 sleep(METADATA_PAUSE).await;

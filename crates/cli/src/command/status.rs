@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use clap::Args;
-use dunlin_client::{Link, ShardStatus, Status as Cluster};
+use dunlin_client::{Link, Refill, ShardStatus, Status as Cluster};
 
 use crate::command::keyspace;
 use crate::connect::Server;
@@ -85,15 +85,36 @@ fn text(status: &Cluster, coloured: bool) -> String {
     .join("\n")
         + &members::change(&status.members, coloured)
         + &troubles(&status.shards)
+        + &problems(&status.problems)
+}
+
+/// What is wrong with the metadata, by the node that was asked.
+fn problems(problems: &[String]) -> String {
+    let lines = problems.iter().map(|line| format!("\n{line}\n"));
+    lines.collect()
 }
 
 /// A table has no room for sentences.
 fn troubles(shards: &[ShardStatus]) -> String {
     let line = |shard: &ShardStatus| {
-        let trouble = shard.trouble.as_ref()?;
+        let trouble = shard
+            .trouble
+            .clone()
+            .or_else(|| Some(filling(shard.refill.as_ref()?)))?;
         Some(format!("\n{}: {trouble}\n", shard.shard))
     };
     shards.iter().filter_map(line).collect()
+}
+
+fn filling(refill: &Refill) -> String {
+    let reason = &refill.reason;
+    match refill.waits_for.is_empty() {
+        true => format!("{reason}; all that it lacks has come"),
+        false => format!(
+            "{reason}; it answers no reads before {} gave it what it lacks",
+            refill.waits_for.join(", ")
+        ),
+    }
 }
 
 fn shards(shards: &[ShardStatus]) -> Table {

@@ -8,7 +8,7 @@ fn cluster() -> Cluster {
         "nodes":[{"name":"n1","id":1,"http":"h:8080","listen":"h:7080","shards":2,"alive":true,"incarnation":4},
                  {"name":"n2","id":2,"http":"h:8081","listen":"h:7081","shards":2,"alive":false,"incarnation":1}],
         "keyspaces":[{"name":"default","id":1,"settings":{"mode":"quorum","replicas":3,"partitions":64,"sync":"always","tombstone_grace_s":60}}],
-        "shards":[{"shard":"n1/0","trouble":null,"refilling":true,"partitions":64,"keys":1200,"store_bytes":2048,"writes":5,"reads":6,"log_syncs":2},
+        "shards":[{"shard":"n1/0","trouble":null,"refilling":true,"refill":{"reason":"its data directory is an older copy","waits_for":["n2/0","n3/0"]},"partitions":64,"keys":1200,"store_bytes":2048,"writes":5,"reads":6,"log_syncs":2},
                   {"shard":"n2/0","trouble":"no space left for the log: make room on its disk","refilling":false}],
         "links":[{"from":"n1/0","to":"n2/0","items_remaining":12345,"bytes_per_s":1536.0,"latency_us_p50":90,
           "latency_us_p95":2500,"latency_us_p99":1500000,"connected":true,"state":"catching_up"}]}"#,
@@ -36,6 +36,8 @@ n1/0  n2/0  catching up     12,345     1.5 KiB  90 us  2.5 ms  1.5 s
 
 change 2: n2 joins; phase 2 of 4, writing to old and new replicas; 0 of 0 pieces; 0 records, \
 0 B, 0 B/s of at most 0 B/s, clients' p99 0 us; waits for n2/0
+
+n1/0: its data directory is an older copy; it answers no reads before n2/0, n3/0 gave it what it lacks
 
 n2/0: no space left for the log: make room on its disk
 ";

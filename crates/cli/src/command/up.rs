@@ -18,7 +18,7 @@ use crate::lock::DirectoryLock;
 use crate::output::Output;
 use crate::runtime;
 use crate::signal::Stop;
-use crate::units::Size;
+use crate::units::{Delay, Size};
 use grow::Before;
 
 const EXAMPLES: &str = "\
@@ -65,6 +65,9 @@ pub struct Up {
     /// Largest request body
     #[arg(long, value_name = "SIZE", default_value = "16MiB")]
     max_body: Size,
+    /// How long a dropped keyspace keeps its data and can be taken back
+    #[arg(long, value_name = "DELAY", default_value = "1h")]
+    drop_delay: Delay,
     #[command(flatten)]
     log: LogFlags,
 }
@@ -141,6 +144,7 @@ impl Up {
                     max_body_bytes: self.max_body.as_usize(),
                     cache_bytes: self.cache.as_usize(),
                     row_cache_bytes: self.row_cache.as_usize(),
+                    drop_delay_ms: self.drop_delay.0,
                     default_keyspace: default_keyspace.clone(),
                     ..defaults
                 };

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::word;
 use crate::failure::Failure;
-use crate::units::{Latency, Size};
+use crate::units::{Delay, Latency, Size};
 
 /// A configuration file as it is written.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -45,6 +45,12 @@ pub struct File {
     /// What clients may wait while partitions are copied.
     #[serde(default, with = "word", skip_serializing_if = "Option::is_none")]
     pub move_latency: Option<Latency>,
+    /// How long a dropped keyspace can be taken back.
+    #[serde(default, with = "word", skip_serializing_if = "Option::is_none")]
+    pub drop_delay: Option<Delay>,
+    /// How far clocks of nodes may differ.
+    #[serde(default, with = "word", skip_serializing_if = "Option::is_none")]
+    pub clock_bound: Option<Latency>,
     /// How new log segments are written.
     #[serde(default)]
     pub log: LogTable,

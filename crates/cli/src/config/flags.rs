@@ -6,7 +6,7 @@ use clap::Args;
 use dunlin_log::{Compression, Padding};
 use dunlin_metadata::Sync;
 
-use crate::units::{Latency, Size};
+use crate::units::{Delay, Latency, Size};
 
 /// Settings of one node.
 #[derive(Debug, Clone, Default, Args)]
@@ -60,6 +60,14 @@ pub struct Flags {
     /// be answered within this [default: 20ms]
     #[arg(long, env = "DUNLIN_MOVE_LATENCY", value_name = "LATENCY")]
     pub move_latency: Option<Latency>,
+    /// How long a dropped keyspace keeps its data and can be taken back; of the nodes' settings the
+    /// shortest counts [default: 1h]
+    #[arg(long, env = "DUNLIN_DROP_DELAY", value_name = "DELAY")]
+    pub drop_delay: Option<Delay>,
+    /// How far clocks of nodes may differ: stamps further ahead are refused, and a node further from
+    /// most others takes no requests [default: 10s]
+    #[arg(long, env = "DUNLIN_CLOCK_BOUND", value_name = "TIME")]
+    pub clock_bound: Option<Latency>,
     /// Sync of the keyspace `default`, if this start creates it: always, interval:100ms, never
     #[arg(long, env = "DUNLIN_SYNC", value_name = "POLICY")]
     pub sync: Option<Sync>,

@@ -9,7 +9,7 @@ use dunlin_node::NodeConfig;
 use crate::config::file::{DefaultKeyspace, File, LogTable};
 use crate::config::flags::{Flags, LogFlags};
 use crate::failure::Failure;
-use crate::units::{Latency, Size};
+use crate::units::{Delay, Latency, Size};
 
 /// Where a node finds the rest of its cluster.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,6 +19,9 @@ pub enum MetadataPlace {
     /// A file beside the node's data: a cluster of this node alone.
     Embedded,
 }
+
+/// Attempts at writes are stamped up to some seconds ahead where others broke.
+const CLOCK_BOUND_MS: std::ops::RangeInclusive<u64> = 5_000..=3_600_000;
 
 /// The settings a node starts with.
 #[derive(Debug, Clone)]
@@ -79,6 +82,14 @@ impl Settings {
                 .move_latency
                 .or(file.move_latency)
                 .map_or(defaults.move_latency_us_p99, |latency| latency.0),
+            drop_delay_ms: flags
+                .drop_delay
+                .or(file.drop_delay)
+                .map_or(defaults.drop_delay_ms, |delay| delay.0),
+            clock_bound_ms: flags
+                .clock_bound
+                .or(file.clock_bound)
+                .map_or(defaults.clock_bound_ms, |time| time.0 / 1_000),
             default_keyspace: keyspace,
             ..defaults
         };
@@ -88,6 +99,11 @@ impl Settings {
                 "shards must be from 1 to {}",
                 dunlin_metadata::SHARDS_MAX
             )));
+        }
+        if !CLOCK_BOUND_MS.contains(&node.clock_bound_ms) {
+            return Err(Failure::Usage(
+                "clock_bound must be from 5s to 3600s".to_owned(),
+            ));
         }
         dunlin_metadata::check_name("name", &node.name)
             .map_err(|error| Failure::Usage(error.to_string()))?;
@@ -126,6 +142,8 @@ impl Settings {
             },
             retention: Some(Size(node.retention_bytes)),
             move_latency: Some(Latency(node.move_latency_us_p99)),
+            drop_delay: Some(Delay(node.drop_delay_ms)),
+            clock_bound: Some(Latency(node.clock_bound_ms.saturating_mul(1_000))),
             default_keyspace: DefaultKeyspace {
                 sync: Some(node.default_keyspace.sync),
                 replicas: Some(node.default_keyspace.replicas),

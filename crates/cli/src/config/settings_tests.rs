@@ -23,7 +23,7 @@ fn usage(flags: Flags, file: &str) -> String {
 fn flags_win_over_the_file_and_the_file_over_defaults() {
     let file = File::parse(
         "name = 'other'\nhttp = 'h:1'\ncache = '1GiB'\nmax_body = 1000\nshards = 2\n\
-         move_latency = '5ms'\n[default_keyspace]\nsync = 'never'\nreplicas = 5\ntombstone_grace_s = 60",
+         move_latency = '5ms'\ndrop_delay = '90s'\nclock_bound = '20s'\n[default_keyspace]\nsync = 'never'\nreplicas = 5\ntombstone_grace_s = 60",
     )
     .unwrap();
     let settings = Settings::merge(
@@ -45,6 +45,16 @@ fn flags_win_over_the_file_and_the_file_over_defaults() {
         (1 << 30, 1000, defaults.flush_bytes)
     );
     assert_eq!(node.move_latency_us_p99, 5_000);
+    assert_eq!(node.clock_bound_ms, 20_000);
+    assert_eq!(defaults.clock_bound_ms, 10_000);
+    for short in ["4s", "5000s"] {
+        let line = usage(flags(), &format!("clock_bound = '{short}'"));
+        assert_eq!(line, "clock_bound must be from 5s to 3600s");
+    }
+    assert_eq!(
+        (node.drop_delay_ms, defaults.drop_delay_ms),
+        (90_000, 3_600_000)
+    );
     assert_eq!(
         (node.default_keyspace.sync, node.default_keyspace.replicas),
         (Sync::Never, 1)

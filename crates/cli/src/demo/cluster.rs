@@ -92,14 +92,14 @@ impl Cluster {
         Ok(())
     }
 
-    /// Waits until a node answers that it can serve.
+    /// Waits until a node answers, though it may have to catch up first.
     pub async fn wait_for(&mut self, index: usize) -> Result<(), Failure> {
         let client = Client::with_timeout(&self.url(index), Duration::from_secs(1))?;
         let deadline = Instant::now() + START_TIMEOUT;
         loop {
             self.etcd.check()?;
             self.nodes[index].check()?;
-            match client.health().await {
+            match client.alive().await {
                 Ok(()) => return Ok(()),
                 Err(error) if Instant::now() > deadline => {
                     let seconds = START_TIMEOUT.as_secs();

@@ -59,7 +59,8 @@ fn a_node_cut_off_refuses_what_it_cannot_know_and_catches_up_when_healed() {
     // What one replica is enough for still works, and is not lost.
     assert_eq!(minority[0].get("a", "&ack=1").text(), "old");
     assert_eq!(minority[0].put("c", b"alone", "&ack=1").status, 201);
-    assert_eq!(minority[0].request("GET", "/health", b"").status, 200);
+    assert_eq!(minority[0].request("GET", "/health", b"").status, 503);
+    assert_eq!(minority[0].request("GET", "/health/live", b"").status, 200);
     std::thread::sleep(Duration::from_secs(3));
     for other in [0, 1] {
         network.heal(2, other);

@@ -8,6 +8,8 @@ mod harness;
 mod backfill;
 mod crash;
 mod cut;
+mod lost;
 mod metadata;
+mod past;
 mod quorum;
 mod range;

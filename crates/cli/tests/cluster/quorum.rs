@@ -62,7 +62,8 @@ fn without_enough_replicas_requests_end_in_504() {
     assert_eq!(node.get("k3", "&ack=1").text(), "before");
     assert_eq!(node.put("k4", b"alone", "&ack=1").status, 201);
     assert_eq!(node.get("k4", "&ack=1").text(), "alone");
-    assert_eq!(node.request("GET", "/health", b"").status, 200);
+    assert_eq!(node.request("GET", "/health", b"").status, 503);
+    assert_eq!(node.request("GET", "/health/live", b"").status, 200);
     assert_eq!(node.status()["nodes"].as_array().unwrap().len(), 3);
     assert_eq!(
         node.request("GET", "/v0/entities?start=k&ack=1", b"")

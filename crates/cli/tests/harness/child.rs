@@ -47,6 +47,20 @@ impl Process {
         assert!(done.success(), "kill {signal}");
     }
 
+    /// Stops it until it is sent `-CONT`: done when none of its threads runs any more, which a busy
+    /// machine takes a while for.
+    pub fn freeze(&self) {
+        self.signal("-STOP");
+        super::eventually("every thread stops", Duration::from_secs(10), || {
+            let tasks = std::fs::read_dir(format!("/proc/{}/task", self.id())).unwrap();
+            tasks.flatten().all(|task| {
+                // The state stands behind the name, which is in parentheses.
+                std::fs::read_to_string(task.path().join("stat"))
+                    .is_ok_and(|stat| stat.rsplit(')').next().unwrap().trim().starts_with('T'))
+            })
+        });
+    }
+
     /// Waits for it to end by itself; `None` when a signal ended it.
     pub fn ended(&mut self, within: Duration) -> Option<i32> {
         let deadline = Instant::now() + within;

@@ -5,6 +5,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use super::child::Process;
+use super::wire::Wire;
 use super::{eventually, ports};
 
 /// One etcd member with its data.
@@ -12,6 +13,8 @@ pub struct Etcd {
     process: Process,
     directory: PathBuf,
     host: String,
+    /// The network namespace it runs in, if not the test's own.
+    namespace: Option<String>,
     client_port: u16,
 }
 
@@ -22,12 +25,18 @@ impl Etcd {
 
     /// On another address of this machine.
     pub fn start_at(directory: &Path, host: &str) -> Etcd {
+        Etcd::start_in(directory, host, None)
+    }
+
+    /// On a host of its own.
+    pub fn start_in(directory: &Path, host: &str, namespace: Option<&str>) -> Etcd {
         let client_port = ports::row(2);
-        let process = spawn(directory, host, client_port);
+        let process = spawn(directory, host, namespace, client_port);
         let mut etcd = Etcd {
             process,
             directory: directory.to_owned(),
             host: host.to_owned(),
+            namespace: namespace.map(str::to_owned),
             client_port,
         };
         etcd.wait();
@@ -45,30 +54,54 @@ impl Etcd {
 
     /// Starts it again with the data it had.
     pub fn restart(&mut self) {
-        self.process = spawn(&self.directory, &self.host, self.client_port);
+        let namespace = self.namespace.as_deref();
+        self.process = spawn(&self.directory, &self.host, namespace, self.client_port);
         self.wait();
     }
 
+    /// Loses all it knew, as a lost disk does; kill it before.
+    pub fn wipe(&self) {
+        std::fs::remove_dir_all(self.directory.join("etcd")).unwrap();
+    }
+
+    /// What somebody else with access to it does; answers what is printed.
+    pub fn ctl(&self, arguments: &[&str]) -> String {
+        let endpoint = format!("{}:{}", self.host, self.client_port);
+        let output = Command::new("etcdctl")
+            .env("ETCDCTL_API", "3")
+            .args(["--endpoints", &endpoint])
+            .args(arguments)
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    }
+
     fn wait(&mut self) {
-        let mut probe = Command::new("etcdctl");
-        probe.env("ETCDCTL_API", "3").args([
-            "--endpoints",
-            &format!("{}:{}", self.host, self.client_port),
-            "--command-timeout=1s",
-            "get",
-            "x",
-        ]);
+        let address = format!("{}:{}", self.host, self.client_port)
+            .parse()
+            .unwrap();
         eventually("etcd answers", Duration::from_secs(30), || {
             assert!(self.process.is_running(), "{}", self.process.output());
-            probe.output().is_ok_and(|output| output.status.success())
+            // Healthy, it has a leader and has read through it.
+            Wire::try_open_at(address)
+                .and_then(|mut wire| wire.try_request("GET", "/health", b""))
+                .is_ok_and(|answer| answer.status == 200)
         });
     }
 }
 
-fn spawn(directory: &Path, host: &str, port: u16) -> Process {
+fn spawn(directory: &Path, host: &str, namespace: Option<&str>, port: u16) -> Process {
     let client = format!("http://{host}:{port}");
     let peer = format!("http://{host}:{}", port + 1);
-    let mut command = Command::new("etcd");
+    let mut command = match namespace {
+        None => Command::new("etcd"),
+        Some(namespace) => {
+            let mut command = Command::new("ip");
+            command.args(["netns", "exec", namespace, "etcd"]);
+            command
+        }
+    };
     command
         .args(["--name", "m", "--log-level", "error"])
         .args(["--initial-cluster", &format!("m={peer}")])

@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::answer::Answer;
-use super::child::{Process, dunlin, without_settings};
+use super::child::{Process, without_settings};
 use super::etcd::Etcd;
 use super::wire::Wire;
 use super::{eventually, percent, ports};
@@ -25,6 +25,10 @@ pub struct Node {
     pub flags: Vec<String>,
     /// A network namespace it runs in, if not the test's own.
     pub namespace: Option<String>,
+    /// Another build of the program, if not the one under test.
+    pub program: Option<PathBuf>,
+    /// Whether its clock is so far ahead, by Debian's package `faketime`.
+    pub is_ahead_70_years: bool,
     process: Option<Process>,
 }
 
@@ -70,6 +74,16 @@ impl Flock {
     pub fn prepare_at(flags: &[&str], host: &str) -> Flock {
         let directory = tempfile::tempdir().unwrap();
         let etcd = Etcd::start_at(directory.path(), host);
+        Flock::prepare_with(flags, host, etcd, directory)
+    }
+
+    /// With an etcd that runs already, in a directory.
+    pub fn prepare_with(
+        flags: &[&str],
+        host: &str,
+        etcd: Etcd,
+        directory: tempfile::TempDir,
+    ) -> Flock {
         let nodes = (1..=3)
             .map(|number| Node::new(number, directory.path(), host, flags))
             .collect();
@@ -103,12 +117,23 @@ impl Flock {
         self.wait(index);
     }
 
-    /// Waits until a node says it is healthy.
+    /// Waits until a node answers, whether or not the others are there.
     pub fn wait(&mut self, index: usize) {
+        self.wait_for_health(index, "/health/live");
+    }
+
+    /// Waits until a node says through its own port that clients may be sent to it.
+    pub fn ready(&mut self, index: usize) {
+        self.wait_for_health(index, "/health/ready");
+    }
+
+    fn wait_for_health(&mut self, index: usize, path: &str) {
         let node = &mut self.nodes[index];
-        eventually(&format!("{} serves", node.name), START, || {
+        // Another build may know but the one.
+        let path = node.program.as_ref().map_or(path, |_| "/health");
+        eventually(&format!("{path} of {}", node.name), START, || {
             assert!(node.is_running(), "{}", node.output());
-            node.try_request("GET", "/health", b"")
+            node.try_request("GET", path, b"")
                 .is_ok_and(|answer| answer.status == 200)
         });
     }
@@ -167,20 +192,26 @@ impl Node {
             listen: http + 1,
             flags: flags.iter().map(|&flag| flag.to_owned()).collect(),
             namespace: None,
+            program: None,
+            is_ahead_70_years: false,
             process: None,
         }
     }
 
     fn spawn(&mut self, metadata: &str, log: &Path) {
+        let program = match &self.program {
+            None => Path::new(env!("CARGO_BIN_EXE_dunlin")),
+            Some(program) => program,
+        };
         let mut command = match &self.namespace {
-            None => dunlin(),
+            None => Command::new(program),
             Some(namespace) => {
                 let mut command = Command::new("ip");
-                command.args(["netns", "exec", namespace, env!("CARGO_BIN_EXE_dunlin")]);
-                without_settings(&mut command);
+                command.args(["netns", "exec", namespace]).arg(program);
                 command
             }
         };
+        without_settings(&mut command);
         command
             .args(["serve", "--name", &self.name, "--metadata", metadata])
             .args(["--http", &format!("{}:{}", self.host, self.http)])
@@ -188,11 +219,27 @@ impl Node {
             .arg("--data")
             .arg(&self.data)
             .args(&self.flags);
+        if self.is_ahead_70_years {
+            let arch = std::env::consts::ARCH;
+            let library = format!("/usr/lib/{arch}-linux-gnu/faketime/libfaketimeMT.so.1");
+            assert!(
+                Path::new(&library).exists(),
+                "no {library}: run scripts/setup.sh"
+            );
+            command
+                .env("LD_PRELOAD", library)
+                .env("FAKETIME", "+25567d")
+                .env("FAKETIME_DONT_FAKE_MONOTONIC", "1");
+        }
         self.process = Some(Process::start(&mut command, log));
     }
 
     pub fn process_mut(&mut self) -> &mut Process {
         self.process.as_mut().expect("not started")
+    }
+
+    pub fn process(&self) -> &Process {
+        self.process.as_ref().expect("not started")
     }
 
     pub fn is_running(&mut self) -> bool {

@@ -33,6 +33,12 @@ impl Wire {
         })
     }
 
+    /// Waits no longer than this for an answer.
+    pub fn patience(&mut self, patience: Duration) {
+        let stream = self.stream.get_ref();
+        stream.set_read_timeout(Some(patience)).unwrap();
+    }
+
     /// Sends bytes as they are. The server may have closed already: the answer tells.
     pub fn send(&mut self, bytes: impl AsRef<[u8]>) {
         let _ = self.stream.get_mut().write_all(bytes.as_ref());
@@ -58,15 +64,37 @@ impl Wire {
         path: &str,
         body: impl AsRef<[u8]>,
     ) -> io::Result<Answer> {
+        self.try_request_with(method, path, "", body)
+    }
+
+    /// With more headers, each ended by its line break.
+    pub fn try_request_with(
+        &mut self,
+        method: &str,
+        path: &str,
+        headers: &str,
+        body: impl AsRef<[u8]>,
+    ) -> io::Result<Answer> {
+        self.try_send(method, path, headers, body)?;
+        self.try_answer(method == "HEAD")
+    }
+
+    /// Sends a request and does not wait for its answer.
+    pub fn try_send(
+        &mut self,
+        method: &str,
+        path: &str,
+        headers: &str,
+        body: impl AsRef<[u8]>,
+    ) -> io::Result<()> {
         let body = body.as_ref();
         let mut request = format!(
-            "{method} {path} HTTP/1.1\r\nHost: dunlin\r\nContent-Length: {}\r\n\r\n",
+            "{method} {path} HTTP/1.1\r\nHost: dunlin\r\n{headers}Content-Length: {}\r\n\r\n",
             body.len()
         )
         .into_bytes();
         request.extend_from_slice(body);
-        self.stream.get_mut().write_all(&request)?;
-        self.try_answer(method == "HEAD")
+        self.stream.get_mut().write_all(&request)
     }
 
     /// Whether the server has closed the connection, with nothing left to read.

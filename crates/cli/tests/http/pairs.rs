@@ -167,7 +167,12 @@ fn values_of_64_mb_come_whole_or_visibly_not_at_all() {
     let value: Vec<u8> = (0..64u32 << 20).map(|at| (at % 251) as u8).collect();
     for name in ["a", "m", "z"] {
         let value: &[u8] = if name == "m" { &value } else { b"small" };
-        assert_eq!(put(&format!("{url}/{name}"), value).status, 201);
+        // A machine that stands still for a second while it takes 64 MB says so: sent again.
+        eventually("it is stored", Duration::from_secs(30), || {
+            let status = put(&format!("{url}/{name}"), value).status;
+            assert!(status == 201 || status == 503, "{status}");
+            status == 201
+        });
     }
     let all = pairs(port, "");
     assert_eq!(all.len(), 3);

@@ -76,8 +76,24 @@ fn faults(flock: &Flock, ledger: &Ledger, copies: usize, holders: &[usize]) -> V
     wrong
 }
 
+/// The keys of a keyspace that a node has anything of, deleted ones too.
+pub fn keys(data: &Path, keyspace: u32, partitions: u16) -> Vec<String> {
+    let shared = SharedResources::new(CACHES, 1).unwrap();
+    let records = records_of(data, &shared, keyspace, partitions);
+    records.into_iter().map(|(key, _)| key).collect()
+}
+
 /// Every record of a node, deleted ones with `None`.
 fn records(data: &Path, shared: &SharedResources) -> Vec<(String, Option<Vec<u8>>)> {
+    records_of(data, shared, 1, PARTITIONS)
+}
+
+fn records_of(
+    data: &Path,
+    shared: &SharedResources,
+    keyspace: u32,
+    partitions: u16,
+) -> Vec<(String, Option<Vec<u8>>)> {
     let path = data.join("shard-0/store");
     if !path.exists() {
         return Vec::new();
@@ -85,10 +101,10 @@ fn records(data: &Path, shared: &SharedResources) -> Vec<(String, Option<Vec<u8>
     let options = StoreOptions::new(shared.clone(), Arc::new(|| 0));
     let store = Store::open(path, &options).unwrap();
     let mut records = Vec::new();
-    for partition in 0..PARTITIONS {
+    for partition in 0..partitions {
         let all = usize::MAX;
         let (start, end) = (Bound::Unbounded, Bound::Unbounded);
-        let page = store.scan_page(1, partition, start, end, all, all, None);
+        let page = store.scan_page(keyspace, partition, start, end, all, all, None);
         for (key, record) in page.unwrap().items {
             let key = String::from_utf8(key.into()).unwrap();
             records.push((key, (!record.tombstone).then(|| record.value.to_vec())));

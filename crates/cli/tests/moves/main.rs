@@ -15,3 +15,4 @@ mod operator;
 mod outage;
 mod refusal;
 mod replace;
+mod wider;

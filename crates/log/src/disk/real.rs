@@ -95,6 +95,11 @@ impl Disk for RealDisk {
     }
 
     fn sync_dir(&self, dir: &Path) -> io::Result<()> {
+        // The parent of a relative name of one part is written as nothing.
+        let dir = match dir.as_os_str().is_empty() {
+            true => Path::new("."),
+            false => dir,
+        };
         File::open(dir)?.sync_all()
     }
 }

@@ -11,6 +11,8 @@ pub(crate) struct Faults {
     write_fails_after: Option<u64>,
     /// Changes to let pass before the power fails; none when it is not to fail.
     stops_after: Option<u64>,
+    /// Whether the process has no file descriptors left.
+    out_of_descriptors: bool,
     /// Bytes all files together may take.
     pub capacity: Option<u64>,
 }
@@ -25,6 +27,13 @@ impl Faults {
                 Ok(())
             }
             None => Ok(()),
+        }
+    }
+
+    pub(crate) fn open(&self) -> io::Result<()> {
+        match self.out_of_descriptors {
+            true => Err(io::Error::other("simulated: too many open files")),
+            false => Ok(()),
         }
     }
 
@@ -82,6 +91,11 @@ impl SimDisk {
     /// `crash`, so that a crash can come between any two of them.
     pub fn stop(&self, after: u64) {
         self.lock().faults.stops_after = Some(after);
+    }
+
+    /// Whether no file can be opened, as when a process has run out of descriptors.
+    pub fn run_out_of_descriptors(&self, is_out: bool) {
+        self.lock().faults.out_of_descriptors = is_out;
     }
 
     /// Limits the bytes all files may take together; none lifts the limit.

@@ -55,6 +55,17 @@ impl Names {
         self.seen.values().copied()
     }
 
+    pub(crate) fn all(&self) -> impl Iterator<Item = (&PathBuf, u64)> {
+        self.seen.iter().map(|(path, inode)| (path, *inode))
+    }
+
+    /// These and no others, all durable.
+    pub(crate) fn replace(&mut self, entries: BTreeMap<PathBuf, u64>) {
+        self.seen = entries.clone();
+        self.durable = entries;
+        self.pending.clear();
+    }
+
     pub(crate) fn list(&self, dir: &Path) -> Vec<String> {
         self.seen
             .keys()

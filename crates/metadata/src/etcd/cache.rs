@@ -1,8 +1,7 @@
 //! The last topology seen, in a file: what a node starts with when etcd is lost.
 use crate::file;
 use crate::topology::Topology;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::PathBuf;
 
 /// A cache file. It is never more than a copy, so nothing that is wrong with it is an error.
 #[derive(Debug, Clone)]
@@ -13,12 +12,9 @@ impl Cache {
         Self(path)
     }
 
-    pub fn path(&self) -> &Path {
-        &self.0
-    }
-
-    /// The topology last saved, if there is one that can be read.
-    pub fn load(&self) -> Option<Topology> {
+    /// The topology last saved, if there is one that can be read and is not of another cluster than
+    /// `cluster`.
+    pub fn load(&self, cluster: Option<&str>) -> Option<Topology> {
         let content = match file::read(&self.0) {
             Ok(content) => content?,
             Err(error) => {
@@ -26,8 +22,15 @@ impl Cache {
                 return None;
             }
         };
-        match serde_json::from_slice(&content) {
-            Ok(topology) => Some(topology),
+        match serde_json::from_slice::<Topology>(&content) {
+            Ok(topology) => {
+                let of = topology.cluster.as_ref().map(|cluster| cluster.id.as_str());
+                let is_own = of.is_none() || cluster.is_none() || of == cluster;
+                if !is_own {
+                    tracing::warn!(path = %self.0.display(), "metadata cache of another cluster");
+                }
+                is_own.then_some(topology)
+            }
             Err(error) => {
                 tracing::warn!(path = %self.0.display(), %error, "metadata cache is damaged");
                 None
@@ -36,12 +39,10 @@ impl Cache {
     }
 
     /// Saves a topology, on a thread of its own because it syncs.
-    pub async fn save(&self, topology: Arc<Topology>) {
+    pub async fn save(&self, topology: &Topology) {
         let path = self.0.clone();
-        let saving = tokio::task::spawn_blocking(move || {
-            let content = serde_json::to_vec_pretty(&*topology)?;
-            file::replace(&path, &content)
-        });
+        let content = serde_json::to_vec_pretty(topology);
+        let saving = tokio::task::spawn_blocking(move || file::replace(&path, &content?));
         if let Err(error) = saving
             .await
             .unwrap_or_else(|stopped| Err(std::io::Error::other(stopped)))

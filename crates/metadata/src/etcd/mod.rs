@@ -2,13 +2,13 @@
 mod address;
 mod cache;
 mod change;
-mod members;
-mod record;
+mod contents;
+pub(crate) mod restore;
 mod session;
 mod watch;
 
 use crate::error::MetadataError;
-use crate::topology::Topology;
+use crate::view::View;
 use address::Address;
 use cache::Cache;
 use session::{ANSWER_TIMEOUT, Failure, limited};
@@ -21,7 +21,7 @@ use watch::Follower;
 /// A cluster's metadata in etcd, followed by a background task.
 pub(crate) struct Etcd {
     address: Address,
-    topology: tokio::sync::watch::Receiver<Arc<Topology>>,
+    pub view: Arc<View>,
     follower: AbortHandle,
 }
 
@@ -32,22 +32,32 @@ impl Drop for Etcd {
 }
 
 impl Etcd {
-    /// Reads the topology, or takes the cached one while etcd does not answer, and follows it.
-    pub async fn open(endpoints: &str, cache: Option<PathBuf>) -> Result<Self, MetadataError> {
+    /// Reads the topology, or takes the cached one while etcd does not answer or is refused, and
+    /// follows it. `cluster` is what the data directory belongs to.
+    pub async fn open(
+        endpoints: &str,
+        cache: Option<PathBuf>,
+        cluster: Option<String>,
+    ) -> Result<Self, MetadataError> {
         let address = Address::parse(endpoints)?;
         let cache = cache.map(Cache::new);
-        let cached = cache.as_ref().and_then(Cache::load);
+        let cached = cache
+            .as_ref()
+            .and_then(|cache| cache.load(cluster.as_deref()));
         let is_cached = cached.is_some();
-        let (sender, topology) = tokio::sync::watch::channel(Arc::new(cached.unwrap_or_default()));
+        let known = cached.unwrap_or_default();
+        let view = Arc::new(View::new(address.to_string(), cluster, known));
         let follower = Follower {
             address: address.clone(),
             cache,
-            topology: sender,
+            view: view.clone(),
         };
         let position = match limited(follower.snapshot()).await {
-            Ok(position) => Some(position),
+            Ok((position, Ok(()))) => Some(position),
+            Ok((position, Err(_))) if is_cached => Some(position),
+            Ok((_, Err(refusal))) => return Err(view.refusal(refusal)),
             Err(Failure::Etcd(detail)) if is_cached => {
-                tracing::warn!(endpoint = %address, detail, "starting with the cached topology");
+                view.miss(&detail);
                 None
             }
             Err(failure) => return Err(failure.at(&address)),
@@ -55,19 +65,15 @@ impl Etcd {
         let follower = tokio::spawn(follower.follow(position)).abort_handle();
         Ok(Self {
             address,
-            topology,
+            view,
             follower,
         })
-    }
-
-    pub fn topology(&self) -> tokio::sync::watch::Receiver<Arc<Topology>> {
-        self.topology.clone()
     }
 
     /// Waits until the topology is at `revision`, but not for ever: a change has been made whether
     /// it is seen here yet or not.
     async fn seen(&self, revision: u64) {
-        let mut topology = self.topology.clone();
+        let mut topology = self.view.topology();
         let arrived = topology.wait_for(|topology| topology.revision >= revision);
         if timeout(ANSWER_TIMEOUT, arrived).await.is_err() {
             tracing::warn!(revision, "a change was made that is not seen here yet");

@@ -8,13 +8,14 @@ use hyper::header::{CONTENT_TYPE, EXPECT};
 use hyper::{Method, Request, StatusCode};
 use serde_json::json;
 
+use super::attempt::Attempt;
 use super::error::Rejected;
 use super::keys::{read_body, too_large};
 use super::pairs::{self, Pairs};
 use super::params::Params;
 use super::reply::{self, Reply};
 use crate::quorum::Failure;
-use crate::shard::Shard;
+use crate::shard::{Arrivals, Shard};
 
 /// A body that is refused is still read up to this size.
 const DISCARDED_BYTES: u64 = 256 << 20;
@@ -22,6 +23,7 @@ const DISCARDED_BYTES: u64 = 256 << 20;
 /// `POST /v1/keyspaces/{name}/bulk`.
 pub(super) async fn bulk(
     shard: Rc<Shard>,
+    arrivals: &Rc<Arrivals>,
     request: Request<Incoming>,
     keyspace: &str,
     params: Params,
@@ -48,6 +50,7 @@ pub(super) async fn bulk(
         .config
         .max_body_bytes
         .saturating_add(pairs::EXTRA_BYTES);
+    let attempt = Attempt::new(&shard, arrivals, request.headers())?;
     let is_asking = request.headers().contains_key(EXPECT);
     let mut body = request.into_body();
     let announced_bytes = body.size_hint().lower();
@@ -60,7 +63,12 @@ pub(super) async fn bulk(
     let body = read_body(body, limit_bytes).await?;
     let pairs = Pairs::check(body).map_err(Rejected::bad)?;
     let stored = json!({ "pairs": pairs.pairs, "bytes": pairs.bytes });
-    shard.coordinate_bulk(id, quorum, pairs).await?;
+    attempt.check()?;
+    let (deadline, floor) = (attempt.deadline(), attempt.floor());
+    shard
+        .coordinate_bulk(id, quorum, pairs, deadline, floor)
+        .await
+        .map_err(|failure| attempt.failed(failure))?;
     Ok(reply::json(StatusCode::OK, &stored))
 }
 

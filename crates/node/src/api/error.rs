@@ -1,6 +1,7 @@
 //! Failures as statuses: which number tells the client what to do.
 
 use hyper::StatusCode;
+use hyper::header::RETRY_AFTER;
 use serde_json::json;
 
 use super::reply::{self, Reply};
@@ -13,6 +14,8 @@ pub(super) struct Rejected {
     pub line: String,
     /// Version of the value in the way of a conditional write.
     pub current: Option<dunlin_store::Stamp>,
+    /// When to try again, in seconds.
+    pub retry_after_s: Option<u64>,
 }
 
 impl Rejected {
@@ -21,11 +24,17 @@ impl Rejected {
             status,
             line: line.into(),
             current: None,
+            retry_after_s: None,
         }
     }
 
     pub fn bad(line: impl Into<String>) -> Rejected {
         Rejected::new(StatusCode::BAD_REQUEST, line)
+    }
+
+    pub fn superseded() -> Rejected {
+        let line = "another process runs as this node, and this one ends: ask another node";
+        Rejected::new(StatusCode::SERVICE_UNAVAILABLE, line)
     }
 
     pub fn method() -> Rejected {
@@ -43,7 +52,10 @@ impl Rejected {
     }
 
     fn finish(self, form: impl FnOnce(StatusCode, String) -> Reply) -> Reply {
-        let reply = form(self.status, self.line);
+        let mut reply = form(self.status, self.line);
+        if let Some(seconds) = self.retry_after_s {
+            reply.headers_mut().insert(RETRY_AFTER, seconds.into());
+        }
         match self.current {
             Some(stamp) => reply::with_version(reply, stamp),
             None => reply,
@@ -54,11 +66,18 @@ impl Rejected {
 impl From<Failure> for Rejected {
     fn from(failure: Failure) -> Self {
         let status = match &failure {
-            Failure::NotEnoughReplicas { .. } => StatusCode::GATEWAY_TIMEOUT,
+            Failure::NotEnoughReplicas { .. } | Failure::Overdue | Failure::Overtaken => {
+                StatusCode::GATEWAY_TIMEOUT
+            }
             Failure::UnknownKeyspace => StatusCode::NOT_FOUND,
             Failure::ConditionFailed(_) => StatusCode::PRECONDITION_FAILED,
             Failure::NoSpace => StatusCode::INSUFFICIENT_STORAGE,
-            Failure::LogFailed | Failure::Busy => StatusCode::SERVICE_UNAVAILABLE,
+            Failure::TooLate => StatusCode::REQUEST_TIMEOUT,
+            Failure::LogFailed
+            | Failure::Busy
+            | Failure::NotWidened { .. }
+            | Failure::TooFarAhead
+            | Failure::Clock(_) => StatusCode::SERVICE_UNAVAILABLE,
         };
         let current = match &failure {
             Failure::ConditionFailed(current) => *current,
@@ -68,6 +87,7 @@ impl From<Failure> for Rejected {
             status,
             line: failure.to_string(),
             current,
+            retry_after_s: matches!(failure, Failure::TooFarAhead).then_some(1),
         }
     }
 }

@@ -1,21 +1,67 @@
-//! Whether this node takes writes.
+//! Whether this node lives, and whether clients may be sent to it.
+
+use std::rc::Rc;
 
 use hyper::StatusCode;
 use serde_json::json;
 
 use super::reply::{self, Reply};
+use crate::limits::CALL_TIMEOUT;
+use crate::message::{Request, Response};
+use crate::placement::ShardAddress;
+use crate::ready::Lack;
 use crate::shard::Shard;
 
-/// 200 while it does; 503 with the reason while it does not.
-pub(super) fn health(shard: &Shard) -> Reply {
-    match shard.trouble() {
-        None => reply::json(
-            StatusCode::OK,
-            &json!({ "status": "ok", "node": shard.config.name }),
-        ),
-        Some(trouble) => reply::json(
-            StatusCode::SERVICE_UNAVAILABLE,
-            &json!({ "status": "failing", "node": shard.config.name, "error": trouble }),
-        ),
+/// 200 as long as there is anybody to say it.
+pub(super) fn live(shard: &Shard) -> Reply {
+    let alive = json!({ "status": "alive", "node": shard.config.name });
+    reply::json(StatusCode::OK, &alive)
+}
+
+/// 200 while all shards of the node serve, reach a majority of the members and are reached by them;
+/// 503 with what is missing while not. What is wrong with the metadata is told in either case: data
+/// is served by what is known of it.
+pub(super) async fn ready(shard: Rc<Shard>) -> Reply {
+    let mut lacks = shard.lacks().await;
+    let own = shard.address();
+    let placement = shard.placement();
+    let siblings = placement.shards().filter(|s| s.node == own.node);
+    let siblings: Vec<ShardAddress> = siblings.filter(|s| *s != own).collect();
+    for sibling in siblings {
+        lacks.extend(lacks_of(&shard, sibling).await);
     }
+    let name = &shard.config.name;
+    let problems = shard.metadata.problems().borrow().clone();
+    let Some(first) = lacks.first() else {
+        let ok = json!({ "status": "ok", "node": name, "problems": *problems });
+        return reply::json(StatusCode::OK, &ok);
+    };
+    let is_failing = shard.trouble().is_some();
+    let status = if is_failing { "failing" } else { "not ready" };
+    let error = match is_failing {
+        true => first.why.clone(),
+        false => format!("{}: {}", first.shard, first.why),
+    };
+    let not = json!({
+        "status": status, "node": name, "error": error, "missing": lacks, "problems": *problems,
+    });
+    reply::json(StatusCode::SERVICE_UNAVAILABLE, &not)
+}
+
+/// What another shard of this node says it lacks.
+async fn lacks_of(shard: &Rc<Shard>, sibling: ShardAddress) -> Vec<Lack> {
+    let answer = match shard.peer(sibling) {
+        Some(peer) => peer.caller.call(Request::Ready, CALL_TIMEOUT).await.ok(),
+        None => None,
+    };
+    let told = match answer {
+        Some(Response::Ready(json)) => serde_json::from_slice(&json).ok(),
+        _ => None,
+    };
+    told.unwrap_or_else(|| {
+        vec![Lack {
+            shard: format!("{}/{}", shard.config.name, sibling.shard),
+            why: "it does not answer".to_owned(),
+        }]
+    })
 }

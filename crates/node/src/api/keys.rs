@@ -9,13 +9,14 @@ use hyper::body::{Body as _, Incoming};
 use hyper::header::{HeaderMap, IF_MATCH, IF_NONE_MATCH};
 use hyper::{Method, Request, StatusCode};
 
+use super::attempt::Attempt;
 use super::error::Rejected;
 use super::params::Params;
 use super::reply::{self, Reply};
 use crate::limits::KEY_BYTES;
 use crate::message::{Condition, WriteRequest};
 use crate::quorum::{Failure, Quorum};
-use crate::shard::Shard;
+use crate::shard::{Arrivals, Shard};
 
 /// Which key of which keyspace, and how many replicas must agree.
 pub(super) struct Target {
@@ -50,6 +51,7 @@ impl Target {
 /// `/v1/keyspaces/{name}/keys/{key}`.
 pub(super) async fn key(
     shard: Rc<Shard>,
+    arrivals: &Rc<Arrivals>,
     request: Request<Incoming>,
     keyspace: &str,
     key: Bytes,
@@ -64,9 +66,13 @@ pub(super) async fn key(
         Method::GET | Method::HEAD => get(shard, target).await,
         Method::PUT => {
             let expires_in = params.number("expires_in")?;
-            put(shard, request, target, expires_in, condition).await
+            let attempt = Attempt::new(&shard, arrivals, request.headers())?;
+            put(shard, request, target, expires_in, condition, attempt).await
         }
-        Method::DELETE => delete(shard, target, condition).await,
+        Method::DELETE => {
+            let attempt = Attempt::new(&shard, arrivals, request.headers())?;
+            delete(shard, target, condition, attempt).await
+        }
         _ => Err(Rejected::method()),
     }
 }
@@ -91,6 +97,7 @@ pub(super) async fn put(
     target: Target,
     expires_in_s: Option<u64>,
     condition: Condition,
+    attempt: Attempt,
 ) -> Result<Reply, Rejected> {
     let expiry_ms = match expires_in_s {
         None => None,
@@ -103,7 +110,13 @@ pub(super) async fn put(
         ),
     };
     let value = read_body(request.into_body(), shard.config.max_body_bytes).await?;
-    write(shard, target, Kind::Put, value, expiry_ms, condition)
+    let change = Change {
+        kind: Kind::Put,
+        value,
+        expiry_ms,
+        condition,
+    };
+    write(shard, target, change, attempt)
         .await
         .map(|stamp| reply::with_version(reply::empty(StatusCode::CREATED), stamp))
 }
@@ -112,31 +125,49 @@ pub(super) async fn delete(
     shard: Rc<Shard>,
     target: Target,
     condition: Condition,
+    attempt: Attempt,
 ) -> Result<Reply, Rejected> {
-    write(shard, target, Kind::Delete, Bytes::new(), None, condition)
+    let change = Change {
+        kind: Kind::Delete,
+        value: Bytes::new(),
+        expiry_ms: None,
+        condition,
+    };
+    write(shard, target, change, attempt)
         .await
         .map(|stamp| reply::with_version(reply::empty(StatusCode::ACCEPTED), stamp))
+}
+
+struct Change {
+    kind: Kind,
+    value: Bytes,
+    expiry_ms: Option<u64>,
+    condition: Condition,
 }
 
 async fn write(
     shard: Rc<Shard>,
     target: Target,
-    kind: Kind,
-    value: Bytes,
-    expiry_ms: Option<u64>,
-    condition: Condition,
+    change: Change,
+    attempt: Attempt,
 ) -> Result<Stamp, Rejected> {
+    attempt.check()?;
     let request = WriteRequest {
         keyspace: target.keyspace,
-        kind,
+        kind: change.kind,
         ack: target.quorum.ack,
         from: target.quorum.from,
-        condition,
-        expiry_ms,
+        condition: change.condition,
+        expiry_ms: change.expiry_ms,
         key: target.key,
-        value,
+        value: change.value,
+        deadline: attempt.deadline(),
+        floor: attempt.floor(),
     };
-    Ok(shard.coordinate_write(request).await?)
+    shard
+        .coordinate_write(request)
+        .await
+        .map_err(|failure| attempt.failed(failure))
 }
 
 /// A body above the limit.

@@ -1,4 +1,4 @@
-//! Keyspaces: create, list, describe, drop.
+//! Keyspaces: create, list, describe, drop, undrop.
 
 use std::rc::Rc;
 
@@ -59,7 +59,7 @@ async fn create(shard: Rc<Shard>, body: &[u8]) -> Result<Reply, Rejected> {
 /// Waits until this node serves the new keyspace, so that the client's next request finds it.
 async fn settle(shard: &Shard, created: &Keyspace) {
     for _ in 0..200 {
-        if shard.placement().keyspace(created.id).is_some() {
+        if shard.placement().named(&created.name).is_some() {
             return;
         }
         tokio::time::sleep(std::time::Duration::from_millis(5)).await;
@@ -84,8 +84,36 @@ pub(super) async fn one(shard: Rc<Shard>, method: &Method, name: &str) -> Result
                 })
         }
         Method::DELETE => {
-            shard.metadata.drop_keyspace(name).await?;
+            let now_ms = shard.env.clock.now_ms();
+            shard.metadata.drop_keyspace(name, now_ms).await?;
             Ok(reply::empty(StatusCode::NO_CONTENT))
+        }
+        _ => Err(Rejected::method()),
+    }
+}
+
+/// `/v1/dropped`: keyspaces that were dropped, those whose data is gone among them.
+pub(super) fn dropped(shard: &Shard, method: &Method) -> Result<Reply, Rejected> {
+    match *method {
+        Method::GET | Method::HEAD => {
+            let topology = shard.metadata.topology().borrow().clone();
+            Ok(reply::json(StatusCode::OK, &topology.dropped))
+        }
+        _ => Err(Rejected::method()),
+    }
+}
+
+/// `/v1/keyspaces/{name}/undrop`: POST takes the last drop of this name back.
+pub(super) async fn undrop(
+    shard: Rc<Shard>,
+    method: &Method,
+    name: &str,
+) -> Result<Reply, Rejected> {
+    match *method {
+        Method::POST => {
+            let back = shard.metadata.undrop_keyspace(name).await?;
+            settle(&shard, &back).await;
+            Ok(reply::json(StatusCode::OK, &back))
         }
         _ => Err(Rejected::method()),
     }
@@ -95,7 +123,10 @@ impl From<MetadataError> for Rejected {
     fn from(error: MetadataError) -> Self {
         let status = match &error {
             MetadataError::Exists { .. } => StatusCode::CONFLICT,
-            MetadataError::NotFound { .. } => StatusCode::NOT_FOUND,
+            MetadataError::Purged { .. } | MetadataError::NameTaken { .. } => StatusCode::CONFLICT,
+            MetadataError::NotFound { .. } | MetadataError::NotDropped { .. } => {
+                StatusCode::NOT_FOUND
+            }
             MetadataError::Invalid { .. } => StatusCode::BAD_REQUEST,
             error => super::members::status_of(error).unwrap_or(StatusCode::SERVICE_UNAVAILABLE),
         };

@@ -1,12 +1,16 @@
 //! HTTP: one file a resource, the router in `router.rs`.
 
 mod accept;
+mod arrival;
+mod attempt;
 mod bulk;
 mod error;
+pub(crate) mod gate;
 mod health;
 mod keys;
 mod keyspaces;
 mod members;
+mod metadata;
 mod metrics;
 mod pair_stream;
 mod pairs;
@@ -18,4 +22,5 @@ mod server;
 mod status;
 mod v0;
 
-pub(crate) use server::{accept_http, serve_http};
+pub(crate) use attempt::TimeHeader;
+pub(crate) use server::{Accepted, accept_http, serve_http};

@@ -2,67 +2,150 @@
 //! and an `Upgrade` it does not know is ignored, as it should be.
 
 use std::convert::Infallible;
+use std::io::ErrorKind;
+use std::pin::pin;
 use std::rc::Rc;
 use std::time::Duration;
 
+use hyper::header::{CONNECTION, HeaderValue};
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::time::Instant;
 
+use super::arrival::Watched;
+use super::gate::Gate;
 use super::router;
-use crate::shard::Shard;
+use crate::limits::STALL;
+use crate::shard::{Arrivals, Stalls};
 
 /// How long a client may take to send a request's head.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(60);
 /// Pause after a failed accept, as when file descriptors run out.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
+/// An accepted connection on its way to the shard that serves it.
+pub(crate) struct Accepted {
+    stream: std::net::TcpStream,
+    at: Instant,
+    /// It came while the event loop that accepts stood still, or may have.
+    waited: bool,
+}
+
 /// Accepts for all shards of the node; `give` gets a running number and the connection.
 pub(crate) async fn accept_http(
     listener: std::net::TcpListener,
-    give: impl Fn(usize, std::net::TcpStream),
+    stalls: Rc<Stalls>,
+    give: impl Fn(usize, Accepted),
 ) {
-    let listener = match TcpListener::from_std(listener) {
-        Ok(listener) => listener,
+    // Beside tokio's: it asks the kernel itself, so that an answer of none means none.
+    let opened = listener
+        .try_clone()
+        .and_then(|spare| Ok((TcpListener::from_std(listener)?, spare)));
+    let (listener, spare) = match opened {
+        Ok(both) => both,
         Err(error) => {
             tracing::error!(%error, "HTTP cannot be served");
             return;
         }
     };
     let mut turn = 0;
+    let mut give = |stream, waited| {
+        let at = Instant::now();
+        give(turn, Accepted { stream, at, waited });
+        turn += 1;
+    };
+    let mut clear = stalls.observe();
     loop {
-        match listener.accept().await.and_then(|(s, _)| s.into_std()) {
-            Ok(stream) => {
-                give(turn, stream);
-                turn += 1;
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted.and_then(|(s, _)| s.into_std()),
+            () = stalls.after(clear) => {
+                let count = stalls.observe();
+                match drain(&spare, |stream| give(stream, true)) {
+                    Ok(()) => clear = count,
+                    Err(error) => pause_after(&error).await,
+                }
+                continue;
             }
-            Err(error) => {
-                tracing::warn!(%error, "an HTTP connection could not be accepted");
-                tokio::time::sleep(ACCEPT_PAUSE).await;
-            }
+        };
+        match accepted {
+            Ok(stream) => give(stream, stalls.observe() != clear),
+            Err(error) => pause_after(&error).await,
         }
     }
 }
 
+/// Takes all that waits to be accepted.
+fn drain(
+    listener: &std::net::TcpListener,
+    mut give: impl FnMut(std::net::TcpStream),
+) -> std::io::Result<()> {
+    loop {
+        match listener.accept() {
+            Ok((stream, _)) => {
+                stream.set_nonblocking(true)?;
+                give(stream);
+            }
+            Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+async fn pause_after(error: &std::io::Error) {
+    tracing::warn!(%error, "an HTTP connection could not be accepted");
+    tokio::time::sleep(ACCEPT_PAUSE).await;
+}
+
+impl Accepted {
+    /// What will be known of its arrivals, from the moment at which its shard takes it.
+    pub fn arrivals(&self, stalls: &Rc<Stalls>) -> Rc<Arrivals> {
+        // It may have waited for another event loop than the one that accepted it.
+        Arrivals::new(stalls.clone(), self.waited || self.at.elapsed() > STALL)
+    }
+}
+
 /// Serves one connection to its end.
-pub(crate) async fn serve_http(stream: std::net::TcpStream, shard: Rc<Shard>) {
+pub(crate) async fn serve_http(accepted: Accepted, arrivals: Rc<Arrivals>, gate: Rc<Gate>) {
+    let connection = gate.enter();
+    let stream = accepted.stream;
     let attached = stream
         .set_nodelay(true)
         .and_then(|()| TcpStream::from_std(stream));
     let Ok(stream) = attached else { return };
+    let stream = Watched::new(stream, arrivals.clone());
+    let at_gate = gate.clone();
     let service = service_fn(move |request| {
-        let shard = shard.clone();
-        async move { Ok::<_, Infallible>(router::route(shard, request).await) }
+        let (gate, arrivals) = (at_gate.clone(), arrivals.clone());
+        async move {
+            let mut reply = router::route(&gate, &arrivals, request).await;
+            // What else waited on it through a stall must not pass for new.
+            if gate.is_announced() || arrivals.has_waited() {
+                let close = HeaderValue::from_static("close");
+                reply.headers_mut().insert(CONNECTION, close);
+            }
+            Ok::<_, Infallible>(reply)
+        }
     });
-    let served = hyper::server::conn::http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(HEAD_TIMEOUT)
-        // Clients that have finished sending still wait for their answers. (hyper's pipeline_flush
-        // stays off: it holds answers back while anything of a next request has arrived, and the
-        // 400 to a malformed one for ever.)
-        .half_close(true)
-        .serve_connection(TokioIo::new(stream), service)
-        .await;
+    let mut serving = pin!(
+        hyper::server::conn::http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(HEAD_TIMEOUT)
+            // Clients that have finished sending still wait for their answers. (hyper's pipeline_flush
+            // stays off: it holds answers back while anything of a next request has arrived, and the
+            // 400 to a malformed one for ever.)
+            .half_close(true)
+            .serve_connection(TokioIo::new(stream), service)
+    );
+    let served = tokio::select! {
+        biased;
+        served = serving.as_mut() => served,
+        () = gate.closing() => {
+            serving.as_mut().graceful_shutdown();
+            serving.await
+        }
+    };
+    drop(connection);
     if let Err(error) = served {
         tracing::debug!(%error, "an HTTP connection ended early");
     }

@@ -32,17 +32,19 @@ pub(super) async fn status(shard: Rc<Shard>) -> Result<Reply, Rejected> {
         })
         .collect();
     let topology = shard.metadata.topology().borrow().clone();
+    let problems = shard.metadata.problems().borrow().clone();
     let shards: Vec<&ShardStatus> = statuses.iter().filter_map(|(_, s)| s.as_ref()).collect();
     let links: Vec<_> = shards.iter().flat_map(|s| &s.links).collect();
     let shards: Vec<Value> = shards
         .iter()
         .map(|s| {
             json!({
-                "shard": s.shard, "trouble": s.trouble, "refilling": s.refilling,
+                "shard": s.shard, "trouble": s.trouble, "refilling": s.refilling, "refill": s.refill,
                 "partitions": s.partitions, "writes": s.writes, "reads": s.reads,
                 "keys": s.store_keys, "store_bytes": s.store_bytes,
                 "memtable_bytes": s.memtable_bytes, "log_records": s.log_records,
                 "log_syncs": s.log_syncs, "apply_backlog": s.apply_backlog,
+                "refused_stamps": s.refused_stamps, "equal_stamps": s.equal_stamps,
             })
         })
         .collect();
@@ -50,8 +52,10 @@ pub(super) async fn status(shard: Rc<Shard>) -> Result<Reply, Rejected> {
         StatusCode::OK,
         &json!({
             "node": shard.config.name, "topology_revision": placement.revision,
+            "cluster": topology.cluster, "problems": *problems,
             "members": super::members::describe(&shard).await,
-            "nodes": nodes, "keyspaces": topology.keyspaces, "shards": shards, "links": links,
+            "nodes": nodes, "keyspaces": topology.keyspaces,
+            "dropped": topology.dropped, "shards": shards, "links": links,
         }),
     ))
 }

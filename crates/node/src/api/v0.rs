@@ -5,18 +5,20 @@ use std::rc::Rc;
 use hyper::body::Incoming;
 use hyper::{Method, Request};
 
+use super::attempt::Attempt;
 use super::error::Rejected;
 use super::params::Params;
 use super::reply::Reply;
 use super::{keys, scan};
 use crate::message::Condition;
-use crate::shard::Shard;
+use crate::shard::{Arrivals, Shard};
 
 const KEYSPACE: &str = "default";
 
 /// One entity: `GET`, `HEAD`, `PUT`, `DELETE`.
 pub(super) async fn entity(
     shard: Rc<Shard>,
+    arrivals: &Rc<Arrivals>,
     request: Request<Incoming>,
     params: Params,
 ) -> Result<Reply, Rejected> {
@@ -30,8 +32,14 @@ pub(super) async fn entity(
     let key = params.required("id")?;
     let target = keys::Target::find(&shard, KEYSPACE, key, &params)?;
     match method {
-        Method::PUT => keys::put(shard, request, target, None, Condition::None).await,
-        Method::DELETE => keys::delete(shard, target, Condition::None).await,
+        Method::PUT => {
+            let attempt = Attempt::new(&shard, arrivals, request.headers())?;
+            keys::put(shard, request, target, None, Condition::None, attempt).await
+        }
+        Method::DELETE => {
+            let attempt = Attempt::new(&shard, arrivals, request.headers())?;
+            keys::delete(shard, target, Condition::None, attempt).await
+        }
         _ => keys::get(shard, target).await,
     }
 }

@@ -24,6 +24,11 @@ impl Froms {
         Froms(1 << from.clamp(1, 64).saturating_sub(1))
     }
 
+    /// This one and all below.
+    pub fn up_to(from: u8) -> Froms {
+        Froms(u64::MAX >> (64 - from.clamp(1, 64)))
+    }
+
     /// This one and all above.
     pub fn and_above(from: u8) -> Froms {
         Froms(u64::MAX << from.clamp(1, 64).saturating_sub(1))

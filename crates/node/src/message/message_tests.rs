@@ -2,7 +2,8 @@
 use proptest::prelude::*;
 
 use super::*;
-use dunlin_store::{Kind, Stamp};
+use crate::placement::ShardAddress;
+use dunlin_store::{Kind, Stamp, Vector};
 
 fn bytes() -> impl Strategy<Value = Bytes> {
     prop::collection::vec(any::<u8>(), 0..40).prop_map(Bytes::from)
@@ -31,10 +32,53 @@ fn item() -> impl Strategy<Value = Item> {
         })
 }
 
+fn shard() -> impl Strategy<Value = ShardAddress> {
+    (any::<u16>(), any::<u16>()).prop_map(|(node, shard)| ShardAddress { node, shard })
+}
+
 fn place() -> impl Strategy<Value = Place> {
     (any::<u32>(), any::<u16>()).prop_map(|(keyspace, partition)| Place {
         keyspace,
         partition,
+    })
+}
+
+fn vector() -> impl Strategy<Value = Vector> {
+    let pairs = prop::collection::vec((any::<u64>(), 1u64..), 0..4);
+    pairs.prop_map(|pairs| {
+        let pairs = pairs.into_iter();
+        pairs.map(|(o, v)| (Origin(o), Version(v))).collect()
+    })
+}
+
+fn asker() -> impl Strategy<Value = Asker> {
+    let numbers = (any::<u16>(), any::<u16>(), any::<u32>(), any::<u64>());
+    (numbers, any::<u64>(), any::<bool>()).prop_map(
+        |((node, shard, incarnation, opened_at), vouched, is_settled)| Asker {
+            address: ShardAddress { node, shard },
+            incarnation,
+            opened_at,
+            vouched,
+            is_settled,
+        },
+    )
+}
+
+fn life() -> impl Strategy<Value = Life> {
+    (any::<u32>(), any::<bool>()).prop_map(|(incarnation, is_whole)| Life {
+        incarnation,
+        is_whole,
+    })
+}
+
+fn answerer() -> impl Strategy<Value = Answerer> {
+    let told = (any::<u32>(), any::<u64>()).prop_map(|(incarnation, vouched)| Told {
+        incarnation,
+        vouched,
+    });
+    (life(), prop::option::of(told)).prop_map(|(life, contradiction)| Answerer {
+        life,
+        contradiction,
     })
 }
 
@@ -65,6 +109,8 @@ fn request() -> impl Strategy<Value = Request> {
                     expiry_ms,
                     key,
                     value,
+                    deadline: stamp.version,
+                    floor: Version(stamp.origin.0),
                 })
             }),
         (
@@ -96,13 +142,18 @@ fn request() -> impl Strategy<Value = Request> {
         any::<u64>().prop_map(|o| Request::Position(Origin(o))),
         prop::collection::vec(bytes(), 0..5).prop_map(Request::Repair),
         Just(Request::Status),
-        (any::<u32>(), any::<u16>(), bytes()).prop_map(|(keyspace, partition, start)| {
-            Request::Snapshot(SnapshotRequest {
-                keyspace,
-                partition,
-                start,
-            })
-        }),
+        (any::<u32>(), any::<u16>(), bytes(), any::<bool>()).prop_map(
+            |(keyspace, partition, start, is_asker_whole)| {
+                Request::Snapshot(SnapshotRequest {
+                    keyspace,
+                    partition,
+                    start,
+                    is_asker_whole,
+                })
+            }
+        ),
+        (vector(), prop::option::of(asker()))
+            .prop_map(|(vector, asker)| { Request::Vectors(VectorsRequest { vector, asker }) }),
         (
             any::<u32>(),
             bytes(),
@@ -137,6 +188,10 @@ fn request() -> impl Strategy<Value = Request> {
                 wants
             })),
         Just(Request::Move),
+        Just(Request::Clock),
+        shard().prop_map(Request::Reach),
+        shard().prop_map(Request::Leaving),
+        Just(Request::Ready),
     ]
 }
 
@@ -146,6 +201,9 @@ fn response() -> impl Strategy<Value = Response> {
         prop::option::of(stamp()).prop_map(|s| Response::Written(WriteAnswer::ConditionFailed(s))),
         any::<u8>().prop_map(|got| Response::Written(WriteAnswer::NotEnough { got })),
         Just(Response::Written(WriteAnswer::Refused(Refusal::NoSpace))),
+        Just(Response::Written(WriteAnswer::Overtaken)),
+        any::<u64>().prop_map(Response::Clock),
+        any::<u64>().prop_map(|clock| Response::Written(WriteAnswer::TooLate(Version(clock)))),
         item().prop_map(|i| Response::Read(ReadAnswer::Value(i))),
         Just(Response::Read(ReadAnswer::Same)),
         prop::collection::vec((any::<u64>(), stamp()), 0..4).prop_map(|list| {
@@ -161,9 +219,13 @@ fn response() -> impl Strategy<Value = Response> {
         }),
         (
             prop::collection::vec(item(), 0..4),
-            prop::option::of(bytes())
+            prop::option::of(bytes()),
+            prop::option::of(life())
         )
-            .prop_map(|(items, next)| Response::Page(Page { items, next })),
+            .prop_map(|(items, next, life)| Response::Page(Page { items, next, life })),
+        (vector(), prop::option::of(answerer())).prop_map(|(vector, answerer)| {
+            Response::Vectors(VectorsAnswer { vector, answerer })
+        }),
         (
             prop::collection::vec(bytes(), 0..4),
             any::<u64>(),
@@ -178,6 +240,13 @@ fn response() -> impl Strategy<Value = Response> {
             )),
         bytes().prop_map(Response::Status),
         bytes().prop_map(Response::Moved),
+        (any::<bool>(), any::<bool>()).prop_map(|(reaches, is_current)| {
+            Response::Reached(Reached {
+                reaches,
+                is_current,
+            })
+        }),
+        bytes().prop_map(Response::Ready),
         (
             prop::collection::vec(item(), 0..4),
             prop::option::of(bytes()),
@@ -186,7 +255,11 @@ fn response() -> impl Strategy<Value = Response> {
         )
             .prop_map(|(items, next, latency_us_p99, read_bytes)| {
                 Response::Filled(FillPage {
-                    page: Page { items, next },
+                    page: Page {
+                        items,
+                        next,
+                        life: None,
+                    },
                     latency_us_p99,
                     read_bytes,
                 })
@@ -244,4 +317,80 @@ fn a_set_of_froms_has_what_it_names() {
     assert!(Froms::of(3).has(3) && !Froms::of(3).has(2) && !Froms::of(3).has(4));
     assert!(Froms::and_above(3).has(200) && !Froms::and_above(3).has(2));
     assert!(Froms::of(64).has(255) && Froms::of(1).has(0));
+}
+
+/// Shards of the version before send these bytes, and read no more than these of ours.
+#[test]
+fn an_earlier_version_is_understood_and_understands() {
+    let known: Vector = [(Origin(7), Version(9))].into_iter().collect();
+    let mut body = BytesMut::new();
+    body.put_u8(5);
+    wire::put_vector(&mut body, &known);
+    let body = body.freeze();
+    match Request::decode(body.clone()).unwrap() {
+        Request::Vectors(m) => assert!(m.vector == known && m.asker.is_none()),
+        other => panic!("{other:?}"),
+    }
+    match Response::decode(body.clone()).unwrap() {
+        Response::Vectors(m) => assert!(m.vector == known && m.answerer.is_none()),
+        other => panic!("{other:?}"),
+    }
+    let answer = Response::Vectors(VectorsAnswer {
+        vector: known,
+        answerer: Some(Answerer {
+            life: Life {
+                incarnation: 3,
+                is_whole: true,
+            },
+            contradiction: None,
+        }),
+    });
+    assert!(
+        encoded(&answer).starts_with(&body),
+        "what is new stands at the end"
+    );
+    let snapshot = SnapshotRequest {
+        keyspace: 1,
+        partition: 2,
+        start: Bytes::new(),
+        is_asker_whole: false,
+    };
+    let whole = encoded(&Request::Snapshot(snapshot));
+    match Request::decode(whole.slice(..whole.len() - 1)).unwrap() {
+        Request::Snapshot(m) => assert!(m.is_asker_whole),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// A build before decision 24 neither sends deadline and floor nor minds them.
+#[test]
+fn writes_without_a_deadline_have_none() {
+    let request = WriteRequest {
+        keyspace: 1,
+        kind: Kind::Put,
+        ack: 2,
+        from: 3,
+        condition: Condition::None,
+        expiry_ms: None,
+        key: Bytes::from_static(b"key"),
+        value: Bytes::from_static(b"value"),
+        deadline: Version(7),
+        floor: Version(5),
+    };
+    let mut bytes = BytesMut::new();
+    Request::Write(request).encode(&mut bytes);
+    let old = bytes.freeze().slice(..);
+    let old = old.slice(..old.len() - 16);
+    let Ok(Request::Write(decoded)) = Request::decode(old.clone()) else {
+        panic!("not a write");
+    };
+    assert_eq!(
+        (decoded.deadline, decoded.floor),
+        (Version::MAX, Version(0))
+    );
+    assert_eq!(decoded.value, "value");
+    // Half of a tail is none.
+    let mut half = BytesMut::from(&old[..]);
+    half.put_u64_le(7);
+    assert!(Request::decode(half.freeze()).is_err());
 }

@@ -4,23 +4,29 @@
 mod fill;
 mod page;
 mod pull;
+mod reach;
 mod read;
 mod replicate;
+mod vectors;
 mod wire;
 mod write;
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 use dunlin_rpc::{DecodeError, Message};
-use dunlin_store::{Origin, Vector, Version};
+use dunlin_store::{Origin, Version};
+
+use crate::placement::ShardAddress;
 
 pub use fill::{FillPage, FillRequest, Froms, Place, TailAnswer, TailRequest};
 pub use page::{Item, Page, ScanRequest, SnapshotRequest};
 pub use pull::{PullAnswer, PullRequest};
+pub use reach::Reached;
 pub use read::{ReadAnswer, ReadRequest};
 pub use replicate::{Batch, BatchAnswer, Conflict};
+pub use vectors::{Answerer, Asker, Life, Told, VectorsAnswer, VectorsRequest};
 pub use write::{Condition, Refusal, WriteAnswer, WriteRequest};
 
-use wire::{get_vector, malformed, put_vector};
+use wire::malformed;
 
 /// A question from one shard to another.
 #[derive(Debug, Clone)]
@@ -34,7 +40,7 @@ pub enum Request {
     /// Up to which version of `origin` this shard has everything meant for it.
     Position(Origin),
     /// The asker's vector, in exchange for the answerer's.
-    Vectors(Vector),
+    Vectors(VectorsRequest),
     /// Entries of one origin out of this shard's log.
     Pull(PullRequest),
     /// One page of a partition's newest values.
@@ -51,6 +57,14 @@ pub enum Request {
     Tail(TailRequest),
     /// How far the shard is with the change of the members, as JSON.
     Move,
+    /// Whether the asker can be reached from here.
+    Reach(ShardAddress),
+    /// The asker is about to stop: it is to be asked nothing more.
+    Leaving(ShardAddress),
+    /// What a shard of the same node lacks to serve clients, as JSON.
+    Ready,
+    /// The wall clock there.
+    Clock,
 }
 
 /// The answer to a [`Request`] of the same name.
@@ -65,12 +79,12 @@ pub enum Response {
     /// To `Position`.
     Position(Version),
     /// To `Vectors`.
-    Vectors(Vector),
+    Vectors(VectorsAnswer),
     /// To `Pull`.
     Pulled(PullAnswer),
     /// To `Snapshot` and `Scan`.
     Page(Page),
-    /// To `Repair`: logged and applied.
+    /// To `Repair`: logged and applied. To `Leaving`: noted.
     Done,
     /// To `Status`.
     Status(Bytes),
@@ -80,6 +94,12 @@ pub enum Response {
     Tail(TailAnswer),
     /// To `Move`.
     Moved(Bytes),
+    /// To `Reach`.
+    Reached(Reached),
+    /// To `Ready`.
+    Ready(Bytes),
+    /// To `Clock`: milliseconds since 1970.
+    Clock(u64),
 }
 
 impl Message for Request {
@@ -101,9 +121,9 @@ impl Message for Request {
                 out.put_u8(4);
                 out.put_u64_le(origin.0);
             }
-            Request::Vectors(vector) => {
+            Request::Vectors(m) => {
                 out.put_u8(5);
-                put_vector(out, vector);
+                m.encode(out);
             }
             Request::Pull(m) => {
                 out.put_u8(6);
@@ -131,6 +151,16 @@ impl Message for Request {
                 m.encode(out);
             }
             Request::Move => out.put_u8(13),
+            Request::Reach(asker) => {
+                out.put_u8(20);
+                reach::encode_shard(*asker, out);
+            }
+            Request::Leaving(asker) => {
+                out.put_u8(21);
+                reach::encode_shard(*asker, out);
+            }
+            Request::Ready => out.put_u8(22),
+            Request::Clock => out.put_u8(24),
         }
     }
 
@@ -140,7 +170,7 @@ impl Message for Request {
             2 => Request::Read(ReadRequest::decode(body)?),
             3 => Request::Replicate(Batch::decode(body)?),
             4 => Request::Position(Origin(body.try_get_u64_le().map_err(malformed)?)),
-            5 => Request::Vectors(get_vector(&mut body)?),
+            5 => Request::Vectors(VectorsRequest::decode(body)?),
             6 => Request::Pull(PullRequest::decode(body)?),
             7 => Request::Snapshot(SnapshotRequest::decode(body)?),
             8 => Request::Scan(ScanRequest::decode(body)?),
@@ -149,6 +179,10 @@ impl Message for Request {
             11 => Request::Fill(FillRequest::decode(body)?),
             12 => Request::Tail(TailRequest::decode(body)?),
             13 => Request::Move,
+            20 => Request::Reach(reach::decode_shard(&mut body)?),
+            21 => Request::Leaving(reach::decode_shard(&mut body)?),
+            22 => Request::Ready,
+            24 => Request::Clock,
             kind => return Err(malformed(format!("unknown request kind {kind}"))),
         })
     }
@@ -158,7 +192,7 @@ impl Message for Request {
             Request::Write(m) => m.key.len() + m.value.len(),
             Request::Replicate(m) => m.entries.iter().map(|e| e.len() + 8).sum(),
             Request::Repair(entries) => entries.iter().map(Bytes::len).sum(),
-            Request::Vectors(vector) => vector.iter().count() * 16,
+            Request::Vectors(m) => m.vector.len() * 16,
             _ => 0,
         }
     }
@@ -183,9 +217,9 @@ impl Message for Response {
                 out.put_u8(4);
                 out.put_u64_le(version.0);
             }
-            Response::Vectors(vector) => {
+            Response::Vectors(m) => {
                 out.put_u8(5);
-                put_vector(out, vector);
+                m.encode(out);
             }
             Response::Pulled(m) => {
                 out.put_u8(6);
@@ -212,6 +246,18 @@ impl Message for Response {
                 out.put_u8(12);
                 out.put_slice(json);
             }
+            Response::Reached(m) => {
+                out.put_u8(20);
+                m.encode(out);
+            }
+            Response::Ready(json) => {
+                out.put_u8(22);
+                out.put_slice(json);
+            }
+            Response::Clock(now_ms) => {
+                out.put_u8(24);
+                out.put_u64_le(*now_ms);
+            }
         }
     }
 
@@ -221,7 +267,7 @@ impl Message for Response {
             2 => Response::Read(ReadAnswer::decode(body)?),
             3 => Response::Replicated(BatchAnswer::decode(body)?),
             4 => Response::Position(Version(body.try_get_u64_le().map_err(malformed)?)),
-            5 => Response::Vectors(get_vector(&mut body)?),
+            5 => Response::Vectors(VectorsAnswer::decode(body)?),
             6 => Response::Pulled(PullAnswer::decode(body)?),
             7 => Response::Page(Page::decode(body)?),
             8 => Response::Done,
@@ -229,6 +275,9 @@ impl Message for Response {
             10 => Response::Filled(FillPage::decode(body)?),
             11 => Response::Tail(TailAnswer::decode(body)?),
             12 => Response::Moved(body),
+            20 => Response::Reached(Reached::decode(&mut body)?),
+            22 => Response::Ready(body),
+            24 => Response::Clock(body.try_get_u64_le().map_err(malformed)?),
             kind => return Err(malformed(format!("unknown response kind {kind}"))),
         })
     }
@@ -247,7 +296,7 @@ impl Message for Response {
             Response::Tail(TailAnswer::Entries { entries, .. }) => {
                 entries.iter().map(Bytes::len).sum()
             }
-            Response::Status(json) | Response::Moved(json) => json.len(),
+            Response::Status(json) | Response::Moved(json) | Response::Ready(json) => json.len(),
             _ => 0,
         }
     }

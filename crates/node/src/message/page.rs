@@ -1,9 +1,10 @@
 //! Pages of stored values: of one partition for a backfill, of a keyspace in key order for a scan.
 
-use bytes::{BufMut, Bytes, BytesMut};
+use bytes::{Buf, BufMut, Bytes, BytesMut};
 use dunlin_rpc::DecodeError;
 use dunlin_store::Stamp;
 
+use super::vectors::Life;
 use super::wire::*;
 
 /// A stored value or tombstone.
@@ -39,6 +40,9 @@ pub struct SnapshotRequest {
     pub partition: u16,
     /// First key wanted.
     pub start: Bytes,
+    /// Whether the asker's past is certain: what a shard of uncertain past holds, it shows only to
+    /// others like it. An earlier version does not say, and means that it is.
+    pub is_asker_whole: bool,
 }
 
 /// Ask for a keyspace's records in key order, `start` included, `end` not.
@@ -63,6 +67,8 @@ pub struct Page {
     pub items: Vec<Item>,
     /// First key of the next page; `None` when this is the last.
     pub next: Option<Bytes>,
+    /// Who says so, in the answer to `Snapshot`; absent from an earlier version.
+    pub life: Option<Life>,
 }
 
 impl Item {
@@ -92,6 +98,7 @@ impl SnapshotRequest {
         out.put_u32_le(self.keyspace);
         out.put_u16_le(self.partition);
         put_bytes(out, &self.start);
+        out.put_u8(self.is_asker_whole.into());
     }
 
     pub(super) fn decode(mut body: Bytes) -> Result<Self, DecodeError> {
@@ -100,6 +107,7 @@ impl SnapshotRequest {
             keyspace: get_u32(body)?,
             partition: get_u16(body)?,
             start: get_bytes(body)?,
+            is_asker_whole: !body.has_remaining() || get_u8(body)? != 0,
         })
     }
 }
@@ -132,6 +140,9 @@ impl Page {
         for item in &self.items {
             item.encode(out);
         }
+        if let Some(life) = self.life {
+            life.encode(out);
+        }
     }
 
     pub(super) fn decode(mut body: Bytes) -> Result<Self, DecodeError> {
@@ -142,6 +153,10 @@ impl Page {
         for _ in 0..count {
             items.push(Item::decode(body)?);
         }
-        Ok(Page { items, next })
+        let life = match body.has_remaining() {
+            true => Some(Life::decode(body)?),
+            false => None,
+        };
+        Ok(Page { items, next, life })
     }
 }

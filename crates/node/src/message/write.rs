@@ -2,7 +2,7 @@
 
 use bytes::{BufMut, Bytes, BytesMut};
 use dunlin_rpc::DecodeError;
-use dunlin_store::{Kind, Stamp};
+use dunlin_store::{Kind, Stamp, Version};
 
 use super::wire::*;
 
@@ -38,6 +38,10 @@ pub struct WriteRequest {
     pub key: Bytes,
     /// The value; empty for a delete.
     pub value: Bytes,
+    /// The greatest version it may be stamped with; [`Version::MAX`] when there is none.
+    pub deadline: Version,
+    /// It is stamped above this: what was given up before it cannot come back above it.
+    pub floor: Version,
 }
 
 /// What became of a write.
@@ -54,6 +58,12 @@ pub enum WriteAnswer {
     },
     /// The log takes nothing now; nothing was written.
     Refused(Refusal),
+    /// Any stamp would be above the deadline; nothing was written. The hybrid clock here.
+    /// Only requests with a deadline are answered so: who sends none does not know it.
+    TooLate(Version),
+    /// A conditional write was logged and met something newer: it is not stamped again, and
+    /// whether anybody saw it is not known. To older builds an answer that says as little.
+    Overtaken,
 }
 
 /// Why a shard takes no writes.
@@ -67,6 +77,9 @@ pub enum Refusal {
     Busy,
     /// This node does not know the keyspace (yet, or any more).
     UnknownKeyspace,
+    /// The clock here is too far from the others', or not compared with them yet. To older builds
+    /// an answer that says as little as none.
+    Clock,
 }
 
 impl WriteRequest {
@@ -90,11 +103,13 @@ impl WriteRequest {
         put_option_u64(out, self.expiry_ms);
         put_bytes(out, &self.key);
         put_bytes(out, &self.value);
+        out.put_u64_le(self.deadline.0);
+        out.put_u64_le(self.floor.0);
     }
 
     pub(super) fn decode(mut body: Bytes) -> Result<Self, DecodeError> {
         let body = &mut body;
-        Ok(WriteRequest {
+        let mut request = WriteRequest {
             keyspace: get_u32(body)?,
             kind: match get_u8(body)? {
                 1 => Kind::Put,
@@ -113,7 +128,15 @@ impl WriteRequest {
             expiry_ms: get_option_u64(body)?,
             key: get_bytes(body)?,
             value: get_bytes(body)?,
-        })
+            deadline: Version::MAX,
+            floor: Version(0),
+        };
+        // Builds before decision 24 end here.
+        if !body.is_empty() {
+            request.deadline = Version(get_u64(body)?);
+            request.floor = Version(get_u64(body)?);
+        }
+        Ok(request)
     }
 }
 
@@ -137,6 +160,11 @@ impl WriteAnswer {
                 out.put_u8(5);
                 out.put_u8(*refusal as u8);
             }
+            WriteAnswer::TooLate(clock) => {
+                out.put_u8(6);
+                out.put_u64_le(clock.0);
+            }
+            WriteAnswer::Overtaken => out.put_u8(7),
         }
     }
 
@@ -152,8 +180,11 @@ impl WriteAnswer {
                 1 => Refusal::LogFailed,
                 2 => Refusal::Busy,
                 3 => Refusal::UnknownKeyspace,
+                4 => Refusal::Clock,
                 code => return Err(malformed(format!("unknown refusal {code}"))),
             }),
+            6 => WriteAnswer::TooLate(Version(get_u64(body)?)),
+            7 => WriteAnswer::Overtaken,
             kind => return Err(malformed(format!("unknown answer to a write {kind}"))),
         })
     }

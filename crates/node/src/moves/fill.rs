@@ -208,20 +208,24 @@ impl Shard {
         self.claim(change);
         let placement = self.placement();
         let is_level = self.is_level_with_dead(change);
+        let is_whole = marks
+            .as_ref()
+            .is_some_and(|marks| self.is_level_with_writers(marks));
         let mut fill = self.moves.fill.borrow_mut();
         if fill.change == change.id && !self.is_refilling() && is_level {
             fill.filled = true;
-            fill.caught_up = marks.is_some_and(|marks| {
-                fill.sources.iter().all(|(address, source)| {
-                    // Of what is written by shards that it shares nothing with, it has nothing.
-                    let due = marks.iter().filter(|(origin, _)| {
-                        let writer = address_of(*origin);
-                        writer == *address || placement.share(*address, writer)
-                    });
-                    let due: Vector = due.collect();
-                    source.end.as_ref().is_some_and(|end| end.covers(&due))
-                })
-            });
+            fill.caught_up = is_whole
+                && marks.is_some_and(|marks| {
+                    fill.sources.iter().all(|(address, source)| {
+                        // Of what is written by shards that it shares nothing with, it has nothing.
+                        let due = marks.iter().filter(|(origin, _)| {
+                            let writer = address_of(*origin);
+                            writer == *address || placement.share(*address, writer)
+                        });
+                        let due: Vector = due.collect();
+                        source.end.as_ref().is_some_and(|end| end.covers(&due))
+                    })
+                });
         }
         Ok(())
     }
@@ -513,6 +517,21 @@ impl Shard {
                     })
             })
         })
+    }
+
+    /// Whether one that stays has everything that was written before the joint phase: a write that
+    /// asked for the first few replicas alone counts on them, and they may be others now. Who
+    /// joins has it from those it inherits.
+    fn is_level_with_writers(&self, marks: &Vector) -> bool {
+        let placement = self.placement();
+        let mine = self.vector.borrow();
+        !placement.is_member(self.address.node)
+            || marks.iter().all(|(origin, version)| {
+                let writer = address_of(origin);
+                let concerns = placement.is_member(writer.node)
+                    && (writer == self.address || placement.share(self.address, writer));
+                !concerns || mine.get(origin) >= version
+            })
     }
 
     /// Whether this shard has what the others have of those that are gone for good.

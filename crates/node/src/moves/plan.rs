@@ -11,8 +11,7 @@ pub(super) struct Part {
     pub place: Place,
     pub source: ShardAddress,
     pub froms: Froms,
-    /// Whether the keyspace's ordinary records are among them: copied first, while nothing is in
-    /// their way.
+    /// Whether what is written now is among them: copied first, while nothing is in its way.
     pub is_main: bool,
 }
 
@@ -23,7 +22,11 @@ pub(super) fn parts(placement: &Placement, shard: ShardAddress) -> Vec<Part> {
     }
     let mut parts = Vec::new();
     for keyspace in placement.keyspaces() {
-        let replicas = keyspace.keyspace.settings.replicas;
+        let widths = Widths {
+            replicas: keyspace.keyspace.settings.replicas,
+            now: keyspace.keyspace.width(),
+            is_counted: keyspace.keyspace.is_counted(),
+        };
         for partition in 0..keyspace.partition_count() {
             let (old, new) = keyspace.orders(partition);
             let place = Place {
@@ -31,12 +34,12 @@ pub(super) fn parts(placement: &Placement, shard: ShardAddress) -> Vec<Part> {
                 partition,
             };
             let is_dead = |node| placement.is_dead(node);
-            let taken = takes(old, new, shard, is_dead);
+            let taken = takes(old, new, shard, widths, is_dead);
             parts.extend(taken.into_iter().map(|(source, froms)| Part {
                 place,
                 source,
                 froms,
-                is_main: froms.has(replicas),
+                is_main: froms.has(widths.now),
             }));
         }
     }
@@ -44,25 +47,60 @@ pub(super) fn parts(placement: &Placement, shard: ShardAddress) -> Vec<Part> {
     parts
 }
 
+/// By how many replicas a keyspace's records are stored.
+#[derive(Debug, Clone, Copy)]
+struct Widths {
+    /// By so many at least; an old version stored what carries less by fewer.
+    replicas: u8,
+    /// What is written now.
+    now: u8,
+    /// Whether no record was ever stored by fewer or by more.
+    is_counted: bool,
+}
+
+impl Widths {
+    /// For each number of replicas that some records are stored by, which those are.
+    fn each(self, most: usize) -> impl Iterator<Item = (usize, Froms)> {
+        let limit = |width: u8| usize::from(width).clamp(1, most.max(1));
+        let replicas = limit(self.replicas);
+        let (least, most) = match self.is_counted {
+            true => (replicas, limit(self.now).max(replicas)),
+            false => (1, most.max(1)),
+        };
+        (least..=most).map(move |from| {
+            let below = match from == replicas {
+                true => Froms::up_to(from as u8).0,
+                false => 0,
+            };
+            let own = match from == most {
+                true => Froms::and_above(from as u8),
+                false => Froms::of(from as u8),
+            };
+            (from, Froms(own.0 | below))
+        })
+    }
+}
+
 /// What `shard` takes over of one partition.
 ///
-/// For each `from`, the newcomers among the first `from` replicas take the places of those that
-/// leave, one each, and inherit all they hold: then whatever some old replicas acknowledged, as
-/// many new ones have. A newcomer for a dead replica, or for none, takes what all living ones
-/// hold. Who leaves without a newcomer is inherited by one that stays.
+/// For each number of replicas that records are stored by, the newcomers among so many take the
+/// places of those that leave, one each, and inherit all they hold: then whatever some old replicas
+/// acknowledged, as many new ones have. A newcomer for a dead replica, or for none, takes what all
+/// living ones hold. Who leaves without a newcomer is inherited by one that stays.
+///
+/// A write may have asked for fewer acknowledgements, of the first few. Those who stay have all of
+/// it anyway before anybody reads them (`Shard::is_level_with_writers`), as have the ones that are
+/// inherited.
 fn takes(
     old: &[ShardAddress],
     new: &[ShardAddress],
     shard: ShardAddress,
+    widths: Widths,
     is_dead: impl Fn(u16) -> bool,
 ) -> BTreeMap<ShardAddress, Froms> {
     let mut taken: BTreeMap<ShardAddress, Froms> = BTreeMap::new();
     let most = old.len().max(new.len()).min(64);
-    for from in 1..=most {
-        let froms = match from == most {
-            true => Froms::and_above(from as u8),
-            false => Froms::of(from as u8),
-        };
+    for (from, froms) in widths.each(most) {
         let before = &old[..old.len().min(from)];
         let after = &new[..new.len().min(from)];
         let newcomers: Vec<_> = after.iter().filter(|r| !before.contains(r)).collect();

@@ -15,7 +15,7 @@ use crate::shard::{BatchDone, Shard};
 impl Shard {
     /// A page of stored records; `None` when they cannot be copied from here now.
     pub(crate) async fn serve_fill(self: Rc<Self>, request: FillRequest) -> Option<FillPage> {
-        if self.is_refilling() || self.placement().change.is_none() {
+        if !self.answers() || self.placement().change.is_none() {
             return None;
         }
         let FillRequest {
@@ -50,7 +50,7 @@ impl Shard {
 
     /// Part of the log, for one that copies stored records.
     pub(crate) async fn serve_tail(self: Rc<Self>, request: TailRequest) -> TailAnswer {
-        if self.is_refilling() || self.placement().change.is_none() {
+        if !self.answers() || self.placement().change.is_none() {
             return TailAnswer::NotNow;
         }
         let incarnation = self.origin.incarnation();

@@ -25,6 +25,10 @@ pub struct MoveState {
     /// Up to where it had the entries of each origin when it said so, but for nodes that are gone for
     /// good: a writer may itself have lost some of what others have of it.
     pub marks: Vec<(u64, u64)>,
+    /// By how many replicas it knows entries to be stored, of each keyspace by its number where
+    /// that is more than the keyspace's settings say.
+    #[serde(default)]
+    pub widths: Vec<(u32, u8)>,
     /// Pieces it takes over: partitions times old replicas.
     pub parts: u64,
     /// Pieces copied.
@@ -43,6 +47,12 @@ pub struct MoveState {
 }
 
 impl MoveState {
+    /// Whether it knows that a keyspace's entries are stored by so many replicas.
+    pub(crate) fn knows(&self, keyspace: u32, width: u8) -> bool {
+        let mut widths = self.widths.iter();
+        widths.any(|(id, known)| *id == keyspace && *known >= width)
+    }
+
     /// The marks as versions.
     pub(super) fn marks(&self) -> impl Iterator<Item = (Origin, Version)> + '_ {
         let mark = |(origin, version): &(u64, u64)| (Origin(*origin), Version(*version));
@@ -63,6 +73,10 @@ impl Shard {
         let marks = vector
             .iter()
             .filter(|(origin, _)| !placement.is_dead(origin.node()));
+        let widths = placement.keyspaces().filter_map(|k| {
+            let width = k.keyspace.width();
+            (width > k.keyspace.settings.replicas).then_some((k.keyspace.id, width))
+        });
         MoveState {
             shard: self.label(),
             change: placement.changes,
@@ -71,6 +85,7 @@ impl Shard {
             caught_up: fill.is_some_and(|fill| fill.caught_up),
             level: fill.is_some_and(|fill| fill.level),
             marks: marks.map(|(o, v)| (o.0, v.0)).collect(),
+            widths: widths.collect(),
             parts: count(Fill::parts),
             parts_done: count(Fill::parts_done),
             records: count(|fill| fill.records),

@@ -96,8 +96,9 @@ fn drops(now: &Placement, before: Option<&Placement>, shard: ShardAddress) -> Ve
                 let ranks = [old, new].map(|order| self::rank(order, shard));
                 ranks.into_iter().flatten().min()
             });
+            let replicas = keyspace.keyspace.settings.replicas;
             let is_needless = match (could_hold, rank) {
-                (_, Some(0)) => true,
+                (_, Some(rank)) if rank < replicas => true,
                 (Some(could), rank) => match (could, rank) {
                     (None, _) => true,
                     (Some(could), Some(rank)) => could >= rank,

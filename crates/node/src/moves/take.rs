@@ -23,7 +23,11 @@ impl Shard {
         let Some(newest) = entries.iter().map(|entry| entry.stamp.version).max() else {
             return Ok(());
         };
-        self.clock.observe(newest);
+        if !self.take_over(newest) {
+            return Err(format!(
+                "a record is stamped further ahead than --clock-bound: {newest}; see dunlin keyspace mend-stamps"
+            ));
+        }
         let bytes: usize = entries.iter().map(|e| e.key.len() + e.value.len()).sum();
         let rest = match bytes >= self.config.ingest_bytes {
             true => self.ingest(entries, newest).await?,

@@ -3,7 +3,8 @@
 
 use std::path::PathBuf;
 
-use dunlin_metadata::Topology;
+use dunlin_log::disk::{Disk, RealDisk};
+use dunlin_metadata::{Cluster, Directory, MetadataError, Topology};
 use serde::{Deserialize, Serialize};
 
 use super::StartError;
@@ -16,8 +17,19 @@ pub(super) struct Identity {
     shards: u16,
     id: u16,
     incarnation: u32,
+    /// The cluster's id; none while there is no data, or it is from a version without ids.
+    #[serde(default)]
+    cluster: Option<String>,
     #[serde(skip)]
     path: PathBuf,
+}
+
+/// The cluster that the node's data in `data` is of; none when it is of none yet, or not to be read,
+/// which the start tells.
+pub fn cluster_of(data: &std::path::Path) -> Option<String> {
+    let bytes = std::fs::read(data.join("node.json")).ok()?;
+    let identity: Identity = serde_json::from_slice(&bytes).ok()?;
+    identity.cluster
 }
 
 #[allow(
@@ -31,7 +43,8 @@ impl Identity {
             let path = path.clone();
             move |error| StartError::Data { path, error }
         };
-        std::fs::create_dir_all(&config.data).map_err(data_error(&config.data))?;
+        let made = RealDisk.create_dir_all(&config.data);
+        made.map_err(data_error(&config.data))?;
         let path = config.data.join("node.json");
         let identity = match std::fs::read(&path) {
             Ok(bytes) => {
@@ -46,6 +59,7 @@ impl Identity {
                 shards: config.shards,
                 id: 0,
                 incarnation: 0,
+                cluster: None,
                 path,
             },
             Err(error) => return Err(data_error(&path)(error)),
@@ -70,22 +84,40 @@ impl Identity {
         Ok(identity)
     }
 
-    /// Refuses data that the cluster cannot take back, before it learns of this start: it must have
-    /// the node's name under the number that the data was written with. Where that name is unknown
-    /// and the number was given out, the name will get another.
-    pub fn check(&self, topology: &Topology) -> Result<(), StartError> {
-        let named = topology.nodes.iter().find(|node| node.name == self.name);
-        let is_foreign = match named {
-            Some(node) => node.id != self.id,
-            None => topology.nodes.iter().any(|node| node.id >= self.id),
-        };
-        match self.id != 0 && is_foreign {
-            true => Err(self.foreign()),
-            false => Ok(()),
+    /// The node's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Whether the directory has been in use.
+    pub fn has_data(&self) -> bool {
+        self.id != 0
+    }
+
+    /// Whether it knows of which cluster it is.
+    pub fn has_cluster(&self) -> bool {
+        self.cluster.is_some()
+    }
+
+    /// What it says of where it belongs.
+    pub fn directory(&self) -> Directory<'_> {
+        Directory {
+            name: &self.name,
+            id: self.id,
+            cluster: self.cluster.as_deref(),
         }
     }
 
-    fn foreign(&self) -> StartError {
+    /// The node's number, if a topology has this very node.
+    pub fn number_in(&self, topology: &Topology) -> Option<u16> {
+        let node = topology.node(self.id)?;
+        let of = topology.cluster.as_ref().map(|cluster| &cluster.id);
+        let is_ours = self.cluster.is_none() || self.cluster.as_ref() == of;
+        (node.name == self.name && is_ours).then_some(node.id)
+    }
+
+    /// Data that the cluster cannot take back: it does not have its node under its number.
+    pub fn foreign(&self) -> StartError {
         let directory = self.path.parent().unwrap_or(&self.path);
         StartError::Config(format!(
             "the data in {} is of a node {} with number {}, which this cluster does not have (any \
@@ -96,18 +128,32 @@ impl Identity {
         ))
     }
 
-    /// The least incarnation this start may have.
-    pub fn next_incarnation(&self) -> u32 {
-        self.incarnation + 1
+    /// The last start that this directory knows of; 0 when it is new.
+    pub fn known_incarnation(&self) -> u32 {
+        self.incarnation
     }
 
-    /// Writes down what the metadata store gave, before it is used.
-    pub fn remember(&mut self, id: u16, incarnation: u32) -> Result<(), StartError> {
+    /// The least incarnation a start may have, `ahead` of the last.
+    pub fn next_incarnation(&self, ahead: u32) -> Result<u32, MetadataError> {
+        let next = self.incarnation.checked_add(ahead);
+        next.ok_or(MetadataError::Exhausted {
+            what: "incarnation",
+        })
+    }
+
+    /// Writes down who this start is, before it is used.
+    pub fn remember(
+        &mut self,
+        id: u16,
+        incarnation: u32,
+        cluster: Option<Cluster>,
+    ) -> Result<(), StartError> {
         if self.id != 0 && self.id != id {
             return Err(self.foreign());
         }
         self.id = id;
         self.incarnation = incarnation;
+        self.cluster = cluster.map(|cluster| cluster.id).or(self.cluster.take());
         let json = serde_json::to_vec_pretty(self)
             .map_err(|error| StartError::Config(error.to_string()))?;
         let next = self.path.with_extension("json.new");
@@ -115,7 +161,9 @@ impl Identity {
             let mut file = std::fs::File::create(&next)?;
             std::io::Write::write_all(&mut file, &json)?;
             file.sync_all()?;
-            std::fs::rename(&next, &self.path)
+            std::fs::rename(&next, &self.path)?;
+            // An incarnation must not be given again after a power cut.
+            RealDisk.sync_dir(self.path.parent().unwrap_or(std::path::Path::new(".")))
         };
         write().map_err(|error| StartError::Data {
             path: self.path.clone(),

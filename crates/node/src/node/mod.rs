@@ -1,6 +1,7 @@
 //! One node: its shards, its addresses, its start and its stop.
 
 mod identity;
+mod join;
 pub(crate) mod loops;
 mod shard;
 
@@ -11,12 +12,16 @@ use std::sync::Arc;
 use dunlin_metadata::{Metadata, MetadataError};
 use dunlin_rpc::{QueueOptions, queue};
 use tokio::sync::{mpsc, oneshot, watch};
+use tokio::task::AbortHandle;
 
 use crate::config::NodeConfig;
 use crate::limits::QUEUE_BYTES;
 use crate::process::Process;
 use crate::shard::OpenError;
 use identity::Identity;
+pub use identity::cluster_of;
+use join::Whereabouts;
+pub use join::fresh_cluster;
 use shard::{Assigned, Ended, Incoming, Setup};
 
 /// Why a node does not start.
@@ -74,14 +79,16 @@ pub struct Node {
     stop: watch::Sender<bool>,
     shards: Vec<Ended>,
     process: Process,
+    /// What is left to do about its registration.
+    settling: Option<AbortHandle>,
 }
 
 impl Node {
     /// Starts the node's shards, joins the cluster and serves HTTP.
     ///
     /// # Errors
-    /// When an address is taken, the data directory unusable or damaged, or the
-    /// metadata store unreachable.
+    /// When an address is taken, the data directory unusable, damaged or of another cluster, or the
+    /// metadata store unreachable and nothing of it cached.
     pub async fn start(
         config: NodeConfig,
         metadata: Metadata,
@@ -94,8 +101,6 @@ impl Node {
             )));
         }
         let mut identity = Identity::load(&config)?;
-        let topology = metadata.topology().borrow().clone();
-        identity.check(&topology)?;
         let http = listen_http(&config.http).await?;
         let http_address = http.local_addr().map_err(|error| StartError::Listen {
             address: config.http.clone(),
@@ -103,6 +108,7 @@ impl Node {
         })?;
         let (stop, stopped) = watch::channel(false);
         let config = Arc::new(config);
+        let gates = watch::Sender::new(0);
         let mut shards = Vec::new();
         let mut assignments = Vec::new();
         let mut ready = Vec::new();
@@ -133,6 +139,7 @@ impl Node {
                 assigned,
                 ready: ready_tell,
                 stopped: stopped.clone(),
+                gates: gates.clone(),
             })?);
         }
         let mut node = Node {
@@ -141,39 +148,26 @@ impl Node {
             stop,
             shards,
             process: process.clone(),
+            settling: None,
         };
         let listen = bound.await.map_err(|_| StartError::Ended)??;
-        let joined = async {
-            metadata
-                .ensure_keyspace("default", config.default_keyspace.clone())
-                .await?;
-            metadata
-                .register(
-                    &config.name,
-                    config
-                        .advertise_http
-                        .as_deref()
-                        .unwrap_or(&http_address.to_string()),
-                    config.advertise_listen.as_deref().unwrap_or(&listen),
-                    config.shards,
-                    identity.next_incarnation(),
-                )
-                .await
+        let place = Whereabouts {
+            http: (config.advertise_http.clone()).unwrap_or_else(|| http_address.to_string()),
+            listen: config.advertise_listen.clone().unwrap_or(listen),
+            shards: config.shards,
         };
-        let record = joined.await?;
-        if let Err(error) = identity.remember(record.id, record.incarnation) {
-            let is_new = topology.nodes.iter().all(|node| node.name != config.name);
-            if is_new {
-                // Registered for nothing. Should it fail, the node is listed as one that is down.
-                drop(metadata.forget_node(&config.name).await);
-            }
-            return Err(error);
-        }
+        let default_keyspace = &config.default_keyspace;
+        let joined = join::join(&metadata, &mut identity, &place, default_keyspace).await?;
+        let (id, incarnation) = (joined.node, joined.incarnation);
+        let known_incarnation = joined.known_incarnation;
+        let settling = tokio::spawn(join::settle(metadata, identity, place, joined));
+        node.settling = Some(settling.abort_handle());
         for assign in assignments {
             // A thread that is gone says why through `ready`.
             drop(assign.send(Assigned {
-                node: record.id,
-                incarnation: record.incarnation,
+                node: id,
+                incarnation,
+                known_incarnation,
             }));
         }
         for (shard, told) in (0..config.shards).zip(ready) {
@@ -204,7 +198,7 @@ impl Node {
         &self.name
     }
 
-    /// Flushes, syncs and ends all shards.
+    /// Finishes what is under way, tells the other nodes, flushes, syncs and ends all shards.
     ///
     /// # Errors
     /// When the last flush or sync failed.
@@ -221,6 +215,9 @@ impl Node {
     }
 
     fn abandon(&mut self) {
+        if let Some(settling) = self.settling.take() {
+            settling.abort();
+        }
         self.process.directory.remove(&self.name);
         self.stop.send_replace(true);
     }

@@ -6,20 +6,21 @@ use std::time::Duration;
 
 use dunlin_metadata::Metadata;
 use dunlin_rpc::transport::{Detached, Transport};
-use dunlin_rpc::{Inbox, Limits, TcpTransport, accept, serve_accepted, serve_inbox};
+use dunlin_rpc::{Hello, Inbox, Status, TcpTransport, accept, serve_inbox};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 use tokio::sync::{oneshot, watch};
 use tokio::task::LocalSet;
-use tokio::time::Instant;
 
 use super::StartError;
 use super::loops::Birth;
 use crate::api;
+use crate::api::gate::Gate;
 use crate::config::NodeConfig;
 use crate::env::Env;
+use crate::hello::Introduction;
 use crate::message::{Request, Response};
 use crate::placement::ShardAddress;
-use crate::process::{Process, shard_wanted};
+use crate::process::Process;
 use crate::shard::{OpenError, Shard, ShardParts, ShardService};
 
 const HELLO_TIMEOUT: Duration = Duration::from_secs(5);
@@ -30,15 +31,17 @@ const READY_PATIENCE: Duration = Duration::from_secs(2);
 
 /// A connection on its way to the shard that will serve it.
 pub(super) enum Incoming {
-    Http(std::net::TcpStream),
-    /// With the number of the node that asks.
-    Peer(Detached, u16),
+    Http(api::Accepted),
+    /// With what it opened with.
+    Peer(Detached, Hello, Introduction),
 }
 
-/// What the metadata store gave the node.
+/// Who this start of the node is.
 pub(super) struct Assigned {
     pub node: u16,
     pub incarnation: u32,
+    /// The start before it that the data directory knows of; 0 when it is new.
+    pub known_incarnation: u32,
 }
 
 /// What the first shard's thread accepts for all.
@@ -59,6 +62,8 @@ pub(super) struct Setup {
     pub assigned: oneshot::Receiver<Assigned>,
     pub ready: oneshot::Sender<Result<(), OpenError>>,
     pub stopped: watch::Receiver<bool>,
+    /// How many shards of the node still have clients.
+    pub gates: watch::Sender<usize>,
 }
 
 /// How a shard closed; gone when it panicked.
@@ -118,6 +123,7 @@ async fn live(mut setup: Setup) -> Result<(), String> {
             shard: setup.shard,
         },
         incarnation: assigned.incarnation,
+        known_incarnation: assigned.known_incarnation,
         env,
         metadata: setup.metadata,
         process: setup.process.clone(),
@@ -133,81 +139,65 @@ async fn live(mut setup: Setup) -> Result<(), String> {
     shard.run();
     let service = Rc::new(ShardService::new(shard.clone(), None));
     tokio::task::spawn_local(serve_inbox(setup.inbox, service));
-    let whole = Rc::new(Whole {
-        shard: shard.clone(),
-        patience: Instant::now() + READY_PATIENCE,
-    });
-    tokio::task::spawn_local(take_incoming(setup.incoming, whole.clone()));
+    let gate = Rc::new(Gate::new(shard.clone(), READY_PATIENCE));
+    setup.gates.send_modify(|open| *open += 1);
+    tokio::task::spawn_local(take_incoming(setup.incoming, gate.clone()));
+    let mut http_door = None;
     if let Some((http, incoming, node)) = listener {
         let name = setup.config.name.clone();
         let to_shards = incoming.clone();
         tokio::task::spawn_local(accept::run(node, HELLO_TIMEOUT, move |hello, stream| {
-            let wanted = shard_wanted(&hello, &name)
-                .and_then(|(shard, asker)| Some((to_shards.get(shard as usize)?, asker)));
+            let wanted = Introduction::decode(&hello, &name)
+                .and_then(|said| Some((to_shards.get(said.shard as usize)?, said)));
             match wanted {
-                Some((queue, asker)) => {
+                Some((queue, said)) => {
                     if let Ok(detached) = stream.detach() {
-                        drop(queue.send(Incoming::Peer(detached, asker)));
+                        drop(queue.send(Incoming::Peer(detached, hello, said)));
                     }
                 }
                 None => {
-                    tokio::task::spawn_local(async move { drop(accept::refuse(stream).await) });
+                    tokio::task::spawn_local(async move {
+                        drop(accept::refuse(stream, &hello, Status::NotServed, b"").await);
+                    });
                 }
             }
         }));
-        tokio::task::spawn_local(api::accept_http(http, move |turn, stream| {
+        let stalls = shard.stalls.clone();
+        let door = tokio::task::spawn_local(api::accept_http(http, stalls, move |turn, stream| {
             if let Some(queue) = incoming.get(turn % incoming.len()) {
                 drop(queue.send(Incoming::Http(stream)));
             }
         }));
+        http_door = Some(door.abort_handle());
     }
-    whole.or_patience_ends().await;
+    gate.whole().await;
     drop(setup.ready.send(Ok(())));
     // An error means that the node was dropped, which stops it too.
     drop(setup.stopped.wait_for(|stop| *stop).await);
+    if let Some(door) = http_door {
+        door.abort();
+    }
+    // Clients first: what they have asked may need the others.
+    gate.close().await;
+    setup.gates.send_modify(|open| *open -= 1);
+    // Those of other shards of this node may need this one. The sender is this shard's too.
+    drop(setup.gates.subscribe().wait_for(|open| *open == 0).await);
+    shard.leave().await;
     shard.close().await
 }
 
-/// A new node is whole as soon as the others have told it so, usually at once: a client that comes
-/// right after the start should not meet one that cannot answer.
-struct Whole {
-    shard: Rc<Shard>,
-    patience: Instant,
-}
-
-impl Whole {
-    async fn or_patience_ends(&self) {
-        self.wait(|shard| !shard.is_refilling()).await;
-    }
-
-    /// The same for clients: without the other nodes it could only refuse what they ask.
-    async fn and_connected_or_patience_ends(&self) {
-        self.wait(|shard| !shard.is_refilling() && shard.reaches_majority())
-            .await;
-    }
-
-    async fn wait(&self, is_ready: impl Fn(&Shard) -> bool) {
-        while !is_ready(&self.shard) && Instant::now() < self.patience {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    }
-}
-
-async fn take_incoming(mut incoming: UnboundedReceiver<Incoming>, whole: Rc<Whole>) {
+async fn take_incoming(mut incoming: UnboundedReceiver<Incoming>, gate: Rc<Gate>) {
     while let Some(connection) = incoming.recv().await {
         match connection {
-            Incoming::Http(stream) => {
-                let whole = whole.clone();
-                tokio::task::spawn_local(async move {
-                    whole.and_connected_or_patience_ends().await;
-                    api::serve_http(stream, whole.shard.clone()).await;
-                });
+            Incoming::Http(accepted) => {
+                let arrivals = accepted.arrivals(&gate.shard().stalls);
+                tokio::task::spawn_local(api::serve_http(accepted, arrivals, gate.clone()));
             }
-            Incoming::Peer(detached, asker) => {
-                let service = Rc::new(ShardService::new(whole.shard.clone(), Some(asker)));
+            Incoming::Peer(detached, hello, said) => {
+                let shard = gate.shard().clone();
                 tokio::task::spawn_local(async move {
                     if let Ok(stream) = detached.attach() {
-                        serve_accepted(stream, service, Limits::default()).await;
+                        shard.serve_peer(stream, hello, said).await;
                     }
                 });
             }

@@ -5,11 +5,12 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use bytes::Bytes;
-use dunlin_store::Kind;
+use dunlin_store::{Kind, Version};
 use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, StreamExt};
 use tokio::sync::Notify;
 
+use super::attempt::Window;
 use super::{Failure, Quorum};
 use crate::message::{Condition, WriteAnswer, WriteRequest};
 use crate::shard::Shard;
@@ -33,14 +34,17 @@ struct Begun {
 struct Ticket {
     begun: Rc<Begun>,
     put: Option<WriteRequest>,
+    /// Until when the attempt under way may be stamped.
+    until: Version,
 }
 
 impl Ticket {
-    fn new(begun: &Rc<Begun>, put: WriteRequest) -> Ticket {
+    fn new(begun: &Rc<Begun>, put: WriteRequest, until: Version) -> Ticket {
         begun.waiting.set(begun.waiting.get() + 1);
         Ticket {
             begun: begun.clone(),
             put: Some(put),
+            until,
         }
     }
 
@@ -50,7 +54,12 @@ impl Ticket {
             WriteAnswer::Done(_) => None,
             WriteAnswer::NotEnough { got } => Some(Failure::NotEnoughReplicas { got, need }),
             WriteAnswer::ConditionFailed(current) => Some(Failure::ConditionFailed(current)),
-            WriteAnswer::Refused(_) => return,
+            WriteAnswer::Overtaken => Some(Failure::Overtaken),
+            WriteAnswer::Refused(_) | WriteAnswer::TooLate(_) => {
+                // Nothing was written here: the next attempt needs no floor for this one.
+                self.until = Version(0);
+                return;
+            }
         };
         self.put = None;
         if failure.is_some() {
@@ -63,13 +72,21 @@ impl Drop for Ticket {
     fn drop(&mut self) {
         let begun = &self.begun;
         begun.waiting.set(begun.waiting.get() - 1);
-        begun.elsewhere.borrow_mut().extend(self.put.take());
+        begun
+            .elsewhere
+            .borrow_mut()
+            .extend(self.put.take().map(|put| WriteRequest {
+                floor: put.floor.max(self.until),
+                ..put
+            }));
         begun.answered.notify_one();
     }
 }
 
 impl Shard {
-    /// Puts `pairs`, in no order; done when each is acknowledged as `quorum` asks.
+    /// Puts `pairs`, in no order; done when each is acknowledged as `quorum` asks. Each is stamped
+    /// up to `deadline` and above `floor`; without a deadline, [`Version::MAX`], only while this
+    /// event loop has not stood still since the call.
     ///
     /// # Errors
     /// The first failure. Any number of pairs may have been written by then.
@@ -78,7 +95,11 @@ impl Shard {
         keyspace: u32,
         quorum: Quorum,
         pairs: impl Iterator<Item = (Bytes, Bytes)>,
+        deadline: Version,
+        floor: Version,
     ) -> Result<(), Failure> {
+        self.may_stamp()?;
+        self.widen_for(keyspace, quorum.from).await?;
         let here = Rc::new(Begun::default());
         let mut elsewhere = FuturesUnordered::new();
         let mut pairs = pairs.map(|(key, value)| WriteRequest {
@@ -90,9 +111,26 @@ impl Shard {
             expiry_ms: None,
             key,
             value,
+            deadline,
+            floor,
         });
+        let stalls = self.stalls.count();
+        let mut is_begun = false;
         let mut is_more = true;
         loop {
+            let window = match self.window(floor, deadline) {
+                _ if deadline == Version::MAX && self.stalls.observe() != stalls => Window::TooLate,
+                window => window,
+            };
+            let until = match window {
+                Window::Until(until) => until,
+                // All is begun: only what is under way is still waited for.
+                _ if !is_more => floor,
+                // Nothing was written, which is said only where it is sure.
+                Window::TooLate if !is_begun => return Err(Failure::TooLate),
+                Window::TooLate => return Err(Failure::Overdue),
+                Window::TooFarAhead => return Err(Failure::TooFarAhead),
+            };
             for _ in 0..BEGUN_AT_ONCE {
                 if here.waiting.get() + elsewhere.len() >= IN_FLIGHT {
                     break;
@@ -101,9 +139,14 @@ impl Shard {
                     is_more = false;
                     break;
                 };
+                is_begun = true;
                 if self.enters_here(&put)? {
-                    let ticket = Ticket::new(&here, put.clone());
-                    self.write(put, Box::new(move |answer| ticket.answer(answer)));
+                    let ticket = Ticket::new(&here, put.clone(), until);
+                    let attempt = WriteRequest {
+                        deadline: until,
+                        ..put
+                    };
+                    self.write(attempt, Box::new(move |answer| ticket.answer(answer)));
                 } else {
                     elsewhere.push(self.clone().put(put));
                 }
@@ -150,6 +193,11 @@ impl Shard {
     }
 
     async fn put(self: Rc<Self>, put: WriteRequest) -> Result<(), Failure> {
-        self.coordinate_write(put).await.map(drop)
+        match self.coordinate_write(put).await {
+            Ok(_) => Ok(()),
+            // Others of the request may be written.
+            Err(Failure::TooLate) => Err(Failure::Overdue),
+            Err(failure) => Err(failure),
+        }
     }
 }

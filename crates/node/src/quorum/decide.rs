@@ -112,6 +112,11 @@ impl Answers {
         true
     }
 
+    /// Whether this replica has answered.
+    pub fn has(&self, replica: ShardAddress) -> bool {
+        self.seen.iter().any(|(from, _)| *from == replica)
+    }
+
     /// Replicas that answered.
     pub fn count(&self) -> usize {
         self.seen.len()

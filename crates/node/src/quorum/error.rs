@@ -13,12 +13,29 @@ pub enum Failure {
         /// Replicas asked for.
         need: u8,
     },
+    /// Try again when what it waits for is done, or ask for less.
+    #[error(
+        "from={from} is above the {known} that writes to this keyspace have used so far: {why}"
+    )]
+    NotWidened {
+        /// As asked.
+        from: u8,
+        /// The greatest that every node knows of.
+        known: u8,
+        /// What it waits for, and what to do about it.
+        why: String,
+    },
     /// Create the keyspace, or correct its name.
     #[error("there is no such keyspace")]
     UnknownKeyspace,
     /// Read the value again and decide anew.
     #[error("the condition does not hold")]
     ConditionFailed(Option<Stamp>),
+    /// Read the key: it tells what stands.
+    #[error(
+        "something newer was written meanwhile: whether this write was seen before it is not known; read the key"
+    )]
+    Overtaken,
     /// Make room on the disk; writes are taken again by themselves.
     #[error("no space left on the node's disk: make room and try again")]
     NoSpace,
@@ -28,4 +45,18 @@ pub enum Failure {
     /// Slow down and try again.
     #[error("the node is busy: try again")]
     Busy,
+    /// Send it again with a later deadline.
+    #[error("the request came after its deadline: nothing was written")]
+    TooLate,
+    /// Send it again with a later deadline.
+    #[error("the deadline passed on the way: any part of it may be written")]
+    Overdue,
+    /// Set the node's clock right, or ask another node.
+    #[error("{0}")]
+    Clock(String),
+    /// Wait a moment and try again.
+    #[error(
+        "stamps run ahead of this node's clock by as much as the other nodes take over (--clock-bound): try again in a moment"
+    )]
+    TooFarAhead,
 }

@@ -34,13 +34,16 @@ pub struct Scan {
     lost: Vec<(ShardAddress, u64)>,
     /// Keys up to here have been given out.
     position: Bytes,
+    /// Whether every partition has enough sources.
+    is_covered: bool,
 }
 
 impl Scan {
     /// Begins a scan of `[start, end)`.
     ///
     /// # Errors
-    /// When the keyspace is unknown or too few replicas of some partition are reachable.
+    /// When the keyspace is unknown, or too few replicas of some partition are reachable and none
+    /// is coming.
     pub fn begin(
         shard: Rc<Shard>,
         keyspace: u32,
@@ -56,9 +59,40 @@ impl Scan {
             sources: BTreeMap::new(),
             lost: Vec::new(),
             position: start,
+            is_covered: false,
         };
-        scan.cover()?;
+        match scan.cover() {
+            Err(Failure::NotEnoughReplicas { .. }) if scan.is_more_coming() => {}
+            covered => covered?,
+        }
         Ok(scan)
+    }
+
+    fn is_more_coming(&self) -> bool {
+        let peers = self.shard.peers.borrow();
+        peers.values().any(|peer| peer.caller.is_coming())
+    }
+
+    /// The same as `cover`, but gives replicas that are coming a moment; those that were lost before
+    /// may be among them.
+    async fn cover_patiently(&mut self) -> Result<(), Failure> {
+        let mut reachable = 0;
+        loop {
+            let covered = self.cover();
+            if !matches!(covered, Err(Failure::NotEnoughReplicas { .. })) {
+                return covered;
+            }
+            let all: Vec<ShardAddress> = self.shard.placement().shards().collect();
+            let shard = self.shard.clone();
+            let count = || all.iter().filter(|r| shard.is_reachable(**r)).count();
+            let before = count().max(reachable);
+            shard.wait_for_reach(&all, || count() > before).await;
+            reachable = count();
+            if reachable <= before {
+                return covered;
+            }
+            self.lost.clear();
+        }
     }
 
     /// Makes sure that every partition has `ack` sources.
@@ -76,6 +110,7 @@ impl Scan {
                 });
             }
         }
+        self.is_covered = true;
         Ok(())
     }
 
@@ -139,6 +174,9 @@ impl Scan {
 
     /// Fetches a page for every source that has run dry, all at once.
     async fn feed(&mut self) -> Result<(), Failure> {
+        if !self.is_covered {
+            self.cover_patiently().await?;
+        }
         loop {
             let dry: Vec<(ShardAddress, ScanRequest)> = self
                 .sources
@@ -184,7 +222,7 @@ impl Scan {
             }
             if lost {
                 // Another replica takes over from the key reached so far.
-                self.cover()?;
+                self.cover_patiently().await?;
             }
         }
     }
@@ -208,7 +246,7 @@ impl Shard {
         let placement = self.placement();
         let keyspace = placement.keyspace(request.keyspace)?;
         // What the asker counts on may have been dropped here: it is to choose again.
-        if self.is_refilling() || request.epoch < placement.oldest_epoch() {
+        if !self.answers() || request.epoch < placement.oldest_epoch() {
             return None;
         }
         // Partitions given away may still lie here, but are no longer kept up to date.

@@ -2,16 +2,27 @@
 
 use std::rc::Rc;
 
+use dunlin_rpc::CallError;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use super::Failure;
+use super::attempt::{Moment, Window, window};
 use super::decide::try_order;
 use crate::limits::ENTRY_TIMEOUT;
 use crate::message::{Condition, Refusal, Request, Response, WriteAnswer, WriteRequest};
 use crate::placement::ShardAddress;
 use crate::shard::Shard;
-use dunlin_store::Stamp;
+use dunlin_store::{Stamp, Version};
+
+/// What is known of one attempt.
+enum Attempt {
+    Answered(WriteAnswer),
+    /// It was not sent.
+    Unsent,
+    /// It may be logged, now or later, up to its deadline.
+    GivenUp,
+}
 
 impl Shard {
     /// Carries out a write, wherever its replicas are.
@@ -19,6 +30,7 @@ impl Shard {
         self: &Rc<Self>,
         request: WriteRequest,
     ) -> Result<Stamp, Failure> {
+        self.may_stamp()?;
         let begun = Instant::now();
         let written = self.write_to_replicas(request).await;
         self.latency.record(begun);
@@ -26,6 +38,7 @@ impl Shard {
     }
 
     async fn write_to_replicas(self: &Rc<Self>, request: WriteRequest) -> Result<Stamp, Failure> {
+        self.widen_for(request.keyspace, request.from).await?;
         let placement = self.placement();
         let keyspace = placement
             .keyspace(request.keyspace)
@@ -36,12 +49,17 @@ impl Shard {
         let reachable =
             |set: &[ShardAddress]| set.iter().filter(|r| self.is_reachable(**r)).count();
         let ack = request.ack as usize;
-        if reachable(replicas) < ack || reachable(also) < ack.min(also.len()) {
-            // Known beforehand: better refused than half done.
-            return Err(Failure::NotEnoughReplicas {
-                got: 0,
-                need: request.ack,
-            });
+        let is_enough = || reachable(replicas) >= ack && reachable(also) >= ack.min(also.len());
+        if !is_enough() {
+            let all: Vec<ShardAddress> = replicas.iter().chain(also).copied().collect();
+            self.wait_for_reach(&all, is_enough).await;
+            if !is_enough() {
+                // Known beforehand: better refused than half done.
+                return Err(Failure::NotEnoughReplicas {
+                    got: 0,
+                    need: request.ack,
+                });
+            }
         }
         // Conditional writes to one key meet at one replica, where the order in which they came decides.
         let order: Vec<ShardAddress> = if request.condition == Condition::None {
@@ -55,55 +73,116 @@ impl Shard {
                 .filter(|r| self.is_reachable(*r))
                 .collect()
         };
-        let mut failure = Failure::NotEnoughReplicas {
+        let unknown = Failure::NotEnoughReplicas {
             got: 0,
             need: request.ack,
         };
-        for entry in order {
-            match self.write_through(entry, &request).await {
-                Some(WriteAnswer::Done(stamp)) => return Ok(stamp),
-                Some(WriteAnswer::ConditionFailed(current)) => {
+        let mut failure = unknown.clone();
+        let mut floor = request.floor;
+        let mut is_given_up = false;
+        let stalls = self.stalls.count();
+        let mut entries = order.into_iter();
+        let mut entry = entries.next();
+        let mut learned = false;
+        while let Some(at) = entry {
+            let deadline = match self.window(floor, request.deadline) {
+                // This loop stood still since the write came: the client may have given it up.
+                _ if self.stalls.observe() != stalls && request.deadline == Version::MAX => {
+                    failure = Failure::TooLate;
+                    break;
+                }
+                Window::Until(deadline) => deadline,
+                Window::TooLate => {
+                    failure = Failure::TooLate;
+                    break;
+                }
+                Window::TooFarAhead => {
+                    failure = Failure::TooFarAhead;
+                    break;
+                }
+            };
+            let attempt = WriteRequest {
+                deadline,
+                floor,
+                ..request.clone()
+            };
+            match self.write_through(at, attempt).await {
+                Attempt::Answered(WriteAnswer::Done(stamp)) => return Ok(stamp),
+                Attempt::Answered(WriteAnswer::ConditionFailed(current)) => {
                     return Err(Failure::ConditionFailed(current));
                 }
-                Some(WriteAnswer::NotEnough { got }) => {
+                Attempt::Answered(WriteAnswer::NotEnough { got }) => {
                     return Err(Failure::NotEnoughReplicas {
                         got,
                         need: request.ack,
                     });
                 }
+                Attempt::Answered(WriteAnswer::Overtaken) => return Err(Failure::Overtaken),
                 // Nothing was written there: another replica may take it.
-                Some(WriteAnswer::Refused(refusal)) => failure = Failure::from(refusal),
-                // Whether a conditional write happened is unknown, and trying it again would test its own effect.
-                None if request.condition != Condition::None => break,
-                None => {}
+                Attempt::Answered(WriteAnswer::Refused(refusal)) => {
+                    failure = Failure::from(refusal);
+                }
+                // The entry's clock is ahead of this one, which does not know it yet.
+                Attempt::Answered(WriteAnswer::TooLate(clock)) => {
+                    failure = Failure::TooLate;
+                    if !learned && self.clock.observe(clock) {
+                        learned = true;
+                        continue;
+                    }
+                }
+                Attempt::Unsent => {}
+                Attempt::GivenUp => {
+                    floor = deadline;
+                    is_given_up = true;
+                    // Whether a conditional write happened is unknown, and trying it again would
+                    // test its own effect.
+                    if request.condition != Condition::None {
+                        break;
+                    }
+                }
             }
+            entry = entries.next();
+            learned = false;
         }
-        Err(failure)
+        // Only where nothing was given up is it known that nothing was written.
+        Err(match is_given_up {
+            true => unknown,
+            false => failure,
+        })
     }
 
-    async fn write_through(
-        self: &Rc<Self>,
-        entry: ShardAddress,
-        request: &WriteRequest,
-    ) -> Option<WriteAnswer> {
+    /// Until when an attempt may be stamped that begins now.
+    pub(super) fn window(&self, floor: Version, deadline: Version) -> Window {
+        let now = Moment {
+            wall: Version::new(self.clock.now_ms(), 0),
+            hybrid: self.clock.now(),
+            bound_ms: self.clock.bound_ms(),
+        };
+        window(now, floor, deadline)
+    }
+
+    async fn write_through(self: &Rc<Self>, entry: ShardAddress, attempt: WriteRequest) -> Attempt {
         if entry == self.address {
             let (tell, told) = oneshot::channel();
             let done = Box::new(move |answer| drop(tell.send(answer)));
-            self.write(request.clone(), done);
+            self.write(attempt, done);
             // No answer: what became of it is not known.
-            return told.await.ok();
+            return told.await.map_or(Attempt::GivenUp, Attempt::Answered);
         }
-        let peer = self.peer(entry)?;
+        let Some(peer) = self.peer(entry) else {
+            return Attempt::Unsent;
+        };
         if !peer.caller.is_connected() {
-            return None;
+            return Attempt::Unsent;
         }
         let answer = peer
             .caller
-            .call(Request::Write(request.clone()), ENTRY_TIMEOUT)
+            .call(Request::Write(attempt), ENTRY_TIMEOUT)
             .await;
         match answer {
-            Ok(Response::Written(answer)) => Some(answer),
-            _ => None,
+            Ok(Response::Written(answer)) => Attempt::Answered(answer),
+            Err(CallError::Overloaded | CallError::TooLarge { .. }) => Attempt::Unsent,
+            _ => Attempt::GivenUp,
         }
     }
 }
@@ -115,6 +194,9 @@ impl From<Refusal> for Failure {
             Refusal::LogFailed => Failure::LogFailed,
             Refusal::Busy => Failure::Busy,
             Refusal::UnknownKeyspace => Failure::UnknownKeyspace,
+            Refusal::Clock => Failure::Clock(
+                "no replica of the key that can be asked has a clock that is known to be right: see dunlin status".into(),
+            ),
         }
     }
 }

@@ -1,15 +1,30 @@
 //! A full copy of what two shards share, for when logs no longer reach back.
 
+use std::collections::HashMap;
 use std::ops::Bound;
 use std::rc::Rc;
 
 use bytes::Bytes;
-use dunlin_store::{Entry, Kind};
+use dunlin_store::{Entry, Kind, Stamp, Vector};
 
 use super::catch_up::address_of;
-use crate::limits::{CALL_TIMEOUT, CHUNK_BYTES, PAGE_BYTES, PAGE_ITEMS, PAGE_TIMEOUT};
-use crate::message::{Item, Page, Request, Response, SnapshotRequest};
+use super::reconcile::{Verdict, Word, reconcile};
+use crate::limits::{CHUNK_BYTES, PAGE_BYTES, PAGE_ITEMS, PAGE_TIMEOUT};
+use crate::message::{Item, Life, Page, Place, Request, Response, SnapshotRequest};
 use crate::shard::{Peer, Shard};
+
+/// Records that are dropped at once, while writers wait.
+const FORGET_RECORDS: usize = 128;
+
+/// What a backfill goes by, as told at its beginning.
+struct Terms {
+    /// The peer's vector.
+    covered: Vector,
+    /// In which of its lives, and how it is to be taken; unknown of an earlier version.
+    life: Option<Life>,
+    /// The past of this shard is not certain.
+    is_refill: bool,
+}
 
 impl Shard {
     /// Copies every partition held by both from the peer, then notes how far
@@ -24,35 +39,51 @@ impl Shard {
     }
 
     async fn backfill(self: &Rc<Self>, peer: &Rc<Peer>) -> Result<(), String> {
-        tracing::info!(
-            from = peer.label,
-            "its log no longer reaches back far enough: backfilling"
-        );
+        match self.is_refilling() {
+            true => tracing::info!(from = peer.label, "backfilling what it holds"),
+            false => tracing::info!(
+                from = peer.label,
+                "its log no longer reaches back far enough: backfilling"
+            ),
+        }
+        let begun = self.backfill_begins();
         // The vector comes first: whatever the peer holds at this moment the pages will show.
-        let asked = peer
-            .caller
-            .call(Request::Vectors(self.vector()), CALL_TIMEOUT)
-            .await;
-        let Ok(Response::Vectors(covered)) = asked else {
-            return Err("no answer".to_owned());
+        let answer = self.exchange(peer).await.ok_or("no answer")?;
+        let terms = Terms {
+            covered: answer.vector,
+            life: answer.answerer.map(|answerer| answerer.life),
+            is_refill: self.is_refilling(),
         };
         let placement = self.placement();
         let mut count = 0;
         for keyspace in placement.keyspaces() {
             for partition in 0..keyspace.partition_count() {
                 if keyspace.share(partition, self.address, peer.address) {
-                    count += self
-                        .backfill_partition(peer, keyspace.keyspace.id, partition)
-                        .await?;
+                    let place = Place {
+                        keyspace: keyspace.keyspace.id,
+                        partition,
+                    };
+                    count += self.backfill_partition(peer, &terms, place).await?;
                 }
             }
         }
+        let covered = terms.covered.iter();
         let claims: Vec<_> = covered
-            .iter()
             .filter(|(origin, _)| address_of(*origin) == peer.address)
             .collect();
         self.log_claim(&claims, false);
-        peer.pulled.borrow_mut().extend(covered.iter());
+        peer.pulled.borrow_mut().extend(terms.covered.iter());
+        if terms.is_refill {
+            let is_compared = terms.life.is_some_and(|life| life.is_whole)
+                && placement.change.is_none()
+                && self.placement().change.is_none();
+            self.refill_given(peer.address, begun, is_compared);
+            if !is_compared && count > 0 {
+                // Others are to be heard on what it gave.
+                self.refill_met_uncertain();
+            }
+            self.end_refill_if_whole();
+        }
         tracing::info!(from = peer.label, records = count, "backfill complete");
         Ok(())
     }
@@ -60,9 +91,13 @@ impl Shard {
     async fn backfill_partition(
         &self,
         peer: &Peer,
-        keyspace: u32,
-        partition: u16,
+        terms: &Terms,
+        place: Place,
     ) -> Result<u64, String> {
+        let Place {
+            keyspace,
+            partition,
+        } = place;
         let mut start = Bytes::new();
         let mut count = 0;
         let mut chunk: Vec<Entry> = Vec::new();
@@ -71,17 +106,25 @@ impl Shard {
             let request = SnapshotRequest {
                 keyspace,
                 partition,
-                start,
+                start: start.clone(),
+                is_asker_whole: !terms.is_refill,
             };
             let answer = peer
                 .caller
                 .call(Request::Snapshot(request), PAGE_TIMEOUT)
                 .await;
-            let Ok(Response::Page(page)) = answer else {
+            let Ok(Response::Page(mut page)) = answer else {
                 return Err("no answer".to_owned());
             };
             if !peer.shares.get() {
                 return Err("it has left".to_owned());
+            }
+            if terms.is_refill && page.life != terms.life {
+                // What was said at the beginning does not hold for this page.
+                return Err("it has started anew, or doubts its past".to_owned());
+            }
+            if terms.is_refill {
+                self.compare(peer, terms, place, &start, &mut page).await?;
             }
             count += page.items.len() as u64;
             self.counters
@@ -108,8 +151,98 @@ impl Shard {
         }
     }
 
+    /// Takes out of a page what is held here already, and drops what is held here but not there
+    /// because it was deleted and the delete forgotten.
+    async fn compare(
+        &self,
+        peer: &Peer,
+        terms: &Terms,
+        place: Place,
+        start: &Bytes,
+        page: &mut Page,
+    ) -> Result<(), String> {
+        let Place {
+            keyspace,
+            partition,
+        } = place;
+        let mut theirs: HashMap<Bytes, Stamp> = page
+            .items
+            .iter()
+            .map(|item| (item.key.clone(), item.stamp))
+            .collect();
+        let mut next = Some(start.clone());
+        while let Some(from) = next.take() {
+            let end = page.next.clone();
+            let read = self.read_page(move |store| {
+                let end = match &end {
+                    Some(end) => Bound::Excluded(&end[..]),
+                    None => Bound::Unbounded,
+                };
+                let start = Bound::Included(&from[..]);
+                store.scan_page(
+                    keyspace, partition, start, end, PAGE_ITEMS, PAGE_BYTES, None,
+                )
+            });
+            let ours = read.await.ok_or("what is here cannot be read")?;
+            let mut forgotten = Vec::new();
+            for item in ours.items {
+                let their_stamp = theirs.get(&item.key).copied();
+                let word = self.word_of(peer, terms, place, &item);
+                match reconcile(Some(item.stamp), their_stamp, word) {
+                    Verdict::Take => {}
+                    Verdict::Keep => drop(theirs.remove(&item.key)),
+                    Verdict::Forget => forgotten.push((item.key, item.stamp)),
+                }
+            }
+            if !forgotten.is_empty() {
+                let dropped = self.store_behind(move |store| {
+                    let mut dropped = 0;
+                    for some in forgotten.chunks(FORGET_RECORDS) {
+                        dropped += store.forget(keyspace, partition, some)?;
+                    }
+                    Ok(dropped)
+                });
+                let dropped = dropped.await?;
+                tracing::info!(
+                    by = peer.label,
+                    records = dropped,
+                    "dropped what was deleted since"
+                );
+                self.refill_forgot(dropped);
+            }
+            next = ours.next;
+        }
+        page.items.retain(|item| theirs.contains_key(&item.key));
+        Ok(())
+    }
+
+    /// What it says of a record here that the peer holds nothing for its key.
+    fn word_of(&self, peer: &Peer, terms: &Terms, place: Place, ours: &Item) -> Word {
+        let placement = self.placement();
+        let Stamp { version, origin } = ours.stamp;
+        Word {
+            is_whole: terms.life.is_some_and(|life| life.is_whole),
+            is_at_rest: placement.change.is_none(),
+            has_seen: terms.covered.get(origin) >= version,
+            is_meant: placement
+                .keyspace(place.keyspace)
+                .is_some_and(|k| k.holds(peer.address, place.partition, ours.from)),
+        }
+    }
+
+    /// One page of a partition; `None` when it cannot be read, or is not to be shown.
+    pub(crate) async fn serve_backfill(self: Rc<Self>, request: SnapshotRequest) -> Option<Page> {
+        if request.is_asker_whole && !self.answers() {
+            // What is here may have been deleted everywhere else, and must not spread.
+            return None;
+        }
+        let mut page = self.clone().serve_snapshot(request).await?;
+        page.life = Some(self.life());
+        Some(page)
+    }
+
     /// One page of a partition, read off the event loop.
-    pub(crate) async fn serve_snapshot(self: Rc<Self>, request: SnapshotRequest) -> Option<Page> {
+    async fn serve_snapshot(self: Rc<Self>, request: SnapshotRequest) -> Option<Page> {
         self.read_page(move |store| {
             store.scan_page(
                 request.keyspace,
@@ -143,3 +276,7 @@ pub(crate) fn copy_of(item: Item, keyspace: u32, partition: u16) -> Entry {
         value: item.value,
     }
 }
+
+#[cfg(test)]
+#[path = "backfill_tests.rs"]
+mod tests;

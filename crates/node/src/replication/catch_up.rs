@@ -14,7 +14,9 @@ use dunlin_store::{Entry, EntryView, Origin, Version};
 use tokio::sync::oneshot;
 
 use crate::limits::{CALL_TIMEOUT, GOSSIP_INTERVAL, PAGE_TIMEOUT, REFILL_INTERVAL};
-use crate::message::{Batch, BatchAnswer, PullAnswer, PullRequest, Request, Response};
+use crate::message::{
+    Batch, BatchAnswer, PullAnswer, PullRequest, Request, Response, VectorsAnswer, VectorsRequest,
+};
 use crate::placement::ShardAddress;
 use crate::shard::{Peer, Shard};
 
@@ -26,16 +28,13 @@ impl Shard {
     pub(crate) async fn catch_up_loop(self: Rc<Self>, peer: Weak<Peer>) {
         // Per origin, how far this shard was at the last look: standing still while behind means nobody brings it.
         let mut last_seen: HashMap<Origin, Version> = HashMap::new();
-        // Reads wait for a refill to end.
-        let mut pause = match self.is_refilling() {
-            true => Duration::ZERO,
-            false => GOSSIP_INTERVAL,
-        };
+        let mut pause = Duration::ZERO;
         loop {
             tokio::time::sleep(pause).await;
-            pause = match self.is_refilling() {
-                true => REFILL_INTERVAL,
-                false => GOSSIP_INTERVAL,
+            // Reads wait for the word of others after a start, and for a refill to end.
+            pause = match self.is_settled() {
+                true => GOSSIP_INTERVAL,
+                false => REFILL_INTERVAL,
             };
             let Some(peer) = peer.upgrade() else { return };
             if !peer.shares.get() {
@@ -45,22 +44,16 @@ impl Shard {
             if !peer.caller.is_connected() {
                 continue;
             }
-            let mine = self.vector();
-            let asked = peer
-                .caller
-                .call(Request::Vectors(mine.clone()), CALL_TIMEOUT)
-                .await;
-            let Ok(Response::Vectors(theirs)) = asked else {
+            let Some(VectorsAnswer { vector: theirs, .. }) = self.exchange(&peer).await else {
                 continue;
             };
-            if !peer.shares.get() {
-                continue;
-            }
-            *peer.vector.borrow_mut() = theirs.clone();
-            peer.heard.set(true);
             self.refill_heard(peer.address, &theirs);
             let placement = self.placement();
             for (origin, version) in theirs.iter() {
+                // What was stamped by a clock gone wrong is not fetched, nor believed.
+                if !self.take_over(version) {
+                    continue;
+                }
                 let have = self.vector.borrow().get(origin);
                 let writer = address_of(origin);
                 // What comes late of one that has left could bring back what was deleted since, and
@@ -86,7 +79,34 @@ impl Shard {
                     break;
                 }
             }
+            if self.refill_wants(&peer)
+                && let Err(error) = self.backfill_from(&peer).await
+            {
+                tracing::debug!(error, from = peer.label, "a refill is interrupted");
+            }
         }
+    }
+
+    /// Tells a peer this shard's vector and hears the peer's; `None` without an answer, or when the
+    /// peer has left meanwhile.
+    pub(super) async fn exchange(&self, peer: &Rc<Peer>) -> Option<VectorsAnswer> {
+        let request = VectorsRequest {
+            vector: self.vector(),
+            asker: Some(self.as_asker(peer)),
+        };
+        let asked = peer.caller.call(Request::Vectors(request), CALL_TIMEOUT);
+        let Ok(Response::Vectors(answer)) = asked.await else {
+            return None;
+        };
+        if !peer.shares.get() {
+            return None;
+        }
+        if let Some(told) = answer.answerer.and_then(|answerer| answerer.contradiction) {
+            self.contradicted(peer, told);
+        }
+        *peer.vector.borrow_mut() = answer.vector.clone();
+        peer.heard.set(true);
+        Some(answer)
     }
 
     async fn pull(
@@ -181,6 +201,9 @@ impl Shard {
     async fn copy_in(&self, encoded: Vec<bytes::Bytes>) -> Result<(), String> {
         let entries: Result<Vec<Entry>, _> = encoded.into_iter().map(Entry::decode).collect();
         let entries = entries.map_err(|_| "an entry does not decode")?;
+        if let Some(first) = entries.first() {
+            self.refill_meets(first.stamp.origin, first.stamp.version);
+        }
         self.copies_applied(entries).await
     }
 

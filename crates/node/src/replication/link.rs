@@ -10,6 +10,8 @@ use crate::rate::Rate;
 /// State and measurements of the stream to one peer.
 pub(crate) struct Link {
     acked_index: Cell<Index>,
+    /// The end of the log when the stream last began; 0 while there is none.
+    goal: Cell<Index>,
     state: Cell<&'static str>,
     /// What is sent.
     pub rate: Rate,
@@ -20,6 +22,7 @@ impl Default for Link {
     fn default() -> Self {
         Link {
             acked_index: Cell::new(0),
+            goal: Cell::new(0),
             state: Cell::new("down"),
             rate: Rate::default(),
             // From 1 us to 10 min at 1 %: 12 KiB, one per pair of shards.
@@ -43,6 +46,21 @@ impl Link {
 
     pub fn set_acked_index(&self, index: Index) {
         self.acked_index.set(index);
+    }
+
+    /// A stream begins, with the log at `last`.
+    pub fn begin(&self, last: Index) {
+        self.goal.set(last);
+    }
+
+    /// The stream has ended.
+    pub fn end(&self) {
+        self.goal.set(0);
+    }
+
+    /// Whether the peer has all that was in the log when the stream to it began.
+    pub fn is_current(&self) -> bool {
+        self.goal.get() > 0 && self.acked_index.get() >= self.goal.get()
     }
 
     pub fn record_latency(&self, latency_us: u64) {

@@ -8,6 +8,7 @@ mod find;
 pub(crate) mod link;
 mod pull;
 mod reclaim;
+mod reconcile;
 mod send;
 
 pub(crate) use backfill::copy_of;

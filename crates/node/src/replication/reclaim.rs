@@ -56,6 +56,9 @@ impl Shard {
             self.log_claim(&[(origin, up_to)], true);
         } else {
             // Some of it came without its place in the log: whoever asks must backfill, too.
+            if let Some(oldest) = entries.keys().next() {
+                self.refill_meets(origin, *oldest);
+            }
             let copies: Result<Vec<Entry>, _> = entries.into_values().map(Entry::decode).collect();
             self.copies_applied(copies.map_err(|_| "an entry does not decode")?)
                 .await?;
@@ -119,4 +122,4 @@ pub(super) fn hole_up_to(record: &[u8], origin: Origin) -> Version {
 
 #[cfg(test)]
 #[path = "reclaim_tests.rs"]
-mod tests;
+pub(super) mod tests;

@@ -14,13 +14,14 @@ use dunlin_store::{CacheSizes, Origin, Vector, Version};
 use tokio::time::sleep;
 
 use crate::clock::SystemClock;
-use crate::message::{Request, Response};
+use crate::machine::RealMachine;
+use crate::message::{Request, Response, VectorsAnswer};
 use crate::process::Process;
 use crate::sabotage::Sabotage;
 use crate::shard::ShardParts;
 use crate::{Env, NodeConfig, Shard, ShardAddress};
 
-const CACHES: CacheSizes = CacheSizes {
+pub(in crate::replication) const CACHES: CacheSizes = CacheSizes {
     block_bytes: 1 << 20,
     row_bytes: 0,
 };
@@ -38,8 +39,11 @@ impl Service<Request, Response> for Replica {
     fn handle(&self, request: Request, reply: Reply<Response>) {
         match request {
             Request::Vectors(_) => {
-                let past = [(LOST, Version(1_000))].into_iter().collect::<Vector>();
-                reply.send(Response::Vectors(past));
+                let vector = [(LOST, Version(1_000))].into_iter().collect::<Vector>();
+                reply.send(Response::Vectors(VectorsAnswer {
+                    vector,
+                    answerer: None,
+                }));
             }
             Request::Pull(pull) if pull.origin == LOST => {
                 self.asked.set(self.asked.get() + 1);
@@ -51,7 +55,12 @@ impl Service<Request, Response> for Replica {
     }
 }
 
-async fn open(dir: &Path, metadata: &Metadata, process: &Process) -> Rc<Shard> {
+pub(in crate::replication) async fn open(
+    dir: &Path,
+    metadata: &Metadata,
+    process: &Process,
+    incarnation: u32,
+) -> Rc<Shard> {
     let parts = ShardParts {
         config: Arc::new(NodeConfig {
             name: "n1".into(),
@@ -59,11 +68,13 @@ async fn open(dir: &Path, metadata: &Metadata, process: &Process) -> Rc<Shard> {
             ..NodeConfig::default()
         }),
         address: ShardAddress { node: 1, shard: 0 },
-        incarnation: 2,
+        incarnation,
+        known_incarnation: 1,
         env: Env {
             clock: Arc::new(SystemClock),
             transport: Arc::new(TcpTransport),
             disk: Arc::new(RealDisk),
+            machine: Arc::new(RealMachine),
             log_runner: Runner::inline(|| Duration::ZERO),
             store_runner: Runner::inline(|| Duration::ZERO),
             seed: 1,
@@ -79,7 +90,11 @@ async fn open(dir: &Path, metadata: &Metadata, process: &Process) -> Rc<Shard> {
 }
 
 /// Leads a change of the members through its phases, for as long as `wanted` does not hold.
-async fn change(metadata: &Metadata, to: &[u16], mut wanted: impl FnMut() -> bool) {
+pub(in crate::replication) async fn change(
+    metadata: &Metadata,
+    to: &[u16],
+    mut wanted: impl FnMut() -> bool,
+) {
     let change = metadata.begin_change(to.to_vec(), vec![]).await.unwrap();
     let mut phase = Some(change.phase);
     while let Some(now) = phase {
@@ -92,7 +107,7 @@ async fn change(metadata: &Metadata, to: &[u16], mut wanted: impl FnMut() -> boo
     }
 }
 
-async fn until(what: &str, mut holds: impl FnMut() -> bool) {
+pub(in crate::replication) async fn until(what: &str, mut holds: impl FnMut() -> bool) {
     for _ in 0..2_000 {
         if holds() {
             return;
@@ -129,7 +144,7 @@ fn a_replica_that_leaves_does_not_keep_the_past_from_being_gathered_later() {
         process.directory.add("n2", 0, address);
         let replica = Rc::new(Replica::default());
         tokio::task::spawn_local(serve_inbox(inbox, replica.clone()));
-        let shard = open(dir.path(), &metadata, &process).await;
+        let shard = open(dir.path(), &metadata, &process, 2).await;
         let peer = shard.peer(ShardAddress { node: 2, shard: 0 }).unwrap();
 
         until("the replica is asked", || replica.asked.get() == 1).await;

@@ -50,8 +50,20 @@ impl Shard {
                 Broken::Gap | Broken::Unreadable => "catching_up",
             };
             peer.link.set_state(state);
+            peer.link.end();
+            let caller = peer.caller.clone();
             drop(peer);
-            tokio::time::sleep(RETRY_PAUSE).await;
+            let pause = tokio::time::sleep(RETRY_PAUSE);
+            if caller.is_connected() {
+                pause.await;
+                continue;
+            }
+            // One that is back is supplied at once: clients may wait for its acknowledgements.
+            tokio::select! {
+                biased;
+                () = caller.connected() => {}
+                () = pause => {}
+            }
         }
     }
 
@@ -77,6 +89,7 @@ impl Shard {
             return Broken::TooOld;
         };
         let mut source = Source::new(self.log.cursor(start));
+        peer.link.begin(self.log.last());
         let mut in_flight: VecDeque<InFlight> = VecDeque::new();
         let mut bytes_in_flight = 0;
         peer.link.set_state("catching_up");
@@ -168,7 +181,13 @@ impl Shard {
             let meant = placement.keyspace(view.keyspace()).is_some_and(|k| {
                 let (partition, from) = (view.partition(), view.from());
                 match self.env.sabotage {
-                    Sabotage::SkipJoint => k.replicas(partition, from).contains(&peer.address),
+                    Sabotage::SkipJoint => {
+                        k.replicas(partition, k.width(from)).contains(&peer.address)
+                    }
+                    Sabotage::NarrowFrom => {
+                        k.replicas(partition, from).contains(&peer.address)
+                            || k.also(partition, from).contains(&peer.address)
+                    }
                     _ => k.holds(peer.address, partition, from),
                 }
             });

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use bytes::Bytes;
 use dunlin_log::{AppendError, Index};
-use dunlin_store::{Entry, EntryView, Kind};
+use dunlin_store::{Entry, EntryView, Kind, Version};
 
 use super::{Shard, needs_sync};
 use crate::limits::APPLY_QUEUE;
@@ -62,13 +62,14 @@ impl Shard {
         self.apply_wake.notify_one();
     }
 
-    /// Whether an entry of this keyspace must be synced before it counts. A
-    /// keyspace not known here yet is treated as the strictest.
-    fn sync_of(&self, keyspace: u32) -> bool {
-        self.placement
-            .borrow()
-            .keyspace(keyspace)
-            .is_none_or(needs_sync)
+    /// Whether an entry must be synced before it counts. One of a keyspace not known here yet is
+    /// treated as the strictest.
+    fn sync_of(&self, entry: &Entry) -> bool {
+        let placement = self.placement.borrow();
+        placement.keyspace(entry.keyspace).is_none_or(|keyspace| {
+            self.note_width(keyspace, entry);
+            needs_sync(keyspace)
+        })
     }
 
     /// Logs what is new of a batch from another origin; answers when all of it is applied.
@@ -80,12 +81,18 @@ impl Shard {
         if self.applying.borrow().len() > APPLY_QUEUE {
             return answer(BatchAnswer::Refused);
         }
+        if batch.up_to > have && !self.take_over(batch.up_to) {
+            return answer(BatchAnswer::Refused);
+        }
         let mut decoded = Vec::with_capacity(batch.entries.len());
         for bytes in batch.entries {
             let Ok(entry) = Entry::decode(bytes.clone()) else {
                 tracing::error!(origin = ?batch.origin, "an entry from another shard does not decode");
                 return answer(BatchAnswer::Refused);
             };
+            if !self.take_over(entry.stamp.version) {
+                return answer(BatchAnswer::Refused);
+            }
             if entry.stamp.version > have {
                 decoded.push((bytes, entry));
             } else {
@@ -99,6 +106,9 @@ impl Shard {
             }
         }
         let done = BatchDone::new(|conflicts| answer(BatchAnswer::Have { conflicts }));
+        if let Some((_, first)) = decoded.iter().find(|(_, entry)| !entry.copy) {
+            self.refill_meets(batch.origin, first.stamp.version);
+        }
         for (bytes, entry) in decoded {
             let version = entry.stamp.version;
             if let Err(refusal) = self.append_foreign(bytes, entry, Some(done.clone())) {
@@ -108,8 +118,24 @@ impl Shard {
             self.vector.borrow_mut().advance(batch.origin, version);
         }
         self.vector.borrow_mut().advance(batch.origin, batch.up_to);
-        self.clock.observe(batch.up_to);
         self.finish_after_queue(done);
+    }
+
+    /// Takes over the time of a stamp from elsewhere; false when it is further ahead than the bound,
+    /// and what carries it is to be refused.
+    pub(crate) fn take_over(&self, version: Version) -> bool {
+        let within = self.clock.observe(version);
+        if !within {
+            let counter = &self.counters.refused_stamps;
+            if counter.replace(counter.get() + 1) == 0 {
+                tracing::error!(
+                    stamp = %version,
+                    ahead_ms = version.millis().saturating_sub(self.clock.now_ms()),
+                    "refused: a stamp further ahead than --clock-bound; further ones are only counted"
+                );
+            }
+        }
+        within
     }
 
     /// Logs entries with their true stamps that do not advance the vector.
@@ -118,6 +144,10 @@ impl Shard {
         entries: Vec<Entry>,
         done: impl FnOnce() + 'static,
     ) -> Result<(), Refusal> {
+        let newest = entries.iter().map(|entry| entry.stamp.version).max();
+        if !newest.is_none_or(|newest| self.take_over(newest)) {
+            return Err(Refusal::Clock);
+        }
         let done = BatchDone::new(|_| done());
         for mut entry in entries {
             if entry.kind == Kind::Delete && self.env.sabotage == Sabotage::ForgetTombstones {
@@ -155,8 +185,7 @@ impl Shard {
         entry: Entry,
         batch: Option<Rc<BatchDone>>,
     ) -> Result<(), Refusal> {
-        self.clock.observe(entry.stamp.version);
-        let sync = self.sync_of(entry.keyspace);
+        let sync = self.sync_of(&entry);
         let index = self.log_record(bytes, sync)?;
         self.queue_apply(Applying {
             index,

@@ -42,7 +42,7 @@ impl Shard {
             let entries: Vec<Entry> = group
                 .iter()
                 .filter_map(|a| a.entry.as_ref())
-                .filter(|e| !placement.is_dropped(e.keyspace))
+                .filter(|e| !placement.is_purged(e.keyspace))
                 .cloned()
                 .collect();
             match self.store.apply(&entries, last.index) {
@@ -98,10 +98,21 @@ impl Shard {
                 .position(|e| e.stamp == entry.stamp && e.key == entry.key)?;
             match outcomes.get(at)? {
                 Outcome::Lost { newer } => Some(*newer),
-                Outcome::Won => None,
+                Outcome::Won | Outcome::Twin => None,
             }
         };
         let any_lost = outcomes.iter().any(|o| matches!(o, Outcome::Lost { .. }));
+        let twins = entries.iter().zip(outcomes);
+        for (entry, _) in twins.filter(|(_, outcome)| **outcome == Outcome::Twin) {
+            let counter = &self.counters.equal_stamps;
+            counter.set(counter.get() + 1);
+            tracing::error!(
+                keyspace = entry.keyspace,
+                key = %entry.key.escape_ascii(),
+                stamp = %entry.stamp,
+                "two different entries have one stamp and replicas may hold either: write the key anew"
+            );
+        }
         let mut own_up_to = Version(0);
         for item in group {
             if let Some(entry) = &item.entry {

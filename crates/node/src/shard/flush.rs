@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::rc::Rc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
@@ -24,6 +24,8 @@ pub(super) struct GraceTable {
     /// Deletes stamped earlier than this (milliseconds since 1970) are known to
     /// every replica, and nothing older than they are is still on its way here.
     known_ms: Arc<AtomicU64>,
+    /// Whether the clock may decide what is old.
+    trusted: Arc<AtomicBool>,
     by_keyspace: Arc<RwLock<HashMap<u32, Duration>>>,
 }
 
@@ -32,6 +34,7 @@ impl GraceTable {
         GraceTable {
             clock,
             known_ms: Arc::default(),
+            trusted: Arc::default(),
             by_keyspace: Arc::default(),
         }
     }
@@ -50,6 +53,10 @@ impl GraceTable {
             .collect();
     }
 
+    pub fn set_trusted(&self, trusted: bool) {
+        self.trusted.store(trusted, Ordering::Relaxed);
+    }
+
     pub fn set_known(&self, known: Option<Version>) {
         let known_ms = known.map_or(0, Version::millis);
         self.known_ms.store(known_ms, Ordering::Relaxed);
@@ -57,6 +64,9 @@ impl GraceTable {
 
     /// How old a tombstone must be to be forgotten; `None` while none may be.
     pub fn grace(&self, keyspace: u32) -> Option<Duration> {
+        if !self.trusted.load(Ordering::Relaxed) {
+            return None;
+        }
         let known_ms = self.known_ms.load(Ordering::Relaxed);
         if known_ms == 0 {
             return None;
@@ -259,6 +269,10 @@ impl Shard {
             .checked_sub(FORGET_AFTER.as_millis() as u64)?;
         let horizon = Version::new(grown_old, 0);
         let placement = self.placement();
+        if !self.answers() {
+            // What is here may be what a forgotten delete has removed from all others.
+            return None;
+        }
         if placement.change.is_some() {
             // Who joins has not seen them all, and is no peer yet.
             return None;

@@ -4,16 +4,24 @@
 mod append;
 mod apply;
 mod flush;
+mod lacks;
 mod latency;
+mod mark;
 mod open;
 mod own;
+mod past;
 mod peers;
+mod purge;
+mod reach;
 mod read;
 mod refill;
 mod serve;
+mod stall;
 mod stats;
 mod sweep;
 mod topology;
+mod trust;
+mod twins;
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, VecDeque};
@@ -24,18 +32,21 @@ use std::sync::Arc;
 use dunlin_log::Log;
 use dunlin_metadata::{Metadata, Sync};
 use dunlin_store::{Origin, Store, Vector};
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
+use tokio::time::Instant;
 
+use crate::api::TimeHeader;
 use crate::clock::HybridClock;
 use crate::config::NodeConfig;
 use crate::env::Env;
 use crate::moves::Moves;
 use crate::placement::{KeyspacePlacement, Placement, ShardAddress};
-use crate::process::{Directory, Process};
+use crate::process::{Directory, Process, Superseded};
+use crate::quorum::Widening;
 use crate::replication::acks::{AckTracker, Slot};
 
 pub use open::OpenError;
-pub use refill::REFILL_FILE;
+pub use refill::{REFILL_FILE, REFILL_REPAIRED, RefillStatus};
 pub use stats::{LinkStatus, ShardStatus};
 
 pub(crate) use append::{BatchDone, followed};
@@ -43,6 +54,7 @@ pub(crate) use flush::vector_of;
 pub(crate) use own::OwnWrite;
 pub(crate) use peers::Peer;
 pub use serve::ShardService;
+pub(crate) use stall::{Arrivals, Stalls};
 pub(crate) use stats::Counters;
 
 use append::Applying;
@@ -56,6 +68,8 @@ pub struct ShardParts {
     pub address: ShardAddress,
     /// Start count of the node.
     pub incarnation: u32,
+    /// The start before this one that the node's directory knows of; 0 when it is new.
+    pub known_incarnation: u32,
     /// Time, network, disk, threads.
     pub env: Env,
     /// The cluster's metadata store.
@@ -97,11 +111,31 @@ pub struct Shard {
     grace: flush::GraceTable,
     unflushed: flush::Unflushed,
     refill: refill::Refill,
+    purge: purge::Purge,
     /// Its part in changes of the members.
     pub(crate) moves: Moves,
     /// How long clients waited lately.
     pub(crate) latency: Latency,
+    /// When its event loop stood still.
+    pub(crate) stalls: Rc<Stalls>,
+    pub(crate) time_header: TimeHeader,
+    /// What its clock is good for.
+    comparison: trust::Comparison,
+    /// Keyspaces that are being widened.
+    pub(crate) widening: Widening,
     pub(crate) stopping: Cell<bool>,
+    /// Who is who among the nodes.
+    twins: twins::Twins,
+    /// Where the process hears that another runs as its node.
+    superseded: watch::Sender<Option<Superseded>>,
+    /// When it was opened.
+    started: Instant,
+    /// Whether it has been ready for clients since.
+    was_ready: Cell<bool>,
+    /// Whether the others have been told that it is about to stop.
+    leaving: Cell<bool>,
+    /// Cloned by all that works for other nodes.
+    busy: Rc<()>,
     turn: Cell<usize>,
 }
 

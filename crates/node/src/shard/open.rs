@@ -6,20 +6,31 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use dunlin_log::{CursorError, Log};
+use dunlin_metadata::{Keyspace, NodeRecord, Sync};
 use dunlin_store::{
     DecodeError, Entry, Kind, Origin, Store, StoreError, StoreOptions, Vector, Version,
 };
 use tokio::sync::Notify;
+use tokio::time::Instant;
 
 use super::flush::{GraceTable, Unflushed, vector_of};
 use super::latency::Latency;
-use super::refill::Refill;
+use super::mark::{Found, Mark};
+use super::past::{Evidence, doubt};
+use super::purge::Purge;
+use super::refill::{Refill, begun};
+use super::stall::Stalls;
+use super::trust::Comparison;
+use super::twins::Twins;
 use super::{Counters, Shard, ShardParts};
+use crate::api::TimeHeader;
 use crate::clock::HybridClock;
 use crate::limits::PAGE_BYTES;
 use crate::moves::{Moves, expect_ingested};
 use crate::placement::Placement;
+use crate::quorum::Widening;
 use crate::replication::acks::AckTracker;
+use crate::sabotage::Sabotage;
 
 /// Why a shard does not open.
 #[derive(Debug, thiserror::Error)]
@@ -68,6 +79,30 @@ impl Shard {
             .config
             .data
             .join(format!("shard-{}", parts.address.shard));
+        let disk = &*parts.env.disk;
+        let machine = &*parts.env.machine;
+        let unusable = |source| dunlin_log::OpenError::Io {
+            path: dir.clone(),
+            source,
+        };
+        let mark = Mark::now(parts.incarnation, machine);
+        let found = Mark::load(disk, machine, &dir);
+        // What is cut off a log that was not closed must not be forgotten should this start end
+        // before it has said so.
+        if let Found::Mark {
+            mark: before,
+            is_original: true,
+        } = &found
+            && before.boot != mark.boot
+            && before.closed_at.is_none()
+            && !before.recovering
+        {
+            let before = Mark {
+                recovering: true,
+                ..before.clone()
+            };
+            before.store(disk, machine, &dir).map_err(unusable)?;
+        }
         let (log, recovered) = Log::open(
             parts.env.disk.clone(),
             parts.env.log_runner.clone(),
@@ -89,24 +124,47 @@ impl Shard {
         let ingested = expect_ingested(&*parts.env.disk, &dir, &store);
         let unflushed = Unflushed::default();
         let (vector, floor) = replay(&log, &store, dir.join("store"), &unflushed).await?;
-        let alone = {
-            let topology = parts.metadata.topology();
-            let nodes = &topology.borrow().nodes;
-            nodes.iter().all(|node| node.id == parts.address.node)
-        };
         let empty = log.last() == 0;
-        let refill = Refill::open(&*parts.env.disk, &dir, empty && !alone).map_err(|source| {
-            dunlin_log::OpenError::Io {
-                path: dir.clone(),
-                source,
-            }
-        })?;
+        let (is_alone, is_lax) = {
+            let topology = parts.metadata.topology().borrow().clone();
+            let is_here = |node: &NodeRecord| node.id == parts.address.node;
+            let is_lax = |k: &Keyspace| k.settings.sync != Sync::Always;
+            (
+                topology.nodes.iter().all(is_here),
+                topology.nodes.is_empty() || topology.keyspaces.iter().any(is_lax),
+            )
+        };
+        let doubt = doubt(&Evidence {
+            found,
+            boot: mark.boot.clone(),
+            begun: begun(disk, &dir),
+            is_empty: empty,
+            is_alone,
+            is_torn: recovered.torn.is_some(),
+            is_lax,
+            known_incarnation: parts.known_incarnation,
+            incarnation: parts.incarnation,
+        });
+        // The doubt is on disk before the mark that led to it is replaced, and that before anything
+        // is written that it does not speak of.
+        let refill = Refill::open(disk, &dir, doubt, log.last(), floor).map_err(unusable)?;
+        if refill.is_noted() {
+            mark.store(disk, machine, &dir).map_err(unusable)?;
+        }
         if empty {
             log.rotate(Entry::of_vector(&vector).encode())?;
         }
+        let bound_ms = match parts.env.sabotage {
+            Sabotage::FollowAnyClock => u64::MAX,
+            _ => parts.config.clock_bound_ms,
+        };
         let moves = Moves::new(parts.config.move_latency_us_p99, ingested);
         Ok(Rc::new(Shard {
-            clock: HybridClock::new(parts.env.clock.clone(), floor),
+            stalls: Rc::new(Stalls::new(
+                parts.env.clock.clone(),
+                parts.config.clock_bound_ms,
+            )),
+            clock: HybridClock::new(parts.env.clock.clone(), floor, bound_ms),
             config: parts.config,
             address: parts.address,
             origin,
@@ -130,9 +188,19 @@ impl Shard {
             grace,
             unflushed,
             refill,
+            purge: Purge::default(),
             moves,
             latency: Latency::default(),
+            time_header: TimeHeader::default(),
+            comparison: Comparison::default(),
+            widening: Widening::default(),
             stopping: Cell::new(false),
+            twins: Twins::default(),
+            superseded: parts.process.superseded.clone(),
+            started: Instant::now(),
+            was_ready: Cell::new(false),
+            leaving: Cell::new(false),
+            busy: Rc::default(),
             turn: Cell::new(0),
         }))
     }
@@ -143,15 +211,23 @@ impl Shard {
         tokio::task::spawn_local(async move { log.drive().await });
         let topology = self.metadata.topology().borrow().clone();
         self.adopt(&topology);
+        self.tell_doubt();
         self.end_refill_if_whole();
+        tokio::task::spawn_local(self.clone().hear_loop());
         tokio::task::spawn_local(self.clone().topology_loop());
+        tokio::task::spawn_local(self.clone().superseded_loop());
         tokio::task::spawn_local(self.clone().apply_loop());
         tokio::task::spawn_local(self.clone().flush_loop());
         tokio::task::spawn_local(self.clone().sweep_loop());
         tokio::task::spawn_local(self.clone().interval_sync_loop());
         tokio::task::spawn_local(self.clone().move_loop());
+        tokio::task::spawn_local(self.clone().clock_loop());
+        let stalls = self.stalls.clone();
+        tokio::task::spawn_local(async move { stalls.watch().await });
+        tokio::task::spawn_local(self.clone().purge_loop());
         if self.address.shard == 0 {
             tokio::task::spawn_local(self.clone().conduct_loop());
+            tokio::task::spawn_local(self.clone().drop_delay_loop());
         }
     }
 
@@ -163,6 +239,17 @@ impl Shard {
         self.stopping.set(true);
         let flushed = self.flush().await;
         self.log.close().await.map_err(|e| e.to_string())?;
+        if !self.refill.is_noted() {
+            return flushed;
+        }
+        let mark = Mark {
+            closed_at: Some(self.log.last()),
+            ..Mark::now(self.origin.incarnation(), &*self.env.machine)
+        };
+        if let Err(error) = mark.store(&*self.env.disk, &*self.env.machine, &self.dir()) {
+            // The next start takes it for a crash.
+            tracing::warn!(%error, "the shard's mark is not replaced");
+        }
         flushed
     }
 }
@@ -181,6 +268,11 @@ fn open_store(
         auto_compaction: parts.env.store_background,
         ..StoreOptions::new(parts.process.resources.clone(), now_ms)
     };
+    // RocksDB syncs what is in its directory, not that there is one.
+    let made = parts.env.disk.create_dir_all(path);
+    made.map_err(|error| StoreError::Io {
+        detail: format!("{}: {error}", path.display()),
+    })?;
     Store::open(path, &options)
 }
 

@@ -20,9 +20,16 @@ pub(crate) type Done = Box<dyn FnOnce(WriteAnswer)>;
 pub(crate) struct OwnWrite {
     pub entry: Entry,
     pub ack: u8,
-    /// Only acknowledgements of the first so many replicas count.
+    /// Only acknowledgements of the first so many replicas count. The entry may go to more.
     pub from: u8,
     pub restamps: u8,
+    /// What it asked for held when it was logged, and would have to be asked again.
+    pub is_conditional: bool,
+    /// The greatest version it may be stamped with.
+    pub stamp_until: Version,
+    /// It is stamped above this.
+    pub floor: Version,
+    /// When its acknowledgements are no longer waited for.
     pub deadline: Instant,
     pub done: Done,
 }
@@ -31,8 +38,12 @@ impl OwnWrite {
     /// Gives the write up. Once it has been logged under some stamp, it may be
     /// known elsewhere: then nobody may be told that nothing was written.
     fn refuse(self, refusal: Refusal) {
+        self.end(WriteAnswer::Refused(refusal));
+    }
+
+    fn end(self, unwritten: WriteAnswer) {
         (self.done)(match self.restamps {
-            0 => WriteAnswer::Refused(refusal),
+            0 => unwritten,
             _ => WriteAnswer::NotEnough { got: 0 },
         });
     }
@@ -41,6 +52,9 @@ impl OwnWrite {
 impl Shard {
     /// Logs a write here and answers through `done`.
     pub(crate) fn write(self: &Rc<Self>, request: WriteRequest, done: Done) {
+        if self.may_stamp().is_err() {
+            return done(WriteAnswer::Refused(Refusal::Clock));
+        }
         if request.condition == Condition::None {
             self.append_request(request, done);
         } else {
@@ -57,19 +71,25 @@ impl Shard {
         if self.applying.borrow().len() > APPLY_QUEUE {
             return done(WriteAnswer::Refused(Refusal::Busy));
         }
-        let partition = keyspace.partition_of(&request.key);
-        // A delete goes wherever a value may be: one kept by fewer replicas, once
-        // forgotten there, would let the value come back from the others.
-        let from = match request.kind {
-            Kind::Delete => request.from.max(keyspace.keyspace.settings.replicas),
-            _ => request.from,
-        };
+        if !keyspace.keyspace.takes(request.from) && self.env.sabotage != Sabotage::NarrowFrom {
+            // From a coordinator of a version that does not ask.
+            let shard = self.clone();
+            tokio::task::spawn_local(async move {
+                let widened = shard.widen(request.keyspace, request.from).await;
+                // What a condition was checked against may be old by now.
+                match widened.is_ok() && request.condition == Condition::None {
+                    true => shard.append_request(request, done),
+                    false => done(WriteAnswer::Refused(Refusal::Busy)),
+                }
+            });
+            return;
+        }
         self.append_own(OwnWrite {
             entry: Entry {
                 kind: request.kind,
                 copy: false,
-                from,
-                partition,
+                from: request.from,
+                partition: keyspace.partition_of(&request.key),
                 keyspace: request.keyspace,
                 stamp: Stamp::new(Version(0), self.origin),
                 expiry_ms: request.expiry_ms,
@@ -79,6 +99,12 @@ impl Shard {
             ack: request.ack,
             from: request.from,
             restamps: 0,
+            is_conditional: request.condition != Condition::None,
+            stamp_until: match self.env.sabotage {
+                Sabotage::IgnoreDeadlines => Version::MAX,
+                _ => request.deadline,
+            },
+            floor: request.floor,
             deadline: Instant::now() + WRITE_TIMEOUT,
             done,
         });
@@ -88,6 +114,9 @@ impl Shard {
     pub(super) fn append_own(&self, mut write: OwnWrite) {
         if self.store_stuck.borrow().is_some() {
             return write.refuse(Refusal::NoSpace);
+        }
+        if self.is_superseded() {
+            return write.refuse(Refusal::Busy);
         }
         let placement = self.placement();
         let Some(keyspace) = placement.keyspace(write.entry.keyspace) else {
@@ -106,8 +135,22 @@ impl Shard {
                 _ => self.slots_of(keyspace.also(partition, write.from)),
             },
         };
-        let version = self.clock.next();
+        if write.floor > self.clock.limit() {
+            return write.refuse(Refusal::Busy);
+        }
+        let Some(version) = self.clock.next(write.floor, write.stamp_until) else {
+            let clock = self.clock.now();
+            return write.end(WriteAnswer::TooLate(clock));
+        };
         write.entry.stamp = Stamp::new(version, self.origin);
+        write.entry.from = match self.env.sabotage {
+            Sabotage::NarrowFrom => match write.entry.kind {
+                Kind::Delete => write.from.max(keyspace.keyspace.settings.replicas),
+                _ => write.from,
+            },
+            _ => keyspace.width_of_write(write.entry.kind, write.from),
+        };
+        self.note_width(keyspace, &write.entry);
         let sync = needs_sync(keyspace);
         let index = match self.log_record(write.entry.encode(), sync) {
             Ok(index) => index,
@@ -129,12 +172,17 @@ impl Shard {
     /// A replica holds something newer than the write stamped `version`: stamp
     /// the write again above it, or an acknowledged write would be lost to a slow clock.
     pub(crate) fn restamp(&self, version: Version, newer: Stamp) {
-        self.clock.observe(newer.version);
+        self.take_over(newer.version);
         if self.env.sabotage == Sabotage::NoRestamp {
             return;
         }
         let taken = self.acks.borrow_mut().take(version);
         let Some(mut write) = taken else { return };
+        if write.is_conditional && self.env.sabotage != Sabotage::RestampConditions {
+            // A new stamp would lift it above what its condition never saw. Nor did it fail: some
+            // replica may hold it, and may have shown it, under the stamp it has.
+            return (write.done)(WriteAnswer::Overtaken);
+        }
         self.counters.restamps.set(self.counters.restamps.get() + 1);
         write.restamps += 1;
         if write.restamps > RESTAMPS {
@@ -154,7 +202,7 @@ impl Shard {
         }
     }
 
-    async fn write_checked(self: Rc<Self>, request: WriteRequest, done: Done) {
+    async fn write_checked(self: Rc<Self>, mut request: WriteRequest, done: Done) {
         let placement = self.placement();
         let Some(keyspace) = placement.keyspace(request.keyspace) else {
             return done(WriteAnswer::Refused(Refusal::UnknownKeyspace));
@@ -173,6 +221,7 @@ impl Shard {
         };
         // No await from here to the append: what other writes logged in the meantime is seen, too.
         if let Ok(Some(local)) = self.read_blocking(request.keyspace, partition, &request.key)
+            && self.counts(local.stamp)
             && newest.as_ref().is_none_or(|n| n.stamp < local.stamp)
         {
             newest = Some(local);
@@ -182,6 +231,12 @@ impl Shard {
         let unapplied = self
             .newest_unapplied(request.keyspace, &request.key)
             .filter(|entry| newest.as_ref().is_none_or(|n| n.stamp < entry.stamp));
+        // Its condition saw this: it may be stamped above it, whose clock may be ahead.
+        let seen = newest.as_ref().map(|newest| newest.stamp);
+        let seen = seen.max(unapplied.as_ref().map(|entry| entry.stamp));
+        request.floor = request
+            .floor
+            .max(seen.map_or(Version(0), |seen| seen.version));
         let current = match unapplied {
             Some(entry) => {
                 let gone =

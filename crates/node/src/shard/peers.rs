@@ -35,6 +35,11 @@ pub(crate) struct Peer {
     /// The task that sends it entries.
     pub stream: RefCell<Option<AbortHandle>>,
     pub backfilling: Cell<bool>,
+    /// The incarnation that has answered the connection there is, or the last one there was; none
+    /// where that was of a build of the oldest protocol.
+    pub answered: Cell<Option<u32>>,
+    /// Whether it has said that it is about to stop.
+    pub is_leaving: Cell<bool>,
 }
 
 impl Peer {
@@ -86,23 +91,5 @@ impl Shard {
         }
         slots.insert(address, next as Slot);
         Some(next as Slot)
-    }
-
-    /// Whether a replica can be asked now.
-    pub(crate) fn is_reachable(&self, address: ShardAddress) -> bool {
-        address == self.address
-            || self
-                .peers
-                .borrow()
-                .get(&address)
-                .is_some_and(|p| p.caller.is_connected())
-    }
-
-    /// Whether more than half of the members' shards can be asked now.
-    pub(crate) fn reaches_majority(&self) -> bool {
-        let placement = self.placement();
-        let members = placement.shards().filter(|s| placement.is_member(s.node));
-        let (reachable, cut_off): (Vec<_>, Vec<_>) = members.partition(|s| self.is_reachable(*s));
-        reachable.len() > cut_off.len()
     }
 }

@@ -8,7 +8,7 @@ use crate::message::{Item, Page, ReadAnswer, ReadRequest};
 impl Shard {
     /// Answers from memory, or says `None` when a disk must be asked.
     pub(crate) fn read_cached(&self, request: &ReadRequest) -> Option<ReadAnswer> {
-        if self.is_refilling() {
+        if !self.answers() {
             return Some(ReadAnswer::Unknown);
         }
         match get(&self.store, request, Tier::CacheOnly) {
@@ -49,6 +49,7 @@ impl Shard {
                     .map(|(key, value)| item(key, value))
                     .collect(),
                 next: page.next,
+                life: None,
             }),
             Ok(Err(error)) => {
                 tracing::error!(%error, "a page cannot be read; other replicas are asked");

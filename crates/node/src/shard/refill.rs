@@ -1,96 +1,480 @@
-//! A shard that has lost what it once acknowledged, or never had it, does not
-//! answer for keys before every replica has given it what it should hold: its
-//! "absent" would count as knowledge. It takes writes like any other.
+//! A shard whose past is not certain does not answer for keys before every replica has given it
+//! what it should hold: its "absent" would count as knowledge. It takes writes like any other.
+//! So does one that has just started, for the moment until others have been heard who may know
+//! better (decision 22).
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use dunlin_log::disk::Disk;
-use dunlin_store::Vector;
+use dunlin_store::{Origin, Stamp, Vector, Version};
+use serde::{Deserialize, Serialize};
+use tokio::sync::oneshot;
+use tokio::time::Instant;
 
-use super::Shard;
+use super::lacks::{Filled, Given, Lacks, Source, lacks};
+use super::mark::is_full;
+use super::past::Doubt;
+use super::{BatchDone, Peer, Shard};
+use crate::limits::{HEAR_INTERVAL, HEAR_PATIENCE, HEAR_PATIENCE_MAX};
+use crate::message::{Asker, Life, Told};
 use crate::placement::ShardAddress;
 use crate::replication::address_of;
+use crate::sabotage::Sabotage;
 
-/// File in a shard's directory that says so over restarts.
+/// File in a shard's directory that says over restarts that its past is not certain. Empty, as
+/// earlier versions make it, it stands for a shard that was found empty.
 pub const REFILL_FILE: &str = "refill";
+/// What `dunlin log repair` writes into it.
+pub const REFILL_REPAIRED: &str = "\"repaired\"";
 
-/// Whether this shard is being filled, and up to where.
+/// Whether this shard's past is certain, and what it lacks if not.
 pub(super) struct Refill {
-    pending: Cell<bool>,
+    doubt: Cell<Option<Doubt>>,
+    /// Others who may know better have not been heard yet.
+    unheard: Cell<bool>,
+    /// Neither: reads are answered.
+    answers: Cell<bool>,
     path: PathBuf,
-    /// What each replica had of its own entries and of this shard's past when it was first heard.
+    /// The mark on disk says so, too.
+    is_noted: bool,
+    /// Last record of the log at the start.
+    opened_at: u64,
+    /// No version found at the start is greater.
+    floor: Version,
+    /// Counts the doubts of this life: what was begun under one says nothing of the next.
+    round: Cell<u64>,
+    /// What each replica had when it was first heard.
     targets: RefCell<BTreeMap<ShardAddress, Vector>>,
+    given: RefCell<BTreeMap<ShardAddress, Given>>,
+    /// Entries that were there before this start and came by logs.
+    old_entries: Cell<u64>,
+    /// Records dropped since the last flush, because others have deleted and forgotten them.
+    forgotten: Cell<u64>,
+    ending: Cell<bool>,
+    /// What others told of themselves.
+    told: RefCell<BTreeMap<ShardAddress, Told>>,
+}
+
+/// What a backfill is to remember from its beginning.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Begun {
+    round: u64,
+    old_entries: u64,
+}
+
+/// A refill, for people.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RefillStatus {
+    /// Why the past is not certain.
+    pub reason: String,
+    /// Shards that have not given all, as `NODE/SHARD`.
+    pub waits_for: Vec<String>,
 }
 
 impl Refill {
-    /// Of the shard in `dir`; `begin` when it is found empty in a cluster with others.
+    /// Of the shard in `dir`; its past is doubted for a reason found at the start, if any. The
+    /// mark is on disk when this returns, unless that is full and the next start will find the
+    /// same reason.
     ///
     /// # Errors
     /// When the mark cannot be made: without it a restart would answer too early.
-    pub fn open(disk: &dyn Disk, dir: &Path, begin: bool) -> io::Result<Refill> {
+    pub fn open(
+        disk: &dyn Disk,
+        dir: &Path,
+        doubt: Option<Doubt>,
+        opened_at: u64,
+        floor: Version,
+    ) -> io::Result<Refill> {
         let path = dir.join(REFILL_FILE);
-        let found = disk
-            .list(dir)
-            .is_ok_and(|names| names.iter().any(|name| name == REFILL_FILE));
-        if begin && !found {
-            disk.open(&path, true)?.sync()?;
-            disk.sync_dir(dir)?;
+        let mut is_noted = true;
+        if let Some(doubt) = doubt
+            && begun(disk, dir) != Some(doubt)
+        {
+            match note(disk, &path, doubt) {
+                Err(full) if is_full(&full) && doubt.lost_the_end_only() => is_noted = false,
+                noted => noted?,
+            }
         }
         Ok(Refill {
-            pending: Cell::new(begin || found),
+            doubt: Cell::new(doubt),
+            unheard: Cell::new(true),
+            answers: Cell::new(false),
             path,
+            is_noted,
+            opened_at,
+            floor,
+            round: Cell::new(0),
             targets: RefCell::default(),
+            given: RefCell::default(),
+            old_entries: Cell::new(0),
+            forgotten: Cell::new(0),
+            ending: Cell::new(false),
+            told: RefCell::default(),
         })
+    }
+
+    /// Whether what led to the doubt may be replaced on disk.
+    pub fn is_noted(&self) -> bool {
+        self.is_noted
+    }
+
+    fn set(&self, doubt: Option<Doubt>, unheard: bool) {
+        self.doubt.set(doubt);
+        self.unheard.set(unheard);
+        self.answers.set(doubt.is_none() && !unheard);
     }
 }
 
+/// What a mark in the directory says, if there is one.
+pub(super) fn begun(disk: &dyn Disk, dir: &Path) -> Option<Doubt> {
+    let file = disk.open(&dir.join(REFILL_FILE), false).ok()?;
+    let mut bytes = Vec::new();
+    let length = usize::try_from(file.len().ok()?).unwrap_or_default();
+    // Whatever it cannot be read as, it is there.
+    let read = file.read_into(&mut bytes, length, 0);
+    let doubt = read.ok().and_then(|()| serde_json::from_slice(&bytes).ok());
+    Some(doubt.unwrap_or(Doubt::Empty))
+}
+
+/// Empty or cut short by a crash, the mark stands for the most.
+fn note(disk: &dyn Disk, path: &Path, doubt: Doubt) -> io::Result<()> {
+    let file = disk.open(path, true)?;
+    file.set_len(0)?;
+    file.write_at(&serde_json::to_vec(&doubt)?, 0)?;
+    file.sync()?;
+    path.parent().map_or(Ok(()), |dir| disk.sync_dir(dir))
+}
+
 impl Shard {
-    /// Whether reads must ask others.
+    /// Whether this shard's past is not certain, and it is being filled.
     pub fn is_refilling(&self) -> bool {
-        self.refill.pending.get()
+        self.refill.doubt.get().is_some()
+    }
+
+    /// Whether it answers for what it holds. If not, reads must ask others.
+    pub fn answers(&self) -> bool {
+        self.refill.answers.get() || self.env.sabotage == Sabotage::AnswerUncertain
+    }
+
+    /// Whether it has begun to answer for what it holds: nothing is to be asked in haste.
+    pub(crate) fn is_settled(&self) -> bool {
+        self.refill.answers.get()
+    }
+
+    /// How this shard's word is to be taken.
+    pub(crate) fn life(&self) -> Life {
+        Life {
+            incarnation: self.origin.incarnation(),
+            is_whole: self.refill.answers.get(),
+        }
+    }
+
+    /// Whether a record found here counts as written, although the past is not certain.
+    pub(super) fn counts(&self, stamp: Stamp) -> bool {
+        self.refill.answers.get() || stamp.version > self.refill.floor
+    }
+
+    /// What this shard says of itself to a peer.
+    pub(crate) fn as_asker(&self, peer: &Peer) -> Asker {
+        Asker {
+            address: self.address,
+            incarnation: self.origin.incarnation(),
+            opened_at: self.refill.opened_at,
+            vouched: self.store.applied(),
+            is_settled: self.refill.answers.get() && peer.heard.get(),
+        }
+    }
+
+    /// Takes note of what another shard says of itself; answers what it said in an earlier life,
+    /// if that was more.
+    pub(super) fn told_by(&self, asker: &Asker) -> Option<Told> {
+        let mut told = self.refill.told.borrow_mut();
+        let before = told.get(&asker.address).copied();
+        if asker.is_settled {
+            told.insert(asker.address, remember(before, asker));
+        }
+        contradiction(before, asker)
+    }
+
+    /// Another shard was told of more by an earlier life of this one.
+    pub(crate) fn contradicted(&self, peer: &Peer, told: Told) {
+        if self.is_refilling() || self.env.sabotage == Sabotage::AnswerUncertain {
+            return;
+        }
+        tracing::warn!(
+            by = peer.label,
+            once = told.vouched,
+            now = self.refill.opened_at,
+            "{}: it answers no reads before the other replicas have given it what it lacks",
+            Doubt::Contradicted.reason()
+        );
+        self.refill.round.set(self.refill.round.get() + 1);
+        self.refill.targets.borrow_mut().clear();
+        self.refill.given.borrow_mut().clear();
+        self.refill
+            .set(Some(Doubt::Contradicted), self.refill.unheard.get());
+        if let Err(error) = note(&*self.env.disk, &self.refill.path, Doubt::Contradicted) {
+            // It goes on in this life, and the next is contradicted again.
+            tracing::warn!(%error, "the refill mark cannot be made");
+        }
+    }
+
+    /// Says why the past is doubted, at the start.
+    pub(super) fn tell_doubt(&self) {
+        match self.refill.doubt.get() {
+            None => {}
+            Some(Doubt::Empty) => {
+                tracing::info!("it holds no data: the other replicas are asked for it");
+            }
+            Some(doubt) => tracing::warn!(
+                "{}: it answers no reads before the other replicas have given it what it lacks",
+                doubt.reason()
+            ),
+        }
+    }
+
+    /// Waits for the word of those who can be reached before reads are answered.
+    pub(super) async fn hear_loop(self: Rc<Self>) {
+        let begun = Instant::now();
+        while self.is_unheard(begun) {
+            tokio::time::sleep(HEAR_INTERVAL).await;
+        }
+        self.refill.set(self.refill.doubt.get(), false);
+    }
+
+    fn is_unheard(&self, begun: Instant) -> bool {
+        let waited = begun.elapsed();
+        let peers = self.peers.borrow();
+        let mut silent = peers
+            .values()
+            .filter(|peer| peer.shares.get() && !peer.heard.get())
+            .peekable();
+        silent.peek().is_some()
+            && waited < HEAR_PATIENCE_MAX
+            && (waited < HEAR_PATIENCE || silent.any(|peer| peer.caller.is_connected()))
     }
 
     /// Takes note of a replica's vector, and of the end of the refill if this shard has it all.
-    pub(crate) fn refill_heard(&self, peer: ShardAddress, theirs: &Vector) {
+    pub(crate) fn refill_heard(self: &Rc<Self>, peer: ShardAddress, theirs: &Vector) {
         if !self.is_refilling() {
             return;
         }
         let mut targets = self.refill.targets.borrow_mut();
-        targets.entry(peer).or_insert_with(|| {
-            theirs
-                .iter()
-                .filter(|(origin, _)| {
-                    let of = address_of(*origin);
-                    of == peer || of == self.address && *origin != self.origin
-                })
-                .collect()
-        });
+        // What it has lost since it cannot give.
+        let left = |target: &Vector| {
+            let left =
+                |(origin, version): (Origin, Version)| (origin, version.min(theirs.get(origin)));
+            target.iter().map(left).collect()
+        };
+        let target = targets.get(&peer).map_or_else(|| theirs.clone(), left);
+        targets.insert(peer, target);
         drop(targets);
         self.end_refill_if_whole();
     }
 
-    /// Ends the refill when nothing is missing: at once where there is nobody to ask.
-    pub(super) fn end_refill_if_whole(&self) {
+    /// Takes note of an entry that came by a log: one that was written before this start may have
+    /// been deleted since, and the delete be forgotten.
+    pub(crate) fn refill_meets(&self, origin: Origin, version: Version) {
         if !self.is_refilling() {
             return;
         }
         let targets = self.refill.targets.borrow();
-        let peers = self.peers.borrow();
+        let target = targets.get(&address_of(origin));
+        if target.is_none_or(|target| version <= target.get(origin)) {
+            self.refill
+                .old_entries
+                .set(self.refill.old_entries.get() + 1);
+        }
+    }
+
+    /// Takes note that another shard of uncertain past has given records.
+    pub(crate) fn refill_met_uncertain(&self) {
+        self.refill
+            .old_entries
+            .set(self.refill.old_entries.get() + 1);
+    }
+
+    /// Takes note that records were dropped.
+    pub(crate) fn refill_forgot(&self, count: u64) {
+        self.refill
+            .forgotten
+            .set(self.refill.forgotten.get() + count);
+    }
+
+    /// To be kept from before a backfill until it has ended.
+    pub(crate) fn backfill_begins(&self) -> Begun {
+        Begun {
+            round: self.refill.round.get(),
+            old_entries: self.refill.old_entries.get(),
+        }
+    }
+
+    /// Takes note of a backfill's end.
+    pub(crate) fn refill_given(&self, peer: ShardAddress, begun: Begun, is_compared: bool) {
+        if self.is_refilling() && begun.round == self.refill.round.get() {
+            let given = Given {
+                old_entries: begun.old_entries,
+                is_compared,
+            };
+            self.refill.given.borrow_mut().insert(peer, given);
+        }
+    }
+
+    /// Whether a backfill from this peer is due: one that began before logs have brought what they
+    /// can would have to be made again.
+    pub(crate) fn refill_wants(&self, peer: &Peer) -> bool {
+        let lacking = self.lacking();
+        let is_due = |(of, lacks): &(Rc<Peer>, Lacks)| {
+            of.address == peer.address && *lacks == Lacks::Records
+        };
+        lacking.iter().any(is_due) && lacking.iter().all(|(_, lacks)| *lacks != Lacks::Entries)
+    }
+
+    /// Who has not given all yet.
+    fn lacking(&self) -> Vec<(Rc<Peer>, Lacks)> {
+        let Some(doubt) = self.refill.doubt.get() else {
+            return Vec::new();
+        };
         let vector = self.vector.borrow();
-        let whole = peers
-            .values()
-            .filter(|p| p.shares.get())
-            .all(|p| targets.get(&p.address).is_some_and(|t| vector.covers(t)));
-        if whole {
-            self.refill.pending.set(false);
-            tracing::info!("every replica has given what this shard should hold");
-            if let Err(error) = self.env.disk.remove(&self.refill.path) {
-                // Only the next start is the slower for it.
-                tracing::warn!(%error, "the refill mark stays");
+        let filled = Filled {
+            address: self.address,
+            origin: self.origin,
+            vector: &vector,
+            doubt,
+            old_entries: self.refill.old_entries.get(),
+            own_only: self.env.sabotage == Sabotage::RefillOwnOnly,
+        };
+        let placement = self.placement();
+        let targets = self.refill.targets.borrow();
+        let given = self.refill.given.borrow();
+        let peers = self.peers.borrow();
+        let sharing = peers.values().filter(|peer| peer.shares.get());
+        sharing
+            .filter_map(|peer| {
+                let source = Source {
+                    address: peer.address,
+                    target: targets.get(&peer.address),
+                    pulled: &peer.pulled.borrow(),
+                    given: given.get(&peer.address).copied(),
+                };
+                let shares = |writer| placement.share(self.address, writer);
+                lacks(&filled, &source, shares).map(|lacks| (peer.clone(), lacks))
+            })
+            .collect()
+    }
+
+    /// The refill under way, for people.
+    pub(super) fn refill_status(&self) -> Option<RefillStatus> {
+        let doubt = self.refill.doubt.get()?;
+        let lacking = self.lacking().into_iter();
+        Some(RefillStatus {
+            reason: doubt.reason().to_owned(),
+            waits_for: lacking.map(|(peer, _)| peer.label.clone()).collect(),
+        })
+    }
+
+    /// Ends the refill when nothing is missing: at once where there is nobody to ask.
+    pub(crate) fn end_refill_if_whole(self: &Rc<Self>) {
+        if !self.is_refilling() || !self.lacking().is_empty() {
+            return;
+        }
+        if !self.peers.borrow().values().any(|peer| peer.shares.get()) {
+            return self.end_refill();
+        }
+        if self.refill.ending.replace(true) {
+            return;
+        }
+        let shard = self.clone();
+        tokio::task::spawn_local(async move {
+            let settled = shard.settle_refill().await;
+            shard.refill.ending.set(false);
+            match settled {
+                // What came meanwhile may want another look.
+                Ok(()) if shard.lacking().is_empty() => shard.end_refill(),
+                Ok(()) => {}
+                Err(error) => tracing::warn!(error, "a refill does not end; trying again"),
             }
+        });
+    }
+
+    /// What is here must be applied before it is answered for, what was dropped must stay so, and
+    /// nobody who left is to be asked again for what it wrote.
+    async fn settle_refill(&self) -> Result<(), String> {
+        let placement = self.placement();
+        let mut inherited = Vector::new();
+        for target in self.refill.targets.borrow().values() {
+            for (origin, version) in target.iter() {
+                let writer = address_of(origin);
+                if writer != self.address && !placement.share(self.address, writer) {
+                    inherited.advance(origin, version);
+                }
+            }
+        }
+        let claims: Vec<_> = {
+            let mine = self.vector.borrow();
+            let is_news = |(origin, version): &(Origin, Version)| mine.get(*origin) < *version;
+            inherited.iter().filter(is_news).collect()
+        };
+        if !claims.is_empty() && self.env.sabotage != Sabotage::RefillOwnOnly {
+            self.log_claim(&claims, false);
+        }
+        let (tell, applied) = oneshot::channel();
+        self.finish_after_queue(BatchDone::new(move |_| tell.send(()).unwrap_or_default()));
+        applied.await.map_err(|_| "the own log failed")?;
+        let forgotten = self.refill.forgotten.get();
+        if forgotten > 0 {
+            self.flush().await?;
+            self.refill
+                .forgotten
+                .set(self.refill.forgotten.get() - forgotten);
+        }
+        Ok(())
+    }
+
+    fn end_refill(&self) {
+        let Some(doubt) = self.refill.doubt.get() else {
+            return;
+        };
+        self.refill.set(None, self.refill.unheard.get());
+        tracing::info!(
+            because = doubt.reason(),
+            "every replica has given what this shard should hold"
+        );
+        if let Err(error) = self.env.disk.remove(&self.refill.path) {
+            // Only the next start is the slower for it.
+            tracing::warn!(%error, "the refill mark stays");
         }
     }
 }
+
+/// What is remembered of a shard that says this of itself and answers for it.
+fn remember(before: Option<Told>, asker: &Asker) -> Told {
+    let vouched = match before {
+        Some(before) if before.incarnation == asker.incarnation => {
+            before.vouched.max(asker.vouched)
+        }
+        // A shard that was emptied, and filled again, begins its log anew.
+        _ => asker.vouched,
+    };
+    Told {
+        incarnation: asker.incarnation,
+        vouched,
+    }
+}
+
+/// What an earlier life of the asker vouched for, if it is more than the asker found.
+fn contradiction(before: Option<Told>, asker: &Asker) -> Option<Told> {
+    before.filter(|before| {
+        !asker.is_settled
+            && before.incarnation < asker.incarnation
+            && before.vouched > asker.opened_at
+    })
+}
+
+#[cfg(test)]
+#[path = "refill_tests.rs"]
+mod tests;

@@ -4,10 +4,13 @@ use std::rc::Rc;
 
 use bytes::Bytes;
 use dunlin_rpc::{Reply, Service};
-use dunlin_store::{Entry, Vector};
+use dunlin_store::{Entry, Version};
 
 use super::{BatchDone, Shard};
-use crate::message::{ReadRequest, Request, Response};
+use crate::limits::ENTRY_TIMEOUT;
+use crate::message::{
+    Answerer, ReadRequest, Refusal, Request, Response, VectorsAnswer, VectorsRequest, WriteAnswer,
+};
 
 /// Refusal codes on the wire; the text beside them says it in words.
 const CANNOT: u16 = 100;
@@ -37,15 +40,39 @@ impl Service<Request, Response> for ShardService {
         {
             return reply.refuse(CANNOT, "the asking node is no part of the cluster");
         }
+        if shard.is_superseded() {
+            return reply.refuse(CANNOT, "another process runs as this node");
+        }
         match request {
-            Request::Write(write) => shard.write(
-                write,
-                Box::new(move |answer| reply.send(Response::Written(answer))),
-            ),
+            Request::Write(write) => {
+                shard.stalls.observe();
+                // From a build before decision 24: it may have waited in the socket and been given
+                // up. Builds that send deadlines send them always.
+                if write.deadline == Version::MAX
+                    && self.asker.is_some()
+                    && shard.stalls.ended_within(ENTRY_TIMEOUT)
+                {
+                    let refused = WriteAnswer::Refused(Refusal::Busy);
+                    return reply.send(Response::Written(refused));
+                }
+                let busy = shard.busy();
+                let done = move |answer| {
+                    reply.send(Response::Written(answer));
+                    drop(busy);
+                };
+                shard.write(write, Box::new(done));
+            }
             Request::Read(read) => answer_read(shard, read, reply),
-            Request::Replicate(batch) => shard.append_batch(batch, move |answer| {
-                reply.send(Response::Replicated(answer));
-            }),
+            Request::Replicate(batch) => {
+                // Not its own owner: the answer waits in the shard's queue, and ends with it.
+                let answerer = Rc::downgrade(shard);
+                shard.append_batch(batch, move |answer| {
+                    // Dropped, it is refused: what a twin has does not count.
+                    if answerer.upgrade().is_some_and(|s| !s.is_superseded()) {
+                        reply.send(Response::Replicated(answer));
+                    }
+                });
+            }
             Request::Position(origin) => {
                 reply.send(Response::Position(shard.vector.borrow().get(origin)));
             }
@@ -59,19 +86,20 @@ impl Service<Request, Response> for ShardService {
             Request::Snapshot(snapshot) => {
                 let shard = shard.clone();
                 tokio::task::spawn_local(async move {
-                    match shard.serve_snapshot(snapshot).await {
+                    match shard.serve_backfill(snapshot).await {
                         Some(page) => reply.send(Response::Page(page)),
                         None => reply.refuse(CANNOT, "the partition cannot be read"),
                     }
                 });
             }
             Request::Scan(scan) => {
-                let shard = shard.clone();
+                let (shard, busy) = (shard.clone(), shard.busy());
                 tokio::task::spawn_local(async move {
                     match shard.serve_scan(scan).await {
                         Some(page) => reply.send(Response::Page(page)),
                         None => reply.refuse(CANNOT, "the range cannot be read"),
                     }
+                    drop(busy);
                 });
             }
             Request::Repair(encoded) => answer_repair(shard, encoded, reply),
@@ -94,6 +122,23 @@ impl Service<Request, Response> for ShardService {
                     reply.send(Response::Tail(shard.serve_tail(tail).await));
                 });
             }
+            Request::Reach(asker) => reply.send(Response::Reached(shard.stands_to(asker))),
+            Request::Leaving(asker) => {
+                if let Some(peer) = shard.peer(asker) {
+                    peer.is_leaving.set(true);
+                }
+                reply.send(Response::Done);
+            }
+            Request::Ready => {
+                let shard = shard.clone();
+                tokio::task::spawn_local(async move {
+                    match serde_json::to_vec(&shard.lacks().await) {
+                        Ok(json) => reply.send(Response::Ready(json.into())),
+                        Err(error) => reply.refuse(CANNOT, &error.to_string()),
+                    }
+                });
+            }
+            Request::Clock => reply.send(Response::Clock(shard.clock.now_ms())),
             Request::Move => match serde_json::to_vec(&shard.move_state()) {
                 Ok(json) => reply.send(Response::Moved(json.into())),
                 Err(error) => reply.refuse(CANNOT, &error.to_string()),
@@ -106,22 +151,30 @@ fn answer_read(shard: &Rc<Shard>, read: ReadRequest, reply: Reply<Response>) {
     match shard.read_cached(&read) {
         Some(answer) => reply.send(Response::Read(answer)),
         None => {
-            let shard = shard.clone();
+            let (shard, busy) = (shard.clone(), shard.busy());
             tokio::task::spawn_local(async move {
                 reply.send(Response::Read(shard.read_disk(read).await));
+                drop(busy);
             });
         }
     }
 }
 
 /// The vector is told once everything it names has been applied: the asker may build on it.
-fn answer_vector(shard: &Rc<Shard>, theirs: &Vector, reply: Reply<Response>) {
-    for (_, version) in theirs.iter() {
-        shard.clock.observe(version);
+fn answer_vector(shard: &Rc<Shard>, theirs: &VectorsRequest, reply: Reply<Response>) {
+    for (_, version) in theirs.vector.iter() {
+        shard.take_over(version);
     }
-    let mine = shard.vector();
+    let vector = shard.vector();
+    let answerer = Answerer {
+        life: shard.life(),
+        contradiction: theirs.asker.and_then(|asker| shard.told_by(&asker)),
+    };
     shard.finish_after_queue(BatchDone::new(move |_| {
-        reply.send(Response::Vectors(mine));
+        reply.send(Response::Vectors(VectorsAnswer {
+            vector,
+            answerer: Some(answerer),
+        }));
     }));
 }
 

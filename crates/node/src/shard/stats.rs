@@ -1,10 +1,11 @@
 //! What a shard counts about itself.
 
 use std::cell::Cell;
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::Shard;
+use super::{RefillStatus, Shard};
 
 /// Counts since the start.
 #[derive(Debug, Default)]
@@ -21,6 +22,10 @@ pub(crate) struct Counters {
     pub backfilled: Cell<u64>,
     pub moved: Cell<u64>,
     pub http_requests: Cell<u64>,
+    /// Stamps from elsewhere, refused for being further ahead than the bound.
+    pub refused_stamps: Cell<u64>,
+    /// Entries met with the stamp of another that they differ from.
+    pub equal_stamps: Cell<u64>,
 }
 
 /// One direction of replication between two shards.
@@ -55,6 +60,9 @@ pub struct ShardStatus {
     pub trouble: Option<String>,
     /// Whether it is being filled and so answers no reads yet.
     pub refilling: bool,
+    /// Why, and who has not given all yet.
+    #[serde(default)]
+    pub refill: Option<RefillStatus>,
     /// Partitions of all keyspaces it holds a replica of.
     pub partitions: u64,
     /// Writes that entered the cluster here.
@@ -81,6 +89,12 @@ pub struct ShardStatus {
     pub moved: u64,
     /// HTTP requests served.
     pub http_requests: u64,
+    /// Stamps from elsewhere, refused for being further ahead than the bound.
+    #[serde(default)]
+    pub refused_stamps: u64,
+    /// Entries met with the stamp of another that they differ from.
+    #[serde(default)]
+    pub equal_stamps: u64,
     /// Records appended to the log.
     pub log_records: u64,
     /// Bytes appended to the log.
@@ -101,6 +115,12 @@ pub struct ShardStatus {
     pub store_bytes: u64,
     /// Records in the store, estimated.
     pub store_keys: u64,
+    /// The greatest incarnation of each node that it has met, its own among them.
+    #[serde(default)]
+    pub incarnations: BTreeMap<u16, u32>,
+    /// The greatest number of a keyspace that it has met.
+    #[serde(default)]
+    pub keyspace_max: u32,
     /// Replication to each peer.
     pub links: Vec<LinkStatus>,
 }
@@ -117,7 +137,7 @@ impl Shard {
         if !self.log.progress().space {
             return Some("no space left for the log: make room on its disk".into());
         }
-        None
+        self.clock_trouble()
     }
 
     /// Counts and links as they are now.
@@ -130,6 +150,7 @@ impl Shard {
             shard: self.label(),
             trouble: self.trouble(),
             refilling: self.is_refilling(),
+            refill: self.refill_status(),
             partitions: self.placement().partitions_held(self.address),
             writes: counters.writes.get(),
             reads: counters.reads.get(),
@@ -143,6 +164,8 @@ impl Shard {
             backfilled: counters.backfilled.get(),
             moved: counters.moved.get(),
             http_requests: counters.http_requests.get(),
+            refused_stamps: counters.refused_stamps.get(),
+            equal_stamps: counters.equal_stamps.get(),
             log_records: log.records,
             log_bytes: log.bytes,
             log_groups: log.groups,
@@ -153,8 +176,21 @@ impl Shard {
             memtable_bytes: store.memtable_bytes,
             store_bytes: store.sst_bytes,
             store_keys: store.keys_estimate,
+            incarnations: self.incarnations(),
+            keyspace_max: self.purge.keyspace_max(),
             links: self.links(),
         }
+    }
+
+    fn incarnations(&self) -> BTreeMap<u16, u32> {
+        let vector = self.vector.borrow();
+        let origins = vector.iter().map(|(origin, _)| origin);
+        let mut greatest = BTreeMap::new();
+        for origin in origins.chain([self.origin]) {
+            let known: &mut u32 = greatest.entry(origin.node()).or_default();
+            *known = origin.incarnation().max(*known);
+        }
+        greatest
     }
 
     fn links(&self) -> Vec<LinkStatus> {

@@ -1,4 +1,4 @@
-//! Following the cluster's topology: placement, peers, keyspaces that are gone.
+//! Following the cluster's topology: placement and peers.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -10,7 +10,6 @@ use dunlin_rpc::ConnectOptions;
 use super::{Peer, Shard};
 use crate::limits::QUEUE_BYTES;
 use crate::placement::{Placement, ShardAddress};
-use crate::process::hello;
 use crate::replication::link::Link;
 
 impl Shard {
@@ -31,15 +30,11 @@ impl Shard {
         let placement = Rc::new(Placement::compute(topology));
         let before = self.placement.replace(placement.clone());
         self.moves.adopted(&before, &placement);
-        self.grace.update(&placement);
-        for keyspace in before.keyspaces() {
-            let id = keyspace.keyspace.id;
-            if placement.keyspace(id).is_none()
-                && let Err(error) = self.store.drop_keyspace(id)
-            {
-                tracing::error!(%error, keyspace = keyspace.keyspace.name, "dropping its data failed; a restart tries again");
-            }
+        for node in placement.nodes.values() {
+            self.learn(node.id, node.incarnation);
         }
+        self.grace.update(&placement);
+        self.purge.adopted(&before, &placement, self.env.sabotage);
         self.peers.borrow_mut().retain(|address, peer| {
             let stays = placement.nodes.get(&address.node).is_some_and(|node| {
                 node.listen == peer.listen
@@ -90,12 +85,14 @@ impl Shard {
             );
             return;
         };
-        let caller = match self.directory.queue_to(&node.name, address.shard) {
+        let queue = self.directory.queue_to(&node.name, address.shard);
+        let is_near = queue.is_some();
+        let caller = match queue {
             Some(queue) => queue.caller(),
             None => dunlin_rpc::connect(
                 self.env.transport.clone(),
                 node.listen.clone(),
-                hello(&node.name, address.shard, self.address.node),
+                self.dialing(address, &node.name),
                 ConnectOptions {
                     queue_bytes: QUEUE_BYTES,
                     seed: self.env.seed ^ u64::from(address.node) << 16 ^ u64::from(address.shard),
@@ -116,6 +113,9 @@ impl Shard {
             link: Link::default(),
             stream: RefCell::default(),
             backfilling: Cell::new(false),
+            // Within the process nobody introduces itself.
+            answered: Cell::new(is_near.then_some(node.incarnation)),
+            is_leaving: Cell::new(false),
         });
         // Never aborted: what it is about may be for all peers, or hold the store up meanwhile.
         tokio::task::spawn_local(self.clone().catch_up_loop(Rc::downgrade(&peer)));

@@ -1,4 +1,5 @@
 //! Nodes of one process, and a client that speaks just enough HTTP.
+#![allow(dead_code)]
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -8,7 +9,7 @@ use dunlin_metadata::Metadata;
 use dunlin_node::{Node, NodeConfig, Process};
 use dunlin_store::CacheSizes;
 
-const CACHES: CacheSizes = CacheSizes {
+pub const CACHES: CacheSizes = CacheSizes {
     block_bytes: 8 << 20,
     row_bytes: 1 << 20,
 };

@@ -1,4 +1,4 @@
-//! After healing: replicas are equal, nothing acknowledged is lost, and there are no copies too many.
+//! After healing: replicas are equal, and there are no copies too many.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -8,7 +8,7 @@ use bytes::Bytes;
 use dunlin_node::{KeyspacePlacement, Placement, Shard, ShardAddress};
 use dunlin_store::Versioned;
 
-use super::{Broken, may_be_buried};
+use super::Broken;
 use crate::harness::cluster::Cluster;
 use crate::history::{Place, key_name};
 
@@ -22,7 +22,7 @@ fn broken(text: String, place: Option<Place>) -> Broken {
     }
 }
 
-/// Checks the stores and vectors of all running nodes against one another and against the history.
+/// Checks the stores and vectors of all running nodes against one another.
 ///
 /// # Errors
 /// The first difference. While nodes still catch up there may be some; they must go.
@@ -117,7 +117,6 @@ fn key_equal(
     }
     no_copies_too_many(placed, partition, &held, place)?;
     let newest = held.values().max_by_key(|record| record.stamp);
-    nothing_lost(cluster, newest, place)?;
     let Some(newest) = newest else { return Ok(()) };
     for address in placed.replicas(partition, newest.from) {
         let equal = match held.get(address) {
@@ -186,43 +185,6 @@ fn no_copies_too_many(
         }
     }
     Ok(())
-}
-
-/// The newest of all is at least as new as every acknowledged write.
-fn nothing_lost(cluster: &Cluster, newest: Option<&Versioned>, place: Place) -> Result<(), Broken> {
-    let plan = &cluster.shared.plan;
-    if !plan.is_durable(place.0) {
-        return Ok(());
-    }
-    let history = cluster.shared.history.borrow();
-    let acknowledged = history
-        .writes
-        .iter()
-        .filter(|w| w.place == place && !may_be_buried(plan, w))
-        .filter_map(|w| w.stamp().map(|stamp| (stamp, w)))
-        .max_by_key(|(stamp, _)| *stamp);
-    let Some((stamp, write)) = acknowledged else {
-        return Ok(());
-    };
-    let kept = match newest {
-        Some(record) => record.stamp >= stamp,
-        None if !plan.forgets_deletes(place.0) => false,
-        None => {
-            write.delete
-                || history.writes.iter().any(|w| {
-                    w.place == place && w.delete && w.stamp().is_none_or(|own| own > stamp)
-                })
-        }
-    };
-    if kept {
-        return Ok(());
-    }
-    let text = format!(
-        "write {} was acknowledged, but the newest anywhere is {}",
-        write.id,
-        told(newest)
-    );
-    Err(broken(text, Some(place)))
 }
 
 fn told(record: Option<&Versioned>) -> String {

@@ -1,15 +1,23 @@
-//! The promises, checked: against the history of a run, and against what the stores hold after it.
+//! The promises, checked: by what clients saw and when, and by what the stores hold afterwards.
+//! Nothing here believes a stamp.
 
 mod converged;
+mod equal;
 mod fresh;
-mod order;
+mod key;
+mod linear;
+mod lost;
+mod written;
+
+use std::fmt;
+use std::ops::AddAssign;
 
 pub use converged::{converged, held_now};
-pub use fresh::fresh;
-pub use order::order;
+pub use linear::operations;
 
-use crate::history::{History, Moment, Place, Write};
+use crate::history::{History, Moment, Place};
 use crate::plan::Plan;
+use key::KeyHistory;
 
 /// A promise that was broken.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -23,6 +31,64 @@ pub struct Broken {
     pub at: Option<Moment>,
 }
 
+/// How much was judged.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Checked {
+    /// Reads that were judged.
+    pub reads: u64,
+    /// Of these, reads of which less was asked than usual because a fault may have taken a write.
+    pub exempt: u64,
+    /// Operations judged together, as those of one register.
+    pub linear: u64,
+    /// Keys that are registers only if a write under way may be seen, overwritten, and seen again.
+    pub again: u64,
+    /// Operations of keys for which that took too long.
+    pub undecided: u64,
+}
+
+impl AddAssign for Checked {
+    fn add_assign(&mut self, other: Checked) {
+        self.reads += other.reads;
+        self.exempt += other.exempt;
+        self.linear += other.linear;
+        self.again += other.again;
+        self.undecided += other.undecided;
+    }
+}
+
+impl fmt::Display for Checked {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let share = 100.0 * self.exempt as f64 / self.reads.max(1) as f64;
+        write!(
+            f,
+            "{} reads judged, {} exempt ({share:.2} %), {} operations as one register, {} undecided, {} keys with writes stamped again",
+            self.reads, self.exempt, self.linear, self.undecided, self.again
+        )
+    }
+}
+
+/// Judges a run's history.
+///
+/// # Errors
+/// The first promise that was broken.
+pub fn judge(plan: &Plan, history: &History) -> Result<Checked, Broken> {
+    let mut checked = Checked::default();
+    for keyspace in 0..plan.keyspaces.len() {
+        let keys = KeyHistory::all(plan, history, keyspace);
+        for key in &keys {
+            written::written(history, key)?;
+            // Of others, values of writes with a greater `from` may differ: replicas beyond the
+            // smaller one do not hear of it.
+            if plan.is_majority(key.place) {
+                equal::equal(plan, key)?;
+            }
+            checked += fresh::fresh(key)?;
+        }
+        checked += linear::linear(plan, &keys)?;
+    }
+    Ok(checked)
+}
+
 /// How many of `set` replicas surely hold what `ack` of the first `from` acknowledged.
 fn holders_within(set: u8, ack: u8, from: u8) -> u8 {
     ack.saturating_sub(from.saturating_sub(set))
@@ -31,26 +97,6 @@ fn holders_within(set: u8, ack: u8, from: u8) -> u8 {
 /// Whether any `ack` of the first `from` replicas meet one that acknowledged the other.
 fn meets(ack: u8, from: u8, other_ack: u8, other_from: u8) -> bool {
     ack + holders_within(from, other_ack, other_from) > from
-}
-
-/// Whether a newer write with a smaller `from` may have taken the place of `write` where both were
-/// held, to go from there when the members changed: then nobody need know of either (decision 19).
-fn may_be_hidden(plan: &Plan, history: &History, write: &Write) -> bool {
-    // Deletes go to all of a keyspace's replicas.
-    let from = |w: &Write| if w.delete { w.from.max(3) } else { w.from };
-    plan.moves
-        && history.writes.iter().any(|other| {
-            other.place == write.place
-                && from(other) < from(write)
-                && other
-                    .stamp()
-                    .is_none_or(|stamp| Some(stamp) > write.stamp())
-        })
-}
-
-/// Whether a write was acknowledged by so few that a node lost for good may have been all of them.
-fn may_be_buried(plan: &Plan, write: &Write) -> bool {
-    plan.buries && write.ack < 2
 }
 
 #[cfg(test)]

@@ -39,9 +39,9 @@ impl SimClock {
         }
     }
 
-    /// Sets the clock by so many milliseconds, forwards or back.
-    pub fn jump(&self, by_ms: i64) {
-        self.offset_ms.fetch_add(by_ms, Ordering::Relaxed);
+    /// Makes the clock so far ahead of true time.
+    pub fn set(&self, offset_ms: i64) {
+        self.offset_ms.store(offset_ms, Ordering::Relaxed);
     }
 
     /// How far ahead of true time it is, in milliseconds.

@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use dunlin_log::disk::Disk;
 use dunlin_log::sim::SimDisk;
-use dunlin_metadata::Metadata;
+use dunlin_metadata::{Metadata, sim::SimStore};
+use dunlin_node::Sabotage;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use tempfile::TempDir;
@@ -17,8 +18,10 @@ use turmoil::Sim;
 
 use super::clock::{SimClock, SimTime};
 use super::host::{Host, Phase, Shared, address_of};
+use super::pause::Pause;
+use crate::clients;
 use crate::counts::Counts;
-use crate::history::History;
+use crate::history::{History, Loss};
 use crate::plan::Plan;
 
 /// One step of simulated time, in milliseconds.
@@ -50,7 +53,7 @@ pub struct Cluster {
 #[error("the simulation itself failed: {0}")]
 pub struct HarnessError(pub String);
 
-fn broken(error: impl ToString) -> HarnessError {
+pub(super) fn broken(error: impl ToString) -> HarnessError {
     HarnessError(error.to_string())
 }
 
@@ -64,7 +67,13 @@ impl Cluster {
         let data = temporary_dir().map_err(broken)?;
         let time = SimTime::default();
         let names: Vec<String> = (1..=plan.nodes).map(|n| format!("n{n}")).collect();
-        let (metadata, keyspaces) = metadata_of(&plan, &names)?;
+        let store = SimStore::new(u128::from(plan.seed) + 1);
+        let store = match plan.sabotage {
+            Sabotage::TrustEmptyMetadata => store.trusting_all(),
+            _ => store,
+        };
+        let metadata = store.metadata("operator");
+        let keyspaces = describe(&plan, &names, &metadata)?;
         let mut sim = turmoil::Builder::new()
             .rng_seed(plan.seed)
             .simulation_duration(Duration::from_secs(86_400))
@@ -80,11 +89,14 @@ impl Cluster {
             false => 0,
         };
         let shared = Rc::new(Shared {
+            store,
             metadata,
             time: time.clone(),
             history: RefCell::new(History::default()),
             phase: Cell::new(Phase::Work),
             buried: Cell::new(None),
+            written_all: RefCell::default(),
+            read_all: RefCell::default(),
             keyspaces,
             plan,
         });
@@ -102,10 +114,12 @@ impl Cluster {
                     shards: RefCell::default(),
                     flushed: RefCell::default(),
                     starts: Cell::new(0),
+                    power_losses: Cell::new(0),
+                    known_incarnation: Cell::new(0),
                     failure: RefCell::default(),
                     stop: Notify::new(),
                     stopped: Cell::new(false),
-                    read_all: Cell::new(false),
+                    pause: Pause::default(),
                     shared: shared.clone(),
                 })
             })
@@ -117,6 +131,8 @@ impl Cluster {
             let host = host.clone();
             sim.host(host.name.clone(), move || host.clone().run());
         }
+        let world = shared.clone();
+        sim.host(clients::NAME, move || clients::run(world.clone()));
         Ok(Cluster {
             sim,
             hosts,
@@ -133,6 +149,7 @@ impl Cluster {
     pub fn step(&mut self) -> Result<(), HarnessError> {
         let now_ms = self.now_ms();
         self.shared.time.set(now_ms + STEP_MS);
+        self.shared.store.step();
         self.sim.step().map_err(broken)?;
         Ok(())
     }
@@ -163,6 +180,10 @@ impl Cluster {
         self.sim.crash(&*host.name);
         if crash == Crash::PowerLoss {
             host.disk.crash();
+            let now_ms = self.now_ms();
+            let mut history = self.shared.history.borrow_mut();
+            history.lose(now_ms, number, Loss::Power);
+            host.power_losses.set(host.power_losses.get() + 1);
         }
         if !host.live().is_empty() {
             return Err(HarnessError(format!(
@@ -177,18 +198,27 @@ impl Cluster {
 
     /// Starts a node that has crashed.
     pub fn restart(&mut self, number: usize) {
+        self.hosts[number].pause.release();
         for other in self.others(number) {
             self.sim.release(&*self.hosts[number].name, &*other);
         }
         self.sim.bounce(&*self.hosts[number].name);
     }
 
-    fn others(&self, number: usize) -> Vec<String> {
-        let others = self.hosts.iter().filter(|h| h.number != number);
-        others.map(|h| h.name.clone()).collect()
+    /// The name of a machine: the one behind the last host is that of clients.
+    fn name(&self, number: usize) -> &str {
+        self.hosts
+            .get(number)
+            .map_or(clients::NAME, |host| &host.name)
     }
 
-    /// Cuts a host off from all others.
+    fn others(&self, number: usize) -> Vec<String> {
+        let others = self.hosts.iter().filter(|h| h.number != number);
+        let names = others.map(|h| h.name.clone());
+        names.chain([clients::NAME.to_owned()]).collect()
+    }
+
+    /// Cuts a host off from all others, and from clients.
     pub fn isolate(&mut self, number: usize) {
         for other in self.others(number) {
             self.sim.partition(&*self.hosts[number].name, &*other);
@@ -197,31 +227,29 @@ impl Cluster {
 
     /// Cuts the connection between two hosts.
     pub fn cut(&mut self, a: usize, b: usize) {
-        self.sim
-            .partition(&*self.hosts[a].name, &*self.hosts[b].name);
+        self.sim.partition(self.name(a), self.name(b));
     }
 
     /// Loses what one host sends to another, but not what comes back.
     pub fn cut_one_way(&mut self, from: usize, to: usize) {
-        self.sim
-            .partition_oneway(&*self.hosts[from].name, &*self.hosts[to].name);
+        self.sim.partition_oneway(self.name(from), self.name(to));
     }
 
     /// Keeps back what two hosts send one another.
     pub fn hold(&mut self, a: usize, b: usize) {
-        self.sim.hold(&*self.hosts[a].name, &*self.hosts[b].name);
+        self.sim.hold(self.name(a), self.name(b));
     }
 
     /// Lets two hosts talk again; what was kept back arrives.
     pub fn mend(&mut self, a: usize, b: usize) {
-        self.sim.release(&*self.hosts[a].name, &*self.hosts[b].name);
+        self.sim.release(self.name(a), self.name(b));
     }
 
     /// Makes messages between two hosts take up to `latency_ms`.
     pub fn slow(&mut self, a: usize, b: usize, latency_ms: u64) {
         self.sim.set_link_max_message_latency(
-            &*self.hosts[a].name,
-            &*self.hosts[b].name,
+            self.name(a),
+            self.name(b),
             Duration::from_millis(latency_ms),
         );
     }
@@ -305,12 +333,12 @@ impl Cluster {
     clippy::disallowed_methods,
     reason = "the store is on the real disk; only the log is on the simulated one"
 )]
-fn make_store_dir(dir: &Path) -> std::io::Result<()> {
+pub(super) fn make_store_dir(dir: &Path) -> std::io::Result<()> {
     std::fs::create_dir_all(dir)
 }
 
 /// In memory where the system has such a place: RocksDB syncs what it flushes.
-fn temporary_dir() -> std::io::Result<TempDir> {
+pub(super) fn temporary_dir() -> std::io::Result<TempDir> {
     let memory = Path::new("/dev/shm");
     let builder = &mut tempfile::Builder::new();
     let builder = builder.prefix("dunlin-sim-");
@@ -322,8 +350,7 @@ fn temporary_dir() -> std::io::Result<TempDir> {
 }
 
 /// The cluster as it is before any node starts.
-fn metadata_of(plan: &Plan, names: &[String]) -> Result<(Metadata, Vec<u32>), HarnessError> {
-    let metadata = Metadata::in_memory();
+fn describe(plan: &Plan, names: &[String], metadata: &Metadata) -> Result<Vec<u32>, HarnessError> {
     let keyspaces = ask(async {
         for name in names {
             let listen = address_of(name);
@@ -347,7 +374,7 @@ fn metadata_of(plan: &Plan, names: &[String]) -> Result<(Metadata, Vec<u32>), Ha
         }
         Ok::<_, dunlin_metadata::MetadataError>(keyspaces)
     })?;
-    Ok((metadata, keyspaces.map_err(broken)?))
+    keyspaces.map_err(broken)
 }
 
 /// Waits for the metadata store, which is in memory.

@@ -1,7 +1,7 @@
 //! One host: a node with its disk and its clock, started as often as need be.
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::rc::{Rc, Weak};
 use std::sync::Arc;
@@ -9,21 +9,22 @@ use std::time::Duration;
 
 use dunlin_log::sim::SimDisk;
 use dunlin_log::{Compression, Padding, Runner};
-use dunlin_metadata::Metadata;
-use dunlin_node::{
-    Env, NodeConfig, Process, Shard, ShardAddress, ShardParts, ShardService, shard_wanted,
-};
-use dunlin_rpc::{Limits, Transport, accept, serve_accepted};
+use dunlin_metadata::{Metadata, NodeRecord, sim::SimStore};
+use dunlin_node::{Env, Introduction, NodeConfig, Process, Shard, ShardAddress, ShardParts};
+use dunlin_rpc::{Status, Transport, accept};
 use dunlin_store::CacheSizes;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use tokio::sync::Notify;
+use tokio::time::sleep;
 
 use super::clock::{SimClock, SimTime};
+use super::front;
+use super::machine::SimMachine;
+use super::pause::Pause;
 use super::transport::SimTransport;
 use crate::history::History;
 use crate::plan::{Plan, pick};
-use crate::workload;
 
 /// Port on which nodes listen for one another.
 const PORT: u16 = 7000;
@@ -44,7 +45,7 @@ pub enum Phase {
     Work,
     /// Nothing.
     Quiet,
-    /// Read every key once, from all replicas.
+    /// Read every key through every node.
     FinalReads,
 }
 
@@ -53,6 +54,8 @@ pub struct Shared {
     /// What the seed decided.
     pub plan: Plan,
     /// The cluster's metadata store.
+    pub store: SimStore,
+    /// The operator's way to it.
     pub metadata: Metadata,
     /// Time since the beginning.
     pub time: SimTime,
@@ -62,6 +65,10 @@ pub struct Shared {
     pub phase: Cell<Phase>,
     /// The host that is lost for good.
     pub buried: Cell<Option<usize>>,
+    /// Hosts through which a last write has been made.
+    pub written_all: RefCell<BTreeSet<usize>>,
+    /// Hosts through which the final reads have been made.
+    pub read_all: RefCell<BTreeSet<usize>>,
     /// Numbers of the keyspaces, in the plan's order.
     pub keyspaces: Vec<u32>,
 }
@@ -70,6 +77,19 @@ impl Shared {
     /// Notes an event at the present time.
     pub fn note(&self, text: String) {
         self.history.borrow_mut().note(self.time.elapsed_ms(), text);
+    }
+
+    /// Hosts that are not lost for good.
+    pub fn nodes_left(&self) -> usize {
+        self.plan.nodes - usize::from(self.buried.get().is_some())
+    }
+
+    /// Nodes that hold data, now and after the change under way.
+    pub fn members_min(&self) -> u8 {
+        let topology = self.metadata.topology().borrow().clone();
+        let members = &topology.members;
+        let to = members.change.as_ref().map_or(&members.ids, |c| &c.to);
+        members.ids.len().min(to.len()) as u8
     }
 }
 
@@ -91,14 +111,18 @@ pub struct Host {
     pub flushed: RefCell<BTreeMap<u16, u64>>,
     /// Starts so far.
     pub starts: Cell<u64>,
+    /// Times the machine lost power.
+    pub power_losses: Cell<u64>,
+    /// The last start that the node's directory remembers.
+    pub known_incarnation: Cell<u32>,
     /// Why the node did not start, if so.
     pub failure: RefCell<Option<String>>,
     /// Asks the node to stop as an operator does.
     pub stop: Notify,
     /// The node has stopped as asked.
     pub stopped: Cell<bool>,
-    /// The final reads have been made here.
-    pub read_all: Cell<bool>,
+    /// Holds the process.
+    pub pause: Pause,
     /// What the run's hosts share.
     pub shared: Rc<Shared>,
 }
@@ -106,11 +130,14 @@ pub struct Host {
 impl Host {
     /// Starts the node and serves until the host crashes. What keeps it from starting stands in `failure`.
     pub async fn run(self: Rc<Self>) -> turmoil::Result {
-        if let Err(error) = self.clone().start().await {
-            *self.failure.borrow_mut() = Some(self.told(&error));
-        }
-        std::future::pending::<()>().await;
-        Ok(())
+        let process = async {
+            if let Err(error) = self.clone().start().await {
+                *self.failure.borrow_mut() = Some(self.told(&error));
+            }
+            std::future::pending::<()>().await;
+            Ok(())
+        };
+        self.pause.run(process).await
     }
 
     async fn start(self: Rc<Self>) -> Result<(), String> {
@@ -119,11 +146,9 @@ impl Host {
         self.starts.set(self.starts.get() + 1);
         self.stopped.set(false);
         let listen = address_of(&self.name);
-        let record = shared
-            .metadata
-            .register(&self.name, "none:1", &listen, plan.shards, 0)
-            .await
-            .map_err(|e| e.to_string())?;
+        let metadata = shared.store.metadata(&self.name);
+        let record = self.register(&metadata, &listen).await;
+        let known_incarnation = self.known_incarnation.replace(record.incarnation);
         let process = Process::new(CACHES, 1).map_err(|e| e.to_string())?;
         let log_settings = log_settings(self.seed(LOG_SETTINGS));
         shared.note(format!(
@@ -142,6 +167,8 @@ impl Host {
             flush_bytes: plan.flush_bytes,
             retention_bytes: plan.retention_bytes,
             ingest_bytes: plan.ingest_bytes,
+            // Bad clocks are up to ten seconds off to either side.
+            clock_bound_ms: 30_000,
             ..log_settings
         });
         let mut shards = Vec::new();
@@ -154,19 +181,25 @@ impl Host {
                     shard,
                 },
                 incarnation: record.incarnation,
+                known_incarnation,
                 env: self.env(seed),
-                metadata: shared.metadata.clone(),
+                metadata: metadata.clone(),
                 process: process.clone(),
             };
             let shard = Shard::open(parts).await.map_err(|e| e.to_string())?;
-            self.store_behind_log(&shard)?;
+            if !plan.values_only {
+                self.store_behind_log(&shard)?;
+            }
             shards.push(shard);
         }
         for shard in &shards {
             shard.run();
         }
         *self.shards.borrow_mut() = shards.iter().map(Rc::downgrade).collect();
-        workload::spawn(&self, &shards);
+        for shard in &shards {
+            tokio::task::spawn_local(compact(self.clone(), shard.clone()));
+        }
+        let front = front::run(shards.clone());
         let listener = SimTransport
             .listen(&format!("0.0.0.0:{PORT}"))
             .await
@@ -174,15 +207,16 @@ impl Host {
         let served = shards.clone();
         let name = self.name.clone();
         let serving = accept::run(listener, HELLO_TIMEOUT, move |hello, stream| {
-            let wanted = shard_wanted(&hello, &name)
-                .and_then(|(shard, asker)| Some((served.get(shard as usize)?, asker)));
+            let wanted = Introduction::decode(&hello, &name)
+                .and_then(|said| Some((served.get(said.shard as usize)?, said)));
             match wanted {
-                Some((shard, asker)) => {
-                    let service = Rc::new(ShardService::new(shard.clone(), Some(asker)));
-                    tokio::task::spawn_local(serve_accepted(stream, service, Limits::default()));
+                Some((shard, said)) => {
+                    tokio::task::spawn_local(shard.clone().serve_peer(stream, hello, said));
                 }
                 None => {
-                    tokio::task::spawn_local(accept::refuse(stream));
+                    tokio::task::spawn_local(async move {
+                        accept::refuse(stream, &hello, Status::NotServed, b"").await
+                    });
                 }
             }
         });
@@ -190,6 +224,7 @@ impl Host {
             biased;
             () = self.stop.notified() => {}
             () = serving => {}
+            ended = front => ended.map_err(|e| e.to_string())?,
         }
         for shard in shards {
             if let Err(error) = shard.close().await {
@@ -198,6 +233,26 @@ impl Host {
         }
         self.stopped.set(true);
         Ok(())
+    }
+
+    /// Registers with the metadata store, as soon as it can be reached and has its memory.
+    async fn register(&self, metadata: &Metadata, listen: &str) -> NodeRecord {
+        let mut told = false;
+        loop {
+            let shards = self.shared.plan.shards;
+            match metadata
+                .register(&self.name, "none:1", listen, shards, 0)
+                .await
+            {
+                Ok(record) => return record,
+                Err(_) if told => {}
+                Err(error) => {
+                    told = true;
+                    self.shared.note(format!("{} waits: {error}", self.name));
+                }
+            }
+            sleep(Duration::from_millis(200)).await;
+        }
     }
 
     /// A store never holds what its log could lose: else it might differ from all others for ever.
@@ -230,6 +285,9 @@ impl Host {
             clock: self.clock.clone(),
             transport: Arc::new(SimTransport),
             disk: Arc::new(self.disk.clone()),
+            machine: Arc::new(SimMachine {
+                boots: self.power_losses.get(),
+            }),
             log_runner: Runner::inline(delays(seed ^ 1 << 16)),
             store_runner: Runner::inline(delays(seed ^ 2 << 16)),
             seed,
@@ -245,6 +303,17 @@ impl Host {
             .iter()
             .filter_map(Weak::upgrade)
             .collect()
+    }
+}
+
+/// Compacts now and then: that is when tombstones go.
+async fn compact(host: Rc<Host>, shard: Rc<Shard>) {
+    let mut random = StdRng::seed_from_u64(host.seed(500));
+    loop {
+        sleep(Duration::from_millis(random.random_range(1_000..4_000))).await;
+        if let Err(error) = shard.compact().await {
+            tracing::debug!(host = host.name, error, "cannot compact now");
+        }
     }
 }
 

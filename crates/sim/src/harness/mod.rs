@@ -1,6 +1,11 @@
 //! The world the real node code runs in: simulated network, disks, clocks and hosts.
 
+pub mod ask;
 pub mod clock;
 pub mod cluster;
+pub mod directory;
+pub mod front;
 pub mod host;
+pub mod machine;
+pub mod pause;
 pub mod transport;

@@ -1,11 +1,12 @@
 //! `dunlin log repair`: a log is cut before its first damage.
 
 use std::fs::File;
+use std::io::Write;
 use std::path::Path;
 
 use dunlin_log::disk::RealDisk;
 use dunlin_log::repair;
-use dunlin_node::REFILL_FILE;
+use dunlin_node::{REFILL_FILE, REFILL_REPAIRED};
 use serde_json::json;
 
 use super::{Directory, check::examine, find};
@@ -60,7 +61,10 @@ fn mark_for_refill(directory: &Path) -> Result<(), Failure> {
     };
     let mark = shard.join(REFILL_FILE);
     File::create(&mark)
-        .and_then(|file| file.sync_all())
+        .and_then(|mut file| {
+            file.write_all(REFILL_REPAIRED.as_bytes())?;
+            file.sync_all()
+        })
         .and_then(|()| File::open(shard)?.sync_all())
         .map_err(|error| Failure::Failed(format!("{}: {error}", mark.display())))
 }

@@ -1,0 +1,233 @@
+//! A node whose past is not certain: restored from an older copy, set back, emptied after others
+//! have left. It must not answer for what it does not know.
+
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::harness::eventually;
+use crate::harness::flock::{Flock, Node};
+
+const KEYS: usize = 120;
+/// Part of the line that a node of uncertain past prints.
+const DOUBT: &str = "it answers no reads before the other replicas have given it what it lacks";
+/// The longest anything here may take on a machine that does other things, too.
+const LONG: Duration = Duration::from_secs(60);
+
+fn key(number: usize) -> String {
+    format!("key-{number:04}")
+}
+
+fn put_all(node: &Node, value: &str) {
+    for number in 0..KEYS {
+        let answer = node.put(&key(number), value.as_bytes(), "");
+        assert_eq!(answer.status, 201, "{answer:?}");
+    }
+}
+
+/// Replaces what is at `to` by a copy of `from`, as a backup is put back.
+fn copy(from: &Path, to: &Path) {
+    if to.exists() {
+        std::fs::remove_dir_all(to).unwrap();
+    }
+    let copied = Command::new("cp").arg("-a").args([from, to]).status();
+    assert!(copied.unwrap().success());
+}
+
+fn shard(node: &Node, name: &str) -> Value {
+    let status = node.status();
+    let shards = status["shards"].as_array().unwrap();
+    shards.iter().find(|s| s["shard"] == name).unwrap().clone()
+}
+
+fn wait_whole(node: &Node) {
+    let name = format!("{}/0", node.name);
+    eventually(&format!("{name} is whole"), LONG, || {
+        shard(node, &name)["refilling"] == false
+    });
+}
+
+/// How many keys a node answers with `value`, how many it calls absent, and how many it does not know.
+fn count(node: &Node, value: &str, rest: &str) -> (usize, usize, usize) {
+    count_of(node, value, rest, 1)
+}
+
+/// The same of every so manieth key: not to know may take its time.
+fn count_of(node: &Node, value: &str, rest: &str, step: usize) -> (usize, usize, usize) {
+    let mut counts = (0, 0, 0);
+    for number in (0..KEYS).step_by(step) {
+        let answer = node.get(&key(number), rest);
+        match answer.status {
+            200 if answer.body == value.as_bytes() => counts.0 += 1,
+            404 => counts.1 += 1,
+            504 => counts.2 += 1,
+            status => panic!("{status}: {answer:?}"),
+        }
+    }
+    counts
+}
+
+#[test]
+fn a_node_restored_from_an_older_copy_hides_no_acknowledged_write() {
+    let mut flock = Flock::start(&[]);
+    assert_eq!(flock.nodes[0].put("before", b"v", "&ack=3").status, 201);
+    flock.stop(2);
+    let backup = flock.directory.path().join("backup");
+    copy(&flock.nodes[2].data, &backup);
+    flock.up(2);
+    flock.wait_connected();
+    // These are on n1 and n3 alone.
+    flock.stop(1);
+    put_all(&flock.nodes[0], "v");
+    flock.stop(2);
+    flock.stop(0);
+    copy(&backup, &flock.nodes[2].data);
+    for index in [1, 2] {
+        flock.spawn(index);
+    }
+    for index in [1, 2] {
+        let node = &flock.nodes[index];
+        eventually("it serves", LONG, || {
+            node.try_request("GET", "/v1/status", b"").is_ok()
+        });
+        assert_eq!(
+            count_of(node, "v", "", 10),
+            (0, 0, KEYS / 10),
+            "{}",
+            node.name
+        );
+    }
+    assert!(flock.nodes[2].output().contains(DOUBT));
+    let told = shard(&flock.nodes[1], "n3/0");
+    assert_eq!(told["refilling"], true);
+    assert_eq!(told["refill"]["waits_for"], json!(["n1/0"]));
+    let reason = told["refill"]["reason"].as_str().unwrap();
+    assert!(reason.contains("older copy"), "{reason}");
+    // It takes writes meanwhile.
+    let put = flock.nodes[1].put("meanwhile", b"v", "&ack=2");
+    assert_eq!(put.status, 201, "{put:?}");
+    // Over a restart, too.
+    flock.stop(2);
+    flock.spawn(2);
+    eventually("n3 serves", LONG, || {
+        flock.nodes[2].try_request("GET", "/v1/status", b"").is_ok()
+    });
+    assert_eq!(count_of(&flock.nodes[2], "v", "", 10), (0, 0, KEYS / 10));
+
+    flock.up(0);
+    wait_whole(&flock.nodes[2]);
+    flock.kill(0);
+    flock.kill(1);
+    assert_eq!(count(&flock.nodes[2], "v", "&ack=1"), (KEYS, 0, 0));
+    for key in ["before", "meanwhile"] {
+        assert_eq!(flock.nodes[2].get(key, "&ack=1").status, 200, "{key}");
+    }
+}
+
+#[test]
+fn a_disk_that_was_set_back_without_a_trace_is_contradicted_by_the_others() {
+    let mut flock = Flock::start(&[]);
+    assert_eq!(flock.nodes[0].put("before", b"v", "&ack=3").status, 201);
+    flock.stop(2);
+    let backup = flock.directory.path().join("backup");
+    copy(&flock.nodes[2].data, &backup);
+    flock.up(2);
+    flock.wait_connected();
+    put_all(&flock.nodes[0], "v");
+    // Shards exchange vectors twice a second.
+    std::thread::sleep(Duration::from_millis(1_500));
+    flock.stop(2);
+    // Log and store go back; all that tells of starts stays.
+    for part in ["log", "store"] {
+        let part = Path::new("shard-0").join(part);
+        copy(&backup.join(&part), &flock.nodes[2].data.join(&part));
+    }
+    flock.up(2);
+    eventually("n3 is contradicted", LONG, || {
+        let output = flock.nodes[2].output();
+        output.contains("it once said that it holds more than it does")
+    });
+    wait_whole(&flock.nodes[2]);
+    // That is over: what the others remember is what it holds now.
+    std::thread::sleep(Duration::from_millis(1_500));
+    flock.stop(2);
+    flock.up(2);
+    wait_whole(&flock.nodes[2]);
+    let output = flock.nodes[2].output();
+    assert_eq!(output.matches(DOUBT).count(), 1, "{output}");
+    flock.kill(0);
+    flock.kill(1);
+    assert_eq!(count(&flock.nodes[2], "v", "&ack=1"), (KEYS, 0, 0));
+}
+
+#[test]
+fn a_kill_of_the_program_loses_nothing_and_nothing_is_asked_for() {
+    for sync in ["never", "interval:60000ms"] {
+        let mut flock = Flock::start(&["--sync", sync]);
+        put_all(&flock.nodes[0], sync);
+        for round in 0..3 {
+            for index in 0..3 {
+                flock.kill(index);
+            }
+            // Alone, so that it is its own word.
+            let index = round % 3;
+            flock.spawn(index);
+            let node = &flock.nodes[index];
+            eventually("it serves", LONG, || {
+                node.try_request("GET", "/v1/status", b"").is_ok()
+            });
+            let (found, absent, unknown) = count(node, sync, "&ack=1");
+            assert!(found > 0 && unknown == 0, "{found} {absent} {unknown}");
+            assert_eq!(shard(node, &format!("{}/0", node.name))["refilling"], false);
+            flock.up_all();
+            assert_eq!(count(&flock.nodes[index], sync, ""), (KEYS, 0, 0));
+        }
+        for node in &flock.nodes {
+            assert!(!node.output().contains(DOUBT), "{}", node.output());
+        }
+    }
+}
+
+fn change(flock: &Flock, body: Value) {
+    let answer = flock.nodes[1].request("POST", "/v1/members", body.to_string().as_bytes());
+    assert_eq!(answer.status, 202, "{answer:?}");
+    eventually("the change is complete", LONG * 2, || {
+        let members = flock.nodes[1].request("GET", "/v1/members", b"").json();
+        members["change"].is_null()
+    });
+}
+
+#[test]
+fn what_came_through_nodes_that_have_left_is_refilled_too() {
+    const ALL: usize = 500;
+    let mut flock = Flock::start(&[]);
+    for number in 0..ALL {
+        let answer = flock.nodes[0].put(&key(number), b"through n1", "&ack=3");
+        assert_eq!(answer.status, 201, "{answer:?}");
+    }
+    let n4 = flock.join();
+    flock.up(n4);
+    change(&flock, json!({"add": ["n4"], "drain": []}));
+    change(&flock, json!({"add": [], "drain": ["n1"]}));
+    for index in [1, 2] {
+        flock.stop(index);
+        std::fs::remove_dir_all(&flock.nodes[index].data).unwrap();
+        flock.up(index);
+        wait_whole(&flock.nodes[index]);
+    }
+    flock.kill(n4);
+    let mut missing = Vec::new();
+    for number in 0..ALL {
+        let answer = flock.nodes[1].get(&key(number), "");
+        if answer.status != 200 || answer.body != b"through n1" {
+            missing.push((number, answer.status));
+        }
+    }
+    assert!(
+        missing.is_empty(),
+        "{} of {ALL}: {missing:?}",
+        missing.len()
+    );
+}

@@ -1,0 +1,323 @@
+//! Changes, decided by all there is in a store and written only if nothing of what decided has
+//! changed meanwhile: decisions without I/O, the same for every store.
+use crate::cluster::{Claim, Cluster, Directory, claim};
+use crate::dropped::Dropped;
+use crate::error::MetadataError;
+use crate::keyspace::{Keyspace, KeyspaceSettings, check_keyspace};
+use crate::members::{self, Decision};
+use crate::node::{NodeRecord, Registration};
+use crate::objects::{
+    CLUSTER, KEYSPACE_COUNTER, MEMBERS, NODE_COUNTER, Objects, Put, drop_key, encode, keyspace_key,
+    node_key,
+};
+use crate::topology::Topology;
+
+/// What to write, and what to answer when it is written.
+pub(crate) struct Step<T> {
+    /// Keys of the objects that must be as they were read; the cluster's always is.
+    pub guards: Vec<String>,
+    /// What to write; nothing when all is as it should be.
+    pub puts: Vec<Put>,
+    pub value: T,
+}
+
+impl<T> Step<T> {
+    /// All is as it should be.
+    fn none(value: T) -> Self {
+        Self {
+            guards: Vec::new(),
+            puts: Vec::new(),
+            value,
+        }
+    }
+}
+
+/// The number after `last`.
+pub(crate) fn next_node_id(last: u16) -> Result<u16, MetadataError> {
+    last.checked_add(1)
+        .ok_or(MetadataError::Exhausted { what: "node id" })
+}
+
+/// The number after `last`.
+pub(crate) fn next_keyspace_id(last: u32) -> Result<u32, MetadataError> {
+    last.checked_add(1).ok_or(MetadataError::Exhausted {
+        what: "keyspace id",
+    })
+}
+
+/// The cluster that a data directory belongs to; `None` while its store waits for an id. A store
+/// that gets its id from this directory gets `fresh`.
+pub(crate) fn join_cluster(
+    now: &Topology,
+    directory: Directory<'_>,
+    fresh: &Cluster,
+) -> Result<Step<Option<Cluster>>, MetadataError> {
+    match claim(directory, now)? {
+        Claim::Belongs(cluster) => Ok(Step::none(Some(cluster))),
+        Claim::Waits => Ok(Step::none(None)),
+        Claim::Begins => Ok(Step {
+            guards: vec![NODE_COUNTER.to_owned(), node_key(directory.name)],
+            puts: vec![(CLUSTER.to_owned(), Some(encode(fresh)?))],
+            value: Some(fresh.clone()),
+        }),
+    }
+}
+
+/// A new incarnation of a node; a name not seen before gets an id, and is a member if one is wanted.
+pub(crate) fn register(
+    now: &Topology,
+    store: &Objects,
+    node: Registration<'_>,
+) -> Result<Step<NodeRecord>, MetadataError> {
+    node.check()?;
+    let key = node_key(node.name);
+    let known = now.nodes.iter().find(|known| known.name == node.name);
+    if known.is_none() && store.get(&key).is_some() {
+        return Err(unreadable(&key));
+    }
+    let id = match known {
+        Some(known) => known.id,
+        None => next_node_id(now.counters.node)?,
+    };
+    let record = node.record(id, known)?;
+    let mut step = Step {
+        guards: vec![key.clone()],
+        puts: vec![(key, Some(encode(&record)?))],
+        value: record,
+    };
+    if known.is_none() {
+        let members = members::join(now, id);
+        step.guards
+            .extend([NODE_COUNTER, MEMBERS].map(str::to_owned));
+        step.puts
+            .push((NODE_COUNTER.to_owned(), Some(encode(&id)?)));
+        step.puts
+            .push((MEMBERS.to_owned(), Some(encode(&members)?)));
+    }
+    Ok(step)
+}
+
+/// Tells of a node that started without the store, under the incarnation that it has.
+pub(crate) fn announce(
+    now: &Topology,
+    node: Registration<'_>,
+    id: u16,
+) -> Result<Step<NodeRecord>, MetadataError> {
+    node.check()?;
+    let known = now.nodes.iter().find(|known| known.name == node.name);
+    let known = known.filter(|known| known.id == id);
+    let known = known.ok_or_else(|| MetadataError::Foreign {
+        name: node.name.to_owned(),
+        id,
+    })?;
+    let record = NodeRecord {
+        id,
+        name: node.name.to_owned(),
+        http: node.http.to_owned(),
+        listen: node.listen.to_owned(),
+        shards: node.shards,
+        incarnation: node.at_least_incarnation,
+    };
+    if *known == record {
+        return Ok(Step::none(record));
+    }
+    let key = node_key(node.name);
+    if known.incarnation > record.incarnation {
+        return Err(MetadataError::Superseded {
+            name: record.name,
+            own: record.incarnation,
+            found: known.incarnation,
+        });
+    }
+    Ok(Step {
+        guards: vec![key.clone()],
+        puts: vec![(key, Some(encode(&record)?))],
+        value: record,
+    })
+}
+
+/// A change of the members, or of what depends on who is one. Writes the members even if only a
+/// node is forgotten: otherwise a change could begin at the same moment that names this node.
+pub(crate) fn change_members<T>(
+    now: &Topology,
+    store: &Objects,
+    decide: impl Fn(&Topology) -> Result<Decision<T>, MetadataError>,
+) -> Result<Step<T>, MetadataError> {
+    if let Some(Err(detail)) = store.read::<members::Members>(MEMBERS) {
+        return Err(MetadataError::Damaged {
+            place: format!("object {MEMBERS}"),
+            detail,
+        });
+    }
+    let decision = decide(now)?;
+    if !decision.changes(now) {
+        return Ok(Step::none(decision.value));
+    }
+    let mut puts = vec![(MEMBERS.to_owned(), Some(encode(&decision.members)?))];
+    let forgotten = decision.forgotten.iter();
+    puts.extend(forgotten.map(|name| (node_key(name), None)));
+    Ok(Step {
+        guards: vec![MEMBERS.to_owned()],
+        puts,
+        value: decision.value,
+    })
+}
+
+/// A new keyspace, if none has its name.
+pub(crate) fn create_keyspace(
+    now: &Topology,
+    store: &Objects,
+    name: &str,
+    settings: &KeyspaceSettings,
+) -> Result<Step<Keyspace>, MetadataError> {
+    check_keyspace(name, settings)?;
+    let key = keyspace_key(name);
+    if now.keyspace_named(name).is_some() {
+        return Err(MetadataError::Exists {
+            name: name.to_owned(),
+        });
+    }
+    if store.get(&key).is_some() {
+        return Err(unreadable(&key));
+    }
+    let id = next_keyspace_id(now.counters.keyspace)?;
+    let keyspace = Keyspace::new(id, name, settings.clone());
+    Ok(Step {
+        guards: vec![key.clone(), KEYSPACE_COUNTER.to_owned()],
+        puts: vec![
+            (key, Some(encode(&keyspace)?)),
+            (KEYSPACE_COUNTER.to_owned(), Some(encode(&id)?)),
+        ],
+        value: keyspace,
+    })
+}
+
+/// The keyspace of this name, made if there is none.
+pub(crate) fn ensure_keyspace(
+    now: &Topology,
+    store: &Objects,
+    name: &str,
+    settings: &KeyspaceSettings,
+) -> Result<Step<Keyspace>, MetadataError> {
+    match now.keyspace_named(name) {
+        Some(keyspace) => Ok(Step::none(keyspace.clone())),
+        None => create_keyspace(now, store, name, settings),
+    }
+}
+
+/// Notes how wide writes to a keyspace are, and how wide all members know them to be.
+pub(crate) fn widen_keyspace(
+    now: &Topology,
+    store: &Objects,
+    name: &str,
+    id: u32,
+    widest: u8,
+    known: u8,
+) -> Result<Step<()>, MetadataError> {
+    let key = keyspace_key(name);
+    let keyspace = now.keyspace_named(name).filter(|k| k.id == id);
+    let keyspace = keyspace.filter(|_| store.get(&key).is_some());
+    let keyspace = keyspace.ok_or_else(|| MetadataError::NotFound {
+        name: name.to_owned(),
+    })?;
+    let widened = keyspace.widened(widest, known);
+    if widened == *keyspace {
+        return Ok(Step::none(()));
+    }
+    Ok(Step {
+        guards: vec![key.clone()],
+        puts: vec![(key, Some(encode(&widened)?))],
+        value: (),
+    })
+}
+
+/// Takes a keyspace's name from it, with a record from which it can be taken back. Works for one
+/// that is only known here, too: so an operator agrees to its being gone.
+pub(crate) fn drop_keyspace(
+    now: &Topology,
+    name: &str,
+    dropped_ms: u64,
+) -> Result<Step<()>, MetadataError> {
+    let keyspace = now
+        .keyspace_named(name)
+        .ok_or_else(|| MetadataError::NotFound {
+            name: name.to_owned(),
+        })?;
+    let (key, record) = (keyspace_key(name), drop_key(keyspace.id));
+    let dropped = Dropped {
+        keyspace: keyspace.clone(),
+        dropped_ms,
+        purged: false,
+    };
+    Ok(Step {
+        guards: vec![key.clone(), record.clone()],
+        puts: vec![(key, None), (record, Some(encode(&dropped)?))],
+        value: (),
+    })
+}
+
+/// Takes back the last drop of a keyspace of this name.
+pub(crate) fn undrop_keyspace(
+    now: &Topology,
+    store: &Objects,
+    name: &str,
+) -> Result<Step<Keyspace>, MetadataError> {
+    let key = keyspace_key(name);
+    let all = now.dropped.iter().rev();
+    let mut drops = all.filter(|dropped| dropped.keyspace.name == name);
+    let last = drops.next().ok_or_else(|| MetadataError::NotDropped {
+        name: name.to_owned(),
+    })?;
+    if last.purged {
+        return Err(MetadataError::Purged {
+            name: name.to_owned(),
+        });
+    }
+    if now.keyspace_named(name).is_some() || store.get(&key).is_some() {
+        return Err(MetadataError::NameTaken {
+            name: name.to_owned(),
+        });
+    }
+    let record = drop_key(last.keyspace.id);
+    Ok(Step {
+        guards: vec![key.clone(), record.clone()],
+        puts: vec![(key, Some(encode(&last.keyspace)?)), (record, None)],
+        value: last.keyspace.clone(),
+    })
+}
+
+/// Lets the data of a keyspace go whose drop was seen as `seen`; false when that was taken back.
+pub(crate) fn purge_keyspace(now: &Topology, seen: &Dropped) -> Result<Step<bool>, MetadataError> {
+    let id = seen.keyspace.id;
+    let Some(dropped) = now.dropped(id) else {
+        return Ok(Step::none(false));
+    };
+    if dropped.purged {
+        return Ok(Step::none(true));
+    }
+    if dropped.dropped_ms != seen.dropped_ms {
+        // Taken back and dropped again.
+        return Ok(Step::none(false));
+    }
+    let key = drop_key(id);
+    let purged = Dropped {
+        purged: true,
+        ..dropped.clone()
+    };
+    Ok(Step {
+        guards: vec![key.clone()],
+        puts: vec![(key, Some(encode(&purged)?))],
+        value: true,
+    })
+}
+
+fn unreadable(key: &str) -> MetadataError {
+    MetadataError::Damaged {
+        place: format!("object {key}"),
+        detail: "it cannot be read; a newer version of dunlin may have written it".to_owned(),
+    }
+}
+
+#[cfg(test)]
+#[path = "change_tests.rs"]
+mod tests;

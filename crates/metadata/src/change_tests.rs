@@ -1,0 +1,257 @@
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+use super::*;
+use crate::accept::{Verdict, accept};
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+
+/// A store and what is known of it.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Store {
+    objects: Objects,
+    now: Topology,
+}
+
+impl Store {
+    fn make<T>(&mut self, step: Result<Step<T>, MetadataError>) -> Result<T, MetadataError> {
+        let step = step?;
+        if !step.puts.is_empty() {
+            self.objects.apply(&step.puts);
+        }
+        match accept(&self.now, None, &self.objects) {
+            Verdict::Accept(now, problems) => {
+                assert_eq!(problems, [""; 0]);
+                self.now = now;
+            }
+            Verdict::Refuse(refusal) => panic!("{refusal}"),
+        }
+        Ok(step.value)
+    }
+
+    fn register(&mut self, node: Registration<'_>) -> Result<NodeRecord, MetadataError> {
+        self.make(register(&self.now.clone(), &self.objects.clone(), node))
+    }
+
+    fn announce(&mut self, node: Registration<'_>, id: u16) -> Result<NodeRecord, MetadataError> {
+        self.make(announce(&self.now.clone(), node, id))
+    }
+}
+
+fn start(name: &str, at_least_incarnation: u32) -> Registration<'_> {
+    Registration {
+        name,
+        http: "h:1",
+        listen: "h:2",
+        shards: 2,
+        at_least_incarnation,
+    }
+}
+
+#[test]
+fn an_id_stays_with_its_name_and_the_incarnation_grows() {
+    let mut store = Store::default();
+    let a = store.register(start("a", 0)).unwrap();
+    let b = store.register(start("b", 0)).unwrap();
+    let again = store.register(start("a", 0)).unwrap();
+    assert_eq!((a.id, a.incarnation), (1, 1));
+    assert_eq!((b.id, b.incarnation), (2, 1));
+    assert_eq!((again.id, again.incarnation), (1, 2));
+    // A disk that remembers more starts than the store does is believed.
+    assert_eq!(store.register(start("a", 9)).unwrap().incarnation, 9);
+    assert_eq!(store.register(start("a", 3)).unwrap().incarnation, 10);
+    assert_eq!(store.now.revision, 5);
+    assert_eq!(store.now.node(2), Some(&b));
+    assert_eq!(store.now.node(3), None);
+}
+
+#[test]
+fn a_start_without_the_store_is_told_of_later_unless_there_was_another() {
+    let mut store = Store::default();
+    store.register(start("a", 0)).unwrap();
+    let told = store.announce(start("a", 2), 1).unwrap();
+    assert_eq!((told.id, told.incarnation), (1, 2));
+    // Told again, as when the answer was lost, it is the same.
+    let revision = store.now.revision;
+    assert_eq!(store.announce(start("a", 2), 1).unwrap(), told);
+    assert_eq!(store.now.revision, revision);
+    assert_eq!(store.register(start("a", 2)).unwrap().incarnation, 3);
+    let late = store.announce(start("a", 2), 1).unwrap_err();
+    assert!(matches!(
+        late,
+        MetadataError::Superseded {
+            own: 2,
+            found: 3,
+            ..
+        }
+    ));
+    for (name, id) in [("a", 2), ("b", 1)] {
+        let foreign = store.announce(start(name, 9), id).unwrap_err();
+        assert!(matches!(foreign, MetadataError::Foreign { .. }));
+    }
+}
+
+#[test]
+fn a_start_that_breaks_a_rule_changes_nothing() {
+    let mut store = Store::default();
+    let rules = [
+        Registration {
+            name: "a b",
+            ..start("", 0)
+        },
+        Registration {
+            http: "",
+            ..start("a", 0)
+        },
+        Registration {
+            listen: "x\n",
+            ..start("a", 0)
+        },
+        Registration {
+            shards: 0,
+            ..start("a", 0)
+        },
+        Registration {
+            shards: 1025,
+            ..start("a", 0)
+        },
+    ];
+    for broken in rules {
+        let refused = store.register(broken);
+        assert!(matches!(refused, Err(MetadataError::Invalid { .. })));
+    }
+    store.register(start("a", u32::MAX)).unwrap();
+    let full = store.clone();
+    let spent = store.register(start("a", 0));
+    assert!(matches!(
+        spent,
+        Err(MetadataError::Exhausted {
+            what: "incarnation"
+        })
+    ));
+    assert_eq!(store, full);
+}
+
+#[test]
+fn ids_run_out_rather_than_come_again() {
+    assert_eq!(next_node_id(65_534).unwrap(), 65_535);
+    assert!(matches!(
+        next_node_id(65_535),
+        Err(MetadataError::Exhausted { .. })
+    ));
+    assert!(matches!(
+        next_keyspace_id(u32::MAX),
+        Err(MetadataError::Exhausted { .. })
+    ));
+}
+
+#[test]
+fn what_decided_is_guarded() {
+    let mut store = Store::default();
+    store.register(start("a", 0)).unwrap();
+    let settings = KeyspaceSettings::default();
+    let made = create_keyspace(&store.now, &store.objects, "x", &settings).unwrap();
+    for key in ["keyspaces/x", KEYSPACE_COUNTER] {
+        assert!(made.guards.iter().any(|guard| guard == key), "{key}");
+    }
+    store.make(Ok(made)).unwrap();
+    let dropped = drop_keyspace(&store.now, "x", 1).unwrap();
+    assert_eq!(dropped.guards, ["keyspaces/x", "drops/1"]);
+    store.make(Ok(dropped)).unwrap();
+    // A purge and an undrop that race: whoever writes first wins.
+    let mut seen = store.now.dropped(1).unwrap().clone();
+    let purge = purge_keyspace(&store.now, &seen).unwrap();
+    let undrop = undrop_keyspace(&store.now, &store.objects, "x").unwrap();
+    for guards in [&purge.guards, &undrop.guards] {
+        assert!(guards.iter().any(|guard| guard == "drops/1"));
+    }
+    seen.dropped_ms = 0;
+    let other = purge_keyspace(&store.now, &seen).unwrap();
+    assert!(
+        !other.value && other.puts.is_empty(),
+        "another drop was seen"
+    );
+}
+
+#[test]
+fn widths_are_noted_for_the_keyspace_that_was_meant() {
+    let mut store = Store::default();
+    store.register(start("a", 0)).unwrap();
+    let settings = KeyspaceSettings::default();
+    let made = create_keyspace(&store.now, &store.objects, "x", &settings);
+    let made = store.make(made).unwrap();
+    assert_eq!((made.widest, made.known), (3, 3));
+    let widen = |store: &Store, name: &str, id: u32, widest: u8, known: u8| {
+        widen_keyspace(&store.now, &store.objects, name, id, widest, known)
+    };
+    for (widest, known, is_written) in [(5, 3, true), (4, 4, true), (1, 1, false)] {
+        let step = widen(&store, "x", made.id, widest, known).unwrap();
+        assert_eq!(!step.puts.is_empty(), is_written);
+        store.make(Ok(step)).unwrap();
+    }
+    let now = store.now.keyspace_named("x").unwrap();
+    assert_eq!((now.widest, now.known), (5, 4));
+    // One of the same name that was made since, one that there is not, and one that the store lost.
+    let other = widen(&store, "x", made.id + 1, 7, 7);
+    assert!(matches!(other, Err(MetadataError::NotFound { .. })));
+    let none = widen(&store, "y", made.id, 7, 7);
+    assert!(matches!(none, Err(MetadataError::NotFound { .. })));
+    store.objects.remove("keyspaces/x", store.objects.revision);
+    let lost = widen(&store, "x", made.id, 7, 7);
+    assert!(matches!(lost, Err(MetadataError::NotFound { .. })));
+}
+
+proptest! {
+    #[test]
+    fn keyspace_ids_are_never_used_again(steps in proptest::collection::vec((0u8..4, 0u8..4), 0..60)) {
+        let mut store = Store::default();
+        let mut last_id = 0;
+        let mut held: BTreeMap<String, u32> = BTreeMap::new();
+        for (what, name) in steps {
+            let name = format!("k{name}");
+            let Store { objects, now } = store.clone();
+            let changed = match what {
+                0 => {
+                    let settings = KeyspaceSettings::default();
+                    match store.make(create_keyspace(&now, &objects, &name, &settings)) {
+                        Ok(keyspace) => {
+                            prop_assert!(keyspace.id > last_id);
+                            last_id = keyspace.id;
+                            prop_assert!(held.insert(name, keyspace.id).is_none());
+                            true
+                        }
+                        Err(MetadataError::Exists { .. }) => {
+                            prop_assert!(held.contains_key(&name));
+                            false
+                        }
+                        Err(other) => return Err(TestCaseError::fail(other.to_string())),
+                    }
+                }
+                1 => {
+                    let dropped = store.make(drop_keyspace(&now, &name, 0)).is_ok();
+                    prop_assert_eq!(dropped, held.remove(&name).is_some());
+                    dropped
+                }
+                2 => match store.make(undrop_keyspace(&now, &objects, &name)) {
+                    Ok(keyspace) => {
+                        prop_assert!(now.dropped(keyspace.id).is_some_and(|d| !d.purged));
+                        prop_assert!(held.insert(name, keyspace.id).is_none());
+                        true
+                    }
+                    Err(_) => false,
+                },
+                _ => {
+                    match now.dropped.iter().find(|dropped| !dropped.purged) {
+                        Some(first) => store.make(purge_keyspace(&now, first)).unwrap(),
+                        None => false,
+                    }
+                }
+            };
+            prop_assert_eq!(store.now.revision > now.revision, changed);
+            prop_assert!(store.now.keyspaces.is_sorted_by_key(|keyspace| keyspace.id));
+            prop_assert_eq!(store.now.keyspaces.len(), held.len());
+            for (name, id) in &held {
+                prop_assert_eq!(store.now.keyspace(*id), store.now.keyspace_named(name));
+                prop_assert!(store.now.keyspace(*id).is_some());
+            }
+        }
+    }
+}

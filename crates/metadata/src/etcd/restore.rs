@@ -1,0 +1,60 @@
+//! Putting a lost store back in etcd.
+use super::address::Address;
+use super::contents::{commit, read};
+use super::session::{Failure, client, limited};
+use crate::cluster::Cluster;
+use crate::objects::{CLUSTER, Put};
+use crate::restore::{Report, RestoreError, plan};
+use crate::topology::Topology;
+use etcd_client::Client;
+
+/// etcd takes 128 operations in a transaction, its guards among them.
+const PUTS_MAX: usize = 100;
+
+/// Puts the store at `endpoints` back from what nodes have told, and says what they will see.
+/// Refused without a majority of the members unless it is forced; a cluster of a version without
+/// ids gets `fresh`.
+pub async fn restore(
+    endpoints: &str,
+    reports: &[Report],
+    force: bool,
+    fresh: &Cluster,
+) -> Result<Topology, RestoreError> {
+    let address = Address::parse(endpoints)?;
+    let at = |failure: Failure| RestoreError::Store(failure.at(&address));
+    let mut client = limited(client(&address)).await.map_err(at)?;
+    let store = limited(read(&mut client)).await.map_err(at)?;
+    let (topology, puts) = plan(reports, &store, force, fresh)?;
+    let guards = [CLUSTER.to_owned()];
+    if puts.len() <= PUTS_MAX {
+        let written = limited(commit(&mut client, &store, &guards, &puts)).await;
+        return match written.map_err(at)? {
+            Some(_) => Ok(topology),
+            None => Err(RestoreError::Raced),
+        };
+    }
+    in_parts(&mut client, &puts, at).await?;
+    Ok(topology)
+}
+
+/// The cluster's id goes first and comes last: no node believes a store that lacks it, so none acts
+/// by half of it.
+async fn in_parts(
+    client: &mut Client,
+    puts: &[Put],
+    at: impl Fn(Failure) -> RestoreError,
+) -> Result<(), RestoreError> {
+    let guards = [CLUSTER.to_owned()];
+    let (cluster, rest): (Vec<Put>, Vec<Put>) =
+        puts.iter().cloned().partition(|(key, _)| key == CLUSTER);
+    let gone = [(CLUSTER.to_owned(), None)];
+    let parts = [&gone[..]].into_iter().chain(rest.chunks(PUTS_MAX));
+    for part in parts.chain([&cluster[..]]) {
+        let now = limited(read(client)).await.map_err(&at)?;
+        let written = limited(commit(client, &now, &guards, part)).await;
+        if written.map_err(&at)?.is_none() {
+            return Err(RestoreError::Raced);
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,141 @@
+//! Until when a client's write may be stamped and above what, out of its headers
+//! (`docs/formats.md`, section 11).
+
+use std::rc::Rc;
+
+use dunlin_store::Version;
+use hyper::StatusCode;
+use hyper::header::{HeaderMap, HeaderValue};
+
+use super::error::Rejected;
+use crate::limits::DEADLINE_MOST;
+use crate::quorum::Failure;
+use crate::shard::{Arrivals, Shard};
+
+/// Milliseconds since 1970 until which the write may be stamped.
+const DEADLINE_HEADER: &str = "dunlin-deadline";
+/// Milliseconds since 1970 that it is stamped above.
+const AFTER_HEADER: &str = "dunlin-after";
+/// A node's hybrid clock in milliseconds since 1970, in every answer.
+pub(super) const TIME_HEADER: &str = "dunlin-time";
+
+/// One attempt at a write.
+pub(super) struct Attempt {
+    deadline: Option<Version>,
+    floor: Version,
+    arrivals: Rc<Arrivals>,
+}
+
+impl Attempt {
+    /// Reads the headers.
+    pub fn new(
+        shard: &Shard,
+        arrivals: &Rc<Arrivals>,
+        headers: &HeaderMap,
+    ) -> Result<Attempt, Rejected> {
+        let deadline_ms = milliseconds(headers, DEADLINE_HEADER)?;
+        let after_ms = milliseconds(headers, AFTER_HEADER)?;
+        if deadline_ms.is_some() || after_ms.is_some() {
+            check(shard, deadline_ms, after_ms)?;
+        }
+        Ok(Attempt {
+            // Any stamp of that millisecond is in time, and above one that ends then.
+            deadline: deadline_ms.map(|ms| Version::new(ms, u16::MAX)),
+            floor: after_ms.map_or(Version(0), |ms| Version::new(ms, u16::MAX)),
+            arrivals: arrivals.clone(),
+        })
+    }
+
+    /// To be asked when the whole request is there: without a deadline nobody can tell whether a
+    /// request that waited through a stall is still wanted.
+    pub fn check(&self) -> Result<(), Rejected> {
+        match self.deadline {
+            None if self.arrivals.may_have_waited() => Err(stood_still()),
+            _ => Ok(()),
+        }
+    }
+
+    pub fn deadline(&self) -> Version {
+        self.deadline.unwrap_or(Version::MAX)
+    }
+
+    pub fn floor(&self) -> Version {
+        self.floor
+    }
+
+    /// What the client is told.
+    pub fn failed(&self, failure: Failure) -> Rejected {
+        match failure {
+            Failure::TooLate if self.deadline.is_none() => stood_still(),
+            failure => failure.into(),
+        }
+    }
+}
+
+fn stood_still() -> Rejected {
+    let mut rejected = Rejected::new(
+        StatusCode::SERVICE_UNAVAILABLE,
+        "this node stood still while the request waited, and it names no Dunlin-Deadline: nothing was written, send it again if it is still wanted",
+    );
+    rejected.retry_after_s = Some(1);
+    rejected
+}
+
+fn milliseconds(headers: &HeaderMap, name: &'static str) -> Result<Option<u64>, Rejected> {
+    let Some(value) = headers.get(name) else {
+        return Ok(None);
+    };
+    let number = value
+        .to_str()
+        .ok()
+        .and_then(|text| text.trim().parse().ok());
+    match number {
+        Some(ms) if ms <= Version::MAX_MILLIS => Ok(Some(ms)),
+        _ => Err(Rejected::bad(format!(
+            "{name} takes milliseconds since 1970"
+        ))),
+    }
+}
+
+fn check(shard: &Shard, deadline_ms: Option<u64>, after_ms: Option<u64>) -> Result<(), Rejected> {
+    let now_ms = shard.clock.now().millis();
+    let most_ms = now_ms.saturating_add(DEADLINE_MOST.as_millis() as u64);
+    if deadline_ms.is_some_and(|ms| ms > most_ms) {
+        return Err(Rejected::bad(format!(
+            "Dunlin-Deadline is more than {} s ahead of this node's {now_ms}: correct the clock it comes from by the header Dunlin-Time",
+            DEADLINE_MOST.as_secs()
+        )));
+    }
+    let limit_ms = shard.clock.limit().millis();
+    if after_ms.is_some_and(|ms| ms >= limit_ms) {
+        return Err(Rejected::bad(format!(
+            "Dunlin-After is further ahead of this node's {now_ms} than stamps may be (--clock-bound, {} ms): wait until it is not",
+            shard.clock.bound_ms()
+        )));
+    }
+    if let (Some(deadline_ms), Some(after_ms)) = (deadline_ms, after_ms)
+        && deadline_ms <= after_ms
+    {
+        return Err(Rejected::bad("Dunlin-Deadline must be above Dunlin-After"));
+    }
+    Ok(())
+}
+
+/// The header [`TIME_HEADER`], made once a millisecond.
+#[derive(Default)]
+pub(crate) struct TimeHeader(std::cell::RefCell<Option<(u64, HeaderValue)>>);
+
+impl Shard {
+    pub(super) fn time_header(&self) -> HeaderValue {
+        let now_ms = self.clock.now().millis();
+        let mut held = self.time_header.0.borrow_mut();
+        match &*held {
+            Some((ms, value)) if *ms == now_ms => value.clone(),
+            _ => {
+                let value = HeaderValue::from(now_ms);
+                *held = Some((now_ms, value.clone()));
+                value
+            }
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! The way of clients to a shard: closed for a moment after the start, and at a stop in good order.
+
+use std::cell::Cell;
+use std::rc::Rc;
+use std::time::Duration;
+
+use tokio::sync::{Notify, watch};
+use tokio::time::{Instant, timeout};
+
+use crate::limits::{CLOSE_NOTICE, CLOSE_WAIT};
+use crate::shard::Shard;
+
+/// How often a start looks whether it has come far enough.
+const LOOK_PAUSE: Duration = Duration::from_millis(5);
+
+/// How far a stop has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Stage {
+    Open,
+    /// Every answer says that it is the last of its connection.
+    Announced,
+    /// Connections end once they are idle.
+    Closing,
+}
+
+/// What stands between a shard's HTTP connections and the shard.
+pub(crate) struct Gate {
+    shard: Rc<Shard>,
+    patience: Instant,
+    is_warm: Cell<bool>,
+    stage: watch::Sender<Stage>,
+    connections: Cell<usize>,
+    left: Notify,
+}
+
+impl Gate {
+    /// Clients of a start wait for `patience` at most.
+    pub fn new(shard: Rc<Shard>, patience: Duration) -> Gate {
+        Gate {
+            shard,
+            patience: Instant::now() + patience,
+            is_warm: Cell::new(false),
+            stage: watch::Sender::new(Stage::Open),
+            connections: Cell::new(0),
+            left: Notify::new(),
+        }
+    }
+
+    /// Whose clients these are.
+    pub fn shard(&self) -> &Rc<Shard> {
+        &self.shard
+    }
+
+    /// A node answers as soon as the others have been heard, and have filled it if it is new:
+    /// usually at once.
+    pub async fn whole(&self) {
+        while !self.shard.answers() && Instant::now() < self.patience {
+            tokio::time::sleep(LOOK_PAUSE).await;
+        }
+    }
+
+    /// The same for clients: without the other nodes it could only refuse what they ask.
+    pub(super) async fn warm(&self) {
+        if self.is_warm.get() {
+            return;
+        }
+        self.whole().await;
+        let is_ready = || self.shard.reaches_majority() && self.shard.may_stamp().is_ok();
+        while !is_ready() && Instant::now() < self.patience {
+            tokio::time::sleep(LOOK_PAUSE).await;
+        }
+        self.is_warm.set(true);
+    }
+
+    pub(super) fn enter(self: &Rc<Self>) -> Connection {
+        self.connections.set(self.connections.get() + 1);
+        Connection(self.clone())
+    }
+
+    pub(super) fn is_announced(&self) -> bool {
+        *self.stage.borrow() >= Stage::Announced
+    }
+
+    /// Resolves when connections are to end.
+    pub(super) async fn closing(&self) {
+        let mut stage = self.stage.subscribe();
+        // The sender is this gate's own.
+        drop(stage.wait_for(|stage| *stage == Stage::Closing).await);
+    }
+
+    /// Lets requests finish and ends connections, within bounds. Nobody is let in any more by then.
+    pub async fn close(&self) {
+        self.stage.send_replace(Stage::Announced);
+        // Clients that are at work hear it with an answer. Those that are idle are cut off, and
+        // what they send at that very moment is lost to them, so it comes second.
+        let notice = timeout(CLOSE_NOTICE, self.empty()).await;
+        self.stage.send_replace(Stage::Closing);
+        if notice.is_err() && timeout(CLOSE_WAIT, self.empty()).await.is_err() {
+            tracing::warn!(
+                connections = self.connections.get(),
+                "requests are broken off: they take longer than a stop waits"
+            );
+        }
+    }
+
+    async fn empty(&self) {
+        while self.connections.get() > 0 {
+            self.left.notified().await;
+        }
+    }
+}
+
+/// A client's connection, for as long as it lasts.
+pub(super) struct Connection(Rc<Gate>);
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        self.0.connections.set(self.0.connections.get() - 1);
+        self.0.left.notify_one();
+    }
+}

@@ -1,0 +1,51 @@
+//! What this node knows of the metadata, whole: what `dunlin metadata restore` puts a lost store
+//! back from.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use dunlin_metadata::Report;
+use hyper::{Method, StatusCode};
+
+use super::error::Rejected;
+use super::reply::{self, Reply};
+use super::status::gather;
+use crate::placement::ShardAddress;
+use crate::shard::Shard;
+
+/// `/v1/metadata`.
+pub(super) async fn metadata(shard: Rc<Shard>, method: &Method) -> Result<Reply, Rejected> {
+    if !matches!(*method, Method::GET | Method::HEAD) {
+        return Err(Rejected::method());
+    }
+    let node = shard.address().node;
+    let own: Vec<ShardAddress> = (0..shard.config.shards)
+        .map(|number| ShardAddress {
+            node,
+            shard: number,
+        })
+        .collect();
+    let mut incarnations: BTreeMap<u16, u32> = BTreeMap::new();
+    let mut keyspace = 0;
+    for (address, status) in gather(&shard, &own).await {
+        let status = status.ok_or_else(|| {
+            let line = format!("shard {} of this node does not answer", address.shard);
+            Rejected::new(StatusCode::SERVICE_UNAVAILABLE, line)
+        })?;
+        keyspace = keyspace.max(status.keyspace_max);
+        for (node, incarnation) in status.incarnations {
+            let known = incarnations.entry(node).or_default();
+            *known = incarnation.max(*known);
+        }
+    }
+    let topology = shard.metadata.topology().borrow().clone();
+    let problems = shard.metadata.problems().borrow().clone();
+    let report = Report {
+        node: shard.config.name.clone(),
+        topology: (*topology).clone(),
+        problems: (*problems).clone(),
+        incarnations,
+        keyspace,
+    };
+    Ok(reply::json(StatusCode::OK, &report))
+}

@@ -1,0 +1,42 @@
+//! Who reaches whom.
+
+use bytes::{BufMut, Bytes, BytesMut};
+use dunlin_rpc::DecodeError;
+
+use super::wire::{get_u8, get_u16};
+use crate::placement::ShardAddress;
+
+/// How the answerer stands to the asker.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Reached {
+    /// It has a connection to it.
+    pub reaches: bool,
+    /// It has sent it all that it wrote before that connection came up.
+    pub is_current: bool,
+}
+
+impl Reached {
+    pub(super) fn encode(&self, out: &mut BytesMut) {
+        out.put_u8(self.reaches.into());
+        out.put_u8(self.is_current.into());
+    }
+
+    pub(super) fn decode(from: &mut Bytes) -> Result<Reached, DecodeError> {
+        Ok(Reached {
+            reaches: get_u8(from)? != 0,
+            is_current: get_u8(from)? != 0,
+        })
+    }
+}
+
+pub(super) fn encode_shard(shard: ShardAddress, out: &mut BytesMut) {
+    out.put_u16_le(shard.node);
+    out.put_u16_le(shard.shard);
+}
+
+pub(super) fn decode_shard(from: &mut Bytes) -> Result<ShardAddress, DecodeError> {
+    Ok(ShardAddress {
+        node: get_u16(from)?,
+        shard: get_u16(from)?,
+    })
+}

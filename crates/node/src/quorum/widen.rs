@@ -1,0 +1,215 @@
+//! A write that asks for more replicas than any before it in its keyspace.
+//!
+//! Whoever stamps a delete must know how wide any earlier put may have been stored. So the greater
+//! `from` is noted in the metadata store first, then every node that may stamp writes says that it
+//! knows of it, which is noted, too; only then is the write stamped (decision 25).
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use dunlin_metadata::MetadataError;
+use dunlin_store::{Entry, Kind};
+use futures_util::future::join_all;
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep, timeout_at};
+
+use super::Failure;
+use crate::limits::{ASK_WIDTH_PAUSE, ASK_WIDTH_TIMEOUT, WRITE_TIMEOUT};
+use crate::message::{Request, Response};
+use crate::moves::MoveState;
+use crate::placement::{KeyspacePlacement, Placement, ShardAddress};
+use crate::sabotage::Sabotage;
+use crate::shard::Shard;
+
+/// How a widening ended; `None` while it goes on.
+type Ended = Option<Result<(), Failure>>;
+
+/// What a shard is widening.
+#[derive(Default)]
+pub(crate) struct Widening {
+    /// By keyspace and `from`: all writes that wait for it wait together.
+    waiting: RefCell<BTreeMap<(u32, u8), watch::Receiver<Ended>>>,
+    /// A width met in an entry is being noted.
+    noting: Rc<Cell<bool>>,
+}
+
+/// Shards that have not said that they know how wide a keyspace's entries are stored.
+fn unaware(
+    writers: impl Iterator<Item = ShardAddress>,
+    told: &BTreeMap<ShardAddress, MoveState>,
+    keyspace: u32,
+    width: u8,
+) -> Vec<ShardAddress> {
+    let knows = |shard: &ShardAddress| told.get(shard).is_some_and(|s| s.knows(keyspace, width));
+    writers.filter(|shard| !knows(shard)).collect()
+}
+
+impl Shard {
+    /// Makes sure that a write with this `from` may be stamped.
+    pub(super) async fn widen_for(self: &Rc<Self>, keyspace: u32, from: u8) -> Result<(), Failure> {
+        let placement = self.placement();
+        let found = placement.keyspace(keyspace);
+        let found = found.ok_or(Failure::UnknownKeyspace)?;
+        match found.keyspace.takes(from) || self.env.sabotage == Sabotage::NarrowFrom {
+            true => Ok(()),
+            false => self.widen(keyspace, from).await,
+        }
+    }
+
+    /// Has every node that may stamp writes know of `from`, within a write's time.
+    pub(crate) async fn widen(self: &Rc<Self>, keyspace: u32, from: u8) -> Result<(), Failure> {
+        let mut ended = self.widening_of(keyspace, from);
+        let told = ended.wait_for(Option::is_some).await;
+        // Without an answer this shard is stopping.
+        told.ok()
+            .and_then(|told| told.clone())
+            .unwrap_or(Err(Failure::Busy))
+    }
+
+    /// The widening under way, begun if there is none. It goes on although whoever asked first has
+    /// left.
+    fn widening_of(self: &Rc<Self>, keyspace: u32, from: u8) -> watch::Receiver<Ended> {
+        let mut waiting = self.widening.waiting.borrow_mut();
+        let begin = || {
+            let (tell, ended) = watch::channel(None);
+            let shard = self.clone();
+            tokio::task::spawn_local(async move {
+                let widened = shard.try_widen(keyspace, from).await;
+                shard
+                    .widening
+                    .waiting
+                    .borrow_mut()
+                    .remove(&(keyspace, from));
+                tell.send_replace(Some(widened));
+            });
+            ended
+        };
+        let ended = waiting.entry((keyspace, from)).or_insert_with(begin);
+        ended.clone()
+    }
+
+    async fn try_widen(&self, id: u32, from: u8) -> Result<(), Failure> {
+        let deadline = Instant::now() + WRITE_TIMEOUT;
+        let mut is_noted = false;
+        let mut is_confirmed = false;
+        loop {
+            let placement = self.placement();
+            let keyspace = placement.keyspace(id);
+            let keyspace = &keyspace.ok_or(Failure::UnknownKeyspace)?.keyspace;
+            if keyspace.takes(from) {
+                return Ok(());
+            }
+            let refused = |why: String| Failure::NotWidened {
+                from,
+                known: keyspace.known,
+                why,
+            };
+            if !is_noted {
+                let noted = self.note(&keyspace.name, id, from, 0, deadline).await;
+                noted.map_err(refused)?;
+                is_noted = true;
+            }
+            let mut waits: Vec<ShardAddress> = Vec::new();
+            if !is_confirmed {
+                let told = self.ask_widths(&placement, deadline).await;
+                // Who they all are is known for sure once this shard knows of the width itself.
+                let all = placement.writers().chain([self.address]);
+                waits = unaware(all, &told, id, from);
+                if waits.is_empty() {
+                    let noted = self.note(&keyspace.name, id, from, from, deadline).await;
+                    noted.map_err(refused)?;
+                    is_confirmed = true;
+                    tracing::info!(keyspace = keyspace.name, from, "widened");
+                }
+            }
+            if Instant::now() >= deadline {
+                return Err(refused(waits_for(&placement, &waits)));
+            }
+            sleep(ASK_WIDTH_PAUSE).await;
+        }
+    }
+
+    async fn note(
+        &self,
+        name: &str,
+        id: u32,
+        widest: u8,
+        known: u8,
+        deadline: Instant,
+    ) -> Result<(), String> {
+        let noting = self.metadata.widen_keyspace(name, id, widest, known);
+        let noted = timeout_at(deadline, noting).await;
+        let why = match noted {
+            Ok(Ok(())) => return Ok(()),
+            Ok(Err(error)) => error.to_string(),
+            Err(_) => "the metadata store does not answer".to_owned(),
+        };
+        Err(format!("that is to be noted first, and {why}: try again"))
+    }
+
+    /// What those that can be asked now say of themselves.
+    async fn ask_widths(
+        &self,
+        placement: &Placement,
+        deadline: Instant,
+    ) -> BTreeMap<ShardAddress, MoveState> {
+        let left = deadline.saturating_duration_since(Instant::now());
+        let asked = placement.writers().map(|address| async move {
+            let peer = self.peer(address).filter(|p| p.caller.is_connected())?;
+            let asked = peer.caller.call(Request::Move, left.min(ASK_WIDTH_TIMEOUT));
+            match asked.await {
+                Ok(Response::Moved(json)) => Some((address, serde_json::from_slice(&json).ok()?)),
+                _ => None,
+            }
+        });
+        let told = join_all(asked).await.into_iter().flatten();
+        told.chain([(self.address, self.move_state())]).collect()
+    }
+
+    /// Notes how wide an entry is that nobody asked for: it is of a node, or a time, in which
+    /// that was not done. Nobody waits for it.
+    pub(crate) fn note_width(&self, keyspace: &KeyspacePlacement, entry: &Entry) {
+        if entry.from <= keyspace.keyspace.width()
+            || entry.kind != Kind::Put
+            || self.env.sabotage == Sabotage::NarrowFrom
+            || self.widening.noting.replace(true)
+        {
+            return;
+        }
+        let (metadata, noting) = (self.metadata.clone(), self.widening.noting.clone());
+        let (name, id, from) = (keyspace.keyspace.name.clone(), entry.keyspace, entry.from);
+        tokio::task::spawn_local(async move {
+            match metadata.widen_keyspace(&name, id, from, 0).await {
+                Ok(()) | Err(MetadataError::NotFound { .. }) => {}
+                Err(error) => tracing::warn!(%error, keyspace = name, from, "not noted yet"),
+            }
+            // Until this shard goes by it, and not all the time where it cannot be noted.
+            sleep(WRITE_TIMEOUT).await;
+            noting.set(false);
+        });
+    }
+}
+
+/// What a write says that waits for these shards; for none, when only this one's next look is due.
+fn waits_for(placement: &Placement, shards: &[ShardAddress]) -> String {
+    let mut names: Vec<&str> = shards
+        .iter()
+        .filter_map(|shard| placement.nodes.get(&shard.node))
+        .map(|node| node.name.as_str())
+        .collect();
+    names.dedup();
+    let who = match &names[..] {
+        [] => return "try again".to_owned(),
+        [name] => format!("{name} does"),
+        names => format!("{} do", names.join(", ")),
+    };
+    format!(
+        "all nodes are to know of it first, and {who} not yet: try again when all run this version, \
+         or remove what is gone for good"
+    )
+}
+
+#[cfg(test)]
+#[path = "widen_tests.rs"]
+mod tests;

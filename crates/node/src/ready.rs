@@ -1,0 +1,80 @@
+//! Whether a node may be sent clients. Pure: from how this node and the others stand to one another.
+
+use serde::{Deserialize, Serialize};
+
+/// How another member's shard and this one stand to one another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Tie {
+    /// Each reaches the other, and has what the other wrote before it connected.
+    Whole,
+    /// Each reaches the other, and it still sends what this shard missed.
+    MissesHere,
+    /// Each reaches the other, and it has yet to take what this shard wrote before.
+    MissesThere,
+    /// This shard reaches it, and not the other way round.
+    OneWay,
+    /// No connection yet, and no attempt has failed.
+    Connecting,
+    /// Attempts to connect fail.
+    Down,
+}
+
+impl Tie {
+    fn reaches_both_ways(self) -> bool {
+        matches!(self, Tie::Whole | Tie::MissesHere | Tie::MissesThere)
+    }
+
+    fn why(self) -> &'static str {
+        match self {
+            Tie::Whole => "nothing is missing",
+            Tie::MissesHere => "it is sending what this node missed",
+            Tie::MissesThere => "it has yet to take what this node wrote",
+            Tie::OneWay => "it does not reach this node",
+            Tie::Connecting => "no connection yet",
+            Tie::Down => "no connection",
+        }
+    }
+}
+
+/// What keeps a node from being ready.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Lack {
+    /// The shard it is about, as `NODE/SHARD`; of this node or another.
+    pub shard: String,
+    /// What is wrong, for people.
+    pub why: String,
+}
+
+/// What is still missing before a shard is ready; nothing when it is. `ties` are those to the
+/// members' shards in other nodes, `own` counts the members' shards in this node.
+///
+/// A majority of all must be there, both ways. A shard that was never ready (`is_first`) waits for
+/// every member besides that is not down, for the next one to be stopped may be any of the others:
+/// by then this one must be able to make a majority with all that are left. What may never come
+/// about is waited for only while it is patient.
+pub(crate) fn lacks<'a>(
+    ties: &[(&'a str, Tie)],
+    own: usize,
+    is_first: bool,
+    is_patient: bool,
+) -> Vec<(&'a str, &'static str)> {
+    let counts = |tie: Tie| match is_first {
+        true => matches!(tie, Tie::Whole | Tie::MissesThere),
+        false => tie.reaches_both_ways(),
+    };
+    let is_waited_for = |tie: Tie| match tie {
+        Tie::Whole | Tie::Down => false,
+        Tie::MissesHere => is_first,
+        Tie::MissesThere | Tie::OneWay | Tie::Connecting => is_first && is_patient,
+    };
+    let there = own + ties.iter().filter(|(_, tie)| counts(*tie)).count();
+    let is_majority = there * 2 > own + ties.len();
+    ties.iter()
+        .filter(|(_, tie)| is_waited_for(*tie) || !is_majority && !counts(*tie))
+        .map(|(name, tie)| (*name, tie.why()))
+        .collect()
+}
+
+#[cfg(test)]
+#[path = "ready_tests.rs"]
+mod tests;

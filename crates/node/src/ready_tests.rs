@@ -1,0 +1,64 @@
+use super::Tie::{Connecting, Down, MissesHere, MissesThere, OneWay, Whole};
+use super::*;
+
+/// Names of what is missing, of two others.
+fn missing(a: Tie, b: Tie, is_first: bool, is_patient: bool) -> String {
+    let ties = [("a", a), ("b", b)];
+    let lacks = lacks(&ties, 1, is_first, is_patient);
+    lacks.into_iter().map(|(name, _)| name).collect()
+}
+
+#[test]
+fn one_of_three() {
+    let table = [
+        // others, first, patient, what is missing
+        ((Whole, Whole), true, true, ""),
+        ((Whole, Connecting), true, true, "b"),
+        ((Whole, Connecting), true, false, ""),
+        ((Whole, OneWay), true, true, "b"),
+        ((Whole, OneWay), true, false, ""),
+        ((Whole, MissesThere), true, true, "b"),
+        ((Whole, MissesThere), true, false, ""),
+        // What was missed comes in the end, however long it takes.
+        ((Whole, MissesHere), true, false, "b"),
+        ((MissesHere, Down), true, false, "ab"),
+        // One that is down is waited for by nobody.
+        ((Whole, Down), true, true, ""),
+        ((Down, Whole), true, true, ""),
+        // Without a majority all that are not there are named.
+        ((Down, Down), true, false, "ab"),
+        ((Down, OneWay), true, false, "ab"),
+        ((Connecting, Connecting), true, false, "ab"),
+        // Once it was ready, others may come and go, as long as a majority stays.
+        ((Whole, Connecting), false, true, ""),
+        ((Whole, OneWay), false, true, ""),
+        ((MissesHere, Down), false, false, ""),
+        ((MissesThere, OneWay), false, false, ""),
+        ((OneWay, Down), false, false, "ab"),
+        ((Down, Down), false, false, "ab"),
+    ];
+    for ((a, b), is_first, is_patient, expected) in table {
+        let found = missing(a, b, is_first, is_patient);
+        assert_eq!(
+            found, expected,
+            "{a:?} {b:?} first {is_first} patient {is_patient}"
+        );
+    }
+}
+
+#[test]
+fn other_sizes() {
+    // A cluster of one has nobody to wait for.
+    assert!(lacks(&[], 1, true, true).is_empty());
+    assert!(lacks(&[], 4, true, true).is_empty());
+    // The survivor of two.
+    assert_eq!(
+        lacks(&[("a", Down)], 1, true, true),
+        [("a", "no connection")]
+    );
+    // A spare node counts for nothing: it must reach a majority of the members.
+    assert_eq!(lacks(&[("a", Whole), ("b", Down)], 0, true, true).len(), 1);
+    assert!(lacks(&[("a", Whole), ("b", Whole), ("c", Down)], 0, true, true).is_empty());
+    // Before there are members, as when all metadata is new.
+    assert_eq!(lacks(&[], 0, true, true), []);
+}

@@ -1,0 +1,49 @@
+//! A record held by a shard of uncertain past, beside what another replica holds for its key. Pure.
+
+use dunlin_store::Stamp;
+
+/// What becomes of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// The other's record is to be taken.
+    Take,
+    /// What is here stays.
+    Keep,
+    /// It was deleted, and the delete forgotten.
+    Forget,
+}
+
+/// How much the other's "I hold nothing for this key" says of the record here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Word {
+    /// Its past is certain.
+    pub is_whole: bool,
+    /// The members are at rest: one that takes partitions over may have seen an entry that was
+    /// not yet meant for it.
+    pub is_at_rest: bool,
+    /// Its vector names the record here.
+    pub has_seen: bool,
+    /// A record with this `from` is meant for it.
+    pub is_meant: bool,
+}
+
+/// Judges one key. `ours` and `theirs` are what is held, tombstones too.
+pub(super) fn reconcile(ours: Option<Stamp>, theirs: Option<Stamp>, word: Word) -> Verdict {
+    match (ours, theirs) {
+        (None, Some(_)) => Verdict::Take,
+        (Some(ours), Some(theirs)) if ours < theirs => Verdict::Take,
+        (Some(_), Some(_)) | (None, None) => Verdict::Keep,
+        (Some(_), None) => {
+            let knows = word.is_whole && word.is_at_rest && word.has_seen && word.is_meant;
+            match knows {
+                true => Verdict::Forget,
+                // It never saw it, or cannot say: it is to get it.
+                false => Verdict::Keep,
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "reconcile_tests.rs"]
+mod tests;

@@ -1,0 +1,101 @@
+//! What a shard of uncertain past still lacks from another that shares partitions with it. Pure.
+
+use std::collections::HashMap;
+
+use dunlin_store::{Origin, Vector, Version};
+
+use super::past::Doubt;
+use crate::placement::ShardAddress;
+use crate::replication::address_of;
+
+/// Why a refill does not end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Lacks {
+    /// It has not been heard since this shard started.
+    Word,
+    /// Entries that it had then, and that logs may bring.
+    Entries,
+    /// A look at all that it holds of the shared partitions, whoever wrote it.
+    Records,
+}
+
+/// A backfill that has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Given {
+    /// Old entries that logs had brought here when it began.
+    pub old_entries: u64,
+    /// It came from a replica of certain past, which showed what others have forgotten.
+    pub is_compared: bool,
+}
+
+/// One of those that are to give.
+pub(super) struct Source<'a> {
+    pub address: ShardAddress,
+    /// Its vector when it was first heard.
+    pub target: Option<&'a Vector>,
+    /// Up to where its log, or a backfill from it, has brought what it has of each origin.
+    pub pulled: &'a HashMap<Origin, Version>,
+    pub given: Option<Given>,
+}
+
+/// The shard that is filled.
+pub(super) struct Filled<'a> {
+    pub address: ShardAddress,
+    /// As which it writes now.
+    pub origin: Origin,
+    pub vector: &'a Vector,
+    pub doubt: Doubt,
+    /// Old entries that logs have brought so far: what of them was deleted and forgotten elsewhere
+    /// only a backfill that begins later shows.
+    pub old_entries: u64,
+    /// Deliberate bug: only what each writes itself is asked for.
+    pub own_only: bool,
+}
+
+/// What `filled` lacks from `source`; the first of what there is.
+pub(super) fn lacks(
+    filled: &Filled<'_>,
+    source: &Source<'_>,
+    shares: impl Fn(ShardAddress) -> bool,
+) -> Option<Lacks> {
+    let Some(target) = source.target else {
+        return Some(Lacks::Word);
+    };
+    let mut behind = None;
+    for (origin, version) in target.iter().filter(|(origin, _)| *origin != filled.origin) {
+        let writer = address_of(origin);
+        let have = filled.vector.get(origin);
+        if writer == source.address || writer == filled.address {
+            // Its own word, or that of all together, says that this is all.
+            if have < version {
+                return Some(Lacks::Entries);
+            }
+            continue;
+        }
+        let pulled = source.pulled.get(&origin).copied().unwrap_or_default();
+        if have.max(pulled) >= version || filled.own_only {
+            continue;
+        }
+        // Logs may bring back what was deleted and forgotten, once its writer is gone.
+        match shares(writer) {
+            true => behind = Some(Lacks::Entries),
+            false => behind = behind.or(Some(Lacks::Records)),
+        }
+    }
+    if filled.own_only {
+        return None;
+    }
+    let must_compare = !filled.doubt.lost_the_end_only() || source.given.is_some();
+    if !must_compare {
+        return behind;
+    }
+    let is_given = source
+        .given
+        .is_some_and(|given| !given.is_compared || given.old_entries == filled.old_entries);
+    // Who never took anything has nothing to give.
+    (!is_given && !target.is_empty()).then_some(Lacks::Records)
+}
+
+#[cfg(test)]
+#[path = "lacks_tests.rs"]
+mod tests;

@@ -1,0 +1,179 @@
+//! What becomes of dropped keyspaces: when their data may go, and its going. Only a record of the
+//! drop that says so makes it go, never that a keyspace is missing (decision 21).
+
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+use std::time::Duration;
+
+use dunlin_metadata::{Dropped, Topology};
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+use super::Shard;
+use crate::placement::Placement;
+use crate::sabotage::Sabotage;
+
+/// Pause before what failed is tried again.
+const RETRY: Duration = Duration::from_secs(5);
+/// What a keyspace without records may seem to take: sizes are estimates by whole blocks.
+const LEFT_BYTES: u64 = 64 << 10;
+
+/// What is to go.
+#[derive(Default)]
+pub(super) struct Purge {
+    due: RefCell<BTreeSet<u32>>,
+    wake: Notify,
+    /// The greatest number of a keyspace that a topology had, or the store at the start.
+    keyspace_max: Cell<u32>,
+}
+
+impl Purge {
+    /// Takes note of a new placement. At the first one after a start all that was ever purged is
+    /// looked at: this node may have been away.
+    pub fn adopted(&self, before: &Placement, now: &Placement, sabotage: Sabotage) {
+        let met = now.keyspaces().map(|keyspace| keyspace.keyspace.id);
+        self.met(met.chain(now.purged().iter().copied()).max());
+        let new = now.purged().difference(before.purged());
+        self.due.borrow_mut().extend(new);
+        if sabotage == Sabotage::TrustEmptyMetadata {
+            let ids = before.keyspaces().map(|keyspace| keyspace.keyspace.id);
+            let missing = ids.filter(|id| now.keyspace(*id).is_none());
+            self.due.borrow_mut().extend(missing);
+        }
+        if !self.due.borrow().is_empty() {
+            self.wake.notify_one();
+        }
+    }
+
+    /// The greatest number of a keyspace that this shard has met.
+    pub fn keyspace_max(&self) -> u32 {
+        self.keyspace_max.get()
+    }
+
+    fn met(&self, keyspace: Option<u32>) {
+        let max = keyspace.into_iter().chain([self.keyspace_max.get()]).max();
+        self.keyspace_max.set(max.unwrap_or(0));
+    }
+}
+
+impl Shard {
+    /// Removes the data of purged keyspaces, for as long as the shard runs.
+    pub(super) async fn purge_loop(self: Rc<Self>) {
+        match self.store_behind(|store| store.keyspaces()).await {
+            Ok(held) => self.purge.met(held.last().copied()),
+            Err(error) => tracing::warn!(%error, "the store does not say what it holds"),
+        }
+        loop {
+            let next = self.purge.due.borrow().first().copied();
+            let Some(id) = next else {
+                self.purge.wake.notified().await;
+                continue;
+            };
+            match self.purge_keyspace(id).await {
+                Ok(()) => drop(self.purge.due.borrow_mut().remove(&id)),
+                Err(error) => {
+                    tracing::warn!(%error, keyspace = id, "removing its data failed; trying again");
+                    tokio::time::sleep(RETRY).await;
+                }
+            }
+        }
+    }
+
+    /// Drops what there is of a keyspace and gives its space back, behind requests. Nothing is
+    /// applied to it any more. The flush in between keeps the compaction from flushing by itself,
+    /// and a crash from bringing the records back.
+    async fn purge_keyspace(&self, id: u32) -> Result<(), String> {
+        let left = self
+            .store_behind(move |store| {
+                let is_held = store.keyspaces()?.contains(&id);
+                Ok(is_held || store.keyspace_bytes(id)? > LEFT_BYTES)
+            })
+            .await?;
+        if !left {
+            return Ok(());
+        }
+        self.store_behind(move |store| store.drop_keyspace(id))
+            .await?;
+        self.flush().await?;
+        self.store_behind(move |store| store.compact_keyspace(id))
+            .await?;
+        tracing::info!(keyspace = id, "the data of a dropped keyspace is gone");
+        Ok(())
+    }
+
+    /// Lets the data of dropped keyspaces go when their delay is over, for as long as the shard
+    /// runs. One shard of a node does it.
+    pub(super) async fn drop_delay_loop(self: Rc<Self>) {
+        let delay = Duration::from_millis(self.config.drop_delay_ms);
+        let mut topology = self.metadata.topology();
+        let mut sight = Sight::default();
+        loop {
+            let now = Instant::now();
+            let seen = topology.borrow_and_update().clone();
+            let next = sight.look(&seen, now, delay);
+            let mut retry = None;
+            for dropped in &next.due {
+                if let Err(error) = self.metadata.purge_keyspace(dropped).await {
+                    let keyspace = &dropped.keyspace.name;
+                    tracing::warn!(%error, keyspace, "its data does not go yet");
+                    retry = Some(Instant::now() + RETRY);
+                }
+            }
+            let wake = retry.into_iter().chain(next.wake).min();
+            let asleep = async {
+                match wake {
+                    Some(at) => tokio::time::sleep_until(at).await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                biased;
+                changed = topology.changed() => {
+                    if changed.is_err() {
+                        return;
+                    }
+                }
+                () = asleep => {}
+            }
+        }
+    }
+}
+
+/// Since when this process has had drops in sight. Wall clocks are not asked: one that is set
+/// forward must not take data, so a restart counts from the beginning.
+#[derive(Default)]
+struct Sight(BTreeMap<(u32, u64), Instant>);
+
+/// What is to be done about drops.
+struct Next {
+    /// Those whose delay is over.
+    due: Vec<Dropped>,
+    /// When the next one's is.
+    wake: Option<Instant>,
+}
+
+impl Sight {
+    fn look(&mut self, topology: &Topology, now: Instant, delay: Duration) -> Next {
+        let key = |dropped: &Dropped| (dropped.keyspace.id, dropped.dropped_ms);
+        let waiting = topology.dropped.iter().filter(|dropped| !dropped.purged);
+        let waiting: BTreeMap<_, _> = waiting.map(|dropped| (key(dropped), dropped)).collect();
+        self.0.retain(|key, _| waiting.contains_key(key));
+        let mut next = Next {
+            due: Vec::new(),
+            wake: None,
+        };
+        for (key, dropped) in waiting {
+            let since = *self.0.entry(key).or_insert(now);
+            match since.checked_add(delay) {
+                Some(due) if due <= now => next.due.push(dropped.clone()),
+                due => next.wake = next.wake.into_iter().chain(due).min(),
+            }
+        }
+        next
+    }
+}
+
+#[cfg(test)]
+#[path = "purge_tests.rs"]
+mod tests;

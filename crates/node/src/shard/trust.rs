@@ -1,0 +1,188 @@
+//! What this shard's clock is good for: compared with the other nodes' every so often.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use tokio::time::Instant;
+
+use super::{Peer, Shard};
+use crate::fence::{Offset, Trust, judge, measure};
+use crate::limits::{CALL_TIMEOUT, CLOCK_INTERVAL, CLOCK_PATIENCE, CLOCK_START_INTERVAL};
+use crate::message::{Request, Response};
+use crate::quorum::Failure;
+
+/// The verdict, and what it came from.
+pub(super) struct Comparison {
+    verdict: Cell<Trust>,
+    /// Jumps of the wall clock known of at the verdict: one more makes it void.
+    jumps: Cell<u64>,
+    begun: Instant,
+    /// The other members' clocks, by node, as they answered last time.
+    offsets: RefCell<BTreeMap<u16, Option<Offset>>>,
+}
+
+impl Default for Comparison {
+    fn default() -> Self {
+        Comparison {
+            verdict: Cell::default(),
+            jumps: Cell::new(0),
+            begun: Instant::now(),
+            offsets: RefCell::default(),
+        }
+    }
+}
+
+impl Shard {
+    /// What the clock is good for now.
+    pub(crate) fn trust(&self) -> Trust {
+        match self.comparison.jumps.get() == self.stalls.jumps() {
+            true => self.comparison.verdict.get(),
+            false => Trust::Starting,
+        }
+    }
+
+    /// Fails while this shard must not stamp anything.
+    pub(crate) fn may_stamp(&self) -> Result<(), Failure> {
+        match self.trust() {
+            Trust::Trusted => Ok(()),
+            _ => Err(self.mistrust()),
+        }
+    }
+
+    /// Fails while this shard must not decide what has expired.
+    pub(crate) fn may_read(&self) -> Result<(), Failure> {
+        match self.trust() {
+            Trust::Fenced { .. } => Err(self.mistrust()),
+            _ => Ok(()),
+        }
+    }
+
+    fn mistrust(&self) -> Failure {
+        Failure::Clock(self.clock_trouble().unwrap_or_else(|| {
+            "this node has not compared its clock with the other nodes' yet: try again in a moment"
+                .into()
+        }))
+    }
+
+    /// What is wrong with the clock, if anything is known to be.
+    pub(crate) fn clock_trouble(&self) -> Option<String> {
+        let bound_ms = self.clock.bound_ms();
+        match self.trust() {
+            Trust::Trusted => None,
+            Trust::Fenced { ahead_ms } => Some(format!(
+                "the clock of {} is {} most others', more than --clock-bound ({bound_ms} ms): it takes no requests until its clock is set right",
+                self.config.name,
+                distance(ahead_ms),
+            )),
+            Trust::Starting => {
+                let offsets = self.comparison.offsets.borrow();
+                let placement = self.placement();
+                let (node, offset) = offsets.iter().find_map(|(node, offset)| {
+                    let offset = (*offset)?;
+                    (offset.ahead_ms.unsigned_abs() > bound_ms).then_some((node, offset))
+                })?;
+                let name = placement.nodes.get(node).map_or("another", |n| &n.name);
+                Some(format!(
+                    "the clock of {} is {} that of {name}, more than --clock-bound ({bound_ms} ms), and no majority says who is right: it stamps no writes until the clocks are set right",
+                    self.config.name,
+                    distance(offset.ahead_ms.saturating_neg()),
+                ))
+            }
+        }
+    }
+
+    /// Compares clocks for as long as the shard runs.
+    pub(super) async fn clock_loop(self: Rc<Self>) {
+        loop {
+            self.compare_clocks().await;
+            let pause: Duration = match self.trust() {
+                Trust::Trusted => CLOCK_INTERVAL,
+                _ => CLOCK_START_INTERVAL,
+            };
+            tokio::time::sleep(pause).await;
+        }
+    }
+
+    async fn compare_clocks(&self) {
+        let jumps = self.stalls.jumps();
+        let others: Vec<(u16, Option<Rc<Peer>>)> = {
+            let placement = self.placement();
+            let members = placement.nodes.keys().copied();
+            members
+                .filter(|node| *node != self.address.node && placement.is_member(*node))
+                .map(|node| (node, self.peer_of(node)))
+                .collect()
+        };
+        let offsets: BTreeMap<u16, Option<Offset>> =
+            join_all(others.into_iter().map(|(node, peer)| async move {
+                let offset = match peer {
+                    Some(peer) => self.offset_of(&peer).await,
+                    None => None,
+                };
+                (node, offset)
+            }))
+            .await
+            .into_iter()
+            .collect();
+        let list: Vec<Option<Offset>> = offsets.values().copied().collect();
+        // After a jump patience proves nothing.
+        let waited = jumps == 0 && self.comparison.begun.elapsed() >= CLOCK_PATIENCE;
+        let before = self.trust();
+        let verdict = judge(before, &list, self.clock.bound_ms(), waited);
+        self.comparison.offsets.replace(offsets);
+        self.comparison.verdict.set(verdict);
+        self.comparison.jumps.set(jumps);
+        self.grace.set_trusted(verdict == Trust::Trusted);
+        // By how much a clock is off differs from look to look.
+        if std::mem::discriminant(&verdict) != std::mem::discriminant(&before) {
+            match self.clock_trouble() {
+                Some(trouble) => tracing::error!("{trouble}"),
+                None => tracing::debug!(?verdict, "clocks compared"),
+            }
+        }
+    }
+
+    /// A shard of a node that can be asked, best the one that corresponds.
+    fn peer_of(&self, node: u16) -> Option<Rc<Peer>> {
+        let peers = self.peers.borrow();
+        let connected = || {
+            peers
+                .values()
+                .filter(|peer| peer.address.node == node && peer.caller.is_connected())
+        };
+        connected()
+            .find(|peer| peer.address.shard == self.address.shard)
+            .or_else(|| connected().next())
+            .cloned()
+    }
+
+    /// How far another's clock is ahead; `None` without an answer, as from an older build.
+    async fn offset_of(&self, peer: &Peer) -> Option<Offset> {
+        let (sent, sent_ms) = (Instant::now(), self.clock.now_ms());
+        match peer.caller.call(Request::Clock, CALL_TIMEOUT).await {
+            Ok(Response::Clock(there_ms)) => {
+                let way_ms = sent.elapsed().as_millis() as u64;
+                Some(measure(sent_ms, self.clock.now_ms(), there_ms, way_ms))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// `3 s behind`, `70 years ahead of`.
+fn distance(ahead_ms: i64) -> String {
+    let seconds = ahead_ms.unsigned_abs() / 1_000;
+    let length = match seconds {
+        0..600 => format!("{seconds} s"),
+        600..172_800 => format!("{} min", seconds / 60),
+        172_800..63_072_000 => format!("{} days", seconds / 86_400),
+        _ => format!("{} years", seconds / 31_556_952),
+    };
+    match ahead_ms < 0 {
+        true => format!("{length} behind"),
+        false => format!("{length} ahead of"),
+    }
+}

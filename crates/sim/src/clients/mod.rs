@@ -1,0 +1,64 @@
+//! Clients on a machine of their own: they know the nodes' addresses, their own clock, and what they
+//! were answered.
+
+mod attempts;
+mod client;
+mod reader;
+
+use std::rc::Rc;
+
+use bytes::Bytes;
+use dunlin_rpc::{Caller, ConnectOptions, connect};
+use rand::{Rng, SeedableRng, rngs::StdRng};
+
+use crate::harness::ask::{Ask, Told};
+use crate::harness::clock::SimClock;
+use crate::harness::front;
+use crate::harness::host::Shared;
+use crate::harness::transport::SimTransport;
+
+/// Name of the clients' machine.
+pub const NAME: &str = "clients";
+
+/// More than nodes' clocks are ahead that others put up with, in milliseconds.
+pub const AHEAD_MS: i64 = 10_500;
+
+type Nodes = Rc<Vec<Caller<Ask, Told>>>;
+
+/// Runs all clients of the run.
+pub async fn run(shared: Rc<Shared>) -> turmoil::Result {
+    let seed = shared.plan.seed ^ 0xc11e;
+    let mut random = StdRng::seed_from_u64(seed);
+    let skew_ms = shared.plan.client_skew_ms_max;
+    let nodes: Nodes = Rc::new((0..shared.plan.nodes).map(|n| caller(&shared, n)).collect());
+    for number in 0..shared.plan.clients {
+        let mut off_ms = random.random_range(-skew_ms..=skew_ms);
+        if shared.plan.bad_clocks && random.random_bool(0.6) {
+            // Its deadlines are late enough for nodes whose clocks are ahead.
+            off_ms += AHEAD_MS;
+        }
+        let clock = SimClock::new(shared.time.clone(), off_ms);
+        let client = client::Client::new(number, shared.clone(), nodes.clone(), clock);
+        tokio::task::spawn_local(client.work());
+    }
+    for host in 0..shared.plan.nodes {
+        tokio::task::spawn_local(reader::run(shared.clone(), nodes.clone(), host));
+    }
+    std::future::pending::<()>().await;
+    Ok(())
+}
+
+fn caller(shared: &Shared, host: usize) -> Caller<Ask, Told> {
+    let address = format!("n{}:{}", host + 1, front::PORT);
+    let options = ConnectOptions {
+        seed: shared.plan.seed ^ host as u64,
+        backoff_max: std::time::Duration::from_millis(300),
+        ..ConnectOptions::default()
+    };
+    connect(
+        std::sync::Arc::new(SimTransport),
+        address,
+        Bytes::new(),
+        options,
+    )
+}

@@ -1,0 +1,82 @@
+//! Faults of the network: sides that do not hear one another, lost and held messages, slowness.
+
+use rand::Rng;
+
+use super::{Faults, Network};
+use crate::harness::cluster::Cluster;
+use crate::plan::pick;
+
+impl Faults {
+    pub(super) fn break_network(&mut self, cluster: &mut Cluster, now_ms: u64) {
+        if self.network.is_some() {
+            return;
+        }
+        let hosts = cluster.hosts.len();
+        let until_ms = now_ms + self.random.random_range(200..=8_000);
+        let mut pairs = Vec::new();
+        let kind = self.random.random_range(0..10);
+        if kind < 5 {
+            // Two sides, each with at least one host.
+            let side = self.random.random_range(1..(1u32 << hosts) - 1);
+            for a in 0..hosts {
+                for b in a + 1..hosts {
+                    if (side >> a ^ side >> b) & 1 == 1 {
+                        cluster.cut(a, b);
+                        pairs.push((a, b));
+                    }
+                }
+            }
+            let names: Vec<&str> = (0..hosts)
+                .filter(|h| side >> h & 1 == 1)
+                .map(|h| &*cluster.hosts[h].name)
+                .collect();
+            let mut text = format!("{} cut off from the others", names.join(" "));
+            // Clients may be on one of the sides, or reach both.
+            let clients = cluster.hosts.len();
+            let kept = self.random.random_range(0..3);
+            if kept < 2 {
+                for host in (0..hosts).filter(|host| side >> host & 1 == kept) {
+                    cluster.cut(host, clients);
+                    pairs.push((host, clients));
+                }
+                text += if kept == 1 {
+                    ", and from clients"
+                } else {
+                    ", which have no clients"
+                };
+            }
+            cluster.shared.note(text);
+        } else {
+            let a = self.host(cluster);
+            let b = (a + self.random.random_range(1..hosts)) % hosts;
+            let what = if kind < 8 {
+                cluster.cut_one_way(a, b);
+                "lost"
+            } else {
+                cluster.hold(a, b);
+                "held back"
+            };
+            pairs.push((a, b));
+            cluster.shared.note(format!(
+                "messages from {} to {} are {what}",
+                cluster.hosts[a].name, cluster.hosts[b].name
+            ));
+        }
+        self.network = Some(Network { pairs, until_ms });
+    }
+
+    pub(super) fn slow_down(&mut self, cluster: &mut Cluster, now_ms: u64) {
+        if self.slow.is_some() {
+            return;
+        }
+        let a = self.host(cluster);
+        let b = (a + self.random.random_range(1..cluster.hosts.len())) % cluster.hosts.len();
+        let latency_ms = *pick(&mut self.random, &[100, 700, 2_500]);
+        cluster.slow(a, b, latency_ms);
+        self.slow = Some((a, b, now_ms + self.random.random_range(500..=6_000)));
+        cluster.shared.note(format!(
+            "messages between {} and {} take up to {latency_ms} ms",
+            cluster.hosts[a].name, cluster.hosts[b].name
+        ));
+    }
+}

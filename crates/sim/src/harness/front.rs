@@ -1,0 +1,92 @@
+//! The side of a node that clients see: takes what they ask and has a shard coordinate it, as
+//! `api/` does for HTTP.
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use bytes::Bytes;
+use dunlin_node::{Condition, Failure, Scan, Shard, WriteRequest};
+use dunlin_rpc::{Limits, Reply, Transport, serve_stream};
+use dunlin_store::{Kind, Version};
+
+use super::ask::{Ask, Told, Verb};
+use super::transport::SimTransport;
+
+/// Port on which nodes listen for clients.
+pub const PORT: u16 = 8000;
+
+/// Serves clients for as long as it is polled.
+pub async fn run(shards: Vec<Rc<Shard>>) -> std::io::Result<()> {
+    let mut listener = SimTransport.listen(&format!("0.0.0.0:{PORT}")).await?;
+    let turn = Rc::new(Cell::new(0));
+    loop {
+        let (stream, _) = listener.accept().await?;
+        let (shards, turn) = (shards.clone(), turn.clone());
+        let service = Rc::new(move |ask: Ask, reply: Reply<Told>| {
+            turn.set((turn.get() + 1) % shards.len());
+            let shard = shards[turn.get()].clone();
+            tokio::task::spawn_local(async move { reply.send(answer(shard, ask).await) });
+        });
+        tokio::task::spawn_local(serve_stream(stream, service, |_| true, Limits::default()));
+    }
+}
+
+async fn answer(shard: Rc<Shard>, ask: Ask) -> Told {
+    let told = match ask.verb.clone() {
+        Verb::Get => get(&shard, &ask).await,
+        Verb::Scan => scan(shard, &ask).await,
+        Verb::Put(condition, value) => write(&shard, ask, Kind::Put, condition, value).await,
+        Verb::Delete => write(&shard, ask, Kind::Delete, Condition::None, Bytes::new()).await,
+    };
+    told.unwrap_or_else(|failure| match failure {
+        Failure::ConditionFailed(_) => Told::ConditionFailed,
+        other => Told::Failed(other.to_string()),
+    })
+}
+
+async fn get(shard: &Rc<Shard>, ask: &Ask) -> Result<Told, Failure> {
+    let item = shard
+        .read_quorum(ask.keyspace, &ask.key, ask.quorum)
+        .await?;
+    let value = item.filter(|item| !item.tombstone);
+    Ok(Told::Found(value.map(|item| (item.stamp, item.value))))
+}
+
+async fn write(
+    shard: &Rc<Shard>,
+    ask: Ask,
+    kind: Kind,
+    condition: Condition,
+    value: Bytes,
+) -> Result<Told, Failure> {
+    let request = WriteRequest {
+        keyspace: ask.keyspace,
+        kind,
+        ack: ask.quorum.ack,
+        from: ask.quorum.from,
+        condition,
+        expiry_ms: None,
+        key: ask.key,
+        value,
+        deadline: ask
+            .deadline_ms
+            .map_or(Version::MAX, |ms| Version::new(ms, u16::MAX)),
+        floor: ask
+            .after_ms
+            .map_or(Version(0), |ms| Version::new(ms, u16::MAX)),
+    };
+    Ok(Told::Written(shard.coordinate_write(request).await?))
+}
+
+async fn scan(shard: Rc<Shard>, ask: &Ask) -> Result<Told, Failure> {
+    let mut scan = Scan::begin(shard, ask.keyspace, Bytes::new(), None, ask.quorum)?;
+    let mut found = Vec::new();
+    loop {
+        let page = scan.next_page().await?;
+        if page.is_empty() {
+            return Ok(Told::All(found));
+        }
+        let values = page.into_iter().filter(|item| !item.tombstone);
+        found.extend(values.map(|item| (item.key, item.value)));
+    }
+}

@@ -1,0 +1,42 @@
+//! Proof that the judge sees: each deliberate bug, found by values alone, in ten ranges of seeds.
+
+use dunlin_node::Sabotage;
+
+use crate::harness::cluster::HarnessError;
+use crate::plan::Plan;
+use crate::run::run;
+
+/// Ranges of seeds in which a bug must be found.
+pub const RANGES: u64 = 10;
+/// Seeds in a range.
+pub const SEEDS: u64 = 500;
+
+/// Where a bug was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    /// The seed.
+    pub seed: u64,
+    /// Runs it took, of those whose circumstances the bug needs.
+    pub runs: u64,
+    /// The failure's first line.
+    pub line: String,
+}
+
+/// Looks for a deliberate bug among the seeds from `first` on, `seeds` of them.
+///
+/// # Errors
+/// When the harness fails.
+pub fn find(sabotage: Sabotage, first: u64, seeds: u64) -> Result<Option<Found>, HarnessError> {
+    let mut runs = 0;
+    for seed in first..first + seeds {
+        if !Plan::new(seed, sabotage).tempts() {
+            continue;
+        }
+        runs += 1;
+        if let Some(failure) = run(seed, sabotage)?.failure {
+            let line = failure.lines().next().unwrap_or_default().to_owned();
+            return Ok(Some(Found { seed, runs, line }));
+        }
+    }
+    Ok(None)
+}
