@@ -170,6 +170,7 @@ impl Shard {
                 continue;
             }
             tokio::select! {
+                biased;
                 () = here.answered.notified() => {}
                 Some(answered) = elsewhere.next() => answered?,
             }
