@@ -217,7 +217,7 @@ fn the_greatest_stamps_are_refused_and_harm_nobody() {
         assert_eq!(peer.call(&condition)[0], 1);
         // What replaces the greatest stamp can be written above, and again.
         let mut replacing = write(1, 2, "replaced", b"once");
-        replacing.extend((now_ms() + 5_000 << 16).to_le_bytes());
+        replacing.extend(((now_ms() + 5_000) << 16).to_le_bytes());
         replacing.extend(0_u64.to_le_bytes());
         replacing.push(1);
         replacing.extend([255; 16]);
