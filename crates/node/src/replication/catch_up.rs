@@ -12,8 +12,9 @@ use std::time::Duration;
 
 use dunlin_store::{Entry, EntryView, Origin, Version};
 use tokio::sync::oneshot;
+use tokio::time::Instant;
 
-use crate::limits::{CALL_TIMEOUT, GOSSIP_INTERVAL, PAGE_TIMEOUT, REFILL_INTERVAL};
+use crate::limits::{CALL_TIMEOUT, FAR_PAUSE, GOSSIP_INTERVAL, PAGE_TIMEOUT, REFILL_INTERVAL};
 use crate::message::{
     Batch, BatchAnswer, PullAnswer, PullRequest, Request, Response, VectorsAnswer, VectorsRequest,
 };
@@ -50,11 +51,8 @@ impl Shard {
             self.refill_heard(peer.address, &theirs);
             let placement = self.placement();
             for (origin, version) in theirs.iter() {
-                // What was stamped by a clock gone wrong is not fetched, nor believed.
-                if !self.take_over(version) {
-                    continue;
-                }
                 let have = self.vector.borrow().get(origin);
+                let is_far = self.is_far(version, have);
                 let writer = address_of(origin);
                 // What comes late of one that has left could bring back what was deleted since, and
                 // the delete forgotten: all that it wrote was here before it left.
@@ -69,12 +67,24 @@ impl Shard {
                 if !stood_still || !ours && pulled.is_some_and(|p| p >= version) {
                     continue;
                 }
+                // Entries stamped by a clock gone wrong are not fetched. What became of them is: by
+                // records, once they are mended.
+                let now = Instant::now();
+                if is_far && peer.far_pause.get().is_some_and(|until| now < until) {
+                    continue;
+                }
                 let caught_up = if ours {
                     self.reclaim(origin).await
+                } else if is_far {
+                    self.backfill_from(&peer).await
                 } else {
                     self.pull(&peer, origin, have, version).await
                 };
                 if let Err(error) = caught_up {
+                    if is_far {
+                        tracing::warn!(error, from = peer.label, "catching up ends");
+                        peer.far_pause.set(Some(Instant::now() + FAR_PAUSE));
+                    }
                     tracing::debug!(error, from = peer.label, %origin, "catching up interrupted");
                     break;
                 }
@@ -84,6 +94,14 @@ impl Shard {
             {
                 tracing::debug!(error, from = peer.label, "a refill is interrupted");
             }
+        }
+    }
+
+    /// Whether a version that another has seen is too far ahead. What is here already is no news.
+    pub(crate) fn is_far(&self, version: Version, have: Version) -> bool {
+        match have >= version {
+            true => !self.clock.observe(version),
+            false => !self.take_over(version),
         }
     }
 

@@ -132,6 +132,8 @@ pub struct Shard {
     started: Instant,
     /// Whether it has been ready for clients since.
     was_ready: Cell<bool>,
+    /// Whether a write has met a stamp too far ahead, mended or not.
+    has_met_far: Cell<bool>,
     /// Whether the others have been told that it is about to stop.
     leaving: Cell<bool>,
     /// Cloned by all that works for other nodes.

@@ -199,6 +199,7 @@ impl Shard {
             superseded: parts.process.superseded.clone(),
             started: Instant::now(),
             was_ready: Cell::new(false),
+            has_met_far: Cell::new(false),
             leaving: Cell::new(false),
             busy: Rc::default(),
             turn: Cell::new(0),
