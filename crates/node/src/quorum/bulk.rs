@@ -177,6 +177,7 @@ impl Shard {
                 continue;
             }
             tokio::select! {
+                biased;
                 () = here.answered.notified() => {}
                 Some(answered) = elsewhere.next() => answered?,
             }
