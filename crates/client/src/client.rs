@@ -95,13 +95,13 @@ impl Client {
     }
 
     /// What is stored in a keyspace under stamps so far ahead that nothing can be written above it,
-    /// in as many partitions from `partition` on as fit into one request; with `is_mending` it is
-    /// stamped as of now, and can be written again. Doing so twice does no harm. Fails with
+    /// as far as one request gets, from the beginning or from the [`MendedStamps::next`] of the one
+    /// before; with `is_mending` it is stamped as of now, and can be written again. Doing so twice does no harm. Fails with
     /// [`ClientError::Refused`] and status 409 when a node does not say what it holds.
     pub async fn mend_stamps(
         &self,
         name: &str,
-        partition: u16,
+        from: Option<&str>,
         is_mending: bool,
     ) -> Result<MendedStamps, ClientError> {
         let method = match is_mending {
@@ -110,7 +110,9 @@ impl Client {
         };
         let path = format!("{}/mend-stamps", keyspace_path(name));
         let mut call = Call::new(method, path);
-        call.parameter("partition", &partition.to_string());
+        if let Some(from) = from {
+            call.parameter("from", from);
+        }
         self.json(call).await
     }
 

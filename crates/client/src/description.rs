@@ -47,7 +47,7 @@ pub struct DroppedKeyspace {
     pub more: serde_json::Map<String, serde_json::Value>,
 }
 
-/// What is stored under stamps far ahead, in some partitions of a keyspace.
+/// What is stored under stamps far ahead, in a part of a keyspace.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct MendedStamps {
@@ -59,8 +59,8 @@ pub struct MendedStamps {
     pub records: Vec<FarRecord>,
     /// Nodes that are being filled, and were not looked at.
     pub filling: Vec<String>,
-    /// The partition to go on with; `None` at the end.
-    pub next: Option<u16>,
+    /// Where to go on; `None` at the end.
+    pub next: Option<String>,
 }
 
 /// One key under a stamp far ahead.

@@ -2,6 +2,9 @@
 
 use std::rc::Rc;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use bytes::Bytes;
 use hyper::{Method, StatusCode};
 use serde_json::{Map, Value, json};
 
@@ -12,7 +15,7 @@ use super::scan::put_bytes;
 use crate::quorum::{FarRecord, MendError, Mended};
 use crate::shard::Shard;
 
-/// As many partitions from `partition` on as fit into some seconds.
+/// As much as fits into some seconds, from the beginning or from where `from` says.
 pub(super) async fn mend(
     shard: Rc<Shard>,
     method: &Method,
@@ -24,9 +27,12 @@ pub(super) async fn mend(
         Method::POST => true,
         _ => return Err(Rejected::method()),
     };
-    let first = params.number("partition")?.unwrap_or(0);
-    let first = u16::try_from(first)
-        .map_err(|_| Rejected::bad("partition must be a partition's number"))?;
+    let first = match params.get("from") {
+        None => (0, Bytes::new()),
+        Some(from) => {
+            place(from).ok_or_else(|| Rejected::bad("from must be the next of an answer"))?
+        }
+    };
     let keyspace = shard.placement().named(name).map(|k| k.keyspace.id);
     let keyspace = keyspace.ok_or_else(|| {
         let line = format!("there is no keyspace {name}");
@@ -44,8 +50,18 @@ fn report(mended: Mended, now_ms: u64) -> Value {
         "mended": mended.mended,
         "records": records.collect::<Vec<_>>(),
         "filling": mended.filling,
-        "next": mended.next,
+        "next": mended.next.map(|(partition, key)| text(partition, &key)),
     })
+}
+
+/// A place as text: `PARTITION-KEY`, the key in base64.
+fn text(partition: u16, key: &[u8]) -> String {
+    format!("{partition}-{}", STANDARD.encode(key))
+}
+
+fn place(text: &[u8]) -> Option<(u16, Bytes)> {
+    let (partition, key) = std::str::from_utf8(text).ok()?.split_once('-')?;
+    Some((partition.parse().ok()?, STANDARD.decode(key).ok()?.into()))
 }
 
 fn one(record: &FarRecord, now_ms: u64) -> Value {
@@ -69,3 +85,7 @@ impl From<MendError> for Rejected {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "mend_tests.rs"]
+mod tests;

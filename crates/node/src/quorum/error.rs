@@ -61,7 +61,7 @@ pub enum Failure {
     Clock(String),
     /// Wait a moment and try again.
     #[error(
-        "stamps run ahead of this node's clock by as much as the other nodes take over (--clock-bound): try again in a moment"
+        "stamps run ahead of this node's clock by as much as the other nodes take over (--clock-bound): try again in a moment, or restart the node if its clock was set back"
     )]
     TooFarAhead,
 }

@@ -61,26 +61,26 @@ pub struct Mended {
     pub records: Vec<FarRecord>,
     /// Nodes that are being filled: what they hold is judged by the others' then.
     pub filling: BTreeSet<String>,
-    /// The partition to go on with; `None` at the end.
-    pub next: Option<u16>,
+    /// The partition to go on with, and the key; `None` at the end.
+    pub next: Option<(u16, Bytes)>,
 }
 
 impl Shard {
-    /// Mends what is found in the partitions from `first` on, as many as fit into some seconds; only
-    /// finds it unless `is_mending`.
+    /// Mends what is found from `first`, a partition and a key, on, for some seconds; only finds it
+    /// unless `is_mending`.
     ///
     /// # Errors
-    /// As [`MendError`] says; to be called again then, from any partition on.
+    /// As [`MendError`] says; to be called again then, from the beginning or from there.
     pub async fn mend_stamps(
         self: &Rc<Self>,
         keyspace: u32,
-        first: u16,
+        first: (u16, Bytes),
         is_mending: bool,
     ) -> Result<Mended, MendError> {
         self.may_stamp()?;
         let begun = Instant::now();
         let mut report = Mended::default();
-        let mut partition = first;
+        let (mut partition, mut start) = first;
         loop {
             let placement = self.placement();
             let placed = placement.keyspace(keyspace);
@@ -89,57 +89,15 @@ impl Shard {
                 return Ok(report);
             }
             if begun.elapsed() > MEND_TIME {
-                report.next = Some(partition);
+                report.next = Some((partition, start));
                 return Ok(report);
             }
-            self.mend_partition(keyspace, partition, is_mending, &mut report)
-                .await?;
-            partition += 1;
-        }
-    }
-
-    async fn mend_partition(
-        self: &Rc<Self>,
-        keyspace: u32,
-        partition: u16,
-        is_mending: bool,
-        report: &mut Mended,
-    ) -> Result<(), MendError> {
-        let mut start = Bytes::new();
-        loop {
-            let placement = self.placement();
-            if placement.change.is_some() {
-                return Err(MendError::Changing);
-            }
-            let placed = placement.keyspace(keyspace);
-            let placed = placed.ok_or(Failure::UnknownKeyspace)?;
-            // What each has of a part of the keys that all have been asked about.
-            let mut far: BTreeMap<Bytes, Item> = BTreeMap::new();
-            let mut end: Option<Bytes> = None;
-            for holder in placed.replicas(partition, u8::MAX) {
-                let request = FarRequest {
-                    keyspace,
-                    partition,
-                    start: start.clone(),
-                };
-                let page = self.far_page(&placement, *holder, request).await?;
-                if !page.life.is_some_and(|life| life.is_whole) {
-                    report.filling.insert(name_of(&placement, *holder));
-                }
-                for item in page.items {
-                    let held = far.get(&item.key);
-                    if held.is_none_or(|held| held.rank() < item.rank()) {
-                        far.insert(item.key.clone(), item);
-                    }
-                }
-                end = match (end, page.next) {
-                    (Some(end), Some(next)) => Some(end.min(next)),
-                    (end, next) => end.or(next),
-                };
-            }
-            if let Some(end) = &end {
-                drop(far.split_off(end));
-            }
+            let request = FarRequest {
+                keyspace,
+                partition,
+                start,
+            };
+            let (far, end) = self.find_far(request, &mut report).await?;
             report.found += far.len() as u64;
             for item in far.values() {
                 if report.records.len() < MEND_NAMED {
@@ -155,9 +113,49 @@ impl Shard {
             }
             match end {
                 Some(end) => start = end,
-                None => return Ok(()),
+                None => {
+                    partition += 1;
+                    start = Bytes::new();
+                }
             }
         }
+    }
+
+    /// The greatest record far ahead of each key that all members have been asked about, and the
+    /// first key that they have not; `None` at the partition's end.
+    async fn find_far(
+        self: &Rc<Self>,
+        request: FarRequest,
+        report: &mut Mended,
+    ) -> Result<(BTreeMap<Bytes, Item>, Option<Bytes>), MendError> {
+        let placement = self.placement();
+        if placement.change.is_some() {
+            return Err(MendError::Changing);
+        }
+        let placed = placement.keyspace(request.keyspace);
+        let placed = placed.ok_or(Failure::UnknownKeyspace)?;
+        let mut far: BTreeMap<Bytes, Item> = BTreeMap::new();
+        let mut end: Option<Bytes> = None;
+        for holder in placed.replicas(request.partition, u8::MAX) {
+            let page = self.far_page(&placement, *holder, request.clone()).await?;
+            if !page.life.is_some_and(|life| life.is_whole) {
+                report.filling.insert(name_of(&placement, *holder));
+            }
+            for item in page.items {
+                let held = far.get(&item.key);
+                if held.is_none_or(|held| held.rank() < item.rank()) {
+                    far.insert(item.key.clone(), item);
+                }
+            }
+            end = match (end, page.next) {
+                (Some(end), Some(next)) => Some(end.min(next)),
+                (end, next) => end.or(next),
+            };
+        }
+        if let Some(end) = &end {
+            drop(far.split_off(end));
+        }
+        Ok((far, end))
     }
 
     async fn mend_all(

@@ -12,9 +12,8 @@ use std::time::Duration;
 
 use dunlin_store::{Entry, EntryView, Origin, Version};
 use tokio::sync::oneshot;
-use tokio::time::Instant;
 
-use crate::limits::{CALL_TIMEOUT, FAR_PAUSE, GOSSIP_INTERVAL, PAGE_TIMEOUT, REFILL_INTERVAL};
+use crate::limits::{CALL_TIMEOUT, GOSSIP_INTERVAL, PAGE_TIMEOUT, REFILL_INTERVAL};
 use crate::message::{
     Batch, BatchAnswer, PullAnswer, PullRequest, Request, Response, VectorsAnswer, VectorsRequest,
 };
@@ -69,8 +68,7 @@ impl Shard {
                 }
                 // Entries stamped by a clock gone wrong are not fetched. What became of them is: by
                 // records, once they are mended.
-                let now = Instant::now();
-                if is_far && peer.far_pause.get().is_some_and(|until| now < until) {
+                if is_far && self.is_far_paused() {
                     continue;
                 }
                 let caught_up = if ours {
@@ -81,19 +79,24 @@ impl Shard {
                     self.pull(&peer, origin, have, version).await
                 };
                 if let Err(error) = caught_up {
-                    if is_far {
-                        tracing::warn!(error, from = peer.label, "catching up ends");
-                        peer.far_pause.set(Some(Instant::now() + FAR_PAUSE));
-                    }
-                    tracing::debug!(error, from = peer.label, %origin, "catching up interrupted");
+                    self.tell_interrupted(&error, &peer, is_far);
                     break;
                 }
             }
             if self.refill_wants(&peer)
+                && !self.is_far_paused()
                 && let Err(error) = self.backfill_from(&peer).await
             {
-                tracing::debug!(error, from = peer.label, "a refill is interrupted");
+                self.tell_interrupted(&error, &peer, self.is_far_paused());
             }
+        }
+    }
+
+    /// Nothing new is told of what is tried again at once; what waits for a mend is.
+    fn tell_interrupted(&self, error: &str, peer: &Peer, is_far: bool) {
+        match is_far {
+            true => tracing::warn!(error, from = peer.label, "catching up is interrupted"),
+            false => tracing::debug!(error, from = peer.label, "catching up is interrupted"),
         }
     }
 

@@ -6,7 +6,6 @@ use std::collections::HashMap;
 use dunlin_rpc::Caller;
 use dunlin_store::{Origin, Vector, Version};
 use tokio::task::AbortHandle;
-use tokio::time::Instant;
 
 use super::Shard;
 use crate::message::{Request, Response};
@@ -36,8 +35,6 @@ pub(crate) struct Peer {
     /// The task that sends it entries.
     pub stream: RefCell<Option<AbortHandle>>,
     pub backfilling: Cell<bool>,
-    /// Until when no other copy is tried for the sake of stamps too far ahead.
-    pub far_pause: Cell<Option<Instant>>,
     /// The incarnation that has answered the connection there is, or the last one there was; none
     /// where that was of a build of the oldest protocol.
     pub answered: Cell<Option<u32>>,

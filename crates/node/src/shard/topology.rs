@@ -113,7 +113,6 @@ impl Shard {
             link: Link::default(),
             stream: RefCell::default(),
             backfilling: Cell::new(false),
-            far_pause: Cell::new(None),
             // Within the process nobody introduces itself.
             answered: Cell::new(is_near.then_some(node.incarnation)),
             is_leaving: Cell::new(false),

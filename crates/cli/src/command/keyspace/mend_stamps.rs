@@ -104,17 +104,21 @@ impl MendStamps {
 
 async fn walk(client: &Client, name: &str, is_mending: bool) -> Result<Report, Failure> {
     let mut report = Report::default();
-    let mut next = Some(0);
-    while let Some(partition) = next {
-        let part = client.mend_stamps(name, partition, is_mending).await?;
+    let mut from: Option<String> = None;
+    loop {
+        let part = client
+            .mend_stamps(name, from.as_deref(), is_mending)
+            .await?;
         report.found += part.found;
         report.mended += part.mended;
         let room = NAMED.saturating_sub(report.records.len());
         report.records.extend(part.records.into_iter().take(room));
         report.filling.extend(part.filling);
-        next = part.next;
+        from = part.next;
+        if from.is_none() {
+            return Ok(report);
+        }
     }
-    Ok(report)
 }
 
 fn table(records: &[FarRecord]) -> Table {
