@@ -3,16 +3,21 @@
 //!
 //! One thing is granted: a write under way that met a newer one is stamped again, above it, so it
 //! may be seen, be overwritten, and be seen again before it is acknowledged (decision 26). Such keys
-//! are judged a second time, with that in mind, and counted.
+//! are judged a second time, with that in mind, and counted. A write with a condition is never
+//! stamped again, so it is granted nothing. What its condition asked for is no part of this: of two
+//! conditional writes both may be told that it held (`docs/formats.md`, section 11).
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use dunlin_history::{Kind, Limits, Operation, Outcome, check};
+use dunlin_history::{Kind, Limits, Operation, Outcome, check, may_happen_again};
 
 use super::key::KeyHistory;
 use super::{Broken, Checked};
 use crate::history::{Ended, History, Place, Seen};
 use crate::plan::Plan;
+
+/// Stamps after the first that a write under way is granted.
+const STAMPS_MORE: usize = 2;
 
 /// Configurations to look at before a key is left undecided.
 const STATES_MAX: u64 = 2_000_000;
@@ -25,11 +30,18 @@ const STATES_MAX: u64 = 2_000_000;
 pub fn linear(plan: &Plan, keys: &[KeyHistory]) -> Result<Checked, Broken> {
     let mut places = BTreeMap::new();
     let mut operations = Vec::new();
-    for key in keys {
-        if plan.is_majority(key.place) && !key.may_miss() {
-            places.insert(name(plan, key.place), key.place);
-            operations.extend(of_key(plan, key));
+    let mut once = BTreeSet::new();
+    let mut exempt = 0;
+    for key in keys.iter().filter(|key| plan.is_majority(key.place)) {
+        let of_key = of_key(plan, key);
+        if key.may_miss() {
+            exempt += of_key.len() as u64;
+            continue;
         }
+        places.insert(name(plan, key.place), key.place);
+        operations.extend(of_key);
+        let conditional = key.writes.iter().filter(|(w, _)| w.expect.is_some());
+        once.extend(conditional.map(|(write, _)| write.id));
     }
     let limits = Limits { states: STATES_MAX };
     let mut report = check(&operations, limits);
@@ -38,8 +50,8 @@ pub fn linear(plan: &Plan, keys: &[KeyHistory]) -> Result<Checked, Broken> {
         let suspects = report.violations.iter().map(|v| v.key.clone());
         let suspects: BTreeSet<String> = suspects.collect();
         let suspects = operations.iter().filter(|o| suspects.contains(&o.key));
-        let granted: Vec<Operation> = suspects.flat_map(stamped_again).collect();
-        let second = check(&granted, limits);
+        let weaker: Vec<Operation> = suspects.flat_map(|o| granted(o, &once)).collect();
+        let second = check(&weaker, limits);
         report.violations = second.violations;
         report.undecided.extend(second.undecided);
     }
@@ -56,29 +68,19 @@ pub fn linear(plan: &Plan, keys: &[KeyHistory]) -> Result<Checked, Broken> {
         .count() as u64;
     Ok(Checked {
         linear: operations.len() as u64 - undecided,
+        linear_exempt: exempt,
         undecided,
         again,
         ..Checked::default()
     })
 }
 
-/// An operation, and if it is a write, that it may happen more than once before it is over.
-fn stamped_again(operation: &Operation) -> Vec<Operation> {
-    let mut all = vec![operation.clone()];
-    let until = match operation.outcome {
-        Outcome::Ok { returned } => Some(returned),
-        Outcome::Unknown { until } => until,
-        Outcome::Unmet { .. } | Outcome::Failed => return all,
-    };
-    if !matches!(operation.kind, Kind::Get(_)) {
-        for _ in 0..2 {
-            let mut again = operation.clone();
-            again.outcome = Outcome::Unknown { until };
-            again.note = "stamped again".into();
-            all.push(again);
-        }
+/// The operation and, if it is a write that may be stamped again, what that may do to it.
+fn granted(operation: &Operation, once: &BTreeSet<u64>) -> Vec<Operation> {
+    match operation.kind {
+        Kind::Put(id) if once.contains(&id) => vec![operation.clone()],
+        _ => may_happen_again(operation, STAMPS_MORE),
     }
-    all
 }
 
 /// All that clients did, for other checkers: those of keys that are no registers, too.
