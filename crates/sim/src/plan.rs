@@ -56,6 +56,8 @@ pub struct Plan {
     pub twins: bool,
     /// Whether many writes ask for a condition, and for all replicas.
     pub conditions: bool,
+    /// Whether logs mostly take longer to write and sync than an answer takes to its client.
+    pub slow_disks: bool,
     /// Whether disks fail to sync, fail to write, and fill up.
     pub bad_disks: bool,
     /// Longest pause between two faults, in milliseconds.
@@ -101,6 +103,7 @@ impl Plan {
             loses_disks: random.random_bool(0.35),
             twins: false,
             conditions: false,
+            slow_disks: false,
             bad_disks: random.random_bool(0.4),
             fault_pause_ms_max: random.random_range(500..=5_000),
             chaos_ms: random.random_range(12_000..=30_000),
@@ -144,14 +147,15 @@ impl Plan {
         plan.power_cuts = power_loss && has_durable && random.random_bool(0.4);
         plan.twins = random.random_bool(0.25);
         plan.conditions = random.random_bool(0.25);
+        plan.slow_disks = power_loss && random.random_bool(0.5);
         plan
     }
 
     /// Whether the run has the circumstances in which its deliberate bug matters.
     pub fn tempts(&self) -> bool {
         match self.sabotage {
-            Sabotage::AckUnsynced => self.power_cuts,
-            Sabotage::FlushUnsynced => self.power_loss,
+            Sabotage::AckUnsynced => self.power_cuts && self.slow_disks,
+            Sabotage::FlushUnsynced => self.slow_disks,
             Sabotage::IgnoreDeadlines => self.pauses && self.attempts > 1,
             Sabotage::FollowAnyClock => self.bad_clocks,
             Sabotage::TrustEmptyMetadata => self.bad_metadata,

@@ -30,6 +30,9 @@ pub struct Verdict {
     pub seed: u64,
     /// What broke, told for people; none when all held.
     pub failure: Option<String>,
+    /// Whether what broke is a value that a client was told; else it is something that did not come
+    /// about, or that stands in a store.
+    pub is_by_value: bool,
     /// One number for all that happened: the same seed gives the same.
     pub trace_hash: u64,
     /// Proof that something happened.
@@ -59,12 +62,14 @@ pub fn run(seed: u64, sabotage: Sabotage) -> Result<Verdict, HarnessError> {
     }
     let history = cluster.shared.history.borrow();
     let checked = outcome.as_ref().copied().unwrap_or_default();
+    let is_by_value = outcome.is_err() && checks::judge(&cluster.shared.plan, &history).is_err();
     let failure = outcome
         .err()
         .map(|broken| report(&cluster.shared.plan, &history, &broken));
     Ok(Verdict {
         seed,
         failure,
+        is_by_value,
         trace_hash: history.trace_hash(),
         counts: cluster.counts,
         checked,

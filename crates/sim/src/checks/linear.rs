@@ -22,8 +22,8 @@ const STAMPS_MORE: usize = 2;
 /// Configurations to look at before a key is left undecided.
 const STATES_MAX: u64 = 2_000_000;
 
-/// Checks the keys of a keyspace that are read and written by majorities, except those of which a
-/// fault may have taken an acknowledged write.
+/// Checks the keys of a keyspace that are read and written by majorities. Where a fault may have
+/// taken an acknowledged write, a key that is no register is exempt, and counted.
 ///
 /// # Errors
 /// The first key that is no register.
@@ -31,15 +31,13 @@ pub fn linear(plan: &Plan, keys: &[KeyHistory]) -> Result<Checked, Broken> {
     let mut places = BTreeMap::new();
     let mut operations = Vec::new();
     let mut once = BTreeSet::new();
-    let mut exempt = 0;
+    let mut lossy = BTreeSet::new();
     for key in keys.iter().filter(|key| plan.is_majority(key.place)) {
-        let of_key = of_key(plan, key);
-        if key.may_miss() {
-            exempt += of_key.len() as u64;
-            continue;
-        }
         places.insert(name(plan, key.place), key.place);
-        operations.extend(of_key);
+        operations.extend(of_key(plan, key));
+        if key.may_miss() {
+            lossy.insert(name(plan, key.place));
+        }
         let conditional = key.writes.iter().filter(|(w, _)| w.expect.is_some());
         once.extend(conditional.map(|(write, _)| write.id));
     }
@@ -55,19 +53,25 @@ pub fn linear(plan: &Plan, keys: &[KeyHistory]) -> Result<Checked, Broken> {
         report.violations = second.violations;
         report.undecided.extend(second.undecided);
     }
-    if let Some(violation) = report.violations.first() {
+    let (exempt, broken): (Vec<_>, Vec<_>) = report
+        .violations
+        .into_iter()
+        .partition(|violation| lossy.contains(&violation.key));
+    if let Some(violation) = broken.first() {
         return Err(Broken {
             text: violation.to_string(),
             place: places.get(&violation.key).copied(),
             at: Some(violation.until),
         });
     }
-    let undecided = operations
-        .iter()
-        .filter(|operation| report.undecided.contains(&operation.key))
-        .count() as u64;
+    let count = |is_of: &dyn Fn(&str) -> bool| {
+        let of = operations.iter().filter(|o| is_of(&o.key));
+        of.count() as u64
+    };
+    let undecided = count(&|key| report.undecided.iter().any(|other| other == key));
+    let exempt = count(&|key| exempt.iter().any(|violation| violation.key == key));
     Ok(Checked {
-        linear: operations.len() as u64 - undecided,
+        linear: operations.len() as u64 - undecided - exempt,
         linear_exempt: exempt,
         undecided,
         again,

@@ -41,7 +41,7 @@ pub struct Checked {
     pub exempt: u64,
     /// Operations judged together, as those of one register.
     pub linear: u64,
-    /// Operations of keys that are not judged so because a fault may have taken a write.
+    /// Operations of keys that are no registers where a fault may have taken a write.
     pub linear_exempt: u64,
     /// Keys that are registers only if a write under way may be seen, overwritten, and seen again.
     pub again: u64,

@@ -186,9 +186,11 @@ impl Faults {
         }
         self.losses.rotten = None;
         self.down_until_ms[number] = None;
+        let now_ms = cluster.now_ms();
         self.crash(cluster, number, Crash::Kill, now_ms, "its disk is replaced")?;
         cluster.hosts[number].wipe_directory()?;
-        self.losses.lost(number, now_ms);
+        // With what it has acknowledged since the byte changed.
+        self.lack(cluster, number, now_ms);
         Ok(())
     }
 }

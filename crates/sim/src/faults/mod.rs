@@ -128,6 +128,7 @@ impl Faults {
     /// # Errors
     /// When the harness cannot do it.
     pub fn heal(&mut self, cluster: &mut Cluster) -> Result<(), HarnessError> {
+        self.replace_rotten(cluster, u64::MAX)?;
         self.end_due(cluster, u64::MAX)?;
         for host in &cluster.hosts {
             if host.clock.offset_ms().abs() > CLOCK_OFF_MS {

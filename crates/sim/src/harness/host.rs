@@ -303,8 +303,8 @@ impl Host {
             machine: Arc::new(SimMachine {
                 boots: self.power_losses.get(),
             }),
-            log_runner: Runner::inline(delays(seed ^ 1 << 16)),
-            store_runner: Runner::inline(delays(seed ^ 2 << 16)),
+            log_runner: Runner::inline(delays(seed ^ 1 << 16, self.shared.plan.slow_disks)),
+            store_runner: Runner::inline(delays(seed ^ 2 << 16, false)),
             seed,
             store_background: false,
             sabotage: self.shared.plan.sabotage,
@@ -359,12 +359,13 @@ fn log_settings(seed: u64) -> NodeConfig {
     }
 }
 
-/// How long a disk takes: mostly next to nothing, sometimes much.
-fn delays(seed: u64) -> impl Fn() -> Duration {
+/// How long a disk takes: mostly next to nothing, or mostly not; sometimes much.
+fn delays(seed: u64, is_slow: bool) -> impl Fn() -> Duration {
     let random = RefCell::new(StdRng::seed_from_u64(seed));
     move || {
         let mut random = random.borrow_mut();
         let ms = match random.random_range(0..100) {
+            0..70 if is_slow => random.random_range(10..=80),
             0..60 => random.random_range(0..=1),
             60..97 => random.random_range(1..=5),
             _ => random.random_range(10..=120),
