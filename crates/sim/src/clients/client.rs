@@ -105,9 +105,10 @@ impl Client {
         }
     }
 
-    /// Nodes that hold data, now and after the change under way.
+    /// Nodes that hold data, now and after the change under way; a store that has lost its memory
+    /// names none.
     fn members(&self) -> u8 {
-        self.shared.members_min()
+        self.shared.members_min().max(1)
     }
 
     async fn step(&mut self) {
