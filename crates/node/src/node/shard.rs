@@ -92,6 +92,10 @@ pub(super) fn spawn(setup: Setup) -> Result<Ended, StartError> {
     }
 }
 
+#[allow(
+    clippy::disallowed_methods,
+    reason = "event loops of threads, which the simulation does not have, stop in any order"
+)]
 async fn live(mut setup: Setup) -> Result<(), String> {
     let mut listener = None;
     if let Some((http, incoming, bound)) = setup.front.take() {
