@@ -176,7 +176,7 @@ impl History {
         let changes = self.earlier.iter();
         changes
             .filter(|(since_ms, of, _)| *since_ms <= at_ms && *of == machine)
-            .last()
+            .next_back()
             .is_some_and(|(_, _, is_earlier)| *is_earlier)
     }
 
