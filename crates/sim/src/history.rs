@@ -173,10 +173,9 @@ impl History {
 
     /// Whether what a machine answered then may come from the earlier of two processes of one name.
     pub fn is_earlier(&self, at_ms: u64, machine: usize) -> bool {
-        let changes = self.earlier.iter();
+        let mut changes = self.earlier.iter();
         changes
-            .filter(|(since_ms, of, _)| *since_ms <= at_ms && *of == machine)
-            .next_back()
+            .rfind(|(since_ms, of, _)| *since_ms <= at_ms && *of == machine)
             .is_some_and(|(_, _, is_earlier)| *is_earlier)
     }
 
