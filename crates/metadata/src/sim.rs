@@ -37,6 +37,13 @@ pub struct SimStore(Arc<Mutex<Truth>>);
 #[derive(Clone)]
 pub struct Copy(Objects);
 
+impl Copy {
+    /// The store's revision then.
+    pub fn revision(&self) -> u64 {
+        self.0.revision
+    }
+}
+
 struct Truth {
     objects: Objects,
     steps: u64,

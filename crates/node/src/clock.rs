@@ -84,6 +84,12 @@ impl HybridClock {
         self.wall().max(self.last.get())
     }
 
+    /// Whether what was stamped or seen here is beyond the limit: the wall was set back since. What
+    /// is stamped next would be refused everywhere else.
+    pub fn is_beyond(&self) -> bool {
+        self.last.get() > self.limit()
+    }
+
     /// How far ahead of the wall another's version may be, in milliseconds.
     pub fn bound_ms(&self) -> u64 {
         self.bound_ms

@@ -82,3 +82,16 @@ fn nothing_overflows_at_the_end_of_time() {
     let (_, clock) = at(0);
     assert_eq!(clock.next(Version::MAX, NONE), None);
 }
+
+#[test]
+fn a_wall_set_back_leaves_the_clock_beyond_the_bound_until_it_is_there_again() {
+    let (wall, clock) = at(100_000);
+    assert!(clock.next(Version(0), NONE).is_some());
+    assert!(!clock.is_beyond());
+    wall.0.store(100_000 - BOUND_MS, Ordering::Relaxed);
+    assert!(!clock.is_beyond());
+    wall.0.store(100_000 - BOUND_MS - 1, Ordering::Relaxed);
+    assert!(clock.is_beyond());
+    wall.0.store(100_000, Ordering::Relaxed);
+    assert!(!clock.is_beyond());
+}

@@ -1,7 +1,8 @@
 //! Whether this shard's clock may decide anything: pure, out of its distances to the others'.
 //!
 //! Decision 24: who differs from a majority of the members, itself included, by more than the bound
-//! is fenced, ahead or behind. Who has just started waits until a majority agrees with it.
+//! is fenced, ahead or behind. Who has just started waits until a majority agrees with it; what
+//! patience alone gave is lost to the first who differs.
 
 /// How far another node's clock is ahead of this one's, as measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,6 +19,9 @@ pub enum Trust {
     /// It started, and has not been compared with a majority yet.
     #[default]
     Starting,
+    /// It started, reaches no majority, and nobody it reaches says otherwise: it goes on, until
+    /// somebody does.
+    Alone,
     /// A majority agrees, or did when last asked.
     Trusted,
     /// A majority is further away than the bound.
@@ -59,7 +63,8 @@ pub(crate) fn judge(
     }
     match before {
         // Nobody it reaches says otherwise: alone, or the others are older builds.
-        Trust::Starting if waited && differing == 0 => Trust::Trusted,
+        Trust::Starting if waited && differing == 0 => Trust::Alone,
+        Trust::Alone if differing > 0 => Trust::Starting,
         before => before,
     }
 }

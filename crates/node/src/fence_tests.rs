@@ -12,7 +12,7 @@ const fn told(ahead_ms: i64) -> Option<Offset> {
 
 #[test]
 fn verdicts() {
-    use Trust::{Fenced, Starting, Trusted};
+    use Trust::{Alone, Fenced, Starting, Trusted};
     const SAME: Option<Offset> = told(3);
     const FAR: Option<Offset> = told(YEARS_MS);
     const BEHIND: Option<Offset> = told(-YEARS_MS);
@@ -46,13 +46,35 @@ fn verdicts() {
             false,
             Starting,
         ),
-        ("nobody answers", Starting, &[NONE, NONE], true, Trusted),
+        ("nobody answers", Starting, &[NONE, NONE], true, Alone),
+        ("nobody answers for long", Alone, &[NONE, NONE], true, Alone),
+        (
+            "it was alone, and the first who is back differs",
+            Alone,
+            &[FAR, NONE],
+            true,
+            Starting,
+        ),
+        (
+            "it was alone, and the first who is back agrees",
+            Alone,
+            &[SAME, NONE],
+            true,
+            Trusted,
+        ),
+        (
+            "it was alone, and both who are back differ",
+            Alone,
+            &[BEHIND, BEHIND],
+            true,
+            fenced(YEARS_MS),
+        ),
         (
             "nobody says otherwise",
             Starting,
             &[SAME, NONE, NONE, NONE],
             true,
-            Trusted,
+            Alone,
         ),
         (
             "ahead of both",

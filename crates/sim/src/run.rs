@@ -1,5 +1,6 @@
 //! One seed from beginning to verdict.
 
+use dunlin_metadata::Phase as ChangePhase;
 use dunlin_node::Sabotage;
 
 use crate::checks::{self, Broken, Checked};
@@ -17,6 +18,12 @@ const AFTERMATH_MS: u64 = 1_500;
 const CONVERGE_MS_MAX: u64 = 90_000;
 /// The same where only values count: then it is no more than a pause.
 const SETTLE_MS_MAX: u64 = 8_000;
+/// After so long an operator looks for stamps far ahead that keep them from it.
+const MEND_AFTER_MS: u64 = 10_000;
+/// A change that is beyond copying by then is given up for it.
+const CANCEL_AFTER_MS: u64 = 30_000;
+/// At one node after another, so long each.
+const MENDER_MS: u64 = 6_000;
 /// How often to look whether they are.
 const LOOK_MS: u64 = 500;
 /// They must stay equal for so long, through compactions.
@@ -177,7 +184,8 @@ fn converge(
         true => SETTLE_MS_MAX,
         false => CONVERGE_MS_MAX,
     };
-    let end_ms = cluster.now_ms() + within_ms;
+    let begun_ms = cluster.now_ms();
+    let end_ms = begun_ms + within_ms;
     loop {
         wait(cluster, LOOK_MS)?;
         if let Some(broken) = start_failure(cluster) {
@@ -187,6 +195,7 @@ fn converge(
         faults.restart_failed(cluster, now_ms)?;
         faults.restart_down(cluster)?;
         faults.bury(cluster)?;
+        operate(cluster, now_ms.saturating_sub(begun_ms))?;
         match checks::converged(cluster) {
             Ok(()) => return Ok(Ok(())),
             Err(mut broken) if cluster.now_ms() >= end_ms => {
@@ -200,6 +209,25 @@ fn converge(
             Err(_) => {}
         }
     }
+}
+
+/// What an operator does who sees that nodes refuse stamps: a node whose clock is wrong and that reached
+/// nobody has stored some, which nobody can copy (decision 24).
+fn operate(cluster: &mut Cluster, since_ms: u64) -> Result<(), HarnessError> {
+    let mut live = cluster.hosts.iter().flat_map(|host| host.live());
+    if since_ms < MEND_AFTER_MS || !live.any(|shard| shard.status().refused_stamps > 0) {
+        return Ok(());
+    }
+    let topology = cluster.shared.metadata.topology().borrow().clone();
+    let change = topology.members.change.as_ref();
+    let is_joint = change.is_some_and(|change| change.phase == ChangePhase::Joint);
+    if is_joint && since_ms >= CANCEL_AFTER_MS && cluster.cancel_change()? {
+        let text = "the change of members is given up, for stamps to be mended";
+        cluster.shared.note(text.into());
+    }
+    let turn = (since_ms / MENDER_MS) as usize % cluster.hosts.len();
+    cluster.shared.mender.set(Some(turn));
+    Ok(())
 }
 
 fn read_all(cluster: &mut Cluster) -> Result<Result<(), Broken>, HarnessError> {

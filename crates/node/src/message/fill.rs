@@ -87,7 +87,7 @@ pub enum TailAnswer {
         entries: Vec<Bytes>,
         /// Start of the source for which `next` holds.
         incarnation: u32,
-        /// Where to go on.
+        /// Where to go on. Of another start than was asked for: the first record it has written itself.
         next: u64,
         /// The source's vector, when this is all it has: it held so much at least before `next`.
         end: Option<Vector>,

@@ -99,6 +99,7 @@ impl Fill {
             let source = Source {
                 begin: Some(note.begin),
                 next: note.begin,
+                incarnation: note.incarnation,
                 parts: parts.collect(),
                 ..Source::default()
             };
@@ -144,6 +145,7 @@ impl Fill {
                 node: address.node,
                 shard: address.shard,
                 begin: source.begin?,
+                incarnation: source.incarnation,
                 parts: parts.collect(),
             })
         });
@@ -419,9 +421,20 @@ impl Shard {
                 return Ok(());
             };
             if incarnation != known {
+                let begin = source.begin.unwrap_or(next);
+                if is_another_log(begin, next) {
+                    fill.sources.remove(&peer.address);
+                    fill.filled = false;
+                    fill.caught_up = false;
+                    tracing::warn!(
+                        from = peer.label,
+                        "its log is not the one there was when the copy began: copying again"
+                    );
+                    return Err("its log was lost".to_owned());
+                }
                 // What its log had not synced when it ended may have been replaced since.
                 source.incarnation = incarnation;
-                source.next = source.begin.unwrap_or(next);
+                source.next = begin;
                 continue;
             }
             source.next = next;
@@ -480,22 +493,24 @@ impl Shard {
         }
     }
 
-    /// Up to where anybody had the entries of each origin once all had come to the joint phase; `None`
-    /// before.
+    /// Up to where anybody had the entries of each origin once all had come to the joint phase, as
+    /// far as anybody still has them; `None` before.
     async fn joint_marks(&self, change: &Change) -> Option<Vector> {
-        if let Some(marks) = &self.moves.fill.borrow().marks {
-            return Some(marks.clone());
-        }
         let states = self.move_states().await;
         let is_joint = |shard| {
             let state = states.get(shard);
             state.is_some_and(|s| s.change == change.id && s.phase >= Some(Phase::Joint))
         };
+        let mut fill = self.moves.fill.borrow_mut();
         if !self.living().iter().all(is_joint) {
-            return None;
+            return fill.marks.clone();
         }
-        let marks: Vector = states.values().flat_map(|state| state.marks()).collect();
-        self.moves.fill.borrow_mut().marks = Some(marks.clone());
+        let held: Vector = states.values().flat_map(|state| state.marks()).collect();
+        let marks = match fill.marks.take() {
+            Some(marks) => still_held(&marks, &held),
+            None => held,
+        };
+        fill.marks = Some(marks.clone());
         Some(marks)
     }
 
@@ -593,3 +608,21 @@ impl Shard {
         }
     }
 }
+
+/// Whether a source whose present start found its log to end before `first`, the first record it wrote itself, has
+/// lost the log in which `begin` was synced: its disk is another one, or an older copy. What it logs
+/// now below `begin` would never be asked for.
+fn is_another_log(begin: u64, first: u64) -> bool {
+    begin > first
+}
+
+/// What is left of `marks` when nobody living holds more than `held`: what a node alone had, and
+/// lost with its disk or took along for good, cannot be waited for.
+fn still_held(marks: &Vector, held: &Vector) -> Vector {
+    let left = |(origin, version): (Origin, Version)| (origin, version.min(held.get(origin)));
+    marks.iter().map(left).collect()
+}
+
+#[cfg(test)]
+#[path = "fill_tests.rs"]
+mod tests;

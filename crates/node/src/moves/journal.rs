@@ -27,6 +27,9 @@ pub(super) struct SourceNote {
     pub shard: u16,
     /// Its log from this record on goes on where its stored records end.
     pub begin: u64,
+    /// Its start for which that holds; 0 from a build that did not note it.
+    #[serde(default)]
+    pub incarnation: u32,
     /// What is done, or begun.
     pub parts: Vec<PartNote>,
 }

@@ -79,7 +79,8 @@ impl Shard {
             return TailAnswer::Entries {
                 entries: Vec::new(),
                 incarnation,
-                next: request.index,
+                // Who began further on began in a log that is gone.
+                next: self.opened_at() + 1,
                 end: None,
             };
         }

@@ -7,6 +7,7 @@ use std::ops::Bound;
 use std::rc::Rc;
 
 use bytes::Bytes;
+use dunlin_metadata::{Change, Phase};
 use dunlin_store::{Above, Kind, Version};
 use futures_util::StreamExt;
 use futures_util::stream::iter;
@@ -34,8 +35,10 @@ pub enum MendError {
         /// What came instead of an answer.
         why: String,
     },
-    /// Try again when the change is done.
-    #[error("the members are changing: mend the stamps when that is done")]
+    /// Try again when the change is done, or given up.
+    #[error(
+        "the members are changing, and have copied all: mend the stamps when that is done, or give it up with dunlin node cancel"
+    )]
     Changing,
 }
 
@@ -129,17 +132,25 @@ impl Shard {
         report: &mut Mended,
     ) -> Result<(BTreeMap<Bytes, Item>, Option<Bytes>), MendError> {
         let placement = self.placement();
-        if placement.change.is_some() {
+        // While a change copies, the old replicas are those that are read and written. It may wait
+        // for these very stamps, and no other way out of the members for one that is gone for good.
+        let is_copying = |change: &Change| change.phase == Phase::Copy;
+        if !placement.change.as_ref().is_none_or(is_copying) {
             return Err(MendError::Changing);
         }
         let placed = placement.keyspace(request.keyspace);
         let placed = placed.ok_or(Failure::UnknownKeyspace)?;
         let mut far: BTreeMap<Bytes, Item> = BTreeMap::new();
         let mut end: Option<Bytes> = None;
-        for holder in placed.replicas(request.partition, u8::MAX) {
-            let page = self.far_page(&placement, *holder, request.clone()).await?;
+        let (old, new) = placed.orders(request.partition);
+        let holders: BTreeSet<ShardAddress> = old.iter().chain(new).copied().collect();
+        for holder in holders {
+            if placement.is_dead(holder.node) {
+                continue;
+            }
+            let page = self.far_page(&placement, holder, request.clone()).await?;
             if !page.life.is_some_and(|life| life.is_whole) {
-                report.filling.insert(name_of(&placement, *holder));
+                report.filling.insert(name_of(&placement, holder));
             }
             for item in page.items {
                 let held = far.get(&item.key);
@@ -205,7 +216,9 @@ impl Shard {
                 true => width,
                 false => item.from.max(width),
             };
-            (placed.replicas(partition, from).len() as u8, from)
+            let replicas = placed.replicas(partition, from).iter();
+            let living = replicas.filter(|replica| !placement.is_dead(replica.node));
+            (living.count() as u8, from)
         };
         let request = WriteRequest {
             keyspace,
@@ -255,7 +268,7 @@ impl Shard {
 
     /// One page of what is stamped too far ahead here.
     pub(crate) async fn serve_far(self: Rc<Self>, request: FarRequest) -> Result<Page, String> {
-        self.may_stamp().map_err(|failure| failure.to_string())?;
+        self.may_judge().map_err(|failure| failure.to_string())?;
         let limit = self.clock.limit();
         let mut page = match self.answers() {
             true => {

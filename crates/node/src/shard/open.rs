@@ -139,7 +139,8 @@ impl Shard {
             let is_here = |node: &NodeRecord| node.id == parts.address.node;
             let is_lax = |k: &Keyspace| k.settings.sync != Sync::Always;
             (
-                topology.nodes.iter().all(is_here),
+                // Who is not in it has not heard of the cluster yet.
+                !topology.nodes.is_empty() && topology.nodes.iter().all(is_here),
                 topology.nodes.is_empty() || topology.keyspaces.iter().any(is_lax),
             )
         };
@@ -217,9 +218,8 @@ impl Shard {
         let log = self.log.clone();
         tokio::task::spawn_local(async move { log.drive().await });
         let topology = self.metadata.topology().borrow().clone();
-        self.adopt(&topology);
         self.tell_doubt();
-        self.end_refill_if_whole();
+        self.adopt(&topology);
         tokio::task::spawn_local(self.clone().hear_loop());
         tokio::task::spawn_local(self.clone().topology_loop());
         tokio::task::spawn_local(self.clone().superseded_loop());

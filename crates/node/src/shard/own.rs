@@ -142,6 +142,10 @@ impl Shard {
 
     /// Stamps a write and puts it in the log; it goes on the books until acknowledged.
     pub(super) fn append_own(&self, mut write: OwnWrite) {
+        // Its clock may have jumped, or been found wrong, since the write came, or since its first stamp.
+        if self.may_stamp().is_err() {
+            return write.refuse(Refusal::Clock);
+        }
         if self.store_stuck.borrow().is_some() {
             return write.refuse(Refusal::NoSpace);
         }

@@ -178,6 +178,11 @@ impl Shard {
         self.refill.answers.get() || stamp.version > self.refill.floor
     }
 
+    /// Last record of the log that this life found.
+    pub(crate) fn opened_at(&self) -> u64 {
+        self.refill.opened_at
+    }
+
     /// What this shard says of itself to a peer.
     pub(crate) fn as_asker(&self, peer: &Peer) -> Asker {
         Asker {
@@ -377,9 +382,12 @@ impl Shard {
         })
     }
 
-    /// Ends the refill when nothing is missing: at once where there is nobody to ask.
+    /// Ends the refill when nothing is missing: at once where there is nobody to ask, as in a
+    /// cluster of one, or when this node has left the members and is to hold nothing.
     pub(crate) fn end_refill_if_whole(self: &Rc<Self>) {
-        if !self.is_refilling() || !self.lacking().is_empty() {
+        // Before it has heard of the cluster it cannot tell whom to ask.
+        let is_placed = self.placement().nodes.contains_key(&self.address.node);
+        if !self.is_refilling() || !is_placed || !self.lacking().is_empty() {
             return;
         }
         if !self.peers.borrow().values().any(|peer| peer.shares.get()) {

@@ -59,6 +59,7 @@ impl Shard {
         for peer in peers {
             self.share_with(&peer, placement.share(self.address, peer.address));
         }
+        self.end_refill_if_whole();
     }
 
     /// Begins to keep a peer supplied, or ends it.

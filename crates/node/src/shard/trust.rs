@@ -21,7 +21,8 @@ pub(super) struct Comparison {
     verdict: Cell<Trust>,
     /// Jumps of the wall clock known of at the verdict: one more makes it void.
     jumps: Cell<u64>,
-    begun: Instant,
+    /// Since when it is known whom to ask.
+    begun: Cell<Instant>,
     /// The other members' clocks, by node, as they answered last time.
     offsets: RefCell<BTreeMap<u16, Option<Offset>>>,
 }
@@ -31,14 +32,14 @@ impl Default for Comparison {
         Comparison {
             verdict: Cell::default(),
             jumps: Cell::new(0),
-            begun: Instant::now(),
+            begun: Cell::new(Instant::now()),
             offsets: RefCell::default(),
         }
     }
 }
 
 impl Shard {
-    /// What the clock is good for now.
+    /// What the clock is good for, as of the last look at it.
     pub(crate) fn trust(&self) -> Trust {
         match self.comparison.jumps.get() == self.stalls.jumps() {
             true => self.comparison.verdict.get(),
@@ -48,9 +49,19 @@ impl Shard {
 
     /// Fails while this shard must not stamp anything.
     pub(crate) fn may_stamp(&self) -> Result<(), Failure> {
+        match self.clock.is_beyond() {
+            false => self.may_judge(),
+            true => Err(self.mistrust()),
+        }
+    }
+
+    /// Fails while this shard does not know which stamps are far ahead.
+    pub(crate) fn may_judge(&self) -> Result<(), Failure> {
+        // A jump since the last look must not be stamped with.
+        self.stalls.observe();
         match self.trust() {
-            Trust::Trusted => Ok(()),
-            _ => Err(self.mistrust()),
+            Trust::Trusted | Trust::Alone => Ok(()),
+            Trust::Starting | Trust::Fenced { .. } => Err(self.mistrust()),
         }
     }
 
@@ -73,7 +84,11 @@ impl Shard {
     pub(crate) fn clock_trouble(&self) -> Option<String> {
         let bound_ms = self.clock.bound_ms();
         match self.trust() {
-            Trust::Trusted => None,
+            Trust::Trusted | Trust::Alone if self.clock.is_beyond() => Some(format!(
+                "the clock of {} was set back after it had stamped writes: it stamps none until that time has come again, or it is restarted",
+                self.config.name,
+            )),
+            Trust::Trusted | Trust::Alone => None,
             Trust::Fenced { ahead_ms } => Some(format!(
                 "the clock of {} is {} most others', more than --clock-bound ({bound_ms} ms): it takes no requests until its clock is set right",
                 self.config.name,
@@ -120,9 +135,16 @@ impl Shard {
     }
 
     async fn compare_clocks(&self) {
+        self.stalls.observe();
+        let before = self.trust();
         let jumps = self.stalls.jumps();
         let others: Vec<(u16, Option<Rc<Peer>>)> = {
             let placement = self.placement();
+            if !placement.nodes.contains_key(&self.address.node) {
+                // It has not heard of the cluster yet: that is no cluster of one.
+                self.comparison.begun.set(Instant::now());
+                return;
+            }
             let members = placement.nodes.keys().copied();
             members
                 .filter(|node| *node != self.address.node && placement.is_member(*node))
@@ -142,8 +164,7 @@ impl Shard {
             .collect();
         let list: Vec<Option<Offset>> = offsets.values().copied().collect();
         // After a jump patience proves nothing.
-        let waited = jumps == 0 && self.comparison.begun.elapsed() >= CLOCK_PATIENCE;
-        let before = self.trust();
+        let waited = jumps == 0 && self.comparison.begun.get().elapsed() >= CLOCK_PATIENCE;
         let verdict = judge(before, &list, self.clock.bound_ms(), waited);
         self.comparison.offsets.replace(offsets);
         self.comparison.verdict.set(verdict);

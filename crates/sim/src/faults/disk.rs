@@ -72,13 +72,19 @@ impl Faults {
                 self.crash(cluster, number, crash, now_ms, "its disk failed")?;
                 continue;
             }
-            let failed = host
-                .live()
-                .iter()
-                .any(|s| s.trouble().is_some_and(|t| t.contains("log failed")));
-            if failed && self.random.random_bool(0.1) {
-                let crash = self.crash_kind(cluster);
-                self.crash(cluster, number, crash, now_ms, "its log failed")?;
+            let wants = |what: &str| {
+                let live = host.live();
+                live.iter()
+                    .any(|s| s.trouble().is_some_and(|t| t.contains(what)))
+            };
+            for (what, why) in [
+                ("log failed", "its log failed"),
+                ("was set back", "its clock was set back"),
+            ] {
+                if wants(what) && self.random.random_bool(0.1) {
+                    let crash = self.crash_kind(cluster);
+                    self.crash(cluster, number, crash, now_ms, why)?;
+                }
             }
         }
         Ok(())

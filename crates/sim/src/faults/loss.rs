@@ -84,6 +84,10 @@ impl Faults {
                 let Some((number, copy)) = self.losses.copy.take() else {
                     return Ok(());
                 };
+                if cluster.hosts[number].machine != copy.machine {
+                    // The node has moved to another machine since.
+                    return Ok(());
+                }
                 self.crash(
                     cluster,
                     number,

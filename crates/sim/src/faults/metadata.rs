@@ -67,7 +67,12 @@ impl Faults {
             }
             5..6 => self.store.old = Some(store.save()),
             _ if self.store.lost.is_some() => {}
+            // A node that believed it would be lost to the cluster: putting the store back does not
+            // help it.
             6..8 => {
+                if !self.all_know(cluster, 0) {
+                    return;
+                }
                 self.store.lost = Some((store.save(), until_ms));
                 store.wipe();
                 store.write_foreign(self.random.random_range(0..100));
@@ -77,6 +82,9 @@ impl Faults {
                 let Some(old) = self.store.old.clone() else {
                     return;
                 };
+                if !self.all_know(cluster, old.revision()) {
+                    return;
+                }
                 self.store.lost = Some((store.save(), until_ms));
                 store.put_back(&old);
                 cluster
@@ -84,6 +92,17 @@ impl Faults {
                     .note("the metadata store is an old copy".into());
             }
         }
+    }
+
+    /// Whether every node remembers more of the store than it had at a revision.
+    fn all_know(&self, cluster: &Cluster, revision: u64) -> bool {
+        let store = &cluster.shared.store;
+        let buried = cluster.shared.buried.get();
+        self.losses.rotten.is_none()
+            && cluster.hosts.iter().all(|host| {
+                let known = store.cached(&host.name);
+                buried == Some(host.number()) || known.is_some_and(|t| t.revision > revision)
+            })
     }
 
     /// Ends what has gone on for long enough: an operator puts the store back.

@@ -100,6 +100,7 @@ impl Cluster {
             machines: RefCell::new((0..plan.nodes).collect()),
             written_all: RefCell::default(),
             read_all: RefCell::default(),
+            mender: Cell::default(),
             unanswered: RefCell::default(),
             keyspaces,
             plan,

@@ -10,6 +10,8 @@ use super::host::Host;
 
 /// A copy of a stopped host's directory.
 pub struct DirectoryCopy {
+    /// The machine it was made on: files have its names.
+    pub machine: usize,
     disk: DiskCopy,
     stores: TempDir,
     known_incarnation: u32,
@@ -24,6 +26,7 @@ impl Host {
         let stores = temporary_dir().map_err(broken)?;
         copy_files(&self.data, stores.path()).map_err(broken)?;
         Ok(DirectoryCopy {
+            machine: self.machine,
             disk: self.disk.copy(Path::new("/")),
             stores,
             known_incarnation: self.known_incarnation.get(),

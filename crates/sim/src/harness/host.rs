@@ -7,6 +7,7 @@ use std::rc::{Rc, Weak};
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
 use dunlin_log::sim::SimDisk;
 use dunlin_log::{Compression, Padding, Runner};
 use dunlin_metadata::{Metadata, NodeRecord, sim::SimStore};
@@ -35,6 +36,8 @@ const CACHES: CacheSizes = CacheSizes {
 };
 /// Bytes of a log segment: two of the largest blocks, the least a log takes.
 const SEGMENT_BYTES: u64 = 64 << 10;
+/// How often an operator's wish is looked for.
+const MEND_PAUSE: Duration = Duration::from_secs(2);
 /// Sets the seed of a log's settings apart from those of shards and delays.
 const LOG_SETTINGS: u64 = 3 << 16;
 
@@ -73,6 +76,8 @@ pub struct Shared {
     pub read_all: RefCell<BTreeSet<usize>>,
     /// The first thing that was not answered in the end although all was whole.
     pub unanswered: RefCell<Option<String>>,
+    /// The host on which an operator mends stamps far ahead.
+    pub mender: Cell<Option<usize>>,
     /// Numbers of the keyspaces, in the plan's order.
     pub keyspaces: Vec<u32>,
 }
@@ -215,6 +220,9 @@ impl Host {
         for shard in &shards {
             tokio::task::spawn_local(compact(self.clone(), shard.clone()));
         }
+        if let Some(shard) = shards.first() {
+            tokio::task::spawn_local(mend_stamps(self.clone(), shard.clone()));
+        }
         let front = front::run(shards.clone());
         let listener = SimTransport
             .listen(&format!("0.0.0.0:{PORT}"))
@@ -338,6 +346,31 @@ async fn compact(host: Rc<Host>, shard: Rc<Shard>) {
         sleep(Duration::from_millis(random.random_range(1_000..4_000))).await;
         if let Err(error) = shard.compact().await {
             tracing::debug!(host = host.name, error, "cannot compact now");
+        }
+    }
+}
+
+/// Runs `dunlin keyspace mend-stamps` for all keyspaces when the operator wants it.
+async fn mend_stamps(host: Rc<Host>, shard: Rc<Shard>) {
+    loop {
+        sleep(MEND_PAUSE).await;
+        if host.shared.mender.get() != Some(host.number()) {
+            continue;
+        }
+        for keyspace in &host.shared.keyspaces {
+            let mut next = Some((0, Bytes::new()));
+            while let Some(first) = next.take() {
+                match shard.mend_stamps(*keyspace, first, true).await {
+                    Ok(done) => {
+                        if done.mended > 0 {
+                            let text = format!("{} mends {} stamps", host.name, done.mended);
+                            host.shared.note(text);
+                        }
+                        next = done.next;
+                    }
+                    Err(error) => tracing::info!(host = host.name, %error, "mends no stamps now"),
+                }
+            }
         }
     }
 }
