@@ -3,13 +3,13 @@
 use std::rc::Rc;
 
 use dunlin_metadata::{Keyspace, KeyspaceSettings, MetadataError};
-use hyper::body::Incoming;
 use hyper::{Method, Request, StatusCode};
 use serde::Deserialize;
 
 use super::error::Rejected;
 use super::keys::read_body;
 use super::reply::{self, Reply};
+use super::upload::Upload;
 use crate::shard::Shard;
 
 /// Largest description of a keyspace, in bytes.
@@ -26,7 +26,7 @@ struct Create {
 /// `/v1/keyspaces`.
 pub(super) async fn collection(
     shard: Rc<Shard>,
-    request: Request<Incoming>,
+    request: Request<Upload>,
 ) -> Result<Reply, Rejected> {
     match *request.method() {
         Method::GET | Method::HEAD => {

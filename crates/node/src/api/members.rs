@@ -3,7 +3,6 @@
 use std::rc::Rc;
 
 use dunlin_metadata::MetadataError;
-use hyper::body::Incoming;
 use hyper::{Method, Request, StatusCode};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -11,6 +10,7 @@ use serde_json::{Value, json};
 use super::error::Rejected;
 use super::keys::read_body;
 use super::reply::{self, Reply};
+use super::upload::Upload;
 use crate::moves::waits_for;
 use crate::placement::Placement;
 use crate::shard::Shard;
@@ -31,10 +31,7 @@ struct Wanted {
 }
 
 /// `/v1/members`.
-pub(super) async fn members(
-    shard: Rc<Shard>,
-    request: Request<Incoming>,
-) -> Result<Reply, Rejected> {
+pub(super) async fn members(shard: Rc<Shard>, request: Request<Upload>) -> Result<Reply, Rejected> {
     match *request.method() {
         Method::GET | Method::HEAD => Ok(reply::json(StatusCode::OK, &describe(&shard).await)),
         Method::POST => {
