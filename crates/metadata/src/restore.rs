@@ -76,6 +76,15 @@ pub enum RestoreError {
         /// Its revision.
         revision: u64,
     },
+    /// The nodes follow a store that is whole. Look whether this is the right one.
+    #[error(
+        "{node} and all others that were asked follow a metadata store that is whole, which this one \
+         is not: check --metadata; with --force they are to follow this one from now on"
+    )]
+    NotLost {
+        /// One of them.
+        node: String,
+    },
     /// Somebody else writes to it at the same moment. Look again.
     #[error("somebody else changed it at the same moment: look at it with dunlin metadata show")]
     Raced,
@@ -99,6 +108,9 @@ pub(crate) fn plan(
         check_majority(reports, newest)?;
     }
     check_target(newest, store)?;
+    if !force {
+        check_lost(reports)?;
+    }
     let topology = merge(reports, newest, fresh);
     let mut puts = objects(&topology)?;
     let kept: BTreeSet<&str> = puts.iter().map(|(key, _)| key.as_str()).collect();
@@ -151,6 +163,18 @@ fn check_majority(reports: &[Report], newest: &Topology) -> Result<(), RestoreEr
     Ok(())
 }
 
+/// Somebody misses the store, or it is not lost.
+fn check_lost(reports: &[Report]) -> Result<(), RestoreError> {
+    match reports.first() {
+        Some(first) if reports.iter().all(|report| report.problems.is_empty()) => {
+            Err(RestoreError::NotLost {
+                node: first.node.clone(),
+            })
+        }
+        _ => Ok(()),
+    }
+}
+
 fn check_target(newest: &Topology, store: &Objects) -> Result<(), RestoreError> {
     match accept(newest, None, store) {
         Verdict::Accept(..) => {
@@ -196,6 +220,10 @@ fn merge(reports: &[Report], newest: &Topology, fresh: &Cluster) -> Topology {
     }
     for report in reports {
         for keyspace in &report.topology.keyspaces {
+            // Whoever saw the drop taken back saw more.
+            topology.dropped.retain(|dropped| {
+                dropped.keyspace.id != keyspace.id || dropped.keyspace.undrops >= keyspace.undrops
+            });
             let own = topology.keyspaces.iter_mut();
             if let Some(own) = own.into_iter().find(|own| own.id == keyspace.id) {
                 *own = own.widened(keyspace.widest, keyspace.known);

@@ -7,8 +7,8 @@ use std::time::Duration;
 use tokio::sync::{Notify, watch};
 use tokio::time::{Instant, timeout};
 
-use crate::limits::{CLOSE_NOTICE, CLOSE_WAIT};
-use crate::shard::Shard;
+use crate::limits::{CLOSE_NOTICE, CLOSE_WAIT, STALL};
+use crate::shard::{Arrivals, Shard};
 
 /// How often a start looks whether it has come far enough.
 const LOOK_PAUSE: Duration = Duration::from_millis(5);
@@ -60,16 +60,20 @@ impl Gate {
     }
 
     /// The same for clients: without the other nodes it could only refuse what they ask.
-    pub(super) async fn warm(&self) {
+    pub(super) async fn warm(&self, arrivals: &Arrivals) {
         if self.is_warm.get() {
             return;
         }
+        let begun = Instant::now();
         self.whole().await;
         let is_ready = || self.shard.reaches_majority() && self.shard.may_stamp().is_ok();
         while !is_ready() && Instant::now() < self.patience {
             tokio::time::sleep(LOOK_PAUSE).await;
         }
         self.is_warm.set(true);
+        if begun.elapsed() > STALL {
+            arrivals.has_been_held_up();
+        }
     }
 
     pub(super) fn enter(self: &Rc<Self>) -> Connection {
