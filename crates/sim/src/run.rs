@@ -5,7 +5,8 @@ use dunlin_node::Sabotage;
 use crate::checks::{self, Broken, Checked};
 use crate::counts::Counts;
 use crate::faults::Faults;
-use crate::harness::cluster::{Cluster, HarnessError};
+use crate::harness::chance;
+use crate::harness::cluster::{Cluster, HarnessError, broken};
 use crate::harness::host::Phase;
 use crate::plan::Plan;
 use crate::report::report;
@@ -47,6 +48,30 @@ pub struct Verdict {
 /// # Errors
 /// When the harness fails; a broken promise is a verdict, not an error.
 pub fn run(seed: u64, sabotage: Sabotage) -> Result<Verdict, HarnessError> {
+    chance::from_seed(seed, move || judged(seed, sabotage)).map_err(broken)?
+}
+
+/// Runs a seed twice: that the second run differs from the first is a failure, too.
+///
+/// # Errors
+/// When the harness fails.
+pub fn run_twice(seed: u64, sabotage: Sabotage) -> Result<Verdict, HarnessError> {
+    let first = run(seed, sabotage)?;
+    let second = run(seed, sabotage)?;
+    if first == second {
+        return Ok(first);
+    }
+    let failure = format!(
+        "seed {seed} is no run: its trace is {:016x}, then {:016x}",
+        first.trace_hash, second.trace_hash
+    );
+    Ok(Verdict {
+        failure: Some(failure),
+        ..second
+    })
+}
+
+fn judged(seed: u64, sabotage: Sabotage) -> Result<Verdict, HarnessError> {
     let mut cluster = Cluster::start(Plan::new(seed, sabotage))?;
     let outcome = drive(&mut cluster)?;
     cluster.count_live();

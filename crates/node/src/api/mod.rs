@@ -10,6 +10,7 @@ mod health;
 mod keys;
 mod keyspaces;
 mod members;
+mod mend;
 mod metadata;
 mod metrics;
 mod pair_stream;

@@ -10,7 +10,7 @@ use super::error::Rejected;
 use super::gate::Gate;
 use super::params::{Params, decode};
 use super::reply::Reply;
-use super::{bulk, health, keys, keyspaces, members, metadata, metrics, scan, status, v0};
+use super::{bulk, health, keys, keyspaces, members, mend, metadata, metrics, scan, status, v0};
 use crate::shard::{Arrivals, Shard};
 
 /// Answers any request.
@@ -100,6 +100,9 @@ async fn v1(
         ["keyspaces", name, "keys"] => scan::keys(shard, &request, &text(name)?, params).await,
         ["keyspaces", name, "undrop"] => {
             keyspaces::undrop(shard, arrivals, request.method(), &text(name)?).await
+        }
+        ["keyspaces", name, "mend-stamps"] => {
+            mend::mend(shard, request.method(), &text(name)?, params).await
         }
         ["keyspaces", name, "bulk"] => {
             bulk::bulk(shard, arrivals, request, &text(name)?, params).await

@@ -5,9 +5,7 @@ use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
 use std::time::Duration;
 
-use dunlin_metadata::{Cluster, KeyspaceSettings, Metadata, MetadataError, NodeRecord};
-
-use tokio::sync::watch;
+use dunlin_metadata::{Cluster, KeyspaceSettings, Metadata, MetadataError, NodeRecord, Watcher};
 
 use super::StartError;
 use super::identity::Identity;
@@ -135,7 +133,7 @@ pub(super) async fn settle(
     mut identity: Identity,
     place: Whereabouts,
     joined: Joined,
-    mut superseded: watch::Receiver<Option<Superseded>>,
+    mut superseded: Watcher<Option<Superseded>>,
 ) {
     let name = identity.name().to_owned();
     let newer = async {

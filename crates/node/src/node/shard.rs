@@ -95,6 +95,10 @@ pub(super) fn spawn(setup: Setup) -> Result<Ended, StartError> {
     }
 }
 
+#[allow(
+    clippy::disallowed_methods,
+    reason = "event loops of threads, which the simulation does not have, stop in any order"
+)]
 async fn live(mut setup: Setup) -> Result<(), String> {
     let begun = Instant::now();
     let mut listener = None;

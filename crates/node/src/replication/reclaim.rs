@@ -42,7 +42,9 @@ impl Shard {
             }
             up_to = up_to.max(theirs);
             tracing::info!(from = peer.label, %origin, "asking for what was lost of the own past");
-            if !self.gather_from(peer, origin, have, &mut entries).await? {
+            // Entries stamped too far ahead come as records only, once they are mended.
+            let is_far = theirs > self.clock.limit();
+            if is_far || !self.gather_from(peer, origin, have, &mut entries).await? {
                 whole = false;
                 self.backfill_from(peer).await?;
             }

@@ -225,7 +225,7 @@ impl Shard {
             .iter()
             .filter_map(|a| a.entry.as_ref())
             .filter(|e| e.keyspace == keyspace && e.key == key)
-            .max_by_key(|e| e.stamp)
+            .max_by_key(|e| e.rank())
             .cloned()
     }
 

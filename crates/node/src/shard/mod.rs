@@ -30,9 +30,9 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use dunlin_log::Log;
-use dunlin_metadata::{Metadata, Sync};
+use dunlin_metadata::{Metadata, Shown, Sync};
 use dunlin_store::{Origin, Store, Vector};
-use tokio::sync::{Notify, watch};
+use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use crate::api::TimeHeader;
@@ -130,13 +130,17 @@ pub struct Shard {
     /// Who is who among the nodes.
     twins: twins::Twins,
     /// Where the process hears that another runs as its node.
-    superseded: watch::Sender<Option<Superseded>>,
+    superseded: Shown<Option<Superseded>>,
     /// See [`ShardParts::remembered_incarnation`].
     remembered_incarnation: u32,
     /// When it was opened.
     started: Instant,
     /// Whether it has been ready for clients since.
     was_ready: Cell<bool>,
+    /// Whether a write has met a stamp too far ahead, mended or not.
+    has_met_far: Cell<bool>,
+    /// Until when no copy is tried again that was ended by a stamp too far ahead.
+    far_pause: Cell<Option<Instant>>,
     /// Whether the others have been told that it is about to stop.
     leaving: Cell<bool>,
     /// Cloned by all that works for other nodes.

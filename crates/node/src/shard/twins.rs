@@ -185,7 +185,7 @@ impl Shard {
         }
         let record = self.placement().nodes.get(&self.address.node).cloned();
         let is_newer = |record: &dunlin_metadata::NodeRecord| record.incarnation >= newer;
-        self.superseded.send_replace(Some(Superseded {
+        self.superseded.send(Some(Superseded {
             node: self.config.name.clone(),
             incarnation: self.origin.incarnation(),
             newer,
@@ -207,12 +207,12 @@ impl Shard {
 
     /// Hears what other shards of this node learn.
     pub(super) async fn superseded_loop(self: Rc<Self>) {
-        let mut superseded = self.superseded.subscribe();
+        let mut superseded = self.superseded.watch();
         let name = self.config.name.clone();
         let newer = superseded
             .wait_for(|by| by.as_ref().is_some_and(|by| by.node == name))
             .await
-            .map(|by| by.as_ref().map_or(0, |by| by.newer));
+            .map(|by| by.map_or(0, |by| by.newer));
         if let Ok(newer) = newer {
             self.supersede(newer);
         }

@@ -116,7 +116,7 @@ fn key_equal(
         }
     }
     no_copies_too_many(placed, partition, &held, place)?;
-    let newest = held.values().max_by_key(|record| record.stamp);
+    let newest = held.values().max_by_key(|record| record.rank());
     let Some(newest) = newest else { return Ok(()) };
     for address in placed.replicas(partition, newest.from) {
         let equal = match held.get(address) {

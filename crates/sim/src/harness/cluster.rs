@@ -53,7 +53,7 @@ pub struct Cluster {
 #[error("the simulation itself failed: {0}")]
 pub struct HarnessError(pub String);
 
-pub(super) fn broken(error: impl ToString) -> HarnessError {
+pub(crate) fn broken(error: impl ToString) -> HarnessError {
     HarnessError(error.to_string())
 }
 
