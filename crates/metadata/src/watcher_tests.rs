@@ -11,7 +11,7 @@ async fn watchers_are_woken_in_the_order_in_which_they_wait() {
     let run = async {
         let shown = Shown::new(0);
         let woken = Rc::new(RefCell::new(Vec::new()));
-        for number in 0..100 {
+        for number in 0..50 {
             let (mut watcher, woken) = (shown.watch(), woken.clone());
             spawn_local(async move {
                 while watcher.changed().await.is_ok() {
@@ -24,7 +24,7 @@ async fn watchers_are_woken_in_the_order_in_which_they_wait() {
             shown.send(round);
             yield_now().await;
             let woken: Vec<i32> = woken.borrow_mut().drain(..).collect();
-            assert_eq!(woken, (0..100).collect::<Vec<_>>());
+            assert_eq!(woken, (0..50).collect::<Vec<_>>());
         }
     };
     tasks.run_until(run).await;

@@ -24,8 +24,10 @@ struct Options {
     /// Run this one seed only.
     #[arg(long)]
     seed: Option<u64>,
-    /// Plant a deliberate bug, and take the seeds in which it matters; judge by values alone. `list` names them.
-    #[arg(long, value_parser = sabotage, default_value = "None")]
+    #[arg(long, value_parser = sabotage, default_value = "None", help = format!(
+        "Plant a deliberate bug, and take the seeds in which it matters; judge by values alone: {}",
+        sabotages()
+    ))]
     sabotage: Sabotage,
     /// Look for each deliberate bug (or the one given) in ten ranges of 500 seeds each.
     #[arg(long)]
@@ -95,7 +97,12 @@ fn sabotage(name: &str) -> Result<Sabotage, String> {
     Sabotage::ALL
         .into_iter()
         .find(|s| format!("{s:?}").eq_ignore_ascii_case(name))
-        .ok_or_else(|| format!("one of {:?}", Sabotage::ALL))
+        .ok_or_else(sabotages)
+}
+
+fn sabotages() -> String {
+    let names = Sabotage::ALL.map(|sabotage| format!("{sabotage:?}"));
+    format!("one of {}", names.join(", "))
 }
 
 impl Options {

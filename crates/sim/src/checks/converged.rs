@@ -29,7 +29,7 @@ fn broken(text: String, place: Option<Place>) -> Broken {
 pub fn converged(cluster: &Cluster) -> Result<(), Broken> {
     let mut shards = Vec::new();
     for host in &cluster.hosts {
-        if cluster.shared.buried.get() == Some(host.number) {
+        if cluster.shared.buried.get() == Some(host.number()) {
             continue;
         }
         let live = host.live();
