@@ -107,7 +107,7 @@ pub(crate) fn plan(
     if !force {
         check_majority(reports, newest)?;
     }
-    check_target(newest, store)?;
+    check_target(reports, newest, store)?;
     if !force {
         check_lost(reports)?;
     }
@@ -175,17 +175,25 @@ fn check_lost(reports: &[Report]) -> Result<(), RestoreError> {
     }
 }
 
-fn check_target(newest: &Topology, store: &Objects) -> Result<(), RestoreError> {
-    match accept(newest, None, store) {
-        Verdict::Accept(..) => {
-            return Err(RestoreError::Healthy {
-                revision: store.revision,
-            });
+fn check_target(
+    reports: &[Report],
+    newest: &Topology,
+    store: &Objects,
+) -> Result<(), RestoreError> {
+    let mut is_believed_by_all = true;
+    for report in reports {
+        match accept(&report.topology, None, store) {
+            Verdict::Accept(..) => {}
+            Verdict::Refuse(Refusal::OtherCluster { found, known }) => {
+                return Err(RestoreError::OtherCluster { found, known });
+            }
+            Verdict::Refuse(_) => is_believed_by_all = false,
         }
-        Verdict::Refuse(Refusal::OtherCluster { found, known }) => {
-            return Err(RestoreError::OtherCluster { found, known });
-        }
-        Verdict::Refuse(_) => {}
+    }
+    if is_believed_by_all {
+        return Err(RestoreError::Healthy {
+            revision: store.revision,
+        });
     }
     match (&newest.cluster, store.read::<Cluster>(CLUSTER)) {
         // Nodes of a version without ids have not joined it.

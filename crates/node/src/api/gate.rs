@@ -8,7 +8,7 @@ use tokio::sync::{Notify, watch};
 use tokio::time::{Instant, timeout};
 
 use crate::limits::{CLOSE_NOTICE, CLOSE_WAIT, STALL};
-use crate::shard::{Arrivals, Shard};
+use crate::shard::Shard;
 
 /// How often a start looks whether it has come far enough.
 const LOOK_PAUSE: Duration = Duration::from_millis(5);
@@ -60,9 +60,10 @@ impl Gate {
     }
 
     /// The same for clients: without the other nodes it could only refuse what they ask.
-    pub(super) async fn warm(&self, arrivals: &Arrivals) {
+    /// Tells whether that took so long that a client may have gone on elsewhere.
+    pub(super) async fn warm(&self) -> bool {
         if self.is_warm.get() {
-            return;
+            return false;
         }
         let begun = Instant::now();
         self.whole().await;
@@ -71,9 +72,7 @@ impl Gate {
             tokio::time::sleep(LOOK_PAUSE).await;
         }
         self.is_warm.set(true);
-        if begun.elapsed() > STALL {
-            arrivals.has_been_held_up();
-        }
+        begun.elapsed() > STALL
     }
 
     pub(super) fn enter(self: &Rc<Self>) -> Connection {

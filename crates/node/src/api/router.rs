@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use hyper::body::Incoming;
-use hyper::{Request, StatusCode};
+use hyper::{Method, Request, StatusCode};
 
 use super::attempt::TIME_HEADER;
 use super::error::Rejected;
@@ -45,7 +45,10 @@ async fn answer(gate: &Gate, arrivals: &Rc<Arrivals>, request: Request<Incoming>
         "/health" | "/health/ready" => return health::ready(shard).await,
         _ => {}
     }
-    gate.warm(arrivals).await;
+    let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
+    if gate.warm().await && !is_read {
+        arrivals.has_been_held_up();
+    }
     let reply = serve(shard.clone(), arrivals, request, &path, params).await;
     match shard.is_superseded() {
         // Whatever was done here does not count.

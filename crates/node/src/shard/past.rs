@@ -114,14 +114,12 @@ fn judge(evidence: &Evidence) -> Option<Doubt> {
             (true, true) => None,
         };
     }
-    if evidence.is_put_back && mark.closed_at.is_none() {
+    let is_set_back = match mark.closed_at {
+        Some(closed_at) => closed_at > evidence.last,
+        None => evidence.is_put_back,
+    };
+    if is_set_back {
         return Some(Doubt::Restored);
-    }
-    if mark
-        .closed_at
-        .is_some_and(|closed_at| closed_at > evidence.last)
-    {
-        return Some(Doubt::Torn);
     }
     let is_same_boot = mark.boot.is_some() && mark.boot == evidence.boot;
     // The operating system still has what a process that was killed had written; where a write was

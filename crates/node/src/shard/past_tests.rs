@@ -173,7 +173,7 @@ fn each_end_of_the_life_before_is_told_from_the_others() {
                 last: 9,
                 ..closed(killed())
             },
-            Some(Doubt::Torn),
+            Some(Doubt::Restored),
         ),
         (
             "starts that failed before the log was opened",
