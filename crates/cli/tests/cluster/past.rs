@@ -294,7 +294,7 @@ fn a_moved_directory_is_whole_once_all_have_been_heard() {
 /// most keep their number.
 #[test]
 fn a_directory_that_is_put_back_over_itself_hides_nothing() {
-    for flags in [&["-a", "--delete"][..], &["-a", "--delete", "--inplace"]] {
+    for flags in [&["-ac", "--delete"][..], &["-ac", "--delete", "--inplace"]] {
         let mut flock = Flock::start(&[]);
         assert_eq!(flock.nodes[0].put("before", b"v", "&ack=3").status, 201);
         let backup = flock.directory.path().join("backup");

@@ -55,6 +55,8 @@ pub(super) struct Refill {
     /// Records dropped since the last flush, because others have deleted and forgotten them.
     forgotten: Cell<u64>,
     ending: Cell<bool>,
+    /// In this life all were compared with all that the others hold.
+    is_compared: Cell<bool>,
     /// What others told of themselves.
     told: RefCell<BTreeMap<ShardAddress, Told>>,
 }
@@ -113,6 +115,7 @@ impl Refill {
             old_entries: Cell::new(0),
             forgotten: Cell::new(0),
             ending: Cell::new(false),
+            is_compared: Cell::new(false),
             told: RefCell::default(),
         })
     }
@@ -202,6 +205,11 @@ impl Shard {
 
     /// Another shard was told of more by an earlier life of this one.
     pub(crate) fn contradicted(&self, peer: &Peer, told: Told) {
+        // It may have been asked before all had given all they have.
+        let is_compared = self.refill.is_compared.get();
+        if is_compared || !self.may_doubt() {
+            return;
+        }
         tracing::info!(
             by = peer.label,
             once = told.vouched,
@@ -213,10 +221,7 @@ impl Shard {
 
     /// Begins a refill, or a further reaching one than is under way, in the middle of a life.
     pub(super) fn doubt_past(&self, doubt: Doubt) {
-        let begun = self.refill.doubt.get();
-        if begun.is_some_and(|begun| begun != Doubt::Moved)
-            || self.env.sabotage == Sabotage::AnswerUncertain
-        {
+        if !self.may_doubt() {
             return;
         }
         tracing::warn!(
@@ -231,6 +236,13 @@ impl Shard {
             // It goes on in this life, and the next is told the same.
             tracing::warn!(%error, "the refill mark cannot be made");
         }
+    }
+
+    /// Whether there is no doubt yet that reaches as far as any.
+    fn may_doubt(&self) -> bool {
+        let begun = self.refill.doubt.get();
+        begun.is_none_or(|begun| begun == Doubt::Moved)
+            && self.env.sabotage != Sabotage::AnswerUncertain
     }
 
     /// Whether a replica has entries of this very shard that are not here.
@@ -464,6 +476,9 @@ impl Shard {
             return;
         };
         self.refill.set(None, self.refill.unheard.get());
+        if !doubt.lost_the_end_only() {
+            self.refill.is_compared.set(true);
+        }
         tracing::info!(
             because = doubt.reason(),
             "every replica has given what this shard should hold"
