@@ -160,6 +160,7 @@ impl Host {
         let plan = &shared.plan;
         self.starts.set(self.starts.get() + 1);
         self.stopped.set(false);
+        self.forget_stop().await;
         let listen = address_of(&self.name);
         let metadata = shared.store.metadata(&self.name);
         let record = self.register(&metadata, &node, &listen).await;
@@ -251,6 +252,15 @@ impl Host {
         }
         self.stopped.set(true);
         Ok(())
+    }
+
+    /// Forgets that an earlier life was asked to stop, and ended before it heard of it.
+    async fn forget_stop(&self) {
+        tokio::select! {
+            biased;
+            () = self.stop.notified() => {}
+            () = std::future::ready(()) => {}
+        }
     }
 
     /// Registers with the metadata store, as soon as it can be reached and has its memory.
