@@ -16,7 +16,7 @@ const AFTERMATH_MS: u64 = 1_500;
 /// Replicas must be equal within this after all is whole again.
 const CONVERGE_MS_MAX: u64 = 90_000;
 /// The same where only values count: then it is no more than a pause.
-const SETTLE_MS_MAX: u64 = 8_000;
+const SETTLE_MS_MAX: u64 = 30_000;
 /// How often to look whether they are.
 const LOOK_MS: u64 = 500;
 /// They must stay equal for so long, through compactions.
@@ -51,7 +51,15 @@ pub struct Verdict {
 /// # Errors
 /// When the harness fails; a broken promise is a verdict, not an error.
 pub fn run(seed: u64, sabotage: Sabotage) -> Result<Verdict, HarnessError> {
-    chance::from_seed(seed, move || judged(seed, sabotage)).map_err(broken)?
+    play(Plan::new(seed, sabotage))
+}
+
+/// Runs a plan.
+///
+/// # Errors
+/// As `run`.
+pub(crate) fn play(plan: Plan) -> Result<Verdict, HarnessError> {
+    chance::from_seed(plan.seed, move || judged(plan)).map_err(broken)?
 }
 
 /// Runs a seed twice: that the second run differs from the first is a failure, too.
@@ -74,8 +82,9 @@ pub fn run_twice(seed: u64, sabotage: Sabotage) -> Result<Verdict, HarnessError>
     })
 }
 
-fn judged(seed: u64, sabotage: Sabotage) -> Result<Verdict, HarnessError> {
-    let mut cluster = Cluster::start(Plan::new(seed, sabotage))?;
+fn judged(plan: Plan) -> Result<Verdict, HarnessError> {
+    let seed = plan.seed;
+    let mut cluster = Cluster::start(plan)?;
     let outcome = drive(&mut cluster)?;
     cluster.count_live();
     if let Err(Broken {

@@ -41,7 +41,8 @@ pub(super) async fn status(shard: Rc<Shard>) -> Result<Reply, Rejected> {
                 "keys": s.store_keys, "store_bytes": s.store_bytes,
                 "memtable_bytes": s.memtable_bytes, "log_records": s.log_records,
                 "log_syncs": s.log_syncs, "apply_backlog": s.apply_backlog,
-                "refused_stamps": s.refused_stamps, "equal_stamps": s.equal_stamps,
+                "refused_stamps": s.refused_stamps, "refused_entries": s.refused_entries,
+                "equal_stamps": s.equal_stamps,
             })
         })
         .collect();

@@ -21,6 +21,8 @@ const SLACK: u64 = (1 << 32) - 1;
 impl Shard {
     /// Puts records of one partition on disk, keys ascending.
     pub(crate) async fn take_records(&self, entries: Vec<Entry>) -> Result<(), String> {
+        let admitted = self.admit(&entries, None);
+        admitted.map_err(|nonsense| nonsense.to_string())?;
         let Some(newest) = entries.iter().map(|entry| entry.stamp.version).max() else {
             return Ok(());
         };

@@ -234,7 +234,7 @@ impl Shard {
             let rest = entries.split_off(entries.len().min(APPEND_ENTRIES));
             let (tell, told) = oneshot::channel();
             self.append_copies(entries, move || tell.send(()).unwrap_or_default())
-                .map_err(|_| "refused by the own log")?;
+                .map_err(|error| error.to_string())?;
             if rest.is_empty() {
                 // All before are applied before the last.
                 return told.await.map_err(|_| "the own log failed".to_owned());

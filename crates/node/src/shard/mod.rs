@@ -1,6 +1,7 @@
 //! A shard: one event loop, one log, one store, no locks. The path of a write
 //! is `append` (into the log) -> `apply` (into the store) -> the answer.
 
+mod admit;
 mod append;
 mod apply;
 mod flush;

@@ -46,7 +46,9 @@ pub enum OpenError {
     #[error("{0}")]
     Store(#[from] StoreError),
     /// A log record passes its checksum but makes no sense.
-    #[error("log record {index} is not an entry: {error}")]
+    #[error(
+        "log record {index} is not an entry: {error}: remove this node's data directory and start it again; it will copy its data from the other replicas"
+    )]
     Record {
         /// Which.
         index: u64,

@@ -29,6 +29,8 @@ pub(crate) struct Counters {
     pub http_requests: Cell<u64>,
     /// Stamps from elsewhere, refused for being further ahead than the bound.
     pub refused_stamps: Cell<u64>,
+    /// Times that entries from elsewhere were refused because they make no sense.
+    pub refused_entries: Cell<u64>,
     /// Entries met with the stamp of another that they differ from.
     pub equal_stamps: Cell<u64>,
 }
@@ -97,6 +99,9 @@ pub struct ShardStatus {
     /// Stamps from elsewhere, refused for being further ahead than the bound.
     #[serde(default)]
     pub refused_stamps: u64,
+    /// Times that entries from elsewhere were refused because they make no sense.
+    #[serde(default)]
+    pub refused_entries: u64,
     /// Entries met with the stamp of another that they differ from.
     #[serde(default)]
     pub equal_stamps: u64,
@@ -173,6 +178,7 @@ impl Shard {
             moved: counters.moved.get(),
             http_requests: counters.http_requests.get(),
             refused_stamps: counters.refused_stamps.get(),
+            refused_entries: counters.refused_entries.get(),
             equal_stamps: counters.equal_stamps.get(),
             log_records: log.records,
             log_bytes: log.bytes,
