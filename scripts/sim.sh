@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Simulates clusters: --seeds N for so many, --seed N --trace to replay one. Fails when a promise
+# Simulates clusters, one on each processor: --seeds N for so many, --seed N --trace to replay one. Fails when a promise
 # is broken, and prints the seed that replays it.
 set -euo pipefail
 cd "$(dirname "$0")/.."

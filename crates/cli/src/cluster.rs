@@ -56,7 +56,7 @@ impl Cluster {
     pub async fn superseded(&self) -> Superseded {
         let mut superseded = self.process.superseded();
         let by = superseded.wait_for(Option::is_some).await;
-        match by.ok().and_then(|by| by.clone()) {
+        match by.ok().flatten() {
             Some(by) => by,
             // The process tells it for as long as there are nodes.
             None => std::future::pending().await,

@@ -25,6 +25,7 @@ fn entries(from: usize, count: usize) -> Vec<Bytes> {
         keyspace: 4,
         stamp: Stamp::new(Version(1 << 16), Origin(2)),
         expiry_ms: None,
+        replaces: None,
         key: Bytes::from(format!("key{number:05}")),
         value: Bytes::from(vec![b'v'; VALUE_BYTES]),
     };

@@ -104,6 +104,7 @@ fn entries_of_dunlin_are_understood() {
         keyspace: 4,
         stamp: Stamp::new(Version(0x10000), Origin(2)),
         expiry_ms: None,
+        replaces: None,
         key: Bytes::from_static(b"dun\xfflin"),
         value: Bytes::from_static(value),
     };

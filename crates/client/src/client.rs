@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 
 use crate::address;
 use crate::call::{Call, Reply, Servers, encode, refusal};
-use crate::description::{CreateKeyspace, DroppedKeyspace, KeyspaceDescription};
+use crate::description::{CreateKeyspace, DroppedKeyspace, KeyspaceDescription, MendedStamps};
 use crate::error::ClientError;
 use crate::keyspace::Keyspace;
 use crate::members::{ChangeMembers, Members};
@@ -92,6 +92,28 @@ impl Client {
         let mut call = Call::new(Method::POST, format!("{}/undrop", keyspace_path(name)));
         call.repeatable = false;
         self.done(call).await
+    }
+
+    /// What is stored in a keyspace under stamps so far ahead that nothing can be written above it,
+    /// as far as one request gets, from the beginning or from the [`MendedStamps::next`] of the one
+    /// before; with `is_mending` it is stamped as of now, and can be written again. Doing so twice does no harm. Fails with
+    /// [`ClientError::Refused`] and status 409 when a node does not say what it holds.
+    pub async fn mend_stamps(
+        &self,
+        name: &str,
+        from: Option<&str>,
+        is_mending: bool,
+    ) -> Result<MendedStamps, ClientError> {
+        let method = match is_mending {
+            true => Method::POST,
+            false => Method::GET,
+        };
+        let path = format!("{}/mend-stamps", keyspace_path(name));
+        let mut call = Call::new(method, path);
+        if let Some(from) = from {
+            call.parameter("from", from);
+        }
+        self.json(call).await
     }
 
     /// All keyspaces that were dropped, those whose data is gone among them.

@@ -47,6 +47,40 @@ pub struct DroppedKeyspace {
     pub more: serde_json::Map<String, serde_json::Value>,
 }
 
+/// What is stored under stamps far ahead, in a part of a keyspace.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct MendedStamps {
+    /// Keys whose newest value or delete is stamped so.
+    pub found: u64,
+    /// Those that were mended.
+    pub mended: u64,
+    /// The first of them.
+    pub records: Vec<FarRecord>,
+    /// Nodes that are being filled, and were not looked at.
+    pub filling: Vec<String>,
+    /// Where to go on; `None` at the end.
+    pub next: Option<String>,
+}
+
+/// One key under a stamp far ahead.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct FarRecord {
+    /// The key where it is text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+    /// The key where it is not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub key_base64: Option<String>,
+    /// The stamp's milliseconds since 1970.
+    pub stamped_ms: u64,
+    /// How far ahead of the answering node's clock.
+    pub ahead_ms: u64,
+    /// Whether it remembers a delete.
+    pub is_delete: bool,
+}
+
 /// How a keyspace is kept.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]

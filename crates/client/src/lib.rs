@@ -39,7 +39,9 @@ pub mod scan;
 pub mod status;
 
 pub use client::Client;
-pub use description::{CreateKeyspace, DroppedKeyspace, KeyspaceDescription, KeyspaceSettings};
+pub use description::{
+    CreateKeyspace, DroppedKeyspace, FarRecord, KeyspaceDescription, KeyspaceSettings, MendedStamps,
+};
 pub use error::ClientError;
 pub use keyspace::{Keyspace, Stored, Value};
 pub use members::{Change, ChangeMembers, Members, MoveState};

@@ -13,6 +13,7 @@
 //! | `change` | pure: what a change writes, the same for every store |
 //! | `restore` | pure: a lost store put back from what nodes know |
 //! | `view` | what this process knows, and what is wrong, for all to watch |
+//! | `watcher` | a value that many watch, woken in their order |
 //! | `metadata` | [`Metadata`], the handle, whichever store is behind it |
 //! | `local` | one process: in memory, or one file |
 //! | `file` | a file replaced by rename, and its lock |
@@ -41,6 +42,7 @@ pub mod sim;
 mod sync;
 mod topology;
 mod view;
+mod watcher;
 
 pub use accept::Refusal;
 pub use cluster::{Cluster, Directory};
@@ -54,3 +56,4 @@ pub use node::{NAME_BYTES_MAX, NodeRecord, SHARDS_MAX, check_name};
 pub use restore::{Report, RestoreError};
 pub use sync::{Sync, SyncParseError};
 pub use topology::{Counters, Topology};
+pub use watcher::{Shown, Watcher};

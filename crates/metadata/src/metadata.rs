@@ -12,9 +12,9 @@ use crate::objects::Objects;
 use crate::sim;
 use crate::topology::Topology;
 use crate::view::View;
+use crate::watcher::Watcher;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use tokio::sync::watch;
 
 /// A cluster's metadata. Clones share one store; all threads of a process may use them.
 #[derive(Clone)]
@@ -240,13 +240,13 @@ impl Metadata {
 
     /// The topology and all that follow. A change made through this handle is seen here when its
     /// call returns, if the store can be reached.
-    pub fn topology(&self) -> watch::Receiver<Arc<Topology>> {
+    pub fn topology(&self) -> Watcher<Arc<Topology>> {
         self.view().topology()
     }
 
     /// What is wrong with the metadata, a line each: the store is refused or does not answer,
     /// objects in it are missing or cannot be read. None when all is well.
-    pub fn problems(&self) -> watch::Receiver<Arc<Vec<String>>> {
+    pub fn problems(&self) -> Watcher<Arc<Vec<String>>> {
         self.view().problems()
     }
 

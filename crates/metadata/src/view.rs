@@ -3,8 +3,8 @@ use crate::accept::{Refusal, Verdict, accept};
 use crate::error::MetadataError;
 use crate::objects::Objects;
 use crate::topology::Topology;
+use crate::watcher::{Shown, Watcher};
 use std::sync::{Arc, Mutex, PoisonError};
-use tokio::sync::watch;
 
 /// A process's view of a store, for all its threads to watch.
 pub(crate) struct View {
@@ -14,8 +14,8 @@ pub(crate) struct View {
     directory: Option<String>,
     /// A deliberate bug: whatever the store says is believed.
     trusts_all: bool,
-    topology: watch::Sender<Arc<Topology>>,
-    problems: watch::Sender<Arc<Vec<String>>>,
+    topology: Shown<Arc<Topology>>,
+    problems: Shown<Arc<Vec<String>>>,
     lines: Mutex<Lines>,
 }
 
@@ -36,8 +36,8 @@ impl View {
             place: place.into(),
             directory,
             trusts_all: false,
-            topology: watch::channel(Arc::new(known)).0,
-            problems: watch::channel(Arc::default()).0,
+            topology: Shown::new(Arc::new(known)),
+            problems: Shown::new(Arc::default()),
             lines: Mutex::default(),
         }
     }
@@ -48,12 +48,12 @@ impl View {
         self
     }
 
-    pub fn topology(&self) -> watch::Receiver<Arc<Topology>> {
-        self.topology.subscribe()
+    pub fn topology(&self) -> Watcher<Arc<Topology>> {
+        self.topology.watch()
     }
 
-    pub fn problems(&self) -> watch::Receiver<Arc<Vec<String>>> {
-        self.problems.subscribe()
+    pub fn problems(&self) -> Watcher<Arc<Vec<String>>> {
+        self.problems.watch()
     }
 
     /// The last topology accepted.

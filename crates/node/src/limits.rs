@@ -103,5 +103,13 @@ pub const APPLY_QUEUE: usize = 100_000;
 pub const QUEUE_BYTES: usize = 128 << 20;
 /// Times a write is stamped again because a replica knows a newer version.
 pub const RESTAMPS: u8 = 8;
+/// Stamps far ahead are looked for and mended for so long in one request.
+pub const MEND_TIME: Duration = Duration::from_secs(3);
+/// Records that are mended at once.
+pub const MEND_AT_ONCE: usize = 64;
+/// Records that a request names.
+pub const MEND_NAMED: usize = 20;
+/// After a copy that failed for a stamp far ahead the next is tried so much later.
+pub const FAR_PAUSE: Duration = Duration::from_secs(10);
 /// Longest key, in bytes.
 pub const KEY_BYTES: usize = 64 << 10;

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use dunlin_metadata::{Shown, Watcher};
 use dunlin_rpc::QueueAddress;
 use dunlin_store::{CacheSizes, SharedResources, StoreError};
-use tokio::sync::watch;
 
 use crate::message::{Request, Response};
 use crate::node::loops::EventLoops;
@@ -52,7 +52,7 @@ pub struct Process {
     pub(crate) directory: Directory,
     pub(crate) resources: SharedResources,
     pub(crate) loops: EventLoops,
-    pub(crate) superseded: watch::Sender<Option<Superseded>>,
+    pub(crate) superseded: Shown<Option<Superseded>>,
 }
 
 /// A node of this process runs in another one, which started later: this one has to end.
@@ -60,7 +60,8 @@ pub struct Process {
 #[error(
     "another process runs as node {node}{}: it started later (its start has the number {newer}, this \
      one's {incarnation}), so this one ends; one name is for one process: start one of them with \
-     another --name, or do not start it again",
+     another --name, or do not start it again; if there is no other, because that start has ended, \
+     start this one again",
     place(.listen)
 )]
 pub struct Superseded {
@@ -90,12 +91,12 @@ impl Process {
             directory: Directory::default(),
             resources: SharedResources::new(caches, COMPACTION_THREADS)?,
             loops: EventLoops::new(event_loops),
-            superseded: watch::Sender::new(None),
+            superseded: Shown::new(None),
         })
     }
 
     /// Whether one of its nodes runs in another process too.
-    pub fn superseded(&self) -> watch::Receiver<Option<Superseded>> {
-        self.superseded.subscribe()
+    pub fn superseded(&self) -> Watcher<Option<Superseded>> {
+        self.superseded.watch()
     }
 }

@@ -76,7 +76,7 @@ pub struct Read {
     pub place: Place,
     /// Whose.
     pub client: usize,
-    /// Which host answered.
+    /// Which machine answered.
     pub host: usize,
     /// Replicas that answered.
     pub ack: u8,
@@ -116,6 +116,9 @@ pub struct History {
     pub reads: Vec<Read>,
     /// What hosts lost: when (milliseconds), which host, what.
     pub losses: Vec<(u64, usize, Loss)>,
+    /// Machines on which an earlier process of a node runs beside a later one on another machine:
+    /// since when (milliseconds), which machine, and whether it is so from then on.
+    pub earlier: Vec<(u64, usize, bool)>,
     /// Everything else worth telling, with its time in milliseconds.
     pub notes: Vec<(Moment, u64, String)>,
     /// Number of the last write acknowledged.
@@ -160,6 +163,20 @@ impl History {
     pub fn lose(&mut self, at_ms: u64, host: usize, loss: Loss) {
         self.mix((at_ms, host, loss));
         self.losses.push((at_ms, host, loss));
+    }
+
+    /// Notes that the process on a machine is now the earlier of two of one name, or is no more.
+    pub fn earlier(&mut self, at_ms: u64, machine: usize, is_earlier: bool) {
+        self.mix((at_ms, machine, is_earlier));
+        self.earlier.push((at_ms, machine, is_earlier));
+    }
+
+    /// Whether what a machine answered then may come from the earlier of two processes of one name.
+    pub fn is_earlier(&self, at_ms: u64, machine: usize) -> bool {
+        let mut changes = self.earlier.iter();
+        changes
+            .rfind(|(since_ms, of, _)| *since_ms <= at_ms && *of == machine)
+            .is_some_and(|(_, _, is_earlier)| *is_earlier)
     }
 
     /// Begins a write; its number.

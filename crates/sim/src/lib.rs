@@ -3,7 +3,7 @@
 //! | module | what it is |
 //! |---|---|
 //! | `plan` | what a seed decides before anything runs |
-//! | `harness` | the world: `transport`, `clock`, `host` (one node with its disk), `pause`, `cluster`; `front` and `ask`, what nodes and clients say to one another |
+//! | `harness` | the world: `transport`, `clock`, `chance`, `host` (one node with its disk), `pause`, `cluster`; `front` and `ask`, what nodes and clients say to one another |
 //! | `clients` | clients on a machine of their own, with their own clocks: puts, deletes, conditions, reads, scans, tried again at another node |
 //! | `faults` | partitions, crashes, power losses, held processes, bad clocks and disks, disks lost and put back, metadata stores without memory, members that change, step by step |
 //! | `history` | what clients did and saw, in order: values and real time |
@@ -11,6 +11,7 @@
 //! | `counts` | proof that a run exercises what it is meant to |
 //! | `proof` | that each deliberate bug is found |
 //! | `run` `report` | one seed from beginning to verdict; a failing one for people |
+//! | `jobs` | many seeds beside one another |
 //!
 //! Real in here: logs, stores (RocksDB, in a temporary directory), replication, quorums, the wire
 //! format. Simulated: connections, the log's disk, wall clocks, timers, and the order of it all.
@@ -23,6 +24,7 @@ mod counts;
 mod faults;
 mod harness;
 mod history;
+mod jobs;
 mod plan;
 mod proof;
 mod report;
@@ -32,6 +34,7 @@ pub use checks::Checked;
 pub use counts::Counts;
 pub use dunlin_node::Sabotage;
 pub use harness::cluster::HarnessError;
+pub use jobs::run_all;
 pub use plan::Plan;
 pub use proof::{Found, RANGES, SEEDS, find};
-pub use run::{Verdict, run};
+pub use run::{Verdict, run, run_twice};

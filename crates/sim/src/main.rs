@@ -1,10 +1,15 @@
 //! `dunlin-sim`: runs seeds and tells which fail.
 
+use std::num::NonZero;
 use std::process::ExitCode;
+use std::thread::available_parallelism;
 use std::time::Instant;
 
 use clap::Parser;
-use dunlin_sim::{Checked, Counts, Plan, RANGES, SEEDS, Sabotage, find, run};
+use dunlin_sim::{
+    Checked, Counts, HarnessError, Plan, RANGES, SEEDS, Sabotage, Verdict, find, run, run_all,
+    run_twice,
+};
 
 /// Runs clusters under simulated network, disk and clock, one seed after another.
 #[derive(Parser)]
@@ -19,13 +24,21 @@ struct Options {
     /// Run this one seed only.
     #[arg(long)]
     seed: Option<u64>,
-    /// Plant a deliberate bug, and take the seeds in which it matters; judge by values alone. `list` names them.
-    #[arg(long, value_parser = sabotage, default_value = "None")]
+    #[arg(long, value_parser = sabotage, default_value = "None", help = format!(
+        "Plant a deliberate bug, and take the seeds in which it matters; judge by values alone: {}",
+        sabotages()
+    ))]
     sabotage: Sabotage,
     /// Look for each deliberate bug (or the one given) in ten ranges of 500 seeds each.
     #[arg(long)]
     proof: bool,
-    /// Print what the nodes say.
+    /// How many to run at a time; as many as there are processors when not given.
+    #[arg(long)]
+    jobs: Option<NonZero<usize>>,
+    /// Run each seed twice: a seed that is not the same run again fails.
+    #[arg(long)]
+    twice: bool,
+    /// Print what the nodes say; one seed at a time.
     #[arg(long)]
     trace: bool,
     /// Write what clients did and saw to this file, as JSON lines (`docs/formats.md`, History).
@@ -51,7 +64,7 @@ fn seeds(text: &str) -> Result<Seeds, String> {
 }
 
 /// Looks for deliberate bugs; whether all were found everywhere.
-fn prove(only: Sabotage) -> Result<bool, dunlin_sim::HarnessError> {
+fn prove(only: Sabotage) -> Result<bool, HarnessError> {
     let mut all = true;
     for sabotage in Sabotage::ALL {
         if sabotage == Sabotage::None || only != Sabotage::None && only != sabotage {
@@ -84,15 +97,35 @@ fn sabotage(name: &str) -> Result<Sabotage, String> {
     Sabotage::ALL
         .into_iter()
         .find(|s| format!("{s:?}").eq_ignore_ascii_case(name))
-        .ok_or_else(|| format!("one of {:?}", Sabotage::ALL))
+        .ok_or_else(sabotages)
 }
 
-#[allow(
-    clippy::disallowed_methods,
-    reason = "a file for people and other programs"
-)]
-fn write(file: &std::path::Path, text: &str) -> std::io::Result<()> {
-    std::fs::write(file, text)
+fn sabotages() -> String {
+    let names = Sabotage::ALL.map(|sabotage| format!("{sabotage:?}"));
+    format!("one of {}", names.join(", "))
+}
+
+impl Options {
+    fn jobs(&self) -> usize {
+        match (self.trace, self.jobs) {
+            (true, _) => 1,
+            (false, Some(jobs)) => jobs.get(),
+            (false, None) => available_parallelism().map_or(1, NonZero::get),
+        }
+    }
+
+    /// Writes what clients did and saw, where that is wanted.
+    #[allow(
+        clippy::disallowed_methods,
+        reason = "a file for people and other programs"
+    )]
+    fn keep_history(&self, verdict: &Verdict) -> Result<(), String> {
+        let Some(file) = &self.history else {
+            return Ok(());
+        };
+        let lines = dunlin_history::to_lines(&verdict.operations);
+        std::fs::write(file, lines).map_err(|error| format!("{}: {error}", file.display()))
+    }
 }
 
 #[allow(
@@ -133,37 +166,45 @@ fn main() -> ExitCode {
     let mut counts = Counts::default();
     let mut checked = Checked::default();
     let (mut ran, mut failed) = (0_u32, Vec::new());
-    for seed in seeds {
-        let verdict = match run(seed, options.sabotage) {
+    let mut broken = None;
+    let run_one = |seed| match options.twice {
+        true => run_twice(seed, options.sabotage),
+        false => run(seed, options.sabotage),
+    };
+    run_all(seeds, options.jobs(), run_one, |seed, verdict| {
+        let told = verdict
+            .map_err(|error| format!("seed {seed}: {error}"))
+            .and_then(|verdict| {
+                options.keep_history(&verdict)?;
+                Ok(verdict)
+            });
+        let verdict = match told {
             Ok(verdict) => verdict,
             Err(error) => {
-                eprintln!("seed {seed}: {error}");
-                return ExitCode::from(2);
+                broken = Some(error);
+                return false;
             }
         };
         ran += 1;
-        if let Some(file) = &options.history
-            && let Err(error) = write(file, &dunlin_history::to_lines(&verdict.operations))
-        {
-            eprintln!("{}: {error}", file.display());
-            return ExitCode::from(2);
-        }
         counts += verdict.counts;
         checked += verdict.checked;
-        match &verdict.failure {
-            None => println!(
-                "seed {seed}: fine, {} s simulated, trace {:016x}",
-                verdict.simulated_ms / 1_000,
-                verdict.trace_hash
-            ),
+        let trace = verdict.trace_hash;
+        match verdict.failure {
+            None => {
+                let simulated_s = verdict.simulated_ms / 1_000;
+                println!("seed {seed}: fine, {simulated_s} s simulated, trace {trace:016x}");
+                true
+            }
             Some(failure) => {
-                println!("{failure}\ntrace {:016x}", verdict.trace_hash);
+                println!("{failure}\ntrace {trace:016x}");
                 failed.push(seed);
-                if !options.keep_going {
-                    break;
-                }
+                options.keep_going
             }
         }
+    });
+    if let Some(error) = broken {
+        eprintln!("{error}");
+        return ExitCode::from(2);
     }
     let seconds = begun.elapsed().as_secs_f64();
     println!(

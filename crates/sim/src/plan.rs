@@ -52,6 +52,12 @@ pub struct Plan {
     pub bad_metadata: bool,
     /// Whether disks are lost, put back as they were before, and rot.
     pub loses_disks: bool,
+    /// Whether nodes are started a second time, on another machine, while they run.
+    pub twins: bool,
+    /// Whether many writes ask for a condition, and for all replicas.
+    pub conditions: bool,
+    /// Whether logs mostly take longer to write and sync than an answer takes to its client.
+    pub slow_disks: bool,
     /// Whether disks fail to sync, fail to write, and fill up.
     pub bad_disks: bool,
     /// Longest pause between two faults, in milliseconds.
@@ -95,6 +101,9 @@ impl Plan {
             bad_clocks: random.random_bool(0.6),
             bad_metadata: random.random_bool(0.4),
             loses_disks: random.random_bool(0.35),
+            twins: false,
+            conditions: false,
+            slow_disks: false,
             bad_disks: random.random_bool(0.4),
             fault_pause_ms_max: random.random_range(500..=5_000),
             chaos_ms: random.random_range(12_000..=30_000),
@@ -136,24 +145,34 @@ impl Plan {
         }
         let has_durable = (0..plan.keyspaces.len()).any(|keyspace| plan.is_durable(keyspace));
         plan.power_cuts = power_loss && has_durable && random.random_bool(0.4);
+        plan.twins = random.random_bool(0.25);
+        plan.conditions = random.random_bool(0.25);
+        plan.slow_disks = power_loss && random.random_bool(0.5);
         plan
     }
 
     /// Whether the run has the circumstances in which its deliberate bug matters.
     pub fn tempts(&self) -> bool {
         match self.sabotage {
-            Sabotage::AckUnsynced => self.power_cuts,
-            Sabotage::FlushUnsynced => self.power_loss,
+            Sabotage::AckUnsynced => self.power_cuts && self.slow_disks,
+            Sabotage::FlushUnsynced => self.slow_disks,
             Sabotage::IgnoreDeadlines => self.pauses && self.attempts > 1,
             Sabotage::FollowAnyClock => self.bad_clocks,
             Sabotage::TrustEmptyMetadata => self.bad_metadata,
             Sabotage::AnswerUncertain => self.loses_disks,
+            Sabotage::AcceptTwins => self.twins,
+            Sabotage::RestampConditions => self.conditions,
             Sabotage::RefillOwnOnly => self.loses_disks && self.moves,
             Sabotage::SkipTail | Sabotage::SkipJoint => self.moves,
             // With few keys, the next write hides that a delete has not come.
             Sabotage::ForgetTombstones => self.keys == KEYS_MAX,
             _ => true,
         }
+    }
+
+    /// Machines: one for each node, and one more where nodes are started a second time.
+    pub fn machines(&self) -> usize {
+        self.nodes + usize::from(self.twins)
     }
 
     /// Whether acknowledged writes to a keyspace survive every fault of this run.

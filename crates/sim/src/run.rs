@@ -5,7 +5,8 @@ use dunlin_node::Sabotage;
 use crate::checks::{self, Broken, Checked};
 use crate::counts::Counts;
 use crate::faults::Faults;
-use crate::harness::cluster::{Cluster, HarnessError};
+use crate::harness::chance;
+use crate::harness::cluster::{Cluster, HarnessError, broken};
 use crate::harness::host::Phase;
 use crate::plan::Plan;
 use crate::report::report;
@@ -15,13 +16,13 @@ const AFTERMATH_MS: u64 = 1_500;
 /// Replicas must be equal within this after all is whole again.
 const CONVERGE_MS_MAX: u64 = 90_000;
 /// The same where only values count: then it is no more than a pause.
-const SETTLE_MS_MAX: u64 = 8_000;
+const SETTLE_MS_MAX: u64 = 30_000;
 /// How often to look whether they are.
 const LOOK_MS: u64 = 500;
 /// They must stay equal for so long, through compactions.
 const STAY_MS: u64 = 6_000;
-/// The final reads must be done within this.
-const READ_ALL_MS_MAX: u64 = 60_000;
+/// The final reads are done within this, answered or not.
+const READ_ALL_MS_MAX: u64 = 120_000;
 
 /// What came of a seed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,6 +31,9 @@ pub struct Verdict {
     pub seed: u64,
     /// What broke, told for people; none when all held.
     pub failure: Option<String>,
+    /// Whether what broke is a value that a client was told; else it is something that did not come
+    /// about, or that stands in a store.
+    pub is_by_value: bool,
     /// One number for all that happened: the same seed gives the same.
     pub trace_hash: u64,
     /// Proof that something happened.
@@ -47,7 +51,40 @@ pub struct Verdict {
 /// # Errors
 /// When the harness fails; a broken promise is a verdict, not an error.
 pub fn run(seed: u64, sabotage: Sabotage) -> Result<Verdict, HarnessError> {
-    let mut cluster = Cluster::start(Plan::new(seed, sabotage))?;
+    play(Plan::new(seed, sabotage))
+}
+
+/// Runs a plan.
+///
+/// # Errors
+/// As `run`.
+pub(crate) fn play(plan: Plan) -> Result<Verdict, HarnessError> {
+    chance::from_seed(plan.seed, move || judged(plan)).map_err(broken)?
+}
+
+/// Runs a seed twice: that the second run differs from the first is a failure, too.
+///
+/// # Errors
+/// When the harness fails.
+pub fn run_twice(seed: u64, sabotage: Sabotage) -> Result<Verdict, HarnessError> {
+    let first = run(seed, sabotage)?;
+    let second = run(seed, sabotage)?;
+    if first == second {
+        return Ok(first);
+    }
+    let failure = format!(
+        "seed {seed} is no run: its trace is {:016x}, then {:016x}",
+        first.trace_hash, second.trace_hash
+    );
+    Ok(Verdict {
+        failure: Some(failure),
+        ..second
+    })
+}
+
+fn judged(plan: Plan) -> Result<Verdict, HarnessError> {
+    let seed = plan.seed;
+    let mut cluster = Cluster::start(plan)?;
     let outcome = drive(&mut cluster)?;
     cluster.count_live();
     if let Err(Broken {
@@ -59,12 +96,14 @@ pub fn run(seed: u64, sabotage: Sabotage) -> Result<Verdict, HarnessError> {
     }
     let history = cluster.shared.history.borrow();
     let checked = outcome.as_ref().copied().unwrap_or_default();
+    let is_by_value = outcome.is_err() && checks::judge(&cluster.shared.plan, &history).is_err();
     let failure = outcome
         .err()
         .map(|broken| report(&cluster.shared.plan, &history, &broken));
     Ok(Verdict {
         seed,
         failure,
+        is_by_value,
         trace_hash: history.trace_hash(),
         counts: cluster.counts,
         checked,
@@ -182,16 +221,22 @@ fn read_all(cluster: &mut Cluster) -> Result<Result<(), Broken>, HarnessError> {
     while cluster
         .hosts
         .iter()
-        .any(|h| is_left(h.number) && !is_read(h.number, cluster))
+        .any(|h| is_left(h.number()) && !is_read(h.number(), cluster))
     {
         cluster.step()?;
         if cluster.now_ms() >= end_ms {
-            return Ok(Err(Broken {
-                text: "after all is whole again, writes or reads through some node do not come to an end".into(),
-                place: None,
-                at: None,
-            }));
+            break;
         }
     }
-    Ok(Ok(()))
+    let unanswered = cluster.shared.unanswered.borrow().clone();
+    let unanswered = unanswered.or_else(|| {
+        (cluster.now_ms() >= end_ms).then(|| "a read does not come to an end".to_owned())
+    });
+    Ok(unanswered.map_or(Ok(()), |what| {
+        Err(Broken {
+            text: format!("after all was whole again, {what}"),
+            place: None,
+            at: None,
+        })
+    }))
 }

@@ -4,8 +4,13 @@
 
 use dunlin_sim::{SEEDS, Sabotage, find};
 
-/// Those that no fault or check here shows yet: two processes with one name, conditions (decision 26).
-const UNSEEN: [Sabotage; 2] = [Sabotage::AcceptTwins, Sabotage::RestampConditions];
+/// Those that are not found by a value yet (decision 26): what they were found by before, runs that
+/// do not come to an end, happens without them in the same seeds.
+const UNPROVEN: [Sabotage; 3] = [
+    Sabotage::FlushUnsynced,
+    Sabotage::FollowAnyClock,
+    Sabotage::RefillOwnOnly,
+];
 
 fn is_found(sabotage: Sabotage) {
     match find(sabotage, 1, SEEDS).unwrap() {
@@ -27,8 +32,7 @@ macro_rules! found {
         fn none_is_left_out() {
             let tested = [Sabotage::None, $(Sabotage::$sabotage),*];
             for sabotage in Sabotage::ALL {
-                let is_known = tested.contains(&sabotage)
-                    || UNSEEN.contains(&sabotage);
+                let is_known = tested.contains(&sabotage) || UNPROVEN.contains(&sabotage);
                 assert!(is_known, "{sabotage:?} is not looked for");
             }
         }
@@ -38,16 +42,15 @@ macro_rules! found {
 found! {
     acknowledging_before_the_sync AckUnsynced
     ignoring_gaps IgnoreGaps
-    forgetting_tombstones ForgetTombstones
-    flushing_before_the_sync FlushUnsynced
-    a_new_replica_without_the_newest SkipTail
     believing_a_store_without_memory TrustEmptyMetadata
+    storing_with_the_first_alone NarrowFrom
+    forgetting_tombstones ForgetTombstones
+    a_new_replica_without_the_newest SkipTail
     answering_without_a_past AnswerUncertain
-    following_any_clock FollowAnyClock
     not_stamping_again NoRestamp
     taking_the_first_answer FirstAnswer
     writing_to_old_replicas_alone SkipJoint
-    refilling_from_writers_alone RefillOwnOnly
     stamping_late_attempts_anew IgnoreDeadlines
-    storing_with_the_first_alone NarrowFrom
+    stamping_conditional_writes_again RestampConditions
+    serving_the_earlier_of_two_processes AcceptTwins
 }

@@ -1,19 +1,24 @@
 //! Some seeds keep all promises, and between them exercise what the simulation is for.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
-use dunlin_sim::{Counts, Sabotage, run};
+use dunlin_sim::{Checked, Counts, Sabotage, run};
 
 #[test]
 fn every_promise_holds() {
     let mut counts = Counts::default();
+    let mut checked = Checked::default();
     for seed in 1..=20 {
         let verdict = run(seed, Sabotage::None).unwrap();
         if let Some(failure) = verdict.failure {
             panic!("{failure}");
         }
         counts += verdict.counts;
+        checked += verdict.checked;
     }
-    println!("{counts}");
+    println!("{checked}; {counts}");
+    assert!(checked.exempt * 20 < checked.reads, "{checked}");
+    assert!(checked.linear_exempt * 20 < checked.linear, "{checked}");
+    assert_eq!(checked.undecided, 0, "{checked}");
     assert!(counts.writes > 1_000);
     assert!(counts.crashes > 20);
     assert!(counts.flushes > 20);

@@ -28,6 +28,7 @@ fn entry(n: u64, version: u64) -> Entry {
         keyspace: 1,
         stamp: Stamp::new(Version(version), Origin::new(1, 0, 1)),
         expiry_ms: None,
+        replaces: None,
         key: key.into(),
         value: Bytes::from(vec![n as u8; VALUE_BYTES]),
     }

@@ -10,7 +10,7 @@ use crate::conflict::{Verdict, judge};
 use crate::open::{APPLIED_KEY, NEWEST_KEY};
 use crate::record::Record;
 use crate::store::{Inner, Writer};
-use crate::{Entry, Kind, Stamp, Store, StoreError, key, stripes};
+use crate::{Entry, Kind, Rank, Store, StoreError, key, stripes};
 
 /// What a memtable spends on a record besides key and value, roughly.
 const NODE_BYTES: usize = 64;
@@ -24,11 +24,11 @@ pub enum Outcome {
     Won,
     /// The store holds something newer for its key; the entry changed nothing.
     Lost {
-        /// The stamp of what is held. A write that was just accepted is to be stamped again,
-        /// above this, before it is acknowledged.
-        newer: Stamp,
+        /// What is held. A write that was just accepted is to be stamped again, above this, before
+        /// it is acknowledged.
+        newer: Rank,
     },
-    /// The store holds something else under the very stamp; the entry changed nothing. An error
+    /// The store holds something else of the very same rank; the entry changed nothing. An error
     /// somewhere: replicas may hold either.
     Twin,
 }
@@ -60,7 +60,7 @@ impl Store {
         let newest = batch
             .wins
             .iter()
-            .map(|win| entries[win.at].stamp.version)
+            .map(|win| entries[win.at].rank().height())
             .max();
         let bound = match newest {
             Some(newest) if newest > writer.bound => stripes::bound_above(newest),
@@ -126,7 +126,7 @@ struct Batch<'a> {
     wins: Vec<Win>,
     at: usize,
     /// What `puts` holds for a key, built when an entry first needs to know.
-    held: Option<HashMap<Place<'a>, Stamp>>,
+    held: Option<HashMap<Place<'a>, Rank>>,
     bytes: usize,
 }
 
@@ -161,12 +161,13 @@ impl<'a> Batch<'a> {
         key::check_keyspace(entry.keyspace)?;
         key::encode(&mut writer.key, entry.keyspace, entry.partition, &entry.key);
         let hash = xxh3_64(&writer.key);
-        if !writer.stripes.proves_newest(hash, entry.stamp.version) {
+        let rank = entry.rank();
+        if !writer.stripes.proves_newest(hash, rank.height()) {
             let held = match self.held(entry) {
-                Some(stamp) => Some(stamp),
+                Some(rank) => Some(rank),
                 None => stored(inner, &writer.key)?,
             };
-            match judge(held, entry.stamp) {
+            match judge(held, rank) {
                 Verdict::Write => {}
                 Verdict::Held => {
                     return match self.is_held(inner, writer, entry)? {
@@ -177,18 +178,18 @@ impl<'a> Batch<'a> {
                 Verdict::Lost { newer } => return Ok(Outcome::Lost { newer }),
             }
         }
-        writer.stripes.raise(hash, entry.stamp.version);
+        writer.stripes.raise(hash, rank.height());
         Record::encode(&mut writer.record, entry);
         self.puts.put(&writer.key, &writer.record);
         self.bytes += writer.key.len() + writer.record.len() + NODE_BYTES;
         self.wins.push(Win { at, hash });
         if let Some(held) = &mut self.held {
-            held.insert(place(entry), entry.stamp);
+            held.insert(place(entry), rank);
         }
         Ok(Outcome::Won)
     }
 
-    /// Whether what is held under an equal stamp is the same entry come again.
+    /// Whether what is held of an equal rank is the same entry come again.
     fn is_held(
         &self,
         inner: &Inner,
@@ -210,12 +211,12 @@ impl<'a> Batch<'a> {
     }
 
     /// What this batch already writes for the entry's key.
-    fn held(&mut self, entry: &'a Entry) -> Option<Stamp> {
+    fn held(&mut self, entry: &'a Entry) -> Option<Rank> {
         let entries = self.entries;
         let wins = &self.wins;
         let held = self.held.get_or_insert_with(|| {
             wins.iter()
-                .map(|win| (place(&entries[win.at]), entries[win.at].stamp))
+                .map(|win| (place(&entries[win.at]), entries[win.at].rank()))
                 .collect()
         });
         held.get(&place(entry)).copied()
@@ -238,14 +239,14 @@ fn is_same(one: &[u8], other: &[u8]) -> bool {
     }
 }
 
-fn stored(inner: &Inner, key: &[u8]) -> Result<Option<Stamp>, StoreError> {
+fn stored(inner: &Inner, key: &[u8]) -> Result<Option<Rank>, StoreError> {
     let found = inner
         .db
         .get_pinned_opt(key, &inner.read_disk)
         .map_err(|error| inner.error(error))?;
     match found {
         Some(bytes) => match Record::decode(&bytes) {
-            Ok(record) => Ok(Some(record.stamp)),
+            Ok(record) => Ok(Some(record.rank())),
             Err(error) => Err(inner.damaged(&error)),
         },
         None => Ok(None),

@@ -1,6 +1,6 @@
 //! Conflict: who wins a key. Pure, so that replicas cannot but agree.
 
-use crate::Stamp;
+use crate::Rank;
 
 /// What to do with an offered entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,12 +10,12 @@ pub(crate) enum Verdict {
     /// It is the very entry that is held.
     Held,
     /// Something newer is held: leave it.
-    Lost { newer: Stamp },
+    Lost { newer: Rank },
 }
 
-/// Judges an entry against what is held for its key. The greater stamp wins; an equal stamp is
-/// the same entry come again.
-pub(crate) fn judge(held: Option<Stamp>, offered: Stamp) -> Verdict {
+/// Judges an entry against what is held for its key. The greater rank wins; an equal one is the
+/// same entry come again.
+pub(crate) fn judge(held: Option<Rank>, offered: Rank) -> Verdict {
     match held {
         None => Verdict::Write,
         Some(held) if held < offered => Verdict::Write,

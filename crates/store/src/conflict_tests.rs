@@ -1,9 +1,9 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 use super::*;
-use crate::{Origin, Version};
+use crate::{Origin, Stamp, Version};
 
-fn stamp(version: u64, origin: u64) -> Stamp {
-    Stamp::new(Version(version), Origin(origin))
+fn stamp(version: u64, origin: u64) -> Rank {
+    Stamp::new(Version(version), Origin(origin)).into()
 }
 
 #[test]

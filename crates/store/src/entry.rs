@@ -2,12 +2,14 @@
 
 use bytes::{BufMut, Bytes, BytesMut};
 
-use crate::{DecodeError, EntryView, Stamp, Vector};
+use crate::{DecodeError, EntryView, Rank, Replaces, Stamp, Vector};
 
 /// Bytes before the optional expiry and the key length.
 pub(crate) const HEADER_BYTES: usize = 26;
 pub(crate) const FLAG_EXPIRY: u8 = 1;
 pub(crate) const FLAG_COPY: u8 = 2;
+pub(crate) const FLAG_REPLACES: u8 = 4;
+pub(crate) const FLAG_MEND: u8 = 8;
 
 /// What an entry does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -60,6 +62,8 @@ pub struct Entry {
     pub stamp: Stamp,
     /// Milliseconds since 1970 after which the value is gone.
     pub expiry_ms: Option<u64>,
+    /// A stamp far ahead that it stands above all the same.
+    pub replaces: Option<Replaces>,
     /// The user's key.
     pub key: Bytes,
     /// The user's value; empty for a delete.
@@ -77,15 +81,22 @@ impl Entry {
             keyspace: 0,
             stamp: Stamp::default(),
             expiry_ms: None,
+            replaces: None,
             key: Bytes::new(),
             value: vector.encode(),
         }
     }
 
+    /// Decides whether it wins its key.
+    pub fn rank(&self) -> Rank {
+        Rank::new(self.stamp, self.replaces)
+    }
+
     /// Length of [`Entry::encode`]'s answer in bytes.
     pub fn encoded_len(&self) -> usize {
         let expiry = if self.expiry_ms.is_some() { 8 } else { 0 };
-        HEADER_BYTES + expiry + 4 + self.key.len() + self.value_bytes().len()
+        let replaces = if self.replaces.is_some() { 16 } else { 0 };
+        HEADER_BYTES + expiry + replaces + 4 + self.key.len() + self.value_bytes().len()
     }
 
     /// The bytes of a log record. Keys longer than `u32::MAX` bytes cannot be written; refuse
@@ -105,6 +116,7 @@ impl Entry {
         if self.copy {
             flags |= FLAG_COPY;
         }
+        flags |= replaces_flags(self.replaces, FLAG_REPLACES, FLAG_MEND);
         out.reserve(self.encoded_len());
         out.put_slice(&[self.kind.code(), flags, self.from, 0]);
         out.put_u16_le(self.partition);
@@ -113,6 +125,10 @@ impl Entry {
         out.put_u64_le(self.stamp.origin.0);
         if let Some(expiry_ms) = self.expiry_ms {
             out.put_u64_le(expiry_ms);
+        }
+        if let Some(Replaces { stamp, .. }) = self.replaces {
+            out.put_u64_le(stamp.version.0);
+            out.put_u64_le(stamp.origin.0);
         }
         out.put_u32_le(self.key.len() as u32);
         out.put_slice(&self.key);
@@ -134,6 +150,7 @@ impl Entry {
             keyspace: view.keyspace(),
             stamp: view.stamp(),
             expiry_ms: view.expiry_ms(),
+            replaces: view.replaces(),
             key: bytes.slice(key_at..value_at),
             value: bytes.slice(value_at..),
         })
@@ -145,6 +162,15 @@ impl Entry {
             Kind::Delete => &[],
             Kind::Put | Kind::Vector => &self.value,
         }
+    }
+}
+
+/// The flags that say what is replaced.
+pub(crate) fn replaces_flags(replaces: Option<Replaces>, present: u8, mend: u8) -> u8 {
+    match replaces {
+        None => 0,
+        Some(Replaces { is_mend: false, .. }) => present,
+        Some(Replaces { is_mend: true, .. }) => present | mend,
     }
 }
 

@@ -14,6 +14,7 @@ prop_compose! {
         version: u64,
         origin: u64,
         expiry_ms: Option<u64>,
+        replaces: Option<(u64, u64, bool)>,
         key in prop::collection::vec(any::<u8>(), 0..40),
         value in prop::collection::vec(any::<u8>(), 0..80),
     ) -> Entry {
@@ -25,6 +26,10 @@ prop_compose! {
             keyspace,
             stamp: Stamp::new(Version(version), Origin(origin)),
             expiry_ms,
+            replaces: replaces.map(|(version, origin, is_mend)| Replaces {
+                stamp: Stamp::new(Version(version), Origin(origin)),
+                is_mend,
+            }),
             key: key.into(),
             value: if kind == Kind::Delete { Bytes::new() } else { value.into() },
         }
@@ -44,6 +49,7 @@ proptest! {
         prop_assert_eq!(view.keyspace(), entry.keyspace);
         prop_assert_eq!(view.stamp(), entry.stamp);
         prop_assert_eq!(view.expiry_ms(), entry.expiry_ms);
+        prop_assert_eq!(view.replaces(), entry.replaces);
         prop_assert_eq!(view.key(), &entry.key[..]);
         prop_assert_eq!(view.value(), &entry.value[..]);
         prop_assert_eq!(Entry::decode(bytes).unwrap(), entry);
@@ -55,11 +61,11 @@ proptest! {
         let mut nearly = bytes.clone();
         if nearly.len() > 1 {
             nearly[0] = nearly[0] % 3 + 1;
-            nearly[1] &= 3;
+            nearly[1] &= 15;
         }
         for bytes in [bytes, nearly] {
             if let Ok(entry) = Entry::decode(bytes.clone().into()) {
-                prop_assert_eq!(entry.key.len() + entry.value.len() + 30 + entry.expiry_ms.map_or(0, |_| 8), bytes.len());
+                prop_assert_eq!(entry.encoded_len(), bytes.len());
             }
         }
     }
@@ -84,6 +90,7 @@ fn the_bytes_are_the_documented_ones() {
         keyspace: 0x0a0b_0c0d,
         stamp: Stamp::new(Version(0x1122_3344_5566_7788), Origin::new(1, 2, 3)),
         expiry_ms: Some(5),
+        replaces: None,
         key: Bytes::from_static(b"k"),
         value: Bytes::from_static(b"vv"),
     };
@@ -97,6 +104,21 @@ fn the_bytes_are_the_documented_ones() {
         1, 0, 0, 0, b'k', b'v', b'v',
     ];
     assert_eq!(entry.encode(), expected);
+    let replaced = Stamp::new(Version(0x99), Origin::new(4, 5, 6));
+    for (is_mend, flags) in [(false, 7), (true, 15)] {
+        let replacing = Entry {
+            replaces: Some(Replaces {
+                stamp: replaced,
+                is_mend,
+            }),
+            ..entry.clone()
+        };
+        let mut with_it = expected.to_vec();
+        with_it[1] = flags;
+        let bytes = [0x99, 0, 0, 0, 0, 0, 0, 0, 6, 0, 0, 0, 5, 0, 4, 0];
+        with_it.splice(34..34, bytes);
+        assert_eq!(replacing.encode(), with_it);
+    }
 }
 
 #[test]
@@ -109,6 +131,7 @@ fn decoding_shares_the_buffer() {
         keyspace: 0,
         stamp: Stamp::default(),
         expiry_ms: None,
+        replaces: None,
         key: Bytes::from_static(b"key"),
         value: Bytes::from_static(b"value"),
     }
@@ -120,7 +143,7 @@ fn decoding_shares_the_buffer() {
 #[test]
 fn unknown_kinds_and_flags_are_refused() {
     let mut bytes = Entry::of_vector(&Vector::default()).encode().to_vec();
-    for (at, value) in [(0, 0), (0, 4), (1, 4), (1, 128)] {
+    for (at, value) in [(0, 0), (0, 4), (1, 8), (1, 16), (1, 128)] {
         let before = bytes[at];
         bytes[at] = value;
         assert!(matches!(

@@ -1,10 +1,11 @@
 //! An entry's fields read in place, without decoding the rest.
 //!
 //! Layout: `kind u8 | flags u8 | from u8 | reserved u8 | partition u16 | keyspace u32 |
-//! version u64 | origin u64 | [expiry_ms u64] | key_length u32 | key | value`.
+//! version u64 | origin u64 | [expiry_ms u64] | [replaces: version u64 | origin u64] |
+//! key_length u32 | key | value`.
 
-use crate::entry::{FLAG_COPY, FLAG_EXPIRY, HEADER_BYTES};
-use crate::{DecodeError, Kind, Origin, Stamp, Version};
+use crate::entry::{FLAG_COPY, FLAG_EXPIRY, FLAG_MEND, FLAG_REPLACES, HEADER_BYTES};
+use crate::{DecodeError, Kind, Origin, Rank, Replaces, Stamp, Version};
 
 /// A checked look at encoded bytes: every accessor is a load at a fixed offset.
 #[derive(Clone, Copy, Debug)]
@@ -31,17 +32,17 @@ impl<'a> EntryView<'a> {
         }
         let kind = Kind::from_code(bytes[0])?;
         let flags = bytes[1];
-        if flags & !(FLAG_EXPIRY | FLAG_COPY) != 0 {
+        let known = FLAG_EXPIRY | FLAG_COPY | FLAG_REPLACES | FLAG_MEND;
+        if flags & !known != 0 || flags & (FLAG_REPLACES | FLAG_MEND) == FLAG_MEND {
             return Err(DecodeError::Unknown {
                 field: "flags",
                 value: flags.into(),
             });
         }
-        let length_at = if flags & FLAG_EXPIRY == 0 {
-            HEADER_BYTES
-        } else {
-            HEADER_BYTES + 8
-        };
+        let mut length_at = replaces_at(flags);
+        if flags & FLAG_REPLACES != 0 {
+            length_at += 16;
+        }
         let key_at = length_at + 4;
         let length = bytes.get(length_at..key_at).ok_or(short(key_at))?;
         let key_length = u32_at(length, 0) as usize;
@@ -108,6 +109,21 @@ impl<'a> EntryView<'a> {
         (self.bytes[1] & FLAG_EXPIRY != 0).then(|| u64_at(self.bytes, HEADER_BYTES))
     }
 
+    /// A stamp that it stands above although its own is smaller.
+    pub fn replaces(&self) -> Option<Replaces> {
+        let flags = self.bytes[1];
+        let at = replaces_at(flags);
+        (flags & FLAG_REPLACES != 0).then(|| Replaces {
+            stamp: stamp_at(self.bytes, at),
+            is_mend: flags & FLAG_MEND != 0,
+        })
+    }
+
+    /// Decides whether it wins its key.
+    pub fn rank(&self) -> Rank {
+        Rank::new(self.stamp(), self.replaces())
+    }
+
     /// The user's key.
     pub fn key(&self) -> &'a [u8] {
         &self.bytes[self.key_at..self.value_at]
@@ -125,6 +141,19 @@ impl<'a> EntryView<'a> {
     pub(crate) fn value_at(&self) -> usize {
         self.value_at
     }
+}
+
+/// Where what is replaced stands, if anything.
+fn replaces_at(flags: u8) -> usize {
+    match flags & FLAG_EXPIRY {
+        0 => HEADER_BYTES,
+        _ => HEADER_BYTES + 8,
+    }
+}
+
+/// At a place whose bounds the caller has checked.
+pub(crate) fn stamp_at(bytes: &[u8], at: usize) -> Stamp {
+    Stamp::new(Version(u64_at(bytes, at)), Origin(u64_at(bytes, at + 8)))
 }
 
 /// Little-endian, at a place whose bounds the caller has checked.

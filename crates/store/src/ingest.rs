@@ -50,7 +50,7 @@ impl Store {
             key::encode(&mut key, entry.keyspace, entry.partition, &entry.key);
             Record::encode(&mut record, entry);
             writer.put(&key, &record).map_err(failed)?;
-            ready.hashes.push((xxh3_64(&key), entry.stamp.version));
+            ready.hashes.push((xxh3_64(&key), entry.rank().height()));
         }
         writer.finish().map_err(failed)?;
         Ok(ready)

@@ -3,6 +3,7 @@
 //! | file | holds |
 //! |---|---|
 //! | `version` `origin` `stamp` | when and where a change was made; their order decides conflicts |
+//! | `rank` | who wins where a stamp far ahead is replaced; what a write needs to win |
 //! | `entry` `entry_view` | the payload of a log record: encode, decode, peek |
 //! | `vector` | origin -> last version seen: the resume token |
 //! | `key` `record` | a RocksDB key and value: encode, decode |
@@ -41,6 +42,7 @@ mod open;
 mod options;
 mod origin;
 mod purge;
+mod rank;
 mod record;
 mod remove;
 mod rows;
@@ -67,6 +69,7 @@ pub use ingest::Ingestible;
 pub use merge::Merge;
 pub use options::{Clock, Grace, StoreOptions};
 pub use origin::Origin;
+pub use rank::{Above, Rank, Replaces};
 pub use record::Versioned;
 pub use scan::Page;
 pub use shared::{CacheSizes, SharedResources};

@@ -10,6 +10,7 @@ fn record(made_ms: u64, tombstone: bool, expiry_ms: Option<u64>) -> Record<'stat
         from: 3,
         tombstone,
         expiry_ms,
+        replaces: None,
         value: b"",
     }
 }

@@ -1,15 +1,19 @@
 //! Record: what RocksDB holds for a key (`docs/formats.md`, section 3).
 //!
-//! `flags u8 | from u8 | version u64 | origin u64 | [expiry_ms u64] | user value`. Everything a
-//! conflict or a read needs stands before the value: never a second lookup.
+//! `flags u8 | from u8 | version u64 | origin u64 | [expiry_ms u64] | [replaces: version u64 |
+//! origin u64] | user value`. Everything a conflict or a read needs stands before the value: never
+//! a second lookup.
 
 use bytes::Bytes;
 
-use crate::entry_view::u64_at;
-use crate::{DecodeError, Entry, Kind, Origin, Stamp, Version};
+use crate::entry::replaces_flags;
+use crate::entry_view::{stamp_at, u64_at};
+use crate::{DecodeError, Entry, Kind, Rank, Replaces, Stamp};
 
 const FLAG_EXPIRY: u8 = 1;
 const FLAG_TOMBSTONE: u8 = 2;
+const FLAG_REPLACES: u8 = 4;
+const FLAG_MEND: u8 = 8;
 const HEADER_BYTES: usize = 18;
 
 /// A stored value or tombstone with what is known about it.
@@ -23,6 +27,8 @@ pub struct Versioned {
     pub tombstone: bool,
     /// Milliseconds since 1970 after which the value is gone.
     pub expiry_ms: Option<u64>,
+    /// A stamp far ahead that it stands above all the same.
+    pub replaces: Option<Replaces>,
     /// The user's value; empty for a tombstone.
     pub value: Bytes,
 }
@@ -34,6 +40,11 @@ impl Versioned {
         let expired = self.expiry_ms.is_some_and(|expiry_ms| expiry_ms <= now_ms);
         (!self.tombstone && !expired).then_some(&self.value)
     }
+
+    /// Decides whether it wins its key.
+    pub fn rank(&self) -> Rank {
+        Rank::new(self.stamp, self.replaces)
+    }
 }
 
 /// A stored record read in place.
@@ -43,6 +54,7 @@ pub(crate) struct Record<'a> {
     pub from: u8,
     pub tombstone: bool,
     pub expiry_ms: Option<u64>,
+    pub replaces: Option<Replaces>,
     pub value: &'a [u8],
 }
 
@@ -58,7 +70,8 @@ impl<'a> Record<'a> {
             return Err(short(HEADER_BYTES));
         }
         let flags = bytes[0];
-        if flags & !(FLAG_EXPIRY | FLAG_TOMBSTONE) != 0 {
+        let known = FLAG_EXPIRY | FLAG_TOMBSTONE | FLAG_REPLACES | FLAG_MEND;
+        if flags & !known != 0 || flags & (FLAG_REPLACES | FLAG_MEND) == FLAG_MEND {
             return Err(DecodeError::Unknown {
                 field: "flags of a stored record",
                 value: flags.into(),
@@ -73,11 +86,24 @@ impl<'a> Record<'a> {
             }
             expiry_ms = Some(u64_at(bytes, HEADER_BYTES));
         }
+        let mut replaces = None;
+        if flags & FLAG_REPLACES != 0 {
+            let stamp = value_at;
+            value_at += 16;
+            if bytes.len() < value_at {
+                return Err(short(value_at));
+            }
+            replaces = Some(Replaces {
+                stamp: stamp_at(bytes, stamp),
+                is_mend: flags & FLAG_MEND != 0,
+            });
+        }
         Ok(Self {
-            stamp: Stamp::new(Version(u64_at(bytes, 2)), Origin(u64_at(bytes, 10))),
+            stamp: stamp_at(bytes, 2),
             from: bytes[1],
             tombstone: flags & FLAG_TOMBSTONE != 0,
             expiry_ms,
+            replaces,
             value: &bytes[value_at..],
         })
     }
@@ -93,6 +119,7 @@ impl<'a> Record<'a> {
         if tombstone {
             flags |= FLAG_TOMBSTONE;
         }
+        flags |= replaces_flags(entry.replaces, FLAG_REPLACES, FLAG_MEND);
         out.clear();
         out.push(flags);
         out.push(entry.from);
@@ -101,9 +128,18 @@ impl<'a> Record<'a> {
         if let Some(expiry_ms) = expiry_ms {
             out.extend_from_slice(&expiry_ms.to_le_bytes());
         }
+        if let Some(Replaces { stamp, .. }) = entry.replaces {
+            out.extend_from_slice(&stamp.version.0.to_le_bytes());
+            out.extend_from_slice(&stamp.origin.0.to_le_bytes());
+        }
         if !tombstone {
             out.extend_from_slice(&entry.value);
         }
+    }
+
+    /// Decides whether it wins its key.
+    pub fn rank(&self) -> Rank {
+        Rank::new(self.stamp, self.replaces)
     }
 
     /// A copy that owns its value.
@@ -113,6 +149,7 @@ impl<'a> Record<'a> {
             from: self.from,
             tombstone: self.tombstone,
             expiry_ms: self.expiry_ms,
+            replaces: self.replaces,
             value: Bytes::copy_from_slice(self.value),
         }
     }

@@ -2,6 +2,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::{Origin, Version};
 
 fn entry(kind: Kind, expiry_ms: Option<u64>, value: &[u8]) -> Entry {
     Entry {
@@ -12,6 +13,7 @@ fn entry(kind: Kind, expiry_ms: Option<u64>, value: &[u8]) -> Entry {
         keyspace: 0,
         stamp: Stamp::new(Version(0x0102), Origin(0x0304)),
         expiry_ms,
+        replaces: None,
         key: Bytes::from_static(b"k"),
         value: Bytes::copy_from_slice(value),
     }
@@ -24,11 +26,17 @@ proptest! {
         from: u8,
         origin: u64,
         expiry_ms: Option<u64>,
+        replaced: Option<(u64, u64, bool)>,
         value in prop::collection::vec(any::<u8>(), 0..50),
     ) {
         let mut entry = entry(Kind::Put, expiry_ms, &value);
         entry.stamp = Stamp::new(Version(version), Origin(origin));
         entry.from = from;
+        let replaces = replaced.map(|(version, origin, is_mend)| Replaces {
+            stamp: Stamp::new(Version(version), Origin(origin)),
+            is_mend,
+        });
+        entry.replaces = replaces;
         let mut bytes = Vec::new();
         Record::encode(&mut bytes, &entry);
         let versioned = Record::decode(&bytes).unwrap().to_versioned();
@@ -37,6 +45,7 @@ proptest! {
             from: entry.from,
             tombstone: false,
             expiry_ms,
+            replaces,
             value: value.into(),
         });
     }
@@ -45,9 +54,14 @@ proptest! {
     fn arbitrary_bytes_never_panic(mut bytes in prop::collection::vec(any::<u8>(), 0..40)) {
         let _ = Record::decode(&bytes);
         if let Some(flags) = bytes.first_mut() {
-            *flags &= FLAG_EXPIRY | FLAG_TOMBSTONE;
-            let need = if *flags & FLAG_EXPIRY == 0 { 18 } else { 26 };
-            prop_assert_eq!(Record::decode(&bytes).is_ok(), bytes.len() >= need);
+            *flags &= FLAG_EXPIRY | FLAG_TOMBSTONE | FLAG_REPLACES | FLAG_MEND;
+            let flags = *flags;
+            let expiry = if flags & FLAG_EXPIRY == 0 { 0 } else { 8 };
+            let replaces = if flags & FLAG_REPLACES == 0 { 0 } else { 16 };
+            // A mend without what it mends is none.
+            let is_sense = flags & FLAG_MEND == 0 || replaces > 0;
+            let is_whole = bytes.len() >= 18 + expiry + replaces;
+            prop_assert_eq!(Record::decode(&bytes).is_ok(), is_sense && is_whole);
         }
     }
 }
@@ -60,6 +74,17 @@ fn the_bytes_are_the_documented_ones() {
         1, 3, 2, 1, 0, 0, 0, 0, 0, 0, 4, 3, 0, 0, 0, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0, b'v',
     ];
     assert_eq!(bytes, expected);
+    let mut mended = entry(Kind::Put, Some(7), b"v");
+    mended.replaces = Some(Replaces {
+        stamp: Stamp::new(Version(5), Origin(6)),
+        is_mend: true,
+    });
+    Record::encode(&mut bytes, &mended);
+    assert_eq!(bytes[0], 1 | 4 | 8);
+    assert_eq!(
+        bytes[26..],
+        [5, 0, 0, 0, 0, 0, 0, 0, 6, 0, 0, 0, 0, 0, 0, 0, b'v']
+    );
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Stripes: a small table that proves most puts newest without reading what they replace.
 //!
-//! Each stripe holds an upper bound of the versions stored under the keys that hash to it. An
-//! entry with a greater version is newest for its key. What a lost or failed write leaves behind
+//! Each stripe holds an upper bound of the heights (`rank`; mostly versions) stored under the keys
+//! that hash to it. An entry with a greater one is newest for its key. What a lost or failed write leaves behind
 //! only makes a bound too high, which costs a read and never an answer.
 
 use crate::Version;

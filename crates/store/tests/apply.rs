@@ -22,7 +22,7 @@ fn newer_wins_older_loses_and_says_to_what() {
     for older in [stamp(9, 9), stamp(10, 1)] {
         assert_eq!(
             store.apply(&[put("k", "older", older)], 2).unwrap(),
-            [Outcome::Lost { newer: held }]
+            [Outcome::Lost { newer: held.into() }]
         );
     }
     assert_eq!(value(&store, "k"), "held");
@@ -48,7 +48,7 @@ fn a_delete_is_remembered_against_older_puts() {
     assert_eq!(
         outcome,
         [Outcome::Lost {
-            newer: stamp(10, 1)
+            newer: stamp(10, 1).into()
         }]
     );
     let held = get(&store, "k").unwrap();
@@ -74,7 +74,7 @@ fn entries_of_one_batch_are_judged_in_order() {
         )
         .unwrap();
     let lost = |version| Outcome::Lost {
-        newer: stamp(version, 1),
+        newer: stamp(version, 1).into(),
     };
     use Outcome::Won;
     assert_eq!(outcomes, [Won, Won, lost(5), Won, lost(7), Won, lost(9)]);

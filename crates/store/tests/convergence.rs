@@ -6,35 +6,43 @@ mod common;
 use std::collections::BTreeMap;
 
 use common::*;
-use dunlin_store::{Entry, Kind, Lookup, Outcome, Stamp, Store, StoreError, Tier};
+use dunlin_store::{Entry, Kind, Lookup, Outcome, Rank, Replaces, Stamp, Store, StoreError, Tier};
 use proptest::prelude::*;
 
 const PARTITIONS: u16 = 3;
 const KEYS: u8 = 4;
 
-/// Entries with stamps of their own, crowded onto few keys.
+/// Entries with stamps of their own, crowded onto few keys. Some replace a stamp, which may be that
+/// of another, smaller or greater than their own.
 fn entries() -> impl Strategy<Value = Vec<Entry>> {
     let one = (
         0..PARTITIONS,
         0..KEYS,
         prop_oneof![3 => Just(Kind::Put), 1 => Just(Kind::Delete)],
         any::<Option<u32>>(),
+        prop::option::weighted(0.3, (1u64..40, 1u64..5, any::<bool>())),
     );
     prop::collection::btree_map((1u64..40, 1u64..5), one, 1..60).prop_map(|map| {
         map.into_iter()
-            .map(|((version, origin), (partition, key, kind, expiry))| {
-                let stamp = stamp(version << 20, origin);
-                let value = match kind {
-                    Kind::Delete => String::new(),
-                    _ => format!("value of {stamp}"),
-                };
-                Entry {
-                    kind,
-                    partition,
-                    expiry_ms: expiry.map(u64::from),
-                    ..put(&format!("key {key}"), &value, stamp)
-                }
-            })
+            .map(
+                |((version, origin), (partition, key, kind, expiry, replaced))| {
+                    let stamp = stamp(version << 20, origin);
+                    let value = match kind {
+                        Kind::Delete => String::new(),
+                        _ => format!("value of {stamp}"),
+                    };
+                    Entry {
+                        kind,
+                        partition,
+                        expiry_ms: expiry.map(u64::from),
+                        replaces: replaced.map(|(version, origin, is_mend)| Replaces {
+                            stamp: self::stamp(version << 20, origin),
+                            is_mend,
+                        }),
+                        ..put(&format!("key {key}"), &value, stamp)
+                    }
+                },
+            )
             .collect()
     })
 }
@@ -140,9 +148,9 @@ fn check_outcomes(store: &Store, batch: &[Entry], outcomes: &[Outcome]) {
             panic!("{found:?} after {outcome:?}")
         };
         match outcome {
-            Outcome::Won => assert!(held.stamp >= entry.stamp),
+            Outcome::Won => assert!(held.rank() >= entry.rank()),
             Outcome::Lost { newer } => {
-                assert!(*newer > entry.stamp && held.stamp >= *newer);
+                assert!(*newer > entry.rank() && held.rank() >= *newer);
             }
             Outcome::Twin => panic!("two entries with the stamp {}", entry.stamp),
         }
@@ -155,8 +163,8 @@ fn winners(entries: &[Entry]) -> BTreeMap<(u16, Vec<u8>), Entry> {
         let place = (entry.partition, entry.key.to_vec());
         let newest = winners
             .get(&place)
-            .map_or(Stamp::default(), |held| held.stamp);
-        if entry.stamp > newest {
+            .map_or(Rank::from(Stamp::default()), Entry::rank);
+        if entry.rank() > newest {
             winners.insert(place, entry.clone());
         }
     }

@@ -84,7 +84,11 @@ fn older_entries_lose_after_reopening() {
         for older_ms in [1, 999_000, 999_999] {
             let older = stamp(Version::new(older_ms, 0).0, 9);
             let outcome = store.apply(&[put("k", "older", older)], 2).unwrap();
-            assert_eq!(outcome, [Outcome::Lost { newer: held }], "{reopened}");
+            assert_eq!(
+                outcome,
+                [Outcome::Lost { newer: held.into() }],
+                "{reopened}"
+            );
         }
         let other = put(
             "other",

@@ -49,7 +49,7 @@ fn older_entries_lose_and_newer_ones_win_whether_or_not_it_was_restarted() {
             put("c", "newer", stamp(150, 1)),
         ];
         let outcomes = store.apply(&older, 1).unwrap();
-        assert!(matches!(outcomes[0], Outcome::Lost { newer } if newer == stamp(100, 1)));
+        assert!(matches!(outcomes[0], Outcome::Lost { newer } if newer == stamp(100, 1).into()));
         assert_eq!(outcomes[1], Outcome::Won);
         assert_eq!(text(&store, "b").as_deref(), Some("ingested"));
         assert_eq!(text(&store, "c").as_deref(), Some("newer"));

@@ -58,7 +58,12 @@ fn an_expired_value_goes_after_expiry_and_grace() {
     assert!(held.visible(19_999).is_some() && held.visible(20_000).is_none());
     // Until then it stands against older entries.
     let outcome = store.apply(&[put("k", "old", at(9_999))], 2).unwrap();
-    assert_eq!(outcome, [Outcome::Lost { newer: at(10_000) }]);
+    assert_eq!(
+        outcome,
+        [Outcome::Lost {
+            newer: at(10_000).into()
+        }]
+    );
 
     clock.set(20_001 + GRACE_MS);
     flush(&store);

@@ -1,4 +1,6 @@
-//! `dunlin keyspace`: create, list, describe, drop, undrop.
+//! `dunlin keyspace`: create, list, describe, drop, undrop, mend-stamps.
+
+mod mend_stamps;
 
 use clap::{Args, Subcommand};
 use dunlin_client::{CreateKeyspace, KeyspaceDescription};
@@ -9,6 +11,7 @@ use crate::failure::Failure;
 use crate::output::Output;
 use crate::runtime;
 use crate::table::{Align, Cell, Table};
+use mend_stamps::MendStamps;
 
 const CREATE_EXAMPLES: &str = "\
 Examples:
@@ -36,6 +39,9 @@ pub enum Keyspace {
     Drop(DropKeyspace),
     /// Take back a drop whose delay is not over
     Undrop(DropKeyspace),
+    /// Make keys writable again that a clock far ahead has stamped
+    #[command(after_help = mend_stamps::EXAMPLES)]
+    MendStamps(MendStamps),
 }
 
 /// Arguments of `keyspace create`.
@@ -101,6 +107,7 @@ impl Keyspace {
                 Keyspace::Create(create) => create.run().await,
                 Keyspace::List(list) => list.run().await,
                 Keyspace::Describe(describe) => describe.run().await,
+                Keyspace::MendStamps(mend) => mend.run().await,
                 Keyspace::Drop(drop) => Ok(drop.server.client()?.drop_keyspace(&drop.name).await?),
                 Keyspace::Undrop(back) => {
                     Ok(back.server.client()?.undrop_keyspace(&back.name).await?)

@@ -8,3 +8,4 @@ mod harness;
 
 mod clock;
 mod late;
+mod mend;

@@ -3,10 +3,10 @@
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use crate::harness::eventually;
-use crate::harness::flock::Flock;
+use crate::harness::flock::{Flock, Node};
 
 /// A connection of protocol 1.
 struct Old {
@@ -40,6 +40,13 @@ impl Old {
 
     /// One request; the body of its response.
     fn call(&mut self, body: &[u8]) -> Vec<u8> {
+        let (kind, body) = self.ask(body);
+        assert_eq!(kind, 1, "refused: {}", String::from_utf8_lossy(&body));
+        body
+    }
+
+    /// One request; kind and body of what answers it: a response, or a refusal.
+    fn ask(&mut self, body: &[u8]) -> (u8, Vec<u8>) {
         self.calls += 1;
         let mut frame = vec![0];
         frame.extend(self.calls.to_le_bytes());
@@ -60,9 +67,9 @@ impl Old {
             assert_eq!(crc32c(&frame).to_le_bytes(), head[4..]);
             // A ping may come in between.
             if frame[0] != 3 {
-                assert_eq!(frame[0], 1, "refused: {}", String::from_utf8_lossy(&frame));
                 assert_eq!(frame[1..9], self.calls.to_le_bytes());
-                return frame.split_off(9);
+                let body = frame.split_off(9);
+                return (frame[0], body);
             }
         }
     }
@@ -92,22 +99,167 @@ fn write(kind: u8, ack: u8, key: &str, value: &[u8]) -> Vec<u8> {
     body
 }
 
+/// A registered node's number.
+fn id_of(flock: &Flock, name: &str) -> u16 {
+    let status = flock.nodes[0].status();
+    let mut nodes = status["nodes"].as_array().unwrap().iter();
+    let node = nodes.find(|node| node["name"] == name).unwrap();
+    node["id"].as_u64().unwrap() as u16
+}
+
+/// An entry, by the book: a put of the default keyspace.
+fn entry(flags: u8, version: u64, origin: u64) -> Vec<u8> {
+    let mut entry = vec![1, flags, 3, 0, 0, 0];
+    entry.extend(1_u32.to_le_bytes());
+    entry.extend(version.to_le_bytes());
+    entry.extend(origin.to_le_bytes());
+    entry.extend(3_u32.to_le_bytes());
+    entry.extend(b"keyvalue");
+    entry
+}
+
+/// What `origin` has logged up to `up_to`, all of it.
+fn batch(origin: u64, up_to: u64, entries: &[Vec<u8>]) -> Vec<u8> {
+    let mut body = vec![3];
+    for number in [origin, 0, up_to] {
+        body.extend(number.to_le_bytes());
+    }
+    body.extend(list(entries));
+    body
+}
+
+fn list(entries: &[Vec<u8>]) -> Vec<u8> {
+    let mut body = (entries.len() as u32).to_le_bytes().to_vec();
+    for entry in entries {
+        body.extend((entry.len() as u32).to_le_bytes());
+        body.extend(entry);
+    }
+    body
+}
+
+fn now_ms() -> u64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    since.unwrap().as_millis() as u64
+}
+
+/// Frames whole and with right checksums, in which every number is the greatest there is.
+#[test]
+fn the_greatest_stamps_are_refused_and_harm_nobody() {
+    let mut flock = Flock::start(&[]);
+    let greatest = u64::MAX;
+    let third = id_of(&flock, "n3");
+    // Its first start, and one that never was.
+    let origins = [
+        u64::from(third) << 48 | 1,
+        u64::from(third) << 48 | 7,
+        greatest,
+    ];
+    for at in 0..2 {
+        let listen = SocketAddr::from(([127, 0, 0, 1], flock.nodes[at].listen));
+        let (mut peer, status) = Old::open(listen, third, &flock.nodes[at].name);
+        assert_eq!(status, 0);
+        let refused = |node: &Node| {
+            let status = node.status();
+            let own = format!("{}/", node.name);
+            let shards = status["shards"].as_array().unwrap().iter();
+            shards
+                .filter(|shard| shard["shard"].as_str().unwrap().starts_with(&own))
+                .map(|shard| shard["refused_stamps"].as_u64().unwrap())
+                .sum::<u64>()
+        };
+        let before = refused(&flock.nodes[at]);
+        for origin in origins {
+            // Replicated: refused.
+            assert_eq!(peer.call(&batch(origin, greatest, &[])), [3, 3]);
+            let far = entry(0, greatest, origin);
+            assert_eq!(
+                peer.call(&batch(origin, greatest, std::slice::from_ref(&far))),
+                [3, 3]
+            );
+            // A vector that has seen it all is heard, and not believed.
+            let mut vectors = vec![5, 20, 0, 0, 0, 1, 0, 0, 0];
+            vectors.extend(origin.to_le_bytes());
+            vectors.extend(greatest.to_le_bytes());
+            let told = peer.call(&vectors);
+            assert_eq!(told[0], 5);
+            assert!(!told.windows(8).any(|word| word == greatest.to_le_bytes()));
+            // A repair.
+            let mut repair = vec![9];
+            repair.extend(list(&[entry(2, greatest, origin)]));
+            assert_eq!(peer.ask(&repair).0, 2);
+            // Up to where it has the origin, and what its log has of it behind the end of time.
+            let mut position = vec![4];
+            position.extend(origin.to_le_bytes());
+            let at = peer.call(&position);
+            assert!(at[0] == 4 && at[1..] != greatest.to_le_bytes(), "{at:?}");
+            for resume in [0, greatest] {
+                let mut pull = vec![6];
+                pull.extend(origin.to_le_bytes());
+                pull.extend(greatest.to_le_bytes());
+                pull.extend(third.to_le_bytes());
+                pull.extend([0, 0]);
+                pull.extend(resume.to_le_bytes());
+                assert_eq!(peer.call(&pull)[0], 6);
+            }
+        }
+        assert!(refused(&flock.nodes[at]) >= before + 3 * 3);
+        // Writes that are to be stamped above the greatest, or not above 0.
+        for (deadline, floor) in [(greatest, greatest), (greatest - 1, greatest), (0, 0)] {
+            let mut late = write(1, 2, "late", b"never");
+            late.extend(deadline.to_le_bytes());
+            late.extend(floor.to_le_bytes());
+            let answer = peer.call(&late);
+            assert!(answer[..2] == [1, 5] || answer[..2] == [1, 6], "{answer:?}");
+        }
+        // A condition that is to be asked of 256 replicas.
+        let mut condition = write(1, 0, "odd", b"never");
+        condition[7..9].copy_from_slice(&[255, 1]);
+        assert_eq!(peer.call(&condition)[0], 1);
+        // What replaces the greatest stamp can be written above, and again.
+        let mut replacing = write(1, 2, "replaced", b"once");
+        replacing.extend(((now_ms() + 5_000) << 16).to_le_bytes());
+        replacing.extend(0_u64.to_le_bytes());
+        replacing.push(1);
+        replacing.extend([255; 16]);
+        let answer = peer.call(&replacing);
+        assert!(answer[..2] == [1, 1], "{answer:?}");
+    }
+    for at in 0..3 {
+        assert!(flock.nodes[at].is_running(), "{}", flock.nodes[at].output());
+        for key in ["key", "late", "odd", "replaced"] {
+            let value = format!("{key} by {at}");
+            let put = flock.nodes[at].put(key, value.as_bytes(), "&ack=3");
+            assert_eq!(put.status, 201, "{}", put.text());
+            let stamped_ms = u64::from_str_radix(&put.version()[..12], 16).unwrap();
+            assert!(stamped_ms.abs_diff(now_ms()) < 20_000, "{stamped_ms}");
+            for node in &flock.nodes {
+                assert_eq!(node.get(key, "").text(), value);
+            }
+        }
+    }
+    for at in 0..3 {
+        flock.stop(at);
+    }
+    flock.up_all();
+    for node in &flock.nodes {
+        assert_eq!(node.get("replaced", "").text(), "replaced by 2");
+    }
+    for node in &flock.nodes {
+        assert_eq!(node.put("replaced", b"anew", "&ack=3").status, 201);
+    }
+}
+
 #[test]
 fn the_build_before_is_understood() {
     assert_eq!(crc32c(b"123456789"), 0xe306_9283);
     let mut flock = Flock::start(&[]);
-    let nodes = flock.nodes[0].status()["nodes"].clone();
-    let id_of = |name: &str| {
-        let nodes = nodes.as_array().unwrap().iter();
-        let mut named = nodes.filter(|node| node["name"] == name);
-        named.next().unwrap()["id"].as_u64().unwrap() as u16
-    };
+    let third = id_of(&flock, "n3");
     // In the place of the third node comes one that speaks as it did.
     flock.stop(2);
     let listen = SocketAddr::from(([127, 0, 0, 1], flock.nodes[0].listen));
-    let (mut old, status) = Old::open(listen, id_of("n3"), "n1");
+    let (mut old, status) = Old::open(listen, third, "n1");
     assert_eq!(status, 0);
-    let (_, not_served) = Old::open(listen, id_of("n3"), "n7");
+    let (_, not_served) = Old::open(listen, third, "n7");
     assert_eq!(not_served, 2);
     eventually("its write is acknowledged", Duration::from_secs(20), || {
         let answer = old.call(&write(1, 2, "old", b"spoken"));

@@ -66,9 +66,10 @@ impl Rejected {
 impl From<Failure> for Rejected {
     fn from(failure: Failure) -> Self {
         let status = match &failure {
-            Failure::NotEnoughReplicas { .. } | Failure::Overdue | Failure::Overtaken => {
-                StatusCode::GATEWAY_TIMEOUT
-            }
+            Failure::NotEnoughReplicas { .. }
+            | Failure::Overdue
+            | Failure::Overtaken
+            | Failure::Beyond(_) => StatusCode::GATEWAY_TIMEOUT,
             Failure::UnknownKeyspace => StatusCode::NOT_FOUND,
             Failure::ConditionFailed(_) => StatusCode::PRECONDITION_FAILED,
             Failure::NoSpace => StatusCode::INSUFFICIENT_STORAGE,

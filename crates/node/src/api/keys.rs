@@ -183,6 +183,7 @@ async fn write(
         value: change.value,
         deadline: attempt.deadline(),
         floor: attempt.floor(),
+        replaces: None,
     };
     shard
         .coordinate_write(request)

@@ -11,6 +11,7 @@ mod keys;
 mod keyspaces;
 mod linger;
 mod members;
+mod mend;
 mod metadata;
 mod metrics;
 mod pair_stream;

@@ -12,7 +12,7 @@ use super::params::{Params, decode};
 use super::reply::{self, Reply};
 use super::rules::{allowed, check, check_framing, rules};
 use super::upload::Upload;
-use super::{bulk, health, keys, keyspaces, members, metadata, metrics, scan, status, v0};
+use super::{bulk, health, keys, keyspaces, members, mend, metadata, metrics, scan, status, v0};
 use crate::shard::{Arrivals, Shard};
 
 /// Answers any request.
@@ -46,7 +46,10 @@ async fn answer(gate: &Gate, arrivals: &Rc<Arrivals>, request: Request<Upload>) 
         "/health" | "/health/ready" => return health::ready(shard).await,
         _ => {}
     }
-    gate.warm().await;
+    let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
+    if gate.warm().await && !is_read {
+        arrivals.has_been_held_up();
+    }
     let reply = serve(shard.clone(), arrivals, request, &path, asked).await;
     match shard.is_superseded() {
         // Whatever was done here does not count.
@@ -120,13 +123,18 @@ async fn v1(
         ["status"] => status::status(shard).await,
         ["metadata"] => metadata::metadata(shard, request.method()).await,
         ["dropped"] => keyspaces::dropped(&shard, request.method()),
-        ["members"] => members::members(shard, request).await,
-        ["members", "change"] => members::cancel(shard, request.method()).await,
-        ["keyspaces"] => keyspaces::collection(shard, request).await,
-        ["keyspaces", name] => keyspaces::one(shard, request.method(), &text(name)?).await,
+        ["members"] => members::members(shard, arrivals, request).await,
+        ["members", "change"] => members::cancel(shard, arrivals, request.method()).await,
+        ["keyspaces"] => keyspaces::collection(shard, arrivals, request).await,
+        ["keyspaces", name] => {
+            keyspaces::one(shard, arrivals, request.method(), &text(name)?).await
+        }
         ["keyspaces", name, "keys"] => scan::keys(shard, &request, &text(name)?, params).await,
         ["keyspaces", name, "undrop"] => {
-            keyspaces::undrop(shard, request.method(), &text(name)?).await
+            keyspaces::undrop(shard, arrivals, request.method(), &text(name)?).await
+        }
+        ["keyspaces", name, "mend-stamps"] => {
+            mend::mend(shard, request.method(), &text(name)?, params).await
         }
         ["keyspaces", name, "bulk"] => {
             bulk::bulk(shard, arrivals, request, &text(name)?, params).await

@@ -54,6 +54,7 @@ pub(super) fn rules(path: &str) -> Option<&'static [Rule]> {
         Method::GET,
         &["prefix", "start", "end", "limit", "ack", "from"],
     )];
+    const OF_MEND: &[Rule] = &[rule(Method::GET, &["from"]), rule(Method::POST, &["from"])];
     const OF_BULK: &[Rule] = &[rule(Method::POST, QUORUM)];
     const OF_KEY: &[Rule] = &[
         conditional(Method::GET, QUORUM),
@@ -74,6 +75,7 @@ pub(super) fn rules(path: &str) -> Option<&'static [Rule]> {
         ["keyspaces", _] => OF_KEYSPACE,
         ["keyspaces", _, "keys"] => OF_RANGE,
         ["keyspaces", _, "undrop"] => POSTED,
+        ["keyspaces", _, "mend-stamps"] => OF_MEND,
         ["keyspaces", _, "bulk"] => OF_BULK,
         ["keyspaces", _, "keys", _] => OF_KEY,
         _ => return None,

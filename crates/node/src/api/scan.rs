@@ -141,7 +141,7 @@ fn json_line(item: Item) -> Bytes {
 }
 
 /// As text where it is text; else in base64 under another name.
-fn put_bytes(object: &mut Map<String, Value>, name: &str, bytes: &[u8]) {
+pub(super) fn put_bytes(object: &mut Map<String, Value>, name: &str, bytes: &[u8]) {
     match std::str::from_utf8(bytes) {
         Ok(text) => object.insert(name.into(), text.into()),
         Err(_) => object.insert(format!("{name}_base64"), base64(bytes).into()),

@@ -3,7 +3,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::placement::ShardAddress;
-use dunlin_store::{Kind, Stamp, Vector};
+use dunlin_store::{Kind, Rank, Replaces, Stamp, Vector};
 
 fn bytes() -> impl Strategy<Value = Bytes> {
     prop::collection::vec(any::<u8>(), 0..40).prop_map(Bytes::from)
@@ -13,6 +13,11 @@ fn stamp() -> impl Strategy<Value = Stamp> {
     (any::<u64>(), any::<u64>()).prop_map(|(v, o)| Stamp::new(Version(v), Origin(o)))
 }
 
+fn replaces() -> impl Strategy<Value = Option<Replaces>> {
+    let some = (stamp(), any::<bool>()).prop_map(|(stamp, is_mend)| Replaces { stamp, is_mend });
+    prop::option::of(some)
+}
+
 fn item() -> impl Strategy<Value = Item> {
     (
         bytes(),
@@ -20,16 +25,20 @@ fn item() -> impl Strategy<Value = Item> {
         any::<u8>(),
         any::<bool>(),
         any::<Option<u64>>(),
+        replaces(),
         bytes(),
     )
-        .prop_map(|(key, stamp, from, tombstone, expiry_ms, value)| Item {
-            key,
-            stamp,
-            from,
-            tombstone,
-            expiry_ms,
-            value,
-        })
+        .prop_map(
+            |(key, stamp, from, tombstone, expiry_ms, replaces, value)| Item {
+                key,
+                stamp,
+                from,
+                tombstone,
+                expiry_ms,
+                replaces,
+                value,
+            },
+        )
 }
 
 fn shard() -> impl Strategy<Value = ShardAddress> {
@@ -91,28 +100,32 @@ fn request() -> impl Strategy<Value = Request> {
             any::<u8>(),
             stamp(),
             any::<Option<u64>>(),
+            replaces(),
             bytes(),
             bytes()
         )
-            .prop_map(|(keyspace, put, ack, from, stamp, expiry_ms, key, value)| {
-                Request::Write(WriteRequest {
-                    keyspace,
-                    kind: if put { Kind::Put } else { Kind::Delete },
-                    ack,
-                    from,
-                    condition: match ack % 4 {
-                        0 => Condition::None,
-                        1 => Condition::Absent,
-                        2 => Condition::Present,
-                        _ => Condition::Is(stamp),
-                    },
-                    expiry_ms,
-                    key,
-                    value,
-                    deadline: stamp.version,
-                    floor: Version(stamp.origin.0),
-                })
-            }),
+            .prop_map(
+                |(keyspace, put, ack, from, stamp, expiry_ms, replaces, key, value)| {
+                    Request::Write(WriteRequest {
+                        keyspace,
+                        kind: if put { Kind::Put } else { Kind::Delete },
+                        ack,
+                        from,
+                        condition: match ack % 4 {
+                            0 => Condition::None,
+                            1 => Condition::Absent,
+                            2 => Condition::Present,
+                            _ => Condition::Is(stamp),
+                        },
+                        expiry_ms,
+                        key,
+                        value,
+                        deadline: stamp.version,
+                        floor: Version(stamp.origin.0),
+                        replaces,
+                    })
+                }
+            ),
         (
             any::<u32>(),
             any::<u16>(),
@@ -189,6 +202,13 @@ fn request() -> impl Strategy<Value = Request> {
             })),
         Just(Request::Move),
         Just(Request::Clock),
+        (any::<u32>(), any::<u16>(), bytes()).prop_map(|(keyspace, partition, start)| {
+            Request::Far(FarRequest {
+                keyspace,
+                partition,
+                start,
+            })
+        }),
         shard().prop_map(Request::Reach),
         shard().prop_map(Request::Leaving),
         Just(Request::Ready),
@@ -202,17 +222,18 @@ fn response() -> impl Strategy<Value = Response> {
         any::<u8>().prop_map(|got| Response::Written(WriteAnswer::NotEnough { got })),
         Just(Response::Written(WriteAnswer::Refused(Refusal::NoSpace))),
         Just(Response::Written(WriteAnswer::Overtaken)),
+        stamp().prop_map(|s| Response::Written(WriteAnswer::Beyond(s))),
         any::<u64>().prop_map(Response::Clock),
         any::<u64>().prop_map(|clock| Response::Written(WriteAnswer::TooLate(Version(clock)))),
         item().prop_map(|i| Response::Read(ReadAnswer::Value(i))),
         Just(Response::Read(ReadAnswer::Same)),
-        prop::collection::vec((any::<u64>(), stamp()), 0..4).prop_map(|list| {
+        prop::collection::vec((any::<u64>(), stamp(), replaces()), 0..4).prop_map(|list| {
             Response::Replicated(BatchAnswer::Have {
                 conflicts: list
                     .into_iter()
-                    .map(|(v, newer)| Conflict {
+                    .map(|(v, newer, replaces)| Conflict {
                         version: Version(v),
-                        newer,
+                        newer: Rank::new(newer, replaces),
                     })
                     .collect(),
             })
@@ -376,11 +397,17 @@ fn writes_without_a_deadline_have_none() {
         value: Bytes::from_static(b"value"),
         deadline: Version(7),
         floor: Version(5),
+        replaces: None,
     };
     let mut bytes = BytesMut::new();
     Request::Write(request).encode(&mut bytes);
-    let old = bytes.freeze().slice(..);
-    let old = old.slice(..old.len() - 16);
+    let whole = bytes.freeze();
+    // Nor does one before mends say what it replaces.
+    let Ok(Request::Write(decoded)) = Request::decode(whole.slice(..whole.len() - 1)) else {
+        panic!("not a write");
+    };
+    assert_eq!((decoded.floor, decoded.replaces), (Version(5), None));
+    let old = whole.slice(..whole.len() - 17);
     let Ok(Request::Write(decoded)) = Request::decode(old.clone()) else {
         panic!("not a write");
     };

@@ -1,6 +1,7 @@
 //! What shards say to one another. One file a message, encode and decode side
 //! by side; this file is the envelope.
 
+mod far;
 mod fill;
 mod page;
 mod pull;
@@ -17,6 +18,7 @@ use dunlin_store::{Origin, Version};
 
 use crate::placement::ShardAddress;
 
+pub use far::FarRequest;
 pub use fill::{FillPage, FillRequest, Froms, Place, TailAnswer, TailRequest};
 pub use page::{Item, Page, ScanRequest, SnapshotRequest};
 pub use pull::{PullAnswer, PullRequest};
@@ -65,6 +67,8 @@ pub enum Request {
     Ready,
     /// The wall clock there.
     Clock,
+    /// One page of a partition's records that are stamped too far ahead.
+    Far(FarRequest),
 }
 
 /// The answer to a [`Request`] of the same name.
@@ -82,7 +86,7 @@ pub enum Response {
     Vectors(VectorsAnswer),
     /// To `Pull`.
     Pulled(PullAnswer),
-    /// To `Snapshot` and `Scan`.
+    /// To `Snapshot`, `Scan` and `Far`.
     Page(Page),
     /// To `Repair`: logged and applied. To `Leaving`: noted.
     Done,
@@ -161,6 +165,10 @@ impl Message for Request {
             }
             Request::Ready => out.put_u8(22),
             Request::Clock => out.put_u8(24),
+            Request::Far(m) => {
+                out.put_u8(25);
+                m.encode(out);
+            }
         }
     }
 
@@ -183,6 +191,7 @@ impl Message for Request {
             21 => Request::Leaving(reach::decode_shard(&mut body)?),
             22 => Request::Ready,
             24 => Request::Clock,
+            25 => Request::Far(FarRequest::decode(body)?),
             kind => return Err(malformed(format!("unknown request kind {kind}"))),
         })
     }

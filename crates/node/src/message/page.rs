@@ -2,10 +2,14 @@
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 use dunlin_rpc::DecodeError;
-use dunlin_store::Stamp;
+use dunlin_store::{Rank, Replaces, Stamp};
 
 use super::vectors::Life;
 use super::wire::*;
+
+const TOMBSTONE: u8 = 1;
+const REPLACES: u8 = 2;
+const MEND: u8 = 4;
 
 /// A stored value or tombstone.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,11 +24,18 @@ pub struct Item {
     pub tombstone: bool,
     /// When the value goes, in milliseconds since 1970.
     pub expiry_ms: Option<u64>,
+    /// A stamp far ahead that it stands above all the same.
+    pub replaces: Option<Replaces>,
     /// The value.
     pub value: Bytes,
 }
 
 impl Item {
+    /// Decides which of two is newer.
+    pub fn rank(&self) -> Rank {
+        Rank::new(self.stamp, self.replaces)
+    }
+
     /// Whether a reader at `now_ms` sees a value here.
     pub fn is_visible(&self, now_ms: u64) -> bool {
         !self.tombstone && self.expiry_ms.is_none_or(|expiry| now_ms < expiry)
@@ -73,20 +84,39 @@ pub struct Page {
 
 impl Item {
     pub(super) fn encode(&self, out: &mut BytesMut) {
-        out.put_u8(self.tombstone.into());
+        let mut flags = u8::from(self.tombstone) * TOMBSTONE;
+        flags |= self.replaces.map_or(0, |replaces| match replaces.is_mend {
+            true => REPLACES | MEND,
+            false => REPLACES,
+        });
+        out.put_u8(flags);
         out.put_u8(self.from);
         put_stamp(out, self.stamp);
         put_option_u64(out, self.expiry_ms);
+        if let Some(replaces) = self.replaces {
+            put_stamp(out, replaces.stamp);
+        }
         put_bytes(out, &self.key);
         put_bytes(out, &self.value);
     }
 
     pub(super) fn decode(body: &mut Bytes) -> Result<Self, DecodeError> {
+        let flags = get_u8(body)?;
+        if flags & !(TOMBSTONE | REPLACES | MEND) != 0 {
+            return Err(malformed(format!("unknown flags of a record {flags}")));
+        }
         Ok(Item {
-            tombstone: get_u8(body)? != 0,
+            tombstone: flags & TOMBSTONE != 0,
             from: get_u8(body)?,
             stamp: get_stamp(body)?,
             expiry_ms: get_option_u64(body)?,
+            replaces: match flags & REPLACES {
+                0 => None,
+                _ => Some(Replaces {
+                    stamp: get_stamp(body)?,
+                    is_mend: flags & MEND != 0,
+                }),
+            },
             key: get_bytes(body)?,
             value: get_bytes(body)?,
         })

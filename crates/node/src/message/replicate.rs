@@ -2,7 +2,7 @@
 
 use bytes::{BufMut, Bytes, BytesMut};
 use dunlin_rpc::DecodeError;
-use dunlin_store::{Origin, Stamp, Version};
+use dunlin_store::{Origin, Rank, Replaces, Version};
 
 use super::wire::*;
 
@@ -24,8 +24,8 @@ pub struct Batch {
 pub struct Conflict {
     /// Version of the losing entry, within the batch's origin.
     pub version: Version,
-    /// Stamp of the winner.
-    pub newer: Stamp,
+    /// The winner.
+    pub newer: Rank,
 }
 
 /// What a replica did with a batch.
@@ -69,7 +69,13 @@ impl BatchAnswer {
                 out.put_u32_le(conflicts.len() as u32);
                 for conflict in conflicts {
                     out.put_u64_le(conflict.version.0);
-                    put_stamp(out, conflict.newer);
+                    put_stamp(out, conflict.newer.stamp());
+                }
+                // What the winners replace comes behind, where an earlier version does not look.
+                if conflicts.iter().any(|c| c.newer.replaces().is_some()) {
+                    for conflict in conflicts {
+                        put_replaces(out, conflict.newer.replaces());
+                    }
                 }
             }
             BatchAnswer::Gap(version) => {
@@ -85,14 +91,22 @@ impl BatchAnswer {
         Ok(match get_u8(body)? {
             1 => {
                 let count = get_u32(body)? as usize;
-                let mut conflicts = Vec::with_capacity(count.min(body.len() / 24));
+                let mut lost = Vec::with_capacity(count.min(body.len() / 24));
                 for _ in 0..count {
-                    conflicts.push(Conflict {
-                        version: Version(get_u64(body)?),
-                        newer: get_stamp(body)?,
-                    });
+                    lost.push((Version(get_u64(body)?), get_stamp(body)?));
                 }
-                BatchAnswer::Have { conflicts }
+                let is_more = !body.is_empty();
+                let conflicts = lost.into_iter().map(|(version, newer)| {
+                    let replaces: Option<Replaces> = match is_more {
+                        true => get_replaces(body)?,
+                        false => None,
+                    };
+                    let newer = Rank::new(newer, replaces);
+                    Ok(Conflict { version, newer })
+                });
+                BatchAnswer::Have {
+                    conflicts: conflicts.collect::<Result<_, DecodeError>>()?,
+                }
             }
             2 => BatchAnswer::Gap(Version(get_u64(body)?)),
             3 => BatchAnswer::Refused,

@@ -2,7 +2,7 @@
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 use dunlin_rpc::DecodeError;
-use dunlin_store::{Origin, Stamp, Vector, Version};
+use dunlin_store::{Origin, Replaces, Stamp, Vector, Version};
 
 pub(super) fn malformed(reason: impl ToString) -> DecodeError {
     DecodeError::new(reason.to_string())
@@ -95,6 +95,28 @@ pub(super) fn get_stamp(from: &mut Bytes) -> Result<Stamp, DecodeError> {
         version: Version(get_u64(from)?),
         origin: Origin(get_u64(from)?),
     })
+}
+
+/// `0`, or `1` or `2` (a mend) and the stamp that is replaced.
+pub(super) fn put_replaces(out: &mut BytesMut, replaces: Option<Replaces>) {
+    let Some(Replaces { stamp, is_mend }) = replaces else {
+        return out.put_u8(0);
+    };
+    out.put_u8(if is_mend { 2 } else { 1 });
+    put_stamp(out, stamp);
+}
+
+pub(super) fn get_replaces(from: &mut Bytes) -> Result<Option<Replaces>, DecodeError> {
+    let is_mend = match get_u8(from)? {
+        0 => return Ok(None),
+        1 => false,
+        2 => true,
+        kind => return Err(malformed(format!("unknown kind of replacing {kind}"))),
+    };
+    Ok(Some(Replaces {
+        stamp: get_stamp(from)?,
+        is_mend,
+    }))
 }
 
 pub(super) fn put_vector(out: &mut BytesMut, vector: &Vector) {

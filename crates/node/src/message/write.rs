@@ -2,7 +2,7 @@
 
 use bytes::{BufMut, Bytes, BytesMut};
 use dunlin_rpc::DecodeError;
-use dunlin_store::{Kind, Stamp, Version};
+use dunlin_store::{Kind, Replaces, Stamp, Version};
 
 use super::wire::*;
 
@@ -42,6 +42,8 @@ pub struct WriteRequest {
     pub deadline: Version,
     /// It is stamped above this: what was given up before it cannot come back above it.
     pub floor: Version,
+    /// A stamp far ahead that it is to stand above all the same; a mend is stamped but once.
+    pub replaces: Option<Replaces>,
 }
 
 /// What became of a write.
@@ -64,6 +66,9 @@ pub enum WriteAnswer {
     /// A conditional write was logged and met something newer: it is not stamped again, and
     /// whether anybody saw it is not known. To older builds an answer that says as little.
     Overtaken,
+    /// It met a value stamped so far ahead that nothing may be stamped above it before a mend; it
+    /// may be logged. Only requests with a deadline are answered so.
+    Beyond(Stamp),
 }
 
 /// Why a shard takes no writes.
@@ -105,6 +110,7 @@ impl WriteRequest {
         put_bytes(out, &self.value);
         out.put_u64_le(self.deadline.0);
         out.put_u64_le(self.floor.0);
+        put_replaces(out, self.replaces);
     }
 
     pub(super) fn decode(mut body: Bytes) -> Result<Self, DecodeError> {
@@ -130,11 +136,15 @@ impl WriteRequest {
             value: get_bytes(body)?,
             deadline: Version::MAX,
             floor: Version(0),
+            replaces: None,
         };
         // Builds before decision 24 end here.
         if !body.is_empty() {
             request.deadline = Version(get_u64(body)?);
             request.floor = Version(get_u64(body)?);
+        }
+        if !body.is_empty() {
+            request.replaces = get_replaces(body)?;
         }
         Ok(request)
     }
@@ -165,6 +175,10 @@ impl WriteAnswer {
                 out.put_u64_le(clock.0);
             }
             WriteAnswer::Overtaken => out.put_u8(7),
+            WriteAnswer::Beyond(stamp) => {
+                out.put_u8(8);
+                put_stamp(out, *stamp);
+            }
         }
     }
 
@@ -185,6 +199,7 @@ impl WriteAnswer {
             }),
             6 => WriteAnswer::TooLate(Version(get_u64(body)?)),
             7 => WriteAnswer::Overtaken,
+            8 => WriteAnswer::Beyond(get_stamp(body)?),
             kind => return Err(malformed(format!("unknown answer to a write {kind}"))),
         })
     }

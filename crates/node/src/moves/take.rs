@@ -10,7 +10,8 @@ use dunlin_store::{Entry, Store, Version};
 use super::sweep::is_empty;
 use crate::shard::Shard;
 
-/// In the shard's directory: no record in files that were taken over has a greater version. The
+/// In the shard's directory: no record in files that were taken over has a greater height (its
+/// version, or that of a stamp it replaces). The
 /// store's own note of that is not on disk before its next flush.
 const FILE: &str = "ingested";
 
@@ -20,17 +21,21 @@ const SLACK: u64 = (1 << 32) - 1;
 impl Shard {
     /// Puts records of one partition on disk, keys ascending.
     pub(crate) async fn take_records(&self, entries: Vec<Entry>) -> Result<(), String> {
+        let admitted = self.admit(&entries, None);
+        admitted.map_err(|nonsense| nonsense.to_string())?;
         let Some(newest) = entries.iter().map(|entry| entry.stamp.version).max() else {
             return Ok(());
         };
         if !self.take_over(newest) {
-            return Err(format!(
-                "a record is stamped further ahead than --clock-bound: {newest}; see dunlin keyspace mend-stamps"
-            ));
+            return Err(self.to_be_mended(&entries, newest));
         }
         let bytes: usize = entries.iter().map(|e| e.key.len() + e.value.len()).sum();
         let rest = match bytes >= self.config.ingest_bytes {
-            true => self.ingest(entries, newest).await?,
+            true => {
+                let heights = entries.iter().map(|entry| entry.rank().height());
+                let highest = heights.max().unwrap_or(newest);
+                self.ingest(entries, highest).await?
+            }
             false => entries,
         };
         if rest.is_empty() {
@@ -38,6 +43,19 @@ impl Shard {
         }
         self.copies_applied(rest).await?;
         self.sync_log_to(self.log.last()).await
+    }
+
+    /// Names what is to be done about a record that is stamped too far ahead.
+    fn to_be_mended(&self, entries: &[Entry], newest: Version) -> String {
+        self.pause_for_far();
+        let placement = self.placement();
+        let name = entries
+            .first()
+            .and_then(|entry| placement.keyspace(entry.keyspace))
+            .map_or("NAME", |placed| &placed.keyspace.name);
+        format!(
+            "a record of keyspace {name} is stamped further ahead than --clock-bound ({newest}) and cannot be copied: run dunlin keyspace mend-stamps {name}"
+        )
     }
 
     /// Takes records as a file; gives them back where the store holds something in between.

@@ -23,6 +23,8 @@ const BEGUN_AT_ONCE: usize = 64;
 /// What becomes of the puts that were begun here.
 #[derive(Default)]
 struct Begun {
+    /// Its name.
+    keyspace: String,
     waiting: Cell<usize>,
     failure: RefCell<Option<Failure>>,
     /// Not written here: another replica may take them.
@@ -55,6 +57,7 @@ impl Ticket {
             WriteAnswer::NotEnough { got } => Some(Failure::NotEnoughReplicas { got, need }),
             WriteAnswer::ConditionFailed(current) => Some(Failure::ConditionFailed(current)),
             WriteAnswer::Overtaken => Some(Failure::Overtaken),
+            WriteAnswer::Beyond(_) => Some(Failure::Beyond(self.begun.keyspace.clone())),
             WriteAnswer::Refused(_) | WriteAnswer::TooLate(_) => {
                 // Nothing was written here: the next attempt needs no floor for this one.
                 self.until = Version(0);
@@ -100,7 +103,10 @@ impl Shard {
     ) -> Result<(), Failure> {
         self.may_stamp()?;
         self.widen_for(keyspace, quorum.from).await?;
-        let here = Rc::new(Begun::default());
+        let here = Rc::new(Begun {
+            keyspace: self.name_of(keyspace),
+            ..Begun::default()
+        });
         let mut elsewhere = FuturesUnordered::new();
         let mut pairs = pairs.map(|(key, value)| WriteRequest {
             keyspace,
@@ -113,6 +119,7 @@ impl Shard {
             value,
             deadline,
             floor,
+            replaces: None,
         });
         let stalls = self.stalls.count();
         let mut is_begun = false;
@@ -170,6 +177,7 @@ impl Shard {
                 continue;
             }
             tokio::select! {
+                biased;
                 () = here.answered.notified() => {}
                 Some(answered) = elsewhere.next() => answered?,
             }

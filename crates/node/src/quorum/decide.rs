@@ -127,7 +127,7 @@ impl Answers {
         self.seen
             .iter()
             .filter_map(|(_, item)| item.as_ref())
-            .max_by_key(|item| item.stamp)
+            .max_by_key(|item| item.rank())
     }
 
     /// The answer that came first.
@@ -137,10 +137,10 @@ impl Answers {
 
     /// Replicas whose answer is older than the newest.
     pub fn stale(&self) -> Vec<ShardAddress> {
-        let newest = self.newest().map(|item| item.stamp);
+        let newest = self.newest().map(Item::rank);
         self.seen
             .iter()
-            .filter(|(_, item)| item.as_ref().map(|i| i.stamp) < newest)
+            .filter(|(_, item)| item.as_ref().map(Item::rank) < newest)
             .map(|(from, _)| *from)
             .collect()
     }

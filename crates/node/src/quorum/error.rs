@@ -36,6 +36,11 @@ pub enum Failure {
         "something newer was written meanwhile: whether this write was seen before it is not known; read the key"
     )]
     Overtaken,
+    /// Mend the keyspace's stamps, then send it again.
+    #[error(
+        "what is stored under this key is stamped further ahead than --clock-bound, and nothing can be written above it: dunlin keyspace mend-stamps {0} --yes mends that"
+    )]
+    Beyond(String),
     /// Make room on the disk; writes are taken again by themselves.
     #[error("no space left on the node's disk: make room and try again")]
     NoSpace,
@@ -56,7 +61,7 @@ pub enum Failure {
     Clock(String),
     /// Wait a moment and try again.
     #[error(
-        "stamps run ahead of this node's clock by as much as the other nodes take over (--clock-bound): try again in a moment"
+        "stamps run ahead of this node's clock by as much as the other nodes take over (--clock-bound): try again in a moment, or restart the node if its clock was set back"
     )]
     TooFarAhead,
 }

@@ -30,7 +30,7 @@ pub(super) fn next(streams: &mut [&mut Stream]) -> Option<Item> {
     for stream in streams {
         if stream.items.front().is_some_and(|item| item.key == key)
             && let Some(item) = stream.items.pop_front()
-            && newest.as_ref().is_none_or(|n| n.stamp < item.stamp)
+            && newest.as_ref().is_none_or(|n| n.rank() < item.rank())
         {
             newest = Some(item);
         }

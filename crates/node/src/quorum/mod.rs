@@ -4,6 +4,7 @@ mod attempt;
 mod bulk;
 pub(crate) mod decide;
 mod error;
+mod mend;
 mod merge;
 mod read;
 mod scan;
@@ -12,5 +13,6 @@ mod write;
 
 pub use decide::Quorum;
 pub use error::Failure;
+pub use mend::{FarRecord, MendError, Mended};
 pub use scan::Scan;
 pub(crate) use widen::Widening;

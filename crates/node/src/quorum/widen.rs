@@ -10,8 +10,9 @@ use std::rc::Rc;
 
 use dunlin_metadata::MetadataError;
 use dunlin_store::{Entry, Kind};
-use futures_util::future::join_all;
-use tokio::sync::watch;
+use futures_util::FutureExt;
+use futures_util::future::{Shared, join_all};
+use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep, timeout_at};
 
 use super::Failure;
@@ -22,14 +23,14 @@ use crate::placement::{KeyspacePlacement, Placement, ShardAddress};
 use crate::sabotage::Sabotage;
 use crate::shard::Shard;
 
-/// How a widening ended; `None` while it goes on.
-type Ended = Option<Result<(), Failure>>;
+/// How a widening ends, for all who wait for it. They are woken in the order in which they began to.
+type Ended = Shared<oneshot::Receiver<Result<(), Failure>>>;
 
 /// What a shard is widening.
 #[derive(Default)]
 pub(crate) struct Widening {
     /// By keyspace and `from`: all writes that wait for it wait together.
-    waiting: RefCell<BTreeMap<(u32, u8), watch::Receiver<Ended>>>,
+    waiting: RefCell<BTreeMap<(u32, u8), Ended>>,
     /// A width met in an entry is being noted.
     noting: Rc<Cell<bool>>,
 }
@@ -59,20 +60,17 @@ impl Shard {
 
     /// Has every node that may stamp writes know of `from`, within a write's time.
     pub(crate) async fn widen(self: &Rc<Self>, keyspace: u32, from: u8) -> Result<(), Failure> {
-        let mut ended = self.widening_of(keyspace, from);
-        let told = ended.wait_for(Option::is_some).await;
+        let ended = self.widening_of(keyspace, from);
         // Without an answer this shard is stopping.
-        told.ok()
-            .and_then(|told| told.clone())
-            .unwrap_or(Err(Failure::Busy))
+        ended.await.unwrap_or(Err(Failure::Busy))
     }
 
     /// The widening under way, begun if there is none. It goes on although whoever asked first has
     /// left.
-    fn widening_of(self: &Rc<Self>, keyspace: u32, from: u8) -> watch::Receiver<Ended> {
+    fn widening_of(self: &Rc<Self>, keyspace: u32, from: u8) -> Ended {
         let mut waiting = self.widening.waiting.borrow_mut();
         let begin = || {
-            let (tell, ended) = watch::channel(None);
+            let (tell, ended) = oneshot::channel();
             let shard = self.clone();
             tokio::task::spawn_local(async move {
                 let widened = shard.try_widen(keyspace, from).await;
@@ -81,9 +79,10 @@ impl Shard {
                     .waiting
                     .borrow_mut()
                     .remove(&(keyspace, from));
-                tell.send_replace(Some(widened));
+                // All who waited may have left.
+                let _ = tell.send(widened);
             });
-            ended
+            ended.shared()
         };
         let ended = waiting.entry((keyspace, from)).or_insert_with(begin);
         ended.clone()

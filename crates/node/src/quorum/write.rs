@@ -118,6 +118,9 @@ impl Shard {
                     });
                 }
                 Attempt::Answered(WriteAnswer::Overtaken) => return Err(Failure::Overtaken),
+                Attempt::Answered(WriteAnswer::Beyond(_)) => {
+                    return Err(Failure::Beyond(self.name_of(request.keyspace)));
+                }
                 // Nothing was written there: another replica may take it.
                 Attempt::Answered(WriteAnswer::Refused(refusal)) => {
                     failure = Failure::from(refusal);
@@ -149,6 +152,13 @@ impl Shard {
             true => unknown,
             false => failure,
         })
+    }
+
+    /// A keyspace's name, for people.
+    pub(super) fn name_of(&self, keyspace: u32) -> String {
+        let placement = self.placement();
+        let placed = placement.keyspace(keyspace);
+        placed.map_or_else(|| "NAME".to_owned(), |k| k.keyspace.name.clone())
     }
 
     /// Until when an attempt may be stamped that begins now.

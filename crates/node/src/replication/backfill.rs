@@ -5,7 +5,7 @@ use std::ops::Bound;
 use std::rc::Rc;
 
 use bytes::Bytes;
-use dunlin_store::{Entry, Kind, Stamp, Vector};
+use dunlin_store::{Entry, Kind, Rank, Stamp, Vector};
 
 use super::catch_up::address_of;
 use super::reconcile::{Verdict, Word, reconcile};
@@ -165,10 +165,10 @@ impl Shard {
             keyspace,
             partition,
         } = place;
-        let mut theirs: HashMap<Bytes, Stamp> = page
+        let mut theirs: HashMap<Bytes, Rank> = page
             .items
             .iter()
-            .map(|item| (item.key.clone(), item.stamp))
+            .map(|item| (item.key.clone(), item.rank()))
             .collect();
         let mut next = Some(start.clone());
         while let Some(from) = next.take() {
@@ -186,9 +186,9 @@ impl Shard {
             let ours = read.await.ok_or("what is here cannot be read")?;
             let mut forgotten = Vec::new();
             for item in ours.items {
-                let their_stamp = theirs.get(&item.key).copied();
+                let their_rank = theirs.get(&item.key).copied();
                 let word = self.word_of(peer, terms, place, &item);
-                match reconcile(Some(item.stamp), their_stamp, word) {
+                match reconcile(Some(item.rank()), their_rank, word) {
                     Verdict::Take => {}
                     Verdict::Keep => drop(theirs.remove(&item.key)),
                     Verdict::Forget => forgotten.push((item.key, item.stamp)),
@@ -272,6 +272,7 @@ pub(crate) fn copy_of(item: Item, keyspace: u32, partition: u16) -> Entry {
         keyspace,
         stamp: item.stamp,
         expiry_ms: item.expiry_ms,
+        replaces: item.replaces,
         key: item.key,
         value: item.value,
     }

@@ -52,6 +52,7 @@ impl Service<Request, Response> for Replica {
                     from: 2,
                     tombstone: false,
                     expiry_ms: None,
+                    replaces: None,
                     value: "new".into(),
                 }],
                 next: None,
@@ -71,6 +72,7 @@ fn entry(key: &'static str, version: u64) -> Bytes {
         keyspace: 1,
         stamp: stamp(version),
         expiry_ms: None,
+        replaces: None,
         key: key.into(),
         value: "old".into(),
     };

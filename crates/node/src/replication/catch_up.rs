@@ -50,11 +50,8 @@ impl Shard {
             self.refill_heard(peer.address, &theirs);
             let placement = self.placement();
             for (origin, version) in theirs.iter() {
-                // What was stamped by a clock gone wrong is not fetched, nor believed.
-                if !self.take_over(version) {
-                    continue;
-                }
                 let have = self.vector.borrow().get(origin);
+                let is_far = self.is_far(version, have);
                 let writer = address_of(origin);
                 // What comes late of one that has left could bring back what was deleted since, and
                 // the delete forgotten: all that it wrote was here before it left.
@@ -69,21 +66,45 @@ impl Shard {
                 if !stood_still || !ours && pulled.is_some_and(|p| p >= version) {
                     continue;
                 }
+                // Entries stamped by a clock gone wrong are not fetched. What became of them is: by
+                // records, once they are mended.
+                if is_far && self.is_far_paused() {
+                    continue;
+                }
                 let caught_up = if ours {
                     self.reclaim(origin).await
+                } else if is_far {
+                    self.backfill_from(&peer).await
                 } else {
                     self.pull(&peer, origin, have, version).await
                 };
                 if let Err(error) = caught_up {
-                    tracing::debug!(error, from = peer.label, %origin, "catching up interrupted");
+                    self.tell_interrupted(&error, &peer, is_far);
                     break;
                 }
             }
             if self.refill_wants(&peer)
+                && !self.is_far_paused()
                 && let Err(error) = self.backfill_from(&peer).await
             {
-                tracing::debug!(error, from = peer.label, "a refill is interrupted");
+                self.tell_interrupted(&error, &peer, self.is_far_paused());
             }
+        }
+    }
+
+    /// Nothing new is told of what is tried again at once; what waits for a mend is.
+    fn tell_interrupted(&self, error: &str, peer: &Peer, is_far: bool) {
+        match is_far {
+            true => tracing::warn!(error, from = peer.label, "catching up is interrupted"),
+            false => tracing::debug!(error, from = peer.label, "catching up is interrupted"),
+        }
+    }
+
+    /// Whether a version that another has seen is too far ahead. What is here already is no news.
+    pub(crate) fn is_far(&self, version: Version, have: Version) -> bool {
+        match have >= version {
+            true => !self.clock.observe(version),
+            false => !self.take_over(version),
         }
     }
 
@@ -213,7 +234,7 @@ impl Shard {
             let rest = entries.split_off(entries.len().min(APPEND_ENTRIES));
             let (tell, told) = oneshot::channel();
             self.append_copies(entries, move || tell.send(()).unwrap_or_default())
-                .map_err(|_| "refused by the own log")?;
+                .map_err(|error| error.to_string())?;
             if rest.is_empty() {
                 // All before are applied before the last.
                 return told.await.map_err(|_| "the own log failed".to_owned());

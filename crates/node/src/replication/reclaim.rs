@@ -42,7 +42,9 @@ impl Shard {
             }
             up_to = up_to.max(theirs);
             tracing::info!(from = peer.label, %origin, "asking for what was lost of the own past");
-            if !self.gather_from(peer, origin, have, &mut entries).await? {
+            // Entries stamped too far ahead come as records only, once they are mended.
+            let is_far = theirs > self.clock.limit();
+            if is_far || !self.gather_from(peer, origin, have, &mut entries).await? {
                 whole = false;
                 self.backfill_from(peer).await?;
             }
@@ -122,4 +124,4 @@ pub(super) fn hole_up_to(record: &[u8], origin: Origin) -> Version {
 
 #[cfg(test)]
 #[path = "reclaim_tests.rs"]
-pub(super) mod tests;
+pub(crate) mod tests;

@@ -1,6 +1,6 @@
 //! A record held by a shard of uncertain past, beside what another replica holds for its key. Pure.
 
-use dunlin_store::Stamp;
+use dunlin_store::Rank;
 
 /// What becomes of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub(super) struct Word {
 }
 
 /// Judges one key. `ours` and `theirs` are what is held, tombstones too.
-pub(super) fn reconcile(ours: Option<Stamp>, theirs: Option<Stamp>, word: Word) -> Verdict {
+pub(super) fn reconcile(ours: Option<Rank>, theirs: Option<Rank>, word: Word) -> Verdict {
     match (ours, theirs) {
         (None, Some(_)) => Verdict::Take,
         (Some(ours), Some(theirs)) if ours < theirs => Verdict::Take,

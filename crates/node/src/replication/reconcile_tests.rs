@@ -1,5 +1,5 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
-use dunlin_store::{Origin, Version};
+use dunlin_store::{Origin, Stamp, Version};
 
 use super::Verdict::{Forget, Keep, Take};
 use super::*;
@@ -11,8 +11,8 @@ const ALL: Word = Word {
     is_meant: true,
 };
 
-fn at(version: u64) -> Option<Stamp> {
-    Some(Stamp::new(Version(version), Origin(1)))
+fn at(version: u64) -> Option<Rank> {
+    Some(Stamp::new(Version(version), Origin(1)).into())
 }
 
 #[test]

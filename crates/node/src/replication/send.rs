@@ -222,7 +222,8 @@ impl Shard {
                 self.reached(peer, batch.index);
                 if let Some(first) = batch.first {
                     let now_ms = self.clock.now_ms();
-                    let since_stamp_us = now_ms.saturating_sub(first.millis()) * 1_000;
+                    let since_stamp_ms = now_ms.saturating_sub(first.millis());
+                    let since_stamp_us = since_stamp_ms.saturating_mul(1_000);
                     let since_sent_us = batch.sent.elapsed().as_micros() as u64;
                     // The stamp's clock ticks in milliseconds: use it only when it says more than it rounds.
                     let lag_us = since_stamp_us.saturating_sub(2_000);

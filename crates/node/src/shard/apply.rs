@@ -3,7 +3,7 @@
 use std::rc::Rc;
 use std::time::Duration;
 
-use dunlin_store::{Entry, Outcome, Stamp, Version};
+use dunlin_store::{Entry, Outcome, Rank, Version};
 
 use super::Shard;
 use super::append::Applying;
@@ -91,7 +91,7 @@ impl Shard {
 
     fn applied(&self, group: Vec<Applying>, entries: &[Entry], outcomes: &[Outcome]) {
         self.store_stuck.borrow_mut().take();
-        let newer_of = |entry: &Entry| -> Option<Stamp> {
+        let newer_of = |entry: &Entry| -> Option<Rank> {
             // Outcomes stand beside the entries; entries of dropped keyspaces have none.
             let at = entries
                 .iter()

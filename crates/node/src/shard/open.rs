@@ -1,10 +1,11 @@
 //! Opening a shard: the log is the truth; what the store misses of it is applied again.
 
 use std::cell::{Cell, RefCell};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 
+use dunlin_log::disk::Disk;
 use dunlin_log::{CursorError, Log};
 use dunlin_metadata::{Keyspace, NodeRecord, Sync};
 use dunlin_store::{
@@ -45,7 +46,9 @@ pub enum OpenError {
     #[error("{0}")]
     Store(#[from] StoreError),
     /// A log record passes its checksum but makes no sense.
-    #[error("log record {index} is not an entry: {error}")]
+    #[error(
+        "log record {index} is not an entry: {error}: remove this node's data directory and start it again; it will copy its data from the other replicas"
+    )]
     Record {
         /// Which.
         index: u64,
@@ -103,6 +106,9 @@ impl Shard {
             };
             before.store(disk, machine, &dir).map_err(unusable)?;
         }
+        // Before the log is opened, which writes to it.
+        let is_put_back = newest_segment(disk, &dir.join("log"))
+            .is_some_and(|segment| machine.is_put_back(&segment));
         let (log, recovered) = Log::open(
             parts.env.disk.clone(),
             parts.env.log_runner.clone(),
@@ -123,7 +129,16 @@ impl Shard {
         let origin = Origin::new(parts.address.node, parts.address.shard, parts.incarnation);
         let ingested = expect_ingested(&*parts.env.disk, &dir, &store);
         let unflushed = Unflushed::default();
-        let (vector, floor) = replay(&log, &store, dir.join("store"), &unflushed).await?;
+        let bound_ms = match parts.env.sabotage {
+            Sabotage::FollowAnyClock => u64::MAX,
+            _ => parts.config.clock_bound_ms,
+        };
+        let limit = Version::new(parts.env.clock.now_ms(), 0).plus_ms(bound_ms);
+        let Replayed {
+            vector,
+            floor,
+            clock_floor,
+        } = replay(&log, &store, dir.join("store"), &unflushed, limit).await?;
         let empty = log.last() == 0;
         let (is_alone, is_lax) = {
             let topology = parts.metadata.topology().borrow().clone();
@@ -144,6 +159,8 @@ impl Shard {
             is_lax,
             known_incarnation: parts.known_incarnation,
             incarnation: parts.incarnation,
+            is_put_back,
+            last: log.last(),
         });
         // The doubt is on disk before the mark that led to it is replaced, and that before anything
         // is written that it does not speak of.
@@ -154,17 +171,13 @@ impl Shard {
         if empty {
             log.rotate(Entry::of_vector(&vector).encode())?;
         }
-        let bound_ms = match parts.env.sabotage {
-            Sabotage::FollowAnyClock => u64::MAX,
-            _ => parts.config.clock_bound_ms,
-        };
         let moves = Moves::new(parts.config.move_latency_us_p99, ingested);
         Ok(Rc::new(Shard {
             stalls: Rc::new(Stalls::new(
                 parts.env.clock.clone(),
                 parts.config.clock_bound_ms,
             )),
-            clock: HybridClock::new(parts.env.clock.clone(), floor, bound_ms),
+            clock: HybridClock::new(parts.env.clock.clone(), clock_floor, bound_ms),
             config: parts.config,
             address: parts.address,
             origin,
@@ -197,8 +210,11 @@ impl Shard {
             stopping: Cell::new(false),
             twins: Twins::default(),
             superseded: parts.process.superseded.clone(),
+            remembered_incarnation: parts.remembered_incarnation,
             started: Instant::now(),
             was_ready: Cell::new(false),
+            has_met_far: Cell::new(false),
+            far_pause: Cell::new(None),
             leaving: Cell::new(false),
             busy: Rc::default(),
             turn: Cell::new(0),
@@ -254,6 +270,13 @@ impl Shard {
     }
 }
 
+/// The newest file of a log.
+fn newest_segment(disk: &dyn Disk, dir: &Path) -> Option<PathBuf> {
+    let names = disk.list(dir).ok()?;
+    let segments = names.into_iter().filter(|name| name.ends_with(".log"));
+    segments.max().map(|name| dir.join(name))
+}
+
 fn open_store(
     parts: &ShardParts,
     path: &std::path::Path,
@@ -276,18 +299,38 @@ fn open_store(
     Store::open(path, &options)
 }
 
-/// Applies what the store misses; returns the vector at the log's end and the
-/// greatest version met.
+/// What a log was found to hold.
+#[derive(Default)]
+struct Replayed {
+    /// The vector at its end.
+    vector: Vector,
+    /// No version met is greater.
+    floor: Version,
+    /// The greatest met that is not too far ahead: what the clock goes on from.
+    clock_floor: Version,
+}
+
+impl Replayed {
+    fn meet(&mut self, version: Version, limit: Version) {
+        self.floor = self.floor.max(version);
+        if version <= limit {
+            self.clock_floor = self.clock_floor.max(version);
+        }
+    }
+}
+
+/// Applies what the store misses.
 async fn replay(
     log: &Log,
     store: &Store,
     store_path: PathBuf,
     unflushed: &Unflushed,
-) -> Result<(Vector, Version), OpenError> {
+    limit: Version,
+) -> Result<Replayed, OpenError> {
     let applied = store.applied();
     if log.last() == 0 {
         return match applied {
-            0 => Ok((Vector::new(), Version(0))),
+            0 => Ok(Replayed::default()),
             _ => Err(OpenError::Gap {
                 store: store_path,
                 applied,
@@ -313,7 +356,10 @@ async fn replay(
         .and_then(|s| vector_of(&s.preamble))
         .unwrap_or_default();
     let vector_from = segments.last().map_or(0, |s| s.first_index);
-    let mut floor = vector.iter().map(|(_, v)| v).max().unwrap_or_default();
+    let mut met = Replayed::default();
+    for (_, version) in vector.iter() {
+        met.meet(version, limit);
+    }
     let mut cursor = log.cursor((applied + 1).min(vector_from).max(log.first()));
     while cursor.position() <= log.last() {
         let mut entries = Vec::new();
@@ -322,7 +368,7 @@ async fn replay(
             let entry =
                 Entry::decode(record).map_err(|error| OpenError::Record { index, error })?;
             end = index;
-            floor = floor.max(entry.stamp.version);
+            met.meet(entry.stamp.version, limit);
             if index >= vector_from {
                 absorb(&mut vector, &entry, index)?;
             }
@@ -335,7 +381,7 @@ async fn replay(
             unflushed.applied(&entries);
         }
     }
-    Ok((vector, floor))
+    Ok(Replayed { vector, ..met })
 }
 
 fn absorb(vector: &mut Vector, entry: &Entry, index: u64) -> Result<(), OpenError> {

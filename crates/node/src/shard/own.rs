@@ -2,12 +2,12 @@
 
 use std::rc::Rc;
 
-use dunlin_store::{Entry, Kind, Stamp, Version};
+use dunlin_store::{Above, Entry, Kind, Lookup, Rank, Stamp, Tier, Version};
 use tokio::time::Instant;
 
 use super::append::Applying;
 use super::{Shard, needs_sync};
-use crate::limits::{APPLY_QUEUE, RESTAMPS, WRITE_TIMEOUT};
+use crate::limits::{APPLY_QUEUE, KEY_BYTES, RESTAMPS, WRITE_TIMEOUT};
 use crate::message::{Condition, Refusal, WriteAnswer, WriteRequest};
 use crate::quorum::decide::Quorum;
 use crate::replication::acks::Needs;
@@ -47,6 +47,20 @@ impl OwnWrite {
             _ => WriteAnswer::NotEnough { got: 0 },
         });
     }
+
+    /// Whether it only repeats what is stored.
+    fn is_mend(&self) -> bool {
+        self.entry.replaces.is_some_and(|replaces| replaces.is_mend)
+    }
+}
+
+/// The answer to a write that met a stamp it cannot get above: who sends no deadline does not know
+/// the better one.
+fn beyond(stamp: Stamp, deadline: Version) -> WriteAnswer {
+    match deadline {
+        Version::MAX => WriteAnswer::NotEnough { got: 0 },
+        _ => WriteAnswer::Beyond(stamp),
+    }
 }
 
 impl Shard {
@@ -54,6 +68,10 @@ impl Shard {
     pub(crate) fn write(self: &Rc<Self>, request: WriteRequest, done: Done) {
         if self.may_stamp().is_err() {
             return done(WriteAnswer::Refused(Refusal::Clock));
+        }
+        if request.key.len() > KEY_BYTES {
+            // No API lets it in, and no other replica would take it.
+            return done(WriteAnswer::Refused(Refusal::Busy));
         }
         if request.condition == Condition::None {
             self.append_request(request, done);
@@ -63,11 +81,26 @@ impl Shard {
         }
     }
 
-    fn append_request(self: &Rc<Self>, request: WriteRequest, done: Done) {
+    fn append_request(self: &Rc<Self>, mut request: WriteRequest, done: Done) {
         let placement = self.placement();
         let Some(keyspace) = placement.keyspace(request.keyspace) else {
             return done(WriteAnswer::Refused(Refusal::UnknownKeyspace));
         };
+        let partition = keyspace.partition_of(&request.key);
+        // Where stamps far ahead are about, a look saves logging what would only be stamped again.
+        if self.has_met_far.get()
+            && request.replaces.is_none()
+            && let Some(held) = self.rank_at_hand(request.keyspace, partition, &request.key)
+        {
+            match held.above(self.clock.limit()) {
+                Above::Later(_) => {}
+                Above::Replacing(replaces, version) => {
+                    self.take_over(version);
+                    request.replaces = Some(replaces);
+                }
+                Above::Mended(_) => return done(beyond(held.stamp(), request.deadline)),
+            }
+        }
         if self.applying.borrow().len() > APPLY_QUEUE {
             return done(WriteAnswer::Refused(Refusal::Busy));
         }
@@ -89,10 +122,11 @@ impl Shard {
                 kind: request.kind,
                 copy: false,
                 from: request.from,
-                partition: keyspace.partition_of(&request.key),
+                partition,
                 keyspace: request.keyspace,
                 stamp: Stamp::new(Version(0), self.origin),
                 expiry_ms: request.expiry_ms,
+                replaces: request.replaces,
                 key: request.key,
                 value: request.value,
             },
@@ -171,13 +205,32 @@ impl Shard {
 
     /// A replica holds something newer than the write stamped `version`: stamp
     /// the write again above it, or an acknowledged write would be lost to a slow clock.
-    pub(crate) fn restamp(&self, version: Version, newer: Stamp) {
-        self.take_over(newer.version);
+    pub(crate) fn restamp(&self, version: Version, newer: Rank) {
+        let above = newer.above(self.clock.limit());
+        match above {
+            Above::Later(floor) | Above::Replacing(_, floor) => self.take_over(floor),
+            // Only counted.
+            Above::Mended(_) => self.take_over(newer.stamp().version),
+        };
+        if !matches!(above, Above::Later(_)) {
+            self.has_met_far.set(true);
+        }
         if self.env.sabotage == Sabotage::NoRestamp {
             return;
         }
         let taken = self.acks.borrow_mut().take(version);
         let Some(mut write) = taken else { return };
+        if write.is_mend() {
+            // Whatever it met is newer than what it repeats, or has to be mended itself.
+            return (write.done)(WriteAnswer::Overtaken);
+        }
+        match above {
+            Above::Later(_) => {}
+            Above::Replacing(replaces, _) => write.entry.replaces = Some(replaces),
+            Above::Mended(_) => {
+                return (write.done)(beyond(newer.stamp(), write.stamp_until));
+            }
+        }
         if write.is_conditional && self.env.sabotage != Sabotage::RestampConditions {
             // A new stamp would lift it above what its condition never saw. Nor did it fail: some
             // replica may hold it, and may have shown it, under the stamp it has.
@@ -189,6 +242,18 @@ impl Shard {
             return write.refuse(Refusal::Busy);
         }
         self.append_own(write);
+    }
+
+    /// What is held for a key, as far as memory tells.
+    fn rank_at_hand(&self, keyspace: u32, partition: u16, key: &[u8]) -> Option<Rank> {
+        // What is held by a shard of uncertain past may be gone everywhere else.
+        if !self.answers() {
+            return None;
+        }
+        match self.store.get(keyspace, partition, key, Tier::CacheOnly) {
+            Ok(Lookup::Value(held)) => Some(held.rank()),
+            _ => None,
+        }
     }
 
     /// A replica (or, as slot 0, this shard) has every own entry up to `up_to`.
@@ -210,7 +275,7 @@ impl Shard {
         let partition = keyspace.partition_of(&request.key);
         // Enough answers that every write acknowledged by `ack` replicas is among them.
         let quorum = Quorum {
-            ack: request.from - request.ack.min(request.from) + 1,
+            ack: (request.from - request.ack.min(request.from)).saturating_add(1),
             from: request.from,
         };
         let read = self
@@ -222,7 +287,7 @@ impl Shard {
         // No await from here to the append: what other writes logged in the meantime is seen, too.
         if let Ok(Some(local)) = self.read_blocking(request.keyspace, partition, &request.key)
             && self.counts(local.stamp)
-            && newest.as_ref().is_none_or(|n| n.stamp < local.stamp)
+            && newest.as_ref().is_none_or(|n| n.rank() < local.rank())
         {
             newest = Some(local);
         }
@@ -230,13 +295,21 @@ impl Shard {
         // What waits may be older than what is applied: repairs carry their true stamps.
         let unapplied = self
             .newest_unapplied(request.keyspace, &request.key)
-            .filter(|entry| newest.as_ref().is_none_or(|n| n.stamp < entry.stamp));
+            .filter(|entry| newest.as_ref().is_none_or(|n| n.rank() < entry.rank()));
         // Its condition saw this: it may be stamped above it, whose clock may be ahead.
-        let seen = newest.as_ref().map(|newest| newest.stamp);
-        let seen = seen.max(unapplied.as_ref().map(|entry| entry.stamp));
-        request.floor = request
-            .floor
-            .max(seen.map_or(Version(0), |seen| seen.version));
+        let seen = newest.as_ref().map(|newest| newest.rank());
+        let seen = seen.max(unapplied.as_ref().map(Entry::rank));
+        if let Some(seen) = seen {
+            let floor = match seen.above(self.clock.limit()) {
+                Above::Later(floor) => floor,
+                Above::Replacing(replaces, floor) => {
+                    request.replaces = Some(replaces);
+                    floor
+                }
+                Above::Mended(_) => return done(beyond(seen.stamp(), request.deadline)),
+            };
+            request.floor = request.floor.max(floor);
+        }
         let current = match unapplied {
             Some(entry) => {
                 let gone =

@@ -122,6 +122,7 @@ fn item(key: bytes::Bytes, value: Versioned) -> Item {
         from: value.from,
         tombstone: value.tombstone,
         expiry_ms: value.expiry_ms,
+        replaces: value.replaces,
         value: value.value,
     }
 }

@@ -138,6 +138,15 @@ impl Service<Request, Response> for ShardService {
                     }
                 });
             }
+            Request::Far(far) => {
+                let shard = shard.clone();
+                tokio::task::spawn_local(async move {
+                    match shard.serve_far(far).await {
+                        Ok(page) => reply.send(Response::Page(page)),
+                        Err(why) => reply.refuse(CANNOT, &why),
+                    }
+                });
+            }
             Request::Clock => reply.send(Response::Clock(shard.clock.now_ms())),
             Request::Move => match serde_json::to_vec(&shard.move_state()) {
                 Ok(json) => reply.send(Response::Moved(json.into())),
@@ -162,10 +171,10 @@ fn answer_read(shard: &Rc<Shard>, read: ReadRequest, reply: Reply<Response>) {
 
 /// The vector is told once everything it names has been applied: the asker may build on it.
 fn answer_vector(shard: &Rc<Shard>, theirs: &VectorsRequest, reply: Reply<Response>) {
-    for (_, version) in theirs.vector.iter() {
-        shard.take_over(version);
-    }
     let vector = shard.vector();
+    for (origin, version) in theirs.vector.iter() {
+        shard.is_far(version, vector.get(origin));
+    }
     let answerer = Answerer {
         life: shard.life(),
         contradiction: theirs.asker.and_then(|asker| shard.told_by(&asker)),
@@ -182,9 +191,12 @@ fn answer_repair(shard: &Rc<Shard>, encoded: Vec<Bytes>, reply: Reply<Response>)
     let decoded: Result<Vec<Entry>, _> = encoded.into_iter().map(Entry::decode).collect();
     match decoded {
         Ok(entries) => {
+            if let Err(nonsense) = shard.admit(&entries, None) {
+                return reply.refuse(CANNOT, &nonsense.to_string());
+            }
             // Refused by the log: the reply is dropped with the closure, which refuses the call.
-            if let Err(refusal) = shard.append_copies(entries, move || reply.send(Response::Done)) {
-                tracing::debug!(?refusal, "a repair was refused");
+            if let Err(error) = shard.append_copies(entries, move || reply.send(Response::Done)) {
+                tracing::debug!(%error, "a repair was refused");
             }
         }
         Err(error) => reply.refuse(CANNOT, &error.to_string()),

@@ -10,7 +10,9 @@ use tokio::time::Instant;
 
 use super::{Peer, Shard};
 use crate::fence::{Offset, Trust, judge, measure};
-use crate::limits::{CALL_TIMEOUT, CLOCK_INTERVAL, CLOCK_PATIENCE, CLOCK_START_INTERVAL};
+use crate::limits::{
+    CALL_TIMEOUT, CLOCK_INTERVAL, CLOCK_PATIENCE, CLOCK_START_INTERVAL, FAR_PAUSE,
+};
 use crate::message::{Request, Response};
 use crate::quorum::Failure;
 
@@ -92,6 +94,17 @@ impl Shard {
                 ))
             }
         }
+    }
+
+    /// A copy met a record stamped too far ahead: others like it would, too.
+    pub(crate) fn pause_for_far(&self) {
+        self.far_pause.set(Some(Instant::now() + FAR_PAUSE));
+    }
+
+    /// Whether no copy is tried that such a record would end.
+    pub(crate) fn is_far_paused(&self) -> bool {
+        let until = self.far_pause.get();
+        until.is_some_and(|until| Instant::now() < until)
     }
 
     /// Compares clocks for as long as the shard runs.

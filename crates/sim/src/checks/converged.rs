@@ -29,7 +29,7 @@ fn broken(text: String, place: Option<Place>) -> Broken {
 pub fn converged(cluster: &Cluster) -> Result<(), Broken> {
     let mut shards = Vec::new();
     for host in &cluster.hosts {
-        if cluster.shared.buried.get() == Some(host.number) {
+        if cluster.shared.buried.get() == Some(host.number()) {
             continue;
         }
         let live = host.live();
@@ -116,7 +116,7 @@ fn key_equal(
         }
     }
     no_copies_too_many(placed, partition, &held, place)?;
-    let newest = held.values().max_by_key(|record| record.stamp);
+    let newest = held.values().max_by_key(|record| record.rank());
     let Some(newest) = newest else { return Ok(()) };
     for address in placed.replicas(partition, newest.from) {
         let equal = match held.get(address) {

@@ -6,13 +6,13 @@
 
 use super::key::KeyHistory;
 use super::{Broken, Checked, meets};
-use crate::history::{Read, Seen, Write};
+use crate::history::{History, Moment, Seen, Write};
 
 /// Checks every read of a key.
 ///
 /// # Errors
 /// The first read that saw something older than it must.
-pub fn fresh(key: &KeyHistory) -> Result<Checked, Broken> {
+pub fn fresh(history: &History, key: &KeyHistory) -> Result<Checked, Broken> {
     let mut checked = Checked::default();
     for read in &key.reads {
         checked.reads += 1;
@@ -22,10 +22,13 @@ pub fn fresh(key: &KeyHistory) -> Result<Checked, Broken> {
                 .acknowledged()
                 .is_some_and(|moment| moment < read.begun)
                 && meets(read.ack, read.from, write.ack, write.from);
-            if !met || !is_older(key, read, write) {
+            if !met || !is_older(key, read.seen, read.ended, write) {
                 continue;
             }
-            if *may_be_lost {
+            // One replica's word is asked for, and this one may not know yet that another process
+            // has its name (decision 23).
+            let is_earlier = read.ack == 1 && history.is_earlier(read.ended_ms, read.host);
+            if *may_be_lost || is_earlier {
                 is_exempt = true;
                 continue;
             }
@@ -49,9 +52,9 @@ pub fn fresh(key: &KeyHistory) -> Result<Checked, Broken> {
     Ok(checked)
 }
 
-/// Whether what a read saw is surely older than `write`.
-fn is_older(key: &KeyHistory, read: &Read, write: &Write) -> bool {
-    match read.seen {
+/// Whether what was seen up to some moment is surely older than `write`.
+pub fn is_older(key: &KeyHistory, seen: Seen, until: Moment, write: &Write) -> bool {
+    match seen {
         Seen::Value(Some(id)) if id == write.id => false,
         Seen::Value(id) => key
             .writes
@@ -61,7 +64,7 @@ fn is_older(key: &KeyHistory, read: &Read, write: &Write) -> bool {
         // Unless a delete came later, or may have.
         Seen::Nothing => !key.writes.iter().any(|(other, _)| {
             other.delete
-                && other.begun < read.ended
+                && other.begun < until
                 && !other.is_refused()
                 && !surely_older(other, write)
         }),

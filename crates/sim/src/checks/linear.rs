@@ -3,33 +3,43 @@
 //!
 //! One thing is granted: a write under way that met a newer one is stamped again, above it, so it
 //! may be seen, be overwritten, and be seen again before it is acknowledged (decision 26). Such keys
-//! are judged a second time, with that in mind, and counted.
+//! are judged a second time, with that in mind, and counted. A write with a condition is never
+//! stamped again, so it is granted nothing. What its condition asked for is no part of this: of two
+//! conditional writes both may be told that it held (`docs/formats.md`, section 11).
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use dunlin_history::{Kind, Limits, Operation, Outcome, check};
+use dunlin_history::{Kind, Limits, Operation, Outcome, check, may_happen_again};
 
 use super::key::KeyHistory;
 use super::{Broken, Checked};
 use crate::history::{Ended, History, Place, Seen};
 use crate::plan::Plan;
 
+/// Stamps after the first that a write under way is granted.
+const STAMPS_MORE: usize = 2;
+
 /// Configurations to look at before a key is left undecided.
 const STATES_MAX: u64 = 2_000_000;
 
-/// Checks the keys of a keyspace that are read and written by majorities, except those of which a
-/// fault may have taken an acknowledged write.
+/// Checks the keys of a keyspace that are read and written by majorities. Where a fault may have
+/// taken an acknowledged write, a key that is no register is exempt, and counted.
 ///
 /// # Errors
 /// The first key that is no register.
 pub fn linear(plan: &Plan, keys: &[KeyHistory]) -> Result<Checked, Broken> {
     let mut places = BTreeMap::new();
     let mut operations = Vec::new();
-    for key in keys {
-        if plan.is_majority(key.place) && !key.may_miss() {
-            places.insert(name(plan, key.place), key.place);
-            operations.extend(of_key(plan, key));
+    let mut once = BTreeSet::new();
+    let mut lossy = BTreeSet::new();
+    for key in keys.iter().filter(|key| plan.is_majority(key.place)) {
+        places.insert(name(plan, key.place), key.place);
+        operations.extend(of_key(plan, key));
+        if key.may_miss() {
+            lossy.insert(name(plan, key.place));
         }
+        let conditional = key.writes.iter().filter(|(w, _)| w.expect.is_some());
+        once.extend(conditional.map(|(write, _)| write.id));
     }
     let limits = Limits { states: STATES_MAX };
     let mut report = check(&operations, limits);
@@ -38,47 +48,43 @@ pub fn linear(plan: &Plan, keys: &[KeyHistory]) -> Result<Checked, Broken> {
         let suspects = report.violations.iter().map(|v| v.key.clone());
         let suspects: BTreeSet<String> = suspects.collect();
         let suspects = operations.iter().filter(|o| suspects.contains(&o.key));
-        let granted: Vec<Operation> = suspects.flat_map(stamped_again).collect();
-        let second = check(&granted, limits);
+        let weaker: Vec<Operation> = suspects.flat_map(|o| granted(o, &once)).collect();
+        let second = check(&weaker, limits);
         report.violations = second.violations;
         report.undecided.extend(second.undecided);
     }
-    if let Some(violation) = report.violations.first() {
+    let (exempt, broken): (Vec<_>, Vec<_>) = report
+        .violations
+        .into_iter()
+        .partition(|violation| lossy.contains(&violation.key));
+    if let Some(violation) = broken.first() {
         return Err(Broken {
             text: violation.to_string(),
             place: places.get(&violation.key).copied(),
             at: Some(violation.until),
         });
     }
-    let undecided = operations
-        .iter()
-        .filter(|operation| report.undecided.contains(&operation.key))
-        .count() as u64;
+    let count = |is_of: &dyn Fn(&str) -> bool| {
+        let of = operations.iter().filter(|o| is_of(&o.key));
+        of.count() as u64
+    };
+    let undecided = count(&|key| report.undecided.iter().any(|other| other == key));
+    let exempt = count(&|key| exempt.iter().any(|violation| violation.key == key));
     Ok(Checked {
-        linear: operations.len() as u64 - undecided,
+        linear: operations.len() as u64 - undecided - exempt,
+        linear_exempt: exempt,
         undecided,
         again,
         ..Checked::default()
     })
 }
 
-/// An operation, and if it is a write, that it may happen more than once before it is over.
-fn stamped_again(operation: &Operation) -> Vec<Operation> {
-    let mut all = vec![operation.clone()];
-    let until = match operation.outcome {
-        Outcome::Ok { returned } => Some(returned),
-        Outcome::Unknown { until } => until,
-        Outcome::Unmet { .. } | Outcome::Failed => return all,
-    };
-    if !matches!(operation.kind, Kind::Get(_)) {
-        for _ in 0..2 {
-            let mut again = operation.clone();
-            again.outcome = Outcome::Unknown { until };
-            again.note = "stamped again".into();
-            all.push(again);
-        }
+/// The operation and, if it is a write that may be stamped again, what that may do to it.
+fn granted(operation: &Operation, once: &BTreeSet<u64>) -> Vec<Operation> {
+    match operation.kind {
+        Kind::Put(id) if once.contains(&id) => vec![operation.clone()],
+        _ => may_happen_again(operation, STAMPS_MORE),
     }
-    all
 }
 
 /// All that clients did, for other checkers: those of keys that are no registers, too.

@@ -1,6 +1,7 @@
 //! The promises, checked: by what clients saw and when, and by what the stores hold afterwards.
 //! Nothing here believes a stamp.
 
+mod conditions;
 mod converged;
 mod equal;
 mod fresh;
@@ -40,6 +41,8 @@ pub struct Checked {
     pub exempt: u64,
     /// Operations judged together, as those of one register.
     pub linear: u64,
+    /// Operations of keys that are no registers where a fault may have taken a write.
+    pub linear_exempt: u64,
     /// Keys that are registers only if a write under way may be seen, overwritten, and seen again.
     pub again: u64,
     /// Operations of keys for which that took too long.
@@ -51,6 +54,7 @@ impl AddAssign for Checked {
         self.reads += other.reads;
         self.exempt += other.exempt;
         self.linear += other.linear;
+        self.linear_exempt += other.linear_exempt;
         self.again += other.again;
         self.undecided += other.undecided;
     }
@@ -58,11 +62,18 @@ impl AddAssign for Checked {
 
 impl fmt::Display for Checked {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let share = 100.0 * self.exempt as f64 / self.reads.max(1) as f64;
+        let share = |part: u64, all: u64| 100.0 * part as f64 / all.max(1) as f64;
         write!(
             f,
-            "{} reads judged, {} exempt ({share:.2} %), {} operations as one register, {} undecided, {} keys with writes stamped again",
-            self.reads, self.exempt, self.linear, self.undecided, self.again
+            "{} reads judged, {} exempt ({:.2} %), {} operations as one register, {} exempt ({:.2} %), {} undecided, {} keys with writes stamped again",
+            self.reads,
+            self.exempt,
+            share(self.exempt, self.reads),
+            self.linear,
+            self.linear_exempt,
+            share(self.linear_exempt, self.linear + self.linear_exempt),
+            self.undecided,
+            self.again
         )
     }
 }
@@ -77,12 +88,9 @@ pub fn judge(plan: &Plan, history: &History) -> Result<Checked, Broken> {
         let keys = KeyHistory::all(plan, history, keyspace);
         for key in &keys {
             written::written(history, key)?;
-            // Of others, values of writes with a greater `from` may differ: replicas beyond the
-            // smaller one do not hear of it.
-            if plan.is_majority(key.place) {
-                equal::equal(plan, key)?;
-            }
-            checked += fresh::fresh(key)?;
+            equal::equal(plan, key)?;
+            checked += fresh::fresh(history, key)?;
+            conditions::held(key)?;
         }
         checked += linear::linear(plan, &keys)?;
     }

@@ -86,7 +86,8 @@ impl Client {
     fn quorum(&mut self, place: Place) -> Quorum {
         let plan = &self.shared.plan;
         if plan.is_majority(place) {
-            let ack = if self.random.random_bool(0.9) { 2 } else { 3 };
+            let few = if plan.conditions { 0.6 } else { 0.9 };
+            let ack = if self.random.random_bool(few) { 2 } else { 3 };
             return Quorum { ack, from: 3 };
         }
         // A value kept by more nodes than its keyspace says outlives a forgotten delete there.
@@ -104,31 +105,33 @@ impl Client {
         }
     }
 
-    /// Nodes that hold data, now and after the change under way.
+    /// Nodes that hold data, now and after the change under way; a store that has lost its memory
+    /// names none.
     fn members(&self) -> u8 {
-        self.shared.members_min()
+        self.shared.members_min().max(1)
     }
 
     async fn step(&mut self) {
         let place = self.place();
         match self.random.random_range(0..100) {
+            14..38 if self.shared.plan.conditions => self.write_if(place).await,
             0..38 => self.write(place, Wish::Put(None)).await,
             38..55 => self.write(place, Wish::Delete).await,
-            55..63 => {
-                let last = self.last.take();
-                let (place, condition, expect) = match last {
-                    Some(last) => last,
-                    None if self.random.random_bool(0.5) => {
-                        (place, Condition::Absent, Expect::Absent)
-                    }
-                    None => (place, Condition::Present, Expect::Present),
-                };
-                self.write(place, Wish::Put(Some((condition, expect))))
-                    .await;
-            }
+            55..63 => self.write_if(place).await,
             63..97 => self.read(place).await,
             _ => self.scan(place).await,
         }
+    }
+
+    /// Writes on a condition: on what was seen last, or on there being a value, or none.
+    async fn write_if(&mut self, place: Place) {
+        let (place, condition, expect) = match self.last.take() {
+            Some(last) => last,
+            None if self.random.random_bool(0.5) => (place, Condition::Absent, Expect::Absent),
+            None => (place, Condition::Present, Expect::Present),
+        };
+        let wish = Wish::Put(Some((condition, expect)));
+        self.write(place, wish).await;
     }
 
     fn timeout_ms(&mut self) -> u64 {

@@ -30,7 +30,11 @@ pub async fn run(shared: Rc<Shared>) -> turmoil::Result {
     let seed = shared.plan.seed ^ 0xc11e;
     let mut random = StdRng::seed_from_u64(seed);
     let skew_ms = shared.plan.client_skew_ms_max;
-    let nodes: Nodes = Rc::new((0..shared.plan.nodes).map(|n| caller(&shared, n)).collect());
+    let nodes: Nodes = Rc::new(
+        (0..shared.plan.machines())
+            .map(|n| caller(&shared, n))
+            .collect(),
+    );
     for number in 0..shared.plan.clients {
         let mut off_ms = random.random_range(-skew_ms..=skew_ms);
         if shared.plan.bad_clocks && random.random_bool(0.6) {

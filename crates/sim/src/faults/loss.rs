@@ -59,7 +59,11 @@ impl Faults {
         }
         self.replace_rotten(cluster, now_ms)?;
         let plan = &cluster.shared.plan;
-        if !plan.loses_disks || now_ms < self.losses.next_ms || !self.may_lose(cluster) {
+        if !plan.loses_disks
+            || self.twins.are_there()
+            || now_ms < self.losses.next_ms
+            || !self.may_lose(cluster)
+        {
             return Ok(());
         }
         self.losses.next_ms = now_ms + self.random.random_range(1_500..=8_000);
@@ -114,14 +118,14 @@ impl Faults {
         Ok(())
     }
 
-    fn lack(&mut self, cluster: &Cluster, number: usize, now_ms: u64) {
+    pub(super) fn lack(&mut self, cluster: &Cluster, number: usize, now_ms: u64) {
         self.losses.lost(number, now_ms);
         let mut history = cluster.shared.history.borrow_mut();
         history.lose(now_ms, number, Loss::Disk);
     }
 
     /// Whether the others have all that any could lose.
-    fn may_lose(&self, cluster: &Cluster) -> bool {
+    pub(super) fn may_lose(&self, cluster: &Cluster) -> bool {
         let topology = cluster.shared.metadata.topology().borrow().clone();
         let buried = cluster.shared.buried.get();
         let is_whole = |number: usize| {
@@ -182,9 +186,11 @@ impl Faults {
         }
         self.losses.rotten = None;
         self.down_until_ms[number] = None;
+        let now_ms = cluster.now_ms();
         self.crash(cluster, number, Crash::Kill, now_ms, "its disk is replaced")?;
         cluster.hosts[number].wipe_directory()?;
-        self.losses.lost(number, now_ms);
+        // With what it has acknowledged since the byte changed.
+        self.lack(cluster, number, now_ms);
         Ok(())
     }
 }

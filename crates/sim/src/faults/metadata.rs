@@ -33,6 +33,13 @@ impl StoreFaults {
     pub(super) fn is_lost(&self) -> bool {
         self.lost.is_some()
     }
+
+    /// Whether every node hears at once of what changes.
+    pub(super) fn is_sound(&self) -> bool {
+        self.lost.is_none()
+            && self.cut_until_ms.iter().all(Option::is_none)
+            && self.late_until_ms.iter().all(Option::is_none)
+    }
 }
 
 impl Faults {

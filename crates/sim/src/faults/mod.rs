@@ -6,6 +6,7 @@ mod members;
 mod metadata;
 mod network;
 mod process;
+mod twins;
 
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
@@ -49,6 +50,7 @@ pub struct Faults {
     held_until_ms: Vec<Option<u64>>,
     store: metadata::StoreFaults,
     losses: loss::Losses,
+    twins: twins::Twins,
 }
 
 impl Faults {
@@ -76,6 +78,7 @@ impl Faults {
             held_until_ms: vec![None; hosts],
             store: metadata::StoreFaults::new(hosts),
             losses: loss::Losses::new(hosts),
+            twins: twins::Twins::new(seed),
         }
     }
 
@@ -102,7 +105,8 @@ impl Faults {
             self.cut_power(cluster, now_ms)?;
         }
         self.lose_disk(cluster, now_ms)?;
-        if now_ms >= self.bury_ms && self.losses.is_nothing_lacking() {
+        self.start_twin(cluster, now_ms)?;
+        if now_ms >= self.bury_ms && self.losses.is_nothing_lacking() && !self.twins.are_there() {
             let number = self.host(cluster);
             self.bury_ms = u64::MAX;
             if self.down_until_ms[number].is_none() {
@@ -124,6 +128,7 @@ impl Faults {
     /// # Errors
     /// When the harness cannot do it.
     pub fn heal(&mut self, cluster: &mut Cluster) -> Result<(), HarnessError> {
+        self.replace_rotten(cluster, u64::MAX)?;
         self.end_due(cluster, u64::MAX)?;
         for host in &cluster.hosts {
             if host.clock.offset_ms().abs() > CLOCK_OFF_MS {
@@ -158,6 +163,7 @@ impl Faults {
             cluster.slow(a, b, 10);
         }
         self.let_go(cluster, now_ms);
+        self.end_twin(cluster, now_ms)?;
         self.mend_metadata(cluster, now_ms);
         for number in 0..cluster.hosts.len() {
             if self.full_until_ms[number].is_some_and(|until| until <= now_ms) {
@@ -194,7 +200,9 @@ impl Faults {
     fn begin(&mut self, cluster: &mut Cluster, now_ms: u64) -> Result<(), HarnessError> {
         let plan = cluster.shared.plan.clone();
         match self.random.random_range(0..100) {
-            0..6 if plan.bad_metadata => self.break_metadata(cluster, now_ms),
+            0..6 if plan.bad_metadata && !self.twins.are_there() => {
+                self.break_metadata(cluster, now_ms)
+            }
             0..24 => self.break_network(cluster, now_ms),
             24..31 => self.slow_down(cluster, now_ms),
             31..50 => {
@@ -208,7 +216,7 @@ impl Faults {
                 }
             }
             54..60 => self.stop(cluster, now_ms),
-            60..72 if plan.pauses => self.hold(cluster, now_ms),
+            60..72 if plan.pauses && !self.twins.are_there() => self.hold(cluster, now_ms),
             72..84 if plan.bad_clocks => self.jump(cluster),
             84..100 if plan.bad_disks => self.break_disk(cluster, now_ms),
             _ => {}
@@ -220,7 +228,7 @@ impl Faults {
     fn jump(&mut self, cluster: &Cluster) {
         let number = self.host(cluster);
         let is_far = |offset_ms: i64| offset_ms.abs() > CLOCK_OFF_MS;
-        let others = cluster.hosts.iter().filter(|host| host.number != number);
+        let others = cluster.hosts.iter().filter(|host| host.number() != number);
         let may_be_far = !others
             .into_iter()
             .any(|host| is_far(host.clock.offset_ms()));

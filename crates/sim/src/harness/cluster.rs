@@ -17,7 +17,7 @@ use tokio::sync::Notify;
 use turmoil::Sim;
 
 use super::clock::{SimClock, SimTime};
-use super::host::{Host, Phase, Shared, address_of};
+use super::host::{Host, Phase, Shared, address_of, node_name};
 use super::pause::Pause;
 use crate::clients;
 use crate::counts::Counts;
@@ -39,8 +39,10 @@ pub enum Crash {
 /// A simulated cluster.
 pub struct Cluster {
     sim: Sim<'static>,
-    /// The machines.
+    /// The machines that run the nodes, in the order of the nodes.
     pub hosts: Vec<Rc<Host>>,
+    /// One more machine, where a plan has one: it runs nothing, or an earlier process of a node.
+    pub spare: Option<Rc<Host>>,
     /// What they share.
     pub shared: Rc<Shared>,
     /// What the nodes counted before they crashed.
@@ -53,7 +55,7 @@ pub struct Cluster {
 #[error("the simulation itself failed: {0}")]
 pub struct HarnessError(pub String);
 
-pub(super) fn broken(error: impl ToString) -> HarnessError {
+pub(crate) fn broken(error: impl ToString) -> HarnessError {
     HarnessError(error.to_string())
 }
 
@@ -66,14 +68,14 @@ impl Cluster {
         let mut random = StdRng::seed_from_u64(plan.seed ^ 0x5eed);
         let data = temporary_dir().map_err(broken)?;
         let time = SimTime::default();
-        let names: Vec<String> = (1..=plan.nodes).map(|n| format!("n{n}")).collect();
+        let names: Vec<String> = (0..plan.machines()).map(node_name).collect();
         let store = SimStore::new(u128::from(plan.seed) + 1);
         let store = match plan.sabotage {
             Sabotage::TrustEmptyMetadata => store.trusting_all(),
             _ => store,
         };
         let metadata = store.metadata("operator");
-        let keyspaces = describe(&plan, &names, &metadata)?;
+        let keyspaces = describe(&plan, &names[..plan.nodes], &metadata)?;
         let mut sim = turmoil::Builder::new()
             .rng_seed(plan.seed)
             .simulation_duration(Duration::from_secs(86_400))
@@ -95,18 +97,21 @@ impl Cluster {
             history: RefCell::new(History::default()),
             phase: Cell::new(Phase::Work),
             buried: Cell::new(None),
+            machines: RefCell::new((0..plan.nodes).collect()),
             written_all: RefCell::default(),
             read_all: RefCell::default(),
+            unanswered: RefCell::default(),
             keyspaces,
             plan,
         });
-        let hosts: Vec<Rc<Host>> = names
+        let mut hosts: Vec<Rc<Host>> = names
             .into_iter()
             .enumerate()
-            .map(|(number, name)| {
+            .map(|(machine, name)| {
                 let skew_ms = random.random_range(-skew_ms_max..=skew_ms_max);
                 Rc::new(Host {
-                    number,
+                    machine,
+                    node: Cell::new((machine < shared.plan.nodes).then_some(machine)),
                     data: data.path().join(&name),
                     name,
                     disk: SimDisk::new(random.random()),
@@ -133,9 +138,11 @@ impl Cluster {
         }
         let world = shared.clone();
         sim.host(clients::NAME, move || clients::run(world.clone()));
+        let spare = hosts.split_off(shared.plan.nodes).pop();
         Ok(Cluster {
             sim,
             hosts,
+            spare,
             shared,
             counts: Counts::default(),
             _data: data,
@@ -165,6 +172,36 @@ impl Cluster {
     /// When something of the node stays behind, which would be there beside its next life.
     pub fn crash(&mut self, number: usize, crash: Crash) -> Result<(), HarnessError> {
         let host = self.hosts[number].clone();
+        self.end(&host, crash)
+    }
+
+    /// Ends the earlier process of a node, on the spare machine.
+    ///
+    /// # Errors
+    /// When something of the process stays behind.
+    pub fn end_earlier(&mut self) -> Result<(), HarnessError> {
+        let Some(spare) = self.spare.clone() else {
+            return Ok(());
+        };
+        self.end(&spare, Crash::Kill)?;
+        spare.pause.release();
+        spare.node.set(None);
+        Ok(())
+    }
+
+    /// Starts a node's name again on the spare machine, with what is on that one's disk, while the
+    /// process there is goes on: its machine is the spare one from now on.
+    pub fn start_twin(&mut self, number: usize) {
+        let Some(later) = self.spare.take() else {
+            return;
+        };
+        later.node.set(Some(number));
+        self.shared.machines.borrow_mut()[number] = later.machine;
+        self.spare = Some(std::mem::replace(&mut self.hosts[number], later));
+        self.restart(number);
+    }
+
+    fn end(&mut self, host: &Rc<Host>, crash: Crash) -> Result<(), HarnessError> {
         for shard in host.live() {
             self.counts.add(&shard.status());
             let flushed = shard.store().flush_wait().map_err(broken)?;
@@ -172,17 +209,17 @@ impl Cluster {
                 .borrow_mut()
                 .insert(shard.address().shard, flushed);
         }
-        self.count_segments(&host);
+        self.count_segments(host);
         if crash == Crash::PowerLoss {
             // Nobody is told: no connection is closed.
-            self.isolate(number);
+            self.isolate(host);
         }
         self.sim.crash(&*host.name);
         if crash == Crash::PowerLoss {
             host.disk.crash();
             let now_ms = self.now_ms();
             let mut history = self.shared.history.borrow_mut();
-            history.lose(now_ms, number, Loss::Power);
+            history.lose(now_ms, host.number(), Loss::Power);
             host.power_losses.set(host.power_losses.get() + 1);
         }
         if !host.live().is_empty() {
@@ -198,11 +235,12 @@ impl Cluster {
 
     /// Starts a node that has crashed.
     pub fn restart(&mut self, number: usize) {
-        self.hosts[number].pause.release();
-        for other in self.others(number) {
-            self.sim.release(&*self.hosts[number].name, &*other);
+        let host = self.hosts[number].clone();
+        host.pause.release();
+        for other in self.others(&host) {
+            self.sim.release(&*host.name, &*other);
         }
-        self.sim.bounce(&*self.hosts[number].name);
+        self.sim.bounce(&*host.name);
     }
 
     /// The name of a machine: the one behind the last host is that of clients.
@@ -212,16 +250,17 @@ impl Cluster {
             .map_or(clients::NAME, |host| &host.name)
     }
 
-    fn others(&self, number: usize) -> Vec<String> {
-        let others = self.hosts.iter().filter(|h| h.number != number);
+    fn others(&self, host: &Host) -> Vec<String> {
+        let all = self.hosts.iter().chain(&self.spare);
+        let others = all.filter(|other| other.machine != host.machine);
         let names = others.map(|h| h.name.clone());
         names.chain([clients::NAME.to_owned()]).collect()
     }
 
-    /// Cuts a host off from all others, and from clients.
-    pub fn isolate(&mut self, number: usize) {
-        for other in self.others(number) {
-            self.sim.partition(&*self.hosts[number].name, &*other);
+    /// Cuts a machine off from all others, and from clients.
+    fn isolate(&mut self, host: &Host) {
+        for other in self.others(host) {
+            self.sim.partition(&*host.name, &*other);
         }
     }
 

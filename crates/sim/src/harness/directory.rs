@@ -114,11 +114,19 @@ mod real {
             let path = entry?.path();
             if path.is_dir() {
                 find_tables(&path, found)?;
-            } else if path.extension().is_some_and(|ending| ending == "sst") {
+            } else if is_table(&path) {
                 found.push(path);
             }
         }
         Ok(())
+    }
+
+    /// Not one that a store was about to take over: it is removed at the next start, and its name
+    /// depends on what else the process has done.
+    fn is_table(path: &Path) -> bool {
+        let name = path.file_name().and_then(|name| name.to_str());
+        let number = name.and_then(|name| name.strip_suffix(".sst"));
+        number.is_some_and(|number| number.parse::<u64>().is_ok())
     }
 
     pub fn flip(file: &Path, choice: u64) -> io::Result<()> {

@@ -66,6 +66,7 @@ async fn write(
         from: ask.quorum.from,
         condition,
         expiry_ms: None,
+        replaces: None,
         key: ask.key,
         value,
         deadline: ask

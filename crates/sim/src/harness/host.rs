@@ -65,10 +65,14 @@ pub struct Shared {
     pub phase: Cell<Phase>,
     /// The host that is lost for good.
     pub buried: Cell<Option<usize>>,
+    /// The machine that runs each node; of two, the one that runs its later process.
+    pub machines: RefCell<Vec<usize>>,
     /// Hosts through which a last write has been made.
     pub written_all: RefCell<BTreeSet<usize>>,
     /// Hosts through which the final reads have been made.
     pub read_all: RefCell<BTreeSet<usize>>,
+    /// The first thing that was not answered in the end although all was whole.
+    pub unanswered: RefCell<Option<String>>,
     /// Numbers of the keyspaces, in the plan's order.
     pub keyspaces: Vec<u32>,
 }
@@ -95,10 +99,12 @@ impl Shared {
 
 /// A machine of the cluster.
 pub struct Host {
-    /// Its place among the hosts.
-    pub number: usize,
-    /// Name of the host and of its node.
+    /// Its place among the machines.
+    pub machine: usize,
+    /// Its name as a machine.
     pub name: String,
+    /// The node it is, by its place; none for a spare machine.
+    pub node: Cell<Option<usize>>,
     /// Where its stores are; its logs are on `disk`.
     pub data: PathBuf,
     /// The disk of its logs.
@@ -128,6 +134,11 @@ pub struct Host {
 }
 
 impl Host {
+    /// The place of the node it runs as; of a spare machine, one that no node has.
+    pub fn number(&self) -> usize {
+        self.node.get().unwrap_or(usize::MAX)
+    }
+
     /// Starts the node and serves until the host crashes. What keeps it from starting stands in `failure`.
     pub async fn run(self: Rc<Self>) -> turmoil::Result {
         let process = async {
@@ -141,13 +152,18 @@ impl Host {
     }
 
     async fn start(self: Rc<Self>) -> Result<(), String> {
+        let Some(number) = self.node.get() else {
+            return Ok(());
+        };
+        let node = node_name(number);
         let shared = self.shared.clone();
         let plan = &shared.plan;
         self.starts.set(self.starts.get() + 1);
         self.stopped.set(false);
+        self.forget_stop().await;
         let listen = address_of(&self.name);
         let metadata = shared.store.metadata(&self.name);
-        let record = self.register(&metadata, &listen).await;
+        let record = self.register(&metadata, &node, &listen).await;
         let known_incarnation = self.known_incarnation.replace(record.incarnation);
         let process = Process::new(CACHES, 1).map_err(|e| e.to_string())?;
         let log_settings = log_settings(self.seed(LOG_SETTINGS));
@@ -160,7 +176,7 @@ impl Host {
             log_settings.log_direct_io
         ));
         let config = Arc::new(NodeConfig {
-            name: self.name.clone(),
+            name: node.clone(),
             data: self.data.clone(),
             listen,
             shards: plan.shards,
@@ -182,6 +198,7 @@ impl Host {
                 },
                 incarnation: record.incarnation,
                 known_incarnation,
+                remembered_incarnation: known_incarnation,
                 env: self.env(seed),
                 metadata: metadata.clone(),
                 process: process.clone(),
@@ -205,9 +222,9 @@ impl Host {
             .await
             .map_err(|e| e.to_string())?;
         let served = shards.clone();
-        let name = self.name.clone();
+        let mut superseded = process.superseded();
         let serving = accept::run(listener, HELLO_TIMEOUT, move |hello, stream| {
-            let wanted = Introduction::decode(&hello, &name)
+            let wanted = Introduction::decode(&hello, &node)
                 .and_then(|said| Some((served.get(said.shard as usize)?, said)));
             match wanted {
                 Some((shard, said)) => {
@@ -223,6 +240,9 @@ impl Host {
         tokio::select! {
             biased;
             () = self.stop.notified() => {}
+            _ = superseded.wait_for(Option::is_some) => {
+                shared.note(format!("{} ends: its node runs elsewhere", self.name));
+            }
             () = serving => {}
             ended = front => ended.map_err(|e| e.to_string())?,
         }
@@ -235,15 +255,21 @@ impl Host {
         Ok(())
     }
 
+    /// Forgets that an earlier life was asked to stop, and ended before it heard of it.
+    async fn forget_stop(&self) {
+        tokio::select! {
+            biased;
+            () = self.stop.notified() => {}
+            () = std::future::ready(()) => {}
+        }
+    }
+
     /// Registers with the metadata store, as soon as it can be reached and has its memory.
-    async fn register(&self, metadata: &Metadata, listen: &str) -> NodeRecord {
+    async fn register(&self, metadata: &Metadata, node: &str, listen: &str) -> NodeRecord {
         let mut told = false;
         loop {
             let shards = self.shared.plan.shards;
-            match metadata
-                .register(&self.name, "none:1", listen, shards, 0)
-                .await
-            {
+            match metadata.register(node, "none:1", listen, shards, 0).await {
                 Ok(record) => return record,
                 Err(_) if told => {}
                 Err(error) => {
@@ -277,7 +303,7 @@ impl Host {
     pub fn seed(&self, what: u64) -> u64 {
         let mut random = StdRng::seed_from_u64(self.shared.plan.seed);
         let base: u64 = random.random();
-        base ^ (self.number as u64) << 48 ^ self.starts.get() << 24 ^ what
+        base ^ (self.machine as u64) << 48 ^ self.starts.get() << 24 ^ what
     }
 
     fn env(&self, seed: u64) -> Env {
@@ -288,8 +314,8 @@ impl Host {
             machine: Arc::new(SimMachine {
                 boots: self.power_losses.get(),
             }),
-            log_runner: Runner::inline(delays(seed ^ 1 << 16)),
-            store_runner: Runner::inline(delays(seed ^ 2 << 16)),
+            log_runner: Runner::inline(delays(seed ^ 1 << 16, self.shared.plan.slow_disks)),
+            store_runner: Runner::inline(delays(seed ^ 2 << 16, false)),
             seed,
             store_background: false,
             sabotage: self.shared.plan.sabotage,
@@ -317,7 +343,12 @@ async fn compact(host: Rc<Host>, shard: Rc<Shard>) {
     }
 }
 
-/// Where a node listens.
+/// The name of the node at a place: at first, that of its machine.
+pub fn node_name(number: usize) -> String {
+    format!("n{}", number + 1)
+}
+
+/// Where a node listens that runs on a machine.
 pub fn address_of(name: &str) -> String {
     format!("{name}:{PORT}")
 }
@@ -339,12 +370,13 @@ fn log_settings(seed: u64) -> NodeConfig {
     }
 }
 
-/// How long a disk takes: mostly next to nothing, sometimes much.
-fn delays(seed: u64) -> impl Fn() -> Duration {
+/// How long a disk takes: mostly next to nothing, or mostly not; sometimes much.
+fn delays(seed: u64, is_slow: bool) -> impl Fn() -> Duration {
     let random = RefCell::new(StdRng::seed_from_u64(seed));
     move || {
         let mut random = random.borrow_mut();
         let ms = match random.random_range(0..100) {
+            0..70 if is_slow => random.random_range(10..=80),
             0..60 => random.random_range(0..=1),
             60..97 => random.random_range(1..=5),
             _ => random.random_range(10..=120),

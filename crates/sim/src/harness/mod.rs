@@ -1,6 +1,7 @@
 //! The world the real node code runs in: simulated network, disks, clocks and hosts.
 
 pub mod ask;
+pub mod chance;
 pub mod clock;
 pub mod cluster;
 pub mod directory;

@@ -61,6 +61,7 @@ pub fn put(key: &str, value: &str, stamp: Stamp) -> Entry {
         keyspace: KEYSPACE,
         stamp,
         expiry_ms: None,
+        replaces: None,
         key: Bytes::copy_from_slice(key.as_bytes()),
         value: Bytes::copy_from_slice(value.as_bytes()),
     }

@@ -154,8 +154,16 @@ fn entry_text(entry: &EntryView<'_>) -> String {
         let origins = origins.map_or("unreadable".to_owned(), |count| count.to_string());
         return format!("{kind}{copy}, origins: {origins}");
     }
+    let replaces = entry.replaces().map_or(String::new(), |replaces| {
+        let how = if replaces.is_mend {
+            "mends"
+        } else {
+            "replaces"
+        };
+        format!(", {how} {}", replaces.stamp)
+    });
     format!(
-        "{kind}{copy} keyspace {} partition {} {} value {} bytes at {}",
+        "{kind}{copy} keyspace {} partition {} {} value {} bytes at {}{replaces}",
         entry.keyspace(),
         entry.partition(),
         preview(entry.key()),
@@ -174,6 +182,10 @@ fn entry_json(entry: &EntryView<'_>) -> Value {
     object.insert("version".into(), entry.version().to_string().into());
     object.insert("origin".into(), entry.origin().to_string().into());
     object.insert("expiry_ms".into(), entry.expiry_ms().into());
+    if let Some(replaces) = entry.replaces() {
+        object.insert("replaces".into(), replaces.stamp.to_string().into());
+        object.insert("is_mend".into(), replaces.is_mend.into());
+    }
     key::insert(&mut object, "key", entry.key());
     object.insert("key_bytes".into(), entry.key().len().into());
     object.insert("value_bytes".into(), entry.value().len().into());
