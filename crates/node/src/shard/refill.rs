@@ -160,6 +160,11 @@ impl Shard {
         self.refill.answers.get() || self.env.sabotage == Sabotage::AnswerUncertain
     }
 
+    /// Whether the moment after the start is over in which others are to be heard first.
+    pub(super) fn has_heard(&self) -> bool {
+        !self.refill.unheard.get()
+    }
+
     /// Whether it has begun to answer for what it holds: nothing is to be asked in haste.
     pub(crate) fn is_settled(&self) -> bool {
         self.refill.answers.get()
