@@ -33,6 +33,7 @@ pub(super) async fn ready(shard: Rc<Shard>) -> Reply {
     let name = &shard.config.name;
     let mut problems = shard.metadata.problems().borrow().to_vec();
     problems.extend(shard.strays());
+    problems.extend(shard.damage());
     let Some(first) = lacks.first() else {
         let ok = json!({ "status": "ok", "node": name, "problems": problems });
         return reply::json(StatusCode::OK, &ok);

@@ -81,7 +81,8 @@ impl Shard {
             lack(&label, trouble);
         }
         if self.is_refilling() {
-            lack(&label, "it is being filled by the others".to_owned());
+            let filled = "it is being filled by the others".to_owned();
+            lack(&label, self.damage().unwrap_or(filled));
         } else if !self.answers() {
             lack(&label, "it has yet to hear the others".to_owned());
         }

@@ -73,6 +73,9 @@ pub struct RefillStatus {
     pub reason: String,
     /// Shards that have not given all, as `NODE/SHARD`.
     pub waits_for: Vec<String>,
+    /// What of its own keeps it from ending, and what is to be done about that.
+    #[serde(default)]
+    pub damage: Option<String>,
 }
 
 impl Refill {
@@ -376,9 +379,13 @@ impl Shard {
     pub(super) fn refill_status(&self) -> Option<RefillStatus> {
         let doubt = self.refill.doubt.get()?;
         let lacking = self.lacking().into_iter();
+        let damage = self.damage();
+        // What the others give cannot be compared with what is damaged: it waits for nobody.
+        let lacking = lacking.filter(|_| damage.is_none());
         Some(RefillStatus {
             reason: doubt.reason().to_owned(),
             waits_for: lacking.map(|(peer, _)| peer.label.clone()).collect(),
+            damage,
         })
     }
 
