@@ -283,10 +283,14 @@ pub(crate) fn undrop_keyspace(
         });
     }
     let record = drop_key(last.keyspace.id);
+    let back = Keyspace {
+        undrops: last.keyspace.undrops.saturating_add(1),
+        ..last.keyspace.clone()
+    };
     Ok(Step {
         guards: vec![key.clone(), record.clone()],
-        puts: vec![(key, Some(encode(&last.keyspace)?)), (record, None)],
-        value: last.keyspace.clone(),
+        puts: vec![(key, Some(encode(&back)?)), (record, None)],
+        value: back,
     })
 }
 

@@ -127,7 +127,7 @@ fn a_node_restored_from_an_older_copy_hides_no_acknowledged_write() {
 }
 
 #[test]
-fn a_disk_that_was_set_back_without_a_trace_is_contradicted_by_the_others() {
+fn a_log_and_a_store_that_were_set_back_are_noticed_by_what_was_closed() {
     let mut flock = Flock::start(&[]);
     assert_eq!(flock.nodes[0].put("before", b"v", "&ack=3").status, 201);
     flock.stop(2);
@@ -145,9 +145,8 @@ fn a_disk_that_was_set_back_without_a_trace_is_contradicted_by_the_others() {
         copy(&backup.join(&part), &flock.nodes[2].data.join(&part));
     }
     flock.up(2);
-    eventually("n3 is contradicted", LONG, || {
-        let output = flock.nodes[2].output();
-        output.contains("it once said that it holds more than it does")
+    eventually("n3 is in doubt", LONG, || {
+        flock.nodes[2].output().contains(DOUBT)
     });
     wait_whole(&flock.nodes[2]);
     // That is over: what the others remember is what it holds now.
@@ -298,4 +297,108 @@ fn a_refill_that_its_own_damage_holds_up_says_what_to_do() {
     wait_whole(&flock.nodes[2]);
     let got = flock.nodes[2].get(&key(7), "&ack=1");
     assert_eq!((got.status, &got.body), (200, &value(7)));
+}
+
+/// The metadata store counts no start that it does not see: a backup from before such a start looks
+/// like the last state there was.
+#[test]
+fn a_copy_from_before_a_start_without_etcd_hides_nothing_of_that_start() {
+    let mut flock = Flock::start(&[]);
+    assert_eq!(flock.nodes[0].put("before", b"v", "&ack=3").status, 201);
+    flock.stop(1);
+    let backup = flock.directory.path().join("backup");
+    copy(&flock.nodes[1].data, &backup);
+    flock.etcd.kill();
+    flock.stop(2);
+    flock.up(1);
+    // On n1, and on n2 in a life that nobody else has seen.
+    eventually("the two take writes", LONG, || {
+        flock.nodes[0].put("first", b"v", "").status == 201
+    });
+    put_all(&flock.nodes[0], "v");
+    flock.stop(0);
+    flock.stop(1);
+    copy(&backup, &flock.nodes[1].data);
+    flock.etcd.restart();
+    for index in [1, 2] {
+        flock.spawn(index);
+    }
+    for index in [1, 2] {
+        let node = &flock.nodes[index];
+        eventually("it serves", LONG, || {
+            node.try_request("GET", "/v1/status", b"").is_ok()
+        });
+        let (found, absent, _) = count_of(node, "v", "", 10);
+        assert_eq!((found, absent), (0, 0), "{}", node.name);
+    }
+    flock.up(0);
+    for index in [1, 2] {
+        wait_whole(&flock.nodes[index]);
+    }
+    eventually("all is back", LONG, || {
+        flock
+            .nodes
+            .iter()
+            .all(|node| count(node, "v", "") == (KEYS, 0, 0))
+    });
+}
+
+#[test]
+fn a_moved_directory_is_whole_once_all_have_been_heard() {
+    let mut flock = Flock::start(&[]);
+    put_all(&flock.nodes[0], "v");
+    flock.stop(1);
+    let moved = flock.directory.path().join("moved");
+    copy(&flock.nodes[1].data, &moved);
+    copy(&moved, &flock.nodes[1].data);
+    flock.up(1);
+    wait_whole(&flock.nodes[1]);
+    assert_eq!(count(&flock.nodes[1], "v", "&ack=1&from=3"), (KEYS, 0, 0));
+    // Its records did not travel again.
+    assert_eq!(flock.nodes[1].metric("dunlin_backfilled_total"), 0.0);
+}
+
+/// A backup of a running node put back over it, as `rsync` and `cp` do: every file keeps its name,
+/// most keep their number.
+#[test]
+fn a_directory_that_is_put_back_over_itself_hides_nothing() {
+    for flags in [&["-ac", "--delete"][..], &["-ac", "--delete", "--inplace"]] {
+        let mut flock = Flock::start(&[]);
+        assert_eq!(flock.nodes[0].put("before", b"v", "&ack=3").status, 201);
+        let backup = flock.directory.path().join("backup");
+        copy(&flock.nodes[1].data, &backup);
+        flock.stop(2);
+        put_all(&flock.nodes[0], "v");
+        flock.stop(0);
+        flock.kill(1);
+        let synced = Command::new("rsync")
+            .args(flags)
+            .arg(format!("{}/", backup.display()))
+            .arg(format!("{}/", flock.nodes[1].data.display()))
+            .status();
+        assert!(synced.unwrap().success());
+        for index in [1, 2] {
+            flock.spawn(index);
+        }
+        for index in [1, 2] {
+            let node = &flock.nodes[index];
+            eventually("it serves", LONG, || {
+                node.try_request("GET", "/v1/status", b"").is_ok()
+            });
+            let (found, absent, _) = count_of(node, "v", "", 10);
+            assert_eq!(
+                (found, absent),
+                (0, 0),
+                "{} after rsync {flags:?}",
+                node.name
+            );
+        }
+        flock.up(0);
+        eventually("all is back", LONG, || {
+            flock
+                .nodes
+                .iter()
+                .all(|node| count_of(node, "v", "", 10) == (KEYS / 10, 0, 0))
+        });
+    }
 }

@@ -7,11 +7,11 @@ use hyper::body::Incoming;
 use hyper::{Method, Request, StatusCode};
 use serde::Deserialize;
 
+use super::attempt::in_time;
 use super::error::Rejected;
 use super::keys::read_body;
 use super::reply::{self, Reply};
-use super::status::gather;
-use crate::shard::Shard;
+use crate::shard::{Arrivals, Shard};
 
 /// Largest description of a keyspace, in bytes.
 const BODY_BYTES: usize = 64 << 10;
@@ -27,6 +27,7 @@ struct Create {
 /// `/v1/keyspaces`.
 pub(super) async fn collection(
     shard: Rc<Shard>,
+    arrivals: &Arrivals,
     request: Request<Incoming>,
 ) -> Result<Reply, Rejected> {
     match *request.method() {
@@ -36,6 +37,7 @@ pub(super) async fn collection(
         }
         Method::POST => {
             let body = read_body(request.into_body(), BODY_BYTES).await?;
+            in_time(arrivals)?;
             create(shard, &body).await
         }
         _ => Err(Rejected::method()),
@@ -63,7 +65,7 @@ async fn greatest_met(shard: &Rc<Shard>) -> u32 {
     shard.has_looked().await;
     let placement = shard.placement();
     let within_reach = placement.shards().filter(|s| shard.is_reachable(*s));
-    let statuses = gather(shard, &within_reach.collect::<Vec<_>>()).await;
+    let statuses = shard.statuses(&within_reach.collect::<Vec<_>>()).await;
     let met = statuses.into_iter().filter_map(|(_, status)| status);
     met.map(|status| status.keyspace_max).max().unwrap_or(0)
 }
@@ -79,7 +81,12 @@ async fn settle(shard: &Shard, created: &Keyspace) {
 }
 
 /// `/v1/keyspaces/{name}`.
-pub(super) async fn one(shard: Rc<Shard>, method: &Method, name: &str) -> Result<Reply, Rejected> {
+pub(super) async fn one(
+    shard: Rc<Shard>,
+    arrivals: &Arrivals,
+    method: &Method,
+    name: &str,
+) -> Result<Reply, Rejected> {
     match *method {
         Method::GET | Method::HEAD => {
             let topology = shard.metadata.topology().borrow().clone();
@@ -96,6 +103,7 @@ pub(super) async fn one(shard: Rc<Shard>, method: &Method, name: &str) -> Result
                 })
         }
         Method::DELETE => {
+            in_time(arrivals)?;
             let now_ms = shard.env.clock.now_ms();
             shard.metadata.drop_keyspace(name, now_ms).await?;
             Ok(reply::empty(StatusCode::NO_CONTENT))
@@ -118,11 +126,13 @@ pub(super) fn dropped(shard: &Shard, method: &Method) -> Result<Reply, Rejected>
 /// `/v1/keyspaces/{name}/undrop`: POST takes the last drop of this name back.
 pub(super) async fn undrop(
     shard: Rc<Shard>,
+    arrivals: &Arrivals,
     method: &Method,
     name: &str,
 ) -> Result<Reply, Rejected> {
     match *method {
         Method::POST => {
+            in_time(arrivals)?;
             let back = shard.metadata.undrop_keyspace(name).await?;
             settle(&shard, &back).await;
             Ok(reply::json(StatusCode::OK, &back))

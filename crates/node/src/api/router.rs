@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use hyper::body::Incoming;
-use hyper::{Request, StatusCode};
+use hyper::{Method, Request, StatusCode};
 
 use super::attempt::TIME_HEADER;
 use super::error::Rejected;
@@ -45,7 +45,10 @@ async fn answer(gate: &Gate, arrivals: &Rc<Arrivals>, request: Request<Incoming>
         "/health" | "/health/ready" => return health::ready(shard).await,
         _ => {}
     }
-    gate.warm().await;
+    let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
+    if gate.warm().await && !is_read {
+        arrivals.has_been_held_up();
+    }
     let reply = serve(shard.clone(), arrivals, request, &path, params).await;
     match shard.is_superseded() {
         // Whatever was done here does not count.
@@ -91,13 +94,15 @@ async fn v1(
         ["status"] => status::status(shard).await,
         ["metadata"] => metadata::metadata(shard, request.method()).await,
         ["dropped"] => keyspaces::dropped(&shard, request.method()),
-        ["members"] => members::members(shard, request).await,
-        ["members", "change"] => members::cancel(shard, request.method()).await,
-        ["keyspaces"] => keyspaces::collection(shard, request).await,
-        ["keyspaces", name] => keyspaces::one(shard, request.method(), &text(name)?).await,
+        ["members"] => members::members(shard, arrivals, request).await,
+        ["members", "change"] => members::cancel(shard, arrivals, request.method()).await,
+        ["keyspaces"] => keyspaces::collection(shard, arrivals, request).await,
+        ["keyspaces", name] => {
+            keyspaces::one(shard, arrivals, request.method(), &text(name)?).await
+        }
         ["keyspaces", name, "keys"] => scan::keys(shard, &request, &text(name)?, params).await,
         ["keyspaces", name, "undrop"] => {
-            keyspaces::undrop(shard, request.method(), &text(name)?).await
+            keyspaces::undrop(shard, arrivals, request.method(), &text(name)?).await
         }
         ["keyspaces", name, "mend-stamps"] => {
             mend::mend(shard, request.method(), &text(name)?, params).await

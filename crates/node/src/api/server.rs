@@ -32,9 +32,11 @@ pub(crate) struct Accepted {
     waited: bool,
 }
 
-/// Accepts for all shards of the node; `give` gets a running number and the connection.
+/// Accepts for all shards of the node; `give` gets a running number and the connection. What came
+/// since the socket was `bound` waited for the start.
 pub(crate) async fn accept_http(
     listener: std::net::TcpListener,
+    bound: Instant,
     stalls: Rc<Stalls>,
     give: impl Fn(usize, Accepted),
 ) {
@@ -56,6 +58,11 @@ pub(crate) async fn accept_http(
         turn += 1;
     };
     let mut clear = stalls.observe();
+    if bound.elapsed() > STALL
+        && let Err(error) = drain(&spare, |stream| give(stream, true))
+    {
+        pause_after(&error).await;
+    }
     loop {
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted.and_then(|(s, _)| s.into_std()),

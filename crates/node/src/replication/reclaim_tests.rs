@@ -70,6 +70,7 @@ pub(crate) async fn open(
         address: ShardAddress { node: 1, shard: 0 },
         incarnation,
         known_incarnation: 1,
+        remembered_incarnation: 1,
         env: Env {
             clock: Arc::new(SystemClock),
             transport: Arc::new(TcpTransport),

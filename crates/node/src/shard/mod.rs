@@ -71,6 +71,9 @@ pub struct ShardParts {
     pub incarnation: u32,
     /// The start before this one that the node's directory knows of; 0 when it is new.
     pub known_incarnation: u32,
+    /// The last start that the directory knew of; 0 when it is new. Differs from the one above where
+    /// incarnations were left out on purpose.
+    pub remembered_incarnation: u32,
     /// Time, network, disk, threads.
     pub env: Env,
     /// The cluster's metadata store.
@@ -129,6 +132,8 @@ pub struct Shard {
     twins: twins::Twins,
     /// Where the process hears that another runs as its node.
     superseded: Shown<Option<Superseded>>,
+    /// See [`ShardParts::remembered_incarnation`].
+    remembered_incarnation: u32,
     /// When it was opened.
     started: Instant,
     /// Whether it has been ready for clients since.

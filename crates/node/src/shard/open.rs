@@ -1,10 +1,11 @@
 //! Opening a shard: the log is the truth; what the store misses of it is applied again.
 
 use std::cell::{Cell, RefCell};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 
+use dunlin_log::disk::Disk;
 use dunlin_log::{CursorError, Log};
 use dunlin_metadata::{Keyspace, NodeRecord, Sync};
 use dunlin_store::{
@@ -105,6 +106,9 @@ impl Shard {
             };
             before.store(disk, machine, &dir).map_err(unusable)?;
         }
+        // Before the log is opened, which writes to it.
+        let is_put_back = newest_segment(disk, &dir.join("log"))
+            .is_some_and(|segment| machine.is_put_back(&segment));
         let (log, recovered) = Log::open(
             parts.env.disk.clone(),
             parts.env.log_runner.clone(),
@@ -155,6 +159,8 @@ impl Shard {
             is_lax,
             known_incarnation: parts.known_incarnation,
             incarnation: parts.incarnation,
+            is_put_back,
+            last: log.last(),
         });
         // The doubt is on disk before the mark that led to it is replaced, and that before anything
         // is written that it does not speak of.
@@ -204,6 +210,7 @@ impl Shard {
             stopping: Cell::new(false),
             twins: Twins::default(),
             superseded: parts.process.superseded.clone(),
+            remembered_incarnation: parts.remembered_incarnation,
             started: Instant::now(),
             was_ready: Cell::new(false),
             has_met_far: Cell::new(false),
@@ -262,6 +269,13 @@ impl Shard {
         }
         flushed
     }
+}
+
+/// The newest file of a log.
+fn newest_segment(disk: &dyn Disk, dir: &Path) -> Option<PathBuf> {
+    let names = disk.list(dir).ok()?;
+    let segments = names.into_iter().filter(|name| name.ends_with(".log"));
+    segments.max().map(|name| dir.join(name))
 }
 
 fn open_store(

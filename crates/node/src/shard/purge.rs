@@ -11,7 +11,7 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use super::Shard;
-use crate::placement::Placement;
+use crate::placement::{Placement, ShardAddress};
 use crate::sabotage::Sabotage;
 
 /// Pause before what failed is tried again.
@@ -150,6 +150,10 @@ impl Shard {
             let next = sight.look(&seen, now, delay);
             let mut retry = None;
             for dropped in &next.due {
+                if !self.is_agreed(dropped).await {
+                    retry = Some(Instant::now() + RETRY);
+                    continue;
+                }
                 if let Err(error) = self.metadata.purge_keyspace(dropped).await {
                     let keyspace = &dropped.keyspace.name;
                     tracing::warn!(%error, keyspace, "its data does not go yet");
@@ -174,6 +178,32 @@ impl Shard {
             }
         }
     }
+
+    /// Whether a majority of the members has this drop in sight. A node that was away may be the
+    /// only one to believe an old copy of the metadata store, from before the drop was taken back.
+    async fn is_agreed(self: &Rc<Self>, dropped: &Dropped) -> bool {
+        let members = self.metadata.topology().borrow().members.ids.clone();
+        let firsts: Vec<ShardAddress> = members
+            .iter()
+            .map(|node| ShardAddress {
+                node: *node,
+                shard: 0,
+            })
+            .collect();
+        let drop = (dropped.keyspace.id, dropped.dropped_ms);
+        let told = self.statuses(&firsts).await;
+        let agree = told.iter().filter(|(_, status)| {
+            status
+                .as_ref()
+                .is_some_and(|status| status.drops.contains(&drop))
+        });
+        is_majority(agree.count(), members.len())
+    }
+}
+
+/// Whether so many of all members are enough for what cannot be taken back.
+fn is_majority(agree: usize, members: usize) -> bool {
+    2 * agree > members
 }
 
 /// Of the numbers of keyspaces that a store holds records of, those that nobody knows.

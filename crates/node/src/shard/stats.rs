@@ -2,10 +2,15 @@
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
+use futures_util::future::join_all;
 use serde::{Deserialize, Serialize};
 
 use super::{RefillStatus, Shard};
+use crate::limits::CALL_TIMEOUT;
+use crate::message::{Request, Response};
+use crate::placement::ShardAddress;
 
 /// Counts since the start.
 #[derive(Debug, Default)]
@@ -126,6 +131,9 @@ pub struct ShardStatus {
     /// The greatest number of a keyspace that it has met.
     #[serde(default)]
     pub keyspace_max: u32,
+    /// The drops that its node has in sight: number of the keyspace, and when it was dropped.
+    #[serde(default)]
+    pub drops: Vec<(u32, u64)>,
     /// Replication to each peer.
     pub links: Vec<LinkStatus>,
 }
@@ -184,8 +192,41 @@ impl Shard {
             store_keys: store.keys_estimate,
             incarnations: self.incarnations(),
             keyspace_max: self.purge.keyspace_max(),
+            drops: self.drops(),
             links: self.links(),
         }
+    }
+
+    /// Asks shards for their status, all at once; `None` for those that do not answer.
+    pub(crate) async fn statuses(
+        self: &Rc<Self>,
+        addresses: &[ShardAddress],
+    ) -> Vec<(ShardAddress, Option<ShardStatus>)> {
+        join_all(addresses.iter().map(|address| async move {
+            if *address == self.address() {
+                return (*address, Some(self.status()));
+            }
+            let Some(peer) = self.peer(*address) else {
+                return (*address, None);
+            };
+            let answer = peer.caller.call(Request::Status, CALL_TIMEOUT).await;
+            let status = match answer {
+                Ok(Response::Status(json)) => serde_json::from_slice(&json).ok(),
+                _ => None,
+            };
+            (*address, status)
+        }))
+        .await
+    }
+
+    fn drops(&self) -> Vec<(u32, u64)> {
+        let topology = self.metadata.topology();
+        let dropped = topology.borrow();
+        let drops = dropped.dropped.iter();
+        drops
+            .filter(|dropped| !dropped.purged)
+            .map(|dropped| (dropped.keyspace.id, dropped.dropped_ms))
+            .collect()
     }
 
     fn incarnations(&self) -> BTreeMap<u16, u32> {
