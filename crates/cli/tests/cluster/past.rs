@@ -231,6 +231,74 @@ fn what_came_through_nodes_that_have_left_is_refilled_too() {
     );
 }
 
+/// Changes one byte in the middle of each of a stopped node's larger tables.
+fn damage_tables(node: &Node) {
+    let tables = std::fs::read_dir(node.data.join("shard-0/store")).unwrap();
+    let tables = tables.map(|entry| entry.unwrap().path());
+    let mut damaged = 0;
+    for table in tables.filter(|path| path.extension().is_some_and(|e| e == "sst")) {
+        let mut bytes = std::fs::read(&table).unwrap();
+        if bytes.len() > 100_000 {
+            let at = bytes.len() / 3;
+            bytes[at] ^= 16;
+            std::fs::write(&table, bytes).unwrap();
+            damaged += 1;
+        }
+    }
+    assert!(damaged > 0);
+}
+
+#[test]
+fn a_refill_that_its_own_damage_holds_up_says_what_to_do() {
+    let mut flock = Flock::start(&["--flush", "1MiB"]);
+    // Nothing that compression makes small.
+    let value = |number: usize| {
+        let mut state = number as u64 + 1;
+        let noise = (0..6_000).map(|_| {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            (state >> 56) as u8
+        });
+        noise.collect::<Vec<u8>>()
+    };
+    for number in 0..400 {
+        let put = flock.nodes[0].put(&key(number), &value(number), "&ack=3");
+        assert_eq!(put.status, 201, "{put:?}");
+    }
+    flock.stop(2);
+    let backup = flock.directory.path().join("backup");
+    copy(&flock.nodes[2].data, &backup);
+    flock.up(2);
+    flock.wait_connected();
+    flock.kill(2);
+    copy(&backup, &flock.nodes[2].data);
+    damage_tables(&flock.nodes[2]);
+    flock.up(2);
+    let advice = "stop node n3, remove its data directory";
+    eventually("its health says what to do", LONG, || {
+        let health = flock.nodes[2].request("GET", "/health", b"");
+        assert_eq!(health.status, 503, "{}", health.text());
+        health.json()["error"].to_string().contains(advice)
+    });
+    let told = shard(&flock.nodes[0], "n3/0");
+    let damage = told["refill"]["damage"].as_str().unwrap();
+    assert!(damage.contains(advice), "{damage}");
+    assert_eq!(told["refill"]["waits_for"], json!([]));
+    let tries = || flock.nodes[2].output().matches("a page cannot be").count();
+    let before = tries();
+    std::thread::sleep(Duration::from_secs(5));
+    let more = tries() - before;
+    assert!(more <= 2, "{more} tries in 5 s");
+
+    flock.stop(2);
+    std::fs::remove_dir_all(&flock.nodes[2].data).unwrap();
+    flock.up(2);
+    wait_whole(&flock.nodes[2]);
+    let got = flock.nodes[2].get(&key(7), "&ack=1");
+    assert_eq!((got.status, &got.body), (200, &value(7)));
+}
+
 /// The metadata store counts no start that it does not see: a backup from before such a start looks
 /// like the last state there was.
 #[test]

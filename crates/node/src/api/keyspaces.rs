@@ -51,12 +51,23 @@ async fn create(shard: Rc<Shard>, body: &[u8]) -> Result<Reply, Rejected> {
     let create: Create = serde_json::from_slice(body).map_err(malformed)?;
     let settings: KeyspaceSettings =
         serde_json::from_value(create.settings.into()).map_err(malformed)?;
+    let met = greatest_met(&shard).await;
     let created = shard
         .metadata
-        .create_keyspace(&create.name, settings)
+        .create_keyspace_above(&create.name, settings, met)
         .await?;
     settle(&shard, &created).await;
     Ok(reply::json(StatusCode::CREATED, &created))
+}
+
+/// The greatest number of a keyspace that any shard within reach has met.
+async fn greatest_met(shard: &Rc<Shard>) -> u32 {
+    shard.has_looked().await;
+    let placement = shard.placement();
+    let within_reach = placement.shards().filter(|s| shard.is_reachable(*s));
+    let statuses = shard.statuses(&within_reach.collect::<Vec<_>>()).await;
+    let met = statuses.into_iter().filter_map(|(_, status)| status);
+    met.map(|status| status.keyspace_max).max().unwrap_or(0)
 }
 
 /// Waits until this node serves the new keyspace, so that the client's next request finds it.

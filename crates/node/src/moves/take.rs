@@ -47,7 +47,7 @@ impl Shard {
 
     /// Names what is to be done about a record that is stamped too far ahead.
     fn to_be_mended(&self, entries: &[Entry], newest: Version) -> String {
-        self.pause_for_far();
+        self.pause_copies();
         let placement = self.placement();
         let name = entries
             .first()

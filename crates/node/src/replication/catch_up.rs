@@ -68,7 +68,7 @@ impl Shard {
                 }
                 // Entries stamped by a clock gone wrong are not fetched. What became of them is: by
                 // records, once they are mended.
-                if is_far && self.is_far_paused() {
+                if is_far && self.are_copies_paused() {
                     continue;
                 }
                 let caught_up = if ours {
@@ -84,10 +84,10 @@ impl Shard {
                 }
             }
             if self.refill_wants(&peer)
-                && !self.is_far_paused()
+                && !self.are_copies_paused()
                 && let Err(error) = self.backfill_from(&peer).await
             {
-                self.tell_interrupted(&error, &peer, self.is_far_paused());
+                self.tell_interrupted(&error, &peer, self.are_copies_paused());
             }
         }
     }

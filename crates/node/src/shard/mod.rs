@@ -140,8 +140,10 @@ pub struct Shard {
     was_ready: Cell<bool>,
     /// Whether a write has met a stamp too far ahead, mended or not.
     has_met_far: Cell<bool>,
-    /// Until when no copy is tried again that was ended by a stamp too far ahead.
-    far_pause: Cell<Option<Instant>>,
+    /// Until when no copy is tried again that was ended by what only somebody can mend.
+    copy_pause: Cell<Option<Instant>>,
+    /// What was found damaged in the store since the start.
+    damage: RefCell<Option<String>>,
     /// Whether the others have been told that it is about to stop.
     leaving: Cell<bool>,
     /// Cloned by all that works for other nodes.

@@ -26,6 +26,9 @@ pub(super) struct Purge {
     wake: Notify,
     /// The greatest number of a keyspace that a topology had, or the store at the start.
     keyspace_max: Cell<u32>,
+    /// Numbers of the keyspaces that the store held records of at the start; `None` before it said.
+    held: RefCell<Option<Vec<u32>>>,
+    looked: Notify,
 }
 
 impl Purge {
@@ -60,9 +63,16 @@ impl Purge {
 impl Shard {
     /// Removes the data of purged keyspaces, for as long as the shard runs.
     pub(super) async fn purge_loop(self: Rc<Self>) {
-        match self.store_behind(|store| store.keyspaces()).await {
-            Ok(held) => self.purge.met(held.last().copied()),
-            Err(error) => tracing::warn!(%error, "the store does not say what it holds"),
+        let held = self.store_behind(|store| store.keyspaces()).await;
+        let held = held.unwrap_or_else(|error| {
+            tracing::warn!(%error, "the store does not say what it holds");
+            Vec::new()
+        });
+        self.purge.met(held.iter().max().copied());
+        self.purge.held.replace(Some(held));
+        self.purge.looked.notify_waiters();
+        if let Some(strays) = self.strays() {
+            tracing::warn!("{strays}");
         }
         loop {
             let next = self.purge.due.borrow().first().copied();
@@ -78,6 +88,32 @@ impl Shard {
                 }
             }
         }
+    }
+
+    /// Waits until the store has said what it held at the start.
+    pub(crate) async fn has_looked(&self) {
+        while self.purge.held.borrow().is_none() {
+            self.purge.looked.notified().await;
+        }
+    }
+
+    /// What is wrong when the store holds records of keyspaces that the metadata does not know, not
+    /// as dropped ones either.
+    pub(crate) fn strays(&self) -> Option<String> {
+        let held = self.purge.held.borrow();
+        let strays = strays(held.as_deref()?, &self.placement());
+        let (is, numbers) = match &strays[..] {
+            [] => return None,
+            [one] => ("keyspace number", one.to_string()),
+            many => {
+                let numbers: Vec<String> = many.iter().map(u32::to_string).collect();
+                ("keyspace numbers", numbers.join(", "))
+            }
+        };
+        Some(format!(
+            "shard {} holds data of {is} {numbers}, of which the metadata knows nothing: if an older copy of the metadata was put back, put the newest back; until then the data stays, and no keyspace gets its number",
+            self.label()
+        ))
     }
 
     /// Drops what there is of a keyspace and gives its space back, behind requests. Nothing is
@@ -168,6 +204,12 @@ impl Shard {
 /// Whether so many of all members are enough for what cannot be taken back.
 fn is_majority(agree: usize, members: usize) -> bool {
     2 * agree > members
+}
+
+/// Of the numbers of keyspaces that a store holds records of, those that nobody knows.
+fn strays(held: &[u32], placement: &Placement) -> Vec<u32> {
+    let is_known = |id: u32| placement.keyspace(id).is_some() || placement.is_purged(id);
+    held.iter().copied().filter(|id| !is_known(*id)).collect()
 }
 
 /// Since when this process has had drops in sight. Wall clocks are not asked: one that is set

@@ -75,6 +75,9 @@ pub struct RefillStatus {
     pub reason: String,
     /// Shards that have not given all, as `NODE/SHARD`.
     pub waits_for: Vec<String>,
+    /// What of its own keeps it from ending, and what is to be done about that.
+    #[serde(default)]
+    pub damage: Option<String>,
 }
 
 impl Refill {
@@ -161,6 +164,11 @@ impl Shard {
     /// Whether it answers for what it holds. If not, reads must ask others.
     pub fn answers(&self) -> bool {
         self.refill.answers.get() || self.env.sabotage == Sabotage::AnswerUncertain
+    }
+
+    /// Whether the moment after the start is over in which others are to be heard first.
+    pub(super) fn has_heard(&self) -> bool {
+        !self.refill.unheard.get()
     }
 
     /// Whether it has begun to answer for what it holds: nothing is to be asked in haste.
@@ -407,9 +415,13 @@ impl Shard {
     pub(super) fn refill_status(&self) -> Option<RefillStatus> {
         let doubt = self.refill.doubt.get()?;
         let lacking = self.lacking().into_iter();
+        let damage = self.damage();
+        // What the others give cannot be compared with what is damaged: it waits for nobody.
+        let lacking = lacking.filter(|_| damage.is_none());
         Some(RefillStatus {
             reason: doubt.reason().to_owned(),
             waits_for: lacking.map(|(peer, _)| peer.label.clone()).collect(),
+            damage,
         })
     }
 
