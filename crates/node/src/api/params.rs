@@ -11,8 +11,7 @@ use crate::quorum::Quorum;
 pub(super) struct Params(Vec<(String, Bytes)>);
 
 impl Params {
-    /// Reads a query. A bare `+` is refused: half of all clients mean a space by it, the others a
-    /// plus.
+    /// Reads a query. A `+` is a plus, as in every URI; only forms mean a space by it.
     pub fn parse(query: Option<&str>) -> Result<Params, Rejected> {
         let mut params = Params::default();
         let pairs = query
@@ -21,11 +20,6 @@ impl Params {
             .filter(|p| !p.is_empty());
         for pair in pairs {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-            if pair.contains('+') {
-                return Err(Rejected::bad(format!(
-                    "{name} holds a bare +: write %2B for a plus and %20 for a space"
-                )));
-            }
             let name = String::from_utf8(decode(name)?.into())
                 .map_err(|_| Rejected::bad("the name of a parameter is not UTF-8"))?;
             if params.get(&name).is_some() {

@@ -2,8 +2,8 @@
 use super::*;
 
 #[test]
-fn values_are_decoded() {
-    let params = Params::parse(Some("id=a%20b%2Fc%2Bd&empty=&flag&ack=2")).unwrap();
+fn values_are_decoded_and_plus_is_plus() {
+    let params = Params::parse(Some("id=a%20b%2Fc+d&empty=&flag&ack=2")).unwrap();
     assert_eq!(params.get("id").unwrap(), "a b/c+d");
     assert_eq!(params.get("flag").unwrap(), "");
     assert!(params.required("empty").is_err());
@@ -32,8 +32,6 @@ fn a_negative_or_huge_number_is_refused() {
 #[test]
 fn what_may_mean_two_things_is_refused() {
     for query in [
-        "id=a+b",
-        "a+b=1",
         "id=%zz",
         "id=%",
         "id=%4",

@@ -66,6 +66,12 @@ fn ask(request: &Request<Upload>, path: &str) -> Result<Params, Reply> {
     };
     check_framing(request.version(), request.headers()).map_err(form)?;
     let method = request.method();
+    if path == "*" && *method == Method::OPTIONS {
+        return Err(reply::empty(StatusCode::NO_CONTENT));
+    }
+    if !path.starts_with('/') {
+        return Err(form(Rejected::bad("the target of a request is a path")));
+    }
     let Some(rules) = rules(path) else {
         return Err(form(unknown()));
     };
