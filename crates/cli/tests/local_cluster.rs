@@ -6,7 +6,10 @@ mod support;
 
 use std::process::Command;
 
+use harness::child::{self, Process};
+use harness::ports;
 use harness::up::Up;
+use harness::wire::Wire;
 use support::{Ended, dunlin, run};
 
 fn at(up: &Up, arguments: &[&str]) -> Ended {
@@ -218,4 +221,67 @@ fn the_next_start_finds_the_data_and_one_node_alone_can_serve() {
     assert_eq!(up.process.stop(), Some(0));
     let up = Up::on(&data, 1);
     assert_eq!(at(&up, &["get", "kept"]).ok().text(), "value");
+}
+
+#[test]
+fn a_node_that_is_ready_answers() {
+    let home = tempfile::tempdir().unwrap();
+    let first = ports::row(3);
+    for round in 0..3 {
+        let mut process = Process::start(
+            child::dunlin()
+                .args(["up", "--http-port", &first.to_string(), "--data"])
+                .arg(home.path().join("data")),
+            &home.path().join("output"),
+        );
+        let ask = |method: &str, path: &str| {
+            let answer = Wire::try_open(first).and_then(|mut w| w.try_request(method, path, b"v"));
+            answer.map_or(0, |answer| answer.status)
+        };
+        harness::eventually("it is ready", std::time::Duration::from_secs(30), || {
+            ask("GET", "/health/ready") == 200
+        });
+        // The others of the process may still be starting.
+        for key in ["a", "b", "c", "d"] {
+            let path = format!("/v1/keyspaces/default/keys/{key}");
+            let wanted = if round == 0 { 404 } else { 200 };
+            assert_eq!(ask("GET", &path), wanted, "round {round}");
+            assert_eq!(ask("PUT", &path), 201, "round {round}");
+        }
+        assert_eq!(process.stop(), Some(0));
+    }
+}
+
+#[test]
+fn an_older_copy_of_the_metadata_gives_no_keyspace_the_data_of_another() {
+    let home = tempfile::tempdir().unwrap();
+    let data = home.path().join("data");
+    let (metadata, older, newer) = (
+        data.join("metadata.json"),
+        home.path().join("older.json"),
+        home.path().join("newer.json"),
+    );
+    let mut up = Up::on(&data, 3);
+    assert_eq!(up.process.stop(), Some(0));
+    std::fs::copy(&metadata, &older).unwrap();
+    let mut up = Up::on(&data, 3);
+    at(&up, &["keyspace", "create", "birds"]).ok();
+    at(&up, &["put", "-k", "birds", "k", "wren"]).ok();
+    assert_eq!(up.process.stop(), Some(0));
+    std::fs::copy(&metadata, &newer).unwrap();
+
+    std::fs::copy(&older, &metadata).unwrap();
+    let mut up = Up::on(&data, 3);
+    let told = Wire::open(up.ports[0]).request("GET", "/health", b"");
+    let problems = told.json()["problems"].to_string();
+    assert!(problems.contains("keyspace number 2"), "{problems}");
+    at(&up, &["keyspace", "create", "bees"]).ok();
+    let described = at(&up, &["keyspace", "describe", "bees", "--json"]).ok();
+    assert_eq!(described.json()["id"], 3);
+    assert_eq!(at(&up, &["get", "-k", "bees", "k"]).code, 3);
+    assert_eq!(up.process.stop(), Some(0));
+
+    std::fs::copy(&newer, &metadata).unwrap();
+    let up = Up::on(&data, 3);
+    assert_eq!(at(&up, &["get", "-k", "birds", "k"]).ok().text(), "wren");
 }

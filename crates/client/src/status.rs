@@ -90,6 +90,9 @@ pub struct Refill {
     pub reason: String,
     /// Shards that have not given it all yet, as `NODE/SHARD`.
     pub waits_for: Vec<String>,
+    /// What of its own keeps it from being filled, and what is to be done about that.
+    #[serde(default)]
+    pub damage: Option<String>,
 }
 
 /// One direction of replication between two shards.

@@ -384,6 +384,18 @@ fn shrunk(known: &Topology, said: &Said) -> Option<String> {
             return Some(format!("{seen} {what} were counted and it has {now}"));
         }
     }
+    for last in &known.keyspaces {
+        let live = said.keyspaces.values().find(|now| now.id == last.id);
+        let dropped = said.drops.get(&last.id).map(|dropped| &dropped.keyspace);
+        if let Some(now) = live.or(dropped)
+            && now.undrops < last.undrops
+        {
+            return Some(format!(
+                "that keyspace {} was taken back was seen",
+                last.name
+            ));
+        }
+    }
     let Some(Ok(members)) = &said.members else {
         return None;
     };

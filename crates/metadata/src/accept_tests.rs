@@ -365,3 +365,32 @@ fn without_ids_a_store_is_believed_while_it_knows_a_node_that_is_known() {
     let (now, problems) = accepted(&all, &joined);
     assert_eq!((now.members.ids, problems.len()), (vec![1, 2, 3, 4, 5], 0));
 }
+
+#[test]
+fn a_drop_that_was_taken_back_does_not_return_with_an_old_copy() {
+    let mut back = known();
+    back.keyspaces[0].undrops = 1;
+    // The copy was made between drop and undrop; others wrote to it until it was past what was seen.
+    let mut old = known();
+    old.keyspaces.remove(0);
+    old.dropped.push(a_drop(1, "a", true));
+    old.revision = 90;
+    let shrunk = refusal(&back, &store(&old.clone().ordered()));
+    assert!(matches!(shrunk, Refusal::Shrunk { .. }), "{shrunk:?}");
+    // Or before the drop.
+    let mut earlier = known();
+    earlier.revision = 90;
+    let shrunk = refusal(&back, &store(&earlier));
+    assert!(matches!(shrunk, Refusal::Shrunk { .. }), "{shrunk:?}");
+    // One that was dropped again after it was taken back, or has been taken back once more.
+    for dropped in &mut old.dropped {
+        dropped.keyspace.undrops = 1;
+    }
+    let (now, _) = accepted(&back, &store(&old.ordered()));
+    assert!(now.keyspace(1).is_none() && now.dropped(1).unwrap().purged);
+    let mut twice = back.clone();
+    twice.keyspaces[0].undrops = 2;
+    twice.revision = 90;
+    let (now, _) = accepted(&back, &store(&twice));
+    assert_eq!(now.keyspace(1).unwrap().undrops, 2);
+}

@@ -40,7 +40,9 @@ pub(crate) fn next_node_id(last: u16) -> Result<u16, MetadataError> {
 
 /// The number after `last`.
 pub(crate) fn next_keyspace_id(last: u32) -> Result<u32, MetadataError> {
-    last.checked_add(1).ok_or(MetadataError::Exhausted {
+    // The greatest is reserved.
+    let next = last.checked_add(1).filter(|next| *next != u32::MAX);
+    next.ok_or(MetadataError::Exhausted {
         what: "keyspace id",
     })
 }
@@ -163,12 +165,14 @@ pub(crate) fn change_members<T>(
     })
 }
 
-/// A new keyspace, if none has its name.
+/// A new keyspace, if none has its name. Its number is greater than `met`, the greatest that there
+/// is data of: an older copy of the store would give it away again.
 pub(crate) fn create_keyspace(
     now: &Topology,
     store: &Objects,
     name: &str,
     settings: &KeyspaceSettings,
+    met: u32,
 ) -> Result<Step<Keyspace>, MetadataError> {
     check_keyspace(name, settings)?;
     let key = keyspace_key(name);
@@ -180,7 +184,7 @@ pub(crate) fn create_keyspace(
     if store.get(&key).is_some() {
         return Err(unreadable(&key));
     }
-    let id = next_keyspace_id(now.counters.keyspace)?;
+    let id = next_keyspace_id(now.counters.keyspace.max(met))?;
     let keyspace = Keyspace::new(id, name, settings.clone());
     Ok(Step {
         guards: vec![key.clone(), KEYSPACE_COUNTER.to_owned()],
@@ -201,7 +205,7 @@ pub(crate) fn ensure_keyspace(
 ) -> Result<Step<Keyspace>, MetadataError> {
     match now.keyspace_named(name) {
         Some(keyspace) => Ok(Step::none(keyspace.clone())),
-        None => create_keyspace(now, store, name, settings),
+        None => create_keyspace(now, store, name, settings, 0),
     }
 }
 
@@ -279,10 +283,14 @@ pub(crate) fn undrop_keyspace(
         });
     }
     let record = drop_key(last.keyspace.id);
+    let back = Keyspace {
+        undrops: last.keyspace.undrops.saturating_add(1),
+        ..last.keyspace.clone()
+    };
     Ok(Step {
         guards: vec![key.clone(), record.clone()],
-        puts: vec![(key, Some(encode(&last.keyspace)?)), (record, None)],
-        value: last.keyspace.clone(),
+        puts: vec![(key, Some(encode(&back)?)), (record, None)],
+        value: back,
     })
 }
 

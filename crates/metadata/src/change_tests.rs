@@ -148,7 +148,7 @@ fn what_decided_is_guarded() {
     let mut store = Store::default();
     store.register(start("a", 0)).unwrap();
     let settings = KeyspaceSettings::default();
-    let made = create_keyspace(&store.now, &store.objects, "x", &settings).unwrap();
+    let made = create_keyspace(&store.now, &store.objects, "x", &settings, 0).unwrap();
     for key in ["keyspaces/x", KEYSPACE_COUNTER] {
         assert!(made.guards.iter().any(|guard| guard == key), "{key}");
     }
@@ -176,7 +176,7 @@ fn widths_are_noted_for_the_keyspace_that_was_meant() {
     let mut store = Store::default();
     store.register(start("a", 0)).unwrap();
     let settings = KeyspaceSettings::default();
-    let made = create_keyspace(&store.now, &store.objects, "x", &settings);
+    let made = create_keyspace(&store.now, &store.objects, "x", &settings, 0);
     let made = store.make(made).unwrap();
     assert_eq!((made.widest, made.known), (3, 3));
     let widen = |store: &Store, name: &str, id: u32, widest: u8, known: u8| {
@@ -211,7 +211,7 @@ proptest! {
             let changed = match what {
                 0 => {
                     let settings = KeyspaceSettings::default();
-                    match store.make(create_keyspace(&now, &objects, &name, &settings)) {
+                    match store.make(create_keyspace(&now, &objects, &name, &settings, 0)) {
                         Ok(keyspace) => {
                             prop_assert!(keyspace.id > last_id);
                             last_id = keyspace.id;
@@ -254,4 +254,19 @@ proptest! {
             }
         }
     }
+}
+
+#[test]
+fn a_number_that_there_is_data_of_is_not_given_out() {
+    let mut store = Store::default();
+    let settings = KeyspaceSettings::default();
+    let mut create = |name: &str, met: u32| {
+        let made = create_keyspace(&store.now, &store.objects, name, &settings, met);
+        store.make(made).map(|keyspace| keyspace.id)
+    };
+    assert_eq!(create("a", 0).unwrap(), 1);
+    assert_eq!(create("b", 5).unwrap(), 6);
+    assert_eq!(create("c", 2).unwrap(), 7);
+    let reserved = create("d", u32::MAX - 1);
+    assert!(matches!(reserved, Err(MetadataError::Exhausted { .. })));
 }

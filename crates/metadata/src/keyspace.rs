@@ -94,6 +94,14 @@ pub struct Keyspace {
     /// Up to which `widest` every member has said that it knows of it. Only grows.
     #[serde(default)]
     pub known: u8,
+    /// How often a drop of it was taken back. Only grows: a store that has less is an old copy,
+    /// and so may be a drop that it tells of.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub undrops: u32,
+}
+
+fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 impl Keyspace {
@@ -106,6 +114,7 @@ impl Keyspace {
             settings,
             widest: replicas,
             known: replicas,
+            undrops: 0,
         }
     }
 

@@ -125,7 +125,17 @@ impl Metadata {
         name: &str,
         settings: KeyspaceSettings,
     ) -> Result<Keyspace, MetadataError> {
-        self.change(|now, store| change::create_keyspace(now, store, name, &settings))
+        self.create_keyspace_above(name, settings, 0).await
+    }
+
+    /// The same, with a number greater than `met`: the greatest that the nodes hold data of.
+    pub async fn create_keyspace_above(
+        &self,
+        name: &str,
+        settings: KeyspaceSettings,
+        met: u32,
+    ) -> Result<Keyspace, MetadataError> {
+        self.change(|now, store| change::create_keyspace(now, store, name, &settings, met))
             .await
     }
 

@@ -76,6 +76,15 @@ pub enum RestoreError {
         /// Its revision.
         revision: u64,
     },
+    /// The nodes follow a store that is whole. Look whether this is the right one.
+    #[error(
+        "{node} and all others that were asked follow a metadata store that is whole, which this one \
+         is not: check --metadata; with --force they are to follow this one from now on"
+    )]
+    NotLost {
+        /// One of them.
+        node: String,
+    },
     /// Somebody else writes to it at the same moment. Look again.
     #[error("somebody else changed it at the same moment: look at it with dunlin metadata show")]
     Raced,
@@ -98,7 +107,10 @@ pub(crate) fn plan(
     if !force {
         check_majority(reports, newest)?;
     }
-    check_target(newest, store)?;
+    check_target(reports, newest, store)?;
+    if !force {
+        check_lost(reports)?;
+    }
     let topology = merge(reports, newest, fresh);
     let mut puts = objects(&topology)?;
     let kept: BTreeSet<&str> = puts.iter().map(|(key, _)| key.as_str()).collect();
@@ -151,17 +163,37 @@ fn check_majority(reports: &[Report], newest: &Topology) -> Result<(), RestoreEr
     Ok(())
 }
 
-fn check_target(newest: &Topology, store: &Objects) -> Result<(), RestoreError> {
-    match accept(newest, None, store) {
-        Verdict::Accept(..) => {
-            return Err(RestoreError::Healthy {
-                revision: store.revision,
-            });
+/// Somebody misses the store, or it is not lost.
+fn check_lost(reports: &[Report]) -> Result<(), RestoreError> {
+    match reports.first() {
+        Some(first) if reports.iter().all(|report| report.problems.is_empty()) => {
+            Err(RestoreError::NotLost {
+                node: first.node.clone(),
+            })
         }
-        Verdict::Refuse(Refusal::OtherCluster { found, known }) => {
-            return Err(RestoreError::OtherCluster { found, known });
+        _ => Ok(()),
+    }
+}
+
+fn check_target(
+    reports: &[Report],
+    newest: &Topology,
+    store: &Objects,
+) -> Result<(), RestoreError> {
+    let mut is_believed_by_all = true;
+    for report in reports {
+        match accept(&report.topology, None, store) {
+            Verdict::Accept(..) => {}
+            Verdict::Refuse(Refusal::OtherCluster { found, known }) => {
+                return Err(RestoreError::OtherCluster { found, known });
+            }
+            Verdict::Refuse(_) => is_believed_by_all = false,
         }
-        Verdict::Refuse(_) => {}
+    }
+    if is_believed_by_all {
+        return Err(RestoreError::Healthy {
+            revision: store.revision,
+        });
     }
     match (&newest.cluster, store.read::<Cluster>(CLUSTER)) {
         // Nodes of a version without ids have not joined it.
@@ -196,6 +228,10 @@ fn merge(reports: &[Report], newest: &Topology, fresh: &Cluster) -> Topology {
     }
     for report in reports {
         for keyspace in &report.topology.keyspaces {
+            // Whoever saw the drop taken back saw more.
+            topology.dropped.retain(|dropped| {
+                dropped.keyspace.id != keyspace.id || dropped.keyspace.undrops >= keyspace.undrops
+            });
             let own = topology.keyspaces.iter_mut();
             if let Some(own) = own.into_iter().find(|own| own.id == keyspace.id) {
                 *own = own.widened(keyspace.widest, keyspace.known);

@@ -37,7 +37,7 @@ fn report(node: &str, topology: Topology) -> Report {
     Report {
         node: node.to_owned(),
         topology,
-        problems: vec![],
+        problems: vec!["it is lost".to_owned()],
         incarnations: BTreeMap::new(),
         keyspace: 0,
     }
@@ -169,4 +169,37 @@ fn a_cluster_without_an_id_gets_one() {
     store.apply(&objects(&known(3)).unwrap());
     let is_theirs = plan(&reports, &store, true, &Cluster::new(9));
     assert!(matches!(is_theirs, Err(RestoreError::OtherCluster { .. })));
+}
+
+#[test]
+fn whoever_saw_a_drop_taken_back_counts_before_a_newer_copy_that_did_not() {
+    let mut back = known(20);
+    back.keyspaces[0].undrops = 1;
+    // A node that was away believed an old copy, and wrote to it.
+    let mut fooled = known(40);
+    let keyspace = fooled.keyspaces.remove(0);
+    fooled.dropped = vec![Dropped {
+        keyspace,
+        dropped_ms: 1,
+        purged: true,
+    }];
+    let topology = restored(&[report("n1", back.clone()), report("n3", fooled)]);
+    assert_eq!(topology.keyspaces, back.keyspaces);
+    assert_eq!(topology.dropped, []);
+}
+
+#[test]
+fn nodes_that_miss_nothing_are_not_given_another_store() {
+    let whole = |node: &str| Report {
+        problems: vec![],
+        ..report(node, known(20))
+    };
+    let both = [whole("n1"), whole("n2")];
+    let (empty, fresh) = (Objects::at(3), Cluster::new(9));
+    let error = plan(&both, &empty, false, &fresh).unwrap_err();
+    assert!(matches!(error, RestoreError::NotLost { .. }), "{error}");
+    assert!(plan(&both, &empty, true, &fresh).is_ok());
+    // One of them believes an old copy, the other does not.
+    let one = [whole("n1"), report("n2", known(20))];
+    assert!(plan(&one, &empty, false, &fresh).is_ok());
 }

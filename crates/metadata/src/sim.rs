@@ -199,10 +199,12 @@ impl SimStore {
     /// What a node would tell `dunlin metadata restore`, as far as its cache says it; the caller
     /// adds what it has seen in entries.
     pub fn report(&self, node: &str) -> Option<Report> {
+        let view = self.truth().seats.get(node)?.view.clone();
+        let problems = view.map(|view| view.problems().borrow().to_vec());
         Some(Report {
             node: node.to_owned(),
             topology: self.cached(node)?,
-            problems: Vec::new(),
+            problems: problems.unwrap_or_default(),
             incarnations: BTreeMap::new(),
             keyspace: 0,
         })

@@ -104,7 +104,8 @@ async fn a_raw_deletion_changes_nothing_and_a_drop_can_be_taken_back_until_it_is
     // An operator agrees to its being gone.
     a.drop_keyspace("x", 5).await.unwrap();
     assert_eq!((names(&a).len(), a.problems().borrow().len()), (0, 0));
-    assert_eq!(a.undrop_keyspace("x").await.unwrap().id, id);
+    let back = a.undrop_keyspace("x").await.unwrap();
+    assert_eq!((back.id, back.undrops), (id, 1));
     assert_eq!(names(&a), ["x"]);
     let error = a.undrop_keyspace("x").await.unwrap_err();
     assert!(matches!(error, MetadataError::NotDropped { .. }));

@@ -109,7 +109,8 @@ pub const MEND_TIME: Duration = Duration::from_secs(3);
 pub const MEND_AT_ONCE: usize = 64;
 /// Records that a request names.
 pub const MEND_NAMED: usize = 20;
-/// After a copy that failed for a stamp far ahead the next is tried so much later.
-pub const FAR_PAUSE: Duration = Duration::from_secs(10);
+/// After a copy that failed for a stamp far ahead, or for a damaged file here, the next is tried so
+/// much later.
+pub const COPY_PAUSE: Duration = Duration::from_secs(10);
 /// Longest key, in bytes.
 pub const KEY_BYTES: usize = 64 << 10;

@@ -12,7 +12,14 @@ pub trait Machine: Send + Sync {
     /// A name for a file that no copy of it has, and that it keeps when it is moved or written to.
     /// `None` where the system does not tell.
     fn file(&self, path: &Path) -> Option<String>;
+
+    /// Whether a file was put back over itself: its contents claim to be from before its last
+    /// change, as after `rsync -a` or `cp -a`. What writes to it sets both times at once.
+    fn is_put_back(&self, path: &Path) -> bool;
 }
+
+/// A file's times come from the clock's last tick, and a write may set them in two steps.
+const SAME_CHANGE_NS: i128 = 50_000_000;
 
 /// The machine as it is.
 pub struct RealMachine;
@@ -35,5 +42,15 @@ impl Machine for RealMachine {
         let since = born.and_then(|at| at.duration_since(std::time::UNIX_EPOCH).ok());
         let born_ns = since.map_or(0, |since| since.as_nanos());
         Some(format!("{}-{born_ns}", metadata.ino()))
+    }
+
+    fn is_put_back(&self, path: &Path) -> bool {
+        use std::os::unix::fs::MetadataExt;
+        let Ok(metadata) = std::fs::metadata(path) else {
+            return false;
+        };
+        let ns = |s: i64, ns: i64| i128::from(s) * 1_000_000_000 + i128::from(ns);
+        let changed = ns(metadata.ctime(), metadata.ctime_nsec());
+        changed - ns(metadata.mtime(), metadata.mtime_nsec()) > SAME_CHANGE_NS
     }
 }

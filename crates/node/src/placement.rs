@@ -205,6 +205,12 @@ impl Placement {
         self.names.get(name).and_then(|id| self.keyspaces.get(id))
     }
 
+    /// Those that are not dropped, by number.
+    pub fn in_use(&self) -> impl Iterator<Item = &Keyspace> {
+        let all = self.keyspaces.values().map(|placed| &placed.keyspace);
+        all.filter(|keyspace| self.names.get(&keyspace.name) == Some(&keyspace.id))
+    }
+
     /// All keyspaces, by number: a simulation must take the same steps each time.
     pub fn keyspaces(&self) -> impl Iterator<Item = &KeyspacePlacement> {
         self.keyspaces.values()

@@ -60,7 +60,8 @@ pub struct Process {
 #[error(
     "another process runs as node {node}{}: it started later (its start has the number {newer}, this \
      one's {incarnation}), so this one ends; one name is for one process: start one of them with \
-     another --name, or do not start it again",
+     another --name, or do not start it again; if there is no other, because that start has ended, \
+     start this one again",
     place(.listen)
 )]
 pub struct Superseded {

@@ -11,6 +11,8 @@ pub(crate) enum Tie {
     MissesHere,
     /// Each reaches the other, and it has yet to take what this shard wrote before.
     MissesThere,
+    /// Each reaches the other, and it answers no reads yet because it has just started.
+    Unheard,
     /// This shard reaches it, and not the other way round.
     OneWay,
     /// No connection yet, and no attempt has failed.
@@ -29,6 +31,7 @@ impl Tie {
             Tie::Whole => "nothing is missing",
             Tie::MissesHere => "it is sending what this node missed",
             Tie::MissesThere => "it has yet to take what this node wrote",
+            Tie::Unheard => "it has yet to hear the others",
             Tie::OneWay => "it does not reach this node",
             Tie::Connecting => "no connection yet",
             Tie::Down => "no connection",
@@ -65,7 +68,7 @@ pub(crate) fn lacks<'a>(
     let is_waited_for = |tie: Tie| match tie {
         Tie::Whole | Tie::Down => false,
         Tie::MissesHere => is_first,
-        Tie::MissesThere | Tie::OneWay | Tie::Connecting => is_first && is_patient,
+        Tie::MissesThere | Tie::Unheard | Tie::OneWay | Tie::Connecting => is_first && is_patient,
     };
     let there = own + ties.iter().filter(|(_, tie)| counts(*tie)).count();
     let is_majority = there * 2 > own + ties.len();
@@ -73,6 +76,28 @@ pub(crate) fn lacks<'a>(
         .filter(|(_, tie)| is_waited_for(*tie) || !is_majority && !counts(*tie))
         .map(|(name, tie)| (*name, tie.why()))
         .collect()
+}
+
+/// Why no keyspace can be served by so many members; `None` when there is one that can, or none at
+/// all. `keyspaces` are names and replicas. One that wants too many does not make a node unready.
+pub(crate) fn unserved<'a>(
+    mut keyspaces: impl Iterator<Item = (&'a str, u8)>,
+    members: usize,
+) -> Option<String> {
+    let majority = |replicas: u8| replicas / 2 + 1;
+    let (name, replicas) = keyspaces.next()?;
+    let is_served = |replicas| members >= usize::from(majority(replicas));
+    if is_served(replicas) || keyspaces.any(|(_, replicas)| is_served(replicas)) {
+        return None;
+    }
+    let needed = majority(replicas);
+    let there = match members {
+        1 => "is 1 member".to_owned(),
+        members => format!("are {members} members"),
+    };
+    Some(format!(
+        "keyspace {name} needs {needed} of its {replicas} replicas and there {there}: start more nodes"
+    ))
 }
 
 #[cfg(test)]

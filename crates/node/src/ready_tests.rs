@@ -1,4 +1,4 @@
-use super::Tie::{Connecting, Down, MissesHere, MissesThere, OneWay, Whole};
+use super::Tie::{Connecting, Down, MissesHere, MissesThere, OneWay, Unheard, Whole};
 use super::*;
 
 /// Names of what is missing, of two others.
@@ -17,6 +17,11 @@ fn one_of_three() {
         ((Whole, Connecting), true, false, ""),
         ((Whole, OneWay), true, true, "b"),
         ((Whole, OneWay), true, false, ""),
+        ((Whole, Unheard), true, true, "b"),
+        ((Whole, Unheard), true, false, ""),
+        // It can be asked, and answers nothing.
+        ((Unheard, Down), true, true, "ab"),
+        ((Unheard, Down), false, false, "ab"),
         ((Whole, MissesThere), true, true, "b"),
         ((Whole, MissesThere), true, false, ""),
         // What was missed comes in the end, however long it takes.
@@ -61,4 +66,22 @@ fn other_sizes() {
     assert!(lacks(&[("a", Whole), ("b", Whole), ("c", Down)], 0, true, true).is_empty());
     // Before there are members, as when all metadata is new.
     assert_eq!(lacks(&[], 0, true, true), []);
+}
+
+#[test]
+fn a_cluster_of_too_few_for_any_keyspace_serves_none() {
+    let why = |keyspaces: &[(&str, u8)], members| unserved(keyspaces.iter().copied(), members);
+    let alone = "keyspace a needs 2 of its 3 replicas and there is 1 member: start more nodes";
+    assert_eq!(why(&[("a", 3)], 1).as_deref(), Some(alone));
+    assert_eq!(why(&[("a", 3), ("b", 2)], 1).as_deref(), Some(alone));
+    let two = "keyspace a needs 3 of its 4 replicas and there are 2 members: start more nodes";
+    assert_eq!(why(&[("a", 4)], 2).as_deref(), Some(two));
+    for (keyspaces, members) in [
+        (&[][..], 0),
+        (&[("a", 1)], 1),
+        (&[("a", 3)], 2),
+        (&[("a", 7), ("b", 3)], 3),
+    ] {
+        assert_eq!(why(keyspaces, members), None, "{keyspaces:?} {members}");
+    }
 }

@@ -4,7 +4,7 @@ use dunlin_node::Sabotage;
 
 use crate::harness::cluster::HarnessError;
 use crate::plan::Plan;
-use crate::run::run;
+use crate::run::{play, run};
 
 /// Ranges of seeds in which a bug must be found.
 pub const RANGES: u64 = 10;
@@ -23,8 +23,8 @@ pub struct Found {
 }
 
 /// Looks for a deliberate bug among the seeds from `first` on, `seeds` of them: for a value that a
-/// client was told and must not have been. Runs in which something does not come to an end count for
-/// nothing.
+/// client was told and must not have been, and is not in the same run without the bug. Runs in which
+/// something does not come to an end count for nothing.
 ///
 /// # Errors
 /// When the harness fails.
@@ -38,10 +38,18 @@ pub fn find(sabotage: Sabotage, first: u64, seeds: u64) -> Result<Option<Found>,
         let verdict = run(seed, sabotage)?;
         if let Some(failure) = verdict.failure
             && verdict.is_by_value
+            && !breaks_without(seed)?
         {
             let line = failure.lines().next().unwrap_or_default().to_owned();
             return Ok(Some(Found { seed, runs, line }));
         }
     }
     Ok(None)
+}
+
+/// Whether the run shows a wrong value without any bug, judged in the same way.
+fn breaks_without(seed: u64) -> Result<bool, HarnessError> {
+    let mut plan = Plan::new(seed, Sabotage::None);
+    plan.values_only = true;
+    Ok(play(plan)?.is_by_value)
 }

@@ -17,7 +17,7 @@ const AFTERMATH_MS: u64 = 1_500;
 /// Replicas must be equal within this after all is whole again.
 const CONVERGE_MS_MAX: u64 = 90_000;
 /// The same where only values count: then it is no more than a pause.
-const SETTLE_MS_MAX: u64 = 8_000;
+const SETTLE_MS_MAX: u64 = 30_000;
 /// After so long an operator looks for stamps far ahead that keep them from it.
 const MEND_AFTER_MS: u64 = 10_000;
 /// A change that is beyond copying by then is given up for it.
@@ -58,7 +58,15 @@ pub struct Verdict {
 /// # Errors
 /// When the harness fails; a broken promise is a verdict, not an error.
 pub fn run(seed: u64, sabotage: Sabotage) -> Result<Verdict, HarnessError> {
-    chance::from_seed(seed, move || judged(seed, sabotage)).map_err(broken)?
+    play(Plan::new(seed, sabotage))
+}
+
+/// Runs a plan.
+///
+/// # Errors
+/// As `run`.
+pub(crate) fn play(plan: Plan) -> Result<Verdict, HarnessError> {
+    chance::from_seed(plan.seed, move || judged(plan)).map_err(broken)?
 }
 
 /// Runs a seed twice: that the second run differs from the first is a failure, too.
@@ -81,8 +89,9 @@ pub fn run_twice(seed: u64, sabotage: Sabotage) -> Result<Verdict, HarnessError>
     })
 }
 
-fn judged(seed: u64, sabotage: Sabotage) -> Result<Verdict, HarnessError> {
-    let mut cluster = Cluster::start(Plan::new(seed, sabotage))?;
+fn judged(plan: Plan) -> Result<Verdict, HarnessError> {
+    let seed = plan.seed;
+    let mut cluster = Cluster::start(plan)?;
     let outcome = drive(&mut cluster)?;
     cluster.count_live();
     if let Err(Broken {

@@ -108,6 +108,9 @@ fn troubles(shards: &[ShardStatus]) -> String {
 
 fn filling(refill: &Refill) -> String {
     let reason = &refill.reason;
+    if let Some(damage) = &refill.damage {
+        return format!("{reason}; {damage}");
+    }
     match refill.waits_for.is_empty() {
         true => format!("{reason}; all that it lacks has come"),
         false => format!(

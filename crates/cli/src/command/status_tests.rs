@@ -45,3 +45,14 @@ n2/0: no space left for the log: make room on its disk
     assert!(!text.contains('\x1b'));
     assert!(super::text(&cluster(), true).contains("\x1b[31mdown"));
 }
+
+#[test]
+fn a_shard_that_its_own_damage_keeps_from_being_filled_says_so() {
+    let refill = Refill {
+        reason: "its data directory is an older copy".to_owned(),
+        waits_for: vec![],
+        damage: Some("its store is damaged: stop it".to_owned()),
+    };
+    let said = "its data directory is an older copy; its store is damaged: stop it";
+    assert_eq!(filling(&refill), said);
+}

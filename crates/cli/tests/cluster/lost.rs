@@ -384,3 +384,60 @@ fn a_dropped_keyspace_goes_from_every_disk_and_can_be_taken_back_until_then() {
     answers(&flock, "/v1/keyspaces/kept/keys/k700", 200);
     answers(&flock, key, 404);
 }
+
+/// A copy of etcd from between a drop and its undrop, believed by a node that was away all the
+/// while: it must not take the data of the others, nor its own.
+#[test]
+fn a_drop_that_was_taken_back_does_not_happen_by_an_old_copy_of_etcd() {
+    let mut flock = Flock::start(&["--drop-delay", "2s"]);
+    create(&flock.nodes[0], "birds");
+    answers(&flock, "/v1/keyspaces/birds", 200);
+    let path = "/v1/keyspaces/birds/keys/dunlin";
+    assert_eq!(flock.nodes[1].request("PUT", path, b"wader").status, 201);
+    flock.stop(2);
+    let dropped = flock.nodes[0].request("DELETE", "/v1/keyspaces/birds", b"");
+    assert_eq!(dropped.status, 204);
+    let copy = flock.etcd.copy();
+    let back = flock.nodes[0].request("POST", "/v1/keyspaces/birds/undrop", b"");
+    assert_eq!(back.status, 200, "{back:?}");
+    flock.etcd.kill();
+    flock.etcd.put_back(&copy);
+    flock.etcd.restart();
+    flock.up(2);
+    // The copy is behind what the others saw, and grows past it.
+    for write in 0..200 {
+        flock
+            .etcd
+            .ctl(&["put", "somebody/elses", &write.to_string()]);
+    }
+    for node in &flock.nodes[..2] {
+        let what = format!("{} tells of an old copy", node.name);
+        eventually(&what, SOON, || {
+            problems(node).iter().any(|line| line.contains("old copy"))
+        });
+    }
+    // Longer than the delay.
+    std::thread::sleep(Duration::from_secs(8));
+    for node in &flock.nodes[..2] {
+        assert_eq!(
+            node.request("GET", path, b"").text(),
+            "wader",
+            "{}",
+            node.name
+        );
+    }
+    let (url, server) = (flock.etcd.url(), servers(&flock));
+    let restored = run(&[
+        "metadata",
+        "restore",
+        "--metadata",
+        &url,
+        "--server",
+        &server,
+    ]);
+    assert!(restored.status.success(), "{}", said(&restored));
+    told(&flock, None);
+    answers(&flock, path, 200);
+    std::thread::sleep(Duration::from_secs(3));
+    answers(&flock, path, 200);
+}

@@ -64,6 +64,25 @@ impl Etcd {
         std::fs::remove_dir_all(self.directory.join("etcd")).unwrap();
     }
 
+    /// A copy of what it knows now.
+    pub fn copy(&mut self) -> PathBuf {
+        self.kill();
+        let copy = self.directory.join("etcd.copy");
+        duplicate(&self.directory.join("etcd"), &copy);
+        self.restart();
+        copy
+    }
+
+    /// Puts a copy in the place of what it knew; kill it before.
+    pub fn put_back(&self, copy: &Path) {
+        self.wipe();
+        duplicate(copy, &self.directory.join("etcd"));
+    }
+
+    pub fn process(&self) -> &Process {
+        &self.process
+    }
+
     /// What somebody else with access to it does; answers what is printed.
     pub fn ctl(&self, arguments: &[&str]) -> String {
         let endpoint = format!("{}:{}", self.host, self.client_port);
@@ -89,6 +108,11 @@ impl Etcd {
                 .is_ok_and(|answer| answer.status == 200)
         });
     }
+}
+
+fn duplicate(from: &Path, to: &Path) {
+    let copied = Command::new("cp").arg("-a").args([from, to]).status();
+    assert!(copied.unwrap().success());
 }
 
 fn spawn(directory: &Path, host: &str, namespace: Option<&str>, port: u16) -> Process {

@@ -92,7 +92,7 @@ fn wrong_requests_are_named_and_refused() {
         for method in ["GET", "PUT", "POST", "DELETE"] {
             assert_eq!(
                 wire.request(method, path, "").status,
-                400,
+                404,
                 "{method} {path}"
             );
         }

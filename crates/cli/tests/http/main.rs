@@ -14,4 +14,5 @@ mod large_range;
 mod malformed;
 mod pairs;
 mod range;
+mod refused;
 mod state;

@@ -67,3 +67,18 @@ fn a_survivor_says_at_once_who_is_missing() {
         assert_eq!(node.put("key", b"value", "").status, 201);
     }
 }
+
+#[test]
+fn the_first_node_of_a_cluster_that_needs_more_is_not_ready() {
+    let mut flock = Flock::prepare(&[]);
+    flock.up(0);
+    let answer = flock.nodes[0].request("GET", "/health/ready", b"");
+    assert_eq!(answer.status, 503, "{}", answer.text());
+    let why = "keyspace default needs 2 of its 3 replicas and there is 1 member";
+    assert!(answer.text().contains(why), "{}", answer.text());
+    flock.up(1);
+    for index in [0, 1] {
+        flock.ready(index);
+        assert_eq!(flock.nodes[index].put("key", b"value", "").status, 201);
+    }
+}

@@ -6,6 +6,7 @@ use std::time::{Duration, SystemTime};
 use dunlin_client::{Client, WriteOptions};
 
 use crate::harness::answer::Answer;
+use crate::harness::eventually;
 use crate::harness::flock::Flock;
 use crate::harness::wire::Wire;
 
@@ -291,4 +292,47 @@ fn times_that_make_no_sense_are_refused() {
         wire.send(body);
         assert_eq!(wire.answer().status, status);
     }
+}
+
+#[test]
+fn what_waited_in_the_backlog_of_a_starting_node_does_not_come_back() {
+    let mut flock = Flock::start(&[]);
+    flock.stop(1);
+    // A start without an answer from etcd takes some seconds, and its door is there already.
+    flock.etcd.process().freeze();
+    flock.spawn(1);
+    let address = flock.nodes[1].address();
+    let mut early = None;
+    eventually("its port is open", Duration::from_secs(20), || {
+        early = Wire::try_open_at(address).ok();
+        early.is_some()
+    });
+    let mut early = early.unwrap();
+    send(&mut early, "start", "", "early");
+    std::thread::sleep(STOP);
+    written(&flock, 0, "start", "", "later");
+    let answer = early.answer();
+    assert_eq!(answer.status, 503, "{}", answer.text());
+    flock.etcd.process().signal("-CONT");
+    flock.ready(1);
+    std::thread::sleep(SETTLE);
+    assert_everywhere(&flock, "start", "later");
+}
+
+#[test]
+fn a_drop_that_waited_in_the_socket_of_a_stopped_node_is_not_carried_out() {
+    let flock = Flock::start(&[]);
+    let made = flock.nodes[0].request("POST", "/v1/keyspaces", br#"{"name": "birds"}"#);
+    assert_eq!(made.status, 201);
+    let stopped = flock.nodes[1].process();
+    let mut open = flock.nodes[1].wire();
+    assert_eq!(open.request("GET", "/health/live", "").status, 200);
+    stopped.freeze();
+    open.send("DELETE /v1/keyspaces/birds HTTP/1.1\r\nHost: d\r\n\r\n");
+    std::thread::sleep(STOP);
+    stopped.signal("-CONT");
+    let answer = open.answer();
+    assert_eq!(answer.status, 503, "{}", answer.text());
+    let kept = flock.nodes[0].request("GET", "/v1/keyspaces/birds", b"");
+    assert_eq!(kept.status, 200);
 }

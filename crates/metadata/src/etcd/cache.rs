@@ -1,6 +1,7 @@
 //! The last topology seen, in a file: what a node starts with when etcd is lost.
 use crate::file;
 use crate::topology::Topology;
+use serde_json::Value;
 use std::path::PathBuf;
 
 /// A cache file. It is never more than a copy, so nothing that is wrong with it is an error.
@@ -22,7 +23,7 @@ impl Cache {
                 return None;
             }
         };
-        match serde_json::from_slice::<Topology>(&content) {
+        match read(&content) {
             Ok(topology) => {
                 let of = topology.cluster.as_ref().map(|cluster| cluster.id.as_str());
                 let is_own = of.is_none() || cluster.is_none() || of == cluster;
@@ -41,7 +42,7 @@ impl Cache {
     /// Saves a topology, on a thread of its own because it syncs.
     pub async fn save(&self, topology: &Topology) {
         let path = self.0.clone();
-        let content = serde_json::to_vec_pretty(topology);
+        let content = write(topology);
         let saving = tokio::task::spawn_blocking(move || file::replace(&path, &content?));
         if let Err(error) = saving
             .await
@@ -51,3 +52,35 @@ impl Cache {
         }
     }
 }
+
+/// Name of the field that holds the checksum of all the others.
+const CHECKSUM: &str = "crc32c";
+
+fn write(topology: &Topology) -> serde_json::Result<Vec<u8>> {
+    let mut value = serde_json::to_value(topology)?;
+    let checksum = checksum(&value);
+    if let Some(fields) = value.as_object_mut() {
+        fields.insert(CHECKSUM.to_owned(), checksum.into());
+    }
+    serde_json::to_vec_pretty(&value)
+}
+
+/// A cache without a checksum is from a version that made none. One whose checksum is another's
+/// is no topology: a flipped bit in a number would fence nodes or take data.
+fn read(content: &[u8]) -> serde_json::Result<Topology> {
+    let mut value: Value = serde_json::from_slice(content)?;
+    let told = value.as_object_mut().and_then(|f| f.remove(CHECKSUM));
+    if told.is_some_and(|told| told != checksum(&value)) {
+        return Err(serde::de::Error::custom("its checksum is another"));
+    }
+    serde_json::from_value(value)
+}
+
+/// Of the fields in the order of their names, without spaces.
+fn checksum(value: &Value) -> u32 {
+    crc32c::crc32c(value.to_string().as_bytes())
+}
+
+#[cfg(test)]
+#[path = "cache_tests.rs"]
+mod tests;

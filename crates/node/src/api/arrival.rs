@@ -1,5 +1,6 @@
 //! A client's connection, watched for what waited in its socket while the event loop stood still.
 
+use std::cell::RefCell;
 use std::io::{self, ErrorKind};
 use std::os::fd::AsFd;
 use std::pin::Pin;
@@ -13,12 +14,13 @@ use crate::shard::Arrivals;
 
 /// A stream that says what it reads to its [`Arrivals`].
 pub(super) struct Watched {
-    stream: TcpStream,
+    /// Also held by whoever ends the connection, once nobody reads here any more.
+    stream: Rc<RefCell<TcpStream>>,
     arrivals: Rc<Arrivals>,
 }
 
 impl Watched {
-    pub fn new(stream: TcpStream, arrivals: Rc<Arrivals>) -> Watched {
+    pub fn new(stream: Rc<RefCell<TcpStream>>, arrivals: Rc<Arrivals>) -> Watched {
         Watched { stream, arrivals }
     }
 }
@@ -35,15 +37,15 @@ fn is_empty(stream: &TcpStream) -> bool {
 
 impl AsyncRead for Watched {
     fn poll_read(
-        mut self: Pin<&mut Self>,
+        self: Pin<&mut Self>,
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        if self.arrivals.is_unclear() && is_empty(&self.stream) {
+        if self.arrivals.is_unclear() && is_empty(&self.stream.borrow()) {
             self.arrivals.was_empty();
         }
         let (before, room) = (buf.filled().len(), buf.remaining());
-        let read = Pin::new(&mut self.stream).poll_read(cx, buf);
+        let read = Pin::new(&mut *self.stream.borrow_mut()).poll_read(cx, buf);
         match &read {
             Poll::Ready(Ok(())) => {
                 let bytes = buf.filled().len() - before;
@@ -58,30 +60,30 @@ impl AsyncRead for Watched {
 
 impl AsyncWrite for Watched {
     fn poll_write(
-        mut self: Pin<&mut Self>,
+        self: Pin<&mut Self>,
         cx: &mut Context<'_>,
         buf: &[u8],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write(cx, buf)
+        Pin::new(&mut *self.stream.borrow_mut()).poll_write(cx, buf)
     }
 
-    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(cx)
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut *self.stream.borrow_mut()).poll_flush(cx)
     }
 
-    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(cx)
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut *self.stream.borrow_mut()).poll_shutdown(cx)
     }
 
     fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
+        self: Pin<&mut Self>,
         cx: &mut Context<'_>,
         bufs: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write_vectored(cx, bufs)
+        Pin::new(&mut *self.stream.borrow_mut()).poll_write_vectored(cx, bufs)
     }
 
     fn is_write_vectored(&self) -> bool {
-        self.stream.is_write_vectored()
+        self.stream.borrow().is_write_vectored()
     }
 }

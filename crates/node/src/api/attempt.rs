@@ -72,10 +72,19 @@ impl Attempt {
     }
 }
 
+/// For changes of the metadata, which have no stamp that could be late: refuses what may have waited
+/// through a stall, whatever its sender may have done meanwhile.
+pub(super) fn in_time(arrivals: &Arrivals) -> Result<(), Rejected> {
+    match arrivals.may_have_waited() {
+        true => Err(stood_still()),
+        false => Ok(()),
+    }
+}
+
 fn stood_still() -> Rejected {
     let mut rejected = Rejected::new(
         StatusCode::SERVICE_UNAVAILABLE,
-        "this node stood still while the request waited, and it names no Dunlin-Deadline: nothing was written, send it again if it is still wanted",
+        "this node stood still, or was starting, while the request waited without a Dunlin-Deadline: nothing was changed, send it again if it is still wanted",
     );
     rejected.retry_after_s = Some(1);
     rejected

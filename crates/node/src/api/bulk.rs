@@ -2,29 +2,25 @@
 
 use std::rc::Rc;
 
-use http_body_util::BodyExt;
-use hyper::body::{Body as _, Incoming};
-use hyper::header::{CONTENT_TYPE, EXPECT};
+use hyper::header::CONTENT_TYPE;
 use hyper::{Method, Request, StatusCode};
 use serde_json::json;
 
 use super::attempt::Attempt;
 use super::error::Rejected;
-use super::keys::{read_body, too_large};
+use super::keys::read_body;
 use super::pairs::{self, Pairs};
 use super::params::Params;
 use super::reply::{self, Reply};
+use super::upload::Upload;
 use crate::quorum::Failure;
 use crate::shard::{Arrivals, Shard};
-
-/// A body that is refused is still read up to this size.
-const DISCARDED_BYTES: u64 = 256 << 20;
 
 /// `POST /v1/keyspaces/{name}/bulk`.
 pub(super) async fn bulk(
     shard: Rc<Shard>,
     arrivals: &Rc<Arrivals>,
-    request: Request<Incoming>,
+    request: Request<Upload>,
     keyspace: &str,
     params: Params,
 ) -> Result<Reply, Rejected> {
@@ -51,16 +47,7 @@ pub(super) async fn bulk(
         .max_body_bytes
         .saturating_add(pairs::EXTRA_BYTES);
     let attempt = Attempt::new(&shard, arrivals, request.headers())?;
-    let is_asking = request.headers().contains_key(EXPECT);
-    let mut body = request.into_body();
-    let announced_bytes = body.size_hint().lower();
-    if announced_bytes > limit_bytes as u64 {
-        if announced_bytes <= DISCARDED_BYTES && !is_asking {
-            discard(&mut body).await;
-        }
-        return Err(too_large(limit_bytes));
-    }
-    let body = read_body(body, limit_bytes).await?;
+    let body = read_body(request.into_body(), limit_bytes).await?;
     let pairs = Pairs::check(body).map_err(Rejected::bad)?;
     let stored = json!({ "pairs": pairs.pairs, "bytes": pairs.bytes });
     attempt.check()?;
@@ -70,10 +57,4 @@ pub(super) async fn bulk(
         .await
         .map_err(|failure| attempt.failed(failure))?;
     Ok(reply::json(StatusCode::OK, &stored))
-}
-
-/// Reads a body that will be refused: a client that is still sending when the connection is closed
-/// may never see the answer, and would send all of it again.
-async fn discard(body: &mut Incoming) {
-    while let Some(Ok(_)) = body.frame().await {}
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::sync::{Notify, watch};
 use tokio::time::{Instant, timeout};
 
-use crate::limits::{CLOSE_NOTICE, CLOSE_WAIT};
+use crate::limits::{CLOSE_NOTICE, CLOSE_WAIT, STALL};
 use crate::shard::Shard;
 
 /// How often a start looks whether it has come far enough.
@@ -60,16 +60,19 @@ impl Gate {
     }
 
     /// The same for clients: without the other nodes it could only refuse what they ask.
-    pub(super) async fn warm(&self) {
+    /// Tells whether that took so long that a client may have gone on elsewhere.
+    pub(super) async fn warm(&self) -> bool {
         if self.is_warm.get() {
-            return;
+            return false;
         }
+        let begun = Instant::now();
         self.whole().await;
         let is_ready = || self.shard.reaches_majority() && self.shard.may_stamp().is_ok();
         while !is_ready() && Instant::now() < self.patience {
             tokio::time::sleep(LOOK_PAUSE).await;
         }
         self.is_warm.set(true);
+        begun.elapsed() > STALL
     }
 
     pub(super) fn enter(self: &Rc<Self>) -> Connection {

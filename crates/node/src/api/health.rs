@@ -31,9 +31,11 @@ pub(super) async fn ready(shard: Rc<Shard>) -> Reply {
         lacks.extend(lacks_of(&shard, sibling).await);
     }
     let name = &shard.config.name;
-    let problems = shard.metadata.problems().borrow().clone();
+    let mut problems = shard.metadata.problems().borrow().to_vec();
+    problems.extend(shard.strays());
+    problems.extend(shard.damage());
     let Some(first) = lacks.first() else {
-        let ok = json!({ "status": "ok", "node": name, "problems": *problems });
+        let ok = json!({ "status": "ok", "node": name, "problems": problems });
         return reply::json(StatusCode::OK, &ok);
     };
     let is_failing = shard.trouble().is_some();
@@ -43,7 +45,7 @@ pub(super) async fn ready(shard: Rc<Shard>) -> Reply {
         false => format!("{}: {}", first.shard, first.why),
     };
     let not = json!({
-        "status": status, "node": name, "error": error, "missing": lacks, "problems": *problems,
+        "status": status, "node": name, "error": error, "missing": lacks, "problems": problems,
     });
     reply::json(StatusCode::SERVICE_UNAVAILABLE, &not)
 }

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use bytes::Bytes;
 use dunlin_store::{Kind, Stamp};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
-use hyper::body::{Body as _, Incoming};
+use hyper::body::Body as _;
 use hyper::header::{HeaderMap, IF_MATCH, IF_NONE_MATCH};
 use hyper::{Method, Request, StatusCode};
 
@@ -13,6 +13,8 @@ use super::attempt::Attempt;
 use super::error::Rejected;
 use super::params::Params;
 use super::reply::{self, Reply};
+use super::upload::Upload;
+use super::validators::{self, Verdict};
 use crate::limits::KEY_BYTES;
 use crate::message::{Condition, WriteRequest};
 use crate::quorum::{Failure, Quorum};
@@ -52,7 +54,7 @@ impl Target {
 pub(super) async fn key(
     shard: Rc<Shard>,
     arrivals: &Rc<Arrivals>,
-    request: Request<Incoming>,
+    request: Request<Upload>,
     keyspace: &str,
     key: Bytes,
     params: Params,
@@ -61,15 +63,16 @@ pub(super) async fn key(
         return Err(Rejected::bad("the key is empty"));
     }
     let target = Target::find(&shard, keyspace, key, &params)?;
-    let condition = condition(request.headers())?;
     match *request.method() {
-        Method::GET | Method::HEAD => get(shard, target).await,
+        Method::GET | Method::HEAD => get(shard, target, request.headers()).await,
         Method::PUT => {
+            let condition = condition(request.headers())?;
             let expires_in = params.number("expires_in")?;
             let attempt = Attempt::new(&shard, arrivals, request.headers())?;
             put(shard, request, target, expires_in, condition, attempt).await
         }
         Method::DELETE => {
+            let condition = condition(request.headers())?;
             let attempt = Attempt::new(&shard, arrivals, request.headers())?;
             delete(shard, target, condition, attempt).await
         }
@@ -77,23 +80,40 @@ pub(super) async fn key(
     }
 }
 
-pub(super) async fn get(shard: Rc<Shard>, target: Target) -> Result<Reply, Rejected> {
+pub(super) async fn get(
+    shard: Rc<Shard>,
+    target: Target,
+    headers: &HeaderMap,
+) -> Result<Reply, Rejected> {
     let newest = shard
         .read_quorum(target.keyspace, &target.key, target.quorum)
         .await?;
     let now_ms = shard.clock.now_ms();
-    Ok(match newest {
-        Some(item) if item.is_visible(now_ms) => {
+    let found = newest.filter(|item| item.is_visible(now_ms));
+    let stamp = found.as_ref().map(|item| item.stamp);
+    match (validators::judge(headers, stamp)?, found) {
+        (Verdict::Whole, Some(item)) => {
             let found = reply::bytes(StatusCode::OK, item.value);
-            reply::with_version(reply::typed(found, "application/octet-stream"), item.stamp)
+            Ok(reply::with_version(
+                reply::typed(found, "application/octet-stream"),
+                item.stamp,
+            ))
         }
-        _ => reply::empty(StatusCode::NOT_FOUND),
-    })
+        (Verdict::Whole, None) => Ok(reply::empty(StatusCode::NOT_FOUND)),
+        (Verdict::Same, found) => {
+            let same = reply::empty(StatusCode::NOT_MODIFIED);
+            Ok(match found {
+                Some(item) => reply::with_version(same, item.stamp),
+                None => same,
+            })
+        }
+        (Verdict::Other, _) => Err(Failure::ConditionFailed(stamp).into()),
+    }
 }
 
 pub(super) async fn put(
     shard: Rc<Shard>,
-    request: Request<Incoming>,
+    request: Request<Upload>,
     target: Target,
     expires_in_s: Option<u64>,
     condition: Condition,
@@ -180,7 +200,7 @@ pub(super) fn too_large(limit_bytes: usize) -> Rejected {
 }
 
 /// The whole body, refused by its announced length before a byte of it is read.
-pub(super) async fn read_body(body: Incoming, limit_bytes: usize) -> Result<Bytes, Rejected> {
+pub(super) async fn read_body(body: Upload, limit_bytes: usize) -> Result<Bytes, Rejected> {
     if body.size_hint().lower() > limit_bytes as u64 {
         return Err(too_large(limit_bytes));
     }
@@ -193,6 +213,11 @@ pub(super) async fn read_body(body: Incoming, limit_bytes: usize) -> Result<Byte
 
 /// `If-Match` with a version or `*`, `If-None-Match` with `*`.
 fn condition(headers: &HeaderMap) -> Result<Condition, Rejected> {
+    for name in [IF_MATCH, IF_NONE_MATCH] {
+        if headers.get_all(&name).iter().count() > 1 {
+            return Err(Rejected::bad(format!("{name} is given twice")));
+        }
+    }
     let header = |name| {
         headers
             .get(name)

@@ -3,14 +3,15 @@
 use std::rc::Rc;
 
 use dunlin_metadata::{Keyspace, KeyspaceSettings, MetadataError};
-use hyper::body::Incoming;
 use hyper::{Method, Request, StatusCode};
 use serde::Deserialize;
 
+use super::attempt::in_time;
 use super::error::Rejected;
 use super::keys::read_body;
 use super::reply::{self, Reply};
-use crate::shard::Shard;
+use super::upload::Upload;
+use crate::shard::{Arrivals, Shard};
 
 /// Largest description of a keyspace, in bytes.
 const BODY_BYTES: usize = 64 << 10;
@@ -26,7 +27,8 @@ struct Create {
 /// `/v1/keyspaces`.
 pub(super) async fn collection(
     shard: Rc<Shard>,
-    request: Request<Incoming>,
+    arrivals: &Arrivals,
+    request: Request<Upload>,
 ) -> Result<Reply, Rejected> {
     match *request.method() {
         Method::GET | Method::HEAD => {
@@ -35,6 +37,7 @@ pub(super) async fn collection(
         }
         Method::POST => {
             let body = read_body(request.into_body(), BODY_BYTES).await?;
+            in_time(arrivals)?;
             create(shard, &body).await
         }
         _ => Err(Rejected::method()),
@@ -48,12 +51,23 @@ async fn create(shard: Rc<Shard>, body: &[u8]) -> Result<Reply, Rejected> {
     let create: Create = serde_json::from_slice(body).map_err(malformed)?;
     let settings: KeyspaceSettings =
         serde_json::from_value(create.settings.into()).map_err(malformed)?;
+    let met = greatest_met(&shard).await;
     let created = shard
         .metadata
-        .create_keyspace(&create.name, settings)
+        .create_keyspace_above(&create.name, settings, met)
         .await?;
     settle(&shard, &created).await;
     Ok(reply::json(StatusCode::CREATED, &created))
+}
+
+/// The greatest number of a keyspace that any shard within reach has met.
+async fn greatest_met(shard: &Rc<Shard>) -> u32 {
+    shard.has_looked().await;
+    let placement = shard.placement();
+    let within_reach = placement.shards().filter(|s| shard.is_reachable(*s));
+    let statuses = shard.statuses(&within_reach.collect::<Vec<_>>()).await;
+    let met = statuses.into_iter().filter_map(|(_, status)| status);
+    met.map(|status| status.keyspace_max).max().unwrap_or(0)
 }
 
 /// Waits until this node serves the new keyspace, so that the client's next request finds it.
@@ -67,7 +81,12 @@ async fn settle(shard: &Shard, created: &Keyspace) {
 }
 
 /// `/v1/keyspaces/{name}`.
-pub(super) async fn one(shard: Rc<Shard>, method: &Method, name: &str) -> Result<Reply, Rejected> {
+pub(super) async fn one(
+    shard: Rc<Shard>,
+    arrivals: &Arrivals,
+    method: &Method,
+    name: &str,
+) -> Result<Reply, Rejected> {
     match *method {
         Method::GET | Method::HEAD => {
             let topology = shard.metadata.topology().borrow().clone();
@@ -84,6 +103,7 @@ pub(super) async fn one(shard: Rc<Shard>, method: &Method, name: &str) -> Result
                 })
         }
         Method::DELETE => {
+            in_time(arrivals)?;
             let now_ms = shard.env.clock.now_ms();
             shard.metadata.drop_keyspace(name, now_ms).await?;
             Ok(reply::empty(StatusCode::NO_CONTENT))
@@ -106,11 +126,13 @@ pub(super) fn dropped(shard: &Shard, method: &Method) -> Result<Reply, Rejected>
 /// `/v1/keyspaces/{name}/undrop`: POST takes the last drop of this name back.
 pub(super) async fn undrop(
     shard: Rc<Shard>,
+    arrivals: &Arrivals,
     method: &Method,
     name: &str,
 ) -> Result<Reply, Rejected> {
     match *method {
         Method::POST => {
+            in_time(arrivals)?;
             let back = shard.metadata.undrop_keyspace(name).await?;
             settle(&shard, &back).await;
             Ok(reply::json(StatusCode::OK, &back))

@@ -3,17 +3,18 @@
 use std::rc::Rc;
 
 use dunlin_metadata::MetadataError;
-use hyper::body::Incoming;
 use hyper::{Method, Request, StatusCode};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::attempt::in_time;
 use super::error::Rejected;
 use super::keys::read_body;
 use super::reply::{self, Reply};
+use super::upload::Upload;
 use crate::moves::waits_for;
 use crate::placement::Placement;
-use crate::shard::Shard;
+use crate::shard::{Arrivals, Shard};
 
 /// Largest description of a change, in bytes.
 const BODY_BYTES: usize = 64 << 10;
@@ -33,7 +34,8 @@ struct Wanted {
 /// `/v1/members`.
 pub(super) async fn members(
     shard: Rc<Shard>,
-    request: Request<Incoming>,
+    arrivals: &Arrivals,
+    request: Request<Upload>,
 ) -> Result<Reply, Rejected> {
     match *request.method() {
         Method::GET | Method::HEAD => Ok(reply::json(StatusCode::OK, &describe(&shard).await)),
@@ -42,6 +44,7 @@ pub(super) async fn members(
             let wanted = serde_json::from_slice(&body).map_err(|error| {
                 Rejected::bad(format!("the body does not describe a change: {error}"))
             })?;
+            in_time(arrivals)?;
             change(&shard, wanted).await?;
             Ok(reply::json(StatusCode::ACCEPTED, &describe(&shard).await))
         }
@@ -50,9 +53,14 @@ pub(super) async fn members(
 }
 
 /// `/v1/members/change`: DELETE gives the change under way up.
-pub(super) async fn cancel(shard: Rc<Shard>, method: &Method) -> Result<Reply, Rejected> {
+pub(super) async fn cancel(
+    shard: Rc<Shard>,
+    arrivals: &Arrivals,
+    method: &Method,
+) -> Result<Reply, Rejected> {
     match *method {
         Method::DELETE => {
+            in_time(arrivals)?;
             shard.metadata.cancel_change().await?;
             Ok(reply::empty(StatusCode::NO_CONTENT))
         }

@@ -9,7 +9,6 @@ use hyper::{Method, StatusCode};
 
 use super::error::Rejected;
 use super::reply::{self, Reply};
-use super::status::gather;
 use crate::placement::ShardAddress;
 use crate::shard::Shard;
 
@@ -27,7 +26,7 @@ pub(super) async fn metadata(shard: Rc<Shard>, method: &Method) -> Result<Reply,
         .collect();
     let mut incarnations: BTreeMap<u16, u32> = BTreeMap::new();
     let mut keyspace = 0;
-    for (address, status) in gather(&shard, &own).await {
+    for (address, status) in shard.statuses(&own).await {
         let status = status.ok_or_else(|| {
             let line = format!("shard {} of this node does not answer", address.shard);
             Rejected::new(StatusCode::SERVICE_UNAVAILABLE, line)

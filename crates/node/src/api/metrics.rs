@@ -11,7 +11,6 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 
 use super::reply::{self, Reply};
-use super::status::gather;
 use crate::placement::ShardAddress;
 use crate::shard::{Shard, ShardStatus};
 
@@ -110,7 +109,8 @@ pub(super) async fn metrics(shard: Rc<Shard>) -> Reply {
             shard: number,
         })
         .collect();
-    let statuses: Vec<ShardStatus> = gather(&shard, &addresses)
+    let statuses: Vec<ShardStatus> = shard
+        .statuses(&addresses)
         .await
         .into_iter()
         .filter_map(|(_, status)| status)

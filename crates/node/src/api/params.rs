@@ -6,24 +6,46 @@ use percent_encoding::percent_decode;
 use super::error::Rejected;
 use crate::quorum::Quorum;
 
-/// The parameters of a request's query, values percent-decoded. A `+` is a plus.
+/// The parameters of a request's query, values percent-decoded, each given once.
 #[derive(Debug, Default)]
 pub(super) struct Params(Vec<(String, Bytes)>);
 
 impl Params {
-    pub fn parse(query: Option<&str>) -> Params {
+    /// Reads a query. A `+` is a plus, as in every URI; only forms mean a space by it.
+    pub fn parse(query: Option<&str>) -> Result<Params, Rejected> {
+        let mut params = Params::default();
         let pairs = query
             .unwrap_or_default()
             .split('&')
             .filter(|p| !p.is_empty());
-        Params(
-            pairs
-                .map(|pair| {
-                    let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-                    (name.to_owned(), decode(value))
-                })
-                .collect(),
-        )
+        for pair in pairs {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            let name = String::from_utf8(decode(name)?.into())
+                .map_err(|_| Rejected::bad("the name of a parameter is not UTF-8"))?;
+            if params.get(&name).is_some() {
+                return Err(Rejected::bad(format!("{name} is given twice")));
+            }
+            params.0.push((name, decode(value)?));
+        }
+        Ok(params)
+    }
+
+    /// Refuses parameters that are none of `names`.
+    pub fn only(&self, names: &[&str]) -> Result<(), Rejected> {
+        match self
+            .0
+            .iter()
+            .find(|(name, _)| !names.contains(&name.as_str()))
+        {
+            None => Ok(()),
+            Some((name, _)) if names.is_empty() => Err(Rejected::bad(format!(
+                "{name} is not known here: no parameter is"
+            ))),
+            Some((name, _)) => Err(Rejected::bad(format!(
+                "{name} is not known here: only {} are",
+                names.join(", ")
+            ))),
+        }
     }
 
     pub fn get(&self, name: &str) -> Option<&Bytes> {
@@ -62,9 +84,19 @@ impl Params {
     }
 }
 
-/// Percent-decoding of a path segment or value.
-pub(super) fn decode(text: &str) -> Bytes {
-    percent_decode(text.as_bytes()).collect::<Vec<u8>>().into()
+/// Percent-decoding of a path segment, name or value.
+pub(super) fn decode(text: &str) -> Result<Bytes, Rejected> {
+    let mut rest = text.as_bytes();
+    while let Some(at) = rest.iter().position(|byte| *byte == b'%') {
+        let digits = rest.get(at + 1..at + 3);
+        if !digits.is_some_and(|two| two.iter().all(u8::is_ascii_hexdigit)) {
+            return Err(Rejected::bad(
+                "% must be followed by two hexadecimal digits; a percent sign itself is %25",
+            ));
+        }
+        rest = &rest[at + 3..];
+    }
+    Ok(percent_decode(text.as_bytes()).collect::<Vec<u8>>().into())
 }
 
 #[cfg(test)]

@@ -2,34 +2,36 @@
 
 use std::rc::Rc;
 
-use hyper::body::Incoming;
-use hyper::{Request, StatusCode};
+use hyper::header::{ALLOW, HeaderValue};
+use hyper::{Method, Request, StatusCode};
 
 use super::attempt::TIME_HEADER;
 use super::error::Rejected;
 use super::gate::Gate;
 use super::params::{Params, decode};
-use super::reply::Reply;
+use super::reply::{self, Reply};
+use super::rules::{allowed, check, check_framing, rules};
+use super::upload::Upload;
 use super::{bulk, health, keys, keyspaces, members, mend, metadata, metrics, scan, status, v0};
 use crate::shard::{Arrivals, Shard};
 
 /// Answers any request.
-pub(super) async fn route(
-    gate: &Gate,
-    arrivals: &Rc<Arrivals>,
-    request: Request<Incoming>,
-) -> Reply {
+pub(super) async fn route(gate: &Gate, arrivals: &Rc<Arrivals>, request: Request<Upload>) -> Reply {
     let mut reply = answer(gate, arrivals, request).await;
     let time = gate.shard().time_header();
     reply.headers_mut().insert(TIME_HEADER, time);
     reply
 }
 
-async fn answer(gate: &Gate, arrivals: &Rc<Arrivals>, request: Request<Incoming>) -> Reply {
+async fn answer(gate: &Gate, arrivals: &Rc<Arrivals>, request: Request<Upload>) -> Reply {
     let shard = gate.shard().clone();
     let counter = &shard.counters.http_requests;
     counter.set(counter.get() + 1);
     let path = request.uri().path().to_owned();
+    let asked = match ask(&request, &path) {
+        Ok(asked) => asked,
+        Err(reply) => return reply,
+    };
     if let Err(failure) = shard.may_read() {
         // Whoever asks for data is told; who asks for the node's state is answered.
         if path.starts_with("/v0/") {
@@ -39,14 +41,16 @@ async fn answer(gate: &Gate, arrivals: &Rc<Arrivals>, request: Request<Incoming>
             return Rejected::from(failure).into_json();
         }
     }
-    let params = Params::parse(request.uri().query());
     match path.as_str() {
         "/health/live" => return health::live(&shard),
         "/health" | "/health/ready" => return health::ready(shard).await,
         _ => {}
     }
-    gate.warm().await;
-    let reply = serve(shard.clone(), arrivals, request, &path, params).await;
+    let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
+    if gate.warm().await && !is_read {
+        arrivals.has_been_held_up();
+    }
+    let reply = serve(shard.clone(), arrivals, request, &path, asked).await;
     match shard.is_superseded() {
         // Whatever was done here does not count.
         true => Rejected::superseded().into_text(),
@@ -54,10 +58,44 @@ async fn answer(gate: &Gate, arrivals: &Rc<Arrivals>, request: Request<Incoming>
     }
 }
 
+/// The parameters of a request that its path knows, or what refuses it.
+fn ask(request: &Request<Upload>, path: &str) -> Result<Params, Reply> {
+    let form = match path.starts_with("/v1/") {
+        true => Rejected::into_json,
+        false => Rejected::into_text,
+    };
+    check_framing(request.version(), request.headers()).map_err(form)?;
+    let method = request.method();
+    if path == "*" && *method == Method::OPTIONS {
+        return Err(reply::empty(StatusCode::NO_CONTENT));
+    }
+    if !path.starts_with('/') {
+        return Err(form(Rejected::bad("the target of a request is a path")));
+    }
+    let Some(rules) = rules(path) else {
+        return Err(form(unknown()));
+    };
+    let allow = |mut reply: Reply| {
+        if let Ok(methods) = HeaderValue::from_str(&allowed(rules)) {
+            reply.headers_mut().insert(ALLOW, methods);
+        }
+        reply
+    };
+    if *method == Method::OPTIONS {
+        return Err(allow(reply::empty(StatusCode::NO_CONTENT)));
+    }
+    let asked = Params::parse(request.uri().query())
+        .and_then(|params| check(rules, method, &params, request.headers()).map(|()| params));
+    asked.map_err(|rejected| match rejected.status {
+        StatusCode::METHOD_NOT_ALLOWED => allow(form(rejected)),
+        _ => form(rejected),
+    })
+}
+
 async fn serve(
     shard: Rc<Shard>,
     arrivals: &Rc<Arrivals>,
-    request: Request<Incoming>,
+    request: Request<Upload>,
     path: &str,
     params: Params,
 ) -> Reply {
@@ -81,7 +119,7 @@ async fn serve(
 async fn v1(
     shard: Rc<Shard>,
     arrivals: &Rc<Arrivals>,
-    request: Request<Incoming>,
+    request: Request<Upload>,
     rest: &str,
     params: Params,
 ) -> Result<Reply, Rejected> {
@@ -91,13 +129,15 @@ async fn v1(
         ["status"] => status::status(shard).await,
         ["metadata"] => metadata::metadata(shard, request.method()).await,
         ["dropped"] => keyspaces::dropped(&shard, request.method()),
-        ["members"] => members::members(shard, request).await,
-        ["members", "change"] => members::cancel(shard, request.method()).await,
-        ["keyspaces"] => keyspaces::collection(shard, request).await,
-        ["keyspaces", name] => keyspaces::one(shard, request.method(), &text(name)?).await,
+        ["members"] => members::members(shard, arrivals, request).await,
+        ["members", "change"] => members::cancel(shard, arrivals, request.method()).await,
+        ["keyspaces"] => keyspaces::collection(shard, arrivals, request).await,
+        ["keyspaces", name] => {
+            keyspaces::one(shard, arrivals, request.method(), &text(name)?).await
+        }
         ["keyspaces", name, "keys"] => scan::keys(shard, &request, &text(name)?, params).await,
         ["keyspaces", name, "undrop"] => {
-            keyspaces::undrop(shard, request.method(), &text(name)?).await
+            keyspaces::undrop(shard, arrivals, request.method(), &text(name)?).await
         }
         ["keyspaces", name, "mend-stamps"] => {
             mend::mend(shard, request.method(), &text(name)?, params).await
@@ -106,16 +146,16 @@ async fn v1(
             bulk::bulk(shard, arrivals, request, &text(name)?, params).await
         }
         ["keyspaces", name, "keys", key] => {
-            keys::key(shard, arrivals, request, &text(name)?, decode(key), params).await
+            keys::key(shard, arrivals, request, &text(name)?, decode(key)?, params).await
         }
         _ => Err(unknown()),
     }
 }
 
 fn unknown() -> Rejected {
-    Rejected::new(StatusCode::BAD_REQUEST, "no such path")
+    Rejected::new(StatusCode::NOT_FOUND, "no such path")
 }
 
 fn text(part: &str) -> Result<String, Rejected> {
-    String::from_utf8(decode(part).into()).map_err(|_| Rejected::bad("the name is not UTF-8"))
+    String::from_utf8(decode(part)?.into()).map_err(|_| Rejected::bad("the name is not UTF-8"))
 }

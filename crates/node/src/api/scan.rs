@@ -6,7 +6,7 @@ use std::rc::Rc;
 use bytes::{BufMut, Bytes, BytesMut};
 use futures_util::StreamExt;
 use futures_util::stream;
-use hyper::body::{Frame, Incoming};
+use hyper::body::Frame;
 use hyper::{Method, Request, StatusCode};
 use serde_json::{Map, Value};
 
@@ -15,6 +15,7 @@ use super::error::Rejected;
 use super::pair_stream;
 use super::params::Params;
 use super::reply::{self, Chunks, Reply};
+use super::upload::Upload;
 use crate::message::Item;
 use crate::quorum::{Failure, Scan};
 use crate::shard::Shard;
@@ -98,7 +99,7 @@ fn line_pair(item: Item) -> Bytes {
 /// says.
 pub(super) async fn keys(
     shard: Rc<Shard>,
-    request: &Request<Incoming>,
+    request: &Request<Upload>,
     keyspace: &str,
     params: Params,
 ) -> Result<Reply, Rejected> {

@@ -1,13 +1,16 @@
 //! Sockets to requests. hyper speaks HTTP/1.1: keep-alive, `Expect: 100-continue`,
 //! and an `Upgrade` it does not know is ignored, as it should be.
 
+use std::cell::RefCell;
 use std::convert::Infallible;
 use std::io::ErrorKind;
 use std::pin::pin;
 use std::rc::Rc;
 use std::time::Duration;
 
-use hyper::header::{CONNECTION, HeaderValue};
+use hyper::Request;
+use hyper::body::Incoming;
+use hyper::header::{CONNECTION, EXPECT, HeaderValue};
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpStream};
@@ -15,7 +18,9 @@ use tokio::time::Instant;
 
 use super::arrival::Watched;
 use super::gate::Gate;
+use super::linger::linger;
 use super::router;
+use super::upload::{Left, Upload};
 use crate::limits::STALL;
 use crate::shard::{Arrivals, Stalls};
 
@@ -32,9 +37,11 @@ pub(crate) struct Accepted {
     waited: bool,
 }
 
-/// Accepts for all shards of the node; `give` gets a running number and the connection.
+/// Accepts for all shards of the node; `give` gets a running number and the connection. What came
+/// since the socket was `bound` waited for the start.
 pub(crate) async fn accept_http(
     listener: std::net::TcpListener,
+    bound: Instant,
     stalls: Rc<Stalls>,
     give: impl Fn(usize, Accepted),
 ) {
@@ -56,6 +63,11 @@ pub(crate) async fn accept_http(
         turn += 1;
     };
     let mut clear = stalls.observe();
+    if bound.elapsed() > STALL
+        && let Err(error) = drain(&spare, |stream| give(stream, true))
+    {
+        pause_after(&error).await;
+    }
     loop {
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted.and_then(|(s, _)| s.into_std()),
@@ -113,40 +125,56 @@ pub(crate) async fn serve_http(accepted: Accepted, arrivals: Rc<Arrivals>, gate:
         .set_nodelay(true)
         .and_then(|()| TcpStream::from_std(stream));
     let Ok(stream) = attached else { return };
-    let stream = Watched::new(stream, arrivals.clone());
+    let stream = Rc::new(RefCell::new(stream));
+    let watched = Watched::new(stream.clone(), arrivals.clone());
     let at_gate = gate.clone();
-    let service = service_fn(move |request| {
+    let service = service_fn(move |request: Request<Incoming>| {
         let (gate, arrivals) = (at_gate.clone(), arrivals.clone());
         async move {
+            let asks = request.headers().contains_key(EXPECT);
+            let (head, body) = request.into_parts();
+            let (upload, rest) = Upload::new(body);
+            let request = Request::from_parts(head, upload);
             let mut reply = router::route(&gate, &arrivals, request).await;
+            let is_last = rest.settle(asks) == Left::Much;
             // What else waited on it through a stall must not pass for new.
-            if gate.is_announced() || arrivals.has_waited() {
+            if is_last || gate.is_announced() || arrivals.has_waited() {
                 let close = HeaderValue::from_static("close");
                 reply.headers_mut().insert(CONNECTION, close);
             }
             Ok::<_, Infallible>(reply)
         }
     });
-    let mut serving = pin!(
-        hyper::server::conn::http1::Builder::new()
-            .timer(TokioTimer::new())
-            .header_read_timeout(HEAD_TIMEOUT)
-            // Clients that have finished sending still wait for their answers. (hyper's pipeline_flush
-            // stays off: it holds answers back while anything of a next request has arrived, and the
-            // 400 to a malformed one for ever.)
-            .half_close(true)
-            .serve_connection(TokioIo::new(stream), service)
-    );
-    let served = tokio::select! {
-        biased;
-        served = serving.as_mut() => served,
-        () = gate.closing() => {
-            serving.as_mut().graceful_shutdown();
-            serving.await
+    {
+        let mut serving = pin!(
+            hyper::server::conn::http1::Builder::new()
+                .timer(TokioTimer::new())
+                .header_read_timeout(HEAD_TIMEOUT)
+                // Clients that have finished sending still wait for their answers. (hyper's
+                // pipeline_flush stays off: it holds answers back while anything of a next request
+                // has arrived, and the 400 to a malformed one for ever.)
+                .half_close(true)
+                .serve_connection(TokioIo::new(watched), service)
+        );
+        let served = tokio::select! {
+            biased;
+            served = serving.as_mut() => served,
+            () = gate.closing() => {
+                serving.as_mut().graceful_shutdown();
+                serving.await
+            }
+        };
+        if let Err(error) = served {
+            tracing::debug!(%error, "an HTTP connection ended early");
         }
-    };
-    drop(connection);
-    if let Err(error) = served {
-        tracing::debug!(%error, "an HTTP connection ended early");
     }
+    if let Some(stream) = Rc::into_inner(stream) {
+        tokio::select! {
+            biased;
+            () = linger(stream.into_inner()) => {}
+            // A stop waits for nobody who has been answered.
+            () = gate.closing() => {}
+        }
+    }
+    drop(connection);
 }

@@ -2,14 +2,11 @@
 
 use std::rc::Rc;
 
-use futures_util::future::join_all;
 use hyper::StatusCode;
 use serde_json::{Value, json};
 
 use super::error::Rejected;
 use super::reply::{self, Reply};
-use crate::limits::CALL_TIMEOUT;
-use crate::message::{Request, Response};
 use crate::placement::ShardAddress;
 use crate::shard::{Shard, ShardStatus};
 
@@ -17,7 +14,7 @@ use crate::shard::{Shard, ShardStatus};
 pub(super) async fn status(shard: Rc<Shard>) -> Result<Reply, Rejected> {
     let placement = shard.placement();
     let addresses: Vec<ShardAddress> = placement.shards().collect();
-    let statuses = gather(&shard, &addresses).await;
+    let statuses = shard.statuses(&addresses).await;
     let nodes: Vec<Value> = placement
         .nodes
         .values()
@@ -44,7 +41,8 @@ pub(super) async fn status(shard: Rc<Shard>) -> Result<Reply, Rejected> {
                 "keys": s.store_keys, "store_bytes": s.store_bytes,
                 "memtable_bytes": s.memtable_bytes, "log_records": s.log_records,
                 "log_syncs": s.log_syncs, "apply_backlog": s.apply_backlog,
-                "refused_stamps": s.refused_stamps, "equal_stamps": s.equal_stamps,
+                "refused_stamps": s.refused_stamps, "refused_entries": s.refused_entries,
+                "equal_stamps": s.equal_stamps,
             })
         })
         .collect();
@@ -58,26 +56,4 @@ pub(super) async fn status(shard: Rc<Shard>) -> Result<Reply, Rejected> {
             "dropped": topology.dropped, "shards": shards, "links": links,
         }),
     ))
-}
-
-/// Asks shards for their status, all at once; `None` for those that do not answer.
-pub(super) async fn gather(
-    shard: &Rc<Shard>,
-    addresses: &[ShardAddress],
-) -> Vec<(ShardAddress, Option<ShardStatus>)> {
-    join_all(addresses.iter().map(|address| async move {
-        if *address == shard.address() {
-            return (*address, Some(shard.status()));
-        }
-        let Some(peer) = shard.peer(*address) else {
-            return (*address, None);
-        };
-        let answer = peer.caller.call(Request::Status, CALL_TIMEOUT).await;
-        let status = match answer {
-            Ok(Response::Status(json)) => serde_json::from_slice(&json).ok(),
-            _ => None,
-        };
-        (*address, status)
-    }))
-    .await
 }

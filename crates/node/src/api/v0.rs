@@ -2,13 +2,13 @@
 
 use std::rc::Rc;
 
-use hyper::body::Incoming;
 use hyper::{Method, Request};
 
 use super::attempt::Attempt;
 use super::error::Rejected;
 use super::params::Params;
 use super::reply::Reply;
+use super::upload::Upload;
 use super::{keys, scan};
 use crate::message::Condition;
 use crate::shard::{Arrivals, Shard};
@@ -19,7 +19,7 @@ const KEYSPACE: &str = "default";
 pub(super) async fn entity(
     shard: Rc<Shard>,
     arrivals: &Rc<Arrivals>,
-    request: Request<Incoming>,
+    request: Request<Upload>,
     params: Params,
 ) -> Result<Reply, Rejected> {
     let method = request.method().clone();
@@ -40,7 +40,7 @@ pub(super) async fn entity(
             let attempt = Attempt::new(&shard, arrivals, request.headers())?;
             keys::delete(shard, target, Condition::None, attempt).await
         }
-        _ => keys::get(shard, target).await,
+        _ => keys::get(shard, target, request.headers()).await,
     }
 }
 

@@ -261,12 +261,15 @@ fn response() -> impl Strategy<Value = Response> {
             )),
         bytes().prop_map(Response::Status),
         bytes().prop_map(Response::Moved),
-        (any::<bool>(), any::<bool>()).prop_map(|(reaches, is_current)| {
-            Response::Reached(Reached {
-                reaches,
-                is_current,
-            })
-        }),
+        (any::<bool>(), any::<bool>(), any::<bool>()).prop_map(
+            |(reaches, is_current, has_heard)| {
+                Response::Reached(Reached {
+                    reaches,
+                    is_current,
+                    has_heard,
+                })
+            }
+        ),
         bytes().prop_map(Response::Ready),
         (
             prop::collection::vec(item(), 0..4),

@@ -21,6 +21,8 @@ const SLACK: u64 = (1 << 32) - 1;
 impl Shard {
     /// Puts records of one partition on disk, keys ascending.
     pub(crate) async fn take_records(&self, entries: Vec<Entry>) -> Result<(), String> {
+        let admitted = self.admit(&entries, None);
+        admitted.map_err(|nonsense| nonsense.to_string())?;
         let Some(newest) = entries.iter().map(|entry| entry.stamp.version).max() else {
             return Ok(());
         };
@@ -45,7 +47,7 @@ impl Shard {
 
     /// Names what is to be done about a record that is stamped too far ahead.
     fn to_be_mended(&self, entries: &[Entry], newest: Version) -> String {
-        self.pause_for_far();
+        self.pause_copies();
         let placement = self.placement();
         let name = entries
             .first()

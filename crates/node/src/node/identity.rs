@@ -20,6 +20,9 @@ pub(super) struct Identity {
     /// The cluster's id; none while there is no data, or it is from a version without ids.
     #[serde(default)]
     cluster: Option<String>,
+    /// Starts up to this one are known of elsewhere and not here: the next one is above.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    left_out: Option<u32>,
     #[serde(skip)]
     path: PathBuf,
 }
@@ -60,6 +63,7 @@ impl Identity {
                 id: 0,
                 incarnation: 0,
                 cluster: None,
+                left_out: None,
                 path,
             },
             Err(error) => return Err(data_error(&path)(error)),
@@ -135,7 +139,8 @@ impl Identity {
 
     /// The least incarnation a start may have, `ahead` of the last.
     pub fn next_incarnation(&self, ahead: u32) -> Result<u32, MetadataError> {
-        let next = self.incarnation.checked_add(ahead);
+        let last = self.incarnation.max(self.left_out.unwrap_or(0));
+        let next = last.checked_add(ahead);
         next.ok_or(MetadataError::Exhausted {
             what: "incarnation",
         })
@@ -154,6 +159,17 @@ impl Identity {
         self.id = id;
         self.incarnation = incarnation;
         self.cluster = cluster.map(|cluster| cluster.id).or(self.cluster.take());
+        self.left_out = None;
+        self.save()
+    }
+
+    /// Notes that a start of this node with the number `newer` is known of elsewhere.
+    pub fn leave_out(&mut self, newer: u32) -> Result<(), StartError> {
+        self.left_out = Some(newer);
+        self.save()
+    }
+
+    fn save(&self) -> Result<(), StartError> {
         let json = serde_json::to_vec_pretty(self)
             .map_err(|error| StartError::Config(error.to_string()))?;
         let next = self.path.with_extension("json.new");

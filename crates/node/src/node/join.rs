@@ -5,10 +5,11 @@ use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
 use std::time::Duration;
 
-use dunlin_metadata::{Cluster, KeyspaceSettings, Metadata, MetadataError, NodeRecord};
+use dunlin_metadata::{Cluster, KeyspaceSettings, Metadata, MetadataError, NodeRecord, Watcher};
 
 use super::StartError;
 use super::identity::Identity;
+use crate::process::Superseded;
 
 /// Pause between attempts to tell the store.
 const RETRY: Duration = Duration::from_secs(1);
@@ -30,6 +31,8 @@ pub(super) struct Joined {
     pub incarnation: u32,
     /// The start before this one, if no other is known of.
     pub known_incarnation: u32,
+    /// The last start that the directory knew of; 0 when it was new.
+    pub remembered_incarnation: u32,
     /// Whether the store does not know of it yet.
     is_untold: bool,
 }
@@ -56,6 +59,7 @@ pub(super) async fn join(
                 node: record.id,
                 incarnation: record.incarnation,
                 known_incarnation,
+                remembered_incarnation: known_incarnation,
                 is_untold: false,
             })
         }
@@ -106,6 +110,7 @@ fn without_store(
     let Some(node) = identity.number_in(&topology) else {
         return Err(error.into());
     };
+    let remembered_incarnation = identity.known_incarnation();
     let left_out = 1 + random() % LEFT_OUT_MAX;
     let incarnation = identity.next_incarnation(u32::try_from(left_out).unwrap_or(1))?;
     identity.remember(node, incarnation, topology.cluster.clone())?;
@@ -115,19 +120,46 @@ fn without_store(
         incarnation,
         // Those left out are no starts that this directory would know nothing of.
         known_incarnation: incarnation - 1,
+        remembered_incarnation,
         is_untold: true,
     })
 }
 
 /// What is left to do when the node serves: the store is told of this start as soon as it can be,
-/// and the directory of its cluster's id as soon as there is one.
+/// and the directory of its cluster's id as soon as there is one. Should a later start of this node
+/// come to light, the next one begins above it: it may be one that the store never heard of.
 pub(super) async fn settle(
     metadata: Metadata,
     mut identity: Identity,
     place: Whereabouts,
     joined: Joined,
+    mut superseded: Watcher<Option<Superseded>>,
 ) {
-    if joined.is_untold && !tell(&metadata, &identity, &place, &joined).await {
+    let name = identity.name().to_owned();
+    let newer = async {
+        let by = superseded.wait_for(|by| by.as_ref().is_some_and(|by| by.node == name));
+        by.await.ok().and_then(|by| by.as_ref().map(|by| by.newer))
+    };
+    tokio::pin!(newer);
+    let newer = tokio::select! {
+        biased;
+        newer = newer.as_mut() => newer,
+        () = introduce(metadata, &mut identity, place, joined) => newer.await,
+    };
+    if let Some(newer) = newer
+        && let Err(error) = identity.leave_out(newer)
+    {
+        tracing::warn!(%error, "the next start may have to be tried twice");
+    }
+}
+
+async fn introduce(
+    metadata: Metadata,
+    identity: &mut Identity,
+    place: Whereabouts,
+    joined: Joined,
+) {
+    if joined.is_untold && !tell(&metadata, identity, &place, &joined).await {
         return;
     }
     let mut topology = metadata.topology();

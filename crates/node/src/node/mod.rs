@@ -160,7 +160,14 @@ impl Node {
         let joined = join::join(&metadata, &mut identity, &place, default_keyspace).await?;
         let (id, incarnation) = (joined.node, joined.incarnation);
         let known_incarnation = joined.known_incarnation;
-        let settling = tokio::spawn(join::settle(metadata, identity, place, joined));
+        let remembered_incarnation = joined.remembered_incarnation;
+        let settling = tokio::spawn(join::settle(
+            metadata,
+            identity,
+            place,
+            joined,
+            process.superseded(),
+        ));
         node.settling = Some(settling.abort_handle());
         for assign in assignments {
             // A thread that is gone says why through `ready`.
@@ -168,6 +175,7 @@ impl Node {
                 node: id,
                 incarnation,
                 known_incarnation,
+                remembered_incarnation,
             }));
         }
         for (shard, told) in (0..config.shards).zip(ready) {
@@ -215,7 +223,11 @@ impl Node {
     }
 
     fn abandon(&mut self) {
-        if let Some(settling) = self.settling.take() {
+        // One that is superseded is about to write that down, and ends by itself.
+        let is_superseded = self.process.superseded.borrow().is_some();
+        if let Some(settling) = self.settling.take()
+            && !is_superseded
+        {
             settling.abort();
         }
         self.process.directory.remove(&self.name);

@@ -10,6 +10,7 @@ use dunlin_rpc::{Hello, Inbox, Status, TcpTransport, accept, serve_inbox};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 use tokio::sync::{oneshot, watch};
 use tokio::task::LocalSet;
+use tokio::time::Instant;
 
 use super::StartError;
 use super::loops::Birth;
@@ -42,6 +43,8 @@ pub(super) struct Assigned {
     pub incarnation: u32,
     /// The start before it that the data directory knows of; 0 when it is new.
     pub known_incarnation: u32,
+    /// The last one that the directory knew of, incarnations that were left out aside.
+    pub remembered_incarnation: u32,
 }
 
 /// What the first shard's thread accepts for all.
@@ -97,6 +100,7 @@ pub(super) fn spawn(setup: Setup) -> Result<Ended, StartError> {
     reason = "event loops of threads, which the simulation does not have, stop in any order"
 )]
 async fn live(mut setup: Setup) -> Result<(), String> {
+    let begun = Instant::now();
     let mut listener = None;
     if let Some((http, incoming, bound)) = setup.front.take() {
         match TcpTransport.listen(&setup.config.listen).await {
@@ -128,6 +132,7 @@ async fn live(mut setup: Setup) -> Result<(), String> {
         },
         incarnation: assigned.incarnation,
         known_incarnation: assigned.known_incarnation,
+        remembered_incarnation: assigned.remembered_incarnation,
         env,
         metadata: setup.metadata,
         process: setup.process.clone(),
@@ -167,11 +172,16 @@ async fn live(mut setup: Setup) -> Result<(), String> {
             }
         }));
         let stalls = shard.stalls.clone();
-        let door = tokio::task::spawn_local(api::accept_http(http, stalls, move |turn, stream| {
-            if let Some(queue) = incoming.get(turn % incoming.len()) {
-                drop(queue.send(Incoming::Http(stream)));
-            }
-        }));
+        let door = tokio::task::spawn_local(api::accept_http(
+            http,
+            begun,
+            stalls,
+            move |turn, stream| {
+                if let Some(queue) = incoming.get(turn % incoming.len()) {
+                    drop(queue.send(Incoming::Http(stream)));
+                }
+            },
+        ));
         http_door = Some(door.abort_handle());
     }
     gate.whole().await;

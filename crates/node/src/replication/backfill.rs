@@ -183,7 +183,11 @@ impl Shard {
                     keyspace, partition, start, end, PAGE_ITEMS, PAGE_BYTES, None,
                 )
             });
-            let ours = read.await.ok_or("what is here cannot be read")?;
+            let Some(ours) = read.await else {
+                // It stays so, however often it is tried.
+                self.pause_copies();
+                return Err("what is here cannot be read".to_owned());
+            };
             let mut forgotten = Vec::new();
             for item in ours.items {
                 let their_rank = theirs.get(&item.key).copied();

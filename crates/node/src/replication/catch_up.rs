@@ -68,7 +68,7 @@ impl Shard {
                 }
                 // Entries stamped by a clock gone wrong are not fetched. What became of them is: by
                 // records, once they are mended.
-                if is_far && self.is_far_paused() {
+                if is_far && self.are_copies_paused() {
                     continue;
                 }
                 let caught_up = if ours {
@@ -84,10 +84,10 @@ impl Shard {
                 }
             }
             if self.refill_wants(&peer)
-                && !self.is_far_paused()
+                && !self.are_copies_paused()
                 && let Err(error) = self.backfill_from(&peer).await
             {
-                self.tell_interrupted(&error, &peer, self.is_far_paused());
+                self.tell_interrupted(&error, &peer, self.are_copies_paused());
             }
         }
     }
@@ -234,7 +234,7 @@ impl Shard {
             let rest = entries.split_off(entries.len().min(APPEND_ENTRIES));
             let (tell, told) = oneshot::channel();
             self.append_copies(entries, move || tell.send(()).unwrap_or_default())
-                .map_err(|_| "refused by the own log")?;
+                .map_err(|error| error.to_string())?;
             if rest.is_empty() {
                 // All before are applied before the last.
                 return told.await.map_err(|_| "the own log failed".to_owned());

@@ -11,5 +11,8 @@ mod reclaim;
 mod reconcile;
 mod send;
 
+#[cfg(test)]
+pub(crate) use reclaim::tests as testing;
+
 pub(crate) use backfill::copy_of;
 pub(crate) use catch_up::address_of;

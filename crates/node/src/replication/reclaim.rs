@@ -124,4 +124,4 @@ pub(super) fn hole_up_to(record: &[u8], origin: Origin) -> Version {
 
 #[cfg(test)]
 #[path = "reclaim_tests.rs"]
-pub(super) mod tests;
+pub(crate) mod tests;

@@ -21,7 +21,7 @@ use crate::sabotage::Sabotage;
 use crate::shard::ShardParts;
 use crate::{Env, NodeConfig, Shard, ShardAddress};
 
-pub(in crate::replication) const CACHES: CacheSizes = CacheSizes {
+pub(crate) const CACHES: CacheSizes = CacheSizes {
     block_bytes: 1 << 20,
     row_bytes: 0,
 };
@@ -55,7 +55,7 @@ impl Service<Request, Response> for Replica {
     }
 }
 
-pub(in crate::replication) async fn open(
+pub(crate) async fn open(
     dir: &Path,
     metadata: &Metadata,
     process: &Process,
@@ -70,6 +70,7 @@ pub(in crate::replication) async fn open(
         address: ShardAddress { node: 1, shard: 0 },
         incarnation,
         known_incarnation: 1,
+        remembered_incarnation: 1,
         env: Env {
             clock: Arc::new(SystemClock),
             transport: Arc::new(TcpTransport),
@@ -90,11 +91,7 @@ pub(in crate::replication) async fn open(
 }
 
 /// Leads a change of the members through its phases, for as long as `wanted` does not hold.
-pub(in crate::replication) async fn change(
-    metadata: &Metadata,
-    to: &[u16],
-    mut wanted: impl FnMut() -> bool,
-) {
+pub(crate) async fn change(metadata: &Metadata, to: &[u16], mut wanted: impl FnMut() -> bool) {
     let change = metadata.begin_change(to.to_vec(), vec![]).await.unwrap();
     let mut phase = Some(change.phase);
     while let Some(now) = phase {
@@ -107,7 +104,7 @@ pub(in crate::replication) async fn change(
     }
 }
 
-pub(in crate::replication) async fn until(what: &str, mut holds: impl FnMut() -> bool) {
+pub(crate) async fn until(what: &str, mut holds: impl FnMut() -> bool) {
     for _ in 0..2_000 {
         if holds() {
             return;

@@ -7,6 +7,7 @@ use bytes::Bytes;
 use dunlin_log::{AppendError, Index};
 use dunlin_store::{Entry, EntryView, Kind, Version};
 
+use super::admit::Nonsense;
 use super::{Shard, needs_sync};
 use crate::limits::APPLY_QUEUE;
 use crate::message::{Batch, BatchAnswer, Conflict, Refusal};
@@ -22,6 +23,15 @@ pub(super) struct Applying {
     pub batch: Option<Rc<BatchDone>>,
     /// The batch is complete with this one.
     pub last: bool,
+}
+
+/// Why copies are not logged.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum CopyError {
+    #[error("{0}")]
+    Nonsense(#[from] Nonsense),
+    #[error("refused by the own log: {0:?}")]
+    Refused(Refusal),
 }
 
 type BatchAnswered = Box<dyn FnOnce(Vec<Conflict>)>;
@@ -90,6 +100,9 @@ impl Shard {
                 tracing::error!(origin = ?batch.origin, "an entry from another shard does not decode");
                 return answer(BatchAnswer::Refused);
             };
+            if self.admit([&entry], Some(batch.origin)).is_err() {
+                return answer(BatchAnswer::Refused);
+            }
             if !self.take_over(entry.stamp.version) {
                 return answer(BatchAnswer::Refused);
             }
@@ -143,10 +156,11 @@ impl Shard {
         &self,
         entries: Vec<Entry>,
         done: impl FnOnce() + 'static,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), CopyError> {
+        self.admit(&entries, None)?;
         let newest = entries.iter().map(|entry| entry.stamp.version).max();
         if !newest.is_none_or(|newest| self.take_over(newest)) {
-            return Err(Refusal::Clock);
+            return Err(CopyError::Refused(Refusal::Clock));
         }
         let done = BatchDone::new(|_| done());
         for mut entry in entries {
@@ -157,7 +171,8 @@ impl Shard {
             self.copied
                 .borrow_mut()
                 .advance(entry.stamp.origin, entry.stamp.version);
-            self.append_foreign(entry.encode(), entry, Some(done.clone()))?;
+            self.append_foreign(entry.encode(), entry, Some(done.clone()))
+                .map_err(CopyError::Refused)?;
         }
         self.finish_after_queue(done);
         Ok(())

@@ -48,6 +48,10 @@ fn a_copy_is_told_from_what_was_written_and_what_was_moved() {
 struct Machine;
 
 impl crate::machine::Machine for Machine {
+    fn is_put_back(&self, _path: &Path) -> bool {
+        false
+    }
+
     fn boot(&self) -> Option<String> {
         Some("a rather long name of a boot".into())
     }

@@ -1,6 +1,7 @@
 //! A shard: one event loop, one log, one store, no locks. The path of a write
 //! is `append` (into the log) -> `apply` (into the store) -> the answer.
 
+mod admit;
 mod append;
 mod apply;
 mod flush;
@@ -70,6 +71,9 @@ pub struct ShardParts {
     pub incarnation: u32,
     /// The start before this one that the node's directory knows of; 0 when it is new.
     pub known_incarnation: u32,
+    /// The last start that the directory knew of; 0 when it is new. Differs from the one above where
+    /// incarnations were left out on purpose.
+    pub remembered_incarnation: u32,
     /// Time, network, disk, threads.
     pub env: Env,
     /// The cluster's metadata store.
@@ -128,14 +132,18 @@ pub struct Shard {
     twins: twins::Twins,
     /// Where the process hears that another runs as its node.
     superseded: Shown<Option<Superseded>>,
+    /// See [`ShardParts::remembered_incarnation`].
+    remembered_incarnation: u32,
     /// When it was opened.
     started: Instant,
     /// Whether it has been ready for clients since.
     was_ready: Cell<bool>,
     /// Whether a write has met a stamp too far ahead, mended or not.
     has_met_far: Cell<bool>,
-    /// Until when no copy is tried again that was ended by a stamp too far ahead.
-    far_pause: Cell<Option<Instant>>,
+    /// Until when no copy is tried again that was ended by what only somebody can mend.
+    copy_pause: Cell<Option<Instant>>,
+    /// What was found damaged in the store since the start.
+    damage: RefCell<Option<String>>,
     /// Whether the others have been told that it is about to stop.
     leaving: Cell<bool>,
     /// Cloned by all that works for other nodes.

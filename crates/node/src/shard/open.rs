@@ -1,10 +1,11 @@
 //! Opening a shard: the log is the truth; what the store misses of it is applied again.
 
 use std::cell::{Cell, RefCell};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 
+use dunlin_log::disk::Disk;
 use dunlin_log::{CursorError, Log};
 use dunlin_metadata::{Keyspace, NodeRecord, Sync};
 use dunlin_store::{
@@ -45,7 +46,9 @@ pub enum OpenError {
     #[error("{0}")]
     Store(#[from] StoreError),
     /// A log record passes its checksum but makes no sense.
-    #[error("log record {index} is not an entry: {error}")]
+    #[error(
+        "log record {index} is not an entry: {error}: remove this node's data directory and start it again; it will copy its data from the other replicas"
+    )]
     Record {
         /// Which.
         index: u64,
@@ -103,6 +106,9 @@ impl Shard {
             };
             before.store(disk, machine, &dir).map_err(unusable)?;
         }
+        // Before the log is opened, which writes to it.
+        let is_put_back = newest_segment(disk, &dir.join("log"))
+            .is_some_and(|segment| machine.is_put_back(&segment));
         let (log, recovered) = Log::open(
             parts.env.disk.clone(),
             parts.env.log_runner.clone(),
@@ -154,6 +160,8 @@ impl Shard {
             is_lax,
             known_incarnation: parts.known_incarnation,
             incarnation: parts.incarnation,
+            is_put_back,
+            last: log.last(),
         });
         // The doubt is on disk before the mark that led to it is replaced, and that before anything
         // is written that it does not speak of.
@@ -203,10 +211,12 @@ impl Shard {
             stopping: Cell::new(false),
             twins: Twins::default(),
             superseded: parts.process.superseded.clone(),
+            remembered_incarnation: parts.remembered_incarnation,
             started: Instant::now(),
             was_ready: Cell::new(false),
             has_met_far: Cell::new(false),
-            far_pause: Cell::new(None),
+            copy_pause: Cell::new(None),
+            damage: RefCell::default(),
             leaving: Cell::new(false),
             busy: Rc::default(),
             turn: Cell::new(0),
@@ -259,6 +269,13 @@ impl Shard {
         }
         flushed
     }
+}
+
+/// The newest file of a log.
+fn newest_segment(disk: &dyn Disk, dir: &Path) -> Option<PathBuf> {
+    let names = disk.list(dir).ok()?;
+    let segments = names.into_iter().filter(|name| name.ends_with(".log"));
+    segments.max().map(|name| dir.join(name))
 }
 
 fn open_store(

@@ -7,7 +7,7 @@ use tokio::time::Instant;
 
 use super::append::Applying;
 use super::{Shard, needs_sync};
-use crate::limits::{APPLY_QUEUE, RESTAMPS, WRITE_TIMEOUT};
+use crate::limits::{APPLY_QUEUE, KEY_BYTES, RESTAMPS, WRITE_TIMEOUT};
 use crate::message::{Condition, Refusal, WriteAnswer, WriteRequest};
 use crate::quorum::decide::Quorum;
 use crate::replication::acks::Needs;
@@ -68,6 +68,10 @@ impl Shard {
     pub(crate) fn write(self: &Rc<Self>, request: WriteRequest, done: Done) {
         if self.may_stamp().is_err() {
             return done(WriteAnswer::Refused(Refusal::Clock));
+        }
+        if request.key.len() > KEY_BYTES {
+            // No API lets it in, and no other replica would take it.
+            return done(WriteAnswer::Refused(Refusal::Busy));
         }
         if request.condition == Condition::None {
             self.append_request(request, done);

@@ -18,6 +18,9 @@ pub(crate) enum Doubt {
     Unsynced,
     /// The directory is a copy, or there were starts that it knows nothing of.
     Restored,
+    /// The directory is a copy of what the last start that is known of closed. A start without the
+    /// metadata store may have come after it.
+    Moved,
     /// Another shard has been told of more than is here.
     Contradicted,
 }
@@ -33,6 +36,7 @@ impl Doubt {
                 "the machine went down, and not every keyspace syncs before it acknowledges"
             }
             Doubt::Restored => "its data directory is an older copy",
+            Doubt::Moved => "its data directory is a copy, perhaps not of its last state",
             Doubt::Contradicted => "it once said that it holds more than it does",
         }
     }
@@ -41,7 +45,10 @@ impl Doubt {
     /// true of it, and no later than a moment ago. Otherwise deletes may have been forgotten by all
     /// others since, and a comparison of all records must tell.
     pub fn lost_the_end_only(self) -> bool {
-        matches!(self, Doubt::Repaired | Doubt::Torn | Doubt::Unsynced)
+        matches!(
+            self,
+            Doubt::Repaired | Doubt::Torn | Doubt::Unsynced | Doubt::Moved
+        )
     }
 }
 
@@ -66,6 +73,10 @@ pub(super) struct Evidence {
     pub known_incarnation: u32,
     /// This start.
     pub incarnation: u32,
+    /// The newest file of the log was put back over itself.
+    pub is_put_back: bool,
+    /// Last record of the log.
+    pub last: u64,
 }
 
 /// Why the past is not certain, if so.
@@ -93,9 +104,21 @@ fn judge(evidence: &Evidence) -> Option<Doubt> {
         Found::Damaged => return Some(Doubt::Restored),
         Found::Mark { mark, is_original } => (mark, *is_original),
     };
-    // Closed by the last start there was: a copy that was made since lacks nothing.
-    let is_last = mark.closed_at.is_some() && mark.incarnation == known;
-    if !is_original && !is_last {
+    if !is_original {
+        // Closed by the last start that the metadata store counted: a copy made since lacks
+        // nothing, unless there was one that it did not count.
+        let is_last = mark.closed_at.is_some() && mark.incarnation == known;
+        return match (is_last, evidence.is_alone) {
+            (false, _) => Some(Doubt::Restored),
+            (true, false) => Some(Doubt::Moved),
+            (true, true) => None,
+        };
+    }
+    let is_set_back = match mark.closed_at {
+        Some(closed_at) => closed_at > evidence.last,
+        None => evidence.is_put_back,
+    };
+    if is_set_back {
         return Some(Doubt::Restored);
     }
     let is_same_boot = mark.boot.is_some() && mark.boot == evidence.boot;

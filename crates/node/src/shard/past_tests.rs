@@ -20,6 +20,8 @@ fn killed() -> Evidence {
         is_torn: false,
         is_lax: true,
         known_incarnation: 4,
+        is_put_back: false,
+        last: 10,
         incarnation: 5,
     }
 }
@@ -137,11 +139,40 @@ fn each_end_of_the_life_before_is_told_from_the_others() {
         (
             "a copy of the last state",
             copied(closed(unplugged())),
+            Some(Doubt::Moved),
+        ),
+        (
+            "the same, and there are no others",
+            alone(copied(closed(unplugged()))),
             None,
         ),
         (
             "a copy of a state that others followed",
             copied(later(closed(killed()))),
+            Some(Doubt::Restored),
+        ),
+        (
+            "killed, and its files were put back over themselves",
+            Evidence {
+                is_put_back: true,
+                ..killed()
+            },
+            Some(Doubt::Restored),
+        ),
+        (
+            "closed, and then touched",
+            Evidence {
+                is_put_back: true,
+                ..closed(killed())
+            },
+            None,
+        ),
+        (
+            "closed with more than there is",
+            Evidence {
+                last: 9,
+                ..closed(killed())
+            },
             Some(Doubt::Restored),
         ),
         (

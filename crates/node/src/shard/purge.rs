@@ -11,7 +11,7 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use super::Shard;
-use crate::placement::Placement;
+use crate::placement::{Placement, ShardAddress};
 use crate::sabotage::Sabotage;
 
 /// Pause before what failed is tried again.
@@ -26,6 +26,9 @@ pub(super) struct Purge {
     wake: Notify,
     /// The greatest number of a keyspace that a topology had, or the store at the start.
     keyspace_max: Cell<u32>,
+    /// Numbers of the keyspaces that the store held records of at the start; `None` before it said.
+    held: RefCell<Option<Vec<u32>>>,
+    looked: Notify,
 }
 
 impl Purge {
@@ -60,9 +63,16 @@ impl Purge {
 impl Shard {
     /// Removes the data of purged keyspaces, for as long as the shard runs.
     pub(super) async fn purge_loop(self: Rc<Self>) {
-        match self.store_behind(|store| store.keyspaces()).await {
-            Ok(held) => self.purge.met(held.last().copied()),
-            Err(error) => tracing::warn!(%error, "the store does not say what it holds"),
+        let held = self.store_behind(|store| store.keyspaces()).await;
+        let held = held.unwrap_or_else(|error| {
+            tracing::warn!(%error, "the store does not say what it holds");
+            Vec::new()
+        });
+        self.purge.met(held.iter().max().copied());
+        self.purge.held.replace(Some(held));
+        self.purge.looked.notify_waiters();
+        if let Some(strays) = self.strays() {
+            tracing::warn!("{strays}");
         }
         loop {
             let next = self.purge.due.borrow().first().copied();
@@ -78,6 +88,32 @@ impl Shard {
                 }
             }
         }
+    }
+
+    /// Waits until the store has said what it held at the start.
+    pub(crate) async fn has_looked(&self) {
+        while self.purge.held.borrow().is_none() {
+            self.purge.looked.notified().await;
+        }
+    }
+
+    /// What is wrong when the store holds records of keyspaces that the metadata does not know, not
+    /// as dropped ones either.
+    pub(crate) fn strays(&self) -> Option<String> {
+        let held = self.purge.held.borrow();
+        let strays = strays(held.as_deref()?, &self.placement());
+        let (is, numbers) = match &strays[..] {
+            [] => return None,
+            [one] => ("keyspace number", one.to_string()),
+            many => {
+                let numbers: Vec<String> = many.iter().map(u32::to_string).collect();
+                ("keyspace numbers", numbers.join(", "))
+            }
+        };
+        Some(format!(
+            "shard {} holds data of {is} {numbers}, of which the metadata knows nothing: if an older copy of the metadata was put back, put the newest back; until then the data stays, and no keyspace gets its number",
+            self.label()
+        ))
     }
 
     /// Drops what there is of a keyspace and gives its space back, behind requests. Nothing is
@@ -114,6 +150,10 @@ impl Shard {
             let next = sight.look(&seen, now, delay);
             let mut retry = None;
             for dropped in &next.due {
+                if !self.is_agreed(dropped).await {
+                    retry = Some(Instant::now() + RETRY);
+                    continue;
+                }
                 if let Err(error) = self.metadata.purge_keyspace(dropped).await {
                     let keyspace = &dropped.keyspace.name;
                     tracing::warn!(%error, keyspace, "its data does not go yet");
@@ -138,6 +178,38 @@ impl Shard {
             }
         }
     }
+
+    /// Whether a majority of the members has this drop in sight. A node that was away may be the
+    /// only one to believe an old copy of the metadata store, from before the drop was taken back.
+    async fn is_agreed(self: &Rc<Self>, dropped: &Dropped) -> bool {
+        let members = self.metadata.topology().borrow().members.ids.clone();
+        let firsts: Vec<ShardAddress> = members
+            .iter()
+            .map(|node| ShardAddress {
+                node: *node,
+                shard: 0,
+            })
+            .collect();
+        let drop = (dropped.keyspace.id, dropped.dropped_ms);
+        let told = self.statuses(&firsts).await;
+        let agree = told.iter().filter(|(_, status)| {
+            status
+                .as_ref()
+                .is_some_and(|status| status.drops.contains(&drop))
+        });
+        is_majority(agree.count(), members.len())
+    }
+}
+
+/// Whether so many of all members are enough for what cannot be taken back.
+fn is_majority(agree: usize, members: usize) -> bool {
+    2 * agree > members
+}
+
+/// Of the numbers of keyspaces that a store holds records of, those that nobody knows.
+fn strays(held: &[u32], placement: &Placement) -> Vec<u32> {
+    let is_known = |id: u32| placement.keyspace(id).is_some() || placement.is_purged(id);
+    held.iter().copied().filter(|id| !is_known(*id)).collect()
 }
 
 /// Since when this process has had drops in sight. Wall clocks are not asked: one that is set

@@ -14,7 +14,7 @@ use crate::limits::{
 };
 use crate::message::{Reached, Request, Response};
 use crate::placement::ShardAddress;
-use crate::ready::{Lack, Tie, lacks};
+use crate::ready::{Lack, Tie, lacks, unserved};
 
 impl Shard {
     /// The shards of a node that this one knows.
@@ -81,7 +81,8 @@ impl Shard {
             lack(&label, trouble);
         }
         if self.is_refilling() {
-            lack(&label, "it is being filled by the others".to_owned());
+            let filled = "it is being filled by the others".to_owned();
+            lack(&label, self.damage().unwrap_or(filled));
         } else if !self.answers() {
             lack(&label, "it has yet to hear the others".to_owned());
         }
@@ -108,6 +109,14 @@ impl Shard {
         let is_first = !self.was_ready.get();
         for (shard, why) in lacks(&ties, own.len(), is_first, self.is_patient()) {
             lack(shard, why.to_owned());
+        }
+        // Of a node's shards one says what is true of them all.
+        if self.address.shard == 0 {
+            let keyspaces = placement.in_use();
+            let keyspaces = keyspaces.map(|k| (&*k.name, k.settings.replicas));
+            if let Some(why) = unserved(keyspaces, placement.member_count()) {
+                lack(&label, why);
+            }
         }
         if found.is_empty() {
             self.was_ready.set(true);
@@ -145,6 +154,9 @@ impl Shard {
             .call(Request::Reach(self.address), REACH_TIMEOUT);
         match asked.await {
             Ok(Response::Reached(Reached { reaches: false, .. })) => Tie::OneWay,
+            Ok(Response::Reached(Reached {
+                has_heard: false, ..
+            })) => Tie::Unheard,
             Ok(Response::Reached(Reached { is_current, .. })) => match is_current {
                 false => Tie::MissesHere,
                 true if peer.shares.get() && !peer.link.is_current() => Tie::MissesThere,
@@ -163,6 +175,7 @@ impl Shard {
             reaches: peer.caller.is_connected(),
             // What this shard cannot send, for a reason of its own, nobody is to wait for.
             is_current: !peer.shares.get() || peer.link.is_current() || self.trouble().is_some(),
+            has_heard: self.has_heard(),
         }
     }
 

@@ -53,9 +53,7 @@ impl Shard {
             }),
             Ok(Err(error)) => {
                 tracing::error!(%error, "a page cannot be read; other replicas are asked");
-                self.counters
-                    .damaged_reads
-                    .set(self.counters.damaged_reads.get() + 1);
+                self.note_damage(&error);
                 None
             }
             Err(_) => None,
@@ -94,6 +92,27 @@ impl Shard {
         })
     }
 
+    fn note_damage(&self, error: &StoreError) {
+        self.counters
+            .damaged_reads
+            .set(self.counters.damaged_reads.get() + 1);
+        if matches!(error, StoreError::Damaged { .. }) {
+            self.damage.replace(Some(error.to_string()));
+        }
+    }
+
+    /// What of the store was found damaged since the start, and what is to be done about it.
+    pub(crate) fn damage(&self) -> Option<String> {
+        let damage = self.damage.borrow();
+        let found = damage.as_ref()?;
+        Some(format!(
+            "the store of shard {} is damaged ({found}): stop node {}, remove its data directory {} and start it again: the others fill it",
+            self.label(),
+            self.config.name,
+            self.config.data.display(),
+        ))
+    }
+
     fn to_answer(&self, answer: Result<Lookup, StoreError>, request: &ReadRequest) -> ReadAnswer {
         match answer {
             Ok(Lookup::Value(value)) if request.have == Some(value.stamp) => ReadAnswer::Same,
@@ -101,9 +120,7 @@ impl Shard {
             Ok(_) => ReadAnswer::Absent,
             Err(error) => {
                 tracing::error!(%error, "a read failed; other replicas are asked");
-                self.counters
-                    .damaged_reads
-                    .set(self.counters.damaged_reads.get() + 1);
+                self.note_damage(&error);
                 ReadAnswer::Unknown
             }
         }

@@ -55,6 +55,8 @@ pub(super) struct Refill {
     /// Records dropped since the last flush, because others have deleted and forgotten them.
     forgotten: Cell<u64>,
     ending: Cell<bool>,
+    /// In this life all were compared with all that the others hold.
+    is_compared: Cell<bool>,
     /// What others told of themselves.
     told: RefCell<BTreeMap<ShardAddress, Told>>,
 }
@@ -73,6 +75,9 @@ pub struct RefillStatus {
     pub reason: String,
     /// Shards that have not given all, as `NODE/SHARD`.
     pub waits_for: Vec<String>,
+    /// What of its own keeps it from ending, and what is to be done about that.
+    #[serde(default)]
+    pub damage: Option<String>,
 }
 
 impl Refill {
@@ -113,6 +118,7 @@ impl Refill {
             old_entries: Cell::new(0),
             forgotten: Cell::new(0),
             ending: Cell::new(false),
+            is_compared: Cell::new(false),
             told: RefCell::default(),
         })
     }
@@ -158,6 +164,11 @@ impl Shard {
     /// Whether it answers for what it holds. If not, reads must ask others.
     pub fn answers(&self) -> bool {
         self.refill.answers.get() || self.env.sabotage == Sabotage::AnswerUncertain
+    }
+
+    /// Whether the moment after the start is over in which others are to be heard first.
+    pub(super) fn has_heard(&self) -> bool {
+        !self.refill.unheard.get()
     }
 
     /// Whether it has begun to answer for what it holds: nothing is to be asked in haste.
@@ -207,25 +218,54 @@ impl Shard {
 
     /// Another shard was told of more by an earlier life of this one.
     pub(crate) fn contradicted(&self, peer: &Peer, told: Told) {
-        if self.is_refilling() || self.env.sabotage == Sabotage::AnswerUncertain {
+        // It may have been asked before all had given all they have.
+        let is_compared = self.refill.is_compared.get();
+        if is_compared || !self.may_doubt() {
             return;
         }
-        tracing::warn!(
+        tracing::info!(
             by = peer.label,
             once = told.vouched,
             now = self.refill.opened_at,
+            "it is told that it had more log records once"
+        );
+        self.doubt_past(Doubt::Contradicted);
+    }
+
+    /// Begins a refill, or a further reaching one than is under way, in the middle of a life.
+    pub(super) fn doubt_past(&self, doubt: Doubt) {
+        if !self.may_doubt() {
+            return;
+        }
+        tracing::warn!(
             "{}: it answers no reads before the other replicas have given it what it lacks",
-            Doubt::Contradicted.reason()
+            doubt.reason()
         );
         self.refill.round.set(self.refill.round.get() + 1);
         self.refill.targets.borrow_mut().clear();
         self.refill.given.borrow_mut().clear();
-        self.refill
-            .set(Some(Doubt::Contradicted), self.refill.unheard.get());
-        if let Err(error) = note(&*self.env.disk, &self.refill.path, Doubt::Contradicted) {
-            // It goes on in this life, and the next is contradicted again.
+        self.refill.set(Some(doubt), self.refill.unheard.get());
+        if let Err(error) = note(&*self.env.disk, &self.refill.path, doubt) {
+            // It goes on in this life, and the next is told the same.
             tracing::warn!(%error, "the refill mark cannot be made");
         }
+    }
+
+    /// Whether there is no doubt yet that reaches as far as any.
+    fn may_doubt(&self) -> bool {
+        let begun = self.refill.doubt.get();
+        begun.is_none_or(|begun| begun == Doubt::Moved)
+            && self.env.sabotage != Sabotage::AnswerUncertain
+    }
+
+    /// Whether a replica has entries of this very shard that are not here.
+    fn is_behind_itself(&self, theirs: &Vector) -> bool {
+        let mine = self.vector.borrow();
+        let of_mine = |(origin, _): &(Origin, Version)| address_of(*origin) == self.address;
+        theirs
+            .iter()
+            .filter(of_mine)
+            .any(|(origin, version)| version > mine.get(origin))
     }
 
     /// Says why the past is doubted, at the start.
@@ -267,6 +307,10 @@ impl Shard {
     pub(crate) fn refill_heard(self: &Rc<Self>, peer: ShardAddress, theirs: &Vector) {
         if !self.is_refilling() {
             return;
+        }
+        if self.refill.doubt.get() == Some(Doubt::Moved) && self.is_behind_itself(theirs) {
+            // There was a later life, and deletes may have been forgotten since.
+            self.doubt_past(Doubt::Contradicted);
         }
         let mut targets = self.refill.targets.borrow_mut();
         // What it has lost since it cannot give.
@@ -376,9 +420,13 @@ impl Shard {
     pub(super) fn refill_status(&self) -> Option<RefillStatus> {
         let doubt = self.refill.doubt.get()?;
         let lacking = self.lacking().into_iter();
+        let damage = self.damage();
+        // What the others give cannot be compared with what is damaged: it waits for nobody.
+        let lacking = lacking.filter(|_| damage.is_none());
         Some(RefillStatus {
             reason: doubt.reason().to_owned(),
             waits_for: lacking.map(|(peer, _)| peer.label.clone()).collect(),
+            damage,
         })
     }
 
@@ -448,6 +496,9 @@ impl Shard {
             return;
         };
         self.refill.set(None, self.refill.unheard.get());
+        if !doubt.lost_the_end_only() {
+            self.refill.is_compared.set(true);
+        }
         tracing::info!(
             because = doubt.reason(),
             "every replica has given what this shard should hold"

@@ -191,9 +191,12 @@ fn answer_repair(shard: &Rc<Shard>, encoded: Vec<Bytes>, reply: Reply<Response>)
     let decoded: Result<Vec<Entry>, _> = encoded.into_iter().map(Entry::decode).collect();
     match decoded {
         Ok(entries) => {
+            if let Err(nonsense) = shard.admit(&entries, None) {
+                return reply.refuse(CANNOT, &nonsense.to_string());
+            }
             // Refused by the log: the reply is dropped with the closure, which refuses the call.
-            if let Err(refusal) = shard.append_copies(entries, move || reply.send(Response::Done)) {
-                tracing::debug!(?refusal, "a repair was refused");
+            if let Err(error) = shard.append_copies(entries, move || reply.send(Response::Done)) {
+                tracing::debug!(%error, "a repair was refused");
             }
         }
         Err(error) => reply.refuse(CANNOT, &error.to_string()),

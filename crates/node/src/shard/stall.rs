@@ -185,6 +185,11 @@ impl Arrivals {
         self.waited.get()
     }
 
+    /// A request of it waited, here in this process.
+    pub fn has_been_held_up(&self) {
+        self.waited.set(true);
+    }
+
     fn wake(&self) {
         if let Some(waker) = self.waker.borrow_mut().take() {
             waker.wake();

@@ -2,10 +2,15 @@
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
+use futures_util::future::join_all;
 use serde::{Deserialize, Serialize};
 
 use super::{RefillStatus, Shard};
+use crate::limits::CALL_TIMEOUT;
+use crate::message::{Request, Response};
+use crate::placement::ShardAddress;
 
 /// Counts since the start.
 #[derive(Debug, Default)]
@@ -24,6 +29,8 @@ pub(crate) struct Counters {
     pub http_requests: Cell<u64>,
     /// Stamps from elsewhere, refused for being further ahead than the bound.
     pub refused_stamps: Cell<u64>,
+    /// Times that entries from elsewhere were refused because they make no sense.
+    pub refused_entries: Cell<u64>,
     /// Entries met with the stamp of another that they differ from.
     pub equal_stamps: Cell<u64>,
 }
@@ -92,6 +99,9 @@ pub struct ShardStatus {
     /// Stamps from elsewhere, refused for being further ahead than the bound.
     #[serde(default)]
     pub refused_stamps: u64,
+    /// Times that entries from elsewhere were refused because they make no sense.
+    #[serde(default)]
+    pub refused_entries: u64,
     /// Entries met with the stamp of another that they differ from.
     #[serde(default)]
     pub equal_stamps: u64,
@@ -121,6 +131,9 @@ pub struct ShardStatus {
     /// The greatest number of a keyspace that it has met.
     #[serde(default)]
     pub keyspace_max: u32,
+    /// The drops that its node has in sight: number of the keyspace, and when it was dropped.
+    #[serde(default)]
+    pub drops: Vec<(u32, u64)>,
     /// Replication to each peer.
     pub links: Vec<LinkStatus>,
 }
@@ -165,6 +178,7 @@ impl Shard {
             moved: counters.moved.get(),
             http_requests: counters.http_requests.get(),
             refused_stamps: counters.refused_stamps.get(),
+            refused_entries: counters.refused_entries.get(),
             equal_stamps: counters.equal_stamps.get(),
             log_records: log.records,
             log_bytes: log.bytes,
@@ -178,8 +192,41 @@ impl Shard {
             store_keys: store.keys_estimate,
             incarnations: self.incarnations(),
             keyspace_max: self.purge.keyspace_max(),
+            drops: self.drops(),
             links: self.links(),
         }
+    }
+
+    /// Asks shards for their status, all at once; `None` for those that do not answer.
+    pub(crate) async fn statuses(
+        self: &Rc<Self>,
+        addresses: &[ShardAddress],
+    ) -> Vec<(ShardAddress, Option<ShardStatus>)> {
+        join_all(addresses.iter().map(|address| async move {
+            if *address == self.address() {
+                return (*address, Some(self.status()));
+            }
+            let Some(peer) = self.peer(*address) else {
+                return (*address, None);
+            };
+            let answer = peer.caller.call(Request::Status, CALL_TIMEOUT).await;
+            let status = match answer {
+                Ok(Response::Status(json)) => serde_json::from_slice(&json).ok(),
+                _ => None,
+            };
+            (*address, status)
+        }))
+        .await
+    }
+
+    fn drops(&self) -> Vec<(u32, u64)> {
+        let topology = self.metadata.topology();
+        let dropped = topology.borrow();
+        let drops = dropped.dropped.iter();
+        drops
+            .filter(|dropped| !dropped.purged)
+            .map(|dropped| (dropped.keyspace.id, dropped.dropped_ms))
+            .collect()
     }
 
     fn incarnations(&self) -> BTreeMap<u16, u32> {

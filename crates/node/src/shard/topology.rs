@@ -7,6 +7,7 @@ use std::sync::Arc;
 use dunlin_metadata::Topology;
 use dunlin_rpc::ConnectOptions;
 
+use super::past::Doubt;
 use super::{Peer, Shard};
 use crate::limits::QUEUE_BYTES;
 use crate::placement::{Placement, ShardAddress};
@@ -35,6 +36,11 @@ impl Shard {
         }
         self.grace.update(&placement);
         self.purge.adopted(&before, &placement, self.env.sabotage);
+        let mut purged = before.purged().iter();
+        if purged.any(|id| placement.keyspace(*id).is_some()) {
+            // By an old copy of the metadata store: the others kept what went here.
+            self.doubt_past(Doubt::Restored);
+        }
         self.peers.borrow_mut().retain(|address, peer| {
             let stays = placement.nodes.get(&address.node).is_some_and(|node| {
                 node.listen == peer.listen

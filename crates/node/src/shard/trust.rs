@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use super::{Peer, Shard};
 use crate::fence::{Offset, Trust, judge, measure};
 use crate::limits::{
-    CALL_TIMEOUT, CLOCK_INTERVAL, CLOCK_PATIENCE, CLOCK_START_INTERVAL, FAR_PAUSE,
+    CALL_TIMEOUT, CLOCK_INTERVAL, CLOCK_PATIENCE, CLOCK_START_INTERVAL, COPY_PAUSE,
 };
 use crate::message::{Request, Response};
 use crate::quorum::Failure;
@@ -111,14 +111,15 @@ impl Shard {
         }
     }
 
-    /// A copy met a record stamped too far ahead: others like it would, too.
-    pub(crate) fn pause_for_far(&self) {
-        self.far_pause.set(Some(Instant::now() + FAR_PAUSE));
+    /// A copy met what only somebody can mend, a record stamped too far ahead or damage here: others
+    /// like it would, too.
+    pub(crate) fn pause_copies(&self) {
+        self.copy_pause.set(Some(Instant::now() + COPY_PAUSE));
     }
 
-    /// Whether no copy is tried that such a record would end.
-    pub(crate) fn is_far_paused(&self) -> bool {
-        let until = self.far_pause.get();
+    /// Whether no copy is tried that would end in the same way.
+    pub(crate) fn are_copies_paused(&self) -> bool {
+        let until = self.copy_pause.get();
         until.is_some_and(|until| Instant::now() < until)
     }
 

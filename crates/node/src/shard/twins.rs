@@ -13,6 +13,7 @@ use bytes::Bytes;
 use dunlin_rpc::{Hello, Limits, Opening, Status, Stream, accept, serve_accepted};
 use tokio::sync::Notify;
 
+use super::past::Doubt;
 use super::{Shard, ShardService};
 use crate::hello::{Introduction, decode_answer, encode_answer};
 use crate::incarnation::{Latest, Verdict, judge};
@@ -82,8 +83,11 @@ impl Shard {
             drop(accept::refuse(stream, &hello, why, &encode_answer(latest)).await);
             return;
         }
-        if let Some(incarnation) = said.incarnation {
-            self.learn(said.asker, incarnation);
+        if is_known {
+            if let Some(incarnation) = said.incarnation {
+                self.learn(said.asker, incarnation);
+            }
+            self.hear_of_own_starts(said.wanted);
         }
         // Whoever asks also answers: no need to wait for the next attempt.
         for peer in self.peers_of(said.asker) {
@@ -122,6 +126,15 @@ impl Shard {
             shard: Rc::downgrade(self),
             address,
             node: node.to_owned(),
+        }
+    }
+
+    /// Another node knows of a start of this one that is not in the directory: it was put back from
+    /// before that start.
+    fn hear_of_own_starts(&self, known: u32) {
+        let remembered = self.remembered_incarnation;
+        if remembered > 0 && known > remembered && known < self.origin.incarnation() {
+            self.doubt_past(Doubt::Restored);
         }
     }
 

@@ -203,6 +203,7 @@ impl Host {
                 },
                 incarnation: record.incarnation,
                 known_incarnation,
+                remembered_incarnation: known_incarnation,
                 env: self.env(seed),
                 metadata: metadata.clone(),
                 process: process.clone(),

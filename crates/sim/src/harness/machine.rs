@@ -18,4 +18,8 @@ impl Machine for SimMachine {
     fn file(&self, _path: &Path) -> Option<String> {
         None
     }
+
+    fn is_put_back(&self, _path: &Path) -> bool {
+        false
+    }
 }

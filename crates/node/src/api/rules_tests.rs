@@ -1,0 +1,95 @@
+#![allow(clippy::unwrap_used)]
+use hyper::header::HeaderValue;
+
+use super::*;
+
+fn headers(of: &[(HeaderName, &'static str)]) -> HeaderMap {
+    let mut map = HeaderMap::new();
+    for (name, value) in of {
+        map.append(name, HeaderValue::from_static(value));
+    }
+    map
+}
+
+/// The status of a refusal, 200 where there is none.
+fn status(method: Method, path: &str, query: &str, of: &[(HeaderName, &'static str)]) -> u16 {
+    let Some(rules) = rules(path) else { return 404 };
+    let checked =
+        Params::parse(Some(query)).and_then(|params| check(rules, &method, &params, &headers(of)));
+    checked.map_or_else(|rejected| rejected.status.as_u16(), |()| 200)
+}
+
+#[test]
+fn what_a_path_does_not_know_is_refused() {
+    let key = "/v1/keyspaces/birds/keys/a%2Fb/c";
+    let matches = [(IF_MATCH, "*")];
+    let differs = [(IF_NONE_MATCH, "*")];
+    for (method, path, query, of, wanted) in [
+        (Method::GET, key, "ack=1&from=2", &[][..], 200),
+        (Method::HEAD, key, "", &differs, 200),
+        (Method::PUT, key, "expires_in=4", &matches, 200),
+        (Method::PUT, key, "expires-in=4", &[], 400),
+        (Method::PUT, key, "ack=1&ack=2", &[], 400),
+        (Method::PUT, key, "", &[(IF_UNMODIFIED_SINCE, "x")], 400),
+        (Method::GET, key, "expires_in=4", &[], 400),
+        (Method::POST, key, "", &[], 405),
+        (Method::PUT, "/v0/entity", "id=a", &[], 200),
+        (Method::PUT, "/v0/entity", "id=a&expires_in=3", &[], 400),
+        (Method::PUT, "/v0/entity", "id=a", &differs, 400),
+        (Method::DELETE, "/v0/entity", "id=a", &matches, 400),
+        (Method::GET, "/v0/entity", "id=a", &differs, 200),
+        (Method::POST, "/v1/keyspaces/birds/bulk", "", &differs, 400),
+        (Method::GET, "/v1/keyspaces/birds/bulk", "", &[], 405),
+        (Method::GET, "/metrics", "x=1", &[], 400),
+        (Method::DELETE, "/health", "", &[], 405),
+        (Method::GET, "/v1/keyspaces/birds/key", "", &[], 404),
+        (Method::GET, "/v1", "", &[], 404),
+        (Method::GET, "/", "", &[], 404),
+    ] {
+        assert_eq!(
+            status(method.clone(), path, query, of),
+            wanted,
+            "{method} {path} {query}"
+        );
+    }
+}
+
+#[test]
+fn allow_names_every_method() {
+    let of = |path| allowed(rules(path).unwrap());
+    assert_eq!(of("/v0/entity"), "GET, HEAD, PUT, DELETE, OPTIONS");
+    assert_eq!(of("/v1/keyspaces/a/undrop"), "POST, OPTIONS");
+}
+
+#[test]
+fn framing_is_as_http_has_it() {
+    let chunked = (TRANSFER_ENCODING, "Chunked");
+    let host = (HOST, "d");
+    for (version, of, wanted) in [
+        (Version::HTTP_11, vec![host.clone()], 200),
+        (Version::HTTP_11, vec![], 400),
+        (Version::HTTP_10, vec![], 200),
+        (Version::HTTP_11, vec![host.clone(), (HOST, "e")], 400),
+        (Version::HTTP_11, vec![host.clone(), chunked.clone()], 200),
+        (
+            Version::HTTP_11,
+            vec![host.clone(), (TRANSFER_ENCODING, "gzip, chunked")],
+            501,
+        ),
+        (
+            Version::HTTP_11,
+            vec![host.clone(), (TRANSFER_ENCODING, "gzip"), chunked],
+            501,
+        ),
+        (
+            Version::HTTP_11,
+            vec![host.clone(), (EXPECT, "100-Continue")],
+            200,
+        ),
+        (Version::HTTP_11, vec![host, (EXPECT, "a miracle")], 417),
+    ] {
+        let checked = check_framing(version, &headers(&of));
+        let status = checked.map_or_else(|rejected| rejected.status.as_u16(), |()| 200);
+        assert_eq!(status, wanted, "{version:?} {of:?}");
+    }
+}
