@@ -30,7 +30,7 @@ async fn answer(gate: &Gate, arrivals: &Rc<Arrivals>, request: Request<Upload>) 
     let path = request.uri().path().to_owned();
     let asked = match ask(&request, &path) {
         Ok(asked) => asked,
-        Err(reply) => return reply,
+        Err(reply) => return *reply,
     };
     if let Err(failure) = shard.may_read() {
         // Whoever asks for data is told; who asks for the node's state is answered.
@@ -59,15 +59,15 @@ async fn answer(gate: &Gate, arrivals: &Rc<Arrivals>, request: Request<Upload>) 
 }
 
 /// The parameters of a request that its path knows, or what refuses it.
-fn ask(request: &Request<Upload>, path: &str) -> Result<Params, Reply> {
-    let form = match path.starts_with("/v1/") {
-        true => Rejected::into_json,
-        false => Rejected::into_text,
+fn ask(request: &Request<Upload>, path: &str) -> Result<Params, Box<Reply>> {
+    let form = |rejected: Rejected| match path.starts_with("/v1/") {
+        true => Box::new(rejected.into_json()),
+        false => Box::new(rejected.into_text()),
     };
     check_framing(request.version(), request.headers()).map_err(form)?;
     let method = request.method();
     if path == "*" && *method == Method::OPTIONS {
-        return Err(reply::empty(StatusCode::NO_CONTENT));
+        return Err(Box::new(reply::empty(StatusCode::NO_CONTENT)));
     }
     if !path.starts_with('/') {
         return Err(form(Rejected::bad("the target of a request is a path")));
@@ -75,14 +75,14 @@ fn ask(request: &Request<Upload>, path: &str) -> Result<Params, Reply> {
     let Some(rules) = rules(path) else {
         return Err(form(unknown()));
     };
-    let allow = |mut reply: Reply| {
+    let allow = |mut reply: Box<Reply>| {
         if let Ok(methods) = HeaderValue::from_str(&allowed(rules)) {
             reply.headers_mut().insert(ALLOW, methods);
         }
         reply
     };
     if *method == Method::OPTIONS {
-        return Err(allow(reply::empty(StatusCode::NO_CONTENT)));
+        return Err(allow(Box::new(reply::empty(StatusCode::NO_CONTENT))));
     }
     let asked = Params::parse(request.uri().query())
         .and_then(|params| check(rules, method, &params, request.headers()).map(|()| params));
