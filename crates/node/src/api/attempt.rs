@@ -8,6 +8,7 @@ use hyper::StatusCode;
 use hyper::header::{HeaderMap, HeaderValue};
 
 use super::error::Rejected;
+use super::params::whole_number;
 use crate::limits::DEADLINE_MOST;
 use crate::quorum::Failure;
 use crate::shard::{Arrivals, Shard};
@@ -94,10 +95,7 @@ fn milliseconds(headers: &HeaderMap, name: &'static str) -> Result<Option<u64>, 
     let Some(value) = headers.get(name) else {
         return Ok(None);
     };
-    let number = value
-        .to_str()
-        .ok()
-        .and_then(|text| text.trim().parse().ok());
+    let number = whole_number(value.as_bytes().trim_ascii());
     match number {
         Some(ms) if ms <= Version::MAX_MILLIS => Ok(Some(ms)),
         _ => Err(Rejected::bad(format!(

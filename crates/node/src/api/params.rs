@@ -65,9 +65,7 @@ impl Params {
         let Some(value) = self.get(name) else {
             return Ok(None);
         };
-        std::str::from_utf8(value)
-            .ok()
-            .and_then(|text| text.parse().ok())
+        whole_number(value)
             .map(Some)
             .ok_or_else(|| Rejected::bad(format!("{name} must be a whole number")))
     }
@@ -82,6 +80,15 @@ impl Params {
         Quorum::choose(small("ack")?, small("from")?, replicas, nodes)
             .map_err(|error| Rejected::bad(error.to_string()))
     }
+}
+
+/// Digits alone: the standard library's parser takes a plus sign before them, which in a query may
+/// have been meant as a space.
+pub(super) fn whole_number(text: &[u8]) -> Option<u64> {
+    if !text.iter().all(u8::is_ascii_digit) {
+        return None;
+    }
+    std::str::from_utf8(text).ok()?.parse().ok()
 }
 
 /// Percent-decoding of a path segment, name or value.
