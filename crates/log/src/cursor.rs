@@ -6,12 +6,18 @@ mod read;
 
 use crate::{
     Index,
+    disk::is_out_of_files,
     error::{CursorError, Failure},
     log::Log,
     segment::name,
 };
 use bytes::Bytes;
 use read::{Place, ReadError};
+use std::time::Duration;
+use tokio::time::sleep;
+
+/// Pause before a segment that could not be opened for the lack of descriptors is opened again.
+const FILES_PAUSE: Duration = Duration::from_millis(200);
 
 /// What the in-memory tail has for a cursor.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,7 +78,8 @@ impl Cursor {
 
     /// Waits for records: at least one, no more than `max_bytes` of payload else. Only written
     /// records come from disk; one that is kept keeps what was read with it, up to 256 KiB or a
-    /// block. Dropped while it waits, the cursor has not moved.
+    /// block. Where no file can be opened for the lack of descriptors it waits for one. Dropped
+    /// while it waits, the cursor has not moved.
     ///
     /// # Errors
     /// See [`CursorError`]; the cursor has not moved then.
@@ -100,7 +107,8 @@ impl Cursor {
         }
     }
 
-    /// Reads from a segment. None when what stands at the position has changed meanwhile.
+    /// Reads from a segment. None when it is to be tried again: what stands at the position has
+    /// changed meanwhile, or no file could be opened.
     async fn read(&mut self, max_bytes: usize) -> Result<Option<Vec<(Index, Bytes)>>, CursorError> {
         let position = self.position;
         let shared = std::rc::Rc::clone(&self.log.shared);
@@ -150,6 +158,10 @@ impl Cursor {
                 file: name::segment(number),
                 offset,
             }),
+            Err(ReadError::Io(error)) if is_out_of_files(&error) => {
+                sleep(FILES_PAUSE).await;
+                Ok(None)
+            }
             Err(ReadError::Io(error)) => Err(CursorError::Failed(Failure::new(format!(
                 "reading {}: {error}",
                 name::segment(number)

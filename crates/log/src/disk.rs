@@ -7,6 +7,8 @@ mod real;
 pub(crate) use direct::{DirectFile, PAGE};
 pub use real::RealDisk;
 
+use crate::error::Lack;
+use rustix::io::Errno;
 use std::{io, path::Path, sync::Arc};
 
 /// A directory tree.
@@ -99,10 +101,18 @@ pub trait DiskFile: Send + Sync {
     fn allocate(&self, len: u64) -> io::Result<()>;
 }
 
-/// Whether an error means that the disk, or the quota, is full.
-pub(crate) fn is_full(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
-    )
+/// What an error says there is too little of, if that is all it says: nothing was done, and it can be
+/// done again once there is more.
+pub(crate) fn lack(error: &io::Error) -> Option<Lack> {
+    match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Some(Lack::Space),
+        _ if is_out_of_files(error) => Some(Lack::Files),
+        _ => None,
+    }
+}
+
+/// Whether the process, or the system, has no file descriptor left: a thing that passes.
+pub(crate) fn is_out_of_files(error: &io::Error) -> bool {
+    let errno = Errno::from_io_error(error);
+    matches!(errno, Some(Errno::MFILE | Errno::NFILE))
 }

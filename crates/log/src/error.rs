@@ -22,15 +22,27 @@ impl fmt::Display for Failure {
 
 impl std::error::Error for Failure {}
 
+/// What a log waits for. It goes on by itself once there is some.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lack {
+    /// Room on its disk, for another segment.
+    Space,
+    /// File descriptors, of the process or of the system.
+    Files,
+}
+
 /// Why `append` or `rotate` did not accept a record.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AppendError {
     /// The log is poisoned; open it again.
     #[error("the log has stopped: {0}")]
     Failed(Failure),
-    /// The disk has no room for another segment; try again when `Progress::space` is true.
+    /// The disk has no room for another segment; try again when `Progress::lack` is gone.
     #[error("no space left for the log")]
     NoSpace,
+    /// No file can be opened for another segment; the same.
+    #[error("no file descriptors left for the log")]
+    NoFiles,
     /// Too much is waiting to be written; try again when `Progress::written` has advanced.
     #[error("too many bytes are waiting to be written to the log")]
     Backlog,
@@ -40,6 +52,15 @@ pub enum AppendError {
     /// The log has been closed.
     #[error("the log is closed")]
     Closed,
+}
+
+impl From<Lack> for AppendError {
+    fn from(lack: Lack) -> AppendError {
+        match lack {
+            Lack::Space => AppendError::NoSpace,
+            Lack::Files => AppendError::NoFiles,
+        }
+    }
 }
 
 /// Why a log could not be opened.

@@ -36,7 +36,7 @@ mod writer;
 
 pub use check::{Report, SegmentReport, Trouble, check};
 pub use cursor::{Cursor, Tail};
-pub use error::{AppendError, CursorError, Failure, OpenError};
+pub use error::{AppendError, CursorError, Failure, Lack, OpenError};
 pub use log::{Log, Progress, SYNC_BUCKETS, Stats};
 pub use options::{
     BLOCK_SIZE_BYTES_MAX, BLOCK_SIZE_BYTES_MIN, Compression, Options, Padding, WrongWord,

@@ -130,6 +130,11 @@ impl Log {
             .collect()
     }
 
+    /// Bytes of records accepted and not yet written.
+    pub fn pending_bytes(&self) -> usize {
+        self.shared.state.borrow().pending_bytes()
+    }
+
     /// Why the log has stopped, when it has.
     pub fn failure(&self) -> Option<Failure> {
         self.shared.state.borrow().failed.clone()

@@ -162,7 +162,9 @@ fn settle(dir: &Path, segments: &[Scanned], options: &Options) -> Result<(), Ope
         if at + 1 == segments.len() {
             // Without room the segment still grows as far as it can; appends learn it then.
             match segment.file.allocate(options.segment_bytes) {
-                Err(full) if !crate::disk::is_full(&full) => return Err(error()(full)),
+                Err(full) if crate::disk::lack(&full) != Some(crate::error::Lack::Space) => {
+                    return Err(error()(full));
+                }
                 _ => {}
             }
         }

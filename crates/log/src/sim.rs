@@ -128,6 +128,7 @@ impl Disk for SimDisk {
     fn open_direct(&self, path: &Path) -> io::Result<Option<Arc<dyn DiskFile>>> {
         let file = {
             let state = self.lock();
+            state.faults.open()?;
             if !state.direct {
                 return Ok(None);
             }
@@ -151,6 +152,8 @@ impl Disk for SimDisk {
 
     fn sync_dir(&self, dir: &Path) -> io::Result<()> {
         let mut state = self.lock();
+        // It is opened for that.
+        state.faults.open()?;
         state.faults.sync()?;
         state.names.sync(dir);
         Ok(())

@@ -1,8 +1,8 @@
 //! The I/O side of the commit path: turns groups of records into blocks, one write a group, and
 //! syncs. It runs where the runner puts it and shares nothing with the event loop.
 //!
-//! Every step may be tried again after "no space": what is not yet on disk stays in the queue or in
-//! the buffer. Any other failure is final.
+//! Every step may be tried again where disk or file descriptors have run out: what is not yet on disk
+//! stays in the queue or in the buffer. Any other failure is final.
 
 mod behind;
 mod housekeeping;
@@ -10,11 +10,12 @@ mod segment;
 mod sync;
 
 use crate::{
-    Index, batch::Tally, block::RECYCLABLE_HEADER, disk::Disk, disk::DiskFile, disk::is_full,
-    error::Failure, options::Options,
+    Index, batch::Tally, block::RECYCLABLE_HEADER, disk::Disk, disk::DiskFile, disk::lack,
+    error::Failure, error::Lack, options::Options,
 };
 use behind::Behind;
 use bytes::Bytes;
+use housekeeping::Retiring;
 use segment::Active;
 use std::{
     collections::VecDeque,
@@ -40,8 +41,8 @@ pub(crate) enum Item {
 /// Why a group could not be finished.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Fault {
-    /// Try again when there may be room.
-    NoSpace,
+    /// Try again when there may be some.
+    Lacks(Lack),
     /// Nothing more can be written.
     Failed(Failure),
 }
@@ -49,12 +50,18 @@ pub(crate) enum Fault {
 impl Fault {
     fn of(what: &str, path: &Path) -> impl FnOnce(io::Error) -> Fault {
         let place = format!("{what} {}", path.display());
-        move |error| {
-            if is_full(&error) {
-                Fault::NoSpace
-            } else {
-                Fault::Failed(Failure::new(format!("{place}: {error}")))
-            }
+        move |error| match lack(&error) {
+            Some(lack) => Fault::Lacks(lack),
+            None => Fault::Failed(Failure::new(format!("{place}: {error}"))),
+        }
+    }
+
+    /// For what opens a file first, and where a full disk leaves it unknown what is durable.
+    fn unless_opened(what: &str, path: &Path) -> impl FnOnce(io::Error) -> Fault {
+        let fatal = Fault::fatal(what, path);
+        move |error| match lack(&error) {
+            Some(Lack::Files) => Fault::Lacks(Lack::Files),
+            _ => fatal(error),
         }
     }
 
@@ -93,6 +100,8 @@ pub(crate) struct Outcome {
     pub mark_due: bool,
     /// Spare segments ready.
     pub spares: usize,
+    /// Released segments are still to be recycled or removed.
+    pub retiring: bool,
     /// What stopped it.
     pub fault: Option<Fault>,
     /// Whether what was asked for is done.
@@ -116,6 +125,8 @@ pub(crate) struct Writer {
     behind: Behind,
     spares: Vec<PathBuf>,
     next_spare: u64,
+    /// Released segments, oldest first, each with how far it has come.
+    retiring: VecDeque<Retiring>,
     /// It was said that the file system refuses direct I/O.
     direct_refused: bool,
     outcome: Outcome,
@@ -138,6 +149,7 @@ impl Writer {
             behind: Behind::default(),
             spares: Vec::new(),
             next_spare: 0,
+            retiring: VecDeque::new(),
             direct_refused: false,
             outcome: Outcome::default(),
         }
@@ -163,6 +175,7 @@ impl Writer {
             outcome.mark_due = active.mark_due;
         }
         outcome.spares = self.spares.len();
+        outcome.retiring = !self.retiring.is_empty();
         outcome.done = result.is_ok();
         outcome.fault = result.err();
         outcome.recycled = recycled;

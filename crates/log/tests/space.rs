@@ -5,7 +5,7 @@ mod common;
 
 use bytes::Bytes;
 use common::*;
-use dunlin_log::{AppendError, CursorError, Options, sim::SimDisk};
+use dunlin_log::{AppendError, CursorError, Lack, Options, sim::SimDisk};
 use std::time::Duration;
 
 /// Appends synced records until the log refuses; gives the index of the last accepted one.
@@ -41,7 +41,7 @@ fn a_full_disk_refuses_and_recovers_by_itself() {
         let (log, _) = start(&disk, &small()).await;
         let (last, error) = fill(&log).await;
         assert_eq!(error, AppendError::NoSpace);
-        assert!(!log.progress().space);
+        assert_eq!(log.progress().lack, Some(Lack::Space));
         assert_eq!(log.synced(), last, "all that was accepted is safe");
         assert!(log.stats().segment_bytes > 150 << 10, "the room was used");
         // Still full: it stays refused, and nothing breaks.
@@ -51,7 +51,7 @@ fn a_full_disk_refuses_and_recovers_by_itself() {
         disk.set_capacity(None);
         let seen = log.progress();
         let now = log.changed(&seen).await;
-        assert!(now.space);
+        assert_eq!(now.lack, None);
         let index = put(&log, record(1), true);
         log.wait_synced(index).await.unwrap();
         let before = all(&log).await;
@@ -71,7 +71,7 @@ fn releasing_makes_room_at_once() {
         log.release(last);
         let seen = log.progress();
         let now = tokio::time::timeout(Duration::from_millis(10), log.changed(&seen)).await;
-        assert!(now.unwrap().space);
+        assert_eq!(now.unwrap().lack, None);
         assert_eq!(log.segments().len(), 1);
         let index = put(&log, record(1), true);
         log.wait_synced(index).await.unwrap();
@@ -100,6 +100,82 @@ fn what_was_accepted_before_the_disk_was_found_full_is_kept_and_written_later() 
         log.wait_synced(last).await.unwrap();
         assert_eq!(log.append(record(3), true), Ok(last + 1));
         assert_eq!(log.segments().len(), 2);
+    });
+}
+
+#[test]
+fn without_descriptors_the_log_waits_and_goes_on_by_itself() {
+    simulate(async {
+        for spare_segments in [0, 1] {
+            let disk = SimDisk::new(1);
+            let options = Options {
+                spare_segments,
+                tail_bytes: 0,
+                ..small()
+            };
+            let (log, _) = start(&disk, &options).await;
+            let first = put(&log, record(1), true);
+            log.wait_synced(first).await.unwrap();
+            tokio::time::sleep(Duration::from_millis(10)).await;
+            disk.run_out_of_descriptors(true);
+            log.rotate(Bytes::from_static(b"second")).unwrap();
+            let last = log.append(record(2), true).unwrap();
+            tokio::time::sleep(Duration::from_secs(5)).await;
+            assert_eq!(log.progress().lack, Some(Lack::Files));
+            assert_eq!(log.append(record(3), true), Err(AppendError::NoFiles));
+            assert_eq!(log.rotate(Bytes::new()), Err(AppendError::NoFiles));
+            // Reading waits, too: it must not pass for a log that cannot be read.
+            let mut cursor = log.cursor(1);
+            let reading = tokio::time::timeout(Duration::from_secs(1), cursor.next(1 << 20));
+            assert!(reading.await.is_err());
+            disk.run_out_of_descriptors(false);
+            log.wait_synced(last).await.unwrap();
+            let mut now = log.progress();
+            while now.lack.is_some() {
+                now = log.changed(&now).await;
+            }
+            assert_eq!(log.append(record(3), true), Ok(last + 1));
+            log.wait_synced(last + 1).await.unwrap();
+            assert_eq!(cursor.next(1 << 20).await.unwrap().len() as u64, first);
+            let before = all(&log).await;
+            disk.crash();
+            let (log, _) = start(&disk, &options).await;
+            assert_eq!(all(&log).await, before);
+        }
+    });
+}
+
+#[test]
+fn segments_released_without_descriptors_go_once_there_are_some() {
+    simulate(async {
+        for recycle in [true, false] {
+            let disk = SimDisk::new(1);
+            let options = Options { recycle, ..small() };
+            let (log, _) = start(&disk, &options).await;
+            for number in 0..4 {
+                let index = put(&log, record(number), true);
+                log.wait_synced(index).await.unwrap();
+                log.rotate(Bytes::from_static(b"next")).unwrap();
+            }
+            let last = put(&log, record(9), true);
+            log.wait_synced(last).await.unwrap();
+            tokio::time::sleep(Duration::from_millis(10)).await;
+            let used = disk.used_bytes();
+            disk.run_out_of_descriptors(true);
+            log.release(last);
+            tokio::time::sleep(Duration::from_secs(3)).await;
+            assert_eq!(log.failure(), None);
+            disk.run_out_of_descriptors(false);
+            tokio::time::sleep(Duration::from_secs(3)).await;
+            assert_eq!(log.progress().lack, None);
+            assert!(disk.used_bytes() < used, "{} of {used}", disk.used_bytes());
+            let index = put(&log, record(10), true);
+            log.wait_synced(index).await.unwrap();
+            let before = all(&log).await;
+            disk.crash();
+            let (log, _) = start(&disk, &options).await;
+            assert_eq!(all(&log).await, before);
+        }
     });
 }
 

@@ -4,17 +4,16 @@
 //! `stream.detach()?` to the shard's thread; there it is attached and given to
 //! [`crate::serve_accepted`]. A hello that names nothing served here goes to [`refuse`].
 use crate::error::AcceptError;
+use crate::failed::FailedAccepts;
 use crate::hello::{self, Hello, Status};
 use crate::transport::{Listener, Stream};
 use std::rc::Rc;
 use std::time::Duration;
 use tokio::sync::Semaphore;
-use tokio::time::{sleep, timeout};
+use tokio::time::timeout;
 
 /// Streams whose hello is awaited at a time; further ones wait to be accepted.
-const OPENING_MAX: usize = 256;
-/// The pause after a failed accept: usually the process is out of file descriptors.
-const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+pub const OPENING_MAX: usize = 32;
 
 /// Reads a stream's hello within `limit`, and not one byte behind it.
 pub async fn read_hello(stream: &mut dyn Stream, limit: Duration) -> Result<Hello, AcceptError> {
@@ -42,6 +41,7 @@ pub async fn run(
 ) {
     let route = Rc::new(route);
     let opening = std::sync::Arc::new(Semaphore::new(OPENING_MAX));
+    let mut failed = FailedAccepts::default();
     loop {
         // The semaphore is never closed.
         let Ok(permit) = opening.clone().acquire_owned().await else {
@@ -50,11 +50,11 @@ pub async fn run(
         let (mut stream, peer) = match listener.accept().await {
             Ok(accepted) => accepted,
             Err(error) => {
-                tracing::warn!(%error, "a connection could not be accepted");
-                sleep(ACCEPT_PAUSE).await;
+                failed.pause_after("a connection", &error).await;
                 continue;
             }
         };
+        failed.passed();
         let route = route.clone();
         tokio::task::spawn_local(async move {
             match read_hello(&mut *stream, limit).await {

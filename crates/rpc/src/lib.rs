@@ -25,6 +25,7 @@
 //! | `service` | what answers calls: [`Service`] and [`Reply`] |
 //! | `serve` | the answering side of a stream or a queue |
 //! | `accept` | reading hellos on one thread, handing the stream to another |
+//! | `failed` | accepts that fail: how long to wait, how often to tell |
 //!
 //! Everything but [`QueueAddress`], [`Detached`] and [`Transport`] lives on one shard's thread,
 //! inside a `tokio::task::LocalSet`. Time is `tokio::time`, so a simulation can pause it.
@@ -36,6 +37,7 @@ mod call;
 mod caller;
 mod connect;
 mod error;
+mod failed;
 mod frame;
 mod hello;
 mod mailbox;
@@ -54,6 +56,7 @@ pub use call::Call;
 pub use caller::{Caller, CallerStats};
 pub use connect::{ConnectOptions, Opening, connect};
 pub use error::{AcceptError, CallError, ServeError, refusal};
+pub use failed::FailedAccepts;
 pub use frame::{FRAME_BYTES_MAX, FrameError};
 pub use hello::{Hello, PROTOCOL, PROTOCOL_MIN, Status};
 pub use message::{DecodeError, Message};

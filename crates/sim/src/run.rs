@@ -182,7 +182,9 @@ fn start_failure(cluster: &Cluster) -> Option<Broken> {
 
 /// Whether a node's error comes from a fault of its disk that this run made.
 pub fn is_disk_fault(error: &str) -> bool {
-    error.contains("simulated") || error.contains("no storage space")
+    ["simulated", "no storage space", "Too many open files"]
+        .iter()
+        .any(|words| error.contains(words))
 }
 
 fn converge(

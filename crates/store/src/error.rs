@@ -53,6 +53,12 @@ pub enum StoreError {
         /// What RocksDB said.
         detail: String,
     },
+    /// The process, or the system, has too few file descriptors left. Nothing was done; try again
+    /// once there are some.
+    #[error(
+        "too few file descriptors are left for the store: raise the limit of open files (ulimit -n)"
+    )]
+    NoFiles,
     /// The disk or file system failed. Do not acknowledge writes; reopening may help.
     #[error("the store's disk failed: {detail}")]
     Io {
@@ -96,6 +102,9 @@ impl StoreError {
         // words count more than the first of them.
         if detail.contains("No space left on device") {
             return Self::NoSpace { detail };
+        }
+        if detail.contains("Too many open files") {
+            return Self::NoFiles;
         }
         if detail.contains("lock file") || detail.contains("lock hold by") {
             return Self::InUse {

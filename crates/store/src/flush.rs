@@ -3,6 +3,7 @@
 //! The order that keeps a store from being ahead of its log: sync the log, `flush_begin`,
 //! `flush_wait` (off the event loop), then release the log up to [`Store::flushed_applied`].
 
+use std::fs::File;
 use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::Duration;
@@ -16,6 +17,9 @@ use crate::{Store, StoreError};
 /// More switched memtables than this wait to be written: something is wrong with the disk, and
 /// another one would bring RocksDB near to stopping writes.
 const MAX_SWITCHED: u64 = 4;
+/// Descriptors that must be free before a flush: its tables, their directory, a new manifest, and
+/// what a compaction opens behind it.
+const FLUSH_FILES: usize = 16;
 const POLL_MIN: Duration = Duration::from_micros(500);
 const POLL_MAX: Duration = Duration::from_millis(20);
 
@@ -31,13 +35,15 @@ impl Store {
     /// durable.
     ///
     /// # Errors
-    /// [`StoreError::Stalled`] when several flushes wait already; [`StoreError::NoSpace`],
-    /// [`StoreError::Io`] or [`StoreError::Damaged`] when an earlier one failed.
+    /// [`StoreError::Stalled`] when several flushes wait already; [`StoreError::NoFiles`] when there
+    /// are too few descriptors for another; [`StoreError::NoSpace`], [`StoreError::Io`] or
+    /// [`StoreError::Damaged`] when an earlier one failed.
     pub fn flush_begin(&self) -> Result<u64, StoreError> {
         let inner = &*self.inner;
         inner.tick();
         let _writer = inner.writer();
         inner.check_background()?;
+        inner.check_descriptors()?;
         if inner.switched()? >= MAX_SWITCHED {
             return Err(StoreError::Stalled);
         }
@@ -103,6 +109,21 @@ impl Inner {
                 StoreError::Stalled => Ok(()),
                 error => Err(error),
             },
+        }
+    }
+
+    /// Makes sure that a flush can open its files: RocksDB takes one that it cannot open for a
+    /// broken disk, and writes nothing more before it is opened anew.
+    #[allow(
+        clippy::disallowed_methods,
+        reason = "descriptors are the process's, which no simulated disk has"
+    )]
+    fn check_descriptors(&self) -> Result<(), StoreError> {
+        let open = || File::open(&self.path);
+        let spare: Result<Vec<File>, _> = (0..FLUSH_FILES).map(|_| open()).collect();
+        match spare {
+            Ok(_) => Ok(()),
+            Err(_) => Err(StoreError::NoFiles),
         }
     }
 

@@ -72,7 +72,7 @@ pub use origin::Origin;
 pub use rank::{Above, Rank, Replaces};
 pub use record::Versioned;
 pub use scan::Page;
-pub use shared::{CacheSizes, SharedResources};
+pub use shared::{CacheSizes, OPEN_FILES, SharedResources};
 pub use snapshot::Snapshot;
 pub use stamp::{ParseStampError, Stamp};
 pub use stats::Stats;

@@ -24,6 +24,9 @@ pub struct CacheSizes {
 /// do not suffice for all, requests come first, and a thread gets a quarter of what another does.
 const NICER: i32 = 5;
 
+/// Files that a store keeps open, where nothing else is said.
+pub const OPEN_FILES: u16 = 256;
+
 /// The caches and background threads of a process. Make one and clone it into every
 /// store's options: memory and threads are then bounded for the process, not for each store.
 #[derive(Clone)]
@@ -31,6 +34,8 @@ pub struct SharedResources {
     pub(crate) env: Env,
     pub(crate) cache: Cache,
     rows: Arc<RowCache>,
+    /// See [`SharedResources::with_open_files`].
+    pub(crate) open_files: u16,
     stores: Arc<AtomicU64>,
 }
 
@@ -45,8 +50,15 @@ impl SharedResources {
             env: environment(background_threads)?,
             cache: Cache::new_hyper_clock_cache(caches.block_bytes, 0),
             rows: Arc::new(row_cache(caches.row_bytes)),
+            open_files: OPEN_FILES,
             stores: Arc::default(),
         })
+    }
+
+    /// With so many files that each store keeps open at most, where a process may not open many.
+    #[must_use]
+    pub fn with_open_files(self, open_files: u16) -> Self {
+        Self { open_files, ..self }
     }
 
     /// Bytes the block cache holds now.

@@ -40,7 +40,7 @@ pub(crate) fn database(options: &StoreOptions) -> Result<Options, rocksdb::Error
     db.set_allow_concurrent_memtable_write(false);
     db.set_enable_write_thread_adaptive_yield(false);
     db.set_max_background_jobs(2);
-    db.set_max_open_files(256);
+    db.set_max_open_files(i32::from(options.shared.open_files));
     db.set_max_file_opening_threads(1);
     db.set_max_total_wal_size(1 << 20);
     db.set_manifest_preallocation_size(64 << 10);

@@ -4,7 +4,7 @@ use super::{Log, State};
 use crate::{
     Index,
     block::{FRAGMENT_MAX, RECYCLABLE_HEADER},
-    error::AppendError,
+    error::{AppendError, Lack},
     options::Options,
     segment::{SegmentInfo, SegmentSettings},
     writer::Item,
@@ -27,8 +27,8 @@ impl Log {
                 return Err(AppendError::NoSegment);
             }
             let full = state.active_bytes + size > options.segment_bytes;
-            if full && !state.space && state.spares == 0 {
-                return Err(AppendError::NoSpace);
+            if let Some(lack) = state.lack.filter(|_| full && state.spares == 0) {
+                return Err(lack.into());
             }
             state.sync_wanted |= sync;
             state.accept(record, size, Item::Record)
@@ -62,8 +62,8 @@ impl Log {
                 .iter()
                 .filter(|item| matches!(item, Item::Rotate(_)))
                 .count();
-            if !state.space && state.spares <= rotations {
-                return Err(AppendError::NoSpace);
+            if let Some(lack) = state.lack.filter(|_| state.spares <= rotations) {
+                return Err(lack.into());
             }
             let first_index = state.last + 1;
             let number = state.segments.back().map_or(1, |last| last.number + 1);
@@ -107,7 +107,7 @@ impl State {
             return Err(AppendError::Closed);
         }
         if self.blocked {
-            return Err(AppendError::NoSpace);
+            return Err(self.lack.unwrap_or(Lack::Space).into());
         }
         if self.pending_bytes() > options.backlog_bytes {
             return Err(AppendError::Backlog);

@@ -3,7 +3,7 @@
 
 use super::{Log, Shared, State};
 use crate::{
-    error::Failure,
+    error::{Failure, Lack},
     runner::Gone,
     writer::{EarlySync, Fault, Item, Outcome, Writer},
 };
@@ -15,7 +15,7 @@ use std::{
 };
 use tokio::time::{Instant, sleep_until};
 
-/// How long to wait before trying again when the disk is full.
+/// How long to wait before trying again when disk or file descriptors have run out.
 const RETRY: Duration = Duration::from_secs(1);
 /// A group up to this size that need not be synced is written on the event loop.
 const BRIEF_BYTES: usize = 64 << 10;
@@ -215,7 +215,7 @@ impl State {
         self.sync_wanted &= self.synced < self.last;
         let may_commit = !self.blocked || retry || !self.released.is_empty();
         if !self.released.is_empty()
-            || (self.lacks_spares(shared) && (timers.retry.is_none() || retry))
+            || ((self.retiring || self.lacks_spares(shared)) && (timers.retry.is_none() || retry))
         {
             works.push(Work::Housekeep {
                 released: std::mem::take(&mut self.released),
@@ -267,6 +267,7 @@ impl State {
         self.written = outcome.written;
         self.synced = outcome.synced;
         self.spares = outcome.spares;
+        self.retiring = outcome.retiring;
         self.mark_due = outcome.mark_due;
         for grown in outcome.grown {
             if let Some(segment) = self
@@ -291,7 +292,7 @@ impl State {
             None => {
                 // That a group fitted in what was reserved says nothing about more room.
                 if housekeeping || self.spares >= shared.options.spare_segments {
-                    self.space = true;
+                    self.lack = None;
                     timers.retry = None;
                 }
                 if !housekeeping {
@@ -300,11 +301,14 @@ impl State {
                 }
                 self.closed = closing;
             }
-            Some(Fault::NoSpace) => {
-                self.space = false;
+            Some(Fault::Lacks(lack)) => {
+                self.note_lack(shared, lack);
                 self.blocked |= !housekeeping;
                 if self.closing && !housekeeping {
-                    self.failed = Some(Failure::new("no space left to write what was accepted"));
+                    self.failed = Some(Failure::new(match lack {
+                        Lack::Space => "no space left to write what was accepted",
+                        Lack::Files => "no file descriptors left to write what was accepted",
+                    }));
                 }
                 timers.retry = Some(Instant::now() + RETRY);
             }
@@ -317,6 +321,19 @@ impl State {
             self.queue = outcome.recycled;
         }
         self.tail.trim(shared.options.tail_bytes, self.written);
+    }
+
+    /// Says so once, however often it is met before it has passed.
+    fn note_lack(&mut self, shared: &Shared, lack: Lack) {
+        if self.lack.replace(lack) != Some(lack) {
+            let dir = shared.dir.display();
+            match lack {
+                Lack::Space => tracing::warn!(%dir, "no space left for the log; it waits for some"),
+                Lack::Files => {
+                    tracing::warn!(%dir, "no file descriptors left for the log; it waits for some");
+                }
+            }
+        }
     }
 }
 

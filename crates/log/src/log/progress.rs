@@ -1,7 +1,10 @@
 //! How far the log has come, and waiting for it to come further.
 
 use super::{Log, State};
-use crate::{Index, error::Failure};
+use crate::{
+    Index,
+    error::{Failure, Lack},
+};
 
 /// A view of the log's progress.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -12,8 +15,8 @@ pub struct Progress {
     pub synced: Index,
     /// Why the log has stopped: neither index will advance any more.
     pub failed: Option<Failure>,
-    /// Whether there is room for another segment, as far as known.
-    pub space: bool,
+    /// What there is too little of to go on, as far as known; all is tried again every second.
+    pub lack: Option<Lack>,
 }
 
 impl State {
@@ -22,7 +25,7 @@ impl State {
             written: self.written,
             synced: self.synced,
             failed: self.failed.clone(),
-            space: self.space && !self.blocked,
+            lack: self.lack,
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::{stats::Counters, tail::Tail};
 use crate::{
     Index,
-    error::Failure,
+    error::{Failure, Lack},
     segment::SegmentInfo,
     writer::{Item, Writer},
 };
@@ -28,17 +28,19 @@ pub(crate) struct State {
     pub queued_bytes: u64,
     /// The next group is to be synced.
     pub sync_wanted: bool,
-    /// The writer has accepted something it could not finish: no room.
+    /// The writer has accepted something it could not finish, for a lack.
     pub blocked: bool,
     /// The active segment was begun with direct I/O.
     pub direct_io: bool,
-    /// There is room for another segment, as far as known.
-    pub space: bool,
+    /// What another segment cannot be made for the lack of, as far as known.
+    pub lack: Option<Lack>,
     pub spares: usize,
     /// A mark is to be written when nothing else is for a while.
     pub mark_due: bool,
-    /// Segments released whose files are still to be recycled or removed, oldest first.
+    /// Segments released that the writer does not know of yet, oldest first.
     pub released: Vec<u64>,
+    /// The writer has not done with others yet.
+    pub retiring: bool,
     /// Segments below this index may go.
     pub release_before: Index,
     pub failed: Option<Failure>,
@@ -70,9 +72,10 @@ impl State {
             queued_bytes: 0,
             sync_wanted: false,
             blocked: false,
-            space: true,
+            lack: None,
             spares: 0,
             released: Vec::new(),
+            retiring: false,
             release_before: 0,
             failed: None,
             closing: false,

@@ -1,6 +1,7 @@
 //! What goes wrong on demand.
 
 use super::SimDisk;
+use rustix::io::Errno;
 use std::{io, path::Path};
 
 #[derive(Default)]
@@ -32,7 +33,7 @@ impl Faults {
 
     pub(crate) fn open(&self) -> io::Result<()> {
         match self.out_of_descriptors {
-            true => Err(io::Error::other("simulated: too many open files")),
+            true => Err(Errno::MFILE.into()),
             false => Ok(()),
         }
     }
@@ -93,7 +94,8 @@ impl SimDisk {
         self.lock().faults.stops_after = Some(after);
     }
 
-    /// Whether no file can be opened, as when a process has run out of descriptors.
+    /// Whether no file can be opened and no directory synced, as when a process has run out of
+    /// descriptors.
     pub fn run_out_of_descriptors(&self, is_out: bool) {
         self.lock().faults.out_of_descriptors = is_out;
     }

@@ -6,6 +6,7 @@ use crate::{
     batch::{Packer, Tally},
     block::{Encoder, Form, Kind},
     disk::{Disk, DiskFile},
+    error::Lack,
     options::Options,
     segment::{header::SegmentHeader, mark, name},
 };
@@ -162,7 +163,7 @@ impl Writer {
             self.make_spare()?;
         }
         let Some(spare) = self.spares.last().cloned() else {
-            return Err(Fault::NoSpace);
+            return Err(Fault::Lacks(Lack::Space));
         };
         let mut direct = None;
         if self.options.direct_io {
@@ -183,9 +184,10 @@ impl Writer {
             .rename(&spare, &path)
             .map_err(Fault::of("renaming", &spare))?;
         self.spares.pop();
+        // Tried again, another spare takes the place of this one, which holds nothing.
         self.disk
             .sync_dir(&self.dir)
-            .map_err(Fault::fatal("syncing", &self.dir))?;
+            .map_err(Fault::unless_opened("syncing", &self.dir))?;
         let mut header = SegmentHeader {
             number,
             first_index: self.next_index,

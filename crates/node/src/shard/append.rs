@@ -253,7 +253,7 @@ impl Shard {
 pub(super) fn refusal(error: AppendError) -> Refusal {
     match error {
         AppendError::NoSpace => Refusal::NoSpace,
-        AppendError::Backlog => Refusal::Busy,
+        AppendError::Backlog | AppendError::NoFiles => Refusal::Busy,
         _ => Refusal::LogFailed,
     }
 }

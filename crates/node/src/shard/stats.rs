@@ -4,6 +4,7 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use dunlin_log::Lack;
 use futures_util::future::join_all;
 use serde::{Deserialize, Serialize};
 
@@ -147,8 +148,14 @@ impl Shard {
         if let Some(stuck) = &*self.store_stuck.borrow() {
             return Some(format!("the store takes nothing: {stuck}"));
         }
-        if !self.log.progress().space {
-            return Some("no space left for the log: make room on its disk".into());
+        match self.log.progress().lack {
+            Some(Lack::Space) => {
+                return Some("no space left for the log: make room on its disk".into());
+            }
+            Some(Lack::Files) => {
+                return Some("no file descriptors left for the log: raise the limit of open files (ulimit -n)".into());
+            }
+            None => {}
         }
         self.clock_trouble()
     }
