@@ -91,6 +91,8 @@ pub const BATCHES_IN_FLIGHT: usize = 32;
 pub const BYTES_IN_FLIGHT: usize = 4 << 20;
 /// Bytes of one page of a pull: large, for each page finds its place in a segment anew.
 pub const PULL_BYTES: usize = 4 << 20;
+/// Bytes of the log that are looked at for one page, whatever is found: a segment.
+pub const LOOK_BYTES: usize = 32 << 20;
 /// Bytes of one page of a backfill or scan.
 pub const PAGE_BYTES: usize = 512 << 10;
 /// Items of one page.

@@ -8,7 +8,7 @@ use dunlin_log::CursorError;
 use dunlin_store::{EntryView, Kind};
 use tokio::sync::oneshot;
 
-use crate::limits::{PAGE_BYTES, PAGE_ITEMS, PULL_BYTES};
+use crate::limits::{LOOK_BYTES, PAGE_BYTES, PAGE_ITEMS, PULL_BYTES};
 use crate::message::{FillPage, FillRequest, Froms, Place, TailAnswer, TailRequest};
 use crate::shard::{BatchDone, Shard};
 
@@ -100,9 +100,9 @@ impl Shard {
         let vector = self.vector();
         let end = self.log.last();
         let mut entries = Vec::new();
-        let mut bytes = 0;
+        let (mut bytes, mut looked_at) = (0, 0);
         let mut cursor = self.log.cursor(request.index);
-        while cursor.position() <= end && bytes < PULL_BYTES {
+        while cursor.position() <= end && bytes < PULL_BYTES && looked_at < LOOK_BYTES {
             let records = match cursor.next(PULL_BYTES).await {
                 Ok(records) => records,
                 Err(CursorError::TooOld { .. }) => return TailAnswer::TooOld,
@@ -112,6 +112,7 @@ impl Shard {
                 }
             };
             for (_, record) in records {
+                looked_at += record.len();
                 let Ok(view) = EntryView::new(&record) else {
                     continue;
                 };

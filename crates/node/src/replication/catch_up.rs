@@ -160,7 +160,8 @@ impl Shard {
             } else {
                 self.copy_in(entries).await?;
             }
-            after_page = up_to;
+            // A page with nothing in it tells of nothing new.
+            after_page = up_to.max(after_page);
             if resume_index == 0 {
                 break;
             }

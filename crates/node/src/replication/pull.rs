@@ -6,7 +6,7 @@ use dunlin_log::CursorError;
 use dunlin_store::Version;
 
 use super::reclaim::hole_up_to;
-use crate::limits::PULL_BYTES;
+use crate::limits::{LOOK_BYTES, PULL_BYTES};
 use crate::message::{PullAnswer, PullRequest};
 use crate::shard::{Shard, followed};
 
@@ -24,7 +24,7 @@ impl Shard {
         let mut up_to = self.vector.borrow().get(request.origin);
         let mut entries = Vec::new();
         let mut cursor = self.log.cursor(start);
-        let mut bytes = 0;
+        let (mut bytes, mut looked_at) = (0, 0);
         while cursor.position() <= end {
             let records = match cursor.next(PULL_BYTES).await {
                 Ok(records) => records,
@@ -36,6 +36,7 @@ impl Shard {
             };
             let placement = self.placement();
             for (_, record) in &records {
+                looked_at += record.len();
                 if hole_up_to(record, request.origin) > request.after {
                     return PullAnswer::TooOld;
                 }
@@ -53,7 +54,9 @@ impl Shard {
                     entries.push(record.clone());
                 }
             }
-            if bytes >= PULL_BYTES && cursor.position() <= end {
+            // Where little of the log is the origin's, a page is done all the same.
+            let is_done = bytes >= PULL_BYTES || looked_at >= LOOK_BYTES;
+            if is_done && cursor.position() <= end {
                 up_to = last_version(&entries).unwrap_or(request.after);
                 return PullAnswer::Entries {
                     entries,
@@ -73,3 +76,7 @@ impl Shard {
 fn last_version(entries: &[bytes::Bytes]) -> Option<Version> {
     followed(entries.last()?).map(|v| v.version())
 }
+
+#[cfg(test)]
+#[path = "pull_tests.rs"]
+mod tests;

@@ -1,0 +1,98 @@
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+use bytes::Bytes;
+use dunlin_metadata::{KeyspaceSettings, Metadata, Sync};
+use dunlin_store::Origin;
+use tokio::time::Instant;
+
+use super::super::reclaim::tests::{CACHES, open};
+use super::*;
+use crate::limits::LOOK_BYTES;
+use crate::message::{Condition, WriteRequest};
+use crate::placement::ShardAddress;
+use crate::process::Process;
+use crate::quorum::Quorum;
+
+/// Somebody of whom the log holds nothing.
+const ABSENT: Origin = Origin::new(7, 0, 1);
+
+#[test]
+fn a_page_ends_after_so_much_of_the_log_though_nothing_was_found() {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    tokio::task::LocalSet::new().block_on(&runtime, async {
+        let dir = tempfile::tempdir().unwrap();
+        let metadata = Metadata::in_memory();
+        let node = metadata.register("n1", "none:1", "none:2", 1, 0).await;
+        node.unwrap();
+        let settings = KeyspaceSettings {
+            replicas: 1,
+            partitions: 1,
+            sync: Sync::Never,
+            ..KeyspaceSettings::default()
+        };
+        let keyspace = metadata.create_keyspace("k", settings).await.unwrap();
+        let process = Process::new(CACHES, 1).unwrap();
+        let shard = open(dir.path(), &metadata, &process, 2).await;
+        let value = Bytes::from(vec![b'v'; 1 << 20]);
+        let values = 2 * (LOOK_BYTES >> 20) + 8;
+        let begun = Instant::now();
+        for number in 0..values {
+            loop {
+                let request = WriteRequest {
+                    keyspace: keyspace.id,
+                    kind: dunlin_store::Kind::Put,
+                    ack: 1,
+                    from: 1,
+                    condition: Condition::None,
+                    expiry_ms: None,
+                    key: format!("key {number}").into(),
+                    value: value.clone(),
+                    deadline: Version::MAX,
+                    floor: Version(0),
+                    replaces: None,
+                };
+                // Its clock is believed after a moment.
+                match shard.coordinate_write(request).await {
+                    Ok(_) => break,
+                    Err(error) => assert!(begun.elapsed().as_secs() < 30, "{error}"),
+                }
+                tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+            }
+        }
+        let mut pages = 0;
+        // From the log's beginning: somebody of whom there is nothing would begin in the last segment.
+        let mut resume_index = 1;
+        loop {
+            let request = PullRequest {
+                origin: ABSENT,
+                after: Version(0),
+                for_shard: ShardAddress { node: 7, shard: 0 },
+                resume_index,
+            };
+            let PullAnswer::Entries {
+                entries,
+                up_to,
+                resume_index: next,
+            } = shard.clone().serve_pull(request).await
+            else {
+                panic!("the log reaches back");
+            };
+            pages += 1;
+            assert!(entries.is_empty());
+            assert_eq!(up_to, Version(0));
+            assert!(next == 0 || next > resume_index, "{next}");
+            resume_index = next;
+            if resume_index == 0 {
+                break;
+            }
+        }
+        assert_eq!(pages, 3);
+        let quorum = Quorum { ack: 1, from: 1 };
+        let key = Bytes::from_static(b"key 0");
+        let read = shard.read_quorum(keyspace.id, &key, quorum).await.unwrap();
+        assert_eq!(read.unwrap().value.len(), 1 << 20);
+        shard.close().await.unwrap();
+    });
+}
