@@ -1,11 +1,15 @@
 //! Nodes in this process: started in order, stopped together, a failed start leaving none behind.
 
+use std::convert::Infallible;
+
 use dunlin_metadata::Metadata;
 use dunlin_node::{Node, NodeConfig, Process, Superseded};
 use dunlin_store::CacheSizes;
 
+use crate::config::room::Room;
 use crate::failure::Failure;
 use crate::lock::DirectoryLock;
+use crate::memory;
 
 /// Running nodes and the locks on their data.
 pub struct Cluster {
@@ -17,15 +21,17 @@ pub struct Cluster {
 
 impl Cluster {
     /// Starts nodes, each with its data locked; they share what nodes of one process can share:
-    /// their caches, and at most `event_loops` threads for their shards.
+    /// their caches, at most `event_loops` threads for their shards, and the `room` for clients.
     pub async fn start(
         configs: Vec<(NodeConfig, DirectoryLock)>,
         metadata: &Metadata,
         caches: CacheSizes,
         event_loops: usize,
+        room: Room,
     ) -> Result<Cluster, Failure> {
         let process = Process::new(caches, event_loops)
-            .map_err(|error| Failure::Failed(error.to_string()))?;
+            .map_err(|error| Failure::Failed(error.to_string()))?
+            .with_bounds(room.bounds, room.open_files);
         let mut cluster = Cluster {
             nodes: Vec::new(),
             process,
@@ -61,6 +67,11 @@ impl Cluster {
             // The process tells it for as long as there are nodes.
             None => std::future::pending().await,
         }
+    }
+
+    /// Gives memory back to the system after requests that took much, for as long as it is polled.
+    pub async fn give_back_memory(&self) -> Infallible {
+        memory::give_back(&self.process).await
     }
 
     /// Stops all nodes; the first failure is told after all were asked.

@@ -6,7 +6,7 @@
 //! - [`config`]: settings of `serve`, from flags, environment and file
 //! - [`import`]: formats, loading, report
 //! - [`demo`]: the cluster of processes that `dunlin demo` starts, kills, and checks
-//! - [`cluster`]: nodes in this process; [`lock`], [`signal`], [`panics`] and [`runtime`] around them
+//! - [`cluster`]: nodes in this process; [`lock`], [`signal`], [`panics`], [`runtime`], [`machine`] and [`memory`] around them
 //! - [`connect`], [`key`], [`failure`], [`members`], [`output`], [`table`], [`units`]: what the verbs share
 #![deny(unsafe_code)]
 // The command line is what stands outside the simulation: files, threads, clocks are its own.
@@ -22,7 +22,9 @@ pub mod failure;
 pub mod import;
 pub mod key;
 pub mod lock;
+pub mod machine;
 pub mod members;
+pub mod memory;
 pub mod output;
 pub mod panics;
 pub mod runtime;

@@ -122,7 +122,7 @@ fn a_copy_into_a_directory_stays_small_though_it_is_both_sides() {
 
 #[test]
 fn a_copy_into_a_keyspace_stays_small() {
-    let up = Up::with(1, &["--max-body=80MiB"]);
+    let up = Up::with(1, &["--max-body=64MiB"]);
     // A node that scans keeps a block of each partition in memory; that is not what is looked at.
     let body = r#"{"name":"large","sync":"never","replicas":1,"partitions":1}"#;
     let created = Wire::open(up.ports[0]).request("POST", "/v1/keyspaces", body);

@@ -59,6 +59,22 @@ fn every_kind_of_wrong_use_is_one_line_and_code_2() {
             "log block size 5000 must be a power of two from 4KiB to 1MiB",
         ),
         (&["up", "--log-direct-io=maybe"], "'maybe'"),
+        (
+            &["up", "--max-body=0", "--data", "/nonexistent/data"],
+            "max body must be at least 1 byte",
+        ),
+        (
+            &["up", "--max-body=65MiB", "--data", "/nonexistent/data"],
+            "max body 65MiB is above 64MiB, the most that nodes can send each other in one piece",
+        ),
+        (
+            &["up", "--request-memory=1MiB", "--data", "/nonexistent/data"],
+            "request memory 1MiB must be at least 32MiB",
+        ),
+        (
+            &["up", "--max-connections=0", "--data", "/nonexistent/data"],
+            "max connections must be at least 1",
+        ),
         (&["serve"], "name is not set"),
         (
             &["serve", "--name", "n1", "--data", "d"],

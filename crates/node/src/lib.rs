@@ -19,12 +19,14 @@
 //! | `hello` `incarnation` | how shards of different processes introduce themselves; who counts of two with one name (pure) |
 //! | `ready` | whether clients may be sent here (pure) |
 //! | `rate` | bytes a second over the last seconds |
+//! | `doors` | how many connections and how much memory clients may have |
 //! | `process` `node` | what nodes of a process share; starting and stopping one |
 #![deny(unsafe_code)]
 
 mod api;
 mod clock;
 mod config;
+mod doors;
 mod env;
 mod fence;
 mod hello;
@@ -45,8 +47,10 @@ mod shard;
 
 pub use clock::{Clock, SystemClock};
 pub use config::NodeConfig;
+pub use doors::{Bounds, REFUSALS_MAX};
 pub use env::Env;
 pub use hello::Introduction;
+pub use limits::BODY_BYTES_MAX;
 pub use machine::{Machine, RealMachine};
 pub use message::{Condition, Item, Request, Response, WriteRequest};
 pub use moves::MoveState;

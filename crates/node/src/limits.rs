@@ -114,5 +114,17 @@ pub const MEND_NAMED: usize = 20;
 /// After a copy that failed for a stamp far ahead, or for a damaged file here, the next is tried so
 /// much later.
 pub const COPY_PAUSE: Duration = Duration::from_secs(10);
+/// Bytes that a body or an answer has before it counts against the memory for them: smaller ones are
+/// bounded by the number of connections.
+pub const COUNTED_BYTES: usize = 16 << 10;
+/// So much of a body must come, and of an answer be taken, in each [`SEND_TIME`] and [`TAKE_TIME`].
+pub const PACE_BYTES: usize = 4 << 10;
+/// A client that has begun a body must send on within this.
+pub const SEND_TIME: Duration = Duration::from_secs(10);
+/// A client must take some of its answer within this.
+pub const TAKE_TIME: Duration = Duration::from_secs(60);
+/// The largest request body that can be allowed: what is forwarded, replicated, paged and copied
+/// takes it in one frame, with a page of others before it.
+pub const BODY_BYTES_MAX: usize = dunlin_rpc::FRAME_BYTES_MAX - (16 << 20);
 /// Longest key, in bytes.
 pub const KEY_BYTES: usize = 64 << 10;

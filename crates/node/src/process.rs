@@ -7,6 +7,7 @@ use dunlin_metadata::{Shown, Watcher};
 use dunlin_rpc::QueueAddress;
 use dunlin_store::{CacheSizes, SharedResources, StoreError};
 
+use crate::doors::{Bounds, Doors};
 use crate::message::{Request, Response};
 use crate::node::loops::EventLoops;
 
@@ -53,6 +54,7 @@ pub struct Process {
     pub(crate) resources: SharedResources,
     pub(crate) loops: EventLoops,
     pub(crate) superseded: Shown<Option<Superseded>>,
+    pub(crate) doors: Arc<Doors>,
 }
 
 /// A node of this process runs in another one, which started later: this one has to end.
@@ -92,7 +94,24 @@ impl Process {
             resources: SharedResources::new(caches, COMPACTION_THREADS)?,
             loops: EventLoops::new(event_loops),
             superseded: Shown::new(None),
+            doors: Doors::new(Bounds::NONE),
         })
+    }
+
+    /// With bounds for what clients may have of it, and for the files each store keeps open.
+    #[must_use]
+    pub fn with_bounds(self, bounds: Bounds, open_files: u16) -> Process {
+        Process {
+            doors: Doors::new(bounds),
+            resources: self.resources.with_open_files(open_files),
+            ..self
+        }
+    }
+
+    /// Whether requests and answers take by so many bytes less memory than they did since this was
+    /// last true: what they took can be given back to the system.
+    pub fn has_memory_fallen_by(&self, bytes: usize) -> bool {
+        self.doors.has_fallen_by(bytes)
     }
 
     /// Whether one of its nodes runs in another process too.

@@ -12,9 +12,11 @@ use tokio::time::{Instant, sleep, timeout};
 use crate::cluster::Cluster;
 use crate::config::file::File;
 use crate::config::flags::Flags;
+use crate::config::room::Room;
 use crate::config::settings::{MetadataPlace, Settings};
 use crate::failure::Failure;
 use crate::lock::DirectoryLock;
+use crate::machine::Machine;
 use crate::members;
 use crate::output::Output;
 use crate::runtime;
@@ -56,7 +58,8 @@ impl Serve {
             .config
             .as_deref()
             .map_or_else(|| Ok(File::default()), File::read)?;
-        let settings = Settings::merge(self.flags, file)?;
+        let mut settings = Settings::merge(self.flags, file)?;
+        let room = settings.share_out(Machine::take())?;
         if self.print_config {
             let text = toml::to_string(&settings.to_file())
                 .map_err(|error| Failure::Failed(error.to_string()))?;
@@ -65,13 +68,13 @@ impl Serve {
             return output.flush();
         }
         runtime::log_to_stderr("info");
-        runtime::block_on(serve(settings))
+        runtime::block_on(serve(settings, room))
     }
 }
 
-async fn serve(settings: Settings) -> Result<(), Failure> {
+async fn serve(settings: Settings, room: Room) -> Result<(), Failure> {
     let mut stop = Stop::listen()?;
-    let Settings { node, metadata } = settings;
+    let Settings { node, metadata, .. } = settings;
     // Before the metadata is touched: two processes must not register the same node.
     let lock = DirectoryLock::take(&node.data)?;
     let opened = tokio::select! {
@@ -85,7 +88,7 @@ async fn serve(settings: Settings) -> Result<(), Failure> {
     };
     let event_loops = usize::from(node.shards);
     let listen = node.listen.clone();
-    let start = Cluster::start(vec![(node, lock)], &metadata, caches, event_loops);
+    let start = Cluster::start(vec![(node, lock)], &metadata, caches, event_loops, room);
     let cluster = stop.finish(start).await?;
     let mut output = Output::new();
     for node in cluster.nodes() {
@@ -104,6 +107,7 @@ async fn serve(settings: Settings) -> Result<(), Failure> {
     let superseded = tokio::select! {
         by = cluster.superseded() => Some(by),
         () = stop.asked() => None,
+        never = cluster.give_back_memory() => match never {},
     };
     let Some(by) = superseded else {
         return stop.finish(cluster.stop()).await;

@@ -12,9 +12,11 @@ use dunlin_store::CacheSizes;
 use crate::cluster::Cluster;
 use crate::config::file::LogTable;
 use crate::config::flags::LogFlags;
+use crate::config::room::{self, Asked, Room};
 use crate::config::settings::with_log;
 use crate::failure::Failure;
 use crate::lock::DirectoryLock;
+use crate::machine::Machine;
 use crate::output::Output;
 use crate::runtime;
 use crate::signal::Stop;
@@ -62,9 +64,17 @@ pub struct Up {
     /// Cache of single records of the process, 0 for none
     #[arg(long, value_name = "SIZE", default_value = "128MiB")]
     row_cache: Size,
-    /// Largest request body
+    /// Largest request body, at most 64MiB
     #[arg(long, value_name = "SIZE", default_value = "16MiB")]
     max_body: Size,
+    /// Connections of clients to all nodes at a time; further ones are answered 503 [default: what
+    /// the limit of open files leaves room for, at most 10000]
+    #[arg(long, value_name = "N")]
+    max_connections: Option<u32>,
+    /// Memory for requests, answers and queues of all nodes; what goes beyond is answered 503
+    /// [default: a quarter of the machine's, or of what its control group may have]
+    #[arg(long, value_name = "SIZE")]
+    request_memory: Option<Size>,
     /// How long a dropped keyspace keeps its data and can be taken back
     #[arg(long, value_name = "DELAY", default_value = "1h")]
     drop_delay: Delay,
@@ -77,6 +87,7 @@ impl Up {
     pub fn run(self) -> Result<(), Failure> {
         runtime::log_to_stderr("warn");
         let configs = self.configs()?;
+        let room = self.room(Machine::take())?;
         runtime::block_on(async move {
             let mut stop = Stop::listen()?;
             let _lock = DirectoryLock::take(&self.data)?;
@@ -91,7 +102,7 @@ impl Up {
                 row_bytes: self.row_cache.as_usize(),
             };
             let before = Before::check(&metadata, usize::from(self.nodes), &self.data)?;
-            let start = Cluster::start(configs, &metadata, caches, self.threads());
+            let start = Cluster::start(configs, &metadata, caches, self.threads(), room);
             let cluster = stop.finish(start).await?;
             let notice = tokio::select! {
                 notice = before.grow(&metadata) => notice,
@@ -100,7 +111,10 @@ impl Up {
             let mut output = Output::new();
             output.bytes(self.banner(&cluster, notice.as_deref()).as_bytes())?;
             output.flush()?;
-            stop.asked().await;
+            tokio::select! {
+                () = stop.asked() => {}
+                never = cluster.give_back_memory() => match never {},
+            }
             stop.finish(cluster.stop()).await?;
             output.line("stopped")?;
             output.flush()
@@ -113,6 +127,19 @@ impl Up {
             processors.saturating_sub(1).max(1)
         };
         self.threads.map_or_else(spare_processor, usize::from)
+    }
+
+    fn room(&self, machine: Machine) -> Result<Room, Failure> {
+        let shards = u64::from(self.shards.unwrap_or(NodeConfig::default().shards));
+        room::share_out(
+            machine,
+            Asked {
+                connections: self.max_connections,
+                memory: self.request_memory,
+                max_body_bytes: self.max_body.as_usize(),
+                shards: shards * u64::from(self.nodes),
+            },
+        )
     }
 
     fn configs(&self) -> Result<Vec<NodeConfig>, Failure> {

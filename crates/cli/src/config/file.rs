@@ -32,6 +32,10 @@ pub struct File {
     pub shards: Option<u16>,
     /// Largest request body.
     pub max_body: Option<Size>,
+    /// Connections of clients.
+    pub max_connections: Option<u32>,
+    /// Memory for requests, answers and queues.
+    pub request_memory: Option<Size>,
     /// Block cache.
     pub cache: Option<Size>,
     /// Cache of single records.

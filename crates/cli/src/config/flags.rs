@@ -35,9 +35,17 @@ pub struct Flags {
     /// Event loops, each with its own log and store [default: 1]
     #[arg(long, env = "DUNLIN_SHARDS", value_name = "N")]
     pub shards: Option<u16>,
-    /// Largest request body [default: 16MiB]
+    /// Largest request body, at most 64MiB [default: 16MiB]
     #[arg(long, env = "DUNLIN_MAX_BODY", value_name = "SIZE")]
     pub max_body: Option<Size>,
+    /// Connections of clients at a time; further ones are answered 503 [default: what the limit of
+    /// open files leaves room for, at most 10000]
+    #[arg(long, env = "DUNLIN_MAX_CONNECTIONS", value_name = "N")]
+    pub max_connections: Option<u32>,
+    /// Memory for requests, answers and queues; what goes beyond is answered 503 [default: a quarter
+    /// of the machine's, or of what its control group may have]
+    #[arg(long, env = "DUNLIN_REQUEST_MEMORY", value_name = "SIZE")]
+    pub request_memory: Option<Size>,
     /// Block cache of the process [default: 256MiB]
     #[arg(long, env = "DUNLIN_CACHE", value_name = "SIZE")]
     pub cache: Option<Size>,

@@ -8,7 +8,9 @@ use dunlin_node::NodeConfig;
 
 use crate::config::file::{DefaultKeyspace, File, LogTable};
 use crate::config::flags::{Flags, LogFlags};
+use crate::config::room::{self, Asked, Room};
 use crate::failure::Failure;
+use crate::machine::Machine;
 use crate::units::{Delay, Latency, Size};
 
 /// Where a node finds the rest of its cluster.
@@ -30,6 +32,10 @@ pub struct Settings {
     pub node: NodeConfig,
     /// Where the metadata is.
     pub metadata: MetadataPlace,
+    /// Connections of clients; none said, as many as there is room for.
+    pub max_connections: Option<u32>,
+    /// Memory for requests, answers and queues; the same.
+    pub request_memory: Option<Size>,
 }
 
 impl Settings {
@@ -110,7 +116,31 @@ impl Settings {
         check_address("http", &node.http)?;
         check_address("listen", &node.listen)?;
         let metadata = place(&required(flags.metadata.or(file.metadata), "metadata")?)?;
-        Ok(Settings { node, metadata })
+        Ok(Settings {
+            node,
+            metadata,
+            max_connections: flags.max_connections.or(file.max_connections),
+            request_memory: flags.request_memory.or(file.request_memory),
+        })
+    }
+
+    /// Settles what depends on the machine.
+    ///
+    /// # Errors
+    /// When it has too little.
+    pub fn share_out(&mut self, machine: Machine) -> Result<Room, Failure> {
+        let room = room::share_out(
+            machine,
+            Asked {
+                connections: self.max_connections,
+                memory: self.request_memory,
+                max_body_bytes: self.node.max_body_bytes,
+                shards: self.node.shards.into(),
+            },
+        )?;
+        self.max_connections = u32::try_from(room.bounds.connections).ok();
+        self.request_memory = Some(Size(room.bounds.memory_bytes as u64));
+        Ok(room)
     }
 
     /// The settings as a file that leads to the same ones.
@@ -130,6 +160,8 @@ impl Settings {
             }),
             shards: Some(node.shards),
             max_body: size(node.max_body_bytes),
+            max_connections: self.max_connections,
+            request_memory: self.request_memory,
             cache: size(node.cache_bytes),
             row_cache: size(node.row_cache_bytes),
             flush: size(node.flush_bytes),

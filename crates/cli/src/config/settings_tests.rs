@@ -73,6 +73,44 @@ fn flags_win_over_the_file_and_the_file_over_defaults() {
 }
 
 #[test]
+fn what_depends_on_the_machine_is_settled_at_the_start() {
+    let machine = Machine {
+        descriptors: 1 << 20,
+        memory_bytes: 4 << 30,
+    };
+    let shared_out = |flags, file| {
+        let mut settings = Settings::merge(flags, File::parse(file).unwrap()).unwrap();
+        let room = settings.share_out(machine).unwrap();
+        // What is printed is what there is.
+        let printed = settings.to_file();
+        assert_eq!(
+            printed.max_connections,
+            Some(room.bounds.connections as u32)
+        );
+        assert_eq!(
+            printed.request_memory,
+            Some(Size(room.bounds.memory_bytes as u64))
+        );
+        (room.bounds.connections, room.bounds.memory_bytes)
+    };
+    assert_eq!(shared_out(flags(), ""), (10_000, 1 << 30));
+    let file = "max_connections = 20\nrequest_memory = '100MiB'";
+    assert_eq!(shared_out(flags(), file), (20, 100 << 20));
+    let flags = Flags {
+        max_connections: Some(30),
+        request_memory: Some(Size(200 << 20)),
+        ..flags()
+    };
+    assert_eq!(shared_out(flags, file), (30, 200 << 20));
+    let too_large = "max_body = '65MiB'";
+    let mut settings = Settings::merge(self::flags(), File::parse(too_large).unwrap()).unwrap();
+    assert!(matches!(
+        settings.share_out(machine),
+        Err(Failure::Usage(_))
+    ));
+}
+
+#[test]
 fn what_is_printed_leads_to_the_same_settings() {
     let settings = Settings::merge(
         Flags {

@@ -11,6 +11,7 @@ mod expiry;
 mod framing;
 mod keyspace;
 mod large_range;
+mod limits;
 mod malformed;
 mod pairs;
 mod range;

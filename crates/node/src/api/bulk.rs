@@ -7,8 +7,8 @@ use hyper::{Method, Request, StatusCode};
 use serde_json::json;
 
 use super::attempt::Attempt;
+use super::body::read_body;
 use super::error::Rejected;
-use super::keys::read_body;
 use super::pairs::{self, Pairs};
 use super::params::Params;
 use super::reply::{self, Reply};
@@ -47,8 +47,9 @@ pub(super) async fn bulk(
         .max_body_bytes
         .saturating_add(pairs::EXTRA_BYTES);
     let attempt = Attempt::new(&shard, arrivals, request.headers())?;
-    let body = read_body(request.into_body(), limit_bytes).await?;
-    let pairs = Pairs::check(body).map_err(Rejected::bad)?;
+    // Held until all is answered.
+    let received = read_body(&shard.doors, request.into_body(), limit_bytes).await?;
+    let pairs = Pairs::check(received.bytes.clone()).map_err(Rejected::bad)?;
     let stored = json!({ "pairs": pairs.pairs, "bytes": pairs.bytes });
     attempt.check()?;
     let (deadline, floor) = (attempt.deadline(), attempt.floor());

@@ -5,6 +5,7 @@ use hyper::header::RETRY_AFTER;
 use serde_json::json;
 
 use super::reply::{self, Reply};
+use crate::doors::NoRoom;
 use crate::quorum::Failure;
 
 /// A request that cannot be carried out, with its status and one line that says why.
@@ -30,6 +31,11 @@ impl Rejected {
 
     pub fn bad(line: impl Into<String>) -> Rejected {
         Rejected::new(StatusCode::BAD_REQUEST, line)
+    }
+
+    /// No memory is left for requests and answers.
+    pub fn full() -> Rejected {
+        Failure::Full.into()
     }
 
     pub fn superseded() -> Rejected {
@@ -63,6 +69,12 @@ impl Rejected {
     }
 }
 
+impl From<NoRoom> for Rejected {
+    fn from(NoRoom: NoRoom) -> Self {
+        Rejected::full()
+    }
+}
+
 impl From<Failure> for Rejected {
     fn from(failure: Failure) -> Self {
         let status = match &failure {
@@ -76,6 +88,7 @@ impl From<Failure> for Rejected {
             Failure::TooLate => StatusCode::REQUEST_TIMEOUT,
             Failure::LogFailed
             | Failure::Busy
+            | Failure::Full
             | Failure::NotWidened { .. }
             | Failure::TooFarAhead
             | Failure::Clock(_) => StatusCode::SERVICE_UNAVAILABLE,
@@ -88,7 +101,11 @@ impl From<Failure> for Rejected {
             status,
             line: failure.to_string(),
             current,
-            retry_after_s: matches!(failure, Failure::TooFarAhead).then_some(1),
+            retry_after_s: matches!(
+                failure,
+                Failure::TooFarAhead | Failure::Busy | Failure::Full
+            )
+            .then_some(1),
         }
     }
 }

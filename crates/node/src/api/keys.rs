@@ -4,12 +4,11 @@ use std::rc::Rc;
 
 use bytes::Bytes;
 use dunlin_store::{Kind, Stamp};
-use http_body_util::{BodyExt, LengthLimitError, Limited};
-use hyper::body::Body as _;
 use hyper::header::{HeaderMap, IF_MATCH, IF_NONE_MATCH};
 use hyper::{Method, Request, StatusCode};
 
 use super::attempt::Attempt;
+use super::body::read_body;
 use super::error::Rejected;
 use super::params::Params;
 use super::reply::{self, Reply};
@@ -93,7 +92,8 @@ pub(super) async fn get(
     let stamp = found.as_ref().map(|item| item.stamp);
     match (validators::judge(headers, stamp)?, found) {
         (Verdict::Whole, Some(item)) => {
-            let found = reply::bytes(StatusCode::OK, item.value);
+            let value = reply::counted(&shard.doors, item.value)?;
+            let found = reply::bytes(StatusCode::OK, value);
             Ok(reply::with_version(
                 reply::typed(found, "application/octet-stream"),
                 item.stamp,
@@ -129,10 +129,12 @@ pub(super) async fn put(
                 .ok_or_else(|| Rejected::bad("expires_in is too far away"))?,
         ),
     };
-    let value = read_body(request.into_body(), shard.config.max_body_bytes).await?;
+    // Held until the write is answered.
+    let limit_bytes = shard.config.max_body_bytes;
+    let received = read_body(&shard.doors, request.into_body(), limit_bytes).await?;
     let change = Change {
         kind: Kind::Put,
-        value,
+        value: received.bytes.clone(),
         expiry_ms,
         condition,
     };
@@ -189,26 +191,6 @@ async fn write(
         .coordinate_write(request)
         .await
         .map_err(|failure| attempt.failed(failure))
-}
-
-/// A body above the limit.
-pub(super) fn too_large(limit_bytes: usize) -> Rejected {
-    Rejected::new(
-        StatusCode::PAYLOAD_TOO_LARGE,
-        format!("the body is larger than the {limit_bytes} bytes this node takes"),
-    )
-}
-
-/// The whole body, refused by its announced length before a byte of it is read.
-pub(super) async fn read_body(body: Upload, limit_bytes: usize) -> Result<Bytes, Rejected> {
-    if body.size_hint().lower() > limit_bytes as u64 {
-        return Err(too_large(limit_bytes));
-    }
-    match Limited::new(body, limit_bytes).collect().await {
-        Ok(collected) => Ok(collected.to_bytes()),
-        Err(error) if error.is::<LengthLimitError>() => Err(too_large(limit_bytes)),
-        Err(error) => Err(Rejected::bad(format!("the body broke off: {error}"))),
-    }
 }
 
 /// `If-Match` with a version or `*`, `If-None-Match` with `*`.

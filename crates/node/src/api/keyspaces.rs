@@ -7,8 +7,8 @@ use hyper::{Method, Request, StatusCode};
 use serde::Deserialize;
 
 use super::attempt::in_time;
+use super::body::read_body;
 use super::error::Rejected;
-use super::keys::read_body;
 use super::reply::{self, Reply};
 use super::upload::Upload;
 use crate::shard::{Arrivals, Shard};
@@ -36,7 +36,8 @@ pub(super) async fn collection(
             Ok(reply::json(StatusCode::OK, &topology.keyspaces))
         }
         Method::POST => {
-            let body = read_body(request.into_body(), BODY_BYTES).await?;
+            let received = read_body(&shard.doors, request.into_body(), BODY_BYTES).await?;
+            let body = received.bytes;
             in_time(arrivals)?;
             create(shard, &body).await
         }

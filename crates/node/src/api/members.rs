@@ -8,8 +8,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::attempt::in_time;
+use super::body::read_body;
 use super::error::Rejected;
-use super::keys::read_body;
 use super::reply::{self, Reply};
 use super::upload::Upload;
 use crate::moves::waits_for;
@@ -40,7 +40,8 @@ pub(super) async fn members(
     match *request.method() {
         Method::GET | Method::HEAD => Ok(reply::json(StatusCode::OK, &describe(&shard).await)),
         Method::POST => {
-            let body = read_body(request.into_body(), BODY_BYTES).await?;
+            let received = read_body(&shard.doors, request.into_body(), BODY_BYTES).await?;
+            let body = received.bytes;
             let wanted = serde_json::from_slice(&body).map_err(|error| {
                 Rejected::bad(format!("the body does not describe a change: {error}"))
             })?;

@@ -1,7 +1,7 @@
 //! Prometheus text of this node's shards.
 
 use std::rc::Rc;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use hyper::StatusCode;
 use prometheus_client::encoding::text::encode;
@@ -11,6 +11,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 
 use super::reply::{self, Reply};
+use crate::doors::Doors;
 use crate::placement::ShardAddress;
 use crate::shard::{Shard, ShardStatus};
 
@@ -88,6 +89,34 @@ const GAUGES: &[(&str, &str, Read)] = &[
         "Log records not yet applied to the store",
         |s| s.apply_backlog,
     ),
+    (
+        "dunlin_log_pending_bytes",
+        "Bytes of records not yet written to the log",
+        |s| s.log_pending_bytes,
+    ),
+    ("dunlin_log_segments", "Segments of the log", |s| {
+        s.log_segments
+    }),
+    (
+        "dunlin_log_segment_bytes",
+        "Bytes of the log's segments",
+        |s| s.log_segment_bytes,
+    ),
+    (
+        "dunlin_peer_queue_bytes",
+        "Bytes waiting to be sent to other shards",
+        |s| s.peer_queue_bytes,
+    ),
+    (
+        "dunlin_peer_calls",
+        "Calls to other shards without an answer",
+        |s| s.peer_calls,
+    ),
+    (
+        "dunlin_vector_origins",
+        "Starts of shards that the vector names",
+        |s| s.vector_origins,
+    ),
     ("dunlin_memtable_bytes", "Bytes in the memtable", |s| {
         s.memtable_bytes
     }),
@@ -116,7 +145,7 @@ pub(super) async fn metrics(shard: Rc<Shard>) -> Reply {
         .filter_map(|(_, status)| status)
         .collect();
     let mut text = String::new();
-    match encode(&mut text, &registry(&statuses)) {
+    match encode(&mut text, &registry(&statuses, &shard.doors)) {
         Ok(()) => reply::typed(
             reply::bytes(StatusCode::OK, text),
             "application/openmetrics-text; version=1.0.0; charset=utf-8",
@@ -125,8 +154,9 @@ pub(super) async fn metrics(shard: Rc<Shard>) -> Reply {
     }
 }
 
-fn registry(statuses: &[ShardStatus]) -> Registry {
+fn registry(statuses: &[ShardStatus], doors: &Doors) -> Registry {
     let mut registry = Registry::default();
+    of_process(&mut registry, doors);
     for (name, help, read) in COUNTERS {
         let family = Family::<Labels, Counter>::default();
         for status in statuses {
@@ -159,6 +189,75 @@ fn registry(statuses: &[ShardStatus]) -> Registry {
         p99,
     );
     registry
+}
+
+/// What the nodes of a process have together.
+fn of_process(registry: &mut Registry, doors: &Doors) {
+    let bounds = doors.bounds;
+    let gauges = [
+        (
+            "dunlin_connections",
+            "Connections of clients to all nodes of the process",
+            doors.connections.load(Relaxed),
+        ),
+        (
+            "dunlin_connections_max",
+            "Connections beyond which further ones are refused",
+            bounds.connections,
+        ),
+        (
+            "dunlin_request_memory_bytes",
+            "Memory of requests, answers and queues of the process",
+            doors.memory_bytes(),
+        ),
+        (
+            "dunlin_request_memory_bytes_max",
+            "Memory beyond which requests are refused",
+            bounds.memory_bytes,
+        ),
+    ];
+    for (name, help, value) in gauges {
+        let gauge = Gauge::<u64, AtomicU64>::default();
+        gauge.set(value as u64);
+        registry.register(name, help, gauge);
+    }
+    let counters = [
+        (
+            "dunlin_connections_refused",
+            "Connections refused because there were too many",
+            &doors.connections_refused,
+        ),
+        (
+            "dunlin_request_memory_refused",
+            "Requests refused for want of memory",
+            &doors.memory_refused,
+        ),
+        (
+            "dunlin_slow_senders",
+            "Requests given up because their bodies came too slowly",
+            &doors.slow_senders,
+        ),
+        (
+            "dunlin_slow_readers",
+            "Connections given up because their answers were not taken",
+            &doors.slow_readers,
+        ),
+    ];
+    for (name, help, count) in counters {
+        let counter = Counter::<u64>::default();
+        counter.inc_by(count.load(Relaxed));
+        registry.register(name, help, counter);
+    }
+    // Where the system tells: one is for looking.
+    if let Ok(files) = std::fs::read_dir("/proc/self/fd") {
+        let gauge = Gauge::<u64, AtomicU64>::default();
+        gauge.set((files.count() as u64).saturating_sub(1));
+        registry.register(
+            "dunlin_open_files",
+            "File descriptors that the process has open",
+            gauge,
+        );
+    }
 }
 
 fn labels(status: &ShardStatus) -> Labels {

@@ -1,5 +1,7 @@
 //! What goes back to a client.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use dunlin_store::Stamp;
 use futures_util::stream::LocalBoxStream;
@@ -8,6 +10,8 @@ use hyper::body::Frame;
 use hyper::header::{CONTENT_TYPE, ETAG, HeaderValue};
 use hyper::{Response, StatusCode};
 
+use crate::doors::{Doors, Held, NoRoom};
+use crate::limits::COUNTED_BYTES;
 use crate::quorum::Failure;
 
 /// A stream of chunks that may break off.
@@ -24,6 +28,27 @@ pub(super) fn bytes(status: StatusCode, body: impl Into<Bytes>) -> Reply {
     let mut reply = Response::new(Either::Left(Full::new(body.into())));
     *reply.status_mut() = status;
     reply
+}
+
+/// A value that counts against the memory for answers until it has been written to the client.
+pub(super) fn counted(doors: &Arc<Doors>, value: Bytes) -> Result<Bytes, NoRoom> {
+    if value.len() <= COUNTED_BYTES {
+        return Ok(value);
+    }
+    let mut held = doors.account();
+    held.grow(value.len())?;
+    Ok(Bytes::from_owner(Counted { value, _held: held }))
+}
+
+struct Counted {
+    value: Bytes,
+    _held: Held,
+}
+
+impl AsRef<[u8]> for Counted {
+    fn as_ref(&self) -> &[u8] {
+        &self.value
+    }
 }
 
 pub(super) fn empty(status: StatusCode) -> Reply {

@@ -16,6 +16,8 @@ use super::pair_stream;
 use super::params::Params;
 use super::reply::{self, Chunks, Reply};
 use super::upload::Upload;
+use crate::doors::Held;
+use crate::limits::PAGE_BYTES;
 use crate::message::Item;
 use crate::quorum::{Failure, Scan};
 use crate::shard::Shard;
@@ -25,6 +27,7 @@ pub(super) struct Records {
     scan: Scan,
     page: VecDeque<Item>,
     left: u64,
+    held: Held,
 }
 
 impl Records {
@@ -39,14 +42,28 @@ impl Records {
         let placement = shard.placement();
         let placed = placement.named(keyspace).ok_or(Failure::UnknownKeyspace)?;
         let quorum = params.quorum(placed.keyspace.settings.replicas, placement.member_count())?;
+        if !shard.doors.has_room(PAGE_BYTES) {
+            return Err(Rejected::full());
+        }
+        let held = shard.doors.account();
         let mut scan = Scan::begin(shard, placed.keyspace.id, start, end, quorum)?;
         // The first page comes before the status line: a failure still gets its own.
         let page = scan.next_page().await?.into();
-        Ok(Records {
+        let mut records = Records {
             scan,
             page,
             left: limit.unwrap_or(u64::MAX),
-        })
+            held,
+        };
+        records.count();
+        Ok(records)
+    }
+
+    /// One that has begun goes on, even where there is no more memory: it takes no more than it did.
+    fn count(&mut self) {
+        let items = self.page.iter();
+        let page_bytes: usize = items.map(|i| i.key.len() + i.value.len()).sum();
+        self.held.set(page_bytes + self.scan.held_bytes());
     }
 
     pub async fn next(&mut self) -> Result<Option<Item>, Failure> {
@@ -55,6 +72,7 @@ impl Records {
         }
         if self.page.is_empty() {
             self.page = self.scan.next_page().await?.into();
+            self.count();
         }
         self.left -= 1;
         Ok(self.page.pop_front())

@@ -6,8 +6,10 @@ use std::convert::Infallible;
 use std::io::ErrorKind;
 use std::pin::pin;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
+use dunlin_rpc::FailedAccepts;
 use hyper::Request;
 use hyper::body::Incoming;
 use hyper::header::{CONNECTION, EXPECT, HeaderValue};
@@ -19,15 +21,17 @@ use tokio::time::Instant;
 use super::arrival::Watched;
 use super::gate::Gate;
 use super::linger::linger;
+use super::refusal::refuse;
 use super::router;
 use super::upload::{Left, Upload};
+use crate::doors::{Doors, Entered};
 use crate::limits::STALL;
 use crate::shard::{Arrivals, Stalls};
 
+/// What is accepted here, for people.
+const WHAT: &str = "an HTTP connection";
 /// How long a client may take to send a request's head.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(60);
-/// Pause after a failed accept, as when file descriptors run out.
-const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
 /// An accepted connection on its way to the shard that serves it.
 pub(crate) struct Accepted {
@@ -35,6 +39,8 @@ pub(crate) struct Accepted {
     at: Instant,
     /// It came while the event loop that accepts stood still, or may have.
     waited: bool,
+    /// Its place among the connections.
+    entered: Entered,
 }
 
 /// Accepts for all shards of the node; `give` gets a running number and the connection. What came
@@ -43,6 +49,7 @@ pub(crate) async fn accept_http(
     listener: std::net::TcpListener,
     bound: Instant,
     stalls: Rc<Stalls>,
+    doors: Arc<Doors>,
     give: impl Fn(usize, Accepted),
 ) {
     // Beside tokio's: it asks the kernel itself, so that an answer of none means none.
@@ -58,15 +65,24 @@ pub(crate) async fn accept_http(
     };
     let mut turn = 0;
     let mut give = |stream, waited| {
-        let at = Instant::now();
-        give(turn, Accepted { stream, at, waited });
+        let Some(entered) = doors.enter() else {
+            return refuse(stream, &doors);
+        };
+        let accepted = Accepted {
+            stream,
+            at: Instant::now(),
+            waited,
+            entered,
+        };
+        give(turn, accepted);
         turn += 1;
     };
+    let mut failed = FailedAccepts::default();
     let mut clear = stalls.observe();
     if bound.elapsed() > STALL
         && let Err(error) = drain(&spare, |stream| give(stream, true))
     {
-        pause_after(&error).await;
+        failed.pause_after(WHAT, &error).await;
     }
     loop {
         let accepted = tokio::select! {
@@ -75,14 +91,17 @@ pub(crate) async fn accept_http(
                 let count = stalls.observe();
                 match drain(&spare, |stream| give(stream, true)) {
                     Ok(()) => clear = count,
-                    Err(error) => pause_after(&error).await,
+                    Err(error) => failed.pause_after(WHAT, &error).await,
                 }
                 continue;
             }
         };
         match accepted {
-            Ok(stream) => give(stream, stalls.observe() != clear),
-            Err(error) => pause_after(&error).await,
+            Ok(stream) => {
+                failed.passed();
+                give(stream, stalls.observe() != clear);
+            }
+            Err(error) => failed.pause_after(WHAT, &error).await,
         }
     }
 }
@@ -104,11 +123,6 @@ fn drain(
     }
 }
 
-async fn pause_after(error: &std::io::Error) {
-    tracing::warn!(%error, "an HTTP connection could not be accepted");
-    tokio::time::sleep(ACCEPT_PAUSE).await;
-}
-
 impl Accepted {
     /// What will be known of its arrivals, from the moment at which its shard takes it.
     pub fn arrivals(&self, stalls: &Rc<Stalls>) -> Rc<Arrivals> {
@@ -120,13 +134,16 @@ impl Accepted {
 /// Serves one connection to its end.
 pub(crate) async fn serve_http(accepted: Accepted, arrivals: Rc<Arrivals>, gate: Rc<Gate>) {
     let connection = gate.enter();
-    let stream = accepted.stream;
+    let Accepted {
+        stream, entered, ..
+    } = accepted;
     let attached = stream
         .set_nodelay(true)
         .and_then(|()| TcpStream::from_std(stream));
     let Ok(stream) = attached else { return };
     let stream = Rc::new(RefCell::new(stream));
-    let watched = Watched::new(stream.clone(), arrivals.clone());
+    let doors = gate.shard().doors.clone();
+    let watched = Watched::new(stream.clone(), arrivals.clone(), doors);
     let at_gate = gate.clone();
     let service = service_fn(move |request: Request<Incoming>| {
         let (gate, arrivals) = (at_gate.clone(), arrivals.clone());
@@ -177,4 +194,5 @@ pub(crate) async fn serve_http(accepted: Accepted, arrivals: Rc<Arrivals>, gate:
         }
     }
     drop(connection);
+    drop(entered);
 }

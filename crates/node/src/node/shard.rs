@@ -176,6 +176,7 @@ async fn live(mut setup: Setup) -> Result<(), String> {
             http,
             begun,
             stalls,
+            setup.process.doors.clone(),
             move |turn, stream| {
                 if let Some(queue) = incoming.get(turn % incoming.len()) {
                     drop(queue.send(Incoming::Http(stream)));

@@ -50,6 +50,11 @@ pub enum Failure {
     /// Slow down and try again.
     #[error("the node is busy: try again")]
     Busy,
+    /// Try again in a moment, or with less at a time.
+    #[error(
+        "the memory for requests and answers (--request-memory) is taken by others: try again in a moment"
+    )]
+    Full,
     /// Send it again with a later deadline.
     #[error("the request came after its deadline: nothing was written")]
     TooLate,

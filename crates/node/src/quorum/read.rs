@@ -12,8 +12,9 @@ use tokio::time::Instant;
 
 use super::Failure;
 use super::decide::{Answers, Quorum, try_order};
+use crate::doors::NoRoom;
 use crate::env::LocalFuture;
-use crate::limits::{HEDGE_AFTER, READ_TIMEOUT};
+use crate::limits::{COUNTED_BYTES, HEDGE_AFTER, READ_TIMEOUT};
 use crate::message::{Item, ReadAnswer, ReadRequest, Request, Response};
 use crate::placement::ShardAddress;
 use crate::replication::copy_of;
@@ -59,6 +60,7 @@ impl Shard {
             have: None,
             key: key.clone(),
         };
+        let mut held = self.doors.account();
         let mut answers = Answers::default();
         let mut rest = order.into_iter();
         if replicas.contains(&self.address) {
@@ -69,6 +71,11 @@ impl Shard {
                 None => self.read_disk(request.clone()).await,
             };
             answers.add(self.address, answer);
+            // A large value waits here for the others.
+            let waiting_bytes = answers.newest().map_or(0, |item| item.value.len());
+            if waiting_bytes > COUNTED_BYTES {
+                held.grow(waiting_bytes).map_err(|NoRoom| Failure::Full)?;
+            }
             request.have = answers.newest().map(|item| item.stamp);
         }
         let need = quorum.ack as usize;

@@ -172,6 +172,12 @@ impl Scan {
         }
     }
 
+    /// Bytes of the records that it holds.
+    pub fn held_bytes(&self) -> usize {
+        let items = self.sources.values().flat_map(|s| &s.stream.items);
+        items.map(|item| item.key.len() + item.value.len()).sum()
+    }
+
     /// Fetches a page for every source that has run dry, all at once.
     async fn feed(&mut self) -> Result<(), Failure> {
         if !self.is_covered {

@@ -39,6 +39,7 @@ use tokio::time::Instant;
 use crate::api::TimeHeader;
 use crate::clock::HybridClock;
 use crate::config::NodeConfig;
+use crate::doors::Doors;
 use crate::env::Env;
 use crate::moves::Moves;
 use crate::placement::{KeyspacePlacement, Placement, ShardAddress};
@@ -90,6 +91,8 @@ pub struct Shard {
     pub(crate) env: Env,
     pub(crate) metadata: Metadata,
     pub(crate) directory: Directory,
+    /// What the process lets in.
+    pub(crate) doors: Arc<Doors>,
     pub(crate) log: Log,
     pub(crate) store: Store,
     pub(crate) clock: HybridClock,

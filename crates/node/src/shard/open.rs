@@ -185,6 +185,7 @@ impl Shard {
             env: parts.env,
             metadata: parts.metadata,
             directory: parts.process.directory.clone(),
+            doors: parts.process.doors.clone(),
             log,
             store,
             counters: Counters::default(),

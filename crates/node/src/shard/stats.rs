@@ -120,6 +120,24 @@ pub struct ShardStatus {
     pub pending_writes: u64,
     /// Records not yet applied to the store.
     pub apply_backlog: u64,
+    /// Bytes of records that wait to be written to the log.
+    #[serde(default)]
+    pub log_pending_bytes: u64,
+    /// Bytes that wait to be sent to other shards.
+    #[serde(default)]
+    pub peer_queue_bytes: u64,
+    /// Calls to other shards without an answer.
+    #[serde(default)]
+    pub peer_calls: u64,
+    /// Origins that the vector names.
+    #[serde(default)]
+    pub vector_origins: u64,
+    /// Segments of the log.
+    #[serde(default)]
+    pub log_segments: u64,
+    /// Bytes of them.
+    #[serde(default)]
+    pub log_segment_bytes: u64,
     /// Bytes in the memtable.
     pub memtable_bytes: u64,
     /// Bytes in the store's files.
@@ -166,6 +184,9 @@ impl Shard {
         // Refused only by a store that refuses everything, which `trouble` tells.
         let store = self.store.stats().unwrap_or_default();
         let counters = &self.counters;
+        let peers = self.peers.borrow();
+        let peers: Vec<_> = peers.values().map(|peer| peer.caller.stats()).collect();
+        let segments = self.log.segments();
         ShardStatus {
             shard: self.label(),
             trouble: self.trouble(),
@@ -194,6 +215,12 @@ impl Shard {
             log_last: self.log.last(),
             pending_writes: self.acks.borrow().len() as u64,
             apply_backlog: self.apply_backlog() as u64,
+            log_pending_bytes: self.log.pending_bytes() as u64,
+            peer_queue_bytes: peers.iter().map(|stats| stats.queued_bytes).sum(),
+            peer_calls: peers.iter().map(|stats| stats.outstanding).sum(),
+            vector_origins: self.vector.borrow().iter().count() as u64,
+            log_segments: segments.len() as u64,
+            log_segment_bytes: segments.iter().map(|segment| segment.bytes).sum(),
             memtable_bytes: store.memtable_bytes,
             store_bytes: store.sst_bytes,
             store_keys: store.keys_estimate,

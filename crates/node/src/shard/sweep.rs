@@ -1,18 +1,43 @@
 //! Periodic duties: overdue writes, interval syncs, link rates.
 
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
 use dunlin_metadata::Sync;
 use tokio::time::Instant;
 
 use super::Shard;
+use crate::doors::Doors;
 use crate::limits::SWEEP_INTERVAL;
 use crate::message::WriteAnswer;
+
+/// What a shard has said of its queues; taken back when it ends.
+struct Queued {
+    doors: Arc<Doors>,
+    bytes: usize,
+}
+
+impl Queued {
+    fn set(&mut self, bytes: usize) {
+        self.doors.queued(self.bytes, bytes);
+        self.bytes = bytes;
+    }
+}
+
+impl Drop for Queued {
+    fn drop(&mut self) {
+        self.set(0);
+    }
+}
 
 impl Shard {
     /// Gives up on overdue writes and updates rates, for as long as the shard runs.
     pub(super) async fn sweep_loop(self: Rc<Self>) {
+        let mut queued_bytes = Queued {
+            doors: self.doors.clone(),
+            bytes: 0,
+        };
         loop {
             tokio::time::sleep(SWEEP_INTERVAL).await;
             let now = Instant::now();
@@ -22,10 +47,18 @@ impl Shard {
             }
             self.latency.tick(now);
             self.moves.rate.tick(now);
+            queued_bytes.set(self.queued_bytes());
             for peer in self.peers.borrow().values() {
                 peer.link.rate.tick(now);
             }
         }
+    }
+
+    /// Bytes that wait here: to be written to the log, and to be sent to other shards.
+    pub(super) fn queued_bytes(&self) -> usize {
+        let peers = self.peers.borrow();
+        let to_others: u64 = peers.values().map(|p| p.caller.stats().queued_bytes).sum();
+        self.log.pending_bytes() + to_others as usize
     }
 
     /// Syncs what keyspaces with an interval policy have written.

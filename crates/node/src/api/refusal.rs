@@ -1,0 +1,70 @@
+//! The way out for connections that are too many: they are told so, and when to come back.
+
+use std::convert::Infallible;
+use std::io::Write;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper::body::Incoming;
+use hyper::header::{CONNECTION, HeaderValue, RETRY_AFTER};
+use hyper::service::service_fn;
+use hyper::{Request, StatusCode};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::net::TcpStream;
+
+use super::error::Rejected;
+use super::linger::linger;
+use super::reply::Reply;
+use crate::doors::{Doors, Entered};
+
+/// One that asks nothing for so long is closed without a word.
+const ASK_TIME: Duration = Duration::from_secs(1);
+/// And none is waited for longer.
+const LONGEST: Duration = Duration::from_secs(5);
+/// What those are told who cannot be waited for.
+const AT_ONCE: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\n\
+    Retry-After: 1\r\nContent-Length: 0\r\n\r\n";
+
+/// Answers the first request of a connection that there are too many, and ends it.
+pub(super) fn refuse(stream: std::net::TcpStream, doors: &Arc<Doors>) {
+    match doors.refuse() {
+        Some(entered) => {
+            tokio::task::spawn_local(tell(stream, entered));
+        }
+        // Whether it hears that depends on what it sends meanwhile.
+        None => drop((&stream).write(AT_ONCE)),
+    }
+}
+
+async fn tell(stream: std::net::TcpStream, entered: Entered) {
+    let Ok(mut stream) = TcpStream::from_std(stream) else {
+        return;
+    };
+    let service = service_fn(async |request: Request<Incoming>| {
+        Ok::<_, Infallible>(too_many(request.uri().path()))
+    });
+    let served = hyper::server::conn::http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(ASK_TIME)
+        .half_close(true)
+        .serve_connection(TokioIo::new(&mut stream), service);
+    if tokio::time::timeout(LONGEST, served).await.is_ok() {
+        drop(tokio::time::timeout(LONGEST, linger(stream)).await);
+    }
+    drop(entered);
+}
+
+fn too_many(path: &str) -> Reply {
+    let rejected = Rejected::new(
+        StatusCode::SERVICE_UNAVAILABLE,
+        "too many connections (--max-connections): use those there are, or try again in a moment",
+    );
+    let mut reply = match path.starts_with("/v1/") {
+        true => rejected.into_json(),
+        false => rejected.into_text(),
+    };
+    let headers = reply.headers_mut();
+    headers.insert(CONNECTION, HeaderValue::from_static("close"));
+    headers.insert(RETRY_AFTER, HeaderValue::from_static("1"));
+    reply
+}
