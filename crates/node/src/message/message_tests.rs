@@ -227,17 +227,22 @@ fn response() -> impl Strategy<Value = Response> {
         any::<u64>().prop_map(|clock| Response::Written(WriteAnswer::TooLate(Version(clock)))),
         item().prop_map(|i| Response::Read(ReadAnswer::Value(i))),
         Just(Response::Read(ReadAnswer::Same)),
-        prop::collection::vec((any::<u64>(), stamp(), replaces()), 0..4).prop_map(|list| {
-            Response::Replicated(BatchAnswer::Have {
-                conflicts: list
-                    .into_iter()
-                    .map(|(v, newer, replaces)| Conflict {
-                        version: Version(v),
-                        newer: Rank::new(newer, replaces),
-                    })
-                    .collect(),
-            })
-        }),
+        (
+            prop::collection::vec((any::<u64>(), stamp(), replaces()), 0..4),
+            prop_oneof![Just(0), any::<u64>()]
+        )
+            .prop_map(|(list, unsure)| {
+                Response::Replicated(BatchAnswer::Have {
+                    unsure: Version(unsure),
+                    conflicts: list
+                        .into_iter()
+                        .map(|(v, newer, replaces)| Conflict {
+                            version: Version(v),
+                            newer: Rank::new(newer, replaces),
+                        })
+                        .collect(),
+                })
+            }),
         (
             prop::collection::vec(item(), 0..4),
             prop::option::of(bytes()),

@@ -35,6 +35,9 @@ pub enum BatchAnswer {
     Have {
         /// Entries that lost against newer ones.
         conflicts: Vec<Conflict>,
+        /// What is stamped at or below this it stores, but it cannot say that it never acknowledged
+        /// anything newer: its word does not count for it. 0 from a shard of certain past.
+        unsure: Version,
     },
     /// Something before the batch is missing: start again after this version.
     Gap(Version),
@@ -64,18 +67,23 @@ impl Batch {
 impl BatchAnswer {
     pub(super) fn encode(&self, out: &mut BytesMut) {
         match self {
-            BatchAnswer::Have { conflicts } => {
+            BatchAnswer::Have { conflicts, unsure } => {
                 out.put_u8(1);
                 out.put_u32_le(conflicts.len() as u32);
                 for conflict in conflicts {
                     out.put_u64_le(conflict.version.0);
                     put_stamp(out, conflict.newer.stamp());
                 }
-                // What the winners replace comes behind, where an earlier version does not look.
-                if conflicts.iter().any(|c| c.newer.replaces().is_some()) {
+                // What the winners replace comes behind, where an earlier version does not look, and
+                // last what only a shard of uncertain past says.
+                let is_unsure = *unsure > Version(0);
+                if is_unsure || conflicts.iter().any(|c| c.newer.replaces().is_some()) {
                     for conflict in conflicts {
                         put_replaces(out, conflict.newer.replaces());
                     }
+                }
+                if is_unsure {
+                    out.put_u64_le(unsure.0);
                 }
             }
             BatchAnswer::Gap(version) => {
@@ -104,9 +112,12 @@ impl BatchAnswer {
                     let newer = Rank::new(newer, replaces);
                     Ok(Conflict { version, newer })
                 });
-                BatchAnswer::Have {
-                    conflicts: conflicts.collect::<Result<_, DecodeError>>()?,
-                }
+                let conflicts = conflicts.collect::<Result<_, DecodeError>>()?;
+                let unsure = match body.is_empty() {
+                    true => Version(0),
+                    false => Version(get_u64(body)?),
+                };
+                BatchAnswer::Have { conflicts, unsure }
             }
             2 => BatchAnswer::Gap(Version(get_u64(body)?)),
             3 => BatchAnswer::Refused,

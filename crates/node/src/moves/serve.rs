@@ -64,7 +64,9 @@ impl Shard {
             let next = self.log.progress().synced + 1;
             // Stored records must hold everything before it.
             let (tell, applied) = oneshot::channel();
-            self.finish_after_queue(BatchDone::new(move |_| tell.send(()).unwrap_or_default()));
+            self.finish_after_queue(BatchDone::new(move |_, _| {
+                tell.send(()).unwrap_or_default()
+            }));
             return match applied.await {
                 Ok(()) => TailAnswer::Entries {
                     entries: Vec::new(),
