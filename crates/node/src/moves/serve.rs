@@ -134,7 +134,7 @@ impl Shard {
     }
 
     /// Waits until all that is in the log is in the store; false when the log has failed.
-    async fn all_applied(&self) -> bool {
+    pub(super) async fn all_applied(&self) -> bool {
         let (tell, applied) = oneshot::channel();
         self.finish_after_queue(BatchDone::new(move |_, _| {
             tell.send(()).unwrap_or_default();
