@@ -147,18 +147,18 @@ impl Scan {
     /// The next visible records, at least one; empty when the range is at its end.
     ///
     /// # Errors
-    /// When replicas were lost and too few are left.
+    /// When replicas were lost and too few are left, or the clock may be wrong that tells what has
+    /// expired.
     pub async fn next_page(&mut self) -> Result<Vec<Item>, Failure> {
         let mut page = Vec::new();
         loop {
             self.feed().await?;
-            let now_ms = self.shard.clock.now_ms();
             let mut streams: Vec<&mut Stream> =
                 self.sources.values_mut().map(|s| &mut s.stream).collect();
             let mut bytes = 0;
             while let Some(item) = merge::next(&mut streams) {
                 self.position = after(&item.key);
-                if item.is_visible(now_ms) {
+                if self.shard.shows(&item)? {
                     bytes += item.key.len() + item.value.len();
                     page.push(item);
                 }
