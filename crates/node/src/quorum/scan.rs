@@ -97,6 +97,7 @@ impl Scan {
 
     /// Makes sure that every partition has `ack` sources.
     fn cover(&mut self) -> Result<(), Failure> {
+        self.shard.serves(self.keyspace)?;
         let placement = self.shard.placement();
         let placed = placement
             .keyspace(self.keyspace)
@@ -174,6 +175,7 @@ impl Scan {
 
     /// Fetches a page for every source that has run dry, all at once.
     async fn feed(&mut self) -> Result<(), Failure> {
+        self.shard.serves(self.keyspace)?;
         if !self.is_covered {
             self.cover_patiently().await?;
         }
@@ -246,7 +248,10 @@ impl Shard {
         let placement = self.placement();
         let keyspace = placement.keyspace(request.keyspace)?;
         // What the asker counts on may have been dropped here: it is to choose again.
-        if !self.answers() || request.epoch < placement.oldest_epoch() {
+        if !self.answers()
+            || request.epoch < placement.oldest_epoch()
+            || self.is_dropped(request.keyspace)
+        {
             return None;
         }
         // Partitions given away may still lie here, but are no longer kept up to date.

@@ -34,6 +34,8 @@ struct Pending<T> {
     version: Version,
     needs: Needs,
     acked: u64,
+    /// Replicas that have it, or will, without its counting.
+    refused: u64,
     payload: Option<T>,
 }
 
@@ -71,6 +73,7 @@ impl<T> AckTracker<T> {
             version,
             needs,
             acked: 0,
+            refused: 0,
             payload: Some(payload),
         });
     }
@@ -89,7 +92,7 @@ impl<T> AckTracker<T> {
             if pending.version > up_to {
                 break;
             }
-            pending.acked |= 1 << slot;
+            pending.acked |= (1 << slot) & !pending.refused;
             if pending.needs.met(pending.acked)
                 && let Some(payload) = pending.payload.take()
             {
@@ -97,6 +100,25 @@ impl<T> AckTracker<T> {
             }
         }
         self.trim();
+    }
+
+    /// Notes that `slot` will have the write `version` without its counting. Takes the write off the
+    /// books, with the number of replicas it has, when too few are left for it to be done.
+    pub fn refuse(&mut self, slot: Slot, version: Version) -> Option<(u8, T)> {
+        let at = self
+            .pending
+            .binary_search_by_key(&version, |p| p.version)
+            .ok()?;
+        let pending = self.pending.get_mut(at)?;
+        // What counted once does so for good.
+        pending.refused |= (1 << slot) & !pending.acked;
+        if pending.needs.met(!pending.refused) {
+            return None;
+        }
+        let got = pending.got();
+        let payload = pending.payload.take().map(|payload| (got, payload));
+        self.trim();
+        payload
     }
 
     /// Takes a write off the books, as when it is to be stamped again.

@@ -13,7 +13,7 @@ use crate::fence::{Offset, Trust, judge, measure};
 use crate::limits::{
     CALL_TIMEOUT, CLOCK_INTERVAL, CLOCK_PATIENCE, CLOCK_START_INTERVAL, COPY_PAUSE,
 };
-use crate::message::{Item, Request, Response};
+use crate::message::{ClockAnswer, ClockRequest, Item, Request, Response};
 use crate::quorum::Failure;
 
 /// The verdict, and what it came from.
@@ -208,13 +208,17 @@ impl Shard {
             .cloned()
     }
 
-    /// How far another's clock is ahead; `None` without an answer, as from an older build.
+    /// How far another's clock is ahead, and on the way what it says of drops; `None` without an answer, as from an older build.
     async fn offset_of(&self, peer: &Peer) -> Option<Offset> {
         let (sent, sent_ms) = (Instant::now(), self.clock.now_ms());
-        match peer.caller.call(Request::Clock, CALL_TIMEOUT).await {
-            Ok(Response::Clock(there_ms)) => {
+        let request = Request::Clock(ClockRequest {
+            order: Some(self.placement().drops.order),
+        });
+        match peer.caller.call(request, CALL_TIMEOUT).await {
+            Ok(Response::Clock(ClockAnswer { now_ms, drops })) => {
                 let way_ms = sent.elapsed().as_millis() as u64;
-                Some(measure(sent_ms, self.clock.now_ms(), there_ms, way_ms))
+                self.hear_of_drops(peer.address.node, drops);
+                Some(measure(sent_ms, self.clock.now_ms(), now_ms, way_ms))
             }
             _ => None,
         }
