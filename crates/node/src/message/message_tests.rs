@@ -248,10 +248,12 @@ fn response() -> impl Strategy<Value = Response> {
         Just(Response::Read(ReadAnswer::Same)),
         (
             prop::collection::vec((any::<u64>(), stamp(), replaces()), 0..4),
-            prop::collection::vec(any::<u64>().prop_map(Version), 0..4)
+            prop::collection::vec(any::<u64>().prop_map(Version), 0..4),
+            prop_oneof![Just(0), any::<u64>()],
         )
-            .prop_map(|(list, uncounted)| {
+            .prop_map(|(list, uncounted, unsure)| {
                 Response::Replicated(BatchAnswer::Have {
+                    unsure: Version(unsure),
                     conflicts: list
                         .into_iter()
                         .map(|(v, newer, replaces)| Conflict {
@@ -422,6 +424,7 @@ fn what_tells_of_drops_stands_at_the_end() {
         encoded(&Response::Replicated(BatchAnswer::Have {
             conflicts: vec![conflict],
             uncounted,
+            unsure: Version(0),
         }))
     };
     let replaces = Replaces {

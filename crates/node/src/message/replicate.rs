@@ -37,6 +37,9 @@ pub enum BatchAnswer {
         conflicts: Vec<Conflict>,
         /// Entries that do not count as acknowledged: their keyspaces are dropped there.
         uncounted: Vec<Version>,
+        /// What is stamped at or below this it stores, but it cannot say that it never acknowledged
+        /// anything newer: its word does not count for it. 0 from a shard of certain past.
+        unsure: Version,
     },
     /// Something before the batch is missing: start again after this version.
     Gap(Version),
@@ -69,6 +72,7 @@ impl BatchAnswer {
             BatchAnswer::Have {
                 conflicts,
                 uncounted,
+                unsure,
             } => {
                 out.put_u8(1);
                 out.put_u32_le(conflicts.len() as u32);
@@ -77,17 +81,21 @@ impl BatchAnswer {
                     put_stamp(out, conflict.newer.stamp());
                 }
                 // The rest comes behind, where an earlier version does not look.
-                let is_replacing = conflicts.iter().any(|c| c.newer.replaces().is_some());
-                if is_replacing || !uncounted.is_empty() {
+                let is_unsure = *unsure > Version(0);
+                let is_more = is_unsure || !uncounted.is_empty();
+                if is_more || conflicts.iter().any(|c| c.newer.replaces().is_some()) {
                     for conflict in conflicts {
                         put_replaces(out, conflict.newer.replaces());
                     }
                 }
-                if !uncounted.is_empty() {
+                if is_more {
                     out.put_u32_le(uncounted.len() as u32);
                     for version in uncounted {
                         out.put_u64_le(version.0);
                     }
+                }
+                if is_unsure {
+                    out.put_u64_le(unsure.0);
                 }
             }
             BatchAnswer::Gap(version) => {
@@ -125,9 +133,14 @@ impl BatchAnswer {
                         uncounted.push(Version(get_u64(body)?));
                     }
                 }
+                let unsure = match body.is_empty() {
+                    true => Version(0),
+                    false => Version(get_u64(body)?),
+                };
                 BatchAnswer::Have {
                     conflicts,
                     uncounted,
+                    unsure,
                 }
             }
             2 => BatchAnswer::Gap(Version(get_u64(body)?)),

@@ -13,7 +13,9 @@ fn needs(ack: u8, replicas: u64) -> Needs {
 
 fn acknowledge(tracker: &mut AckTracker<u64>, slot: Slot, up_to: u64) -> Vec<u64> {
     let mut done = Vec::new();
-    tracker.acknowledge(slot, Version(up_to), |_, payload| done.push(payload));
+    tracker.acknowledge(slot, Version(up_to), Version(0), |_, payload| {
+        done.push(payload)
+    });
     done
 }
 
@@ -74,6 +76,70 @@ fn while_replicas_change_both_sets_must_acknowledge() {
     assert!(acknowledge(&mut tracker, 0, 30).is_empty());
     assert!(acknowledge(&mut tracker, 2, 30).is_empty());
     assert_eq!(acknowledge(&mut tracker, 1, 30), [30]);
+}
+
+fn acknowledge_unsure(
+    tracker: &mut AckTracker<u64>,
+    slot: Slot,
+    up_to: u64,
+    unsure: Version,
+) -> Vec<u64> {
+    let mut done = Vec::new();
+    tracker.acknowledge(slot, Version(up_to), unsure, |_, payload| {
+        done.push(payload);
+    });
+    done
+}
+
+#[test]
+fn who_may_have_forgotten_newer_ones_does_not_count() {
+    let mut tracker = AckTracker::default();
+    for version in [10, 20, 30] {
+        tracker.register(Version(version), needs(2, 0b111), version);
+    }
+    assert!(acknowledge(&mut tracker, 0, 30).is_empty());
+    // Nothing counts before the others have been heard, then what is newer than all they know.
+    assert!(acknowledge_unsure(&mut tracker, 1, 30, Version::MAX).is_empty());
+    assert_eq!(acknowledge_unsure(&mut tracker, 1, 30, Version(20)), [30]);
+    // It stays so, whatever it knows later: it was not asked then.
+    assert!(acknowledge_unsure(&mut tracker, 1, 40, Version(20)).is_empty());
+    assert_eq!(acknowledge(&mut tracker, 2, 10), [10]);
+    tracker.register(Version(50), needs(2, 0b111), 50);
+    assert!(acknowledge_unsure(&mut tracker, 1, 50, Version(20)).is_empty());
+    assert_eq!(acknowledge(&mut tracker, 0, 50), [50]);
+    assert_eq!(acknowledge(&mut tracker, 2, 50), [20]);
+}
+
+#[test]
+fn the_next_life_of_one_that_was_unsure_counts_for_what_it_was_sent_again() {
+    let mut tracker = AckTracker::default();
+    tracker.register(Version(10), needs(2, 0b11), 10);
+    tracker.register(Version(20), needs(2, 0b11), 20);
+    assert!(acknowledge(&mut tracker, 0, 20).is_empty());
+    assert!(acknowledge_unsure(&mut tracker, 1, 20, Version(30)).is_empty());
+    assert!(acknowledge(&mut tracker, 1, 9).is_empty());
+    assert_eq!(acknowledge(&mut tracker, 1, 15), [10]);
+    assert_eq!(acknowledge(&mut tracker, 1, 20), [20]);
+}
+
+#[test]
+fn who_began_to_doubt_later_does_not_count_from_then_on() {
+    let mut tracker = AckTracker::default();
+    tracker.register(Version(10), needs(2, 0b11), 10);
+    tracker.register(Version(20), needs(2, 0b11), 20);
+    assert!(acknowledge(&mut tracker, 1, 10).is_empty());
+    assert!(acknowledge_unsure(&mut tracker, 1, 20, Version::MAX).is_empty());
+    assert_eq!(acknowledge(&mut tracker, 0, 20), [10]);
+    assert_eq!(acknowledge_unsure(&mut tracker, 1, 20, Version(15)), [20]);
+}
+
+#[test]
+fn a_shard_that_is_the_only_replica_counts_for_itself() {
+    let mut tracker = AckTracker::default();
+    tracker.register(Version(10), needs(1, 0b1), 10);
+    tracker.register(Version(20), needs(1, 0b11), 20);
+    assert_eq!(acknowledge_unsure(&mut tracker, 0, 20, Version::MAX), [10]);
+    assert_eq!(acknowledge(&mut tracker, 1, 20), [20]);
 }
 
 #[test]

@@ -217,6 +217,7 @@ impl Shard {
             Ok(Response::Replicated(BatchAnswer::Have {
                 conflicts,
                 uncounted,
+                unsure,
             })) => {
                 for conflict in conflicts {
                     self.restamp(conflict.version, conflict.newer);
@@ -224,7 +225,7 @@ impl Shard {
                 for version in uncounted {
                     self.uncounted(peer.slot, version);
                 }
-                self.acknowledged(peer.slot, batch.up_to);
+                self.acknowledged(peer.slot, batch.up_to, unsure);
                 self.reached(peer, batch.index);
                 if let Some(first) = batch.first {
                     let now_ms = self.clock.now_ms();

@@ -34,7 +34,8 @@ pub(crate) enum CopyError {
     Refused(Refusal),
 }
 
-type BatchAnswered = Box<dyn FnOnce(Vec<Conflict>)>;
+/// Takes what met something newer, and up to which stamp this shard's word does not count.
+type BatchAnswered = Box<dyn FnOnce(Vec<Conflict>, Version)>;
 
 /// Collects what a batch of entries met, and answers when the last is applied.
 pub(crate) struct BatchDone {
@@ -43,16 +44,16 @@ pub(crate) struct BatchDone {
 }
 
 impl BatchDone {
-    pub fn new(done: impl FnOnce(Vec<Conflict>) + 'static) -> Rc<BatchDone> {
+    pub fn new(done: impl FnOnce(Vec<Conflict>, Version) + 'static) -> Rc<BatchDone> {
         Rc::new(BatchDone {
             conflicts: RefCell::default(),
             done: Cell::new(Some(Box::new(done))),
         })
     }
 
-    pub fn finish(&self) {
+    pub fn finish(&self, unsure: Version) {
         if let Some(done) = self.done.take() {
-            done(self.conflicts.take());
+            done(self.conflicts.take(), unsure);
         }
     }
 }
@@ -121,10 +122,11 @@ impl Shard {
         // They are logged all the same: the drop may be taken back.
         let dropped = decoded.iter().filter(|(_, e)| self.is_dropped(e.keyspace));
         let uncounted = dropped.map(|(_, entry)| entry.stamp.version).collect();
-        let done = BatchDone::new(|conflicts| {
+        let done = BatchDone::new(|conflicts, unsure| {
             answer(BatchAnswer::Have {
                 conflicts,
                 uncounted,
+                unsure,
             })
         });
         if let Some((_, first)) = decoded.iter().find(|(_, entry)| !entry.copy) {
@@ -170,7 +172,7 @@ impl Shard {
         if !newest.is_none_or(|newest| self.take_over(newest)) {
             return Err(CopyError::Refused(Refusal::Clock));
         }
-        let done = BatchDone::new(|_| done());
+        let done = BatchDone::new(|_, _| done());
         for mut entry in entries {
             if entry.kind == Kind::Delete && self.env.sabotage == Sabotage::ForgetTombstones {
                 continue;
@@ -229,7 +231,7 @@ impl Shard {
         }
         let place = self.applying.borrow().back().map(|a| (a.index, a.sync));
         match place {
-            None => done.finish(),
+            None => done.finish(self.unsure()),
             Some((index, sync)) => self.queue_apply(Applying {
                 index,
                 sync,

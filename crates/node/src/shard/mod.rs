@@ -24,6 +24,7 @@ mod sweep;
 mod topology;
 mod trust;
 mod twins;
+mod unsure;
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, VecDeque};

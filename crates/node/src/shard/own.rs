@@ -266,12 +266,17 @@ impl Shard {
         }
     }
 
-    /// A replica (or, as slot 0, this shard) has every own entry up to `up_to`.
-    pub(crate) fn acknowledged(&self, slot: u8, up_to: Version) {
+    /// A replica (or, as slot 0, this shard) has every own entry up to `up_to`, and what it says
+    /// counts above `unsure`.
+    pub(crate) fn acknowledged(&self, slot: u8, up_to: Version, unsure: Version) {
+        let unsure = match self.env.sabotage {
+            Sabotage::CountUnsure => Version(0),
+            _ => unsure,
+        };
         let mut done = Vec::new();
         self.acks
             .borrow_mut()
-            .acknowledge(slot, up_to, |_, write| done.push(write));
+            .acknowledge(slot, up_to, unsure, |_, write| done.push(write));
         for write in done {
             (write.done)(WriteAnswer::Done(write.entry.stamp));
         }

@@ -186,7 +186,7 @@ fn answer_vector(shard: &Rc<Shard>, theirs: &VectorsRequest, reply: Reply<Respon
         life: shard.life(),
         contradiction: theirs.asker.and_then(|asker| shard.told_by(&asker)),
     };
-    shard.finish_after_queue(BatchDone::new(move |_| {
+    shard.finish_after_queue(BatchDone::new(move |_, _| {
         reply.send(Response::Vectors(VectorsAnswer {
             vector,
             answerer: Some(answerer),
