@@ -31,7 +31,8 @@ pub enum Sabotage {
     IgnoreDeadlines,
     /// A conditional write that met something newer is stamped again, above it.
     RestampConditions,
-    /// Another's time is taken over however far ahead it is.
+    /// Clocks may be off by any time: another's is taken over however far ahead it is, and nobody is
+    /// fenced for its own.
     FollowAnyClock,
     /// Incarnations in hellos are not looked at.
     AcceptTwins,

@@ -78,6 +78,7 @@ impl From<Failure> for Rejected {
             | Failure::Busy
             | Failure::NotWidened { .. }
             | Failure::TooFarAhead
+            | Failure::Dropped(_)
             | Failure::Clock(_) => StatusCode::SERVICE_UNAVAILABLE,
         };
         let current = match &failure {

@@ -85,6 +85,7 @@ impl Shard {
         let mut report = Mended::default();
         let (mut partition, mut start) = first;
         loop {
+            self.serves(keyspace)?;
             let placement = self.placement();
             let placed = placement.keyspace(keyspace);
             let placed = placed.ok_or(Failure::UnknownKeyspace)?;

@@ -39,6 +39,8 @@ struct Pending<T> {
     version: Version,
     needs: Needs,
     acked: u64,
+    /// Replicas that have it, or will, without its counting.
+    refused: u64,
     payload: Option<T>,
 }
 
@@ -79,6 +81,7 @@ impl<T> AckTracker<T> {
             version,
             needs,
             acked: 0,
+            refused: 0,
             payload: Some(payload),
         });
     }
@@ -98,14 +101,14 @@ impl<T> AckTracker<T> {
         else {
             return;
         };
-        let up_to = up_to.max(*acked);
-        let after = std::mem::replace(acked, up_to);
         let was_unsure = std::mem::replace(was_unsure, unsure);
-        // What did not count before may do so now.
-        let after = match unsure < was_unsure {
-            true => after.min(unsure),
-            false => after,
+        // What did not count before may do so now, as far as this answer speaks of it: one from the
+        // replica's next life says nothing yet of what it is sent again.
+        let (after, now) = match unsure < was_unsure {
+            true => (unsure.min(*acked), up_to),
+            false => (*acked, up_to.max(*acked)),
         };
+        *acked = now;
         if up_to <= after {
             return;
         }
@@ -117,7 +120,7 @@ impl<T> AckTracker<T> {
             if pending.version <= unsure && !(slot == 0 && pending.needs.is_alone()) {
                 continue;
             }
-            pending.acked |= 1 << slot;
+            pending.acked |= (1 << slot) & !pending.refused;
             if pending.needs.met(pending.acked)
                 && let Some(payload) = pending.payload.take()
             {
@@ -125,6 +128,25 @@ impl<T> AckTracker<T> {
             }
         }
         self.trim();
+    }
+
+    /// Notes that `slot` will have the write `version` without its counting. Takes the write off the
+    /// books, with the number of replicas it has, when too few are left for it to be done.
+    pub fn refuse(&mut self, slot: Slot, version: Version) -> Option<(u8, T)> {
+        let at = self
+            .pending
+            .binary_search_by_key(&version, |p| p.version)
+            .ok()?;
+        let pending = self.pending.get_mut(at)?;
+        // What counted once does so for good.
+        pending.refused |= (1 << slot) & !pending.acked;
+        if pending.needs.met(!pending.refused) {
+            return None;
+        }
+        let got = pending.got();
+        let payload = pending.payload.take().map(|payload| (got, payload));
+        self.trim();
+        payload
     }
 
     /// Takes a write off the books, as when it is to be stamped again.

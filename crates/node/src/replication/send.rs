@@ -214,9 +214,16 @@ impl Shard {
         answer: Result<Response, CallError>,
     ) -> Result<(), Broken> {
         match answer {
-            Ok(Response::Replicated(BatchAnswer::Have { conflicts, unsure })) => {
+            Ok(Response::Replicated(BatchAnswer::Have {
+                conflicts,
+                uncounted,
+                unsure,
+            })) => {
                 for conflict in conflicts {
                     self.restamp(conflict.version, conflict.newer);
+                }
+                for version in uncounted {
+                    self.uncounted(peer.slot, version);
                 }
                 self.acknowledged(peer.slot, batch.up_to, unsure);
                 self.reached(peer, batch.index);

@@ -119,8 +119,16 @@ impl Shard {
                 decoded.push((copy.encode(), copy));
             }
         }
-        let done =
-            BatchDone::new(|conflicts, unsure| answer(BatchAnswer::Have { conflicts, unsure }));
+        // They are logged all the same: the drop may be taken back.
+        let dropped = decoded.iter().filter(|(_, e)| self.is_dropped(e.keyspace));
+        let uncounted = dropped.map(|(_, entry)| entry.stamp.version).collect();
+        let done = BatchDone::new(|conflicts, unsure| {
+            answer(BatchAnswer::Have {
+                conflicts,
+                uncounted,
+                unsure,
+            })
+        });
         if let Some((_, first)) = decoded.iter().find(|(_, entry)| !entry.copy) {
             self.refill_meets(batch.origin, first.stamp.version);
         }

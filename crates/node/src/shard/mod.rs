@@ -4,6 +4,7 @@
 mod admit;
 mod append;
 mod apply;
+mod dropped;
 mod flush;
 mod lacks;
 mod latency;
@@ -117,6 +118,7 @@ pub struct Shard {
     unflushed: flush::Unflushed,
     refill: refill::Refill,
     purge: purge::Purge,
+    drops: dropped::Drops,
     /// Its part in changes of the members.
     pub(crate) moves: Moves,
     /// How long clients waited lately.

@@ -73,6 +73,9 @@ impl Shard {
             // No API lets it in, and no other replica would take it.
             return done(WriteAnswer::Refused(Refusal::Busy));
         }
+        if self.is_dropped(request.keyspace) {
+            return done(WriteAnswer::Refused(Refusal::UnknownKeyspace));
+        }
         if request.condition == Condition::None {
             self.append_request(request, done);
         } else {
@@ -155,6 +158,9 @@ impl Shard {
         }
         if self.is_superseded() {
             return write.refuse(Refusal::Busy);
+        }
+        if self.is_dropped(write.entry.keyspace) {
+            return write.refuse(Refusal::UnknownKeyspace);
         }
         let placement = self.placement();
         let Some(keyspace) = placement.keyspace(write.entry.keyspace) else {
@@ -273,6 +279,15 @@ impl Shard {
             .acknowledge(slot, up_to, unsure, |_, write| done.push(write));
         for write in done {
             (write.done)(WriteAnswer::Done(write.entry.stamp));
+        }
+    }
+
+    /// A replica has the own entry `version`, or will, and that does not count: there the keyspace is
+    /// dropped.
+    pub(crate) fn uncounted(&self, slot: u8, version: Version) {
+        let hopeless = self.acks.borrow_mut().refuse(slot, version);
+        if let Some((got, write)) = hopeless {
+            (write.done)(WriteAnswer::NotEnough { got });
         }
     }
 
