@@ -4,6 +4,9 @@
 
 use dunlin_sim::{SEEDS, Sabotage, find};
 
+/// Those that too few seeds tempt for one to be among any five hundred (decision 26).
+const UNPROVEN: [Sabotage; 1] = [Sabotage::CountUnsure];
+
 fn is_found(sabotage: Sabotage) {
     match find(sabotage, 1, SEEDS).unwrap() {
         Some(found) => println!("{sabotage:?}: run {}: {}", found.runs, found.line),
@@ -24,7 +27,8 @@ macro_rules! found {
         fn none_is_left_out() {
             let tested = [Sabotage::None, $(Sabotage::$sabotage),*];
             for sabotage in Sabotage::ALL {
-                assert!(tested.contains(&sabotage), "{sabotage:?} is not looked for");
+                let is_known = tested.contains(&sabotage) || UNPROVEN.contains(&sabotage);
+                assert!(is_known, "{sabotage:?} is not looked for");
             }
         }
     };
