@@ -71,7 +71,7 @@ fn count_of(node: &Node, value: &str, rest: &str, step: usize) -> (usize, usize,
 
 #[test]
 fn a_node_restored_from_an_older_copy_hides_no_acknowledged_write() {
-    let mut flock = Flock::start(&["--clock-bound", "2s"]);
+    let mut flock = Flock::start(&["--clock-bound", "5s"]);
     assert_eq!(flock.nodes[0].put("before", b"v", "&ack=3").status, 201);
     flock.stop(2);
     let backup = flock.directory.path().join("backup");
