@@ -73,7 +73,7 @@ impl Shard {
     /// unless `is_mending`.
     ///
     /// # Errors
-    /// As [`MendError`] says; to be called again then, from the beginning or from there.
+    /// As `MendError` says; to be called again then, from the beginning or from there.
     pub async fn mend_stamps(
         self: &Rc<Self>,
         keyspace: u32,
