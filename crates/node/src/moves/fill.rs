@@ -566,38 +566,29 @@ impl Shard {
             change.dead.contains(&origin.node())
                 && placement.share(self.address, address_of(origin))
         };
-        let have = |shard: &ShardAddress, origin| {
-            let peer = self.peer(*shard);
-            let pulled = peer.and_then(|peer| peer.pulled.borrow().get(&origin).copied());
-            self.vector
-                .borrow()
-                .get(origin)
-                .max(pulled.unwrap_or_default())
+        // What was pulled of that very shard came without the vector rising.
+        let has_all_of = |shard: ShardAddress, theirs: &Vector| {
+            let peer = self.peer(shard);
+            theirs.iter().all(|(origin, version)| {
+                let pulled = |peer: &Rc<Peer>| peer.pulled.borrow().get(&origin).copied();
+                let pulled = peer.as_ref().and_then(pulled).unwrap_or_default();
+                !concerns(origin) || self.vector.borrow().get(origin).max(pulled) >= version
+            })
         };
-        let is_level = self.living().iter().all(|shard| {
-            *shard == self.address
-                || !placement.share(self.address, *shard)
-                || states.get(shard).is_some_and(|state| {
-                    state.change == change.id
-                        && state.of_dead().all(|(origin, version)| {
-                            !concerns(origin) || have(shard, origin) >= version
-                        })
-                })
-        });
-        if !is_level {
-            return false;
-        }
+        let told = |shard: ShardAddress| {
+            states.get(&shard).is_some_and(|state| {
+                state.change == change.id && has_all_of(shard, &state.of_dead().collect())
+            })
+        };
         let peers = self.peers.borrow();
-        let mine = self.vector();
-        peers.values().filter(|peer| peer.shares.get()).all(|peer| {
-            let theirs = peer.vector.borrow();
-            let pulled = peer.pulled.borrow();
-            peer.heard.get()
-                && theirs.iter().all(|(origin, version)| {
-                    let had = pulled.get(&origin).copied().unwrap_or_default();
-                    !concerns(origin) || mine.get(origin).max(had) >= version
-                })
-        })
+        let living = self.living();
+        let mut sharing = living
+            .iter()
+            .filter(|shard| **shard != self.address && placement.share(self.address, **shard));
+        // Shards of a version that says nothing of the dead are known by their vectors alone.
+        let mut known = peers.values().filter(|peer| peer.shares.get());
+        sharing.all(|shard| told(*shard))
+            && known.all(|peer| peer.heard.get() && has_all_of(peer.address, &peer.vector.borrow()))
     }
 
     /// A shard that held nothing before claims in its vector what it has inherited, so that the

@@ -7,11 +7,10 @@ use std::rc::Rc;
 use bytes::Bytes;
 use dunlin_log::CursorError;
 use dunlin_store::{EntryView, Kind};
-use tokio::sync::oneshot;
 
 use crate::limits::{PAGE_BYTES, PAGE_ITEMS, PULL_BYTES};
 use crate::message::{FillPage, FillRequest, Froms, Place, TailAnswer, TailRequest};
-use crate::shard::{BatchDone, Shard};
+use crate::shard::Shard;
 
 impl Shard {
     /// A page of stored records; `None` when they cannot be copied from here now.
@@ -131,15 +130,6 @@ impl Shard {
             next: cursor.position(),
             end: (cursor.position() > end).then_some(vector),
         }
-    }
-
-    /// Waits until all that is in the log is in the store; false when the log has failed.
-    pub(super) async fn all_applied(&self) -> bool {
-        let (tell, applied) = oneshot::channel();
-        self.finish_after_queue(BatchDone::new(move |_, _| {
-            tell.send(()).unwrap_or_default();
-        }));
-        applied.await.is_ok()
     }
 
     /// Whether an entry stamped far ahead, which nobody takes, has been mended or overtaken since: then

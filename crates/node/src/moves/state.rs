@@ -58,15 +58,18 @@ impl MoveState {
 
     /// The marks as versions.
     pub(super) fn marks(&self) -> impl Iterator<Item = (Origin, Version)> + '_ {
-        let mark = |(origin, version): &(u64, u64)| (Origin(*origin), Version(*version));
-        self.marks.iter().map(mark)
+        versions(&self.marks)
     }
 
     /// Up to where it has the entries of nodes that are gone for good.
     pub(super) fn of_dead(&self) -> impl Iterator<Item = (Origin, Version)> + '_ {
-        let mark = |(origin, version): &(u64, u64)| (Origin(*origin), Version(*version));
-        self.of_dead.iter().map(mark)
+        versions(&self.of_dead)
     }
+}
+
+fn versions(plain: &[(u64, u64)]) -> impl Iterator<Item = (Origin, Version)> + '_ {
+    let version = |(origin, version): &(u64, u64)| (Origin(*origin), Version(*version));
+    plain.iter().map(version)
 }
 
 impl Shard {

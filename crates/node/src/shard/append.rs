@@ -6,6 +6,7 @@ use std::rc::Rc;
 use bytes::Bytes;
 use dunlin_log::{AppendError, Index};
 use dunlin_store::{Entry, EntryView, Kind, Version};
+use tokio::sync::oneshot;
 
 use super::admit::Nonsense;
 use super::{Shard, needs_sync};
@@ -241,6 +242,15 @@ impl Shard {
                 last: true,
             }),
         }
+    }
+
+    /// Waits until all that is queued now has been applied; false when the log has failed.
+    pub(crate) async fn all_applied(&self) -> bool {
+        let (tell, applied) = oneshot::channel();
+        self.finish_after_queue(BatchDone::new(move |_, _| {
+            tell.send(()).unwrap_or_default();
+        }));
+        applied.await.is_ok()
     }
 
     /// Whether anything logged but not yet applied concerns this key; the newest such stamp.

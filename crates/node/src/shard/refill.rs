@@ -12,14 +12,13 @@ use std::rc::Rc;
 use dunlin_log::disk::Disk;
 use dunlin_store::{Origin, Stamp, Vector, Version};
 use serde::{Deserialize, Serialize};
-use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use super::lacks::{Filled, Given, Lacks, Source, lacks};
 use super::mark::is_full;
 use super::past::Doubt;
 use super::unsure::Unsure;
-use super::{BatchDone, Peer, Shard};
+use super::{Peer, Shard};
 use crate::limits::{HEAR_INTERVAL, HEAR_PATIENCE, HEAR_PATIENCE_MAX};
 use crate::message::{Asker, Life, Told};
 use crate::placement::ShardAddress;
@@ -495,11 +494,9 @@ impl Shard {
         if !claims.is_empty() && self.env.sabotage != Sabotage::RefillOwnOnly {
             self.log_claim(&claims, false);
         }
-        let (tell, applied) = oneshot::channel();
-        self.finish_after_queue(BatchDone::new(move |_, _| {
-            tell.send(()).unwrap_or_default()
-        }));
-        applied.await.map_err(|_| "the own log failed")?;
+        if !self.all_applied().await {
+            return Err("the own log failed".to_owned());
+        }
         let forgotten = self.refill.forgotten.get();
         if forgotten > 0 {
             self.flush().await?;

@@ -208,7 +208,8 @@ impl Shard {
             .cloned()
     }
 
-    /// How far another's clock is ahead, and on the way what it says of drops; `None` without an answer, as from an older build.
+    /// How far another's clock is ahead, and on the way what it says of drops; `None` without an
+    /// answer, as from an older build.
     async fn offset_of(&self, peer: &Peer) -> Option<Offset> {
         let (sent, sent_ms) = (Instant::now(), self.clock.now_ms());
         let request = Request::Clock(ClockRequest {
