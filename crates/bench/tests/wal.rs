@@ -12,7 +12,7 @@ use dunlin_bench::options::{Options, Part, Table, WalOptions};
 use dunlin_bench::program;
 use dunlin_bench::wal::cell::predict;
 use dunlin_bench::wal::entry::{Entry, Source};
-use dunlin_bench::wal::layout::{Header, Policy};
+use dunlin_bench::wal::layout::{Counts, Header, Policy};
 use dunlin_bench::wal::plan::Plan;
 use dunlin_bench::wal::report::model::Report;
 use dunlin_bench::wal::writers::{Driven, Load, on_event_loop, one_segment};
@@ -227,6 +227,41 @@ fn beside_rocksdb() {
     }
 }
 
+/// What a log is predicted to hold, and what it holds.
+fn predicted_and_measured(
+    entry: Entry,
+    block_bytes: u32,
+    policy: Policy,
+    load: Load,
+) -> (Counts, Counts) {
+    let predicted = predict(entry, block_bytes, policy, load.entries);
+    let directory = tempfile::tempdir().unwrap();
+    on_event_loop(async {
+        let options = one_segment(block_bytes, policy, predicted.file_bytes);
+        let (driven, ..) = Driven::open(directory.path(), options).await?;
+        driven.begin().await?;
+        let entries = load.entries;
+        let written = driven
+            .write(load, &Source::new(entry, 1), &Interrupt::default())
+            .await?;
+        assert_eq!(written.entries, entries);
+        driven.close().await
+    })
+    .unwrap();
+    let path = directory.path().join("00000000000000000001.log");
+    let measured = audit::count(&path, block_bytes, Header::Recyclable).unwrap();
+    (predicted, measured)
+}
+
+fn unsynced(entries: u64, writers: u64) -> Load {
+    Load {
+        entries,
+        writers,
+        sync: false,
+        release: false,
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
     /// The prediction of Dunlin's own log agrees with the file to the byte, whatever is written.
@@ -240,22 +275,24 @@ proptest! {
         writers in 1u64..8,
     ) {
         let entry = Entry { key_bytes, value_bytes };
-        let (block_bytes, policy) = (1 << block, if pad { Policy::Pad } else { Policy::Fragment });
-        let predicted = predict(entry, block_bytes, policy, entries);
-        let directory = tempfile::tempdir().unwrap();
-        on_event_loop(async {
-            let options = one_segment(block_bytes, policy, predicted.file_bytes);
-            let (driven, ..) = Driven::open(directory.path(), options).await?;
-            driven.begin().await?;
-            let load = Load { entries, writers, sync: false, release: false };
-            let written = driven.write(load, &Source::new(entry, 1), &Interrupt::default()).await?;
-            assert_eq!(written.entries, entries);
-            driven.close().await
-        }).unwrap();
-        let path = directory.path().join("00000000000000000001.log");
-        let measured = audit::count(&path, block_bytes, Header::Recyclable).unwrap();
+        let policy = if pad { Policy::Pad } else { Policy::Fragment };
+        let load = unsynced(entries, writers);
+        let (predicted, measured) = predicted_and_measured(entry, 1 << block, policy, load);
         prop_assert_eq!(measured, predicted);
     }
+}
+
+/// Seven bytes are left behind the last mark, where no header fits.
+#[test]
+fn a_log_that_ends_just_before_its_blocks_end_is_as_predicted() {
+    let entry = Entry {
+        key_bytes: 186,
+        value_bytes: 8_991,
+    };
+    let (predicted, measured) =
+        predicted_and_measured(entry, 1 << 14, Policy::Fragment, unsynced(16, 1));
+    assert_eq!(measured.file_bytes % (1 << 14), 0);
+    assert_eq!(measured, predicted);
 }
 
 #[test]

@@ -16,6 +16,7 @@
 //! | `quorum` | coordinating reads, writes and scans; the decisions in `decide.rs` are pure |
 //! | `api` | HTTP |
 //! | `sabotage` | deliberate bugs, for the simulation to find |
+//! | `hearsay` | which keyspaces are dropped, also by what others say (pure) |
 //! | `hello` `incarnation` | how shards of different processes introduce themselves; who counts of two with one name (pure) |
 //! | `ready` | whether clients may be sent here (pure) |
 //! | `rate` | bytes a second over the last seconds |
@@ -29,6 +30,7 @@ mod config;
 mod doors;
 mod env;
 mod fence;
+mod hearsay;
 mod hello;
 mod incarnation;
 mod limits;

@@ -55,6 +55,10 @@ pub const HEAR_PATIENCE_MAX: Duration = Duration::from_secs(2);
 /// Deletes younger than this are never forgotten: it is how far replicas may lag without
 /// keeping older deletes from being forgotten.
 pub const FORGET_AFTER: Duration = Duration::from_secs(5);
+/// Others hear within this that a drop was taken back.
+pub const UNDROP_WAIT: Duration = Duration::from_secs(1);
+/// How often it is looked whether they have.
+pub const UNDROP_PAUSE: Duration = Duration::from_millis(10);
 /// How long a request waits for a replica whose connection is coming.
 pub const REACH_WAIT: Duration = Duration::from_millis(300);
 /// Whether another shard reaches this one is answered within this.

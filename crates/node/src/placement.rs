@@ -7,6 +7,8 @@ use dunlin_metadata::{Change, Keyspace, NodeRecord, Phase, Topology};
 use dunlin_store::Kind;
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
+use crate::hearsay::{Fate, Fates, Word};
+
 /// One event loop of one node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ShardAddress {
@@ -154,6 +156,8 @@ pub struct Placement {
     keyspaces: BTreeMap<u32, KeyspacePlacement>,
     names: HashMap<String, u32>,
     purged: BTreeSet<u32>,
+    /// What the topology has of drops, for others to be told.
+    pub drops: Word,
 }
 
 impl Placement {
@@ -191,6 +195,10 @@ impl Placement {
                 .map(|k| (k.name.clone(), k.id))
                 .collect(),
             purged: purged.iter().map(|dropped| dropped.keyspace.id).collect(),
+            drops: Word {
+                order: topology.order(),
+                fates: fates(topology),
+            },
             keyspaces,
         }
     }
@@ -290,6 +298,25 @@ impl Placement {
                 .values()
                 .any(|k| (0..k.partition_count()).any(|partition| k.share(partition, a, b)))
     }
+}
+
+/// The fates of the keyspaces that are dropped, or were taken back.
+fn fates(topology: &Topology) -> Fates {
+    let fate = |keyspace: &Keyspace, is_dropped| {
+        let undrops = keyspace.undrops;
+        (
+            keyspace.id,
+            Fate {
+                undrops,
+                is_dropped,
+            },
+        )
+    };
+    let live = topology.keyspaces.iter().filter(|live| live.undrops > 0);
+    let dropped = topology.dropped.iter().map(|dropped| &dropped.keyspace);
+    live.map(|live| fate(live, false))
+        .chain(dropped.map(|dropped| fate(dropped, true)))
+        .collect()
 }
 
 fn place(keyspace: &Keyspace, topology: &Topology) -> KeyspacePlacement {

@@ -163,3 +163,28 @@ fn a_dropped_keyspace_has_no_name_and_goes_only_when_it_is_purged() {
     assert_eq!(numbers.collect::<Vec<_>>(), [3]);
     assert!((1..=4).all(|id| !dropped.is_purged(id)));
 }
+
+#[test]
+fn others_are_told_of_what_is_dropped_or_was_taken_back() {
+    let keyspace = |id, undrops| Keyspace {
+        undrops,
+        ..Keyspace::new(id, &format!("k{id}"), KeyspaceSettings::default())
+    };
+    let dropped = |id, undrops, purged| Dropped {
+        keyspace: keyspace(id, undrops),
+        dropped_ms: 0,
+        purged,
+    };
+    let mut topology = topology(3, 1);
+    topology.revision = 9;
+    topology.keyspaces = vec![keyspace(3, 0), keyspace(4, 2)];
+    topology.dropped = vec![dropped(5, 0, false), dropped(6, 1, true)];
+    let drops = Placement::compute(&topology).drops;
+    assert_eq!(drops.order, (0, 9));
+    let fates: Vec<(u32, u32, bool)> = drops
+        .fates
+        .iter()
+        .map(|(id, fate)| (*id, fate.undrops, fate.is_dropped))
+        .collect();
+    assert_eq!(fates, [(4, 2, false), (5, 0, true), (6, 1, true)]);
+}

@@ -31,7 +31,8 @@ pub enum Sabotage {
     IgnoreDeadlines,
     /// A conditional write that met something newer is stamped again, above it.
     RestampConditions,
-    /// Another's time is taken over however far ahead it is.
+    /// Clocks may be off by any time: another's is taken over however far ahead it is, and nobody is
+    /// fenced for its own.
     FollowAnyClock,
     /// Incarnations in hellos are not looked at.
     AcceptTwins,
@@ -40,11 +41,13 @@ pub enum Sabotage {
     TrustEmptyMetadata,
     /// An entry goes to the first `from` replicas that its write asks for, and to no others.
     NarrowFrom,
+    /// The word of a shard that may have forgotten what it acknowledged counts like any other's.
+    CountUnsure,
 }
 
 impl Sabotage {
     /// All of them, and none.
-    pub const ALL: [Sabotage; 17] = [
+    pub const ALL: [Sabotage; 18] = [
         Sabotage::None,
         Sabotage::AckUnsynced,
         Sabotage::IgnoreGaps,
@@ -62,5 +65,6 @@ impl Sabotage {
         Sabotage::AcceptTwins,
         Sabotage::TrustEmptyMetadata,
         Sabotage::NarrowFrom,
+        Sabotage::CountUnsure,
     ];
 }

@@ -50,6 +50,8 @@ pub struct Write {
     pub from: u8,
     /// The condition, if any.
     pub expect: Option<Expect>,
+    /// Whether its value expires, after the run.
+    pub expires: bool,
     /// When it began.
     pub begun: Moment,
     /// The same in milliseconds since the beginning of the run.
@@ -119,6 +121,9 @@ pub struct History {
     /// Machines on which an earlier process of a node runs beside a later one on another machine:
     /// since when (milliseconds), which machine, and whether it is so from then on.
     pub earlier: Vec<(u64, usize, bool)>,
+    /// Machines whose clocks are years ahead: since when (milliseconds), which machine, and whether it
+    /// is so from then on.
+    pub years_ahead: Vec<(u64, usize, bool)>,
     /// Everything else worth telling, with its time in milliseconds.
     pub notes: Vec<(Moment, u64, String)>,
     /// Number of the last write acknowledged.
@@ -173,10 +178,17 @@ impl History {
 
     /// Whether what a machine answered then may come from the earlier of two processes of one name.
     pub fn is_earlier(&self, at_ms: u64, machine: usize) -> bool {
-        let mut changes = self.earlier.iter();
-        changes
-            .rfind(|(since_ms, of, _)| *since_ms <= at_ms && *of == machine)
-            .is_some_and(|(_, _, is_earlier)| *is_earlier)
+        is_so(&self.earlier, at_ms, machine)
+    }
+
+    /// Notes that the clock of a machine is years ahead from now on, or is not.
+    pub fn years_ahead(&mut self, at_ms: u64, machine: usize, is_ahead: bool) {
+        self.years_ahead.push((at_ms, machine, is_ahead));
+    }
+
+    /// Whether the clock of a machine was years ahead then.
+    pub fn is_years_ahead(&self, at_ms: u64, machine: usize) -> bool {
+        is_so(&self.years_ahead, at_ms, machine)
     }
 
     /// Begins a write; its number.
@@ -244,6 +256,14 @@ impl Write {
     pub fn is_refused(&self) -> bool {
         matches!(self.ended, Some((_, _, Ended::Refused(_))))
     }
+}
+
+/// What was noted last of a machine up to a time.
+fn is_so(changes: &[(u64, usize, bool)], at_ms: u64, machine: usize) -> bool {
+    let mut changes = changes.iter();
+    changes
+        .rfind(|(since_ms, of, _)| *since_ms <= at_ms && *of == machine)
+        .is_some_and(|(_, _, is_so)| *is_so)
 }
 
 struct Fnv(u64);

@@ -7,6 +7,10 @@ use rand::{Rng, SeedableRng};
 
 /// Most different keys in a keyspace.
 const KEYS_MAX: u16 = 50;
+/// Two of the largest blocks, the least a log takes.
+const SEGMENT_BYTES_LEAST: u64 = 64 << 10;
+/// More than a log of a run ever holds.
+const SEGMENT_BYTES_MOST: u64 = 64 << 20;
 
 /// One run, as its seed has it.
 #[derive(Debug, Clone)]
@@ -68,6 +72,16 @@ pub struct Plan {
     pub flush_bytes: usize,
     /// Log bytes kept for replicas that lag.
     pub retention_bytes: u64,
+    /// Size of a log segment, in bytes.
+    pub segment_bytes: u64,
+    /// From when on clients do nothing, in milliseconds: what there is then is neither written again
+    /// nor mended by reads, whatever goes wrong.
+    pub rest_ms: u64,
+    /// Whether all machines lose their power in the end, with all that was not synced, and clients do
+    /// nothing after that.
+    pub dark_end: bool,
+    /// Whether values are written that expire, long after the run.
+    pub expires: bool,
     /// Deliberate bug in every node.
     pub sabotage: Sabotage,
     /// Judge by what clients saw alone: what stores hold is not looked at.
@@ -109,6 +123,10 @@ impl Plan {
             chaos_ms: random.random_range(12_000..=30_000),
             flush_bytes: random.random_range(8 << 10..=128 << 10),
             retention_bytes: random.random_range(70 << 10..=600 << 10),
+            segment_bytes: SEGMENT_BYTES_LEAST,
+            rest_ms: u64::MAX,
+            dark_end: false,
+            expires: false,
             sabotage,
             values_only: sabotage != Sabotage::None,
         };
@@ -148,22 +166,55 @@ impl Plan {
         plan.twins = random.random_bool(0.25);
         plan.conditions = random.random_bool(0.25);
         plan.slow_disks = power_loss && random.random_bool(0.5);
+        plan.expires = random.random_bool(0.25);
+        if power_loss && random.random_bool(0.2) {
+            plan.end_dark(&mut random);
+        }
+        if random.random_bool(0.15) {
+            plan.keep_for_long(&mut random);
+        }
         plan
+    }
+
+    /// A cluster in which stores are flushed all the time, up to the moment in which all lose their
+    /// power.
+    fn end_dark(&mut self, random: &mut StdRng) {
+        self.dark_end = true;
+        self.keys = KEYS_MAX;
+        self.flush_bytes = random.random_range(2 << 10..=16 << 10);
+    }
+
+    /// A cluster that is to keep what it was given early, with logs that reach back to its beginning,
+    /// while members come and go and disks are lost.
+    fn keep_for_long(&mut self, random: &mut StdRng) {
+        self.keys = KEYS_MAX;
+        self.segment_bytes = SEGMENT_BYTES_MOST;
+        self.rest_ms = random.random_range(3_000..=self.chaos_ms / 2);
+        self.loses_disks = true;
+        if self.nodes > 3 {
+            self.moves = true;
+            self.members = self.nodes;
+            self.buries = random.random_bool(0.7);
+        }
     }
 
     /// Whether the run has the circumstances in which its deliberate bug matters.
     pub fn tempts(&self) -> bool {
         match self.sabotage {
             Sabotage::AckUnsynced => self.power_cuts && self.slow_disks,
-            Sabotage::FlushUnsynced => self.slow_disks,
+            Sabotage::FlushUnsynced => {
+                let is_always = |(_, s): &(String, KeyspaceSettings)| s.sync == Sync::Always;
+                self.dark_end && !self.keyspaces.iter().any(is_always)
+            }
             Sabotage::IgnoreDeadlines => self.pauses && self.attempts > 1,
-            Sabotage::FollowAnyClock => self.bad_clocks,
+            Sabotage::FollowAnyClock => self.bad_clocks && self.expires,
             Sabotage::TrustEmptyMetadata => self.bad_metadata,
             Sabotage::AnswerUncertain => self.loses_disks,
             Sabotage::AcceptTwins => self.twins,
             Sabotage::RestampConditions => self.conditions,
-            Sabotage::RefillOwnOnly => self.loses_disks && self.moves,
-            Sabotage::SkipTail | Sabotage::SkipJoint => self.moves,
+            Sabotage::RefillOwnOnly => self.rest_ms < self.chaos_ms && self.buries,
+            // Of writes while members change, and after it.
+            Sabotage::SkipTail | Sabotage::SkipJoint => self.moves && self.rest_ms == u64::MAX,
             // With few keys, the next write hides that a delete has not come.
             Sabotage::ForgetTombstones => self.keys == KEYS_MAX,
             _ => true,

@@ -14,6 +14,8 @@ use crate::report::report;
 
 /// Clients go on for so long after the last fault.
 const AFTERMATH_MS: u64 = 1_500;
+/// A store is flushed within this, mostly.
+const FLUSH_MS_MAX: u64 = 4_000;
 /// Replicas must be equal within this after all is whole again.
 const CONVERGE_MS_MAX: u64 = 90_000;
 /// The same where only values count: then it is no more than a pause.
@@ -125,11 +127,17 @@ fn drive(cluster: &mut Cluster) -> Result<Result<Checked, Broken>, HarnessError>
     while cluster.now_ms() < chaos_ms {
         cluster.step()?;
         faults.tick(cluster)?;
+        if cluster.now_ms() >= cluster.shared.plan.rest_ms {
+            cluster.shared.phase.set(Phase::Quiet);
+        }
         if let Some(broken) = start_failure(cluster) {
             return Ok(Err(broken));
         }
     }
     let values_only = cluster.shared.plan.values_only;
+    if cluster.shared.plan.dark_end {
+        darken(cluster, &mut faults)?;
+    }
     faults.heal(cluster)?;
     wait(cluster, AFTERMATH_MS)?;
     cluster.shared.phase.set(Phase::Quiet);
@@ -147,6 +155,24 @@ fn drive(cluster: &mut Cluster) -> Result<Result<Checked, Broken>, HarnessError>
     let read = read_all(cluster)?;
     // What clients saw tells more than that they saw too little.
     Ok(verify(cluster).and_then(|checked| read.map(|()| checked)))
+}
+
+/// Takes the power from all at once, in the moment in which a store has just been flushed if there is
+/// one soon. Clients have gone, so what was left is what is read in the end.
+fn darken(cluster: &mut Cluster, faults: &mut Faults) -> Result<(), HarnessError> {
+    let end_ms = cluster.now_ms() + FLUSH_MS_MAX;
+    let before = flushed(cluster);
+    while cluster.now_ms() < end_ms && flushed(cluster) == before {
+        cluster.step()?;
+    }
+    cluster.shared.phase.set(Phase::Quiet);
+    faults.black_out(cluster)
+}
+
+/// The last log record in the files of each running shard's store.
+fn flushed(cluster: &Cluster) -> Vec<u64> {
+    let live = cluster.hosts.iter().flat_map(|host| host.live());
+    live.map(|shard| shard.store().flushed_applied()).collect()
 }
 
 /// The checks of the history.

@@ -138,6 +138,10 @@ impl Layout {
     /// The mark that a log writes when it is closed.
     pub fn sync_mark(&mut self) {
         self.own(SYNC_MARK_BYTES);
+        // What takes no header any more is filled with what is written.
+        if self.room() < self.header.bytes() {
+            self.fill_block();
+        }
     }
 
     fn own(&mut self, payload_bytes: u64) {

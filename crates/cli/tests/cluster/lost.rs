@@ -389,7 +389,7 @@ fn a_dropped_keyspace_goes_from_every_disk_and_can_be_taken_back_until_then() {
 /// while: it must not take the data of the others, nor its own.
 #[test]
 fn a_drop_that_was_taken_back_does_not_happen_by_an_old_copy_of_etcd() {
-    let mut flock = Flock::start(&["--drop-delay", "2s"]);
+    let mut flock = Flock::start(&["--drop-delay", "6s"]);
     create(&flock.nodes[0], "birds");
     answers(&flock, "/v1/keyspaces/birds", 200);
     let path = "/v1/keyspaces/birds/keys/dunlin";
@@ -438,6 +438,6 @@ fn a_drop_that_was_taken_back_does_not_happen_by_an_old_copy_of_etcd() {
     assert!(restored.status.success(), "{}", said(&restored));
     told(&flock, None);
     answers(&flock, path, 200);
-    std::thread::sleep(Duration::from_secs(3));
+    std::thread::sleep(Duration::from_secs(7));
     answers(&flock, path, 200);
 }

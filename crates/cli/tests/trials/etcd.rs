@@ -13,8 +13,22 @@ use crate::harness::random::Random;
 
 const APART: usize = 2;
 /// Its place among the hosts.
-const ETCD: usize = 3;
+pub const ETCD: usize = 3;
 const SOON: Duration = Duration::from_secs(20);
+
+/// Three nodes and etcd, each on a host of its own; no node is started. Bound behind the network, so
+/// that it outlives the processes.
+pub fn apart(network: &Network, flags: &[&str]) -> Flock {
+    let directory = tempfile::tempdir().unwrap();
+    let host = &network.hosts[ETCD];
+    let etcd = Etcd::start_in(directory.path(), &host.address, Some(&host.namespace));
+    let mut flock = Flock::prepare_with(flags, "127.0.0.1", etcd, directory);
+    for (node, host) in flock.nodes.iter_mut().zip(&network.hosts) {
+        node.host = host.address.clone();
+        node.namespace = Some(host.namespace.clone());
+    }
+    flock
+}
 
 #[test]
 fn a_node_cut_off_from_etcd_alone_serves_and_catches_up() {
@@ -22,15 +36,7 @@ fn a_node_cut_off_from_etcd_alone_serves_and_catches_up() {
         return;
     };
     let mut random = Random::from_environment();
-    let directory = tempfile::tempdir().unwrap();
-    let host = &network.hosts[ETCD];
-    let etcd = Etcd::start_in(directory.path(), &host.address, Some(&host.namespace));
-    // Bound in this order, the network outlives the processes.
-    let mut flock = Flock::prepare_with(&[], "127.0.0.1", etcd, directory);
-    for (node, host) in flock.nodes.iter_mut().zip(&network.hosts) {
-        node.host = host.address.clone();
-        node.namespace = Some(host.namespace.clone());
-    }
+    let mut flock = apart(&network, &[]);
     flock.up_all();
     let clients = Clients::new(&flock.addresses(), 6);
     let through = |node: usize| {

@@ -8,6 +8,7 @@ mod harness;
 
 mod clients;
 mod crash;
+mod dropped;
 mod etcd;
 mod forgetful;
 mod fuse;

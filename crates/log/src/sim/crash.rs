@@ -59,6 +59,21 @@ impl SimDisk {
     /// lost, kept, torn at sector boundaries or reordered, and how many of the latest creations,
     /// renames and removals happened. Handles opened before no longer work.
     pub fn crash(&self) -> Lost {
+        self.lose_power(|random| match random.below(8) {
+            0 => Fate::Lost,
+            1 => Fate::Kept,
+            2 | 3 => Fate::Prefix,
+            4 | 5 => Fate::Torn,
+            _ => Fate::Pages,
+        })
+    }
+
+    /// Loses power, and all that was not synced: nothing of it had left the cache.
+    pub fn black_out(&self) -> Lost {
+        self.lose_power(|_| Fate::Lost)
+    }
+
+    fn lose_power(&self, fate: impl Fn(&mut Random) -> Fate) -> Lost {
         let mut state = self.lock();
         let state = &mut *state;
         state.epoch += 1;
@@ -66,7 +81,12 @@ impl SimDisk {
         let random = &mut state.random;
         state.names.crash(|pending| random.below(pending + 1));
         let inodes = state.inodes.values_mut();
-        let outcomes: Vec<Outcome> = inodes.map(|inode| lose(inode, random)).collect();
+        let outcomes: Vec<Outcome> = inodes
+            .map(|inode| {
+                let fate = fate(random);
+                lose(inode, fate, random)
+            })
+            .collect();
         let named: BTreeSet<u64> = state.names.inodes().collect();
         state.inodes.retain(|inode, _| named.contains(inode));
         let overtaken = |outcome: &Outcome| {
@@ -84,16 +104,9 @@ impl SimDisk {
     }
 }
 
-fn lose(inode: &mut Inode, random: &mut Random) -> Outcome {
+fn lose(inode: &mut Inode, fate: Fate, random: &mut Random) -> Outcome {
     let pending = std::mem::take(&mut inode.pending);
     let count = pending.len() as u64;
-    let fate = match random.below(8) {
-        0 => Fate::Lost,
-        1 => Fate::Kept,
-        2 | 3 => Fate::Prefix,
-        4 | 5 => Fate::Torn,
-        _ => Fate::Pages,
-    };
     let reached = match fate {
         Fate::Lost => 0,
         Fate::Kept => count,

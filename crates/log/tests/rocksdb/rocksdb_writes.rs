@@ -234,6 +234,10 @@ fn what_a_recycled_file_held_before_is_its_end() {
         running.stop();
         assert!(reused(), "no log was recycled");
         for file in logs(&home.path().join("db")) {
+            if fs::metadata(&file).unwrap().len() == 0 {
+                // Made in the moment of the kill.
+                continue;
+            }
             let it = read(&file);
             let Rest::Stale { number: old } = it.end.rest else {
                 continue;

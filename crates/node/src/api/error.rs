@@ -91,6 +91,7 @@ impl From<Failure> for Rejected {
             | Failure::Full
             | Failure::NotWidened { .. }
             | Failure::TooFarAhead
+            | Failure::Dropped(_)
             | Failure::Clock(_) => StatusCode::SERVICE_UNAVAILABLE,
         };
         let current = match &failure {

@@ -34,6 +34,7 @@ pub(super) async fn ready(shard: Rc<Shard>) -> Reply {
     let mut problems = shard.metadata.problems().borrow().to_vec();
     problems.extend(shard.strays());
     problems.extend(shard.damage());
+    problems.extend(shard.drops_told());
     let Some(first) = lacks.first() else {
         let ok = json!({ "status": "ok", "node": name, "problems": problems });
         return reply::json(StatusCode::OK, &ok);

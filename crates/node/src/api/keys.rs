@@ -87,8 +87,10 @@ pub(super) async fn get(
     let newest = shard
         .read_quorum(target.keyspace, &target.key, target.quorum)
         .await?;
-    let now_ms = shard.clock.now_ms();
-    let found = newest.filter(|item| item.is_visible(now_ms));
+    let found = match newest {
+        Some(item) if shard.shows(&item)? => Some(item),
+        _ => None,
+    };
     let stamp = found.as_ref().map(|item| item.stamp);
     match (validators::judge(headers, stamp)?, found) {
         (Verdict::Whole, Some(item)) => {

@@ -5,13 +5,16 @@ use std::rc::Rc;
 use dunlin_metadata::{Keyspace, KeyspaceSettings, MetadataError};
 use hyper::{Method, Request, StatusCode};
 use serde::Deserialize;
+use tokio::time::{Instant, sleep, timeout_at};
 
 use super::attempt::in_time;
 use super::body::read_body;
 use super::error::Rejected;
 use super::reply::{self, Reply};
 use super::upload::Upload;
-use crate::shard::{Arrivals, Shard};
+use crate::limits::{UNDROP_PAUSE, UNDROP_WAIT};
+use crate::placement::ShardAddress;
+use crate::shard::{Arrivals, Shard, ShardStatus};
 
 /// Largest description of a keyspace, in bytes.
 const BODY_BYTES: usize = 64 << 10;
@@ -81,6 +84,31 @@ async fn settle(shard: &Shard, created: &Keyspace) {
     }
 }
 
+/// Gives the others a moment to see that the drop was taken back: until then they acknowledge nothing
+/// of the keyspace, nor answer what is read.
+async fn settle_elsewhere(shard: &Rc<Shard>, back: &Keyspace) {
+    let deadline = Instant::now() + UNDROP_WAIT;
+    let asked = async {
+        loop {
+            let placement = shard.placement();
+            // Of a node's shards one says what is true of them all.
+            let firsts = placement.shards().filter(|s| s.shard == 0);
+            let within_reach: Vec<ShardAddress> =
+                firsts.filter(|s| shard.is_reachable(*s)).collect();
+            let told = shard.statuses(&within_reach).await;
+            let mut statuses = told.into_iter().filter_map(|(_, status)| status);
+            let is_dropped =
+                |status: ShardStatus| status.drops.iter().any(|(id, _)| *id == back.id);
+            if !statuses.any(is_dropped) {
+                return;
+            }
+            sleep(UNDROP_PAUSE).await;
+        }
+    };
+    // Who has not seen it by then may be cut off: it hears of it from others.
+    drop(timeout_at(deadline, asked).await);
+}
+
 /// `/v1/keyspaces/{name}`.
 pub(super) async fn one(
     shard: Rc<Shard>,
@@ -136,6 +164,7 @@ pub(super) async fn undrop(
             in_time(arrivals)?;
             let back = shard.metadata.undrop_keyspace(name).await?;
             settle(&shard, &back).await;
+            settle_elsewhere(&shard, &back).await;
             Ok(reply::json(StatusCode::OK, &back))
         }
         _ => Err(Rejected::method()),

@@ -2,6 +2,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::hearsay::{Fate, Fates, Word};
 use crate::placement::ShardAddress;
 use dunlin_store::{Kind, Rank, Replaces, Stamp, Vector};
 
@@ -201,7 +202,8 @@ fn request() -> impl Strategy<Value = Request> {
                 wants
             })),
         Just(Request::Move),
-        Just(Request::Clock),
+        prop::option::of((any::<u64>(), any::<u64>()))
+            .prop_map(|order| Request::Clock(ClockRequest { order })),
         (any::<u32>(), any::<u16>(), bytes()).prop_map(|(keyspace, partition, start)| {
             Request::Far(FarRequest {
                 keyspace,
@@ -215,6 +217,13 @@ fn request() -> impl Strategy<Value = Request> {
     ]
 }
 
+fn fate() -> impl Strategy<Value = Fate> {
+    (any::<u32>(), any::<bool>()).prop_map(|(undrops, is_dropped)| Fate {
+        undrops,
+        is_dropped,
+    })
+}
+
 fn response() -> impl Strategy<Value = Response> {
     prop_oneof![
         stamp().prop_map(|s| Response::Written(WriteAnswer::Done(s))),
@@ -223,21 +232,38 @@ fn response() -> impl Strategy<Value = Response> {
         Just(Response::Written(WriteAnswer::Refused(Refusal::NoSpace))),
         Just(Response::Written(WriteAnswer::Overtaken)),
         stamp().prop_map(|s| Response::Written(WriteAnswer::Beyond(s))),
-        any::<u64>().prop_map(Response::Clock),
+        (
+            any::<u64>(),
+            prop::option::of((
+                (any::<u64>(), any::<u64>()),
+                prop::collection::btree_map(any::<u32>(), fate(), 0..4)
+            ))
+        )
+            .prop_map(|(now_ms, word)| Response::Clock(ClockAnswer {
+                now_ms,
+                drops: word.map(|(order, fates)| Word { order, fates }),
+            })),
         any::<u64>().prop_map(|clock| Response::Written(WriteAnswer::TooLate(Version(clock)))),
         item().prop_map(|i| Response::Read(ReadAnswer::Value(i))),
         Just(Response::Read(ReadAnswer::Same)),
-        prop::collection::vec((any::<u64>(), stamp(), replaces()), 0..4).prop_map(|list| {
-            Response::Replicated(BatchAnswer::Have {
-                conflicts: list
-                    .into_iter()
-                    .map(|(v, newer, replaces)| Conflict {
-                        version: Version(v),
-                        newer: Rank::new(newer, replaces),
-                    })
-                    .collect(),
-            })
-        }),
+        (
+            prop::collection::vec((any::<u64>(), stamp(), replaces()), 0..4),
+            prop::collection::vec(any::<u64>().prop_map(Version), 0..4),
+            prop_oneof![Just(0), any::<u64>()],
+        )
+            .prop_map(|(list, uncounted, unsure)| {
+                Response::Replicated(BatchAnswer::Have {
+                    unsure: Version(unsure),
+                    conflicts: list
+                        .into_iter()
+                        .map(|(v, newer, replaces)| Conflict {
+                            version: Version(v),
+                            newer: Rank::new(newer, replaces),
+                        })
+                        .collect(),
+                    uncounted,
+                })
+            }),
         (
             prop::collection::vec(item(), 0..4),
             prop::option::of(bytes()),
@@ -384,6 +410,44 @@ fn an_earlier_version_is_understood_and_understands() {
         Request::Snapshot(m) => assert!(m.is_asker_whole),
         other => panic!("{other:?}"),
     }
+}
+
+/// What tells of drops stands behind all that a build reads that does not know it.
+#[test]
+fn what_tells_of_drops_stands_at_the_end() {
+    let have = |uncounted, replaces| {
+        let newer = Stamp::new(Version(3), Origin(1));
+        let conflict = Conflict {
+            version: Version(2),
+            newer: Rank::new(newer, replaces),
+        };
+        encoded(&Response::Replicated(BatchAnswer::Have {
+            conflicts: vec![conflict],
+            uncounted,
+            unsure: Version(0),
+        }))
+    };
+    let replaces = Replaces {
+        stamp: Stamp::new(Version(9), Origin(2)),
+        is_mend: false,
+    };
+    for replaces in [None, Some(replaces)] {
+        let (known, more) = (have(vec![], replaces), have(vec![Version(7)], replaces));
+        assert!(more.starts_with(&known), "{replaces:?}");
+    }
+    // Of one that replaces nothing that is said, for it is looked for where anything follows.
+    let nothing_replaced = have(vec![], None).len();
+    assert_eq!(have(vec![Version(7)], None)[nothing_replaced], 0);
+
+    let clock = |drops| encoded(&Response::Clock(ClockAnswer { now_ms: 5, drops }));
+    let word = Word {
+        order: (1, 2),
+        fates: Fates::from([(3, Fate::default())]),
+    };
+    assert!(clock(Some(word)).starts_with(&clock(None)));
+    let ask = |order| encoded(&Request::Clock(ClockRequest { order }));
+    assert_eq!(ask(None)[..], [24]);
+    assert!(ask(Some((1, 2))).starts_with(&[24]));
 }
 
 /// A build before decision 24 neither sends deadline and floor nor minds them.

@@ -1,6 +1,7 @@
 //! What shards say to one another. One file a message, encode and decode side
 //! by side; this file is the envelope.
 
+mod clock;
 mod far;
 mod fill;
 mod page;
@@ -18,6 +19,7 @@ use dunlin_store::{Origin, Version};
 
 use crate::placement::ShardAddress;
 
+pub use clock::{ClockAnswer, ClockRequest};
 pub use far::FarRequest;
 pub use fill::{FillPage, FillRequest, Froms, Place, TailAnswer, TailRequest};
 pub use page::{Item, Page, ScanRequest, SnapshotRequest};
@@ -65,8 +67,8 @@ pub enum Request {
     Leaving(ShardAddress),
     /// What a shard of the same node lacks to serve clients, as JSON.
     Ready,
-    /// The wall clock there.
-    Clock,
+    /// The wall clock there, and what newer topologies have of drops.
+    Clock(ClockRequest),
     /// One page of a partition's records that are stamped too far ahead.
     Far(FarRequest),
 }
@@ -102,8 +104,8 @@ pub enum Response {
     Reached(Reached),
     /// To `Ready`.
     Ready(Bytes),
-    /// To `Clock`: milliseconds since 1970.
-    Clock(u64),
+    /// To `Clock`.
+    Clock(ClockAnswer),
 }
 
 impl Message for Request {
@@ -164,7 +166,10 @@ impl Message for Request {
                 reach::encode_shard(*asker, out);
             }
             Request::Ready => out.put_u8(22),
-            Request::Clock => out.put_u8(24),
+            Request::Clock(m) => {
+                out.put_u8(24);
+                m.encode(out);
+            }
             Request::Far(m) => {
                 out.put_u8(25);
                 m.encode(out);
@@ -190,7 +195,7 @@ impl Message for Request {
             20 => Request::Reach(reach::decode_shard(&mut body)?),
             21 => Request::Leaving(reach::decode_shard(&mut body)?),
             22 => Request::Ready,
-            24 => Request::Clock,
+            24 => Request::Clock(ClockRequest::decode(body)?),
             25 => Request::Far(FarRequest::decode(body)?),
             kind => return Err(malformed(format!("unknown request kind {kind}"))),
         })
@@ -263,9 +268,9 @@ impl Message for Response {
                 out.put_u8(22);
                 out.put_slice(json);
             }
-            Response::Clock(now_ms) => {
+            Response::Clock(m) => {
                 out.put_u8(24);
-                out.put_u64_le(*now_ms);
+                m.encode(out);
             }
         }
     }
@@ -286,7 +291,7 @@ impl Message for Response {
             12 => Response::Moved(body),
             20 => Response::Reached(Reached::decode(&mut body)?),
             22 => Response::Ready(body),
-            24 => Response::Clock(body.try_get_u64_le().map_err(malformed)?),
+            24 => Response::Clock(ClockAnswer::decode(body)?),
             kind => return Err(malformed(format!("unknown response kind {kind}"))),
         })
     }
@@ -306,6 +311,7 @@ impl Message for Response {
                 entries.iter().map(Bytes::len).sum()
             }
             Response::Status(json) | Response::Moved(json) | Response::Ready(json) => json.len(),
+            Response::Clock(m) => m.weight(),
             _ => 0,
         }
     }

@@ -35,6 +35,11 @@ pub enum BatchAnswer {
     Have {
         /// Entries that lost against newer ones.
         conflicts: Vec<Conflict>,
+        /// Entries that do not count as acknowledged: their keyspaces are dropped there.
+        uncounted: Vec<Version>,
+        /// What is stamped at or below this it stores, but it cannot say that it never acknowledged
+        /// anything newer: its word does not count for it. 0 from a shard of certain past.
+        unsure: Version,
     },
     /// Something before the batch is missing: start again after this version.
     Gap(Version),
@@ -64,18 +69,33 @@ impl Batch {
 impl BatchAnswer {
     pub(super) fn encode(&self, out: &mut BytesMut) {
         match self {
-            BatchAnswer::Have { conflicts } => {
+            BatchAnswer::Have {
+                conflicts,
+                uncounted,
+                unsure,
+            } => {
                 out.put_u8(1);
                 out.put_u32_le(conflicts.len() as u32);
                 for conflict in conflicts {
                     out.put_u64_le(conflict.version.0);
                     put_stamp(out, conflict.newer.stamp());
                 }
-                // What the winners replace comes behind, where an earlier version does not look.
-                if conflicts.iter().any(|c| c.newer.replaces().is_some()) {
+                // The rest comes behind, where an earlier version does not look.
+                let is_unsure = *unsure > Version(0);
+                let is_more = is_unsure || !uncounted.is_empty();
+                if is_more || conflicts.iter().any(|c| c.newer.replaces().is_some()) {
                     for conflict in conflicts {
                         put_replaces(out, conflict.newer.replaces());
                     }
+                }
+                if is_more {
+                    out.put_u32_le(uncounted.len() as u32);
+                    for version in uncounted {
+                        out.put_u64_le(version.0);
+                    }
+                }
+                if is_unsure {
+                    out.put_u64_le(unsure.0);
                 }
             }
             BatchAnswer::Gap(version) => {
@@ -104,8 +124,23 @@ impl BatchAnswer {
                     let newer = Rank::new(newer, replaces);
                     Ok(Conflict { version, newer })
                 });
+                let conflicts = conflicts.collect::<Result<_, DecodeError>>()?;
+                let mut uncounted = Vec::new();
+                if !body.is_empty() {
+                    let count = get_u32(body)? as usize;
+                    uncounted.reserve(count.min(body.len() / 8));
+                    for _ in 0..count {
+                        uncounted.push(Version(get_u64(body)?));
+                    }
+                }
+                let unsure = match body.is_empty() {
+                    true => Version(0),
+                    false => Version(get_u64(body)?),
+                };
                 BatchAnswer::Have {
-                    conflicts: conflicts.collect::<Result<_, DecodeError>>()?,
+                    conflicts,
+                    uncounted,
+                    unsure,
                 }
             }
             2 => BatchAnswer::Gap(Version(get_u64(body)?)),

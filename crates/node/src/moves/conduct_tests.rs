@@ -23,6 +23,7 @@ fn state(phase: Phase) -> MoveState {
         caught_up: false,
         level: false,
         marks: Vec::new(),
+        of_dead: Vec::new(),
         widths: Vec::new(),
         parts: 0,
         parts_done: 0,

@@ -179,7 +179,7 @@ impl Shard {
         match change.phase {
             Phase::Copy | Phase::Joint => {}
             Phase::Switch => {
-                let level = self.is_level_with_leavers(change).await;
+                let level = self.is_level_with_leavers(change).await && self.all_applied().await;
                 self.moves.fill.borrow_mut().level = level;
                 return Ok(());
             }
@@ -209,10 +209,14 @@ impl Shard {
         }
         self.claim(change);
         let placement = self.placement();
-        let is_level = self.is_level_with_dead(change);
+        let is_level = self.is_level_with_dead(change).await;
         let is_whole = marks
             .as_ref()
             .is_some_and(|marks| self.is_level_with_writers(marks));
+        // Vectors name what is logged; reads see what is in the store.
+        if !self.all_applied().await {
+            return Err("the own log failed".to_owned());
+        }
         let mut fill = self.moves.fill.borrow_mut();
         if fill.change == change.id && !self.is_refilling() && is_level {
             fill.filled = true;
@@ -550,22 +554,41 @@ impl Shard {
     }
 
     /// Whether this shard has what the others have of those that are gone for good.
-    fn is_level_with_dead(&self, change: &Change) -> bool {
+    async fn is_level_with_dead(&self, change: &Change) -> bool {
+        if change.dead.is_empty() {
+            return true;
+        }
+        // What is known of the others' vectors may be older than the last entry they took from who is
+        // gone: those who know that it is must say what they have.
+        let states = self.move_states().await;
         let placement = self.placement();
+        let concerns = |origin: Origin| {
+            change.dead.contains(&origin.node())
+                && placement.share(self.address, address_of(origin))
+        };
+        // What was pulled of that very shard came without the vector rising.
+        let has_all_of = |shard: ShardAddress, theirs: &Vector| {
+            let peer = self.peer(shard);
+            theirs.iter().all(|(origin, version)| {
+                let pulled = |peer: &Rc<Peer>| peer.pulled.borrow().get(&origin).copied();
+                let pulled = peer.as_ref().and_then(pulled).unwrap_or_default();
+                !concerns(origin) || self.vector.borrow().get(origin).max(pulled) >= version
+            })
+        };
+        let told = |shard: ShardAddress| {
+            states.get(&shard).is_some_and(|state| {
+                state.change == change.id && has_all_of(shard, &state.of_dead().collect())
+            })
+        };
         let peers = self.peers.borrow();
-        let mine = self.vector();
-        peers.values().filter(|peer| peer.shares.get()).all(|peer| {
-            let theirs = peer.vector.borrow();
-            let pulled = peer.pulled.borrow();
-            change.dead.is_empty()
-                || peer.heard.get()
-                    && theirs.iter().all(|(origin, version)| {
-                        let had = pulled.get(&origin).copied().unwrap_or_default();
-                        let concerns = change.dead.contains(&origin.node())
-                            && placement.share(self.address, address_of(origin));
-                        !concerns || mine.get(origin).max(had) >= version
-                    })
-        })
+        let living = self.living();
+        let mut sharing = living
+            .iter()
+            .filter(|shard| **shard != self.address && placement.share(self.address, **shard));
+        // Shards of a version that says nothing of the dead are known by their vectors alone.
+        let mut known = peers.values().filter(|peer| peer.shares.get());
+        sharing.all(|shard| told(*shard))
+            && known.all(|peer| peer.heard.get() && has_all_of(peer.address, &peer.vector.borrow()))
     }
 
     /// A shard that held nothing before claims in its vector what it has inherited, so that the

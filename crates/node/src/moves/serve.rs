@@ -4,13 +4,13 @@ use std::collections::HashMap;
 use std::ops::Bound;
 use std::rc::Rc;
 
+use bytes::Bytes;
 use dunlin_log::CursorError;
 use dunlin_store::{EntryView, Kind};
-use tokio::sync::oneshot;
 
 use crate::limits::{LOOK_BYTES, PAGE_BYTES, PAGE_ITEMS, PULL_BYTES};
 use crate::message::{FillPage, FillRequest, Froms, Place, TailAnswer, TailRequest};
-use crate::shard::{BatchDone, Shard};
+use crate::shard::Shard;
 
 impl Shard {
     /// A page of stored records; `None` when they cannot be copied from here now.
@@ -63,16 +63,14 @@ impl Shard {
             }
             let next = self.log.progress().synced + 1;
             // Stored records must hold everything before it.
-            let (tell, applied) = oneshot::channel();
-            self.finish_after_queue(BatchDone::new(move |_| tell.send(()).unwrap_or_default()));
-            return match applied.await {
-                Ok(()) => TailAnswer::Entries {
+            return match self.all_applied().await {
+                true => TailAnswer::Entries {
                     entries: Vec::new(),
                     incarnation,
                     next,
                     end: None,
                 },
-                Err(_) => TailAnswer::NotNow,
+                false => TailAnswer::NotNow,
             };
         }
         if request.incarnation != incarnation {
@@ -119,6 +117,9 @@ impl Shard {
                 let is_change = matches!(view.kind(), Kind::Put | Kind::Delete);
                 let wanted = wants.get(&(view.keyspace(), view.partition()));
                 if is_change && wanted.is_some_and(|froms| froms.has(view.from())) {
+                    if view.version() > self.clock.limit() && self.is_mended(&view).await {
+                        continue;
+                    }
                     bytes += record.len();
                     entries.push(record);
                 }
@@ -130,5 +131,17 @@ impl Shard {
             next: cursor.position(),
             end: (cursor.position() > end).then_some(vector),
         }
+    }
+
+    /// Whether an entry stamped far ahead, which nobody takes, has been mended or overtaken since: then
+    /// what stands in its place comes further on in the log.
+    async fn is_mended(&self, far: &EntryView<'_>) -> bool {
+        let key = Bytes::copy_from_slice(far.key());
+        let (keyspace, partition, rank) = (far.keyspace(), far.partition(), far.rank());
+        if !self.all_applied().await {
+            return false;
+        }
+        let held = self.read_blocking(keyspace, partition, &key);
+        held.is_ok_and(|held| held.is_some_and(|held| held.rank() > rank))
     }
 }

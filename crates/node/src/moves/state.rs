@@ -25,6 +25,9 @@ pub struct MoveState {
     /// Up to where it had the entries of each origin when it said so, but for nodes that are gone for
     /// good: a writer may itself have lost some of what others have of it.
     pub marks: Vec<(u64, u64)>,
+    /// The same of nodes that are gone for good: nobody else can say any more what they wrote.
+    #[serde(default)]
+    pub of_dead: Vec<(u64, u64)>,
     /// By how many replicas it knows entries to be stored, of each keyspace by its number where
     /// that is more than the keyspace's settings say.
     #[serde(default)]
@@ -55,9 +58,18 @@ impl MoveState {
 
     /// The marks as versions.
     pub(super) fn marks(&self) -> impl Iterator<Item = (Origin, Version)> + '_ {
-        let mark = |(origin, version): &(u64, u64)| (Origin(*origin), Version(*version));
-        self.marks.iter().map(mark)
+        versions(&self.marks)
     }
+
+    /// Up to where it has the entries of nodes that are gone for good.
+    pub(super) fn of_dead(&self) -> impl Iterator<Item = (Origin, Version)> + '_ {
+        versions(&self.of_dead)
+    }
+}
+
+fn versions(plain: &[(u64, u64)]) -> impl Iterator<Item = (Origin, Version)> + '_ {
+    let version = |(origin, version): &(u64, u64)| (Origin(*origin), Version(*version));
+    plain.iter().map(version)
 }
 
 impl Shard {
@@ -70,9 +82,11 @@ impl Shard {
         let fill = change.and_then(|change| (change.id == fill.change).then_some(&*fill));
         let count = |of: fn(&Fill) -> u64| fill.map_or(0, of);
         let vector = self.vector();
-        let marks = vector
+        let (of_dead, marks): (Vec<_>, Vec<_>) = vector
             .iter()
-            .filter(|(origin, _)| !placement.is_dead(origin.node()));
+            .map(|(origin, version)| (origin, version.0))
+            .partition(|(origin, _)| placement.is_dead(origin.node()));
+        let plain = |list: Vec<(Origin, u64)>| list.into_iter().map(|(o, v)| (o.0, v)).collect();
         let widths = placement.keyspaces().filter_map(|k| {
             let width = k.keyspace.width();
             (width > k.keyspace.settings.replicas).then_some((k.keyspace.id, width))
@@ -84,7 +98,8 @@ impl Shard {
             filled: fill.is_some_and(|fill| fill.filled),
             caught_up: fill.is_some_and(|fill| fill.caught_up),
             level: fill.is_some_and(|fill| fill.level),
-            marks: marks.map(|(o, v)| (o.0, v.0)).collect(),
+            marks: plain(marks),
+            of_dead: plain(of_dead),
             widths: widths.collect(),
             parts: count(Fill::parts),
             parts_done: count(Fill::parts_done),

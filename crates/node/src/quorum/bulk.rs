@@ -102,6 +102,7 @@ impl Shard {
         floor: Version,
     ) -> Result<(), Failure> {
         self.may_stamp()?;
+        self.serves(keyspace)?;
         self.widen_for(keyspace, quorum.from).await?;
         let here = Rc::new(Begun {
             keyspace: self.name_of(keyspace),

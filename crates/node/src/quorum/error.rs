@@ -28,6 +28,9 @@ pub enum Failure {
     /// Create the keyspace, or correct its name.
     #[error("there is no such keyspace")]
     UnknownKeyspace,
+    /// Wait until the node reaches the metadata store, or ask another node.
+    #[error("{0}")]
+    Dropped(String),
     /// Read the value again and decide anew.
     #[error("the condition does not hold")]
     ConditionFailed(Option<Stamp>),

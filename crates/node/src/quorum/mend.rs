@@ -73,7 +73,7 @@ impl Shard {
     /// unless `is_mending`.
     ///
     /// # Errors
-    /// As [`MendError`] says; to be called again then, from the beginning or from there.
+    /// As `MendError` says; to be called again then, from the beginning or from there.
     pub async fn mend_stamps(
         self: &Rc<Self>,
         keyspace: u32,
@@ -85,6 +85,7 @@ impl Shard {
         let mut report = Mended::default();
         let (mut partition, mut start) = first;
         loop {
+            self.serves(keyspace)?;
             let placement = self.placement();
             let placed = placement.keyspace(keyspace);
             let placed = placed.ok_or(Failure::UnknownKeyspace)?;

@@ -45,6 +45,7 @@ impl Shard {
         quorum: Quorum,
     ) -> Result<Option<Item>, Failure> {
         self.counters.reads.set(self.counters.reads.get() + 1);
+        self.serves(keyspace)?;
         let placement = self.placement();
         let placed = placement
             .keyspace(keyspace)

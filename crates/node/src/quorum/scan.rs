@@ -97,6 +97,7 @@ impl Scan {
 
     /// Makes sure that every partition has `ack` sources.
     fn cover(&mut self) -> Result<(), Failure> {
+        self.shard.serves(self.keyspace)?;
         let placement = self.shard.placement();
         let placed = placement
             .keyspace(self.keyspace)
@@ -146,18 +147,18 @@ impl Scan {
     /// The next visible records, at least one; empty when the range is at its end.
     ///
     /// # Errors
-    /// When replicas were lost and too few are left.
+    /// When replicas were lost and too few are left, or the clock may be wrong that tells what has
+    /// expired.
     pub async fn next_page(&mut self) -> Result<Vec<Item>, Failure> {
         let mut page = Vec::new();
         loop {
             self.feed().await?;
-            let now_ms = self.shard.clock.now_ms();
             let mut streams: Vec<&mut Stream> =
                 self.sources.values_mut().map(|s| &mut s.stream).collect();
             let mut bytes = 0;
             while let Some(item) = merge::next(&mut streams) {
                 self.position = after(&item.key);
-                if item.is_visible(now_ms) {
+                if self.shard.shows(&item)? {
                     bytes += item.key.len() + item.value.len();
                     page.push(item);
                 }
@@ -180,6 +181,7 @@ impl Scan {
 
     /// Fetches a page for every source that has run dry, all at once.
     async fn feed(&mut self) -> Result<(), Failure> {
+        self.shard.serves(self.keyspace)?;
         if !self.is_covered {
             self.cover_patiently().await?;
         }
@@ -252,7 +254,10 @@ impl Shard {
         let placement = self.placement();
         let keyspace = placement.keyspace(request.keyspace)?;
         // What the asker counts on may have been dropped here: it is to choose again.
-        if !self.answers() || request.epoch < placement.oldest_epoch() {
+        if !self.answers()
+            || request.epoch < placement.oldest_epoch()
+            || self.is_dropped(request.keyspace)
+        {
             return None;
         }
         // Partitions given away may still lie here, but are no longer kept up to date.

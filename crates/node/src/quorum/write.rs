@@ -38,6 +38,7 @@ impl Shard {
     }
 
     async fn write_to_replicas(self: &Rc<Self>, request: WriteRequest) -> Result<Stamp, Failure> {
+        self.serves(request.keyspace)?;
         self.widen_for(request.keyspace, request.from).await?;
         let placement = self.placement();
         let keyspace = placement
@@ -155,7 +156,7 @@ impl Shard {
     }
 
     /// A keyspace's name, for people.
-    pub(super) fn name_of(&self, keyspace: u32) -> String {
+    pub(crate) fn name_of(&self, keyspace: u32) -> String {
         let placement = self.placement();
         let placed = placement.keyspace(keyspace);
         placed.map_or_else(|| "NAME".to_owned(), |k| k.keyspace.name.clone())

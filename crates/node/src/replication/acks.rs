@@ -23,6 +23,11 @@ pub struct Needs {
 }
 
 impl Needs {
+    /// Whether nobody but the shard itself is asked.
+    fn is_alone(&self) -> bool {
+        self.replicas | self.also == 1
+    }
+
     fn met(&self, acked: u64) -> bool {
         let enough = |set: u64, ack: u32| (acked & set).count_ones() >= ack;
         let ack = u32::from(self.ack);
@@ -34,6 +39,8 @@ struct Pending<T> {
     version: Version,
     needs: Needs,
     acked: u64,
+    /// Replicas that have it, or will, without its counting.
+    refused: u64,
     payload: Option<T>,
 }
 
@@ -47,6 +54,8 @@ impl<T> Pending<T> {
 pub struct AckTracker<T> {
     pending: VecDeque<Pending<T>>,
     acked: [Version; SLOTS],
+    /// What each replica said last of where its word begins to count.
+    unsure: [Version; SLOTS],
 }
 
 impl<T> Default for AckTracker<T> {
@@ -54,6 +63,7 @@ impl<T> Default for AckTracker<T> {
         AckTracker {
             pending: VecDeque::new(),
             acked: [Version(0); SLOTS],
+            unsure: [Version(0); SLOTS],
         }
     }
 }
@@ -71,16 +81,34 @@ impl<T> AckTracker<T> {
             version,
             needs,
             acked: 0,
+            refused: 0,
             payload: Some(payload),
         });
     }
 
     /// Notes that `slot` has everything up to `up_to`; passes each write this completes to `done`.
-    pub fn acknowledge(&mut self, slot: Slot, up_to: Version, mut done: impl FnMut(Version, T)) {
-        let Some(acked) = self.acked.get_mut(slot as usize) else {
+    /// What is stamped at or below `unsure` does not count: the replica stores it, but cannot say
+    /// that it never acknowledged anything newer (decision 22).
+    pub fn acknowledge(
+        &mut self,
+        slot: Slot,
+        up_to: Version,
+        unsure: Version,
+        mut done: impl FnMut(Version, T),
+    ) {
+        let at = slot as usize;
+        let (Some(acked), Some(was_unsure)) = (self.acked.get_mut(at), self.unsure.get_mut(at))
+        else {
             return;
         };
-        let after = std::mem::replace(acked, up_to.max(*acked));
+        let was_unsure = std::mem::replace(was_unsure, unsure);
+        // What did not count before may do so now, as far as this answer speaks of it: one from the
+        // replica's next life says nothing yet of what it is sent again.
+        let (after, now) = match unsure < was_unsure {
+            true => (unsure.min(*acked), up_to),
+            false => (*acked, up_to.max(*acked)),
+        };
+        *acked = now;
         if up_to <= after {
             return;
         }
@@ -89,7 +117,10 @@ impl<T> AckTracker<T> {
             if pending.version > up_to {
                 break;
             }
-            pending.acked |= 1 << slot;
+            if pending.version <= unsure && !(slot == 0 && pending.needs.is_alone()) {
+                continue;
+            }
+            pending.acked |= (1 << slot) & !pending.refused;
             if pending.needs.met(pending.acked)
                 && let Some(payload) = pending.payload.take()
             {
@@ -97,6 +128,25 @@ impl<T> AckTracker<T> {
             }
         }
         self.trim();
+    }
+
+    /// Notes that `slot` will have the write `version` without its counting. Takes the write off the
+    /// books, with the number of replicas it has, when too few are left for it to be done.
+    pub fn refuse(&mut self, slot: Slot, version: Version) -> Option<(u8, T)> {
+        let at = self
+            .pending
+            .binary_search_by_key(&version, |p| p.version)
+            .ok()?;
+        let pending = self.pending.get_mut(at)?;
+        // What counted once does so for good.
+        pending.refused |= (1 << slot) & !pending.acked;
+        if pending.needs.met(!pending.refused) {
+            return None;
+        }
+        let got = pending.got();
+        let payload = pending.payload.take().map(|payload| (got, payload));
+        self.trim();
+        payload
     }
 
     /// Takes a write off the books, as when it is to be stamped again.

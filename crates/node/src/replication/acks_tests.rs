@@ -13,7 +13,9 @@ fn needs(ack: u8, replicas: u64) -> Needs {
 
 fn acknowledge(tracker: &mut AckTracker<u64>, slot: Slot, up_to: u64) -> Vec<u64> {
     let mut done = Vec::new();
-    tracker.acknowledge(slot, Version(up_to), |_, payload| done.push(payload));
+    tracker.acknowledge(slot, Version(up_to), Version(0), |_, payload| {
+        done.push(payload)
+    });
     done
 }
 
@@ -74,6 +76,137 @@ fn while_replicas_change_both_sets_must_acknowledge() {
     assert!(acknowledge(&mut tracker, 0, 30).is_empty());
     assert!(acknowledge(&mut tracker, 2, 30).is_empty());
     assert_eq!(acknowledge(&mut tracker, 1, 30), [30]);
+}
+
+fn acknowledge_unsure(
+    tracker: &mut AckTracker<u64>,
+    slot: Slot,
+    up_to: u64,
+    unsure: Version,
+) -> Vec<u64> {
+    let mut done = Vec::new();
+    tracker.acknowledge(slot, Version(up_to), unsure, |_, payload| {
+        done.push(payload);
+    });
+    done
+}
+
+#[test]
+fn who_may_have_forgotten_newer_ones_does_not_count() {
+    let mut tracker = AckTracker::default();
+    for version in [10, 20, 30] {
+        tracker.register(Version(version), needs(2, 0b111), version);
+    }
+    assert!(acknowledge(&mut tracker, 0, 30).is_empty());
+    // Nothing counts before the others have been heard, then what is newer than all they know.
+    assert!(acknowledge_unsure(&mut tracker, 1, 30, Version::MAX).is_empty());
+    assert_eq!(acknowledge_unsure(&mut tracker, 1, 30, Version(20)), [30]);
+    // It stays so, whatever it knows later: it was not asked then.
+    assert!(acknowledge_unsure(&mut tracker, 1, 40, Version(20)).is_empty());
+    assert_eq!(acknowledge(&mut tracker, 2, 10), [10]);
+    tracker.register(Version(50), needs(2, 0b111), 50);
+    assert!(acknowledge_unsure(&mut tracker, 1, 50, Version(20)).is_empty());
+    assert_eq!(acknowledge(&mut tracker, 0, 50), [50]);
+    assert_eq!(acknowledge(&mut tracker, 2, 50), [20]);
+}
+
+#[test]
+fn the_next_life_of_one_that_was_unsure_counts_for_what_it_was_sent_again() {
+    let mut tracker = AckTracker::default();
+    tracker.register(Version(10), needs(2, 0b11), 10);
+    tracker.register(Version(20), needs(2, 0b11), 20);
+    assert!(acknowledge(&mut tracker, 0, 20).is_empty());
+    assert!(acknowledge_unsure(&mut tracker, 1, 20, Version(30)).is_empty());
+    assert!(acknowledge(&mut tracker, 1, 9).is_empty());
+    assert_eq!(acknowledge(&mut tracker, 1, 15), [10]);
+    assert_eq!(acknowledge(&mut tracker, 1, 20), [20]);
+}
+
+#[test]
+fn who_began_to_doubt_later_does_not_count_from_then_on() {
+    let mut tracker = AckTracker::default();
+    tracker.register(Version(10), needs(2, 0b11), 10);
+    tracker.register(Version(20), needs(2, 0b11), 20);
+    assert!(acknowledge(&mut tracker, 1, 10).is_empty());
+    assert!(acknowledge_unsure(&mut tracker, 1, 20, Version::MAX).is_empty());
+    assert_eq!(acknowledge(&mut tracker, 0, 20), [10]);
+    assert_eq!(acknowledge_unsure(&mut tracker, 1, 20, Version(15)), [20]);
+}
+
+#[test]
+fn a_shard_that_is_the_only_replica_counts_for_itself() {
+    let mut tracker = AckTracker::default();
+    tracker.register(Version(10), needs(1, 0b1), 10);
+    tracker.register(Version(20), needs(1, 0b11), 20);
+    assert_eq!(acknowledge_unsure(&mut tracker, 0, 20, Version::MAX), [10]);
+    assert_eq!(acknowledge(&mut tracker, 1, 20), [20]);
+}
+
+#[test]
+fn a_refused_acknowledgement_does_not_count_and_ends_what_cannot_be_done() {
+    // Sets of replicas, what is needed; who refuses, and what is left of it after each.
+    let joint = Needs {
+        ack: 2,
+        replicas: 0b0111,
+        also: 0b1011,
+    };
+    type Case = (&'static str, Needs, &'static [(Slot, Option<u8>)]);
+    let cases: &[Case] = &[
+        ("one of three", needs(2, 0b111), &[(1, None)]),
+        ("two of three", needs(2, 0b111), &[(1, None), (2, Some(1))]),
+        ("the same twice", needs(2, 0b111), &[(1, None), (1, None)]),
+        ("all must have it", needs(3, 0b111), &[(2, Some(1))]),
+        (
+            "it alone is enough",
+            needs(1, 0b111),
+            &[(1, None), (2, None)],
+        ),
+        (
+            "one whose word is not asked for",
+            needs(2, 0b011),
+            &[(2, None)],
+        ),
+        (
+            "enough of one set, not of the other",
+            joint,
+            &[(3, None), (1, Some(1))],
+        ),
+    ];
+    for (what, needs, refusals) in cases {
+        let mut tracker = AckTracker::default();
+        tracker.register(Version(10), *needs, 10);
+        tracker.register(Version(20), *needs, 20);
+        let is_done = !acknowledge(&mut tracker, 0, 10).is_empty();
+        for (slot, given_up) in *refusals {
+            let refused = tracker.refuse(*slot, Version(10));
+            let expected = given_up.filter(|_| !is_done).map(|got| (got, 10));
+            assert_eq!(refused, expected, "{what}: {slot} refuses");
+        }
+        let is_over = is_done || refusals.iter().any(|(_, given_up)| given_up.is_some());
+        let refusing = refusals.iter().map(|(slot, _)| *slot);
+        for slot in refusing {
+            assert!(acknowledge(&mut tracker, slot, 10).is_empty(), "{what}");
+        }
+        // The next one is not touched, nor what is refused when it is no longer there.
+        assert_eq!(tracker.len(), if is_over { 1 } else { 2 }, "{what}");
+        assert_eq!(tracker.refuse(1, Version(5)), None);
+    }
+    let mut tracker = AckTracker::default();
+    tracker.register(Version(10), needs(2, 0b111), 10);
+    tracker.register(Version(11), needs(2, 0b111), 11);
+    assert_eq!(tracker.refuse(1, Version(10)), None);
+    assert!(acknowledge(&mut tracker, 0, 11).is_empty());
+    assert_eq!(acknowledge(&mut tracker, 1, 11), [11]);
+    assert_eq!(acknowledge(&mut tracker, 2, 11), [10]);
+}
+
+#[test]
+fn what_counted_once_counts_although_it_is_refused_later() {
+    let mut tracker = AckTracker::default();
+    tracker.register(Version(10), needs(2, 0b011), 10);
+    assert!(acknowledge(&mut tracker, 1, 10).is_empty());
+    assert_eq!(tracker.refuse(1, Version(10)), None);
+    assert_eq!(acknowledge(&mut tracker, 0, 10), [10]);
 }
 
 proptest! {

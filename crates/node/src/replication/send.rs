@@ -214,11 +214,18 @@ impl Shard {
         answer: Result<Response, CallError>,
     ) -> Result<(), Broken> {
         match answer {
-            Ok(Response::Replicated(BatchAnswer::Have { conflicts })) => {
+            Ok(Response::Replicated(BatchAnswer::Have {
+                conflicts,
+                uncounted,
+                unsure,
+            })) => {
                 for conflict in conflicts {
                     self.restamp(conflict.version, conflict.newer);
                 }
-                self.acknowledged(peer.slot, batch.up_to);
+                for version in uncounted {
+                    self.uncounted(peer.slot, version);
+                }
+                self.acknowledged(peer.slot, batch.up_to, unsure);
                 self.reached(peer, batch.index);
                 if let Some(first) = batch.first {
                     let now_ms = self.clock.now_ms();

@@ -6,6 +6,7 @@ use std::rc::Rc;
 use bytes::Bytes;
 use dunlin_log::{AppendError, Index};
 use dunlin_store::{Entry, EntryView, Kind, Version};
+use tokio::sync::oneshot;
 
 use super::admit::Nonsense;
 use super::{Shard, needs_sync};
@@ -34,7 +35,8 @@ pub(crate) enum CopyError {
     Refused(Refusal),
 }
 
-type BatchAnswered = Box<dyn FnOnce(Vec<Conflict>)>;
+/// Takes what met something newer, and up to which stamp this shard's word does not count.
+type BatchAnswered = Box<dyn FnOnce(Vec<Conflict>, Version)>;
 
 /// Collects what a batch of entries met, and answers when the last is applied.
 pub(crate) struct BatchDone {
@@ -43,16 +45,16 @@ pub(crate) struct BatchDone {
 }
 
 impl BatchDone {
-    pub fn new(done: impl FnOnce(Vec<Conflict>) + 'static) -> Rc<BatchDone> {
+    pub fn new(done: impl FnOnce(Vec<Conflict>, Version) + 'static) -> Rc<BatchDone> {
         Rc::new(BatchDone {
             conflicts: RefCell::default(),
             done: Cell::new(Some(Box::new(done))),
         })
     }
 
-    pub fn finish(&self) {
+    pub fn finish(&self, unsure: Version) {
         if let Some(done) = self.done.take() {
-            done(self.conflicts.take());
+            done(self.conflicts.take(), unsure);
         }
     }
 }
@@ -118,7 +120,16 @@ impl Shard {
                 decoded.push((copy.encode(), copy));
             }
         }
-        let done = BatchDone::new(|conflicts| answer(BatchAnswer::Have { conflicts }));
+        // They are logged all the same: the drop may be taken back.
+        let dropped = decoded.iter().filter(|(_, e)| self.is_dropped(e.keyspace));
+        let uncounted = dropped.map(|(_, entry)| entry.stamp.version).collect();
+        let done = BatchDone::new(|conflicts, unsure| {
+            answer(BatchAnswer::Have {
+                conflicts,
+                uncounted,
+                unsure,
+            })
+        });
         if let Some((_, first)) = decoded.iter().find(|(_, entry)| !entry.copy) {
             self.refill_meets(batch.origin, first.stamp.version);
         }
@@ -162,7 +173,7 @@ impl Shard {
         if !newest.is_none_or(|newest| self.take_over(newest)) {
             return Err(CopyError::Refused(Refusal::Clock));
         }
-        let done = BatchDone::new(|_| done());
+        let done = BatchDone::new(|_, _| done());
         for mut entry in entries {
             if entry.kind == Kind::Delete && self.env.sabotage == Sabotage::ForgetTombstones {
                 continue;
@@ -221,7 +232,7 @@ impl Shard {
         }
         let place = self.applying.borrow().back().map(|a| (a.index, a.sync));
         match place {
-            None => done.finish(),
+            None => done.finish(self.unsure()),
             Some((index, sync)) => self.queue_apply(Applying {
                 index,
                 sync,
@@ -231,6 +242,15 @@ impl Shard {
                 last: true,
             }),
         }
+    }
+
+    /// Waits until all that is queued now has been applied; false when the log has failed.
+    pub(crate) async fn all_applied(&self) -> bool {
+        let (tell, applied) = oneshot::channel();
+        self.finish_after_queue(BatchDone::new(move |_, _| {
+            tell.send(()).unwrap_or_default();
+        }));
+        applied.await.is_ok()
     }
 
     /// Whether anything logged but not yet applied concerns this key; the newest such stamp.

@@ -132,11 +132,11 @@ impl Shard {
             if item.last
                 && let Some(batch) = &item.batch
             {
-                batch.finish();
+                batch.finish(self.unsure());
             }
         }
         if own_up_to > Version(0) {
-            self.acknowledged(0, own_up_to);
+            self.acknowledged(0, own_up_to, self.unsure());
         }
     }
 

@@ -4,6 +4,7 @@
 mod admit;
 mod append;
 mod apply;
+mod dropped;
 mod flush;
 mod lacks;
 mod latency;
@@ -23,6 +24,7 @@ mod sweep;
 mod topology;
 mod trust;
 mod twins;
+mod unsure;
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, VecDeque};
@@ -119,6 +121,7 @@ pub struct Shard {
     unflushed: flush::Unflushed,
     refill: refill::Refill,
     purge: purge::Purge,
+    drops: dropped::Drops,
     /// Its part in changes of the members.
     pub(crate) moves: Moves,
     /// How long clients waited lately.

@@ -14,6 +14,7 @@ use dunlin_store::{
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
+use super::dropped::Drops;
 use super::flush::{GraceTable, Unflushed, vector_of};
 use super::latency::Latency;
 use super::mark::{Found, Mark};
@@ -204,6 +205,7 @@ impl Shard {
             unflushed,
             refill,
             purge: Purge::default(),
+            drops: Drops::default(),
             moves,
             latency: Latency::default(),
             time_header: TimeHeader::default(),

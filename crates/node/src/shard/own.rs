@@ -73,6 +73,9 @@ impl Shard {
             // No API lets it in, and no other replica would take it.
             return done(WriteAnswer::Refused(Refusal::Busy));
         }
+        if self.is_dropped(request.keyspace) {
+            return done(WriteAnswer::Refused(Refusal::UnknownKeyspace));
+        }
         if request.condition == Condition::None {
             self.append_request(request, done);
         } else {
@@ -155,6 +158,9 @@ impl Shard {
         }
         if self.is_superseded() {
             return write.refuse(Refusal::Busy);
+        }
+        if self.is_dropped(write.entry.keyspace) {
+            return write.refuse(Refusal::UnknownKeyspace);
         }
         let placement = self.placement();
         let Some(keyspace) = placement.keyspace(write.entry.keyspace) else {
@@ -260,14 +266,28 @@ impl Shard {
         }
     }
 
-    /// A replica (or, as slot 0, this shard) has every own entry up to `up_to`.
-    pub(crate) fn acknowledged(&self, slot: u8, up_to: Version) {
+    /// A replica (or, as slot 0, this shard) has every own entry up to `up_to`, and what it says
+    /// counts above `unsure`.
+    pub(crate) fn acknowledged(&self, slot: u8, up_to: Version, unsure: Version) {
+        let unsure = match self.env.sabotage {
+            Sabotage::CountUnsure => Version(0),
+            _ => unsure,
+        };
         let mut done = Vec::new();
         self.acks
             .borrow_mut()
-            .acknowledge(slot, up_to, |_, write| done.push(write));
+            .acknowledge(slot, up_to, unsure, |_, write| done.push(write));
         for write in done {
             (write.done)(WriteAnswer::Done(write.entry.stamp));
+        }
+    }
+
+    /// A replica has the own entry `version`, or will, and that does not count: there the keyspace is
+    /// dropped.
+    pub(crate) fn uncounted(&self, slot: u8, version: Version) {
+        let hopeless = self.acks.borrow_mut().refuse(slot, version);
+        if let Some((got, write)) = hopeless {
+            (write.done)(WriteAnswer::NotEnough { got });
         }
     }
 

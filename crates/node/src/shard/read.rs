@@ -74,7 +74,7 @@ impl Shard {
     }
 
     /// Reads on the event loop, whatever it takes. For the rare step that must not be interrupted.
-    pub(super) fn read_blocking(
+    pub(crate) fn read_blocking(
         &self,
         keyspace: u32,
         partition: u16,

@@ -12,13 +12,13 @@ use std::rc::Rc;
 use dunlin_log::disk::Disk;
 use dunlin_store::{Origin, Stamp, Vector, Version};
 use serde::{Deserialize, Serialize};
-use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use super::lacks::{Filled, Given, Lacks, Source, lacks};
 use super::mark::is_full;
 use super::past::Doubt;
-use super::{BatchDone, Peer, Shard};
+use super::unsure::Unsure;
+use super::{Peer, Shard};
 use crate::limits::{HEAR_INTERVAL, HEAR_PATIENCE, HEAR_PATIENCE_MAX};
 use crate::message::{Asker, Life, Told};
 use crate::placement::ShardAddress;
@@ -57,6 +57,8 @@ pub(super) struct Refill {
     ending: Cell<bool>,
     /// In this life all were compared with all that the others hold.
     is_compared: Cell<bool>,
+    /// Which acknowledgements do not count.
+    pub(super) unsure: Unsure,
     /// What others told of themselves.
     told: RefCell<BTreeMap<ShardAddress, Told>>,
 }
@@ -119,6 +121,7 @@ impl Refill {
             forgotten: Cell::new(0),
             ending: Cell::new(false),
             is_compared: Cell::new(false),
+            unsure: Unsure::new(doubt.is_some()),
             told: RefCell::default(),
         })
     }
@@ -244,6 +247,7 @@ impl Shard {
         self.refill.round.set(self.refill.round.get() + 1);
         self.refill.targets.borrow_mut().clear();
         self.refill.given.borrow_mut().clear();
+        self.refill.unsure.doubt();
         self.refill.set(Some(doubt), self.refill.unheard.get());
         if let Err(error) = note(&*self.env.disk, &self.refill.path, doubt) {
             // It goes on in this life, and the next is told the same.
@@ -322,6 +326,15 @@ impl Shard {
         let target = targets.get(&peer).map_or_else(|| theirs.clone(), left);
         targets.insert(peer, target);
         drop(targets);
+        self.refill.unsure.hear(theirs);
+        if self.is_placed()
+            && !self
+                .lacking()
+                .iter()
+                .any(|(_, lacks)| *lacks == Lacks::Word)
+        {
+            self.refill.unsure.all_are_heard();
+        }
         self.end_refill_if_whole();
     }
 
@@ -433,9 +446,7 @@ impl Shard {
     /// Ends the refill when nothing is missing: at once where there is nobody to ask, as in a
     /// cluster of one, or when this node has left the members and is to hold nothing.
     pub(crate) fn end_refill_if_whole(self: &Rc<Self>) {
-        // Before it has heard of the cluster it cannot tell whom to ask.
-        let is_placed = self.placement().nodes.contains_key(&self.address.node);
-        if !self.is_refilling() || !is_placed || !self.lacking().is_empty() {
+        if !self.is_refilling() || !self.is_placed() || !self.lacking().is_empty() {
             return;
         }
         if !self.peers.borrow().values().any(|peer| peer.shares.get()) {
@@ -455,6 +466,11 @@ impl Shard {
                 Err(error) => tracing::warn!(error, "a refill does not end; trying again"),
             }
         });
+    }
+
+    /// Whether it has heard of the cluster: before, it cannot tell whom to ask.
+    fn is_placed(&self) -> bool {
+        self.placement().nodes.contains_key(&self.address.node)
     }
 
     /// What is here must be applied before it is answered for, what was dropped must stay so, and
@@ -478,9 +494,9 @@ impl Shard {
         if !claims.is_empty() && self.env.sabotage != Sabotage::RefillOwnOnly {
             self.log_claim(&claims, false);
         }
-        let (tell, applied) = oneshot::channel();
-        self.finish_after_queue(BatchDone::new(move |_| tell.send(()).unwrap_or_default()));
-        applied.await.map_err(|_| "the own log failed")?;
+        if !self.all_applied().await {
+            return Err("the own log failed".to_owned());
+        }
         let forgotten = self.refill.forgotten.get();
         if forgotten > 0 {
             self.flush().await?;
@@ -495,6 +511,7 @@ impl Shard {
         let Some(doubt) = self.refill.doubt.get() else {
             return;
         };
+        self.refill.unsure.all_are_heard();
         self.refill.set(None, self.refill.unheard.get());
         if !doubt.lost_the_end_only() {
             self.refill.is_compared.set(true);

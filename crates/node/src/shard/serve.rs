@@ -9,7 +9,8 @@ use dunlin_store::{Entry, Version};
 use super::{BatchDone, Shard};
 use crate::limits::ENTRY_TIMEOUT;
 use crate::message::{
-    Answerer, ReadRequest, Refusal, Request, Response, VectorsAnswer, VectorsRequest, WriteAnswer,
+    Answerer, ClockAnswer, ReadAnswer, ReadRequest, Refusal, Request, Response, VectorsAnswer,
+    VectorsRequest, WriteAnswer,
 };
 
 /// Refusal codes on the wire; the text beside them says it in words.
@@ -147,7 +148,10 @@ impl Service<Request, Response> for ShardService {
                     }
                 });
             }
-            Request::Clock => reply.send(Response::Clock(shard.clock.now_ms())),
+            Request::Clock(asked) => reply.send(Response::Clock(ClockAnswer {
+                now_ms: shard.clock.now_ms(),
+                drops: shard.drops_after(asked.order),
+            })),
             Request::Move => match serde_json::to_vec(&shard.move_state()) {
                 Ok(json) => reply.send(Response::Moved(json.into())),
                 Err(error) => reply.refuse(CANNOT, &error.to_string()),
@@ -157,6 +161,9 @@ impl Service<Request, Response> for ShardService {
 }
 
 fn answer_read(shard: &Rc<Shard>, read: ReadRequest, reply: Reply<Response>) {
+    if shard.is_dropped(read.keyspace) {
+        return reply.send(Response::Read(ReadAnswer::Unknown));
+    }
     match shard.read_cached(&read) {
         Some(answer) => reply.send(Response::Read(answer)),
         None => {
@@ -179,7 +186,7 @@ fn answer_vector(shard: &Rc<Shard>, theirs: &VectorsRequest, reply: Reply<Respon
         life: shard.life(),
         contradiction: theirs.asker.and_then(|asker| shard.told_by(&asker)),
     };
-    shard.finish_after_queue(BatchDone::new(move |_| {
+    shard.finish_after_queue(BatchDone::new(move |_, _| {
         reply.send(Response::Vectors(VectorsAnswer {
             vector,
             answerer: Some(answerer),
@@ -193,6 +200,9 @@ fn answer_repair(shard: &Rc<Shard>, encoded: Vec<Bytes>, reply: Reply<Response>)
         Ok(entries) => {
             if let Err(nonsense) = shard.admit(&entries, None) {
                 return reply.refuse(CANNOT, &nonsense.to_string());
+            }
+            if entries.iter().any(|entry| shard.is_dropped(entry.keyspace)) {
+                return reply.refuse(CANNOT, "the keyspace is dropped");
             }
             // Refused by the log: the reply is dropped with the closure, which refuses the call.
             if let Err(error) = shard.append_copies(entries, move || reply.send(Response::Done)) {

@@ -30,6 +30,7 @@ impl Shard {
     pub(super) fn adopt(self: &Rc<Self>, topology: &Arc<Topology>) {
         let placement = Rc::new(Placement::compute(topology));
         let before = self.placement.replace(placement.clone());
+        self.judge_drops();
         self.moves.adopted(&before, &placement);
         for node in placement.nodes.values() {
             self.learn(node.id, node.incarnation);

@@ -13,7 +13,7 @@ use crate::fence::{Offset, Trust, judge, measure};
 use crate::limits::{
     CALL_TIMEOUT, CLOCK_INTERVAL, CLOCK_PATIENCE, CLOCK_START_INTERVAL, COPY_PAUSE,
 };
-use crate::message::{Request, Response};
+use crate::message::{ClockAnswer, ClockRequest, Item, Request, Response};
 use crate::quorum::Failure;
 
 /// The verdict, and what it came from.
@@ -65,12 +65,26 @@ impl Shard {
         }
     }
 
-    /// Fails while this shard must not decide what has expired.
-    pub(crate) fn may_read(&self) -> Result<(), Failure> {
+    /// Fails while this shard takes no requests.
+    ///
+    /// # Errors
+    /// When its clock is known to be wrong.
+    pub fn may_read(&self) -> Result<(), Failure> {
         match self.trust() {
             Trust::Fenced { .. } => Err(self.mistrust()),
             _ => Ok(()),
         }
+    }
+
+    /// Whether clients see a value in this record.
+    ///
+    /// # Errors
+    /// When that depends on a clock that may be wrong: what has expired is not to be told by it.
+    pub fn shows(&self, item: &Item) -> Result<bool, Failure> {
+        if item.expiry_ms.is_some() {
+            self.may_judge()?;
+        }
+        Ok(item.is_visible(self.clock.now_ms()))
     }
 
     fn mistrust(&self) -> Failure {
@@ -194,13 +208,18 @@ impl Shard {
             .cloned()
     }
 
-    /// How far another's clock is ahead; `None` without an answer, as from an older build.
+    /// How far another's clock is ahead, and on the way what it says of drops; `None` without an
+    /// answer, as from an older build.
     async fn offset_of(&self, peer: &Peer) -> Option<Offset> {
         let (sent, sent_ms) = (Instant::now(), self.clock.now_ms());
-        match peer.caller.call(Request::Clock, CALL_TIMEOUT).await {
-            Ok(Response::Clock(there_ms)) => {
+        let request = Request::Clock(ClockRequest {
+            order: Some(self.placement().drops.order),
+        });
+        match peer.caller.call(request, CALL_TIMEOUT).await {
+            Ok(Response::Clock(ClockAnswer { now_ms, drops })) => {
                 let way_ms = sent.elapsed().as_millis() as u64;
-                Some(measure(sent_ms, self.clock.now_ms(), there_ms, way_ms))
+                self.hear_of_drops(peer.address.node, drops);
+                Some(measure(sent_ms, self.clock.now_ms(), now_ms, way_ms))
             }
             _ => None,
         }
@@ -221,3 +240,7 @@ fn distance(ahead_ms: i64) -> String {
         false => format!("{length} ahead of"),
     }
 }
+
+#[cfg(test)]
+#[path = "trust_tests.rs"]
+mod tests;

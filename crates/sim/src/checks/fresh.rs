@@ -28,7 +28,12 @@ pub fn fresh(history: &History, key: &KeyHistory) -> Result<Checked, Broken> {
             // One replica's word is asked for, and this one may not know yet that another process
             // has its name (decision 23).
             let is_earlier = read.ack == 1 && history.is_earlier(read.ended_ms, read.host);
-            if *may_be_lost || is_earlier {
+            // Who started with a wrong clock and reaches nobody trusts it (decision 24).
+            let is_years_ahead = read.ack == 1
+                && write.expires
+                && read.seen == Seen::Nothing
+                && history.is_years_ahead(read.ended_ms, read.host);
+            if *may_be_lost || is_earlier || is_years_ahead {
                 is_exempt = true;
                 continue;
             }

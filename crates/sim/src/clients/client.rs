@@ -20,6 +20,8 @@ use crate::history::{
 use crate::plan::pick;
 
 const IDLE: Duration = Duration::from_millis(50);
+/// Values that expire do so in a day: in no run, unless a clock is believed that is years ahead.
+const EXPIRES_IN_MS: u64 = 86_400_000;
 
 /// What a client does next to a key.
 #[derive(Clone, Copy)]
@@ -169,6 +171,8 @@ impl Client {
             Wish::Put(condition) => condition,
             Wish::Delete => None,
         };
+        let expires =
+            matches!(wish, Wish::Put(_)) && shared.plan.expires && self.random.random_bool(0.5);
         let id = shared.history.borrow_mut().begin_write(Write {
             id: 0,
             place,
@@ -177,6 +181,7 @@ impl Client {
             ack: quorum.ack,
             from: quorum.from,
             expect: condition.map(|(_, expect)| expect),
+            expires,
             begun: 0,
             begun_ms: shared.time.elapsed_ms(),
             attempts: Vec::new(),
@@ -185,6 +190,7 @@ impl Client {
         let verb = match wish {
             Wish::Put(condition) => Verb::Put(
                 condition.map_or(Condition::None, |(condition, _)| condition),
+                expires.then_some(EXPIRES_IN_MS),
                 value_of(id, bytes),
             ),
             Wish::Delete => Verb::Delete,

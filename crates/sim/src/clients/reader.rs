@@ -105,12 +105,17 @@ impl Reader {
             ack: quorum.ack,
             from: quorum.from,
             expect: None,
+            expires: false,
             begun: 0,
             begun_ms: shared.time.elapsed_ms(),
             attempts: Vec::new(),
             ended: None,
         });
-        let ask = self.ask(place, quorum, Verb::Put(Condition::None, value_of(id, 8)));
+        let ask = self.ask(
+            place,
+            quorum,
+            Verb::Put(Condition::None, None, value_of(id, 8)),
+        );
         let clock = SimClock::new(shared.time.clone(), AHEAD_MS);
         let mut attempts = Attempts::new(&self.nodes, &clock, true);
         let ended = loop {

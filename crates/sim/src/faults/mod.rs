@@ -132,7 +132,7 @@ impl Faults {
         self.end_due(cluster, u64::MAX)?;
         for host in &cluster.hosts {
             if host.clock.offset_ms().abs() > CLOCK_OFF_MS {
-                host.clock.set(0);
+                host.set_clock(0);
             }
             host.disk.set_capacity(None);
             // What was to fail and has not yet, will not.
@@ -239,7 +239,7 @@ impl Faults {
             _ => self.random.random_range(-500..=500),
         };
         let host = &cluster.hosts[number];
-        host.clock.set(offset_ms);
+        host.set_clock(offset_ms);
         cluster
             .shared
             .note(format!("the clock of {} is {offset_ms} ms off", host.name));

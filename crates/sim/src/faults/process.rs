@@ -21,7 +21,7 @@ impl Faults {
         let name = cluster.hosts[number].name.clone();
         cluster.shared.note(format!("{name}: {crash:?}: {why}"));
         cluster.crash(number, crash)?;
-        if crash == Crash::PowerLoss && cluster.shared.plan.is_lax() {
+        if crash.takes_power() && cluster.shared.plan.is_lax() {
             self.losses.lost(number, now_ms);
         }
         self.stopping[number] = None;
@@ -68,6 +68,19 @@ impl Faults {
         for number in 0..cluster.hosts.len() {
             let why = "a write was just acknowledged";
             self.crash(cluster, number, Crash::PowerLoss, now_ms, why)?;
+        }
+        Ok(())
+    }
+
+    /// Takes the power from all machines, with all that was not synced.
+    ///
+    /// # Errors
+    /// When the harness cannot do it.
+    pub fn black_out(&mut self, cluster: &mut Cluster) -> Result<(), HarnessError> {
+        let now_ms = cluster.now_ms();
+        for number in 0..cluster.hosts.len() {
+            let why = "all is dark in the end";
+            self.crash(cluster, number, Crash::Blackout, now_ms, why)?;
         }
         Ok(())
     }

@@ -73,7 +73,7 @@ impl Faults {
             spare.wipe_directory()?;
         }
         // Whoever set the machine up set its clock.
-        spare.clock.set(0);
+        spare.set_clock(0);
         let is_deaf = self.twins.random.random_bool(0.8);
         cluster.shared.store.cut(&earlier.name, is_deaf);
         let is_held = self.twins.random.random_bool(0.3);

@@ -27,8 +27,8 @@ pub struct Ask {
 pub enum Verb {
     /// Read it.
     Get,
-    /// Write it.
-    Put(Condition, Bytes),
+    /// Write it: on a condition, for so many milliseconds if not for ever, what.
+    Put(Condition, Option<u64>, Bytes),
     /// Delete it.
     Delete,
     /// Read all keys.
@@ -73,7 +73,7 @@ fn get_bytes(body: &mut Bytes) -> Result<Bytes, DecodeError> {
     Ok(body.split_to(length))
 }
 
-/// 0 for none: no deadline of a run is 0.
+/// 0 for none: no time that is asked for is 0.
 fn get_time(body: &mut Bytes) -> Result<Option<u64>, DecodeError> {
     let time = body.try_get_u64_le()?;
     Ok((time > 0).then_some(time))
@@ -89,8 +89,9 @@ impl Message for Ask {
         put_bytes(out, &self.key);
         match &self.verb {
             Verb::Get => out.put_u8(0),
-            Verb::Put(condition, value) => {
+            Verb::Put(condition, expires_in_ms, value) => {
                 out.put_u8(1);
+                out.put_u64_le(expires_in_ms.unwrap_or(0));
                 match condition {
                     Condition::None => out.put_u8(0),
                     Condition::Absent => out.put_u8(1),
@@ -121,13 +122,14 @@ impl Message for Ask {
             verb: match body.try_get_u8()? {
                 0 => Verb::Get,
                 1 => {
+                    let expires_in_ms = get_time(body)?;
                     let condition = match body.try_get_u8()? {
                         0 => Condition::None,
                         1 => Condition::Absent,
                         2 => Condition::Present,
                         _ => Condition::Is(get_stamp(body)?),
                     };
-                    Verb::Put(condition, get_bytes(body)?)
+                    Verb::Put(condition, expires_in_ms, get_bytes(body)?)
                 }
                 2 => Verb::Delete,
                 _ => Verb::Scan,
@@ -137,7 +139,7 @@ impl Message for Ask {
 
     fn weight(&self) -> usize {
         64 + match &self.verb {
-            Verb::Put(_, value) => value.len(),
+            Verb::Put(_, _, value) => value.len(),
             _ => 0,
         }
     }

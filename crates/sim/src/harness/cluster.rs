@@ -34,6 +34,15 @@ pub enum Crash {
     Kill,
     /// The machine loses power: what was not synced may be lost, torn or out of order.
     PowerLoss,
+    /// The same, and nothing is left of what was not synced.
+    Blackout,
+}
+
+impl Crash {
+    /// Whether the machine loses power.
+    pub fn takes_power(self) -> bool {
+        self != Crash::Kill
+    }
 }
 
 /// A simulated cluster.
@@ -211,13 +220,16 @@ impl Cluster {
                 .insert(shard.address().shard, flushed);
         }
         self.count_segments(host);
-        if crash == Crash::PowerLoss {
+        if crash.takes_power() {
             // Nobody is told: no connection is closed.
             self.isolate(host);
         }
         self.sim.crash(&*host.name);
-        if crash == Crash::PowerLoss {
-            host.disk.crash();
+        if crash.takes_power() {
+            match crash {
+                Crash::Blackout => host.disk.black_out(),
+                _ => host.disk.crash(),
+            };
             let now_ms = self.now_ms();
             let mut history = self.shared.history.borrow_mut();
             history.lose(now_ms, host.number(), Loss::Power);

@@ -3,40 +3,51 @@
 
 use std::cell::Cell;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use bytes::Bytes;
-use dunlin_node::{Condition, Failure, Scan, Shard, WriteRequest};
+use dunlin_node::{Clock, Condition, Failure, Scan, Shard, WriteRequest};
 use dunlin_rpc::{Limits, Reply, Transport, serve_stream};
 use dunlin_store::{Kind, Version};
 
 use super::ask::{Ask, Told, Verb};
+use super::clock::SimClock;
 use super::transport::SimTransport;
 
 /// Port on which nodes listen for clients.
 pub const PORT: u16 = 8000;
 
 /// Serves clients for as long as it is polled.
-pub async fn run(shards: Vec<Rc<Shard>>) -> std::io::Result<()> {
+pub async fn run(shards: Vec<Rc<Shard>>, clock: Arc<SimClock>) -> std::io::Result<()> {
     let mut listener = SimTransport.listen(&format!("0.0.0.0:{PORT}")).await?;
     let turn = Rc::new(Cell::new(0));
     loop {
         let (stream, _) = listener.accept().await?;
-        let (shards, turn) = (shards.clone(), turn.clone());
+        let (shards, turn, clock) = (shards.clone(), turn.clone(), clock.clone());
         let service = Rc::new(move |ask: Ask, reply: Reply<Told>| {
             turn.set((turn.get() + 1) % shards.len());
-            let shard = shards[turn.get()].clone();
-            tokio::task::spawn_local(async move { reply.send(answer(shard, ask).await) });
+            let (shard, clock) = (shards[turn.get()].clone(), clock.clone());
+            tokio::task::spawn_local(async move { reply.send(answer(shard, &clock, ask).await) });
         });
         tokio::task::spawn_local(serve_stream(stream, service, |_| true, Limits::default()));
     }
 }
 
-async fn answer(shard: Rc<Shard>, ask: Ask) -> Told {
+async fn answer(shard: Rc<Shard>, clock: &SimClock, ask: Ask) -> Told {
+    if let Err(failure) = shard.may_read() {
+        return Told::Failed(failure.to_string());
+    }
     let told = match ask.verb.clone() {
         Verb::Get => get(&shard, &ask).await,
         Verb::Scan => scan(shard, &ask).await,
-        Verb::Put(condition, value) => write(&shard, ask, Kind::Put, condition, value).await,
-        Verb::Delete => write(&shard, ask, Kind::Delete, Condition::None, Bytes::new()).await,
+        Verb::Put(condition, expires_in_ms, value) => {
+            let expiry_ms = expires_in_ms.map(|ms| clock.now_ms().saturating_add(ms));
+            write(&shard, ask, Kind::Put, condition, expiry_ms, value).await
+        }
+        Verb::Delete => {
+            let (kind, condition) = (Kind::Delete, Condition::None);
+            write(&shard, ask, kind, condition, None, Bytes::new()).await
+        }
     };
     told.unwrap_or_else(|failure| match failure {
         Failure::ConditionFailed(_) => Told::ConditionFailed,
@@ -48,8 +59,10 @@ async fn get(shard: &Rc<Shard>, ask: &Ask) -> Result<Told, Failure> {
     let item = shard
         .read_quorum(ask.keyspace, &ask.key, ask.quorum)
         .await?;
-    let value = item.filter(|item| !item.tombstone);
-    Ok(Told::Found(value.map(|item| (item.stamp, item.value))))
+    Ok(Told::Found(match item {
+        Some(item) if shard.shows(&item)? => Some((item.stamp, item.value)),
+        _ => None,
+    }))
 }
 
 async fn write(
@@ -57,6 +70,7 @@ async fn write(
     ask: Ask,
     kind: Kind,
     condition: Condition,
+    expiry_ms: Option<u64>,
     value: Bytes,
 ) -> Result<Told, Failure> {
     let request = WriteRequest {
@@ -65,7 +79,7 @@ async fn write(
         ack: ask.quorum.ack,
         from: ask.quorum.from,
         condition,
-        expiry_ms: None,
+        expiry_ms,
         replaces: None,
         key: ask.key,
         value,
@@ -87,7 +101,6 @@ async fn scan(shard: Rc<Shard>, ask: &Ask) -> Result<Told, Failure> {
         if page.is_empty() {
             return Ok(Told::All(found));
         }
-        let values = page.into_iter().filter(|item| !item.tombstone);
-        found.extend(values.map(|item| (item.key, item.value)));
+        found.extend(page.into_iter().map(|item| (item.key, item.value)));
     }
 }

@@ -29,13 +29,13 @@ use crate::plan::{Plan, pick};
 
 /// Port on which nodes listen for one another.
 const PORT: u16 = 7000;
+/// Longer than anything that is to expire.
+const YEAR_MS: i64 = 365 * 86_400_000;
 const HELLO_TIMEOUT: Duration = Duration::from_secs(5);
 const CACHES: CacheSizes = CacheSizes {
     block_bytes: 8 << 20,
     row_bytes: 1 << 20,
 };
-/// Bytes of a log segment: two of the largest blocks, the least a log takes.
-const SEGMENT_BYTES: u64 = 64 << 10;
 /// How often an operator's wish is looked for.
 const MEND_PAUSE: Duration = Duration::from_secs(2);
 /// Sets the seed of a log's settings apart from those of shards and delays.
@@ -188,6 +188,7 @@ impl Host {
             flush_bytes: plan.flush_bytes,
             retention_bytes: plan.retention_bytes,
             ingest_bytes: plan.ingest_bytes,
+            segment_bytes: plan.segment_bytes,
             // Bad clocks are up to ten seconds off to either side.
             clock_bound_ms: 30_000,
             ..log_settings
@@ -224,7 +225,7 @@ impl Host {
         if let Some(shard) = shards.first() {
             tokio::task::spawn_local(mend_stamps(self.clone(), shard.clone()));
         }
-        let front = front::run(shards.clone());
+        let front = front::run(shards.clone(), self.clock.clone());
         let listener = SimTransport
             .listen(&format!("0.0.0.0:{PORT}"))
             .await
@@ -330,6 +331,14 @@ impl Host {
         }
     }
 
+    /// Sets the clock this far ahead of true time.
+    pub fn set_clock(&self, offset_ms: i64) {
+        self.clock.set(offset_ms);
+        let mut history = self.shared.history.borrow_mut();
+        let at_ms = self.shared.time.elapsed_ms();
+        history.years_ahead(at_ms, self.machine, offset_ms > YEAR_MS);
+    }
+
     /// The node's shards, if it runs.
     pub fn live(&self) -> Vec<Rc<Shard>> {
         self.shards
@@ -391,7 +400,6 @@ pub fn address_of(name: &str) -> String {
 fn log_settings(seed: u64) -> NodeConfig {
     let mut random = StdRng::seed_from_u64(seed);
     NodeConfig {
-        segment_bytes: SEGMENT_BYTES,
         log_block_size_bytes: *pick(&mut random, &[4 << 10, 8 << 10, 16 << 10, 32 << 10]),
         log_padding: *pick(&mut random, &[Padding::Fragment, Padding::Pad]),
         log_compression: *pick(

@@ -1,0 +1,66 @@
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+use dunlin_metadata::Metadata;
+use dunlin_store::Stamp;
+
+use super::*;
+use crate::process::Process;
+use crate::replication::testing::{CACHES, open, until};
+
+fn item(expiry_ms: Option<u64>, tombstone: bool) -> Item {
+    Item {
+        key: "k".into(),
+        stamp: Stamp::default(),
+        from: 3,
+        tombstone,
+        expiry_ms,
+        replaces: None,
+        value: "v".into(),
+    }
+}
+
+/// A shard that starts in a cluster of these nodes, of which it reaches none.
+fn starting(nodes: &[&str], test: impl AsyncFnOnce(Rc<Shard>)) {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    tokio::task::LocalSet::new().block_on(&runtime, async {
+        let dir = tempfile::tempdir().unwrap();
+        let metadata = Metadata::in_memory();
+        for name in nodes {
+            let node = metadata.register(name, "none:1", "none:2", 1, 0).await;
+            node.unwrap();
+        }
+        let process = Process::new(CACHES, 1).unwrap();
+        test(open(dir.path(), &metadata, &process, 2).await).await;
+    });
+}
+
+#[test]
+fn what_expires_is_not_shown_by_a_clock_that_was_not_compared() {
+    starting(&["n1", "n2"], async |shard| {
+        let later_ms = shard.clock.now_ms() + 86_400_000;
+        assert_eq!(shard.trust(), Trust::Starting);
+        for expiry_ms in [1, later_ms] {
+            let told = shard.shows(&item(Some(expiry_ms), false));
+            assert!(matches!(told, Err(Failure::Clock(_))), "{told:?}");
+        }
+        assert!(shard.shows(&item(None, false)).unwrap());
+        assert!(!shard.shows(&item(None, true)).unwrap());
+    });
+}
+
+#[test]
+fn who_is_alone_goes_by_its_own_clock() {
+    starting(&["n1"], async |shard| {
+        until("it is trusted", || shard.trust() == Trust::Trusted).await;
+        let now_ms = shard.clock.now_ms();
+        assert!(!shard.shows(&item(Some(now_ms), false)).unwrap());
+        assert!(
+            shard
+                .shows(&item(Some(now_ms + 86_400_000), false))
+                .unwrap()
+        );
+    });
+}
