@@ -117,24 +117,36 @@ impl Cluster {
         live.filter(holds).map(|s| s.address().node).collect()
     }
 
-    /// Nodes 1, 4 and 5 are to hold the data, and all but node 3 act by the joint phase.
-    fn come_to_joint(&mut self) {
+    /// A change has begun: nodes 1, 4 and 5 are to hold the data.
+    fn begin_change(&mut self) {
         self.wait_ms(2_000);
         let told = self.put(1, 1);
         let told = self.answered(&told);
         assert!(matches!(told, Ok(Told::Written(_))), "{told:?}");
         assert!(self.change_members(vec![1, 4, 5]).unwrap());
-        self.wait_for("all copy", |cluster| {
-            (1..=5).all(|node| cluster.is_in(node, ChangePhase::Copy))
+    }
+
+    /// All nodes act by this phase, from which `late` never gets on, and then the others by the next.
+    fn come_to(&mut self, phase: ChangePhase, late: u16) {
+        self.wait_for("all confirm a phase", |cluster| {
+            (1..=5).all(|node| cluster.is_in(node, phase))
         });
-        // So there it stays.
-        self.shared.store.cut("n3", true);
-        self.wait_for("all but one are joint", |cluster| {
-            [1, 2, 4, 5]
-                .iter()
-                .all(|n| cluster.is_in(*n, ChangePhase::Joint))
+        self.shared
+            .store
+            .cut(&node_name(usize::from(late) - 1), true);
+        let next = phase.next().unwrap();
+        self.wait_for("all but one are in the next", |cluster| {
+            let mut others = (1..=5).filter(|node| *node != late);
+            others.all(|node| cluster.is_in(node, next))
         });
-        assert!(self.is_in(3, ChangePhase::Copy));
+        assert!(self.is_in(late, phase));
+    }
+
+    /// Those among some nodes that hold what a write has put.
+    fn holders_among(&self, nodes: [u16; 3], write: u64) -> Vec<u16> {
+        let mut holders = self.holders(write);
+        holders.retain(|node| nodes.contains(node));
+        holders
     }
 }
 
@@ -151,16 +163,36 @@ fn value(told: Result<Told, CallError>) -> Option<u64> {
 fn what_is_read_before_a_switch_is_where_it_is_read_behind_it() {
     chance::from_seed(1, || {
         let mut cluster = Cluster::start(three_of_five()).unwrap();
-        cluster.come_to_joint();
+        cluster.begin_change();
+        cluster.come_to(ChangePhase::Copy, 3);
         cluster.cut(0, 3);
         cluster.cut(0, 4);
         let write = cluster.put(1, 2);
         cluster.wait_for("the old have it", |c| c.holders(2) == [1, 2, 3]);
         let read = cluster.ask(2, Verb::Get);
         assert_eq!(value(cluster.answered(&read)), Some(2));
-        let new = cluster.holders(2);
-        let new: Vec<u16> = new.into_iter().filter(|n| [1, 4, 5].contains(n)).collect();
+        let new = cluster.holders_among([1, 4, 5], 2);
         assert!(new.len() >= 2, "of the new replicas only {new:?} have it");
+        assert!(write.borrow().is_none(), "it was to be under way");
+    })
+    .unwrap();
+}
+
+/// The same the other way round: one that has not heard of the switch yet reads the old replicas.
+#[test]
+fn what_is_read_behind_a_switch_is_where_it_is_read_before_it() {
+    chance::from_seed(1, || {
+        let mut cluster = Cluster::start(three_of_five()).unwrap();
+        cluster.begin_change();
+        cluster.come_to(ChangePhase::Joint, 2);
+        cluster.cut(3, 1);
+        cluster.cut(3, 2);
+        let write = cluster.put(4, 2);
+        cluster.wait_for("the new have it", |c| c.holders(2) == [1, 4, 5]);
+        let read = cluster.ask(5, Verb::Get);
+        assert_eq!(value(cluster.answered(&read)), Some(2));
+        let old = cluster.holders_among([1, 2, 3], 2);
+        assert!(old.len() >= 2, "of the old replicas only {old:?} have it");
         assert!(write.borrow().is_none(), "it was to be under way");
     })
     .unwrap();
@@ -171,7 +203,8 @@ fn what_is_read_before_a_switch_is_where_it_is_read_behind_it() {
 fn what_cannot_be_brought_to_the_new_replicas_is_not_shown() {
     chance::from_seed(1, || {
         let mut cluster = Cluster::start(three_of_five()).unwrap();
-        cluster.come_to_joint();
+        cluster.begin_change();
+        cluster.come_to(ChangePhase::Copy, 3);
         for (old, new) in [(0, 3), (0, 4), (1, 3), (1, 4)] {
             cluster.cut(old, new);
         }
