@@ -8,7 +8,13 @@ fn the_orders_of_one_change_spare_a_look_only_when_it_is_all_there_was() {
     // The change whose orders are known, up to which was swept, what is due.
     let cases = [
         ("the one since", 4, 3, 4, true),
-        ("one before it, ended while this shard was down", 4, 2, 4, false),
+        (
+            "one before it, ended while this shard was down",
+            4,
+            2,
+            4,
+            false,
+        ),
         ("one after it, that was not seen", 3, 2, 4, false),
         ("nothing was ever swept", 4, 0, 4, false),
         ("another one, known by chance", 3, 3, 4, false),
