@@ -35,7 +35,8 @@ fn kill_until_whole(flock: &mut Flock, keyspace: &str, random: &mut Random, node
         &source,
         &[
             "--benchmarks=fillrandom,overwrite,deleterandom",
-            "--num=60000",
+            // At the limit above some three seconds of copying: no run ends before its kills by chance.
+            "--num=150000",
             "--compression_type=none",
             "--write_buffer_size=500000",
             "--target_file_size_base=500000",
