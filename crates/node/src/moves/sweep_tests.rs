@@ -47,7 +47,6 @@ fn placement(ids: &[u16], to: Option<&[u16]>) -> Placement {
                 dead: Vec::new(),
                 phase: Phase::Copy,
             }),
-            ..Members::default()
         },
         ..Topology::default()
     })
