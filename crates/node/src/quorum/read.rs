@@ -89,6 +89,9 @@ impl Shard {
         if self.env.sabotage == Sabotage::FirstAnswer {
             return Ok(answers.first().cloned());
         }
+        if answers.agree() {
+            return Ok(answers.into_newest());
+        }
         let mut written_back = self.mend_stale(keyspace, partition, key, &answers);
         // Whoever reads next must not see less. Where those who answered agree, nothing is waited for.
         let lacking = need.saturating_sub(answers.count() - answers.stale().len());
@@ -107,7 +110,7 @@ impl Shard {
                 });
             }
         }
-        Ok(answers.newest().cloned())
+        Ok(answers.into_newest())
     }
 
     /// Asks again where too few answered, if more can be asked in a moment.

@@ -60,6 +60,7 @@ pub(crate) use peers::Peer;
 pub use serve::ShardService;
 pub(crate) use stall::{Arrivals, Stalls};
 pub(crate) use stats::Counters;
+pub(crate) use trust::Looked;
 
 use append::Applying;
 use latency::Latency;
