@@ -87,7 +87,12 @@ impl HybridClock {
     /// Whether what was stamped or seen here is beyond the limit: the wall was set back since. What
     /// is stamped next would be refused everywhere else.
     pub fn is_beyond(&self) -> bool {
-        self.last.get() > self.limit()
+        self.is_beyond_at(self.now_ms())
+    }
+
+    /// The same, for a wall that was read just now.
+    pub fn is_beyond_at(&self, wall_ms: u64) -> bool {
+        self.last.get() > Version::new(wall_ms, 0).plus_ms(self.bound_ms)
     }
 
     /// How far ahead of the wall another's version may be, in milliseconds.

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use dunlin_store::Version;
 use hyper::StatusCode;
-use hyper::header::{HeaderMap, HeaderValue};
+use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 
 use super::error::Rejected;
 use super::params::whole_number;
@@ -14,11 +14,11 @@ use crate::quorum::Failure;
 use crate::shard::{Arrivals, Shard};
 
 /// Milliseconds since 1970 until which the write may be stamped.
-const DEADLINE_HEADER: &str = "dunlin-deadline";
+static DEADLINE_HEADER: HeaderName = HeaderName::from_static("dunlin-deadline");
 /// Milliseconds since 1970 that it is stamped above.
-const AFTER_HEADER: &str = "dunlin-after";
+static AFTER_HEADER: HeaderName = HeaderName::from_static("dunlin-after");
 /// A node's hybrid clock in milliseconds since 1970, in every answer.
-pub(super) const TIME_HEADER: &str = "dunlin-time";
+pub(super) static TIME_HEADER: HeaderName = HeaderName::from_static("dunlin-time");
 
 /// One attempt at a write.
 pub(super) struct Attempt {
@@ -34,8 +34,8 @@ impl Attempt {
         arrivals: &Rc<Arrivals>,
         headers: &HeaderMap,
     ) -> Result<Attempt, Rejected> {
-        let deadline_ms = milliseconds(headers, DEADLINE_HEADER)?;
-        let after_ms = milliseconds(headers, AFTER_HEADER)?;
+        let deadline_ms = milliseconds(headers, &DEADLINE_HEADER)?;
+        let after_ms = milliseconds(headers, &AFTER_HEADER)?;
         if deadline_ms.is_some() || after_ms.is_some() {
             check(shard, deadline_ms, after_ms)?;
         }
@@ -91,7 +91,7 @@ fn stood_still() -> Rejected {
     rejected
 }
 
-fn milliseconds(headers: &HeaderMap, name: &'static str) -> Result<Option<u64>, Rejected> {
+fn milliseconds(headers: &HeaderMap, name: &HeaderName) -> Result<Option<u64>, Rejected> {
     let Some(value) = headers.get(name) else {
         return Ok(None);
     };

@@ -84,6 +84,11 @@ impl Gate {
         *self.stage.borrow() >= Stage::Announced
     }
 
+    /// Whether connections are to end. Those that wait for a request are woken then.
+    pub(super) fn is_closing(&self) -> bool {
+        *self.stage.borrow() == Stage::Closing
+    }
+
     /// Resolves when connections are to end.
     pub(super) async fn closing(&self) {
         let mut stage = self.stage.subscribe();
@@ -102,6 +107,7 @@ impl Gate {
         // what they send at that very moment is lost to them, so it comes second.
         let notice = timeout(CLOSE_NOTICE, self.empty()).await;
         self.stage.send_replace(Stage::Closing);
+        self.shard.stalls.wake_connections();
         if notice.is_err() && timeout(CLOSE_WAIT, self.empty()).await.is_err() {
             tracing::warn!(
                 connections = self.connections.get(),

@@ -5,7 +5,7 @@ use dunlin_store::Stamp;
 use futures_util::stream::LocalBoxStream;
 use http_body_util::{Either, Full, StreamBody};
 use hyper::body::Frame;
-use hyper::header::{CONTENT_TYPE, ETAG, HeaderValue};
+use hyper::header::{CONTENT_TYPE, ETAG, HeaderName, HeaderValue};
 use hyper::{Response, StatusCode};
 
 use crate::quorum::Failure;
@@ -18,7 +18,7 @@ pub(super) type Body = Either<Full<Bytes>, StreamBody<Chunks>>;
 pub(super) type Reply = Response<Body>;
 
 /// Header with the version of the value read or written.
-pub(super) const VERSION_HEADER: &str = "dunlin-version";
+pub(super) static VERSION_HEADER: HeaderName = HeaderName::from_static("dunlin-version");
 
 pub(super) fn bytes(status: StatusCode, body: impl Into<Bytes>) -> Reply {
     let mut reply = Response::new(Either::Left(Full::new(body.into())));
@@ -59,7 +59,7 @@ pub(super) fn typed(mut reply: Reply, content_type: &'static str) -> Reply {
 pub(super) fn with_version(mut reply: Reply, stamp: Stamp) -> Reply {
     let version = stamp.to_string();
     if let Ok(value) = HeaderValue::from_str(&version) {
-        reply.headers_mut().insert(VERSION_HEADER, value);
+        reply.headers_mut().insert(&VERSION_HEADER, value);
     }
     if let Ok(value) = HeaderValue::from_str(&format!("\"{version}\"")) {
         reply.headers_mut().insert(ETAG, value);

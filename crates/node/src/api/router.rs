@@ -1,5 +1,6 @@
 //! Paths to resources.
 
+use std::pin::Pin;
 use std::rc::Rc;
 
 use hyper::header::{ALLOW, HeaderValue};
@@ -19,7 +20,7 @@ use crate::shard::{Arrivals, Shard};
 pub(super) async fn route(gate: &Gate, arrivals: &Rc<Arrivals>, request: Request<Upload>) -> Reply {
     let mut reply = answer(gate, arrivals, request).await;
     let time = gate.shard().time_header();
-    reply.headers_mut().insert(TIME_HEADER, time);
+    reply.headers_mut().insert(&TIME_HEADER, time);
     reply
 }
 
@@ -43,7 +44,7 @@ async fn answer(gate: &Gate, arrivals: &Rc<Arrivals>, request: Request<Upload>) 
     }
     match path.as_str() {
         "/health/live" => return health::live(&shard),
-        "/health" | "/health/ready" => return health::ready(shard).await,
+        "/health" | "/health/ready" => return rare(health::ready(shard)).await,
         _ => {}
     }
     let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
@@ -103,10 +104,10 @@ async fn serve(
         "/v0/entity" => v0::entity(shard, arrivals, request, params)
             .await
             .unwrap_or_else(Rejected::into_text),
-        "/v0/entities" => v0::entities(shard, request.method(), params)
+        "/v0/entities" => rare(v0::entities(shard, request.method(), params))
             .await
             .unwrap_or_else(Rejected::into_text),
-        "/metrics" => metrics::metrics(shard).await,
+        "/metrics" => rare(metrics::metrics(shard)).await,
         path => match path.strip_prefix("/v1/") {
             Some(rest) => v1(shard, arrivals, request, rest, params)
                 .await
@@ -126,30 +127,50 @@ async fn v1(
     // A key may hold an encoded slash, so the path is cut before it is decoded.
     let parts: Vec<&str> = rest.splitn(4, '/').collect();
     match parts.as_slice() {
-        ["status"] => status::status(shard).await,
-        ["metadata"] => metadata::metadata(shard, request.method()).await,
+        ["status"] => rare(status::status(shard)).await,
+        ["metadata"] => rare(metadata::metadata(shard, request.method())).await,
         ["dropped"] => keyspaces::dropped(&shard, request.method()),
-        ["members"] => members::members(shard, arrivals, request).await,
-        ["members", "change"] => members::cancel(shard, arrivals, request.method()).await,
-        ["keyspaces"] => keyspaces::collection(shard, arrivals, request).await,
+        ["members"] => rare(members::members(shard, arrivals, request)).await,
+        ["members", "change"] => rare(members::cancel(shard, arrivals, request.method())).await,
+        ["keyspaces"] => rare(keyspaces::collection(shard, arrivals, request)).await,
         ["keyspaces", name] => {
-            keyspaces::one(shard, arrivals, request.method(), &text(name)?).await
+            rare(keyspaces::one(
+                shard,
+                arrivals,
+                request.method(),
+                &text(name)?,
+            ))
+            .await
         }
-        ["keyspaces", name, "keys"] => scan::keys(shard, &request, &text(name)?, params).await,
+        ["keyspaces", name, "keys"] => {
+            rare(scan::keys(shard, &request, &text(name)?, params)).await
+        }
         ["keyspaces", name, "undrop"] => {
-            keyspaces::undrop(shard, arrivals, request.method(), &text(name)?).await
+            rare(keyspaces::undrop(
+                shard,
+                arrivals,
+                request.method(),
+                &text(name)?,
+            ))
+            .await
         }
         ["keyspaces", name, "mend-stamps"] => {
-            mend::mend(shard, request.method(), &text(name)?, params).await
+            rare(mend::mend(shard, request.method(), &text(name)?, params)).await
         }
         ["keyspaces", name, "bulk"] => {
-            bulk::bulk(shard, arrivals, request, &text(name)?, params).await
+            rare(bulk::bulk(shard, arrivals, request, &text(name)?, params)).await
         }
         ["keyspaces", name, "keys", key] => {
             keys::key(shard, arrivals, request, &text(name)?, decode(key)?, params).await
         }
         _ => Err(unknown()),
     }
+}
+
+/// A future on the heap: those of gets and puts are moved with each request, and would be as large as
+/// the largest of all.
+fn rare<F: Future>(answer: F) -> Pin<Box<F>> {
+    Box::pin(answer)
 }
 
 fn unknown() -> Rejected {

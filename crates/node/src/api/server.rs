@@ -3,6 +3,7 @@
 
 use std::cell::RefCell;
 use std::convert::Infallible;
+use std::future::poll_fn;
 use std::io::ErrorKind;
 use std::pin::pin;
 use std::rc::Rc;
@@ -156,14 +157,18 @@ pub(crate) async fn serve_http(accepted: Accepted, arrivals: Rc<Arrivals>, gate:
                 .half_close(true)
                 .serve_connection(TokioIo::new(watched), service)
         );
-        let served = tokio::select! {
-            biased;
-            served = serving.as_mut() => served,
-            () = gate.closing() => {
-                serving.as_mut().graceful_shutdown();
-                serving.await
+        // A flag, as the gate wakes whoever waits for a request: this is asked several times for each.
+        let mut is_ending = false;
+        let served = poll_fn(|cx| {
+            let served = serving.as_mut().poll(cx);
+            if served.is_ready() || is_ending || !gate.is_closing() {
+                return served;
             }
-        };
+            is_ending = true;
+            serving.as_mut().graceful_shutdown();
+            serving.as_mut().poll(cx)
+        })
+        .await;
         if let Err(error) = served {
             tracing::debug!(%error, "an HTTP connection ended early");
         }

@@ -101,7 +101,7 @@ impl Shard {
         deadline: Version,
         floor: Version,
     ) -> Result<(), Failure> {
-        self.may_stamp()?;
+        self.judged()?;
         self.serves(keyspace)?;
         self.widen_for(keyspace, quorum.from).await?;
         let here = Rc::new(Begun {
@@ -126,8 +126,12 @@ impl Shard {
         let mut is_begun = false;
         let mut is_more = true;
         loop {
+            let looked = match self.may_stamp() {
+                Err(mistrust) if !is_begun => return Err(mistrust),
+                looked => looked.ok(),
+            };
             let window = match self.window(floor, deadline) {
-                _ if deadline == Version::MAX && self.stalls.observe() != stalls => Window::TooLate,
+                _ if deadline == Version::MAX && self.stalls.count() != stalls => Window::TooLate,
                 window => window,
             };
             let until = match window {
@@ -148,13 +152,19 @@ impl Shard {
                     break;
                 };
                 is_begun = true;
-                if self.enters_here(&put)? {
+                if let Some(looked) = looked
+                    && self.enters_here(&put)?
+                {
                     let ticket = Ticket::new(&here, put.clone(), until);
                     let attempt = WriteRequest {
                         deadline: until,
                         ..put
                     };
-                    self.write(attempt, Box::new(move |answer| ticket.answer(answer)));
+                    self.write(
+                        attempt,
+                        looked,
+                        Box::new(move |answer| ticket.answer(answer)),
+                    );
                 } else {
                     elsewhere.push(self.clone().put(put));
                 }

@@ -1,5 +1,7 @@
 //! The choices of a coordinator, apart from any I/O.
 
+use std::cmp::Ordering;
+
 use crate::message::{Item, ReadAnswer};
 use crate::placement::ShardAddress;
 
@@ -96,6 +98,10 @@ pub fn try_order(
 #[derive(Debug, Default)]
 pub struct Answers {
     seen: Vec<(ShardAddress, Option<Item>)>,
+    /// Where in `seen` the newest is.
+    newest: usize,
+    /// Nearly all reads find the same everywhere: they compare once an answer, and no more.
+    is_at_odds: bool,
 }
 
 impl Answers {
@@ -105,9 +111,24 @@ impl Answers {
             ReadAnswer::Absent => None,
             ReadAnswer::Value(item) => Some(item),
             // The value in hand when the question was asked was the newest then.
-            ReadAnswer::Same => self.newest().cloned(),
+            ReadAnswer::Same => {
+                let newest = self.newest().cloned();
+                self.seen.push((from, newest));
+                return true;
+            }
             ReadAnswer::Unknown => return false,
         };
+        let order = match self.seen.is_empty() {
+            true => Ordering::Equal,
+            false => item
+                .as_ref()
+                .map(Item::rank)
+                .cmp(&self.newest().map(Item::rank)),
+        };
+        if order != Ordering::Less {
+            self.newest = self.seen.len();
+        }
+        self.is_at_odds |= order != Ordering::Equal;
         self.seen.push((from, item));
         true
     }
@@ -138,9 +159,21 @@ impl Answers {
     /// The newest of the answers.
     pub fn newest(&self) -> Option<&Item> {
         self.seen
-            .iter()
-            .filter_map(|(_, item)| item.as_ref())
-            .max_by_key(|item| item.rank())
+            .get(self.newest)
+            .and_then(|(_, item)| item.as_ref())
+    }
+
+    /// The newest of the answers, for good.
+    pub fn into_newest(mut self) -> Option<Item> {
+        match self.newest < self.seen.len() {
+            true => self.seen.swap_remove(self.newest).1,
+            false => None,
+        }
+    }
+
+    /// Whether all who answered hold the same.
+    pub fn agree(&self) -> bool {
+        !self.is_at_odds
     }
 
     /// The answer that came first.
@@ -150,6 +183,9 @@ impl Answers {
 
     /// Replicas whose answer is older than the newest.
     pub fn stale(&self) -> Vec<ShardAddress> {
+        if self.agree() {
+            return Vec::new();
+        }
         let newest = self.newest().map(Item::rank);
         self.seen
             .iter()

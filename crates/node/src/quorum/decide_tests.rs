@@ -67,13 +67,15 @@ fn the_newest_answer_wins_and_the_others_are_stale() {
     let mut answers = Answers::default();
     assert!(answers.add(shard(1), ReadAnswer::Value(item(5))));
     assert!(answers.add(shard(2), ReadAnswer::Same));
-    assert!(answers.stale().is_empty());
+    assert!(answers.stale().is_empty() && answers.agree());
     assert!(answers.add(shard(3), ReadAnswer::Value(item(7))));
     assert!(answers.add(shard(4), ReadAnswer::Absent));
     assert!(!answers.add(shard(5), ReadAnswer::Unknown));
     assert_eq!(answers.newest().unwrap().stamp.version, Version(7));
     assert_eq!(answers.stale(), [shard(1), shard(2), shard(4)]);
+    assert!(!answers.agree());
     assert_eq!(answers.count(), 4);
+    assert_eq!(answers.into_newest().unwrap().stamp.version, Version(7));
 }
 
 /// Old replicas 1 to 3, new ones 3 to 5, where a change is under way.

@@ -91,13 +91,17 @@ impl Shard {
         if self.env.sabotage == Sabotage::FirstAnswer {
             return Ok(answers.first().cloned());
         }
+        // Whoever reads next must not see less. Where those who answered agree, and stay the ones that
+        // are read, nothing is waited for.
+        let stays = placement.change.is_none() && Rc::ptr_eq(&placement, &self.placement());
+        if answers.agree() && (stays || !is_majority(quorum)) {
+            return Ok(answers.into_newest());
+        }
         let mended = self.mend_stale(&request, &answers);
-        // Whoever reads next must not see less. Where those who answered agree, nothing is waited for.
-        let is_settled = || placement.change.is_none() && Rc::ptr_eq(&placement, &self.placement());
-        if is_majority(quorum) && !(mended.is_empty() && is_settled()) {
+        if is_majority(quorum) {
             self.spread(request, quorum, &answers, mended).await?;
         }
-        Ok(answers.newest().cloned())
+        Ok(answers.into_newest())
     }
 
     /// Asks again where too few answered, if more can be asked in a moment.

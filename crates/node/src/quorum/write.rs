@@ -12,7 +12,7 @@ use super::decide::try_order;
 use crate::limits::ENTRY_TIMEOUT;
 use crate::message::{Condition, Refusal, Request, Response, WriteAnswer, WriteRequest};
 use crate::placement::ShardAddress;
-use crate::shard::Shard;
+use crate::shard::{Looked, Shard};
 use dunlin_store::{Stamp, Version};
 
 /// What is known of one attempt.
@@ -30,7 +30,7 @@ impl Shard {
         self: &Rc<Self>,
         request: WriteRequest,
     ) -> Result<Stamp, Failure> {
-        self.may_stamp()?;
+        self.judged()?;
         let begun = Instant::now();
         let written = self.write_to_replicas(request).await;
         self.latency.record(begun);
@@ -86,9 +86,16 @@ impl Shard {
         let mut entry = entries.next();
         let mut learned = false;
         while let Some(at) = entry {
+            let looked = match self.may_stamp() {
+                Ok(looked) => looked,
+                Err(mistrust) => {
+                    failure = mistrust;
+                    break;
+                }
+            };
             let deadline = match self.window(floor, request.deadline) {
                 // This loop stood still since the write came: the client may have given it up.
-                _ if self.stalls.observe() != stalls && request.deadline == Version::MAX => {
+                _ if self.stalls.count() != stalls && request.deadline == Version::MAX => {
                     failure = Failure::TooLate;
                     break;
                 }
@@ -107,7 +114,7 @@ impl Shard {
                 floor,
                 ..request.clone()
             };
-            match self.write_through(at, attempt).await {
+            match self.write_through(at, attempt, looked).await {
                 Attempt::Answered(WriteAnswer::Done(stamp)) => return Ok(stamp),
                 Attempt::Answered(WriteAnswer::ConditionFailed(current)) => {
                     return Err(Failure::ConditionFailed(current));
@@ -172,11 +179,17 @@ impl Shard {
         window(now, floor, deadline)
     }
 
-    async fn write_through(self: &Rc<Self>, entry: ShardAddress, attempt: WriteRequest) -> Attempt {
+    async fn write_through(
+        self: &Rc<Self>,
+        entry: ShardAddress,
+        attempt: WriteRequest,
+        looked: Looked,
+    ) -> Attempt {
+        // Nothing is waited for up to here.
         if entry == self.address {
             let (tell, told) = oneshot::channel();
             let done = Box::new(move |answer| drop(tell.send(answer)));
-            self.write(attempt, done);
+            self.write(attempt, looked, done);
             // No answer: what became of it is not known.
             return told.await.map_or(Attempt::GivenUp, Attempt::Answered);
         }

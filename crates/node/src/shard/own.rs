@@ -6,6 +6,7 @@ use dunlin_store::{Above, Entry, Kind, Lookup, Rank, Stamp, Tier, Version};
 use tokio::time::Instant;
 
 use super::append::Applying;
+use super::trust::Looked;
 use super::{Shard, needs_sync};
 use crate::limits::{APPLY_QUEUE, KEY_BYTES, RESTAMPS, WRITE_TIMEOUT};
 use crate::message::{Condition, Refusal, WriteAnswer, WriteRequest};
@@ -65,10 +66,7 @@ fn beyond(stamp: Stamp, deadline: Version) -> WriteAnswer {
 
 impl Shard {
     /// Logs a write here and answers through `done`.
-    pub(crate) fn write(self: &Rc<Self>, request: WriteRequest, done: Done) {
-        if self.may_stamp().is_err() {
-            return done(WriteAnswer::Refused(Refusal::Clock));
-        }
+    pub(crate) fn write(self: &Rc<Self>, request: WriteRequest, looked: Looked, done: Done) {
         if request.key.len() > KEY_BYTES {
             // No API lets it in, and no other replica would take it.
             return done(WriteAnswer::Refused(Refusal::Busy));
@@ -77,14 +75,14 @@ impl Shard {
             return done(WriteAnswer::Refused(Refusal::UnknownKeyspace));
         }
         if request.condition == Condition::None {
-            self.append_request(request, done);
+            self.append_request(request, looked, done);
         } else {
             let shard = self.clone();
             tokio::task::spawn_local(async move { shard.write_checked(request, done).await });
         }
     }
 
-    fn append_request(self: &Rc<Self>, mut request: WriteRequest, done: Done) {
+    fn append_request(self: &Rc<Self>, mut request: WriteRequest, looked: Looked, done: Done) {
         let placement = self.placement();
         let Some(keyspace) = placement.keyspace(request.keyspace) else {
             return done(WriteAnswer::Refused(Refusal::UnknownKeyspace));
@@ -113,14 +111,17 @@ impl Shard {
             tokio::task::spawn_local(async move {
                 let widened = shard.widen(request.keyspace, request.from).await;
                 // What a condition was checked against may be old by now.
-                match widened.is_ok() && request.condition == Condition::None {
-                    true => shard.append_request(request, done),
-                    false => done(WriteAnswer::Refused(Refusal::Busy)),
+                match shard.may_stamp() {
+                    Err(_) => done(WriteAnswer::Refused(Refusal::Clock)),
+                    Ok(looked) if widened.is_ok() && request.condition == Condition::None => {
+                        shard.append_request(request, looked, done);
+                    }
+                    Ok(_) => done(WriteAnswer::Refused(Refusal::Busy)),
                 }
             });
             return;
         }
-        self.append_own(OwnWrite {
+        let own = OwnWrite {
             entry: Entry {
                 kind: request.kind,
                 copy: false,
@@ -144,15 +145,12 @@ impl Shard {
             floor: request.floor,
             deadline: Instant::now() + WRITE_TIMEOUT,
             done,
-        });
+        };
+        self.append_own(own, looked);
     }
 
     /// Stamps a write and puts it in the log; it goes on the books until acknowledged.
-    pub(super) fn append_own(&self, mut write: OwnWrite) {
-        // Its clock may have jumped, or been found wrong, since the write came, or since its first stamp.
-        if self.may_stamp().is_err() {
-            return write.refuse(Refusal::Clock);
-        }
+    fn append_own(&self, mut write: OwnWrite, _: Looked) {
         if self.store_stuck.borrow().is_some() {
             return write.refuse(Refusal::NoSpace);
         }
@@ -251,7 +249,11 @@ impl Shard {
         if write.restamps > RESTAMPS {
             return write.refuse(Refusal::Busy);
         }
-        self.append_own(write);
+        // Its clock may have jumped, or been found wrong, since its first stamp.
+        match self.may_stamp() {
+            Ok(looked) => self.append_own(write, looked),
+            Err(_) => write.refuse(Refusal::Clock),
+        }
     }
 
     /// What is held for a key, as far as memory tells.
@@ -348,10 +350,11 @@ impl Shard {
             Condition::Present => current.is_some(),
             Condition::Is(stamp) => current == Some(stamp),
         };
-        if holds {
-            self.append_request(request, done);
-        } else {
-            done(WriteAnswer::ConditionFailed(current));
+        match self.may_stamp() {
+            _ if !holds => done(WriteAnswer::ConditionFailed(current)),
+            // The clock may have jumped, or been found wrong, since the write came.
+            Err(_) => done(WriteAnswer::Refused(Refusal::Clock)),
+            Ok(looked) => self.append_request(request, looked, done),
         }
     }
 }

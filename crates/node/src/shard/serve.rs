@@ -46,7 +46,10 @@ impl Service<Request, Response> for ShardService {
         }
         match request {
             Request::Write(write) => {
-                shard.stalls.observe();
+                let Ok(looked) = shard.may_stamp() else {
+                    let refused = WriteAnswer::Refused(Refusal::Clock);
+                    return reply.send(Response::Written(refused));
+                };
                 // From a build before decision 24: it may have waited in the socket and been given
                 // up. Builds that send deadlines send them always.
                 if write.deadline == Version::MAX
@@ -61,7 +64,7 @@ impl Service<Request, Response> for ShardService {
                     reply.send(Response::Written(answer));
                     drop(busy);
                 };
-                shard.write(write, Box::new(done));
+                shard.write(write, looked, Box::new(done));
             }
             Request::Read(read) => answer_read(shard, read, reply),
             Request::Replicate(batch) => {

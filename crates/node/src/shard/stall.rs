@@ -54,6 +54,11 @@ impl Stalls {
         self.jumps.get()
     }
 
+    /// The wall clock at the last look, in milliseconds since 1970.
+    pub fn seen_ms(&self) -> u64 {
+        self.seen_ms.get()
+    }
+
     /// Looks whether the loop stood still since the last look; the stalls known of now.
     pub fn observe(&self) -> u64 {
         let (now, now_ms) = (Instant::now(), self.wall.now_ms());
@@ -72,14 +77,19 @@ impl Stalls {
             );
             self.noticed.notify_waiters();
             // Those with nothing in their sockets say so before anything new comes.
-            self.connections.borrow_mut().retain(|connection| {
-                connection.upgrade().is_some_and(|each| {
-                    each.wake();
-                    true
-                })
-            });
+            self.wake_connections();
         }
         self.count.get()
+    }
+
+    /// Wakes whoever waits for something to read.
+    pub fn wake_connections(&self) {
+        self.connections.borrow_mut().retain(|connection| {
+            connection.upgrade().is_some_and(|each| {
+                each.wake();
+                true
+            })
+        });
     }
 
     /// Whether the last stall has only just ended, as of the last look.

@@ -16,6 +16,11 @@ use crate::limits::{
 use crate::message::{ClockAnswer, ClockRequest, Item, Request, Response};
 use crate::quorum::Failure;
 
+/// The clocks were looked at in this very step, and may be stamped by: not to be kept over an await, for
+/// meanwhile they may jump. A look is two system clocks, so a write hands it on instead of looking again.
+#[derive(Clone, Copy)]
+pub(crate) struct Looked(());
+
 /// The verdict, and what it came from.
 pub(super) struct Comparison {
     verdict: Cell<Trust>,
@@ -48,9 +53,10 @@ impl Shard {
     }
 
     /// Fails while this shard must not stamp anything.
-    pub(crate) fn may_stamp(&self) -> Result<(), Failure> {
-        match self.clock.is_beyond() {
-            false => self.may_judge(),
+    pub(crate) fn may_stamp(&self) -> Result<Looked, Failure> {
+        self.may_judge()?;
+        match self.clock.is_beyond_at(self.stalls.seen_ms()) {
+            false => Ok(Looked(())),
             true => Err(self.mistrust()),
         }
     }
@@ -59,6 +65,11 @@ impl Shard {
     pub(crate) fn may_judge(&self) -> Result<(), Failure> {
         // A jump since the last look must not be stamped with.
         self.stalls.observe();
+        self.judged()
+    }
+
+    /// The same as of the last look: refuses early what would be refused after a look.
+    pub(crate) fn judged(&self) -> Result<(), Failure> {
         match self.trust() {
             Trust::Trusted | Trust::Alone => Ok(()),
             Trust::Starting | Trust::Fenced { .. } => Err(self.mistrust()),
