@@ -99,7 +99,7 @@ impl Shard {
         }
         let mended = self.mend_stale(&request, &answers);
         if is_majority(quorum) {
-            self.spread(request, quorum, &answers, mended).await?;
+            self.await_shown(request, quorum, &answers, mended).await?;
         }
         Ok(answers.into_newest())
     }
@@ -238,7 +238,7 @@ impl Shard {
 
     /// Waits until so many replicas have the newest of the answers that every majority meets one, by
     /// the members as they are when it ends. `mended` is on its way already.
-    async fn spread(
+    async fn await_shown(
         self: &Rc<Self>,
         mut request: ReadRequest,
         quorum: Quorum,
