@@ -10,7 +10,7 @@
 //! | `recorder` | takes operations down from many threads, in one order |
 //! | `lines` | the same as JSON, a line an operation (`docs/formats.md`, History) |
 //! | `check` | a whole history, key by key |
-//! | `again` | for registers whose writes may repeat themselves while they are under way |
+//! | `again` | for registers whose writes may be repeated while they are under way |
 //! | `prepare` | operations of a key as steps; what an unknown end may mean |
 //! | `search` `waiting` `memo` | the search for an order: Wing and Gong's, with Lowe's memory |
 //! | `excerpt` | from a history that cannot be, the few operations that show it |
@@ -29,7 +29,7 @@ mod report;
 mod search;
 mod waiting;
 
-pub use again::may_happen_again;
+pub use again::grant_again;
 pub use check::{Limits, check};
 pub use lines::{LineError, from_lines, to_lines};
 pub use operation::{Kind, Moment, Operation, Outcome, Value};

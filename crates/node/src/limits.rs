@@ -55,6 +55,10 @@ pub const HEAR_PATIENCE_MAX: Duration = Duration::from_secs(2);
 /// Deletes younger than this are never forgotten: it is how far replicas may lag without
 /// keeping older deletes from being forgotten.
 pub const FORGET_AFTER: Duration = Duration::from_secs(5);
+/// How often a shard looks for copies that no vector names: their writers have said all they have.
+pub const ORPHAN_INTERVAL: Duration = Duration::from_secs(5);
+/// The same, at most, while they cannot be sent on.
+pub const ORPHAN_PAUSE_MAX: Duration = Duration::from_secs(300);
 /// Others hear within this that a drop was taken back.
 pub const UNDROP_WAIT: Duration = Duration::from_secs(1);
 /// How often it is looked whether they have.

@@ -101,6 +101,16 @@ impl KeyspacePlacement {
             || self.also(partition, width).contains(&shard)
     }
 
+    /// Whether all of `partition` that carries `from` was meant for `shard` when its vector rose over
+    /// it, as far as any shard can tell that acts by the phase before or after this one: while members
+    /// change not for one that joins, and not to the end for one that leaves.
+    pub fn is_kept_by(&self, shard: ShardAddress, partition: u16, from: u8) -> bool {
+        let (old, new) = self.orders(partition);
+        let is_in = |order| first(order, self.width(from)).contains(&shard);
+        let is_left = matches!(self.phase, Some(Phase::Switch | Phase::Settle));
+        is_in(old) && (!is_left || is_in(new))
+    }
+
     /// Whether `shard` is to hold anything of `partition`, now or after the change under way.
     pub fn concerns(&self, shard: ShardAddress, partition: u16) -> bool {
         let (old, new) = self.orders(partition);

@@ -114,6 +114,37 @@ fn who_may_stamp_writes_is_every_member_before_and_after_a_change() {
 }
 
 #[test]
+fn a_record_was_always_meant_for_those_alone_who_neither_join_nor_leave() {
+    let mut topology = topology(4, 1);
+    topology.members.ids = vec![1, 2, 3];
+    let kept_by = |topology: &Topology| -> Vec<u16> {
+        let placement = Placement::compute(topology);
+        let keyspace = placement.named("default").unwrap();
+        let node = |node| ShardAddress { node, shard: 0 };
+        let is_kept = |id: &u16| keyspace.is_kept_by(node(*id), 0, 3);
+        (1..=4).filter(is_kept).collect()
+    };
+    // Three replicas of three members each: node 1 leaves, node 4 joins.
+    let cases = [
+        (None, vec![1, 2, 3]),
+        (Some(Phase::Copy), vec![1, 2, 3]),
+        (Some(Phase::Joint), vec![1, 2, 3]),
+        // Others may be a phase further, and send the one that leaves nothing any more.
+        (Some(Phase::Switch), vec![2, 3]),
+        (Some(Phase::Settle), vec![2, 3]),
+    ];
+    for (phase, expected) in cases {
+        topology.members.change = phase.map(|phase| Change {
+            id: 1,
+            to: vec![2, 3, 4],
+            dead: vec![],
+            phase,
+        });
+        assert_eq!(kept_by(&topology), expected, "{phase:?}");
+    }
+}
+
+#[test]
 fn a_node_that_joins_takes_partitions_and_moves_none_between_others() {
     let before = Placement::compute(&topology(4, 1));
     let after = Placement::compute(&topology(5, 1));

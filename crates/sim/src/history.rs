@@ -128,6 +128,8 @@ pub struct History {
     pub notes: Vec<(Moment, u64, String)>,
     /// Number of the last write acknowledged.
     pub last_acknowledged: Option<u64>,
+    /// How many writes were acknowledged.
+    pub acknowledged: u64,
     next: Moment,
     hash: u64,
 }
@@ -223,6 +225,7 @@ impl History {
         if let Some(write) = self.writes.get_mut(id as usize) {
             if ended == Ended::Acknowledged {
                 self.last_acknowledged = Some(id);
+                self.acknowledged += 1;
             }
             write.ended = Some((moment, at_ms, ended));
         }

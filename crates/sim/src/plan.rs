@@ -58,6 +58,8 @@ pub struct Plan {
     pub loses_disks: bool,
     /// Whether nodes are started a second time, on another machine, while they run.
     pub twins: bool,
+    /// Whether a node loses what it has just acknowledged, and acknowledges more before it has it back.
+    pub relapses: bool,
     /// Whether many writes ask for a condition, and for all replicas.
     pub conditions: bool,
     /// Whether logs mostly take longer to write and sync than an answer takes to its client.
@@ -116,6 +118,7 @@ impl Plan {
             bad_metadata: random.random_bool(0.4),
             loses_disks: random.random_bool(0.35),
             twins: false,
+            relapses: false,
             conditions: false,
             slow_disks: false,
             bad_disks: random.random_bool(0.4),
@@ -172,8 +175,35 @@ impl Plan {
         }
         if random.random_bool(0.15) {
             plan.keep_for_long(&mut random);
+        } else if !plan.dark_end {
+            // From a generator of its own: the other seeds mean what they did without it.
+            let mut random = StdRng::seed_from_u64(seed ^ 0x0e1a_95e5);
+            if random.random_bool(0.08) {
+                plan.relapse(&mut random);
+            }
         }
         plan
+    }
+
+    /// Three nodes, of which one relapses.
+    fn relapse(&mut self, random: &mut StdRng) {
+        self.relapses = true;
+        self.nodes = 3;
+        self.members = 3;
+        self.shards = 1;
+        self.moves = false;
+        self.buries = false;
+        self.twins = false;
+        self.loses_disks = false;
+        // Few, so that most are written in both halves.
+        self.keys = 6;
+        let keyspace = random.random_range(0..self.keyspaces.len());
+        self.keyspaces = vec![self.keyspaces.swap_remove(keyspace)];
+        // With clients whose deadlines are late enough for a node whose clock is ahead; what one of
+        // them gave up would be tried again above that deadline.
+        self.bad_clocks = true;
+        self.attempts = 1;
+        self.chaos_ms = random.random_range(20_000..=30_000);
     }
 
     /// A cluster in which stores are flushed all the time, up to the moment in which all lose their
@@ -211,6 +241,7 @@ impl Plan {
             Sabotage::TrustEmptyMetadata => self.bad_metadata,
             Sabotage::AnswerUncertain => self.loses_disks,
             Sabotage::AcceptTwins => self.twins,
+            Sabotage::CountUnsure => self.relapses,
             Sabotage::RestampConditions => self.conditions,
             Sabotage::RefillOwnOnly => self.rest_ms < self.chaos_ms && self.buries,
             // Of writes while members change, and after it.

@@ -277,16 +277,43 @@ fn a_write_that_repeats_itself_while_it_is_under_way() {
         ok(Get(Some(2)), 6, 7),
         ok(Get(Some(1)), 10, 11),
     ];
-    let again = |operations: &[Operation]| -> Vec<Operation> {
-        let all = operations.iter();
-        all.flat_map(|o| dunlin_history::may_happen_again(o, 2))
-            .collect()
+    let once = |o: &Operation| o.kind == Put(2);
+    let is_granted = |operations: &[Operation], once: &dyn Fn(&Operation) -> bool| {
+        let mut report = judge(operations);
+        assert!(!report.violations.is_empty(), "a register");
+        dunlin_history::grant_again(&mut report, operations, once, Limits::default());
+        assert!(report.undecided.is_empty(), "{report}");
+        report.violations.is_empty()
     };
-    bad("seen, covered, and seen again", &until_its_end);
-    good("granted", &again(&until_its_end));
+    assert!(is_granted(&until_its_end, &once));
+    assert!(
+        !is_granted(&until_its_end, &|o| o.kind == Put(1)),
+        "it happens once"
+    );
     let mut after_its_end = until_its_end.clone();
     after_its_end[0] = ok(Put(1), 1, 3);
-    bad("not after its end", &again(&after_its_end));
+    assert!(!is_granted(&after_its_end, &once), "after its end");
+    // However often whoever carries it out repeats it.
+    let mut often = vec![ok(Put(100), 1, 90)];
+    for turn in 0..8 {
+        let at = 2 + turn * 10;
+        often.push(ok(Get(Some(100)), at, at + 1));
+        often.push(ok(Put(turn), at + 2, at + 3));
+        often.push(ok(Get(Some(turn)), at + 4, at + 5));
+    }
+    assert!(is_granted(&often, &once), "as often as it was seen");
+    often.push(ok(Get(Some(100)), 91, 92));
+    assert!(is_granted(&often, &once), "and once more at its end");
+    often.push(ok(Put(8), 93, 94));
+    often.push(ok(Get(Some(100)), 95, 96));
+    assert!(!is_granted(&often, &once), "behind a write after its end");
+    let mut deleted = vec![ok(Put(1), 1, 2), unknown(Delete, 3)];
+    for turn in 0..8 {
+        let at = 10 + turn * 10;
+        deleted.push(ok(Put(2 + turn), at, at + 1));
+        deleted.push(ok(Get(None), at + 2, at + 3));
+    }
+    assert!(is_granted(&deleted, &once), "a delete too");
 }
 
 #[test]

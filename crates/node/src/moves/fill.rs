@@ -207,8 +207,7 @@ impl Shard {
         if !sources.is_empty() {
             self.sync_log_to(self.log.last()).await?;
         }
-        self.claim(change);
-        let placement = self.placement();
+        self.claim(change).await;
         let is_level = self.is_level_with_dead(change).await;
         let is_whole = marks
             .as_ref()
@@ -217,23 +216,45 @@ impl Shard {
         if !self.all_applied().await {
             return Err("the own log failed".to_owned());
         }
+        if self.moves.fill.borrow().change != change.id || self.is_refilling() || !is_level {
+            return Ok(());
+        }
+        let is_caught_up = is_whole && marks.is_some_and(|marks| self.have_sources_all(&marks));
+        let is_new = |fill: &Fill| !fill.filled || is_caught_up && !fill.caught_up;
+        if is_new(&self.moves.fill.borrow()) {
+            self.keep_vector().await?;
+        }
         let mut fill = self.moves.fill.borrow_mut();
-        if fill.change == change.id && !self.is_refilling() && is_level {
+        if fill.change == change.id && !self.is_refilling() {
             fill.filled = true;
-            fill.caught_up = is_whole
-                && marks.is_some_and(|marks| {
-                    fill.sources.iter().all(|(address, source)| {
-                        // Of what is written by shards that it shares nothing with, it has nothing.
-                        let due = marks.iter().filter(|(origin, _)| {
-                            let writer = address_of(*origin);
-                            writer == *address || placement.share(*address, writer)
-                        });
-                        let due: Vector = due.collect();
-                        source.end.as_ref().is_some_and(|end| end.covers(&due))
-                    })
-                });
+            fill.caught_up = is_caught_up;
         }
         Ok(())
+    }
+
+    /// Whether the logs of all that are inherited were read as far as `marks`.
+    fn have_sources_all(&self, marks: &Vector) -> bool {
+        let placement = self.placement();
+        let fill = self.moves.fill.borrow();
+        fill.sources.iter().all(|(address, source)| {
+            // Of what is written by shards that it shares nothing with, it has nothing.
+            let due = marks.iter().filter(|(origin, _)| {
+                let writer = address_of(*origin);
+                writer == *address || placement.share(*address, writer)
+            });
+            let due: Vector = due.collect();
+            source.end.as_ref().is_some_and(|end| end.covers(&due))
+        })
+    }
+
+    /// Brings to disk what the vector says in memory: it rises over entries meant for others, too,
+    /// and a restart would find it where the last one meant for this shard was logged. By the new
+    /// placement those in between may be meant for it, so they would come now, with nothing of the
+    /// deletes that all others have seen and forgotten since.
+    async fn keep_vector(&self) -> Result<(), String> {
+        let all: Vec<_> = self.vector().iter().collect();
+        self.log_claim(&all, true);
+        self.sync_log_to(self.log.last()).await
     }
 
     /// Begins the books of a change, or goes on with those of the journal.
@@ -426,7 +447,7 @@ impl Shard {
             };
             if incarnation != known {
                 let begin = source.begin.unwrap_or(next);
-                if is_another_log(begin, next) {
+                if is_another_log(begin, next, source.incarnation, incarnation) {
                     fill.sources.remove(&peer.address);
                     fill.filled = false;
                     fill.caught_up = false;
@@ -593,16 +614,24 @@ impl Shard {
 
     /// A shard that held nothing before claims in its vector what it has inherited, so that the
     /// streams of the others begin there and not at the beginning of their logs.
-    fn claim(&self, change: &Change) {
+    async fn claim(&self, change: &Change) {
         let placement = self.placement();
-        let mut fill = self.moves.fill.borrow_mut();
         let is_recent = |at: Instant| at.elapsed() < CLAIM_INTERVAL;
-        if change.phase > Phase::Joint
-            || placement.is_member(self.address.node)
-            || fill.claimed.is_some_and(is_recent) && fill.filled
-        {
+        let is_needless = {
+            let fill = self.moves.fill.borrow();
+            fill.claimed.is_some_and(is_recent) && fill.filled
+        };
+        if change.phase > Phase::Joint || placement.is_member(self.address.node) || is_needless {
             return;
         }
+        let told = match change.phase {
+            Phase::Copy => self.move_states().await,
+            // By now others may have from here what an earlier start wrote in this phase.
+            _ => BTreeMap::new(),
+        };
+        let told = told.values().flat_map(|state| state.marks());
+        let past = own_past(told, self.origin, &self.vector());
+        let mut fill = self.moves.fill.borrow_mut();
         fill.claimed = Some(Instant::now());
         let origins: Vec<Origin> = {
             let ends = fill
@@ -624,7 +653,7 @@ impl Shard {
             let version = versions.min()?;
             (version > have.get(origin)).then_some((origin, version))
         });
-        let claims: Vec<_> = inherited.collect();
+        let claims: Vec<_> = inherited.chain(past).collect();
         drop(fill);
         if !claims.is_empty() {
             self.log_claim(&claims, false);
@@ -632,11 +661,26 @@ impl Shard {
     }
 }
 
-/// Whether a source whose present start found its log to end before `first`, the first record it wrote itself, has
-/// lost the log in which `begin` was synced: its disk is another one, or an older copy. What it logs
-/// now below `begin` would never be asked for.
-fn is_another_log(begin: u64, first: u64) -> bool {
-    begin > first
+/// What others have that earlier starts of `now`'s shard wrote, and it has not. One that is to become a
+/// member again inherits it: what is left of it is in the stores of those who stayed, and what was
+/// deleted since, and the delete forgotten, only in logs, from where it would come back.
+fn own_past(
+    told: impl Iterator<Item = (Origin, Version)>,
+    now: Origin,
+    have: &Vector,
+) -> Vec<(Origin, Version)> {
+    let is_own = |origin: Origin| origin != now && address_of(origin) == address_of(now);
+    let told: Vector = told.filter(|(origin, _)| is_own(*origin)).collect();
+    let is_news = |(origin, version): &(Origin, Version)| *version > have.get(*origin);
+    told.iter().filter(is_news).collect()
+}
+
+/// Whether a source whose present start, `now`, found its log to end before `first`, the first record
+/// it wrote itself, may have lost the log in which `begin` was synced: its disk is another one, or an
+/// older copy. What it logs now below `begin` would never be asked for. That tells of its next start
+/// after `known` alone: of more, an earlier one may have lost the log, and the new one be as long by now.
+fn is_another_log(begin: u64, first: u64, known: u32, now: u32) -> bool {
+    begin > first || now > known.saturating_add(1)
 }
 
 /// What is left of `marks` when nobody living holds more than `held`: what a node alone had, and

@@ -28,20 +28,61 @@ fn what_nobody_has_any_more_is_not_waited_for() {
 
 #[test]
 fn a_source_that_lost_its_log_is_copied_again() {
-    // Where the copy began, the first record that the source's present start wrote, whether it lost its log.
+    // Where the copy began, the first record that the source's present start wrote, the start it
+    // began with, the present one, whether it may have lost its log.
     let cases = [
-        ("restarted with all it had synced", 100, 100, false),
-        ("it has gone on since", 100, 250, false),
-        ("emptied", 100, 1, true),
-        ("an older copy", 100, 99, true),
+        ("restarted with all it had synced", 100, 100, 3, 4, false),
+        ("it has gone on since", 100, 250, 3, 4, false),
+        ("emptied", 100, 1, 3, 4, true),
+        ("an older copy", 100, 99, 3, 4, true),
+        ("emptied, filled, and restarted", 100, 250, 3, 5, true),
         (
             "a source of a build that answers what was asked",
             100,
             100,
+            3,
+            4,
             false,
         ),
     ];
-    for (what, begin, first, expected) in cases {
-        assert_eq!(is_another_log(begin, first), expected, "{what}");
+    for (what, begin, first, known, now, expected) in cases {
+        assert_eq!(is_another_log(begin, first, known, now), expected, "{what}");
+    }
+}
+
+#[test]
+fn who_becomes_a_member_again_inherits_what_it_wrote_before() {
+    let (now, earlier, other) = (
+        Origin::new(2, 0, 4),
+        Origin::new(2, 0, 3),
+        Origin::new(1, 0, 3),
+    );
+    // (what, told by the living, what it has) -> what it takes for inherited.
+    type Told = Vec<(Origin, Version)>;
+    let cases: [(&str, Told, Told, Told); 5] = [
+        ("nobody has any of it", vec![(other, v(9))], vec![], vec![]),
+        (
+            "the greatest of what is told",
+            vec![(earlier, v(5)), (earlier, v(7)), (earlier, v(6))],
+            vec![],
+            vec![(earlier, v(7))],
+        ),
+        (
+            "its log has it",
+            vec![(earlier, v(7))],
+            vec![(earlier, v(7))],
+            vec![],
+        ),
+        (
+            "its log has some",
+            vec![(earlier, v(7))],
+            vec![(earlier, v(3))],
+            vec![(earlier, v(7))],
+        ),
+        ("what it writes now", vec![(now, v(9))], vec![], vec![]),
+    ];
+    for (what, told, have, expected) in cases {
+        let have: Vector = have.into_iter().collect();
+        assert_eq!(own_past(told.into_iter(), now, &have), expected, "{what}");
     }
 }

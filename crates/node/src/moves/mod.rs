@@ -77,14 +77,14 @@ impl Moves {
 
     /// Takes note of a new placement.
     pub fn adopted(&self, before: &Rc<Placement>, now: &Placement) {
-        match (&before.change, &now.change) {
-            (_, Some(_)) => self.rested.set(None),
-            (Some(_), None) => {
-                *self.before.borrow_mut() = Some(before.clone());
-                self.rested.set(Some(Instant::now()));
-            }
-            (None, None) if self.rested.get().is_none() => self.rested.set(Some(Instant::now())),
-            (None, None) => {}
+        let is_another = before.change.is_some() && before.changes != now.changes;
+        if is_another || before.change.is_some() && now.change.is_none() {
+            *self.before.borrow_mut() = Some(before.clone());
+        }
+        if now.change.is_some() {
+            self.rested.set(None);
+        } else if before.change.is_some() || self.rested.get().is_none() {
+            self.rested.set(Some(Instant::now()));
         }
     }
 

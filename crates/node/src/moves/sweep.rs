@@ -2,6 +2,7 @@
 
 use std::ops::Bound;
 
+use dunlin_metadata::Phase;
 use dunlin_store::{Store, StoreError};
 use tokio::time::Instant;
 
@@ -34,11 +35,17 @@ impl Shard {
         if swept >= due {
             return Ok(());
         }
+        // By who is read already, what those are asked for who still act by the phase before would go.
+        let phase = placement.change.as_ref().map(|change| change.phase);
+        if phase >= Some(Phase::Switch) {
+            return Ok(());
+        }
         // Reads and scans that were begun by the members before may still be on their way.
         if placement.change.is_none() && !self.moves.has_rested(SWEEP_AFTER) {
             return Ok(());
         }
         let before = self.moves.before.borrow_mut().take();
+        let before = before.filter(|before| is_all_since(before.changes, swept, due));
         let drops = drops(&placement, before.as_deref(), self.address);
         for drop in drops {
             self.drop_from(&drop).await?;
@@ -81,6 +88,13 @@ impl Shard {
         }
         Ok(())
     }
+}
+
+/// Whether the change of this number is all there was between the last sweep and the one that is
+/// due: what a shard took over in another one, which was given up or ended while it was down, its
+/// orders say nothing of.
+fn is_all_since(change: u64, swept: u64, due: u64) -> bool {
+    change == due && swept.saturating_add(1) == due
 }
 
 /// What a shard need not hold. Knowing the placement before spares a look at partitions in which
@@ -136,3 +150,7 @@ pub(super) fn is_empty(
     let page = store.scan_page(keyspace, partition, start, end, 1, 1, None)?;
     Ok(page.items.is_empty())
 }
+
+#[cfg(test)]
+#[path = "sweep_tests.rs"]
+mod tests;

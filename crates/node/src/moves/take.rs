@@ -72,6 +72,10 @@ impl Shard {
             note(&*self.env.disk, &self.dir(), bound).map_err(|error| error.to_string())?;
             self.moves.ingested.set(bound);
         }
+        // A file is in no log, and no vector names what is in it.
+        for entry in &entries {
+            self.copies.came(entry.stamp.origin, entry.stamp.version);
+        }
         let prepared = self.store_behind(move |store| {
             let ready = store.ingest_prepare(&entries)?;
             Ok((entries, ready))

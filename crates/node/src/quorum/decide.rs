@@ -133,6 +133,19 @@ impl Answers {
         true
     }
 
+    /// Replicas that have answered.
+    pub fn answered(&self) -> Vec<ShardAddress> {
+        self.seen.iter().map(|(from, _)| *from).collect()
+    }
+
+    /// Those that answered with the newest.
+    pub fn fresh(&self) -> Vec<ShardAddress> {
+        let stale = self.stale();
+        let mut all = self.answered();
+        all.retain(|replica| !stale.contains(replica));
+        all
+    }
+
     /// Whether this replica has answered.
     pub fn has(&self, replica: ShardAddress) -> bool {
         self.seen.iter().any(|(from, _)| *from == replica)
@@ -179,6 +192,61 @@ impl Answers {
             .filter(|(_, item)| item.as_ref().map(Item::rank) < newest)
             .map(|(from, _)| *from)
             .collect()
+    }
+}
+
+/// How many more replicas must have what a majority read has seen before it may be shown: as many
+/// as a write of the same numbers would need, in the same phase of a change of the members. Else one
+/// who reads a moment later, by the same or by a neighbouring phase, could see less (decision 19).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Lacking {
+    /// Of those that are read.
+    of_replicas: usize,
+    /// Of the other set, while the replicas change from one to another.
+    of_also: usize,
+}
+
+impl Lacking {
+    /// With `need` of each set needed, or all of one that has fewer, and `have` the replicas that
+    /// have it.
+    pub fn of(
+        need: usize,
+        replicas: &[ShardAddress],
+        also: &[ShardAddress],
+        have: &[ShardAddress],
+    ) -> Lacking {
+        let lacking = |set: &[ShardAddress]| {
+            let got = set.iter().filter(|replica| have.contains(replica)).count();
+            need.min(set.len()).saturating_sub(got)
+        };
+        Lacking {
+            of_replicas: lacking(replicas),
+            of_also: lacking(also),
+        }
+    }
+
+    /// Whether it may be shown.
+    pub fn is_nothing(self) -> bool {
+        self.most() == 0
+    }
+
+    /// How many are lacking of the set that lacks most.
+    pub fn most(self) -> usize {
+        self.of_replicas.max(self.of_also)
+    }
+
+    /// Those who may be the ones that are lacking.
+    pub fn whom_to_ask(
+        self,
+        replicas: &[ShardAddress],
+        also: &[ShardAddress],
+    ) -> impl Iterator<Item = ShardAddress> {
+        let of = |set: &[ShardAddress], lacking| match lacking {
+            0 => Vec::new(),
+            _ => set.to_vec(),
+        };
+        let asked = of(replicas, self.of_replicas).into_iter();
+        asked.chain(of(also, self.of_also))
     }
 }
 

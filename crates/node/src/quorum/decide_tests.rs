@@ -77,3 +77,48 @@ fn the_newest_answer_wins_and_the_others_are_stale() {
     assert_eq!(answers.count(), 4);
     assert_eq!(answers.into_newest().unwrap().stamp.version, Version(7));
 }
+
+/// Old replicas 1 to 3, new ones 3 to 5, where a change is under way.
+#[test]
+fn what_is_shown_is_where_the_next_readers_look() {
+    let (old, new, none) = ([1, 2, 3], [3, 4, 5], []);
+    // Needed of each set, those that are read, the others, who has it: lacking of each, who is asked.
+    type Case<'a> = (
+        usize,
+        &'a [u16],
+        &'a [u16],
+        &'a [u16],
+        (usize, usize),
+        &'a [u16],
+    );
+    let table: [Case; 13] = [
+        // No change under way, or one that copies: those who answered agree, or not.
+        (2, &old, &none, &[1, 2], (0, 0), &[]),
+        (2, &old, &none, &[1], (1, 0), &[1, 2, 3]),
+        (3, &old, &none, &[1, 2], (1, 0), &[1, 2, 3]),
+        // Joint: the old agree on a write under way that the new have not got.
+        (2, &old, &new, &[1, 2], (0, 2), &[3, 4, 5]),
+        (2, &old, &new, &[2, 3], (0, 1), &[3, 4, 5]),
+        (2, &old, &new, &[2, 3, 5], (0, 0), &[]),
+        (2, &old, &new, &[1, 4, 5], (1, 0), &[1, 2, 3]),
+        (2, &old, &new, &[1, 4], (1, 1), &[1, 2, 3, 3, 4, 5]),
+        (3, &old, &new, &[1, 2, 3], (0, 2), &[3, 4, 5]),
+        // Switch: who has not heard of it yet reads the old.
+        (2, &new, &old, &[4, 5], (0, 2), &[1, 2, 3]),
+        (2, &new, &old, &[3, 4], (0, 1), &[1, 2, 3]),
+        // The other set has fewer than are needed.
+        (3, &old, &[4, 5], &[1, 2, 3, 4], (0, 1), &[4, 5]),
+        // One who is in neither set counts for none.
+        (2, &new, &none, &[1, 2, 3], (1, 0), &[3, 4, 5]),
+    ];
+    let shards = |nodes: &[u16]| -> Vec<ShardAddress> { nodes.iter().map(|n| shard(*n)).collect() };
+    for (need, replicas, also, have, lacking, asked) in table {
+        let case = format!("{need} of {replicas:?} and {also:?}, {have:?} have it");
+        let (replicas, also) = (shards(replicas), shards(also));
+        let found = Lacking::of(need, &replicas, &also, &shards(have));
+        assert_eq!((found.of_replicas, found.of_also), lacking, "{case}");
+        assert_eq!(found.is_nothing(), lacking == (0, 0), "{case}");
+        let whom: Vec<ShardAddress> = found.whom_to_ask(&replicas, &also).collect();
+        assert_eq!(whom, shards(asked), "{case}");
+    }
+}

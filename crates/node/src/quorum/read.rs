@@ -1,6 +1,7 @@
 //! A read: `ack` replicas are asked, one more whenever that takes too long; the
 //! newest answer wins, and a replica seen to be stale is mended. A majority that did not agree does
-//! so before the answer goes out: else the next reader could see an older value (decision 26).
+//! so before the answer goes out: else the next reader could see an older value (decision 26). While
+//! the replicas change from one set to another, a majority of each does (decision 19).
 
 use std::rc::Rc;
 
@@ -11,7 +12,7 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use super::Failure;
-use super::decide::{Answers, Quorum, try_order};
+use super::decide::{Answers, Lacking, Quorum, try_order};
 use crate::doors::NoRoom;
 use crate::env::LocalFuture;
 use crate::limits::{COUNTED_BYTES, HEDGE_AFTER, READ_TIMEOUT};
@@ -22,7 +23,8 @@ use crate::sabotage::Sabotage;
 use crate::shard::Shard;
 
 type Asked = LocalFuture<(ShardAddress, ReadAnswer)>;
-type Mended = LocalFuture<bool>;
+/// Whether a replica has what is to be shown.
+type Mended = LocalFuture<(ShardAddress, bool)>;
 
 impl Shard {
     /// The newest record of a key among `ack` replicas, a tombstone too.
@@ -96,26 +98,15 @@ impl Shard {
         if self.env.sabotage == Sabotage::FirstAnswer {
             return Ok(answers.first().cloned());
         }
-        if answers.agree() {
+        // Whoever reads next must not see less. Where those who answered agree, and stay the ones that
+        // are read, nothing is waited for.
+        let stays = placement.change.is_none() && Rc::ptr_eq(&placement, &self.placement());
+        if answers.agree() && (stays || !is_majority(quorum)) {
             return Ok(answers.into_newest());
         }
-        let mut written_back = self.mend_stale(keyspace, partition, key, &answers);
-        // Whoever reads next must not see less. Where those who answered agree, nothing is waited for.
-        let lacking = need.saturating_sub(answers.count() - answers.stale().len());
-        if lacking > 0 && is_majority(quorum) {
-            // Who cannot take it, with a full disk for one, is not needed where another has it already.
-            request.have = answers.newest().map(|item| item.stamp);
-            for replica in replicas.iter().filter(|r| !answers.has(**r)) {
-                let asked = self.ask(*replica, request.clone());
-                written_back.push(Box::pin(async { asked.await.1 == ReadAnswer::Same }));
-            }
-            let got = self.await_written_back(written_back, lacking).await;
-            if got < lacking {
-                return Err(Failure::NotEnoughReplicas {
-                    got: (need - lacking + got) as u8,
-                    need: quorum.ack,
-                });
-            }
+        let mended = self.mend_stale(&request, &answers);
+        if is_majority(quorum) {
+            self.await_shown(request, quorum, &answers, mended).await?;
         }
         Ok(answers.into_newest())
     }
@@ -199,65 +190,141 @@ impl Shard {
 
     /// Sends the newest record to replicas that answered with an older one; what tells of each
     /// whether it has it then. It goes there whether or not that is waited for.
-    fn mend_stale(
-        self: &Rc<Self>,
-        keyspace: u32,
-        partition: u16,
-        key: &Bytes,
-        answers: &Answers,
-    ) -> Vec<Mended> {
-        let mut mended: Vec<Mended> = Vec::new();
-        let stale = answers.stale();
+    fn mend_stale(self: &Rc<Self>, request: &ReadRequest, answers: &Answers) -> Vec<Mended> {
         let Some(newest) = answers.newest() else {
-            return mended;
+            return Vec::new();
         };
-        let placement = self.placement();
-        for replica in stale {
-            // What the reader asked for does not say who should hold it.
-            let holds = placement
-                .keyspace(keyspace)
-                .is_some_and(|k| k.holds(replica, partition, newest.from));
-            if !holds {
-                mended.push(Box::pin(async { true }));
-                continue;
-            }
-            self.counters.repairs.set(self.counters.repairs.get() + 1);
-            let mut item = newest.clone();
-            item.key = key.clone();
-            let entry = copy_of(item, keyspace, partition);
-            if replica == self.address {
-                let (tell, told) = oneshot::channel();
-                let done = move || {
-                    let _ = tell.send(());
-                };
-                if self.append_copies(vec![entry], done).is_err() {
-                    tracing::debug!("the own log refuses a repair");
-                }
-                mended.push(Box::pin(async { told.await.is_ok() }));
-            } else if let Some(peer) = self.peer(replica) {
-                let call = peer
-                    .caller
-                    .call(Request::Repair(vec![entry.encode()]), READ_TIMEOUT);
-                mended.push(Box::pin(async { matches!(call.await, Ok(Response::Done)) }));
-            }
-        }
-        mended
+        let stale = answers.stale().into_iter();
+        stale
+            .map(|replica| self.send_newest(replica, request, newest))
+            .collect()
     }
 
-    /// Waits until `enough` replicas have what they were sent; how many do.
-    async fn await_written_back(&self, mended: Vec<Mended>, enough: usize) -> usize {
-        let mut mended: FuturesUnordered<Mended> = mended.into_iter().collect();
-        let mut got = 0;
-        let gather = async {
-            while got < enough
-                && let Some(has_it) = mended.next().await
-            {
-                got += usize::from(has_it);
+    /// Sends a replica the newest record, at once.
+    fn send_newest(
+        self: &Rc<Self>,
+        replica: ShardAddress,
+        request: &ReadRequest,
+        newest: &Item,
+    ) -> Mended {
+        // What the reader asked for does not say who should hold it.
+        let placement = self.placement();
+        let holds = placement
+            .keyspace(request.keyspace)
+            .is_some_and(|k| k.holds(replica, request.partition, newest.from));
+        if !holds {
+            return Box::pin(async move { (replica, true) });
+        }
+        self.counters.repairs.set(self.counters.repairs.get() + 1);
+        let mut item = newest.clone();
+        item.key = request.key.clone();
+        let entry = copy_of(item, request.keyspace, request.partition);
+        if replica == self.address {
+            let (tell, told) = oneshot::channel();
+            let done = move || {
+                let _ = tell.send(());
+            };
+            if self.append_copies(vec![entry], done).is_err() {
+                tracing::debug!("the own log refuses a repair");
             }
+            return Box::pin(async move { (replica, told.await.is_ok()) });
+        }
+        let peer = self.peer(replica);
+        let call = peer.map(|peer| {
+            let repair = Request::Repair(vec![entry.encode()]);
+            peer.caller.call(repair, READ_TIMEOUT)
+        });
+        Box::pin(async move {
+            let has_it = match call {
+                Some(call) => matches!(call.await, Ok(Response::Done)),
+                None => false,
+            };
+            (replica, has_it)
+        })
+    }
+
+    /// Waits until so many replicas have the newest of the answers that every majority meets one, by
+    /// the members as they are when it ends. `mended` is on its way already.
+    async fn await_shown(
+        self: &Rc<Self>,
+        mut request: ReadRequest,
+        quorum: Quorum,
+        answers: &Answers,
+        mended: Vec<Mended>,
+    ) -> Result<(), Failure> {
+        let Some(newest) = answers.newest() else {
+            return Ok(());
         };
-        // Timed out, those who have it by then count.
-        drop(tokio::time::timeout(READ_TIMEOUT, gather).await);
-        got
+        request.have = Some(newest.stamp);
+        let deadline = Instant::now() + READ_TIMEOUT;
+        let need = quorum.ack as usize;
+        let mut have = answers.fresh();
+        let mut asked = answers.answered();
+        let mut mended: FuturesUnordered<Mended> = mended.into_iter().collect();
+        loop {
+            let placement = self.placement();
+            let placed = placement
+                .keyspace(request.keyspace)
+                .ok_or(Failure::UnknownKeyspace)?;
+            let replicas = placed.replicas(request.partition, quorum.from);
+            let also = placed.also(request.partition, quorum.from);
+            let lacking = Lacking::of(need, replicas, also, &have);
+            // Nothing is waited for from here to the answer: these are the members it is true of.
+            if lacking.is_nothing() {
+                return Ok(());
+            }
+            // Who cannot take it, with a full disk for one, is not needed where another has it.
+            for replica in lacking.whom_to_ask(replicas, also) {
+                if !asked.contains(&replica) {
+                    asked.push(replica);
+                    let is_sent = !also.is_empty();
+                    mended.push(self.look(replica, request.clone(), newest.clone(), is_sent));
+                }
+            }
+            match tokio::time::timeout_at(deadline, mended.next()).await {
+                Ok(Some((replica, has_it))) => {
+                    if has_it {
+                        have.push(replica);
+                    }
+                }
+                Ok(None) | Err(_) => {
+                    return Err(Failure::NotEnoughReplicas {
+                        got: need.saturating_sub(lacking.most()) as u8,
+                        need: quorum.ack,
+                    });
+                }
+            }
+        }
+    }
+
+    /// Asks a replica whether it has the newest record, and sends it there if it is to be.
+    fn look(
+        self: &Rc<Self>,
+        replica: ShardAddress,
+        request: ReadRequest,
+        newest: Item,
+        is_sent: bool,
+    ) -> Mended {
+        let shard = self.clone();
+        // Sent at once.
+        let asked = (replica != self.address).then(|| self.ask(replica, request.clone()));
+        Box::pin(async move {
+            let answer = match asked {
+                Some(asked) => asked.await.1,
+                None => match shard.read_cached(&request) {
+                    Some(answer) => answer,
+                    None => shard.read_disk(request.clone()).await,
+                },
+            };
+            match answer {
+                ReadAnswer::Same => (replica, true),
+                ReadAnswer::Value(item) if item.rank() >= newest.rank() => (replica, true),
+                ReadAnswer::Value(_) | ReadAnswer::Absent if is_sent => {
+                    shard.send_newest(replica, &request, &newest).await
+                }
+                _ => (replica, false),
+            }
+        })
     }
 }
 

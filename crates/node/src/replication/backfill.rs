@@ -74,9 +74,7 @@ impl Shard {
         self.log_claim(&claims, false);
         peer.pulled.borrow_mut().extend(terms.covered.iter());
         if terms.is_refill {
-            let is_compared = terms.life.is_some_and(|life| life.is_whole)
-                && placement.change.is_none()
-                && self.placement().change.is_none();
+            let is_compared = terms.life.is_some_and(|life| life.is_whole);
             self.refill_given(peer.address, begun, is_compared);
             if !is_compared && count > 0 {
                 // Others are to be heard on what it gave.
@@ -226,11 +224,10 @@ impl Shard {
         let Stamp { version, origin } = ours.stamp;
         Word {
             is_whole: terms.life.is_some_and(|life| life.is_whole),
-            is_at_rest: placement.change.is_none(),
             has_seen: terms.covered.get(origin) >= version,
             is_meant: placement
                 .keyspace(place.keyspace)
-                .is_some_and(|k| k.holds(peer.address, place.partition, ours.from)),
+                .is_some_and(|k| k.is_kept_by(peer.address, place.partition, ours.from)),
         }
     }
 

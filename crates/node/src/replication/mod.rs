@@ -6,6 +6,7 @@ mod backfill;
 mod catch_up;
 mod find;
 pub(crate) mod link;
+mod orphans;
 mod pull;
 mod reclaim;
 mod reconcile;
@@ -16,3 +17,4 @@ pub(crate) use reclaim::tests as testing;
 
 pub(crate) use backfill::copy_of;
 pub(crate) use catch_up::address_of;
+pub(crate) use orphans::Copies;

@@ -18,12 +18,10 @@ pub(super) enum Verdict {
 pub(super) struct Word {
     /// Its past is certain.
     pub is_whole: bool,
-    /// The members are at rest: one that takes partitions over may have seen an entry that was
-    /// not yet meant for it.
-    pub is_at_rest: bool,
     /// Its vector names the record here.
     pub has_seen: bool,
-    /// A record with this `from` is meant for it.
+    /// A record with this `from` is kept by it: one that only takes the partition over, while the
+    /// members change, may have seen an entry that was not yet meant for it.
     pub is_meant: bool,
 }
 
@@ -34,7 +32,7 @@ pub(super) fn reconcile(ours: Option<Rank>, theirs: Option<Rank>, word: Word) ->
         (Some(ours), Some(theirs)) if ours < theirs => Verdict::Take,
         (Some(_), Some(_)) | (None, None) => Verdict::Keep,
         (Some(_), None) => {
-            let knows = word.is_whole && word.is_at_rest && word.has_seen && word.is_meant;
+            let knows = word.is_whole && word.has_seen && word.is_meant;
             match knows {
                 true => Verdict::Forget,
                 // It never saw it, or cannot say: it is to get it.

@@ -6,7 +6,6 @@ use super::*;
 
 const ALL: Word = Word {
     is_whole: true,
-    is_at_rest: true,
     has_seen: true,
     is_meant: true,
 };
@@ -40,16 +39,6 @@ fn only_who_must_know_says_that_something_was_deleted() {
             None,
             Word {
                 is_whole: false,
-                ..ALL
-            },
-            Keep,
-        ),
-        (
-            "members change",
-            at(1),
-            None,
-            Word {
-                is_at_rest: false,
                 ..ALL
             },
             Keep,

@@ -179,9 +179,7 @@ impl Shard {
                 continue;
             }
             entry.copy = true;
-            self.copied
-                .borrow_mut()
-                .advance(entry.stamp.origin, entry.stamp.version);
+            self.copies.came(entry.stamp.origin, entry.stamp.version);
             self.append_foreign(entry.encode(), entry, Some(done.clone()))
                 .map_err(CopyError::Refused)?;
         }

@@ -282,7 +282,7 @@ impl Shard {
         let mine = self.vector.borrow();
         let mut newest = mine.clone();
         // Repairs bring deletes that the vector does not name.
-        newest.merge(&self.copied.borrow());
+        newest.merge(&self.copies.pending());
         for peer in &sharing {
             if !peer.heard.get() {
                 return None;

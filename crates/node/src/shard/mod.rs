@@ -47,6 +47,7 @@ use crate::moves::Moves;
 use crate::placement::{KeyspacePlacement, Placement, ShardAddress};
 use crate::process::{Directory, Process, Superseded};
 use crate::quorum::Widening;
+use crate::replication::Copies;
 use crate::replication::acks::{AckTracker, Slot};
 
 pub use open::OpenError;
@@ -116,8 +117,8 @@ pub struct Shard {
     pub(crate) reclaiming: Cell<bool>,
     /// Woken when something is queued, the log has moved, or applying may go on.
     apply_wake: Notify,
-    /// The newest of what came as copies, which the vector does not show.
-    copied: RefCell<Vector>,
+    /// What came as copies, which the vector does not show.
+    pub(crate) copies: Copies,
     grace: flush::GraceTable,
     unflushed: flush::Unflushed,
     refill: refill::Refill,

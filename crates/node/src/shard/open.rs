@@ -31,6 +31,7 @@ use crate::limits::PAGE_BYTES;
 use crate::moves::{Moves, expect_ingested};
 use crate::placement::Placement;
 use crate::quorum::Widening;
+use crate::replication::Copies;
 use crate::replication::acks::AckTracker;
 use crate::sabotage::Sabotage;
 
@@ -137,6 +138,7 @@ impl Shard {
         let limit = Version::new(parts.env.clock.now_ms(), 0).plus_ms(bound_ms);
         let Replayed {
             vector,
+            copied,
             floor,
             clock_floor,
         } = replay(&log, &store, dir.join("store"), &unflushed, limit).await?;
@@ -200,7 +202,7 @@ impl Shard {
             store_stuck: RefCell::default(),
             reclaiming: Cell::new(false),
             apply_wake: Notify::new(),
-            copied: RefCell::default(),
+            copies: Copies::found(copied),
             grace,
             unflushed,
             refill,
@@ -245,6 +247,7 @@ impl Shard {
         let stalls = self.stalls.clone();
         tokio::task::spawn_local(async move { stalls.watch().await });
         tokio::task::spawn_local(self.clone().purge_loop());
+        tokio::task::spawn_local(self.clone().orphan_loop());
         if self.address.shard == 0 {
             tokio::task::spawn_local(self.clone().conduct_loop());
             tokio::task::spawn_local(self.clone().drop_delay_loop());
@@ -308,6 +311,8 @@ fn open_store(
 struct Replayed {
     /// The vector at its end.
     vector: Vector,
+    /// The newest of what came as copies in what of it was read, where the vector does not name it.
+    copied: Vector,
     /// No version met is greater.
     floor: Version,
     /// The greatest met that is not too far ahead: what the clock goes on from.
@@ -364,6 +369,7 @@ async fn replay(
     for (_, version) in vector.iter() {
         met.meet(version, limit);
     }
+    let mut copied = Vector::new();
     let mut cursor = log.cursor((applied + 1).min(vector_from).max(log.first()));
     while cursor.position() <= log.last() {
         let mut entries = Vec::new();
@@ -376,6 +382,9 @@ async fn replay(
             if index >= vector_from {
                 absorb(&mut vector, &entry, index)?;
             }
+            if entry.copy && entry.kind != Kind::Vector {
+                copied.advance(entry.stamp.origin, entry.stamp.version);
+            }
             if index > applied && entry.kind != Kind::Vector {
                 entries.push(entry);
             }
@@ -385,7 +394,12 @@ async fn replay(
             unflushed.applied(&entries);
         }
     }
-    Ok(Replayed { vector, ..met })
+    let copied = copied.iter().filter(|(o, v)| *v > vector.get(*o)).collect();
+    Ok(Replayed {
+        vector,
+        copied,
+        ..met
+    })
 }
 
 fn absorb(vector: &mut Vector, entry: &Entry, index: u64) -> Result<(), OpenError> {

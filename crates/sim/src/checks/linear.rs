@@ -9,15 +9,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use dunlin_history::{Kind, Limits, Operation, Outcome, check, may_happen_again};
+use dunlin_history::{Kind, Limits, Operation, Outcome, check, grant_again};
 
 use super::key::KeyHistory;
 use super::{Broken, Checked};
 use crate::history::{Ended, History, Place, Seen};
 use crate::plan::Plan;
-
-/// Stamps after the first that a write under way is granted.
-const STAMPS_MORE: usize = 2;
 
 /// Configurations to look at before a key is left undecided.
 const STATES_MAX: u64 = 2_000_000;
@@ -45,13 +42,8 @@ pub fn linear(plan: &Plan, keys: &[KeyHistory]) -> Result<Checked, Broken> {
     let mut report = check(&operations, limits);
     let again = report.violations.len() as u64;
     if again > 0 {
-        let suspects = report.violations.iter().map(|v| v.key.clone());
-        let suspects: BTreeSet<String> = suspects.collect();
-        let suspects = operations.iter().filter(|o| suspects.contains(&o.key));
-        let weaker: Vec<Operation> = suspects.flat_map(|o| granted(o, &once)).collect();
-        let second = check(&weaker, limits);
-        report.violations = second.violations;
-        report.undecided.extend(second.undecided);
+        let is_once = |o: &Operation| matches!(o.kind, Kind::Put(id) if once.contains(&id));
+        grant_again(&mut report, &operations, is_once, limits);
     }
     let (exempt, broken): (Vec<_>, Vec<_>) = report
         .violations
@@ -77,14 +69,6 @@ pub fn linear(plan: &Plan, keys: &[KeyHistory]) -> Result<Checked, Broken> {
         again,
         ..Checked::default()
     })
-}
-
-/// The operation and, if it is a write that may be stamped again, what that may do to it.
-fn granted(operation: &Operation, once: &BTreeSet<u64>) -> Vec<Operation> {
-    match operation.kind {
-        Kind::Put(id) if once.contains(&id) => vec![operation.clone()],
-        _ => may_happen_again(operation, STAMPS_MORE),
-    }
 }
 
 /// All that clients did, for other checkers: those of keys that are no registers, too.

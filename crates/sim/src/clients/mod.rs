@@ -52,7 +52,8 @@ pub async fn run(shared: Rc<Shared>) -> turmoil::Result {
     Ok(())
 }
 
-fn caller(shared: &Shared, host: usize) -> Caller<Ask, Told> {
+/// A line to a node, from the machine it is called on.
+pub(crate) fn caller(shared: &Shared, host: usize) -> Caller<Ask, Told> {
     let address = format!("n{}:{}", host + 1, front::PORT);
     let options = ConnectOptions {
         seed: shared.plan.seed ^ host as u64,

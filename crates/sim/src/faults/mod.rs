@@ -6,6 +6,7 @@ mod members;
 mod metadata;
 mod network;
 mod process;
+mod relapse;
 mod twins;
 
 use rand::rngs::StdRng;
@@ -51,6 +52,7 @@ pub struct Faults {
     store: metadata::StoreFaults,
     losses: loss::Losses,
     twins: twins::Twins,
+    relapse: relapse::Relapse,
 }
 
 impl Faults {
@@ -79,6 +81,7 @@ impl Faults {
             store: metadata::StoreFaults::new(hosts),
             losses: loss::Losses::new(hosts),
             twins: twins::Twins::new(seed),
+            relapse: relapse::Relapse::new(seed),
         }
     }
 
@@ -92,7 +95,8 @@ impl Faults {
         if now_ms.is_multiple_of(100) {
             self.restart_failed(cluster, now_ms)?;
         }
-        if now_ms >= self.next_ms {
+        self.go_on_relapsing(cluster, now_ms)?;
+        if now_ms >= self.next_ms && !self.relapse.is_under_way() {
             let longest = cluster.shared.plan.fault_pause_ms_max;
             self.next_ms = now_ms + self.random.random_range(50..=longest);
             self.begin(cluster, now_ms)?;
@@ -164,6 +168,9 @@ impl Faults {
         }
         self.let_go(cluster, now_ms);
         self.end_twin(cluster, now_ms)?;
+        if now_ms == u64::MAX {
+            self.end_relapse(cluster)?;
+        }
         self.mend_metadata(cluster, now_ms);
         for number in 0..cluster.hosts.len() {
             if self.full_until_ms[number].is_some_and(|until| until <= now_ms) {
@@ -247,5 +254,18 @@ impl Faults {
 
     fn host(&mut self, cluster: &Cluster) -> usize {
         self.random.random_range(0..cluster.hosts.len())
+    }
+
+    /// Nothing is wrong that would be in the way.
+    fn is_all_well(&self, cluster: &Cluster) -> bool {
+        let all_none = |times: &[Option<u64>]| times.iter().all(Option::is_none);
+        self.network.is_none()
+            && self.slow.is_none()
+            && all_none(&self.down_until_ms)
+            && all_none(&self.held_until_ms)
+            && all_none(&self.stopping)
+            && all_none(&self.full_until_ms)
+            && self.store.is_sound()
+            && self.may_lose(cluster)
     }
 }

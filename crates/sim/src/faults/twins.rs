@@ -111,16 +111,7 @@ impl Faults {
 
     /// Nothing is lacking, and nothing is wrong that would keep others from hearing of it.
     fn may_start(&self, cluster: &Cluster) -> bool {
-        let all_none = |times: &[Option<u64>]| times.iter().all(Option::is_none);
-        !self.twins.are_there()
-            && self.network.is_none()
-            && self.slow.is_none()
-            && all_none(&self.down_until_ms)
-            && all_none(&self.held_until_ms)
-            && all_none(&self.stopping)
-            && all_none(&self.full_until_ms)
-            && self.store.is_sound()
-            && self.may_lose(cluster)
+        !self.twins.are_there() && self.is_all_well(cluster)
     }
 
     /// Lets the earlier process go on, and ends it when it has ended by itself or its time is over.

@@ -434,3 +434,7 @@ fn ask<T>(question: impl Future<Output = T>) -> Result<T, HarnessError> {
     let runtime = tokio::runtime::Builder::new_current_thread().build();
     Ok(runtime.map_err(broken)?.block_on(question))
 }
+
+#[cfg(test)]
+#[path = "cluster_tests.rs"]
+mod tests;

@@ -1,0 +1,205 @@
+//! What only copies are left of, and no vector names.
+//!
+//! A shard may hold a copy of an entry that its writer lost with the end of its log, or took along for
+//! good: it came by a repair, out of another's log, or while members changed. Vectors are equal all
+//! the same, so nobody asks for it. Who holds such a copy sends it to all who should.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::ops::Bound;
+use std::rc::Rc;
+
+use bytes::Bytes;
+use dunlin_store::{Origin, Vector, Version};
+
+use super::backfill::copy_of;
+use crate::limits::{ORPHAN_INTERVAL, ORPHAN_PAUSE_MAX, PAGE_BYTES, PAGE_ITEMS, PAGE_TIMEOUT};
+use crate::message::{Item, Place, Request, Response};
+use crate::placement::ShardAddress;
+use crate::shard::Shard;
+
+/// Copies of a shard that the vector does not show.
+#[derive(Default)]
+pub(crate) struct Copies {
+    /// The newest that came.
+    came: RefCell<Vector>,
+    /// Up to which all who should hold them do.
+    spread: RefCell<Vector>,
+}
+
+impl Copies {
+    /// Of a shard whose log was found to hold these.
+    pub fn found(came: Vector) -> Copies {
+        Copies {
+            came: RefCell::new(came),
+            spread: RefCell::default(),
+        }
+    }
+
+    pub fn came(&self, origin: Origin, version: Version) {
+        self.came.borrow_mut().advance(origin, version);
+    }
+
+    /// The newest that others may lack.
+    pub fn pending(&self) -> Vector {
+        let spread = self.spread.borrow();
+        let is_pending = |(origin, version): &(Origin, Version)| *version > spread.get(*origin);
+        self.came.borrow().iter().filter(is_pending).collect()
+    }
+
+    fn done(&self, orphans: &Orphans) {
+        let mut spread = self.spread.borrow_mut();
+        for (origin, range) in orphans {
+            spread.advance(*origin, range.up_to);
+        }
+    }
+}
+
+/// Versions of one origin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Range {
+    after: Version,
+    up_to: Version,
+}
+
+type Orphans = BTreeMap<Origin, Range>;
+
+/// Of which versions nobody will bring what there is. `pending` came as copies, the same as `before`, a
+/// look ago; `named` is the greatest that any replica's vector names. Above `limit` nobody takes them.
+fn orphans(pending: &Vector, before: &Vector, named: &Vector, limit: Version) -> Orphans {
+    let mut found = Orphans::new();
+    for (origin, up_to) in pending.iter() {
+        let after = named.get(origin);
+        // What came since may be named by what its writer says next.
+        let stands = before.get(origin) == up_to;
+        if stands && up_to > after && up_to <= limit {
+            found.insert(origin, Range { after, up_to });
+        }
+    }
+    found
+}
+
+impl Shard {
+    /// Looks for copies that no vector names for as long as the shard runs.
+    pub(crate) async fn orphan_loop(self: Rc<Self>) {
+        let mut before = Vector::new();
+        let mut pause = ORPHAN_INTERVAL;
+        loop {
+            tokio::time::sleep(pause).await;
+            let pending = self.copies.pending();
+            let found = match self.named_by_all() {
+                Some(named) => orphans(&pending, &before, &named, self.clock.limit()),
+                None => Orphans::new(),
+            };
+            before = pending;
+            if found.is_empty() {
+                pause = ORPHAN_INTERVAL;
+                continue;
+            }
+            match self.spread(&found).await {
+                Ok(records) => {
+                    pause = ORPHAN_INTERVAL;
+                    self.copies.done(&found);
+                    if records > 0 {
+                        tracing::info!(records, "sent on what its writer has lost");
+                    }
+                }
+                Err(error) => {
+                    // Each time all that is held is looked at.
+                    pause = (pause * 2).min(ORPHAN_PAUSE_MAX);
+                    tracing::debug!(error, "what its writer has lost is not sent on yet");
+                }
+            }
+        }
+    }
+
+    /// The greatest versions that any replica names; `None` while one of them cannot say, or others
+    /// will say better.
+    fn named_by_all(&self) -> Option<Vector> {
+        if !self.answers() || self.placement().change.is_some() {
+            return None;
+        }
+        let peers = self.peers.borrow();
+        let mut named = self.vector();
+        for peer in peers.values().filter(|peer| peer.shares.get()) {
+            if !peer.heard.get() || !peer.caller.is_connected() {
+                return None;
+            }
+            named.merge(&peer.vector.borrow());
+        }
+        Some(named)
+    }
+
+    /// Sends all who should hold them the records here whose stamps are among these; how many there are.
+    async fn spread(&self, orphans: &Orphans) -> Result<u64, String> {
+        let placement = self.placement();
+        let mut records = 0;
+        for keyspace in placement.keyspaces() {
+            let id = keyspace.keyspace.id;
+            if self.is_dropped(id) {
+                continue;
+            }
+            for partition in 0..keyspace.partition_count() {
+                if !keyspace.order(partition).contains(&self.address) {
+                    continue;
+                }
+                let place = Place {
+                    keyspace: id,
+                    partition,
+                };
+                records += self.spread_partition(orphans, place).await?;
+            }
+        }
+        Ok(records)
+    }
+
+    async fn spread_partition(&self, orphans: &Orphans, place: Place) -> Result<u64, String> {
+        let Place {
+            keyspace,
+            partition,
+        } = place;
+        let is_orphan = |item: &Item| {
+            let range = orphans.get(&item.stamp.origin);
+            range.is_some_and(|r| item.stamp.version > r.after && item.stamp.version <= r.up_to)
+        };
+        let mut records = 0;
+        let mut next = Some(Bytes::new());
+        while let Some(start) = next.take() {
+            let read = self.read_page(move |store| {
+                let start = Bound::Included(&start[..]);
+                let end = Bound::Unbounded;
+                store.scan_page(
+                    keyspace, partition, start, end, PAGE_ITEMS, PAGE_BYTES, None,
+                )
+            });
+            let page = read.await.ok_or("what is here cannot be read")?;
+            next = page.next;
+            let mut to: BTreeMap<ShardAddress, Vec<Bytes>> = BTreeMap::new();
+            let placement = self.placement();
+            for item in page.items.into_iter().filter(is_orphan) {
+                records += 1;
+                let holders = placement
+                    .keyspace(keyspace)
+                    .map(|k| k.replicas(partition, k.width(item.from)).to_vec());
+                let entry = copy_of(item, keyspace, partition).encode();
+                for holder in holders.unwrap_or_default() {
+                    if holder != self.address {
+                        to.entry(holder).or_default().push(entry.clone());
+                    }
+                }
+            }
+            for (holder, entries) in to {
+                let peer = self.peer(holder).ok_or("a replica is gone")?;
+                let sent = peer.caller.call(Request::Repair(entries), PAGE_TIMEOUT);
+                if !matches!(sent.await, Ok(Response::Done)) {
+                    return Err(format!("{} does not take it", peer.label));
+                }
+            }
+        }
+        Ok(records)
+    }
+}
+
+#[cfg(test)]
+#[path = "orphans_tests.rs"]
+mod tests;
