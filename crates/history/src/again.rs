@@ -6,41 +6,47 @@ use crate::{Kind, Limits, Moment, Operation, Outcome, Report, Value, check};
 
 /// How often a write may happen again, at first: it is seldom more, and each time costs states.
 const TIMES_FIRST: usize = 2;
+/// How many times some writes are granted more.
+const ROUNDS_MAX: usize = 16;
 
 /// Judges the keys once more that `report` found to be no registers, with this granted: a write that
 /// is under way may be repeated by whoever carries it out, so it may be seen, be covered, and be seen
 /// again, until it is acknowledged; never after that. `once` tells those that are granted nothing.
 ///
-/// What is found with a few repetitions is judged with as many as can matter, and stays found unless
-/// they explain it.
+/// Each may be repeated a few times; the writes that show what is found even so, as often as can
+/// matter, until nothing is found or they have all been granted that.
 pub fn grant_again(
     report: &mut Report,
     operations: &[Operation],
     once: impl Fn(&Operation) -> bool,
     limits: Limits,
 ) {
-    let judge = |report: &Report, times| {
+    let mut often: BTreeSet<(String, u64, Moment)> = BTreeSet::new();
+    let name = |o: &Operation| (o.key.clone(), o.process, o.invoked);
+    for _ in 0..ROUNDS_MAX {
         let keys: BTreeSet<&str> = report.violations.iter().map(|v| v.key.as_str()).collect();
         let suspects = operations.iter().filter(|o| keys.contains(o.key.as_str()));
         let suspects: Vec<&Operation> = suspects.collect();
-        check(&may_happen_again(&suspects, &once, times), limits)
-    };
-    let few = judge(report, TIMES_FIRST);
-    report.violations = few.violations;
-    report.undecided.extend(few.undecided);
-    if report.violations.is_empty() {
-        return;
+        let times = |o: &Operation| match often.contains(&name(o)) {
+            _ if once(o) => 0,
+            true => usize::MAX,
+            false => TIMES_FIRST,
+        };
+        let found = check(&may_happen_again(&suspects, times), limits);
+        report.violations = found.violations;
+        report.undecided.extend(found.undecided);
+        let proofs = report.violations.iter().flat_map(|v| &v.proof);
+        let writes = proofs.filter(|o| o.writes().is_some()).map(name);
+        let before = often.len();
+        often.extend(writes);
+        if often.len() == before {
+            return;
+        }
     }
-    let many = judge(report, usize::MAX);
-    let is_explained = |key: &String| {
-        let stays = many.violations.iter().map(|violation| &violation.key);
-        !stays.chain(&many.undecided).any(|other| other == key)
-    };
-    report.violations.retain(|v| !is_explained(&v.key));
 }
 
-/// The operations, and for each that writes, but for those that happen `once`, as many more that may
-/// happen between its beginning and its end as can matter, but no more than `times`.
+/// The operations, and for each that writes as many more that may happen between its beginning and
+/// its end as can matter, but no more than `times` says.
 ///
 /// How many matter: let an order hold more of them than there are operations that see what they
 /// write, and were not over before it began. One of them is seen by none, and what comes right after
@@ -48,14 +54,13 @@ pub fn grant_again(
 /// itself, which must happen, it changes places with one that is seen.
 fn may_happen_again(
     operations: &[&Operation],
-    once: impl Fn(&Operation) -> bool,
-    times: usize,
+    times: impl Fn(&Operation) -> usize,
 ) -> Vec<Operation> {
     let seen = Seen::of(operations);
     let with_more = |operation: &&Operation| {
         let more = match operation.writes() {
-            Some(value) if !once(operation) => seen.times(operation, value).saturating_sub(1),
-            _ => 0,
+            Some(value) => seen.times(operation, value).saturating_sub(1),
+            None => 0,
         };
         let until = match operation.outcome {
             Outcome::Unknown { until } => until,
@@ -66,7 +71,7 @@ fn may_happen_again(
             note: "may have happened again".to_owned(),
             ..(*operation).clone()
         };
-        let again = std::iter::repeat_n(again, more.min(times));
+        let again = std::iter::repeat_n(again, more.min(times(operation)));
         std::iter::once((*operation).clone()).chain(again)
     };
     operations.iter().flat_map(with_more).collect()
