@@ -46,6 +46,7 @@ mod ready;
 mod replication;
 mod sabotage;
 mod shard;
+mod starts;
 
 pub use clock::{Clock, SystemClock};
 pub use config::NodeConfig;
@@ -66,3 +67,4 @@ pub use shard::{
     LinkStatus, OpenError, REFILL_FILE, REFILL_REPAIRED, RefillStatus, Shard, ShardParts,
     ShardService, ShardStatus,
 };
+pub use starts::Starts;

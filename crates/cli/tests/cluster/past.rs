@@ -404,3 +404,51 @@ fn a_directory_that_is_put_back_over_itself_hides_nothing() {
         });
     }
 }
+
+/// A snapshot of a volume taken between two starts, and put back: only the number of starts tells.
+#[test]
+fn a_start_that_fails_does_not_hide_that_the_directory_is_an_older_copy() {
+    let mut flock = Flock::start(&[]);
+    assert_eq!(flock.nodes[0].put("before", b"v", "&ack=3").status, 201);
+    let backup = flock.directory.path().join("backup");
+    flock.stop(1);
+    copy(&flock.nodes[1].data, &backup);
+    flock.up(1);
+    flock.wait_connected();
+    // These are on n1 and n2 alone.
+    flock.stop(2);
+    put_all(&flock.nodes[0], "v");
+    flock.stop(0);
+    flock.kill(1);
+    let synced = Command::new("rsync")
+        .args(["-ac", "--delete", "--inplace"])
+        .arg(format!("{}/", backup.display()))
+        .arg(format!("{}/", flock.nodes[1].data.display()))
+        .status();
+    assert!(synced.unwrap().success());
+    let current = flock.nodes[1].data.join("shard-0/store/CURRENT");
+    let held = std::fs::read(&current).unwrap();
+    for _ in 0..2 {
+        std::fs::write(&current, b"no manifest\n").unwrap();
+        flock.spawn(1);
+        eventually("it does not start", LONG, || !flock.nodes[1].is_running());
+    }
+    std::fs::write(&current, held).unwrap();
+    for index in [1, 2] {
+        flock.spawn(index);
+    }
+    for index in [1, 2] {
+        let node = &flock.nodes[index];
+        eventually("it serves", LONG, || {
+            node.try_request("GET", "/v1/status", b"").is_ok()
+        });
+        let (found, absent, _) = count_of(node, "v", "", 10);
+        assert_eq!((found, absent), (0, 0), "{}", node.name);
+    }
+    assert!(flock.nodes[1].output().contains(DOUBT));
+    flock.up(0);
+    eventually("all is back", LONG, || {
+        let mut nodes = flock.nodes.iter();
+        nodes.all(|node| count_of(node, "v", "", 10) == (KEYS / 10, 0, 0))
+    });
+}

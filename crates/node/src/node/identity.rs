@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::StartError;
 use crate::config::NodeConfig;
+use crate::starts::Starts;
 
 /// Contents of `node.json`, and where it is.
 #[derive(Debug, Serialize, Deserialize)]
@@ -16,7 +17,8 @@ pub(super) struct Identity {
     name: String,
     shards: u16,
     id: u16,
-    incarnation: u32,
+    #[serde(flatten)]
+    starts: Starts,
     /// The cluster's id; none while there is no data, or it is from a version without ids.
     #[serde(default)]
     cluster: Option<String>,
@@ -61,7 +63,7 @@ impl Identity {
                 name: config.name.clone(),
                 shards: config.shards,
                 id: 0,
-                incarnation: 0,
+                starts: Starts::default(),
                 cluster: None,
                 left_out: None,
                 path,
@@ -134,33 +136,48 @@ impl Identity {
 
     /// The last start that this directory knows of; 0 when it is new.
     pub fn known_incarnation(&self) -> u32 {
-        self.incarnation
+        self.starts.last()
     }
 
     /// The least incarnation a start may have, `ahead` of the last.
     pub fn next_incarnation(&self, ahead: u32) -> Result<u32, MetadataError> {
-        let last = self.incarnation.max(self.left_out.unwrap_or(0));
+        let last = self.starts.last().max(self.left_out.unwrap_or(0));
         let next = last.checked_add(ahead);
         next.ok_or(MetadataError::Exhausted {
             what: "incarnation",
         })
     }
 
-    /// Writes down who this start is, before it is used.
+    /// Writes down who this start is, before it is used; answers as [`Starts::begin`] does.
     pub fn remember(
         &mut self,
         id: u16,
         incarnation: u32,
+        counted: bool,
         cluster: Option<Cluster>,
-    ) -> Result<(), StartError> {
+    ) -> Result<u32, StartError> {
         if self.id != 0 && self.id != id {
             return Err(self.foreign());
         }
         self.id = id;
-        self.incarnation = incarnation;
+        let before = self.starts.begin(incarnation, counted);
         self.cluster = cluster.map(|cluster| cluster.id).or(self.cluster.take());
         self.left_out = None;
+        self.save().map(|()| before)
+    }
+
+    /// Writes down which cluster it is of.
+    pub fn remember_cluster(&mut self, cluster: Cluster) -> Result<(), StartError> {
+        self.cluster = Some(cluster.id);
         self.save()
+    }
+
+    /// Takes note that all shards are open, with what they doubt on their disks.
+    pub fn opened(&mut self) -> Result<(), StartError> {
+        match self.starts.noted() {
+            true => self.save(),
+            false => Ok(()),
+        }
     }
 
     /// Notes that a start of this node with the number `newer` is known of elsewhere.

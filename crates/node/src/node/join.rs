@@ -47,19 +47,17 @@ pub(super) async fn join(
     let is_new = !identity.has_data();
     match register(metadata, identity, place, default_keyspace).await {
         Ok((record, cluster)) => {
-            let known_incarnation = identity.known_incarnation();
-            if let Err(error) = identity.remember(record.id, record.incarnation, cluster) {
-                if is_new {
-                    // Registered for nothing. Should it fail, the node is listed as one that is down.
-                    drop(metadata.forget_node(identity.name()).await);
-                }
-                return Err(error);
+            let remembered_incarnation = identity.known_incarnation();
+            let before = identity.remember(record.id, record.incarnation, true, cluster);
+            if before.is_err() && is_new {
+                // Registered for nothing. Should it fail, the node is listed as one that is down.
+                drop(metadata.forget_node(identity.name()).await);
             }
             Ok(Joined {
                 node: record.id,
                 incarnation: record.incarnation,
-                known_incarnation,
-                remembered_incarnation: known_incarnation,
+                known_incarnation: before?,
+                remembered_incarnation,
                 is_untold: false,
             })
         }
@@ -113,13 +111,14 @@ fn without_store(
     let remembered_incarnation = identity.known_incarnation();
     let left_out = 1 + random() % LEFT_OUT_MAX;
     let incarnation = identity.next_incarnation(u32::try_from(left_out).unwrap_or(1))?;
-    identity.remember(node, incarnation, topology.cluster.clone())?;
+    // Those left out are no starts that this directory would know nothing of.
+    let known_incarnation =
+        identity.remember(node, incarnation, false, topology.cluster.clone())?;
     tracing::warn!(%error, incarnation, "starting by what is cached of the metadata");
     Ok(Joined {
         node,
         incarnation,
-        // Those left out are no starts that this directory would know nothing of.
-        known_incarnation: incarnation - 1,
+        known_incarnation,
         remembered_incarnation,
         is_untold: true,
     })
@@ -165,10 +164,14 @@ async fn introduce(
     let mut topology = metadata.topology();
     while !identity.has_cluster() {
         let known = topology.wait_for(|topology| topology.cluster.is_some());
-        let Ok(cluster) = known.await.map(|topology| topology.cluster.clone()) else {
+        let Some(cluster) = known
+            .await
+            .ok()
+            .and_then(|topology| topology.cluster.clone())
+        else {
             return;
         };
-        match identity.remember(joined.node, joined.incarnation, cluster) {
+        match identity.remember_cluster(cluster) {
             Ok(()) => return,
             Err(error) => tracing::warn!(%error, "the cluster's id is not written down yet"),
         }

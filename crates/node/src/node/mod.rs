@@ -161,14 +161,6 @@ impl Node {
         let (id, incarnation) = (joined.node, joined.incarnation);
         let known_incarnation = joined.known_incarnation;
         let remembered_incarnation = joined.remembered_incarnation;
-        let settling = tokio::spawn(join::settle(
-            metadata,
-            identity,
-            place,
-            joined,
-            process.superseded(),
-        ));
-        node.settling = Some(settling.abort_handle());
         for assign in assignments {
             // A thread that is gone says why through `ready`.
             drop(assign.send(Assigned {
@@ -193,6 +185,17 @@ impl Node {
                 Err(_) => return Err(StartError::Ended),
             }
         }
+        if let Err(error) = identity.opened() {
+            tracing::warn!(%error, "the next start doubts its data once more");
+        }
+        let settling = tokio::spawn(join::settle(
+            metadata,
+            identity,
+            place,
+            joined,
+            process.superseded(),
+        ));
+        node.settling = Some(settling.abort_handle());
         Ok(node)
     }
 

@@ -1,6 +1,7 @@
 //! Opening a shard: the log is the truth; what the store misses of it is applied again.
 
 use std::cell::{Cell, RefCell};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -18,9 +19,9 @@ use super::dropped::Drops;
 use super::flush::{GraceTable, Unflushed, vector_of};
 use super::latency::Latency;
 use super::mark::{Found, Mark};
-use super::past::{Evidence, doubt};
+use super::past::{self, Doubt, Evidence, doubt};
 use super::purge::Purge;
-use super::refill::{Refill, begun};
+use super::refill::{REFILL_FILE, Refill, begun, note};
 use super::stall::Stalls;
 use super::trust::Comparison;
 use super::twins::Twins;
@@ -110,7 +111,11 @@ impl Shard {
         }
         // Before the log is opened, which writes to it.
         let is_put_back = newest_segment(disk, &dir.join("log"))
+            .map_err(unusable)?
             .is_some_and(|segment| machine.is_put_back(&segment));
+        if past::is_put_back(&found, is_put_back) && begun(disk, &dir) != Some(Doubt::Restored) {
+            note(disk, &dir.join(REFILL_FILE), Doubt::Restored).map_err(unusable)?;
+        }
         let (log, recovered) = Log::open(
             parts.env.disk.clone(),
             parts.env.log_runner.clone(),
@@ -278,10 +283,13 @@ impl Shard {
 }
 
 /// The newest file of a log.
-fn newest_segment(disk: &dyn Disk, dir: &Path) -> Option<PathBuf> {
-    let names = disk.list(dir).ok()?;
+fn newest_segment(disk: &dyn Disk, dir: &Path) -> io::Result<Option<PathBuf>> {
+    let names = match disk.list(dir) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        names => names?,
+    };
     let segments = names.into_iter().filter(|name| name.ends_with(".log"));
-    segments.max().map(|name| dir.join(name))
+    Ok(segments.max().map(|name| dir.join(name)))
 }
 
 fn open_store(

@@ -90,6 +90,15 @@ pub(super) fn doubt(evidence: &Evidence) -> Option<Doubt> {
     }
 }
 
+/// Whether it is an older copy by what opening the log may change, and a start that ends in between
+/// must not hide: the log's newest file, put back over itself.
+pub(super) fn is_put_back(found: &Found, is_put_back: bool) -> bool {
+    let Found::Mark { mark, is_original } = found else {
+        return false;
+    };
+    is_put_back && *is_original && mark.closed_at.is_none()
+}
+
 fn judge(evidence: &Evidence) -> Option<Doubt> {
     if evidence.is_empty {
         return (!evidence.is_alone).then_some(Doubt::Empty);

@@ -140,17 +140,23 @@ impl Refill {
 
 /// What a mark in the directory says, if there is one.
 pub(super) fn begun(disk: &dyn Disk, dir: &Path) -> Option<Doubt> {
-    let file = disk.open(&dir.join(REFILL_FILE), false).ok()?;
-    let mut bytes = Vec::new();
-    let length = usize::try_from(file.len().ok()?).unwrap_or_default();
-    // Whatever it cannot be read as, it is there.
-    let read = file.read_into(&mut bytes, length, 0);
-    let doubt = read.ok().and_then(|()| serde_json::from_slice(&bytes).ok());
-    Some(doubt.unwrap_or(Doubt::Empty))
+    let read = || {
+        let file = disk.open(&dir.join(REFILL_FILE), false)?;
+        let mut bytes = Vec::new();
+        let length = usize::try_from(file.len()?).map_err(io::Error::other)?;
+        file.read_into(&mut bytes, length, 0)?;
+        serde_json::from_slice(&bytes).map_err(io::Error::from)
+    };
+    match read() {
+        Ok(doubt) => Some(doubt),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        // Whatever it cannot be read as, and whyever, it may be there.
+        Err(_) => Some(Doubt::Empty),
+    }
 }
 
 /// Empty or cut short by a crash, the mark stands for the most.
-fn note(disk: &dyn Disk, path: &Path, doubt: Doubt) -> io::Result<()> {
+pub(super) fn note(disk: &dyn Disk, path: &Path, doubt: Doubt) -> io::Result<()> {
     let file = disk.open(path, true)?;
     file.set_len(0)?;
     file.write_at(&serde_json::to_vec(&doubt)?, 0)?;

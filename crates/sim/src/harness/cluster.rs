@@ -130,7 +130,7 @@ impl Cluster {
                     flushed: RefCell::default(),
                     starts: Cell::new(0),
                     power_losses: Cell::new(0),
-                    known_incarnation: Cell::new(0),
+                    known: Cell::default(),
                     failure: RefCell::default(),
                     stop: Notify::new(),
                     stopped: Cell::new(false),

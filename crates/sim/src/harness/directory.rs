@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use dunlin_log::sim::DiskCopy;
+use dunlin_node::Starts;
 use tempfile::TempDir;
 
 use super::cluster::{HarnessError, broken, make_store_dir, temporary_dir};
@@ -14,7 +15,7 @@ pub struct DirectoryCopy {
     pub machine: usize,
     disk: DiskCopy,
     stores: TempDir,
-    known_incarnation: u32,
+    known: Starts,
 }
 
 impl Host {
@@ -29,7 +30,7 @@ impl Host {
             machine: self.machine,
             disk: self.disk.copy(Path::new("/")),
             stores,
-            known_incarnation: self.known_incarnation.get(),
+            known: self.known.get(),
         })
     }
 
@@ -41,7 +42,7 @@ impl Host {
         self.clear_stores()?;
         copy_files(copy.stores.path(), &self.data).map_err(broken)?;
         self.disk.put_back(&copy.disk);
-        self.known_incarnation.set(copy.known_incarnation);
+        self.known.set(copy.known);
         Ok(())
     }
 
@@ -52,7 +53,7 @@ impl Host {
     pub fn wipe_directory(&self) -> Result<(), HarnessError> {
         self.clear_stores()?;
         self.disk.wipe();
-        self.known_incarnation.set(0);
+        self.known.set(Starts::default());
         self.shared.store.forget_cache(&self.name);
         for shard in 0..self.shared.plan.shards {
             make_store_dir(&self.data.join(format!("shard-{shard}"))).map_err(broken)?;

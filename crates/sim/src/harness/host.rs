@@ -11,7 +11,9 @@ use bytes::Bytes;
 use dunlin_log::sim::SimDisk;
 use dunlin_log::{Compression, Padding, Runner};
 use dunlin_metadata::{Metadata, NodeRecord, sim::SimStore};
-use dunlin_node::{Env, Introduction, NodeConfig, Process, Shard, ShardAddress, ShardParts};
+use dunlin_node::{
+    Env, Introduction, NodeConfig, Process, Shard, ShardAddress, ShardParts, Starts,
+};
 use dunlin_rpc::{Status, Transport, accept};
 use dunlin_store::CacheSizes;
 use rand::rngs::StdRng;
@@ -124,8 +126,8 @@ pub struct Host {
     pub starts: Cell<u64>,
     /// Times the machine lost power.
     pub power_losses: Cell<u64>,
-    /// The last start that the node's directory remembers.
-    pub known_incarnation: Cell<u32>,
+    /// The starts that the node's directory knows of.
+    pub known: Cell<Starts>,
     /// Why the node did not start, if so.
     pub failure: RefCell<Option<String>>,
     /// Asks the node to stop as an operator does.
@@ -169,7 +171,10 @@ impl Host {
         let listen = address_of(&self.name);
         let metadata = shared.store.metadata(&self.name);
         let record = self.register(&metadata, &node, &listen).await;
-        let known_incarnation = self.known_incarnation.replace(record.incarnation);
+        let mut known = self.known.get();
+        let remembered_incarnation = known.last();
+        let known_incarnation = known.begin(record.incarnation, true);
+        self.known.set(known);
         let process = Process::new(CACHES, 1).map_err(|e| e.to_string())?;
         let log_settings = log_settings(self.seed(LOG_SETTINGS));
         shared.note(format!(
@@ -204,7 +209,7 @@ impl Host {
                 },
                 incarnation: record.incarnation,
                 known_incarnation,
-                remembered_incarnation: known_incarnation,
+                remembered_incarnation,
                 env: self.env(seed),
                 metadata: metadata.clone(),
                 process: process.clone(),
@@ -215,6 +220,8 @@ impl Host {
             }
             shards.push(shard);
         }
+        known.noted();
+        self.known.set(known);
         for shard in &shards {
             shard.run();
         }
