@@ -134,6 +134,12 @@ impl KeyspacePlacement {
         has(a) && has(b)
     }
 
+    /// Whether entries of `partition` are sent to both shards now, or may be when the change under way
+    /// has ended.
+    fn may_share(&self, partition: u16, a: ShardAddress, b: ShardAddress) -> bool {
+        self.concerns(a, partition) && self.concerns(b, partition)
+    }
+
     /// Number of partitions.
     pub fn partition_count(&self) -> u16 {
         self.old.len() as u16
@@ -307,6 +313,19 @@ impl Placement {
                 .keyspaces
                 .values()
                 .any(|k| (0..k.partition_count()).any(|partition| k.share(partition, a, b)))
+    }
+
+    /// The same, now or when the change under way has ended.
+    pub fn may_share(&self, a: ShardAddress, b: ShardAddress) -> bool {
+        let may = |k: &KeyspacePlacement| {
+            (0..k.partition_count()).any(|partition| k.may_share(partition, a, b))
+        };
+        a.node != b.node && self.keyspaces.values().any(may)
+    }
+
+    /// Whether a shard's node holds no data, and is not about to.
+    pub fn is_outside(&self, shard: ShardAddress) -> bool {
+        !self.writers.contains(&shard.node)
     }
 }
 

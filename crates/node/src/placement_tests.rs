@@ -114,6 +114,35 @@ fn who_may_stamp_writes_is_every_member_before_and_after_a_change() {
 }
 
 #[test]
+fn while_members_change_those_who_join_may_share_with_those_who_are_members() {
+    let mut topology = topology(5, 1);
+    topology.members.ids = vec![1, 2];
+    let node = |node| ShardAddress { node, shard: 0 };
+    // (phase, a, b) -> they may share, a is outside.
+    let cases = [
+        (None, 1, 2, true, false),
+        (None, 3, 1, false, true),
+        (Some(Phase::Copy), 3, 1, true, false),
+        (Some(Phase::Copy), 3, 4, true, false),
+        (Some(Phase::Settle), 1, 3, true, false),
+        (Some(Phase::Copy), 3, 3, false, false),
+        (Some(Phase::Copy), 5, 1, false, true),
+    ];
+    for (phase, a, b, may_share, is_outside) in cases {
+        topology.members.change = phase.map(|phase| Change {
+            id: 1,
+            to: vec![2, 3, 4],
+            dead: Vec::new(),
+            phase,
+        });
+        let placement = Placement::compute(&topology);
+        let what = format!("{phase:?}: {a} and {b}");
+        assert_eq!(placement.may_share(node(a), node(b)), may_share, "{what}");
+        assert_eq!(placement.is_outside(node(a)), is_outside, "{what}");
+    }
+}
+
+#[test]
 fn a_record_was_always_meant_for_those_alone_who_neither_join_nor_leave() {
     let mut topology = topology(4, 1);
     topology.members.ids = vec![1, 2, 3];

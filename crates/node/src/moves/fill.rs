@@ -644,13 +644,13 @@ impl Shard {
         let have = self.vector();
         let inherited = origins.into_iter().filter_map(|origin| {
             let writer = address_of(origin);
-            // A source has nothing of those it shares nothing with, so it limits nothing.
-            let told = fill
-                .sources
-                .iter()
-                .filter(|(address, _)| writer == **address || placement.share(**address, writer));
-            let versions = told.map(|(_, s)| s.end.as_ref().map_or(Version(0), |e| e.get(origin)));
-            let version = versions.min()?;
+            let ends = fill.sources.iter().map(|(address, source)| {
+                let end = source.end.as_ref();
+                (*address, end.map_or(Version(0), |end| end.get(origin)))
+            });
+            let knows =
+                |source| placement.is_outside(writer) || placement.may_share(source, writer);
+            let version = inherited_of(writer, ends, knows)?;
             (version > have.get(origin)).then_some((origin, version))
         });
         let claims: Vec<_> = inherited.chain(past).collect();
@@ -673,6 +673,19 @@ fn own_past(
     let told: Vector = told.filter(|(origin, _)| is_own(*origin)).collect();
     let is_news = |(origin, version): &(Origin, Version)| *version > have.get(*origin);
     told.iter().filter(is_news).collect()
+}
+
+/// Up to where what `writer` wrote is inherited with what was copied from all these sources: as far as
+/// each of those names it that `knows` of it. One that shares nothing with the writer has nothing of
+/// it, so it limits nothing. Of one that is to become a member again, or is none any more, each source
+/// can tell: what the writer's log still has of that time may have been deleted since.
+fn inherited_of(
+    writer: ShardAddress,
+    ends: impl Iterator<Item = (ShardAddress, Version)>,
+    knows: impl Fn(ShardAddress) -> bool,
+) -> Option<Version> {
+    let told = ends.filter(|(source, _)| *source == writer || knows(*source));
+    told.map(|(_, end)| end).min()
 }
 
 /// Whether a source whose present start, `now`, found its log to end before `first`, the first record
