@@ -1,3 +1,4 @@
+#![allow(clippy::unwrap_used)]
 use super::Starts;
 
 /// Starts as a directory sees them: number, whether the store counted it, whether its shards opened;
