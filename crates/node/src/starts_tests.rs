@@ -1,11 +1,13 @@
 #![allow(clippy::unwrap_used)]
 use super::Starts;
 
-/// Starts as a directory sees them: number, whether the store counted it, whether its shards opened;
+/// A start as a directory sees it: its number, whether the store counted it, whether its shards opened;
 /// and what the shards are told is the start before.
+type Seen = (u32, bool, bool, u32);
+
 #[test]
 fn starts_that_were_missed_are_told_until_they_are_noted() {
-    let table: &[(&str, &[(u32, bool, bool, u32)])] = &[
+    let table: &[(&str, &[Seen])] = &[
         ("new, and again", &[(1, true, true, 0), (2, true, true, 1)]),
         (
             "new in a cluster that knows an earlier life",
