@@ -155,6 +155,48 @@ fn a_damaged_log_is_refused_repaired_and_filled_again_after_a_clean_stop() {
 }
 
 #[test]
+fn a_log_of_which_a_repair_leaves_nothing_begins_anew() {
+    let mut flock = Flock::start(&[
+        "--segment",
+        "1MiB",
+        "--flush",
+        "1MiB",
+        "--retention",
+        "2MiB",
+    ]);
+    let before = load(&flock, "anew", 2_400);
+    // What the log no longer holds is in the store alone.
+    eventually("old segments go", Duration::from_secs(40), || {
+        let first = &files(&flock, 2, "log", "log")[0];
+        !first.ends_with("00000000000000000001.log")
+    });
+    flock.stop(2);
+    flip(&files(&flock, 2, "log", "log")[0], 8, 1);
+    flock.spawn(2);
+    let process = flock.nodes[2].process_mut();
+    assert_eq!(process.ended(Duration::from_secs(30)), Some(1));
+    let during = Writer::new("during", &flock.addresses()[..2], 33, 50).run_count(200);
+    let repaired = log_command("repair", &flock.nodes[2].data.clone());
+    let said = String::from_utf8_lossy(&repaired.stderr).into_owned();
+    assert!(repaired.status.success(), "{said}");
+    assert!(files(&flock, 2, "log", "log").is_empty());
+
+    flock.up(2);
+    flock.wait_connected();
+    for ledger in [&before, &during] {
+        verify(ledger, &flock.nodes, "&ack=2");
+        verify_within(ledger, &flock.nodes, "&ack=1", Duration::from_secs(40));
+    }
+    flock.stop(2);
+    flock.up(2);
+    flock.kill(0);
+    flock.kill(1);
+    for ledger in [&before, &during] {
+        verify(ledger, &flock.nodes[2..], "&ack=1");
+    }
+}
+
+#[test]
 fn damaged_data_is_never_served() {
     let mut flock = Flock::start(&["--segment", "1MiB", "--flush", "1MiB", "--cache", "1MiB"]);
     let ledger = load(&flock, "sst", 2_400);

@@ -97,15 +97,18 @@ async fn settle_elsewhere(shard: &Rc<Shard>, back: &Keyspace) {
                 firsts.filter(|s| shard.is_reachable(*s)).collect();
             let told = shard.statuses(&within_reach).await;
             let mut statuses = told.into_iter().filter_map(|(_, status)| status);
-            let is_dropped =
-                |status: ShardStatus| status.drops.iter().any(|(id, _)| *id == back.id);
+            // Those that are cut off from the store may have heard of the drop from others.
+            let is_dropped = |status: ShardStatus| {
+                status.drops.iter().any(|(id, _)| *id == back.id)
+                    || status.drops_heard.contains(&back.id)
+            };
             if !statuses.any(is_dropped) {
                 return;
             }
             sleep(UNDROP_PAUSE).await;
         }
     };
-    // Who has not seen it by then may be cut off: it hears of it from others.
+    // Who has not seen it by then hears of it from others.
     drop(timeout_at(deadline, asked).await);
 }
 

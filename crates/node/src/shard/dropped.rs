@@ -44,6 +44,15 @@ impl Shard {
         told.collect()
     }
 
+    /// The same, their numbers.
+    pub(super) fn drops_heard(&self) -> Vec<u32> {
+        let unserved = self.drops.unserved.borrow();
+        let heard = unserved
+            .iter()
+            .filter(|(_, source)| matches!(source, Source::Node(_)));
+        heard.map(|(id, _)| *id).collect()
+    }
+
     fn told_by_node(&self, keyspace: u32, node: u16) -> String {
         let placement = self.placement();
         let name = placement.nodes.get(&node).map_or("another", |n| &n.name);

@@ -146,7 +146,15 @@ impl Shard {
             copied,
             floor,
             clock_floor,
-        } = replay(&log, &store, dir.join("store"), &unflushed, limit).await?;
+        } = replay(
+            &log,
+            &store,
+            dir.join("store"),
+            &unflushed,
+            limit,
+            begun(disk, &dir).is_some(),
+        )
+        .await?;
         let empty = log.last() == 0;
         let (is_alone, is_lax) = {
             let topology = parts.metadata.topology().borrow().clone();
@@ -343,17 +351,24 @@ async fn replay(
     store_path: PathBuf,
     unflushed: &Unflushed,
     limit: Version,
+    is_doubted: bool,
 ) -> Result<Replayed, OpenError> {
     let applied = store.applied();
     if log.last() == 0 {
-        return match applied {
-            0 => Ok(Replayed::default()),
-            _ => Err(OpenError::Gap {
-                store: store_path,
-                applied,
-                first: 1,
-            }),
-        };
+        match (applied, is_doubted) {
+            (0, _) => {}
+            // A repair left nothing of the log. What the store holds is compared with what the others
+            // hold, as that of an emptied shard would be.
+            (_, true) => store.rewind(0)?,
+            (_, false) => {
+                return Err(OpenError::Gap {
+                    store: store_path,
+                    applied,
+                    first: 1,
+                });
+            }
+        }
+        return Ok(Replayed::default());
     }
     if applied + 1 < log.first() {
         return Err(OpenError::Gap {

@@ -153,6 +153,9 @@ pub struct ShardStatus {
     /// The drops that its node has in sight: number of the keyspace, and when it was dropped.
     #[serde(default)]
     pub drops: Vec<(u32, u64)>,
+    /// Keyspaces that it does not serve because others say that they are dropped.
+    #[serde(default)]
+    pub drops_heard: Vec<u32>,
     /// Replication to each peer.
     pub links: Vec<LinkStatus>,
 }
@@ -227,6 +230,7 @@ impl Shard {
             incarnations: self.incarnations(),
             keyspace_max: self.purge.keyspace_max(),
             drops: self.drops(),
+            drops_heard: self.drops_heard(),
             links: self.links(),
         }
     }
