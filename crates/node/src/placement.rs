@@ -111,6 +111,23 @@ impl KeyspacePlacement {
         is_in(old) && (!is_left || is_in(new))
     }
 
+    /// Whether what `shard` stores of `partition` may be shown in a range, to one that acts by the phase
+    /// before or after this one. Else it may lie there from before the shard gave the partition away, or,
+    /// while it copies, from before it had it last: what was deleted since would be shown.
+    pub fn shows(&self, shard: ShardAddress, partition: u16) -> bool {
+        let (old, new) = self.orders(partition);
+        let width = match self.keyspace.is_counted() {
+            true => self.width(self.keyspace.width()),
+            false => u8::MAX,
+        };
+        let is_in = |order| first(order, width).contains(&shard);
+        match self.phase {
+            None | Some(Phase::Copy) => is_in(old),
+            Some(Phase::Joint | Phase::Switch) => is_in(old) || is_in(new),
+            Some(Phase::Settle) => is_in(new),
+        }
+    }
+
     /// Whether `shard` is to hold anything of `partition`, now or after the change under way.
     pub fn concerns(&self, shard: ShardAddress, partition: u16) -> bool {
         let (old, new) = self.orders(partition);

@@ -174,6 +174,69 @@ fn a_record_was_always_meant_for_those_alone_who_neither_join_nor_leave() {
 }
 
 #[test]
+fn a_range_shows_nothing_that_lies_where_it_does_not_belong() {
+    // Two replicas of three members each: 1 leaves, 4 joins.
+    let mut topology = topology(4, 1);
+    topology.keyspaces[0].settings.replicas = 2;
+    (topology.keyspaces[0].widest, topology.keyspaces[0].known) = (2, 2);
+    topology.members.ids = vec![1, 2, 3];
+    for phase in [
+        None,
+        Some(Phase::Copy),
+        Some(Phase::Joint),
+        Some(Phase::Switch),
+        Some(Phase::Settle),
+    ] {
+        topology.members.change = phase.map(|phase| Change {
+            id: 1,
+            to: vec![2, 3, 4],
+            dead: vec![],
+            phase,
+        });
+        let placement = Placement::compute(&topology);
+        let keyspace = placement.named("default").unwrap();
+        for partition in 0..keyspace.partition_count() {
+            let (old, new) = keyspace.orders(partition);
+            for node in 1..=4 {
+                let shard = ShardAddress { node, shard: 0 };
+                let (is_old, is_new) = (old[..2].contains(&shard), new[..2].contains(&shard));
+                let expected = match phase {
+                    // What a newcomer holds before it has copied all may be from another time.
+                    None | Some(Phase::Copy) => is_old,
+                    Some(Phase::Joint | Phase::Switch) => is_old || is_new,
+                    Some(Phase::Settle) => is_new,
+                };
+                assert_eq!(
+                    keyspace.shows(shard, partition),
+                    expected,
+                    "{phase:?} {node}"
+                );
+                // Whoever is read shows what it has.
+                let is_read = keyspace.replicas(partition, 2).contains(&shard);
+                assert!(!is_read || expected, "{phase:?} {node}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_a_wider_write_has_reached_is_shown() {
+    let mut topology = topology(5, 1);
+    let shown = |topology: &Topology| {
+        let placement = Placement::compute(topology);
+        let keyspace = placement.named("default").unwrap();
+        let order = keyspace.order(0).to_vec();
+        order.iter().filter(|s| keyspace.shows(**s, 0)).count()
+    };
+    assert_eq!(shown(&topology), 3);
+    topology.keyspaces[0] = topology.keyspaces[0].widened(5, 5);
+    assert_eq!(shown(&topology), 5);
+    // Of a keyspace from before that was noted nobody knows how wide it was written.
+    (topology.keyspaces[0].widest, topology.keyspaces[0].known) = (0, 0);
+    assert_eq!(shown(&topology), 5);
+}
+
+#[test]
 fn a_node_that_joins_takes_partitions_and_moves_none_between_others() {
     let before = Placement::compute(&topology(4, 1));
     let after = Placement::compute(&topology(5, 1));

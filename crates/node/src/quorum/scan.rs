@@ -262,7 +262,7 @@ impl Shard {
         }
         // Partitions given away may still lie here, but are no longer kept up to date.
         let held: Vec<u16> = (0..keyspace.partition_count())
-            .filter(|partition| keyspace.concerns(self.address, *partition))
+            .filter(|partition| keyspace.shows(self.address, *partition))
             .collect();
         let items = (request.max_items as usize).min(PAGE_ITEMS);
         self.read_page(move |store| {
