@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hyper::body::Incoming;
-use hyper::header::{CONNECTION, HeaderValue, RETRY_AFTER};
+use hyper::header::{CONNECTION, HeaderValue};
 use hyper::service::service_fn;
 use hyper::{Request, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -55,16 +55,16 @@ async fn tell(stream: std::net::TcpStream, entered: Entered) {
 }
 
 fn too_many(path: &str) -> Reply {
-    let rejected = Rejected::new(
+    let mut rejected = Rejected::new(
         StatusCode::SERVICE_UNAVAILABLE,
         "too many connections (--max-connections): use those there are, or try again in a moment",
     );
+    rejected.retry_after_s = Some(1);
     let mut reply = match path.starts_with("/v1/") {
         true => rejected.into_json(),
         false => rejected.into_text(),
     };
-    let headers = reply.headers_mut();
-    headers.insert(CONNECTION, HeaderValue::from_static("close"));
-    headers.insert(RETRY_AFTER, HeaderValue::from_static("1"));
+    let close = HeaderValue::from_static("close");
+    reply.headers_mut().insert(CONNECTION, close);
     reply
 }

@@ -5,6 +5,7 @@ use std::io;
 use std::path::Path;
 
 use dunlin_log::disk::Disk;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::machine::Machine;
@@ -52,14 +53,7 @@ impl Mark {
     /// Reads the file.
     pub fn load(disk: &dyn Disk, machine: &dyn Machine, dir: &Path) -> Found {
         let path = dir.join(FILE);
-        let read = || {
-            let file = disk.open(&path, false)?;
-            let mut bytes = Vec::new();
-            let length = usize::try_from(file.len()?).map_err(io::Error::other)?;
-            file.read_into(&mut bytes, length, 0)?;
-            serde_json::from_slice::<Mark>(&bytes).map_err(io::Error::from)
-        };
-        match read() {
+        match read_json::<Mark>(disk, &path) {
             Ok(mark) => {
                 let is_original = match (&mark.file, machine.file(&path)) {
                     (Some(noted), Some(now)) => *noted == now,
@@ -123,6 +117,15 @@ impl Mark {
         disk.rename(&next, &dir.join(FILE))?;
         disk.sync_dir(dir)
     }
+}
+
+/// Reads what is written as JSON in a small file.
+pub(super) fn read_json<T: DeserializeOwned>(disk: &dyn Disk, path: &Path) -> io::Result<T> {
+    let file = disk.open(path, false)?;
+    let mut bytes = Vec::new();
+    let length = usize::try_from(file.len()?).map_err(io::Error::other)?;
+    file.read_into(&mut bytes, length, 0)?;
+    serde_json::from_slice(&bytes).map_err(io::Error::from)
 }
 
 /// Whether an error means that the disk, or the quota, is full.

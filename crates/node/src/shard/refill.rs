@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
 use super::lacks::{Filled, Given, Lacks, Source, lacks};
-use super::mark::is_full;
+use super::mark::{is_full, read_json};
 use super::past::Doubt;
 use super::unsure::Unsure;
 use super::{Peer, Shard};
@@ -140,14 +140,7 @@ impl Refill {
 
 /// What a mark in the directory says, if there is one.
 pub(super) fn begun(disk: &dyn Disk, dir: &Path) -> Option<Doubt> {
-    let read = || {
-        let file = disk.open(&dir.join(REFILL_FILE), false)?;
-        let mut bytes = Vec::new();
-        let length = usize::try_from(file.len()?).map_err(io::Error::other)?;
-        file.read_into(&mut bytes, length, 0)?;
-        serde_json::from_slice(&bytes).map_err(io::Error::from)
-    };
-    match read() {
+    match read_json(disk, &dir.join(REFILL_FILE)) {
         Ok(doubt) => Some(doubt),
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
         // Whatever it cannot be read as, and whyever, it may be there.
