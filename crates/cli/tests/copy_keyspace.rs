@@ -407,7 +407,8 @@ fn a_cluster_that_is_away_is_waited_for_and_a_copy_that_gives_up_goes_on_later()
     up.process.signal("-CONT");
     let code = copying.ended(Duration::from_secs(120));
     assert_eq!(code, Some(0), "{}", copying.output());
-    assert!(copying.output().contains("going on with a copy of which"));
+    let said = copying.output();
+    assert!(said.contains("going on with a copy of which"), "{said}");
     assert!(scan(port, "birds") == expected);
     assert_eq!(left_behind(directory.path()), Vec::<String>::new());
 }
