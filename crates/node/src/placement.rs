@@ -116,15 +116,27 @@ impl KeyspacePlacement {
     /// while it copies, from before it had it last: what was deleted since would be shown.
     pub fn shows(&self, shard: ShardAddress, partition: u16) -> bool {
         let (old, new) = self.orders(partition);
-        let width = match self.keyspace.is_counted() {
-            true => self.width(self.keyspace.width()),
-            false => u8::MAX,
-        };
-        let is_in = |order| first(order, width).contains(&shard);
+        let is_in = |order| first(order, self.widest()).contains(&shard);
         match self.phase {
             None | Some(Phase::Copy) => is_in(old),
             Some(Phase::Joint | Phase::Switch) => is_in(old) || is_in(new),
             Some(Phase::Settle) => is_in(new),
+        }
+    }
+
+    /// Whether nobody but `shard` stores anything of `partition`, before the change under way or after
+    /// it, whatever `from` a write asked for.
+    pub fn is_alone(&self, shard: ShardAddress, partition: u16) -> bool {
+        let (old, new) = self.orders(partition);
+        let is_all = |order| first(order, self.widest()) == [shard];
+        is_all(old) && is_all(new)
+    }
+
+    /// By how many of a partition's replicas anything may be stored.
+    fn widest(&self) -> u8 {
+        match self.keyspace.is_counted() {
+            true => self.keyspace.width(),
+            false => u8::MAX,
         }
     }
 

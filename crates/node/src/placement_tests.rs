@@ -237,6 +237,41 @@ fn what_a_wider_write_has_reached_is_shown() {
 }
 
 #[test]
+fn who_alone_stores_a_partition_is_so_for_every_from() {
+    let alone = |topology: &Topology| {
+        let placement = Placement::compute(topology);
+        let keyspace = placement.named("default").unwrap();
+        let order = keyspace.order(0);
+        let is_alone = |shard: &&ShardAddress| keyspace.is_alone(**shard, 0);
+        let found: Vec<_> = order.iter().filter(is_alone).copied().collect();
+        (order[0], found)
+    };
+    let mut topology = topology(3, 1);
+    assert_eq!(alone(&topology).1, []);
+    topology.keyspaces[0].settings.replicas = 1;
+    let narrow = topology.keyspaces[0].clone();
+    (topology.keyspaces[0].widest, topology.keyspaces[0].known) = (1, 1);
+    let (first, found) = alone(&topology);
+    assert_eq!(found, [first]);
+    // Once a write has asked for more, or nobody knows whether one has.
+    topology.keyspaces[0] = narrow.widened(3, 1);
+    assert_eq!(alone(&topology).1, []);
+    (topology.keyspaces[0].widest, topology.keyspaces[0].known) = (0, 0);
+    assert_eq!(alone(&topology).1, []);
+    // While the partition goes from one to another.
+    (topology.keyspaces[0].widest, topology.keyspaces[0].known) = (1, 1);
+    for phase in [Phase::Copy, Phase::Joint, Phase::Switch, Phase::Settle] {
+        topology.members.change = Some(Change {
+            id: 1,
+            to: (1..=3).filter(|node| *node != first.node).collect(),
+            dead: vec![],
+            phase,
+        });
+        assert_eq!(alone(&topology).1, [], "{phase:?}");
+    }
+}
+
+#[test]
 fn a_node_that_joins_takes_partitions_and_moves_none_between_others() {
     let before = Placement::compute(&topology(4, 1));
     let after = Placement::compute(&topology(5, 1));
