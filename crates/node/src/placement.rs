@@ -4,10 +4,11 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
 
 use dunlin_metadata::{Change, Keyspace, NodeRecord, Phase, Topology};
-use dunlin_store::Kind;
+use dunlin_store::{Kind, Origin, Vector, Version};
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
 use crate::hearsay::{Fate, Fates, Word};
+use crate::replication::address_of;
 
 /// One event loop of one node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -16,6 +17,13 @@ pub struct ShardAddress {
     pub node: u16,
     /// Number of the shard in the node, from 0.
     pub shard: u16,
+}
+
+impl ShardAddress {
+    /// Whether it is another shard of the same node: the two are never replicas of the same partition.
+    pub fn is_beside(self, other: ShardAddress) -> bool {
+        self.node == other.node && self.shard != other.shard
+    }
 }
 
 impl fmt::Display for ShardAddress {
@@ -116,15 +124,27 @@ impl KeyspacePlacement {
     /// while it copies, from before it had it last: what was deleted since would be shown.
     pub fn shows(&self, shard: ShardAddress, partition: u16) -> bool {
         let (old, new) = self.orders(partition);
-        let width = match self.keyspace.is_counted() {
-            true => self.width(self.keyspace.width()),
-            false => u8::MAX,
-        };
-        let is_in = |order| first(order, width).contains(&shard);
+        let is_in = |order| first(order, self.widest()).contains(&shard);
         match self.phase {
             None | Some(Phase::Copy) => is_in(old),
             Some(Phase::Joint | Phase::Switch) => is_in(old) || is_in(new),
             Some(Phase::Settle) => is_in(new),
+        }
+    }
+
+    /// Whether nobody but `shard` stores anything of `partition`, before the change under way or after
+    /// it, whatever `from` a write asked for.
+    pub fn is_alone(&self, shard: ShardAddress, partition: u16) -> bool {
+        let (old, new) = self.orders(partition);
+        let is_all = |order| first(order, self.widest()) == [shard];
+        is_all(old) && is_all(new)
+    }
+
+    /// By how many of a partition's replicas anything may be stored.
+    fn widest(&self) -> u8 {
+        match self.keyspace.is_counted() {
+            true => self.keyspace.width(),
+            false => u8::MAX,
         }
     }
 
@@ -338,6 +358,29 @@ impl Placement {
             (0..k.partition_count()).any(|partition| k.may_share(partition, a, b))
         };
         a.node != b.node && self.keyspaces.values().any(may)
+    }
+
+    /// Whether what `teller`'s vector says of `writer` tells of entries that were sent to it. Of others it
+    /// names what came with a refill or a change of members, for good: the writer, which does not hear it,
+    /// may have lost some of that since, and then nobody brings it.
+    pub fn vouches(&self, teller: ShardAddress, writer: ShardAddress) -> bool {
+        teller == writer || self.share(teller, writer)
+    }
+
+    /// The greatest version that anybody names of each origin who vouches for it.
+    pub fn vouched_for<Named: Iterator<Item = (Origin, Version)>>(
+        &self,
+        told: impl Iterator<Item = (ShardAddress, Named)>,
+    ) -> Vector {
+        let mut held = Vector::new();
+        for (teller, named) in told {
+            for (origin, version) in named {
+                if held.get(origin) < version && self.vouches(teller, address_of(origin)) {
+                    held.advance(origin, version);
+                }
+            }
+        }
+        held
     }
 
     /// Whether a shard's node holds no data, and is not about to.

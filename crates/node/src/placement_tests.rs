@@ -143,6 +143,37 @@ fn while_members_change_those_who_join_may_share_with_those_who_are_members() {
 }
 
 #[test]
+fn only_those_to_whom_a_writer_sends_say_what_there_is_of_it() {
+    let placement = Placement::compute(&topology(3, 2));
+    let shard = |node, shard| ShardAddress { node, shard };
+    let writer = Origin::new(1, 0, 2);
+    assert!(placement.share(shard(1, 0), shard(2, 0)));
+    // (what, who says how much) -> what there is.
+    type Told = Vec<(ShardAddress, u64)>;
+    let cases: [(&str, Told, u64); 4] = [
+        ("the writer", vec![(shard(1, 0), 5)], 5),
+        (
+            "others have more",
+            vec![(shard(1, 0), 5), (shard(2, 0), 6), (shard(3, 1), 4)],
+            6,
+        ),
+        (
+            "one beside it was given what all others have lost",
+            vec![(shard(1, 1), 7), (shard(1, 0), 5), (shard(2, 0), 4)],
+            5,
+        ),
+        ("nobody who knows", vec![(shard(1, 1), 7)], 0),
+    ];
+    for (what, told, expected) in cases {
+        let told = told
+            .into_iter()
+            .map(|(shard, version)| (shard, std::iter::once((writer, Version(version)))));
+        let held = placement.vouched_for(told);
+        assert_eq!(held.get(writer), Version(expected), "{what}");
+    }
+}
+
+#[test]
 fn a_record_was_always_meant_for_those_alone_who_neither_join_nor_leave() {
     let mut topology = topology(4, 1);
     topology.members.ids = vec![1, 2, 3];
@@ -234,6 +265,41 @@ fn what_a_wider_write_has_reached_is_shown() {
     // Of a keyspace from before that was noted nobody knows how wide it was written.
     (topology.keyspaces[0].widest, topology.keyspaces[0].known) = (0, 0);
     assert_eq!(shown(&topology), 5);
+}
+
+#[test]
+fn who_alone_stores_a_partition_is_so_for_every_from() {
+    let alone = |topology: &Topology| {
+        let placement = Placement::compute(topology);
+        let keyspace = placement.named("default").unwrap();
+        let order = keyspace.order(0);
+        let is_alone = |shard: &&ShardAddress| keyspace.is_alone(**shard, 0);
+        let found: Vec<_> = order.iter().filter(is_alone).copied().collect();
+        (order[0], found)
+    };
+    let mut topology = topology(3, 1);
+    assert_eq!(alone(&topology).1, []);
+    topology.keyspaces[0].settings.replicas = 1;
+    let narrow = topology.keyspaces[0].clone();
+    (topology.keyspaces[0].widest, topology.keyspaces[0].known) = (1, 1);
+    let (first, found) = alone(&topology);
+    assert_eq!(found, [first]);
+    // Once a write has asked for more, or nobody knows whether one has.
+    topology.keyspaces[0] = narrow.widened(3, 1);
+    assert_eq!(alone(&topology).1, []);
+    (topology.keyspaces[0].widest, topology.keyspaces[0].known) = (0, 0);
+    assert_eq!(alone(&topology).1, []);
+    // While the partition goes from one to another.
+    (topology.keyspaces[0].widest, topology.keyspaces[0].known) = (1, 1);
+    for phase in [Phase::Copy, Phase::Joint, Phase::Switch, Phase::Settle] {
+        topology.members.change = Some(Change {
+            id: 1,
+            to: (1..=3).filter(|node| *node != first.node).collect(),
+            dead: vec![],
+            phase,
+        });
+        assert_eq!(alone(&topology).1, [], "{phase:?}");
+    }
 }
 
 #[test]

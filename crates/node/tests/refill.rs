@@ -7,12 +7,14 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use common::{Cluster, blocking, request};
+use dunlin_metadata::KeyspaceSettings;
 
 const PUT: &str = "PUT /v0/entity?id=k&ack=2";
 const GET: &str = "GET /v0/entity?id=k&ack=2";
 
-async fn status(address: SocketAddr, head: &'static str) -> u16 {
-    blocking(move || request(address, head, b"v").0).await
+async fn status(address: SocketAddr, head: &str) -> u16 {
+    let head = head.to_owned();
+    blocking(move || request(address, &head, b"v").0).await
 }
 
 /// The status once it is no longer `not_yet`, or that after ten seconds.
@@ -83,6 +85,48 @@ async fn an_emptied_replica_counts_for_reads_only_when_it_is_full_again() {
     // What it was given counts, without those who gave it.
     assert_eq!(settled(n3.http_address(), 504).await, 200);
     for node in [n2, n3] {
+        node.stop().await.unwrap();
+    }
+}
+
+/// Two others may hold something newer, which it has lost: its clock may be behind.
+#[tokio::test]
+async fn the_word_of_an_emptied_replica_does_not_count_where_it_alone_is_asked() {
+    let dir = tempfile::tempdir().unwrap();
+    let cluster = Cluster::new(dir.path(), 1);
+    let mut nodes = cluster.start_three().await;
+    let alone = KeyspaceSettings {
+        replicas: 1,
+        ..KeyspaceSettings::default()
+    };
+    cluster.create("alone", alone).await;
+    let n3 = nodes.pop().unwrap();
+    let key = cluster.key_of(2, "default");
+    let put = format!("PUT /v0/entity?id={key}&ack=1&from=1");
+    let key = cluster.key_of(2, "alone");
+    let put_alone = format!("PUT /v1/keyspaces/alone/keys/{key}");
+    for put in [&put, &put_alone] {
+        assert_eq!(status(n3.http_address(), put).await, 201);
+    }
+    for node in nodes {
+        node.stop().await.unwrap();
+    }
+
+    std::fs::remove_dir_all(dir.path().join("n2")).unwrap();
+    let n2 = cluster.start(2).await;
+    // Of what nobody else stores there is nothing newer.
+    for _ in 0..100 {
+        if status(n3.http_address(), &put_alone).await == 201 {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    assert_eq!(status(n3.http_address(), &put_alone).await, 201);
+    assert_eq!(status(n3.http_address(), &put).await, 504);
+    let n1 = cluster.start(1).await;
+    filled(n2.http_address()).await;
+    assert_eq!(status(n3.http_address(), &put).await, 201);
+    for node in [n1, n2, n3] {
         node.stop().await.unwrap();
     }
 }

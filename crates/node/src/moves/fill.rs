@@ -530,7 +530,8 @@ impl Shard {
         if !self.living().iter().all(is_joint) {
             return fill.marks.clone();
         }
-        let held: Vector = states.values().flat_map(|state| state.marks()).collect();
+        let told = states.iter().map(|(shard, state)| (*shard, state.marks()));
+        let held = self.placement().vouched_for(told);
         let marks = match fill.marks.take() {
             Some(marks) => still_held(&marks, &held),
             None => held,
@@ -545,18 +546,19 @@ impl Shard {
         let placement = self.placement();
         let states = self.move_states().await;
         let mine = self.vector();
-        self.living().iter().all(|shard| {
-            states.get(shard).is_some_and(|state| {
-                let has_switched = state.change == change.id && state.phase >= Some(Phase::Switch);
-                has_switched
-                    && state.marks().all(|(origin, version)| {
-                        let leaves = !change.to.contains(&origin.node())
-                            && !change.dead.contains(&origin.node());
-                        let concerns = leaves && placement.share(self.address, address_of(origin));
-                        !concerns || mine.get(origin) >= version
-                    })
+        let has_switched = |shard| {
+            let state = states.get(shard);
+            state.is_some_and(|s| s.change == change.id && s.phase >= Some(Phase::Switch))
+        };
+        let told = states.iter().map(|(shard, state)| (*shard, state.marks()));
+        let held = placement.vouched_for(told);
+        self.living().iter().all(has_switched)
+            && held.iter().all(|(origin, version)| {
+                let leaves =
+                    !change.to.contains(&origin.node()) && !change.dead.contains(&origin.node());
+                let concerns = leaves && placement.share(self.address, address_of(origin));
+                !concerns || mine.get(origin) >= version
             })
-        })
     }
 
     /// Whether one that stays has everything that was written before the joint phase: a write that
@@ -644,6 +646,9 @@ impl Shard {
         let have = self.vector();
         let inherited = origins.into_iter().filter_map(|origin| {
             let writer = address_of(origin);
+            if writer.is_beside(self.address) {
+                return None;
+            }
             let ends = fill.sources.iter().map(|(address, source)| {
                 let end = source.end.as_ref();
                 (*address, end.map_or(Version(0), |end| end.get(origin)))

@@ -20,14 +20,11 @@ pub struct Needs {
     /// A second set, while the replicas change from one to another; else no bit. One with fewer
     /// than `ack` replicas must acknowledge as a whole.
     pub also: u64,
+    /// Nobody but the shard itself stores anything of the partition, whoever is asked.
+    pub is_alone: bool,
 }
 
 impl Needs {
-    /// Whether nobody but the shard itself is asked.
-    fn is_alone(&self) -> bool {
-        self.replicas | self.also == 1
-    }
-
     fn met(&self, acked: u64) -> bool {
         let enough = |set: u64, ack: u32| (acked & set).count_ones() >= ack;
         let ack = u32::from(self.ack);
@@ -117,7 +114,7 @@ impl<T> AckTracker<T> {
             if pending.version > up_to {
                 break;
             }
-            if pending.version <= unsure && !(slot == 0 && pending.needs.is_alone()) {
+            if pending.version <= unsure && !(slot == 0 && pending.needs.is_alone) {
                 continue;
             }
             pending.acked |= (1 << slot) & !pending.refused;

@@ -8,6 +8,7 @@ fn needs(ack: u8, replicas: u64) -> Needs {
         ack,
         replicas,
         also: 0,
+        is_alone: false,
     }
 }
 
@@ -58,6 +59,7 @@ fn while_replicas_change_both_sets_must_acknowledge() {
         ack: 2,
         replicas: 0b0111,
         also: 0b1011,
+        is_alone: false,
     };
     tracker.register(Version(10), joint, 10);
     assert!(acknowledge(&mut tracker, 2, 10).is_empty());
@@ -71,6 +73,7 @@ fn while_replicas_change_both_sets_must_acknowledge() {
         ack: 3,
         replicas: 0b0111,
         also: 0b0011,
+        is_alone: false,
     };
     tracker.register(Version(30), fewer, 30);
     assert!(acknowledge(&mut tracker, 0, 30).is_empty());
@@ -134,12 +137,20 @@ fn who_began_to_doubt_later_does_not_count_from_then_on() {
 }
 
 #[test]
-fn a_shard_that_is_the_only_replica_counts_for_itself() {
+fn a_shard_that_alone_stores_the_key_counts_for_itself() {
     let mut tracker = AckTracker::default();
-    tracker.register(Version(10), needs(1, 0b1), 10);
+    let alone = Needs {
+        is_alone: true,
+        ..needs(1, 0b1)
+    };
+    tracker.register(Version(10), alone, 10);
     tracker.register(Version(20), needs(1, 0b11), 20);
-    assert_eq!(acknowledge_unsure(&mut tracker, 0, 20, Version::MAX), [10]);
-    assert_eq!(acknowledge(&mut tracker, 1, 20), [20]);
+    // That no other one is asked says nothing of who holds something newer.
+    tracker.register(Version(30), needs(1, 0b1), 30);
+    assert_eq!(acknowledge_unsure(&mut tracker, 0, 40, Version::MAX), [10]);
+    assert_eq!(acknowledge(&mut tracker, 1, 30), [20]);
+    tracker.register(Version(50), needs(1, 0b1), 50);
+    assert_eq!(acknowledge_unsure(&mut tracker, 0, 50, Version(45)), [50]);
 }
 
 #[test]
@@ -149,6 +160,7 @@ fn a_refused_acknowledgement_does_not_count_and_ends_what_cannot_be_done() {
         ack: 2,
         replicas: 0b0111,
         also: 0b1011,
+        is_alone: false,
     };
     type Case = (&'static str, Needs, &'static [(Slot, Option<u8>)]);
     let cases: &[Case] = &[
@@ -217,7 +229,7 @@ proptest! {
     ) {
         let mut tracker = AckTracker::default();
         for (i, (ack, replicas, also)) in writes.iter().enumerate() {
-            let needs = Needs { ack: *ack, replicas: *replicas, also: *also };
+            let needs = Needs { ack: *ack, replicas: *replicas, also: *also, is_alone: false };
             tracker.register(Version(i as u64 + 1), needs, i as u64 + 1);
         }
         let mut done = Vec::new();

@@ -13,6 +13,7 @@ use bytes::Bytes;
 use dunlin_store::{Origin, Vector, Version};
 
 use super::backfill::copy_of;
+use super::catch_up::address_of;
 use crate::limits::{ORPHAN_INTERVAL, ORPHAN_PAUSE_MAX, PAGE_BYTES, PAGE_ITEMS, PAGE_TIMEOUT};
 use crate::message::{Item, Place, Request, Response};
 use crate::placement::ShardAddress;
@@ -87,7 +88,7 @@ impl Shard {
         loop {
             tokio::time::sleep(pause).await;
             let pending = self.copies.pending();
-            let found = match self.named_by_all() {
+            let found = match self.named_by_all(&pending) {
                 Some(named) => orphans(&pending, &before, &named, self.clock.limit()),
                 None => Orphans::new(),
             };
@@ -113,10 +114,11 @@ impl Shard {
         }
     }
 
-    /// The greatest versions that any replica names; `None` while one of them cannot say, or others
-    /// will say better.
-    fn named_by_all(&self) -> Option<Vector> {
-        if !self.answers() || self.placement().change.is_some() {
+    /// The greatest versions that any replica names of what is pending; `None` while one of them cannot
+    /// say, or others will say better.
+    fn named_by_all(&self, pending: &Vector) -> Option<Vector> {
+        let placement = self.placement();
+        if !self.answers() || placement.change.is_some() {
             return None;
         }
         let peers = self.peers.borrow();
@@ -125,7 +127,16 @@ impl Shard {
             if !peer.heard.get() || !peer.caller.is_connected() {
                 return None;
             }
-            named.merge(&peer.vector.borrow());
+            for (origin, _) in pending.iter() {
+                // Of one that writes to this shard and not to the peer, the peer may name what it was
+                // given beside that: it says nothing of who will bring what is here.
+                let writer = address_of(origin);
+                let is_heard = placement.vouches(peer.address, writer)
+                    || !placement.share(self.address, writer);
+                if is_heard {
+                    named.advance(origin, peer.vector.borrow().get(origin));
+                }
+            }
         }
         Some(named)
     }

@@ -8,13 +8,13 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use dunlin_log::Index;
-use dunlin_store::{Entry, Origin, Store, StoreError, Vector, Version};
+use dunlin_store::{Entry, Store, StoreError, Vector, Version};
 
 use super::Shard;
 use crate::clock::Clock;
 use crate::fence::Trust;
 use crate::limits::{FLUSH_INTERVAL, FORGET_AFTER};
-use crate::placement::{Placement, ShardAddress};
+use crate::placement::Placement;
 use crate::replication::address_of;
 use crate::sabotage::Sabotage;
 
@@ -251,8 +251,10 @@ impl Shard {
             vector.iter().all(|(origin, version)| {
                 let writer = address_of(origin);
                 // What a node wrote that shares nothing with the peer any more, or is gone, the
-                // peer is not told of.
-                let concerns = writer == self.address || placement.share(peer.address, writer);
+                // peer is not told of; what it does not send here, the peer has from itself.
+                let concerns = writer == self.address
+                    || placement.share(self.address, writer)
+                        && placement.share(peer.address, writer);
                 !concerns || peer.has(origin, version)
             })
         })
@@ -286,18 +288,18 @@ impl Shard {
         let peers = self.peers.borrow();
         let sharing: Vec<_> = peers.values().filter(|p| p.shares.get()).collect();
         let mine = self.vector.borrow();
-        let mut newest = mine.clone();
+        if !sharing.iter().all(|peer| peer.heard.get()) {
+            return None;
+        }
+        let told = sharing.iter().map(|peer| {
+            let named: Vec<_> = peer.vector.borrow().iter().collect();
+            (peer.address, named.into_iter())
+        });
+        let own: Vec<_> = mine.iter().collect();
+        let mut newest = placement.vouched_for(told.chain([(self.address, own.into_iter())]));
         // Repairs bring deletes that the vector does not name.
         newest.merge(&self.copies.pending());
-        for peer in &sharing {
-            if !peer.heard.get() {
-                return None;
-            }
-            newest.merge(&peer.vector.borrow());
-        }
-        let meant = |holder: ShardAddress, origin: Origin| {
-            holder == address_of(origin) || placement.share(holder, address_of(origin))
-        };
+        let meant = |holder, origin| placement.vouches(holder, address_of(origin));
         let known = newest.iter().all(|(origin, version)| {
             let due = version.min(horizon);
             (!meant(self.address, origin) || mine.get(origin) >= due)

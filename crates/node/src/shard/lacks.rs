@@ -64,6 +64,9 @@ pub(super) fn lacks(
     let mut behind = None;
     for (origin, version) in target.iter().filter(|(origin, _)| *origin != filled.origin) {
         let writer = address_of(origin);
+        if writer.is_beside(filled.address) {
+            continue;
+        }
         let have = filled.vector.get(origin);
         if writer == source.address || writer == filled.address {
             // Its own word, or that of all together, says that this is all.
@@ -94,6 +97,20 @@ pub(super) fn lacks(
         .is_some_and(|given| !given.is_compared || given.old_entries == filled.old_entries);
     // Who never took anything has nothing to give.
     (!is_given && !target.is_empty()).then_some(Lacks::Records)
+}
+
+/// What is inherited with what all of these `targets` gave: what those wrote that have left, and that
+/// nobody is to be asked for again. Not what the other shards of this node wrote: of that it holds nothing.
+pub(super) fn inherited<'a>(
+    filled: ShardAddress,
+    targets: impl Iterator<Item = &'a Vector>,
+    shares: impl Fn(ShardAddress) -> bool,
+) -> Vector {
+    let has_left = |(origin, _): &(Origin, Version)| {
+        let writer = address_of(*origin);
+        writer.node != filled.node && !shares(writer)
+    };
+    targets.flat_map(Vector::iter).filter(has_left).collect()
 }
 
 #[cfg(test)]

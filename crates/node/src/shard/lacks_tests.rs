@@ -8,6 +8,7 @@ const PAST: Origin = Origin::new(1, 0, 4);
 const THEIRS: Origin = Origin::new(2, 0, 1);
 const THIRD: Origin = Origin::new(3, 0, 1);
 const GONE: Origin = Origin::new(4, 0, 1);
+const BESIDE: Origin = Origin::new(1, 1, 4);
 
 type Pairs = &'static [(Origin, u64)];
 
@@ -115,6 +116,11 @@ fn a_refill_ends_with_what_everybody_had() {
             ..CASE
         },
         Case {
+            what: "what another shard of its node wrote",
+            target: Some(&[(BESIDE, 5)]),
+            ..CASE
+        },
+        Case {
             what: "it was lost to none",
             target: Some(&[(GONE, 5)]),
             mine: &[(GONE, 5)],
@@ -191,4 +197,16 @@ fn a_refill_ends_with_what_everybody_had() {
             assert_eq!(found(&case, true), None, "sabotaged: {}", case.what);
         }
     }
+}
+
+#[test]
+fn only_what_those_wrote_that_have_left_is_inherited() {
+    let targets = [
+        vector(&[(GONE, 5), (BESIDE, 7), (PAST, 9), (THEIRS, 9)]),
+        vector(&[(GONE, 6), (THIRD, 8)]),
+    ];
+    // As the placement says of shards of one node: they share nothing.
+    let shares = |writer: ShardAddress| writer.node != 4 && writer.node != HERE.node;
+    let inherited = inherited(HERE, targets.iter(), shares);
+    assert_eq!(inherited, vector(&[(GONE, 6)]));
 }

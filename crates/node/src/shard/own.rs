@@ -176,6 +176,7 @@ impl Shard {
                 Sabotage::SkipJoint => 0,
                 _ => self.slots_of(keyspace.also(partition, write.from)),
             },
+            is_alone: keyspace.is_alone(self.address, partition),
         };
         if write.floor > self.clock.limit() {
             return write.refuse(Refusal::Busy);

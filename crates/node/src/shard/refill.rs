@@ -14,7 +14,7 @@ use dunlin_store::{Origin, Stamp, Vector, Version};
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
-use super::lacks::{Filled, Given, Lacks, Source, lacks};
+use super::lacks::{Filled, Given, Lacks, Source, inherited, lacks};
 use super::mark::{is_full, read_json};
 use super::past::Doubt;
 use super::unsure::Unsure;
@@ -476,15 +476,8 @@ impl Shard {
     /// nobody who left is to be asked again for what it wrote.
     async fn settle_refill(&self) -> Result<(), String> {
         let placement = self.placement();
-        let mut inherited = Vector::new();
-        for target in self.refill.targets.borrow().values() {
-            for (origin, version) in target.iter() {
-                let writer = address_of(origin);
-                if writer != self.address && !placement.share(self.address, writer) {
-                    inherited.advance(origin, version);
-                }
-            }
-        }
+        let shares = |writer| placement.share(self.address, writer);
+        let inherited = inherited(self.address, self.refill.targets.borrow().values(), shares);
         let claims: Vec<_> = {
             let mine = self.vector.borrow();
             let is_news = |(origin, version): &(Origin, Version)| mine.get(*origin) < *version;

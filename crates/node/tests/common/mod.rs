@@ -5,8 +5,8 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
 
-use dunlin_metadata::Metadata;
-use dunlin_node::{Node, NodeConfig, Process};
+use dunlin_metadata::{KeyspaceSettings, Metadata};
+use dunlin_node::{Node, NodeConfig, Placement, Process};
 use dunlin_store::CacheSizes;
 
 pub const CACHES: CacheSizes = CacheSizes {
@@ -30,6 +30,26 @@ impl Cluster<'_> {
             process: Process::new(CACHES, usize::from(shards) * 2).unwrap(),
             metadata: Metadata::embedded(dir.join("metadata.json")).unwrap(),
         }
+    }
+
+    /// Makes a keyspace.
+    pub async fn create(&self, name: &str, settings: KeyspaceSettings) {
+        let created = self.metadata.create_keyspace(name, settings).await;
+        created.unwrap();
+    }
+
+    /// A key whose first replica is a node's.
+    pub fn key_of(&self, number: u16, keyspace: &str) -> String {
+        let topology = self.metadata.topology().borrow().clone();
+        let name = format!("n{number}");
+        let node = topology.nodes.iter().find(|n| n.name == name).unwrap().id;
+        let placement = Placement::compute(&topology);
+        let keyspace = placement.named(keyspace).unwrap();
+        let is_first = |key: &String| {
+            let partition = keyspace.partition_of(key.as_bytes());
+            keyspace.order(partition)[0].node == node
+        };
+        (0..).map(|i| format!("k{i}")).find(is_first).unwrap()
     }
 
     pub async fn start(&self, number: u16) -> Node {

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use bytes::Bytes;
 use dunlin_node::{KeyspacePlacement, Placement, Shard, ShardAddress};
-use dunlin_store::Versioned;
+use dunlin_store::{Origin, Versioned};
 
 use super::Broken;
 use crate::harness::cluster::Cluster;
@@ -73,19 +73,31 @@ pub fn converged(cluster: &Cluster) -> Result<(), Broken> {
     Ok(())
 }
 
+fn address_of(origin: Origin) -> ShardAddress {
+    ShardAddress {
+        node: origin.node(),
+        shard: origin.shard(),
+    }
+}
+
 fn vectors_equal(placement: &Placement, shards: &[Rc<Shard>]) -> Result<(), Broken> {
     for a in shards {
+        let of_beside = |origin: &Origin| address_of(*origin).is_beside(a.address());
+        if let Some(origin) = a.vector().iter().map(|(o, _)| o).find(of_beside) {
+            let text = format!("{} has origin {origin}, of its own node", a.label());
+            return Err(broken(text, None));
+        }
         for b in shards {
             if !placement.share(a.address(), b.address()) {
                 continue;
             }
             let mine = a.vector();
             for (origin, version) in b.vector().iter() {
-                let sharing = ShardAddress {
-                    node: origin.node(),
-                    shard: origin.shard(),
-                };
-                let concerns = sharing == a.address() || placement.share(a.address(), sharing);
+                let writer = address_of(origin);
+                // Of one that writes nothing to it, `b` may name what a refill gave it beside that, and
+                // the writer has lost since.
+                let concerns = placement.vouches(a.address(), writer)
+                    && placement.vouches(b.address(), writer);
                 if concerns && mine.get(origin) < version {
                     let text = format!(
                         "{} has origin {origin} up to {} but {} up to {version}",
