@@ -31,7 +31,7 @@ struct Arguments {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Run one node of a cluster of processes
-    Serve(command::serve::Serve),
+    Serve(Box<command::serve::Serve>),
     /// Run a local cluster in this process
     Up(command::up::Up),
     /// Store a value
