@@ -417,7 +417,6 @@ async fn replay(
             unflushed.applied(&entries);
         }
     }
-    let copied = copied.iter().filter(|(o, v)| *v > vector.get(*o)).collect();
     Ok(Replayed {
         vector,
         copied,
