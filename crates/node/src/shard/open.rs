@@ -327,7 +327,7 @@ fn open_store(
 struct Replayed {
     /// The vector at its end.
     vector: Vector,
-    /// The newest of what came as copies in what of it was read, where the vector does not name it.
+    /// The newest of what came as copies in what of it was read.
     copied: Vector,
     /// No version met is greater.
     floor: Version,
