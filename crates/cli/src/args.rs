@@ -15,7 +15,8 @@ Begin:
   dunlin get dunlin                          and its value
   dunlin status                              nodes, and how far each replica is
 
-Exit codes: 0 done, 1 failed, 2 wrong use, 3 not found.
+Exit codes: 0 done, 1 failed, 2 wrong use, 3 not found, 4 another process runs as this node,
+5 imported but for malformed records.
 Commands that talk to a cluster take --server URL[,URL..] or DUNLIN_SERVER.";
 
 /// Dunlin, a replicated key-value store
@@ -30,7 +31,7 @@ struct Arguments {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Run one node of a cluster of processes
-    Serve(command::serve::Serve),
+    Serve(Box<command::serve::Serve>),
     /// Run a local cluster in this process
     Up(command::up::Up),
     /// Store a value

@@ -4,6 +4,7 @@
 
 pub mod file;
 pub mod flags;
+pub mod origins;
 pub mod room;
 pub mod settings;
 mod word;

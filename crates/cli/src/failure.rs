@@ -17,6 +17,9 @@ pub enum Failure {
     /// Another process runs as this node: starting it again would end that one (exit code 4).
     #[error("{0}")]
     Superseded(String),
+    /// It is done but for some of the input, which is malformed (exit code 5).
+    #[error("{0}")]
+    Partly(String),
     /// Whoever read standard output has gone, as in `dunlin scan | head` (exit code 0, silent).
     #[error("standard output was closed")]
     OutputClosed,
@@ -31,6 +34,7 @@ impl Failure {
             Failure::Usage(_) => 2,
             Failure::NotFound(_) => 3,
             Failure::Superseded(_) => 4,
+            Failure::Partly(_) => 5,
         }
     }
 

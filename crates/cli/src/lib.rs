@@ -28,6 +28,7 @@ pub mod memory;
 pub mod output;
 pub mod panics;
 pub mod runtime;
+pub mod shortage;
 pub mod signal;
 pub mod table;
 pub mod units;

@@ -98,7 +98,7 @@ fn malformed_records_are_named_counted_and_skipped() {
     }
     input.extend_from_slice(b"{\"id\":\"last\"}\n");
     let json = import(&store, "jsonl", "id", &["--json"], &input)
-        .ok()
+        .partly()
         .json();
     assert_eq!(
         (json["records"].as_u64(), json["malformed"].as_u64()),
@@ -111,7 +111,7 @@ fn malformed_records_are_named_counted_and_skipped() {
         (Some(2), Some(21))
     );
     let text = import(&store, "jsonl", "id", &[], &input)
-        .ok()
+        .partly()
         .text()
         .to_owned();
     assert!(
@@ -236,7 +236,7 @@ fn what_the_server_refuses_is_malformed_and_the_rest_goes_on() {
         &["--json"],
         b"{\"id\":\"big\"}\n{\"id\":\"small\"}\n",
     )
-    .ok()
+    .partly()
     .json();
     assert_eq!(
         (json["records"].as_u64(), json["malformed"].as_u64()),
@@ -282,7 +282,7 @@ fn memory_does_not_grow_with_the_input() {
     });
     let ended: Ended = child.wait_with_output().unwrap().into();
     writer.wait().unwrap();
-    assert_eq!(ended.ok().json()["malformed"].as_u64(), Some(1001));
+    assert_eq!(ended.partly().json()["malformed"].as_u64(), Some(1001));
     let peak_kib = peak.join().unwrap();
     assert!(peak_kib > 0 && peak_kib < 100 << 10, "{peak_kib} KiB");
 }

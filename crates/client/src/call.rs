@@ -23,6 +23,10 @@ const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'_')
     .remove(b'~');
 
+/// Longer targets are sent as a path with the parameters in a header: servers and what stands
+/// between refuse URIs that are long.
+const TARGET_BYTES_MAX: usize = 48 << 10;
+
 /// Percent-encodes a path segment or a query value.
 pub(crate) fn encode(bytes: &[u8]) -> String {
     percent_encode(bytes, ENCODED).to_string()
@@ -85,10 +89,18 @@ impl Call {
         let invalid = |error: &dyn std::fmt::Display| {
             ClientError::Invalid(format!("cannot send this request: {error}"))
         };
+        let is_long = self.target.len() > TARGET_BYTES_MAX;
+        let (target, query) = match self.target.split_once('?') {
+            Some((path, query)) if is_long => (path, Some(query)),
+            _ => (&*self.target, None),
+        };
         let mut request = Request::builder()
             .method(&self.method)
-            .uri(&self.target)
+            .uri(target)
             .header(HOST, pool.address().authority());
+        if let Some(query) = query {
+            request = request.header("dunlin-query", query);
+        }
         // An empty value is a body of no bytes, which hyper would leave unsaid.
         if self.method == Method::PUT {
             request = request.header(CONTENT_LENGTH, self.body.len());

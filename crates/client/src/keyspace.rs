@@ -17,6 +17,9 @@ use crate::scan::{Range, Scan};
 /// The response header that carries a value's version.
 const VERSION_HEADER: &str = "dunlin-version";
 
+/// Longer keys are parameters: encoded they take up to three times as much.
+const PATH_KEY_BYTES_MAX: usize = 16 << 10;
+
 /// A value and its version.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Value {
@@ -40,6 +43,7 @@ pub struct Stored {
 pub struct Keyspace {
     servers: Arc<Servers>,
     path: String,
+    long_key_path: String,
     bulk_path: String,
 }
 
@@ -48,6 +52,7 @@ impl Keyspace {
         Keyspace {
             servers,
             path: format!("/v1/keyspaces/{}/keys", encode(name.as_bytes())),
+            long_key_path: format!("/v1/keyspaces/{}/key", encode(name.as_bytes())),
             bulk_path: format!("/v1/keyspaces/{}/bulk", encode(name.as_bytes())),
         }
     }
@@ -154,6 +159,11 @@ impl Keyspace {
             return Err(ClientError::Invalid(
                 "a key has at least one byte".to_owned(),
             ));
+        }
+        if key.len() > PATH_KEY_BYTES_MAX {
+            let mut call = Call::new(method, self.long_key_path.clone());
+            call.parameter_bytes("key", key);
+            return Ok(call);
         }
         Ok(Call::new(method, format!("{}/{}", self.path, encode(key))))
     }

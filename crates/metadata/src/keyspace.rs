@@ -45,8 +45,10 @@ impl Default for KeyspaceSettings {
     }
 }
 
-const REPLICAS_MAX: u8 = 16;
-const PARTITIONS_MAX: u16 = 4096;
+/// The most copies a keyspace keeps of each key.
+pub const REPLICAS_MAX: u8 = 16;
+/// The most slices a keyspace's keys are hashed into.
+pub const PARTITIONS_MAX: u16 = 4096;
 const TOMBSTONE_GRACE_S_MAX: u64 = 100 * 366 * 86_400;
 
 impl KeyspaceSettings {
@@ -153,6 +155,14 @@ impl Keyspace {
 /// Checks the name and settings of a keyspace to be made.
 pub(crate) fn check_keyspace(name: &str, settings: &KeyspaceSettings) -> Result<(), MetadataError> {
     check_name("keyspace name", name)?;
+    // Clients of HTTP take `.` and `..` in a path for directions, and a command takes what begins with
+    // a dash for a flag.
+    if name == "." || name == ".." || name.starts_with('-') {
+        return Err(MetadataError::invalid(
+            format!("keyspace name {name:?}"),
+            "must not be . or .., or begin with -",
+        ));
+    }
     settings.check()
 }
 

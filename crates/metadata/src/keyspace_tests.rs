@@ -88,6 +88,18 @@ fn names_are_short_and_plain() {
 }
 
 #[test]
+fn a_name_is_no_direction_and_no_flag() {
+    let settings = KeyspaceSettings::default();
+    for name in ["a.", ".a", "...", "a-", "_-"] {
+        assert!(check_keyspace(name, &settings).is_ok(), "{name}");
+    }
+    for name in [".", "..", "-", "--", "-a"] {
+        let error = check_keyspace(name, &settings).unwrap_err().to_string();
+        assert!(error.contains("must not be"), "{error}");
+    }
+}
+
+#[test]
 fn a_keyspace_only_grows_wider_and_an_old_record_stays_uncounted() {
     let made = Keyspace::new(1, "a", KeyspaceSettings::default());
     let old: Keyspace = serde_json::from_str(r#"{"id":1,"name":"a","settings":{}}"#).unwrap();

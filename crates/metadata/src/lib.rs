@@ -49,7 +49,7 @@ pub use cluster::{Cluster, Directory};
 pub use dropped::Dropped;
 pub use error::MetadataError;
 pub use etcd::restore::restore;
-pub use keyspace::{Keyspace, KeyspaceSettings, Mode};
+pub use keyspace::{Keyspace, KeyspaceSettings, Mode, PARTITIONS_MAX, REPLICAS_MAX};
 pub use members::{Change, Members, Phase};
 pub use metadata::Metadata;
 pub use node::{NAME_BYTES_MAX, NodeRecord, SHARDS_MAX, check_name};

@@ -24,6 +24,8 @@ pub struct NodeConfig {
     pub shards: u16,
     /// Largest request body accepted, in bytes.
     pub max_body_bytes: usize,
+    /// Origins of web pages whose scripts may use HTTP, as browsers send them; `*` is any.
+    pub cors_origins: Vec<String>,
     /// Block cache shared by the shards of the process, in bytes.
     pub cache_bytes: usize,
     /// Cache of single records shared by the shards of the process, in bytes.
@@ -90,6 +92,7 @@ impl Default for NodeConfig {
             advertise_listen: None,
             shards: 1,
             max_body_bytes: 16 << 20,
+            cors_origins: Vec::new(),
             cache_bytes: 256 << 20,
             row_cache_bytes: 128 << 20,
             flush_bytes: 64 << 20,

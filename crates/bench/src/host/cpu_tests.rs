@@ -24,8 +24,9 @@ fn shares_leave_guest_time_out() {
 fn measures_this_process() {
     let meter = Meter::new(vec![std::process::id()]);
     let before = meter.total();
-    let start = Instant::now();
-    while start.elapsed() < Duration::from_millis(200) {}
-    let spent = meter.total() - before;
-    assert!(spent >= Duration::from_millis(50), "{spent:?}");
+    // However little of a busy machine this process gets.
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while meter.total() - before < Duration::from_millis(50) {
+        assert!(Instant::now() < deadline, "{:?}", meter.total() - before);
+    }
 }

@@ -142,8 +142,9 @@ impl Demo {
         )
         .await;
         scenario.end();
-        if let Some(reason) = load.failure() {
-            return Err(Failure::Failed(format!("load: {reason}")));
+        // What of the catalogue is malformed was never acknowledged.
+        if let Some(failure @ Failure::Failed(_)) = load.failure() {
+            return Err(Failure::Failed(format!("load: {failure}")));
         }
         let Scenario {
             acknowledged,

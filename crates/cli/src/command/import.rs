@@ -29,8 +29,8 @@ What is stored under the key:
   csv      a JSON object of the row, fields named by the header
   deb822   the text of the stanza
 
-A malformed record is counted, named by its line in the end report, and skipped; --strict stops at
-it. Of several records with one key the last wins. Connection failures are tried again.
+A malformed record is counted, named by its line in the end report, and skipped, and the exit code
+is 5 then; --strict stops at it. Of several records with one key the last wins. Connection failures are tried again.
 
 Examples:
   dunlin import --format jsonl --key id events.jsonl
@@ -84,7 +84,7 @@ pub struct Import {
 }
 
 impl Import {
-    /// Imports it. Fails when nothing could be imported, or when it had to stop.
+    /// Imports it. Fails when not all could be imported.
     pub fn run(self) -> Result<(), Failure> {
         let input = Input::open(&self.file)?;
         runtime::block_on(async move {
@@ -111,9 +111,7 @@ impl Import {
                 output.line(report.text())?;
             }
             output.flush()?;
-            report
-                .failure()
-                .map_or(Ok(()), |reason| Err(Failure::Failed(reason)))
+            report.failure().map_or(Ok(()), Err)
         })
     }
 }

@@ -1,16 +1,19 @@
 //! `dunlin keyspace`: create, list, describe, drop, undrop, mend-stamps.
 
+mod drop;
 mod mend_stamps;
 
 use clap::{Args, Subcommand};
 use dunlin_client::{CreateKeyspace, KeyspaceDescription};
-use dunlin_metadata::Sync;
+use dunlin_metadata::{PARTITIONS_MAX, REPLICAS_MAX, Sync};
 
 use crate::connect::Server;
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::runtime;
+use crate::shortage::shortage;
 use crate::table::{Align, Cell, Table};
+use drop::DropKeyspace;
 use mend_stamps::MendStamps;
 
 const CREATE_EXAMPLES: &str = "\
@@ -36,9 +39,10 @@ pub enum Keyspace {
     /// Show one keyspace's settings
     Describe(Describe),
     /// Drop a keyspace; its data goes after a delay (--drop-delay of `dunlin serve`)
+    #[command(after_help = drop::EXAMPLES)]
     Drop(DropKeyspace),
     /// Take back a drop whose delay is not over
-    Undrop(DropKeyspace),
+    Undrop(Undrop),
     /// Make keys writable again that a clock far ahead has stamped
     #[command(after_help = mend_stamps::EXAMPLES)]
     MendStamps(MendStamps),
@@ -49,11 +53,11 @@ pub enum Keyspace {
 pub struct Create {
     /// Name
     name: String,
-    /// Copies of each key [default: 3]
-    #[arg(long, value_name = "N")]
+    /// Copies of each key, 1 to 16 [default: 3]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=i64::from(REPLICAS_MAX)))]
     replicas: Option<u16>,
-    /// Slices the keys are spread in, a power of two [default: 64]
-    #[arg(long, value_name = "N")]
+    /// Slices the keys are spread in, a power of two from 1 to 4096 [default: 64]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=i64::from(PARTITIONS_MAX)))]
     partitions: Option<u16>,
     /// When an acknowledged write is on disk: always, interval:100ms, never [default: always]
     #[arg(long, value_name = "POLICY")]
@@ -90,9 +94,9 @@ pub struct Describe {
     json: bool,
 }
 
-/// Arguments of `keyspace drop` and `keyspace undrop`.
+/// Arguments of `keyspace undrop`.
 #[derive(Debug, Args)]
-pub struct DropKeyspace {
+pub struct Undrop {
     /// Name
     name: String,
     #[command(flatten)]
@@ -108,7 +112,7 @@ impl Keyspace {
                 Keyspace::List(list) => list.run().await,
                 Keyspace::Describe(describe) => describe.run().await,
                 Keyspace::MendStamps(mend) => mend.run().await,
-                Keyspace::Drop(drop) => Ok(drop.server.client()?.drop_keyspace(&drop.name).await?),
+                Keyspace::Drop(drop) => drop.run().await,
                 Keyspace::Undrop(back) => {
                     Ok(back.server.client()?.undrop_keyspace(&back.name).await?)
                 }
@@ -126,7 +130,17 @@ impl Create {
             sync: self.sync.map(|sync| sync.to_string()),
             tombstone_grace_s: self.tombstone_grace,
         };
-        Ok(self.server.client()?.create_keyspace(&wanted).await?)
+        let client = self.server.client()?;
+        client.create_keyspace(&wanted).await?;
+        // It is made; whoever cannot say how many members there are need not know.
+        if let (Ok(Some(made)), Ok(members)) = (
+            client.describe_keyspace(&wanted.name).await,
+            client.members().await,
+        ) && let Some(line) = shortage(&made, members.members.len())
+        {
+            eprintln!("dunlin: {line}");
+        }
+        Ok(())
     }
 }
 

@@ -11,6 +11,7 @@ use crate::failure::Failure;
 use crate::members;
 use crate::output::{self, Output};
 use crate::runtime;
+use crate::shortage::shortage;
 use crate::table::{Align, Cell, Colour, Table};
 use crate::units::{grouped, rounded, rounded_latency};
 
@@ -84,6 +85,7 @@ fn text(status: &Cluster, coloured: bool) -> String {
     .map(|table| table.render(coloured))
     .join("\n")
         + &members::change(&status.members, coloured)
+        + &shortages(status)
         + &troubles(&status.shards)
         + &problems(&status.problems)
 }
@@ -92,6 +94,13 @@ fn text(status: &Cluster, coloured: bool) -> String {
 fn problems(problems: &[String]) -> String {
     let lines = problems.iter().map(|line| format!("\n{line}\n"));
     lines.collect()
+}
+
+/// Keyspaces for whose copies there are not enough members.
+fn shortages(status: &Cluster) -> String {
+    let members = status.members.members.len();
+    let line = |keyspace| Some(format!("\n{}\n", shortage(keyspace, members)?));
+    status.keyspaces.iter().filter_map(line).collect()
 }
 
 /// A table has no room for sentences.

@@ -37,6 +37,9 @@ n1/0  n2/0  catching up     12,345     1.5 KiB  90 us  2.5 ms  1.5 s
 change 2: n2 joins; phase 2 of 4, writing to old and new replicas; 0 of 0 pieces; 0 records, \
 0 B, 0 B/s of at most 0 B/s, clients' p99 0 us; waits for n2/0
 
+keyspace default keeps 3 copies of each key, and the cluster has 1 member: a majority is 2, so \
+requests are answered 504; add nodes (dunlin node add), or make it with --replicas 1
+
 n1/0: its data directory is an older copy; it answers no reads before n2/0, n3/0 gave it what it lacks
 
 n2/0: no space left for the log: make room on its disk

@@ -12,6 +12,7 @@ use dunlin_store::CacheSizes;
 use crate::cluster::Cluster;
 use crate::config::file::LogTable;
 use crate::config::flags::LogFlags;
+use crate::config::origins::check_origins;
 use crate::config::room::{self, Asked, Room};
 use crate::config::settings::with_log;
 use crate::failure::Failure;
@@ -67,6 +68,10 @@ pub struct Up {
     /// Largest request body, at most 64MiB
     #[arg(long, value_name = "SIZE", default_value = "16MiB")]
     max_body: Size,
+    /// Origin of web pages whose scripts may use the HTTP interface, as in https://app.example.net, or *
+    /// for any; may be repeated [default: none]
+    #[arg(long = "cors-origin", value_name = "ORIGIN", value_delimiter = ',')]
+    cors_origins: Vec<String>,
     /// Connections of clients to all nodes at a time; further ones are answered 503 [default: what
     /// the limit of open files leaves room for, at most 10000]
     #[arg(long, value_name = "N")]
@@ -143,6 +148,7 @@ impl Up {
     }
 
     fn configs(&self) -> Result<Vec<NodeConfig>, Failure> {
+        check_origins(&self.cors_origins)?;
         let mut default_keyspace = NodeConfig::default().default_keyspace;
         // A smaller cluster could never answer a majority of three.
         default_keyspace.replicas = default_keyspace
@@ -169,6 +175,7 @@ impl Up {
                     listen: "127.0.0.1:0".to_owned(),
                     shards: self.shards.unwrap_or(defaults.shards),
                     max_body_bytes: self.max_body.as_usize(),
+                    cors_origins: self.cors_origins.clone(),
                     cache_bytes: self.cache.as_usize(),
                     row_cache_bytes: self.row_cache.as_usize(),
                     drop_delay_ms: self.drop_delay.0,

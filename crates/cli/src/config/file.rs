@@ -32,6 +32,8 @@ pub struct File {
     pub shards: Option<u16>,
     /// Largest request body.
     pub max_body: Option<Size>,
+    /// Origins of web pages.
+    pub cors_origins: Option<Vec<String>>,
     /// Connections of clients.
     pub max_connections: Option<u32>,
     /// Memory for requests, answers and queues.

@@ -38,6 +38,15 @@ pub struct Flags {
     /// Largest request body, at most 64MiB [default: 16MiB]
     #[arg(long, env = "DUNLIN_MAX_BODY", value_name = "SIZE")]
     pub max_body: Option<Size>,
+    /// Origin of web pages whose scripts may use the HTTP interface, as in https://app.example.net, or *
+    /// for any; may be repeated [default: none]
+    #[arg(
+        long = "cors-origin",
+        env = "DUNLIN_CORS_ORIGINS",
+        value_name = "ORIGIN",
+        value_delimiter = ','
+    )]
+    pub cors_origins: Vec<String>,
     /// Connections of clients at a time; further ones are answered 503 [default: what the limit of
     /// open files leaves room for, at most 10000]
     #[arg(long, env = "DUNLIN_MAX_CONNECTIONS", value_name = "N")]

@@ -8,6 +8,7 @@ use dunlin_node::NodeConfig;
 
 use crate::config::file::{DefaultKeyspace, File, LogTable};
 use crate::config::flags::{Flags, LogFlags};
+use crate::config::origins::check_origins;
 use crate::config::room::{self, Asked, Room};
 use crate::failure::Failure;
 use crate::machine::Machine;
@@ -79,6 +80,10 @@ impl Settings {
             advertise_listen: flags.advertise_listen.or(file.advertise_listen),
             shards: flags.shards.or(file.shards).unwrap_or(defaults.shards),
             max_body_bytes: size(flags.max_body, file.max_body, defaults.max_body_bytes),
+            cors_origins: match flags.cors_origins.is_empty() {
+                true => file.cors_origins.unwrap_or(defaults.cors_origins),
+                false => flags.cors_origins,
+            },
             cache_bytes: size(flags.cache, file.cache, defaults.cache_bytes),
             row_cache_bytes: size(flags.row_cache, file.row_cache, defaults.row_cache_bytes),
             flush_bytes: size(flags.flush, file.flush, defaults.flush_bytes),
@@ -113,6 +118,7 @@ impl Settings {
         }
         dunlin_metadata::check_name("name", &node.name)
             .map_err(|error| Failure::Usage(error.to_string()))?;
+        check_origins(&node.cors_origins)?;
         check_address("http", &node.http)?;
         check_address("listen", &node.listen)?;
         let metadata = place(&required(flags.metadata.or(file.metadata), "metadata")?)?;
@@ -160,6 +166,7 @@ impl Settings {
             }),
             shards: Some(node.shards),
             max_body: size(node.max_body_bytes),
+            cors_origins: Some(node.cors_origins.clone()),
             max_connections: self.max_connections,
             request_memory: self.request_memory,
             cache: size(node.cache_bytes),

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
+use crate::failure::Failure;
 use crate::import::record::Malformed;
 use crate::units::{grouped, rounded};
 
@@ -55,12 +56,17 @@ impl Report {
         self.malformed_first.sort_by_key(|malformed| malformed.line);
     }
 
-    /// Whether the command has failed: it broke off, or put nothing.
-    pub fn failure(&self) -> Option<String> {
-        match &self.stopped {
-            Some(reason) => Some(reason.clone()),
-            None if self.records == 0 => Some("nothing was imported".to_owned()),
-            None => None,
+    /// Whether the command has failed: it broke off, put nothing, or left something out.
+    pub fn failure(&self) -> Option<Failure> {
+        match (&self.stopped, self.records, self.malformed) {
+            (Some(reason), ..) => Some(Failure::Failed(reason.clone())),
+            (None, 0, _) => Some(Failure::Failed("nothing was imported".to_owned())),
+            (None, _, 0) => None,
+            (None, _, malformed) => Some(Failure::Partly(format!(
+                "left out, for they are malformed: {} of {} records",
+                grouped(malformed),
+                grouped(malformed + self.records)
+            ))),
         }
     }
 

@@ -6,12 +6,14 @@
 mod harness;
 
 mod conditional;
+mod cors;
 mod entity;
 mod expiry;
 mod framing;
 mod keyspace;
 mod large_range;
 mod limits;
+mod long_key;
 mod malformed;
 mod pairs;
 mod range;

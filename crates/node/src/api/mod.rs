@@ -5,6 +5,7 @@ mod arrival;
 mod attempt;
 mod body;
 mod bulk;
+mod cors;
 mod error;
 pub(crate) mod gate;
 mod health;

@@ -1,33 +1,46 @@
 //! Query strings.
 
 use bytes::Bytes;
+use hyper::header::{HeaderMap, HeaderName};
 use percent_encoding::percent_decode;
 
 use super::error::Rejected;
 use crate::quorum::Quorum;
 
-/// The parameters of a request's query, values percent-decoded, each given once.
+/// Header with parameters for which a URI is too short, in the form of a query: keys have up to 64 KiB,
+/// URIs in HTTP less.
+pub(super) static QUERY_HEADER: HeaderName = HeaderName::from_static("dunlin-query");
+
+/// The parameters of a request, values percent-decoded, each given once.
 #[derive(Debug, Default)]
 pub(super) struct Params(Vec<(String, Bytes)>);
 
 impl Params {
-    /// Reads a query. A `+` is a plus, as in every URI; only forms mean a space by it.
-    pub fn parse(query: Option<&str>) -> Result<Params, Rejected> {
+    /// Those of the query, and of the header that goes on with it.
+    pub fn of(query: Option<&str>, headers: &HeaderMap) -> Result<Params, Rejected> {
         let mut params = Params::default();
-        let pairs = query
-            .unwrap_or_default()
-            .split('&')
-            .filter(|p| !p.is_empty());
-        for pair in pairs {
+        params.add(query.unwrap_or_default())?;
+        for more in headers.get_all(&QUERY_HEADER) {
+            let more = more.to_str();
+            params.add(more.map_err(|_| {
+                Rejected::bad(format!("{QUERY_HEADER} is percent-encoded, as a query is"))
+            })?)?;
+        }
+        Ok(params)
+    }
+
+    /// Reads a query. A `+` is a plus, as in every URI; only forms mean a space by it.
+    fn add(&mut self, query: &str) -> Result<(), Rejected> {
+        for pair in query.split('&').filter(|p| !p.is_empty()) {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
             let name = String::from_utf8(decode(name)?.into())
                 .map_err(|_| Rejected::bad("the name of a parameter is not UTF-8"))?;
-            if params.get(&name).is_some() {
+            if self.get(&name).is_some() {
                 return Err(Rejected::bad(format!("{name} is given twice")));
             }
-            params.0.push((name, decode(value)?));
+            self.0.push((name, decode(value)?));
         }
-        Ok(params)
+        Ok(())
     }
 
     /// Refuses parameters that are none of `names`.

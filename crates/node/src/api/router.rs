@@ -7,6 +7,7 @@ use hyper::header::{ALLOW, HeaderValue};
 use hyper::{Method, Request, StatusCode};
 
 use super::attempt::TIME_HEADER;
+use super::cors::Cors;
 use super::error::Rejected;
 use super::gate::Gate;
 use super::params::{Params, decode};
@@ -18,9 +19,14 @@ use crate::shard::{Arrivals, Shard};
 
 /// Answers any request.
 pub(super) async fn route(gate: &Gate, arrivals: &Rc<Arrivals>, request: Request<Upload>) -> Reply {
+    let origins = &gate.shard().config.cors_origins;
+    let cors = Cors::of(origins, request.method(), request.headers());
     let mut reply = answer(gate, arrivals, request).await;
     let time = gate.shard().time_header();
     reply.headers_mut().insert(&TIME_HEADER, time);
+    if let Some(cors) = cors {
+        cors.tell(reply.status(), reply.headers_mut());
+    }
     reply
 }
 
@@ -85,7 +91,7 @@ fn ask(request: &Request<Upload>, path: &str) -> Result<Params, Box<Reply>> {
     if *method == Method::OPTIONS {
         return Err(allow(Box::new(reply::empty(StatusCode::NO_CONTENT))));
     }
-    let asked = Params::parse(request.uri().query())
+    let asked = Params::of(request.uri().query(), request.headers())
         .and_then(|params| check(rules, method, &params, request.headers()).map(|()| params));
     asked.map_err(|rejected| match rejected.status {
         StatusCode::METHOD_NOT_ALLOWED => allow(form(rejected)),
@@ -159,6 +165,18 @@ async fn v1(
         }
         ["keyspaces", name, "bulk"] => {
             rare(bulk::bulk(shard, arrivals, request, &text(name)?, params)).await
+        }
+        ["keyspaces", name, "key"] => {
+            let key = params.required("key")?;
+            rare(keys::key(
+                shard,
+                arrivals,
+                request,
+                &text(name)?,
+                key,
+                params,
+            ))
+            .await
         }
         ["keyspaces", name, "keys", key] => {
             keys::key(shard, arrivals, request, &text(name)?, decode(key)?, params).await

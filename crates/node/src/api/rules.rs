@@ -61,6 +61,11 @@ pub(super) fn rules(path: &str) -> Option<&'static [Rule]> {
         conditional(Method::PUT, &["ack", "from", "expires_in"]),
         conditional(Method::DELETE, QUORUM),
     ];
+    const OF_LONG_KEY: &[Rule] = &[
+        conditional(Method::GET, &["key", "ack", "from"]),
+        conditional(Method::PUT, &["key", "ack", "from", "expires_in"]),
+        conditional(Method::DELETE, &["key", "ack", "from"]),
+    ];
     match path {
         "/health" | "/health/live" | "/health/ready" | "/metrics" => return Some(SHOWN),
         "/v0/entity" => return Some(OF_ENTITY),
@@ -77,6 +82,7 @@ pub(super) fn rules(path: &str) -> Option<&'static [Rule]> {
         ["keyspaces", _, "undrop"] => POSTED,
         ["keyspaces", _, "mend-stamps"] => OF_MEND,
         ["keyspaces", _, "bulk"] => OF_BULK,
+        ["keyspaces", _, "key"] => OF_LONG_KEY,
         ["keyspaces", _, "keys", _] => OF_KEY,
         _ => return None,
     })

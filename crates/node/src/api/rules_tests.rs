@@ -14,8 +14,8 @@ fn headers(of: &[(HeaderName, &'static str)]) -> HeaderMap {
 /// The status of a refusal, 200 where there is none.
 fn status(method: Method, path: &str, query: &str, of: &[(HeaderName, &'static str)]) -> u16 {
     let Some(rules) = rules(path) else { return 404 };
-    let checked =
-        Params::parse(Some(query)).and_then(|params| check(rules, &method, &params, &headers(of)));
+    let checked = Params::of(Some(query), &HeaderMap::new())
+        .and_then(|params| check(rules, &method, &params, &headers(of)));
     checked.map_or_else(|rejected| rejected.status.as_u16(), |()| 200)
 }
 
@@ -42,7 +42,7 @@ fn what_a_path_does_not_know_is_refused() {
         (Method::GET, "/v1/keyspaces/birds/bulk", "", &[], 405),
         (Method::GET, "/metrics", "x=1", &[], 400),
         (Method::DELETE, "/health", "", &[], 405),
-        (Method::GET, "/v1/keyspaces/birds/key", "", &[], 404),
+        (Method::GET, "/v1/keyspaces/birds/kay", "", &[], 404),
         (Method::GET, "/v1", "", &[], 404),
         (Method::GET, "/", "", &[], 404),
     ] {
@@ -92,4 +92,52 @@ fn framing_is_as_http_has_it() {
         let status = checked.map_or_else(|rejected| rejected.status.as_u16(), |()| 200);
         assert_eq!(status, wanted, "{version:?} {of:?}");
     }
+}
+
+/// The reference names every path with its methods, and none that there is not.
+#[test]
+fn the_reference_tells_of_every_path() {
+    let text = include_str!("../../../../docs/http.md");
+    let mut told = std::collections::BTreeSet::new();
+    for row in text.lines().filter(|line| line.starts_with("| `")) {
+        let cell = row.split('|').nth(1).unwrap();
+        let mut methods = Vec::new();
+        for code in cell.split('`').skip(1).step_by(2) {
+            let (method, target) = code.split_once(' ').unwrap_or((code, ""));
+            if Method::from_bytes(method.as_bytes()).is_err() || method.contains('-') {
+                continue;
+            }
+            methods.push(method.to_owned());
+            let path = target.split('?').next().unwrap();
+            if path.starts_with('/') {
+                told.extend(methods.drain(..).map(|method| format!("{method} {path}")));
+            }
+        }
+    }
+    let mut known = std::collections::BTreeSet::new();
+    for path in [
+        "/health",
+        "/health/live",
+        "/health/ready",
+        "/metrics",
+        "/v0/entity",
+        "/v0/entities",
+        "/v1/status",
+        "/v1/metadata",
+        "/v1/dropped",
+        "/v1/members",
+        "/v1/members/change",
+        "/v1/keyspaces",
+        "/v1/keyspaces/NAME",
+        "/v1/keyspaces/NAME/keys",
+        "/v1/keyspaces/NAME/undrop",
+        "/v1/keyspaces/NAME/mend-stamps",
+        "/v1/keyspaces/NAME/bulk",
+        "/v1/keyspaces/NAME/key",
+        "/v1/keyspaces/NAME/keys/KEY",
+    ] {
+        let rules = rules(path).unwrap();
+        known.extend(rules.iter().map(|rule| format!("{} {path}", rule.method)));
+    }
+    assert_eq!(told, known);
 }
