@@ -260,6 +260,12 @@ impl Metadata {
         self.view().problems()
     }
 
+    /// Whether the metadata store answers. While it does not, what is known of it stands, and
+    /// [`Metadata::problems`] tells why.
+    pub fn is_reached(&self) -> bool {
+        self.view().is_reached()
+    }
+
     /// Tells among the problems what is wrong with this node's registration; `None` when nothing is.
     pub fn tell_of_node(&self, problem: Option<String>) {
         self.view().tell_of_node(problem);

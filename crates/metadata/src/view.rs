@@ -4,6 +4,7 @@ use crate::error::MetadataError;
 use crate::objects::Objects;
 use crate::topology::Topology;
 use crate::watcher::{Shown, Watcher};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// A process's view of a store, for all its threads to watch.
@@ -16,6 +17,8 @@ pub(crate) struct View {
     trusts_all: bool,
     topology: Shown<Arc<Topology>>,
     problems: Shown<Arc<Vec<String>>>,
+    /// Whether the store answered when it was last asked.
+    is_reached: AtomicBool,
     lines: Mutex<Lines>,
 }
 
@@ -38,6 +41,7 @@ impl View {
             trusts_all: false,
             topology: Shown::new(Arc::new(known)),
             problems: Shown::new(Arc::default()),
+            is_reached: AtomicBool::new(true),
             lines: Mutex::default(),
         }
     }
@@ -54,6 +58,10 @@ impl View {
 
     pub fn problems(&self) -> Watcher<Arc<Vec<String>>> {
         self.problems.watch()
+    }
+
+    pub fn is_reached(&self) -> bool {
+        self.is_reached.load(Relaxed)
     }
 
     /// The last topology accepted.
@@ -91,6 +99,7 @@ impl View {
 
     /// A topology was accepted, and is kept for the next start.
     pub fn publish(&self, topology: Topology, problems: Vec<String>) {
+        self.is_reached.store(true, Relaxed);
         self.topology.send_if_modified(|current| {
             let changed = **current != topology;
             if changed {
@@ -106,6 +115,7 @@ impl View {
 
     /// The store was refused.
     pub fn refuse(&self, refusal: &Refusal) {
+        self.is_reached.store(true, Relaxed);
         let (place, revision) = (&self.place, self.known().revision);
         let line = format!(
             "metadata store {place} is refused, the topology of revision {revision} stands: {refusal}"
@@ -115,6 +125,7 @@ impl View {
 
     /// The store does not answer.
     pub fn miss(&self, detail: &str) {
+        self.is_reached.store(false, Relaxed);
         let (place, revision) = (&self.place, self.known().revision);
         let line = format!(
             "metadata store {place} does not answer, the topology of revision {revision} stands: \

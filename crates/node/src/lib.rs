@@ -36,6 +36,7 @@ mod incarnation;
 mod limits;
 mod machine;
 mod message;
+mod meters;
 mod moves;
 mod node;
 mod placement;

@@ -9,6 +9,7 @@ use dunlin_store::{CacheSizes, SharedResources, StoreError};
 
 use crate::doors::{Bounds, Doors};
 use crate::message::{Request, Response};
+use crate::meters::Meters;
 use crate::node::loops::EventLoops;
 
 /// Queues to the shards of this process, by node name and shard number.
@@ -55,6 +56,7 @@ pub struct Process {
     pub(crate) loops: EventLoops,
     pub(crate) superseded: Shown<Option<Superseded>>,
     pub(crate) doors: Arc<Doors>,
+    pub(crate) meters: Meters,
 }
 
 /// A node of this process runs in another one, which started later: this one has to end.
@@ -95,6 +97,7 @@ impl Process {
             loops: EventLoops::new(event_loops),
             superseded: Shown::new(None),
             doors: Doors::new(Bounds::NONE),
+            meters: Meters::default(),
         })
     }
 

@@ -48,7 +48,12 @@ impl Store {
         // One that has expired may have been purged meanwhile: only RocksDB knows.
         let lives = |row: &Versioned| row.expiry_ms.is_none_or(|expiry_ms| expiry_ms > now_ms);
         if let Some(row) = inner.rows.get(hash, &full).filter(lives) {
+            inner.rows.hits.fetch_add(1, Ordering::Relaxed);
             return Ok(Lookup::Value(row));
+        }
+        if tier == Tier::CacheOnly {
+            // Who goes on to the disk has been counted already.
+            inner.rows.misses.fetch_add(1, Ordering::Relaxed);
         }
         let noted = inner.rows.note(hash);
         let read = match tier {

@@ -2,6 +2,7 @@
 
 use std::hash::{BuildHasherDefault, DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use quick_cache::sync::Cache;
@@ -41,6 +42,8 @@ pub(crate) struct Rows {
     cache: Arc<RowCache>,
     store: u64,
     generations: Box<[Mutex<u64>]>,
+    pub hits: AtomicU64,
+    pub misses: AtomicU64,
 }
 
 /// A generation, noted before the store is read.
@@ -54,6 +57,8 @@ impl Rows {
             cache,
             store,
             generations: (0..STRIPES).map(|_| Mutex::new(0)).collect(),
+            hits: AtomicU64::new(0),
+            misses: AtomicU64::new(0),
         }
     }
 

@@ -1,5 +1,7 @@
 //! Stats: numbers for operators and for back pressure.
 
+use std::sync::atomic::Ordering;
+
 use rocksdb::properties;
 
 use crate::store::family;
@@ -28,6 +30,15 @@ pub struct Stats {
 }
 
 impl Store {
+    /// Reads that found their record among those read lately, and reads that did not.
+    pub fn row_cache(&self) -> (u64, u64) {
+        let rows = &self.inner.rows;
+        (
+            rows.hits.load(Ordering::Relaxed),
+            rows.misses.load(Ordering::Relaxed),
+        )
+    }
+
     /// The store's numbers. Cheap, but not for every request.
     ///
     /// # Errors

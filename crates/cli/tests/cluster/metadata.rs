@@ -11,8 +11,25 @@ fn losing_etcd_stops_neither_reads_nor_writes() {
     let mut flock = Flock::start(&[]);
     let addresses = flock.addresses();
     let before = Writer::new("before", &addresses, 1, 50).run_count(200);
+    let reached = |flock: &Flock, figure: f64| {
+        let mut nodes = flock.nodes.iter();
+        nodes.all(|node| node.metric("dunlin_metadata_reached") == figure)
+    };
+    assert!(reached(&flock, 1.0));
     flock.etcd.kill();
     let begun = Instant::now();
+    eventually("the loss is told", Duration::from_secs(2), || {
+        reached(&flock, 0.0)
+    });
+    for node in &flock.nodes {
+        for path in ["/health", "/v1/status"] {
+            let told = node.request("GET", path, b"");
+            let problems = told.json()["problems"][0].as_str().map(str::to_owned);
+            let problem = problems.unwrap_or_else(|| panic!("{path}: {}", told.text()));
+            assert!(problem.contains("does not answer"), "{problem}");
+        }
+        assert!(node.metric("dunlin_problems") >= 1.0);
+    }
     let mut written = 0;
     let mut ledgers = vec![before];
     // Longer than any lease or retry is likely to take notice.
@@ -45,6 +62,9 @@ fn losing_etcd_stops_neither_reads_nor_writes() {
     flock.kill(2);
     flock.up(2);
     flock.wait_connected();
+    eventually("etcd is reached again", Duration::from_secs(20), || {
+        reached(&flock, 1.0)
+    });
     for ledger in &ledgers {
         verify_within(ledger, &flock.nodes, "&ack=1", Duration::from_secs(20));
     }

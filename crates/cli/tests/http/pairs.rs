@@ -32,7 +32,7 @@ fn decode(body: &[u8]) -> Vec<(Vec<u8>, Vec<u8>)> {
 }
 
 /// CRC-32C, bit by bit.
-fn crc32c(bytes: &[u8]) -> u32 {
+pub fn crc32c(bytes: &[u8]) -> u32 {
     !bytes.iter().fold(!0, |crc: u32, byte| {
         (0..8).fold(crc ^ u32::from(*byte), |crc, _| {
             (crc >> 1) ^ (0x82f6_3b78 & 0u32.wrapping_sub(crc & 1))

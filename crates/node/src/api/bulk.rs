@@ -5,14 +5,17 @@ use std::rc::Rc;
 use hyper::header::CONTENT_TYPE;
 use hyper::{Method, Request, StatusCode};
 use serde_json::json;
+use tokio::time::Instant;
 
 use super::attempt::Attempt;
 use super::body::read_body;
 use super::error::Rejected;
+use super::keys::status_of;
 use super::pairs::{self, Pairs};
 use super::params::Params;
 use super::reply::{self, Reply};
 use super::upload::Upload;
+use crate::meters::Operation;
 use crate::quorum::Failure;
 use crate::shard::{Arrivals, Shard};
 
@@ -53,9 +56,14 @@ pub(super) async fn bulk(
     let stored = json!({ "pairs": pairs.pairs, "bytes": pairs.bytes });
     attempt.check()?;
     let (deadline, floor) = (attempt.deadline(), attempt.floor());
-    shard
+    let begun = Instant::now();
+    let written = shard
         .coordinate_bulk(id, quorum, pairs, deadline, floor)
         .await
-        .map_err(|failure| attempt.failed(failure))?;
+        .map_err(|failure| attempt.failed(failure));
+    let status = status_of(&written, |()| StatusCode::OK);
+    let spent_us = begun.elapsed().as_micros() as u64;
+    shard.requests.record(Operation::Bulk, id, status, spent_us);
+    written?;
     Ok(reply::json(StatusCode::OK, &stored))
 }

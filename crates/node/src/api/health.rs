@@ -31,10 +31,7 @@ pub(super) async fn ready(shard: Rc<Shard>) -> Reply {
         lacks.extend(lacks_of(&shard, sibling).await);
     }
     let name = &shard.config.name;
-    let mut problems = shard.metadata.problems().borrow().to_vec();
-    problems.extend(shard.strays());
-    problems.extend(shard.damage());
-    problems.extend(shard.drops_told());
+    let problems = problems(&shard);
     let Some(first) = lacks.first() else {
         let ok = json!({ "status": "ok", "node": name, "problems": problems });
         return reply::json(StatusCode::OK, &ok);
@@ -49,6 +46,15 @@ pub(super) async fn ready(shard: Rc<Shard>) -> Reply {
         "status": status, "node": name, "error": error, "missing": lacks, "problems": problems,
     });
     reply::json(StatusCode::SERVICE_UNAVAILABLE, &not)
+}
+
+/// What is wrong without keeping the shard from serving.
+pub(super) fn problems(shard: &Shard) -> Vec<String> {
+    let mut problems = shard.metadata.problems().borrow().to_vec();
+    problems.extend(shard.strays());
+    problems.extend(shard.damage());
+    problems.extend(shard.drops_told());
+    problems
 }
 
 /// What another shard of this node says it lacks.

@@ -15,7 +15,8 @@ use super::reply::{self, Reply};
 use super::upload::Upload;
 use super::validators::{self, Verdict};
 use crate::limits::KEY_BYTES;
-use crate::message::{Condition, WriteRequest};
+use crate::message::{Condition, Item, WriteRequest};
+use crate::meters::Operation;
 use crate::quorum::{Failure, Quorum};
 use crate::shard::{Arrivals, Shard};
 
@@ -86,8 +87,34 @@ pub(super) async fn get(
 ) -> Result<Reply, Rejected> {
     let newest = shard
         .read_quorum(target.keyspace, &target.key, target.quorum)
-        .await?;
-    let found = match newest {
+        .await;
+    let spent_us = shard.latency.take_newest_us();
+    let answer = show(&shard, newest, headers);
+    let status = status_of(&answer, |reply| reply.status());
+    shard
+        .requests
+        .record(Operation::Get, target.keyspace, status, spent_us);
+    answer
+}
+
+/// The status that a request is answered with.
+pub(super) fn status_of<T>(
+    answer: &Result<T, Rejected>,
+    of_done: impl FnOnce(&T) -> StatusCode,
+) -> StatusCode {
+    match answer {
+        Ok(done) => of_done(done),
+        Err(rejected) => rejected.status,
+    }
+}
+
+/// What a client that asks with `headers` sees of the newest record.
+fn show(
+    shard: &Shard,
+    newest: Result<Option<Item>, Failure>,
+    headers: &HeaderMap,
+) -> Result<Reply, Rejected> {
+    let found = match newest? {
         Some(item) if shard.shows(&item)? => Some(item),
         _ => None,
     };
@@ -189,10 +216,18 @@ async fn write(
         floor: attempt.floor(),
         replaces: None,
     };
+    let written = shard.coordinate_write(request).await;
+    let spent_us = shard.latency.take_newest_us();
+    let written = written.map_err(|failure| attempt.failed(failure));
+    let (operation, done) = match change.kind {
+        Kind::Delete => (Operation::Delete, StatusCode::ACCEPTED),
+        _ => (Operation::Put, StatusCode::CREATED),
+    };
+    let status = status_of(&written, |_| done);
     shard
-        .coordinate_write(request)
-        .await
-        .map_err(|failure| attempt.failed(failure))
+        .requests
+        .record(operation, target.keyspace, status, spent_us);
+    written
 }
 
 /// `If-Match` with a version or `*`, `If-None-Match` with `*`.

@@ -15,6 +15,7 @@ use super::reply::{self, Reply};
 use super::rules::{allowed, check, check_framing, rules};
 use super::upload::Upload;
 use super::{bulk, health, keys, keyspaces, members, mend, metadata, metrics, scan, status, v0};
+use crate::meters::class;
 use crate::shard::{Arrivals, Shard};
 
 /// Answers any request.
@@ -22,6 +23,8 @@ pub(super) async fn route(gate: &Gate, arrivals: &Rc<Arrivals>, request: Request
     let origins = &gate.shard().config.cors_origins;
     let cors = Cors::of(origins, request.method(), request.headers());
     let mut reply = answer(gate, arrivals, request).await;
+    let responses = &gate.shard().counters.http_responses[class(reply.status())];
+    responses.set(responses.get() + 1);
     let time = gate.shard().time_header();
     reply.headers_mut().insert(&TIME_HEADER, time);
     if let Some(cors) = cors {

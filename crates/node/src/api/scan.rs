@@ -9,9 +9,11 @@ use futures_util::stream;
 use hyper::body::Frame;
 use hyper::{Method, Request, StatusCode};
 use serde_json::{Map, Value};
+use tokio::time::Instant;
 
 use super::accept::Form;
 use super::error::Rejected;
+use super::keys::status_of;
 use super::pair_stream;
 use super::params::Params;
 use super::reply::{self, Chunks, Reply};
@@ -19,11 +21,13 @@ use super::upload::Upload;
 use crate::doors::Held;
 use crate::limits::PAGE_BYTES;
 use crate::message::Item;
+use crate::meters::Operation;
 use crate::quorum::{Failure, Scan};
 use crate::shard::Shard;
 
 /// Records in order, a page in memory at a time.
 pub(super) struct Records {
+    shard: Rc<Shard>,
     scan: Scan,
     page: VecDeque<Item>,
     left: u64,
@@ -46,12 +50,25 @@ impl Records {
             return Err(Rejected::full());
         }
         let held = shard.doors.account();
-        let mut scan = Scan::begin(shard, placed.keyspace.id, start, end, quorum)?;
+        let keyspace = placed.keyspace.id;
+        let begun = Instant::now();
         // The first page comes before the status line: a failure still gets its own.
-        let page = scan.next_page().await?.into();
+        let first = async {
+            let mut scan = Scan::begin(shard.clone(), keyspace, start, end, quorum)?;
+            let page = scan.next_page().await?;
+            Ok((scan, page))
+        };
+        let first = first.await;
+        let status = status_of(&first, |_| StatusCode::OK);
+        let spent_us = begun.elapsed().as_micros() as u64;
+        shard
+            .requests
+            .record(Operation::Scan, keyspace, status, spent_us);
+        let (scan, page) = first?;
         let mut records = Records {
+            shard,
             scan,
-            page,
+            page: page.into(),
             left: limit.unwrap_or(u64::MAX),
             held,
         };
@@ -71,7 +88,12 @@ impl Records {
             return Ok(None);
         }
         if self.page.is_empty() {
-            self.page = self.scan.next_page().await?.into();
+            let next = self.scan.next_page().await;
+            if next.is_err() {
+                let broken = &self.shard.counters.broken_scans;
+                broken.set(broken.get() + 1);
+            }
+            self.page = next?.into();
             self.count();
         }
         self.left -= 1;

@@ -16,6 +16,7 @@ pub(crate) struct Latency {
     now_us: RefCell<Option<Histogram<u32>>>,
     since: Cell<Option<Instant>>,
     last_us_p99: Cell<u64>,
+    newest_us: Cell<u64>,
 }
 
 impl Default for Latency {
@@ -25,6 +26,7 @@ impl Default for Latency {
             now_us: RefCell::new(Histogram::new_with_bounds(1, 600_000_000, 2).ok()),
             since: Cell::new(None),
             last_us_p99: Cell::new(0),
+            newest_us: Cell::new(0),
         }
     }
 }
@@ -32,9 +34,17 @@ impl Default for Latency {
 impl Latency {
     /// Takes note of a request that began at `begun`.
     pub fn record(&self, begun: Instant) {
+        let spent_us = (begun.elapsed().as_micros() as u64).max(1);
+        self.newest_us.set(spent_us);
         if let Some(histogram) = &mut *self.now_us.borrow_mut() {
-            histogram.saturating_record((begun.elapsed().as_micros() as u64).max(1));
+            histogram.saturating_record(spent_us);
         }
+    }
+
+    /// How long the request took that was noted last, for whoever has just awaited it: nothing else
+    /// runs between its end and there. Told once; 0 when it was refused before it was measured.
+    pub fn take_newest_us(&self) -> u64 {
+        self.newest_us.take()
     }
 
     /// Ends the window when it is time.

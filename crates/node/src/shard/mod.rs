@@ -43,6 +43,7 @@ use crate::clock::HybridClock;
 use crate::config::NodeConfig;
 use crate::doors::Doors;
 use crate::env::Env;
+use crate::meters::{Meters, Requests};
 use crate::moves::Moves;
 use crate::placement::{KeyspacePlacement, Placement, ShardAddress};
 use crate::process::{Directory, Process, Superseded};
@@ -97,6 +98,10 @@ pub struct Shard {
     pub(crate) directory: Directory,
     /// What the process lets in.
     pub(crate) doors: Arc<Doors>,
+    /// How clients' requests of all shards of the process went.
+    pub(crate) meters: Meters,
+    /// The same of its own.
+    pub(crate) requests: Requests,
     pub(crate) log: Log,
     pub(crate) store: Store,
     pub(crate) clock: HybridClock,

@@ -195,6 +195,11 @@ impl Shard {
                 parts.config.clock_bound_ms,
             )),
             clock: HybridClock::new(parts.env.clock.clone(), clock_floor, bound_ms),
+            requests: parts
+                .process
+                .meters
+                .of_shard(&parts.config.name, parts.address.shard),
+            meters: parts.process.meters.clone(),
             config: parts.config,
             address: parts.address,
             origin,

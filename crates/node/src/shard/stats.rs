@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::{RefillStatus, Shard};
 use crate::limits::CALL_TIMEOUT;
 use crate::message::{Request, Response};
+use crate::meters::CLASSES;
 use crate::placement::ShardAddress;
 
 /// Counts since the start.
@@ -28,6 +29,10 @@ pub(crate) struct Counters {
     pub backfilled: Cell<u64>,
     pub moved: Cell<u64>,
     pub http_requests: Cell<u64>,
+    /// By the classes of their statuses.
+    pub http_responses: [Cell<u64>; CLASSES.len()],
+    /// Ranges that broke off after their first page.
+    pub broken_scans: Cell<u64>,
     /// Stamps from elsewhere, refused for being further ahead than the bound.
     pub refused_stamps: Cell<u64>,
     /// Times that entries from elsewhere were refused because they make no sense.
@@ -97,6 +102,18 @@ pub struct ShardStatus {
     pub moved: u64,
     /// HTTP requests served.
     pub http_requests: u64,
+    /// The same by class of status: 2xx, 3xx, 4xx, 5xx.
+    #[serde(default)]
+    pub http_responses: [u64; CLASSES.len()],
+    /// Ranges that broke off after their first page.
+    #[serde(default)]
+    pub broken_scans: u64,
+    /// Reads that found their record among those read lately.
+    #[serde(default)]
+    pub row_cache_hits: u64,
+    /// Reads that did not.
+    #[serde(default)]
+    pub row_cache_misses: u64,
     /// Stamps from elsewhere, refused for being further ahead than the bound.
     #[serde(default)]
     pub refused_stamps: u64,
@@ -114,6 +131,9 @@ pub struct ShardStatus {
     pub log_groups: u64,
     /// Syncs of the log.
     pub log_syncs: u64,
+    /// What they took together, in microseconds.
+    #[serde(default)]
+    pub log_sync_us: u64,
     /// Last record of the log.
     pub log_last: u64,
     /// Writes waiting for replicas.
@@ -142,6 +162,22 @@ pub struct ShardStatus {
     pub memtable_bytes: u64,
     /// Bytes in the store's files.
     pub store_bytes: u64,
+    /// Memtables that wait to be written.
+    #[serde(default)]
+    pub memtables_waiting: u64,
+    /// Files that reads must look into one by one, until a compaction has merged them.
+    #[serde(default)]
+    pub level0_files: u64,
+    /// Bytes that compactions have yet to rewrite, estimated.
+    #[serde(default)]
+    pub compaction_debt_bytes: u64,
+    /// Failures of flushes and compactions.
+    #[serde(default)]
+    pub store_errors: u64,
+    /// Replicas that have not given it all it lacks, and pieces that it has yet to copy while
+    /// members change.
+    #[serde(default)]
+    pub backfill_left: u64,
     /// Records in the store, estimated.
     pub store_keys: u64,
     /// The greatest incarnation of each node that it has met, its own among them.
@@ -190,11 +226,15 @@ impl Shard {
         let peers = self.peers.borrow();
         let peers: Vec<_> = peers.values().map(|peer| peer.caller.stats()).collect();
         let segments = self.log.segments();
+        let refill = self.refill_status();
+        let moves = self.move_state();
+        let waits_for = refill.as_ref().map_or(0, |refill| refill.waits_for.len());
+        let (row_cache_hits, row_cache_misses) = self.store.row_cache();
         ShardStatus {
             shard: self.label(),
             trouble: self.trouble(),
             refilling: self.is_refilling(),
-            refill: self.refill_status(),
+            refill,
             partitions: self.placement().partitions_held(self.address),
             writes: counters.writes.get(),
             reads: counters.reads.get(),
@@ -208,6 +248,10 @@ impl Shard {
             backfilled: counters.backfilled.get(),
             moved: counters.moved.get(),
             http_requests: counters.http_requests.get(),
+            http_responses: counters.http_responses.each_ref().map(Cell::get),
+            broken_scans: counters.broken_scans.get(),
+            row_cache_hits,
+            row_cache_misses,
             refused_stamps: counters.refused_stamps.get(),
             refused_entries: counters.refused_entries.get(),
             equal_stamps: counters.equal_stamps.get(),
@@ -215,6 +259,7 @@ impl Shard {
             log_bytes: log.bytes,
             log_groups: log.groups,
             log_syncs: log.syncs,
+            log_sync_us: log.sync_latency_us_sum,
             log_last: self.log.last(),
             pending_writes: self.acks.borrow().len() as u64,
             apply_backlog: self.apply_backlog() as u64,
@@ -226,6 +271,11 @@ impl Shard {
             log_segment_bytes: segments.iter().map(|segment| segment.bytes).sum(),
             memtable_bytes: store.memtable_bytes,
             store_bytes: store.sst_bytes,
+            memtables_waiting: store.memtables_switched,
+            level0_files: store.level0_files,
+            compaction_debt_bytes: store.compaction_debt_bytes,
+            store_errors: store.background_errors,
+            backfill_left: waits_for as u64 + moves.parts.saturating_sub(moves.parts_done),
             store_keys: store.keys_estimate,
             incarnations: self.incarnations(),
             keyspace_max: self.purge.keyspace_max(),

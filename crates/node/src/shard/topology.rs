@@ -30,6 +30,9 @@ impl Shard {
     pub(super) fn adopt(self: &Rc<Self>, topology: &Arc<Topology>) {
         let placement = Rc::new(Placement::compute(topology));
         let before = self.placement.replace(placement.clone());
+        let keyspaces = placement.keyspaces().map(|k| &k.keyspace);
+        self.requests
+            .follow(keyspaces.map(|keyspace| (keyspace.id, keyspace.name.as_str())));
         self.judge_drops();
         self.moves.adopted(&before, &placement);
         for node in placement.nodes.values() {

@@ -1,8 +1,10 @@
 //! `/metrics`: figures of this node's shards and of its process, for Prometheus.
 
 mod exposition;
+mod node;
 mod process;
 mod procfs;
+mod requests;
 mod shards;
 
 use std::rc::Rc;
@@ -33,6 +35,8 @@ pub(super) async fn metrics(shard: Rc<Shard>, headers: &HeaderMap) -> Reply {
         .collect();
     let mut registry = Registry::default();
     process::of_process(&mut registry, &shard.doors);
+    node::of_node(&mut registry, &shard);
+    requests::of_requests(&mut registry, shard.meters.of_node(&shard.config.name));
     shards::of_shards(&mut registry, &statuses);
     match form.write(&registry) {
         Ok(text) => reply::typed(reply::bytes(StatusCode::OK, text), form.content_type()),

@@ -7,6 +7,7 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 
+use crate::meters::CLASSES;
 use crate::shard::ShardStatus;
 
 type Labels = Vec<(&'static str, String)>;
@@ -67,6 +68,26 @@ const COUNTERS: &[(&str, &str, Read)] = &[
         s.log_groups
     }),
     ("dunlin_log_syncs", "Syncs of the log", |s| s.log_syncs),
+    (
+        "dunlin_broken_scans",
+        "Ranges that broke off after their first page",
+        |s| s.broken_scans,
+    ),
+    (
+        "dunlin_row_cache_hits",
+        "Reads here that found their record in the row cache",
+        |s| s.row_cache_hits,
+    ),
+    (
+        "dunlin_row_cache_misses",
+        "Reads here that did not; those not in dunlin_disk_reads_total were answered by memtables and block cache",
+        |s| s.row_cache_misses,
+    ),
+    (
+        "dunlin_store_errors",
+        "Flushes and compactions that failed",
+        |s| s.store_errors,
+    ),
 ];
 
 const GAUGES: &[(&str, &str, Read)] = &[
@@ -114,6 +135,26 @@ const GAUGES: &[(&str, &str, Read)] = &[
     ("dunlin_memtable_bytes", "Bytes in the memtable", |s| {
         s.memtable_bytes
     }),
+    (
+        "dunlin_memtables_waiting",
+        "Memtables that wait to be written",
+        |s| s.memtables_waiting,
+    ),
+    (
+        "dunlin_level0_files",
+        "Files of the store that no compaction has merged yet",
+        |s| s.level0_files,
+    ),
+    (
+        "dunlin_compaction_debt_bytes",
+        "Bytes that compactions have yet to rewrite, estimated",
+        |s| s.compaction_debt_bytes,
+    ),
+    (
+        "dunlin_backfill_left",
+        "Replicas that have not given the shard all it lacks, and pieces it has yet to copy while members change",
+        |s| s.backfill_left,
+    ),
     ("dunlin_store_bytes", "Bytes in the store's files", |s| {
         s.store_bytes
     }),
@@ -123,6 +164,36 @@ const GAUGES: &[(&str, &str, Read)] = &[
         |s| s.store_keys,
     ),
 ];
+
+/// What a shard is doing.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    Serving,
+    /// It is being filled, and answers no reads.
+    Refilling,
+    /// It takes no writes.
+    Failing,
+}
+
+impl State {
+    const ALL: [State; 3] = [State::Serving, State::Refilling, State::Failing];
+
+    fn of(status: &ShardStatus) -> State {
+        match (&status.trouble, status.refilling) {
+            (Some(_), _) => State::Failing,
+            (None, true) => State::Refilling,
+            (None, false) => State::Serving,
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            State::Serving => "serving",
+            State::Refilling => "refilling",
+            State::Failing => "failing",
+        }
+    }
+}
 
 /// What each shard tells of itself.
 pub(super) fn of_shards(registry: &mut Registry, statuses: &[ShardStatus]) {
@@ -140,6 +211,44 @@ pub(super) fn of_shards(registry: &mut Registry, statuses: &[ShardStatus]) {
         }
         registry.register(*name, *help, family);
     }
+    let syncs = Family::<Labels, Counter<f64, AtomicU64>>::default();
+    let responses = Family::<Labels, Counter>::default();
+    let states = Family::<Labels, Gauge<u64, AtomicU64>>::default();
+    for status in statuses {
+        let sync_s = status.log_sync_us as f64 / 1e6;
+        syncs.get_or_create(&labels(status)).inc_by(sync_s);
+        let with = |name, value: &str| {
+            let mut labels = labels(status);
+            labels.push((name, value.to_owned()));
+            labels
+        };
+        for (class, count) in CLASSES.iter().zip(status.http_responses) {
+            responses
+                .get_or_create(&with("status", class))
+                .inc_by(count);
+        }
+        let now = State::of(status);
+        for state in State::ALL {
+            states
+                .get_or_create(&with("state", state.name()))
+                .set(u64::from(state == now));
+        }
+    }
+    registry.register(
+        "dunlin_log_sync_seconds",
+        "Time that syncs of the log took, in seconds",
+        syncs,
+    );
+    registry.register(
+        "dunlin_http_responses",
+        "HTTP requests answered, by class of the status",
+        responses,
+    );
+    registry.register(
+        "dunlin_shard_state",
+        "1 for the state that the shard is in, 0 for the others",
+        states,
+    );
     let remaining = Family::<Labels, Gauge<u64, AtomicU64>>::default();
     let p99 = Family::<Labels, Gauge<f64, AtomicU64>>::default();
     for link in statuses.iter().flat_map(|s| &s.links) {

@@ -1,0 +1,46 @@
+//! Figures of the node as a whole: its metadata store, its disk, what is wrong.
+
+use std::sync::atomic::AtomicU64;
+
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::registry::Registry;
+
+use crate::api::health;
+use crate::shard::Shard;
+
+pub(super) fn of_node(registry: &mut Registry, shard: &Shard) {
+    // What the system does not tell is left out.
+    let disk = rustix::fs::statvfs(&shard.config.data).ok();
+    let free_bytes = disk
+        .as_ref()
+        .map(|disk| disk.f_bavail.saturating_mul(disk.f_frsize));
+    let size_bytes = disk.map(|disk| disk.f_blocks.saturating_mul(disk.f_frsize));
+    for (name, help, figure) in [
+        (
+            "dunlin_metadata_reached",
+            "1 while the metadata store answers; without it data is served by what is known of it",
+            Some(u64::from(shard.metadata.is_reached())),
+        ),
+        (
+            "dunlin_problems",
+            "What is wrong without keeping the node from serving: the lines of problems in /health",
+            Some(health::problems(shard).len() as u64),
+        ),
+        (
+            "dunlin_disk_free_bytes",
+            "Bytes that are free where the node keeps its data",
+            free_bytes,
+        ),
+        (
+            "dunlin_disk_size_bytes",
+            "Size of the file system where the node keeps its data",
+            size_bytes,
+        ),
+    ] {
+        if let Some(figure) = figure {
+            let gauge = Gauge::<u64, AtomicU64>::default();
+            gauge.set(figure);
+            registry.register(name, help, gauge);
+        }
+    }
+}
