@@ -1,7 +1,7 @@
 # Dunlin: run, test, measure. Every target does its own set-up.
 SEEDS ?= 100
 
-.PHONY: help run test demo sim fuzz mixed bench build setup
+.PHONY: help run test demo sim fuzz mixed bench build package setup
 .DEFAULT_GOAL := help
 
 help: ## List the targets
@@ -34,6 +34,9 @@ bench: build ## Measure for about 105 minutes, and write docs/results/
 
 build: setup ## Build the dunlin binary; the first time takes about 15 minutes on 2 cores
 	@cargo build --release -p dunlin-cli
+
+package: build ## Make and check a Debian package, target/package/dunlin_*.deb (REVISION=n, default 1)
+	@scripts/package.sh
 
 setup: ## Install missing Debian packages, and check for Rust
 	@scripts/setup.sh

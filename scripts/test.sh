@@ -19,6 +19,7 @@ step() {
 
 # Without these nothing else could say anything true.
 scripts/setup.sh || { echo "0 passed, 1 failed (setup)"; exit 1; }
+scripts/promtool.sh || { echo "0 passed, 1 failed (promtool)"; exit 1; }
 
 step format cargo fmt --all --check
 step clippy cargo clippy --release --workspace --all-targets -- -D warnings

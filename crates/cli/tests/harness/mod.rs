@@ -3,7 +3,7 @@
 //! Map: [`child`] a process that ends with the test; [`ports`] free ports; [`up`] `dunlin up`;
 //! [`flock`] an etcd and nodes of `dunlin serve`; [`curl`] and [`wire`] two HTTP clients;
 //! [`answer`] what both return; [`load`] writers and the proof that nothing acknowledged is lost;
-//! [`namespace`] and [`tmpfs`] networks that can be cut and disks that can be full.
+//! [`promtool`] a judge of metrics; [`namespace`] and [`tmpfs`] networks that can be cut and disks that can be full.
 
 // Each test binary compiles its own copy and uses a part of it.
 #![allow(dead_code)]
@@ -16,6 +16,7 @@ pub mod flock;
 pub mod load;
 pub mod namespace;
 pub mod ports;
+pub mod promtool;
 pub mod random;
 pub mod tmpfs;
 pub mod up;

@@ -107,7 +107,7 @@ fn connections_beyond_the_limit_are_refused_politely_and_the_log_goes_on() {
         alone.metric("dunlin_connections") < 5
     });
     assert!(alone.metric("dunlin_connections_refused_total") >= 100);
-    assert!(alone.metric("dunlin_open_files") < 150);
+    assert!(alone.metric("process_open_fds") < 150);
     let warnings = alone.process.output().matches("WARN").count();
     assert!(warnings < 5, "{}", alone.process.output());
 }

@@ -15,6 +15,7 @@ mod large_range;
 mod limits;
 mod long_key;
 mod malformed;
+mod metrics;
 mod pairs;
 mod range;
 mod refused;

@@ -1,4 +1,4 @@
-//! The form in which a client wants a range, out of the header `Accept`.
+//! The form in which a client wants an answer, out of the header `Accept`.
 
 use hyper::header::ACCEPT;
 use hyper::{HeaderMap, StatusCode};
@@ -21,16 +21,11 @@ type Closeness = u8;
 impl Form {
     /// The form that a request asks for; 406 when it takes neither.
     pub fn wanted(headers: &HeaderMap) -> Result<Form, Rejected> {
-        let mut values = headers.get_all(ACCEPT).iter().peekable();
-        if values.peek().is_none() {
+        let Some(wanted) = Wanted::of(headers) else {
             return Ok(Form::Lines);
-        }
-        let ranges: Vec<(&str, f32)> = values
-            .filter_map(|value| value.to_str().ok())
-            .flat_map(|value| value.split(','))
-            .filter_map(media_range)
-            .collect();
-        let (lines, pairs) = (Form::Lines.quality(&ranges), Form::Pairs.quality(&ranges));
+        };
+        let quality = |form: Form| wanted.quality(form.media_type(), None);
+        let (lines, pairs) = (quality(Form::Lines), quality(Form::Pairs));
         match lines.max(pairs) > 0.0 {
             true if pairs > lines => Ok(Form::Pairs),
             true => Ok(Form::Lines),
@@ -52,37 +47,75 @@ impl Form {
             Form::Pairs => pairs::CONTENT_TYPE,
         }
     }
+}
 
-    /// What the closest of `ranges` says about it; 0 when none does.
-    fn quality(self, ranges: &[(&str, f32)]) -> f32 {
-        let matching = ranges
+/// What a request accepts.
+pub(super) struct Wanted<'a>(Vec<Range<'a>>);
+
+/// One of the media ranges.
+struct Range<'a> {
+    range: &'a str,
+    version: Option<&'a str>,
+    quality: f32,
+}
+
+impl<'a> Wanted<'a> {
+    /// `None` when it does not say.
+    pub fn of(headers: &'a HeaderMap) -> Option<Wanted<'a>> {
+        let mut values = headers.get_all(ACCEPT).iter().peekable();
+        values.peek()?;
+        let ranges = values
+            .filter_map(|value| value.to_str().ok())
+            .flat_map(|value| value.split(','))
+            .filter_map(Range::read);
+        Some(Wanted(ranges.collect()))
+    }
+
+    /// What the closest range says about a media type, which may have a version; 0 when none does.
+    pub fn quality(&self, media_type: &str, version: Option<&str>) -> f32 {
+        let matching = self
+            .0
             .iter()
-            .filter_map(|(range, quality)| Some((self.closeness(range)?, *quality)));
+            .filter_map(|range| Some((range.closeness(media_type, version)?, range.quality)));
         let closest = matching.max_by_key(|(closeness, _)| *closeness);
         closest.map_or(0.0, |(_, quality)| quality)
     }
-
-    fn closeness(self, range: &str) -> Option<Closeness> {
-        match range {
-            "*/*" => Some(0),
-            "application/*" => Some(1),
-            range if range.eq_ignore_ascii_case(self.media_type()) => Some(2),
-            _ => None,
-        }
-    }
 }
 
-/// `type/subtype;q=0.5` as type and quality; `None` when the quality is no number.
-fn media_range(text: &str) -> Option<(&str, f32)> {
-    let mut parts = text.split(';').map(str::trim);
-    let range = parts.next()?;
-    let quality = parts.find_map(|part| {
-        let (name, value) = part.split_once('=')?;
-        name.eq_ignore_ascii_case("q").then_some(value)
-    });
-    match quality {
-        Some(text) => text.parse().ok().map(|quality| (range, quality)),
-        None => Some((range, 1.0)),
+impl Range<'_> {
+    /// `type/subtype;q=0.5`; `None` when the quality is no number.
+    fn read(text: &str) -> Option<Range<'_>> {
+        let mut parts = text.split(';').map(str::trim);
+        let range = parts.next()?;
+        let (mut version, mut quality) = (None, 1.0);
+        for (name, value) in parts.filter_map(|part| part.split_once('=')) {
+            if name.eq_ignore_ascii_case("q") {
+                quality = value.parse().ok()?;
+            } else if name.eq_ignore_ascii_case("version") {
+                version = Some(value.trim_matches('"'));
+            }
+        }
+        Some(Range {
+            range,
+            version,
+            quality,
+        })
+    }
+
+    fn closeness(&self, media_type: &str, version: Option<&str>) -> Option<Closeness> {
+        if self.range.eq_ignore_ascii_case(media_type) {
+            return match (self.version, version) {
+                (Some(wanted), Some(version)) if wanted != version => None,
+                (Some(_), Some(_)) => Some(3),
+                _ => Some(2),
+            };
+        }
+        let main = media_type.split('/').next()?;
+        match self.range.strip_suffix("/*")? {
+            "*" => Some(0),
+            range if range.eq_ignore_ascii_case(main) => Some(1),
+            _ => None,
+        }
     }
 }
 

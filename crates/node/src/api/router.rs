@@ -113,7 +113,7 @@ async fn serve(
         "/v0/entities" => rare(v0::entities(shard, request.method(), params))
             .await
             .unwrap_or_else(Rejected::into_text),
-        "/metrics" => rare(metrics::metrics(shard)).await,
+        "/metrics" => rare(metrics::metrics(shard, request.headers())).await,
         path => match path.strip_prefix("/v1/") {
             Some(rest) => v1(shard, arrivals, request, rest, params)
                 .await

@@ -41,6 +41,11 @@ impl Copies {
         self.came.borrow_mut().advance(origin, version);
     }
 
+    /// Whether any stamped above this came.
+    pub fn is_beyond(&self, origin: Origin, after: Version) -> bool {
+        self.came.borrow().get(origin) > after
+    }
+
     /// The newest that others may lack.
     pub fn pending(&self) -> Vector {
         let spread = self.spread.borrow();

@@ -5,14 +5,23 @@ use std::rc::Rc;
 use dunlin_log::CursorError;
 use dunlin_store::Version;
 
+use super::catch_up::address_of;
 use super::reclaim::hole_up_to;
 use crate::limits::{LOOK_BYTES, PULL_BYTES};
 use crate::message::{PullAnswer, PullRequest};
+use crate::sabotage::Sabotage;
 use crate::shard::{Shard, followed};
 
 impl Shard {
     /// One page of what this shard's log holds of an origin, for another replica.
     pub(crate) async fn serve_pull(self: Rc<Self>, request: PullRequest) -> PullAnswer {
+        // Copies are not in the log in their place, files not at all, and the vector may have risen
+        // over what was meant for others: of what its writer has lost, the store tells.
+        let is_past_of_asker = address_of(request.origin) == request.for_shard
+            && self.env.sabotage != Sabotage::RefillOwnOnly;
+        if is_past_of_asker && self.copies.is_beyond(request.origin, request.after) {
+            return PullAnswer::TooOld;
+        }
         let start = match request.resume_index {
             0 => self.find_in_log(request.origin, request.after),
             index => Some(index),

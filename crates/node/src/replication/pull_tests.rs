@@ -97,3 +97,44 @@ fn a_page_ends_after_so_much_of_the_log_though_nothing_was_found() {
         shard.close().await.unwrap();
     });
 }
+
+#[test]
+fn of_what_its_writer_lost_a_log_beside_copies_does_not_tell_all() {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    tokio::task::LocalSet::new().block_on(&runtime, async {
+        let dir = tempfile::tempdir().unwrap();
+        let metadata = Metadata::in_memory();
+        let node = metadata.register("n1", "none:1", "none:2", 1, 0).await;
+        node.unwrap();
+        let process = Process::new(CACHES, 1).unwrap();
+        let shard = open(dir.path(), &metadata, &process, 2).await;
+        // A copy of what was meant for others, and a vector that has risen over it.
+        shard.log_claim(&[(ABSENT, Version(9))], true);
+        shard.copies.came(ABSENT, Version(5));
+        let [writer, other] = [7, 8].map(|node| ShardAddress { node, shard: 0 });
+        for (for_shard, after, is_told) in [
+            (writer, 0, false),
+            (writer, 4, false),
+            (writer, 5, true),
+            // It takes it for no more than it is, whoever it is that asks about another.
+            (other, 0, true),
+        ] {
+            let request = PullRequest {
+                origin: ABSENT,
+                after: Version(after),
+                for_shard,
+                resume_index: 1,
+            };
+            let answer = shard.clone().serve_pull(request).await;
+            assert_eq!(
+                matches!(answer, PullAnswer::Entries { .. }),
+                is_told,
+                "{for_shard} {after}: {answer:?}"
+            );
+        }
+        shard.close().await.unwrap();
+    });
+}

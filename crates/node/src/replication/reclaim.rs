@@ -36,10 +36,8 @@ impl Shard {
         let mut entries: BTreeMap<Version, Bytes> = BTreeMap::new();
         let mut whole = true;
         for peer in sharing {
+            // One whose vector tells of nothing more may hold copies.
             let theirs = peer.vector.borrow().get(origin);
-            if theirs <= have {
-                continue;
-            }
             up_to = up_to.max(theirs);
             tracing::info!(from = peer.label, %origin, "asking for what was lost of the own past");
             // Entries stamped too far ahead come as records only, once they are mended.

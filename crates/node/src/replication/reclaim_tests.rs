@@ -15,7 +15,7 @@ use tokio::time::sleep;
 
 use crate::clock::SystemClock;
 use crate::machine::RealMachine;
-use crate::message::{Request, Response, VectorsAnswer};
+use crate::message::{PullAnswer, Request, Response, VectorsAnswer};
 use crate::process::Process;
 use crate::sabotage::Sabotage;
 use crate::shard::ShardParts;
@@ -28,9 +28,13 @@ pub(crate) const CACHES: CacheSizes = CacheSizes {
 /// What the shard under test has lost.
 const LOST: Origin = Origin::new(1, 0, 1);
 
-/// A replica that has something of the other's lost past, and never hands it out.
+/// A replica that has something of the other's lost past.
 #[derive(Default)]
 struct Replica {
+    /// What its vector says of that.
+    names: Version,
+    /// What its log gives; `None` hands nothing out.
+    gives: Option<PullAnswer>,
     asked: Cell<u32>,
     unanswered: RefCell<Vec<Reply<Response>>>,
 }
@@ -39,7 +43,7 @@ impl Service<Request, Response> for Replica {
     fn handle(&self, request: Request, reply: Reply<Response>) {
         match request {
             Request::Vectors(_) => {
-                let vector = [(LOST, Version(1_000))].into_iter().collect::<Vector>();
+                let vector = [(LOST, self.names)].into_iter().collect::<Vector>();
                 reply.send(Response::Vectors(VectorsAnswer {
                     vector,
                     answerer: None,
@@ -47,7 +51,10 @@ impl Service<Request, Response> for Replica {
             }
             Request::Pull(pull) if pull.origin == LOST => {
                 self.asked.set(self.asked.get() + 1);
-                self.unanswered.borrow_mut().push(reply);
+                match &self.gives {
+                    Some(answer) => reply.send(Response::Pulled(answer.clone())),
+                    None => self.unanswered.borrow_mut().push(reply),
+                }
             }
             // Dropped, it is refused.
             _ => {}
@@ -139,7 +146,10 @@ fn a_replica_that_leaves_does_not_keep_the_past_from_being_gathered_later() {
         let process = Process::new(CACHES, 1).unwrap();
         let (address, inbox) = queue(QueueOptions::default());
         process.directory.add("n2", 0, address);
-        let replica = Rc::new(Replica::default());
+        let replica = Rc::new(Replica {
+            names: Version(1_000),
+            ..Replica::default()
+        });
         tokio::task::spawn_local(serve_inbox(inbox, replica.clone()));
         let shard = open(dir.path(), &metadata, &process, 2).await;
         let peer = shard.peer(ShardAddress { node: 2, shard: 0 }).unwrap();
@@ -150,5 +160,52 @@ fn a_replica_that_leaves_does_not_keep_the_past_from_being_gathered_later() {
         replica.unanswered.borrow_mut().clear();
         change(&metadata, &[1, 2], || peer.shares.get()).await;
         until("it is asked again", || replica.asked.get() == 2).await;
+    });
+}
+
+#[test]
+fn who_names_nothing_of_the_past_is_asked_as_well() {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    tokio::task::LocalSet::new().block_on(&runtime, async {
+        let dir = tempfile::tempdir().unwrap();
+        let metadata = Metadata::in_memory();
+        for name in ["n1", "n2", "n3"] {
+            let node = metadata.register(name, "none:1", "none:2", 1, 0).await;
+            node.unwrap();
+        }
+        let settings = KeyspaceSettings {
+            partitions: 1,
+            ..KeyspaceSettings::default()
+        };
+        metadata.create_keyspace("k", settings).await.unwrap();
+        let process = Process::new(CACHES, 1).unwrap();
+        let nothing = PullAnswer::Entries {
+            entries: Vec::new(),
+            up_to: Version(1_000),
+            resume_index: 0,
+        };
+        // The vector of one has risen over what was meant for others; another may have a copy of it.
+        let replicas = [("n2", 1_000, nothing), ("n3", 0, PullAnswer::TooOld)];
+        let replicas = replicas.map(|(name, names, gives)| {
+            let (address, inbox) = queue(QueueOptions::default());
+            process.directory.add(name, 0, address);
+            let replica = Rc::new(Replica {
+                names: Version(names),
+                gives: Some(gives),
+                ..Replica::default()
+            });
+            tokio::task::spawn_local(serve_inbox(inbox, replica.clone()));
+            replica
+        });
+        let shard = open(dir.path(), &metadata, &process, 2).await;
+        until("both are asked", || {
+            replicas.iter().all(|replica| replica.asked.get() > 0)
+        })
+        .await;
+        // What it holds is to be compared first, which it does not let happen.
+        assert_eq!(shard.vector().get(LOST), Version(0));
     });
 }

@@ -327,7 +327,7 @@ fn open_store(
 struct Replayed {
     /// The vector at its end.
     vector: Vector,
-    /// The newest of what came as copies in what of it was read, where the vector does not name it.
+    /// The newest of what came as copies in what of it was read.
     copied: Vector,
     /// No version met is greater.
     floor: Version,
@@ -417,7 +417,6 @@ async fn replay(
             unflushed.applied(&entries);
         }
     }
-    let copied = copied.iter().filter(|(o, v)| *v > vector.get(*o)).collect();
     Ok(Replayed {
         vector,
         copied,

@@ -1,19 +1,13 @@
-//! Prometheus text of this node's shards.
+//! Figures of a node's shards.
 
-use std::rc::Rc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::AtomicU64;
 
-use hyper::StatusCode;
-use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 
-use super::reply::{self, Reply};
-use crate::doors::Doors;
-use crate::placement::ShardAddress;
-use crate::shard::{Shard, ShardStatus};
+use crate::shard::ShardStatus;
 
 type Labels = Vec<(&'static str, String)>;
 type Read = fn(&ShardStatus) -> u64;
@@ -130,33 +124,8 @@ const GAUGES: &[(&str, &str, Read)] = &[
     ),
 ];
 
-/// `/metrics`.
-pub(super) async fn metrics(shard: Rc<Shard>) -> Reply {
-    let addresses: Vec<ShardAddress> = (0..shard.config.shards)
-        .map(|number| ShardAddress {
-            node: shard.address().node,
-            shard: number,
-        })
-        .collect();
-    let statuses: Vec<ShardStatus> = shard
-        .statuses(&addresses)
-        .await
-        .into_iter()
-        .filter_map(|(_, status)| status)
-        .collect();
-    let mut text = String::new();
-    match encode(&mut text, &registry(&statuses, &shard.doors)) {
-        Ok(()) => reply::typed(
-            reply::bytes(StatusCode::OK, text),
-            "application/openmetrics-text; version=1.0.0; charset=utf-8",
-        ),
-        Err(error) => reply::text(StatusCode::INTERNAL_SERVER_ERROR, error.to_string()),
-    }
-}
-
-fn registry(statuses: &[ShardStatus], doors: &Doors) -> Registry {
-    let mut registry = Registry::default();
-    of_process(&mut registry, doors);
+/// What each shard tells of itself.
+pub(super) fn of_shards(registry: &mut Registry, statuses: &[ShardStatus]) {
     for (name, help, read) in COUNTERS {
         let family = Family::<Labels, Counter>::default();
         for status in statuses {
@@ -172,11 +141,12 @@ fn registry(statuses: &[ShardStatus], doors: &Doors) -> Registry {
         registry.register(*name, *help, family);
     }
     let remaining = Family::<Labels, Gauge<u64, AtomicU64>>::default();
-    let p99 = Family::<Labels, Gauge<u64, AtomicU64>>::default();
+    let p99 = Family::<Labels, Gauge<f64, AtomicU64>>::default();
     for link in statuses.iter().flat_map(|s| &s.links) {
         let labels = vec![("from", link.from.clone()), ("to", link.to.clone())];
         remaining.get_or_create(&labels).set(link.items_remaining);
-        p99.get_or_create(&labels).set(link.latency_us_p99);
+        let p99_s = link.latency_us_p99 as f64 / 1e6;
+        p99.get_or_create(&labels).set(p99_s);
     }
     registry.register(
         "dunlin_replication_items_remaining",
@@ -184,80 +154,10 @@ fn registry(statuses: &[ShardStatus], doors: &Doors) -> Registry {
         remaining,
     );
     registry.register(
-        "dunlin_replication_latency_us_p99",
-        "99th percentile of the time from stamping to a replica's acknowledgement, in microseconds",
+        "dunlin_replication_latency_p99_seconds",
+        "99th percentile of the time from stamping to a replica's acknowledgement, in seconds",
         p99,
     );
-    registry
-}
-
-/// What the nodes of a process have together.
-fn of_process(registry: &mut Registry, doors: &Doors) {
-    let bounds = doors.bounds;
-    let gauges = [
-        (
-            "dunlin_connections",
-            "Connections of clients to all nodes of the process",
-            doors.connections.load(Relaxed),
-        ),
-        (
-            "dunlin_connections_max",
-            "Connections beyond which further ones are refused",
-            bounds.connections,
-        ),
-        (
-            "dunlin_request_memory_bytes",
-            "Memory of requests, answers and queues of the process",
-            doors.memory_bytes(),
-        ),
-        (
-            "dunlin_request_memory_bytes_max",
-            "Memory beyond which requests are refused",
-            bounds.memory_bytes,
-        ),
-    ];
-    for (name, help, value) in gauges {
-        let gauge = Gauge::<u64, AtomicU64>::default();
-        gauge.set(value as u64);
-        registry.register(name, help, gauge);
-    }
-    let counters = [
-        (
-            "dunlin_connections_refused",
-            "Connections refused because there were too many",
-            &doors.connections_refused,
-        ),
-        (
-            "dunlin_request_memory_refused",
-            "Requests refused for want of memory",
-            &doors.memory_refused,
-        ),
-        (
-            "dunlin_slow_senders",
-            "Requests given up because their bodies came too slowly",
-            &doors.slow_senders,
-        ),
-        (
-            "dunlin_slow_readers",
-            "Connections given up because their answers were not taken",
-            &doors.slow_readers,
-        ),
-    ];
-    for (name, help, count) in counters {
-        let counter = Counter::<u64>::default();
-        counter.inc_by(count.load(Relaxed));
-        registry.register(name, help, counter);
-    }
-    // Where the system tells: one is for looking.
-    if let Ok(files) = std::fs::read_dir("/proc/self/fd") {
-        let gauge = Gauge::<u64, AtomicU64>::default();
-        gauge.set((files.count() as u64).saturating_sub(1));
-        registry.register(
-            "dunlin_open_files",
-            "File descriptors that the process has open",
-            gauge,
-        );
-    }
 }
 
 fn labels(status: &ShardStatus) -> Labels {

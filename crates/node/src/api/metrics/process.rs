@@ -1,0 +1,76 @@
+//! Figures of the process: what its nodes have together.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::info::Info;
+use prometheus_client::registry::Registry;
+
+use super::procfs::Figures;
+use crate::doors::Doors;
+
+/// What the nodes of a process have together.
+pub(super) fn of_process(registry: &mut Registry, doors: &Doors) {
+    let bounds = doors.bounds;
+    let gauges = [
+        (
+            "dunlin_connections",
+            "Connections of clients to all nodes of the process",
+            doors.connections.load(Relaxed),
+        ),
+        (
+            "dunlin_connections_max",
+            "Connections beyond which further ones are refused",
+            bounds.connections,
+        ),
+        (
+            "dunlin_request_memory_bytes",
+            "Memory of requests, answers and queues of the process",
+            doors.memory_bytes(),
+        ),
+        (
+            "dunlin_request_memory_bytes_max",
+            "Memory beyond which requests are refused",
+            bounds.memory_bytes,
+        ),
+    ];
+    for (name, help, value) in gauges {
+        let gauge = Gauge::<u64, AtomicU64>::default();
+        gauge.set(value as u64);
+        registry.register(name, help, gauge);
+    }
+    let counters = [
+        (
+            "dunlin_connections_refused",
+            "Connections refused because there were too many",
+            &doors.connections_refused,
+        ),
+        (
+            "dunlin_request_memory_refused",
+            "Requests refused for want of memory",
+            &doors.memory_refused,
+        ),
+        (
+            "dunlin_slow_senders",
+            "Requests given up because their bodies came too slowly",
+            &doors.slow_senders,
+        ),
+        (
+            "dunlin_slow_readers",
+            "Connections given up because their answers were not taken",
+            &doors.slow_readers,
+        ),
+    ];
+    for (name, help, count) in counters {
+        let counter = Counter::<u64>::default();
+        counter.inc_by(count.load(Relaxed));
+        registry.register(name, help, counter);
+    }
+    registry.register(
+        "dunlin_build",
+        "The program that runs",
+        Info::new([("version", env!("CARGO_PKG_VERSION"))]),
+    );
+    Figures::now().register(registry);
+}
