@@ -121,7 +121,7 @@ Package: dunlin
 Version: $deb_version
 Architecture: $architecture
 Maintainer: $maintainer
-Installed-Size: $(du --summarize --apparent-size --block-size=1K --exclude=DEBIAN "$root" | cut -f 1)
+Installed-Size: $(find "$root" -path "$root/DEBIAN" -prune -o -type f -printf '%s\n' | awk '{ kib += int(($1 + 1023) / 1024) } END { print kib }')
 Depends: $depends, adduser
 Suggests: etcd-server, time-daemon
 Section: database
@@ -136,6 +136,8 @@ Description: replicated key-value store, one log for each shard
  name and a place for the cluster's metadata in /etc/dunlin/dunlin.toml.
 END
 
+# Whenever it was checked out.
+find "$root" -exec touch --no-dereference --date "@$SOURCE_DATE_EPOCH" {} +
 deb=$out/dunlin_${deb_version}_$architecture.deb
 dpkg-deb --root-owner-group -Zxz --build "$root" "$deb" >/dev/null
 rm -rf "$root" "$out/shlibs"

@@ -16,7 +16,7 @@ Begin:
   dunlin status                              nodes, and how far each replica is
 
 Exit codes: 0 done, 1 failed, 2 wrong use, 3 not found, 4 another process runs as this node,
-5 imported but for malformed records.
+5 imported but for malformed records, 70 a bug in dunlin.
 Commands that talk to a cluster take --server URL[,URL..] or DUNLIN_SERVER.";
 
 /// Dunlin, a replicated key-value store

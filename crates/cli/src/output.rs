@@ -24,6 +24,15 @@ impl Output {
         self.inner.write_all(bytes).map_err(failure)
     }
 
+    /// Writes a value, nothing added; for a person a line break, where the value has none at its end.
+    pub fn value(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+        self.bytes(bytes)?;
+        match bytes.last() {
+            Some(last) if *last != b'\n' && io::stdout().is_terminal() => self.bytes(b"\n"),
+            _ => Ok(()),
+        }
+    }
+
     /// Writes a line.
     pub fn line(&mut self, text: impl AsRef<str>) -> Result<(), Failure> {
         self.bytes(text.as_ref().as_bytes())?;

@@ -1,10 +1,7 @@
 //! Keyspaces that want more copies than there are members to hold them, told to people.
 
-use dunlin_client::KeyspaceDescription;
-
-/// What a keyspace lacks in a cluster of so many members; `None` when it lacks nothing.
-pub fn shortage(keyspace: &KeyspaceDescription, members: usize) -> Option<String> {
-    let replicas = usize::from(keyspace.settings.replicas);
+/// What keyspace `name` lacks with so many copies and members; `None` when it lacks nothing.
+pub fn shortage(name: &str, replicas: usize, members: usize) -> Option<String> {
     // Servers of old do not say who is a member.
     if replicas <= members || members == 0 {
         return None;
@@ -14,7 +11,6 @@ pub fn shortage(keyspace: &KeyspaceDescription, members: usize) -> Option<String
         1 => "1 member".to_owned(),
         members => format!("{members} members"),
     };
-    let name = &keyspace.name;
     let follows = match need.cmp(&members) {
         std::cmp::Ordering::Greater => {
             format!("a majority is {need}, so requests are answered 504")

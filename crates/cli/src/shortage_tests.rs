@@ -2,14 +2,6 @@ use super::*;
 
 #[test]
 fn what_is_missing_and_what_follows_is_said() {
-    let line = |replicas, members| {
-        let mut keyspace = KeyspaceDescription {
-            name: "birds".to_owned(),
-            ..KeyspaceDescription::default()
-        };
-        keyspace.settings.replicas = replicas;
-        shortage(&keyspace, members)
-    };
     for (replicas, members, follows) in [
         (3, 3, None),
         (1, 1, None),
@@ -20,7 +12,7 @@ fn what_is_missing_and_what_follows_is_said() {
         (3, 2, Some("a majority is 2, so none of them may be away")),
         (5, 4, Some("copies missing: 1")),
     ] {
-        let said = line(replicas, members);
+        let said = shortage("birds", replicas, members);
         assert_eq!(said.is_some(), follows.is_some(), "{said:?}");
         if let (Some(said), Some(follows)) = (said, follows) {
             assert!(said.contains(follows), "{said}");

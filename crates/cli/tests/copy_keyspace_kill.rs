@@ -141,7 +141,7 @@ fn without_enough_replicas_a_copy_says_so_and_goes_on_later() {
     let path = "/v1/keyspaces/birds/bulk";
     harness::eventually("the others are missed", Duration::from_secs(20), || {
         let answer = bulk(port, path, PAIRS, &sent);
-        answer.status == 504 && answer.text().contains("Not Enough Replicas: 0 of the 2")
+        answer.status == 504 && answer.text().contains("of the 2 needed can be reached")
     });
     assert_eq!(
         bulk(port, &format!("{path}?ack=1"), PAIRS, &sent).status,

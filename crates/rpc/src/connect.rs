@@ -6,6 +6,7 @@ use crate::error::{AcceptError, CallError, ServeError};
 use crate::frame::{FRAME_BYTES_MAX, Frame, FrameError, Kind};
 use crate::hello::{self, PROTOCOL, PROTOCOL_MIN};
 use crate::message::Message;
+use crate::outage::Outage;
 use crate::outbox::{Outbox, PushError};
 use crate::pending::Pending;
 use crate::service::refusal_from;
@@ -259,7 +260,7 @@ impl<R: Message> Keeper<R> {
             ..
         } = self.options;
         let mut backoff = Backoff::new(backoff_min, backoff_max, seed);
-        let mut reported = false;
+        let mut outage = Outage::default();
         loop {
             match self.open().await {
                 Ok(wire) => {
@@ -269,14 +270,14 @@ impl<R: Message> Keeper<R> {
                     // A peer that accepts and hangs up at once is not one that is back.
                     if self.shared.received_bytes.get() > before {
                         backoff.reset();
-                        reported = false;
+                        outage.is_over();
                     }
-                    self.report(&mut reported, &end);
+                    self.report(&mut outage, &end);
                 }
                 Err(error) => {
                     self.shared.has_failed.set(true);
                     self.shared.is_called_for.set(false);
-                    self.report(&mut reported, &ServeError::Accept(error));
+                    self.report(&mut outage, &ServeError::Accept(error));
                 }
             }
             tokio::select! {
@@ -287,10 +288,10 @@ impl<R: Message> Keeper<R> {
         }
     }
 
-    /// Says once per outage why there is no connection.
-    fn report(&self, reported: &mut bool, error: &ServeError) {
+    /// Says once in an outage that lasts why there is no connection.
+    fn report(&self, outage: &mut Outage, error: &ServeError) {
         let is_planned = matches!(error, ServeError::GivenUp);
-        if !is_planned && !std::mem::replace(reported, true) {
+        if !is_planned && outage.lasts(Instant::now()) {
             tracing::warn!(addr = self.addr, %error, "not connected, trying again");
         }
     }

@@ -42,6 +42,7 @@ mod frame;
 mod hello;
 mod mailbox;
 mod message;
+mod outage;
 mod outbox;
 mod pending;
 mod queue;

@@ -12,7 +12,7 @@ use crate::{key, runtime};
 
 const EXAMPLES: &str = "\
 Examples:
-  dunlin get dunlin                      the bytes as they were put, nothing added
+  dunlin get dunlin                      the bytes as they were put (to a terminal, then a new line)
   dunlin get dunlin --json               with the version, for --if-version
   dunlin get dunlin --ack 1 --from 1     ask one replica only: fast, perhaps not the newest";
 
@@ -50,7 +50,7 @@ impl Get {
                 object.insert("version".to_owned(), value.version.into());
                 output.json(&object)?;
             } else {
-                output.bytes(&value.bytes)?;
+                output.value(&value.bytes)?;
             }
             output.flush()
         })

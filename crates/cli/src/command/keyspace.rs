@@ -136,8 +136,11 @@ impl Create {
         if let (Ok(Some(made)), Ok(members)) = (
             client.describe_keyspace(&wanted.name).await,
             client.members().await,
-        ) && let Some(line) = shortage(&made, members.members.len())
-        {
+        ) && let Some(line) = shortage(
+            &made.name,
+            made.settings.replicas.into(),
+            members.members.len(),
+        ) {
             eprintln!("dunlin: {line}");
         }
         Ok(())

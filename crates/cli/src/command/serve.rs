@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
-use dunlin_metadata::{Metadata, MetadataError};
+use dunlin_metadata::{KeyspaceSettings, Metadata, MetadataError};
 use dunlin_node::{Node, cluster_of};
 use dunlin_store::CacheSizes;
 use tokio::time::{Instant, sleep, timeout};
@@ -20,6 +20,7 @@ use crate::machine::Machine;
 use crate::members;
 use crate::output::Output;
 use crate::runtime;
+use crate::shortage::shortage;
 use crate::signal::Stop;
 
 /// How long a start waits for the metadata store.
@@ -75,6 +76,8 @@ impl Serve {
 async fn serve(settings: Settings, room: Room) -> Result<(), Failure> {
     let mut stop = Stop::listen()?;
     let Settings { node, metadata, .. } = settings;
+    let wanted = node.default_keyspace.clone();
+    let is_alone = metadata == MetadataPlace::Embedded;
     // Before the metadata is touched: two processes must not register the same node.
     let lock = DirectoryLock::take(&node.data)?;
     let opened = tokio::select! {
@@ -104,6 +107,7 @@ async fn serve(settings: Settings, room: Room) -> Result<(), Failure> {
     }
     output.flush()?;
     drop(output);
+    warn_of_keyspaces(&metadata, &wanted, is_alone);
     let superseded = tokio::select! {
         by = cluster.superseded() => Some(by),
         () = stop.asked() => None,
@@ -117,6 +121,30 @@ async fn serve(settings: Settings, room: Room) -> Result<(), Failure> {
         tracing::warn!(%failure, "not a clean stop");
     }
     Err(Failure::Superseded(by.to_string()))
+}
+
+/// What a start should know of the keyspaces there are: settings that came too late for `default`, and
+/// copies for which a node that stays alone has no room.
+fn warn_of_keyspaces(metadata: &Metadata, wanted: &KeyspaceSettings, is_alone: bool) {
+    let topology = metadata.topology().borrow().clone();
+    for keyspace in &topology.keyspaces {
+        let settings = &keyspace.settings;
+        if keyspace.name == "default"
+            && wanted != settings
+            && *wanted != KeyspaceSettings::default()
+        {
+            tracing::warn!(
+                "the keyspace default was there before, with other settings: --sync, --replicas and \
+                 --partitions are for the start that makes it (dunlin keyspace describe default)"
+            );
+        }
+        let members = topology.members.ids.len();
+        if let Some(line) = shortage(&keyspace.name, settings.replicas.into(), members)
+            && is_alone
+        {
+            tracing::warn!("{line}");
+        }
+    }
 }
 
 /// Names of those nodes that hold nothing, and will not after the change under way.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use clap::Args;
-use dunlin_client::{Link, Refill, ShardStatus, Status as Cluster};
+use dunlin_client::{KeyspaceDescription, Link, Refill, ShardStatus, Status as Cluster};
 
 use crate::command::keyspace;
 use crate::connect::Server;
@@ -99,7 +99,13 @@ fn problems(problems: &[String]) -> String {
 /// Keyspaces for whose copies there are not enough members.
 fn shortages(status: &Cluster) -> String {
     let members = status.members.members.len();
-    let line = |keyspace| Some(format!("\n{}\n", shortage(keyspace, members)?));
+    let line = |keyspace: &KeyspaceDescription| {
+        let replicas = keyspace.settings.replicas.into();
+        Some(format!(
+            "\n{}\n",
+            shortage(&keyspace.name, replicas, members)?
+        ))
+    };
     status.keyspaces.iter().filter_map(line).collect()
 }
 

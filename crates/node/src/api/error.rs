@@ -79,6 +79,7 @@ impl From<Failure> for Rejected {
     fn from(failure: Failure) -> Self {
         let status = match &failure {
             Failure::NotEnoughReplicas { .. }
+            | Failure::NotReached { .. }
             | Failure::Overdue
             | Failure::Overtaken
             | Failure::Beyond(_) => StatusCode::GATEWAY_TIMEOUT,

@@ -13,6 +13,16 @@ pub enum Failure {
         /// Replicas asked for.
         need: u8,
     },
+    /// Nobody was asked. Try again when more nodes are up, or ask for less.
+    #[error(
+        "Not Enough Replicas: {reached} of the {need} needed can be reached, so nothing was written; dunlin status shows who is away"
+    )]
+    NotReached {
+        /// Replicas within reach.
+        reached: u8,
+        /// Replicas asked for.
+        need: u8,
+    },
     /// Try again when what it waits for is done, or ask for less.
     #[error(
         "from={from} is above the {known} that writes to this keyspace have used so far: {why}"

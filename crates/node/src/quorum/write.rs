@@ -56,8 +56,10 @@ impl Shard {
             self.wait_for_reach(&all, is_enough).await;
             if !is_enough() {
                 // Known beforehand: better refused than half done.
-                return Err(Failure::NotEnoughReplicas {
-                    got: 0,
+                let (of_read, of_also) = (reachable(replicas), reachable(also));
+                let is_read_short = of_read < ack;
+                return Err(Failure::NotReached {
+                    reached: if is_read_short { of_read } else { of_also } as u8,
                     need: request.ack,
                 });
             }

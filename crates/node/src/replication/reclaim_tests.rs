@@ -72,6 +72,8 @@ pub(crate) async fn open(
         config: Arc::new(NodeConfig {
             name: "n1".into(),
             data: dir.into(),
+            // What is flushed leaves the log, which is what is looked at here.
+            flush_bytes: 512 << 20,
             ..NodeConfig::default()
         }),
         address: ShardAddress { node: 1, shard: 0 },
