@@ -178,6 +178,14 @@ fn requests_are_timed_by_operation_keyspace_and_status() {
     // Those of the harness that looks at the health are among them.
     assert!(responses("2xx") >= 6.0 && responses("4xx") >= 3.0);
     assert_eq!(responses("3xx"), 1.0);
+    // The bounds of docs/limits.md for a node with one shard of three.
+    let count = |belongs: fn(&str) -> bool| samples.iter().filter(|(s, _)| belongs(s)).count();
+    let is_timed = |s: &str| s.starts_with("dunlin_request_duration_seconds");
+    assert!(count(|s| s.contains("{shard=")) <= 60);
+    assert_eq!(count(|s| s.contains("{from=")), 2 * 2);
+    let labelled = |s: &str| s.contains("{shard=") || s.contains("{from=");
+    let others = samples.iter().filter(|(s, _)| !labelled(s) && !is_timed(s));
+    assert!(others.count() <= 30);
     for (name, figure) in [
         (r#"dunlin_shard_state{shard="n1/0",state="serving"}"#, 1.0),
         (r#"dunlin_shard_state{shard="n1/0",state="failing"}"#, 0.0),
