@@ -42,7 +42,14 @@ fn is_origin(origin: &str) -> bool {
         })
         && !host.is_empty()
         && host.bytes().all(plain)
-        && port.is_none_or(|port| port.parse::<u16>().is_ok() && Some(port) != own)
+        && (!host.contains(':') || host.starts_with('[') && host.ends_with(']'))
+        && port.is_none_or(|port| is_port(port) && Some(port) != own)
+}
+
+/// As it is written without need: no zeros before it.
+fn is_port(text: &str) -> bool {
+    let port = text.parse::<u16>().ok().filter(|port| *port > 0);
+    port.is_some_and(|port| port.to_string() == text)
 }
 
 #[cfg(test)]

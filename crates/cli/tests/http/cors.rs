@@ -50,6 +50,31 @@ fn the_page_of_a_named_origin_may_use_it_and_no_other() {
 }
 
 #[test]
+fn a_page_that_is_not_named_changes_nothing_unasked() {
+    let up = Up::with(1, &["--cors-origin", PAGE]);
+    let mut wire = Wire::open(up.ports[0]);
+    let plain = "Content-Type: text/plain\r\n";
+    let made = |name: &str| format!("{{\"name\":\"{name}\",\"replicas\":1}}");
+    for (origin, status) in [
+        ("Origin: https://evil.example.net\r\n", 403),
+        ("Origin: null\r\n", 403),
+        ("", 201),
+        ("Origin: https://app.example.net\r\n", 201),
+    ] {
+        let name = format!("k{}", origin.len());
+        let headers = format!("{origin}{plain}");
+        let answer = wire
+            .try_request_with("POST", "/v1/keyspaces", &headers, made(&name))
+            .unwrap();
+        assert_eq!(answer.status, status, "{origin}: {}", answer.text());
+        let found = wire
+            .request("GET", &format!("/v1/keyspaces/{name}"), b"")
+            .status;
+        assert_eq!(found == 200, status == 201, "{origin}");
+    }
+}
+
+#[test]
 fn without_the_setting_nothing_is_said_of_origins() {
     let up = Up::nodes(1);
     let mut wire = Wire::open(up.ports[0]);

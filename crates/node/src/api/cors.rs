@@ -1,5 +1,6 @@
 //! Scripts of web pages: those of the origins that the settings name may use HTTP, and see its headers
-//! (the Fetch standard, CORS protocol). Others a browser keeps away.
+//! (the Fetch standard, CORS protocol). Others a browser keeps away from answers, and from methods that
+//! it asks about first. It does not ask about a POST of plain text, so that is refused here.
 
 use hyper::header::{
     ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
@@ -28,6 +29,14 @@ pub(super) struct Cors {
     varies: bool,
     /// It asks whether it may ask.
     is_preflight: bool,
+}
+
+/// Whether a request comes from a page that the settings do not name, and a browser sent it unasked though
+/// it may change something. Programs that are no browsers name no origin.
+pub(super) fn is_strange(origins: &[String], method: &Method, headers: &HeaderMap) -> bool {
+    *method == Method::POST
+        && headers.contains_key(ORIGIN)
+        && Cors::of(origins, method, headers).is_none_or(|cors| cors.allowed.is_none())
 }
 
 impl Cors {

@@ -55,6 +55,29 @@ fn only_pages_that_the_settings_name_may() {
 }
 
 #[test]
+fn what_a_page_posts_unasked_counts_only_where_it_is_named() {
+    for (origins, method, origin, expected) in [
+        (&[][..], Method::POST, None, false),
+        (&[], Method::POST, Some(PAGE), true),
+        (&[], Method::POST, Some("null"), true),
+        (&[PAGE], Method::POST, Some(PAGE), false),
+        (&[PAGE], Method::POST, Some("https://other"), true),
+        (&["*"], Method::POST, Some("https://other"), false),
+        // Browsers ask about these first, and are told no.
+        (&[], Method::PUT, Some(PAGE), false),
+        (&[], Method::GET, Some(PAGE), false),
+    ] {
+        let origins: Vec<String> = origins.iter().map(ToString::to_string).collect();
+        let mut request = HeaderMap::new();
+        if let Some(origin) = origin {
+            request.insert(ORIGIN, origin.parse().unwrap());
+        }
+        let strange = is_strange(&origins, &method, &request);
+        assert_eq!(strange, expected, "{origins:?} {method} {origin:?}");
+    }
+}
+
+#[test]
 fn a_browser_that_asks_first_is_told_the_methods_of_the_path() {
     let headers = told(&[PAGE], Method::OPTIONS, Some(PAGE), true);
     assert_eq!(headers[ACCESS_CONTROL_ALLOW_METHODS], "GET, PUT, OPTIONS");

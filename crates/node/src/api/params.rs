@@ -11,6 +11,11 @@ use crate::quorum::Quorum;
 /// URIs in HTTP less.
 pub(super) static QUERY_HEADER: HeaderName = HeaderName::from_static("dunlin-query");
 
+/// No path knows as many. A request of 400 KiB could name a hundred thousand.
+const PARAMS_MAX: usize = 16;
+/// So much of a name that is not known is said back.
+const SHOWN_CHARS: usize = 40;
+
 /// The parameters of a request, values percent-decoded, each given once.
 #[derive(Debug, Default)]
 pub(super) struct Params(Vec<(String, Bytes)>);
@@ -20,10 +25,16 @@ impl Params {
     pub fn of(query: Option<&str>, headers: &HeaderMap) -> Result<Params, Rejected> {
         let mut params = Params::default();
         params.add(query.unwrap_or_default())?;
-        for more in headers.get_all(&QUERY_HEADER) {
-            let more = more.to_str();
-            params.add(more.map_err(|_| {
-                Rejected::bad(format!("{QUERY_HEADER} is percent-encoded, as a query is"))
+        let mut more = headers.get_all(&QUERY_HEADER).iter();
+        if let Some(one) = more.next() {
+            // What stands between may make one of several, which would not be the same.
+            if more.next().is_some() {
+                return Err(Rejected::bad(format!("{QUERY_HEADER} is given twice")));
+            }
+            params.add(plain(one.as_bytes()).ok_or_else(|| {
+                Rejected::bad(format!(
+                    "{QUERY_HEADER} is percent-encoded, as a query is, commas too"
+                ))
             })?)?;
         }
         Ok(params)
@@ -36,7 +47,10 @@ impl Params {
             let name = String::from_utf8(decode(name)?.into())
                 .map_err(|_| Rejected::bad("the name of a parameter is not UTF-8"))?;
             if self.get(&name).is_some() {
-                return Err(Rejected::bad(format!("{name} is given twice")));
+                return Err(Rejected::bad(format!("{} is given twice", shown(&name))));
+            }
+            if self.0.len() == PARAMS_MAX {
+                return Err(Rejected::bad(format!("more than {PARAMS_MAX} parameters")));
             }
             self.0.push((name, decode(value)?));
         }
@@ -52,10 +66,12 @@ impl Params {
         {
             None => Ok(()),
             Some((name, _)) if names.is_empty() => Err(Rejected::bad(format!(
-                "{name} is not known here: no parameter is"
+                "{} is not known here: no parameter is",
+                shown(name)
             ))),
             Some((name, _)) => Err(Rejected::bad(format!(
-                "{name} is not known here: only {} are",
+                "{} is not known here: only {} are",
+                shown(name),
                 names.join(", ")
             ))),
         }
@@ -93,6 +109,20 @@ impl Params {
         Quorum::choose(small("ack")?, small("from")?, replicas, nodes)
             .map_err(|error| Rejected::bad(error.to_string()))
     }
+}
+
+/// A query as it may stand in a header, `None` when anything in it should have been encoded.
+fn plain(text: &[u8]) -> Option<&str> {
+    let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-._~%=&+!$'()*:@/?".contains(byte);
+    match text.iter().all(is_plain) {
+        true => std::str::from_utf8(text).ok(),
+        false => None,
+    }
+}
+
+/// The beginning of a name that a client made up.
+fn shown(name: &str) -> String {
+    name.chars().take(SHOWN_CHARS).collect()
 }
 
 /// Digits alone: the standard library's parser takes a plus sign before them, which in a query may

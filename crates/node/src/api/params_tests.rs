@@ -53,13 +53,36 @@ fn the_header_goes_on_where_the_query_ends() {
         }
         Params::of(query, &headers)
     };
-    let params = of(Some("ack=2"), &["key=a%00b&from=3", "expires_in=1"]).unwrap();
+    let params = of(Some("ack=2"), &["key=a%00b&from=3&expires_in=1"]).unwrap();
     assert_eq!(params.get("key").unwrap(), &b"a\0b"[..]);
     assert_eq!(params.number("expires_in").ok().flatten(), Some(1));
     assert_eq!(params.number("ack").ok().flatten(), Some(2));
     // Given twice is given twice, wherever.
     assert!(of(Some("key=a"), &["key=b"]).is_err());
-    assert!(of(None, &["key=b", "key=b"]).is_err());
+    assert!(of(None, &["key=b", "ack=1"]).is_err());
+    // As a proxy makes one line of two, and what should have been encoded.
+    for line in [
+        "key=b, ack=1",
+        "key=b,ack=1",
+        "key=a b",
+        "key=a#b",
+        "key=a\tb",
+        "key=a;b",
+    ] {
+        assert!(of(None, &[line]).is_err(), "{line}");
+    }
     assert!(of(None, &["key=%zz"]).is_err());
     assert!(of(None, &["key=\u{e9}"]).is_err());
+}
+
+#[test]
+fn a_hundred_thousand_parameters_are_refused_by_the_first_few() {
+    let many: String = (0..100_000).map(|number| format!("p{number}&")).collect();
+    let refused = parse(Some(&many)).unwrap_err();
+    assert!(refused.line.contains("more than 16"), "{}", refused.line);
+    let long = "n".repeat(300_000);
+    let refused = parse(Some(&long))
+        .and_then(|params| params.only(&["id"]))
+        .unwrap_err();
+    assert!(refused.line.len() < 200, "{}", refused.line.len());
 }

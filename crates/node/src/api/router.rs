@@ -7,7 +7,7 @@ use hyper::header::{ALLOW, HeaderValue};
 use hyper::{Method, Request, StatusCode};
 
 use super::attempt::TIME_HEADER;
-use super::cors::Cors;
+use super::cors::{Cors, is_strange};
 use super::error::Rejected;
 use super::gate::Gate;
 use super::params::{Params, decode};
@@ -38,6 +38,15 @@ async fn answer(gate: &Gate, arrivals: &Rc<Arrivals>, request: Request<Upload>) 
     let counter = &shard.counters.http_requests;
     counter.set(counter.get() + 1);
     let path = request.uri().path().to_owned();
+    if is_strange(
+        &shard.config.cors_origins,
+        request.method(),
+        request.headers(),
+    ) {
+        let line =
+            "the page that sends this is of another origin: --cors-origin names those that may";
+        return Rejected::new(StatusCode::FORBIDDEN, line).into_json();
+    }
     let asked = match ask(&request, &path) {
         Ok(asked) => asked,
         Err(reply) => return *reply,

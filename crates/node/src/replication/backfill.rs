@@ -73,6 +73,11 @@ impl Shard {
             .collect();
         self.log_claim(&claims, false);
         peer.pulled.borrow_mut().extend(terms.covered.iter());
+        // One whose own past is not certain may hold more of it later.
+        if terms.life.is_some_and(|life| life.is_whole) {
+            peer.copied
+                .replace(Some((placement.revision, terms.covered.clone())));
+        }
         if terms.is_refill {
             let is_compared = terms.life.is_some_and(|life| life.is_whole);
             self.refill_given(peer.address, begun, is_compared);

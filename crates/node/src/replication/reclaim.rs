@@ -44,7 +44,10 @@ impl Shard {
             let is_far = theirs > self.clock.limit();
             if is_far || !self.gather_from(peer, origin, have, &mut entries).await? {
                 whole = false;
-                self.backfill_from(peer).await?;
+                // One copy of what it holds serves all the starts there were.
+                if is_far || !peer.was_copied(origin, self.placement().revision) {
+                    self.backfill_from(peer).await?;
+                }
             }
         }
         if !sharing.iter().all(|peer| peer.shares.get()) {

@@ -15,7 +15,7 @@ use tokio::time::sleep;
 
 use crate::clock::SystemClock;
 use crate::machine::RealMachine;
-use crate::message::{PullAnswer, Request, Response, VectorsAnswer};
+use crate::message::{Answerer, Life, Page, PullAnswer, Request, Response, VectorsAnswer};
 use crate::process::Process;
 use crate::sabotage::Sabotage;
 use crate::shard::ShardParts;
@@ -162,6 +162,94 @@ fn a_replica_that_leaves_does_not_keep_the_past_from_being_gathered_later() {
         replica.unanswered.borrow_mut().clear();
         change(&metadata, &[1, 2], || peer.shares.get()).await;
         until("it is asked again", || replica.asked.get() == 2).await;
+    });
+}
+
+/// A replica with the past of several starts, none of which its log gives any more.
+#[derive(Default)]
+struct Keeper {
+    asked: Cell<u32>,
+    copied: Cell<u32>,
+}
+
+impl Keeper {
+    const PAST: [Origin; 4] = [
+        Origin::new(1, 0, 1),
+        Origin::new(1, 0, 2),
+        Origin::new(1, 0, 5),
+        Origin::new(1, 0, 7),
+    ];
+    const LIFE: Life = Life {
+        incarnation: 1,
+        is_whole: true,
+    };
+}
+
+impl Service<Request, Response> for Keeper {
+    fn handle(&self, request: Request, reply: Reply<Response>) {
+        match request {
+            Request::Vectors(_) => reply.send(Response::Vectors(VectorsAnswer {
+                vector: Keeper::PAST
+                    .map(|past| (past, Version(1_000)))
+                    .into_iter()
+                    .collect(),
+                answerer: Some(Answerer {
+                    life: Keeper::LIFE,
+                    contradiction: None,
+                }),
+            })),
+            Request::Pull(pull) if Keeper::PAST.contains(&pull.origin) => {
+                self.asked.set(self.asked.get() + 1);
+                reply.send(Response::Pulled(PullAnswer::TooOld));
+            }
+            Request::Snapshot(_) => {
+                self.copied.set(self.copied.get() + 1);
+                reply.send(Response::Page(Page {
+                    items: Vec::new(),
+                    next: None,
+                    life: Some(Keeper::LIFE),
+                }));
+            }
+            // Dropped, it is refused.
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn one_copy_of_what_a_replica_holds_serves_all_starts() {
+    let dir = tempfile::tempdir().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    tokio::task::LocalSet::new().block_on(&runtime, async {
+        let metadata = Metadata::in_memory();
+        for name in ["n1", "n2"] {
+            let node = metadata.register(name, "none:1", "none:2", 1, 0).await;
+            node.unwrap();
+        }
+        let settings = KeyspaceSettings {
+            partitions: 1,
+            replicas: 2,
+            ..KeyspaceSettings::default()
+        };
+        metadata.create_keyspace("k", settings).await.unwrap();
+        let process = Process::new(CACHES, 1).unwrap();
+        let (address, inbox) = queue(QueueOptions::default());
+        process.directory.add("n2", 0, address);
+        let replica = Rc::new(Keeper::default());
+        tokio::task::spawn_local(serve_inbox(inbox, replica.clone()));
+        let shard = open(dir.path(), &metadata, &process, 8).await;
+        until("the past of every start is claimed", || {
+            Keeper::PAST
+                .iter()
+                .all(|past| shard.vector().get(*past) == Version(1_000))
+        })
+        .await;
+        // Each start was asked for, and one page, which is all there is, was copied for all of them.
+        assert!(replica.asked.get() >= Keeper::PAST.len() as u32);
+        assert_eq!(replica.copied.get(), 1);
     });
 }
 

@@ -31,6 +31,9 @@ pub(crate) struct Peer {
     pub heard: Cell<bool>,
     /// Entries it has had from others than their origins, which its vector does not show here.
     pub pulled: RefCell<HashMap<Origin, Version>>,
+    /// All that it held, the past of this shard included, was copied: by which revision of the placement,
+    /// and what its vector named then.
+    pub copied: RefCell<Option<(u64, Vector)>>,
     pub link: Link,
     /// The task that sends it entries.
     pub stream: RefCell<Option<AbortHandle>>,
@@ -46,6 +49,15 @@ impl Peer {
     /// Whether the peer is known to have everything of `origin` up to `version`.
     pub fn has(&self, origin: Origin, version: Version) -> bool {
         self.vector.borrow().get(origin) >= version
+    }
+
+    /// Whether what it holds of `origin` was copied when its vector named as much of that as it does now, and
+    /// both held the same partitions. An entry that came to it later came from one who is asked as well.
+    pub fn was_copied(&self, origin: Origin, revision: u64) -> bool {
+        let copied = self.copied.borrow();
+        copied.as_ref().is_some_and(|(when, named)| {
+            *when == revision && named.get(origin) >= self.vector.borrow().get(origin)
+        })
     }
 
     /// Sends the peer nothing more.

@@ -121,6 +121,7 @@ impl Shard {
             vector: RefCell::default(),
             heard: Cell::new(false),
             pulled: RefCell::default(),
+            copied: RefCell::default(),
             link: Link::default(),
             stream: RefCell::default(),
             backfilling: Cell::new(false),
