@@ -107,7 +107,15 @@ fn walk(dir: &std::path::Path, path: &Path, log: &[Entry]) -> Store {
         }
         let (size, event) = batches.next().unwrap();
         let end = (done + size).min(log.len());
-        let outcomes = store.apply(&log[done..end], end as u64).unwrap();
+        let outcomes = loop {
+            match store.apply(&log[done..end], end as u64) {
+                // As for a flush that is begun, below.
+                Err(StoreError::Stalled) => {
+                    store.flush_wait().unwrap();
+                }
+                applied => break applied.unwrap(),
+            }
+        };
         check_outcomes(&store, &log[done..end], &outcomes);
         match event {
             Event::Nothing => {}

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use dunlin_store::{
-    CacheSizes, Entry, Kind, Lookup, Origin, SharedResources, Stamp, Store, StoreOptions, Tier,
-    Version, Versioned,
+    CacheSizes, Entry, Kind, Lookup, Origin, SharedResources, Stamp, Store, StoreError,
+    StoreOptions, Tier, Version, Versioned,
 };
 
 pub const KEYSPACE: u32 = 7;
@@ -75,7 +75,11 @@ pub fn delete(key: &str, stamp: Stamp) -> Entry {
 }
 
 pub fn flush(store: &Store) {
-    store.flush_begin().unwrap();
+    // On a busy machine the flushes begun before may still wait.
+    while let Err(error) = store.flush_begin() {
+        assert_eq!(error, StoreError::Stalled);
+        store.flush_wait().unwrap();
+    }
     store.flush_wait().unwrap();
 }
 
