@@ -79,6 +79,8 @@ pub const CLOSE_NOTICE: Duration = Duration::from_millis(200);
 pub const CLOSE_WAIT: Duration = Duration::from_secs(3);
 /// How often overdue writes are looked for.
 pub const SWEEP_INTERVAL: Duration = Duration::from_millis(100);
+/// For how long it counts which deletes all replicas know. That is looked at with the store's memory.
+pub const KNOWN_FOR: Duration = Duration::from_secs(10);
 /// How often the store's memory is looked at.
 pub const FLUSH_INTERVAL: Duration = Duration::from_millis(250);
 

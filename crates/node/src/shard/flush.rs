@@ -13,7 +13,7 @@ use dunlin_store::{Entry, Store, StoreError, Vector, Version};
 use super::Shard;
 use crate::clock::Clock;
 use crate::fence::Trust;
-use crate::limits::{FLUSH_INTERVAL, FORGET_AFTER};
+use crate::limits::{FLUSH_INTERVAL, FORGET_AFTER, KNOWN_FOR};
 use crate::placement::Placement;
 use crate::replication::address_of;
 use crate::sabotage::Sabotage;
@@ -25,6 +25,8 @@ pub(super) struct GraceTable {
     /// Deletes stamped earlier than this (milliseconds since 1970) are known to
     /// every replica, and nothing older than they are is still on its way here.
     known_ms: Arc<AtomicU64>,
+    /// When that was said, by the clock.
+    said_ms: Arc<AtomicU64>,
     /// Whether the clock may decide what is old.
     trusted: Arc<AtomicBool>,
     by_keyspace: Arc<RwLock<HashMap<u32, Duration>>>,
@@ -35,6 +37,7 @@ impl GraceTable {
         GraceTable {
             clock,
             known_ms: Arc::default(),
+            said_ms: Arc::default(),
             trusted: Arc::default(),
             by_keyspace: Arc::default(),
         }
@@ -60,6 +63,7 @@ impl GraceTable {
 
     pub fn set_known(&self, known: Option<Version>) {
         let known_ms = known.map_or(0, Version::millis);
+        self.said_ms.store(self.clock.now_ms(), Ordering::Relaxed);
         self.known_ms.store(known_ms, Ordering::Relaxed);
     }
 
@@ -72,7 +76,13 @@ impl GraceTable {
         if known_ms == 0 {
             return None;
         }
-        let known_age_ms = self.clock.now_ms().saturating_sub(known_ms);
+        let now_ms = self.clock.now_ms();
+        let said_age_ms = now_ms.saturating_sub(self.said_ms.load(Ordering::Relaxed));
+        if u128::from(said_age_ms) > KNOWN_FOR.as_millis() {
+            // It is said again and again: the clock was set forward, and has yet to be compared.
+            return None;
+        }
+        let known_age_ms = now_ms.saturating_sub(known_ms);
         let table = self
             .by_keyspace
             .read()
@@ -320,3 +330,7 @@ pub(crate) fn vector_of(preamble: &bytes::Bytes) -> Option<Vector> {
     let entry = Entry::decode(preamble.clone()).ok()?;
     Vector::decode(&entry.value).ok()
 }
+
+#[cfg(test)]
+#[path = "flush_tests.rs"]
+mod tests;
