@@ -68,7 +68,7 @@ pub struct Up {
     /// Largest request body, at most 64MiB
     #[arg(long, value_name = "SIZE", default_value = "16MiB")]
     max_body: Size,
-    /// Origin of web pages whose scripts may use the HTTP interface, as in https://app.example.net, or *
+    /// Origin of web pages whose scripts may use the HTTP interface, as in `https://app.example.net`, or `*`
     /// for any; may be repeated [default: none]
     #[arg(long = "cors-origin", value_name = "ORIGIN", value_delimiter = ',')]
     cors_origins: Vec<String>,

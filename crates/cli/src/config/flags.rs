@@ -38,7 +38,7 @@ pub struct Flags {
     /// Largest request body, at most 64MiB [default: 16MiB]
     #[arg(long, env = "DUNLIN_MAX_BODY", value_name = "SIZE")]
     pub max_body: Option<Size>,
-    /// Origin of web pages whose scripts may use the HTTP interface, as in https://app.example.net, or *
+    /// Origin of web pages whose scripts may use the HTTP interface, as in `https://app.example.net`, or `*`
     /// for any; may be repeated [default: none]
     #[arg(
         long = "cors-origin",
