@@ -29,11 +29,13 @@ fn blocks() -> Vec<&'static str> {
         .collect()
 }
 
-/// The blocks as one script that says before each which it is, and ends at the first that fails.
+/// The blocks as one script that says before each which it is, and ends at the first that fails. What it
+/// kills by name it kills in its own namespace alone.
 fn script(directory: &Path) -> String {
     let mut script = String::from(
         "set -euo pipefail\n\
          curl() { if [ \"$1\" = -sf ]; then command curl \"$@\"; else command curl --fail-with-body \"$@\"; fi; }\n\
+         pkill() { command pkill --ns $$ --nslist net \"$@\"; }\n\
          dunlin up --data ./data --http-port 8080 &\n\
          until curl -sf http://127.0.0.1:8082/health; do sleep 0.2; done\n",
     );
