@@ -7,6 +7,9 @@ use dunlin_client::{Client, Keyspace, Quorum};
 
 use crate::failure::Failure;
 
+/// The keyspace of every command that names none.
+pub const DEFAULT_KEYSPACE: &str = "default";
+
 /// Which cluster.
 #[derive(Debug, Clone, Args)]
 pub struct Server {
@@ -45,7 +48,7 @@ pub struct Target {
         short = 'k',
         env = "DUNLIN_KEYSPACE",
         value_name = "NAME",
-        default_value = "default"
+        default_value = DEFAULT_KEYSPACE
     )]
     pub keyspace: String,
     /// Replicas that must answer [default: a majority]

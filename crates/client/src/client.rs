@@ -57,14 +57,18 @@ impl Client {
             .await
     }
 
-    /// Creates a keyspace. A name that is taken gives [`ClientError::Refused`] with status 409.
-    pub async fn create_keyspace(&self, wanted: &CreateKeyspace) -> Result<(), ClientError> {
+    /// Creates a keyspace and returns it with all its settings. A name that is taken gives
+    /// [`ClientError::Refused`] with status 409.
+    pub async fn create_keyspace(
+        &self,
+        wanted: &CreateKeyspace,
+    ) -> Result<KeyspaceDescription, ClientError> {
         let mut call = Call::new(Method::POST, "/v1/keyspaces".to_owned());
         call.json(
             serde_json::to_vec(wanted).map_err(|error| ClientError::Invalid(error.to_string()))?,
         );
         call.repeatable = false;
-        self.done(call).await
+        self.json(call).await
     }
 
     /// The settings of one keyspace, or `None` when there is none of that name.

@@ -29,7 +29,7 @@ async fn keyspaces_are_created_listed_described_and_dropped() {
         sync: Some("never".to_owned()),
         ..CreateKeyspace::default()
     };
-    client.create_keyspace(&wanted).await.unwrap();
+    let created = client.create_keyspace(&wanted).await.unwrap();
     assert_eq!(
         server.seen()[0].body,
         r#"{"name":"birds","replicas":3,"sync":"never"}"#
@@ -48,6 +48,7 @@ async fn keyspaces_are_created_listed_described_and_dropped() {
     assert_eq!(listed.len(), 1);
     let described = client.describe_keyspace("birds").await.unwrap().unwrap();
     assert_eq!(described, listed[0]);
+    assert_eq!(created, described);
     assert_eq!(
         (
             described.settings.partitions,

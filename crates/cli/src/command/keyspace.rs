@@ -131,16 +131,15 @@ impl Create {
             tombstone_grace_s: self.tombstone_grace,
         };
         let client = self.server.client()?;
-        client.create_keyspace(&wanted).await?;
+        let made = client.create_keyspace(&wanted).await?;
         // It is made; whoever cannot say how many members there are need not know.
-        if let (Ok(Some(made)), Ok(members)) = (
-            client.describe_keyspace(&wanted.name).await,
-            client.members().await,
-        ) && let Some(line) = shortage(
-            &made.name,
-            made.settings.replicas.into(),
-            members.members.len(),
-        ) {
+        if let Ok(members) = client.members().await
+            && let Some(line) = shortage(
+                &made.name,
+                made.settings.replicas.into(),
+                members.members.len(),
+            )
+        {
             eprintln!("dunlin: {line}");
         }
         Ok(())

@@ -14,6 +14,7 @@ use crate::config::file::File;
 use crate::config::flags::Flags;
 use crate::config::room::Room;
 use crate::config::settings::{MetadataPlace, Settings};
+use crate::connect::DEFAULT_KEYSPACE;
 use crate::failure::Failure;
 use crate::lock::DirectoryLock;
 use crate::machine::Machine;
@@ -129,7 +130,7 @@ fn warn_of_keyspaces(metadata: &Metadata, wanted: &KeyspaceSettings, is_alone: b
     let topology = metadata.topology().borrow().clone();
     for keyspace in &topology.keyspaces {
         let settings = &keyspace.settings;
-        if keyspace.name == "default"
+        if keyspace.name == DEFAULT_KEYSPACE
             && wanted != settings
             && *wanted != KeyspaceSettings::default()
         {

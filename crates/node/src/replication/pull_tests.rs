@@ -1,15 +1,14 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 use bytes::Bytes;
-use dunlin_metadata::{KeyspaceSettings, Metadata, Sync};
+use dunlin_metadata::{KeyspaceSettings, Sync};
 use dunlin_store::Origin;
 use tokio::time::Instant;
 
-use super::super::reclaim::tests::{CACHES, open};
+use super::super::reclaim::tests::among;
 use super::*;
 use crate::limits::LOOK_BYTES;
 use crate::message::{Condition, WriteRequest};
 use crate::placement::ShardAddress;
-use crate::process::Process;
 use crate::quorum::Quorum;
 
 /// Somebody of whom the log holds nothing.
@@ -17,24 +16,15 @@ const ABSENT: Origin = Origin::new(7, 0, 1);
 
 #[test]
 fn a_page_ends_after_so_much_of_the_log_though_nothing_was_found() {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .unwrap();
-    tokio::task::LocalSet::new().block_on(&runtime, async {
-        let dir = tempfile::tempdir().unwrap();
-        let metadata = Metadata::in_memory();
-        let node = metadata.register("n1", "none:1", "none:2", 1, 0).await;
-        node.unwrap();
+    among(&["n1"], async |start| {
         let settings = KeyspaceSettings {
             replicas: 1,
             partitions: 1,
             sync: Sync::Never,
             ..KeyspaceSettings::default()
         };
-        let keyspace = metadata.create_keyspace("k", settings).await.unwrap();
-        let process = Process::new(CACHES, 1).unwrap();
-        let shard = open(dir.path(), &metadata, &process, 2).await;
+        let keyspace = start.metadata.create_keyspace("k", settings).await.unwrap();
+        let shard = start.shard(2).await;
         let value = Bytes::from(vec![b'v'; 1 << 20]);
         let values = 2 * (LOOK_BYTES >> 20) + 8;
         for number in 0..values {
@@ -100,17 +90,8 @@ fn a_page_ends_after_so_much_of_the_log_though_nothing_was_found() {
 
 #[test]
 fn of_what_its_writer_lost_a_log_beside_copies_does_not_tell_all() {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .unwrap();
-    tokio::task::LocalSet::new().block_on(&runtime, async {
-        let dir = tempfile::tempdir().unwrap();
-        let metadata = Metadata::in_memory();
-        let node = metadata.register("n1", "none:1", "none:2", 1, 0).await;
-        node.unwrap();
-        let process = Process::new(CACHES, 1).unwrap();
-        let shard = open(dir.path(), &metadata, &process, 2).await;
+    among(&["n1"], async |start| {
+        let shard = start.shard(2).await;
         // A copy of what was meant for others, and a vector that has risen over it.
         shard.log_claim(&[(ABSENT, Version(9))], true);
         shard.copies.came(ABSENT, Version(5));

@@ -113,6 +113,48 @@ pub(crate) async fn change(metadata: &Metadata, to: &[u16], mut wanted: impl FnM
     }
 }
 
+/// What a shard under test starts with, in a cluster of registered nodes none of which runs.
+pub(crate) struct Start {
+    pub dir: tempfile::TempDir,
+    pub metadata: Metadata,
+    pub process: Process,
+}
+
+impl Start {
+    /// The shard's start of this number.
+    pub async fn shard(&self, incarnation: u32) -> Rc<Shard> {
+        open(self.dir.path(), &self.metadata, &self.process, incarnation).await
+    }
+
+    /// Answers as the first shard of this node.
+    fn answer<S: Service<Request, Response> + 'static>(&self, node: &str, service: &Rc<S>) {
+        let (address, inbox) = queue(QueueOptions::default());
+        self.process.directory.add(node, 0, address);
+        tokio::task::spawn_local(serve_inbox(inbox, service.clone()));
+    }
+}
+
+/// Runs a test of a shard in a cluster of these nodes.
+pub(crate) fn among(nodes: &[&str], test: impl AsyncFnOnce(Start)) {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    tokio::task::LocalSet::new().block_on(&runtime, async {
+        let metadata = Metadata::in_memory();
+        for name in nodes {
+            let node = metadata.register(name, "none:1", "none:2", 1, 0).await;
+            node.unwrap();
+        }
+        test(Start {
+            dir: tempfile::tempdir().unwrap(),
+            metadata,
+            process: Process::new(CACHES, 1).unwrap(),
+        })
+        .await;
+    });
+}
+
 pub(crate) async fn until(what: &str, mut holds: impl FnMut() -> bool) {
     for _ in 0..2_000 {
         if holds() {
@@ -125,17 +167,8 @@ pub(crate) async fn until(what: &str, mut holds: impl FnMut() -> bool) {
 
 #[test]
 fn a_replica_that_leaves_does_not_keep_the_past_from_being_gathered_later() {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .unwrap();
-    tokio::task::LocalSet::new().block_on(&runtime, async {
-        let dir = tempfile::tempdir().unwrap();
-        let metadata = Metadata::in_memory();
-        for name in ["n1", "n2"] {
-            let node = metadata.register(name, "none:1", "none:2", 1, 0).await;
-            node.unwrap();
-        }
+    among(&["n1", "n2"], async |start| {
+        let metadata = &start.metadata;
         let settings = KeyspaceSettings {
             replicas: 1,
             partitions: 1,
@@ -143,24 +176,21 @@ fn a_replica_that_leaves_does_not_keep_the_past_from_being_gathered_later() {
         };
         metadata.create_keyspace("k", settings).await.unwrap();
         if metadata.topology().borrow().members.ids != [1, 2] {
-            change(&metadata, &[1, 2], || false).await;
+            change(metadata, &[1, 2], || false).await;
         }
-        let process = Process::new(CACHES, 1).unwrap();
-        let (address, inbox) = queue(QueueOptions::default());
-        process.directory.add("n2", 0, address);
         let replica = Rc::new(Replica {
             names: Version(1_000),
             ..Replica::default()
         });
-        tokio::task::spawn_local(serve_inbox(inbox, replica.clone()));
-        let shard = open(dir.path(), &metadata, &process, 2).await;
+        start.answer("n2", &replica);
+        let shard = start.shard(2).await;
         let peer = shard.peer(ShardAddress { node: 2, shard: 0 }).unwrap();
 
         until("the replica is asked", || replica.asked.get() == 1).await;
-        change(&metadata, &[1], || false).await;
+        change(metadata, &[1], || false).await;
         until("it has left", || !peer.shares.get()).await;
         replica.unanswered.borrow_mut().clear();
-        change(&metadata, &[1, 2], || peer.shares.get()).await;
+        change(metadata, &[1, 2], || peer.shares.get()).await;
         until("it is asked again", || replica.asked.get() == 2).await;
     });
 }
@@ -218,29 +248,16 @@ impl Service<Request, Response> for Keeper {
 
 #[test]
 fn one_copy_of_what_a_replica_holds_serves_all_starts() {
-    let dir = tempfile::tempdir().unwrap();
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .unwrap();
-    tokio::task::LocalSet::new().block_on(&runtime, async {
-        let metadata = Metadata::in_memory();
-        for name in ["n1", "n2"] {
-            let node = metadata.register(name, "none:1", "none:2", 1, 0).await;
-            node.unwrap();
-        }
+    among(&["n1", "n2"], async |start| {
         let settings = KeyspaceSettings {
             partitions: 1,
             replicas: 2,
             ..KeyspaceSettings::default()
         };
-        metadata.create_keyspace("k", settings).await.unwrap();
-        let process = Process::new(CACHES, 1).unwrap();
-        let (address, inbox) = queue(QueueOptions::default());
-        process.directory.add("n2", 0, address);
+        start.metadata.create_keyspace("k", settings).await.unwrap();
         let replica = Rc::new(Keeper::default());
-        tokio::task::spawn_local(serve_inbox(inbox, replica.clone()));
-        let shard = open(dir.path(), &metadata, &process, 8).await;
+        start.answer("n2", &replica);
+        let shard = start.shard(8).await;
         until("the past of every start is claimed", || {
             Keeper::PAST
                 .iter()
@@ -255,23 +272,12 @@ fn one_copy_of_what_a_replica_holds_serves_all_starts() {
 
 #[test]
 fn who_names_nothing_of_the_past_is_asked_as_well() {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .unwrap();
-    tokio::task::LocalSet::new().block_on(&runtime, async {
-        let dir = tempfile::tempdir().unwrap();
-        let metadata = Metadata::in_memory();
-        for name in ["n1", "n2", "n3"] {
-            let node = metadata.register(name, "none:1", "none:2", 1, 0).await;
-            node.unwrap();
-        }
+    among(&["n1", "n2", "n3"], async |start| {
         let settings = KeyspaceSettings {
             partitions: 1,
             ..KeyspaceSettings::default()
         };
-        metadata.create_keyspace("k", settings).await.unwrap();
-        let process = Process::new(CACHES, 1).unwrap();
+        start.metadata.create_keyspace("k", settings).await.unwrap();
         let nothing = PullAnswer::Entries {
             entries: Vec::new(),
             up_to: Version(1_000),
@@ -280,17 +286,15 @@ fn who_names_nothing_of_the_past_is_asked_as_well() {
         // The vector of one has risen over what was meant for others; another may have a copy of it.
         let replicas = [("n2", 1_000, nothing), ("n3", 0, PullAnswer::TooOld)];
         let replicas = replicas.map(|(name, names, gives)| {
-            let (address, inbox) = queue(QueueOptions::default());
-            process.directory.add(name, 0, address);
             let replica = Rc::new(Replica {
                 names: Version(names),
                 gives: Some(gives),
                 ..Replica::default()
             });
-            tokio::task::spawn_local(serve_inbox(inbox, replica.clone()));
+            start.answer(name, &replica);
             replica
         });
-        let shard = open(dir.path(), &metadata, &process, 2).await;
+        let shard = start.shard(2).await;
         until("both are asked", || {
             replicas.iter().all(|replica| replica.asked.get() > 0)
         })

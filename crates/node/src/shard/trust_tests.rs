@@ -1,11 +1,9 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
-use dunlin_metadata::Metadata;
 use dunlin_store::Stamp;
 
 use super::*;
-use crate::process::Process;
-use crate::replication::testing::{CACHES, open, until};
+use crate::replication::testing::{among, until};
 
 fn item(expiry_ms: Option<u64>, tombstone: bool) -> Item {
     Item {
@@ -21,20 +19,7 @@ fn item(expiry_ms: Option<u64>, tombstone: bool) -> Item {
 
 /// A shard that starts in a cluster of these nodes, of which it reaches none.
 fn starting(nodes: &[&str], test: impl AsyncFnOnce(Rc<Shard>)) {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .unwrap();
-    tokio::task::LocalSet::new().block_on(&runtime, async {
-        let dir = tempfile::tempdir().unwrap();
-        let metadata = Metadata::in_memory();
-        for name in nodes {
-            let node = metadata.register(name, "none:1", "none:2", 1, 0).await;
-            node.unwrap();
-        }
-        let process = Process::new(CACHES, 1).unwrap();
-        test(open(dir.path(), &metadata, &process, 2).await).await;
-    });
+    among(nodes, async |start| test(start.shard(2).await).await);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::io::{self, BufRead, IsTerminal, Write};
 
 use clap::Args;
 
-use crate::connect::Server;
+use crate::connect::{DEFAULT_KEYSPACE, Server};
 use crate::failure::Failure;
 
 pub const EXAMPLES: &str = "\
@@ -14,9 +14,6 @@ commands and /v0 use when none is named, is dropped after a question only, or wi
 Examples:
   dunlin keyspace drop birds
   dunlin keyspace drop default --yes";
-
-/// What every command uses that names no other.
-const DEFAULT: &str = "default";
 
 /// Arguments of `keyspace drop`.
 #[derive(Debug, Args)]
@@ -33,7 +30,7 @@ pub struct DropKeyspace {
 impl DropKeyspace {
     /// Drops it.
     pub async fn run(self) -> Result<(), Failure> {
-        if self.name == DEFAULT && !self.yes {
+        if self.name == DEFAULT_KEYSPACE && !self.yes {
             asked(io::stdin().is_terminal(), &mut io::stdin().lock())?;
         }
         Ok(self.server.client()?.drop_keyspace(&self.name).await?)

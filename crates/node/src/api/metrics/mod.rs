@@ -8,9 +8,11 @@ mod requests;
 mod shards;
 
 use std::rc::Rc;
+use std::sync::atomic::AtomicU64;
 
 use hyper::StatusCode;
 use hyper::header::HeaderMap;
+use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 
 use super::reply::{self, Reply};
@@ -41,5 +43,19 @@ pub(super) async fn metrics(shard: Rc<Shard>, headers: &HeaderMap) -> Reply {
     match form.write(&registry) {
         Ok(text) => reply::typed(reply::bytes(StatusCode::OK, text), form.content_type()),
         Err(error) => reply::text(StatusCode::INTERNAL_SERVER_ERROR, error.to_string()),
+    }
+}
+
+/// Names, each with its help and its figure now; what is not known is left out.
+fn gauges(
+    registry: &mut Registry,
+    figures: impl IntoIterator<Item = (&'static str, &'static str, Option<u64>)>,
+) {
+    for (name, help, figure) in figures {
+        if let Some(figure) = figure {
+            let gauge = Gauge::<u64, AtomicU64>::default();
+            gauge.set(figure);
+            registry.register(name, help, gauge);
+        }
     }
 }

@@ -1,10 +1,8 @@
 //! Figures of the node as a whole: its metadata store, its disk, what is wrong.
 
-use std::sync::atomic::AtomicU64;
-
-use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 
+use super::gauges;
 use crate::api::health;
 use crate::shard::Shard;
 
@@ -15,7 +13,7 @@ pub(super) fn of_node(registry: &mut Registry, shard: &Shard) {
         .as_ref()
         .map(|disk| disk.f_bavail.saturating_mul(disk.f_frsize));
     let size_bytes = disk.map(|disk| disk.f_blocks.saturating_mul(disk.f_frsize));
-    for (name, help, figure) in [
+    let figures = [
         (
             "dunlin_metadata_reached",
             "1 while the metadata store answers; without it data is served by what is known of it",
@@ -36,11 +34,6 @@ pub(super) fn of_node(registry: &mut Registry, shard: &Shard) {
             "Size of the file system where the node keeps its data",
             size_bytes,
         ),
-    ] {
-        if let Some(figure) = figure {
-            let gauge = Gauge::<u64, AtomicU64>::default();
-            gauge.set(figure);
-            registry.register(name, help, gauge);
-        }
-    }
+    ];
+    gauges(registry, figures);
 }

@@ -1,19 +1,19 @@
 //! Figures of the process: what its nodes have together.
 
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::Ordering::Relaxed;
 
 use prometheus_client::metrics::counter::Counter;
-use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::Registry;
 
+use super::gauges;
 use super::procfs::Figures;
 use crate::doors::Doors;
 
 /// What the nodes of a process have together.
 pub(super) fn of_process(registry: &mut Registry, doors: &Doors) {
     let bounds = doors.bounds;
-    let gauges = [
+    let figures = [
         (
             "dunlin_connections",
             "Connections of clients to all nodes of the process",
@@ -35,11 +35,8 @@ pub(super) fn of_process(registry: &mut Registry, doors: &Doors) {
             bounds.memory_bytes,
         ),
     ];
-    for (name, help, value) in gauges {
-        let gauge = Gauge::<u64, AtomicU64>::default();
-        gauge.set(value as u64);
-        registry.register(name, help, gauge);
-    }
+    let figures = figures.map(|(name, help, value)| (name, help, Some(value as u64)));
+    gauges(registry, figures);
     let counters = [
         (
             "dunlin_connections_refused",

@@ -7,6 +7,8 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 use std::sync::atomic::AtomicU64;
 
+use super::gauges;
+
 /// Ticks a second in what `/proc` tells programs, on every machine that Linux runs on today.
 const USER_HZ: f64 = 100.0;
 
@@ -81,7 +83,7 @@ impl Figures {
                 gauge,
             );
         }
-        for (name, help, figure) in [
+        let figures = [
             (
                 "process_resident_memory_bytes",
                 "Memory of the process that is in RAM",
@@ -102,13 +104,8 @@ impl Figures {
                 "File descriptors that the process may open",
                 self.max_fds,
             ),
-        ] {
-            if let Some(figure) = figure {
-                let gauge = Gauge::<u64, AtomicU64>::default();
-                gauge.set(figure);
-                registry.register(name, help, gauge);
-            }
-        }
+        ];
+        gauges(registry, figures);
     }
 }
 
