@@ -6,6 +6,7 @@ use clap::Args;
 use dunlin_client::{Client, Keyspace, Quorum};
 
 use crate::failure::Failure;
+use crate::trust::Trust;
 
 /// The keyspace of every command that names none.
 pub const DEFAULT_KEYSPACE: &str = "default";
@@ -24,15 +25,24 @@ pub struct Server {
     /// Seconds to wait for one node's answer
     #[arg(long, env = "DUNLIN_TIMEOUT", value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=3600))]
     pub timeout: u64,
+    #[command(flatten)]
+    /// For servers that speak TLS.
+    pub trust: Trust,
 }
 
 impl Server {
     /// A client of that cluster.
     pub fn client(&self) -> Result<Client, Failure> {
-        Ok(Client::with_timeout(
-            &self.server,
-            Duration::from_secs(self.timeout),
-        )?)
+        self.client_of(&self.server)
+    }
+
+    /// A client of these servers, with all else as it was said.
+    pub fn client_of(&self, servers: &str) -> Result<Client, Failure> {
+        let client = Client::with_timeout(servers, Duration::from_secs(self.timeout))?;
+        Ok(match self.trust.tls()? {
+            None => client,
+            Some(tls) => client.over_tls(&tls),
+        })
     }
 }
 

@@ -31,6 +31,7 @@ pub mod runtime;
 pub mod shortage;
 pub mod signal;
 pub mod table;
+pub mod trust;
 pub mod units;
 
 use std::ffi::OsString;

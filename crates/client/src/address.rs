@@ -1,4 +1,5 @@
-//! Server addresses: `http://HOST:PORT` or `HOST:PORT`, several separated by commas.
+//! Server addresses: `http://HOST:PORT`, `https://HOST:PORT` or `HOST:PORT`, several separated by
+//! commas.
 
 use crate::error::ClientError;
 
@@ -9,17 +10,29 @@ const DEFAULT_PORT: u16 = 8080;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Address {
     authority: String,
+    is_tls: bool,
 }
 
 impl Address {
     pub(crate) fn authority(&self) -> &str {
         &self.authority
     }
+
+    pub(crate) fn is_tls(&self) -> bool {
+        self.is_tls
+    }
+
+    /// The name or number that its certificate must be for.
+    pub(crate) fn host(&self) -> &str {
+        let host = self.authority.rsplit_once(':').map(|(host, _)| host);
+        host.unwrap_or_default().trim_matches(['[', ']'])
+    }
 }
 
 impl std::fmt::Display for Address {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "http://{}", self.authority)
+        let scheme = if self.is_tls { "https" } else { "http" };
+        write!(f, "{scheme}://{}", self.authority)
     }
 }
 
@@ -38,15 +51,26 @@ pub(crate) fn parse_list(list: &str) -> Result<Vec<Address>, ClientError> {
 }
 
 fn parse(text: &str) -> Result<Address, ClientError> {
-    let rest = match text.split_once("://") {
-        Some(("http", rest)) => rest,
-        Some((scheme, _)) => {
-            return Err(refused(text, &format!("the scheme is http, not {scheme}")));
+    let (is_tls, rest) = match text.split_once("://") {
+        Some(("http", rest)) => (false, rest),
+        Some(("https", rest)) => (true, rest),
+        Some((scheme, _)) if !text.contains('@') => {
+            return Err(refused(
+                text,
+                &format!("the scheme is http or https, not {scheme}"),
+            ));
         }
-        None => text,
+        Some((_, rest)) => (false, rest),
+        None => (false, text),
     };
     let rest = rest.strip_suffix('/').unwrap_or(rest);
-    if rest.contains(['/', '?', '#', '@']) || rest.contains(char::is_whitespace) {
+    if rest.contains('@') {
+        return Err(refused(
+            text,
+            "a user or password does not belong in it, where everybody can read it",
+        ));
+    }
+    if rest.contains(['/', '?', '#']) || rest.contains(char::is_whitespace) {
         return Err(refused(text, "nothing may stand beside http://HOST:PORT"));
     }
     let (host, port) = match rest.rsplit_once(':') {
@@ -67,12 +91,18 @@ fn parse(text: &str) -> Result<Address, ClientError> {
     }
     Ok(Address {
         authority: format!("{host}:{port}"),
+        is_tls,
     })
 }
 
 fn refused(address: &str, reason: &str) -> ClientError {
+    // Whatever stands before an @ may be a password.
+    let shown = match address.rsplit_once('@') {
+        Some((_, rest)) => format!("...@{rest}"),
+        None => address.to_owned(),
+    };
     ClientError::Address {
-        address: address.to_owned(),
+        address: shown,
         reason: reason.to_owned(),
     }
 }

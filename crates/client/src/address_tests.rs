@@ -25,7 +25,8 @@ fn refuses_what_cannot_be_a_server() {
     for wrong in [
         "",
         " , ",
-        "https://a:1",
+        "ftp://a:1",
+        "https://",
         "http://",
         "a:b",
         "a:70000",
@@ -41,5 +42,42 @@ fn refuses_what_cannot_be_a_server() {
             "{wrong:?} gave {error}"
         );
         assert!(!error.to_string().contains('\n'));
+    }
+}
+
+#[test]
+fn with_and_without_tls() {
+    let list = parse_list("https://n1.example:1,http://n2:2,n3,https://[::1]").unwrap();
+    let shown: Vec<_> = list
+        .iter()
+        .map(|a| (a.to_string(), a.is_tls(), a.host()))
+        .collect();
+    let shown: Vec<_> = shown.iter().map(|(s, t, h)| (s.as_str(), *t, *h)).collect();
+    assert_eq!(
+        shown,
+        [
+            ("https://n1.example:1", true, "n1.example"),
+            ("http://n2:2", false, "n2"),
+            ("http://n3:8080", false, "n3"),
+            ("https://[::1]:8080", true, "::1"),
+        ]
+    );
+}
+
+#[test]
+fn a_password_in_an_address_is_refused_and_not_repeated() {
+    for text in [
+        "http://ann:sesame@h:1",
+        "https://ann:sesame@h:1/x y",
+        "ann:sesame@h",
+        "sesame://sesame@h:1",
+        "http://a:1,http://ann:ses@me@h:1",
+    ] {
+        let line = parse_list(text).unwrap_err().to_string();
+        assert!(
+            line.contains("...@h") && line.contains("password"),
+            "{line}"
+        );
+        assert!(!line.contains("ses"), "{line}");
     }
 }

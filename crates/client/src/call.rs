@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
+use dunlin_tls::{ClientTls, Trouble};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 use hyper::header::{CONTENT_LENGTH, CONTENT_TYPE, HOST, HeaderName, HeaderValue};
@@ -145,6 +146,13 @@ pub(crate) struct Servers {
 }
 
 impl Servers {
+    /// With what all of them are spoken to that speak TLS.
+    pub(crate) fn over_tls(&self, tls: &Arc<ClientTls>) {
+        for pool in &self.pools {
+            pool.over_tls(tls);
+        }
+    }
+
     pub(crate) fn new(pools: Vec<Pool>, timeout: Duration) -> Servers {
         Servers {
             pools,
@@ -212,7 +220,8 @@ impl Servers {
                 self.preferred.store(index, Ordering::Relaxed);
                 true
             }
-            Err(ClientError::Unreachable { .. }) => false,
+            // Nothing was sent.
+            Err(ClientError::Unreachable { .. } | ClientError::Tls { .. }) => false,
             Err(error) => !(error.is_retryable() && call.repeatable),
         }
     }
@@ -342,6 +351,12 @@ pub(crate) fn lost(server: &str, call: &Call, error: &hyper::Error) -> ClientErr
 
 /// The error of a connection that broke after the request was sent.
 pub(crate) fn interrupted(server: &str, repeatable: bool, error: &hyper::Error) -> ClientError {
+    // A server that refuses the client's certificate says so behind the handshake, and has read nothing.
+    if let Some(trouble @ (Trouble::WantsIdentity | Trouble::RefusesIdentity)) =
+        Trouble::within(error)
+    {
+        return refused_by_tls(server, &trouble);
+    }
     let mut reason = error.to_string();
     if let Some(source) = std::error::Error::source(error) {
         reason = format!("{reason}: {source}");
@@ -351,6 +366,14 @@ pub(crate) fn interrupted(server: &str, repeatable: bool, error: &hyper::Error) 
         ClientError::Interrupted { server, reason }
     } else {
         ClientError::Ambiguous { server, reason }
+    }
+}
+
+/// The error of a connection that TLS stands in the way of.
+pub(crate) fn refused_by_tls(server: &str, trouble: &Trouble) -> ClientError {
+    ClientError::Tls {
+        server: server.to_owned(),
+        reason: trouble.say("--tls-ca", "--tls-cert and --tls-key"),
     }
 }
 

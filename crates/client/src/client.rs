@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use dunlin_tls::{ClientFiles, ClientTls, TlsError};
 use hyper::{Method, StatusCode};
 use serde::de::DeserializeOwned;
 
@@ -12,7 +13,7 @@ use crate::description::{CreateKeyspace, DroppedKeyspace, KeyspaceDescription, M
 use crate::error::ClientError;
 use crate::keyspace::Keyspace;
 use crate::members::{ChangeMembers, Members};
-use crate::pool::Pool;
+use crate::pool::{HTTP, Pool};
 use crate::status::Status;
 
 /// How long one server is waited for unless [`Client::with_timeout`] says otherwise.
@@ -29,7 +30,7 @@ pub struct Client {
 }
 
 impl Client {
-    /// A client of the servers in `list`: `http://HOST:PORT`, several separated by commas. No
+    /// A client of the servers in `list`: `http://HOST:PORT` or `https://HOST:PORT`, several separated by commas. No
     /// connection is made yet. Fails with [`ClientError::Address`].
     pub fn new(list: &str) -> Result<Client, ClientError> {
         Client::with_timeout(list, DEFAULT_TIMEOUT)
@@ -44,6 +45,19 @@ impl Client {
         Ok(Client {
             servers: Arc::new(Servers::new(pools, timeout)),
         })
+    }
+
+    /// The same client, which speaks with servers of `https://` as `tls` says. Without it, it believes
+    /// the CAs that the system believes. Once: clones of it are the same.
+    #[must_use]
+    pub fn over_tls(self, tls: &Arc<ClientTls>) -> Client {
+        self.servers.over_tls(tls);
+        self
+    }
+
+    /// What [`Client::over_tls`] takes, from files.
+    pub fn tls(files: ClientFiles) -> Result<Arc<ClientTls>, TlsError> {
+        ClientTls::client(files, &[HTTP])
     }
 
     /// The keyspace named `name`; whether it exists shows with the first request.

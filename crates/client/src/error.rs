@@ -24,6 +24,15 @@ pub enum ClientError {
         /// The connection error.
         reason: String,
     },
+    /// The server is there, and it or its certificate is not to be believed, or does not believe the
+    /// client: the reason says what to correct.
+    #[error("{server}: {reason}")]
+    Tls {
+        /// The server tried last.
+        server: String,
+        /// What stands in the way, and what to do.
+        reason: String,
+    },
     /// No answer in time: try again; a write may have been done.
     #[error("{server} did not answer within {} ms", after.as_millis())]
     Timeout {
@@ -98,6 +107,7 @@ impl ClientError {
             | ClientError::Unavailable { .. } => true,
             ClientError::Address { .. }
             | ClientError::Invalid(_)
+            | ClientError::Tls { .. }
             | ClientError::Ambiguous { .. }
             | ClientError::Precondition(_)
             | ClientError::NotFound(_)

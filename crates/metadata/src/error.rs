@@ -184,6 +184,12 @@ pub enum MetadataError {
         /// What went wrong.
         detail: String,
     },
+    /// etcd cannot be asked as the settings say. Correct the file that is named.
+    #[error("etcd cannot be asked: {detail}")]
+    Access {
+        /// What is wrong.
+        detail: String,
+    },
     /// Another process has the file open. Only one may.
     #[error("{path} is in use by another process")]
     Locked {

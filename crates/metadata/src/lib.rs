@@ -17,7 +17,7 @@
 //! | `metadata` | [`Metadata`], the handle, whichever store is behind it |
 //! | `local` | one process: in memory, or one file |
 //! | `file` | a file replaced by rename, and its lock |
-//! | `etcd/` | a cluster of processes: `address`, `contents`, `change` (compare-and-swap), `watch`, `cache` |
+//! | `etcd/` | a cluster of processes: `address`, `access`, `contents`, `change` (compare-and-swap), `watch`, `cache` |
 //! | `sim` | a store that is cut off, late, put back or wiped, for simulations |
 //! | `error` | why something was not done |
 //!
@@ -49,6 +49,7 @@ pub use cluster::{Cluster, Directory};
 pub use dropped::Dropped;
 pub use error::MetadataError;
 pub use etcd::restore::restore;
+pub use etcd::{EtcdPlace, EtcdUser};
 pub use keyspace::{Keyspace, KeyspaceSettings, Mode, PARTITIONS_MAX, REPLICAS_MAX};
 pub use members::{Change, Members, Phase};
 pub use metadata::Metadata;

@@ -3,7 +3,7 @@ use crate::change::{self, Step};
 use crate::cluster::{Cluster, Directory};
 use crate::dropped::Dropped;
 use crate::error::MetadataError;
-use crate::etcd::Etcd;
+use crate::etcd::{Etcd, EtcdPlace};
 use crate::keyspace::{Keyspace, KeyspaceSettings};
 use crate::local::Local;
 use crate::members::{self, Change, Decision, Phase};
@@ -48,11 +48,11 @@ impl Metadata {
     /// answer within 3 s, or has lost its memory, that topology is served and a background task on
     /// this runtime goes on trying for ever; without one this fails with `Unavailable` or `Refused`.
     pub async fn etcd(
-        endpoints: &str,
+        place: impl Into<EtcdPlace>,
         cache: Option<PathBuf>,
         cluster: Option<String>,
     ) -> Result<Self, MetadataError> {
-        let etcd = Etcd::open(endpoints, cache, cluster).await?;
+        let etcd = Etcd::open(place.into(), cache, cluster).await?;
         Ok(Self(Store::Etcd(Arc::new(etcd))))
     }
 

@@ -1,9 +1,11 @@
 //! What one node is told at its start.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use dunlin_log::{Compression, Padding};
 use dunlin_metadata::KeyspaceSettings;
+use dunlin_tls::ServerTls;
 
 /// Settings of one node. Every field has a default that suits a small machine.
 #[derive(Debug, Clone)]
@@ -14,6 +16,8 @@ pub struct NodeConfig {
     pub data: PathBuf,
     /// `HOST:PORT` for HTTP clients; port 0 picks a free one.
     pub http: String,
+    /// What HTTP clients are spoken to with; none, in the clear.
+    pub http_tls: Option<Arc<ServerTls>>,
     /// `HOST:PORT` for other nodes; port 0 picks a free one.
     pub listen: String,
     /// HTTP address told to others, when it differs from `http`.
@@ -87,6 +91,7 @@ impl Default for NodeConfig {
             name: "n1".into(),
             data: PathBuf::from("data"),
             http: "127.0.0.1:8080".into(),
+            http_tls: None,
             listen: "127.0.0.1:7080".into(),
             advertise_http: None,
             advertise_listen: None,

@@ -5,6 +5,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
+use crate::api::Handshakes;
+
 /// How much is let in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bounds {
@@ -41,6 +43,8 @@ pub(crate) struct Doors {
     pub memory_refused: AtomicU64,
     pub slow_senders: AtomicU64,
     pub slow_readers: AtomicU64,
+    /// Of clients' connections, where they speak TLS.
+    pub handshakes: Handshakes,
 }
 
 impl Doors {
@@ -56,6 +60,7 @@ impl Doors {
             memory_refused: AtomicU64::new(0),
             slow_senders: AtomicU64::new(0),
             slow_readers: AtomicU64::new(0),
+            handshakes: Handshakes::default(),
         })
     }
 

@@ -60,7 +60,8 @@ impl IdentityFiles {
     }
 }
 
-fn is_open(path: &Path) -> bool {
+/// Whether everybody on this machine may read a file.
+pub fn is_open(path: &Path) -> bool {
     path.metadata()
         .is_ok_and(|found| found.permissions().mode() & 0o004 != 0)
 }

@@ -35,7 +35,7 @@ pub mod watch;
 
 pub use client::{ClientFiles, ClientTls};
 pub use error::TlsError;
-pub use identity::IdentityFiles;
+pub use identity::{IdentityFiles, is_open};
 pub use kept::Kept;
 pub use rustls::pki_types::ServerName;
 pub use rustls::{ClientConfig, ServerConfig};

@@ -31,6 +31,58 @@ pub enum Trouble {
 }
 
 impl Trouble {
+    /// The same of an error that others have wrapped.
+    pub fn within(error: &(dyn std::error::Error + 'static)) -> Option<Trouble> {
+        let mut cause = Some(error);
+        while let Some(error) = cause {
+            if let Some(trouble) = error.downcast_ref::<io::Error>().and_then(Trouble::of) {
+                return Some(trouble);
+            }
+            cause = error.source();
+        }
+        None
+    }
+
+    /// One line for people. `ca` and `identity` are what the settings are called that name the CA to
+    /// believe and the certificate to show.
+    pub fn say(&self, ca: &str, identity: &str) -> String {
+        match self {
+            Trouble::UnknownIssuer => format!(
+                "no CA that is believed here signed its certificate: name the file of its CA ({ca})"
+            ),
+            Trouble::WrongName { names } => {
+                let names = match names.is_empty() {
+                    true => "other names".to_owned(),
+                    false => names.join(", "),
+                };
+                format!(
+                    "its certificate is for {names}: reach it by one of these names, or make it one for this name"
+                )
+            }
+            Trouble::Expired => {
+                "its certificate has expired: renew it there, unless this machine's clock is wrong"
+                    .to_owned()
+            }
+            Trouble::NotYet => {
+                "its certificate is not good yet: wait, unless this machine's clock is wrong"
+                    .to_owned()
+            }
+            Trouble::IsCa => {
+                "its certificate is that of a CA, which no server may show as its own: \
+                              make it one with basicConstraints CA:FALSE"
+                    .to_owned()
+            }
+            Trouble::WantsIdentity => format!(
+                "it ends the handshake, as it does where clients must show a certificate: name one ({identity})"
+            ),
+            Trouble::RefusesIdentity => format!(
+                "it refuses the certificate that it was shown ({identity}): show one of a CA that it believes, and that is good today"
+            ),
+            Trouble::NotTls => "it does not speak TLS: use http:// for it".to_owned(),
+            Trouble::Other(line) => format!("TLS: {line}"),
+        }
+    }
+
     /// What an error of a stream says, where TLS is what is wrong; `None` where the network is.
     pub fn of(error: &io::Error) -> Option<Trouble> {
         let error = error.get_ref()?.downcast_ref::<Error>()?;

@@ -17,6 +17,7 @@ use dunlin_copy::{CopyError, Outcome, Settings, Target, Verified, Watch};
 
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::trust::Trust;
 use crate::units::Size;
 use display::Display;
 use given::{Rate, Span};
@@ -76,7 +77,7 @@ enum Compression {
 pub struct Copy {
     /// Directory of the database
     source: PathBuf,
-    /// Directory, HOST:PORT of a receiver, or http://HOST:PORT/NAME of a keyspace
+    /// Directory, HOST:PORT of a receiver, or http://HOST:PORT/NAME or https:// of a keyspace
     #[arg(value_parser = given::target)]
     target: Target,
     /// How the data travels; without it, what the target needs
@@ -121,6 +122,8 @@ pub struct Copy {
     /// Write copy.json, copy.svg and copy.png, the rate over time, into this directory
     #[arg(long, value_name = "DIR")]
     report: Option<PathBuf>,
+    #[command(flatten)]
+    trust: Trust,
     /// Nothing but errors
     #[arg(long)]
     quiet: bool,
@@ -138,7 +141,7 @@ enum Done {
 impl Copy {
     /// Copies or compares. Fails when the target is not whole, or not equal.
     pub fn run(self) -> Result<(), Failure> {
-        let settings = self.settings();
+        let settings = self.settings()?;
         let watch = Watch::default();
         let mut samples = Samples::start();
         let mut display = Display::new(!self.quiet && !self.json, self.interval.0);
@@ -189,8 +192,17 @@ impl Copy {
         output.flush()
     }
 
-    fn settings(&self) -> Settings {
-        let mut settings = Settings::new(self.source.clone(), self.target.clone());
+    /// The target, with the files of TLS where it is a keyspace.
+    fn target(&self) -> Result<Target, Failure> {
+        let files = self.trust.files()?;
+        Ok(match self.target.clone() {
+            Target::Keyspace(address) => Target::Keyspace(address.over_tls(files)),
+            target => target,
+        })
+    }
+
+    fn settings(&self) -> Result<Settings, Failure> {
+        let mut settings = Settings::new(self.source.clone(), self.target()?);
         settings.mode = self.mode.map(|mode| match mode {
             Mode::Files => dunlin_copy::Mode::Files,
             Mode::Ingest => dunlin_copy::Mode::Ingest,
@@ -211,7 +223,7 @@ impl Copy {
         settings
             .checkpoint_directory
             .clone_from(&self.checkpoint_dir);
-        settings
+        Ok(settings)
     }
 }
 

@@ -7,6 +7,8 @@ use dunlin_client::Client;
 use dunlin_metadata::{Report, Topology};
 use tokio::time::sleep;
 
+use crate::config::flags::EtcdFlags;
+use crate::config::settings::is_etcd;
 use crate::connect::Server;
 use crate::failure::Failure;
 use crate::output::Output;
@@ -49,9 +51,11 @@ pub struct Show {
 /// Arguments of `metadata restore`.
 #[derive(Debug, Args)]
 pub struct Restore {
-    /// The store: etcd://HOST:PORT[,HOST:PORT..]
+    /// The store: etcd://HOST:PORT[,HOST:PORT..], or etcds:// for TLS
     #[arg(long, env = "DUNLIN_METADATA", value_name = "URL")]
     metadata: String,
+    #[command(flatten)]
+    etcd: EtcdFlags,
     #[command(flatten)]
     server: Server,
     /// Go by the nodes that answer, even if they are no majority of the members
@@ -109,15 +113,16 @@ fn text(report: &Report) -> String {
 
 impl Restore {
     async fn run(self) -> Result<(), Failure> {
-        if !self.metadata.starts_with("etcd://") {
+        let place = self.etcd.place(&self.metadata)?;
+        if !is_etcd(&self.metadata) {
             return Err(Failure::Usage(format!(
-                "metadata {:?} is not etcd://HOST:PORT: only a store in etcd can be put back",
-                self.metadata
+                "metadata {:?} is neither etcd://HOST:PORT nor etcds://HOST:PORT: only a store in etcd can be put back",
+                place.shown()
             )));
         }
         let reports = self.gather().await?;
         let fresh = dunlin_node::fresh_cluster();
-        let restored = dunlin_metadata::restore(&self.metadata, &reports, self.force, &fresh)
+        let restored = dunlin_metadata::restore(place, &reports, self.force, &fresh)
             .await
             .map_err(|error| Failure::Failed(format!("{}: {error}", self.metadata)))?;
         let names: Vec<&str> = reports.iter().map(|report| report.node.as_str()).collect();
@@ -146,7 +151,7 @@ impl Restore {
         let mut reports: Vec<Report> = Vec::new();
         for server in self.server.server.split(',') {
             // One that is down may be missing, one that is misspelt may not.
-            let client = self.client(server)?;
+            let client = self.server.client_of(server)?;
             match ask(&client).await {
                 Ok(report) => reports.push(report),
                 Err(failure @ Failure::Usage(_)) => return Err(failure),
@@ -161,7 +166,7 @@ impl Restore {
             if reports.iter().any(|report| report.node == node.name) {
                 continue;
             }
-            let Ok(client) = self.client(&format!("http://{}", node.http)) else {
+            let Ok(client) = self.server.client_of(&node.http) else {
                 continue;
             };
             // The address may be another's by now.
@@ -176,11 +181,6 @@ impl Restore {
         Ok(reports)
     }
 
-    fn client(&self, server: &str) -> Result<Client, Failure> {
-        let timeout = Duration::from_secs(self.server.timeout);
-        Ok(Client::with_timeout(server, timeout)?)
-    }
-
     /// Waits until the nodes that were named go by it; answers the addresses of those that do not.
     #[allow(
         clippy::disallowed_methods,
@@ -190,7 +190,7 @@ impl Restore {
         let until = Instant::now() + SEEN;
         let mut blind = Vec::new();
         for server in self.server.server.split(',') {
-            let client = self.client(server)?;
+            let client = self.server.client_of(server)?;
             loop {
                 let Ok(report) = ask(&client).await else {
                     // It was not there before, either.

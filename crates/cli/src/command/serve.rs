@@ -1,17 +1,19 @@
 //! `dunlin serve`: one node of a cluster of processes.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use clap::Args;
 use dunlin_metadata::{KeyspaceSettings, Metadata, MetadataError};
-use dunlin_node::{Node, cluster_of};
+use dunlin_node::{Node, NodeConfig, cluster_of};
 use dunlin_store::CacheSizes;
+use dunlin_tls::{ServerTls, Watch};
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::cluster::Cluster;
 use crate::config::file::File;
 use crate::config::flags::Flags;
+use crate::config::open_doors::{self, Doors};
 use crate::config::room::Room;
 use crate::config::settings::{MetadataPlace, Settings};
 use crate::connect::DEFAULT_KEYSPACE;
@@ -76,7 +78,24 @@ impl Serve {
 
 async fn serve(settings: Settings, room: Room) -> Result<(), Failure> {
     let mut stop = Stop::listen()?;
-    let Settings { node, metadata, .. } = settings;
+    let Settings {
+        mut node,
+        metadata,
+        http_tls,
+        ..
+    } = settings;
+    // Before anything is touched: what is wrong with the files is wrong use.
+    if let Some(files) = http_tls {
+        let tls = ServerTls::server(files, &[b"http/1.1"]);
+        node.http_tls = Some(tls.map_err(|error| Failure::Usage(error.to_string()))?);
+    }
+    let _watch = watch(&node)?;
+    for line in open_doors::warnings(Doors {
+        http: &node.http,
+        has_http_tls: node.http_tls.is_some(),
+    }) {
+        tracing::warn!("{line}");
+    }
     let wanted = node.default_keyspace.clone();
     let is_alone = metadata == MetadataPlace::Embedded;
     // Before the metadata is touched: two processes must not register the same node.
@@ -92,12 +111,16 @@ async fn serve(settings: Settings, room: Room) -> Result<(), Failure> {
     };
     let event_loops = usize::from(node.shards);
     let listen = node.listen.clone();
+    let scheme = match node.http_tls {
+        Some(_) => "https",
+        None => "http",
+    };
     let start = Cluster::start(vec![(node, lock)], &metadata, caches, event_loops, room);
     let cluster = stop.finish(start).await?;
     let mut output = Output::new();
     for node in cluster.nodes() {
         output.line(format!(
-            "{} serves http://{}, other nodes at {listen}",
+            "{} serves {scheme}://{}, other nodes at {listen}",
             node.name(),
             node.http_address()
         ))?;
@@ -122,6 +145,29 @@ async fn serve(settings: Settings, room: Room) -> Result<(), Failure> {
         tracing::warn!(%failure, "not a clean stop");
     }
     Err(Failure::Superseded(by.to_string()))
+}
+
+/// Follows the files of TLS for as long as the node runs.
+fn watch(node: &NodeConfig) -> Result<Option<Watch>, Failure> {
+    let Some(tls) = node.http_tls.clone() else {
+        return Ok(None);
+    };
+    match Watch::start(vec![("HTTP", tls)], now_s) {
+        Ok(watch) => Ok(Some(watch)),
+        Err(error) => Err(Failure::Failed(format!(
+            "cannot follow the files of TLS: {error}"
+        ))),
+    }
+}
+
+#[allow(
+    clippy::disallowed_methods,
+    reason = "certificates go by the time of day; the command line is outside the simulation"
+)]
+fn now_s() -> u64 {
+    SystemTime::now()
+        .duration_since(SystemTime::UNIX_EPOCH)
+        .map_or(0, |since| since.as_secs())
 }
 
 /// What a start should know of the keyspaces there are: settings that came too late for `default`, and
@@ -165,14 +211,14 @@ fn spare(metadata: &Metadata, nodes: &[Node]) -> Vec<String> {
 
 /// etcd may be starting together with the node, so it is waited for.
 async fn open(place: MetadataPlace, data: &Path) -> Result<Metadata, MetadataError> {
-    let address = match place {
+    let etcd = match place {
         MetadataPlace::Embedded => return Metadata::embedded(data.join("metadata.json")),
-        MetadataPlace::Etcd(address) => address,
+        MetadataPlace::Etcd(etcd) => etcd,
     };
     let deadline = Instant::now() + METADATA_WAIT;
     loop {
         let cache = data.join("topology.json");
-        match Metadata::etcd(&address, Some(cache), cluster_of(data)).await {
+        match Metadata::etcd(etcd.clone(), Some(cache), cluster_of(data)).await {
             Err(error @ MetadataError::Unavailable { .. }) if Instant::now() < deadline => {
                 tracing::warn!("{error}; trying again");
                 sleep(METADATA_PAUSE).await;

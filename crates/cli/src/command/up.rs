@@ -12,6 +12,7 @@ use dunlin_store::CacheSizes;
 use crate::cluster::Cluster;
 use crate::config::file::LogTable;
 use crate::config::flags::LogFlags;
+use crate::config::open_doors;
 use crate::config::origins::check_origins;
 use crate::config::room::{self, Asked, Room};
 use crate::config::settings::with_log;
@@ -92,6 +93,11 @@ impl Up {
     pub fn run(self) -> Result<(), Failure> {
         runtime::log_to_stderr("warn");
         let configs = self.configs()?;
+        // As an address: what is asked is whether others reach it.
+        let http = format!("{}:{}", self.host, self.http_port);
+        if let Some(line) = open_doors::of_up(&http) {
+            tracing::warn!("{line}");
+        }
         let room = self.room(Machine::take())?;
         runtime::block_on(async move {
             let mut stop = Stop::listen()?;

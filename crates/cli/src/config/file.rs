@@ -20,6 +20,12 @@ pub struct File {
     pub data: Option<PathBuf>,
     /// Address for clients.
     pub http: Option<String>,
+    /// Certificate shown to clients.
+    pub http_tls_cert: Option<PathBuf>,
+    /// Its key.
+    pub http_tls_key: Option<PathBuf>,
+    /// CAs of clients.
+    pub http_tls_client_ca: Option<PathBuf>,
     /// Address for other nodes.
     pub listen: Option<String>,
     /// Address told to clients.
@@ -28,6 +34,16 @@ pub struct File {
     pub advertise_listen: Option<String>,
     /// Where the cluster's metadata is.
     pub metadata: Option<String>,
+    /// CAs to believe of etcd.
+    pub etcd_tls_ca: Option<PathBuf>,
+    /// Certificate shown to etcd.
+    pub etcd_tls_cert: Option<PathBuf>,
+    /// Its key.
+    pub etcd_tls_key: Option<PathBuf>,
+    /// User of etcd.
+    pub etcd_user: Option<String>,
+    /// Its password's file.
+    pub etcd_password_file: Option<PathBuf>,
     /// Event loops.
     pub shards: Option<u16>,
     /// Largest request body.

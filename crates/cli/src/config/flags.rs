@@ -3,9 +3,12 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use dunlin_client::ClientFiles;
 use dunlin_log::{Compression, Padding};
-use dunlin_metadata::Sync;
+use dunlin_metadata::{EtcdPlace, EtcdUser, Sync};
 
+use crate::failure::Failure;
+use crate::trust::identity;
 use crate::units::{Delay, Latency, Size};
 
 /// Settings of one node.
@@ -20,6 +23,9 @@ pub struct Flags {
     /// Address for clients [default: 127.0.0.1:8080]
     #[arg(long, env = "DUNLIN_HTTP", value_name = "HOST:PORT")]
     pub http: Option<String>,
+    /// TLS for clients
+    #[command(flatten)]
+    pub http_tls: HttpTlsFlags,
     /// Address for other nodes [default: 127.0.0.1:7080]
     #[arg(long, env = "DUNLIN_LISTEN", value_name = "HOST:PORT")]
     pub listen: Option<String>,
@@ -29,9 +35,13 @@ pub struct Flags {
     /// Address told to other nodes, when it differs from --listen
     #[arg(long, env = "DUNLIN_ADVERTISE_LISTEN", value_name = "HOST:PORT")]
     pub advertise_listen: Option<String>,
-    /// The cluster's metadata: etcd://HOST:PORT[,HOST:PORT..], or `embedded` for a node alone
+    /// The cluster's metadata: etcd://HOST:PORT[,HOST:PORT..], etcds:// for TLS, or `embedded` for a
+    /// node alone
     #[arg(long, env = "DUNLIN_METADATA", value_name = "URL")]
     pub metadata: Option<String>,
+    /// How etcd is asked
+    #[command(flatten)]
+    pub etcd: EtcdFlags,
     /// Event loops, each with its own log and store [default: 1]
     #[arg(long, env = "DUNLIN_SHARDS", value_name = "N")]
     pub shards: Option<u16>,
@@ -131,4 +141,103 @@ pub struct LogFlags {
         default_missing_value = "true"
     )]
     pub direct_io: Option<bool>,
+}
+
+/// TLS for clients. Files are read again when they change.
+#[derive(Debug, Clone, Default, Args)]
+pub struct HttpTlsFlags {
+    /// File with the certificate that clients are shown, as PEM, those of its CAs behind it: HTTP is
+    /// then spoken over TLS only; read again when it changes [default: none, HTTP in the clear]
+    #[arg(
+        long = "http-tls-cert",
+        env = "DUNLIN_HTTP_TLS_CERT",
+        value_name = "FILE"
+    )]
+    pub certificate: Option<PathBuf>,
+    /// File with the private key of that certificate, as PEM
+    #[arg(
+        long = "http-tls-key",
+        env = "DUNLIN_HTTP_TLS_KEY",
+        value_name = "FILE"
+    )]
+    pub key: Option<PathBuf>,
+    /// File with the CAs, as PEM, one of which must have signed a certificate that a client shows
+    /// [default: clients need none]
+    #[arg(
+        long = "http-tls-client-ca",
+        env = "DUNLIN_HTTP_TLS_CLIENT_CA",
+        value_name = "FILE"
+    )]
+    pub client_ca: Option<PathBuf>,
+}
+
+/// How etcd is asked. Files are read again for each use.
+#[derive(Debug, Clone, Default, Args)]
+pub struct EtcdFlags {
+    /// File with the CAs to believe of etcd, as PEM, for etcds:// [default: those of the system]
+    #[arg(long = "etcd-tls-ca", env = "DUNLIN_ETCD_TLS_CA", value_name = "FILE")]
+    pub ca: Option<PathBuf>,
+    /// File with the certificate that etcd is shown, as PEM, where it asks for one
+    #[arg(
+        long = "etcd-tls-cert",
+        env = "DUNLIN_ETCD_TLS_CERT",
+        value_name = "FILE"
+    )]
+    pub certificate: Option<PathBuf>,
+    /// File with the private key of that certificate, as PEM
+    #[arg(
+        long = "etcd-tls-key",
+        env = "DUNLIN_ETCD_TLS_KEY",
+        value_name = "FILE"
+    )]
+    pub key: Option<PathBuf>,
+    /// User of etcd, where it asks for one; with --etcd-password-file
+    #[arg(long = "etcd-user", env = "DUNLIN_ETCD_USER", value_name = "NAME")]
+    pub user: Option<String>,
+    /// File whose first line is that user's password
+    #[arg(
+        long = "etcd-password-file",
+        env = "DUNLIN_ETCD_PASSWORD_FILE",
+        value_name = "FILE"
+    )]
+    pub password_file: Option<PathBuf>,
+}
+
+impl EtcdFlags {
+    /// Where etcd is and how it is asked.
+    pub fn place(&self, endpoints: &str) -> Result<EtcdPlace, Failure> {
+        let names = ["--etcd-tls-cert", "--etcd-tls-key"];
+        let user = match (&self.user, &self.password_file) {
+            (Some(name), Some(password_file)) => Some(EtcdUser {
+                name: name.clone(),
+                password_file: password_file.clone(),
+            }),
+            (None, None) => None,
+            _ => {
+                return Err(Failure::Usage(
+                    "--etcd-user and --etcd-password-file go together: name both".to_owned(),
+                ));
+            }
+        };
+        Ok(EtcdPlace {
+            endpoints: endpoints.to_owned(),
+            tls: ClientFiles {
+                ca: self.ca.clone(),
+                identity: identity(&self.certificate, &self.key, names)?,
+            },
+            user,
+        })
+    }
+
+    /// These where they are set, else the other ones.
+    #[must_use]
+    pub fn or(self, other: EtcdFlags) -> EtcdFlags {
+        EtcdFlags {
+            ca: self.ca.or(other.ca),
+            certificate: self.certificate.or(other.certificate),
+            key: self.key.or(other.key),
+            user: self.user.or(other.user),
+            password_file: self.password_file.or(other.password_file),
+        }
+    }
 }

@@ -25,6 +25,16 @@ pub fn warnings(doors: Doors<'_>) -> Vec<String> {
     lines
 }
 
+/// The same for `dunlin up`, which has nothing to guard its doors with.
+pub fn of_up(http: &str) -> Option<String> {
+    (!is_loopback(http)).then(|| {
+        format!(
+            "HTTP on {http} is open to everybody who reaches it, and not encrypted: dunlin up is for \
+             trying it out, dunlin serve has TLS (--http-tls-cert)"
+        )
+    })
+}
+
 /// Whether only this machine reaches it. Of names only `localhost` is known for certain.
 fn is_loopback(address: &str) -> bool {
     match address.parse::<SocketAddr>() {

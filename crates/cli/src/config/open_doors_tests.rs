@@ -26,5 +26,8 @@ fn a_start_warns_of_what_others_can_reach() {
             );
             assert!(!line.contains('\n'), "{line}");
         }
+        if !has_http_tls {
+            assert_eq!(of_up(http).is_some(), !words.is_empty(), "{http}");
+        }
     }
 }

@@ -3,22 +3,24 @@
 use std::path::PathBuf;
 
 use dunlin_log::{BLOCK_SIZE_BYTES_MAX, BLOCK_SIZE_BYTES_MIN, is_block_size};
-use dunlin_metadata::KeyspaceSettings;
+use dunlin_metadata::{EtcdPlace, KeyspaceSettings};
 use dunlin_node::NodeConfig;
+use dunlin_tls::ServerFiles;
 
 use crate::config::file::{DefaultKeyspace, File, LogTable};
-use crate::config::flags::{Flags, LogFlags};
+use crate::config::flags::{EtcdFlags, Flags, HttpTlsFlags, LogFlags};
 use crate::config::origins::check_origins;
 use crate::config::room::{self, Asked, Room};
 use crate::failure::Failure;
 use crate::machine::Machine;
+use crate::trust::identity;
 use crate::units::{Delay, Latency, Size};
 
 /// Where a node finds the rest of its cluster.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MetadataPlace {
-    /// The `etcd://` address.
-    Etcd(String),
+    /// The `etcd://` or `etcds://` address, and how it is asked.
+    Etcd(EtcdPlace),
     /// A file beside the node's data: a cluster of this node alone.
     Embedded,
 }
@@ -31,6 +33,8 @@ const CLOCK_BOUND_MS: std::ops::RangeInclusive<u64> = 5_000..=3_600_000;
 pub struct Settings {
     /// The node's own settings.
     pub node: NodeConfig,
+    /// The files of TLS for clients.
+    pub http_tls: Option<ServerFiles>,
     /// Where the metadata is.
     pub metadata: MetadataPlace,
     /// Connections of clients; none said, as many as there is room for.
@@ -121,9 +125,23 @@ impl Settings {
         check_origins(&node.cors_origins)?;
         check_address("http", &node.http)?;
         check_address("listen", &node.listen)?;
-        let metadata = place(&required(flags.metadata.or(file.metadata), "metadata")?)?;
+        let http_tls = http_tls(HttpTlsFlags {
+            certificate: flags.http_tls.certificate.or(file.http_tls_cert),
+            key: flags.http_tls.key.or(file.http_tls_key),
+            client_ca: flags.http_tls.client_ca.or(file.http_tls_client_ca),
+        })?;
+        let etcd = flags.etcd.or(EtcdFlags {
+            ca: file.etcd_tls_ca,
+            certificate: file.etcd_tls_cert,
+            key: file.etcd_tls_key,
+            user: file.etcd_user,
+            password_file: file.etcd_password_file,
+        });
+        let metadata = required(flags.metadata.or(file.metadata), "metadata")?;
+        let metadata = place(&metadata, &etcd)?;
         Ok(Settings {
             node,
+            http_tls,
             metadata,
             max_connections: flags.max_connections.or(file.max_connections),
             request_memory: flags.request_memory.or(file.request_memory),
@@ -153,17 +171,32 @@ impl Settings {
     pub fn to_file(&self) -> File {
         let node = &self.node;
         let size = |bytes: usize| Some(Size(bytes as u64));
+        let http_tls = self.http_tls.as_ref();
+        let etcd = match &self.metadata {
+            MetadataPlace::Etcd(place) => Some(place),
+            MetadataPlace::Embedded => None,
+        };
+        let etcd_identity = etcd.and_then(|etcd| etcd.tls.identity.as_ref());
+        let etcd_user = etcd.and_then(|etcd| etcd.user.as_ref());
         File {
             name: Some(node.name.clone()),
             data: Some(node.data.clone()),
             http: Some(node.http.clone()),
+            http_tls_cert: http_tls.map(|tls| tls.identity.certificate.clone()),
+            http_tls_key: http_tls.map(|tls| tls.identity.key.clone()),
+            http_tls_client_ca: http_tls.and_then(|tls| tls.client_ca.clone()),
             listen: Some(node.listen.clone()),
             advertise_http: node.advertise_http.clone(),
             advertise_listen: node.advertise_listen.clone(),
             metadata: Some(match &self.metadata {
-                MetadataPlace::Etcd(address) => address.clone(),
+                MetadataPlace::Etcd(place) => place.endpoints.clone(),
                 MetadataPlace::Embedded => "embedded".to_owned(),
             }),
+            etcd_tls_ca: etcd.and_then(|etcd| etcd.tls.ca.clone()),
+            etcd_tls_cert: etcd_identity.map(|identity| identity.certificate.clone()),
+            etcd_tls_key: etcd_identity.map(|identity| identity.key.clone()),
+            etcd_user: etcd_user.map(|user| user.name.clone()),
+            etcd_password_file: etcd_user.map(|user| user.password_file.clone()),
             shards: Some(node.shards),
             max_body: size(node.max_body_bytes),
             cors_origins: Some(node.cors_origins.clone()),
@@ -255,17 +288,42 @@ fn check_address(name: &str, address: &str) -> Result<(), Failure> {
     }
 }
 
-fn place(text: &str) -> Result<MetadataPlace, Failure> {
+fn http_tls(files: HttpTlsFlags) -> Result<Option<ServerFiles>, Failure> {
+    let names = ["--http-tls-cert", "--http-tls-key"];
+    match identity(&files.certificate, &files.key, names)? {
+        Some(identity) => Ok(Some(ServerFiles {
+            identity,
+            client_ca: files.client_ca,
+        })),
+        None if files.client_ca.is_some() => Err(Failure::Usage(
+            "--http-tls-client-ca goes with --http-tls-cert and --http-tls-key: without these no \
+             client is asked for a certificate"
+                .to_owned(),
+        )),
+        None => Ok(None),
+    }
+}
+
+/// Whether an address is one of etcd.
+pub fn is_etcd(text: &str) -> bool {
+    let rest = text
+        .strip_prefix("etcd://")
+        .or(text.strip_prefix("etcds://"));
+    rest.is_some_and(|rest| !rest.is_empty())
+}
+
+fn place(text: &str, etcd: &EtcdFlags) -> Result<MetadataPlace, Failure> {
+    let place = etcd.place(text)?;
     match text {
-        "embedded" => Ok(MetadataPlace::Embedded),
-        _ if text
-            .strip_prefix("etcd://")
-            .is_some_and(|rest| !rest.is_empty()) =>
-        {
-            Ok(MetadataPlace::Etcd(text.to_owned()))
-        }
+        "embedded" if place == EtcdPlace::from(text) => Ok(MetadataPlace::Embedded),
+        "embedded" => Err(Failure::Usage(
+            "metadata is embedded, so there is no etcd that etcd_tls_ca, etcd_user and the like are for"
+                .to_owned(),
+        )),
+        _ if is_etcd(text) => Ok(MetadataPlace::Etcd(place)),
         _ => Err(Failure::Usage(format!(
-            "metadata {text:?} is neither etcd://HOST:PORT nor embedded"
+            "metadata {:?} is neither etcd://HOST:PORT, etcds://HOST:PORT nor embedded",
+            place.shown()
         ))),
     }
 }

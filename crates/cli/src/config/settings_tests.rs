@@ -68,7 +68,7 @@ fn flags_win_over_the_file_and_the_file_over_defaults() {
     );
     assert_eq!(
         settings.metadata,
-        MetadataPlace::Etcd("etcd://h:2379".to_owned())
+        MetadataPlace::Etcd("etcd://h:2379".into())
     );
 }
 
@@ -128,6 +128,70 @@ fn what_is_printed_leads_to_the_same_settings() {
         (again.node.cache_bytes, again.node.row_cache_bytes),
         (12345, 0)
     );
+}
+
+#[test]
+fn files_of_tls_come_from_flags_or_the_file_and_go_together() {
+    let file = "metadata = 'etcds://h:2379'\nhttp_tls_cert = 'c'\nhttp_tls_key = 'k'\n\
+                http_tls_client_ca = 'ca'\netcd_tls_ca = 'e'\netcd_tls_cert = 'ec'\n\
+                etcd_tls_key = 'ek'\netcd_user = 'ann'\netcd_password_file = 'p'";
+    let mut flags = Flags {
+        metadata: None,
+        ..flags()
+    };
+    flags.http_tls.key = Some("other".into());
+    let settings = Settings::merge(flags, File::parse(file).unwrap()).unwrap();
+    let tls = settings.http_tls.clone().unwrap();
+    assert_eq!(tls.identity.certificate, PathBuf::from("c"));
+    assert_eq!(tls.identity.key, PathBuf::from("other"));
+    assert_eq!(tls.client_ca, Some("ca".into()));
+    let MetadataPlace::Etcd(etcd) = &settings.metadata else {
+        panic!("{settings:?}");
+    };
+    assert_eq!(etcd.tls.ca, Some("e".into()));
+    assert_eq!(etcd.user.as_ref().unwrap().name, "ann");
+    let printed = toml::to_string(&settings.to_file()).unwrap();
+    let named = Flags {
+        metadata: None,
+        ..self::flags()
+    };
+    let again = Settings::merge(named, File::parse(&printed).unwrap()).unwrap();
+    assert_eq!(again.to_file(), settings.to_file());
+    assert_eq!(again.http_tls, settings.http_tls);
+    assert_eq!(again.metadata, settings.metadata);
+    for (file, words) in [
+        (
+            "http_tls_cert = 'c'",
+            "--http-tls-cert goes with --http-tls-key",
+        ),
+        (
+            "http_tls_key = 'k'",
+            "--http-tls-key goes with --http-tls-cert",
+        ),
+        ("http_tls_client_ca = 'a'", "--http-tls-client-ca goes with"),
+        (
+            "etcd_tls_key = 'k'",
+            "--etcd-tls-key goes with --etcd-tls-cert",
+        ),
+        (
+            "etcd_user = 'ann'",
+            "--etcd-user and --etcd-password-file go together",
+        ),
+    ] {
+        let line = usage(self::flags(), file);
+        assert!(line.starts_with(words), "{file:?} gave {line:?}");
+    }
+    let embedded = Flags {
+        metadata: Some("embedded".to_owned()),
+        ..self::flags()
+    };
+    assert!(usage(embedded, "etcd_tls_ca = 'e'").contains("no etcd"));
+    let secret = Flags {
+        metadata: Some("http://ann:sesame@h".to_owned()),
+        ..self::flags()
+    };
+    let line = usage(secret, "");
+    assert!(line.contains("...@h") && !line.contains("sesame"), "{line}");
 }
 
 #[test]
@@ -224,7 +288,18 @@ fn the_shipped_file_names_every_setting_with_its_default() {
         complete, defaults,
         "dunlin.toml says other values than the defaults"
     );
-    for unset in ["advertise_http", "advertise_listen"] {
+    for unset in [
+        "advertise_http",
+        "advertise_listen",
+        "http_tls_cert",
+        "http_tls_key",
+        "http_tls_client_ca",
+        "etcd_tls_ca",
+        "etcd_tls_cert",
+        "etcd_tls_key",
+        "etcd_user",
+        "etcd_password_file",
+    ] {
         assert!(
             shipped.contains(&format!("# {unset} = ")),
             "{unset} is not in dunlin.toml"

@@ -3,12 +3,13 @@
 //! Map: [`child`] a process that ends with the test; [`ports`] free ports; [`up`] `dunlin up`;
 //! [`flock`] an etcd and nodes of `dunlin serve`; [`curl`] and [`wire`] two HTTP clients;
 //! [`answer`] what both return; [`load`] writers and the proof that nothing acknowledged is lost;
-//! [`promtool`] a judge of metrics; [`namespace`] and [`tmpfs`] networks that can be cut and disks that can be full.
+//! [`authority`] certificates; [`promtool`] a judge of metrics; [`namespace`] and [`tmpfs`] networks that can be cut and disks that can be full.
 
 // Each test binary compiles its own copy and uses a part of it.
 #![allow(dead_code)]
 
 pub mod answer;
+pub mod authority;
 pub mod child;
 pub mod curl;
 pub mod etcd;

@@ -1,16 +1,30 @@
-//! Where a keyspace is: `http://HOST:PORT[,http://HOST:PORT..]/NAME`.
+//! Where a keyspace is: `http://HOST:PORT[,http://HOST:PORT..]/NAME`, or `https://`.
 
 use std::fmt;
 use std::str::FromStr;
+
+use dunlin_client::ClientFiles;
 
 /// Servers of a cluster and a keyspace of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyspaceAddress {
     servers: Vec<String>,
     name: String,
+    tls: ClientFiles,
 }
 
 impl KeyspaceAddress {
+    /// The same, with files for servers that speak TLS.
+    #[must_use]
+    pub fn over_tls(self, tls: ClientFiles) -> KeyspaceAddress {
+        KeyspaceAddress { tls, ..self }
+    }
+
+    /// The files for TLS.
+    pub(crate) fn tls(&self) -> &ClientFiles {
+        &self.tls
+    }
+
     /// The keyspace's name.
     pub fn name(&self) -> &str {
         &self.name
@@ -33,7 +47,10 @@ impl FromStr for KeyspaceAddress {
     type Err = String;
 
     fn from_str(text: &str) -> Result<KeyspaceAddress, String> {
-        let wrong = |why: &str| format!("{text:?} {why}; write http://HOST:PORT/KEYSPACE");
+        // Whatever stands before an @ may be a password.
+        let shown = text.rsplit_once('@').map(|(_, rest)| format!("...@{rest}"));
+        let shown = shown.as_deref().unwrap_or(text);
+        let wrong = |why: &str| format!("{shown:?} {why}; write http://HOST:PORT/KEYSPACE");
         let trimmed = text.strip_suffix('/').unwrap_or(text);
         let (servers, name) = trimmed
             .rsplit_once('/')
@@ -53,6 +70,7 @@ impl FromStr for KeyspaceAddress {
         Ok(KeyspaceAddress {
             servers,
             name: name.to_owned(),
+            tls: ClientFiles::default(),
         })
     }
 }

@@ -26,11 +26,20 @@ fn what_names_no_keyspace_or_no_server_is_refused() {
         let refused = text.parse::<KeyspaceAddress>().unwrap_err();
         assert!(refused.contains("names no keyspace"), "{refused}");
     }
-    for text in [
-        "http://a:x/birds",
-        "https://a:1/birds",
-        "http://a:1/v1/birds",
-    ] {
+    for text in ["http://a:x/birds", "ftp://a:1/birds", "http://a:1/v1/birds"] {
         assert!(text.parse::<KeyspaceAddress>().is_err(), "{text}");
     }
+}
+
+#[test]
+fn a_password_in_an_address_is_refused_and_not_repeated() {
+    for text in ["https://ann:sesame@a:1/birds", "http://ann:sesame@a:1"] {
+        let refused = text.parse::<KeyspaceAddress>().unwrap_err();
+        assert!(
+            refused.contains("...@a:1") && !refused.contains("sesame"),
+            "{refused}"
+        );
+    }
+    let secret: KeyspaceAddress = "https://a:1,https://b:2/birds".parse().unwrap();
+    assert_eq!(secret.servers(), "https://a:1,https://b:2");
 }

@@ -1,9 +1,12 @@
 //! The cluster, for threads that block: one event loop carries the requests of all of them.
 
+use std::sync::Arc;
 use std::thread::{self, Builder};
 use std::time::Duration;
 
-use dunlin_client::{Client, ClientError, Keyspace, KeyspaceDescription, Quorum, Range};
+use dunlin_client::{
+    Client, ClientError, ClientFiles, ClientTls, Keyspace, KeyspaceDescription, Quorum, Range,
+};
 use tokio::runtime::{self, Handle};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
@@ -20,6 +23,8 @@ const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
 /// An event loop of its own, ended with this.
 pub(crate) struct Cluster {
     address: KeyspaceAddress,
+    /// For servers that speak TLS, where files were named.
+    tls: Option<Arc<ClientTls>>,
     handle: Handle,
     stop: Option<oneshot::Sender<()>>,
     thread: Option<thread::JoinHandle<()>>,
@@ -42,8 +47,16 @@ impl Cluster {
             // It ends when the sender is dropped, which is an error to nobody.
             .spawn(move || drop(runtime.block_on(stopped)))
             .map_err(failed)?;
+        let tls = match *address.tls() == ClientFiles::default() {
+            true => None,
+            false => {
+                let tls = Client::tls(address.tls().clone());
+                Some(tls.map_err(|error| CopyError::Refused(error.to_string()))?)
+            }
+        };
         Ok(Cluster {
             address: address.clone(),
+            tls,
             handle,
             stop: Some(stop),
             thread: Some(thread),
@@ -56,8 +69,12 @@ impl Cluster {
     }
 
     fn client(&self, number: usize) -> Result<Client, CopyError> {
-        Client::with_timeout(&self.address.servers_from(number), ANSWER_TIMEOUT)
-            .map_err(CopyError::Cluster)
+        let client = Client::with_timeout(&self.address.servers_from(number), ANSWER_TIMEOUT);
+        let client = match &self.tls {
+            None => client,
+            Some(tls) => client.map(|client| client.over_tls(tls)),
+        };
+        client.map_err(CopyError::Cluster)
     }
 
     /// The event loop, for what is to go on meanwhile.

@@ -1,4 +1,5 @@
 //! Metadata of a cluster of processes, in etcd.
+mod access;
 mod address;
 mod cache;
 mod change;
@@ -9,6 +10,7 @@ mod watch;
 
 use crate::error::MetadataError;
 use crate::view::View;
+pub use access::{EtcdPlace, EtcdUser};
 use address::Address;
 use cache::Cache;
 use session::{ANSWER_TIMEOUT, Failure, limited};
@@ -35,11 +37,12 @@ impl Etcd {
     /// Reads the topology, or takes the cached one while etcd does not answer or is refused, and
     /// follows it. `cluster` is what the data directory belongs to.
     pub async fn open(
-        endpoints: &str,
+        place: EtcdPlace,
         cache: Option<PathBuf>,
         cluster: Option<String>,
     ) -> Result<Self, MetadataError> {
-        let address = Address::parse(endpoints)?;
+        let address = Address::parse(place)?;
+        session::check(&address)?;
         let cache = cache.map(Cache::new);
         let cached = cache
             .as_ref()

@@ -1,7 +1,8 @@
 //! Putting a lost store back in etcd.
+use super::access::EtcdPlace;
 use super::address::Address;
 use super::contents::{commit, read};
-use super::session::{Failure, client, limited};
+use super::session::{Failure, check, client, limited};
 use crate::cluster::Cluster;
 use crate::objects::{CLUSTER, Put};
 use crate::restore::{Report, RestoreError, plan};
@@ -11,16 +12,17 @@ use etcd_client::Client;
 /// etcd takes 128 operations in a transaction, its guards among them.
 const PUTS_MAX: usize = 100;
 
-/// Puts the store at `endpoints` back from what nodes have told, and says what they will see.
+/// Puts the store at `place` back from what nodes have told, and says what they will see.
 /// Refused without a majority of the members unless it is forced; a cluster of a version without
 /// ids gets `fresh`.
 pub async fn restore(
-    endpoints: &str,
+    place: impl Into<EtcdPlace>,
     reports: &[Report],
     force: bool,
     fresh: &Cluster,
 ) -> Result<Topology, RestoreError> {
-    let address = Address::parse(endpoints)?;
+    let address = Address::parse(place.into())?;
+    check(&address)?;
     let at = |failure: Failure| RestoreError::Store(failure.at(&address));
     let mut client = limited(client(&address)).await.map_err(at)?;
     let store = limited(read(&mut client)).await.map_err(at)?;

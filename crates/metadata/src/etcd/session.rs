@@ -1,6 +1,8 @@
 //! Talking to etcd: a client for each change or watch, a limit on each wait, one line of detail.
+use super::access;
 use super::address::Address;
 use crate::error::MetadataError;
+use dunlin_tls::Trouble;
 use etcd_client::{Client, ConnectOptions, Error};
 use std::error::Error as _;
 use std::future::Future;
@@ -44,6 +46,14 @@ impl Failure {
     }
 }
 
+/// Looks whether etcd can be asked as the settings say, without asking it.
+pub(crate) fn check(address: &Address) -> Result<(), MetadataError> {
+    match access::add(address, ConnectOptions::new()) {
+        Ok(_) => Ok(()),
+        Err(detail) => Err(MetadataError::Access { detail }),
+    }
+}
+
 /// A client of its own for each use: changes are rare, and one that failed leaves nothing behind
 /// that could make the next fail too. Connects with the first request.
 pub(crate) async fn client(address: &Address) -> Result<Client, Failure> {
@@ -52,6 +62,7 @@ pub(crate) async fn client(address: &Address) -> Result<Client, Failure> {
         .with_keep_alive(PING_INTERVAL, PING_TIMEOUT)
         // A member cut off from the others would keep a watch open and never report anything.
         .with_require_leader(true);
+    let options = access::add(address, options).map_err(Failure::Etcd)?;
     Ok(Client::connect(address.members(), Some(options)).await?)
 }
 
@@ -69,6 +80,9 @@ pub(crate) async fn limited<T>(
 
 /// One line: what the status says, and the cause at the bottom of it.
 fn detail(error: &Error) -> String {
+    if let Some(trouble) = Trouble::within(error) {
+        return trouble.say("--etcd-tls-ca", "--etcd-tls-cert and --etcd-tls-key");
+    }
     let Error::GRpcStatus(status) = error else {
         return error.to_string();
     };

@@ -7,6 +7,7 @@ use std::time::Duration;
 use tokio::sync::{Notify, watch};
 use tokio::time::{Instant, timeout};
 
+use super::handshake::Turns;
 use crate::limits::{CLOSE_NOTICE, CLOSE_WAIT, STALL};
 use crate::shard::Shard;
 
@@ -31,6 +32,8 @@ pub(crate) struct Gate {
     stage: watch::Sender<Stage>,
     connections: Cell<usize>,
     left: Notify,
+    /// Of handshakes, where it speaks TLS.
+    turns: Turns,
 }
 
 impl Gate {
@@ -43,12 +46,18 @@ impl Gate {
             stage: watch::Sender::new(Stage::Open),
             connections: Cell::new(0),
             left: Notify::new(),
+            turns: Turns::default(),
         }
     }
 
     /// Whose clients these are.
     pub fn shard(&self) -> &Rc<Shard> {
         &self.shard
+    }
+
+    /// Whose turn it is with the handshakes of its connections.
+    pub(super) fn turns(&self) -> &Turns {
+        &self.turns
     }
 
     /// A node answers as soon as the others have been heard, and have filled it if it is new:

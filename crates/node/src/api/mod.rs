@@ -8,6 +8,7 @@ mod bulk;
 mod cors;
 mod error;
 pub(crate) mod gate;
+mod handshake;
 mod health;
 mod keys;
 mod keyspaces;
@@ -32,4 +33,5 @@ mod v0;
 mod validators;
 
 pub(crate) use attempt::TimeHeader;
+pub(crate) use handshake::Handshakes;
 pub(crate) use server::{Accepted, accept_http, serve_http};

@@ -2,17 +2,21 @@
 
 use std::convert::Infallible;
 use std::io::Write;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
+use dunlin_tls::{ServerConfig, ServerTls};
 use hyper::body::Incoming;
 use hyper::header::{CONNECTION, HeaderValue};
 use hyper::service::service_fn;
 use hyper::{Request, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 
 use super::error::Rejected;
+use super::handshake::{self, Turns};
 use super::linger::linger;
 use super::reply::Reply;
 use crate::doors::{Doors, Entered};
@@ -25,14 +29,36 @@ const LONGEST: Duration = Duration::from_secs(5);
 const AT_ONCE: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\n\
     Retry-After: 1\r\nContent-Length: 0\r\n\r\n";
 
-/// Answers the first request of a connection that there are too many, and ends it.
-pub(super) fn refuse(stream: std::net::TcpStream, doors: &Arc<Doors>) {
-    match doors.refuse() {
-        Some(entered) => {
-            tokio::task::spawn_local(tell(stream, entered));
+/// Who turns connections away.
+pub(super) struct Refusals {
+    doors: Arc<Doors>,
+    /// With what they are spoken to, and whose turn it is with that.
+    tls: Option<(Arc<ServerTls>, Rc<Turns>)>,
+}
+
+impl Refusals {
+    pub fn new(doors: Arc<Doors>, tls: Option<Arc<ServerTls>>) -> Refusals {
+        Refusals {
+            doors,
+            tls: tls.map(|tls| (tls, Rc::default())),
         }
-        // Whether it hears that depends on what it sends meanwhile.
-        None => drop((&stream).write(AT_ONCE)),
+    }
+
+    /// Answers the first request of a connection that there are too many, and ends it.
+    pub fn refuse(&self, stream: std::net::TcpStream) {
+        match (self.doors.refuse(), &self.tls) {
+            (Some(entered), None) => {
+                tokio::task::spawn_local(tell(stream, entered));
+            }
+            (Some(entered), Some((tls, turns))) => {
+                let (config, turns, doors) = (tls.get(), turns.clone(), self.doors.clone());
+                tokio::task::spawn_local(tell_secretly(stream, entered, config, turns, doors));
+            }
+            // Whether it hears that depends on what it sends meanwhile.
+            (None, None) => drop((&stream).write(AT_ONCE)),
+            // It would not understand it.
+            (None, Some(_)) => {}
+        }
     }
 }
 
@@ -40,6 +66,35 @@ async fn tell(stream: std::net::TcpStream, entered: Entered) {
     let Ok(mut stream) = TcpStream::from_std(stream) else {
         return;
     };
+    if answer(&mut stream).await {
+        drop(tokio::time::timeout(LONGEST, linger(stream)).await);
+    }
+    drop(entered);
+}
+
+async fn tell_secretly(
+    stream: std::net::TcpStream,
+    entered: Entered,
+    config: Arc<ServerConfig>,
+    turns: Rc<Turns>,
+    doors: Arc<Doors>,
+) {
+    let Ok(mut stream) = TcpStream::from_std(stream) else {
+        return;
+    };
+    let counts = &doors.handshakes;
+    let begun = handshake::begin(&mut stream, config, &turns, counts, ASK_TIME).await;
+    if let Some(mut begun) = begun
+        && answer(&mut begun).await
+    {
+        drop(begun);
+        drop(tokio::time::timeout(LONGEST, linger(stream)).await);
+    }
+    drop(entered);
+}
+
+/// Whether it was answered in time.
+async fn answer(stream: impl AsyncRead + AsyncWrite + Unpin) -> bool {
     let service = service_fn(async |request: Request<Incoming>| {
         Ok::<_, Infallible>(too_many(request.uri().path()))
     });
@@ -47,11 +102,8 @@ async fn tell(stream: std::net::TcpStream, entered: Entered) {
         .timer(TokioTimer::new())
         .header_read_timeout(ASK_TIME)
         .half_close(true)
-        .serve_connection(TokioIo::new(&mut stream), service);
-    if tokio::time::timeout(LONGEST, served).await.is_ok() {
-        drop(tokio::time::timeout(LONGEST, linger(stream)).await);
-    }
-    drop(entered);
+        .serve_connection(TokioIo::new(stream), service);
+    tokio::time::timeout(LONGEST, served).await.is_ok()
 }
 
 fn too_many(path: &str) -> Reply {

@@ -11,18 +11,21 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use dunlin_rpc::FailedAccepts;
+use dunlin_tls::{ServerConfig, ServerTls};
 use hyper::Request;
 use hyper::body::Incoming;
 use hyper::header::{CONNECTION, EXPECT, HeaderValue};
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::Instant;
 
 use super::arrival::Watched;
 use super::gate::Gate;
+use super::handshake::{self, HANDSHAKE_TIME};
 use super::linger::linger;
-use super::refusal::refuse;
+use super::refusal::Refusals;
 use super::router;
 use super::upload::{Left, Upload};
 use crate::doors::{Doors, Entered};
@@ -51,6 +54,7 @@ pub(crate) async fn accept_http(
     bound: Instant,
     stalls: Rc<Stalls>,
     doors: Arc<Doors>,
+    tls: Option<Arc<ServerTls>>,
     give: impl Fn(usize, Accepted),
 ) {
     // Beside tokio's: it asks the kernel itself, so that an answer of none means none.
@@ -65,9 +69,10 @@ pub(crate) async fn accept_http(
         }
     };
     let mut turn = 0;
+    let refusals = Refusals::new(doors.clone(), tls);
     let mut give = |stream, waited| {
         let Some(entered) = doors.enter() else {
-            return refuse(stream, &doors);
+            return refusals.refuse(stream);
         };
         let accepted = Accepted {
             stream,
@@ -145,6 +150,58 @@ pub(crate) async fn serve_http(accepted: Accepted, arrivals: Rc<Arrivals>, gate:
     let stream = Rc::new(RefCell::new(stream));
     let doors = gate.shard().doors.clone();
     let watched = Watched::new(stream.clone(), arrivals.clone(), doors);
+    match &gate.shard().config.http_tls {
+        None => answer(watched, arrivals, &gate).await,
+        Some(tls) => answer_secretly(&stream, watched, tls.get(), arrivals, &gate).await,
+    }
+    if let Some(stream) = Rc::into_inner(stream) {
+        tokio::select! {
+            biased;
+            () = linger(stream.into_inner()) => {}
+            // A stop waits for nobody who has been answered.
+            () = gate.closing() => {}
+        }
+    }
+    drop(connection);
+    drop(entered);
+}
+
+/// Answers over TLS. What is watched is the socket beneath it: when bytes came, and how fast they
+/// are taken, does not depend on what they mean.
+async fn answer_secretly(
+    stream: &RefCell<TcpStream>,
+    watched: Watched,
+    config: Arc<ServerConfig>,
+    arrivals: Rc<Arrivals>,
+    gate: &Rc<Gate>,
+) {
+    let shard = gate.shard().clone();
+    let counts = &shard.doors.handshakes;
+    let begin = async {
+        let end = Instant::now() + HANDSHAKE_TIME;
+        if !handshake::speaks_tls(stream, counts, HANDSHAKE_TIME).await {
+            return None;
+        }
+        let left = end.saturating_duration_since(Instant::now());
+        handshake::begin(watched, config, gate.turns(), counts, left).await
+    };
+    let begun = tokio::select! {
+        biased;
+        begun = begin => begun,
+        // A stop waits for nobody who has not asked for anything.
+        () = gate.closing() => None,
+    };
+    if let Some(stream) = begun {
+        answer(stream, arrivals, gate).await;
+    }
+}
+
+/// Answers requests until there are no more.
+async fn answer(
+    stream: impl AsyncRead + AsyncWrite + Unpin,
+    arrivals: Rc<Arrivals>,
+    gate: &Rc<Gate>,
+) {
     let at_gate = gate.clone();
     let service = service_fn(move |request: Request<Incoming>| {
         let (gate, arrivals) = (at_gate.clone(), arrivals.clone());
@@ -163,41 +220,29 @@ pub(crate) async fn serve_http(accepted: Accepted, arrivals: Rc<Arrivals>, gate:
             Ok::<_, Infallible>(reply)
         }
     });
-    {
-        let mut serving = pin!(
-            hyper::server::conn::http1::Builder::new()
-                .timer(TokioTimer::new())
-                .header_read_timeout(HEAD_TIMEOUT)
-                // Clients that have finished sending still wait for their answers. (hyper's
-                // pipeline_flush stays off: it holds answers back while anything of a next request
-                // has arrived, and the 400 to a malformed one for ever.)
-                .half_close(true)
-                .serve_connection(TokioIo::new(watched), service)
-        );
-        // A flag, as the gate wakes whoever waits for a request: this is asked several times for each.
-        let mut is_ending = false;
-        let served = poll_fn(|cx| {
-            let served = serving.as_mut().poll(cx);
-            if served.is_ready() || is_ending || !gate.is_closing() {
-                return served;
-            }
-            is_ending = true;
-            serving.as_mut().graceful_shutdown();
-            serving.as_mut().poll(cx)
-        })
-        .await;
-        if let Err(error) = served {
-            tracing::debug!(%error, "an HTTP connection ended early");
+    let mut serving = pin!(
+        hyper::server::conn::http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(HEAD_TIMEOUT)
+            // Clients that have finished sending still wait for their answers. (hyper's
+            // pipeline_flush stays off: it holds answers back while anything of a next request
+            // has arrived, and the 400 to a malformed one for ever.)
+            .half_close(true)
+            .serve_connection(TokioIo::new(stream), service)
+    );
+    // A flag, as the gate wakes whoever waits for a request: this is asked several times for each.
+    let mut is_ending = false;
+    let served = poll_fn(|cx| {
+        let served = serving.as_mut().poll(cx);
+        if served.is_ready() || is_ending || !gate.is_closing() {
+            return served;
         }
+        is_ending = true;
+        serving.as_mut().graceful_shutdown();
+        serving.as_mut().poll(cx)
+    })
+    .await;
+    if let Err(error) = served {
+        tracing::debug!(%error, "an HTTP connection ended early");
     }
-    if let Some(stream) = Rc::into_inner(stream) {
-        tokio::select! {
-            biased;
-            () = linger(stream.into_inner()) => {}
-            // A stop waits for nobody who has been answered.
-            () = gate.closing() => {}
-        }
-    }
-    drop(connection);
-    drop(entered);
 }

@@ -151,8 +151,14 @@ impl Node {
             settling: None,
         };
         let listen = bound.await.map_err(|_| StartError::Ended)??;
+        let advertised = config.advertise_http.clone();
+        let advertised = advertised.unwrap_or_else(|| http_address.to_string());
         let place = Whereabouts {
-            http: (config.advertise_http.clone()).unwrap_or_else(|| http_address.to_string()),
+            // Without a scheme it is HTTP in the clear, as it was before there was another.
+            http: match config.http_tls {
+                Some(_) => format!("https://{advertised}"),
+                None => advertised,
+            },
             listen: config.advertise_listen.clone().unwrap_or(listen),
             shards: config.shards,
         };

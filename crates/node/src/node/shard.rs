@@ -177,6 +177,7 @@ async fn live(mut setup: Setup) -> Result<(), String> {
             begun,
             stalls,
             setup.process.doors.clone(),
+            setup.config.http_tls.clone(),
             move |turn, stream| {
                 if let Some(queue) = incoming.get(turn % incoming.len()) {
                     drop(queue.send(Incoming::Http(stream)));

@@ -68,7 +68,7 @@ fn split(text: &str) -> (&str, &str) {
     (number, unit.trim())
 }
 
-/// `http://..` is a keyspace, `HOST:PORT` a receiver; all else is a directory, `./HOST:PORT` too.
+/// `http://..` or `https://..` is a keyspace, `HOST:PORT` a receiver; all else is a directory, `./HOST:PORT` too.
 pub fn target(text: &str) -> Result<Target, String> {
     if text.contains("://") {
         return text.parse().map(Target::Keyspace);

@@ -13,6 +13,8 @@ pub(super) fn of_node(registry: &mut Registry, shard: &Shard) {
         .as_ref()
         .map(|disk| disk.f_bavail.saturating_mul(disk.f_frsize));
     let size_bytes = disk.map(|disk| disk.f_blocks.saturating_mul(disk.f_frsize));
+    let tls = shard.config.http_tls.as_ref();
+    let certificate = tls.and_then(|tls| tls.validity());
     let figures = [
         (
             "dunlin_metadata_reached",
@@ -33,6 +35,11 @@ pub(super) fn of_node(registry: &mut Registry, shard: &Shard) {
             "dunlin_disk_size_bytes",
             "Size of the file system where the node keeps its data",
             size_bytes,
+        ),
+        (
+            "dunlin_tls_certificate_expires_timestamp_seconds",
+            "When the certificate that HTTP clients are shown expires, in seconds since 1970",
+            certificate.map(|validity| validity.until_s),
         ),
     ];
     gauges(registry, figures);

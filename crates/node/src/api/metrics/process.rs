@@ -58,6 +58,26 @@ pub(super) fn of_process(registry: &mut Registry, doors: &Doors) {
             "Connections given up because their answers were not taken",
             &doors.slow_readers,
         ),
+        (
+            "dunlin_tls_handshakes",
+            "TLS handshakes of clients that came to a good end",
+            &doors.handshakes.done,
+        ),
+        (
+            "dunlin_tls_handshakes_failed",
+            "TLS handshakes of clients that failed, for either side's reasons",
+            &doors.handshakes.failed,
+        ),
+        (
+            "dunlin_tls_handshakes_overdue",
+            "TLS handshakes given up because the client was silent or slow",
+            &doors.handshakes.overdue,
+        ),
+        (
+            "dunlin_tls_plain_requests",
+            "Connections refused because they spoke HTTP in the clear where TLS is spoken",
+            &doors.handshakes.plain,
+        ),
     ];
     for (name, help, count) in counters {
         let counter = Counter::<u64>::default();
