@@ -149,6 +149,7 @@ pub struct HttpTlsFlags {
     /// File with the certificate that clients are shown, as PEM, those of its CAs behind it: HTTP is
     /// then spoken over TLS only; read again when it changes [default: none, HTTP in the clear]
     #[arg(
+        id = "http-tls-cert",
         long = "http-tls-cert",
         env = "DUNLIN_HTTP_TLS_CERT",
         value_name = "FILE"
@@ -156,6 +157,7 @@ pub struct HttpTlsFlags {
     pub certificate: Option<PathBuf>,
     /// File with the private key of that certificate, as PEM
     #[arg(
+        id = "http-tls-key",
         long = "http-tls-key",
         env = "DUNLIN_HTTP_TLS_KEY",
         value_name = "FILE"
@@ -164,6 +166,7 @@ pub struct HttpTlsFlags {
     /// File with the CAs, as PEM, one of which must have signed a certificate that a client shows
     /// [default: clients need none]
     #[arg(
+        id = "http-tls-client-ca",
         long = "http-tls-client-ca",
         env = "DUNLIN_HTTP_TLS_CLIENT_CA",
         value_name = "FILE"
@@ -175,10 +178,16 @@ pub struct HttpTlsFlags {
 #[derive(Debug, Clone, Default, Args)]
 pub struct EtcdFlags {
     /// File with the CAs to believe of etcd, as PEM, for etcds:// [default: those of the system]
-    #[arg(long = "etcd-tls-ca", env = "DUNLIN_ETCD_TLS_CA", value_name = "FILE")]
+    #[arg(
+        id = "etcd-tls-ca",
+        long = "etcd-tls-ca",
+        env = "DUNLIN_ETCD_TLS_CA",
+        value_name = "FILE"
+    )]
     pub ca: Option<PathBuf>,
     /// File with the certificate that etcd is shown, as PEM, where it asks for one
     #[arg(
+        id = "etcd-tls-cert",
         long = "etcd-tls-cert",
         env = "DUNLIN_ETCD_TLS_CERT",
         value_name = "FILE"
@@ -186,16 +195,23 @@ pub struct EtcdFlags {
     pub certificate: Option<PathBuf>,
     /// File with the private key of that certificate, as PEM
     #[arg(
+        id = "etcd-tls-key",
         long = "etcd-tls-key",
         env = "DUNLIN_ETCD_TLS_KEY",
         value_name = "FILE"
     )]
     pub key: Option<PathBuf>,
     /// User of etcd, where it asks for one; with --etcd-password-file
-    #[arg(long = "etcd-user", env = "DUNLIN_ETCD_USER", value_name = "NAME")]
+    #[arg(
+        id = "etcd-user",
+        long = "etcd-user",
+        env = "DUNLIN_ETCD_USER",
+        value_name = "NAME"
+    )]
     pub user: Option<String>,
     /// File whose first line is that user's password
     #[arg(
+        id = "etcd-password-file",
         long = "etcd-password-file",
         env = "DUNLIN_ETCD_PASSWORD_FILE",
         value_name = "FILE"
