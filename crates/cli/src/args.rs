@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Parser, Subcommand};
 
 use crate::command;
@@ -110,8 +110,22 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Parsed, Fa
                     "a command is missing (dunlin --help lists them)".to_owned(),
                 ))
             }
-            _ => Err(Failure::Usage(one_line(&error.render().to_string()))),
+            _ => Err(Failure::Usage(one_line(&told(&error)))),
         },
+    }
+}
+
+/// What the library says, without a password that somebody put into an address: the value that was
+/// given is repeated in it.
+fn told(error: &clap::Error) -> String {
+    let text = error.render().to_string();
+    let value = match error.get(ContextKind::InvalidValue) {
+        Some(ContextValue::String(value)) => value,
+        _ => return text,
+    };
+    match value.rsplit_once('@') {
+        Some((_, rest)) if value.contains("://") => text.replace(value, &format!("...@{rest}")),
+        _ => text,
     }
 }
 

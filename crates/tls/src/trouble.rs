@@ -38,6 +38,9 @@ impl Trouble {
             if let Some(trouble) = error.downcast_ref::<io::Error>().and_then(Trouble::of) {
                 return Some(trouble);
             }
+            if let Some(error) = error.downcast_ref::<Error>() {
+                return Some(Trouble::of_tls(error));
+            }
             cause = error.source();
         }
         None
@@ -85,8 +88,11 @@ impl Trouble {
 
     /// What an error of a stream says, where TLS is what is wrong; `None` where the network is.
     pub fn of(error: &io::Error) -> Option<Trouble> {
-        let error = error.get_ref()?.downcast_ref::<Error>()?;
-        Some(match error {
+        Some(Trouble::of_tls(error.get_ref()?.downcast_ref::<Error>()?))
+    }
+
+    fn of_tls(error: &Error) -> Trouble {
+        match error {
             Error::InvalidCertificate(error) => of_certificate(error),
             Error::AlertReceived(AlertDescription::CertificateRequired) => Trouble::WantsIdentity,
             // Before TLS 1.3 there was no word for a certificate that is missing.
@@ -105,7 +111,7 @@ impl Trouble {
                 InvalidMessage::InvalidContentType | InvalidMessage::UnknownProtocolVersion,
             ) => Trouble::NotTls,
             other => Trouble::Other(other.to_string()),
-        })
+        }
     }
 }
 

@@ -26,7 +26,7 @@ fn every_command_takes_https() {
             .ok()
             .contains("birds")
     );
-    let listed = node.dunlin(&["node", "list", "--json"]).ok();
+    let listed = node.dunlin(&["node", "list"]).ok();
     assert!(listed.contains(&node.url("")), "{listed}");
     assert!(
         node.dunlin(&["metadata", "show", "--json"])
@@ -38,8 +38,17 @@ fn every_command_takes_https() {
     for number in 0..500 {
         writeln!(records, "{{\"key\":\"k{number}\",\"value\":\"v\"}}").unwrap();
     }
-    node.dunlin(&["import", &text(&lines), "--keyspace", "birds"])
-        .ok();
+    node.dunlin(&[
+        "import",
+        &text(&lines),
+        "--keyspace",
+        "birds",
+        "--format",
+        "jsonl",
+        "--key",
+        "key",
+    ])
+    .ok();
 
     let source = node.folder().join("source");
     let db = DB::open_default(&source).unwrap();
@@ -76,7 +85,11 @@ fn what_is_in_the_way_is_one_line_that_says_what_to_do() {
     let in_the_clear = up.url(0, "").replace("http://", "https://");
     let missing = text(&node.folder().join("missing.pem"));
     for (flags, code, words) in [
-        (&["--server", &https, "--tls-ca", &ca][..], 3, "not found"),
+        (
+            &["--server", &https, "--tls-ca", &ca][..],
+            3,
+            "has no value",
+        ),
         (
             &["--server", &https],
             1,
@@ -179,7 +192,7 @@ fn who_must_show_a_certificate_does() {
             line.contains("name one (--tls-cert and --tls-key)"),
             "{line}"
         );
-        assert!(get(&known).refused(3).contains("not found"));
+        assert!(get(&known).refused(3).contains("has no value"));
     }
     let stranger = Authority::new().pair(folder, "stranger", &["somebody"], 2120);
     let (certificate, key) = (text(&stranger.certificate), text(&stranger.key));

@@ -120,9 +120,11 @@ fn client(port: u16, arguments: &[&str]) -> Said {
 /// Starts a node and waits until it says something, which ends the test of it.
 fn says(mut command: Command, log: &Path, words: &str) {
     let node = Process::start(&mut command, log);
-    eventually(words, Duration::from_secs(20), || {
-        node.output().contains(words)
-    });
+    let deadline = std::time::Instant::now() + Duration::from_secs(20);
+    while !node.output().contains(words) {
+        assert!(std::time::Instant::now() < deadline, "{}", node.output());
+        std::thread::sleep(Duration::from_millis(20));
+    }
 }
 
 #[test]

@@ -80,12 +80,12 @@ pub(crate) async fn limited<T>(
 
 /// One line: what the status says, and the cause at the bottom of it.
 fn detail(error: &Error) -> String {
-    if let Some(trouble) = Trouble::within(error) {
-        return trouble.say("--etcd-tls-ca", "--etcd-tls-cert and --etcd-tls-key");
-    }
     let Error::GRpcStatus(status) = error else {
         return error.to_string();
     };
+    if let Some(trouble) = Trouble::within(status) {
+        return trouble.say("--etcd-tls-ca", "--etcd-tls-cert and --etcd-tls-key");
+    }
     let mut cause = status.source();
     while let Some(deeper) = cause.and_then(|cause| cause.source()) {
         cause = Some(deeper);
