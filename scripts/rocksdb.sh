@@ -3,7 +3,7 @@
 # .cargo/config.toml lets that crate find it. Changes nothing when it is there.
 #
 # Several sources are one compilation each ("unity build"): four fifths of the time the crate takes with one by one go
-# into reading the same headers 343 times. RocksDB's own Makefile builds and tests all of them as one (decision 29).
+# into reading the same headers 343 times. RocksDB's own Makefile builds and tests all of them as one (decision 30).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
