@@ -17,7 +17,10 @@ fn needed() -> [(&'static str, bool); 5] {
         ("SSE4.1", std::arch::is_x86_feature_detected!("sse4.1")),
         ("SSE4.2", std::arch::is_x86_feature_detected!("sse4.2")),
         ("POPCNT", std::arch::is_x86_feature_detected!("popcnt")),
-        ("PCLMULQDQ", std::arch::is_x86_feature_detected!("pclmulqdq")),
+        (
+            "PCLMULQDQ",
+            std::arch::is_x86_feature_detected!("pclmulqdq"),
+        ),
     ]
 }
 
