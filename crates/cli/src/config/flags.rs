@@ -42,7 +42,8 @@ pub struct Flags {
     /// How etcd is asked
     #[command(flatten)]
     pub etcd: EtcdFlags,
-    /// Event loops, each with its own log and store [default: 1]
+    /// Event loops, each with its own log and store [default: as the data were made; new ones with one for each
+    /// processor, at most 8]
     #[arg(long, env = "DUNLIN_SHARDS", value_name = "N")]
     pub shards: Option<u16>,
     /// Largest request body, at most 64MiB [default: 16MiB]
