@@ -90,7 +90,11 @@ fn detail(error: &Error) -> String {
     while let Some(deeper) = cause.and_then(|cause| cause.source()) {
         cause = Some(deeper);
     }
-    match cause {
+    match cause.map(|cause| cause.to_string()) {
+        // HTTP/2 keeps of an error below it the text alone. etcd says so behind the handshake.
+        Some(cause) if cause.contains("fatal alert") => format!(
+            "{cause}: it wants a certificate that it believes (--etcd-tls-cert and --etcd-tls-key)"
+        ),
         Some(cause) => format!("{}: {cause}", status.message()),
         None => status.message().to_owned(),
     }
