@@ -63,7 +63,7 @@ async fn how_handshakes_end_is_counted() {
     assert_eq!(counted(&counts), [20, 0, 0]);
 
     let (mut near, far) = duplex(1 << 10);
-    near.write_all(&[HANDSHAKE_RECORD, 3, 1, 0, 2, 9, 9])
+    near.write_all(&[HANDSHAKE_RECORD, 3, 1, 0, 4, 9, 0, 0, 0])
         .await
         .unwrap();
     assert!(
