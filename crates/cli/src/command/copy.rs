@@ -16,6 +16,7 @@ use clap::{Args, ValueEnum};
 use dunlin_copy::{CopyError, Outcome, Settings, Target, Verified, Watch};
 
 use crate::failure::Failure;
+use crate::login::Login;
 use crate::output::Output;
 use crate::units::Size;
 use display::Display;
@@ -121,6 +122,8 @@ pub struct Copy {
     /// Write copy.json, copy.svg and copy.png, the rate over time, into this directory
     #[arg(long, value_name = "DIR")]
     report: Option<PathBuf>,
+    #[command(flatten)]
+    login: Login,
     /// Nothing but errors
     #[arg(long)]
     quiet: bool,
@@ -138,7 +141,7 @@ enum Done {
 impl Copy {
     /// Copies or compares. Fails when the target is not whole, or not equal.
     pub fn run(self) -> Result<(), Failure> {
-        let settings = self.settings();
+        let settings = self.settings()?;
         let watch = Watch::default();
         let mut samples = Samples::start();
         let mut display = Display::new(!self.quiet && !self.json, self.interval.0);
@@ -189,8 +192,20 @@ impl Copy {
         output.flush()
     }
 
-    fn settings(&self) -> Settings {
-        let mut settings = Settings::new(self.source.clone(), self.target.clone());
+    /// The target, for a user where it is a keyspace and one is named.
+    fn target(&self) -> Result<Target, Failure> {
+        let Target::Keyspace(address) = &self.target else {
+            return Ok(self.target.clone());
+        };
+        let credentials = self.login.read(&address.servers())?;
+        Ok(Target::Keyspace(match credentials {
+            None => address.clone(),
+            Some(credentials) => address.clone().as_user(credentials),
+        }))
+    }
+
+    fn settings(&self) -> Result<Settings, Failure> {
+        let mut settings = Settings::new(self.source.clone(), self.target()?);
         settings.mode = self.mode.map(|mode| match mode {
             Mode::Files => dunlin_copy::Mode::Files,
             Mode::Ingest => dunlin_copy::Mode::Ingest,
@@ -211,7 +226,7 @@ impl Copy {
         settings
             .checkpoint_directory
             .clone_from(&self.checkpoint_dir);
-        settings
+        Ok(settings)
     }
 }
 

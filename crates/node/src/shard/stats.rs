@@ -192,6 +192,9 @@ pub struct ShardStatus {
     /// Keyspaces that it does not serve because others say that they are dropped.
     #[serde(default)]
     pub drops_heard: Vec<u32>,
+    /// How often users were changed, as it knows them; none of a version without.
+    #[serde(default)]
+    pub users: Option<u64>,
     /// Replication to each peer.
     pub links: Vec<LinkStatus>,
 }
@@ -281,6 +284,7 @@ impl Shard {
             keyspace_max: self.purge.keyspace_max(),
             drops: self.drops(),
             drops_heard: self.drops_heard(),
+            users: Some(self.guard.changes()),
             links: self.links(),
         }
     }
