@@ -1,0 +1,41 @@
+//! What a start warns of: addresses that others can reach, without what would keep them out (pure).
+//! Loopback stays as it is, so that a first try needs no certificates.
+
+use std::net::SocketAddr;
+
+/// What a node is about to open, and what guards it.
+#[derive(Debug, Clone, Copy)]
+pub struct Doors<'a> {
+    /// The address for clients.
+    pub http: &'a str,
+    /// Whether it speaks TLS.
+    pub has_http_tls: bool,
+}
+
+/// One line for each door that stands open, with what to do about it.
+pub fn warnings(doors: Doors<'_>) -> Vec<String> {
+    let mut lines = Vec::new();
+    if !doors.has_http_tls && !is_loopback(doors.http) {
+        lines.push(format!(
+            "HTTP on {} is not encrypted, and whoever is on the way can read and change it: give a \
+             certificate (--http-tls-cert, --http-tls-key), or listen on 127.0.0.1",
+            doors.http
+        ));
+    }
+    lines
+}
+
+/// Whether only this machine reaches it. Of names only `localhost` is known for certain.
+fn is_loopback(address: &str) -> bool {
+    match address.parse::<SocketAddr>() {
+        Ok(address) => address.ip().to_canonical().is_loopback(),
+        Err(_) => {
+            let host = address.rsplit_once(':').map(|(host, _)| host);
+            host.is_some_and(|host| host.eq_ignore_ascii_case("localhost"))
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "open_doors_tests.rs"]
+mod tests;
