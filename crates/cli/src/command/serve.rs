@@ -12,6 +12,7 @@ use tokio::time::{Instant, sleep, timeout};
 use crate::cluster::Cluster;
 use crate::config::file::File;
 use crate::config::flags::Flags;
+use crate::config::open_doors::{Doors, warnings};
 use crate::config::room::Room;
 use crate::config::settings::{MetadataPlace, Settings};
 use crate::connect::DEFAULT_KEYSPACE;
@@ -92,6 +93,7 @@ async fn serve(settings: Settings, room: Room) -> Result<(), Failure> {
     };
     let event_loops = usize::from(node.shards);
     let listen = node.listen.clone();
+    let http = node.http.clone();
     let start = Cluster::start(vec![(node, lock)], &metadata, caches, event_loops, room);
     let cluster = stop.finish(start).await?;
     let mut output = Output::new();
@@ -109,6 +111,14 @@ async fn serve(settings: Settings, room: Room) -> Result<(), Failure> {
     output.flush()?;
     drop(output);
     warn_of_keyspaces(&metadata, &wanted, is_alone);
+    let open = Doors {
+        http: &http,
+        has_http_tls: false,
+        has_users: metadata.topology().borrow().access.closed,
+    };
+    for line in warnings(open) {
+        tracing::warn!("{line}");
+    }
     let superseded = tokio::select! {
         by = cluster.superseded() => Some(by),
         () = stop.asked() => None,

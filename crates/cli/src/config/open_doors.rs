@@ -10,6 +10,8 @@ pub struct Doors<'a> {
     pub http: &'a str,
     /// Whether it speaks TLS.
     pub has_http_tls: bool,
+    /// Whether the cluster has users, and is closed to others.
+    pub has_users: bool,
 }
 
 /// One line for each door that stands open, with what to do about it.
@@ -19,6 +21,13 @@ pub fn warnings(doors: Doors<'_>) -> Vec<String> {
         lines.push(format!(
             "HTTP on {} is not encrypted, and whoever is on the way can read and change it: give a \
              certificate (--http-tls-cert, --http-tls-key), or listen on 127.0.0.1",
+            doors.http
+        ));
+    }
+    if !doors.has_users && !is_loopback(doors.http) {
+        lines.push(format!(
+            "HTTP on {} asks nobody who he is: whoever reaches it may read, write and drop \
+             everything; make a user (dunlin user add), or listen on 127.0.0.1",
             doors.http
         ));
     }
