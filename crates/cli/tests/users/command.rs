@@ -12,6 +12,13 @@ struct Desk<'a> {
 }
 
 impl Desk<'_> {
+    fn at(up: &Up) -> Desk<'_> {
+        Desk {
+            up,
+            directory: tempfile::tempdir().unwrap(),
+        }
+    }
+
     fn file(&self, name: &str, text: &str) -> String {
         let path = self.directory.path().join(name);
         std::fs::write(&path, text).unwrap();
@@ -47,10 +54,7 @@ impl Desk<'_> {
 #[test]
 fn every_command_as_a_user_and_what_it_says_without() {
     let up = Up::nodes(3);
-    let desk = Desk {
-        up: &up,
-        directory: tempfile::tempdir().unwrap(),
-    };
+    let desk = Desk::at(&up);
     let ann = desk.file("ann", "correct horse\n");
     let first = desk.fails(&[
         "user",
@@ -208,12 +212,8 @@ fn users_of_a_local_cluster_outlive_it_and_a_lost_password() {
     let home = tempfile::tempdir().unwrap();
     let data = home.path().join("data");
     let mut up = Up::on(&data, 1);
-    let desk = |up| Desk {
-        up,
-        directory: tempfile::tempdir().unwrap(),
-    };
     {
-        let desk = desk(&up);
+        let desk = Desk::at(&up);
         let ann = desk.file("ann", "correct horse");
         desk.does(&[
             "user",
@@ -248,7 +248,7 @@ fn users_of_a_local_cluster_outlive_it_and_a_lost_password() {
     let done = rescue();
     assert!(done.status.success(), "{done:?}");
     let up = Up::on(&data, 1);
-    let desk = desk(&up);
+    let desk = Desk::at(&up);
     assert!(desk.fails(&["get", "a"]).contains("this cluster has users"));
     let word = word.to_str().unwrap();
     desk.does(&["status", "--user", "ann", "--password-file", word]);
