@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 use dunlin_metadata::{KeyspaceSettings, Metadata, MetadataError};
-use dunlin_node::{Node, cluster_of};
+use dunlin_node::{Node, cluster_of, shards_of};
 use dunlin_store::CacheSizes;
 use tokio::time::{Instant, sleep, timeout};
 
@@ -62,7 +62,7 @@ impl Serve {
             .as_deref()
             .map_or_else(|| Ok(File::default()), File::read)?;
         let mut settings = Settings::merge(self.flags, file)?;
-        let room = settings.share_out(Machine::take())?;
+        let room = settings.share_out(Machine::take(), shards_of(&settings.node.data))?;
         if self.print_config {
             let text = toml::to_string(&settings.to_file())
                 .map_err(|error| Failure::Failed(error.to_string()))?;

@@ -37,6 +37,8 @@ pub struct Settings {
     pub max_connections: Option<u32>,
     /// Memory for requests, answers and queues; the same.
     pub request_memory: Option<Size>,
+    /// Shards; none said, as many as there are in the data or processors for.
+    pub shards: Option<u16>,
 }
 
 impl Settings {
@@ -78,7 +80,6 @@ impl Settings {
             listen: flags.listen.or(file.listen).unwrap_or(defaults.listen),
             advertise_http: flags.advertise_http.or(file.advertise_http),
             advertise_listen: flags.advertise_listen.or(file.advertise_listen),
-            shards: flags.shards.or(file.shards).unwrap_or(defaults.shards),
             max_body_bytes: size(flags.max_body, file.max_body, defaults.max_body_bytes),
             cors_origins: match flags.cors_origins.is_empty() {
                 true => file.cors_origins.unwrap_or(defaults.cors_origins),
@@ -105,7 +106,8 @@ impl Settings {
             ..defaults
         };
         let node = with_log(node, &flags.log, &file.log)?;
-        if node.shards == 0 || node.shards > dunlin_metadata::SHARDS_MAX {
+        let shards = flags.shards.or(file.shards);
+        if shards.is_some_and(|shards| shards == 0 || shards > dunlin_metadata::SHARDS_MAX) {
             return Err(Failure::Usage(format!(
                 "shards must be from 1 to {}",
                 dunlin_metadata::SHARDS_MAX
@@ -127,14 +129,18 @@ impl Settings {
             metadata,
             max_connections: flags.max_connections.or(file.max_connections),
             request_memory: flags.request_memory.or(file.request_memory),
+            shards,
         })
     }
 
-    /// Settles what depends on the machine.
+    /// Settles what depends on the machine, and on the data, which were `made_with` so many shards.
     ///
     /// # Errors
     /// When it has too little.
-    pub fn share_out(&mut self, machine: Machine) -> Result<Room, Failure> {
+    pub fn share_out(&mut self, machine: Machine, made_with: Option<u16>) -> Result<Room, Failure> {
+        let shards = self.shards.or(made_with);
+        self.node.shards = shards.unwrap_or_else(|| room::shards(machine, 1));
+        self.shards = Some(self.node.shards);
         let room = room::share_out(
             machine,
             Asked {
@@ -164,7 +170,7 @@ impl Settings {
                 MetadataPlace::Etcd(address) => address.clone(),
                 MetadataPlace::Embedded => "embedded".to_owned(),
             }),
-            shards: Some(node.shards),
+            shards: self.shards,
             max_body: size(node.max_body_bytes),
             cors_origins: Some(node.cors_origins.clone()),
             max_connections: self.max_connections,
