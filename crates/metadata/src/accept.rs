@@ -62,6 +62,10 @@ const RESTORE: &str = "dunlin metadata restore puts it back";
 
 /// What becomes of what a store says.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "one is looked at at a time, and most are of the large variant"
+)]
 pub(crate) enum Verdict {
     /// This is the topology now, and this is what is wrong with the store's objects, a line each.
     Accept(Topology, Vec<String>),

@@ -469,7 +469,7 @@ fn users_are_never_lost_and_never_come_back() {
     ] {
         let mut known = known();
         known.access = known_users;
-        let mut store = store();
+        let mut store = store(&known);
         let mut cluster = Cluster::new(OWN);
         cluster.closed = marked;
         store.insert(CLUSTER, encode(&cluster).unwrap(), 20);
@@ -489,7 +489,7 @@ fn users_are_never_lost_and_never_come_back() {
 fn an_older_number_of_users_is_an_old_copy() {
     let mut known = known();
     known.access = users(5, true, &["a"]);
-    let mut store = store();
+    let mut store = store(&known);
     store.insert(
         ACCESS,
         encode(&users(4, true, &["a", "dropped"])).unwrap(),

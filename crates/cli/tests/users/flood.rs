@@ -25,6 +25,7 @@ fn wrong_passwords_stall_nobody_who_is_known() {
     let (wrong, busy) = (AtomicU64::new(0), AtomicU64::new(0));
     let mut slowest = Duration::ZERO;
     let mut done = 0;
+    let begun = Instant::now();
     thread::scope(|scope| {
         for number in 0..40 {
             let (is_over, wrong, busy) = (&is_over, &wrong, &busy);
@@ -76,5 +77,9 @@ fn wrong_passwords_stall_nobody_who_is_known() {
     );
     // Told once a second at most.
     let lines = up.process.output().matches("audit: failed login").count();
-    assert!((2..=8).contains(&lines), "{lines} lines");
+    let seconds = usize::try_from(begun.elapsed().as_secs()).unwrap();
+    assert!(
+        (2..=seconds + 2).contains(&lines),
+        "{lines} lines in {seconds} s"
+    );
 }

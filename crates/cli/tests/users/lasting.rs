@@ -170,7 +170,9 @@ fn a_cluster_stays_closed_whatever_etcd_forgets() {
     eventually("the object is back", Duration::from_secs(10), || {
         status(ADMIN, "GET", &url(&flock, new, "/v1/status"), b"") == 200
     });
+    flock.etcd.kill();
     flock.etcd.wipe();
+    flock.etcd.restart();
     told(&flock, "it has lost cluster");
     is_closed(&flock, "etcd was wiped");
     for index in 0..3 {
