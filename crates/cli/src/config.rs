@@ -4,7 +4,9 @@
 
 pub mod file;
 pub mod flags;
+pub mod open_doors;
 pub mod origins;
 pub mod room;
+pub mod secret_file;
 pub mod settings;
 mod word;

@@ -6,12 +6,14 @@ use std::time::Duration;
 use clap::Args;
 use dunlin_metadata::{KeyspaceSettings, Metadata, MetadataError};
 use dunlin_node::{Node, cluster_of};
+use dunlin_secret::Mode;
 use dunlin_store::CacheSizes;
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::cluster::Cluster;
 use crate::config::file::File;
 use crate::config::flags::Flags;
+use crate::config::open_doors::{Door, Guarded};
 use crate::config::room::Room;
 use crate::config::settings::{MetadataPlace, Settings};
 use crate::connect::DEFAULT_KEYSPACE;
@@ -76,7 +78,16 @@ impl Serve {
 
 async fn serve(settings: Settings, room: Room) -> Result<(), Failure> {
     let mut stop = Stop::listen()?;
-    let Settings { node, metadata, .. } = settings;
+    let Settings {
+        mut node,
+        metadata,
+        peer_secret,
+        ..
+    } = settings;
+    warn_of_open_doors(&node.listen, peer_secret.mode());
+    let guarded = peer_secret.open()?;
+    node.guard = guarded.guard.clone();
+    tokio::task::spawn_local(guarded.keep_up());
     let wanted = node.default_keyspace.clone();
     let is_alone = metadata == MetadataPlace::Embedded;
     // Before the metadata is touched: two processes must not register the same node.
@@ -122,6 +133,24 @@ async fn serve(settings: Settings, room: Room) -> Result<(), Failure> {
         tracing::warn!(%failure, "not a clean stop");
     }
     Err(Failure::Superseded(by.to_string()))
+}
+
+/// What a start should know of the addresses it listens on.
+fn warn_of_open_doors(listen: &str, mode: Mode) {
+    let peers = Door {
+        name: "the port for other nodes",
+        address: listen,
+        guarded: match mode {
+            Mode::Off => Guarded::Not,
+            Mode::Offered => Guarded::Offered,
+            Mode::Required => Guarded::Required,
+        },
+        remedy: "--peer-secret-file (openssl rand -hex 32 makes a secret)",
+        rest: "--peer-secret-mode required once all nodes have the secret",
+    };
+    for line in [peers].iter().filter_map(Door::warning) {
+        tracing::warn!("{line}");
+    }
 }
 
 /// What a start should know of the keyspaces there are: settings that came too late for `default`, and
