@@ -14,7 +14,6 @@ use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
 use dunlin_copy::{CopyError, Outcome, Settings, Target, Verified, Watch};
-use dunlin_secret::{Door, Mode};
 
 use crate::config::secret_file::Guarded;
 use crate::failure::Failure;
@@ -221,7 +220,7 @@ impl Copy {
                 "--secret-file is for HOST:PORT of a receiver: leave it out".to_owned(),
             ));
         }
-        let guarded = Guarded::open(Door::Copy, Mode::Required, self.secret_file.as_deref())?;
+        let guarded = Guarded::for_copies(self.secret_file.as_deref())?;
         if let Some(warning) = &guarded.warning {
             eprintln!("dunlin: {warning}");
         }

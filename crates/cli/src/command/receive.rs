@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use dunlin_copy::Receiver;
-use dunlin_secret::{Door, Mode};
 
 use crate::config::open_doors;
 use crate::config::secret_file::{Guarded, LOOK_EVERY as LOOK_AT_SECRETS_EVERY};
@@ -64,7 +63,7 @@ impl Receive {
             remedy: "--secret-file (openssl rand -hex 32 makes a secret)",
             rest: "",
         };
-        let guarded = Guarded::open(Door::Copy, Mode::Required, file)?;
+        let guarded = Guarded::for_copies(file)?;
         for line in door.warning().iter().chain(&guarded.warning) {
             eprintln!("dunlin: {line}");
         }

@@ -69,7 +69,7 @@ impl Guarded {
     ///
     /// # Errors
     /// What is wrong with it, in one line.
-    pub fn open(door: Door, mode: Mode, file: Option<&Path>) -> Result<Guarded, Failure> {
+    fn open(door: Door, mode: Mode, file: Option<&Path>) -> Result<Guarded, Failure> {
         let Some(path) = file else {
             return Ok(Guarded {
                 guard: Guard::off(door),
@@ -84,6 +84,14 @@ impl Guarded {
             warning,
             file: Some(file),
         })
+    }
+
+    /// The same for `dunlin receive` and `dunlin copy`.
+    ///
+    /// # Errors
+    /// What is wrong with it, in one line.
+    pub fn for_copies(file: Option<&Path>) -> Result<Guarded, Failure> {
+        Guarded::open(Door::Copy, Mode::Required, file)
     }
 
     /// Looks at the file once, and takes over what has changed in it. The line, if there is one, is for
