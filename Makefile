@@ -32,11 +32,11 @@ bench: build ## Measure for about 105 minutes, and write docs/results/
 	@target/release/dunlin-bench copy
 	@target/release/dunlin-bench move
 
-build: setup ## Build the dunlin binary; the first time takes about 15 minutes on 2 cores
+build: setup ## Build the dunlin binary; the first time takes about 10 minutes on 2 cores
 	@cargo build --release -p dunlin-cli
 
 package: build ## Make and check a Debian package, target/package/dunlin_*.deb (REVISION=n, default 1)
 	@scripts/package.sh
 
-setup: ## Install missing Debian packages, and check for Rust
+setup: ## Install missing Debian packages, check for Rust, compile RocksDB (7 minutes of a processor)
 	@scripts/setup.sh

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Installs the Debian packages that are missing and checks for a Rust toolchain. Changes nothing
+# Installs the Debian packages that are missing, checks for a Rust toolchain, and compiles RocksDB. Changes nothing
 # when all is there.
 set -euo pipefail
+cd "$(dirname "$0")/.."
 
 # What the build needs (a C++ compiler, libclang for RocksDB's bindings, protoc for etcd's messages), what the tests run
 # beside Dunlin (etcd, RocksDB's own tools, ip, python3, clocks that are wrong), what the measurements use beside them (fio, rsync, iperf3,
@@ -18,7 +19,9 @@ for package in "${packages[@]}"; do
     status=$(dpkg-query --show --showformat '${db:Status-Status}' "$package" 2>/dev/null || true)
     [ "$status" = installed ] || missing+=("$package")
 done
-[ ${#missing[@]} -gt 0 ] || exit 0
+if [ ${#missing[@]} -eq 0 ]; then
+    exec scripts/rocksdb.sh
+fi
 
 if ! command -v apt-get >/dev/null; then
     echo "setup: this is no Debian; install what these packages hold: ${missing[*]}" >&2
@@ -36,3 +39,4 @@ echo "setup: installing ${missing[*]}"
 install() { "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install --yes --quiet --no-install-recommends "${missing[@]}"; }
 # The package lists may be older than the packages on the mirror.
 install || { "${as_root[@]}" apt-get update --quiet && install; }
+exec scripts/rocksdb.sh

@@ -1,6 +1,6 @@
 //! The settings of `dunlin serve` and where they come from: [`flags`] (with the environment
 //! behind them) win over the TOML [`mod@file`]; [`settings`] is the outcome, checked and complete;
-//! [`room`] shares out among them what the machine has.
+//! [`open_doors`] is what a start warns of; [`room`] shares out among them what the machine has.
 
 pub mod file;
 pub mod flags;

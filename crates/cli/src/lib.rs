@@ -6,7 +6,7 @@
 //! - [`config`]: settings of `serve`, from flags, environment and file
 //! - [`import`]: formats, loading, report
 //! - [`demo`]: the cluster of processes that `dunlin demo` starts, kills, and checks
-//! - [`cluster`]: nodes in this process; [`lock`], [`signal`], [`panics`], [`runtime`], [`machine`] and [`memory`] around them
+//! - [`cluster`]: nodes in this process; [`lock`], [`signal`], [`panics`], [`processor`], [`runtime`], [`machine`] and [`memory`] around them
 //! - [`connect`], [`key`], [`failure`], [`members`], [`output`], [`table`], [`units`]: what the verbs share
 #![deny(unsafe_code)]
 // The command line is what stands outside the simulation: files, threads, clocks are its own.
@@ -27,6 +27,7 @@ pub mod members;
 pub mod memory;
 pub mod output;
 pub mod panics;
+pub mod processor;
 pub mod runtime;
 pub mod shortage;
 pub mod signal;
@@ -38,6 +39,12 @@ use std::process::ExitCode;
 
 /// Runs a command line. All that goes wrong is one line on standard error.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    if let Some(instructions) = processor::lacks() {
+        eprintln!(
+            "dunlin: this processor has no {instructions}; take a newer one (x86-64-v2 with PCLMULQDQ, or ARMv8 with CRC32 and cryptography)"
+        );
+        return ExitCode::FAILURE;
+    }
     let command = match args::parse(arguments) {
         Ok(args::Parsed::Command(command)) => command,
         Ok(args::Parsed::Text(text)) => {

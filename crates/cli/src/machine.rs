@@ -1,4 +1,4 @@
-//! What the machine gives this process: file descriptors and memory.
+//! What the machine gives this process: file descriptors, memory and processors.
 
 use std::path::Path;
 
@@ -11,6 +11,8 @@ pub struct Machine {
     pub descriptors: u64,
     /// Bytes of memory that the process may use.
     pub memory_bytes: u64,
+    /// Processors that it may use.
+    pub processors: usize,
 }
 
 /// Where nobody says how much memory there is.
@@ -31,6 +33,8 @@ impl Machine {
         Machine {
             descriptors: now.unwrap_or(u64::MAX),
             memory_bytes: memory_bytes(),
+            // Where nobody says, one is enough for all there is to do.
+            processors: std::thread::available_parallelism().map_or(1, usize::from),
         }
     }
 }

@@ -115,7 +115,7 @@ fn a_secret_on_one_side_alone_is_told() {
         &path("log"),
     );
     let words = format!(
-        "the port for copies 0.0.0.0:{port} lets in everybody who reaches it: give --secret-file"
+        "the port for copies 0.0.0.0:{port} lets in everybody who reaches it: give both sides a secret (--secret-file"
     );
     assert!(receiver.output().contains(&words), "{}", receiver.output());
     let (source, secret) = (shown("source"), shown("ours"));

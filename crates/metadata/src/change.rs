@@ -5,7 +5,7 @@ use crate::dropped::Dropped;
 use crate::error::MetadataError;
 use crate::keyspace::{Keyspace, KeyspaceSettings, check_keyspace};
 use crate::members::{self, Decision};
-use crate::node::{NodeRecord, Registration};
+use crate::node::{NodeRecord, Registration, SHARDS_MAX};
 use crate::objects::{
     CLUSTER, KEYSPACE_COUNTER, MEMBERS, NODE_COUNTER, Objects, Put, drop_key, encode, keyspace_key,
     node_key,
@@ -77,6 +77,7 @@ pub(crate) fn register(
     if known.is_none() && store.get(&key).is_some() {
         return Err(unreadable(&key));
     }
+    check_room(now, node, known)?;
     let id = match known {
         Some(known) => known.id,
         None => next_node_id(now.counters.node)?,
@@ -97,6 +98,25 @@ pub(crate) fn register(
             .push((MEMBERS.to_owned(), Some(encode(&members)?)));
     }
     Ok(step)
+}
+
+/// Each shard keeps books on all others, and has room for so many. A node that was let in stays in.
+fn check_room(
+    now: &Topology,
+    node: Registration<'_>,
+    known: Option<&NodeRecord>,
+) -> Result<(), MetadataError> {
+    let others = now.nodes.iter().filter(|other| other.name != node.name);
+    let others = others.fold(0, |sum: u16, other| sum.saturating_add(other.shards));
+    if known.is_some_and(|known| node.shards <= known.shards)
+        || others.saturating_add(node.shards) <= SHARDS_MAX
+    {
+        return Ok(());
+    }
+    Err(MetadataError::NoRoom {
+        others,
+        own: node.shards,
+    })
 }
 
 /// Tells of a node that started without the store, under the incarnation that it has.

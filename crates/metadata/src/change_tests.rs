@@ -64,6 +64,32 @@ fn an_id_stays_with_its_name_and_the_incarnation_grows() {
 }
 
 #[test]
+fn a_cluster_has_room_for_so_many_shards() {
+    let many = |name, shards| Registration {
+        shards,
+        ..start(name, 0)
+    };
+    let mut store = Store::default();
+    store.register(many("a", 40)).unwrap();
+    store.register(many("b", 20)).unwrap();
+    let refused = store.register(many("c", 5)).unwrap_err();
+    assert!(matches!(
+        refused,
+        MetadataError::NoRoom { others: 60, own: 5 }
+    ));
+    assert!(refused.to_string().ends_with("; start with --shards 4"));
+    store.register(many("c", 4)).unwrap();
+    let refused = store.register(many("d", 1)).unwrap_err();
+    assert!(refused.to_string().ends_with("1 more are too many"));
+    // Who is in starts again, also where there are too many from a time that did not look.
+    store.register(many("b", 20)).unwrap();
+    let mut crowded = store.now.clone();
+    crowded.nodes[0].shards = 60;
+    assert!(register(&crowded, &store.objects, many("b", 20)).is_ok());
+    assert!(register(&crowded, &store.objects, many("b", 21)).is_err());
+}
+
+#[test]
 fn a_start_without_the_store_is_told_of_later_unless_there_was_another() {
     let mut store = Store::default();
     store.register(start("a", 0)).unwrap();

@@ -1,6 +1,7 @@
 //! Why something was not done, and so what to do.
 use crate::accept::Refusal;
 use crate::members::Phase;
+use crate::node::SHARDS_MAX;
 use std::io;
 use std::path::PathBuf;
 
@@ -73,6 +74,18 @@ pub enum MetadataError {
         name: String,
         /// Its number.
         id: u16,
+    },
+    /// The cluster has no room for a node's shards. Start it with fewer, if any are left; its data, if
+    /// it has any, stay as they are.
+    #[error(
+        "a cluster may have {SHARDS_MAX} shards, and the other nodes have {others}: {own} more are too many{}",
+        fewer(*others)
+    )]
+    NoRoom {
+        /// Shards of the other nodes.
+        others: u16,
+        /// What this one wants.
+        own: u16,
     },
     /// Another process has started under this node's name since. Stop one of them.
     #[error(
@@ -223,5 +236,13 @@ fn wait(phase: Phase) -> &'static str {
         "wait until it has ended, or cancel it"
     } else {
         "wait until it has ended"
+    }
+}
+
+/// What to do about too many shards, where something can be done.
+fn fewer(others: u16) -> String {
+    match SHARDS_MAX.saturating_sub(others) {
+        0 => String::new(),
+        left => format!("; start with --shards {left}"),
     }
 }

@@ -4,8 +4,9 @@ use serde::{Deserialize, Serialize};
 
 /// The longest name of a node or keyspace, in bytes.
 pub const NAME_BYTES_MAX: usize = 63;
-/// The most shards that a node may have.
-pub const SHARDS_MAX: u16 = 1024;
+/// The most shards that a cluster may have, all nodes together: each keeps books on the others, a bit
+/// for each.
+pub const SHARDS_MAX: u16 = 64;
 /// The longest address, in bytes.
 const ADDRESS_BYTES_MAX: usize = 255;
 

@@ -58,7 +58,7 @@ pub use limits::BODY_BYTES_MAX;
 pub use machine::{Machine, RealMachine};
 pub use message::{Condition, Item, Request, Response, WriteRequest};
 pub use moves::MoveState;
-pub use node::{Node, StartError, StopError, cluster_of, fresh_cluster};
+pub use node::{Node, StartError, StopError, cluster_of, fresh_cluster, shards_of};
 pub use placement::{KeyspacePlacement, Placement, ShardAddress};
 pub use process::{Directory, Process, Superseded};
 pub use quorum::{Failure, Quorum, Scan};

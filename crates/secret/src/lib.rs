@@ -21,7 +21,7 @@
 //! | `counts` | how openings went |
 //! | `nonces` | where randomness comes from: the trait, and the real one |
 //!
-//! Decision 30 says what it keeps out and what it does not.
+//! Decision 32 says what it keeps out and what it does not.
 #![deny(unsafe_code)]
 
 mod counts;

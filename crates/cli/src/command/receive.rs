@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use dunlin_copy::Receiver;
 
-use crate::config::open_doors;
+use crate::config::open_doors::{LetsIn, copy_warning};
 use crate::config::secret_file::{Guarded, LOOK_EVERY as LOOK_AT_SECRETS_EVERY};
 use crate::failure::Failure;
 use crate::output::Output;
@@ -53,18 +53,13 @@ impl Receive {
     /// What the port is guarded by, with what is to be said of it.
     fn guarded(&self) -> Result<Guarded, Failure> {
         let file = self.secret_file.as_deref();
-        let door = open_doors::Door {
-            name: "the port for copies",
-            address: &self.listen,
-            guarded: match file {
-                None => open_doors::Guarded::Not,
-                Some(_) => open_doors::Guarded::Required,
-            },
-            remedy: "--secret-file (openssl rand -hex 32 makes a secret)",
-            rest: "",
+        let lets_in = match file {
+            None => LetsIn::All,
+            Some(_) => LetsIn::Known,
         };
+        let open = copy_warning(&self.listen, lets_in);
         let guarded = Guarded::for_copies(file)?;
-        for line in door.warning().iter().chain(&guarded.warning) {
+        for line in open.iter().chain(&guarded.warning) {
             eprintln!("dunlin: {line}");
         }
         Ok(guarded)

@@ -5,15 +5,14 @@ use std::time::Duration;
 
 use clap::Args;
 use dunlin_metadata::{KeyspaceSettings, Metadata, MetadataError};
-use dunlin_node::{Node, cluster_of};
-use dunlin_secret::Mode;
+use dunlin_node::{Node, cluster_of, shards_of};
 use dunlin_store::CacheSizes;
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::cluster::Cluster;
 use crate::config::file::File;
 use crate::config::flags::Flags;
-use crate::config::open_doors::{Door, Guarded};
+use crate::config::open_doors::peer_warning;
 use crate::config::room::Room;
 use crate::config::settings::{MetadataPlace, Settings};
 use crate::connect::DEFAULT_KEYSPACE;
@@ -63,7 +62,7 @@ impl Serve {
             .as_deref()
             .map_or_else(|| Ok(File::default()), File::read)?;
         let mut settings = Settings::merge(self.flags, file)?;
-        let room = settings.share_out(Machine::take())?;
+        let room = settings.share_out(Machine::take(), shards_of(&settings.node.data))?;
         if self.print_config {
             let text = toml::to_string(&settings.to_file())
                 .map_err(|error| Failure::Failed(error.to_string()))?;
@@ -84,7 +83,9 @@ async fn serve(settings: Settings, room: Room) -> Result<(), Failure> {
         peer_secret,
         ..
     } = settings;
-    warn_of_open_doors(&node.listen, peer_secret.mode());
+    if let Some(line) = peer_warning(&node.listen, peer_secret.lets_in()) {
+        tracing::warn!("{line}");
+    }
     let guarded = peer_secret.open()?;
     node.guard = guarded.guard.clone();
     tokio::task::spawn_local(guarded.keep_up());
@@ -133,24 +134,6 @@ async fn serve(settings: Settings, room: Room) -> Result<(), Failure> {
         tracing::warn!(%failure, "not a clean stop");
     }
     Err(Failure::Superseded(by.to_string()))
-}
-
-/// What a start should know of the addresses it listens on.
-fn warn_of_open_doors(listen: &str, mode: Mode) {
-    let peers = Door {
-        name: "the port for other nodes",
-        address: listen,
-        guarded: match mode {
-            Mode::Off => Guarded::Not,
-            Mode::Offered => Guarded::Offered,
-            Mode::Required => Guarded::Required,
-        },
-        remedy: "--peer-secret-file (openssl rand -hex 32 makes a secret)",
-        rest: "--peer-secret-mode required once all nodes have the secret",
-    };
-    for line in [peers].iter().filter_map(Door::warning) {
-        tracing::warn!("{line}");
-    }
 }
 
 /// What a start should know of the keyspaces there are: settings that came too late for `default`, and

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use dunlin_metadata::{Metadata, Sync};
-use dunlin_node::NodeConfig;
+use dunlin_node::{NodeConfig, shards_of};
 use dunlin_store::CacheSizes;
 
 use crate::cluster::Cluster;
@@ -52,8 +52,9 @@ pub struct Up {
     /// Sync of the keyspace `default`, if this start creates it: always, interval:100ms, never [default: always]
     #[arg(long, value_name = "POLICY")]
     sync: Option<Sync>,
-    /// Event loops of each node, fixed for the life of the data [default: 1]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=i64::from(dunlin_metadata::SHARDS_MAX)))]
+    /// Event loops of each node, fixed for the life of the data [default: as the data were made; new ones with the
+    /// processors shared out, at most 8]
+    #[arg(long, env = "DUNLIN_SHARDS", value_name = "N", value_parser = clap::value_parser!(u16).range(1..=i64::from(dunlin_metadata::SHARDS_MAX)))]
     shards: Option<u16>,
     /// Threads the nodes' event loops share [default: as many as there are processors, less one
     /// for clients and compactions; no more than there are event loops]
@@ -91,8 +92,9 @@ impl Up {
     /// Runs until it is asked to stop.
     pub fn run(self) -> Result<(), Failure> {
         runtime::log_to_stderr("warn");
-        let configs = self.configs()?;
-        let room = self.room(Machine::take())?;
+        let machine = Machine::take();
+        let configs = self.configs(machine)?;
+        let room = self.room(machine)?;
         runtime::block_on(async move {
             let mut stop = Stop::listen()?;
             let _lock = DirectoryLock::take(&self.data)?;
@@ -135,19 +137,28 @@ impl Up {
     }
 
     fn room(&self, machine: Machine) -> Result<Room, Failure> {
-        let shards = u64::from(self.shards.unwrap_or(NodeConfig::default().shards));
+        let shards = (0..self.nodes).map(|index| u64::from(self.shards_of(index, machine)));
         room::share_out(
             machine,
             Asked {
                 connections: self.max_connections,
                 memory: self.request_memory,
                 max_body_bytes: self.max_body.as_usize(),
-                shards: shards * u64::from(self.nodes),
+                shards: shards.sum(),
             },
         )
     }
 
-    fn configs(&self) -> Result<Vec<NodeConfig>, Failure> {
+    fn directory(&self, index: u16) -> PathBuf {
+        self.data.join(grow::name(usize::from(index) + 1))
+    }
+
+    fn shards_of(&self, index: u16, machine: Machine) -> u16 {
+        let shards = self.shards.or_else(|| shards_of(&self.directory(index)));
+        shards.unwrap_or_else(|| room::shards(machine, self.nodes))
+    }
+
+    fn configs(&self, machine: Machine) -> Result<Vec<NodeConfig>, Failure> {
         check_origins(&self.cors_origins)?;
         let mut default_keyspace = NodeConfig::default().default_keyspace;
         // A smaller cluster could never answer a majority of three.
@@ -168,12 +179,12 @@ impl Up {
                 let name = grow::name(usize::from(index) + 1);
                 let defaults = NodeConfig::default();
                 let node = NodeConfig {
-                    data: self.data.join(&name),
+                    data: self.directory(index),
                     name,
                     http: format!("{}:{port}", self.host),
                     // The nodes find each other in the process, so any port will do.
                     listen: "127.0.0.1:0".to_owned(),
-                    shards: self.shards.unwrap_or(defaults.shards),
+                    shards: self.shards_of(index, machine),
                     max_body_bytes: self.max_body.as_usize(),
                     cors_origins: self.cors_origins.clone(),
                     cache_bytes: self.cache.as_usize(),

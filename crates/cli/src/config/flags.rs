@@ -41,7 +41,8 @@ pub struct Flags {
     /// The cluster's metadata: etcd://HOST:PORT[,HOST:PORT..], or `embedded` for a node alone
     #[arg(long, env = "DUNLIN_METADATA", value_name = "URL")]
     pub metadata: Option<String>,
-    /// Event loops, each with its own log and store [default: 1]
+    /// Event loops, each with its own log and store [default: as the data were made; new ones with one for each
+    /// processor, at most 8]
     #[arg(long, env = "DUNLIN_SHARDS", value_name = "N")]
     pub shards: Option<u16>,
     /// Largest request body, at most 64MiB [default: 16MiB]

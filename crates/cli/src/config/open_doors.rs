@@ -1,61 +1,78 @@
-//! Which doors stand open to a network, and what a start says of each. Pure.
+//! What a start warns of: addresses that others can reach, without what would keep them out (pure).
+//! Loopback stays as it is, so that a first try needs no certificates.
 
-use std::net::IpAddr;
+use std::net::SocketAddr;
 
-/// How a door is guarded.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Guarded {
-    /// Everybody is let in.
-    Not,
-    /// Those who prove something, and for a time those who do not.
-    Offered,
-    /// Only those who prove something.
-    Required,
-}
-
-/// An address that is listened on.
+/// What a node is about to open, and what guards it.
 #[derive(Debug, Clone, Copy)]
-pub struct Door<'a> {
-    /// What it is called.
-    pub name: &'a str,
-    /// `HOST:PORT`.
-    pub address: &'a str,
-    /// How it is guarded.
-    pub guarded: Guarded,
-    /// What guards it, as flags.
-    pub remedy: &'a str,
-    /// What ends letting in those who prove nothing, as flags.
-    pub rest: &'a str,
+pub struct Doors<'a> {
+    /// The address for clients.
+    pub http: &'a str,
+    /// Whether it speaks TLS.
+    pub has_http_tls: bool,
 }
 
-impl Door<'_> {
-    /// One line for a door that more than this machine can reach and that lets anybody in.
-    pub fn warning(&self) -> Option<String> {
-        let Door { name, address, .. } = self;
-        if is_loopback(address) {
-            return None;
-        }
-        match self.guarded {
-            Guarded::Required => None,
-            Guarded::Not => Some(format!(
-                "{name} {address} lets in everybody who reaches it: give {}, or listen on 127.0.0.1",
-                self.remedy
-            )),
-            Guarded::Offered => Some(format!(
-                "{name} {address} still lets in who proves nothing: give {}",
-                self.rest
-            )),
-        }
+/// One line for each door that stands open, with what to do about it.
+pub fn warnings(doors: Doors<'_>) -> Vec<String> {
+    let mut lines = Vec::new();
+    if !doors.has_http_tls && !is_loopback(doors.http) {
+        lines.push(format!(
+            "HTTP on {} is not encrypted, and whoever is on the way can read and change it: give a \
+             certificate (--http-tls-cert, --http-tls-key), or listen on 127.0.0.1",
+            doors.http
+        ));
+    }
+    lines
+}
+
+/// Whom a port lets in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LetsIn {
+    /// Everybody.
+    All,
+    /// For the time being, also who proves nothing.
+    AllAsYet,
+    /// Those who prove a secret or have a certificate.
+    Known,
+}
+
+/// The line for the port between nodes.
+pub fn peer_warning(listen: &str, lets_in: LetsIn) -> Option<String> {
+    if is_loopback(listen) {
+        return None;
+    }
+    match lets_in {
+        LetsIn::Known => None,
+        LetsIn::All => Some(format!(
+            "the port for other nodes {listen} lets in everybody who reaches it: give all nodes a secret \
+             (--peer-secret-file; openssl rand -hex 32 makes one), or listen on 127.0.0.1"
+        )),
+        LetsIn::AllAsYet => Some(format!(
+            "the port for other nodes {listen} still lets in who proves nothing: once all nodes have the \
+             secret, start them with --peer-secret-mode required"
+        )),
     }
 }
 
-/// Whether only this machine reaches an address. A name may mean anything, `localhost` aside.
-pub fn is_loopback(address: &str) -> bool {
-    let host = address.rsplit_once(':').map_or(address, |(host, _)| host);
-    let host = host.trim_start_matches('[').trim_end_matches(']');
-    match host.parse::<IpAddr>() {
-        Ok(ip) => ip.to_canonical().is_loopback(),
-        Err(_) => host.eq_ignore_ascii_case("localhost"),
+/// The line for the port of `dunlin receive`.
+pub fn copy_warning(listen: &str, lets_in: LetsIn) -> Option<String> {
+    let is_open = lets_in != LetsIn::Known && !is_loopback(listen);
+    is_open.then(|| {
+        format!(
+            "the port for copies {listen} lets in everybody who reaches it: give both sides a secret \
+             (--secret-file; openssl rand -hex 32 makes one), or listen on 127.0.0.1"
+        )
+    })
+}
+
+/// Whether only this machine reaches it. Of names only `localhost` is known for certain.
+fn is_loopback(address: &str) -> bool {
+    match address.parse::<SocketAddr>() {
+        Ok(address) => address.ip().to_canonical().is_loopback(),
+        Err(_) => {
+            let host = address.rsplit_once(':').map(|(host, _)| host);
+            host.is_some_and(|host| host.eq_ignore_ascii_case("localhost"))
+        }
     }
 }
 

@@ -1,53 +1,62 @@
 use super::*;
 
-fn warning(address: &str, guarded: Guarded) -> Option<String> {
-    let door = Door {
-        name: "the port for other nodes",
-        address,
-        guarded,
-        remedy: "--peer-secret-file",
-        rest: "--peer-secret-mode required",
-    };
-    door.warning()
-}
-
 #[test]
-fn what_a_start_warns_of() {
-    let addresses = [
-        ("127.0.0.1:7080", true),
-        ("127.9.9.9:7080", true),
-        ("[::1]:7080", true),
-        ("[::ffff:127.0.0.1]:7080", true),
-        ("localhost:7080", true),
-        ("0.0.0.0:7080", false),
-        ("[::]:7080", false),
-        ("10.0.0.1:7080", false),
-        ("node.example.net:7080", false),
-        ("localhost.example.net:7080", false),
-    ];
-    for (address, is_near) in addresses {
-        assert_eq!(is_loopback(address), is_near, "{address}");
-        let open = warning(address, Guarded::Not);
-        assert_eq!(open.is_none(), is_near, "{address}");
-        assert_eq!(
-            warning(address, Guarded::Offered).is_none(),
-            is_near,
-            "{address}"
-        );
-        assert_eq!(warning(address, Guarded::Required), None, "{address}");
+fn a_start_warns_of_what_others_can_reach() {
+    for (http, has_http_tls, words) in [
+        ("127.0.0.1:8080", false, &[][..]),
+        ("127.9.9.9:8080", false, &[]),
+        ("[::1]:8080", false, &[]),
+        ("[::ffff:127.0.0.1]:8080", false, &[]),
+        ("localhost:8080", false, &[]),
+        ("LocalHost:8080", false, &[]),
+        ("0.0.0.0:8080", false, &["0.0.0.0:8080"]),
+        ("[::]:8080", false, &["[::]:8080"]),
+        ("10.0.0.1:8080", false, &["10.0.0.1:8080"]),
+        ("n1.example:8080", false, &["n1.example:8080"]),
+        ("localhost.example:8080", false, &["localhost.example:8080"]),
+        ("0.0.0.0:8080", true, &[]),
+        ("127.0.0.1:8080", true, &[]),
+    ] {
+        let lines = warnings(Doors { http, has_http_tls });
+        assert_eq!(lines.len(), words.len(), "{http}: {lines:?}");
+        for (line, word) in lines.iter().zip(words) {
+            assert!(
+                line.contains(word) && line.contains("--http-tls-cert"),
+                "{line}"
+            );
+            assert!(!line.contains('\n'), "{line}");
+        }
     }
 }
 
 #[test]
-fn a_warning_says_in_one_line_what_to_do() {
-    assert_eq!(
-        warning("0.0.0.0:7080", Guarded::Not).unwrap(),
-        "the port for other nodes 0.0.0.0:7080 lets in everybody who reaches it: give \
-         --peer-secret-file, or listen on 127.0.0.1"
-    );
-    assert_eq!(
-        warning("0.0.0.0:7080", Guarded::Offered).unwrap(),
-        "the port for other nodes 0.0.0.0:7080 still lets in who proves nothing: give \
-         --peer-secret-mode required"
-    );
+fn ports_that_let_everybody_in_are_warned_of() {
+    use LetsIn::{All, AllAsYet, Known};
+    for (listen, is_near) in [
+        ("127.0.0.1:7080", true),
+        ("[::1]:7080", true),
+        ("localhost:7080", true),
+        ("0.0.0.0:7080", false),
+        ("[::]:7080", false),
+        ("10.0.0.1:7080", false),
+        ("n1.example:7080", false),
+    ] {
+        for (lets_in, peer_words, copy_words) in [
+            (All, "--peer-secret-file", "--secret-file"),
+            (AllAsYet, "--peer-secret-mode required", "--secret-file"),
+        ] {
+            for (line, words) in [
+                (peer_warning(listen, lets_in), peer_words),
+                (copy_warning(listen, lets_in), copy_words),
+            ] {
+                assert_eq!(line.is_none(), is_near, "{listen} {lets_in:?}: {line:?}");
+                for line in line {
+                    assert!(line.contains(listen) && line.contains(words), "{line}");
+                    assert!(!line.contains('\n'), "{line}");
+                }
+            }
+        }
+        assert_eq!(peer_warning(listen, Known), None);
+        assert_eq!(copy_warning(listen, Known), None);
+    }
 }

@@ -46,6 +46,16 @@ const CONNECTIONS_MIN: u64 = 8;
 /// A body that is as large as may be, and its copy in the log's queue.
 const BODIES_MIN: u64 = 2;
 
+/// A shard keeps books on [`dunlin_metadata::SHARDS_MAX`] at most, all nodes of its cluster together: so
+/// that eight nodes fit, whatever they are.
+const SHARDS_UNASKED_MAX: usize = 8;
+
+/// How many shards each of `nodes` gets when nobody says: one for each processor.
+pub fn shards(machine: Machine, nodes: u16) -> u16 {
+    let each = machine.processors / usize::from(nodes.max(1));
+    each.clamp(1, SHARDS_UNASKED_MAX) as u16
+}
+
 /// Shares it out.
 ///
 /// # Errors

@@ -10,6 +10,7 @@ const ASKED: Asked = Asked {
 
 fn room(descriptors: u64, asked: Asked) -> Result<Room, String> {
     let machine = Machine {
+        processors: 2,
         descriptors,
         memory_bytes: 8 << 30,
     };
@@ -84,6 +85,7 @@ fn memory_is_a_quarter_or_what_is_asked_for() {
     );
     // A small machine: bodies of the allowed size can be taken all the same.
     let small = Machine {
+        processors: 1,
         descriptors: 1024,
         memory_bytes: 64 << 20,
     };
@@ -102,4 +104,25 @@ fn bodies_are_as_large_as_can_be_sent_on() {
         "max body 67108865 is above 64MiB, the most that nodes can send each other in one piece"
     );
     assert!(line(1 << 40).starts_with("max body 1TiB is above 64MiB"));
+}
+
+#[test]
+fn each_processor_has_a_shard_until_a_cluster_would_be_full() {
+    let machine = |processors| Machine {
+        descriptors: 1 << 20,
+        memory_bytes: 4 << 30,
+        processors,
+    };
+    for (processors, nodes, each) in [
+        (1, 1, 1),
+        (2, 1, 2),
+        (2, 3, 1),
+        (7, 3, 2),
+        (8, 1, 8),
+        (96, 1, 8),
+        (96, 3, 8),
+    ] {
+        let shards = shards(machine(processors), nodes);
+        assert_eq!(shards, each, "{processors} processors, {nodes} nodes");
+    }
 }

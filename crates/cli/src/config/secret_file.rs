@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use dunlin_secret::{Door, Guard, Mode, Read, SecretFile, SystemNonces};
 
+use crate::config::open_doors::LetsIn;
 use crate::failure::Failure;
 
 /// How often the file is looked at.
@@ -39,6 +40,15 @@ impl PeerSecret {
         match (&self.file, self.mode) {
             (None, _) => Mode::Off,
             (Some(_), mode) => mode.unwrap_or(Mode::Required),
+        }
+    }
+
+    /// Whom the port lets in.
+    pub fn lets_in(&self) -> LetsIn {
+        match self.mode() {
+            Mode::Off => LetsIn::All,
+            Mode::Offered => LetsIn::AllAsYet,
+            Mode::Required => LetsIn::Known,
         }
     }
 

@@ -40,6 +40,8 @@ pub struct Settings {
     pub request_memory: Option<Size>,
     /// What guards the port for other nodes.
     pub peer_secret: PeerSecret,
+    /// Shards; none said, as many as there are in the data or processors for.
+    pub shards: Option<u16>,
 }
 
 impl Settings {
@@ -81,7 +83,6 @@ impl Settings {
             listen: flags.listen.or(file.listen).unwrap_or(defaults.listen),
             advertise_http: flags.advertise_http.or(file.advertise_http),
             advertise_listen: flags.advertise_listen.or(file.advertise_listen),
-            shards: flags.shards.or(file.shards).unwrap_or(defaults.shards),
             max_body_bytes: size(flags.max_body, file.max_body, defaults.max_body_bytes),
             cors_origins: match flags.cors_origins.is_empty() {
                 true => file.cors_origins.unwrap_or(defaults.cors_origins),
@@ -113,7 +114,8 @@ impl Settings {
         };
         peer_secret.check()?;
         let node = with_log(node, &flags.log, &file.log)?;
-        if node.shards == 0 || node.shards > dunlin_metadata::SHARDS_MAX {
+        let shards = flags.shards.or(file.shards);
+        if shards.is_some_and(|shards| shards == 0 || shards > dunlin_metadata::SHARDS_MAX) {
             return Err(Failure::Usage(format!(
                 "shards must be from 1 to {}",
                 dunlin_metadata::SHARDS_MAX
@@ -136,14 +138,18 @@ impl Settings {
             max_connections: flags.max_connections.or(file.max_connections),
             request_memory: flags.request_memory.or(file.request_memory),
             peer_secret,
+            shards,
         })
     }
 
-    /// Settles what depends on the machine.
+    /// Settles what depends on the machine, and on the data, which were `made_with` so many shards.
     ///
     /// # Errors
     /// When it has too little.
-    pub fn share_out(&mut self, machine: Machine) -> Result<Room, Failure> {
+    pub fn share_out(&mut self, machine: Machine, made_with: Option<u16>) -> Result<Room, Failure> {
+        let shards = self.shards.or(made_with);
+        self.node.shards = shards.unwrap_or_else(|| room::shards(machine, 1));
+        self.shards = Some(self.node.shards);
         let room = room::share_out(
             machine,
             Asked {
@@ -175,7 +181,7 @@ impl Settings {
             }),
             peer_secret_file: self.peer_secret.file.clone(),
             peer_secret_mode: self.peer_secret.mode,
-            shards: Some(node.shards),
+            shards: self.shards,
             max_body: size(node.max_body_bytes),
             cors_origins: Some(node.cors_origins.clone()),
             max_connections: self.max_connections,

@@ -37,8 +37,8 @@ fn flags_win_over_the_file_and_the_file_over_defaults() {
     .unwrap();
     let (node, defaults) = (&settings.node, NodeConfig::default());
     assert_eq!(
-        (node.name.as_str(), node.http.as_str(), node.shards),
-        ("n1", "h:1", 4)
+        (node.name.as_str(), node.http.as_str(), settings.shards),
+        ("n1", "h:1", Some(4))
     );
     assert_eq!(
         (node.cache_bytes, node.max_body_bytes, node.flush_bytes),
@@ -77,10 +77,11 @@ fn what_depends_on_the_machine_is_settled_at_the_start() {
     let machine = Machine {
         descriptors: 1 << 20,
         memory_bytes: 4 << 30,
+        processors: 3,
     };
     let shared_out = |flags, file| {
         let mut settings = Settings::merge(flags, File::parse(file).unwrap()).unwrap();
-        let room = settings.share_out(machine).unwrap();
+        let room = settings.share_out(machine, None).unwrap();
         // What is printed is what there is.
         let printed = settings.to_file();
         assert_eq!(
@@ -105,9 +106,35 @@ fn what_depends_on_the_machine_is_settled_at_the_start() {
     let too_large = "max_body = '65MiB'";
     let mut settings = Settings::merge(self::flags(), File::parse(too_large).unwrap()).unwrap();
     assert!(matches!(
-        settings.share_out(machine),
+        settings.share_out(machine, None),
         Err(Failure::Usage(_))
     ));
+}
+
+#[test]
+fn shards_are_as_asked_for_else_as_the_data_were_made_else_for_the_machine() {
+    let machine = Machine {
+        descriptors: 1 << 20,
+        memory_bytes: 4 << 30,
+        processors: 3,
+    };
+    let shards = |flags, file, made_with| {
+        let mut settings = Settings::merge(flags, File::parse(file).unwrap()).unwrap();
+        settings.share_out(machine, made_with).unwrap();
+        assert_eq!(settings.to_file().shards, Some(settings.node.shards));
+        settings.node.shards
+    };
+    let asked = Flags {
+        shards: Some(6),
+        ..flags()
+    };
+    assert_eq!(shards(asked.clone(), "shards = 5", Some(4)), 6);
+    // That the data are others is for the start to refuse.
+    assert_eq!(shards(flags(), "shards = 5", Some(4)), 5);
+    assert_eq!(shards(flags(), "", Some(4)), 4);
+    assert_eq!(shards(flags(), "", None), 3);
+    assert!(usage(flags(), "shards = 65").contains("from 1 to 64"));
+    assert!(usage(flags(), "shards = 0").contains("from 1 to 64"));
 }
 
 #[test]

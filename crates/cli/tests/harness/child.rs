@@ -114,10 +114,12 @@ impl Drop for Process {
     }
 }
 
-/// The `dunlin` binary with no settings from the environment but its log level.
+/// The `dunlin` binary with no settings from the environment but its log level and number of shards.
 pub fn dunlin() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_dunlin"));
     without_settings(&mut command);
+    // Whatever the machine has.
+    command.env("DUNLIN_SHARDS", "1");
     command
 }
 

@@ -353,7 +353,7 @@ fn a_door_open_to_a_network_is_warned_of() {
         flock.nodes[0].output()
     };
     let words = "the port for other nodes";
-    let lets_in = "lets in everybody who reaches it: give --peer-secret-file";
+    let lets_in = "lets in everybody who reaches it: give all nodes a secret (--peer-secret-file";
     let open = start("0.0.0.0", false);
     assert!(open.contains(words) && open.contains(lets_in), "{open}");
     assert!(!start("127.0.0.1", false).contains(lets_in));

@@ -1,7 +1,7 @@
 //! Who this data directory belongs to: `node.json`, so that it is not opened as
 //! another node's, or with another number of shards.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use dunlin_log::disk::{Disk, RealDisk};
 use dunlin_metadata::{Cluster, Directory, MetadataError, Topology};
@@ -31,10 +31,19 @@ pub(super) struct Identity {
 
 /// The cluster that the node's data in `data` is of; none when it is of none yet, or not to be read,
 /// which the start tells.
-pub fn cluster_of(data: &std::path::Path) -> Option<String> {
+pub fn cluster_of(data: &Path) -> Option<String> {
+    found(data)?.cluster
+}
+
+/// With how many shards the data in `data` were made; none while there are none, or not to be read,
+/// which the start tells.
+pub fn shards_of(data: &Path) -> Option<u16> {
+    Some(found(data)?.shards)
+}
+
+fn found(data: &Path) -> Option<Identity> {
     let bytes = std::fs::read(data.join("node.json")).ok()?;
-    let identity: Identity = serde_json::from_slice(&bytes).ok()?;
-    identity.cluster
+    serde_json::from_slice(&bytes).ok()
 }
 
 #[allow(

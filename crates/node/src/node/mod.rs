@@ -9,7 +9,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use dunlin_metadata::{Metadata, MetadataError};
+use dunlin_metadata::{Metadata, MetadataError, SHARDS_MAX};
 use dunlin_rpc::{QueueOptions, queue};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::AbortHandle;
@@ -19,7 +19,7 @@ use crate::limits::QUEUE_BYTES;
 use crate::process::Process;
 use crate::shard::OpenError;
 use identity::Identity;
-pub use identity::cluster_of;
+pub use identity::{cluster_of, shards_of};
 use join::Whereabouts;
 pub use join::fresh_cluster;
 use shard::{Assigned, Ended, Incoming, Setup};
@@ -94,9 +94,9 @@ impl Node {
         metadata: Metadata,
         process: &Process,
     ) -> Result<Node, StartError> {
-        if config.shards == 0 || config.shards > 64 {
+        if config.shards == 0 || config.shards > SHARDS_MAX {
             return Err(StartError::Config(format!(
-                "shards must be from 1 to 64, not {}",
+                "shards must be from 1 to {SHARDS_MAX}, not {}",
                 config.shards
             )));
         }
