@@ -50,10 +50,11 @@ fn ports_that_let_everybody_in_are_warned_of() {
                 (copy_warning(listen, lets_in), copy_words),
             ] {
                 assert_eq!(line.is_none(), is_near, "{listen} {lets_in:?}: {line:?}");
-                for line in line {
-                    assert!(line.contains(listen) && line.contains(words), "{line}");
-                    assert!(!line.contains('\n'), "{line}");
-                }
+                let Some(line) = line else {
+                    continue;
+                };
+                assert!(line.contains(listen) && line.contains(words), "{line}");
+                assert!(!line.contains('\n'), "{line}");
             }
         }
         assert_eq!(peer_warning(listen, Known), None);
