@@ -5,6 +5,7 @@
 //! - [`wal`]: paper 002: block size and padding of the log, causes, RocksDB, the disk
 //! - [`copy`]: paper 000: copying a database, beside rsync, cp, the disk and the loopback
 //! - [`moves`]: what clients feel while a node joins and a node is drained
+//! - [`shards`]: one node with one shard and with several
 //! - [`sweep`]: how the highest rate is searched for, decisions only
 //! - [`measure`]: one load run with the CPU it cost; [`spread`], [`interval`]: medians, means of several
 //! - [`load`]: the generator: intended start times, connections, protocols, latencies
@@ -30,6 +31,7 @@ pub mod program;
 pub mod progress;
 pub mod quorum;
 pub mod report;
+pub mod shards;
 pub mod spread;
 pub mod sweep;
 pub mod wal;

@@ -7,8 +7,10 @@ use clap::Parser;
 use dunlin_bench::error::BenchError;
 use dunlin_bench::host::date;
 use dunlin_bench::interrupt::Interrupt;
-use dunlin_bench::options::{CopyOptions, MoveOptions, Options, QuorumOptions, Table, WalOptions};
-use dunlin_bench::{copy, moves, quorum, report, wal};
+use dunlin_bench::options::{
+    CopyOptions, MoveOptions, Options, QuorumOptions, ShardsOptions, Table, WalOptions,
+};
+use dunlin_bench::{copy, moves, quorum, report, shards, wal};
 
 // The date of a report is the one thing here that is taken from the calendar.
 #[allow(clippy::disallowed_methods)]
@@ -33,6 +35,7 @@ fn run(options: Options, date_utc: &str) -> Result<(), BenchError> {
         Table::Wal(options) => run_wal(&options, date_utc, &command_line),
         Table::Copy(options) => run_copy(&options, date_utc, &command_line),
         Table::Move(options) => run_move(&options, date_utc, &command_line),
+        Table::Shards(options) => run_shards(&options, date_utc, &command_line),
     }
 }
 
@@ -85,6 +88,19 @@ fn run_move(options: &MoveOptions, date_utc: &str, command_line: &str) -> Result
     let report = moves::run(&session, date_utc, command_line)?;
     let written = moves::report::write(&report, &out)?;
     println!("{}", report::summary::targets(&report.targets));
+    println!("written: {}/{}", out.display(), written.join(", "));
+    Ok(())
+}
+
+fn run_shards(
+    options: &ShardsOptions,
+    date_utc: &str,
+    command_line: &str,
+) -> Result<(), BenchError> {
+    let out = options.out();
+    let report = shards::run(options, &Interrupt::watch()?, date_utc, command_line)?;
+    let written = shards::report::write(&report, &out)?;
+    println!("{}", shards::report::table(&report));
     println!("written: {}/{}", out.display(), written.join(", "));
     Ok(())
 }

@@ -28,6 +28,8 @@ pub enum Table {
     Copy(CopyOptions),
     /// What clients feel while a node joins and a node is drained.
     Move(MoveOptions),
+    /// One node with one shard and with several.
+    Shards(ShardsOptions),
 }
 
 /// A part of `dunlin-bench wal`.
@@ -187,6 +189,45 @@ pub enum Pacing {
     Idle,
     /// Clients, whose latency has no bound to speak of.
     Unbounded,
+}
+
+/// Options of `dunlin-bench shards`.
+#[derive(Debug, Clone, Args)]
+pub struct ShardsOptions {
+    /// The dunlin binary [default: the one beside this program].
+    #[arg(long)]
+    pub dunlin: Option<PathBuf>,
+    /// Numbers of shards, measured in turns.
+    #[arg(long, value_delimiter = ',', default_values_t = [1, 2])]
+    pub counts: Vec<u16>,
+    /// Connections of the load; each number makes cases of its own.
+    #[arg(long, value_delimiter = ',', default_values_t = [8, 64], value_parser = connection_count)]
+    pub connections: Vec<usize>,
+    /// Bytes in a value.
+    #[arg(long, default_value_t = 100)]
+    pub value_size: usize,
+    /// When writes are acknowledged.
+    #[arg(long, value_enum, value_delimiter = ',', default_values_t = [Sync::Never, Sync::Always])]
+    pub sync: Vec<Sync>,
+    /// Rounds, each on nodes of their own; the median counts [default: 5, with --quick 1].
+    #[arg(long)]
+    pub repeats: Option<usize>,
+    /// Too short to be quoted.
+    #[arg(long)]
+    pub quick: bool,
+    /// Where the nodes keep their data while it lasts [default: the temporary directory].
+    #[arg(long)]
+    pub data_dir: Option<PathBuf>,
+    /// Where the report goes [default: docs/results, with --quick target/bench].
+    #[arg(long)]
+    pub out: Option<PathBuf>,
+}
+
+impl ShardsOptions {
+    /// Where the report goes.
+    pub fn out(&self) -> PathBuf {
+        out(&self.out, self.quick)
+    }
 }
 
 /// How the three nodes run.

@@ -10,6 +10,7 @@ use tempfile::TempDir;
 use crate::interrupt::{Interrupt, Interrupted};
 use server::Server;
 
+pub mod alone;
 pub mod etcd;
 pub mod http;
 pub mod metrics;

@@ -82,6 +82,8 @@ pub fn start_with(
             .args(["--listen", &local(first_listen + node).to_string()])
             .args(["--metadata", &format!("etcd://{metadata_address}")])
             .args(["--sync", setup.sync.name()])
+            // The nodes share the machine.
+            .args(["--shards", "1"])
             .args(setup.more);
         let log = cluster.directory().join(format!("{name}.log"));
         cluster.servers.push(Server::spawn(&name, command, log)?);

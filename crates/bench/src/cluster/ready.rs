@@ -45,6 +45,18 @@ pub fn wait(
 /// As [`wait`].
 pub fn all_nodes(cluster: &mut Cluster, interrupt: &Interrupt) -> Result<(), ClusterError> {
     let path = format!("/v0/entity?id={KEY}&ack=3&from=3");
+    one_copy(cluster, interrupt)?;
+    wait("the cluster", cluster, interrupt, |cluster| {
+        let mut addresses = cluster.addresses.iter();
+        addresses.try_for_each(|&address| expect(address, "PUT", &path, 201))
+    })
+}
+
+/// Waits until every node is healthy and reaches the keyspace that keeps one copy.
+///
+/// # Errors
+/// As [`wait`].
+pub fn one_copy(cluster: &mut Cluster, interrupt: &Interrupt) -> Result<(), ClusterError> {
     let one_copy = format!("/v1/keyspaces/{ONE_COPY_KEYSPACE}");
     wait("the cluster", cluster, interrupt, |cluster| {
         for &address in &cluster.addresses {
@@ -56,7 +68,6 @@ pub fn all_nodes(cluster: &mut Cluster, interrupt: &Interrupt) -> Result<(), Clu
             create_one_copy(*address)?;
         }
         for &address in &cluster.addresses {
-            expect(address, "PUT", &path, 201)?;
             // Nothing is written there: `move` compares what the nodes hold record by record.
             let path = format!("{one_copy}/keys/{KEY}?ack=1&from=1");
             expect(address, "GET", &path, 404)?;

@@ -5,12 +5,14 @@ use std::time::Duration;
 use super::Session;
 use crate::cluster::Cluster;
 use crate::error::BenchError;
+use crate::interrupt::Interrupt;
 use crate::load::etcd::EtcdPuts;
 use crate::load::generator::{self, Pace, Plan};
 use crate::load::http::{Copies, HttpWorkload, ONE_COPY, THREE_COPIES, Verb};
 use crate::load::key::{Choice, KeySet, Order};
 use crate::load::redis::RedisSets;
 use crate::load::value::Values;
+use crate::progress::Progress;
 
 /// Numbers of keys that one run may write.
 const RUN_KEYS: u64 = 1 << 32;
@@ -117,17 +119,41 @@ pub fn fill(
     workloads: &mut Workloads,
 ) -> Result<(), BenchError> {
     let count = session.timing.fill;
-    let plan = Plan {
-        addresses: cluster.addresses.clone(),
-        connections: FILL_CONNECTIONS,
-        pace: Pace::Closed,
-        warmup: Duration::ZERO,
-        duration: Duration::from_secs(3600),
-    };
     for copies in [ONE_COPY, THREE_COPIES] {
+        workloads.fill(
+            copies,
+            count,
+            cluster,
+            &session.interrupt,
+            &session.progress,
+        )?;
+    }
+    Ok(())
+}
+
+impl Workloads {
+    /// Writes the records that reads of so many copies find, and reads every one back.
+    ///
+    /// # Errors
+    /// [`BenchError::Unsound`] when a record cannot be written or is not read back as written.
+    pub fn fill(
+        &mut self,
+        copies: Copies,
+        count: u64,
+        cluster: &mut Cluster,
+        interrupt: &Interrupt,
+        progress: &Progress,
+    ) -> Result<(), BenchError> {
+        let plan = Plan {
+            addresses: cluster.addresses.clone(),
+            connections: FILL_CONNECTIONS,
+            pace: Pace::Closed,
+            warmup: Duration::ZERO,
+            duration: Duration::from_secs(3600),
+        };
         for verb in [Verb::Put, Verb::Get] {
-            let mut workload = workloads.each_filled(verb, copies, count);
-            let outcome = generator::run(&plan, &mut workload, &session.interrupt, &mut |_| {})?;
+            let mut workload = self.each_filled(verb, copies, count);
+            let outcome = generator::run(&plan, &mut workload, interrupt, &mut |_| {})?;
             cluster.check()?;
             let what = format!(
                 "fill, {} of {count} records with {} of {} copies",
@@ -144,11 +170,11 @@ pub fn fill(
                 });
             }
             let rate = outcome.rate_per_s();
-            session.progress.say(&format!("{what}: {rate:.0}/s"));
+            progress.say(&format!("{what}: {rate:.0}/s"));
         }
+        self.filled = count;
+        Ok(())
     }
-    workloads.filled = count;
-    Ok(())
 }
 
 #[cfg(test)]
