@@ -1,4 +1,4 @@
-#![allow(clippy::disallowed_methods)]
+#![allow(clippy::unwrap_used, clippy::disallowed_methods)]
 
 use super::*;
 use std::fs;

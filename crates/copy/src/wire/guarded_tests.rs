@@ -1,3 +1,4 @@
+#![allow(clippy::unwrap_used)]
 use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 
@@ -99,7 +100,7 @@ fn a_receiver_of_before_is_known_by_its_answer() {
 
 proptest! {
     #[test]
-    fn no_bytes_get_through(bytes in prop::collection::vec(any::<u8>(), 0..200), valid in 0..3) {
+    fn no_bytes_get_through(bytes in prop::collection::vec(any::<u8>(), 0..200), valid in 0..3_usize) {
         struct Stranger(Vec<u8>, usize);
         impl Read for Stranger {
             fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
