@@ -12,7 +12,7 @@ use tokio::time::{Instant, sleep, timeout};
 use crate::cluster::Cluster;
 use crate::config::file::File;
 use crate::config::flags::Flags;
-use crate::config::open_doors::{Doors, warnings};
+use crate::config::open_doors::{Doors, peer_warning, warnings};
 use crate::config::room::Room;
 use crate::config::settings::{MetadataPlace, Settings};
 use crate::connect::DEFAULT_KEYSPACE;
@@ -77,7 +77,18 @@ impl Serve {
 
 async fn serve(settings: Settings, room: Room) -> Result<(), Failure> {
     let mut stop = Stop::listen()?;
-    let Settings { node, metadata, .. } = settings;
+    let Settings {
+        mut node,
+        metadata,
+        peer_secret,
+        ..
+    } = settings;
+    if let Some(line) = peer_warning(&node.listen, peer_secret.lets_in()) {
+        tracing::warn!("{line}");
+    }
+    let guarded = peer_secret.open()?;
+    node.guard = guarded.guard.clone();
+    tokio::task::spawn_local(guarded.keep_up());
     let wanted = node.default_keyspace.clone();
     let is_alone = metadata == MetadataPlace::Embedded;
     // Before the metadata is touched: two processes must not register the same node.

@@ -34,6 +34,46 @@ pub fn warnings(doors: Doors<'_>) -> Vec<String> {
     lines
 }
 
+/// Whom a port lets in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LetsIn {
+    /// Everybody.
+    All,
+    /// For the time being, also who proves nothing.
+    AllAsYet,
+    /// Those who prove a secret or have a certificate.
+    Known,
+}
+
+/// The line for the port between nodes.
+pub fn peer_warning(listen: &str, lets_in: LetsIn) -> Option<String> {
+    if is_loopback(listen) {
+        return None;
+    }
+    match lets_in {
+        LetsIn::Known => None,
+        LetsIn::All => Some(format!(
+            "the port for other nodes {listen} lets in everybody who reaches it: give all nodes a secret \
+             (--peer-secret-file; openssl rand -hex 32 makes one), or listen on 127.0.0.1"
+        )),
+        LetsIn::AllAsYet => Some(format!(
+            "the port for other nodes {listen} still lets in who proves nothing: once all nodes have the \
+             secret, start them with --peer-secret-mode required"
+        )),
+    }
+}
+
+/// The line for the port of `dunlin receive`.
+pub fn copy_warning(listen: &str, lets_in: LetsIn) -> Option<String> {
+    let is_open = lets_in != LetsIn::Known && !is_loopback(listen);
+    is_open.then(|| {
+        format!(
+            "the port for copies {listen} lets in everybody who reaches it: give both sides a secret \
+             (--secret-file; openssl rand -hex 32 makes one), or listen on 127.0.0.1"
+        )
+    })
+}
+
 /// Whether only this machine reaches it. Of names only `localhost` is known for certain.
 fn is_loopback(address: &str) -> bool {
     match address.parse::<SocketAddr>() {

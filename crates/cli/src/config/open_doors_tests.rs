@@ -32,3 +32,36 @@ fn a_start_warns_of_what_others_can_reach() {
         }
     }
 }
+
+#[test]
+fn ports_that_let_everybody_in_are_warned_of() {
+    use LetsIn::{All, AllAsYet, Known};
+    for (listen, is_near) in [
+        ("127.0.0.1:7080", true),
+        ("[::1]:7080", true),
+        ("localhost:7080", true),
+        ("0.0.0.0:7080", false),
+        ("[::]:7080", false),
+        ("10.0.0.1:7080", false),
+        ("n1.example:7080", false),
+    ] {
+        for (lets_in, peer_words, copy_words) in [
+            (All, "--peer-secret-file", "--secret-file"),
+            (AllAsYet, "--peer-secret-mode required", "--secret-file"),
+        ] {
+            for (line, words) in [
+                (peer_warning(listen, lets_in), peer_words),
+                (copy_warning(listen, lets_in), copy_words),
+            ] {
+                assert_eq!(line.is_none(), is_near, "{listen} {lets_in:?}: {line:?}");
+                let Some(line) = line else {
+                    continue;
+                };
+                assert!(line.contains(listen) && line.contains(words), "{line}");
+                assert!(!line.contains('\n'), "{line}");
+            }
+        }
+        assert_eq!(peer_warning(listen, Known), None);
+        assert_eq!(copy_warning(listen, Known), None);
+    }
+}

@@ -107,6 +107,7 @@ impl Shard {
                 self.dialing(address, &node.name),
                 ConnectOptions {
                     queue_bytes: QUEUE_BYTES,
+                    guard: self.config.guard.clone(),
                     seed: self.env.seed ^ u64::from(address.node) << 16 ^ u64::from(address.shard),
                     ..ConnectOptions::default()
                 },
