@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use clap::Args;
-use dunlin_client::{Client, Keyspace, Quorum};
+use dunlin_client::{Client, Credentials, Keyspace, Quorum};
 
 use crate::failure::Failure;
+use crate::login::Login;
 use crate::trust::Trust;
 
 /// The keyspace of every command that names none.
@@ -28,20 +29,30 @@ pub struct Server {
     #[command(flatten)]
     /// For servers that speak TLS.
     pub trust: Trust,
+    #[command(flatten)]
+    /// Who asks.
+    pub login: Login,
 }
 
 impl Server {
     /// A client of that cluster.
     pub fn client(&self) -> Result<Client, Failure> {
-        self.client_of(&self.server)
+        self.client_as(&self.server, self.login.read(&self.server)?.as_ref())
     }
 
-    /// A client of these servers, with all else as it was said.
-    pub fn client_of(&self, servers: &str) -> Result<Client, Failure> {
-        let client = Client::with_timeout(servers, Duration::from_secs(self.timeout))?;
-        Ok(match self.trust.tls()? {
+    /// A client of these servers, for somebody to ask, with all else as it was said.
+    pub fn client_as(
+        &self,
+        servers: &str,
+        credentials: Option<&Credentials>,
+    ) -> Result<Client, Failure> {
+        let mut client = Client::with_timeout(servers, Duration::from_secs(self.timeout))?;
+        if let Some(tls) = self.trust.tls()? {
+            client = client.over_tls(&tls);
+        }
+        Ok(match credentials {
             None => client,
-            Some(tls) => client.over_tls(&tls),
+            Some(credentials) => client.as_user(credentials)?,
         })
     }
 }

@@ -171,7 +171,12 @@ fn one_column_family_is_copied_and_what_does_not_fit_is_refused() {
         "dunlin keyspace create nope --server http://127",
     );
     refused(&up.url(0, ""), &[], 2, "names no keyspace");
-    refused("https://127.0.0.1:1/birds", &[], 2, "the scheme is http");
+    refused(
+        "ftp://127.0.0.1:1/birds",
+        &[],
+        2,
+        "the scheme is http or https",
+    );
     refused(&target, &["--mode=files"], 1, "--mode files does not apply");
     refused(
         &target,

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use dunlin_tls::{ClientTls, Trouble};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
-use hyper::header::{CONTENT_LENGTH, CONTENT_TYPE, HOST, HeaderName, HeaderValue};
+use hyper::header::{AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HOST, HeaderName, HeaderValue};
 use hyper::{Method, Request, Response, StatusCode};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
 use tokio::time::timeout;
@@ -99,6 +99,9 @@ impl Call {
             .method(&self.method)
             .uri(target)
             .header(HOST, pool.address().authority());
+        if let Some(authorization) = pool.authorization() {
+            request = request.header(AUTHORIZATION, authorization.clone());
+        }
         if let Some(query) = query {
             request = request.header("dunlin-query", query);
         }
@@ -150,6 +153,17 @@ impl Servers {
     pub(crate) fn over_tls(&self, tls: &Arc<ClientTls>) {
         for pool in &self.pools {
             pool.over_tls(tls);
+        }
+    }
+
+    /// What every request to any of them says of who asks.
+    pub(crate) fn authorize(&self, value: &HeaderValue) -> Result<(), ClientError> {
+        let mut set = self.pools.iter().map(|pool| pool.authorize(value.clone()));
+        match set.all(|is_set| is_set) {
+            true => Ok(()),
+            false => Err(ClientError::Invalid(
+                "the client is somebody already".to_owned(),
+            )),
         }
     }
 
@@ -395,6 +409,8 @@ pub(crate) fn refusal(reply: Reply) -> ClientError {
     };
     match status {
         StatusCode::NOT_FOUND => ClientError::NotFound(message),
+        StatusCode::UNAUTHORIZED => ClientError::Unauthorized(message),
+        StatusCode::FORBIDDEN => ClientError::Forbidden(message),
         StatusCode::PRECONDITION_FAILED => ClientError::Precondition(message),
         StatusCode::GATEWAY_TIMEOUT => ClientError::NotEnoughReplicas(message),
         // It came too late and nothing was written: with more time it may be in time.

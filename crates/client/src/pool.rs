@@ -7,6 +7,7 @@ use bytes::Bytes;
 use dunlin_tls::{ClientConfig, ClientFiles, ClientTls, ServerName, TlsConnector, Trouble};
 use http_body_util::Full;
 use hyper::client::conn::http1::{SendRequest, handshake};
+use hyper::header::HeaderValue;
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
@@ -30,6 +31,7 @@ pub(crate) struct Pool {
     address: Address,
     idle: Mutex<Vec<Connection>>,
     tls: OnceLock<Arc<ClientTls>>,
+    authorization: OnceLock<HeaderValue>,
 }
 
 impl Pool {
@@ -38,6 +40,7 @@ impl Pool {
             address,
             idle: Mutex::new(Vec::new()),
             tls: OnceLock::new(),
+            authorization: OnceLock::new(),
         }
     }
 
@@ -48,6 +51,15 @@ impl Pool {
 
     pub(crate) fn address(&self) -> &Address {
         &self.address
+    }
+
+    /// Who asks here; false when that has been said before.
+    pub(crate) fn authorize(&self, value: HeaderValue) -> bool {
+        self.authorization.set(value).is_ok()
+    }
+
+    pub(crate) fn authorization(&self) -> Option<&HeaderValue> {
+        self.authorization.get()
     }
 
     /// An idle connection that was not seen closing.

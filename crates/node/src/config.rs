@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use dunlin_log::{Compression, Padding};
 use dunlin_metadata::KeyspaceSettings;
+use dunlin_secret::{Door, Guard};
 use dunlin_tls::ServerTls;
 
 /// Settings of one node. Every field has a default that suits a small machine.
@@ -24,6 +25,8 @@ pub struct NodeConfig {
     pub advertise_http: Option<String>,
     /// Node address told to others, when it differs from `listen`.
     pub advertise_listen: Option<String>,
+    /// What the port for other nodes is guarded by, in both directions.
+    pub guard: Arc<Guard>,
     /// Event loops, each with its own log and store.
     pub shards: u16,
     /// Largest request body accepted, in bytes.
@@ -95,6 +98,7 @@ impl Default for NodeConfig {
             listen: "127.0.0.1:7080".into(),
             advertise_http: None,
             advertise_listen: None,
+            guard: Guard::off(Door::Peer),
             shards: 1,
             max_body_bytes: 16 << 20,
             cors_origins: Vec::new(),

@@ -15,7 +15,9 @@ use std::time::{Duration, Instant};
 use clap::{Args, ValueEnum};
 use dunlin_copy::{CopyError, Outcome, Settings, Target, Verified, Watch};
 
+use crate::config::secret_file::Guarded;
 use crate::failure::Failure;
+use crate::login::Login;
 use crate::output::Output;
 use crate::trust::Trust;
 use crate::units::Size;
@@ -43,8 +45,8 @@ Modes:
 
 Examples:
   dunlin copy /var/lib/app/db /backup/db
-  dunlin receive --listen 0.0.0.0:7400 /data/db                      on the other machine
-  dunlin copy /var/lib/app/db other:7400 --limit 100MB/s --report copy-report
+  dunlin receive --listen 0.0.0.0:7400 --secret-file secret /data/db    on the other machine
+  dunlin copy /var/lib/app/db other:7400 --secret-file secret --limit 100MB/s --report copy-report
   dunlin copy /var/lib/app/db other:7400 --verify-only
   dunlin keyspace create birds
   dunlin copy /var/lib/app/db http://127.0.0.1:8080/birds";
@@ -113,6 +115,9 @@ pub struct Copy {
     /// Size of a range, which is what a broken copy sends again
     #[arg(long, value_name = "SIZE", default_value = "64MiB")]
     range_size: Size,
+    /// File with the secret of the receiver; the first line proves it
+    #[arg(long, env = "DUNLIN_SECRET_FILE", value_name = "FILE")]
+    secret_file: Option<PathBuf>,
     /// Directory for the checkpoint; without it, beside SOURCE
     #[arg(long, value_name = "DIR")]
     checkpoint_dir: Option<PathBuf>,
@@ -124,6 +129,8 @@ pub struct Copy {
     report: Option<PathBuf>,
     #[command(flatten)]
     trust: Trust,
+    #[command(flatten)]
+    login: Login,
     /// Nothing but errors
     #[arg(long)]
     quiet: bool,
@@ -192,13 +199,17 @@ impl Copy {
         output.flush()
     }
 
-    /// The target, with the files of TLS where it is a keyspace.
+    /// The target: where it is a keyspace, with the files of TLS, and for a user where one is named.
     fn target(&self) -> Result<Target, Failure> {
-        let files = self.trust.files()?;
-        Ok(match self.target.clone() {
-            Target::Keyspace(address) => Target::Keyspace(address.over_tls(files)),
-            target => target,
-        })
+        let Target::Keyspace(address) = &self.target else {
+            return Ok(self.target.clone());
+        };
+        let address = address.clone().over_tls(self.trust.files()?);
+        let credentials = self.login.read(&address.servers())?;
+        Ok(Target::Keyspace(match credentials {
+            None => address,
+            Some(credentials) => address.as_user(credentials),
+        }))
     }
 
     fn settings(&self) -> Result<Settings, Failure> {
@@ -223,6 +234,16 @@ impl Copy {
         settings
             .checkpoint_directory
             .clone_from(&self.checkpoint_dir);
+        if self.secret_file.is_some() && !matches!(self.target, Target::Receiver(_)) {
+            return Err(Failure::Usage(
+                "--secret-file is for HOST:PORT of a receiver: leave it out".to_owned(),
+            ));
+        }
+        let guarded = Guarded::for_copies(self.secret_file.as_deref())?;
+        if let Some(warning) = &guarded.warning {
+            eprintln!("dunlin: {warning}");
+        }
+        settings.guard = guarded.guard;
         Ok(settings)
     }
 }

@@ -13,7 +13,7 @@ use tokio::time::{Instant, sleep, timeout};
 use crate::cluster::Cluster;
 use crate::config::file::File;
 use crate::config::flags::Flags;
-use crate::config::open_doors::{self, Doors};
+use crate::config::open_doors::{Doors, peer_warning, warnings};
 use crate::config::room::Room;
 use crate::config::settings::{MetadataPlace, Settings};
 use crate::connect::DEFAULT_KEYSPACE;
@@ -82,6 +82,7 @@ async fn serve(settings: Settings, room: Room) -> Result<(), Failure> {
         mut node,
         metadata,
         http_tls,
+        peer_secret,
         ..
     } = settings;
     // Before anything is touched: what is wrong with the files is wrong use.
@@ -90,12 +91,12 @@ async fn serve(settings: Settings, room: Room) -> Result<(), Failure> {
         node.http_tls = Some(tls.map_err(|error| Failure::Usage(error.to_string()))?);
     }
     let _watch = watch(&node)?;
-    for line in open_doors::warnings(Doors {
-        http: &node.http,
-        has_http_tls: node.http_tls.is_some(),
-    }) {
+    if let Some(line) = peer_warning(&node.listen, peer_secret.lets_in()) {
         tracing::warn!("{line}");
     }
+    let guarded = peer_secret.open()?;
+    node.guard = guarded.guard.clone();
+    tokio::task::spawn_local(guarded.keep_up());
     let wanted = node.default_keyspace.clone();
     let is_alone = metadata == MetadataPlace::Embedded;
     // Before the metadata is touched: two processes must not register the same node.
@@ -111,13 +112,12 @@ async fn serve(settings: Settings, room: Room) -> Result<(), Failure> {
     };
     let event_loops = usize::from(node.shards);
     let listen = node.listen.clone();
-    let scheme = match node.http_tls {
-        Some(_) => "https",
-        None => "http",
-    };
+    let has_http_tls = node.http_tls.is_some();
+    let http = node.http.clone();
     let start = Cluster::start(vec![(node, lock)], &metadata, caches, event_loops, room);
     let cluster = stop.finish(start).await?;
     let mut output = Output::new();
+    let scheme = if has_http_tls { "https" } else { "http" };
     for node in cluster.nodes() {
         output.line(format!(
             "{} serves {scheme}://{}, other nodes at {listen}",
@@ -132,6 +132,14 @@ async fn serve(settings: Settings, room: Room) -> Result<(), Failure> {
     output.flush()?;
     drop(output);
     warn_of_keyspaces(&metadata, &wanted, is_alone);
+    let open = Doors {
+        http: &http,
+        has_http_tls,
+        has_users: metadata.topology().borrow().access.closed,
+    };
+    for line in warnings(open) {
+        tracing::warn!("{line}");
+    }
     let superseded = tokio::select! {
         by = cluster.superseded() => Some(by),
         () = stop.asked() => None,

@@ -11,6 +11,7 @@ use crate::config::file::{DefaultKeyspace, File, LogTable};
 use crate::config::flags::{EtcdFlags, Flags, HttpTlsFlags, LogFlags};
 use crate::config::origins::check_origins;
 use crate::config::room::{self, Asked, Room};
+use crate::config::secret_file::PeerSecret;
 use crate::failure::Failure;
 use crate::machine::Machine;
 use crate::trust::identity;
@@ -41,6 +42,8 @@ pub struct Settings {
     pub max_connections: Option<u32>,
     /// Memory for requests, answers and queues; the same.
     pub request_memory: Option<Size>,
+    /// What guards the port for other nodes.
+    pub peer_secret: PeerSecret,
     /// Shards; none said, as many as there are in the data or processors for.
     pub shards: Option<u16>,
 }
@@ -109,6 +112,11 @@ impl Settings {
             default_keyspace: keyspace,
             ..defaults
         };
+        let peer_secret = PeerSecret {
+            file: flags.peer_secret_file.or(file.peer_secret_file),
+            mode: flags.peer_secret_mode.or(file.peer_secret_mode),
+        };
+        peer_secret.check()?;
         let node = with_log(node, &flags.log, &file.log)?;
         let shards = flags.shards.or(file.shards);
         if shards.is_some_and(|shards| shards == 0 || shards > dunlin_metadata::SHARDS_MAX) {
@@ -147,6 +155,7 @@ impl Settings {
             metadata,
             max_connections: flags.max_connections.or(file.max_connections),
             request_memory: flags.request_memory.or(file.request_memory),
+            peer_secret,
             shards,
         })
     }
@@ -203,6 +212,8 @@ impl Settings {
             etcd_tls_key: etcd_identity.map(|identity| identity.key.clone()),
             etcd_user: etcd_user.map(|user| user.name.clone()),
             etcd_password_file: etcd_user.map(|user| user.password_file.clone()),
+            peer_secret_file: self.peer_secret.file.clone(),
+            peer_secret_mode: self.peer_secret.mode,
             shards: self.shards,
             max_body: size(node.max_body_bytes),
             cors_origins: Some(node.cors_origins.clone()),

@@ -326,6 +326,8 @@ fn the_shipped_file_names_every_setting_with_its_default() {
         "etcd_tls_key",
         "etcd_user",
         "etcd_password_file",
+        "peer_secret_file",
+        "peer_secret_mode",
     ] {
         assert!(
             shipped.contains(&format!("# {unset} = ")),
@@ -377,6 +379,7 @@ fn what_is_wrong_is_named_in_one_line() {
         )
         .contains("zk://h")
     );
+    assert!(usage(flags(), "peer_secret_mode = 'offered'").contains("--peer-secret-file"));
     assert!(usage(flags(), "shards = 0").contains("shards"));
     assert!(usage(flags(), "[default_keyspace]\npartitions = 3").contains("power of two"));
     assert!(
@@ -404,6 +407,10 @@ fn what_is_wrong_is_named_in_one_line() {
         (
             "[default_keyspace]\nsink = 'never'\n",
             "line 2: unknown key `sink`",
+        ),
+        (
+            "peer_secret_mode = 'maybe'",
+            "line 1: expected required or offered",
         ),
         ("\n\nshards = 'two'", "line 3: "),
         (

@@ -86,7 +86,7 @@ fn what_others_can_reach_or_read_is_warned_of() {
             &[],
             &[
                 "HTTP on 0.0.0.0:",
-                "give a certificate (--http-tls-cert, --http-tls-key)",
+                "give dunlin serve a certificate (--http-tls-cert, --http-tls-key)",
             ],
             "chmod",
         ),

@@ -3,17 +3,32 @@
 use std::fmt;
 use std::str::FromStr;
 
-use dunlin_client::ClientFiles;
+use dunlin_client::{ClientFiles, Credentials};
 
 /// Servers of a cluster and a keyspace of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyspaceAddress {
     servers: Vec<String>,
     name: String,
+    credentials: Option<Credentials>,
     tls: ClientFiles,
 }
 
 impl KeyspaceAddress {
+    /// The same, for a user to ask.
+    #[must_use]
+    pub fn as_user(self, credentials: Credentials) -> KeyspaceAddress {
+        KeyspaceAddress {
+            credentials: Some(credentials),
+            ..self
+        }
+    }
+
+    /// Who asks.
+    pub(crate) fn credentials(&self) -> Option<&Credentials> {
+        self.credentials.as_ref()
+    }
+
     /// The same, with files for servers that speak TLS.
     #[must_use]
     pub fn over_tls(self, tls: ClientFiles) -> KeyspaceAddress {
@@ -70,6 +85,7 @@ impl FromStr for KeyspaceAddress {
         Ok(KeyspaceAddress {
             servers,
             name: name.to_owned(),
+            credentials: None,
             tls: ClientFiles::default(),
         })
     }

@@ -69,10 +69,15 @@ impl Cluster {
     }
 
     fn client(&self, number: usize) -> Result<Client, CopyError> {
-        let client = Client::with_timeout(&self.address.servers_from(number), ANSWER_TIMEOUT);
+        let servers = self.address.servers_from(number);
+        let client = Client::with_timeout(&servers, ANSWER_TIMEOUT);
         let client = match &self.tls {
             None => client,
             Some(tls) => client.map(|client| client.over_tls(tls)),
+        };
+        let client = match self.address.credentials() {
+            None => client,
+            Some(credentials) => client.and_then(|client| client.as_user(credentials)),
         };
         client.map_err(CopyError::Cluster)
     }

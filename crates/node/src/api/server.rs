@@ -21,6 +21,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::Instant;
 
+use super::access::caller::Caller;
 use super::arrival::Watched;
 use super::gate::Gate;
 use super::handshake::{self, HANDSHAKE_TIME};
@@ -147,12 +148,13 @@ pub(crate) async fn serve_http(accepted: Accepted, arrivals: Rc<Arrivals>, gate:
         .set_nodelay(true)
         .and_then(|()| TcpStream::from_std(stream));
     let Ok(stream) = attached else { return };
+    let caller = Caller::new(stream.peer_addr().ok());
     let stream = Rc::new(RefCell::new(stream));
     let doors = gate.shard().doors.clone();
     let watched = Watched::new(stream.clone(), arrivals.clone(), doors);
     match &gate.shard().config.http_tls {
-        None => answer(watched, arrivals, &gate).await,
-        Some(tls) => answer_secretly(&stream, watched, tls.get(), arrivals, &gate).await,
+        None => answer(watched, caller, arrivals, &gate).await,
+        Some(tls) => answer_secretly(&stream, watched, tls.get(), caller, arrivals, &gate).await,
     }
     if let Some(stream) = Rc::into_inner(stream) {
         tokio::select! {
@@ -172,6 +174,7 @@ async fn answer_secretly(
     stream: &RefCell<TcpStream>,
     watched: Watched,
     config: Arc<ServerConfig>,
+    caller: Rc<Caller>,
     arrivals: Rc<Arrivals>,
     gate: &Rc<Gate>,
 ) {
@@ -192,25 +195,26 @@ async fn answer_secretly(
         () = gate.closing() => None,
     };
     if let Some(stream) = begun {
-        answer(stream, arrivals, gate).await;
+        answer(stream, caller, arrivals, gate).await;
     }
 }
 
 /// Answers requests until there are no more.
 async fn answer(
     stream: impl AsyncRead + AsyncWrite + Unpin,
+    caller: Rc<Caller>,
     arrivals: Rc<Arrivals>,
     gate: &Rc<Gate>,
 ) {
     let at_gate = gate.clone();
     let service = service_fn(move |request: Request<Incoming>| {
-        let (gate, arrivals) = (at_gate.clone(), arrivals.clone());
+        let (gate, arrivals, caller) = (at_gate.clone(), arrivals.clone(), caller.clone());
         async move {
             let asks = request.headers().contains_key(EXPECT);
             let (head, body) = request.into_parts();
             let (upload, rest) = Upload::new(body);
             let request = Request::from_parts(head, upload);
-            let mut reply = router::route(&gate, &arrivals, request).await;
+            let mut reply = router::route(&gate, &arrivals, &caller, request).await;
             let is_last = rest.settle(asks) == Left::Much;
             // What else waited on it through a stall must not pass for new.
             if is_last || gate.is_announced() || arrivals.has_waited() {
