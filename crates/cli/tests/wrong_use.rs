@@ -14,7 +14,7 @@ fn every_kind_of_wrong_use_is_one_line_and_code_2() {
         (&["get"], "<KEY>"),
         (&["get", "k", "--acks", "1"], "--acks"),
         (&["get", "k", "--ack", "many"], "invalid value 'many'"),
-        (&["get", "k", "--server", "https://h"], "https"),
+        (&["get", "k", "--server", "ftp://h"], "https"),
         (&["put", "k", "v", "--file", "f"], "cannot be used with"),
         (
             &["put", "k", "v", "--if-absent", "--if-version", "1"],
@@ -113,7 +113,7 @@ fn every_kind_of_wrong_use_is_one_line_and_code_2() {
                 "--metadata",
                 "etcd://127.0.0.1:1",
                 "--server",
-                "https://h",
+                "ftp://h",
             ],
             "https",
         ),

@@ -85,7 +85,7 @@ fn what_others_can_reach_or_read_is_warned_of() {
             &all,
             &[],
             &[
-                "HTTP on 0.0.0.0:",
+                "is not encrypted",
                 "give dunlin serve a certificate (--http-tls-cert, --http-tls-key)",
             ],
             "chmod",
@@ -94,7 +94,7 @@ fn what_others_can_reach_or_read_is_warned_of() {
             &all,
             &tls,
             &["chmod 600", "expired on 2001-01-01"],
-            "HTTP on 0.0.0.0",
+            "is not encrypted",
         ),
     ] {
         let log = tempfile::NamedTempFile::new().unwrap();
@@ -102,7 +102,8 @@ fn what_others_can_reach_or_read_is_warned_of() {
         let mut node = Process::start(&mut command, log.path());
         eventually("it serves", std::time::Duration::from_secs(30), || {
             assert!(node.is_running(), "{}", node.output());
-            node.output().contains("alone serves http")
+            let output = node.output();
+            output.contains("alone serves http") && told.iter().all(|words| output.contains(words))
         });
         node.stop();
         let output = node.output();
