@@ -127,7 +127,7 @@ impl View {
                 what = "metadata restore",
                 place = self.place,
                 restores = after.restores,
-                "the metadata store was put back"
+                "audit: the metadata store was put back"
             );
         }
     }

@@ -7,6 +7,7 @@ use std::rc::Rc;
 use dunlin_metadata::{Access, Report};
 use hyper::{Method, StatusCode};
 
+use super::access::audit::Done;
 use super::error::Rejected;
 use super::params::Params;
 use super::reply::{self, Reply};
@@ -60,5 +61,10 @@ pub(super) async fn metadata(
         keyspace,
         has_users,
     };
-    Ok(reply::json(StatusCode::OK, &report))
+    let mut reply = reply::json(StatusCode::OK, &report);
+    if has_users {
+        let what = "tell the users with their hashes".to_owned();
+        reply.extensions_mut().insert(Done(what));
+    }
+    Ok(reply)
 }
