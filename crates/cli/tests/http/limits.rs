@@ -31,7 +31,7 @@ impl Alone {
             .arg(program)
             .arg(open_files.to_string())
             .args(["serve", "--name", "alone", "--metadata", "embedded"])
-            .args(["--replicas", "1", "--data"])
+            .args(["--replicas", "1", "--shards", "1", "--data"])
             .arg(directory.path().join("data"))
             .args(["--http", &format!("127.0.0.1:{port}")])
             .args(["--listen", &format!("127.0.0.1:{}", port + 1)])
