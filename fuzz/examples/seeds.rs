@@ -80,7 +80,17 @@ fn main() -> io::Result<()> {
         keep(corpus, "mutate", name, &input)?;
     }
     keep(corpus, "frame", "calls", &calls(1))?;
-    keep(corpus, "frame", "calls-2", &calls(2))
+    keep(corpus, "frame", "calls-2", &calls(2))?;
+    let request = [&b"\x40DNSC\x01\0\x01\0"[..], &[5; 32], &[6; 32]].concat();
+    keep(corpus, "preamble", "request", &request)?;
+    let answers = [
+        &b"\x40DNSC\x01\0\0\0"[..],
+        &[9; 32],
+        b"DNSC\x01\0\0\0",
+        &[6; 32],
+    ]
+    .concat();
+    keep(corpus, "preamble", "answers", &answers)
 }
 
 fn keep(corpus: &Path, target: &str, name: &str, bytes: &[u8]) -> io::Result<()> {

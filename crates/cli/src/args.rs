@@ -17,7 +17,8 @@ Begin:
 
 Exit codes: 0 done, 1 failed, 2 wrong use, 3 not found, 4 another process runs as this node,
 5 imported but for malformed records, 70 a bug in dunlin.
-Commands that talk to a cluster take --server URL[,URL..] or DUNLIN_SERVER.";
+Commands that talk to a cluster take --server URL[,URL..] or DUNLIN_SERVER, and where it has users
+--user NAME and --password-file FILE, or --token-file FILE.";
 
 /// Dunlin, a replicated key-value store
 #[derive(Debug, Parser)]
@@ -50,6 +51,9 @@ pub enum Command {
     /// List the nodes; let them take and give away their data
     #[command(subcommand)]
     Node(command::node::Node),
+    /// Say who may use the cluster, and for what
+    #[command(subcommand)]
+    User(command::user::User),
     /// Show what a node knows of the cluster's metadata; put a lost store back
     #[command(subcommand)]
     Metadata(command::metadata::Metadata),
@@ -79,6 +83,7 @@ impl Command {
             Command::Import(import) => import.run(),
             Command::Keyspace(keyspace) => keyspace.run(),
             Command::Node(node) => node.run(),
+            Command::User(user) => user.run(),
             Command::Metadata(metadata) => metadata.run(),
             Command::Status(status) => status.run(),
             Command::Log(log) => log.run(),

@@ -15,3 +15,4 @@ pub mod scan;
 pub mod serve;
 pub mod status;
 pub mod up;
+pub mod user;

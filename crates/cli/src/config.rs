@@ -7,5 +7,6 @@ pub mod flags;
 pub mod open_doors;
 pub mod origins;
 pub mod room;
+pub mod secret_file;
 pub mod settings;
 mod word;

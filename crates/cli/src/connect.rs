@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use clap::Args;
-use dunlin_client::{Client, Keyspace, Quorum};
+use dunlin_client::{Client, Credentials, Keyspace, Quorum};
 
 use crate::failure::Failure;
+use crate::login::Login;
 
 /// The keyspace of every command that names none.
 pub const DEFAULT_KEYSPACE: &str = "default";
@@ -24,15 +25,28 @@ pub struct Server {
     /// Seconds to wait for one node's answer
     #[arg(long, env = "DUNLIN_TIMEOUT", value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=3600))]
     pub timeout: u64,
+    #[command(flatten)]
+    /// Who asks.
+    pub login: Login,
 }
 
 impl Server {
     /// A client of that cluster.
     pub fn client(&self) -> Result<Client, Failure> {
-        Ok(Client::with_timeout(
-            &self.server,
-            Duration::from_secs(self.timeout),
-        )?)
+        self.client_as(&self.server, self.login.read(&self.server)?.as_ref())
+    }
+
+    /// A client of these servers, for somebody to ask.
+    pub fn client_as(
+        &self,
+        servers: &str,
+        credentials: Option<&Credentials>,
+    ) -> Result<Client, Failure> {
+        let client = Client::with_timeout(servers, Duration::from_secs(self.timeout))?;
+        Ok(match credentials {
+            None => client,
+            Some(credentials) => client.as_user(credentials)?,
+        })
     }
 }
 

@@ -50,6 +50,12 @@ impl From<ClientError> for Failure {
             ClientError::Address { .. } | ClientError::Invalid(_) => {
                 Failure::Usage(error.to_string())
             }
+            ClientError::Unauthorized(_) => Failure::Failed(format!(
+                "{error}: say who asks with --user NAME --password-file FILE, or --token-file FILE"
+            )),
+            ClientError::Forbidden(_) => Failure::Failed(format!(
+                "{error}: an administrator gives it with dunlin user set"
+            )),
             ClientError::NotFound(_) => Failure::NotFound(error.to_string()),
             _ => Failure::Failed(error.to_string()),
         }

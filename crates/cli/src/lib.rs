@@ -7,7 +7,7 @@
 //! - [`import`]: formats, loading, report
 //! - [`demo`]: the cluster of processes that `dunlin demo` starts, kills, and checks
 //! - [`cluster`]: nodes in this process; [`lock`], [`signal`], [`panics`], [`processor`], [`runtime`], [`machine`] and [`memory`] around them
-//! - [`connect`], [`key`], [`failure`], [`members`], [`output`], [`table`], [`units`]: what the verbs share
+//! - [`connect`], [`login`], [`key`], [`failure`], [`members`], [`output`], [`table`], [`units`]: what the verbs share
 #![deny(unsafe_code)]
 // The command line is what stands outside the simulation: files, threads, clocks are its own.
 #![allow(clippy::disallowed_methods)]
@@ -22,6 +22,7 @@ pub mod failure;
 pub mod import;
 pub mod key;
 pub mod lock;
+pub mod login;
 pub mod machine;
 pub mod members;
 pub mod memory;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
-use hyper::header::{CONTENT_LENGTH, CONTENT_TYPE, HOST, HeaderName, HeaderValue};
+use hyper::header::{AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HOST, HeaderName, HeaderValue};
 use hyper::{Method, Request, Response, StatusCode};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
 use tokio::time::timeout;
@@ -98,6 +98,9 @@ impl Call {
             .method(&self.method)
             .uri(target)
             .header(HOST, pool.address().authority());
+        if let Some(authorization) = pool.authorization() {
+            request = request.header(AUTHORIZATION, authorization.clone());
+        }
         if let Some(query) = query {
             request = request.header("dunlin-query", query);
         }
@@ -145,6 +148,17 @@ pub(crate) struct Servers {
 }
 
 impl Servers {
+    /// What every request to any of them says of who asks.
+    pub(crate) fn authorize(&self, value: &HeaderValue) -> Result<(), ClientError> {
+        let mut set = self.pools.iter().map(|pool| pool.authorize(value.clone()));
+        match set.all(|is_set| is_set) {
+            true => Ok(()),
+            false => Err(ClientError::Invalid(
+                "the client is somebody already".to_owned(),
+            )),
+        }
+    }
+
     pub(crate) fn new(pools: Vec<Pool>, timeout: Duration) -> Servers {
         Servers {
             pools,
@@ -372,6 +386,8 @@ pub(crate) fn refusal(reply: Reply) -> ClientError {
     };
     match status {
         StatusCode::NOT_FOUND => ClientError::NotFound(message),
+        StatusCode::UNAUTHORIZED => ClientError::Unauthorized(message),
+        StatusCode::FORBIDDEN => ClientError::Forbidden(message),
         StatusCode::PRECONDITION_FAILED => ClientError::Precondition(message),
         StatusCode::GATEWAY_TIMEOUT => ClientError::NotEnoughReplicas(message),
         // It came too late and nothing was written: with more time it may be in time.

@@ -8,12 +8,14 @@ use serde::de::DeserializeOwned;
 
 use crate::address;
 use crate::call::{Call, Reply, Servers, encode, refusal};
+use crate::credentials::Credentials;
 use crate::description::{CreateKeyspace, DroppedKeyspace, KeyspaceDescription, MendedStamps};
 use crate::error::ClientError;
 use crate::keyspace::Keyspace;
 use crate::members::{ChangeMembers, Members};
 use crate::pool::Pool;
 use crate::status::Status;
+use crate::users::{ChangedUsers, NewUser, SetUser, Users};
 
 /// How long one server is waited for unless [`Client::with_timeout`] says otherwise.
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -44,6 +46,12 @@ impl Client {
         Ok(Client {
             servers: Arc::new(Servers::new(pools, timeout)),
         })
+    }
+
+    /// The same client, which says with every request who asks. Once: clones of it are the same.
+    pub fn as_user(self, credentials: &Credentials) -> Result<Client, ClientError> {
+        self.servers.authorize(&credentials.header()?)?;
+        Ok(self)
     }
 
     /// The keyspace named `name`; whether it exists shows with the first request.
@@ -126,6 +134,61 @@ impl Client {
             .await
     }
 
+    /// All users, without what they are recognised by.
+    pub async fn users(&self) -> Result<Users, ClientError> {
+        self.json(Call::new(Method::GET, "/v1/users".to_owned()))
+            .await
+    }
+
+    /// Makes a user. The first closes the cluster to all who are none. A name that is taken gives
+    /// [`ClientError::Refused`] with status 409.
+    pub async fn add_user(&self, user: &NewUser) -> Result<ChangedUsers, ClientError> {
+        self.change_users(Method::POST, "/v1/users".to_owned(), Some(user))
+            .await
+    }
+
+    /// Changes a user. What would leave no administrator gives [`ClientError::Refused`] with status
+    /// 409, a name that nobody has [`ClientError::NotFound`].
+    pub async fn set_user(&self, name: &str, set: &SetUser) -> Result<ChangedUsers, ClientError> {
+        self.change_users(Method::PUT, user_path(name), Some(set))
+            .await
+    }
+
+    /// Drops a user. Fails as [`Client::set_user`].
+    pub async fn drop_user(&self, name: &str) -> Result<ChangedUsers, ClientError> {
+        self.change_users(Method::DELETE, user_path(name), None::<&SetUser>)
+            .await
+    }
+
+    /// Drops all users, and opens the cluster to everybody.
+    pub async fn disable_users(&self) -> Result<ChangedUsers, ClientError> {
+        self.change_users(Method::DELETE, "/v1/users".to_owned(), None::<&SetUser>)
+            .await
+    }
+
+    async fn change_users(
+        &self,
+        method: Method,
+        path: String,
+        body: Option<&impl serde::Serialize>,
+    ) -> Result<ChangedUsers, ClientError> {
+        let mut call = Call::new(method, path);
+        if let Some(body) = body {
+            let invalid = |error: serde_json::Error| ClientError::Invalid(error.to_string());
+            call.json(serde_json::to_vec(body).map_err(invalid)?);
+        }
+        call.repeatable = false;
+        self.json(call).await
+    }
+
+    /// The same as [`Client::metadata`] with the users and what they are recognised by, as a store
+    /// is put back with.
+    pub async fn metadata_with_users(&self) -> Result<serde_json::Value, ClientError> {
+        let mut call = Call::new(Method::GET, "/v1/metadata".to_owned());
+        call.parameter("users", "true");
+        self.json(call).await
+    }
+
     /// What a node knows of the cluster's metadata, as it tells it.
     pub async fn metadata(&self) -> Result<serde_json::Value, ClientError> {
         self.json(Call::new(Method::GET, "/v1/metadata".to_owned()))
@@ -200,4 +263,8 @@ fn successful(reply: Reply) -> Result<Reply, ClientError> {
 
 fn keyspace_path(name: &str) -> String {
     format!("/v1/keyspaces/{}", encode(name.as_bytes()))
+}
+
+fn user_path(name: &str) -> String {
+    format!("/v1/users/{}", encode(name.as_bytes()))
 }

@@ -68,6 +68,12 @@ pub enum ClientError {
         /// The server's own words.
         message: String,
     },
+    /// The cluster has users, and who asks is none of them: say who, or say it right (status 401).
+    #[error("{0}")]
+    Unauthorized(String),
+    /// The user lacks a right: ask an administrator for it (status 403).
+    #[error("{0}")]
+    Forbidden(String),
     /// The server refuses the request as it is (status 4xx): correct it.
     #[error("refused ({status}): {message}")]
     Refused {
@@ -101,6 +107,8 @@ impl ClientError {
             | ClientError::Ambiguous { .. }
             | ClientError::Precondition(_)
             | ClientError::NotFound(_)
+            | ClientError::Unauthorized(_)
+            | ClientError::Forbidden(_)
             | ClientError::Refused { .. }
             | ClientError::Protocol { .. } => false,
         }

@@ -7,6 +7,7 @@
 //! - [`pair_scan`]: [`PairScan`], the same without versions, for much data
 //! - [`pairs`]: [`Pairs`], many of them stored with one request
 //! - [`options`]: acknowledgements, expiry, conditions
+//! - [`credentials`]: who asks; [`users`]: who may
 //! - [`description`], [`status`] and [`members`]: what the cluster says about itself
 //! - [`error`]: [`ClientError`], one variant for each thing a caller can do next
 //! - `address`, `pool`, `call`, `attempt`, `answer`: server names, kept-alive connections, one
@@ -27,6 +28,7 @@ mod answer;
 mod attempt;
 mod call;
 pub mod client;
+pub mod credentials;
 pub mod description;
 pub mod error;
 pub mod keyspace;
@@ -37,8 +39,10 @@ pub mod pairs;
 mod pool;
 pub mod scan;
 pub mod status;
+pub mod users;
 
 pub use client::Client;
+pub use credentials::Credentials;
 pub use description::{
     CreateKeyspace, DroppedKeyspace, FarRecord, KeyspaceDescription, KeyspaceSettings, MendedStamps,
 };
@@ -50,3 +54,4 @@ pub use pair_scan::PairScan;
 pub use pairs::{Pairs, PairsBody};
 pub use scan::{Entry, Range, Scan};
 pub use status::{Link, NodeStatus, Refill, ShardStatus, Status};
+pub use users::{ChangedUsers, NewUser, SetUser, User, Users};

@@ -1,11 +1,12 @@
 //! Kept-alive connections, one idle list for each server.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
 use http_body_util::Full;
 use hyper::client::conn::http1::{SendRequest, handshake};
+use hyper::header::HeaderValue;
 use hyper_util::rt::TokioIo;
 
 use crate::address::Address;
@@ -21,6 +22,7 @@ pub(crate) type Connection = SendRequest<Full<Bytes>>;
 pub(crate) struct Pool {
     address: Address,
     idle: Mutex<Vec<Connection>>,
+    authorization: OnceLock<HeaderValue>,
 }
 
 impl Pool {
@@ -28,11 +30,21 @@ impl Pool {
         Pool {
             address,
             idle: Mutex::new(Vec::new()),
+            authorization: OnceLock::new(),
         }
     }
 
     pub(crate) fn address(&self) -> &Address {
         &self.address
+    }
+
+    /// Who asks here; false when that has been said before.
+    pub(crate) fn authorize(&self, value: HeaderValue) -> bool {
+        self.authorization.set(value).is_ok()
+    }
+
+    pub(crate) fn authorization(&self) -> Option<&HeaderValue> {
+        self.authorization.get()
     }
 
     /// An idle connection that was not seen closing.

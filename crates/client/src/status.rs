@@ -67,6 +67,9 @@ pub struct ShardStatus {
     pub refill: Option<Refill>,
     /// Partitions of all keyspaces it holds a replica of.
     pub partitions: u64,
+    /// Other shards with which it does not share a secret, each with what to do about it.
+    #[serde(default)]
+    pub distrusts: Vec<String>,
     /// Records in its store, estimated.
     pub keys: u64,
     /// Bytes in its store's files.

@@ -3,6 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use dunlin_secret::{Door, Refusal};
+
 /// Why a copy did not become whole.
 #[derive(Debug, thiserror::Error)]
 pub enum CopyError {
@@ -75,6 +77,14 @@ pub enum CopyError {
         peer: String,
         /// What it said.
         detail: String,
+    },
+    /// The two sides do not share a secret. The line says what to do.
+    #[error("{peer}: {}", refusal.line(Door::Copy))]
+    Untrusted {
+        /// The other side.
+        peer: String,
+        /// Why not.
+        refusal: Refusal,
     },
     /// The receiver gave up. The text is its error.
     #[error("{text}")]

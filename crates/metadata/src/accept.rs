@@ -1,14 +1,15 @@
 //! Whether what a store says is believed, and what becomes of it beside what is known: decisions
 //! without I/O. A store that has lost its memory is refused as a whole; an object that is missing
 //! or cannot be read changes nothing. See decision 21.
+use crate::access::Access;
 use crate::cluster::Cluster;
 use crate::dropped::Dropped;
 use crate::keyspace::Keyspace;
 use crate::members::Members;
 use crate::node::NodeRecord;
 use crate::objects::{
-    CLUSTER, DROPS, KEYSPACE_COUNTER, KEYSPACES, MEMBERS, NODE_COUNTER, NODES, Object, Objects,
-    drop_key, read,
+    ACCESS, CLUSTER, DROPS, KEYSPACE_COUNTER, KEYSPACES, MEMBERS, NODE_COUNTER, NODES, Object,
+    Objects, drop_key, read,
 };
 use crate::topology::{Counters, Topology};
 use std::collections::{BTreeMap, BTreeSet};
@@ -61,6 +62,10 @@ const RESTORE: &str = "dunlin metadata restore puts it back";
 
 /// What becomes of what a store says.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "one is looked at at a time, and most are of the large variant"
+)]
 pub(crate) enum Verdict {
     /// This is the topology now, and this is what is wrong with the store's objects, a line each.
     Accept(Topology, Vec<String>),
@@ -91,6 +96,7 @@ struct Said {
     keyspaces: BTreeMap<String, Keyspace>,
     drops: BTreeMap<u32, Dropped>,
     members: Option<Result<Members, String>>,
+    access: Option<Result<Access, String>>,
     node_counter: Option<u16>,
     keyspace_counter: Option<u32>,
     /// Names of nodes and keyspaces, and numbers of drops, that cannot be read, with the reason.
@@ -118,6 +124,7 @@ impl Said {
             keyspaces: BTreeMap::new(),
             drops: BTreeMap::new(),
             members: store.read(MEMBERS),
+            access: store.read(ACCESS),
             node_counter: None,
             keyspace_counter: None,
             bad_nodes: BTreeMap::new(),
@@ -171,6 +178,7 @@ impl Said {
         let keyspaces = self.merge_keyspaces(known);
         let members = self.merge_members(known)?;
         let nodes = self.merge_nodes(known, &members);
+        let access = self.merge_access(known);
         // A live keyspace is never taken for a dropped one.
         let (both, dropped): (Vec<_>, Vec<_>) = dropped
             .into_iter()
@@ -194,8 +202,48 @@ impl Said {
             members,
             dropped,
             counters,
+            access,
         };
         Ok(topology.ordered())
+    }
+
+    /// Users, of whom nothing that is missing or cannot be read lets anybody in.
+    fn merge_access(&mut self, known: &Topology) -> Access {
+        let is_marked = self.cluster.as_ref().is_some_and(|cluster| cluster.closed);
+        let last = &known.access;
+        let mut access = match self.access.take() {
+            Some(Ok(access)) if access.changes < last.changes => {
+                // Only a store that was put back gets here: see `shrunk`.
+                let (now, seen) = (access.changes, last.changes);
+                self.problem(format!(
+                    "users were changed {now} times and {seen} times are known: the last known count"
+                ));
+                last.clone()
+            }
+            Some(Ok(access)) => access,
+            Some(Err(why)) => {
+                self.problem(format!(
+                    "{ACCESS} cannot be read ({why}): the last known users count"
+                ));
+                Access {
+                    // Who has never seen it knows nobody, and lets nobody in.
+                    closed: last.closed || last.is_unheard_of(),
+                    ..last.clone()
+                }
+            }
+            None if last.is_unheard_of() && !is_marked => return Access::default(),
+            None => {
+                self.problem(format!("{ACCESS} is gone: the last known users count"));
+                last.clone()
+            }
+        };
+        if is_marked && !access.closed {
+            self.problem(format!(
+                "{CLUSTER} is marked as closed and {ACCESS} is not: nobody is let in"
+            ));
+            access.closed = true;
+        }
+        access
     }
 
     fn merge_drops(&mut self, known: &Topology) -> Vec<Dropped> {
@@ -395,6 +443,14 @@ fn shrunk(known: &Topology, said: &Said) -> Option<String> {
                 last.name
             ));
         }
+    }
+    if let Some(Ok(access)) = &said.access
+        && access.changes < known.access.changes
+    {
+        let (now, seen) = (access.changes, known.access.changes);
+        return Some(format!(
+            "{seen} changes of users were seen and it has {now}"
+        ));
     }
     let Some(Ok(members)) = &said.members else {
         return None;

@@ -55,6 +55,7 @@ fn known() -> Topology {
             node: 4,
             keyspace: 3,
         },
+        access: Access::default(),
     }
 }
 
@@ -393,4 +394,118 @@ fn a_drop_that_was_taken_back_does_not_return_with_an_old_copy() {
     twice.revision = 90;
     let (now, _) = accepted(&back, &store(&twice));
     assert_eq!(now.keyspace(1).unwrap().undrops, 2);
+}
+
+fn users(changes: u64, closed: bool, names: &[&str]) -> Access {
+    let user = crate::access::User {
+        roles: BTreeMap::from([("*".to_owned(), crate::access::Role::Admin)]),
+        password: Some(crate::access::Hash::new("$argon2id$")),
+        tokens: Vec::new(),
+        made_ms: 0,
+        made_by: "x".to_owned(),
+        changed_ms: 0,
+        changed_by: "x".to_owned(),
+    };
+    Access {
+        changes,
+        closed,
+        users: names
+            .iter()
+            .map(|name| ((*name).to_owned(), user.clone()))
+            .collect(),
+    }
+}
+
+/// What the store says of users, beside what is known of them: nothing that is missing, unreadable
+/// or old lets anybody in.
+#[test]
+fn users_are_never_lost_and_never_come_back() {
+    const NOBODY: &[&str] = &[];
+    let a = || Some(encode(&users(3, true, &["a"])).unwrap());
+    let newer = Some(br#"{"changes":9,"closed":false,"users":{},"more":1}"#.to_vec());
+    let bad = || Some(b"{".to_vec());
+    let off = |changes| Some(encode(&users(changes, false, NOBODY)).unwrap());
+    let known_a = || users(3, true, &["a"]);
+    let none = Access::default;
+    // Known, in the store, marked: closed, who, and how many lines are told.
+    for (case, known_users, object, marked, closed, who, told) in [
+        ("never heard of", none(), None, false, false, NOBODY, 0),
+        ("the first", none(), a(), true, true, &["a"][..], 0),
+        ("deleted", known_a(), None, true, true, &["a"], 1),
+        ("deleted, mark too", known_a(), None, false, true, &["a"], 1),
+        (
+            "deleted before this node came",
+            none(),
+            None,
+            true,
+            true,
+            NOBODY,
+            2,
+        ),
+        ("bad", known_a(), bad(), true, true, &["a"], 1),
+        ("bad, never known", none(), bad(), true, true, NOBODY, 1),
+        (
+            "bad, never known, no mark",
+            none(),
+            bad(),
+            false,
+            true,
+            NOBODY,
+            1,
+        ),
+        (
+            "of a newer version",
+            known_a(),
+            newer.clone(),
+            true,
+            true,
+            &["a"],
+            1,
+        ),
+        ("newer, never known", none(), newer, false, true, NOBODY, 1),
+        ("disabled", known_a(), off(4), false, false, NOBODY, 0),
+        ("disabled, marked", known_a(), off(4), true, true, NOBODY, 1),
+        ("mark gone", known_a(), a(), false, true, &["a"], 0),
+    ] {
+        let mut known = known();
+        known.access = known_users;
+        let mut store = store(&known);
+        let mut cluster = Cluster::new(OWN);
+        cluster.closed = marked;
+        store.insert(CLUSTER, encode(&cluster).unwrap(), 20);
+        if let Some(object) = object {
+            store.insert(ACCESS, object, 20);
+        }
+        let Verdict::Accept(now, problems) = accept(&known, None, &store) else {
+            panic!("{case}: refused");
+        };
+        let names: Vec<&str> = now.access.users.keys().map(String::as_str).collect();
+        assert_eq!((now.access.closed, &*names), (closed, who), "{case}");
+        assert_eq!(problems.len(), told, "{case}: {problems:?}");
+    }
+}
+
+#[test]
+fn an_older_number_of_users_is_an_old_copy() {
+    let mut known = known();
+    known.access = users(5, true, &["a"]);
+    let mut store = store(&known);
+    store.insert(
+        ACCESS,
+        encode(&users(4, true, &["a", "dropped"])).unwrap(),
+        20,
+    );
+    assert!(matches!(
+        accept(&known, None, &store),
+        Verdict::Refuse(Refusal::Shrunk { .. })
+    ));
+    // One that was put back is believed, but not in this.
+    let mut back = Cluster::new(OWN);
+    back.restores = 1;
+    store.insert(CLUSTER, encode(&back).unwrap(), 20);
+    let Verdict::Accept(now, problems) = accept(&known, None, &store) else {
+        panic!("refused");
+    };
+    assert_eq!(now.access, users(5, true, &["a"]));
+    assert_eq!(problems.len(), 1, "{problems:?}");
 }

@@ -23,7 +23,7 @@ pub(crate) struct Step<T> {
 
 impl<T> Step<T> {
     /// All is as it should be.
-    fn none(value: T) -> Self {
+    pub(crate) fn none(value: T) -> Self {
         Self {
             guards: Vec::new(),
             puts: Vec::new(),

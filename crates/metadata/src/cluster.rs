@@ -14,6 +14,18 @@ pub struct Cluster {
     /// How often `dunlin metadata restore` has put its store back.
     #[serde(default)]
     pub restores: u64,
+    /// Whether it has users, and is closed to others: kept apart from them, so that nobody takes
+    /// their absence for freedom.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub closed: bool,
+}
+
+#[allow(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde calls it with a reference"
+)]
+fn is_false(flag: &bool) -> bool {
+    !flag
 }
 
 impl Cluster {
@@ -22,6 +34,7 @@ impl Cluster {
         Self {
             id: format!("{id:032x}"),
             restores: 0,
+            closed: false,
         }
     }
 

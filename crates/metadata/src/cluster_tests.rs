@@ -95,6 +95,7 @@ fn an_id_has_32_digits() {
         let bad = Cluster {
             id: id.to_owned(),
             restores: 0,
+            closed: false,
         };
         assert!(bad.check().is_err(), "{id}");
     }

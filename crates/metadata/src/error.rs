@@ -99,6 +99,33 @@ pub enum MetadataError {
         /// The newer one.
         found: u32,
     },
+    /// A user of this name exists. Change it, or choose another name.
+    #[error("user {name} exists: dunlin user set changes it")]
+    UserExists {
+        /// The user's name.
+        name: String,
+    },
+    /// No user has this name. List the users.
+    #[error("there is no user {name}")]
+    UnknownUser {
+        /// The name that was asked for.
+        name: String,
+    },
+    /// The first user closes the cluster to all others. Begin with an admin.
+    #[error("the first user must have the role admin on *: it makes the others")]
+    FirstUser,
+    /// Nobody could make users any more. Make another admin first, or open the cluster.
+    #[error(
+        "{name} is the last user with admin on *: make another first, or open the cluster to all \
+         with dunlin user disable"
+    )]
+    LastAdmin {
+        /// The user's name.
+        name: String,
+    },
+    /// The store is of a version without ids. Start one of its nodes first.
+    #[error("the cluster has no id yet, and so no users: start one of its nodes first")]
+    NoIdYet,
     /// What was asked for breaks a rule. Change the request.
     #[error("{what}: {rule}")]
     Invalid {

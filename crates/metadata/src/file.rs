@@ -4,8 +4,9 @@
     reason = "these are the real files of metadata; in memory there are none"
 )]
 use std::ffi::OsString;
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, File, OpenOptions, Permissions, TryLockError};
 use std::io::{self, Write};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 /// Reads the file; `None` when there is none.
@@ -17,10 +18,18 @@ pub(crate) fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
     }
 }
 
-/// Replaces the file; when this returns, the new content survives a power cut.
+/// Replaces the file, which only its owner may read; when this returns, the new content survives a power cut.
 pub(crate) fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
     let new = beside(path, ".new");
-    let mut file = File::create(&new)?;
+    // Whoever may read it could try passwords against their hashes.
+    let mut file = OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(0o600)
+        .open(&new)?;
+    // One that a crash left behind has the mode of its time.
+    file.set_permissions(Permissions::from_mode(0o600))?;
     file.write_all(content)?;
     file.sync_all()?;
     drop(file);

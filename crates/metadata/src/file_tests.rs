@@ -34,3 +34,20 @@ fn a_lock_has_one_holder_and_makes_its_folder() {
     drop(held);
     assert!(lock(&path).unwrap().is_some());
 }
+
+#[test]
+fn only_its_owner_may_read_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("m.json");
+    // Both of a version that let others read it.
+    fs::write(&path, b"old").unwrap();
+    fs::write(beside(&path, ".new"), b"half").unwrap();
+    for path in [&path, &beside(&path, ".new")] {
+        fs::set_permissions(path, Permissions::from_mode(0o644)).unwrap();
+    }
+    replace(&path, b"new").unwrap();
+    assert_eq!(
+        fs::metadata(&path).unwrap().permissions().mode() & 0o777,
+        0o600
+    );
+}

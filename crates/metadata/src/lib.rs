@@ -5,6 +5,7 @@
 //! | `node` | a node's record, and the rules for names |
 //! | `keyspace` `dropped` | a keyspace and its settings, and their limits; one that was dropped |
 //! | `cluster` | which cluster a store and a data directory are of |
+//! | `access` `access_change` | users and their roles; what a change of them writes |
 //! | `members` | which nodes hold data, and what becomes of that: decisions without I/O |
 //! | `sync` | the sync policy and its text form |
 //! | `topology` | all of it at one revision |
@@ -25,6 +26,8 @@
 #![deny(unsafe_code)]
 
 mod accept;
+mod access;
+mod access_change;
 mod change;
 mod cluster;
 mod dropped;
@@ -45,6 +48,8 @@ mod view;
 mod watcher;
 
 pub use accept::Refusal;
+pub use access::{ALL, Access, Hash, ROLES_MAX, Role, TOKENS_MAX, USERS_MAX, User};
+pub use access_change::{AccessChange, Tokens};
 pub use cluster::{Cluster, Directory};
 pub use dropped::Dropped;
 pub use error::MetadataError;

@@ -1,4 +1,6 @@
 //! The handle on a cluster's metadata, whichever store is behind it.
+use crate::access::Access;
+use crate::access_change::{self, AccessChange};
 use crate::change::{self, Step};
 use crate::cluster::{Cluster, Directory};
 use crate::dropped::Dropped;
@@ -227,6 +229,19 @@ impl Metadata {
     /// Fails with `IsMember`, `InChange` or `UnknownNode`.
     pub async fn forget_node(&self, name: &str) -> Result<(), MetadataError> {
         self.change_members(|now| members::forget(now, name)).await
+    }
+
+    /// Changes the users, and answers with all of them as they are then; `by` whom and when is for
+    /// people. The first makes the cluster closed to all others. Fails with `UserExists`,
+    /// `UnknownUser`, `FirstUser`, `LastAdmin` or `Invalid`.
+    pub async fn change_access(
+        &self,
+        change: &AccessChange,
+        by: &str,
+        now_ms: u64,
+    ) -> Result<Access, MetadataError> {
+        self.change(|now, store| access_change::change_access(now, store, change, by, now_ms))
+            .await
     }
 
     async fn change_members<T>(

@@ -7,6 +7,8 @@ use std::collections::BTreeMap;
 
 /// Which cluster the store is of.
 pub(crate) const CLUSTER: &str = "cluster";
+/// Who may use the cluster.
+pub(crate) const ACCESS: &str = "access";
 /// Which nodes hold data.
 pub(crate) const MEMBERS: &str = "members";
 /// The last node id given out.

@@ -3,8 +3,8 @@ use crate::accept::{Refusal, Verdict, accept};
 use crate::cluster::Cluster;
 use crate::error::MetadataError;
 use crate::objects::{
-    CLUSTER, KEYSPACE_COUNTER, MEMBERS, NODE_COUNTER, Objects, Put, drop_key, encode, keyspace_key,
-    node_key,
+    ACCESS, CLUSTER, KEYSPACE_COUNTER, MEMBERS, NODE_COUNTER, Objects, Put, drop_key, encode,
+    keyspace_key, node_key,
 };
 use crate::topology::Topology;
 use serde::{Deserialize, Serialize};
@@ -26,6 +26,9 @@ pub struct Report {
     /// The greatest number of a keyspace that it has seen, also in what it has stored.
     #[serde(default)]
     pub keyspace: u32,
+    /// Whether the topology has its users, which it is told with only where that is asked for.
+    #[serde(default)]
+    pub has_users: bool,
 }
 
 /// Why a store is not put back.
@@ -34,6 +37,12 @@ pub enum RestoreError {
     /// No node told what it knows. Start one, or name others.
     #[error("no node has told what it knows: name nodes that run with --server")]
     NoReports,
+    /// The nodes were not asked for their users. Ask as an admin.
+    #[error("{node} did not tell its users: ask as one of them with admin on *")]
+    NoUsers {
+        /// One of them.
+        node: String,
+    },
     /// The nodes are not all of one cluster. Name nodes of one only.
     #[error("{first} is of cluster {one}, {second} of {other}: name nodes of one cluster only")]
     TwoClusters {
@@ -102,6 +111,7 @@ pub(crate) fn plan(
     fresh: &Cluster,
 ) -> Result<(Topology, Vec<Put>), RestoreError> {
     check_one_cluster(reports)?;
+    check_users(reports)?;
     let newest = reports.iter().max_by_key(|report| report.topology.order());
     let newest = &newest.ok_or(RestoreError::NoReports)?.topology;
     if !force {
@@ -139,6 +149,21 @@ fn check_one_cluster(reports: &[Report]) -> Result<(), RestoreError> {
             one,
             second: second.node.clone(),
             other,
+        }),
+    }
+}
+
+/// What is put back without the users would lock them out.
+fn check_users(reports: &[Report]) -> Result<(), RestoreError> {
+    let is_closed = |report: &Report| {
+        let cluster = report.topology.cluster.as_ref();
+        cluster.is_some_and(|cluster| cluster.closed)
+    };
+    let mut silent = reports.iter().filter(|report| !report.has_users);
+    match silent.find(|report| is_closed(report)) {
+        None => Ok(()),
+        Some(report) => Err(RestoreError::NoUsers {
+            node: report.node.clone(),
         }),
     }
 }
@@ -209,6 +234,12 @@ fn merge(reports: &[Report], newest: &Topology, fresh: &Cluster) -> Topology {
     let mut topology = newest.clone();
     let cluster = topology.cluster.get_or_insert_with(|| fresh.clone());
     cluster.restores += 1;
+    // Of equal numbers the one that lets fewer in.
+    let told = reports.iter().map(|report| &report.topology.access);
+    if let Some(access) = told.max_by_key(|access| (access.changes, access.closed)) {
+        cluster.closed = access.closed;
+        topology.access.clone_from(access);
+    }
     for report in reports {
         let told = &report.topology;
         for dropped in &told.dropped {
@@ -270,6 +301,9 @@ fn objects(topology: &Topology) -> Result<Vec<Put>, MetadataError> {
             Some(encode(&topology.counters.keyspace)?),
         ),
     ];
+    if topology.access.changes > 0 {
+        puts.push((ACCESS.to_owned(), Some(encode(&topology.access)?)));
+    }
     for node in &topology.nodes {
         puts.push((node_key(&node.name), Some(encode(node)?)));
     }

@@ -40,6 +40,7 @@ fn report(node: &str, topology: Topology) -> Report {
         problems: vec!["it is lost".to_owned()],
         incarnations: BTreeMap::new(),
         keyspace: 0,
+        has_users: true,
     }
 }
 
@@ -202,4 +203,45 @@ fn nodes_that_miss_nothing_are_not_given_another_store() {
     // One of them believes an old copy, the other does not.
     let one = [whole("n1"), report("n2", known(20))];
     assert!(plan(&one, &empty, false, &fresh).is_ok());
+}
+
+fn users(changes: u64, closed: bool) -> crate::access::Access {
+    crate::access::Access {
+        changes,
+        closed,
+        ..Default::default()
+    }
+}
+
+#[test]
+fn users_are_put_back_by_the_greatest_number_and_never_without_having_been_told() {
+    let mut marked = known(9);
+    marked.cluster.as_mut().unwrap().closed = true;
+    let mut reports: Vec<Report> = ["n1", "n2", "n3"]
+        .iter()
+        .map(|name| report(name, marked.clone()))
+        .collect();
+    for (report, access) in
+        reports
+            .iter_mut()
+            .zip([users(4, false), users(4, true), users(3, false)])
+    {
+        report.topology.access = access;
+    }
+    // The newest topology is not the one whose users count.
+    reports[2].topology.revision = 10;
+    let empty = Objects::at(1);
+    let (restored, puts) = plan(&reports, &empty, false, &Cluster::new(1)).unwrap();
+    assert_eq!(restored.access, users(4, true));
+    assert!(restored.cluster.unwrap().closed);
+    assert!(
+        puts.iter()
+            .any(|(key, value)| key == ACCESS && value.is_some())
+    );
+    reports[1].has_users = false;
+    let refused = plan(&reports, &empty, true, &Cluster::new(1)).unwrap_err();
+    assert!(
+        matches!(refused, RestoreError::NoUsers { ref node } if node == "n2"),
+        "{refused}"
+    );
 }

@@ -207,6 +207,7 @@ impl SimStore {
             problems: problems.unwrap_or_default(),
             incarnations: BTreeMap::new(),
             keyspace: 0,
+            has_users: true,
         })
     }
 

@@ -1,4 +1,5 @@
 //! The whole of the metadata at one moment.
+use crate::access::Access;
 use crate::cluster::Cluster;
 use crate::dropped::Dropped;
 use crate::keyspace::Keyspace;
@@ -35,6 +36,9 @@ pub struct Topology {
     pub dropped: Vec<Dropped>,
     /// No number was given out that is greater.
     pub counters: Counters,
+    /// Who may use the cluster.
+    #[serde(skip_serializing_if = "Access::is_unheard_of")]
+    pub access: Access,
 }
 
 /// As a cache file has it; older ones lack what came later.
@@ -51,6 +55,8 @@ struct Stored {
     dropped: Vec<Dropped>,
     #[serde(default)]
     counters: Counters,
+    #[serde(default)]
+    access: Access,
 }
 
 impl From<Stored> for Topology {
@@ -63,6 +69,7 @@ impl From<Stored> for Topology {
             members: stored.members,
             dropped: stored.dropped,
             counters: stored.counters,
+            access: stored.access,
         }
         .ordered()
     }

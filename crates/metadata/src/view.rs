@@ -100,6 +100,7 @@ impl View {
     /// A topology was accepted, and is kept for the next start.
     pub fn publish(&self, topology: Topology, problems: Vec<String>) {
         self.is_reached.store(true, Relaxed);
+        self.audit(&topology);
         self.topology.send_if_modified(|current| {
             let changed = **current != topology;
             if changed {
@@ -111,6 +112,24 @@ impl View {
             lines.store = None;
             lines.objects = problems;
         });
+    }
+
+    /// What was done to the store itself, past any node: those who can do that are not asked who
+    /// they are.
+    fn audit(&self, now: &Topology) {
+        let known = self.known();
+        let (Some(before), Some(after)) = (&known.cluster, &now.cluster) else {
+            return;
+        };
+        if after.restores > before.restores {
+            tracing::info!(
+                target: "audit",
+                what = "metadata restore",
+                place = self.place,
+                restores = after.restores,
+                "audit: the metadata store was put back"
+            );
+        }
     }
 
     /// The store was refused.

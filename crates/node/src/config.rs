@@ -1,9 +1,11 @@
 //! What one node is told at its start.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use dunlin_log::{Compression, Padding};
 use dunlin_metadata::KeyspaceSettings;
+use dunlin_secret::{Door, Guard};
 
 /// Settings of one node. Every field has a default that suits a small machine.
 #[derive(Debug, Clone)]
@@ -20,6 +22,8 @@ pub struct NodeConfig {
     pub advertise_http: Option<String>,
     /// Node address told to others, when it differs from `listen`.
     pub advertise_listen: Option<String>,
+    /// What the port for other nodes is guarded by, in both directions.
+    pub guard: Arc<Guard>,
     /// Event loops, each with its own log and store.
     pub shards: u16,
     /// Largest request body accepted, in bytes.
@@ -90,6 +94,7 @@ impl Default for NodeConfig {
             listen: "127.0.0.1:7080".into(),
             advertise_http: None,
             advertise_listen: None,
+            guard: Guard::off(Door::Peer),
             shards: 1,
             max_body_bytes: 16 << 20,
             cors_origins: Vec::new(),

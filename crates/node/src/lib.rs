@@ -21,6 +21,7 @@
 //! | `ready` | whether clients may be sent here (pure) |
 //! | `rate` | bytes a second over the last seconds |
 //! | `doors` | how many connections and how much memory clients may have |
+//! | `logins` | passwords checked off the event loops, few at a time |
 //! | `process` `node` | what nodes of a process share; starting and stopping one |
 #![deny(unsafe_code)]
 
@@ -34,6 +35,7 @@ mod hearsay;
 mod hello;
 mod incarnation;
 mod limits;
+mod logins;
 mod machine;
 mod message;
 mod meters;
@@ -55,6 +57,7 @@ pub use doors::{Bounds, REFUSALS_MAX};
 pub use env::Env;
 pub use hello::Introduction;
 pub use limits::BODY_BYTES_MAX;
+pub use logins::password_hash;
 pub use machine::{Machine, RealMachine};
 pub use message::{Condition, Item, Request, Response, WriteRequest};
 pub use moves::MoveState;

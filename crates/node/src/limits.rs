@@ -63,6 +63,18 @@ pub const ORPHAN_PAUSE_MAX: Duration = Duration::from_secs(300);
 pub const UNDROP_WAIT: Duration = Duration::from_secs(1);
 /// How often it is looked whether they have.
 pub const UNDROP_PAUSE: Duration = Duration::from_millis(10);
+/// A change of users is answered within this, whoever has not seen it.
+pub const USERS_WAIT: Duration = Duration::from_secs(2);
+/// How often it is looked whether all have.
+pub const USERS_PAUSE: Duration = Duration::from_millis(10);
+/// Passwords that are checked at a time: each takes 19 MiB, and a processor for some 20 ms.
+pub const LOGINS_AT_ONCE: usize = 2;
+/// Those that are checked and wait for it; others are answered 503.
+pub const LOGINS_WAITING: usize = 64;
+/// Those of one address.
+pub const LOGINS_WAITING_OF_ONE: usize = 16;
+/// Passwords that are remembered to fit.
+pub const LOGINS_REMEMBERED: usize = 1_024;
 /// How long a request waits for a replica whose connection is coming.
 pub const REACH_WAIT: Duration = Duration::from_millis(300);
 /// Whether another shard reaches this one is answered within this.

@@ -8,6 +8,7 @@ use dunlin_rpc::QueueAddress;
 use dunlin_store::{CacheSizes, SharedResources, StoreError};
 
 use crate::doors::{Bounds, Doors};
+use crate::logins::Logins;
 use crate::message::{Request, Response};
 use crate::meters::Meters;
 use crate::node::loops::EventLoops;
@@ -57,6 +58,7 @@ pub struct Process {
     pub(crate) superseded: Shown<Option<Superseded>>,
     pub(crate) doors: Arc<Doors>,
     pub(crate) meters: Meters,
+    pub(crate) logins: Arc<Logins>,
 }
 
 /// A node of this process runs in another one, which started later: this one has to end.
@@ -98,6 +100,7 @@ impl Process {
             superseded: Shown::new(None),
             doors: Doors::new(Bounds::NONE),
             meters: Meters::default(),
+            logins: Logins::new(),
         })
     }
 

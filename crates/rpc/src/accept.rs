@@ -5,19 +5,35 @@
 //! [`crate::serve_accepted`]. A hello that names nothing served here goes to [`refuse`].
 use crate::error::AcceptError;
 use crate::failed::FailedAccepts;
+use crate::guarded;
 use crate::hello::{self, Hello, Status};
+use crate::strangers::Strangers;
 use crate::transport::{Listener, Stream};
+use dunlin_secret::{Guard, Outcome, Refusal};
+use std::cell::RefCell;
+use std::collections::VecDeque;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::Semaphore;
-use tokio::time::timeout;
+use tokio::sync::Notify;
+use tokio::time::{Instant, timeout};
 
-/// Streams whose hello is awaited at a time; further ones wait to be accepted.
+/// Streams whose hello is awaited at a time. For a further one the oldest gives way: a node says
+/// within milliseconds who it is, and a stranger that says nothing must not keep it out.
 pub const OPENING_MAX: usize = 32;
 
-/// Reads a stream's hello within `limit`, and not one byte behind it.
-pub async fn read_hello(stream: &mut dyn Stream, limit: Duration) -> Result<Hello, AcceptError> {
-    timeout(limit, hello::read(stream))
+/// Reads what a stream opens with within `limit`, and not one byte behind it: a proof where `guard`
+/// asks for one, and the hello.
+pub async fn read_hello(
+    stream: &mut dyn Stream,
+    limit: Duration,
+    guard: &Guard,
+) -> Result<Hello, AcceptError> {
+    let opening = async {
+        let head = guarded::admit(stream, guard).await?;
+        hello::read_rest(stream, head).await
+    };
+    timeout(limit, opening)
         .await
         .unwrap_or(Err(AcceptError::Timeout))
 }
@@ -32,21 +48,19 @@ pub async fn refuse(
     hello::answer(&mut *stream, hello.protocol, why, body).await
 }
 
-/// Accepts streams for as long as it is polled, reads each one's hello within `limit` and calls
-/// `route` with both. Must run inside a `LocalSet`. Streams that open badly are logged and closed.
+/// Accepts streams for as long as it is polled, lets each one open within `limit` and calls
+/// `route` with its hello. Must run inside a `LocalSet`. Streams that open badly are counted, told of
+/// now and then, and closed.
 pub async fn run(
     mut listener: Box<dyn Listener>,
     limit: Duration,
+    guard: Arc<Guard>,
     route: impl Fn(Hello, Box<dyn Stream>) + 'static,
 ) {
     let route = Rc::new(route);
-    let opening = std::sync::Arc::new(Semaphore::new(OPENING_MAX));
+    let opening = Rc::new(Openings::default());
     let mut failed = FailedAccepts::default();
     loop {
-        // The semaphore is never closed.
-        let Ok(permit) = opening.clone().acquire_owned().await else {
-            return;
-        };
         let (mut stream, peer) = match listener.accept().await {
             Ok(accepted) => accepted,
             Err(error) => {
@@ -55,13 +69,74 @@ pub async fn run(
             }
         };
         failed.passed();
-        let route = route.clone();
+        let place = opening.clone().enter();
+        let (route, guard) = (route.clone(), guard.clone());
         tokio::task::spawn_local(async move {
-            match read_hello(&mut *stream, limit).await {
+            let hello = tokio::select! {
+                biased;
+                hello = read_hello(&mut *stream, limit, &guard) => hello,
+                () = place.gives_way.notified() => Err(AcceptError::Crowded),
+            };
+            match hello {
                 Ok(hello) => route(hello, stream),
-                Err(error) => tracing::info!(peer, %error, "a connection did not open"),
+                Err(error) => place.openings.tell(&peer, &error, &guard),
             }
-            drop(permit);
         });
+    }
+}
+
+/// Streams that are opening, the oldest first.
+#[derive(Default)]
+struct Openings {
+    waiting: RefCell<VecDeque<Rc<Notify>>>,
+    strangers: RefCell<Strangers>,
+}
+
+impl Openings {
+    fn enter(self: Rc<Self>) -> Place {
+        let gives_way = Rc::new(Notify::new());
+        let mut waiting = self.waiting.borrow_mut();
+        if waiting.len() >= OPENING_MAX
+            && let Some(oldest) = waiting.pop_front()
+        {
+            oldest.notify_one();
+        }
+        waiting.push_back(gives_way.clone());
+        drop(waiting);
+        Place {
+            openings: self,
+            gives_way,
+        }
+    }
+
+    /// Counts one that did not open, and tells of it if it is time.
+    fn tell(&self, peer: &str, error: &AcceptError, guard: &Guard) {
+        let outcome = match error {
+            AcceptError::Secret(_, Refusal::Unproven | Refusal::NoSecretHere) => Outcome::Unproven,
+            AcceptError::Secret(_, Refusal::WrongHere) => Outcome::Wrong,
+            AcceptError::Crowded => Outcome::Crowded,
+            _ => Outcome::Strange,
+        };
+        guard.counts.count(outcome);
+        let Some(times) = self.strangers.borrow_mut().came(outcome, Instant::now()) else {
+            return;
+        };
+        match outcome {
+            Outcome::Strange => tracing::info!(peer, times, %error, "a connection did not open"),
+            _ => tracing::warn!(peer, times, "a connection was refused: {error}"),
+        }
+    }
+}
+
+/// One stream's place among those that are opening.
+struct Place {
+    openings: Rc<Openings>,
+    gives_way: Rc<Notify>,
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut waiting = self.openings.waiting.borrow_mut();
+        waiting.retain(|other| !Rc::ptr_eq(other, &self.gives_way));
     }
 }

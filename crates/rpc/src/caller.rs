@@ -3,6 +3,7 @@ use crate::call::Call;
 use crate::connect::Link;
 use crate::message::Message;
 use crate::queue::QueueLink;
+use dunlin_secret::Refusal;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -86,6 +87,15 @@ impl<Q: Message, R: Message> Caller<Q, R> {
         match &self.0 {
             Path::Link(link) => link.has_failed(),
             Path::Queue(link) => !link.is_connected(),
+        }
+    }
+
+    /// Why the peer and this side do not trust each other: there is no connection, or one on which
+    /// nothing was proven although this side could.
+    pub fn distrust(&self) -> Option<Refusal> {
+        match &self.0 {
+            Path::Link(link) => link.distrust(),
+            Path::Queue(_) => None,
         }
     }
 

@@ -4,6 +4,7 @@ use crate::call::{Call, Owner};
 use crate::caller::{Caller, CallerStats, Path};
 use crate::error::{AcceptError, CallError, ServeError};
 use crate::frame::{FRAME_BYTES_MAX, Frame, FrameError, Kind};
+use crate::guarded;
 use crate::hello::{self, PROTOCOL, PROTOCOL_MIN};
 use crate::message::Message;
 use crate::outage::Outage;
@@ -11,9 +12,10 @@ use crate::outbox::{Outbox, PushError};
 use crate::pending::Pending;
 use crate::service::refusal_from;
 use crate::session::{self, Handler, Keepalive};
-use crate::transport::Transport;
+use crate::transport::{Stream, Transport};
 use crate::wire::Wire;
 use bytes::Bytes;
+use dunlin_secret::{Door, Guard, Opens, Refusal, falls_back, opens};
 use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -41,10 +43,12 @@ pub struct ConnectOptions {
     pub keepalive: Keepalive,
     /// The longest frame sent or accepted, in bytes.
     pub frame_bytes_max: usize,
+    /// Which secret is proven before a hello, if any.
+    pub guard: Arc<Guard>,
 }
 
 impl Default for ConnectOptions {
-    /// 16 MiB queued, 65,536 calls, reconnecting after 20 ms to 1 s, seed 0.
+    /// 16 MiB queued, 65,536 calls, reconnecting after 20 ms to 1 s, seed 0, no secret.
     fn default() -> Self {
         Self {
             queue_bytes: 16 << 20,
@@ -55,6 +59,7 @@ impl Default for ConnectOptions {
             connect_timeout: Duration::from_secs(3),
             keepalive: Keepalive::default(),
             frame_bytes_max: FRAME_BYTES_MAX,
+            guard: Guard::off(Door::Peer),
         }
     }
 }
@@ -102,6 +107,7 @@ pub fn connect<Q: Message, R: Message>(
         give_up: Notify::new(),
         is_called_for: Cell::new(false),
         has_failed: Cell::new(false),
+        distrust: Cell::new(None),
         down_since: Cell::new(Instant::now()),
         connects: Cell::new(0),
         sent_bytes: Cell::new(0),
@@ -148,6 +154,8 @@ struct Shared {
     is_called_for: Cell<bool>,
     /// Whether an attempt has failed since there was a connection.
     has_failed: Cell<bool>,
+    /// Why the last attempt found no trust: there is no connection, or one without a proof.
+    distrust: Cell<Option<Refusal>>,
     /// When there last was a connection, or the caller began.
     down_since: Cell<Instant>,
     connects: Cell<u64>,
@@ -210,6 +218,10 @@ impl<R> Link<R> {
 
     pub fn has_failed(&self) -> bool {
         !self.is_connected() && self.shared.has_failed.get()
+    }
+
+    pub fn distrust(&self) -> Option<Refusal> {
+        self.shared.distrust.get()
     }
 
     pub fn retry_now(&self) {
@@ -275,6 +287,11 @@ impl<R: Message> Keeper<R> {
                     self.report(&mut outage, &end);
                 }
                 Err(error) => {
+                    let refusal = match &error {
+                        AcceptError::Secret(_, refusal) => Some(*refusal),
+                        _ => None,
+                    };
+                    self.shared.distrust.set(refusal);
                     self.shared.has_failed.set(true);
                     self.shared.is_called_for.set(false);
                     self.report(&mut outage, &ServeError::Accept(error));
@@ -309,10 +326,11 @@ impl<R: Message> Keeper<R> {
     }
 
     async fn open_in(&self, protocol: u16) -> Result<Wire, AcceptError> {
-        let mut stream = self.transport.connect(&self.addr).await?;
+        let (mut stream, distrust) = self.reach().await?;
         let hello = self.opening.hello(protocol);
         match hello::open(&mut *stream, protocol, &hello).await {
             Ok(body) if self.opening.is_welcome(protocol, &body) => {
+                self.shared.distrust.set(distrust);
                 Ok(Wire::new(stream, self.options.frame_bytes_max))
             }
             Ok(_) => Err(AcceptError::NotServed),
@@ -322,6 +340,24 @@ impl<R: Message> Keeper<R> {
                 }
                 Err(error)
             }
+        }
+    }
+
+    /// A stream on which a hello may be said, and why nothing was proven on it although this side
+    /// could.
+    async fn reach(&self) -> Result<(Box<dyn Stream>, Option<Refusal>), AcceptError> {
+        let guard = &self.options.guard;
+        let mut stream = self.transport.connect(&self.addr).await?;
+        if opens(guard.mode()) == Opens::Plainly {
+            return Ok((stream, None));
+        }
+        match guarded::prove(&mut *stream, guard).await {
+            Ok(()) => Ok((stream, None)),
+            Err(AcceptError::Secret(_, refusal)) if falls_back(guard.mode(), refusal) => {
+                let stream = self.transport.connect(&self.addr).await?;
+                Ok((stream, Some(refusal)))
+            }
+            Err(error) => Err(error),
         }
     }
 

@@ -1,6 +1,7 @@
 //! Why a call, an accept or a connection ended.
 use crate::frame::FrameError;
 use bytes::Bytes;
+use dunlin_secret::{Door, Refusal};
 use std::io;
 use std::time::Duration;
 
@@ -72,6 +73,12 @@ pub enum AcceptError {
     /// The peer took too long.
     #[error("connection was not opened in time")]
     Timeout,
+    /// Here: it gave way to newer ones before it had said who it is.
+    #[error("too many connections were opening at once")]
+    Crowded,
+    /// The two do not share a secret, or only one of them has one.
+    #[error("{}", .1.line(*.0))]
+    Secret(Door, Refusal),
 }
 
 /// Why a live connection ended.

@@ -1,6 +1,7 @@
 //! The bytes that open a connection, and the answer to them.
 use crate::error::AcceptError;
 use bytes::{BufMut, Bytes, BytesMut};
+use dunlin_secret::{Door, Refusal};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
 /// The newest version of the protocol that this crate speaks; it is tried first.
@@ -8,8 +9,8 @@ pub const PROTOCOL: u16 = 2;
 /// The oldest: its answer says nothing but a status.
 pub const PROTOCOL_MIN: u16 = 1;
 const MAGIC: &[u8; 4] = b"DNLN";
-const HEAD_BYTES: usize = 8;
-const CHECKSUM_BYTES: usize = 4;
+pub(crate) const HEAD_BYTES: usize = 8;
+pub(crate) const CHECKSUM_BYTES: usize = 4;
 
 /// What opened a connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,6 +32,8 @@ pub enum Status {
     NotServed = 2,
     /// Whoever asks has been replaced by another: it is to end.
     Superseded = 3,
+    /// Whoever asks is to prove that it knows the secret, before it says hello.
+    SecretAsked = 4,
 }
 
 /// Sends `hello` (at most 65,535 bytes) and waits for the answer; gives what it says.
@@ -79,6 +82,7 @@ where
         1 => Err(AcceptError::Protocol(answered)),
         2 => Err(AcceptError::NotServed),
         3 => Err(AcceptError::Superseded(body)),
+        4 => Err(AcceptError::Secret(Door::Peer, Refusal::Asked)),
         _ => Err(AcceptError::NotDunlin("answer has an unknown status")),
     }
 }
@@ -91,6 +95,17 @@ where
 {
     let mut head = [0; HEAD_BYTES];
     stream.read_exact(&mut head).await?;
+    read_rest(stream, head).await
+}
+
+/// The same where `head` has been read.
+pub(crate) async fn read_rest<S>(
+    stream: &mut S,
+    head: [u8; HEAD_BYTES],
+) -> Result<Hello, AcceptError>
+where
+    S: AsyncRead + AsyncWrite + Unpin + ?Sized,
+{
     let [m0, m1, m2, m3, p0, p1, l0, l1] = head;
     if [m0, m1, m2, m3] != *MAGIC {
         return Err(AcceptError::NotDunlin("hello has another magic"));
@@ -122,6 +137,24 @@ where
     let told = rest.split_off(length);
     let expected = crc32c::crc32c_append(checksum, &rest);
     Ok((told[..] == expected.to_le_bytes()).then(|| rest.freeze()))
+}
+
+/// Whether these are the first bytes of a hello.
+pub(crate) fn is_one(head: [u8; HEAD_BYTES]) -> bool {
+    head.starts_with(MAGIC)
+}
+
+/// Says to one who opens with `head` that a secret is asked for.
+pub(crate) async fn ask_for_secret<S>(
+    stream: &mut S,
+    head: [u8; HEAD_BYTES],
+) -> Result<(), AcceptError>
+where
+    S: AsyncWrite + Unpin + ?Sized,
+{
+    let [_, _, _, _, p0, p1, ..] = head;
+    let protocol = u16::from_le_bytes([p0, p1]).clamp(PROTOCOL_MIN, PROTOCOL);
+    answer(stream, protocol, Status::SecretAsked, b"").await
 }
 
 /// Answers a hello of `protocol` with `body` (at most 65,535 bytes; nothing in the oldest version).

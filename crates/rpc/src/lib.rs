@@ -14,6 +14,7 @@
 //! | `error` | why a call failed, and the codes of refusals |
 //! | `frame` | the bytes of one frame, `docs/formats.md` section 4 |
 //! | `hello` | the bytes that open a connection |
+//! | `guarded` | what may stand before them: who shares a secret, on either side |
 //! | `transport`, `tcp` | where streams come from: the trait, and the real one |
 //! | `outbox` | frames waiting to be written, bounded, coalesced into one write |
 //! | `wire` | one stream: bytes to frames and the outbox to bytes |
@@ -25,7 +26,7 @@
 //! | `service` | what answers calls: [`Service`] and [`Reply`] |
 //! | `serve` | the answering side of a stream or a queue |
 //! | `accept` | reading hellos on one thread, handing the stream to another |
-//! | `failed` | accepts that fail: how long to wait, how often to tell |
+//! | `failed`, `strangers` | accepts that fail, and connections that do not open: how long to wait, how often to tell |
 //!
 //! Everything but [`QueueAddress`], [`Detached`] and [`Transport`] lives on one shard's thread,
 //! inside a `tokio::task::LocalSet`. Time is `tokio::time`, so a simulation can pause it.
@@ -39,6 +40,7 @@ mod connect;
 mod error;
 mod failed;
 mod frame;
+mod guarded;
 mod hello;
 mod mailbox;
 mod message;
@@ -49,6 +51,7 @@ mod queue;
 mod serve;
 mod service;
 mod session;
+mod strangers;
 mod tcp;
 pub mod transport;
 mod wire;

@@ -8,6 +8,7 @@ use dunlin_rpc::{
     CallError, Caller, ConnectOptions, DecodeError, Detached, Hello, Limits, Message, Reply,
     Status, TcpTransport, accept, connect, refusal, serve_accepted, serve_stream,
 };
+use dunlin_secret::{Door, Guard};
 use futures_util::future::join_all;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -257,8 +258,11 @@ fn one_thread_accepts_and_another_serves() {
     local(async {
         let listener = TcpTransport.listen("127.0.0.1:0").await.unwrap();
         let addr = listener.local_addr().unwrap();
-        let accepting =
-            tokio::task::spawn_local(accept::run(listener, SECOND, move |hello, stream| {
+        let accepting = tokio::task::spawn_local(accept::run(
+            listener,
+            SECOND,
+            Guard::off(Door::Peer),
+            move |hello, stream| {
                 if hello.body == "echo" {
                     to_shard.send((hello, stream.detach().unwrap())).unwrap();
                 } else {
@@ -266,7 +270,8 @@ fn one_thread_accepts_and_another_serves() {
                         accept::refuse(stream, &hello, Status::NotServed, b"").await
                     });
                 }
-            }));
+            },
+        ));
         // One that says nothing does not keep others out.
         let _silent = tokio::net::TcpStream::connect(&addr).await.unwrap();
         let caller = caller(&addr, ConnectOptions::default()).await;

@@ -8,6 +8,7 @@ use dunlin_rpc::{
     Caller, ConnectOptions, Hello, Limits, Opening, Status, TcpTransport, Transport, accept,
     connect, serve_accepted,
 };
+use dunlin_secret::{Door, Guard};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -59,19 +60,24 @@ async fn serve(verdict: impl Fn(&Hello) -> Option<Status> + 'static) -> String {
 async fn serve_at(addr: &str, verdict: impl Fn(&Hello) -> Option<Status> + 'static) -> String {
     let listener = TcpTransport.listen(addr).await.unwrap();
     let addr = listener.local_addr().unwrap();
-    let running = accept::run(listener, SECOND, move |hello, stream| {
-        let why = verdict(&hello);
-        tokio::task::spawn_local(async move {
-            match why {
-                None => {
-                    serve_accepted(stream, &hello, b"served", echo(), Limits::default()).await;
+    let running = accept::run(
+        listener,
+        SECOND,
+        Guard::off(Door::Peer),
+        move |hello, stream| {
+            let why = verdict(&hello);
+            tokio::task::spawn_local(async move {
+                match why {
+                    None => {
+                        serve_accepted(stream, &hello, b"served", echo(), Limits::default()).await;
+                    }
+                    Some(why) => accept::refuse(stream, &hello, why, b"refused")
+                        .await
+                        .unwrap(),
                 }
-                Some(why) => accept::refuse(stream, &hello, why, b"refused")
-                    .await
-                    .unwrap(),
-            }
-        });
-    });
+            });
+        },
+    );
     tokio::task::spawn_local(running);
     addr
 }

@@ -2,6 +2,7 @@
 
 use dunlin_metadata::{KeyspaceSettings, Sync};
 use dunlin_node::Sabotage;
+use dunlin_secret::Mode;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
@@ -84,6 +85,8 @@ pub struct Plan {
     pub dark_end: bool,
     /// Whether values are written that expire, long after the run.
     pub expires: bool,
+    /// Whether nodes prove a secret to each other.
+    pub secrets: SecretUse,
     /// Deliberate bug in every node.
     pub sabotage: Sabotage,
     /// Judge by what clients saw alone: what stores hold is not looked at.
@@ -130,6 +133,7 @@ impl Plan {
             rest_ms: u64::MAX,
             dark_end: false,
             expires: false,
+            secrets: SecretUse::None,
             sabotage,
             values_only: sabotage != Sabotage::None,
         };
@@ -181,6 +185,11 @@ impl Plan {
             if random.random_bool(0.08) {
                 plan.relapse(&mut random);
             }
+        }
+        // Again from a generator of its own.
+        let mut random = StdRng::seed_from_u64(seed ^ 0x5ec2_e751);
+        if random.random_bool(0.2) {
+            plan.secrets = *pick(&mut random, &SecretUse::ALL);
         }
         plan
     }
@@ -280,6 +289,33 @@ impl Plan {
         self.keyspaces
             .get(keyspace)
             .is_some_and(|(_, s)| s.tombstone_grace_s < 86_400)
+    }
+}
+
+/// Which nodes of a run prove a secret.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SecretUse {
+    /// None.
+    None,
+    /// Some do, and let in those that do not.
+    Begun,
+    /// All do, and some let in who does not.
+    Offered,
+    /// All do, and let in nobody else.
+    Required,
+}
+
+impl SecretUse {
+    const ALL: [SecretUse; 3] = [SecretUse::Begun, SecretUse::Offered, SecretUse::Required];
+
+    /// What a start of a node may be told.
+    pub fn modes(self) -> &'static [Mode] {
+        match self {
+            SecretUse::None => &[Mode::Off],
+            SecretUse::Begun => &[Mode::Off, Mode::Offered],
+            SecretUse::Offered => &[Mode::Offered, Mode::Required],
+            SecretUse::Required => &[Mode::Required],
+        }
     }
 }
 

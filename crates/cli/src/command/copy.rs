@@ -15,7 +15,9 @@ use std::time::{Duration, Instant};
 use clap::{Args, ValueEnum};
 use dunlin_copy::{CopyError, Outcome, Settings, Target, Verified, Watch};
 
+use crate::config::secret_file::Guarded;
 use crate::failure::Failure;
+use crate::login::Login;
 use crate::output::Output;
 use crate::units::Size;
 use display::Display;
@@ -42,8 +44,8 @@ Modes:
 
 Examples:
   dunlin copy /var/lib/app/db /backup/db
-  dunlin receive --listen 0.0.0.0:7400 /data/db                      on the other machine
-  dunlin copy /var/lib/app/db other:7400 --limit 100MB/s --report copy-report
+  dunlin receive --listen 0.0.0.0:7400 --secret-file secret /data/db    on the other machine
+  dunlin copy /var/lib/app/db other:7400 --secret-file secret --limit 100MB/s --report copy-report
   dunlin copy /var/lib/app/db other:7400 --verify-only
   dunlin keyspace create birds
   dunlin copy /var/lib/app/db http://127.0.0.1:8080/birds";
@@ -112,6 +114,9 @@ pub struct Copy {
     /// Size of a range, which is what a broken copy sends again
     #[arg(long, value_name = "SIZE", default_value = "64MiB")]
     range_size: Size,
+    /// File with the secret of the receiver; the first line proves it
+    #[arg(long, env = "DUNLIN_SECRET_FILE", value_name = "FILE")]
+    secret_file: Option<PathBuf>,
     /// Directory for the checkpoint; without it, beside SOURCE
     #[arg(long, value_name = "DIR")]
     checkpoint_dir: Option<PathBuf>,
@@ -121,6 +126,8 @@ pub struct Copy {
     /// Write copy.json, copy.svg and copy.png, the rate over time, into this directory
     #[arg(long, value_name = "DIR")]
     report: Option<PathBuf>,
+    #[command(flatten)]
+    login: Login,
     /// Nothing but errors
     #[arg(long)]
     quiet: bool,
@@ -138,7 +145,7 @@ enum Done {
 impl Copy {
     /// Copies or compares. Fails when the target is not whole, or not equal.
     pub fn run(self) -> Result<(), Failure> {
-        let settings = self.settings();
+        let settings = self.settings()?;
         let watch = Watch::default();
         let mut samples = Samples::start();
         let mut display = Display::new(!self.quiet && !self.json, self.interval.0);
@@ -189,8 +196,20 @@ impl Copy {
         output.flush()
     }
 
-    fn settings(&self) -> Settings {
-        let mut settings = Settings::new(self.source.clone(), self.target.clone());
+    /// The target, for a user where it is a keyspace and one is named.
+    fn target(&self) -> Result<Target, Failure> {
+        let Target::Keyspace(address) = &self.target else {
+            return Ok(self.target.clone());
+        };
+        let credentials = self.login.read(&address.servers())?;
+        Ok(Target::Keyspace(match credentials {
+            None => address.clone(),
+            Some(credentials) => address.clone().as_user(credentials),
+        }))
+    }
+
+    fn settings(&self) -> Result<Settings, Failure> {
+        let mut settings = Settings::new(self.source.clone(), self.target()?);
         settings.mode = self.mode.map(|mode| match mode {
             Mode::Files => dunlin_copy::Mode::Files,
             Mode::Ingest => dunlin_copy::Mode::Ingest,
@@ -211,7 +230,17 @@ impl Copy {
         settings
             .checkpoint_directory
             .clone_from(&self.checkpoint_dir);
-        settings
+        if self.secret_file.is_some() && !matches!(self.target, Target::Receiver(_)) {
+            return Err(Failure::Usage(
+                "--secret-file is for HOST:PORT of a receiver: leave it out".to_owned(),
+            ));
+        }
+        let guarded = Guarded::for_copies(self.secret_file.as_deref())?;
+        if let Some(warning) = &guarded.warning {
+            eprintln!("dunlin: {warning}");
+        }
+        settings.guard = guarded.guard;
+        Ok(settings)
     }
 }
 

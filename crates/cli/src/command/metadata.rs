@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use clap::{Args, Subcommand};
-use dunlin_client::Client;
+use dunlin_client::{Client, Credentials};
 use dunlin_metadata::{Report, Topology};
 use tokio::time::sleep;
 
@@ -115,7 +115,10 @@ impl Restore {
                 self.metadata
             )));
         }
-        let reports = self.gather().await?;
+        // Once, for a password may be typed.
+        let credentials = self.server.login.read(&self.server.server)?;
+        let credentials = credentials.as_ref();
+        let reports = self.gather(credentials).await?;
         let fresh = dunlin_node::fresh_cluster();
         let restored = dunlin_metadata::restore(&self.metadata, &reports, self.force, &fresh)
             .await
@@ -130,7 +133,7 @@ impl Restore {
             restored.keyspaces.len(),
             restored.dropped.len()
         ))?;
-        let blind = self.wait(&restored).await?;
+        let blind = self.wait(&restored, credentials).await?;
         if !blind.is_empty() {
             return Err(Failure::Failed(format!(
                 "{} have not taken it yet: dunlin metadata show tells why",
@@ -142,12 +145,12 @@ impl Restore {
     }
 
     /// What the nodes know that were named, and those that they know of.
-    async fn gather(&self) -> Result<Vec<Report>, Failure> {
+    async fn gather(&self, credentials: Option<&Credentials>) -> Result<Vec<Report>, Failure> {
         let mut reports: Vec<Report> = Vec::new();
         for server in self.server.server.split(',') {
             // One that is down may be missing, one that is misspelt may not.
-            let client = self.client(server)?;
-            match ask(&client).await {
+            let client = self.server.client_as(server, credentials)?;
+            match ask_all(&client).await {
                 Ok(report) => reports.push(report),
                 Err(failure @ Failure::Usage(_)) => return Err(failure),
                 Err(failure) => eprintln!("{failure}"),
@@ -161,11 +164,12 @@ impl Restore {
             if reports.iter().any(|report| report.node == node.name) {
                 continue;
             }
-            let Ok(client) = self.client(&format!("http://{}", node.http)) else {
+            let address = format!("http://{}", node.http);
+            let Ok(client) = self.server.client_as(&address, credentials) else {
                 continue;
             };
             // The address may be another's by now.
-            if let Ok(report) = ask(&client).await
+            if let Ok(report) = ask_all(&client).await
                 && report.node == node.name
             {
                 reports.push(report);
@@ -176,21 +180,20 @@ impl Restore {
         Ok(reports)
     }
 
-    fn client(&self, server: &str) -> Result<Client, Failure> {
-        let timeout = Duration::from_secs(self.server.timeout);
-        Ok(Client::with_timeout(server, timeout)?)
-    }
-
     /// Waits until the nodes that were named go by it; answers the addresses of those that do not.
     #[allow(
         clippy::disallowed_methods,
         reason = "the command line is outside the simulation"
     )]
-    async fn wait(&self, restored: &Topology) -> Result<Vec<String>, Failure> {
+    async fn wait(
+        &self,
+        restored: &Topology,
+        credentials: Option<&Credentials>,
+    ) -> Result<Vec<String>, Failure> {
         let until = Instant::now() + SEEN;
         let mut blind = Vec::new();
         for server in self.server.server.split(',') {
-            let client = self.client(server)?;
+            let client = self.server.client_as(server, credentials)?;
             loop {
                 let Ok(report) = ask(&client).await else {
                     // It was not there before, either.
@@ -211,7 +214,20 @@ impl Restore {
 }
 
 async fn ask(client: &Client) -> Result<Report, Failure> {
-    let told = client.metadata().await?;
+    report(client.metadata().await?)
+}
+
+/// With its users, if there are any: a store that is put back without them lets nobody in.
+async fn ask_all(client: &Client) -> Result<Report, Failure> {
+    let told = ask(client).await?;
+    let cluster = told.topology.cluster.as_ref();
+    match cluster.is_some_and(|cluster| cluster.closed) {
+        true => report(client.metadata_with_users().await?),
+        false => Ok(told),
+    }
+}
+
+fn report(told: serde_json::Value) -> Result<Report, Failure> {
     serde_json::from_value(told)
         .map_err(|error| Failure::Failed(format!("a node tells what is no metadata: {error}")))
 }

@@ -12,6 +12,7 @@ use tokio::time::{Instant, sleep, timeout};
 use crate::cluster::Cluster;
 use crate::config::file::File;
 use crate::config::flags::Flags;
+use crate::config::open_doors::{Doors, peer_warning, warnings};
 use crate::config::room::Room;
 use crate::config::settings::{MetadataPlace, Settings};
 use crate::connect::DEFAULT_KEYSPACE;
@@ -76,7 +77,18 @@ impl Serve {
 
 async fn serve(settings: Settings, room: Room) -> Result<(), Failure> {
     let mut stop = Stop::listen()?;
-    let Settings { node, metadata, .. } = settings;
+    let Settings {
+        mut node,
+        metadata,
+        peer_secret,
+        ..
+    } = settings;
+    if let Some(line) = peer_warning(&node.listen, peer_secret.lets_in()) {
+        tracing::warn!("{line}");
+    }
+    let guarded = peer_secret.open()?;
+    node.guard = guarded.guard.clone();
+    tokio::task::spawn_local(guarded.keep_up());
     let wanted = node.default_keyspace.clone();
     let is_alone = metadata == MetadataPlace::Embedded;
     // Before the metadata is touched: two processes must not register the same node.
@@ -92,6 +104,7 @@ async fn serve(settings: Settings, room: Room) -> Result<(), Failure> {
     };
     let event_loops = usize::from(node.shards);
     let listen = node.listen.clone();
+    let http = node.http.clone();
     let start = Cluster::start(vec![(node, lock)], &metadata, caches, event_loops, room);
     let cluster = stop.finish(start).await?;
     let mut output = Output::new();
@@ -109,6 +122,14 @@ async fn serve(settings: Settings, room: Room) -> Result<(), Failure> {
     output.flush()?;
     drop(output);
     warn_of_keyspaces(&metadata, &wanted, is_alone);
+    let open = Doors {
+        http: &http,
+        has_http_tls: false,
+        has_users: metadata.topology().borrow().access.closed,
+    };
+    for line in warnings(open) {
+        tracing::warn!("{line}");
+    }
     let superseded = tokio::select! {
         by = cluster.superseded() => Some(by),
         () = stop.asked() => None,

@@ -87,6 +87,7 @@ fn text(status: &Cluster, coloured: bool) -> String {
         + &members::change(&status.members, coloured)
         + &shortages(status)
         + &troubles(&status.shards)
+        + &distrusts(&status.shards)
         + &problems(&status.problems)
 }
 
@@ -119,6 +120,15 @@ fn troubles(shards: &[ShardStatus]) -> String {
         Some(format!("\n{}: {trouble}\n", shard.shard))
     };
     shards.iter().filter_map(line).collect()
+}
+
+/// Who does not let whom in.
+fn distrusts(shards: &[ShardStatus]) -> String {
+    let lines = shards.iter().flat_map(|shard| {
+        let told = shard.distrusts.iter();
+        told.map(|line| format!("\n{} to {line}\n", shard.shard))
+    });
+    lines.collect()
 }
 
 fn filling(refill: &Refill) -> String {

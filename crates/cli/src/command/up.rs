@@ -12,6 +12,7 @@ use dunlin_store::CacheSizes;
 use crate::cluster::Cluster;
 use crate::config::file::LogTable;
 use crate::config::flags::LogFlags;
+use crate::config::open_doors::{Doors, warnings};
 use crate::config::origins::check_origins;
 use crate::config::room::{self, Asked, Room};
 use crate::config::settings::with_log;
@@ -116,6 +117,14 @@ impl Up {
                 () = stop.asked() => None,
             };
             let mut output = Output::new();
+            let open = Doors {
+                http: &format!("{}:{}", self.host, self.http_port),
+                has_http_tls: false,
+                has_users: metadata.topology().borrow().access.closed,
+            };
+            for line in warnings(open) {
+                tracing::warn!("{line}");
+            }
             output.bytes(self.banner(&cluster, notice.as_deref()).as_bytes())?;
             output.flush()?;
             tokio::select! {

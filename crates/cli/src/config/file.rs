@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use dunlin_log::{Compression, Padding};
 use dunlin_metadata::Sync;
+use dunlin_secret::Mode;
 use serde::{Deserialize, Serialize};
 
 use super::word;
@@ -26,6 +27,11 @@ pub struct File {
     pub advertise_http: Option<String>,
     /// Address told to other nodes.
     pub advertise_listen: Option<String>,
+    /// The secret between nodes.
+    pub peer_secret_file: Option<PathBuf>,
+    /// Whether it is asked for.
+    #[serde(default, with = "word", skip_serializing_if = "Option::is_none")]
+    pub peer_secret_mode: Option<Mode>,
     /// Where the cluster's metadata is.
     pub metadata: Option<String>,
     /// Event loops.

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use dunlin_log::{Compression, Padding};
 use dunlin_metadata::Sync;
+use dunlin_secret::Mode;
 
 use crate::units::{Delay, Latency, Size};
 
@@ -29,6 +30,14 @@ pub struct Flags {
     /// Address told to other nodes, when it differs from --listen
     #[arg(long, env = "DUNLIN_ADVERTISE_LISTEN", value_name = "HOST:PORT")]
     pub advertise_listen: Option<String>,
+    /// File with the secret that nodes prove to each other; several lines: the first proves, any is
+    /// accepted; read again when it changes [default: none, everybody is let in]
+    #[arg(long, env = "DUNLIN_PEER_SECRET_FILE", value_name = "FILE")]
+    pub peer_secret_file: Option<PathBuf>,
+    /// Whether nodes that prove no secret are refused (required) or let in while the secret is being
+    /// brought to all (offered) [default: required]
+    #[arg(long, env = "DUNLIN_PEER_SECRET_MODE", value_name = "MODE")]
+    pub peer_secret_mode: Option<Mode>,
     /// The cluster's metadata: etcd://HOST:PORT[,HOST:PORT..], or `embedded` for a node alone
     #[arg(long, env = "DUNLIN_METADATA", value_name = "URL")]
     pub metadata: Option<String>,

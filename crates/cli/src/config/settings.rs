@@ -10,6 +10,7 @@ use crate::config::file::{DefaultKeyspace, File, LogTable};
 use crate::config::flags::{Flags, LogFlags};
 use crate::config::origins::check_origins;
 use crate::config::room::{self, Asked, Room};
+use crate::config::secret_file::PeerSecret;
 use crate::failure::Failure;
 use crate::machine::Machine;
 use crate::units::{Delay, Latency, Size};
@@ -37,6 +38,8 @@ pub struct Settings {
     pub max_connections: Option<u32>,
     /// Memory for requests, answers and queues; the same.
     pub request_memory: Option<Size>,
+    /// What guards the port for other nodes.
+    pub peer_secret: PeerSecret,
     /// Shards; none said, as many as there are in the data or processors for.
     pub shards: Option<u16>,
 }
@@ -105,6 +108,11 @@ impl Settings {
             default_keyspace: keyspace,
             ..defaults
         };
+        let peer_secret = PeerSecret {
+            file: flags.peer_secret_file.or(file.peer_secret_file),
+            mode: flags.peer_secret_mode.or(file.peer_secret_mode),
+        };
+        peer_secret.check()?;
         let node = with_log(node, &flags.log, &file.log)?;
         let shards = flags.shards.or(file.shards);
         if shards.is_some_and(|shards| shards == 0 || shards > dunlin_metadata::SHARDS_MAX) {
@@ -129,6 +137,7 @@ impl Settings {
             metadata,
             max_connections: flags.max_connections.or(file.max_connections),
             request_memory: flags.request_memory.or(file.request_memory),
+            peer_secret,
             shards,
         })
     }
@@ -170,6 +179,8 @@ impl Settings {
                 MetadataPlace::Etcd(address) => address.clone(),
                 MetadataPlace::Embedded => "embedded".to_owned(),
             }),
+            peer_secret_file: self.peer_secret.file.clone(),
+            peer_secret_mode: self.peer_secret.mode,
             shards: self.shards,
             max_body: size(node.max_body_bytes),
             cors_origins: Some(node.cors_origins.clone()),

@@ -251,7 +251,12 @@ fn the_shipped_file_names_every_setting_with_its_default() {
         complete, defaults,
         "dunlin.toml says other values than the defaults"
     );
-    for unset in ["advertise_http", "advertise_listen"] {
+    for unset in [
+        "advertise_http",
+        "advertise_listen",
+        "peer_secret_file",
+        "peer_secret_mode",
+    ] {
         assert!(
             shipped.contains(&format!("# {unset} = ")),
             "{unset} is not in dunlin.toml"
@@ -302,6 +307,7 @@ fn what_is_wrong_is_named_in_one_line() {
         )
         .contains("zk://h")
     );
+    assert!(usage(flags(), "peer_secret_mode = 'offered'").contains("--peer-secret-file"));
     assert!(usage(flags(), "shards = 0").contains("shards"));
     assert!(usage(flags(), "[default_keyspace]\npartitions = 3").contains("power of two"));
     assert!(
@@ -329,6 +335,10 @@ fn what_is_wrong_is_named_in_one_line() {
         (
             "[default_keyspace]\nsink = 'never'\n",
             "line 2: unknown key `sink`",
+        ),
+        (
+            "peer_secret_mode = 'maybe'",
+            "line 1: expected required or offered",
         ),
         ("\n\nshards = 'two'", "line 3: "),
         (

@@ -125,3 +125,39 @@ fn one_beside_the_other_under_load_and_kills() {
         verify_within(&ledger, &flock.nodes, "&ack=1", SOON);
     }
 }
+
+/// Nodes that offer a secret beside one that has never heard of any, with kills of either.
+#[test]
+fn those_that_offer_a_secret_beside_one_of_before() {
+    let Some(mut flock) = flock() else {
+        return;
+    };
+    let secret = flock.directory.path().join("secret");
+    std::fs::write(&secret, "a secret that the build before cannot know\n").unwrap();
+    let secret = secret.to_string_lossy().into_owned();
+    for node in &mut flock.nodes[..2] {
+        node.program = None;
+        let flags = [
+            "--peer-secret-file",
+            &secret,
+            "--peer-secret-mode",
+            "offered",
+        ];
+        node.flags.extend(flags.map(str::to_owned));
+    }
+    flock.up_all();
+    let ledger = under_load(&mut flock, "offered", |flock| {
+        for index in [0, 2, 1] {
+            std::thread::sleep(Duration::from_secs(1));
+            flock.kill(index);
+            std::thread::sleep(Duration::from_millis(300));
+            flock.up(index);
+        }
+        std::thread::sleep(Duration::from_secs(1));
+    });
+    flock.wait_connected();
+    let status = flock.nodes[0].status().to_string();
+    assert!(status.contains("connected without a proof"), "{status}");
+    verify(&ledger, &flock.nodes, "&ack=2");
+    verify_within(&ledger, &flock.nodes, "&ack=1", SOON);
+}

@@ -3,14 +3,31 @@
 use std::fmt;
 use std::str::FromStr;
 
+use dunlin_client::Credentials;
+
 /// Servers of a cluster and a keyspace of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyspaceAddress {
     servers: Vec<String>,
     name: String,
+    credentials: Option<Credentials>,
 }
 
 impl KeyspaceAddress {
+    /// The same, for a user to ask.
+    #[must_use]
+    pub fn as_user(self, credentials: Credentials) -> KeyspaceAddress {
+        KeyspaceAddress {
+            credentials: Some(credentials),
+            ..self
+        }
+    }
+
+    /// Who asks.
+    pub(crate) fn credentials(&self) -> Option<&Credentials> {
+        self.credentials.as_ref()
+    }
+
     /// The keyspace's name.
     pub fn name(&self) -> &str {
         &self.name
@@ -53,6 +70,7 @@ impl FromStr for KeyspaceAddress {
         Ok(KeyspaceAddress {
             servers,
             name: name.to_owned(),
+            credentials: None,
         })
     }
 }

@@ -56,8 +56,13 @@ impl Cluster {
     }
 
     fn client(&self, number: usize) -> Result<Client, CopyError> {
-        Client::with_timeout(&self.address.servers_from(number), ANSWER_TIMEOUT)
-            .map_err(CopyError::Cluster)
+        let servers = self.address.servers_from(number);
+        let client = Client::with_timeout(&servers, ANSWER_TIMEOUT);
+        let client = match self.address.credentials() {
+            None => client,
+            Some(credentials) => client.and_then(|client| client.as_user(credentials)),
+        };
+        client.map_err(CopyError::Cluster)
     }
 
     /// The event loop, for what is to go on meanwhile.

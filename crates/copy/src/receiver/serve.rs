@@ -2,10 +2,12 @@
 
 use std::net::{TcpListener, TcpStream};
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+
+use dunlin_secret::{Door, Guard};
 
 use super::active::Active;
 use super::digest;
@@ -26,10 +28,15 @@ use crate::wire::message::{self, DigestRequest, Found, Holds, Opened, kind};
 /// How long connections may take to notice that their sender has gone.
 const LEAVING_MAX: Duration = Duration::from_secs(10);
 
+/// Connections that have not said who they are; further ones are closed. A sender tries again.
+const OPENING_MAX: usize = 32;
+
 /// A target directory that takes copies.
 pub struct Receiver {
     place: Place,
     gate: Gate,
+    guard: Arc<Guard>,
+    opening: AtomicUsize,
     received: Arc<Received>,
     state: Mutex<Taken>,
     is_whole: AtomicBool,
@@ -48,10 +55,18 @@ impl Receiver {
         Receiver {
             place: Place { directory },
             gate: Gate::default(),
+            guard: Guard::off(Door::Copy),
+            opening: AtomicUsize::new(0),
             received: Arc::default(),
             state: Mutex::default(),
             is_whole: AtomicBool::new(false),
         }
+    }
+
+    /// One that takes them only from those who prove what `guard` asks for.
+    #[must_use]
+    pub fn guarded_by(self, guard: Arc<Guard>) -> Receiver {
+        Receiver { guard, ..self }
     }
 
     /// What has been received so far.
@@ -76,6 +91,10 @@ impl Receiver {
     ) -> std::io::Result<()> {
         loop {
             let (stream, peer) = listener.accept()?;
+            if self.opening.fetch_add(1, Ordering::AcqRel) >= OPENING_MAX {
+                self.opening.fetch_sub(1, Ordering::AcqRel);
+                continue;
+            }
             let (receiver, complain) = (Arc::clone(self), complain.clone());
             let name = format!("copy {peer}");
             std::thread::Builder::new().name(name).spawn(move || {
@@ -87,7 +106,9 @@ impl Receiver {
     }
 
     fn serve_stream(&self, stream: TcpStream, peer: &str) -> Result<(), CopyError> {
-        self.serve_link(Link::accept(stream, peer, &self.gate)?)
+        let link = Link::accept(stream, peer, &self.gate, &self.guard);
+        self.opening.fetch_sub(1, Ordering::AcqRel);
+        self.serve_link(link?)
     }
 
     /// Serves one connection to its end.

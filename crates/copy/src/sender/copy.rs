@@ -47,7 +47,9 @@ pub struct Outcome {
 pub fn copy(settings: &Settings, watch: &Watch) -> Result<Outcome, CopyError> {
     match &settings.target {
         Target::Directory(path) => copy_to(&Dialer::local(path), settings, watch),
-        Target::Receiver(address) => copy_to(&Dialer::remote(address), settings, watch),
+        Target::Receiver(address) => {
+            copy_to(&Dialer::remote(address, &settings.guard), settings, watch)
+        }
         Target::Keyspace(address) => keyspace::copy(address, settings, watch),
     }
 }

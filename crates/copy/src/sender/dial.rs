@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use dunlin_client::ClientError;
+use dunlin_secret::Guard;
 
 use crate::CopyError;
 use crate::error::RefusalCode;
@@ -20,16 +21,21 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// Makes connections.
 pub(crate) enum Dialer {
-    Remote { address: String, gate: Gate },
+    Remote {
+        address: String,
+        gate: Gate,
+        guard: Arc<Guard>,
+    },
     Local(Arc<Receiver>),
 }
 
 impl Dialer {
     /// To `HOST:PORT` of a receiver.
-    pub fn remote(address: &str) -> Dialer {
+    pub fn remote(address: &str, guard: &Arc<Guard>) -> Dialer {
         Dialer::Remote {
             address: address.to_owned(),
             gate: Gate::default(),
+            guard: guard.clone(),
         }
     }
 
@@ -41,7 +47,11 @@ impl Dialer {
     /// One connection, tried once.
     pub fn dial(&self) -> Result<Link, CopyError> {
         match self {
-            Dialer::Remote { address, gate } => Link::connect(address, gate),
+            Dialer::Remote {
+                address,
+                gate,
+                guard,
+            } => Link::connect(address, gate, guard),
             Dialer::Local(receiver) => {
                 let (near, far) = Link::pair("the target");
                 let receiver = Arc::clone(receiver);

@@ -2,7 +2,10 @@
 
 use std::fmt;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
+
+use dunlin_secret::{Door, Guard};
 
 use crate::keyspace::KeyspaceAddress;
 use crate::plan::{Mode, Onto};
@@ -54,6 +57,8 @@ pub struct Settings {
     pub retry_for: Duration,
     /// About how many bytes on disk a range has.
     pub range_bytes: u64,
+    /// The secret that is proven to a receiver, if any.
+    pub guard: Arc<Guard>,
     /// Where the checkpoint is made; beside the source when absent.
     pub checkpoint_directory: Option<PathBuf>,
 }
@@ -73,6 +78,7 @@ impl Settings {
             limit_bytes_per_s: None,
             retry_for: Duration::from_secs(60),
             range_bytes: 64 << 20,
+            guard: Guard::off(Door::Copy),
             checkpoint_directory: None,
         }
     }

@@ -47,7 +47,9 @@ pub fn verify(settings: &Settings, watch: &Watch) -> Result<Verified, CopyError>
              keyspaces alone"
         ))),
         Target::Directory(path) => verify_at(&Dialer::local(path), settings, watch),
-        Target::Receiver(address) => verify_at(&Dialer::remote(address), settings, watch),
+        Target::Receiver(address) => {
+            verify_at(&Dialer::remote(address, &settings.guard), settings, watch)
+        }
     }
 }
 

@@ -2,16 +2,20 @@
 
 use std::io::{self, Read, Write};
 
+use dunlin_secret::Refusal;
+
 use crate::CopyError;
 
 /// The version of the protocol that this crate speaks.
 pub(crate) const PROTOCOL: u16 = 1;
-const MAGIC: &[u8; 4] = b"DNCP";
-const HELLO_BYTES: usize = 12;
+pub(crate) const MAGIC: &[u8; 4] = b"DNCP";
+pub(crate) const HELLO_BYTES: usize = 12;
 const ACCEPTED: u16 = 0;
 const PROTOCOL_UNKNOWN: u16 = 1;
+/// Whoever opens is to prove the secret before it says hello.
+pub(crate) const SECRET_ASKED: u16 = 2;
 
-fn encode(last: u16) -> [u8; HELLO_BYTES] {
+pub(crate) fn encode(last: u16) -> [u8; HELLO_BYTES] {
     let mut hello = [0; HELLO_BYTES];
     hello[..4].copy_from_slice(MAGIC);
     hello[4..6].copy_from_slice(&PROTOCOL.to_le_bytes());
@@ -58,6 +62,10 @@ pub(crate) fn open<S: Read + Write>(stream: &mut S, peer: &str) -> Result<(), Co
     }
     match decode(answer) {
         Ok((_, ACCEPTED)) => Ok(()),
+        Ok((_, SECRET_ASKED)) => Err(CopyError::Untrusted {
+            peer: peer.to_owned(),
+            refusal: Refusal::Asked,
+        }),
         Ok((PROTOCOL, _)) => Err(CopyError::Lost {
             peer: peer.to_owned(),
             detail: "the opening was damaged on the way".to_owned(),
@@ -69,14 +77,16 @@ pub(crate) fn open<S: Read + Write>(stream: &mut S, peer: &str) -> Result<(), Co
     }
 }
 
-/// Reads a hello and answers it.
-pub(crate) fn accept<S: Read + Write>(stream: &mut S, peer: &str) -> Result<(), CopyError> {
+/// Answers a hello.
+pub(crate) fn accept<S: Write>(
+    stream: &mut S,
+    hello: [u8; HELLO_BYTES],
+    peer: &str,
+) -> Result<(), CopyError> {
     let lost = |error: io::Error| CopyError::Lost {
         peer: peer.to_owned(),
         detail: error.to_string(),
     };
-    let mut hello = [0; HELLO_BYTES];
-    stream.read_exact(&mut hello).map_err(lost)?;
     let refusal = match decode(hello) {
         Ok((PROTOCOL, _)) => None,
         Ok((theirs, _)) => Some(format!(

@@ -1,11 +1,15 @@
 //! A connection between sender and receiver: TCP, or two queues inside the process.
 
+use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+use dunlin_secret::Guard;
 
 use super::frame::{self, Frame};
+use super::guarded::{self, Failed};
 use super::hello;
 use super::message::kind;
 use crate::CopyError;
@@ -14,6 +18,8 @@ use crate::gate::{Gate, HUGE_BYTES, LARGE_BYTES, Permit};
 /// Frames that wait in a queue inside the process.
 const QUEUED_FRAMES: usize = 2;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// A connection says within this who opened it.
+const OPENING_TIMEOUT: Duration = Duration::from_secs(5);
 /// A peer that neither sends nor takes bytes for this long is given up.
 const SILENCE_MAX: Duration = Duration::from_secs(60);
 /// How often a receiver says that it is still at it.
@@ -70,7 +76,7 @@ pub(crate) struct Received {
 
 impl Link {
     /// Connects to a receiver.
-    pub fn connect(address: &str, gate: &Gate) -> Result<Link, CopyError> {
+    pub fn connect(address: &str, gate: &Gate, guard: &Guard) -> Result<Link, CopyError> {
         let lost = |error: std::io::Error| CopyError::Lost {
             peer: address.to_owned(),
             detail: error.to_string(),
@@ -82,6 +88,11 @@ impl Link {
                 Ok(stream) => {
                     let mut link = Link::tcp(stream, address, gate, SILENCE_MAX).map_err(lost)?;
                     if let Inner::Tcp { stream, .. } = &mut link.inner {
+                        guarded::prove(&mut Within::new(stream), guard)
+                            .map_err(|failed| untrusted(failed, address))?;
+                        let silence = Some(SILENCE_MAX);
+                        stream.set_read_timeout(silence).map_err(lost)?;
+                        stream.set_write_timeout(silence).map_err(lost)?;
                         hello::open(stream, address)?;
                     }
                     return Ok(link);
@@ -93,14 +104,22 @@ impl Link {
     }
 
     /// Takes a connection that a sender opened.
-    pub fn accept(stream: TcpStream, peer: &str, gate: &Gate) -> Result<Link, CopyError> {
+    pub fn accept(
+        stream: TcpStream,
+        peer: &str,
+        gate: &Gate,
+        guard: &Guard,
+    ) -> Result<Link, CopyError> {
         let lost = |error: std::io::Error| CopyError::Lost {
             peer: peer.to_owned(),
             detail: error.to_string(),
         };
         let mut link = Link::tcp(stream, peer, gate, SILENCE_MAX).map_err(lost)?;
         if let Inner::Tcp { stream, .. } = &mut link.inner {
-            hello::accept(stream, peer)?;
+            let first = guarded::admit(&mut Within::new(stream), guard)
+                .map_err(|failed| untrusted(failed, peer))?;
+            stream.set_write_timeout(Some(SILENCE_MAX)).map_err(lost)?;
+            hello::accept(stream, first, peer)?;
             stream.set_read_timeout(Some(IDLE_MAX)).map_err(lost)?;
         }
         Ok(link)
@@ -251,6 +270,57 @@ impl Link {
             peer: self.peer.clone(),
             detail: detail.to_owned(),
         }
+    }
+}
+
+fn untrusted(failed: Failed, peer: &str) -> CopyError {
+    let peer = peer.to_owned();
+    match failed {
+        Failed::Refused(refusal) => CopyError::Untrusted { peer, refusal },
+        Failed::Io(error) => CopyError::Lost {
+            peer,
+            detail: said(&error),
+        },
+    }
+}
+
+/// A stream that must be done with what is read and written through it within some seconds, in
+/// however small pieces it comes.
+struct Within<'a> {
+    stream: &'a mut TcpStream,
+    end: Instant,
+}
+
+impl<'a> Within<'a> {
+    fn new(stream: &'a mut TcpStream) -> Within<'a> {
+        let end = Instant::now() + OPENING_TIMEOUT;
+        Within { stream, end }
+    }
+
+    fn left(&self) -> std::io::Result<Option<Duration>> {
+        let left = self.end.saturating_duration_since(Instant::now());
+        match left.is_zero() {
+            true => Err(std::io::ErrorKind::TimedOut.into()),
+            false => Ok(Some(left)),
+        }
+    }
+}
+
+impl Read for Within<'_> {
+    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        self.stream.set_read_timeout(self.left()?)?;
+        self.stream.read(into)
+    }
+}
+
+impl Write for Within<'_> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.stream.set_write_timeout(self.left()?)?;
+        self.stream.write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.stream.flush()
     }
 }
 

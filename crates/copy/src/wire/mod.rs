@@ -2,6 +2,7 @@
 
 pub(crate) mod codec;
 pub(crate) mod frame;
+pub(crate) mod guarded;
 pub(crate) mod hello;
 pub(crate) mod link;
 pub(crate) mod message;

@@ -11,7 +11,7 @@ use hyper::{Method, StatusCode};
 
 /// What a page may send beside what every page may.
 const SENT: HeaderValue = HeaderValue::from_static(
-    "content-type, if-match, if-none-match, dunlin-deadline, dunlin-after, dunlin-query",
+    "authorization, content-type, if-match, if-none-match, dunlin-deadline, dunlin-after, dunlin-query",
 );
 /// What a page may see beside what every page may.
 const SHOWN: HeaderValue =

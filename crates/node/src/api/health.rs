@@ -2,9 +2,11 @@
 
 use std::rc::Rc;
 
+use dunlin_metadata::{ALL, Role};
 use hyper::StatusCode;
 use serde_json::json;
 
+use super::access::Asker;
 use super::reply::{self, Reply};
 use crate::limits::CALL_TIMEOUT;
 use crate::message::{Request, Response};
@@ -13,15 +15,20 @@ use crate::ready::Lack;
 use crate::shard::Shard;
 
 /// 200 as long as there is anybody to say it.
-pub(super) fn live(shard: &Shard) -> Reply {
-    let alive = json!({ "status": "alive", "node": shard.config.name });
+pub(super) fn live(shard: &Shard, asker: &Asker) -> Reply {
+    let alive = match knows_all(asker) {
+        true => json!({ "status": "alive", "node": shard.config.name }),
+        false => json!({ "status": "alive" }),
+    };
     reply::json(StatusCode::OK, &alive)
 }
 
 /// 200 while all shards of the node serve, reach a majority of the members and are reached by them;
 /// 503 with what is missing while not. What is wrong with the metadata is told in either case: data
 /// is served by what is known of it.
-pub(super) async fn ready(shard: Rc<Shard>) -> Reply {
+///
+/// Strangers are told the status alone, in a cluster that has users.
+pub(super) async fn ready(shard: Rc<Shard>, asker: &Asker) -> Reply {
     let mut lacks = shard.lacks().await;
     let own = shard.address();
     let placement = shard.placement();
@@ -33,11 +40,20 @@ pub(super) async fn ready(shard: Rc<Shard>) -> Reply {
     let name = &shard.config.name;
     let problems = problems(&shard);
     let Some(first) = lacks.first() else {
-        let ok = json!({ "status": "ok", "node": name, "problems": problems });
+        let ok = match knows_all(asker) {
+            true => json!({ "status": "ok", "node": name, "problems": problems }),
+            false => json!({ "status": "ok" }),
+        };
         return reply::json(StatusCode::OK, &ok);
     };
     let is_failing = shard.trouble().is_some();
     let status = if is_failing { "failing" } else { "not ready" };
+    if !knows_all(asker) {
+        return reply::json(
+            StatusCode::SERVICE_UNAVAILABLE,
+            &json!({ "status": status }),
+        );
+    }
     let error = match is_failing {
         true => first.why.clone(),
         false => format!("{}: {}", first.shard, first.why),
@@ -46,6 +62,10 @@ pub(super) async fn ready(shard: Rc<Shard>) -> Reply {
         "status": status, "node": name, "error": error, "missing": lacks, "problems": problems,
     });
     reply::json(StatusCode::SERVICE_UNAVAILABLE, &not)
+}
+
+fn knows_all(asker: &Asker) -> bool {
+    asker.may(Role::Read, ALL)
 }
 
 /// What is wrong without keeping the shard from serving.

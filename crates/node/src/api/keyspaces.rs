@@ -2,11 +2,13 @@
 
 use std::rc::Rc;
 
-use dunlin_metadata::{Keyspace, KeyspaceSettings, MetadataError};
+use dunlin_metadata::{Keyspace, KeyspaceSettings, MetadataError, Role};
 use hyper::{Method, Request, StatusCode};
 use serde::Deserialize;
 use tokio::time::{Instant, sleep, timeout_at};
 
+use super::access::Asker;
+use super::access::audit::Done;
 use super::attempt::in_time;
 use super::body::read_body;
 use super::error::Rejected;
@@ -31,12 +33,15 @@ struct Create {
 pub(super) async fn collection(
     shard: Rc<Shard>,
     arrivals: &Arrivals,
+    asker: &Asker,
     request: Request<Upload>,
 ) -> Result<Reply, Rejected> {
     match *request.method() {
         Method::GET | Method::HEAD => {
             let topology = shard.metadata.topology().borrow().clone();
-            Ok(reply::json(StatusCode::OK, &topology.keyspaces))
+            let all = topology.keyspaces.iter();
+            let shown: Vec<&Keyspace> = all.filter(|k| asker.may(Role::Read, &k.name)).collect();
+            Ok(reply::json(StatusCode::OK, &shown))
         }
         Method::POST => {
             let received = read_body(&shard.doors, request.into_body(), BODY_BYTES).await?;
@@ -61,7 +66,10 @@ async fn create(shard: Rc<Shard>, body: &[u8]) -> Result<Reply, Rejected> {
         .create_keyspace_above(&create.name, settings, met)
         .await?;
     settle(&shard, &created).await;
-    Ok(reply::json(StatusCode::CREATED, &created))
+    let mut reply = reply::json(StatusCode::CREATED, &created);
+    let what = format!("create keyspace {}", created.name);
+    reply.extensions_mut().insert(Done(what));
+    Ok(reply)
 }
 
 /// The greatest number of a keyspace that any shard within reach has met.
@@ -182,6 +190,11 @@ impl From<MetadataError> for Rejected {
             MetadataError::NotFound { .. } | MetadataError::NotDropped { .. } => {
                 StatusCode::NOT_FOUND
             }
+            MetadataError::UserExists { .. } | MetadataError::LastAdmin { .. } => {
+                StatusCode::CONFLICT
+            }
+            MetadataError::UnknownUser { .. } => StatusCode::NOT_FOUND,
+            MetadataError::FirstUser => StatusCode::BAD_REQUEST,
             MetadataError::Invalid { .. } => StatusCode::BAD_REQUEST,
             error => super::members::status_of(error).unwrap_or(StatusCode::SERVICE_UNAVAILABLE),
         };

@@ -7,6 +7,7 @@ use hyper::{Method, Request, StatusCode};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::access::audit::Done;
 use super::attempt::in_time;
 use super::body::read_body;
 use super::error::Rejected;
@@ -46,8 +47,11 @@ pub(super) async fn members(
                 Rejected::bad(format!("the body does not describe a change: {error}"))
             })?;
             in_time(arrivals)?;
+            let what = in_words(&wanted);
             change(&shard, wanted).await?;
-            Ok(reply::json(StatusCode::ACCEPTED, &describe(&shard).await))
+            let mut reply = reply::json(StatusCode::ACCEPTED, &describe(&shard).await);
+            reply.extensions_mut().insert(Done(what));
+            Ok(reply)
         }
         _ => Err(Rejected::method()),
     }
@@ -67,6 +71,17 @@ pub(super) async fn cancel(
         }
         _ => Err(Rejected::method()),
     }
+}
+
+fn in_words(wanted: &Wanted) -> String {
+    let kinds = [
+        ("add", &wanted.add),
+        ("drain", &wanted.drain),
+        ("remove", &wanted.remove),
+    ];
+    let named = kinds.iter().filter(|(_, nodes)| !nodes.is_empty());
+    let words = named.map(|(kind, nodes)| format!("{kind} {}", nodes.join(", ")));
+    words.collect::<Vec<_>>().join("; ")
 }
 
 async fn change(shard: &Rc<Shard>, wanted: Wanted) -> Result<(), Rejected> {

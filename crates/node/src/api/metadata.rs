@@ -4,16 +4,26 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use dunlin_metadata::Report;
+use dunlin_metadata::{Access, Report};
 use hyper::{Method, StatusCode};
 
+use super::access::audit::Done;
 use super::error::Rejected;
+use super::params::Params;
 use super::reply::{self, Reply};
+use super::rules::asks_for_users;
 use crate::placement::ShardAddress;
 use crate::shard::Shard;
 
 /// `/v1/metadata`.
-pub(super) async fn metadata(shard: Rc<Shard>, method: &Method) -> Result<Reply, Rejected> {
+pub(super) async fn metadata(
+    shard: Rc<Shard>,
+    method: &Method,
+    params: Params,
+) -> Result<Reply, Rejected> {
+    if params.get("users").is_some_and(|users| users != "true") {
+        return Err(Rejected::bad("users is true, or left out"));
+    }
     if !matches!(*method, Method::GET | Method::HEAD) {
         return Err(Rejected::method());
     }
@@ -37,14 +47,24 @@ pub(super) async fn metadata(shard: Rc<Shard>, method: &Method) -> Result<Reply,
             *known = incarnation.max(*known);
         }
     }
-    let topology = shard.metadata.topology().borrow().clone();
+    let mut topology = (**shard.metadata.topology().borrow()).clone();
+    let has_users = asks_for_users(&params);
+    if !has_users {
+        topology.access = Access::default();
+    }
     let problems = shard.metadata.problems().borrow().clone();
     let report = Report {
         node: shard.config.name.clone(),
-        topology: (*topology).clone(),
+        topology,
         problems: (*problems).clone(),
         incarnations,
         keyspace,
+        has_users,
     };
-    Ok(reply::json(StatusCode::OK, &report))
+    let mut reply = reply::json(StatusCode::OK, &report);
+    if has_users {
+        let what = "tell the users with their hashes".to_owned();
+        reply.extensions_mut().insert(Done(what));
+    }
+    Ok(reply)
 }

@@ -1,6 +1,7 @@
 //! HTTP: one file a resource, the router in `router.rs`.
 
 mod accept;
+mod access;
 mod arrival;
 mod attempt;
 mod body;
@@ -28,6 +29,7 @@ mod scan;
 mod server;
 mod status;
 mod upload;
+mod users;
 mod v0;
 mod validators;
 

@@ -6,23 +6,33 @@ use std::rc::Rc;
 use hyper::header::{ALLOW, HeaderValue};
 use hyper::{Method, Request, StatusCode};
 
+use super::access::audit::{self, Done};
+use super::access::caller::Caller;
+use super::access::need::Need;
+use super::access::{Asker, Barred, admit};
 use super::attempt::TIME_HEADER;
 use super::cors::{Cors, is_strange};
 use super::error::Rejected;
 use super::gate::Gate;
 use super::params::{Params, decode};
 use super::reply::{self, Reply};
-use super::rules::{allowed, check, check_framing, rules};
+use super::rules::{Rule, allowed, check, check_framing, find, keyspace_of, rules};
 use super::upload::Upload;
+use super::users::{self, Asked};
 use super::{bulk, health, keys, keyspaces, members, mend, metadata, metrics, scan, status, v0};
 use crate::meters::class;
 use crate::shard::{Arrivals, Shard};
 
 /// Answers any request.
-pub(super) async fn route(gate: &Gate, arrivals: &Rc<Arrivals>, request: Request<Upload>) -> Reply {
+pub(super) async fn route(
+    gate: &Gate,
+    arrivals: &Rc<Arrivals>,
+    caller: &Caller,
+    request: Request<Upload>,
+) -> Reply {
     let origins = &gate.shard().config.cors_origins;
     let cors = Cors::of(origins, request.method(), request.headers());
-    let mut reply = answer(gate, arrivals, request).await;
+    let mut reply = answer(gate, arrivals, caller, request).await;
     let responses = &gate.shard().counters.http_responses[class(reply.status())];
     responses.set(responses.get() + 1);
     let time = gate.shard().time_header();
@@ -33,7 +43,12 @@ pub(super) async fn route(gate: &Gate, arrivals: &Rc<Arrivals>, request: Request
     reply
 }
 
-async fn answer(gate: &Gate, arrivals: &Rc<Arrivals>, request: Request<Upload>) -> Reply {
+async fn answer(
+    gate: &Gate,
+    arrivals: &Rc<Arrivals>,
+    caller: &Caller,
+    request: Request<Upload>,
+) -> Reply {
     let shard = gate.shard().clone();
     let counter = &shard.counters.http_requests;
     counter.set(counter.get() + 1);
@@ -47,10 +62,71 @@ async fn answer(gate: &Gate, arrivals: &Rc<Arrivals>, request: Request<Upload>) 
             "the page that sends this is of another origin: --cors-origin names those that may";
         return Rejected::new(StatusCode::FORBIDDEN, line).into_json();
     }
-    let asked = match ask(&request, &path) {
+    let (rule, asked) = match ask(&request, &path) {
         Ok(asked) => asked,
         Err(reply) => return *reply,
     };
+    let is_change = rule.is_audited(&asked);
+    let mut asker = Asker::ANYBODY;
+    if shard.guard.is_closed() {
+        let need = rule.needed(&asked);
+        asker = match rare(bar(&shard, caller, &request, need, is_change)).await {
+            Ok(asker) => asker,
+            Err(barred) => return barred.into_reply(|rejected| form(&path, rejected)),
+        };
+    }
+    if !is_change {
+        return let_in(gate, arrivals, caller, &asker, request, &path, asked).await;
+    }
+    let method = request.method().clone();
+    let reply = rare(let_in(
+        gate, arrivals, caller, &asker, request, &path, asked,
+    ))
+    .await;
+    let done = reply.extensions().get::<Done>();
+    audit::change(&asker, caller, &method, &path, done, reply.status());
+    reply
+}
+
+/// Whoever may not do what needs `need`.
+async fn bar(
+    shard: &Rc<Shard>,
+    caller: &Caller,
+    request: &Request<Upload>,
+    need: Need,
+    is_change: bool,
+) -> Result<Asker, Barred> {
+    let path = request.uri().path();
+    // A name that cannot be decoded is no keyspace's.
+    let name = keyspace_of(path).and_then(|name| text(name).ok());
+    let name = name.unwrap_or_default();
+    let admitted = admit(shard, caller, request.headers(), need, &name).await;
+    if let (true, Err(Barred::Forbidden(asker, _))) = (is_change, &admitted) {
+        let (method, status) = (request.method(), StatusCode::FORBIDDEN);
+        audit::change(asker, caller, method, path, None, status);
+    }
+    admitted
+}
+
+/// An error in the form of its path.
+fn form(path: &str, rejected: Rejected) -> Reply {
+    match path.starts_with("/v1/") {
+        true => rejected.into_json(),
+        false => rejected.into_text(),
+    }
+}
+
+/// Answers who may ask.
+async fn let_in(
+    gate: &Gate,
+    arrivals: &Rc<Arrivals>,
+    caller: &Caller,
+    asker: &Asker,
+    request: Request<Upload>,
+    path: &str,
+    asked: Params,
+) -> Reply {
+    let shard = gate.shard().clone();
     if let Err(failure) = shard.may_read() {
         // Whoever asks for data is told; who asks for the node's state is answered.
         if path.starts_with("/v0/") {
@@ -60,16 +136,16 @@ async fn answer(gate: &Gate, arrivals: &Rc<Arrivals>, request: Request<Upload>) 
             return Rejected::from(failure).into_json();
         }
     }
-    match path.as_str() {
-        "/health/live" => return health::live(&shard),
-        "/health" | "/health/ready" => return rare(health::ready(shard)).await,
+    match path {
+        "/health/live" => return health::live(&shard, asker),
+        "/health" | "/health/ready" => return rare(health::ready(shard, asker)).await,
         _ => {}
     }
     let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
     if gate.warm().await && !is_read {
         arrivals.has_been_held_up();
     }
-    let reply = serve(shard.clone(), arrivals, request, &path, asked).await;
+    let reply = serve(shard.clone(), arrivals, caller, asker, request, path, asked).await;
     match shard.is_superseded() {
         // Whatever was done here does not count.
         true => Rejected::superseded().into_text(),
@@ -77,12 +153,9 @@ async fn answer(gate: &Gate, arrivals: &Rc<Arrivals>, request: Request<Upload>) 
     }
 }
 
-/// The parameters of a request that its path knows, or what refuses it.
-fn ask(request: &Request<Upload>, path: &str) -> Result<Params, Box<Reply>> {
-    let form = |rejected: Rejected| match path.starts_with("/v1/") {
-        true => Box::new(rejected.into_json()),
-        false => Box::new(rejected.into_text()),
-    };
+/// The rule of a request and the parameters that it knows, or what refuses it.
+fn ask(request: &Request<Upload>, path: &str) -> Result<(&'static Rule, Params), Box<Reply>> {
+    let form = |rejected: Rejected| Box::new(form(path, rejected));
     check_framing(request.version(), request.headers()).map_err(form)?;
     let method = request.method();
     if path == "*" && *method == Method::OPTIONS {
@@ -103,8 +176,10 @@ fn ask(request: &Request<Upload>, path: &str) -> Result<Params, Box<Reply>> {
     if *method == Method::OPTIONS {
         return Err(allow(Box::new(reply::empty(StatusCode::NO_CONTENT))));
     }
-    let asked = Params::of(request.uri().query(), request.headers())
-        .and_then(|params| check(rules, method, &params, request.headers()).map(|()| params));
+    let asked = find(rules, method).and_then(|rule| {
+        let params = Params::of(request.uri().query(), request.headers())?;
+        check(rule, &params, request.headers()).map(|()| (rule, params))
+    });
     asked.map_err(|rejected| match rejected.status {
         StatusCode::METHOD_NOT_ALLOWED => allow(form(rejected)),
         _ => form(rejected),
@@ -114,6 +189,8 @@ fn ask(request: &Request<Upload>, path: &str) -> Result<Params, Box<Reply>> {
 async fn serve(
     shard: Rc<Shard>,
     arrivals: &Rc<Arrivals>,
+    caller: &Caller,
+    asker: &Asker,
     request: Request<Upload>,
     path: &str,
     params: Params,
@@ -127,7 +204,7 @@ async fn serve(
             .unwrap_or_else(Rejected::into_text),
         "/metrics" => rare(metrics::metrics(shard, request.headers())).await,
         path => match path.strip_prefix("/v1/") {
-            Some(rest) => v1(shard, arrivals, request, rest, params)
+            Some(rest) => v1(shard, arrivals, caller, asker, request, rest, params)
                 .await
                 .unwrap_or_else(Rejected::into_json),
             None => unknown().into_text(),
@@ -138,19 +215,29 @@ async fn serve(
 async fn v1(
     shard: Rc<Shard>,
     arrivals: &Rc<Arrivals>,
+    caller: &Caller,
+    asker: &Asker,
     request: Request<Upload>,
     rest: &str,
     params: Params,
 ) -> Result<Reply, Rejected> {
     // A key may hold an encoded slash, so the path is cut before it is decoded.
     let parts: Vec<&str> = rest.splitn(4, '/').collect();
+    let by_whom = |shard| Asked {
+        shard,
+        arrivals,
+        caller,
+        asker,
+    };
     match parts.as_slice() {
         ["status"] => rare(status::status(shard)).await,
-        ["metadata"] => rare(metadata::metadata(shard, request.method())).await,
+        ["metadata"] => rare(metadata::metadata(shard, request.method(), params)).await,
         ["dropped"] => keyspaces::dropped(&shard, request.method()),
         ["members"] => rare(members::members(shard, arrivals, request)).await,
         ["members", "change"] => rare(members::cancel(shard, arrivals, request.method())).await,
-        ["keyspaces"] => rare(keyspaces::collection(shard, arrivals, request)).await,
+        ["users"] => rare(users::collection(by_whom(shard), request)).await,
+        ["users", name] => rare(users::one(by_whom(shard), request, &text(name)?)).await,
+        ["keyspaces"] => rare(keyspaces::collection(shard, arrivals, asker, request)).await,
         ["keyspaces", name] => {
             rare(keyspaces::one(
                 shard,

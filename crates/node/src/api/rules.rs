@@ -1,12 +1,14 @@
 //! What each path takes: methods, parameters, conditions. What is not named here is refused, never
 //! ignored: a misspelled `expires_in` would keep for ever what was to go.
 
+use dunlin_metadata::Role;
 use hyper::header::{
     EXPECT, HOST, HeaderMap, HeaderName, IF_MATCH, IF_NONE_MATCH, IF_UNMODIFIED_SINCE,
     TRANSFER_ENCODING,
 };
 use hyper::{Method, StatusCode, Version};
 
+use super::access::need::Need;
 use super::error::Rejected;
 use super::params::Params;
 
@@ -16,76 +18,151 @@ pub(super) struct Rule {
     params: &'static [&'static str],
     /// Whether `If-Match` and `If-None-Match` mean something to it.
     takes_conditions: bool,
+    /// What its asker must have.
+    pub need: Need,
 }
 
-const fn rule(method: Method, params: &'static [&'static str]) -> Rule {
+impl Rule {
+    /// What its asker must have, for what he asks.
+    pub fn needed(&self, params: &Params) -> Need {
+        match self.need == READ_ALL && asks_for_users(params) {
+            true => ADMIN_ALL,
+            false => self.need,
+        }
+    }
+
+    /// Whether it is told of in the audit: what administrators change, and hashes leaving the cluster.
+    pub fn is_audited(&self, params: &Params) -> bool {
+        match self.need {
+            Need::Keyspace(Role::Admin) | Need::Everything(Role::Admin) => {
+                self.method != Method::GET
+            }
+            Need::Everything(_) => asks_for_users(params),
+            _ => false,
+        }
+    }
+}
+
+/// Whether the metadata is asked for with its users' hashes. No other path knows the parameter.
+pub(super) fn asks_for_users(params: &Params) -> bool {
+    params.get("users").is_some()
+}
+
+const fn rule(method: Method, params: &'static [&'static str], need: Need) -> Rule {
     Rule {
         method,
         params,
         takes_conditions: false,
+        need,
     }
 }
 
-const fn conditional(method: Method, params: &'static [&'static str]) -> Rule {
+const fn conditional(method: Method, params: &'static [&'static str], need: Need) -> Rule {
     Rule {
         method,
         params,
         takes_conditions: true,
+        need,
     }
 }
 
-const SHOWN: &[Rule] = &[rule(Method::GET, &[])];
-const POSTED: &[Rule] = &[rule(Method::POST, &[])];
+const READ: Need = Need::Keyspace(Role::Read);
+const WRITE: Need = Need::Keyspace(Role::Write);
+const ADMIN: Need = Need::Keyspace(Role::Admin);
+const READ_ALL: Need = Need::Everything(Role::Read);
+const ADMIN_ALL: Need = Need::Everything(Role::Admin);
 const QUORUM: &[&str] = &["ack", "from"];
 const ENTITY: &[&str] = &["id", "ack", "from"];
 
 /// The rules of a path, its key and keyspace still encoded; `None` when there is no such path.
 pub(super) fn rules(path: &str) -> Option<&'static [Rule]> {
+    const LIVE: &[Rule] = &[rule(Method::GET, &[], Need::Nothing)];
+    const HEALTH: &[Rule] = &[rule(Method::GET, &[], Need::Told)];
+    const SHOWN: &[Rule] = &[rule(Method::GET, &[], READ_ALL)];
+    const OF_METADATA: &[Rule] = &[rule(Method::GET, &["users"], READ_ALL)];
     const OF_ENTITY: &[Rule] = &[
-        conditional(Method::GET, ENTITY),
-        rule(Method::PUT, ENTITY),
-        rule(Method::DELETE, ENTITY),
+        conditional(Method::GET, ENTITY, READ),
+        rule(Method::PUT, ENTITY, WRITE),
+        rule(Method::DELETE, ENTITY, WRITE),
     ];
-    const OF_ENTITIES: &[Rule] = &[rule(Method::GET, &["start", "end", "ack", "from"])];
-    const OF_COLLECTION: &[Rule] = &[rule(Method::GET, &[]), rule(Method::POST, &[])];
-    const OF_KEYSPACE: &[Rule] = &[rule(Method::GET, &[]), rule(Method::DELETE, &[])];
-    const OF_CHANGE: &[Rule] = &[rule(Method::DELETE, &[])];
+    const OF_ENTITIES: &[Rule] = &[rule(Method::GET, &["start", "end", "ack", "from"], READ)];
+    const OF_MEMBERS: &[Rule] = &[
+        rule(Method::GET, &[], READ_ALL),
+        rule(Method::POST, &[], ADMIN_ALL),
+    ];
+    const OF_CHANGE: &[Rule] = &[rule(Method::DELETE, &[], ADMIN_ALL)];
+    const OF_USERS: &[Rule] = &[
+        rule(Method::GET, &[], ADMIN_ALL),
+        rule(Method::POST, &[], ADMIN_ALL),
+        rule(Method::DELETE, &[], ADMIN_ALL),
+    ];
+    const OF_USER: &[Rule] = &[
+        rule(Method::PUT, &[], ADMIN_ALL),
+        rule(Method::DELETE, &[], ADMIN_ALL),
+    ];
+    const OF_KEYSPACES: &[Rule] = &[
+        rule(Method::GET, &[], Need::User),
+        rule(Method::POST, &[], ADMIN_ALL),
+    ];
+    const OF_KEYSPACE: &[Rule] = &[
+        rule(Method::GET, &[], READ),
+        rule(Method::DELETE, &[], ADMIN),
+    ];
     const OF_RANGE: &[Rule] = &[rule(
         Method::GET,
         &["prefix", "start", "end", "limit", "ack", "from"],
+        READ,
     )];
-    const OF_MEND: &[Rule] = &[rule(Method::GET, &["from"]), rule(Method::POST, &["from"])];
-    const OF_BULK: &[Rule] = &[rule(Method::POST, QUORUM)];
+    const OF_UNDROP: &[Rule] = &[rule(Method::POST, &[], ADMIN)];
+    const OF_MEND: &[Rule] = &[
+        rule(Method::GET, &["from"], ADMIN),
+        rule(Method::POST, &["from"], ADMIN),
+    ];
+    const OF_BULK: &[Rule] = &[rule(Method::POST, QUORUM, WRITE)];
     const OF_KEY: &[Rule] = &[
-        conditional(Method::GET, QUORUM),
-        conditional(Method::PUT, &["ack", "from", "expires_in"]),
-        conditional(Method::DELETE, QUORUM),
+        conditional(Method::GET, QUORUM, READ),
+        conditional(Method::PUT, &["ack", "from", "expires_in"], WRITE),
+        conditional(Method::DELETE, QUORUM, WRITE),
     ];
     const OF_LONG_KEY: &[Rule] = &[
-        conditional(Method::GET, &["key", "ack", "from"]),
-        conditional(Method::PUT, &["key", "ack", "from", "expires_in"]),
-        conditional(Method::DELETE, &["key", "ack", "from"]),
+        conditional(Method::GET, &["key", "ack", "from"], READ),
+        conditional(Method::PUT, &["key", "ack", "from", "expires_in"], WRITE),
+        conditional(Method::DELETE, &["key", "ack", "from"], WRITE),
     ];
     match path {
-        "/health" | "/health/live" | "/health/ready" | "/metrics" => return Some(SHOWN),
+        "/health/live" => return Some(LIVE),
+        "/health" | "/health/ready" => return Some(HEALTH),
+        "/metrics" => return Some(SHOWN),
         "/v0/entity" => return Some(OF_ENTITY),
         "/v0/entities" => return Some(OF_ENTITIES),
         _ => {}
     }
     let parts: Vec<&str> = path.strip_prefix("/v1/")?.splitn(4, '/').collect();
     Some(match parts.as_slice() {
-        ["status" | "metadata" | "dropped"] => SHOWN,
-        ["members" | "keyspaces"] => OF_COLLECTION,
+        ["status" | "dropped"] => SHOWN,
+        ["metadata"] => OF_METADATA,
+        ["members"] => OF_MEMBERS,
         ["members", "change"] => OF_CHANGE,
+        ["users"] => OF_USERS,
+        ["users", _] => OF_USER,
+        ["keyspaces"] => OF_KEYSPACES,
         ["keyspaces", _] => OF_KEYSPACE,
         ["keyspaces", _, "keys"] => OF_RANGE,
-        ["keyspaces", _, "undrop"] => POSTED,
+        ["keyspaces", _, "undrop"] => OF_UNDROP,
         ["keyspaces", _, "mend-stamps"] => OF_MEND,
         ["keyspaces", _, "bulk"] => OF_BULK,
         ["keyspaces", _, "key"] => OF_LONG_KEY,
         ["keyspaces", _, "keys", _] => OF_KEY,
         _ => return None,
     })
+}
+
+/// The keyspace that a path names, still encoded; `/v0` has one of its own.
+pub(super) fn keyspace_of(path: &str) -> Option<&str> {
+    if path.starts_with("/v0/") {
+        return Some(super::v0::KEYSPACE);
+    }
+    path.strip_prefix("/v1/keyspaces/")?.split('/').next()
 }
 
 /// The methods of a path, as `Allow` lists them.
@@ -101,21 +178,20 @@ pub(super) fn allowed(rules: &[Rule]) -> String {
     methods + "OPTIONS"
 }
 
-/// Whether a request's path takes what it asks, but for the values.
-pub(super) fn check(
-    rules: &[Rule],
-    method: &Method,
-    params: &Params,
-    headers: &HeaderMap,
-) -> Result<(), Rejected> {
+/// The rule of a method, unless the path does not know it.
+pub(super) fn find<'a>(rules: &'a [Rule], method: &Method) -> Result<&'a Rule, Rejected> {
     let named = if *method == Method::HEAD {
         &Method::GET
     } else {
         method
     };
-    let Some(rule) = rules.iter().find(|rule| rule.method == *named) else {
-        return Err(Rejected::method());
-    };
+    let rule = rules.iter().find(|rule| rule.method == *named);
+    rule.ok_or_else(Rejected::method)
+}
+
+/// Whether a request's path takes what it asks, but for the values.
+pub(super) fn check(rule: &Rule, params: &Params, headers: &HeaderMap) -> Result<(), Rejected> {
+    let named = &rule.method;
     params.only(rule.params)?;
     let refused: &[HeaderName] = match (rule.takes_conditions, *named == Method::GET) {
         // A validator for caches, which this server knows nothing of, may always be ignored.
@@ -161,6 +237,32 @@ pub(super) fn check_framing(version: Version, headers: &HeaderMap) -> Result<(),
         _ => Ok(()),
     }
 }
+
+/// Every path there is, for tests that look at all of them.
+#[cfg(test)]
+pub(super) const PATHS: &[&str] = &[
+    "/health",
+    "/health/live",
+    "/health/ready",
+    "/metrics",
+    "/v0/entity",
+    "/v0/entities",
+    "/v1/status",
+    "/v1/metadata",
+    "/v1/dropped",
+    "/v1/members",
+    "/v1/members/change",
+    "/v1/users",
+    "/v1/users/NAME",
+    "/v1/keyspaces",
+    "/v1/keyspaces/NAME",
+    "/v1/keyspaces/NAME/keys",
+    "/v1/keyspaces/NAME/undrop",
+    "/v1/keyspaces/NAME/mend-stamps",
+    "/v1/keyspaces/NAME/bulk",
+    "/v1/keyspaces/NAME/key",
+    "/v1/keyspaces/NAME/keys/KEY",
+];
 
 #[cfg(test)]
 #[path = "rules_tests.rs"]

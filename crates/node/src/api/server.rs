@@ -19,6 +19,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::Instant;
 
+use super::access::caller::Caller;
 use super::arrival::Watched;
 use super::gate::Gate;
 use super::linger::linger;
@@ -142,18 +143,19 @@ pub(crate) async fn serve_http(accepted: Accepted, arrivals: Rc<Arrivals>, gate:
         .set_nodelay(true)
         .and_then(|()| TcpStream::from_std(stream));
     let Ok(stream) = attached else { return };
+    let caller = Caller::new(stream.peer_addr().ok());
     let stream = Rc::new(RefCell::new(stream));
     let doors = gate.shard().doors.clone();
     let watched = Watched::new(stream.clone(), arrivals.clone(), doors);
     let at_gate = gate.clone();
     let service = service_fn(move |request: Request<Incoming>| {
-        let (gate, arrivals) = (at_gate.clone(), arrivals.clone());
+        let (gate, arrivals, caller) = (at_gate.clone(), arrivals.clone(), caller.clone());
         async move {
             let asks = request.headers().contains_key(EXPECT);
             let (head, body) = request.into_parts();
             let (upload, rest) = Upload::new(body);
             let request = Request::from_parts(head, upload);
-            let mut reply = router::route(&gate, &arrivals, request).await;
+            let mut reply = router::route(&gate, &arrivals, &caller, request).await;
             let is_last = rest.settle(asks) == Left::Much;
             // What else waited on it through a stall must not pass for new.
             if is_last || gate.is_announced() || arrivals.has_waited() {

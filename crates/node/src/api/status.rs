@@ -42,7 +42,7 @@ pub(super) async fn status(shard: Rc<Shard>) -> Result<Reply, Rejected> {
                 "memtable_bytes": s.memtable_bytes, "log_records": s.log_records,
                 "log_syncs": s.log_syncs, "apply_backlog": s.apply_backlog,
                 "refused_stamps": s.refused_stamps, "refused_entries": s.refused_entries,
-                "equal_stamps": s.equal_stamps,
+                "equal_stamps": s.equal_stamps, "distrusts": s.distrusts,
             })
         })
         .collect();

@@ -13,7 +13,8 @@ use super::{keys, scan};
 use crate::message::Condition;
 use crate::shard::{Arrivals, Shard};
 
-const KEYSPACE: &str = "default";
+/// The keyspace of these paths.
+pub(super) const KEYSPACE: &str = "default";
 
 /// One entity: `GET`, `HEAD`, `PUT`, `DELETE`.
 pub(super) async fn entity(

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use dunlin_metadata::Metadata;
 use dunlin_rpc::transport::{Detached, Transport};
-use dunlin_rpc::{Hello, Inbox, Status, TcpTransport, accept, serve_inbox};
+use dunlin_rpc::{Hello, Inbox, Status, Stream, TcpTransport, accept, serve_inbox};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 use tokio::sync::{oneshot, watch};
 use tokio::task::LocalSet;
@@ -155,7 +155,8 @@ async fn live(mut setup: Setup) -> Result<(), String> {
     if let Some((http, incoming, node)) = listener {
         let name = setup.config.name.clone();
         let to_shards = incoming.clone();
-        tokio::task::spawn_local(accept::run(node, HELLO_TIMEOUT, move |hello, stream| {
+        let guard = setup.config.guard.clone();
+        let route = move |hello: Hello, stream: Box<dyn Stream>| {
             let wanted = Introduction::decode(&hello, &name)
                 .and_then(|said| Some((to_shards.get(said.shard as usize)?, said)));
             match wanted {
@@ -170,7 +171,8 @@ async fn live(mut setup: Setup) -> Result<(), String> {
                     });
                 }
             }
-        }));
+        };
+        tokio::task::spawn_local(accept::run(node, HELLO_TIMEOUT, guard, route));
         let stalls = shard.stalls.clone();
         let door = tokio::task::spawn_local(api::accept_http(
             http,

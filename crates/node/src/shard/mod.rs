@@ -6,6 +6,7 @@ mod append;
 mod apply;
 mod dropped;
 mod flush;
+mod guard;
 mod lacks;
 mod latency;
 mod mark;
@@ -43,6 +44,7 @@ use crate::clock::HybridClock;
 use crate::config::NodeConfig;
 use crate::doors::Doors;
 use crate::env::Env;
+use crate::logins::Logins;
 use crate::meters::{Meters, Requests};
 use crate::moves::Moves;
 use crate::placement::{KeyspacePlacement, Placement, ShardAddress};
@@ -57,6 +59,7 @@ pub use stats::{LinkStatus, ShardStatus};
 
 pub(crate) use append::{BatchDone, followed};
 pub(crate) use flush::vector_of;
+pub(crate) use guard::{Guard, Known};
 pub(crate) use own::OwnWrite;
 pub(crate) use peers::Peer;
 pub use serve::ShardService;
@@ -98,6 +101,10 @@ pub struct Shard {
     pub(crate) directory: Directory,
     /// What the process lets in.
     pub(crate) doors: Arc<Doors>,
+    /// Where the process checks passwords.
+    pub(crate) logins: Arc<Logins>,
+    /// Who is to be asked who he is.
+    pub(crate) guard: Guard,
     /// How clients' requests of all shards of the process went.
     pub(crate) meters: Meters,
     /// The same of its own.

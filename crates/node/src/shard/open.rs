@@ -17,6 +17,7 @@ use tokio::time::Instant;
 
 use super::dropped::Drops;
 use super::flush::{GraceTable, Unflushed, vector_of};
+use super::guard::Guard;
 use super::latency::Latency;
 use super::mark::{Found, Mark};
 use super::past::{self, Doubt, Evidence, doubt};
@@ -200,6 +201,8 @@ impl Shard {
                 .meters
                 .of_shard(&parts.config.name, parts.address.shard),
             meters: parts.process.meters.clone(),
+            guard: Guard::new(&format!("{}/{}", parts.config.name, parts.address.shard)),
+            logins: parts.process.logins.clone(),
             config: parts.config,
             address: parts.address,
             origin,

@@ -8,7 +8,7 @@ use dunlin_log::Lack;
 use futures_util::future::join_all;
 use serde::{Deserialize, Serialize};
 
-use super::{RefillStatus, Shard};
+use super::{Peer, RefillStatus, Shard};
 use crate::limits::CALL_TIMEOUT;
 use crate::message::{Request, Response};
 use crate::meters::CLASSES;
@@ -192,6 +192,12 @@ pub struct ShardStatus {
     /// Keyspaces that it does not serve because others say that they are dropped.
     #[serde(default)]
     pub drops_heard: Vec<u32>,
+    /// How often users were changed, as it knows them; none of a version without.
+    #[serde(default)]
+    pub users: Option<u64>,
+    /// Other shards with which it does not share a secret, each with what to do about it.
+    #[serde(default)]
+    pub distrusts: Vec<String>,
     /// Replication to each peer.
     pub links: Vec<LinkStatus>,
 }
@@ -281,6 +287,8 @@ impl Shard {
             keyspace_max: self.purge.keyspace_max(),
             drops: self.drops(),
             drops_heard: self.drops_heard(),
+            users: Some(self.guard.changes()),
+            distrusts: self.distrusts(),
             links: self.links(),
         }
     }
@@ -326,6 +334,21 @@ impl Shard {
             *known = origin.incarnation().max(*known);
         }
         greatest
+    }
+
+    fn distrusts(&self) -> Vec<String> {
+        let peers = self.peers.borrow();
+        let line = |peer: &Rc<Peer>| {
+            let line = peer.caller.distrust()?.line(self.config.guard.door());
+            let how = match peer.caller.is_connected() {
+                true => "connected without a proof",
+                false => "not connected",
+            };
+            Some(format!("{}: {how}: {line}", peer.label))
+        };
+        let mut lines: Vec<String> = peers.values().filter_map(line).collect();
+        lines.sort();
+        lines
     }
 
     fn links(&self) -> Vec<LinkStatus> {

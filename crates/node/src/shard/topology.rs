@@ -28,6 +28,7 @@ impl Shard {
 
     /// Takes over a topology: computes the placement, connects to new peers, lets go of old ones.
     pub(super) fn adopt(self: &Rc<Self>, topology: &Arc<Topology>) {
+        self.guard.follow(topology);
         let placement = Rc::new(Placement::compute(topology));
         let before = self.placement.replace(placement.clone());
         let keyspaces = placement.keyspaces().map(|k| &k.keyspace);
@@ -106,6 +107,7 @@ impl Shard {
                 self.dialing(address, &node.name),
                 ConnectOptions {
                     queue_bytes: QUEUE_BYTES,
+                    guard: self.config.guard.clone(),
                     seed: self.env.seed ^ u64::from(address.node) << 16 ^ u64::from(address.shard),
                     ..ConnectOptions::default()
                 },

@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::rc::{Rc, Weak};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -15,6 +15,7 @@ use dunlin_node::{
     Env, Introduction, NodeConfig, Process, Shard, ShardAddress, ShardParts, Starts,
 };
 use dunlin_rpc::{Status, Transport, accept};
+use dunlin_secret::{Door, Guard, Mode, NoRandomness, Nonce, Nonces, Secrets};
 use dunlin_store::CacheSizes;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
@@ -42,6 +43,13 @@ const CACHES: CacheSizes = CacheSizes {
 const MEND_PAUSE: Duration = Duration::from_secs(2);
 /// Sets the seed of a log's settings apart from those of shards and delays.
 const LOG_SETTINGS: u64 = 3 << 16;
+/// The same for nonces, and for how a start uses the secret.
+const SECRETS: u64 = 4 << 16;
+/// As two lines of a secret file; a rotation turns them around.
+const TWO_SECRETS: [&[u8]; 2] = [
+    b"the first secret\nthe second secret\n",
+    b"the second secret\nthe first secret\n",
+];
 
 /// What clients are to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -189,6 +197,7 @@ impl Host {
             name: node.clone(),
             data: self.data.clone(),
             listen,
+            guard: guard(plan, self.seed(SECRETS)),
             shards: plan.shards,
             flush_bytes: plan.flush_bytes,
             retention_bytes: plan.retention_bytes,
@@ -239,7 +248,8 @@ impl Host {
             .map_err(|e| e.to_string())?;
         let served = shards.clone();
         let mut superseded = process.superseded();
-        let serving = accept::run(listener, HELLO_TIMEOUT, move |hello, stream| {
+        let guard = config.guard.clone();
+        let serving = accept::run(listener, HELLO_TIMEOUT, guard, move |hello, stream| {
             let wanted = Introduction::decode(&hello, &node)
                 .and_then(|said| Some((served.get(said.shard as usize)?, said)));
             match wanted {
@@ -400,6 +410,35 @@ pub fn node_name(number: usize) -> String {
 /// Where a node listens that runs on a machine.
 pub fn address_of(name: &str) -> String {
     format!("{name}:{PORT}")
+}
+
+/// What guards the port between nodes at one start of a node: in a run with secrets, any of the modes
+/// of one step of a rollout, and any order of the two secrets.
+fn guard(plan: &Plan, seed: u64) -> Arc<Guard> {
+    let mut random = StdRng::seed_from_u64(seed);
+    let mode = *pick(&mut random, plan.secrets.modes());
+    if mode == Mode::Off {
+        return Guard::off(Door::Peer);
+    }
+    // Both are whole, or the run is none.
+    let text = *pick::<&[u8]>(&mut random, &TWO_SECRETS);
+    let secrets = Secrets::parse(text).unwrap_or_else(|error| panic!("{error}"));
+    Guard::new(
+        Door::Peer,
+        mode,
+        secrets,
+        Box::new(SeededNonces(Mutex::new(random))),
+    )
+}
+
+/// Nonces that a seed replays.
+struct SeededNonces(Mutex<StdRng>);
+
+impl Nonces for SeededNonces {
+    fn nonce(&self) -> Result<Nonce, NoRandomness> {
+        let mut random = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(random.random())
+    }
 }
 
 /// How one start of a node writes its logs; earlier ones may have begun the segments that are there

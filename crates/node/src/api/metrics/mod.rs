@@ -36,7 +36,7 @@ pub(super) async fn metrics(shard: Rc<Shard>, headers: &HeaderMap) -> Reply {
         .filter_map(|(_, status)| status)
         .collect();
     let mut registry = Registry::default();
-    process::of_process(&mut registry, &shard.doors);
+    process::of_process(&mut registry, &shard.doors, &shard.logins);
     node::of_node(&mut registry, &shard);
     requests::of_requests(&mut registry, shard.meters.of_node(&shard.config.name));
     shards::of_shards(&mut registry, &statuses);

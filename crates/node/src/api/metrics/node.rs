@@ -1,5 +1,8 @@
 //! Figures of the node as a whole: its metadata store, its disk, what is wrong.
 
+use dunlin_secret::Outcome;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
 use prometheus_client::registry::Registry;
 
 use super::gauges;
@@ -36,4 +39,15 @@ pub(super) fn of_node(registry: &mut Registry, shard: &Shard) {
         ),
     ];
     gauges(registry, figures);
+    let openings = Family::<Vec<(&'static str, &'static str)>, Counter>::default();
+    for outcome in Outcome::ALL {
+        openings
+            .get_or_create(&vec![("result", outcome.name())])
+            .inc_by(shard.config.guard.counts.of(outcome));
+    }
+    registry.register(
+        "dunlin_peer_openings",
+        "Connections that others opened to the port between nodes, by how that went",
+        openings,
+    );
 }

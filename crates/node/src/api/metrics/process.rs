@@ -9,9 +9,10 @@ use prometheus_client::registry::Registry;
 use super::gauges;
 use super::procfs::Figures;
 use crate::doors::Doors;
+use crate::logins::Logins;
 
 /// What the nodes of a process have together.
-pub(super) fn of_process(registry: &mut Registry, doors: &Doors) {
+pub(super) fn of_process(registry: &mut Registry, doors: &Doors, logins: &Logins) {
     let bounds = doors.bounds;
     let figures = [
         (
@@ -57,6 +58,26 @@ pub(super) fn of_process(registry: &mut Registry, doors: &Doors) {
             "dunlin_slow_readers",
             "Connections given up because their answers were not taken",
             &doors.slow_readers,
+        ),
+        (
+            "dunlin_logins_failed",
+            "Requests with a wrong name, password or token",
+            &logins.counts.failed,
+        ),
+        (
+            "dunlin_logins_refused",
+            "Requests refused because too many passwords were being checked",
+            &logins.counts.busy,
+        ),
+        (
+            "dunlin_passwords_hashed",
+            "Passwords that were checked, and not remembered",
+            &logins.counts.hashed,
+        ),
+        (
+            "dunlin_requests_forbidden",
+            "Requests of users that lack the role for them",
+            &logins.counts.forbidden,
         ),
     ];
     for (name, help, count) in counters {

@@ -109,6 +109,11 @@ const GAUGES: &[(&str, &str, Read)] = &[
         "Bytes of records not yet written to the log",
         |s| s.log_pending_bytes,
     ),
+    (
+        "dunlin_peers_distrusted",
+        "Other shards with which it does not share a secret: not connected, or connected without a proof",
+        |s| s.distrusts.len() as u64,
+    ),
     ("dunlin_log_segments", "Segments of the log", |s| {
         s.log_segments
     }),
