@@ -118,12 +118,10 @@ impl Drop for Process {
 pub fn dunlin() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_dunlin"));
     without_settings(&mut command);
-    // Whatever the machine has.
-    command.env("DUNLIN_SHARDS", "1");
     command
 }
 
-/// Takes away what a user may have set for own nodes.
+/// Takes away what a user may have set for own nodes; they have one shard whatever the machine has.
 pub fn without_settings(command: &mut Command) {
     for (name, _) in std::env::vars_os() {
         let name = name.to_string_lossy();
@@ -131,4 +129,5 @@ pub fn without_settings(command: &mut Command) {
             command.env_remove(&*name);
         }
     }
+    command.env("DUNLIN_SHARDS", "1");
 }

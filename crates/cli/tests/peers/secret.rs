@@ -172,6 +172,10 @@ fn another_secret_is_told_on_both_sides_and_can_be_mended_in_place() {
     }
     write(&files(&flock)[2], &[OURS]);
     flock.wait_connected();
+    // A node that could ask nobody until now acknowledges nothing before it knows that it lacks nothing.
+    for index in 0..3 {
+        flock.ready(index);
+    }
     put_and_get(&flock, "mended");
     for node in &flock.nodes {
         assert_eq!(node.metric("dunlin_peers_distrusted"), 0.0);
