@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.."
 # What the build needs (a C++ compiler, libclang for RocksDB's bindings, protoc for etcd's messages), what the tests run
 # beside Dunlin (etcd, RocksDB's own tools, ip, python3, clocks that are wrong), what the measurements use beside them (fio, rsync, iperf3,
 # fonts for their charts), and what the README's examples use.
-packages=(build-essential libclang-dev protobuf-compiler libprotobuf-dev etcd-server etcd-client rocksdb-tools iproute2 python3 curl jq faketime fio rsync iperf3 fonts-dejavu-core)
+packages=(build-essential libclang-dev protobuf-compiler libprotobuf-dev etcd-server etcd-client rocksdb-tools iproute2 python3 curl jq openssl faketime fio rsync iperf3 fonts-dejavu-core)
 
 if ! command -v cargo >/dev/null; then
     echo "setup: no Rust toolchain; install one from https://rustup.rs and run this again" >&2
