@@ -57,7 +57,7 @@ pub use doors::{Bounds, REFUSALS_MAX};
 pub use env::Env;
 pub use hello::Introduction;
 pub use limits::BODY_BYTES_MAX;
-pub use logins::password_hash;
+pub use logins::{check_password, password_hash};
 pub use machine::{Machine, RealMachine};
 pub use message::{Condition, Item, Request, Response, WriteRequest};
 pub use moves::MoveState;
