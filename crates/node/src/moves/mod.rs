@@ -3,8 +3,11 @@
 //! | file | duty |
 //! |---|---|
 //! | `plan` | pure: which records a shard takes over from which old replica |
+//! | `books` | what is copied in one change, and how far each part has come |
 //! | `fill` | copies them: stored records first, then what the old replica's log has had since |
-//! | `take` | puts them on disk: as files where nothing is in their way; backfills do, too |
+//! | `tail` | that log |
+//! | `level` | whether this shard has what the next phase asks for |
+//! | `claim` | what its vector may say of what it inherited |
 //! | `serve` | the old replica's side |
 //! | `journal` | how far a copy has come, over restarts |
 //! | `pace` | pure: how fast it may go while clients wait no longer than they are promised |
@@ -16,32 +19,33 @@
 //! one and inherits whatever that one holds, so that every quorum of old replicas is one of new
 //! replicas, too (decision 19).
 
+mod books;
+mod claim;
 mod conduct;
 mod fill;
 mod journal;
+mod level;
 mod pace;
 mod plan;
 mod serve;
 mod state;
 mod sweep;
-mod take;
+mod tail;
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::Duration;
 
-use dunlin_store::Version;
 use tokio::time::Instant;
 
 use crate::placement::Placement;
 use crate::rate::Rate;
 use crate::shard::Shard;
-use fill::Fill;
+use books::Fill;
 use pace::Pace;
 
 pub(crate) use conduct::waits_for;
 pub use state::MoveState;
-pub(crate) use take::expect_ingested;
 
 /// A shard's part in a change of the members.
 pub(crate) struct Moves {
@@ -50,8 +54,6 @@ pub(crate) struct Moves {
     pace: RefCell<Pace>,
     /// What it copies.
     pub rate: Rate,
-    /// No record in files that were taken over has a greater version.
-    ingested: Cell<Version>,
     /// Up to which change everything has been dropped; `None` before the store was asked.
     swept: Cell<Option<u64>>,
     /// When the members last came to rest here.
@@ -61,14 +63,12 @@ pub(crate) struct Moves {
 }
 
 impl Moves {
-    /// Of a shard that keeps its clients' 99th percentile at `latency_us_p99`, with `ingested` the
-    /// greatest version that files may have brought into its store.
-    pub fn new(latency_us_p99: u64, ingested: Version) -> Moves {
+    /// Of a shard that keeps its clients' 99th percentile at `latency_us_p99`.
+    pub fn new(latency_us_p99: u64) -> Moves {
         Moves {
             fill: RefCell::default(),
             pace: RefCell::new(Pace::new(latency_us_p99)),
             rate: Rate::default(),
-            ingested: Cell::new(ingested),
             swept: Cell::new(None),
             rested: Cell::new(None),
             before: RefCell::default(),

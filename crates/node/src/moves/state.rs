@@ -4,7 +4,7 @@ use dunlin_metadata::Phase;
 use dunlin_store::{Origin, Version};
 use serde::{Deserialize, Serialize};
 
-use super::fill::Fill;
+use super::books::Fill;
 use crate::shard::Shard;
 
 /// How far a shard is.

@@ -1,15 +1,12 @@
 //! Dropping what others hold now, once nobody can ask for it here any more.
 
-use std::ops::Bound;
-
 use dunlin_metadata::Phase;
-use dunlin_store::{Store, StoreError};
 use tokio::time::Instant;
 
 use super::journal::Journal;
 use crate::limits::SWEEP_AFTER;
 use crate::placement::{Placement, ShardAddress};
-use crate::shard::Shard;
+use crate::shard::{Shard, is_range_empty};
 
 /// One thing to drop.
 struct Drop {
@@ -66,7 +63,7 @@ impl Shard {
             rank,
         } = drop;
         let dropped = self.store_behind(move |store| {
-            if is_empty(store, keyspace, partition, b"", None)? {
+            if is_range_empty(store, keyspace, partition, b"", None)? {
                 return Ok(None);
             }
             if rank.is_none() {
@@ -135,20 +132,6 @@ fn drops(now: &Placement, before: Option<&Placement>, shard: ShardAddress) -> Ve
 fn rank(order: &[ShardAddress], shard: ShardAddress) -> Option<u8> {
     let at = order.iter().position(|r| *r == shard)?;
     u8::try_from(at).ok()
-}
-
-/// Whether the store holds nothing of a partition from `start` to `end`, both included.
-pub(super) fn is_empty(
-    store: &Store,
-    keyspace: u32,
-    partition: u16,
-    start: &[u8],
-    end: Option<&[u8]>,
-) -> Result<bool, StoreError> {
-    let start = Bound::Included(start);
-    let end = end.map_or(Bound::Unbounded, Bound::Included);
-    let page = store.scan_page(keyspace, partition, start, end, 1, 1, None)?;
-    Ok(page.items.is_empty())
 }
 
 #[cfg(test)]

@@ -145,7 +145,7 @@ impl Shard {
             }
             if chunk_bytes >= CHUNK_BYTES || page.next.is_none() {
                 chunk_bytes = 0;
-                self.take_records(std::mem::take(&mut chunk)).await?;
+                self.ingest(std::mem::take(&mut chunk)).await?;
             }
             match page.next {
                 Some(next) => start = next,

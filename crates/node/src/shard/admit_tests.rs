@@ -110,7 +110,7 @@ fn a_shard_that_was_sent_nonsense_goes_on_and_starts_again() {
             };
             shard.append_batch(batch, move |answer| drop(tell.send(answer)));
             assert_eq!(told.await, Ok(BatchAnswer::Refused), "{nonsense:?}");
-            let records = shard.take_records(vec![nonsense.clone()]).await;
+            let records = shard.ingest(vec![nonsense.clone()]).await;
             assert!(records.is_err(), "{nonsense:?}");
             assert_eq!(shard.log.last(), before, "nothing of it is logged");
             assert_eq!(shard.status().refused_entries, 3 * (sent as u64 + 1));

@@ -7,6 +7,7 @@ mod apply;
 mod dropped;
 mod flush;
 mod guard;
+mod ingest;
 mod lacks;
 mod latency;
 mod mark;
@@ -35,7 +36,7 @@ use std::sync::Arc;
 
 use dunlin_log::Log;
 use dunlin_metadata::{Metadata, Shown, Sync};
-use dunlin_store::{Origin, Store, Vector};
+use dunlin_store::{Origin, Store, Vector, Version};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
@@ -60,6 +61,7 @@ pub use stats::{LinkStatus, ShardStatus};
 pub(crate) use append::{BatchDone, followed};
 pub(crate) use flush::vector_of;
 pub(crate) use guard::{Guard, Known};
+pub(crate) use ingest::is_range_empty;
 pub(crate) use own::OwnWrite;
 pub(crate) use peers::Peer;
 pub use serve::ShardService;
@@ -136,6 +138,8 @@ pub struct Shard {
     refill: refill::Refill,
     purge: purge::Purge,
     drops: dropped::Drops,
+    /// No record in files that were taken over has a greater version.
+    ingested: Cell<Version>,
     /// Its part in changes of the members.
     pub(crate) moves: Moves,
     /// How long clients waited lately.

@@ -18,6 +18,7 @@ use tokio::time::Instant;
 use super::dropped::Drops;
 use super::flush::{GraceTable, Unflushed, vector_of};
 use super::guard::Guard;
+use super::ingest::expect_ingested;
 use super::latency::Latency;
 use super::mark::{Found, Mark};
 use super::past::{self, Doubt, Evidence, doubt};
@@ -30,7 +31,7 @@ use super::{Counters, Shard, ShardParts};
 use crate::api::TimeHeader;
 use crate::clock::HybridClock;
 use crate::limits::PAGE_BYTES;
-use crate::moves::{Moves, expect_ingested};
+use crate::moves::Moves;
 use crate::placement::Placement;
 use crate::quorum::Widening;
 use crate::replication::Copies;
@@ -189,7 +190,7 @@ impl Shard {
         if empty {
             log.rotate(Entry::of_vector(&vector).encode())?;
         }
-        let moves = Moves::new(parts.config.move_latency_us_p99, ingested);
+        let moves = Moves::new(parts.config.move_latency_us_p99);
         Ok(Rc::new(Shard {
             stalls: Rc::new(Stalls::new(
                 parts.env.clock.clone(),
@@ -230,6 +231,7 @@ impl Shard {
             purge: Purge::default(),
             drops: Drops::default(),
             moves,
+            ingested: Cell::new(ingested),
             latency: Latency::default(),
             time_header: TimeHeader::default(),
             comparison: Comparison::default(),

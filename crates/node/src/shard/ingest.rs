@@ -1,14 +1,14 @@
-//! Putting copied records on disk: as a file that the store takes over where nothing is in their
-//! way, else through the log.
+//! Putting copied records of one partition on disk: as a file that the store takes over where nothing is
+//! in their way, else through the log. Moves and backfills do.
 
 use std::io;
+use std::ops::Bound;
 use std::path::Path;
 
 use dunlin_log::disk::Disk;
-use dunlin_store::{Entry, Store, Version};
+use dunlin_store::{Entry, Store, StoreError, Version};
 
-use super::sweep::is_empty;
-use crate::shard::Shard;
+use super::Shard;
 
 /// In the shard's directory: no record in files that were taken over has a greater height (its
 /// version, or that of a stamp it replaces). The
@@ -20,7 +20,7 @@ const SLACK: u64 = (1 << 32) - 1;
 
 impl Shard {
     /// Puts records of one partition on disk, keys ascending.
-    pub(crate) async fn take_records(&self, entries: Vec<Entry>) -> Result<(), String> {
+    pub(crate) async fn ingest(&self, entries: Vec<Entry>) -> Result<(), String> {
         let admitted = self.admit(&entries, None);
         admitted.map_err(|nonsense| nonsense.to_string())?;
         let Some(newest) = entries.iter().map(|entry| entry.stamp.version).max() else {
@@ -34,7 +34,7 @@ impl Shard {
             true => {
                 let heights = entries.iter().map(|entry| entry.rank().height());
                 let highest = heights.max().unwrap_or(newest);
-                self.ingest(entries, highest).await?
+                self.ingest_file(entries, highest).await?
             }
             false => entries,
         };
@@ -59,18 +59,22 @@ impl Shard {
     }
 
     /// Takes records as a file; gives them back where the store holds something in between.
-    async fn ingest(&self, entries: Vec<Entry>, newest: Version) -> Result<Vec<Entry>, String> {
+    async fn ingest_file(
+        &self,
+        entries: Vec<Entry>,
+        newest: Version,
+    ) -> Result<Vec<Entry>, String> {
         let (Some(first), Some(last)) = (entries.first(), entries.last()) else {
             return Ok(entries);
         };
         let (keyspace, partition) = (first.keyspace, first.partition);
         let (start, end) = (first.key.clone(), last.key.clone());
-        if newest > self.moves.ingested.get() {
+        if newest > self.ingested.get() {
             // The store's marks must be on disk before any data beside them.
             self.flush().await?;
             let bound = Version(newest.0 | SLACK);
             note(&*self.env.disk, &self.dir(), bound).map_err(|error| error.to_string())?;
-            self.moves.ingested.set(bound);
+            self.ingested.set(bound);
         }
         // A file is in no log, and no vector names what is in it.
         for entry in &entries {
@@ -84,7 +88,7 @@ impl Shard {
         // What is applied between the look and the taking over would be hidden.
         self.pause_applying();
         let taken = self.store_behind(move |store| {
-            match is_empty(store, keyspace, partition, &start, Some(&end))? {
+            match is_range_empty(store, keyspace, partition, &start, Some(&end))? {
                 true => store.ingest(ready),
                 false => Ok(false),
             }
@@ -98,9 +102,23 @@ impl Shard {
     }
 }
 
+/// Whether the store holds nothing of a partition from `start` to `end`, both included.
+pub(crate) fn is_range_empty(
+    store: &Store,
+    keyspace: u32,
+    partition: u16,
+    start: &[u8],
+    end: Option<&[u8]>,
+) -> Result<bool, StoreError> {
+    let start = Bound::Included(start);
+    let end = end.map_or(Bound::Unbounded, Bound::Included);
+    let page = store.scan_page(keyspace, partition, start, end, 1, 1, None)?;
+    Ok(page.items.is_empty())
+}
+
 /// Tells a store that was just opened of versions that files may have brought into it; answers the
 /// greatest. To be called before anything is applied.
-pub(crate) fn expect_ingested(disk: &dyn Disk, dir: &Path, store: &Store) -> Version {
+pub(super) fn expect_ingested(disk: &dyn Disk, dir: &Path, store: &Store) -> Version {
     let bound = noted(disk, dir).unwrap_or_default();
     store.expect_versions(bound);
     bound

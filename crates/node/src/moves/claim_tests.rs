@@ -5,52 +5,6 @@ const fn v(version: u64) -> Version {
 }
 
 #[test]
-fn what_nobody_has_any_more_is_not_waited_for() {
-    let (gone, emptied, whole) = (
-        Origin::new(3, 0, 2),
-        Origin::new(4, 0, 2),
-        Origin::new(1, 0, 5),
-    );
-    let marks: Vector = [(gone, v(90)), (emptied, v(80)), (whole, v(70))]
-        .into_iter()
-        .collect();
-    // Node 3 is gone for good and left out of what the living tell; node 4 lost its disk, and
-    // others have some of what it wrote; node 1 has gone on, and nothing later is waited for.
-    let held: Vector = [(emptied, v(60)), (whole, v(75))].into_iter().collect();
-    let left = still_held(&marks, &held);
-    assert_eq!(left.get(gone), v(0));
-    assert_eq!(left.get(emptied), v(60));
-    assert_eq!(left.get(whole), v(70));
-    // What was lowered stays so: what the emptied node writes from then on is no part of it.
-    let later: Vector = [(emptied, v(99)), (whole, v(99))].into_iter().collect();
-    assert_eq!(still_held(&left, &later).get(emptied), v(60));
-}
-
-#[test]
-fn a_source_that_lost_its_log_is_copied_again() {
-    // Where the copy began, the first record that the source's present start wrote, the start it
-    // began with, the present one, whether it may have lost its log.
-    let cases = [
-        ("restarted with all it had synced", 100, 100, 3, 4, false),
-        ("it has gone on since", 100, 250, 3, 4, false),
-        ("emptied", 100, 1, 3, 4, true),
-        ("an older copy", 100, 99, 3, 4, true),
-        ("emptied, filled, and restarted", 100, 250, 3, 5, true),
-        (
-            "a source of a build that answers what was asked",
-            100,
-            100,
-            3,
-            4,
-            false,
-        ),
-    ];
-    for (what, begin, first, known, now, expected) in cases {
-        assert_eq!(is_another_log(begin, first, known, now), expected, "{what}");
-    }
-}
-
-#[test]
 fn who_becomes_a_member_again_inherits_what_it_wrote_before() {
     let (now, earlier, other) = (
         Origin::new(2, 0, 4),

@@ -1,0 +1,96 @@
+//! What a vector may say of what was inherited rather than sent.
+
+use std::collections::BTreeMap;
+
+use dunlin_metadata::{Change, Phase};
+use dunlin_store::{Origin, Vector, Version};
+use tokio::time::Instant;
+
+use crate::limits::CLAIM_INTERVAL;
+use crate::placement::ShardAddress;
+use crate::replication::address_of;
+use crate::shard::Shard;
+
+impl Shard {
+    /// A shard that held nothing before claims in its vector what it has inherited, so that the
+    /// streams of the others begin there and not at the beginning of their logs.
+    pub(super) async fn claim(&self, change: &Change) {
+        let placement = self.placement();
+        let is_recent = |at: Instant| at.elapsed() < CLAIM_INTERVAL;
+        let is_needless = {
+            let fill = self.moves.fill.borrow();
+            fill.claimed.is_some_and(is_recent) && fill.filled
+        };
+        if change.phase > Phase::Joint || placement.is_member(self.address.node) || is_needless {
+            return;
+        }
+        let told = match change.phase {
+            Phase::Copy => self.move_states().await,
+            // By now others may have from here what an earlier start wrote in this phase.
+            _ => BTreeMap::new(),
+        };
+        let told = told.values().flat_map(|state| state.marks());
+        let past = own_past(told, self.origin, &self.vector());
+        let mut fill = self.moves.fill.borrow_mut();
+        fill.claimed = Some(Instant::now());
+        let origins: Vec<Origin> = {
+            let ends = fill
+                .sources
+                .values()
+                .filter_map(|source| source.end.as_ref());
+            let all: Vector = ends.flat_map(Vector::iter).collect();
+            all.iter().map(|(origin, _)| origin).collect()
+        };
+        let have = self.vector();
+        let inherited = origins.into_iter().filter_map(|origin| {
+            let writer = address_of(origin);
+            if writer.is_beside(self.address) {
+                return None;
+            }
+            let ends = fill.sources.iter().map(|(address, source)| {
+                let end = source.end.as_ref();
+                (*address, end.map_or(Version(0), |end| end.get(origin)))
+            });
+            let knows =
+                |source| placement.is_outside(writer) || placement.may_share(source, writer);
+            let version = inherited_of(writer, ends, knows)?;
+            (version > have.get(origin)).then_some((origin, version))
+        });
+        let claims: Vec<_> = inherited.chain(past).collect();
+        drop(fill);
+        if !claims.is_empty() {
+            self.log_claim(&claims, false);
+        }
+    }
+}
+
+/// What others have that earlier starts of `now`'s shard wrote, and it has not. One that is to become a
+/// member again inherits it: what is left of it is in the stores of those who stayed, and what was
+/// deleted since, and the delete forgotten, only in logs, from where it would come back.
+fn own_past(
+    told: impl Iterator<Item = (Origin, Version)>,
+    now: Origin,
+    have: &Vector,
+) -> Vec<(Origin, Version)> {
+    let is_own = |origin: Origin| origin != now && address_of(origin) == address_of(now);
+    let told: Vector = told.filter(|(origin, _)| is_own(*origin)).collect();
+    let is_news = |(origin, version): &(Origin, Version)| *version > have.get(*origin);
+    told.iter().filter(is_news).collect()
+}
+
+/// Up to where what `writer` wrote is inherited with what was copied from all these sources: as far as
+/// each of those names it that `knows` of it. One that shares nothing with the writer has nothing of
+/// it, so it limits nothing. Of one that is to become a member again, or is none any more, each source
+/// can tell: what the writer's log still has of that time may have been deleted since.
+fn inherited_of(
+    writer: ShardAddress,
+    ends: impl Iterator<Item = (ShardAddress, Version)>,
+    knows: impl Fn(ShardAddress) -> bool,
+) -> Option<Version> {
+    let told = ends.filter(|(source, _)| *source == writer || knows(*source));
+    told.map(|(_, end)| end).min()
+}
+
+#[cfg(test)]
+#[path = "claim_tests.rs"]
+mod tests;
