@@ -48,6 +48,8 @@ mod rate;
 mod ready;
 mod replication;
 mod sabotage;
+mod serve;
+mod services;
 mod shard;
 mod starts;
 
@@ -67,8 +69,10 @@ pub use process::{Directory, Process, Superseded};
 pub use quorum::{Failure, Quorum, Scan};
 pub use ready::Lack;
 pub use sabotage::Sabotage;
+pub use serve::ShardService;
+pub use services::Services;
 pub use shard::{
     LinkStatus, OpenError, REFILL_FILE, REFILL_REPAIRED, RefillStatus, Shard, ShardParts,
-    ShardService, ShardStatus,
+    ShardStatus,
 };
 pub use starts::Starts;

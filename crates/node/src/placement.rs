@@ -288,6 +288,16 @@ impl Placement {
         &self.purged
     }
 
+    /// By how many replicas entries of each keyspace may be stored, where that is more than its settings
+    /// say.
+    pub fn widths(&self) -> Vec<(u32, u8)> {
+        let widths = self.keyspaces().filter_map(|k| {
+            let width = k.keyspace.width();
+            (width > k.keyspace.settings.replicas).then_some((k.keyspace.id, width))
+        });
+        widths.collect()
+    }
+
     /// Every shard of every node.
     pub fn shards(&self) -> impl Iterator<Item = ShardAddress> + '_ {
         self.nodes

@@ -9,6 +9,7 @@ use tokio::time::{Instant, timeout};
 
 use super::handshake::Turns;
 use crate::limits::{CLOSE_NOTICE, CLOSE_WAIT, STALL};
+use crate::services::Services;
 use crate::shard::Shard;
 
 /// How often a start looks whether it has come far enough.
@@ -26,7 +27,7 @@ pub(super) enum Stage {
 
 /// What stands between a shard's HTTP connections and the shard.
 pub(crate) struct Gate {
-    shard: Rc<Shard>,
+    services: Rc<Services>,
     patience: Instant,
     is_warm: Cell<bool>,
     stage: watch::Sender<Stage>,
@@ -38,9 +39,9 @@ pub(crate) struct Gate {
 
 impl Gate {
     /// Clients of a start wait for `patience` at most.
-    pub fn new(shard: Rc<Shard>, patience: Duration) -> Gate {
+    pub fn new(services: Rc<Services>, patience: Duration) -> Gate {
         Gate {
-            shard,
+            services,
             patience: Instant::now() + patience,
             is_warm: Cell::new(false),
             stage: watch::Sender::new(Stage::Open),
@@ -52,7 +53,12 @@ impl Gate {
 
     /// Whose clients these are.
     pub fn shard(&self) -> &Rc<Shard> {
-        &self.shard
+        &self.services.shard
+    }
+
+    /// The same with its capabilities.
+    pub fn services(&self) -> &Rc<Services> {
+        &self.services
     }
 
     /// Whose turn it is with the handshakes of its connections.
@@ -63,7 +69,7 @@ impl Gate {
     /// A node answers as soon as the others have been heard, and have filled it if it is new:
     /// usually at once.
     pub async fn whole(&self) {
-        while !self.shard.answers() && Instant::now() < self.patience {
+        while !self.shard().answers() && Instant::now() < self.patience {
             tokio::time::sleep(LOOK_PAUSE).await;
         }
     }
@@ -76,7 +82,7 @@ impl Gate {
         }
         let begun = Instant::now();
         self.whole().await;
-        let is_ready = || self.shard.reaches_majority() && self.shard.may_stamp().is_ok();
+        let is_ready = || self.shard().reaches_majority() && self.shard().may_stamp().is_ok();
         while !is_ready() && Instant::now() < self.patience {
             tokio::time::sleep(LOOK_PAUSE).await;
         }
@@ -116,7 +122,7 @@ impl Gate {
         // what they send at that very moment is lost to them, so it comes second.
         let notice = timeout(CLOSE_NOTICE, self.empty()).await;
         self.stage.send_replace(Stage::Closing);
-        self.shard.stalls.wake_connections();
+        self.shard().stalls.wake_connections();
         if notice.is_err() && timeout(CLOSE_WAIT, self.empty()).await.is_err() {
             tracing::warn!(
                 connections = self.connections.get(),

@@ -15,6 +15,7 @@ use super::reply::{self, Reply};
 use super::upload::Upload;
 use crate::moves::waits_for;
 use crate::placement::Placement;
+use crate::services::Services;
 use crate::shard::{Arrivals, Shard};
 
 /// Largest description of a change, in bytes.
@@ -34,12 +35,13 @@ struct Wanted {
 
 /// `/v1/members`.
 pub(super) async fn members(
-    shard: Rc<Shard>,
+    services: &Services,
     arrivals: &Arrivals,
     request: Request<Upload>,
 ) -> Result<Reply, Rejected> {
+    let shard = &services.shard;
     match *request.method() {
-        Method::GET | Method::HEAD => Ok(reply::json(StatusCode::OK, &describe(&shard).await)),
+        Method::GET | Method::HEAD => Ok(reply::json(StatusCode::OK, &describe(services).await)),
         Method::POST => {
             let received = read_body(&shard.doors, request.into_body(), BODY_BYTES).await?;
             let body = received.bytes;
@@ -48,8 +50,8 @@ pub(super) async fn members(
             })?;
             in_time(arrivals)?;
             let what = in_words(&wanted);
-            change(&shard, wanted).await?;
-            let mut reply = reply::json(StatusCode::ACCEPTED, &describe(&shard).await);
+            change(services, wanted).await?;
+            let mut reply = reply::json(StatusCode::ACCEPTED, &describe(services).await);
             reply.extensions_mut().insert(Done(what));
             Ok(reply)
         }
@@ -84,7 +86,8 @@ fn in_words(wanted: &Wanted) -> String {
     words.collect::<Vec<_>>().join("; ")
 }
 
-async fn change(shard: &Rc<Shard>, wanted: Wanted) -> Result<(), Rejected> {
+async fn change(services: &Services, wanted: Wanted) -> Result<(), Rejected> {
+    let shard = &services.shard;
     let topology = shard.metadata.topology().borrow().clone();
     let ids = |names: &[String]| -> Result<Vec<u16>, Rejected> {
         let id = |name: &String| {
@@ -100,7 +103,7 @@ async fn change(shard: &Rc<Shard>, wanted: Wanted) -> Result<(), Rejected> {
     if add.is_empty() && drain.is_empty() && remove.is_empty() {
         return Err(Rejected::bad("no node is named under add, drain or remove"));
     }
-    let states = shard.move_states().await;
+    let states = services.moves.states().await;
     let answers = |id: &u16| *id == shard.address().node || states.keys().any(|s| s.node == *id);
     let members = &topology.members.ids;
     for (id, name) in add.iter().zip(&wanted.add) {
@@ -156,7 +159,8 @@ fn conflict(line: String) -> Rejected {
 }
 
 /// The members, and how far a change of them is.
-pub(super) async fn describe(shard: &Rc<Shard>) -> Value {
+pub(super) async fn describe(services: &Services) -> Value {
+    let shard = &services.shard;
     let placement = shard.placement();
     let topology = shard.metadata.topology().borrow().clone();
     let names =
@@ -167,8 +171,8 @@ pub(super) async fn describe(shard: &Rc<Shard>) -> Value {
     let change = match &topology.members.change {
         None => None,
         Some(change) => {
-            let states = shard.move_states().await;
-            let waits: Vec<String> = waits_for(change, &shard.living(), &states)
+            let states = services.moves.states().await;
+            let waits: Vec<String> = waits_for(change, &services.moves.living(), &states)
                 .iter()
                 .map(|s| format!("{}/{}", name(&placement, s.node), s.shard))
                 .collect();

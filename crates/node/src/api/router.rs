@@ -22,6 +22,7 @@ use super::upload::Upload;
 use super::users::{self, Asked};
 use super::{bulk, health, keys, keyspaces, members, mend, metadata, metrics, scan, status, v0};
 use crate::meters::class;
+use crate::services::Services;
 use crate::shard::{Arrivals, Shard};
 
 /// Answers any request.
@@ -152,7 +153,16 @@ async fn let_in(
     if gate.warm().await && !is_read {
         arrivals.has_been_held_up();
     }
-    let reply = serve(shard.clone(), arrivals, caller, asker, request, path, asked).await;
+    let reply = serve(
+        gate.services(),
+        arrivals,
+        caller,
+        asker,
+        request,
+        path,
+        asked,
+    )
+    .await;
     match shard.is_superseded() {
         // Whatever was done here does not count.
         true => Rejected::superseded().into_text(),
@@ -194,7 +204,7 @@ fn ask(request: &Request<Upload>, path: &str) -> Result<(&'static Rule, Params),
 }
 
 async fn serve(
-    shard: Rc<Shard>,
+    services: &Rc<Services>,
     arrivals: &Rc<Arrivals>,
     caller: &Caller,
     asker: &Asker,
@@ -202,6 +212,7 @@ async fn serve(
     path: &str,
     params: Params,
 ) -> Reply {
+    let shard = services.shard.clone();
     match path {
         "/v0/entity" => v0::entity(shard, arrivals, request, params)
             .await
@@ -211,7 +222,7 @@ async fn serve(
             .unwrap_or_else(Rejected::into_text),
         "/metrics" => rare(metrics::metrics(shard, request.headers())).await,
         path => match path.strip_prefix("/v1/") {
-            Some(rest) => v1(shard, arrivals, caller, asker, request, rest, params)
+            Some(rest) => v1(services, arrivals, caller, asker, request, rest, params)
                 .await
                 .unwrap_or_else(Rejected::into_json),
             None => unknown().into_text(),
@@ -220,7 +231,7 @@ async fn serve(
 }
 
 async fn v1(
-    shard: Rc<Shard>,
+    services: &Rc<Services>,
     arrivals: &Rc<Arrivals>,
     caller: &Caller,
     asker: &Asker,
@@ -230,6 +241,7 @@ async fn v1(
 ) -> Result<Reply, Rejected> {
     // A key may hold an encoded slash, so the path is cut before it is decoded.
     let parts: Vec<&str> = rest.splitn(4, '/').collect();
+    let shard = services.shard.clone();
     let by_whom = |shard| Asked {
         shard,
         arrivals,
@@ -237,10 +249,10 @@ async fn v1(
         asker,
     };
     match parts.as_slice() {
-        ["status"] => rare(status::status(shard)).await,
+        ["status"] => rare(status::status(services)).await,
         ["metadata"] => rare(metadata::metadata(shard, request.method(), params)).await,
         ["dropped"] => keyspaces::dropped(&shard, request.method()),
-        ["members"] => rare(members::members(shard, arrivals, request)).await,
+        ["members"] => rare(members::members(services, arrivals, request)).await,
         ["members", "change"] => rare(members::cancel(shard, arrivals, request.method())).await,
         ["users"] => rare(users::collection(by_whom(shard), request)).await,
         ["users", name] => rare(users::one(by_whom(shard), request, &text(name)?)).await,

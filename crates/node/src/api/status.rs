@@ -1,17 +1,17 @@
 //! The whole cluster's state, gathered from every shard.
 
-use std::rc::Rc;
-
 use hyper::StatusCode;
 use serde_json::{Value, json};
 
 use super::error::Rejected;
 use super::reply::{self, Reply};
 use crate::placement::ShardAddress;
-use crate::shard::{Shard, ShardStatus};
+use crate::services::Services;
+use crate::shard::ShardStatus;
 
 /// `/v1/status`.
-pub(super) async fn status(shard: Rc<Shard>) -> Result<Reply, Rejected> {
+pub(super) async fn status(services: &Services) -> Result<Reply, Rejected> {
+    let shard = &services.shard;
     let placement = shard.placement();
     let addresses: Vec<ShardAddress> = placement.shards().collect();
     let statuses = shard.statuses(&addresses).await;
@@ -51,7 +51,7 @@ pub(super) async fn status(shard: Rc<Shard>) -> Result<Reply, Rejected> {
         &json!({
             "node": shard.config.name, "topology_revision": placement.revision,
             "cluster": topology.cluster, "problems": *problems,
-            "members": super::members::describe(&shard).await,
+            "members": super::members::describe(services).await,
             "nodes": nodes, "keyspaces": topology.keyspaces,
             "dropped": topology.dropped, "shards": shards, "links": links,
         }),

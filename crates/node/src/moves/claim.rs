@@ -6,32 +6,35 @@ use dunlin_metadata::{Change, Phase};
 use dunlin_store::{Origin, Vector, Version};
 use tokio::time::Instant;
 
+use super::Moves;
 use crate::limits::CLAIM_INTERVAL;
 use crate::placement::ShardAddress;
 use crate::replication::address_of;
-use crate::shard::Shard;
 
-impl Shard {
+impl Moves {
     /// A shard that held nothing before claims in its vector what it has inherited, so that the
     /// streams of the others begin there and not at the beginning of their logs.
     pub(super) async fn claim(&self, change: &Change) {
-        let placement = self.placement();
+        let placement = self.shard.placement();
         let is_recent = |at: Instant| at.elapsed() < CLAIM_INTERVAL;
         let is_needless = {
-            let fill = self.moves.fill.borrow();
+            let fill = self.fill.borrow();
             fill.claimed.is_some_and(is_recent) && fill.filled
         };
-        if change.phase > Phase::Joint || placement.is_member(self.address.node) || is_needless {
+        if change.phase > Phase::Joint
+            || placement.is_member(self.shard.address.node)
+            || is_needless
+        {
             return;
         }
         let told = match change.phase {
-            Phase::Copy => self.move_states().await,
+            Phase::Copy => self.states().await,
             // By now others may have from here what an earlier start wrote in this phase.
             _ => BTreeMap::new(),
         };
         let told = told.values().flat_map(|state| state.marks());
-        let past = own_past(told, self.origin, &self.vector());
-        let mut fill = self.moves.fill.borrow_mut();
+        let past = own_past(told, self.shard.origin, &self.shard.vector());
+        let mut fill = self.fill.borrow_mut();
         fill.claimed = Some(Instant::now());
         let origins: Vec<Origin> = {
             let ends = fill
@@ -41,10 +44,10 @@ impl Shard {
             let all: Vector = ends.flat_map(Vector::iter).collect();
             all.iter().map(|(origin, _)| origin).collect()
         };
-        let have = self.vector();
+        let have = self.shard.vector();
         let inherited = origins.into_iter().filter_map(|origin| {
             let writer = address_of(origin);
-            if writer.is_beside(self.address) {
+            if writer.is_beside(self.shard.address) {
                 return None;
             }
             let ends = fill.sources.iter().map(|(address, source)| {
@@ -59,7 +62,7 @@ impl Shard {
         let claims: Vec<_> = inherited.chain(past).collect();
         drop(fill);
         if !claims.is_empty() {
-            self.log_claim(&claims, false);
+            self.shard.log_claim(&claims, false);
         }
     }
 }

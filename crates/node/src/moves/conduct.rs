@@ -8,10 +8,10 @@ use dunlin_metadata::{Change, Phase};
 use futures_util::future::join_all;
 
 use super::MoveState;
+use super::Moves;
 use crate::limits::{CALL_TIMEOUT, MOVE_INTERVAL};
 use crate::message::{Request, Response};
 use crate::placement::ShardAddress;
-use crate::shard::Shard;
 
 /// Shards whose state does not allow the next phase yet; none when it may begin.
 pub(crate) fn waits_for(
@@ -35,19 +35,24 @@ pub(crate) fn waits_for(
         .collect()
 }
 
-impl Shard {
+impl Moves {
     /// Looks after changes for as long as the shard runs. One shard of a node does it.
-    pub(crate) async fn conduct_loop(self: Rc<Self>) {
+    pub(super) async fn conduct_loop(self: Rc<Self>) {
         loop {
             tokio::time::sleep(MOVE_INTERVAL).await;
-            let Some(change) = self.placement().change.clone() else {
+            let Some(change) = self.shard.placement().change.clone() else {
                 continue;
             };
-            let states = self.move_states().await;
+            let states = self.states().await;
             if !waits_for(&change, &self.living(), &states).is_empty() {
                 continue;
             }
-            match self.metadata.advance_change(change.id, change.phase).await {
+            match self
+                .shard
+                .metadata
+                .advance_change(change.id, change.phase)
+                .await
+            {
                 Ok(()) => tracing::info!(change = change.id, after = %change.phase, "next phase"),
                 Err(error) => tracing::warn!(%error, "a change of members does not go on"),
             }
@@ -56,18 +61,18 @@ impl Shard {
 
     /// Every shard of every node that is not gone for good.
     pub(crate) fn living(&self) -> Vec<ShardAddress> {
-        let placement = self.placement();
+        let placement = self.shard.placement();
         let shards = placement.shards();
         shards.filter(|s| !placement.is_dead(s.node)).collect()
     }
 
     /// How far each living shard is; those that do not answer are left out.
-    pub(crate) async fn move_states(&self) -> BTreeMap<ShardAddress, MoveState> {
+    pub(crate) async fn states(&self) -> BTreeMap<ShardAddress, MoveState> {
         let asked = self.living().into_iter().map(|address| async move {
-            if address == self.address {
-                return Some((address, self.move_state()));
+            if address == self.shard.address {
+                return Some((address, self.state()));
             }
-            let peer = self.peer(address)?;
+            let peer = self.shard.peer(address)?;
             match peer.caller.call(Request::Move, CALL_TIMEOUT).await {
                 Ok(Response::Moved(json)) => Some((address, serde_json::from_slice(&json).ok()?)),
                 _ => None,

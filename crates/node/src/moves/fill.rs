@@ -9,6 +9,7 @@ use dunlin_store::Entry;
 use futures_util::future::join;
 use tokio::time::Instant;
 
+use super::Moves;
 use super::books::Fill;
 use super::journal::Journal;
 use super::plan::{self, Part};
@@ -16,18 +17,18 @@ use crate::limits::{CHUNK_BYTES, MOVE_INTERVAL, PAGE_TIMEOUT};
 use crate::message::{FillPage, FillRequest, Froms, Place, Request, Response};
 use crate::placement::ShardAddress;
 use crate::replication::copy_of;
-use crate::shard::{Peer, Shard};
+use crate::shard::Peer;
 
-impl Shard {
+impl Moves {
     /// Does this shard's part in changes of the members for as long as it runs.
-    pub(crate) async fn move_loop(self: Rc<Self>) {
+    pub(super) async fn move_loop(self: Rc<Self>) {
         loop {
             tokio::time::sleep(MOVE_INTERVAL).await;
             if let Err(error) = self.sweep_due().await {
                 tracing::warn!(error, "dropping what others hold failed; trying again");
                 continue;
             }
-            let Some(change) = self.placement().change.clone() else {
+            let Some(change) = self.shard.placement().change.clone() else {
                 continue;
             };
             if let Err(error) = self.fill_round(&change).await {
@@ -41,14 +42,15 @@ impl Shard {
         match change.phase {
             Phase::Copy | Phase::Joint => {}
             Phase::Switch => {
-                let level = self.is_level_with_leavers(change).await && self.all_applied().await;
-                self.moves.fill.borrow_mut().level = level;
+                let level =
+                    self.is_level_with_leavers(change).await && self.shard.all_applied().await;
+                self.fill.borrow_mut().level = level;
                 return Ok(());
             }
             Phase::Settle => return Ok(()),
         }
         for (address, place) in self.unfinished_parts() {
-            if let Some(peer) = self.peer(address)
+            if let Some(peer) = self.shard.peer(address)
                 && peer.caller.is_connected()
             {
                 self.fill_part(change.id, &peer, place).await?;
@@ -61,13 +63,13 @@ impl Shard {
             Phase::Joint => self.joint_marks(change).await,
             _ => None,
         };
-        let sources: Vec<ShardAddress> = self.moves.fill.borrow().sources.keys().copied().collect();
+        let sources: Vec<ShardAddress> = self.fill.borrow().sources.keys().copied().collect();
         for address in &sources {
-            let peer = self.peer(*address).ok_or("an old replica is gone")?;
+            let peer = self.shard.peer(*address).ok_or("an old replica is gone")?;
             self.read_tail(&peer).await?;
         }
         if !sources.is_empty() {
-            self.sync_log_to(self.log.last()).await?;
+            self.shard.sync_log_to(self.shard.log.last()).await?;
         }
         self.claim(change).await;
         let is_level = self.is_level_with_dead(change).await;
@@ -75,19 +77,19 @@ impl Shard {
             .as_ref()
             .is_some_and(|marks| self.is_level_with_writers(marks));
         // Vectors name what is logged; reads see what is in the store.
-        if !self.all_applied().await {
+        if !self.shard.all_applied().await {
             return Err("the own log failed".to_owned());
         }
-        if self.moves.fill.borrow().change != change.id || self.is_refilling() || !is_level {
+        if self.fill.borrow().change != change.id || self.shard.is_refilling() || !is_level {
             return Ok(());
         }
         let is_caught_up = is_whole && marks.is_some_and(|marks| self.have_sources_all(&marks));
         let is_new = |fill: &Fill| !fill.filled || is_caught_up && !fill.caught_up;
-        if is_new(&self.moves.fill.borrow()) {
+        if is_new(&self.fill.borrow()) {
             self.keep_vector().await?;
         }
-        let mut fill = self.moves.fill.borrow_mut();
-        if fill.change == change.id && !self.is_refilling() {
+        let mut fill = self.fill.borrow_mut();
+        if fill.change == change.id && !self.shard.is_refilling() {
             fill.filled = true;
             fill.caught_up = is_caught_up;
         }
@@ -99,16 +101,16 @@ impl Shard {
     /// placement those in between may be meant for it, so they would come now, with nothing of the
     /// deletes that all others have seen and forgotten since.
     async fn keep_vector(&self) -> Result<(), String> {
-        let all: Vec<_> = self.vector().iter().collect();
-        self.log_claim(&all, true);
-        self.sync_log_to(self.log.last()).await
+        let all: Vec<_> = self.shard.vector().iter().collect();
+        self.shard.log_claim(&all, true);
+        self.shard.sync_log_to(self.shard.log.last()).await
     }
 
     /// Begins the books of a change, or goes on with those of the journal.
     async fn open_books(&self, change: &Change) -> Result<(), String> {
-        let parts = plan::parts(&self.placement(), self.address);
-        if self.moves.fill.borrow().change != change.id {
-            let journal = Journal::load(&*self.env.disk, &self.dir());
+        let parts = plan::parts(&self.shard.placement(), self.shard.address);
+        if self.fill.borrow().change != change.id {
+            let journal = Journal::load(&*self.shard.env.disk, &self.shard.dir());
             let journal = journal.filter(|journal| journal.change == change.id);
             if !parts.is_empty() {
                 tracing::info!(
@@ -117,16 +119,16 @@ impl Shard {
                     "taking over partitions"
                 );
             }
-            *self.moves.fill.borrow_mut() = Fill::begin(change.id, journal);
-            self.moves.pace.borrow_mut().begin();
+            *self.fill.borrow_mut() = Fill::begin(change.id, journal);
+            self.pace.borrow_mut().begin();
         }
-        self.moves.fill.borrow_mut().plan(&parts);
+        self.fill.borrow_mut().plan(&parts);
         Ok(())
     }
 
     fn unfinished_parts(&self) -> Vec<(ShardAddress, Place)> {
-        let parts = plan::parts(&self.placement(), self.address);
-        let fill = self.moves.fill.borrow();
+        let parts = plan::parts(&self.shard.placement(), self.shard.address);
+        let fill = self.fill.borrow();
         let is_unfinished = |part: &&Part| {
             let source = fill.sources.get(&part.source);
             let progress = source.and_then(|source| source.parts.get(&part.place));
@@ -170,7 +172,12 @@ impl Shard {
             read_bytes,
         }) = page.take()
         {
-            let now = self.placement().change.as_ref().map(|change| change.id);
+            let now = self
+                .shard
+                .placement()
+                .change
+                .as_ref()
+                .map(|change| change.id);
             if now != Some(change) {
                 return Err("the change was given up".to_owned());
             }
@@ -219,11 +226,14 @@ impl Shard {
             return Ok(());
         };
         let records = entries.len() as u64;
-        self.ingest(entries).await?;
-        self.counters.moved.set(self.counters.moved.get() + records);
-        self.moves.rate.add(bytes);
+        self.shard.ingest(entries).await?;
+        self.shard
+            .counters
+            .moved
+            .set(self.shard.counters.moved.get() + records);
+        self.rate.add(bytes);
         let journal = {
-            let mut fill = self.moves.fill.borrow_mut();
+            let mut fill = self.fill.borrow_mut();
             fill.records += records;
             fill.bytes += bytes as u64;
             let from = fill.sources.get_mut(&source);
@@ -237,12 +247,12 @@ impl Shard {
 
     pub(super) fn write_journal(&self, journal: &Journal) -> Result<(), String> {
         journal
-            .store(&*self.env.disk, &self.dir())
+            .store(&*self.shard.env.disk, &self.shard.dir())
             .map_err(|error| format!("the journal of a copy cannot be written: {error}"))
     }
 
     fn progress(&self, source: ShardAddress, place: Place) -> Option<(Froms, Option<Bytes>)> {
-        let fill = self.moves.fill.borrow();
+        let fill = self.fill.borrow();
         let progress = fill.sources.get(&source)?.parts.get(&place)?;
         Some((progress.froms, progress.next.clone()))
     }

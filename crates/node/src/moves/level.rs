@@ -4,15 +4,16 @@ use dunlin_metadata::{Change, Phase};
 use dunlin_store::{Origin, Vector, Version};
 use std::rc::Rc;
 
+use super::Moves;
 use crate::placement::ShardAddress;
 use crate::replication::address_of;
-use crate::shard::{Peer, Shard};
+use crate::shard::Peer;
 
-impl Shard {
+impl Moves {
     /// Whether the logs of all that are inherited were read as far as `marks`.
     pub(super) fn have_sources_all(&self, marks: &Vector) -> bool {
-        let placement = self.placement();
-        let fill = self.moves.fill.borrow();
+        let placement = self.shard.placement();
+        let fill = self.fill.borrow();
         fill.sources.iter().all(|(address, source)| {
             // Of what is written by shards that it shares nothing with, it has nothing.
             let due = marks.iter().filter(|(origin, _)| {
@@ -27,17 +28,17 @@ impl Shard {
     /// Up to where anybody had the entries of each origin once all had come to the joint phase, as
     /// far as anybody still has them; `None` before.
     pub(super) async fn joint_marks(&self, change: &Change) -> Option<Vector> {
-        let states = self.move_states().await;
+        let states = self.states().await;
         let is_joint = |shard| {
             let state = states.get(shard);
             state.is_some_and(|s| s.change == change.id && s.phase >= Some(Phase::Joint))
         };
-        let mut fill = self.moves.fill.borrow_mut();
+        let mut fill = self.fill.borrow_mut();
         if !self.living().iter().all(is_joint) {
             return fill.marks.clone();
         }
         let told = states.iter().map(|(shard, state)| (*shard, state.marks()));
-        let held = self.placement().vouched_for(told);
+        let held = self.shard.placement().vouched_for(told);
         let marks = match fill.marks.take() {
             Some(marks) => still_held(&marks, &held),
             None => held,
@@ -49,9 +50,9 @@ impl Shard {
     /// Whether this shard has all that the living who leave have ever written: once all go by the
     /// new replicas, no write enters through them any more.
     pub(super) async fn is_level_with_leavers(&self, change: &Change) -> bool {
-        let placement = self.placement();
-        let states = self.move_states().await;
-        let mine = self.vector();
+        let placement = self.shard.placement();
+        let states = self.states().await;
+        let mine = self.shard.vector();
         let has_switched = |shard| {
             let state = states.get(shard);
             state.is_some_and(|s| s.change == change.id && s.phase >= Some(Phase::Switch))
@@ -62,7 +63,7 @@ impl Shard {
             && held.iter().all(|(origin, version)| {
                 let leaves =
                     !change.to.contains(&origin.node()) && !change.dead.contains(&origin.node());
-                let concerns = leaves && placement.share(self.address, address_of(origin));
+                let concerns = leaves && placement.share(self.shard.address, address_of(origin));
                 !concerns || mine.get(origin) >= version
             })
     }
@@ -71,13 +72,14 @@ impl Shard {
     /// asked for the first few replicas alone counts on them, and they may be others now. Who
     /// joins has it from those it inherits.
     pub(super) fn is_level_with_writers(&self, marks: &Vector) -> bool {
-        let placement = self.placement();
-        let mine = self.vector.borrow();
-        !placement.is_member(self.address.node)
+        let placement = self.shard.placement();
+        let mine = self.shard.vector.borrow();
+        !placement.is_member(self.shard.address.node)
             || marks.iter().all(|(origin, version)| {
                 let writer = address_of(origin);
                 let concerns = placement.is_member(writer.node)
-                    && (writer == self.address || placement.share(self.address, writer));
+                    && (writer == self.shard.address
+                        || placement.share(self.shard.address, writer));
                 !concerns || mine.get(origin) >= version
             })
     }
@@ -89,19 +91,19 @@ impl Shard {
         }
         // What is known of the others' vectors may be older than the last entry they took from who is
         // gone: those who know that it is must say what they have.
-        let states = self.move_states().await;
-        let placement = self.placement();
+        let states = self.states().await;
+        let placement = self.shard.placement();
         let concerns = |origin: Origin| {
             change.dead.contains(&origin.node())
-                && placement.share(self.address, address_of(origin))
+                && placement.share(self.shard.address, address_of(origin))
         };
         // What was pulled of that very shard came without the vector rising.
         let has_all_of = |shard: ShardAddress, theirs: &Vector| {
-            let peer = self.peer(shard);
+            let peer = self.shard.peer(shard);
             theirs.iter().all(|(origin, version)| {
                 let pulled = |peer: &Rc<Peer>| peer.pulled.borrow().get(&origin).copied();
                 let pulled = peer.as_ref().and_then(pulled).unwrap_or_default();
-                !concerns(origin) || self.vector.borrow().get(origin).max(pulled) >= version
+                !concerns(origin) || self.shard.vector.borrow().get(origin).max(pulled) >= version
             })
         };
         let told = |shard: ShardAddress| {
@@ -109,11 +111,11 @@ impl Shard {
                 state.change == change.id && has_all_of(shard, &state.of_dead().collect())
             })
         };
-        let peers = self.peers.borrow();
+        let peers = self.shard.peers.borrow();
         let living = self.living();
-        let mut sharing = living
-            .iter()
-            .filter(|shard| **shard != self.address && placement.share(self.address, **shard));
+        let mut sharing = living.iter().filter(|shard| {
+            **shard != self.shard.address && placement.share(self.shard.address, **shard)
+        });
         // Shards of a version that says nothing of the dead are known by their vectors alone.
         let mut known = peers.values().filter(|peer| peer.shares.get());
         sharing.all(|shard| told(*shard))

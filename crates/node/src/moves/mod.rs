@@ -38,6 +38,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use crate::limits::SWEEP_INTERVAL;
 use crate::placement::Placement;
 use crate::rate::Rate;
 use crate::shard::Shard;
@@ -47,13 +48,14 @@ use pace::Pace;
 pub(crate) use conduct::waits_for;
 pub use state::MoveState;
 
-/// A shard's part in a change of the members.
+/// A shard's part in changes of the members.
 pub(crate) struct Moves {
+    shard: Rc<Shard>,
     /// What it takes over in the change under way.
     fill: RefCell<Fill>,
     pace: RefCell<Pace>,
     /// What it copies.
-    pub rate: Rate,
+    rate: Rate,
     /// Up to which change everything has been dropped; `None` before the store was asked.
     swept: Cell<Option<u64>>,
     /// When the members last came to rest here.
@@ -63,20 +65,49 @@ pub(crate) struct Moves {
 }
 
 impl Moves {
-    /// Of a shard that keeps its clients' 99th percentile at `latency_us_p99`.
-    pub fn new(latency_us_p99: u64) -> Moves {
-        Moves {
+    /// Of a shard that does not run yet.
+    pub fn new(shard: Rc<Shard>) -> Rc<Moves> {
+        let latency_us_p99 = shard.config.move_latency_us_p99;
+        let moves = Rc::new(Moves {
+            shard,
             fill: RefCell::default(),
             pace: RefCell::new(Pace::new(latency_us_p99)),
             rate: Rate::default(),
             swept: Cell::new(None),
             rested: Cell::new(None),
             before: RefCell::default(),
+        });
+        let heeding = Rc::downgrade(&moves);
+        moves.shard.on_placement(move |before, now| {
+            if let Some(moves) = heeding.upgrade() {
+                moves.adopted(before, now);
+            }
+        });
+        moves
+    }
+
+    /// Begins its duties.
+    pub fn run(self: &Rc<Self>) {
+        tokio::task::spawn_local(self.clone().move_loop());
+        tokio::task::spawn_local(self.clone().rate_loop());
+        if self.shard.address.shard == 0 {
+            tokio::task::spawn_local(self.clone().conduct_loop());
+        }
+    }
+
+    /// Keeps up what is told of it.
+    async fn rate_loop(self: Rc<Self>) {
+        loop {
+            tokio::time::sleep(SWEEP_INTERVAL).await;
+            self.rate.tick(Instant::now());
+            let state = self.state();
+            let left = state.parts.saturating_sub(state.parts_done);
+            self.shard.counters.parts_left.set(left);
         }
     }
 
     /// Takes note of a new placement.
-    pub fn adopted(&self, before: &Rc<Placement>, now: &Placement) {
+    fn adopted(&self, before: &Rc<Placement>, now: &Placement) {
         let is_another = before.change.is_some() && before.changes != now.changes;
         if is_another || before.change.is_some() && now.change.is_none() {
             *self.before.borrow_mut() = Some(before.clone());
@@ -94,15 +125,13 @@ impl Moves {
             .get()
             .is_some_and(|since| since.elapsed() >= for_)
     }
-}
 
-impl Shard {
     /// Waits after moving `bytes`, begun at `begun`, for as long as clients want it; those of the
     /// other shard concerned wait `their_latency_us`.
     async fn keep_pace(&self, bytes: usize, begun: Instant, their_latency_us: u64) {
-        let latency_us = self.latency.p99_us().max(their_latency_us);
+        let latency_us = self.shard.latency.p99_us().max(their_latency_us);
         let spent = begun.elapsed();
-        let pause = self.moves.pace.borrow_mut().pause(bytes, spent, latency_us);
+        let pause = self.pace.borrow_mut().pause(bytes, spent, latency_us);
         tokio::time::sleep(pause).await;
     }
 }

@@ -8,14 +8,14 @@ use bytes::Bytes;
 use dunlin_log::CursorError;
 use dunlin_store::{EntryView, Kind};
 
+use super::Moves;
 use crate::limits::{LOOK_BYTES, PAGE_BYTES, PAGE_ITEMS, PULL_BYTES};
 use crate::message::{FillPage, FillRequest, Froms, Place, TailAnswer, TailRequest};
-use crate::shard::Shard;
 
-impl Shard {
+impl Moves {
     /// A page of stored records; `None` when they cannot be copied from here now.
     pub(crate) async fn serve_fill(self: Rc<Self>, request: FillRequest) -> Option<FillPage> {
-        if !self.answers() || self.placement().change.is_none() {
+        if !self.shard.answers() || self.shard.placement().change.is_none() {
             return None;
         }
         let FillRequest {
@@ -23,7 +23,7 @@ impl Shard {
             froms,
             start,
         } = request;
-        let page = self.read_page(move |store| {
+        let page = self.shard.read_page(move |store| {
             store.scan_page(
                 place.keyspace,
                 place.partition,
@@ -43,27 +43,27 @@ impl Shard {
         page.items.retain(|item| froms.has(item.from));
         Some(FillPage {
             page,
-            latency_us_p99: self.latency.p99_us(),
+            latency_us_p99: self.shard.latency.p99_us(),
             read_bytes,
         })
     }
 
     /// Part of the log, for one that copies stored records.
     pub(crate) async fn serve_tail(self: Rc<Self>, request: TailRequest) -> TailAnswer {
-        if !self.answers() || self.placement().change.is_none() {
+        if !self.shard.answers() || self.shard.placement().change.is_none() {
             return TailAnswer::NotNow;
         }
-        let incarnation = self.origin.incarnation();
+        let incarnation = self.shard.origin.incarnation();
         if request.incarnation == 0 {
             // What is not synced yet may be lost, and its places in the log be taken by others.
             // Where nobody asks for syncs that is long ago, and all since would be copied twice.
-            if let Err(error) = self.sync_log_to(self.log.last()).await {
+            if let Err(error) = self.shard.sync_log_to(self.shard.log.last()).await {
                 tracing::warn!(error, "nothing can be copied from here");
                 return TailAnswer::NotNow;
             }
-            let next = self.log.progress().synced + 1;
+            let next = self.shard.log.progress().synced + 1;
             // Stored records must hold everything before it.
-            return match self.all_applied().await {
+            return match self.shard.all_applied().await {
                 true => TailAnswer::Entries {
                     entries: Vec::new(),
                     incarnation,
@@ -78,7 +78,7 @@ impl Shard {
                 entries: Vec::new(),
                 incarnation,
                 // Who began further on began in a log that is gone.
-                next: self.opened_at() + 1,
+                next: self.shard.opened_at() + 1,
                 end: None,
             };
         }
@@ -95,11 +95,11 @@ impl Shard {
                 )| ((*keyspace, *partition), *froms),
             )
             .collect();
-        let vector = self.vector();
-        let end = self.log.last();
+        let vector = self.shard.vector();
+        let end = self.shard.log.last();
         let mut entries = Vec::new();
         let (mut bytes, mut looked_at) = (0, 0);
-        let mut cursor = self.log.cursor(request.index);
+        let mut cursor = self.shard.log.cursor(request.index);
         while cursor.position() <= end && bytes < PULL_BYTES && looked_at < LOOK_BYTES {
             let records = match cursor.next(PULL_BYTES).await {
                 Ok(records) => records,
@@ -117,7 +117,7 @@ impl Shard {
                 let is_change = matches!(view.kind(), Kind::Put | Kind::Delete);
                 let wanted = wants.get(&(view.keyspace(), view.partition()));
                 if is_change && wanted.is_some_and(|froms| froms.has(view.from())) {
-                    if view.version() > self.clock.limit() && self.is_mended(&view).await {
+                    if view.version() > self.shard.clock.limit() && self.is_mended(&view).await {
                         continue;
                     }
                     bytes += record.len();
@@ -138,10 +138,10 @@ impl Shard {
     async fn is_mended(&self, far: &EntryView<'_>) -> bool {
         let key = Bytes::copy_from_slice(far.key());
         let (keyspace, partition, rank) = (far.keyspace(), far.partition(), far.rank());
-        if !self.all_applied().await {
+        if !self.shard.all_applied().await {
             return false;
         }
-        let held = self.read_blocking(keyspace, partition, &key);
+        let held = self.shard.read_blocking(keyspace, partition, &key);
         held.is_ok_and(|held| held.is_some_and(|held| held.rank() > rank))
     }
 }

@@ -4,8 +4,8 @@ use dunlin_metadata::Phase;
 use dunlin_store::{Origin, Version};
 use serde::{Deserialize, Serialize};
 
+use super::Moves;
 use super::books::Fill;
-use crate::shard::Shard;
 
 /// How far a shard is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,12 +50,6 @@ pub struct MoveState {
 }
 
 impl MoveState {
-    /// Whether it knows that a keyspace's entries are stored by so many replicas.
-    pub(crate) fn knows(&self, keyspace: u32, width: u8) -> bool {
-        let mut widths = self.widths.iter();
-        widths.any(|(id, known)| *id == keyspace && *known >= width)
-    }
-
     /// The marks as versions.
     pub(super) fn marks(&self) -> impl Iterator<Item = (Origin, Version)> + '_ {
         versions(&self.marks)
@@ -72,27 +66,23 @@ fn versions(plain: &[(u64, u64)]) -> impl Iterator<Item = (Origin, Version)> + '
     plain.iter().map(version)
 }
 
-impl Shard {
+impl Moves {
     /// How far this shard is with the change of the members.
-    pub fn move_state(&self) -> MoveState {
-        let placement = self.placement();
-        let fill = self.moves.fill.borrow();
+    pub fn state(&self) -> MoveState {
+        let placement = self.shard.placement();
+        let fill = self.fill.borrow();
         // What was copied in a change before says nothing of this one.
         let change = placement.change.as_ref();
         let fill = change.and_then(|change| (change.id == fill.change).then_some(&*fill));
         let count = |of: fn(&Fill) -> u64| fill.map_or(0, of);
-        let vector = self.vector();
+        let vector = self.shard.vector();
         let (of_dead, marks): (Vec<_>, Vec<_>) = vector
             .iter()
             .map(|(origin, version)| (origin, version.0))
             .partition(|(origin, _)| placement.is_dead(origin.node()));
         let plain = |list: Vec<(Origin, u64)>| list.into_iter().map(|(o, v)| (o.0, v)).collect();
-        let widths = placement.keyspaces().filter_map(|k| {
-            let width = k.keyspace.width();
-            (width > k.keyspace.settings.replicas).then_some((k.keyspace.id, width))
-        });
         MoveState {
-            shard: self.label(),
+            shard: self.shard.label(),
             change: placement.changes,
             phase: placement.change.as_ref().map(|change| change.phase),
             filled: fill.is_some_and(|fill| fill.filled),
@@ -100,14 +90,14 @@ impl Shard {
             level: fill.is_some_and(|fill| fill.level),
             marks: plain(marks),
             of_dead: plain(of_dead),
-            widths: widths.collect(),
+            widths: placement.widths(),
             parts: count(Fill::parts),
             parts_done: count(Fill::parts_done),
             records: count(|fill| fill.records),
             bytes: count(|fill| fill.bytes),
-            bytes_per_s: self.moves.rate.bytes_per_s(),
-            bytes_per_s_max: self.moves.pace.borrow().bytes_per_s(),
-            latency_us_p99: self.latency.p99_us(),
+            bytes_per_s: self.rate.bytes_per_s(),
+            bytes_per_s_max: self.pace.borrow().bytes_per_s(),
+            latency_us_p99: self.shard.latency.p99_us(),
         }
     }
 }

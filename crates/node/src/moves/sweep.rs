@@ -3,10 +3,11 @@
 use dunlin_metadata::Phase;
 use tokio::time::Instant;
 
+use super::Moves;
 use super::journal::Journal;
 use crate::limits::SWEEP_AFTER;
 use crate::placement::{Placement, ShardAddress};
-use crate::shard::{Shard, is_range_empty};
+use crate::shard::is_range_empty;
 
 /// One thing to drop.
 struct Drop {
@@ -16,16 +17,20 @@ struct Drop {
     rank: Option<u8>,
 }
 
-impl Shard {
+impl Moves {
     /// Drops what is no longer held here, when that is due; false when it could not.
     pub(super) async fn sweep_due(&self) -> Result<(), String> {
-        let placement = self.placement();
+        let placement = self.shard.placement();
         let due = placement.oldest_epoch();
-        let swept = match self.moves.swept.get() {
+        let swept = match self.swept.get() {
             Some(swept) => swept,
             None => {
-                let swept = self.store.swept().map_err(|error| error.to_string())?;
-                self.moves.swept.set(Some(swept));
+                let swept = self
+                    .shard
+                    .store
+                    .swept()
+                    .map_err(|error| error.to_string())?;
+                self.swept.set(Some(swept));
                 swept
             }
         };
@@ -38,21 +43,22 @@ impl Shard {
             return Ok(());
         }
         // Reads and scans that were begun by the members before may still be on their way.
-        if placement.change.is_none() && !self.moves.has_rested(SWEEP_AFTER) {
+        if placement.change.is_none() && !self.has_rested(SWEEP_AFTER) {
             return Ok(());
         }
-        let before = self.moves.before.borrow_mut().take();
+        let before = self.before.borrow_mut().take();
         let before = before.filter(|before| is_all_since(before.changes, swept, due));
-        let drops = drops(&placement, before.as_deref(), self.address);
+        let drops = drops(&placement, before.as_deref(), self.shard.address);
         for drop in drops {
             self.drop_from(&drop).await?;
         }
-        self.store_behind(move |store| store.note_swept(due))
+        self.shard
+            .store_behind(move |store| store.note_swept(due))
             .await?;
-        self.flush().await?;
-        let dir = self.dir();
-        Journal::remove(&*self.env.disk, &dir).map_err(|error| error.to_string())?;
-        self.moves.swept.set(Some(due));
+        self.shard.flush().await?;
+        let dir = self.shard.dir();
+        Journal::remove(&*self.shard.env.disk, &dir).map_err(|error| error.to_string())?;
+        self.swept.set(Some(due));
         Ok(())
     }
 
@@ -62,7 +68,7 @@ impl Shard {
             partition,
             rank,
         } = drop;
-        let dropped = self.store_behind(move |store| {
+        let dropped = self.shard.store_behind(move |store| {
             if is_range_empty(store, keyspace, partition, b"", None)? {
                 return Ok(None);
             }
@@ -78,6 +84,7 @@ impl Shard {
         while let Some(from) = start {
             let begun = Instant::now();
             let step = self
+                .shard
                 .store_behind(move |store| store.thin_partition(keyspace, partition, rank, &from));
             let thinned = step.await?;
             start = thinned.next;

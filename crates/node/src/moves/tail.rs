@@ -4,21 +4,22 @@ use bytes::Bytes;
 use dunlin_store::{Entry, Vector};
 use tokio::time::{Instant, timeout};
 
+use super::Moves;
 use crate::limits::PAGE_TIMEOUT;
 use crate::message::{Froms, Place, Request, Response, TailAnswer, TailRequest};
 use crate::sabotage::Sabotage;
-use crate::shard::{Peer, Shard};
+use crate::shard::Peer;
 
 /// Entries of a log's tail that are applied at once: each may cost a look at the disk.
 const TAIL_ENTRIES: usize = 128;
 /// A log's tail is read for at least one part of the time in so many more.
 const TAIL_PAUSES_MAX: u32 = 4;
 
-impl Shard {
+impl Moves {
     /// Asks an old replica where its log goes on behind what it has stored, once.
     pub(super) async fn begin_source(&self, peer: &Peer) -> Result<(), String> {
         let begun = {
-            let fill = self.moves.fill.borrow();
+            let fill = self.fill.borrow();
             let source = fill.sources.get(&peer.address);
             source.is_none_or(|source| source.begin.is_some())
         };
@@ -27,7 +28,7 @@ impl Shard {
         }
         let (_, incarnation, next, _) = self.ask_tail(peer, 0, 0, Vec::new()).await?;
         let journal = {
-            let mut fill = self.moves.fill.borrow_mut();
+            let mut fill = self.fill.borrow_mut();
             if let Some(source) = fill.sources.get_mut(&peer.address) {
                 source.begin = Some(next);
                 source.next = next;
@@ -42,7 +43,7 @@ impl Shard {
     pub(super) async fn read_tail(&self, peer: &Peer) -> Result<(), String> {
         loop {
             let asked = {
-                let fill = self.moves.fill.borrow();
+                let fill = self.fill.borrow();
                 fill.sources.get(&peer.address).map(|source| {
                     let wants = source.parts.iter().map(|(place, p)| (*place, p.froms));
                     (source.incarnation, source.next, wants.collect())
@@ -53,10 +54,10 @@ impl Shard {
             };
             let (entries, incarnation, next, end) =
                 self.ask_tail(peer, known.max(1), index, wants).await?;
-            if self.env.sabotage != Sabotage::SkipTail {
+            if self.shard.env.sabotage != Sabotage::SkipTail {
                 self.apply_tail(entries).await?;
             }
-            let mut fill = self.moves.fill.borrow_mut();
+            let mut fill = self.fill.borrow_mut();
             let Some(source) = fill.sources.get_mut(&peer.address) else {
                 return Ok(());
             };
@@ -91,7 +92,7 @@ impl Shard {
             let bytes = few.iter().map(Bytes::len).sum();
             let decoded: Result<Vec<Entry>, _> = few.iter().cloned().map(Entry::decode).collect();
             let decoded = decoded.map_err(|error| error.to_string())?;
-            self.copies_applied(decoded).await?;
+            self.shard.copies_applied(decoded).await?;
             // However slow a copy is, it must come nearer to the end of a log that grows.
             let pauses_max = begun.elapsed() * TAIL_PAUSES_MAX;
             drop(timeout(pauses_max, self.keep_pace(bytes, begun, 0)).await);
@@ -123,7 +124,7 @@ impl Shard {
                     from = peer.label,
                     "its log no longer reaches back to where the copy began: copying again"
                 );
-                let mut fill = self.moves.fill.borrow_mut();
+                let mut fill = self.fill.borrow_mut();
                 fill.sources.remove(&peer.address);
                 fill.filled = false;
                 Err("its log no longer reaches back".to_owned())

@@ -22,7 +22,9 @@ use crate::hello::Introduction;
 use crate::message::{Request, Response};
 use crate::placement::ShardAddress;
 use crate::process::Process;
-use crate::shard::{OpenError, Shard, ShardParts, ShardService};
+use crate::serve::ShardService;
+use crate::services::Services;
+use crate::shard::{OpenError, Shard, ShardParts};
 
 const HELLO_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -145,10 +147,11 @@ async fn live(mut setup: Setup) -> Result<(), String> {
             return Ok(());
         }
     };
-    shard.run();
-    let service = Rc::new(ShardService::new(shard.clone(), None));
+    let services = Services::new(shard.clone());
+    services.run();
+    let service = Rc::new(ShardService::new(services.clone(), None));
     tokio::task::spawn_local(serve_inbox(setup.inbox, service));
-    let gate = Rc::new(Gate::new(shard.clone(), READY_PATIENCE));
+    let gate = Rc::new(Gate::new(services, READY_PATIENCE));
     setup.gates.send_modify(|open| *open += 1);
     tokio::task::spawn_local(take_incoming(setup.incoming, gate.clone()));
     let mut http_door = None;
@@ -212,10 +215,10 @@ async fn take_incoming(mut incoming: UnboundedReceiver<Incoming>, gate: Rc<Gate>
                 tokio::task::spawn_local(api::serve_http(accepted, arrivals, gate.clone()));
             }
             Incoming::Peer(detached, hello, said) => {
-                let shard = gate.shard().clone();
+                let services = gate.services().clone();
                 tokio::task::spawn_local(async move {
                     if let Ok(stream) = detached.attach() {
-                        shard.serve_peer(stream, hello, said).await;
+                        services.serve_peer(stream, hello, said).await;
                     }
                 });
             }

@@ -35,14 +35,27 @@ pub(crate) struct Widening {
     noting: Rc<Cell<bool>>,
 }
 
+/// By how many replicas a shard knows entries to be stored, of each keyspace by its number where that is
+/// more than the keyspace's settings say.
+type Widths = Vec<(u32, u8)>;
+
+/// Whether a shard that said this knows that a keyspace's entries are stored by so many replicas.
+fn knows(told: &[(u32, u8)], keyspace: u32, width: u8) -> bool {
+    told.iter()
+        .any(|(id, known)| *id == keyspace && *known >= width)
+}
+
 /// Shards that have not said that they know how wide a keyspace's entries are stored.
 fn unaware(
     writers: impl Iterator<Item = ShardAddress>,
-    told: &BTreeMap<ShardAddress, MoveState>,
+    told: &BTreeMap<ShardAddress, Widths>,
     keyspace: u32,
     width: u8,
 ) -> Vec<ShardAddress> {
-    let knows = |shard: &ShardAddress| told.get(shard).is_some_and(|s| s.knows(keyspace, width));
+    let knows = |shard: &ShardAddress| {
+        told.get(shard)
+            .is_some_and(|told| knows(told, keyspace, width))
+    };
     writers.filter(|shard| !knows(shard)).collect()
 }
 
@@ -152,18 +165,22 @@ impl Shard {
         &self,
         placement: &Placement,
         deadline: Instant,
-    ) -> BTreeMap<ShardAddress, MoveState> {
+    ) -> BTreeMap<ShardAddress, Widths> {
         let left = deadline.saturating_duration_since(Instant::now());
         let asked = placement.writers().map(|address| async move {
             let peer = self.peer(address).filter(|p| p.caller.is_connected())?;
             let asked = peer.caller.call(Request::Move, left.min(ASK_WIDTH_TIMEOUT));
             match asked.await {
-                Ok(Response::Moved(json)) => Some((address, serde_json::from_slice(&json).ok()?)),
+                Ok(Response::Moved(json)) => {
+                    let state: MoveState = serde_json::from_slice(&json).ok()?;
+                    Some((address, state.widths))
+                }
                 _ => None,
             }
         });
         let told = join_all(asked).await.into_iter().flatten();
-        told.chain([(self.address, self.move_state())]).collect()
+        told.chain([(self.address, self.placement().widths())])
+            .collect()
     }
 
     /// Notes how wide an entry is that nobody asked for: it is of a node, or a time, in which

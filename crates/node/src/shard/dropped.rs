@@ -66,7 +66,7 @@ impl Shard {
     }
 
     /// What the own topology has of drops, for who goes by an older one.
-    pub(super) fn drops_after(&self, theirs: Option<Order>) -> Option<Word> {
+    pub(crate) fn drops_after(&self, theirs: Option<Order>) -> Option<Word> {
         let placement = self.placement.borrow();
         let own = &placement.drops;
         theirs

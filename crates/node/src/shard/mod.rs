@@ -19,7 +19,6 @@ mod purge;
 mod reach;
 mod read;
 mod refill;
-mod serve;
 mod stall;
 mod stats;
 mod sweep;
@@ -47,7 +46,6 @@ use crate::doors::Doors;
 use crate::env::Env;
 use crate::logins::Logins;
 use crate::meters::{Meters, Requests};
-use crate::moves::Moves;
 use crate::placement::{KeyspacePlacement, Placement, ShardAddress};
 use crate::process::{Directory, Process, Superseded};
 use crate::quorum::Widening;
@@ -64,7 +62,6 @@ pub(crate) use guard::{Guard, Known};
 pub(crate) use ingest::is_range_empty;
 pub(crate) use own::OwnWrite;
 pub(crate) use peers::Peer;
-pub use serve::ShardService;
 pub(crate) use stall::{Arrivals, Stalls};
 pub(crate) use stats::Counters;
 pub(crate) use trust::Looked;
@@ -118,6 +115,8 @@ pub struct Shard {
     /// Up to which version of each origin everything meant for this shard is in its log.
     pub(crate) vector: RefCell<Vector>,
     pub(crate) placement: RefCell<Rc<Placement>>,
+    /// Who wants to hear of placements.
+    heeding: RefCell<Vec<topology::Heed>>,
     pub(crate) peers: RefCell<BTreeMap<ShardAddress, Rc<Peer>>>,
     /// Each replica's bit in the books of acknowledgements.
     slots: RefCell<BTreeMap<ShardAddress, Slot>>,
@@ -140,8 +139,6 @@ pub struct Shard {
     drops: dropped::Drops,
     /// No record in files that were taken over has a greater version.
     ingested: Cell<Version>,
-    /// Its part in changes of the members.
-    pub(crate) moves: Moves,
     /// How long clients waited lately.
     pub(crate) latency: Latency,
     /// When its event loop stood still.

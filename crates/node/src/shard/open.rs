@@ -31,7 +31,6 @@ use super::{Counters, Shard, ShardParts};
 use crate::api::TimeHeader;
 use crate::clock::HybridClock;
 use crate::limits::PAGE_BYTES;
-use crate::moves::Moves;
 use crate::placement::Placement;
 use crate::quorum::Widening;
 use crate::replication::Copies;
@@ -190,7 +189,6 @@ impl Shard {
         if empty {
             log.rotate(Entry::of_vector(&vector).encode())?;
         }
-        let moves = Moves::new(parts.config.move_latency_us_p99);
         Ok(Rc::new(Shard {
             stalls: Rc::new(Stalls::new(
                 parts.env.clock.clone(),
@@ -216,6 +214,7 @@ impl Shard {
             counters: Counters::default(),
             vector: RefCell::new(vector),
             placement: RefCell::new(Rc::new(Placement::default())),
+            heeding: RefCell::default(),
             peers: RefCell::default(),
             slots: RefCell::default(),
             acks: RefCell::new(AckTracker::default()),
@@ -230,7 +229,6 @@ impl Shard {
             refill,
             purge: Purge::default(),
             drops: Drops::default(),
-            moves,
             ingested: Cell::new(ingested),
             latency: Latency::default(),
             time_header: TimeHeader::default(),
@@ -265,14 +263,12 @@ impl Shard {
         tokio::task::spawn_local(self.clone().flush_loop());
         tokio::task::spawn_local(self.clone().sweep_loop());
         tokio::task::spawn_local(self.clone().interval_sync_loop());
-        tokio::task::spawn_local(self.clone().move_loop());
         tokio::task::spawn_local(self.clone().clock_loop());
         let stalls = self.stalls.clone();
         tokio::task::spawn_local(async move { stalls.watch().await });
         tokio::task::spawn_local(self.clone().purge_loop());
         tokio::task::spawn_local(self.clone().orphan_loop());
         if self.address.shard == 0 {
-            tokio::task::spawn_local(self.clone().conduct_loop());
             tokio::task::spawn_local(self.clone().drop_delay_loop());
         }
     }

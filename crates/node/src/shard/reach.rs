@@ -167,7 +167,7 @@ impl Shard {
     }
 
     /// How this shard stands to one that asks whether it is reached from here.
-    pub(super) fn stands_to(&self, asker: ShardAddress) -> Reached {
+    pub(crate) fn stands_to(&self, asker: ShardAddress) -> Reached {
         let Some(peer) = self.peer(asker) else {
             return Reached::default();
         };
@@ -214,10 +214,10 @@ impl Shard {
     }
 
     /// Kept by whoever works for another node until it has answered: a stop waits for it.
-    pub(super) fn busy(&self) -> Busy {
+    pub(crate) fn busy(&self) -> Busy {
         Busy(self.busy.clone())
     }
 }
 
 /// Work for another node that is under way.
-pub(super) struct Busy(#[expect(dead_code, reason = "it is counted")] Rc<()>);
+pub(crate) struct Busy(#[expect(dead_code, reason = "it is counted")] Rc<()>);

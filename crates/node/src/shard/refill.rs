@@ -209,7 +209,7 @@ impl Shard {
 
     /// Takes note of what another shard says of itself; answers what it said in an earlier life,
     /// if that was more.
-    pub(super) fn told_by(&self, asker: &Asker) -> Option<Told> {
+    pub(crate) fn told_by(&self, asker: &Asker) -> Option<Told> {
         let mut told = self.refill.told.borrow_mut();
         let before = told.get(&asker.address).copied();
         if asker.is_settled {

@@ -28,6 +28,8 @@ pub(crate) struct Counters {
     pub pulled: Cell<u64>,
     pub backfilled: Cell<u64>,
     pub moved: Cell<u64>,
+    /// Pieces that are still to be copied in a change of the members.
+    pub parts_left: Cell<u64>,
     pub http_requests: Cell<u64>,
     /// By the classes of their statuses.
     pub http_responses: [Cell<u64>; CLASSES.len()],
@@ -233,7 +235,6 @@ impl Shard {
         let peers: Vec<_> = peers.values().map(|peer| peer.caller.stats()).collect();
         let segments = self.log.segments();
         let refill = self.refill_status();
-        let moves = self.move_state();
         let waits_for = refill.as_ref().map_or(0, |refill| refill.waits_for.len());
         let (row_cache_hits, row_cache_misses) = self.store.row_cache();
         ShardStatus {
@@ -281,7 +282,7 @@ impl Shard {
             level0_files: store.level0_files,
             compaction_debt_bytes: store.compaction_debt_bytes,
             store_errors: store.background_errors,
-            backfill_left: waits_for as u64 + moves.parts.saturating_sub(moves.parts_done),
+            backfill_left: waits_for as u64 + counters.parts_left.get(),
             store_keys: store.keys_estimate,
             incarnations: self.incarnations(),
             keyspace_max: self.purge.keyspace_max(),

@@ -46,7 +46,6 @@ impl Shard {
                 (write.done)(WriteAnswer::NotEnough { got });
             }
             self.latency.tick(now);
-            self.moves.rate.tick(now);
             queued_bytes.set(self.queued_bytes());
             for peer in self.peers.borrow().values() {
                 peer.link.rate.tick(now);

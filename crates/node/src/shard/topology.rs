@@ -13,6 +13,9 @@ use crate::limits::QUEUE_BYTES;
 use crate::placement::{Placement, ShardAddress};
 use crate::replication::link::Link;
 
+/// Hears of a placement, and of the one before it.
+pub(super) type Heed = Box<dyn Fn(&Rc<Placement>, &Placement)>;
+
 impl Shard {
     /// Keeps up with the metadata store for as long as the shard runs.
     pub(super) async fn topology_loop(self: Rc<Self>) {
@@ -26,6 +29,11 @@ impl Shard {
         }
     }
 
+    /// Has `heed` called with each placement and the one before it, before the shard goes by it.
+    pub(crate) fn on_placement(&self, heed: impl Fn(&Rc<Placement>, &Placement) + 'static) {
+        self.heeding.borrow_mut().push(Box::new(heed));
+    }
+
     /// Takes over a topology: computes the placement, connects to new peers, lets go of old ones.
     pub(super) fn adopt(self: &Rc<Self>, topology: &Arc<Topology>) {
         self.guard.follow(topology);
@@ -35,7 +43,9 @@ impl Shard {
         self.requests
             .follow(keyspaces.map(|keyspace| (keyspace.id, keyspace.name.as_str())));
         self.judge_drops();
-        self.moves.adopted(&before, &placement);
+        for heed in self.heeding.borrow().iter() {
+            heed(&before, &placement);
+        }
         for node in placement.nodes.values() {
             self.learn(node.id, node.incarnation);
         }

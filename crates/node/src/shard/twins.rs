@@ -10,14 +10,14 @@ use std::collections::BTreeMap;
 use std::rc::{Rc, Weak};
 
 use bytes::Bytes;
-use dunlin_rpc::{Hello, Limits, Opening, Status, Stream, accept, serve_accepted};
+use dunlin_rpc::{Hello, Limits, Opening, Service, Status, Stream, accept, serve_accepted};
 use tokio::sync::Notify;
 
+use super::Shard;
 use super::past::Doubt;
-use super::{Shard, ShardService};
 use crate::hello::{Introduction, decode_answer, encode_answer};
 use crate::incarnation::{Latest, Verdict, judge};
-use crate::message::WriteAnswer;
+use crate::message::{Request, Response, WriteAnswer};
 use crate::placement::ShardAddress;
 use crate::process::Superseded;
 use crate::sabotage::Sabotage;
@@ -47,12 +47,13 @@ impl Inbound {
 }
 
 impl Shard {
-    /// Serves a connection that another node has opened, to its end.
-    pub async fn serve_peer(
+    /// Has `service` serve a connection that another node has opened, to its end.
+    pub(crate) async fn serve_peer(
         self: Rc<Self>,
         stream: Box<dyn Stream>,
         hello: Hello,
         said: Introduction,
+        service: Rc<impl Service<Request, Response> + 'static>,
     ) {
         let cluster = self.cluster();
         let is_foreign = !said.cluster.is_empty() && !cluster.is_empty() && said.cluster != cluster;
@@ -102,7 +103,6 @@ impl Shard {
             close: close.clone(),
         };
         self.twins.inbound.borrow_mut().insert(number, inbound);
-        let service = Rc::new(ShardService::new(self.clone(), Some(said.asker)));
         let answer = encode_answer(self.origin.incarnation());
         let limits = Limits::default();
         tokio::select! {

@@ -46,7 +46,8 @@ pub fn converged(cluster: &Cluster) -> Result<(), Broken> {
     let topology = cluster.shared.metadata.topology().borrow().clone();
     if let Some(change) = &topology.members.change {
         let mut text = format!("the members are still changing, in phase {}", change.phase);
-        for state in shards.iter().map(|shard| shard.move_state()) {
+        let services = cluster.hosts.iter().flat_map(|host| host.services());
+        for state in services.map(|services| services.move_state()) {
             text += &format!(
                 "; {}: change {}, phase {:?}, {} of {} parts, filled {}, caught up {}, level {}",
                 state.shard,

@@ -59,7 +59,7 @@ impl Cluster {
 
     /// Whether the node acts by this phase.
     fn is_in(&self, node: u16, phase: ChangePhase) -> bool {
-        let live = self.hosts[usize::from(node) - 1].live();
+        let live = self.hosts[usize::from(node) - 1].services();
         live.iter().all(|s| s.move_state().phase == Some(phase)) && !live.is_empty()
     }
 

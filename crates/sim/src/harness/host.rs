@@ -12,7 +12,7 @@ use dunlin_log::sim::SimDisk;
 use dunlin_log::{Compression, Padding, Runner};
 use dunlin_metadata::{Metadata, NodeRecord, sim::SimStore};
 use dunlin_node::{
-    Env, Introduction, NodeConfig, Process, Shard, ShardAddress, ShardParts, Starts,
+    Env, Introduction, NodeConfig, Process, Services, Shard, ShardAddress, ShardParts, Starts,
 };
 use dunlin_rpc::{Status, Transport, accept};
 use dunlin_secret::{Door, Guard, Mode, NoRandomness, Nonce, Nonces, Secrets};
@@ -127,7 +127,7 @@ pub struct Host {
     /// Its clock.
     pub clock: Arc<SimClock>,
     /// The node's shards while it runs.
-    pub shards: RefCell<Vec<Weak<Shard>>>,
+    pub shards: RefCell<Vec<Weak<Services>>>,
     /// Last log record in each shard's SST files when the node last ended.
     pub flushed: RefCell<BTreeMap<u16, u64>>,
     /// Starts so far.
@@ -231,10 +231,11 @@ impl Host {
         }
         known.noted();
         self.known.set(known);
-        for shard in &shards {
-            shard.run();
+        let services: Vec<Rc<Services>> = shards.iter().cloned().map(Services::new).collect();
+        for services in &services {
+            services.run();
         }
-        *self.shards.borrow_mut() = shards.iter().map(Rc::downgrade).collect();
+        *self.shards.borrow_mut() = services.iter().map(Rc::downgrade).collect();
         for shard in &shards {
             tokio::task::spawn_local(compact(self.clone(), shard.clone()));
         }
@@ -246,15 +247,15 @@ impl Host {
             .listen(&format!("0.0.0.0:{PORT}"))
             .await
             .map_err(|e| e.to_string())?;
-        let served = shards.clone();
+        let served = services.clone();
         let mut superseded = process.superseded();
         let guard = config.guard.clone();
         let serving = accept::run(listener, HELLO_TIMEOUT, guard, move |hello, stream| {
             let wanted = Introduction::decode(&hello, &node)
                 .and_then(|said| Some((served.get(said.shard as usize)?, said)));
             match wanted {
-                Some((shard, said)) => {
-                    tokio::task::spawn_local(shard.clone().serve_peer(stream, hello, said));
+                Some((services, said)) => {
+                    tokio::task::spawn_local(services.clone().serve_peer(stream, hello, said));
                 }
                 None => {
                     tokio::task::spawn_local(async move {
@@ -272,8 +273,8 @@ impl Host {
             () = serving => {}
             ended = front => ended.map_err(|e| e.to_string())?,
         }
-        for shard in shards {
-            if let Err(error) = shard.close().await {
+        for services in services {
+            if let Err(error) = services.shard().close().await {
                 shared.note(format!("{} stops badly: {}", self.name, self.told(&error)));
             }
         }
@@ -358,6 +359,14 @@ impl Host {
 
     /// The node's shards, if it runs.
     pub fn live(&self) -> Vec<Rc<Shard>> {
+        let live = self.services();
+        live.iter()
+            .map(|services| services.shard().clone())
+            .collect()
+    }
+
+    /// The same with their capabilities.
+    pub fn services(&self) -> Vec<Rc<Services>> {
         self.shards
             .borrow()
             .iter()

@@ -6,19 +6,20 @@ use bytes::Bytes;
 use dunlin_rpc::{Reply, Service};
 use dunlin_store::{Entry, Version};
 
-use super::{BatchDone, Shard};
 use crate::limits::ENTRY_TIMEOUT;
 use crate::message::{
     Answerer, ClockAnswer, ReadAnswer, ReadRequest, Refusal, Request, Response, VectorsAnswer,
     VectorsRequest, WriteAnswer,
 };
+use crate::services::Services;
+use crate::shard::{BatchDone, Shard};
 
 /// Refusal codes on the wire; the text beside them says it in words.
 const CANNOT: u16 = 100;
 
 /// One shard as the answerer of calls.
 pub struct ShardService {
-    shard: Rc<Shard>,
+    services: Rc<Services>,
     /// The node that calls; `None` within the process.
     asker: Option<u16>,
 }
@@ -26,14 +27,14 @@ pub struct ShardService {
 impl ShardService {
     /// For the calls of one connection, which the node with the number `asker` made, or another
     /// shard of this process.
-    pub fn new(shard: Rc<Shard>, asker: Option<u16>) -> ShardService {
-        ShardService { shard, asker }
+    pub fn new(services: Rc<Services>, asker: Option<u16>) -> ShardService {
+        ShardService { services, asker }
     }
 }
 
 impl Service<Request, Response> for ShardService {
     fn handle(&self, request: Request, reply: Reply<Response>) {
-        let shard = &self.shard;
+        let shard = &self.services.shard;
         // It goes by replicas that are no longer: what it asks and says must not count.
         if self
             .asker
@@ -112,18 +113,18 @@ impl Service<Request, Response> for ShardService {
                 Err(error) => reply.refuse(CANNOT, &error.to_string()),
             },
             Request::Fill(fill) => {
-                let shard = shard.clone();
+                let moves = self.services.moves.clone();
                 tokio::task::spawn_local(async move {
-                    match shard.serve_fill(fill).await {
+                    match moves.serve_fill(fill).await {
                         Some(page) => reply.send(Response::Filled(page)),
                         None => reply.refuse(CANNOT, "the partition cannot be copied now"),
                     }
                 });
             }
             Request::Tail(tail) => {
-                let shard = shard.clone();
+                let moves = self.services.moves.clone();
                 tokio::task::spawn_local(async move {
-                    reply.send(Response::Tail(shard.serve_tail(tail).await));
+                    reply.send(Response::Tail(moves.serve_tail(tail).await));
                 });
             }
             Request::Reach(asker) => reply.send(Response::Reached(shard.stands_to(asker))),
@@ -155,7 +156,7 @@ impl Service<Request, Response> for ShardService {
                 now_ms: shard.clock.now_ms(),
                 drops: shard.drops_after(asked.order),
             })),
-            Request::Move => match serde_json::to_vec(&shard.move_state()) {
+            Request::Move => match serde_json::to_vec(&self.services.moves.state()) {
                 Ok(json) => reply.send(Response::Moved(json.into())),
                 Err(error) => reply.refuse(CANNOT, &error.to_string()),
             },

@@ -1,0 +1,55 @@
+//! A shard and what it is used by: each capability with its own state, on the same event loop.
+
+use std::rc::Rc;
+
+use dunlin_rpc::{Hello, Stream};
+
+use crate::hello::Introduction;
+use crate::moves::{MoveState, Moves};
+use crate::serve::ShardService;
+use crate::shard::Shard;
+
+/// A shard with its capabilities.
+pub struct Services {
+    pub(crate) shard: Rc<Shard>,
+    /// Its part in changes of the members.
+    pub(crate) moves: Rc<Moves>,
+}
+
+impl Services {
+    /// Those of a shard that was just opened and does not run yet.
+    pub fn new(shard: Rc<Shard>) -> Rc<Services> {
+        let moves = Moves::new(shard.clone());
+        Rc::new(Services { shard, moves })
+    }
+
+    /// Starts all their duties on this thread's `LocalSet`.
+    pub fn run(&self) {
+        self.shard.run();
+        self.moves.run();
+    }
+
+    /// The shard.
+    pub fn shard(&self) -> &Rc<Shard> {
+        &self.shard
+    }
+
+    /// How far the shard is with a change of the members.
+    pub fn move_state(&self) -> MoveState {
+        self.moves.state()
+    }
+
+    /// Serves a connection that another node has opened, to its end.
+    pub async fn serve_peer(
+        self: Rc<Self>,
+        stream: Box<dyn Stream>,
+        hello: Hello,
+        said: Introduction,
+    ) {
+        let service = ShardService::new(self.clone(), Some(said.asker));
+        let shard = self.shard.clone();
+        shard
+            .serve_peer(stream, hello, said, Rc::new(service))
+            .await;
+    }
+}
