@@ -66,7 +66,7 @@ pub use moves::MoveState;
 pub use node::{Node, StartError, StopError, cluster_of, fresh_cluster, shards_of};
 pub use placement::{KeyspacePlacement, Placement, ShardAddress};
 pub use process::{Directory, Process, Superseded};
-pub use quorum::{Failure, Quorum, Scan};
+pub use quorum::{Coordinator, Failure, Quorum, Scan};
 pub use ready::Lack;
 pub use sabotage::Sabotage;
 pub use serve::ShardService;

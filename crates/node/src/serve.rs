@@ -65,7 +65,9 @@ impl Service<Request, Response> for ShardService {
                     reply.send(Response::Written(answer));
                     drop(busy);
                 };
-                shard.write(write, looked, Box::new(done));
+                self.services
+                    .coordinator
+                    .enter(write, looked, Box::new(done));
             }
             Request::Read(read) => answer_read(shard, read, reply),
             Request::Replicate(batch) => {
@@ -98,9 +100,9 @@ impl Service<Request, Response> for ShardService {
                 });
             }
             Request::Scan(scan) => {
-                let (shard, busy) = (shard.clone(), shard.busy());
+                let (coordinator, busy) = (self.services.coordinator.clone(), shard.busy());
                 tokio::task::spawn_local(async move {
-                    match shard.serve_scan(scan).await {
+                    match coordinator.serve_scan(scan).await {
                         Some(page) => reply.send(Response::Page(page)),
                         None => reply.refuse(CANNOT, "the range cannot be read"),
                     }
@@ -144,9 +146,9 @@ impl Service<Request, Response> for ShardService {
                 });
             }
             Request::Far(far) => {
-                let shard = shard.clone();
+                let coordinator = self.services.coordinator.clone();
                 tokio::task::spawn_local(async move {
-                    match shard.serve_far(far).await {
+                    match coordinator.serve_far(far).await {
                         Ok(page) => reply.send(Response::Page(page)),
                         Err(why) => reply.refuse(CANNOT, &why),
                     }

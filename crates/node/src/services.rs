@@ -6,12 +6,15 @@ use dunlin_rpc::{Hello, Stream};
 
 use crate::hello::Introduction;
 use crate::moves::{MoveState, Moves};
+use crate::quorum::Coordinator;
 use crate::serve::ShardService;
 use crate::shard::Shard;
 
 /// A shard with its capabilities.
 pub struct Services {
     pub(crate) shard: Rc<Shard>,
+    /// Requests of clients.
+    pub(crate) coordinator: Rc<Coordinator>,
     /// Its part in changes of the members.
     pub(crate) moves: Rc<Moves>,
 }
@@ -19,8 +22,13 @@ pub struct Services {
 impl Services {
     /// Those of a shard that was just opened and does not run yet.
     pub fn new(shard: Rc<Shard>) -> Rc<Services> {
+        let coordinator = Coordinator::new(shard.clone());
         let moves = Moves::new(shard.clone());
-        Rc::new(Services { shard, moves })
+        Rc::new(Services {
+            shard,
+            coordinator,
+            moves,
+        })
     }
 
     /// Starts all their duties on this thread's `LocalSet`.
@@ -32,6 +40,11 @@ impl Services {
     /// The shard.
     pub fn shard(&self) -> &Rc<Shard> {
         &self.shard
+    }
+
+    /// Where requests of clients are carried out.
+    pub fn coordinator(&self) -> &Rc<Coordinator> {
+        &self.coordinator
     }
 
     /// How far the shard is with a change of the members.

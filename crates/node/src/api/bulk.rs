@@ -16,17 +16,18 @@ use super::params::Params;
 use super::reply::{self, Reply};
 use super::upload::Upload;
 use crate::meters::Operation;
-use crate::quorum::Failure;
-use crate::shard::{Arrivals, Shard};
+use crate::quorum::{Coordinator, Failure};
+use crate::shard::Arrivals;
 
 /// `POST /v1/keyspaces/{name}/bulk`.
 pub(super) async fn bulk(
-    shard: Rc<Shard>,
+    coordinator: &Rc<Coordinator>,
     arrivals: &Rc<Arrivals>,
     request: Request<Upload>,
     keyspace: &str,
     params: Params,
 ) -> Result<Reply, Rejected> {
+    let shard = coordinator.shard();
     if *request.method() != Method::POST {
         return Err(Rejected::method());
     }
@@ -49,7 +50,7 @@ pub(super) async fn bulk(
         .config
         .max_body_bytes
         .saturating_add(pairs::EXTRA_BYTES);
-    let attempt = Attempt::new(&shard, arrivals, request.headers())?;
+    let attempt = Attempt::new(shard, arrivals, request.headers())?;
     // Held until all is answered.
     let received = read_body(&shard.doors, request.into_body(), limit_bytes).await?;
     let pairs = Pairs::check(received.bytes.clone()).map_err(Rejected::bad)?;
@@ -57,8 +58,8 @@ pub(super) async fn bulk(
     attempt.check()?;
     let (deadline, floor) = (attempt.deadline(), attempt.floor());
     let begun = Instant::now();
-    let written = shard
-        .coordinate_bulk(id, quorum, pairs, deadline, floor)
+    let written = coordinator
+        .bulk(id, quorum, pairs, deadline, floor)
         .await
         .map_err(|failure| attempt.failed(failure));
     let status = status_of(&written, |()| StatusCode::OK);

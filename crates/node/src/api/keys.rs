@@ -17,7 +17,7 @@ use super::validators::{self, Verdict};
 use crate::limits::KEY_BYTES;
 use crate::message::{Condition, Item, WriteRequest};
 use crate::meters::Operation;
-use crate::quorum::{Failure, Quorum};
+use crate::quorum::{Coordinator, Failure, Quorum};
 use crate::shard::{Arrivals, Shard};
 
 /// Which key of which keyspace, and how many replicas must agree.
@@ -52,7 +52,7 @@ impl Target {
 
 /// `/v1/keyspaces/{name}/keys/{key}`.
 pub(super) async fn key(
-    shard: Rc<Shard>,
+    coordinator: Rc<Coordinator>,
     arrivals: &Rc<Arrivals>,
     request: Request<Upload>,
     keyspace: &str,
@@ -62,34 +62,44 @@ pub(super) async fn key(
     if key.is_empty() {
         return Err(Rejected::bad("the key is empty"));
     }
-    let target = Target::find(&shard, keyspace, key, &params)?;
+    let shard = coordinator.shard();
+    let target = Target::find(shard, keyspace, key, &params)?;
     match *request.method() {
-        Method::GET | Method::HEAD => get(shard, target, request.headers()).await,
+        Method::GET | Method::HEAD => get(&coordinator, target, request.headers()).await,
         Method::PUT => {
             let condition = condition(request.headers())?;
             let expires_in = params.number("expires_in")?;
-            let attempt = Attempt::new(&shard, arrivals, request.headers())?;
-            put(shard, request, target, expires_in, condition, attempt).await
+            let attempt = Attempt::new(shard, arrivals, request.headers())?;
+            put(
+                &coordinator,
+                request,
+                target,
+                expires_in,
+                condition,
+                attempt,
+            )
+            .await
         }
         Method::DELETE => {
             let condition = condition(request.headers())?;
-            let attempt = Attempt::new(&shard, arrivals, request.headers())?;
-            delete(shard, target, condition, attempt).await
+            let attempt = Attempt::new(shard, arrivals, request.headers())?;
+            delete(&coordinator, target, condition, attempt).await
         }
         _ => Err(Rejected::method()),
     }
 }
 
 pub(super) async fn get(
-    shard: Rc<Shard>,
+    coordinator: &Rc<Coordinator>,
     target: Target,
     headers: &HeaderMap,
 ) -> Result<Reply, Rejected> {
-    let newest = shard
-        .read_quorum(target.keyspace, &target.key, target.quorum)
+    let shard = coordinator.shard();
+    let newest = coordinator
+        .read(target.keyspace, &target.key, target.quorum)
         .await;
     let spent_us = shard.latency.take_newest_us();
-    let answer = show(&shard, newest, headers);
+    let answer = show(shard, newest, headers);
     let status = status_of(&answer, |reply| reply.status());
     shard
         .requests
@@ -141,13 +151,14 @@ fn show(
 }
 
 pub(super) async fn put(
-    shard: Rc<Shard>,
+    coordinator: &Rc<Coordinator>,
     request: Request<Upload>,
     target: Target,
     expires_in_s: Option<u64>,
     condition: Condition,
     attempt: Attempt,
 ) -> Result<Reply, Rejected> {
+    let shard = coordinator.shard();
     let expiry_ms = match expires_in_s {
         None => None,
         Some(0) => return Err(Rejected::bad("expires_in must be at least one second")),
@@ -167,13 +178,13 @@ pub(super) async fn put(
         expiry_ms,
         condition,
     };
-    write(shard, target, change, attempt)
+    write(coordinator, target, change, attempt)
         .await
         .map(|stamp| reply::with_version(reply::empty(StatusCode::CREATED), stamp))
 }
 
 pub(super) async fn delete(
-    shard: Rc<Shard>,
+    coordinator: &Rc<Coordinator>,
     target: Target,
     condition: Condition,
     attempt: Attempt,
@@ -184,7 +195,7 @@ pub(super) async fn delete(
         expiry_ms: None,
         condition,
     };
-    write(shard, target, change, attempt)
+    write(coordinator, target, change, attempt)
         .await
         .map(|stamp| reply::with_version(reply::empty(StatusCode::ACCEPTED), stamp))
 }
@@ -197,7 +208,7 @@ struct Change {
 }
 
 async fn write(
-    shard: Rc<Shard>,
+    coordinator: &Rc<Coordinator>,
     target: Target,
     change: Change,
     attempt: Attempt,
@@ -216,7 +227,8 @@ async fn write(
         floor: attempt.floor(),
         replaces: None,
     };
-    let written = shard.coordinate_write(request).await;
+    let written = coordinator.write(request).await;
+    let shard = coordinator.shard();
     let spent_us = shard.latency.take_newest_us();
     let written = written.map_err(|failure| attempt.failed(failure));
     let (operation, done) = match change.kind {

@@ -12,12 +12,11 @@ use super::error::Rejected;
 use super::params::Params;
 use super::reply::{self, Reply};
 use super::scan::put_bytes;
-use crate::quorum::{FarRecord, MendError, Mended};
-use crate::shard::Shard;
+use crate::quorum::{Coordinator, FarRecord, MendError, Mended};
 
 /// As much as fits into some seconds, from the beginning or from where `from` says.
 pub(super) async fn mend(
-    shard: Rc<Shard>,
+    coordinator: &Rc<Coordinator>,
     method: &Method,
     name: &str,
     params: Params,
@@ -33,12 +32,13 @@ pub(super) async fn mend(
             place(from).ok_or_else(|| Rejected::bad("from must be the next of an answer"))?
         }
     };
+    let shard = coordinator.shard();
     let keyspace = shard.placement().named(name).map(|k| k.keyspace.id);
     let keyspace = keyspace.ok_or_else(|| {
         let line = format!("there is no keyspace {name}");
         Rejected::new(StatusCode::NOT_FOUND, line)
     })?;
-    let mended = shard.mend_stamps(keyspace, first, is_mending).await?;
+    let mended = coordinator.mend_stamps(keyspace, first, is_mending).await?;
     let now_ms = shard.env.clock.now_ms();
     Ok(reply::json(StatusCode::OK, &report(mended, now_ms)))
 }

@@ -212,15 +212,15 @@ async fn serve(
     path: &str,
     params: Params,
 ) -> Reply {
-    let shard = services.shard.clone();
+    let coordinator = || services.coordinator.clone();
     match path {
-        "/v0/entity" => v0::entity(shard, arrivals, request, params)
+        "/v0/entity" => v0::entity(coordinator(), arrivals, request, params)
             .await
             .unwrap_or_else(Rejected::into_text),
-        "/v0/entities" => rare(v0::entities(shard, request.method(), params))
+        "/v0/entities" => rare(v0::entities(coordinator(), request.method(), params))
             .await
             .unwrap_or_else(Rejected::into_text),
-        "/metrics" => rare(metrics::metrics(shard, request.headers())).await,
+        "/metrics" => rare(metrics::metrics(services.shard.clone(), request.headers())).await,
         path => match path.strip_prefix("/v1/") {
             Some(rest) => v1(services, arrivals, caller, asker, request, rest, params)
                 .await
@@ -267,7 +267,13 @@ async fn v1(
             .await
         }
         ["keyspaces", name, "keys"] => {
-            rare(scan::keys(shard, &request, &text(name)?, params)).await
+            rare(scan::keys(
+                &services.coordinator,
+                &request,
+                &text(name)?,
+                params,
+            ))
+            .await
         }
         ["keyspaces", name, "undrop"] => {
             rare(keyspaces::undrop(
@@ -279,15 +285,28 @@ async fn v1(
             .await
         }
         ["keyspaces", name, "mend-stamps"] => {
-            rare(mend::mend(shard, request.method(), &text(name)?, params)).await
+            rare(mend::mend(
+                &services.coordinator,
+                request.method(),
+                &text(name)?,
+                params,
+            ))
+            .await
         }
         ["keyspaces", name, "bulk"] => {
-            rare(bulk::bulk(shard, arrivals, request, &text(name)?, params)).await
+            rare(bulk::bulk(
+                &services.coordinator,
+                arrivals,
+                request,
+                &text(name)?,
+                params,
+            ))
+            .await
         }
         ["keyspaces", name, "key"] => {
             let key = params.required("key")?;
             rare(keys::key(
-                shard,
+                services.coordinator.clone(),
                 arrivals,
                 request,
                 &text(name)?,
@@ -297,7 +316,16 @@ async fn v1(
             .await
         }
         ["keyspaces", name, "keys", key] => {
-            keys::key(shard, arrivals, request, &text(name)?, decode(key)?, params).await
+            let coordinator = services.coordinator.clone();
+            keys::key(
+                coordinator,
+                arrivals,
+                request,
+                &text(name)?,
+                decode(key)?,
+                params,
+            )
+            .await
         }
         _ => Err(unknown()),
     }

@@ -22,7 +22,7 @@ use crate::doors::Held;
 use crate::limits::PAGE_BYTES;
 use crate::message::Item;
 use crate::meters::Operation;
-use crate::quorum::{Failure, Scan};
+use crate::quorum::{Coordinator, Failure, Scan};
 use crate::shard::Shard;
 
 /// Records in order, a page in memory at a time.
@@ -36,13 +36,14 @@ pub(super) struct Records {
 
 impl Records {
     async fn begin(
-        shard: Rc<Shard>,
+        coordinator: &Rc<Coordinator>,
         keyspace: &str,
         start: Bytes,
         end: Option<Bytes>,
         limit: Option<u64>,
         params: &Params,
     ) -> Result<Records, Rejected> {
+        let shard = coordinator.shard();
         let placement = shard.placement();
         let placed = placement.named(keyspace).ok_or(Failure::UnknownKeyspace)?;
         let quorum = params.quorum(placed.keyspace.settings.replicas, placement.member_count())?;
@@ -54,7 +55,7 @@ impl Records {
         let begun = Instant::now();
         // The first page comes before the status line: a failure still gets its own.
         let first = async {
-            let mut scan = Scan::begin(shard.clone(), keyspace, start, end, quorum)?;
+            let mut scan = Scan::begin(coordinator, keyspace, start, end, quorum)?;
             let page = scan.next_page().await?;
             Ok((scan, page))
         };
@@ -66,7 +67,7 @@ impl Records {
             .record(Operation::Scan, keyspace, status, spent_us);
         let (scan, page) = first?;
         let mut records = Records {
-            shard,
+            shard: shard.clone(),
             scan,
             page: page.into(),
             left: limit.unwrap_or(u64::MAX),
@@ -111,13 +112,13 @@ impl Records {
 
 /// The range in the form of `/v0`.
 pub(super) async fn entities(
-    shard: Rc<Shard>,
+    coordinator: &Rc<Coordinator>,
     keyspace: &str,
     start: Bytes,
     end: Option<Bytes>,
     params: &Params,
 ) -> Result<Reply, Rejected> {
-    let records = Records::begin(shard, keyspace, start, end, None, params).await?;
+    let records = Records::begin(coordinator, keyspace, start, end, None, params).await?;
     if records.page.is_empty() {
         return Ok(reply::empty(StatusCode::OK));
     }
@@ -138,7 +139,7 @@ fn line_pair(item: Item) -> Bytes {
 /// `/v1/keyspaces/{name}/keys`: one JSON object a line, or pairs, as `docs/formats.md` section 9
 /// says.
 pub(super) async fn keys(
-    shard: Rc<Shard>,
+    coordinator: &Rc<Coordinator>,
     request: &Request<Upload>,
     keyspace: &str,
     params: Params,
@@ -155,7 +156,15 @@ pub(super) async fn keys(
         (Some(end), Some(prefix_end)) => Some(end.min(prefix_end)),
         (end, prefix_end) => end.or(prefix_end),
     };
-    let records = Records::begin(shard, keyspace, start.max(prefix), end, limit, &params).await?;
+    let records = Records::begin(
+        coordinator,
+        keyspace,
+        start.max(prefix),
+        end,
+        limit,
+        &params,
+    )
+    .await?;
     Ok(match form {
         Form::Lines => reply::stream(form.media_type(), records.chunks(json_line)),
         Form::Pairs => reply::stream(form.media_type(), pair_stream::chunks(records)),

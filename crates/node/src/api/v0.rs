@@ -11,14 +11,15 @@ use super::reply::Reply;
 use super::upload::Upload;
 use super::{keys, scan};
 use crate::message::Condition;
-use crate::shard::{Arrivals, Shard};
+use crate::quorum::Coordinator;
+use crate::shard::Arrivals;
 
 /// The keyspace of these paths.
 pub(super) const KEYSPACE: &str = "default";
 
 /// One entity: `GET`, `HEAD`, `PUT`, `DELETE`.
 pub(super) async fn entity(
-    shard: Rc<Shard>,
+    coordinator: Rc<Coordinator>,
     arrivals: &Rc<Arrivals>,
     request: Request<Upload>,
     params: Params,
@@ -31,23 +32,32 @@ pub(super) async fn entity(
         return Err(Rejected::method());
     }
     let key = params.required("id")?;
-    let target = keys::Target::find(&shard, KEYSPACE, key, &params)?;
+    let shard = coordinator.shard();
+    let target = keys::Target::find(shard, KEYSPACE, key, &params)?;
     match method {
         Method::PUT => {
-            let attempt = Attempt::new(&shard, arrivals, request.headers())?;
-            keys::put(shard, request, target, None, Condition::None, attempt).await
+            let attempt = Attempt::new(shard, arrivals, request.headers())?;
+            keys::put(
+                &coordinator,
+                request,
+                target,
+                None,
+                Condition::None,
+                attempt,
+            )
+            .await
         }
         Method::DELETE => {
-            let attempt = Attempt::new(&shard, arrivals, request.headers())?;
-            keys::delete(shard, target, Condition::None, attempt).await
+            let attempt = Attempt::new(shard, arrivals, request.headers())?;
+            keys::delete(&coordinator, target, Condition::None, attempt).await
         }
-        _ => keys::get(shard, target, request.headers()).await,
+        _ => keys::get(&coordinator, target, request.headers()).await,
     }
 }
 
 /// A range: every record is one chunk `key\nvalue`.
 pub(super) async fn entities(
-    shard: Rc<Shard>,
+    coordinator: Rc<Coordinator>,
     method: &Method,
     params: Params,
 ) -> Result<Reply, Rejected> {
@@ -56,5 +66,5 @@ pub(super) async fn entities(
     }
     let start = params.required("start")?;
     let end = params.get("end").filter(|end| !end.is_empty()).cloned();
-    scan::entities(shard, KEYSPACE, start, end, &params).await
+    scan::entities(&coordinator, KEYSPACE, start, end, &params).await
 }

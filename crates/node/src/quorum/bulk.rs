@@ -10,10 +10,10 @@ use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, StreamExt};
 use tokio::sync::Notify;
 
+use super::Coordinator;
 use super::attempt::Window;
 use super::{Failure, Quorum};
 use crate::message::{Condition, WriteAnswer, WriteRequest};
-use crate::shard::Shard;
 
 /// Puts of one request that wait for their acknowledgements.
 const IN_FLIGHT: usize = 4096;
@@ -86,14 +86,14 @@ impl Drop for Ticket {
     }
 }
 
-impl Shard {
+impl Coordinator {
     /// Puts `pairs`, in no order; done when each is acknowledged as `quorum` asks. Each is stamped
     /// up to `deadline` and above `floor`; without a deadline, [`Version::MAX`], only while this
     /// event loop has not stood still since the call.
     ///
     /// # Errors
     /// The first failure. Any number of pairs may have been written by then.
-    pub async fn coordinate_bulk(
+    pub async fn bulk(
         self: &Rc<Self>,
         keyspace: u32,
         quorum: Quorum,
@@ -101,11 +101,11 @@ impl Shard {
         deadline: Version,
         floor: Version,
     ) -> Result<(), Failure> {
-        self.judged()?;
-        self.serves(keyspace)?;
+        self.shard.judged()?;
+        self.shard.serves(keyspace)?;
         self.widen_for(keyspace, quorum.from).await?;
         let here = Rc::new(Begun {
-            keyspace: self.name_of(keyspace),
+            keyspace: self.shard.name_of(keyspace),
             ..Begun::default()
         });
         let mut elsewhere = FuturesUnordered::new();
@@ -122,16 +122,18 @@ impl Shard {
             floor,
             replaces: None,
         });
-        let stalls = self.stalls.count();
+        let stalls = self.shard.stalls.count();
         let mut is_begun = false;
         let mut is_more = true;
         loop {
-            let looked = match self.may_stamp() {
+            let looked = match self.shard.may_stamp() {
                 Err(mistrust) if !is_begun => return Err(mistrust),
                 looked => looked.ok(),
             };
             let window = match self.window(floor, deadline) {
-                _ if deadline == Version::MAX && self.stalls.count() != stalls => Window::TooLate,
+                _ if deadline == Version::MAX && self.shard.stalls.count() != stalls => {
+                    Window::TooLate
+                }
                 window => window,
             };
             let until = match window {
@@ -160,7 +162,7 @@ impl Shard {
                         deadline: until,
                         ..put
                     };
-                    self.write(
+                    self.enter(
                         attempt,
                         looked,
                         Box::new(move |answer| ticket.answer(answer)),
@@ -197,7 +199,7 @@ impl Shard {
 
     /// Whether this shard is the entry replica of a put that can succeed now.
     fn enters_here(&self, put: &WriteRequest) -> Result<bool, Failure> {
-        let placement = self.placement();
+        let placement = self.shard.placement();
         let keyspace = placement
             .keyspace(put.keyspace)
             .ok_or(Failure::UnknownKeyspace)?;
@@ -207,12 +209,17 @@ impl Shard {
             // The partition is on its way to other nodes: that takes the longer way.
             return Ok(false);
         }
-        let reachable = || replicas.iter().filter(|r| self.is_reachable(**r)).count();
-        Ok(replicas.contains(&self.address) && reachable() >= put.ack as usize)
+        let reachable = || {
+            replicas
+                .iter()
+                .filter(|r| self.shard.is_reachable(**r))
+                .count()
+        };
+        Ok(replicas.contains(&self.shard.address) && reachable() >= put.ack as usize)
     }
 
     async fn put(self: Rc<Self>, put: WriteRequest) -> Result<(), Failure> {
-        match self.coordinate_write(put).await {
+        match self.write(put).await {
             Ok(_) => Ok(()),
             // Others of the request may be written.
             Err(Failure::TooLate) => Err(Failure::Overdue),

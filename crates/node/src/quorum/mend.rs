@@ -13,11 +13,11 @@ use futures_util::StreamExt;
 use futures_util::stream::iter;
 use tokio::time::Instant;
 
+use super::Coordinator;
 use super::Failure;
 use crate::limits::{MEND_AT_ONCE, MEND_NAMED, MEND_TIME, PAGE_BYTES, PAGE_ITEMS, PAGE_TIMEOUT};
 use crate::message::{Condition, FarRequest, Item, Page, Request, Response, WriteRequest};
 use crate::placement::{Placement, ShardAddress};
-use crate::shard::Shard;
 
 /// Why nothing more is mended; what was mended so far stays so.
 #[derive(Debug, thiserror::Error)]
@@ -68,7 +68,7 @@ pub struct Mended {
     pub next: Option<(u16, Bytes)>,
 }
 
-impl Shard {
+impl Coordinator {
     /// Mends what is found from `first`, a partition and a key, on, for some seconds; only finds it
     /// unless `is_mending`.
     ///
@@ -80,13 +80,13 @@ impl Shard {
         first: (u16, Bytes),
         is_mending: bool,
     ) -> Result<Mended, MendError> {
-        self.may_stamp()?;
+        self.shard.may_stamp()?;
         let begun = Instant::now();
         let mut report = Mended::default();
         let (mut partition, mut start) = first;
         loop {
-            self.serves(keyspace)?;
-            let placement = self.placement();
+            self.shard.serves(keyspace)?;
+            let placement = self.shard.placement();
             let placed = placement.keyspace(keyspace);
             let placed = placed.ok_or(Failure::UnknownKeyspace)?;
             if partition >= placed.partition_count() {
@@ -132,7 +132,7 @@ impl Shard {
         request: FarRequest,
         report: &mut Mended,
     ) -> Result<(BTreeMap<Bytes, Item>, Option<Bytes>), MendError> {
-        let placement = self.placement();
+        let placement = self.shard.placement();
         // While a change copies, the old replicas are those that are read and written. It may wait
         // for these very stamps, and no other way out of the members for one that is gone for good.
         let is_copying = |change: &Change| change.phase == Phase::Copy;
@@ -203,12 +203,12 @@ impl Shard {
         partition: u16,
         item: Item,
     ) -> Result<(), Failure> {
-        let Above::Mended(replaces) = item.rank().above(self.clock.limit()) else {
+        let Above::Mended(replaces) = item.rank().above(self.shard.clock.limit()) else {
             // Its time has come meanwhile.
             return Ok(());
         };
         let (ack, from) = {
-            let placement = self.placement();
+            let placement = self.shard.placement();
             let placed = placement.keyspace(keyspace);
             let placed = placed.ok_or(Failure::UnknownKeyspace)?;
             // Deletes go to all members whatever is asked for.
@@ -237,7 +237,7 @@ impl Shard {
             floor: Version(0),
             replaces: Some(replaces),
         };
-        match self.coordinate_write(request).await {
+        match self.write(request).await {
             // Something newer stands above what it replaces, or has to be mended in its turn.
             Ok(_) | Err(Failure::Overtaken) => Ok(()),
             Err(failure) => Err(failure),
@@ -255,10 +255,10 @@ impl Shard {
             node: name_of(placement, holder),
             why,
         };
-        if holder == self.address {
+        if holder == self.shard.address {
             return self.clone().serve_far(request).await.map_err(silent);
         }
-        let peer = self.peer(holder);
+        let peer = self.shard.peer(holder);
         let peer = peer.ok_or_else(|| silent("it cannot be reached".to_owned()))?;
         match peer.caller.call(Request::Far(request), PAGE_TIMEOUT).await {
             Ok(Response::Page(page)) => Ok(page),
@@ -269,11 +269,13 @@ impl Shard {
 
     /// One page of what is stamped too far ahead here.
     pub(crate) async fn serve_far(self: Rc<Self>, request: FarRequest) -> Result<Page, String> {
-        self.may_judge().map_err(|failure| failure.to_string())?;
-        let limit = self.clock.limit();
-        let mut page = match self.answers() {
+        self.shard
+            .may_judge()
+            .map_err(|failure| failure.to_string())?;
+        let limit = self.shard.clock.limit();
+        let mut page = match self.shard.answers() {
             true => {
-                let read = self.read_page(move |store| {
+                let read = self.shard.read_page(move |store| {
                     store.scan_page(
                         request.keyspace,
                         request.partition,
@@ -295,7 +297,7 @@ impl Shard {
         };
         let is_far = |item: &Item| matches!(item.rank().above(limit), Above::Mended(_));
         page.items.retain(is_far);
-        page.life = Some(self.life());
+        page.life = Some(self.shard.life());
         Ok(page)
     }
 }

@@ -3,6 +3,7 @@
 mod attempt;
 mod bulk;
 pub(crate) mod decide;
+mod enter;
 mod error;
 mod mend;
 mod merge;
@@ -15,4 +16,30 @@ pub use decide::Quorum;
 pub use error::Failure;
 pub use mend::{FarRecord, MendError, Mended};
 pub use scan::Scan;
-pub(crate) use widen::Widening;
+
+use std::rc::Rc;
+
+use crate::shard::Shard;
+use widen::Widening;
+
+/// Where requests of clients are carried out, wherever their replicas are.
+pub struct Coordinator {
+    shard: Rc<Shard>,
+    /// What is being widened.
+    widening: Widening,
+}
+
+impl Coordinator {
+    /// Of a shard.
+    pub(crate) fn new(shard: Rc<Shard>) -> Rc<Coordinator> {
+        Rc::new(Coordinator {
+            shard,
+            widening: Widening::default(),
+        })
+    }
+
+    /// The shard.
+    pub fn shard(&self) -> &Rc<Shard> {
+        &self.shard
+    }
+}

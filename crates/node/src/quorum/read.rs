@@ -11,6 +11,7 @@ use futures_util::stream::FuturesUnordered;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
+use super::Coordinator;
 use super::Failure;
 use super::decide::{Answers, Lacking, Quorum, try_order};
 use crate::doors::NoRoom;
@@ -20,15 +21,14 @@ use crate::message::{Item, ReadAnswer, ReadRequest, Request, Response};
 use crate::placement::ShardAddress;
 use crate::replication::copy_of;
 use crate::sabotage::Sabotage;
-use crate::shard::Shard;
 
 type Asked = LocalFuture<(ShardAddress, ReadAnswer)>;
 /// Whether a replica has what is to be shown.
 type Mended = LocalFuture<(ShardAddress, bool)>;
 
-impl Shard {
+impl Coordinator {
     /// The newest record of a key among `ack` replicas, a tombstone too.
-    pub async fn read_quorum(
+    pub async fn read(
         self: &Rc<Self>,
         keyspace: u32,
         key: &Bytes,
@@ -36,7 +36,7 @@ impl Shard {
     ) -> Result<Option<Item>, Failure> {
         let begun = Instant::now();
         let read = self.read_newest(keyspace, key, quorum).await;
-        self.latency.record(begun);
+        self.shard.latency.record(begun);
         read
     }
 
@@ -46,16 +46,19 @@ impl Shard {
         key: &Bytes,
         quorum: Quorum,
     ) -> Result<Option<Item>, Failure> {
-        self.counters.reads.set(self.counters.reads.get() + 1);
-        self.serves(keyspace)?;
-        let placement = self.placement();
+        self.shard
+            .counters
+            .reads
+            .set(self.shard.counters.reads.get() + 1);
+        self.shard.serves(keyspace)?;
+        let placement = self.shard.placement();
         let placed = placement
             .keyspace(keyspace)
             .ok_or(Failure::UnknownKeyspace)?;
         let partition = placed.partition_of(key);
         let replicas = placed.replicas(partition, quorum.from);
-        let order = try_order(replicas, self.address, self.next_turn(), |r| {
-            self.is_reachable(r)
+        let order = try_order(replicas, self.shard.address, self.shard.next_turn(), |r| {
+            self.shard.is_reachable(r)
         });
         let mut request = ReadRequest {
             keyspace,
@@ -63,17 +66,17 @@ impl Shard {
             have: None,
             key: key.clone(),
         };
-        let mut held = self.doors.account();
+        let mut held = self.shard.doors.account();
         let mut answers = Answers::default();
         let mut rest = order.into_iter();
-        if replicas.contains(&self.address) {
+        if replicas.contains(&self.shard.address) {
             rest.next();
             // Reading here first is nearly free, and saves the others sending the same value.
-            let answer = match self.read_cached(&request) {
+            let answer = match self.shard.read_cached(&request) {
                 Some(answer) => answer,
-                None => self.read_disk(request.clone()).await,
+                None => self.shard.read_disk(request.clone()).await,
             };
-            answers.add(self.address, answer);
+            answers.add(self.shard.address, answer);
             // A large value waits here for the others.
             let waiting_bytes = answers.newest().map_or(0, |item| item.value.len());
             if waiting_bytes > COUNTED_BYTES {
@@ -95,12 +98,12 @@ impl Shard {
                 need: quorum.ack,
             });
         }
-        if self.env.sabotage == Sabotage::FirstAnswer {
+        if self.shard.env.sabotage == Sabotage::FirstAnswer {
             return Ok(answers.first().cloned());
         }
         // Whoever reads next must not see less. Where those who answered agree, and stay the ones that
         // are read, nothing is waited for.
-        let stays = placement.change.is_none() && Rc::ptr_eq(&placement, &self.placement());
+        let stays = placement.change.is_none() && Rc::ptr_eq(&placement, &self.shard.placement());
         if answers.agree() && (stays || !is_majority(quorum)) {
             return Ok(answers.into_newest());
         }
@@ -119,12 +122,20 @@ impl Shard {
         replicas: &[ShardAddress],
         answers: &mut Answers,
     ) {
-        let reachable = || replicas.iter().filter(|r| self.is_reachable(**r)).count();
+        let reachable = || {
+            replicas
+                .iter()
+                .filter(|r| self.shard.is_reachable(**r))
+                .count()
+        };
         let before = reachable();
-        self.wait_for_reach(replicas, || reachable() >= need).await;
+        self.shard
+            .wait_for_reach(replicas, || reachable() >= need)
+            .await;
         if reachable() > before {
             let silent = replicas.iter().copied().filter(|r| !answers.has(*r));
-            let silent: Vec<ShardAddress> = silent.filter(|r| self.is_reachable(*r)).collect();
+            let silent: Vec<ShardAddress> =
+                silent.filter(|r| self.shard.is_reachable(*r)).collect();
             self.ask_others(request, need, silent.into_iter(), answers)
                 .await;
         }
@@ -163,7 +174,7 @@ impl Shard {
                         return;
                     }
                     if let Some(replica) = rest.next() {
-                        self.counters.hedges.set(self.counters.hedges.get() + 1);
+                        self.shard.counters.hedges.set(self.shard.counters.hedges.get() + 1);
                         asked.push(self.ask(replica, request.clone()));
                     }
                 }
@@ -173,6 +184,7 @@ impl Shard {
 
     fn ask(self: &Rc<Self>, replica: ShardAddress, request: ReadRequest) -> Asked {
         let call = self
+            .shard
             .peer(replica)
             .map(|p| p.caller.call(Request::Read(request), READ_TIMEOUT));
         Box::pin(async move {
@@ -208,28 +220,31 @@ impl Shard {
         newest: &Item,
     ) -> Mended {
         // What the reader asked for does not say who should hold it.
-        let placement = self.placement();
+        let placement = self.shard.placement();
         let holds = placement
             .keyspace(request.keyspace)
             .is_some_and(|k| k.holds(replica, request.partition, newest.from));
         if !holds {
             return Box::pin(async move { (replica, true) });
         }
-        self.counters.repairs.set(self.counters.repairs.get() + 1);
+        self.shard
+            .counters
+            .repairs
+            .set(self.shard.counters.repairs.get() + 1);
         let mut item = newest.clone();
         item.key = request.key.clone();
         let entry = copy_of(item, request.keyspace, request.partition);
-        if replica == self.address {
+        if replica == self.shard.address {
             let (tell, told) = oneshot::channel();
             let done = move || {
                 let _ = tell.send(());
             };
-            if self.append_copies(vec![entry], done).is_err() {
+            if self.shard.append_copies(vec![entry], done).is_err() {
                 tracing::debug!("the own log refuses a repair");
             }
             return Box::pin(async move { (replica, told.await.is_ok()) });
         }
-        let peer = self.peer(replica);
+        let peer = self.shard.peer(replica);
         let call = peer.map(|peer| {
             let repair = Request::Repair(vec![entry.encode()]);
             peer.caller.call(repair, READ_TIMEOUT)
@@ -262,7 +277,7 @@ impl Shard {
         let mut asked = answers.answered();
         let mut mended: FuturesUnordered<Mended> = mended.into_iter().collect();
         loop {
-            let placement = self.placement();
+            let placement = self.shard.placement();
             let placed = placement
                 .keyspace(request.keyspace)
                 .ok_or(Failure::UnknownKeyspace)?;
@@ -305,22 +320,22 @@ impl Shard {
         newest: Item,
         is_sent: bool,
     ) -> Mended {
-        let shard = self.clone();
+        let coordinator = self.clone();
         // Sent at once.
-        let asked = (replica != self.address).then(|| self.ask(replica, request.clone()));
+        let asked = (replica != self.shard.address).then(|| self.ask(replica, request.clone()));
         Box::pin(async move {
             let answer = match asked {
                 Some(asked) => asked.await.1,
-                None => match shard.read_cached(&request) {
+                None => match coordinator.shard.read_cached(&request) {
                     Some(answer) => answer,
-                    None => shard.read_disk(request.clone()).await,
+                    None => coordinator.shard.read_disk(request.clone()).await,
                 },
             };
             match answer {
                 ReadAnswer::Same => (replica, true),
                 ReadAnswer::Value(item) if item.rank() >= newest.rank() => (replica, true),
                 ReadAnswer::Value(_) | ReadAnswer::Absent if is_sent => {
-                    shard.send_newest(replica, &request, &newest).await
+                    coordinator.send_newest(replica, &request, &newest).await
                 }
                 _ => (replica, false),
             }

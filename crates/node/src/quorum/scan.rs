@@ -8,6 +8,7 @@ use std::rc::Rc;
 use bytes::Bytes;
 use futures_util::future::join_all;
 
+use super::Coordinator;
 use super::Failure;
 use super::decide::{Quorum, try_order};
 use super::merge::{self, Stream};
@@ -25,6 +26,7 @@ struct Source {
 
 /// A scan under way. Holds one page a source and no more.
 pub struct Scan {
+    coordinator: Rc<Coordinator>,
     shard: Rc<Shard>,
     keyspace: u32,
     end: Option<Bytes>,
@@ -45,14 +47,15 @@ impl Scan {
     /// When the keyspace is unknown, or too few replicas of some partition are reachable and none
     /// is coming.
     pub fn begin(
-        shard: Rc<Shard>,
+        coordinator: &Rc<Coordinator>,
         keyspace: u32,
         start: Bytes,
         end: Option<Bytes>,
         quorum: Quorum,
     ) -> Result<Scan, Failure> {
         let mut scan = Scan {
-            shard,
+            shard: coordinator.shard.clone(),
+            coordinator: coordinator.clone(),
             keyspace,
             end,
             quorum,
@@ -204,10 +207,10 @@ impl Scan {
             if dry.is_empty() {
                 return Ok(());
             }
-            let shard = self.shard.clone();
+            let coordinator = self.coordinator.clone();
             let answers = join_all(dry.into_iter().map(|(address, request)| {
-                let shard = shard.clone();
-                async move { (address, shard.scan_at(address, request).await) }
+                let coordinator = coordinator.clone();
+                async move { (address, coordinator.scan_at(address, request).await) }
             }))
             .await;
             let mut lost = false;
@@ -236,12 +239,12 @@ impl Scan {
     }
 }
 
-impl Shard {
+impl Coordinator {
     async fn scan_at(self: Rc<Self>, address: ShardAddress, request: ScanRequest) -> Option<Page> {
-        if address == self.address {
+        if address == self.shard.address {
             return self.serve_scan(request).await;
         }
-        let peer = self.peer(address)?;
+        let peer = self.shard.peer(address)?;
         let answer = peer.caller.call(Request::Scan(request), PAGE_TIMEOUT).await;
         match answer {
             Ok(Response::Page(page)) => Some(page),
@@ -251,31 +254,32 @@ impl Shard {
 
     /// One page of all of a keyspace held here, in key order, read off the event loop.
     pub(crate) async fn serve_scan(self: Rc<Self>, request: ScanRequest) -> Option<Page> {
-        let placement = self.placement();
+        let placement = self.shard.placement();
         let keyspace = placement.keyspace(request.keyspace)?;
         // What the asker counts on may have been dropped here: it is to choose again.
-        if !self.answers()
+        if !self.shard.answers()
             || request.epoch < placement.oldest_epoch()
-            || self.is_dropped(request.keyspace)
+            || self.shard.is_dropped(request.keyspace)
         {
             return None;
         }
         // Partitions given away may still lie here, but are no longer kept up to date.
         let held: Vec<u16> = (0..keyspace.partition_count())
-            .filter(|partition| keyspace.shows(self.address, *partition))
+            .filter(|partition| keyspace.shows(self.shard.address, *partition))
             .collect();
         let items = (request.max_items as usize).min(PAGE_ITEMS);
-        self.read_page(move |store| {
-            let end = match &request.end {
-                Some(end) => Bound::Excluded(&end[..]),
-                None => Bound::Unbounded,
-            };
-            let start = Bound::Included(&request.start[..]);
-            store
-                .merge(request.keyspace, Some(&held), start, end)?
-                .page(items, PAGE_BYTES)
-        })
-        .await
+        self.shard
+            .read_page(move |store| {
+                let end = match &request.end {
+                    Some(end) => Bound::Excluded(&end[..]),
+                    None => Bound::Unbounded,
+                };
+                let start = Bound::Included(&request.start[..]);
+                store
+                    .merge(request.keyspace, Some(&held), start, end)?
+                    .page(items, PAGE_BYTES)
+            })
+            .await
     }
 }
 

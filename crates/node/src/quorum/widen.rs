@@ -4,36 +4,28 @@
 //! `from` is noted in the metadata store first, then every node that may stamp writes says that it
 //! knows of it, which is noted, too; only then is the write stamped (decision 25).
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use dunlin_metadata::MetadataError;
-use dunlin_store::{Entry, Kind};
 use futures_util::FutureExt;
 use futures_util::future::{Shared, join_all};
 use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep, timeout_at};
 
+use super::Coordinator;
 use super::Failure;
 use crate::limits::{ASK_WIDTH_PAUSE, ASK_WIDTH_TIMEOUT, WRITE_TIMEOUT};
 use crate::message::{Request, Response};
 use crate::moves::MoveState;
-use crate::placement::{KeyspacePlacement, Placement, ShardAddress};
+use crate::placement::{Placement, ShardAddress};
 use crate::sabotage::Sabotage;
-use crate::shard::Shard;
 
 /// How a widening ends, for all who wait for it. They are woken in the order in which they began to.
-type Ended = Shared<oneshot::Receiver<Result<(), Failure>>>;
+pub(super) type Ended = Shared<oneshot::Receiver<Result<(), Failure>>>;
 
-/// What a shard is widening.
-#[derive(Default)]
-pub(crate) struct Widening {
-    /// By keyspace and `from`: all writes that wait for it wait together.
-    waiting: RefCell<BTreeMap<(u32, u8), Ended>>,
-    /// A width met in an entry is being noted.
-    noting: Rc<Cell<bool>>,
-}
+/// By keyspace and `from`: all writes that wait for it wait together.
+pub(super) type Widening = RefCell<BTreeMap<(u32, u8), Ended>>;
 
 /// By how many replicas a shard knows entries to be stored, of each keyspace by its number where that is
 /// more than the keyspace's settings say.
@@ -59,20 +51,20 @@ fn unaware(
     writers.filter(|shard| !knows(shard)).collect()
 }
 
-impl Shard {
+impl Coordinator {
     /// Makes sure that a write with this `from` may be stamped.
     pub(super) async fn widen_for(self: &Rc<Self>, keyspace: u32, from: u8) -> Result<(), Failure> {
-        let placement = self.placement();
+        let placement = self.shard.placement();
         let found = placement.keyspace(keyspace);
         let found = found.ok_or(Failure::UnknownKeyspace)?;
-        match found.keyspace.takes(from) || self.env.sabotage == Sabotage::NarrowFrom {
+        match found.keyspace.takes(from) || self.shard.env.sabotage == Sabotage::NarrowFrom {
             true => Ok(()),
             false => self.widen(keyspace, from).await,
         }
     }
 
     /// Has every node that may stamp writes know of `from`, within a write's time.
-    pub(crate) async fn widen(self: &Rc<Self>, keyspace: u32, from: u8) -> Result<(), Failure> {
+    pub(super) async fn widen(self: &Rc<Self>, keyspace: u32, from: u8) -> Result<(), Failure> {
         let ended = self.widening_of(keyspace, from);
         // Without an answer this shard is stopping.
         ended.await.unwrap_or(Err(Failure::Busy))
@@ -81,17 +73,13 @@ impl Shard {
     /// The widening under way, begun if there is none. It goes on although whoever asked first has
     /// left.
     fn widening_of(self: &Rc<Self>, keyspace: u32, from: u8) -> Ended {
-        let mut waiting = self.widening.waiting.borrow_mut();
+        let mut waiting = self.widening.borrow_mut();
         let begin = || {
             let (tell, ended) = oneshot::channel();
-            let shard = self.clone();
+            let coordinator = self.clone();
             tokio::task::spawn_local(async move {
-                let widened = shard.try_widen(keyspace, from).await;
-                shard
-                    .widening
-                    .waiting
-                    .borrow_mut()
-                    .remove(&(keyspace, from));
+                let widened = coordinator.try_widen(keyspace, from).await;
+                coordinator.widening.borrow_mut().remove(&(keyspace, from));
                 // All who waited may have left.
                 let _ = tell.send(widened);
             });
@@ -106,7 +94,7 @@ impl Shard {
         let mut is_noted = false;
         let mut is_confirmed = false;
         loop {
-            let placement = self.placement();
+            let placement = self.shard.placement();
             let keyspace = placement.keyspace(id);
             let keyspace = &keyspace.ok_or(Failure::UnknownKeyspace)?.keyspace;
             if keyspace.takes(from) {
@@ -126,7 +114,7 @@ impl Shard {
             if !is_confirmed {
                 let told = self.ask_widths(&placement, deadline).await;
                 // Who they all are is known for sure once this shard knows of the width itself.
-                let all = placement.writers().chain([self.address]);
+                let all = placement.writers().chain([self.shard.address]);
                 waits = unaware(all, &told, id, from);
                 if waits.is_empty() {
                     let noted = self.note(&keyspace.name, id, from, from, deadline).await;
@@ -150,7 +138,7 @@ impl Shard {
         known: u8,
         deadline: Instant,
     ) -> Result<(), String> {
-        let noting = self.metadata.widen_keyspace(name, id, widest, known);
+        let noting = self.shard.metadata.widen_keyspace(name, id, widest, known);
         let noted = timeout_at(deadline, noting).await;
         let why = match noted {
             Ok(Ok(())) => return Ok(()),
@@ -168,7 +156,10 @@ impl Shard {
     ) -> BTreeMap<ShardAddress, Widths> {
         let left = deadline.saturating_duration_since(Instant::now());
         let asked = placement.writers().map(|address| async move {
-            let peer = self.peer(address).filter(|p| p.caller.is_connected())?;
+            let peer = self
+                .shard
+                .peer(address)
+                .filter(|p| p.caller.is_connected())?;
             let asked = peer.caller.call(Request::Move, left.min(ASK_WIDTH_TIMEOUT));
             match asked.await {
                 Ok(Response::Moved(json)) => {
@@ -179,31 +170,8 @@ impl Shard {
             }
         });
         let told = join_all(asked).await.into_iter().flatten();
-        told.chain([(self.address, self.placement().widths())])
+        told.chain([(self.shard.address, self.shard.placement().widths())])
             .collect()
-    }
-
-    /// Notes how wide an entry is that nobody asked for: it is of a node, or a time, in which
-    /// that was not done. Nobody waits for it.
-    pub(crate) fn note_width(&self, keyspace: &KeyspacePlacement, entry: &Entry) {
-        if entry.from <= keyspace.keyspace.width()
-            || entry.kind != Kind::Put
-            || self.env.sabotage == Sabotage::NarrowFrom
-            || self.widening.noting.replace(true)
-        {
-            return;
-        }
-        let (metadata, noting) = (self.metadata.clone(), self.widening.noting.clone());
-        let (name, id, from) = (keyspace.keyspace.name.clone(), entry.keyspace, entry.from);
-        tokio::task::spawn_local(async move {
-            match metadata.widen_keyspace(&name, id, from, 0).await {
-                Ok(()) | Err(MetadataError::NotFound { .. }) => {}
-                Err(error) => tracing::warn!(%error, keyspace = name, from, "not noted yet"),
-            }
-            // Until this shard goes by it, and not all the time where it cannot be noted.
-            sleep(WRITE_TIMEOUT).await;
-            noting.set(false);
-        });
     }
 }
 

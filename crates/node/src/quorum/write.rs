@@ -6,13 +6,14 @@ use dunlin_rpc::CallError;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
+use super::Coordinator;
 use super::Failure;
 use super::attempt::{Moment, Window, window};
 use super::decide::try_order;
 use crate::limits::ENTRY_TIMEOUT;
 use crate::message::{Condition, Refusal, Request, Response, WriteAnswer, WriteRequest};
 use crate::placement::ShardAddress;
-use crate::shard::{Looked, Shard};
+use crate::shard::Looked;
 use dunlin_store::{Stamp, Version};
 
 /// What is known of one attempt.
@@ -24,23 +25,20 @@ enum Attempt {
     GivenUp,
 }
 
-impl Shard {
+impl Coordinator {
     /// Carries out a write, wherever its replicas are.
-    pub async fn coordinate_write(
-        self: &Rc<Self>,
-        request: WriteRequest,
-    ) -> Result<Stamp, Failure> {
-        self.judged()?;
+    pub async fn write(self: &Rc<Self>, request: WriteRequest) -> Result<Stamp, Failure> {
+        self.shard.judged()?;
         let begun = Instant::now();
         let written = self.write_to_replicas(request).await;
-        self.latency.record(begun);
+        self.shard.latency.record(begun);
         written
     }
 
     async fn write_to_replicas(self: &Rc<Self>, request: WriteRequest) -> Result<Stamp, Failure> {
-        self.serves(request.keyspace)?;
+        self.shard.serves(request.keyspace)?;
         self.widen_for(request.keyspace, request.from).await?;
-        let placement = self.placement();
+        let placement = self.shard.placement();
         let keyspace = placement
             .keyspace(request.keyspace)
             .ok_or(Failure::UnknownKeyspace)?;
@@ -48,12 +46,12 @@ impl Shard {
         let replicas = keyspace.replicas(partition, request.from);
         let also = keyspace.also(partition, request.from);
         let reachable =
-            |set: &[ShardAddress]| set.iter().filter(|r| self.is_reachable(**r)).count();
+            |set: &[ShardAddress]| set.iter().filter(|r| self.shard.is_reachable(**r)).count();
         let ack = request.ack as usize;
         let is_enough = || reachable(replicas) >= ack && reachable(also) >= ack.min(also.len());
         if !is_enough() {
             let all: Vec<ShardAddress> = replicas.iter().chain(also).copied().collect();
-            self.wait_for_reach(&all, is_enough).await;
+            self.shard.wait_for_reach(&all, is_enough).await;
             if !is_enough() {
                 // Known beforehand: better refused than half done.
                 let (of_read, of_also) = (reachable(replicas), reachable(also));
@@ -66,14 +64,14 @@ impl Shard {
         }
         // Conditional writes to one key meet at one replica, where the order in which they came decides.
         let order: Vec<ShardAddress> = if request.condition == Condition::None {
-            try_order(replicas, self.address, self.next_turn(), |r| {
-                self.is_reachable(r)
+            try_order(replicas, self.shard.address, self.shard.next_turn(), |r| {
+                self.shard.is_reachable(r)
             })
         } else {
             replicas
                 .iter()
                 .copied()
-                .filter(|r| self.is_reachable(*r))
+                .filter(|r| self.shard.is_reachable(*r))
                 .collect()
         };
         let unknown = Failure::NotEnoughReplicas {
@@ -83,12 +81,12 @@ impl Shard {
         let mut failure = unknown.clone();
         let mut floor = request.floor;
         let mut is_given_up = false;
-        let stalls = self.stalls.count();
+        let stalls = self.shard.stalls.count();
         let mut entries = order.into_iter();
         let mut entry = entries.next();
         let mut learned = false;
         while let Some(at) = entry {
-            let looked = match self.may_stamp() {
+            let looked = match self.shard.may_stamp() {
                 Ok(looked) => looked,
                 Err(mistrust) => {
                     failure = mistrust;
@@ -97,7 +95,7 @@ impl Shard {
             };
             let deadline = match self.window(floor, request.deadline) {
                 // This loop stood still since the write came: the client may have given it up.
-                _ if self.stalls.count() != stalls && request.deadline == Version::MAX => {
+                _ if self.shard.stalls.count() != stalls && request.deadline == Version::MAX => {
                     failure = Failure::TooLate;
                     break;
                 }
@@ -129,7 +127,7 @@ impl Shard {
                 }
                 Attempt::Answered(WriteAnswer::Overtaken) => return Err(Failure::Overtaken),
                 Attempt::Answered(WriteAnswer::Beyond(_)) => {
-                    return Err(Failure::Beyond(self.name_of(request.keyspace)));
+                    return Err(Failure::Beyond(self.shard.name_of(request.keyspace)));
                 }
                 // Nothing was written there: another replica may take it.
                 Attempt::Answered(WriteAnswer::Refused(refusal)) => {
@@ -138,7 +136,7 @@ impl Shard {
                 // The entry's clock is ahead of this one, which does not know it yet.
                 Attempt::Answered(WriteAnswer::TooLate(clock)) => {
                     failure = Failure::TooLate;
-                    if !learned && self.clock.observe(clock) {
+                    if !learned && self.shard.clock.observe(clock) {
                         learned = true;
                         continue;
                     }
@@ -164,19 +162,12 @@ impl Shard {
         })
     }
 
-    /// A keyspace's name, for people.
-    pub(crate) fn name_of(&self, keyspace: u32) -> String {
-        let placement = self.placement();
-        let placed = placement.keyspace(keyspace);
-        placed.map_or_else(|| "NAME".to_owned(), |k| k.keyspace.name.clone())
-    }
-
     /// Until when an attempt may be stamped that begins now.
     pub(super) fn window(&self, floor: Version, deadline: Version) -> Window {
         let now = Moment {
-            wall: Version::new(self.clock.now_ms(), 0),
-            hybrid: self.clock.now(),
-            bound_ms: self.clock.bound_ms(),
+            wall: Version::new(self.shard.clock.now_ms(), 0),
+            hybrid: self.shard.clock.now(),
+            bound_ms: self.shard.clock.bound_ms(),
         };
         window(now, floor, deadline)
     }
@@ -188,14 +179,14 @@ impl Shard {
         looked: Looked,
     ) -> Attempt {
         // Nothing is waited for up to here.
-        if entry == self.address {
+        if entry == self.shard.address {
             let (tell, told) = oneshot::channel();
             let done = Box::new(move |answer| drop(tell.send(answer)));
-            self.write(attempt, looked, done);
+            self.enter(attempt, looked, done);
             // No answer: what became of it is not known.
             return told.await.map_or(Attempt::GivenUp, Attempt::Answered);
         }
-        let Some(peer) = self.peer(entry) else {
+        let Some(peer) = self.shard.peer(entry) else {
             return Attempt::Unsent;
         };
         if !peer.caller.is_connected() {

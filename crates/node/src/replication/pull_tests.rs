@@ -9,7 +9,7 @@ use super::*;
 use crate::limits::LOOK_BYTES;
 use crate::message::{Condition, WriteRequest};
 use crate::placement::ShardAddress;
-use crate::quorum::Quorum;
+use crate::quorum::{Coordinator, Quorum};
 
 /// Somebody of whom the log holds nothing.
 const ABSENT: Origin = Origin::new(7, 0, 1);
@@ -27,6 +27,7 @@ fn a_page_ends_after_so_much_of_the_log_though_nothing_was_found() {
         let shard = start.shard(2).await;
         let value = Bytes::from(vec![b'v'; 1 << 20]);
         let values = 2 * (LOOK_BYTES >> 20) + 8;
+        let coordinator = Coordinator::new(shard.clone());
         for number in 0..values {
             let begun = Instant::now();
             loop {
@@ -44,7 +45,7 @@ fn a_page_ends_after_so_much_of_the_log_though_nothing_was_found() {
                     replaces: None,
                 };
                 // Its clock is believed after a moment.
-                match shard.coordinate_write(request).await {
+                match coordinator.write(request).await {
                     Ok(_) => break,
                     Err(error) => assert!(begun.elapsed().as_secs() < 30, "{error}"),
                 }
@@ -82,7 +83,7 @@ fn a_page_ends_after_so_much_of_the_log_though_nothing_was_found() {
         assert!(pages >= 3, "{pages}");
         let quorum = Quorum { ack: 1, from: 1 };
         let key = Bytes::from_static(b"key 0");
-        let read = shard.read_quorum(keyspace.id, &key, quorum).await.unwrap();
+        let read = coordinator.read(keyspace.id, &key, quorum).await.unwrap();
         assert_eq!(read.unwrap().value.len(), 1 << 20);
         shard.close().await.unwrap();
     });

@@ -252,7 +252,7 @@ impl Shard {
     }
 
     /// Whether anything logged but not yet applied concerns this key; the newest such stamp.
-    pub(super) fn newest_unapplied(&self, keyspace: u32, key: &[u8]) -> Option<Entry> {
+    pub(crate) fn newest_unapplied(&self, keyspace: u32, key: &[u8]) -> Option<Entry> {
         self.applying
             .borrow()
             .iter()

@@ -26,6 +26,7 @@ mod topology;
 mod trust;
 mod twins;
 mod unsure;
+mod width;
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, VecDeque};
@@ -48,7 +49,6 @@ use crate::logins::Logins;
 use crate::meters::{Meters, Requests};
 use crate::placement::{KeyspacePlacement, Placement, ShardAddress};
 use crate::process::{Directory, Process, Superseded};
-use crate::quorum::Widening;
 use crate::replication::Copies;
 use crate::replication::acks::{AckTracker, Slot};
 
@@ -60,7 +60,7 @@ pub(crate) use append::{BatchDone, followed};
 pub(crate) use flush::vector_of;
 pub(crate) use guard::{Guard, Known};
 pub(crate) use ingest::is_range_empty;
-pub(crate) use own::OwnWrite;
+pub(crate) use own::{Done, OwnWrite, beyond};
 pub(crate) use peers::Peer;
 pub(crate) use stall::{Arrivals, Stalls};
 pub(crate) use stats::Counters;
@@ -146,8 +146,8 @@ pub struct Shard {
     pub(crate) time_header: TimeHeader,
     /// What its clock is good for.
     comparison: trust::Comparison,
-    /// Keyspaces that are being widened.
-    pub(crate) widening: Widening,
+    /// A width met in an entry is being noted.
+    noting_width: Rc<Cell<bool>>,
     pub(crate) stopping: Cell<bool>,
     /// Who is who among the nodes.
     twins: twins::Twins,
@@ -187,6 +187,13 @@ impl Shard {
     pub(crate) fn next_turn(&self) -> usize {
         self.turn.set(self.turn.get().wrapping_add(1));
         self.turn.get()
+    }
+
+    /// A keyspace's name, for people.
+    pub(crate) fn name_of(&self, keyspace: u32) -> String {
+        let placement = self.placement();
+        let placed = placement.keyspace(keyspace);
+        placed.map_or_else(|| "NAME".to_owned(), |k| k.keyspace.name.clone())
     }
 
     /// This shard's name among its peers, as `NODE/SHARD`.

@@ -32,7 +32,6 @@ use crate::api::TimeHeader;
 use crate::clock::HybridClock;
 use crate::limits::PAGE_BYTES;
 use crate::placement::Placement;
-use crate::quorum::Widening;
 use crate::replication::Copies;
 use crate::replication::acks::AckTracker;
 use crate::sabotage::Sabotage;
@@ -233,7 +232,7 @@ impl Shard {
             latency: Latency::default(),
             time_header: TimeHeader::default(),
             comparison: Comparison::default(),
-            widening: Widening::default(),
+            noting_width: Rc::default(),
             stopping: Cell::new(false),
             twins: Twins::default(),
             superseded: parts.process.superseded.clone(),

@@ -1,16 +1,13 @@
 //! Writes that enter the cluster here: stamped, logged, and answered when enough replicas have them.
 
-use std::rc::Rc;
-
 use dunlin_store::{Above, Entry, Kind, Lookup, Rank, Stamp, Tier, Version};
 use tokio::time::Instant;
 
 use super::append::Applying;
 use super::trust::Looked;
 use super::{Shard, needs_sync};
-use crate::limits::{APPLY_QUEUE, KEY_BYTES, RESTAMPS, WRITE_TIMEOUT};
+use crate::limits::{APPLY_QUEUE, RESTAMPS, WRITE_TIMEOUT};
 use crate::message::{Condition, Refusal, WriteAnswer, WriteRequest};
-use crate::quorum::decide::Quorum;
 use crate::replication::acks::Needs;
 use crate::sabotage::Sabotage;
 
@@ -57,7 +54,7 @@ impl OwnWrite {
 
 /// The answer to a write that met a stamp it cannot get above: who sends no deadline does not know
 /// the better one.
-fn beyond(stamp: Stamp, deadline: Version) -> WriteAnswer {
+pub(crate) fn beyond(stamp: Stamp, deadline: Version) -> WriteAnswer {
     match deadline {
         Version::MAX => WriteAnswer::NotEnough { got: 0 },
         _ => WriteAnswer::Beyond(stamp),
@@ -65,27 +62,18 @@ fn beyond(stamp: Stamp, deadline: Version) -> WriteAnswer {
 }
 
 impl Shard {
-    /// Logs a write here and answers through `done`.
-    pub(crate) fn write(self: &Rc<Self>, request: WriteRequest, looked: Looked, done: Done) {
-        if request.key.len() > KEY_BYTES {
-            // No API lets it in, and no other replica would take it.
-            return done(WriteAnswer::Refused(Refusal::Busy));
-        }
-        if self.is_dropped(request.keyspace) {
-            return done(WriteAnswer::Refused(Refusal::UnknownKeyspace));
-        }
-        if request.condition == Condition::None {
-            self.append_request(request, looked, done);
-        } else {
-            let shard = self.clone();
-            tokio::task::spawn_local(async move { shard.write_checked(request, done).await });
-        }
-    }
-
-    fn append_request(self: &Rc<Self>, mut request: WriteRequest, looked: Looked, done: Done) {
+    /// Logs a write here and answers through `done`, its condition met. Gives it back where its keyspace
+    /// is to be widened first.
+    pub(crate) fn write(
+        &self,
+        mut request: WriteRequest,
+        looked: Looked,
+        done: Done,
+    ) -> Option<(WriteRequest, Done)> {
         let placement = self.placement();
         let Some(keyspace) = placement.keyspace(request.keyspace) else {
-            return done(WriteAnswer::Refused(Refusal::UnknownKeyspace));
+            done(WriteAnswer::Refused(Refusal::UnknownKeyspace));
+            return None;
         };
         let partition = keyspace.partition_of(&request.key);
         // Where stamps far ahead are about, a look saves logging what would only be stamped again.
@@ -99,27 +87,18 @@ impl Shard {
                     self.take_over(version);
                     request.replaces = Some(replaces);
                 }
-                Above::Mended(_) => return done(beyond(held.stamp(), request.deadline)),
+                Above::Mended(_) => {
+                    done(beyond(held.stamp(), request.deadline));
+                    return None;
+                }
             }
         }
         if self.applying.borrow().len() > APPLY_QUEUE {
-            return done(WriteAnswer::Refused(Refusal::Busy));
+            done(WriteAnswer::Refused(Refusal::Busy));
+            return None;
         }
         if !keyspace.keyspace.takes(request.from) && self.env.sabotage != Sabotage::NarrowFrom {
-            // From a coordinator of a version that does not ask.
-            let shard = self.clone();
-            tokio::task::spawn_local(async move {
-                let widened = shard.widen(request.keyspace, request.from).await;
-                // What a condition was checked against may be old by now.
-                match shard.may_stamp() {
-                    Err(_) => done(WriteAnswer::Refused(Refusal::Clock)),
-                    Ok(looked) if widened.is_ok() && request.condition == Condition::None => {
-                        shard.append_request(request, looked, done);
-                    }
-                    Ok(_) => done(WriteAnswer::Refused(Refusal::Busy)),
-                }
-            });
-            return;
+            return Some((request, done));
         }
         let own = OwnWrite {
             entry: Entry {
@@ -147,6 +126,7 @@ impl Shard {
             done,
         };
         self.append_own(own, looked);
+        None
     }
 
     /// Stamps a write and puts it in the log; it goes on the books until acknowledged.
@@ -291,71 +271,6 @@ impl Shard {
         let hopeless = self.acks.borrow_mut().refuse(slot, version);
         if let Some((got, write)) = hopeless {
             (write.done)(WriteAnswer::NotEnough { got });
-        }
-    }
-
-    async fn write_checked(self: Rc<Self>, mut request: WriteRequest, done: Done) {
-        let placement = self.placement();
-        let Some(keyspace) = placement.keyspace(request.keyspace) else {
-            return done(WriteAnswer::Refused(Refusal::UnknownKeyspace));
-        };
-        let partition = keyspace.partition_of(&request.key);
-        // Enough answers that every write acknowledged by `ack` replicas is among them.
-        let quorum = Quorum {
-            ack: (request.from - request.ack.min(request.from)).saturating_add(1),
-            from: request.from,
-        };
-        let read = self
-            .read_quorum(request.keyspace, &request.key, quorum)
-            .await;
-        let Ok(mut newest) = read else {
-            return done(WriteAnswer::NotEnough { got: 0 });
-        };
-        // No await from here to the append: what other writes logged in the meantime is seen, too.
-        if let Ok(Some(local)) = self.read_blocking(request.keyspace, partition, &request.key)
-            && self.counts(local.stamp)
-            && newest.as_ref().is_none_or(|n| n.rank() < local.rank())
-        {
-            newest = Some(local);
-        }
-        let now_ms = self.clock.now_ms();
-        // What waits may be older than what is applied: repairs carry their true stamps.
-        let unapplied = self
-            .newest_unapplied(request.keyspace, &request.key)
-            .filter(|entry| newest.as_ref().is_none_or(|n| n.rank() < entry.rank()));
-        // Its condition saw this: it may be stamped above it, whose clock may be ahead.
-        let seen = newest.as_ref().map(|newest| newest.rank());
-        let seen = seen.max(unapplied.as_ref().map(Entry::rank));
-        if let Some(seen) = seen {
-            let floor = match seen.above(self.clock.limit()) {
-                Above::Later(floor) => floor,
-                Above::Replacing(replaces, floor) => {
-                    request.replaces = Some(replaces);
-                    floor
-                }
-                Above::Mended(_) => return done(beyond(seen.stamp(), request.deadline)),
-            };
-            request.floor = request.floor.max(floor);
-        }
-        let current = match unapplied {
-            Some(entry) => {
-                let gone =
-                    entry.kind == Kind::Delete || entry.expiry_ms.is_some_and(|e| e <= now_ms);
-                (!gone).then_some(entry.stamp)
-            }
-            None => newest.filter(|n| n.is_visible(now_ms)).map(|n| n.stamp),
-        };
-        let holds = match request.condition {
-            Condition::None => true,
-            Condition::Absent => current.is_none(),
-            Condition::Present => current.is_some(),
-            Condition::Is(stamp) => current == Some(stamp),
-        };
-        match self.may_stamp() {
-            _ if !holds => done(WriteAnswer::ConditionFailed(current)),
-            // The clock may have jumped, or been found wrong, since the write came.
-            Err(_) => done(WriteAnswer::Refused(Refusal::Clock)),
-            Ok(looked) => self.append_request(request, looked, done),
         }
     }
 }

@@ -187,7 +187,7 @@ impl Shard {
     }
 
     /// Whether a record found here counts as written, although the past is not certain.
-    pub(super) fn counts(&self, stamp: Stamp) -> bool {
+    pub(crate) fn counts(&self, stamp: Stamp) -> bool {
         self.refill.answers.get() || stamp.version > self.refill.floor
     }
 

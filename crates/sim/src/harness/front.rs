@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use dunlin_node::{Clock, Condition, Failure, Scan, Shard, WriteRequest};
+use dunlin_node::{Clock, Condition, Coordinator, Failure, Scan, WriteRequest};
 use dunlin_rpc::{Limits, Reply, Transport, serve_stream};
 use dunlin_store::{Kind, Version};
 
@@ -18,7 +18,7 @@ use super::transport::SimTransport;
 pub const PORT: u16 = 8000;
 
 /// Serves clients for as long as it is polled.
-pub async fn run(shards: Vec<Rc<Shard>>, clock: Arc<SimClock>) -> std::io::Result<()> {
+pub async fn run(shards: Vec<Rc<Coordinator>>, clock: Arc<SimClock>) -> std::io::Result<()> {
     let mut listener = SimTransport.listen(&format!("0.0.0.0:{PORT}")).await?;
     let turn = Rc::new(Cell::new(0));
     loop {
@@ -26,27 +26,29 @@ pub async fn run(shards: Vec<Rc<Shard>>, clock: Arc<SimClock>) -> std::io::Resul
         let (shards, turn, clock) = (shards.clone(), turn.clone(), clock.clone());
         let service = Rc::new(move |ask: Ask, reply: Reply<Told>| {
             turn.set((turn.get() + 1) % shards.len());
-            let (shard, clock) = (shards[turn.get()].clone(), clock.clone());
-            tokio::task::spawn_local(async move { reply.send(answer(shard, &clock, ask).await) });
+            let (coordinator, clock) = (shards[turn.get()].clone(), clock.clone());
+            tokio::task::spawn_local(
+                async move { reply.send(answer(coordinator, &clock, ask).await) },
+            );
         });
         tokio::task::spawn_local(serve_stream(stream, service, |_| true, Limits::default()));
     }
 }
 
-async fn answer(shard: Rc<Shard>, clock: &SimClock, ask: Ask) -> Told {
-    if let Err(failure) = shard.may_read() {
+async fn answer(coordinator: Rc<Coordinator>, clock: &SimClock, ask: Ask) -> Told {
+    if let Err(failure) = coordinator.shard().may_read() {
         return Told::Failed(failure.to_string());
     }
     let told = match ask.verb.clone() {
-        Verb::Get => get(&shard, &ask).await,
-        Verb::Scan => scan(shard, &ask).await,
+        Verb::Get => get(&coordinator, &ask).await,
+        Verb::Scan => scan(&coordinator, &ask).await,
         Verb::Put(condition, expires_in_ms, value) => {
             let expiry_ms = expires_in_ms.map(|ms| clock.now_ms().saturating_add(ms));
-            write(&shard, ask, Kind::Put, condition, expiry_ms, value).await
+            write(&coordinator, ask, Kind::Put, condition, expiry_ms, value).await
         }
         Verb::Delete => {
             let (kind, condition) = (Kind::Delete, Condition::None);
-            write(&shard, ask, kind, condition, None, Bytes::new()).await
+            write(&coordinator, ask, kind, condition, None, Bytes::new()).await
         }
     };
     told.unwrap_or_else(|failure| match failure {
@@ -55,10 +57,9 @@ async fn answer(shard: Rc<Shard>, clock: &SimClock, ask: Ask) -> Told {
     })
 }
 
-async fn get(shard: &Rc<Shard>, ask: &Ask) -> Result<Told, Failure> {
-    let item = shard
-        .read_quorum(ask.keyspace, &ask.key, ask.quorum)
-        .await?;
+async fn get(coordinator: &Rc<Coordinator>, ask: &Ask) -> Result<Told, Failure> {
+    let shard = coordinator.shard();
+    let item = coordinator.read(ask.keyspace, &ask.key, ask.quorum).await?;
     Ok(Told::Found(match item {
         Some(item) if shard.shows(&item)? => Some((item.stamp, item.value)),
         _ => None,
@@ -66,7 +67,7 @@ async fn get(shard: &Rc<Shard>, ask: &Ask) -> Result<Told, Failure> {
 }
 
 async fn write(
-    shard: &Rc<Shard>,
+    coordinator: &Rc<Coordinator>,
     ask: Ask,
     kind: Kind,
     condition: Condition,
@@ -90,11 +91,11 @@ async fn write(
             .after_ms
             .map_or(Version(0), |ms| Version::new(ms, u16::MAX)),
     };
-    Ok(Told::Written(shard.coordinate_write(request).await?))
+    Ok(Told::Written(coordinator.write(request).await?))
 }
 
-async fn scan(shard: Rc<Shard>, ask: &Ask) -> Result<Told, Failure> {
-    let mut scan = Scan::begin(shard, ask.keyspace, Bytes::new(), None, ask.quorum)?;
+async fn scan(coordinator: &Rc<Coordinator>, ask: &Ask) -> Result<Told, Failure> {
+    let mut scan = Scan::begin(coordinator, ask.keyspace, Bytes::new(), None, ask.quorum)?;
     let mut found = Vec::new();
     loop {
         let page = scan.next_page().await?;

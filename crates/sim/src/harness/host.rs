@@ -239,10 +239,13 @@ impl Host {
         for shard in &shards {
             tokio::task::spawn_local(compact(self.clone(), shard.clone()));
         }
-        if let Some(shard) = shards.first() {
-            tokio::task::spawn_local(mend_stamps(self.clone(), shard.clone()));
+        if let Some(services) = services.first() {
+            tokio::task::spawn_local(mend_stamps(self.clone(), services.clone()));
         }
-        let front = front::run(shards.clone(), self.clock.clone());
+        let front = front::run(
+            services.iter().map(|s| s.coordinator().clone()).collect(),
+            self.clock.clone(),
+        );
         let listener = SimTransport
             .listen(&format!("0.0.0.0:{PORT}"))
             .await
@@ -387,7 +390,7 @@ async fn compact(host: Rc<Host>, shard: Rc<Shard>) {
 }
 
 /// Runs `dunlin keyspace mend-stamps` for all keyspaces when the operator wants it.
-async fn mend_stamps(host: Rc<Host>, shard: Rc<Shard>) {
+async fn mend_stamps(host: Rc<Host>, services: Rc<Services>) {
     loop {
         sleep(MEND_PAUSE).await;
         if host.shared.mender.get() != Some(host.number()) {
@@ -396,7 +399,11 @@ async fn mend_stamps(host: Rc<Host>, shard: Rc<Shard>) {
         for keyspace in &host.shared.keyspaces {
             let mut next = Some((0, Bytes::new()));
             while let Some(first) = next.take() {
-                match shard.mend_stamps(*keyspace, first, true).await {
+                match services
+                    .coordinator()
+                    .mend_stamps(*keyspace, first, true)
+                    .await
+                {
                     Ok(done) => {
                         if done.mended > 0 {
                             let text = format!("{} mends {} stamps", host.name, done.mended);

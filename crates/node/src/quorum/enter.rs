@@ -1,0 +1,117 @@
+//! A write at the replica through which it enters the cluster: its condition is judged there, and its
+//! keyspace widened if need be; then it is logged.
+
+use std::rc::Rc;
+
+use dunlin_store::{Above, Entry, Kind};
+
+use super::Coordinator;
+use super::decide::Quorum;
+use crate::limits::KEY_BYTES;
+use crate::message::{Condition, Refusal, WriteAnswer, WriteRequest};
+use crate::shard::{Done, Looked, beyond};
+
+impl Coordinator {
+    /// Takes a write at its entry replica, this shard, and answers through `done`.
+    pub(crate) fn enter(self: &Rc<Self>, request: WriteRequest, looked: Looked, done: Done) {
+        if request.key.len() > KEY_BYTES {
+            // No API lets it in, and no other replica would take it.
+            return done(WriteAnswer::Refused(Refusal::Busy));
+        }
+        if self.shard.is_dropped(request.keyspace) {
+            return done(WriteAnswer::Refused(Refusal::UnknownKeyspace));
+        }
+        if request.condition == Condition::None {
+            self.log_write(request, looked, done);
+        } else {
+            let coordinator = self.clone();
+            tokio::task::spawn_local(async move { coordinator.enter_checked(request, done).await });
+        }
+    }
+
+    /// Logs it, once its keyspace is as wide as it asks for.
+    fn log_write(self: &Rc<Self>, request: WriteRequest, looked: Looked, done: Done) {
+        let Some((request, done)) = self.shard.write(request, looked, done) else {
+            return;
+        };
+        // From a coordinator of a version that does not ask.
+        let coordinator = self.clone();
+        tokio::task::spawn_local(async move {
+            let widened = coordinator.widen(request.keyspace, request.from).await;
+            // What a condition was checked against may be old by now.
+            match coordinator.shard.may_stamp() {
+                Err(_) => done(WriteAnswer::Refused(Refusal::Clock)),
+                Ok(looked) if widened.is_ok() && request.condition == Condition::None => {
+                    coordinator.log_write(request, looked, done);
+                }
+                Ok(_) => done(WriteAnswer::Refused(Refusal::Busy)),
+            }
+        });
+    }
+
+    async fn enter_checked(self: Rc<Self>, mut request: WriteRequest, done: Done) {
+        let placement = self.shard.placement();
+        let Some(keyspace) = placement.keyspace(request.keyspace) else {
+            return done(WriteAnswer::Refused(Refusal::UnknownKeyspace));
+        };
+        let partition = keyspace.partition_of(&request.key);
+        // Enough answers that every write acknowledged by `ack` replicas is among them.
+        let quorum = Quorum {
+            ack: (request.from - request.ack.min(request.from)).saturating_add(1),
+            from: request.from,
+        };
+        let read = self.read(request.keyspace, &request.key, quorum).await;
+        let Ok(mut newest) = read else {
+            return done(WriteAnswer::NotEnough { got: 0 });
+        };
+        // No await from here to the append: what other writes logged in the meantime is seen, too.
+        if let Ok(Some(local)) = self
+            .shard
+            .read_blocking(request.keyspace, partition, &request.key)
+            && self.shard.counts(local.stamp)
+            && newest.as_ref().is_none_or(|n| n.rank() < local.rank())
+        {
+            newest = Some(local);
+        }
+        let now_ms = self.shard.clock.now_ms();
+        // What waits may be older than what is applied: repairs carry their true stamps.
+        let unapplied = self
+            .shard
+            .newest_unapplied(request.keyspace, &request.key)
+            .filter(|entry| newest.as_ref().is_none_or(|n| n.rank() < entry.rank()));
+        // Its condition saw this: it may be stamped above it, whose clock may be ahead.
+        let seen = newest.as_ref().map(|newest| newest.rank());
+        let seen = seen.max(unapplied.as_ref().map(Entry::rank));
+        if let Some(seen) = seen {
+            let floor = match seen.above(self.shard.clock.limit()) {
+                Above::Later(floor) => floor,
+                Above::Replacing(replaces, floor) => {
+                    request.replaces = Some(replaces);
+                    floor
+                }
+                Above::Mended(_) => return done(beyond(seen.stamp(), request.deadline)),
+            };
+            request.floor = request.floor.max(floor);
+        }
+        let current = match unapplied {
+            Some(entry) => {
+                let gone =
+                    entry.kind == Kind::Delete || entry.expiry_ms.is_some_and(|e| e <= now_ms);
+                (!gone).then_some(entry.stamp)
+            }
+            None => newest.filter(|n| n.is_visible(now_ms)).map(|n| n.stamp),
+        };
+        let holds = match request.condition {
+            Condition::None => true,
+            Condition::Absent => current.is_none(),
+            Condition::Present => current.is_some(),
+            Condition::Is(stamp) => current == Some(stamp),
+        };
+        match self.shard.may_stamp() {
+            _ if !holds => done(WriteAnswer::ConditionFailed(current)),
+            // The clock may have jumped, or been found wrong, since the write came.
+            Err(_) => done(WriteAnswer::Refused(Refusal::Clock)),
+            Ok(looked) => self.log_write(request, looked, done),
+        }
+    }
+}
