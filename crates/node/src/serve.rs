@@ -85,15 +85,15 @@ impl Service<Request, Response> for ShardService {
             }
             Request::Vectors(theirs) => answer_vector(shard, &theirs, reply),
             Request::Pull(pull) => {
-                let shard = shard.clone();
+                let replication = self.services.replication.clone();
                 tokio::task::spawn_local(async move {
-                    reply.send(Response::Pulled(shard.serve_pull(pull).await));
+                    reply.send(Response::Pulled(replication.serve_pull(pull).await));
                 });
             }
             Request::Snapshot(snapshot) => {
-                let shard = shard.clone();
+                let replication = self.services.replication.clone();
                 tokio::task::spawn_local(async move {
-                    match shard.serve_backfill(snapshot).await {
+                    match replication.serve_backfill(snapshot).await {
                         Some(page) => reply.send(Response::Page(page)),
                         None => reply.refuse(CANNOT, "the partition cannot be read"),
                     }

@@ -7,12 +7,15 @@ use dunlin_rpc::{Hello, Stream};
 use crate::hello::Introduction;
 use crate::moves::{MoveState, Moves};
 use crate::quorum::Coordinator;
+use crate::replication::Replication;
 use crate::serve::ShardService;
 use crate::shard::Shard;
 
 /// A shard with its capabilities.
 pub struct Services {
     pub(crate) shard: Rc<Shard>,
+    /// How entries get to other replicas, and from them.
+    pub(crate) replication: Rc<Replication>,
     /// Requests of clients.
     pub(crate) coordinator: Rc<Coordinator>,
     /// Its part in changes of the members.
@@ -22,10 +25,12 @@ pub struct Services {
 impl Services {
     /// Those of a shard that was just opened and does not run yet.
     pub fn new(shard: Rc<Shard>) -> Rc<Services> {
+        let replication = Replication::new(shard.clone());
         let coordinator = Coordinator::new(shard.clone());
         let moves = Moves::new(shard.clone());
         Rc::new(Services {
             shard,
+            replication,
             coordinator,
             moves,
         })
@@ -34,6 +39,7 @@ impl Services {
     /// Starts all their duties on this thread's `LocalSet`.
     pub fn run(&self) {
         self.shard.run();
+        self.replication.run();
         self.moves.run();
     }
 

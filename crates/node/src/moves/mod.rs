@@ -41,7 +41,7 @@ use tokio::time::Instant;
 use crate::limits::SWEEP_INTERVAL;
 use crate::placement::Placement;
 use crate::rate::Rate;
-use crate::shard::Shard;
+use crate::shard::{Follower, Shard};
 use books::Fill;
 use pace::Pace;
 
@@ -77,12 +77,8 @@ impl Moves {
             rested: Cell::new(None),
             before: RefCell::default(),
         });
-        let heeding = Rc::downgrade(&moves);
-        moves.shard.on_placement(move |before, now| {
-            if let Some(moves) = heeding.upgrade() {
-                moves.adopted(before, now);
-            }
-        });
+        let follower: Rc<dyn Follower> = moves.clone();
+        moves.shard.heed(&follower);
         moves
     }
 
@@ -106,19 +102,6 @@ impl Moves {
         }
     }
 
-    /// Takes note of a new placement.
-    fn adopted(&self, before: &Rc<Placement>, now: &Placement) {
-        let is_another = before.change.is_some() && before.changes != now.changes;
-        if is_another || before.change.is_some() && now.change.is_none() {
-            *self.before.borrow_mut() = Some(before.clone());
-        }
-        if now.change.is_some() {
-            self.rested.set(None);
-        } else if before.change.is_some() || self.rested.get().is_none() {
-            self.rested.set(Some(Instant::now()));
-        }
-    }
-
     /// Whether nothing that was asked by the members before can still be under way.
     fn has_rested(&self, for_: Duration) -> bool {
         self.rested
@@ -133,5 +116,19 @@ impl Moves {
         let spent = begun.elapsed();
         let pause = self.pace.borrow_mut().pause(bytes, spent, latency_us);
         tokio::time::sleep(pause).await;
+    }
+}
+
+impl Follower for Moves {
+    fn has_placement(&self, before: &Rc<Placement>, now: &Placement) {
+        let is_another = before.change.is_some() && before.changes != now.changes;
+        if is_another || before.change.is_some() && now.change.is_none() {
+            *self.before.borrow_mut() = Some(before.clone());
+        }
+        if now.change.is_some() {
+            self.rested.set(None);
+        } else if before.change.is_some() || self.rested.get().is_none() {
+            self.rested.set(Some(Instant::now()));
+        }
     }
 }

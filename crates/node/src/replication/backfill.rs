@@ -7,11 +7,12 @@ use std::rc::Rc;
 use bytes::Bytes;
 use dunlin_store::{Entry, Kind, Rank, Stamp, Vector};
 
+use super::Replication;
 use super::catch_up::address_of;
 use super::reconcile::{Verdict, Word, reconcile};
 use crate::limits::{CHUNK_BYTES, PAGE_BYTES, PAGE_ITEMS, PAGE_TIMEOUT};
 use crate::message::{Item, Life, Page, Place, Request, Response, SnapshotRequest};
-use crate::shard::{Peer, Shard};
+use crate::shard::Peer;
 
 /// Records that are dropped at once, while writers wait.
 const FORGET_RECORDS: usize = 128;
@@ -26,7 +27,7 @@ struct Terms {
     is_refill: bool,
 }
 
-impl Shard {
+impl Replication {
     /// Copies every partition held by both from the peer, then notes how far
     /// the peer's own entries are covered by that.
     pub(crate) async fn backfill_from(self: &Rc<Self>, peer: &Rc<Peer>) -> Result<(), String> {
@@ -39,26 +40,26 @@ impl Shard {
     }
 
     async fn backfill(self: &Rc<Self>, peer: &Rc<Peer>) -> Result<(), String> {
-        match self.is_refilling() {
+        match self.shard.is_refilling() {
             true => tracing::info!(from = peer.label, "backfilling what it holds"),
             false => tracing::info!(
                 from = peer.label,
                 "its log no longer reaches back far enough: backfilling"
             ),
         }
-        let begun = self.backfill_begins();
+        let begun = self.shard.backfill_begins();
         // The vector comes first: whatever the peer holds at this moment the pages will show.
         let answer = self.exchange(peer).await.ok_or("no answer")?;
         let terms = Terms {
             covered: answer.vector,
             life: answer.answerer.map(|answerer| answerer.life),
-            is_refill: self.is_refilling(),
+            is_refill: self.shard.is_refilling(),
         };
-        let placement = self.placement();
+        let placement = self.shard.placement();
         let mut count = 0;
         for keyspace in placement.keyspaces() {
             for partition in 0..keyspace.partition_count() {
-                if keyspace.share(partition, self.address, peer.address) {
+                if keyspace.share(partition, self.shard.address, peer.address) {
                     let place = Place {
                         keyspace: keyspace.keyspace.id,
                         partition,
@@ -71,7 +72,7 @@ impl Shard {
         let claims: Vec<_> = covered
             .filter(|(origin, _)| address_of(*origin) == peer.address)
             .collect();
-        self.log_claim(&claims, false);
+        self.shard.log_claim(&claims, false);
         peer.pulled.borrow_mut().extend(terms.covered.iter());
         // One whose own past is not certain may hold more of it later.
         if terms.life.is_some_and(|life| life.is_whole) {
@@ -80,12 +81,12 @@ impl Shard {
         }
         if terms.is_refill {
             let is_compared = terms.life.is_some_and(|life| life.is_whole);
-            self.refill_given(peer.address, begun, is_compared);
+            self.shard.refill_given(peer.address, begun, is_compared);
             if !is_compared && count > 0 {
                 // Others are to be heard on what it gave.
-                self.refill_met_uncertain();
+                self.shard.refill_met_uncertain();
             }
-            self.end_refill_if_whole();
+            self.shard.end_refill_if_whole();
         }
         tracing::info!(from = peer.label, records = count, "backfill complete");
         Ok(())
@@ -130,14 +131,15 @@ impl Shard {
                 self.compare(peer, terms, place, &start, &mut page).await?;
             }
             count += page.items.len() as u64;
-            self.counters
+            self.shard
+                .counters
                 .backfilled
-                .set(self.counters.backfilled.get() + page.items.len() as u64);
-            let placement = self.placement();
+                .set(self.shard.counters.backfilled.get() + page.items.len() as u64);
+            let placement = self.shard.placement();
             let meant = page.items.into_iter().filter(|item| {
                 placement
                     .keyspace(keyspace)
-                    .is_some_and(|k| k.holds(self.address, partition, item.from))
+                    .is_some_and(|k| k.holds(self.shard.address, partition, item.from))
             });
             for item in meant {
                 chunk_bytes += item.key.len() + item.value.len();
@@ -145,7 +147,7 @@ impl Shard {
             }
             if chunk_bytes >= CHUNK_BYTES || page.next.is_none() {
                 chunk_bytes = 0;
-                self.ingest(std::mem::take(&mut chunk)).await?;
+                self.shard.ingest(std::mem::take(&mut chunk)).await?;
             }
             match page.next {
                 Some(next) => start = next,
@@ -176,7 +178,7 @@ impl Shard {
         let mut next = Some(start.clone());
         while let Some(from) = next.take() {
             let end = page.next.clone();
-            let read = self.read_page(move |store| {
+            let read = self.shard.read_page(move |store| {
                 let end = match &end {
                     Some(end) => Bound::Excluded(&end[..]),
                     None => Bound::Unbounded,
@@ -188,7 +190,7 @@ impl Shard {
             });
             let Some(ours) = read.await else {
                 // It stays so, however often it is tried.
-                self.pause_copies();
+                self.shard.pause_copies();
                 return Err("what is here cannot be read".to_owned());
             };
             let mut forgotten = Vec::new();
@@ -202,7 +204,7 @@ impl Shard {
                 }
             }
             if !forgotten.is_empty() {
-                let dropped = self.store_behind(move |store| {
+                let dropped = self.shard.store_behind(move |store| {
                     let mut dropped = 0;
                     for some in forgotten.chunks(FORGET_RECORDS) {
                         dropped += store.forget(keyspace, partition, some)?;
@@ -215,7 +217,7 @@ impl Shard {
                     records = dropped,
                     "dropped what was deleted since"
                 );
-                self.refill_forgot(dropped);
+                self.shard.refill_forgot(dropped);
             }
             next = ours.next;
         }
@@ -225,7 +227,7 @@ impl Shard {
 
     /// What it says of a record here that the peer holds nothing for its key.
     fn word_of(&self, peer: &Peer, terms: &Terms, place: Place, ours: &Item) -> Word {
-        let placement = self.placement();
+        let placement = self.shard.placement();
         let Stamp { version, origin } = ours.stamp;
         Word {
             is_whole: terms.life.is_some_and(|life| life.is_whole),
@@ -238,29 +240,30 @@ impl Shard {
 
     /// One page of a partition; `None` when it cannot be read, or is not to be shown.
     pub(crate) async fn serve_backfill(self: Rc<Self>, request: SnapshotRequest) -> Option<Page> {
-        if request.is_asker_whole && !self.answers() {
+        if request.is_asker_whole && !self.shard.answers() {
             // What is here may have been deleted everywhere else, and must not spread.
             return None;
         }
         let mut page = self.clone().serve_snapshot(request).await?;
-        page.life = Some(self.life());
+        page.life = Some(self.shard.life());
         Some(page)
     }
 
     /// One page of a partition, read off the event loop.
     async fn serve_snapshot(self: Rc<Self>, request: SnapshotRequest) -> Option<Page> {
-        self.read_page(move |store| {
-            store.scan_page(
-                request.keyspace,
-                request.partition,
-                Bound::Included(&request.start[..]),
-                Bound::Unbounded,
-                PAGE_ITEMS,
-                PAGE_BYTES,
-                None,
-            )
-        })
-        .await
+        self.shard
+            .read_page(move |store| {
+                store.scan_page(
+                    request.keyspace,
+                    request.partition,
+                    Bound::Included(&request.start[..]),
+                    Bound::Unbounded,
+                    PAGE_ITEMS,
+                    PAGE_BYTES,
+                    None,
+                )
+            })
+            .await
     }
 }
 

@@ -9,6 +9,7 @@ use super::super::reclaim::tests::{CACHES, change, open, until};
 use super::*;
 use crate::message::{Answerer, Batch, BatchAnswer, Life, ReadAnswer, ReadRequest, VectorsAnswer};
 use crate::process::Process;
+use crate::shard::Shard;
 
 const THEIRS: Origin = Origin::new(2, 0, 1);
 /// Up to where the replica has seen its own entries.

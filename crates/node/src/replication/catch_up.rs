@@ -13,17 +13,15 @@ use std::time::Duration;
 use dunlin_store::{Entry, EntryView, Origin, Version};
 use tokio::sync::oneshot;
 
+use super::Replication;
 use crate::limits::{CALL_TIMEOUT, GOSSIP_INTERVAL, PAGE_TIMEOUT, REFILL_INTERVAL};
 use crate::message::{
     Batch, BatchAnswer, PullAnswer, PullRequest, Request, Response, VectorsAnswer, VectorsRequest,
 };
 use crate::placement::ShardAddress;
-use crate::shard::{Peer, Shard};
+use crate::shard::Peer;
 
-/// Copies that are logged while all else waits.
-const APPEND_ENTRIES: usize = 512;
-
-impl Shard {
+impl Replication {
     /// Watches one peer's vector and fetches what this shard misses, whenever they share anything.
     pub(crate) async fn catch_up_loop(self: Rc<Self>, peer: Weak<Peer>) {
         // Per origin, how far this shard was at the last look: standing still while behind means nobody brings it.
@@ -32,7 +30,7 @@ impl Shard {
         loop {
             tokio::time::sleep(pause).await;
             // Reads wait for the word of others after a start, and for a refill to end.
-            pause = match self.is_settled() {
+            pause = match self.shard.is_settled() {
                 true => GOSSIP_INTERVAL,
                 false => REFILL_INTERVAL,
             };
@@ -47,28 +45,29 @@ impl Shard {
             let Some(VectorsAnswer { vector: theirs, .. }) = self.exchange(&peer).await else {
                 continue;
             };
-            self.refill_heard(peer.address, &theirs);
-            let placement = self.placement();
+            self.shard.refill_heard(peer.address, &theirs);
+            let placement = self.shard.placement();
             for (origin, version) in theirs.iter() {
-                let have = self.vector.borrow().get(origin);
-                let is_far = self.is_far(version, have);
+                let have = self.shard.vector.borrow().get(origin);
+                let is_far = self.shard.is_far(version, have);
                 let writer = address_of(origin);
                 // What comes late of one that has left could bring back what was deleted since, and
                 // the delete forgotten: all that it wrote was here before it left.
-                let has_left = writer != self.address && !placement.share(self.address, writer);
-                if origin == self.origin || have >= version || has_left {
+                let has_left =
+                    writer != self.shard.address && !placement.share(self.shard.address, writer);
+                if origin == self.shard.origin || have >= version || has_left {
                     last_seen.remove(&origin);
                     continue;
                 }
                 let stood_still = last_seen.insert(origin, have) == Some(have);
                 let pulled = peer.pulled.borrow().get(&origin).copied();
-                let ours = writer == self.address;
+                let ours = writer == self.shard.address;
                 if !stood_still || !ours && pulled.is_some_and(|p| p >= version) {
                     continue;
                 }
                 // Entries stamped by a clock gone wrong are not fetched. What became of them is: by
                 // records, once they are mended.
-                if is_far && self.are_copies_paused() {
+                if is_far && self.shard.are_copies_paused() {
                     continue;
                 }
                 let caught_up = if ours {
@@ -83,11 +82,11 @@ impl Shard {
                     break;
                 }
             }
-            if self.refill_wants(&peer)
-                && !self.are_copies_paused()
+            if self.shard.refill_wants(&peer)
+                && !self.shard.are_copies_paused()
                 && let Err(error) = self.backfill_from(&peer).await
             {
-                self.tell_interrupted(&error, &peer, self.are_copies_paused());
+                self.tell_interrupted(&error, &peer, self.shard.are_copies_paused());
             }
         }
     }
@@ -100,20 +99,12 @@ impl Shard {
         }
     }
 
-    /// Whether a version that another has seen is too far ahead. What is here already is no news.
-    pub(crate) fn is_far(&self, version: Version, have: Version) -> bool {
-        match have >= version {
-            true => !self.clock.observe(version),
-            false => !self.take_over(version),
-        }
-    }
-
     /// Tells a peer this shard's vector and hears the peer's; `None` without an answer, or when the
     /// peer has left meanwhile.
     pub(super) async fn exchange(&self, peer: &Rc<Peer>) -> Option<VectorsAnswer> {
         let request = VectorsRequest {
-            vector: self.vector(),
-            asker: Some(self.as_asker(peer)),
+            vector: self.shard.vector(),
+            asker: Some(self.shard.as_asker(peer)),
         };
         let asked = peer.caller.call(Request::Vectors(request), CALL_TIMEOUT);
         let Ok(Response::Vectors(answer)) = asked.await else {
@@ -123,7 +114,7 @@ impl Shard {
             return None;
         }
         if let Some(told) = answer.answerer.and_then(|answerer| answerer.contradiction) {
-            self.contradicted(peer, told);
+            self.shard.contradicted(peer, told);
         }
         *peer.vector.borrow_mut() = answer.vector.clone();
         peer.heard.set(true);
@@ -166,7 +157,10 @@ impl Shard {
                 break;
             }
         }
-        self.counters.pulled.set(self.counters.pulled.get() + 1);
+        self.shard
+            .counters
+            .pulled
+            .set(self.shard.counters.pulled.get() + 1);
         peer.pulled.borrow_mut().insert(origin, target);
         Ok(())
     }
@@ -183,7 +177,7 @@ impl Shard {
         let request = PullRequest {
             origin,
             after,
-            for_shard: self.address,
+            for_shard: self.shard.address,
             resume_index,
         };
         match peer.caller.call(Request::Pull(request), PAGE_TIMEOUT).await {
@@ -201,7 +195,7 @@ impl Shard {
         entries: Vec<bytes::Bytes>,
     ) -> Result<(), String> {
         let (tell, told) = oneshot::channel();
-        let have = self.vector.borrow().get(origin);
+        let have = self.shard.vector.borrow().get(origin);
         let news = |entry: &bytes::Bytes| {
             // What does not decode is refused below.
             EntryView::new(entry).map_or(true, |view| view.version() > have)
@@ -212,7 +206,8 @@ impl Shard {
             up_to,
             entries: entries.into_iter().filter(news).collect(),
         };
-        self.append_batch(batch, move |answer| drop(tell.send(answer)));
+        self.shard
+            .append_batch(batch, move |answer| drop(tell.send(answer)));
         match told.await {
             Ok(BatchAnswer::Have { .. }) => Ok(()),
             _ => Err("refused by the own log".to_owned()),
@@ -224,26 +219,10 @@ impl Shard {
         let entries: Result<Vec<Entry>, _> = encoded.into_iter().map(Entry::decode).collect();
         let entries = entries.map_err(|_| "an entry does not decode")?;
         if let Some(first) = entries.first() {
-            self.refill_meets(first.stamp.origin, first.stamp.version);
+            self.shard
+                .refill_meets(first.stamp.origin, first.stamp.version);
         }
-        self.copies_applied(entries).await
-    }
-
-    /// Logs copies and waits until they are applied.
-    pub(crate) async fn copies_applied(&self, mut entries: Vec<Entry>) -> Result<(), String> {
-        loop {
-            let rest = entries.split_off(entries.len().min(APPEND_ENTRIES));
-            let (tell, told) = oneshot::channel();
-            self.append_copies(entries, move || tell.send(()).unwrap_or_default())
-                .map_err(|error| error.to_string())?;
-            if rest.is_empty() {
-                // All before are applied before the last.
-                return told.await.map_err(|_| "the own log failed".to_owned());
-            }
-            entries = rest;
-            // Clients' requests in between.
-            tokio::task::yield_now().await;
-        }
+        self.shard.copies_applied(entries).await
     }
 }
 

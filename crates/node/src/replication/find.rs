@@ -4,7 +4,7 @@
 use dunlin_log::{Index, SegmentInfo};
 use dunlin_store::{Origin, Version};
 
-use crate::shard::Shard;
+use super::Replication;
 use crate::shard::vector_of;
 
 /// The first record to look at for entries of `origin` after `after`; `None`
@@ -17,9 +17,9 @@ pub(crate) fn start_of(segments: &[SegmentInfo], origin: Origin, after: Version)
         .map(|s| s.first_index)
 }
 
-impl Shard {
+impl Replication {
     /// See [`start_of`], for this shard's log.
     pub(crate) fn find_in_log(&self, origin: Origin, after: Version) -> Option<Index> {
-        start_of(&self.log.segments(), origin, after)
+        start_of(&self.shard.log.segments(), origin, after)
     }
 }

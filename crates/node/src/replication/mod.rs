@@ -17,4 +17,46 @@ pub(crate) use reclaim::tests as testing;
 
 pub(crate) use backfill::copy_of;
 pub(crate) use catch_up::address_of;
-pub(crate) use orphans::Copies;
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use crate::shard::{Follower, Peer, Shard};
+
+/// How entries get to the other replicas of a shard's partitions, and from them.
+pub(crate) struct Replication {
+    shard: Rc<Shard>,
+    /// Entries of an earlier incarnation are being gathered from the peers.
+    reclaiming: Cell<bool>,
+}
+
+impl Replication {
+    /// Of a shard that does not run yet.
+    pub fn new(shard: Rc<Shard>) -> Rc<Replication> {
+        let replication = Rc::new(Replication {
+            shard,
+            reclaiming: Cell::new(false),
+        });
+        let follower: Rc<dyn Follower> = replication.clone();
+        replication.shard.heed(&follower);
+        replication
+    }
+
+    /// Begins its duties.
+    pub fn run(self: &Rc<Self>) {
+        tokio::task::spawn_local(self.clone().orphan_loop());
+    }
+}
+
+impl Follower for Replication {
+    fn has_peer(self: Rc<Self>, peer: &Rc<Peer>) {
+        // Never aborted: what it is about may be for all peers, or hold the store up meanwhile.
+        tokio::task::spawn_local(self.catch_up_loop(Rc::downgrade(peer)));
+    }
+
+    fn shares_with(self: Rc<Self>, peer: &Rc<Peer>) {
+        let sending = self.send_loop(Rc::downgrade(peer));
+        let task = tokio::task::spawn_local(sending).abort_handle();
+        peer.stream.replace(Some(task));
+    }
+}

@@ -4,7 +4,6 @@
 //! good: it came by a repair, out of another's log, or while members changed. Vectors are equal all
 //! the same, so nobody asks for it. Who holds such a copy sends it to all who should.
 
-use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::rc::Rc;
@@ -12,54 +11,12 @@ use std::rc::Rc;
 use bytes::Bytes;
 use dunlin_store::{Origin, Vector, Version};
 
+use super::Replication;
 use super::backfill::copy_of;
 use super::catch_up::address_of;
 use crate::limits::{ORPHAN_INTERVAL, ORPHAN_PAUSE_MAX, PAGE_BYTES, PAGE_ITEMS, PAGE_TIMEOUT};
 use crate::message::{Item, Place, Request, Response};
 use crate::placement::ShardAddress;
-use crate::shard::Shard;
-
-/// Copies of a shard that the vector does not show.
-#[derive(Default)]
-pub(crate) struct Copies {
-    /// The newest that came.
-    came: RefCell<Vector>,
-    /// Up to which all who should hold them do.
-    spread: RefCell<Vector>,
-}
-
-impl Copies {
-    /// Of a shard whose log was found to hold these.
-    pub fn found(came: Vector) -> Copies {
-        Copies {
-            came: RefCell::new(came),
-            spread: RefCell::default(),
-        }
-    }
-
-    pub fn came(&self, origin: Origin, version: Version) {
-        self.came.borrow_mut().advance(origin, version);
-    }
-
-    /// Whether any stamped above this came.
-    pub fn is_beyond(&self, origin: Origin, after: Version) -> bool {
-        self.came.borrow().get(origin) > after
-    }
-
-    /// The newest that others may lack.
-    pub fn pending(&self) -> Vector {
-        let spread = self.spread.borrow();
-        let is_pending = |(origin, version): &(Origin, Version)| *version > spread.get(*origin);
-        self.came.borrow().iter().filter(is_pending).collect()
-    }
-
-    fn done(&self, orphans: &Orphans) {
-        let mut spread = self.spread.borrow_mut();
-        for (origin, range) in orphans {
-            spread.advance(*origin, range.up_to);
-        }
-    }
-}
 
 /// Versions of one origin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -85,16 +42,16 @@ fn orphans(pending: &Vector, before: &Vector, named: &Vector, limit: Version) ->
     found
 }
 
-impl Shard {
+impl Replication {
     /// Looks for copies that no vector names for as long as the shard runs.
     pub(crate) async fn orphan_loop(self: Rc<Self>) {
         let mut before = Vector::new();
         let mut pause = ORPHAN_INTERVAL;
         loop {
             tokio::time::sleep(pause).await;
-            let pending = self.copies.pending();
+            let pending = self.shard.copies.pending();
             let found = match self.named_by_all(&pending) {
-                Some(named) => orphans(&pending, &before, &named, self.clock.limit()),
+                Some(named) => orphans(&pending, &before, &named, self.shard.clock.limit()),
                 None => Orphans::new(),
             };
             before = pending;
@@ -105,7 +62,8 @@ impl Shard {
             match self.spread(&found).await {
                 Ok(records) => {
                     pause = ORPHAN_INTERVAL;
-                    self.copies.done(&found);
+                    let spread = found.iter().map(|(origin, range)| (*origin, range.up_to));
+                    self.shard.copies.done(spread);
                     if records > 0 {
                         tracing::info!(records, "sent on what its writer has lost");
                     }
@@ -122,12 +80,12 @@ impl Shard {
     /// The greatest versions that any replica names of what is pending; `None` while one of them cannot
     /// say, or others will say better.
     fn named_by_all(&self, pending: &Vector) -> Option<Vector> {
-        let placement = self.placement();
-        if !self.answers() || placement.change.is_some() {
+        let placement = self.shard.placement();
+        if !self.shard.answers() || placement.change.is_some() {
             return None;
         }
-        let peers = self.peers.borrow();
-        let mut named = self.vector();
+        let peers = self.shard.peers.borrow();
+        let mut named = self.shard.vector();
         for peer in peers.values().filter(|peer| peer.shares.get()) {
             if !peer.heard.get() || !peer.caller.is_connected() {
                 return None;
@@ -137,7 +95,7 @@ impl Shard {
                 // given beside that: it says nothing of who will bring what is here.
                 let writer = address_of(origin);
                 let is_heard = placement.vouches(peer.address, writer)
-                    || !placement.share(self.address, writer);
+                    || !placement.share(self.shard.address, writer);
                 if is_heard {
                     named.advance(origin, peer.vector.borrow().get(origin));
                 }
@@ -148,15 +106,15 @@ impl Shard {
 
     /// Sends all who should hold them the records here whose stamps are among these; how many there are.
     async fn spread(&self, orphans: &Orphans) -> Result<u64, String> {
-        let placement = self.placement();
+        let placement = self.shard.placement();
         let mut records = 0;
         for keyspace in placement.keyspaces() {
             let id = keyspace.keyspace.id;
-            if self.is_dropped(id) {
+            if self.shard.is_dropped(id) {
                 continue;
             }
             for partition in 0..keyspace.partition_count() {
-                if !keyspace.order(partition).contains(&self.address) {
+                if !keyspace.order(partition).contains(&self.shard.address) {
                     continue;
                 }
                 let place = Place {
@@ -181,7 +139,7 @@ impl Shard {
         let mut records = 0;
         let mut next = Some(Bytes::new());
         while let Some(start) = next.take() {
-            let read = self.read_page(move |store| {
+            let read = self.shard.read_page(move |store| {
                 let start = Bound::Included(&start[..]);
                 let end = Bound::Unbounded;
                 store.scan_page(
@@ -191,7 +149,7 @@ impl Shard {
             let page = read.await.ok_or("what is here cannot be read")?;
             next = page.next;
             let mut to: BTreeMap<ShardAddress, Vec<Bytes>> = BTreeMap::new();
-            let placement = self.placement();
+            let placement = self.shard.placement();
             for item in page.items.into_iter().filter(is_orphan) {
                 records += 1;
                 let holders = placement
@@ -199,13 +157,13 @@ impl Shard {
                     .map(|k| k.replicas(partition, k.width(item.from)).to_vec());
                 let entry = copy_of(item, keyspace, partition).encode();
                 for holder in holders.unwrap_or_default() {
-                    if holder != self.address {
+                    if holder != self.shard.address {
                         to.entry(holder).or_default().push(entry.clone());
                     }
                 }
             }
             for (holder, entries) in to {
-                let peer = self.peer(holder).ok_or("a replica is gone")?;
+                let peer = self.shard.peer(holder).ok_or("a replica is gone")?;
                 let sent = peer.caller.call(Request::Repair(entries), PAGE_TIMEOUT);
                 if !matches!(sent.await, Ok(Response::Done)) {
                     return Err(format!("{} does not take it", peer.label));

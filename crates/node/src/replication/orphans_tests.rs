@@ -26,16 +26,3 @@ fn only_what_no_vector_names_and_nobody_is_bringing_is_sent_on() {
         assert_eq!(found, expected, "{what}");
     }
 }
-
-#[test]
-fn what_was_sent_on_is_not_pending_until_more_comes() {
-    let copies = Copies::found(upto(5));
-    assert_eq!(copies.pending(), upto(5));
-    copies.done(&orphans(&upto(5), &upto(5), &upto(3), Version(9)));
-    assert!(copies.pending().is_empty());
-    // The same again, from one who sends it on as well.
-    copies.came(WRITER, Version(5));
-    assert!(copies.pending().is_empty());
-    copies.came(WRITER, Version(6));
-    assert_eq!(copies.pending(), upto(6));
-}

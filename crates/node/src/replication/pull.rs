@@ -5,21 +5,22 @@ use std::rc::Rc;
 use dunlin_log::CursorError;
 use dunlin_store::Version;
 
+use super::Replication;
 use super::catch_up::address_of;
 use super::reclaim::hole_up_to;
 use crate::limits::{LOOK_BYTES, PULL_BYTES};
 use crate::message::{PullAnswer, PullRequest};
 use crate::sabotage::Sabotage;
-use crate::shard::{Shard, followed};
+use crate::shard::followed;
 
-impl Shard {
+impl Replication {
     /// One page of what this shard's log holds of an origin, for another replica.
     pub(crate) async fn serve_pull(self: Rc<Self>, request: PullRequest) -> PullAnswer {
         // Copies are not in the log in their place, files not at all, and the vector may have risen
         // over what was meant for others: of what its writer has lost, the store tells.
         let is_past_of_asker = address_of(request.origin) == request.for_shard
-            && self.env.sabotage != Sabotage::RefillOwnOnly;
-        if is_past_of_asker && self.copies.is_beyond(request.origin, request.after) {
+            && self.shard.env.sabotage != Sabotage::RefillOwnOnly;
+        if is_past_of_asker && self.shard.copies.is_beyond(request.origin, request.after) {
             return PullAnswer::TooOld;
         }
         let start = match request.resume_index {
@@ -29,10 +30,10 @@ impl Shard {
         let Some(start) = start else {
             return PullAnswer::TooOld;
         };
-        let end = self.log.last();
-        let mut up_to = self.vector.borrow().get(request.origin);
+        let end = self.shard.log.last();
+        let mut up_to = self.shard.vector.borrow().get(request.origin);
         let mut entries = Vec::new();
-        let mut cursor = self.log.cursor(start);
+        let mut cursor = self.shard.log.cursor(start);
         let (mut bytes, mut looked_at) = (0, 0);
         while cursor.position() <= end {
             let records = match cursor.next(PULL_BYTES).await {
@@ -43,7 +44,7 @@ impl Shard {
                     return PullAnswer::TooOld;
                 }
             };
-            let placement = self.placement();
+            let placement = self.shard.placement();
             for (_, record) in &records {
                 looked_at += record.len();
                 if hole_up_to(record, request.origin) > request.after {

@@ -66,7 +66,7 @@ fn a_page_ends_after_so_much_of_the_log_though_nothing_was_found() {
                 entries,
                 up_to,
                 resume_index: next,
-            } = shard.clone().serve_pull(request).await
+            } = Replication::new(shard.clone()).serve_pull(request).await
             else {
                 panic!("the log reaches back");
             };
@@ -110,7 +110,7 @@ fn of_what_its_writer_lost_a_log_beside_copies_does_not_tell_all() {
                 for_shard,
                 resume_index: 1,
             };
-            let answer = shard.clone().serve_pull(request).await;
+            let answer = Replication::new(shard.clone()).serve_pull(request).await;
             assert_eq!(
                 matches!(answer, PullAnswer::Entries { .. }),
                 is_told,

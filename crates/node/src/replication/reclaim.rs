@@ -11,15 +11,16 @@ use std::rc::Rc;
 use bytes::Bytes;
 use dunlin_store::{Entry, EntryView, Kind, Origin, Vector, Version};
 
+use super::Replication;
 use crate::message::PullAnswer;
-use crate::shard::{Peer, Shard};
+use crate::shard::Peer;
 
-impl Shard {
+impl Replication {
     /// Gathers the entries of an earlier incarnation of this shard that others
     /// have and it has not. Does nothing before every replica has told its vector.
     pub(super) async fn reclaim(self: &Rc<Self>, origin: Origin) -> Result<(), String> {
         let sharing: Vec<Rc<Peer>> = {
-            let peers = self.peers.borrow();
+            let peers = self.shard.peers.borrow();
             peers.values().filter(|p| p.shares.get()).cloned().collect()
         };
         if !sharing.iter().all(|peer| peer.heard.get()) || self.reclaiming.replace(true) {
@@ -31,7 +32,7 @@ impl Shard {
     }
 
     async fn gather(self: &Rc<Self>, origin: Origin, sharing: &[Rc<Peer>]) -> Result<(), String> {
-        let have = self.vector.borrow().get(origin);
+        let have = self.shard.vector.borrow().get(origin);
         let mut up_to = have;
         let mut entries: BTreeMap<Version, Bytes> = BTreeMap::new();
         let mut whole = true;
@@ -41,11 +42,11 @@ impl Shard {
             up_to = up_to.max(theirs);
             tracing::info!(from = peer.label, %origin, "asking for what was lost of the own past");
             // Entries stamped too far ahead come as records only, once they are mended.
-            let is_far = theirs > self.clock.limit();
+            let is_far = theirs > self.shard.clock.limit();
             if is_far || !self.gather_from(peer, origin, have, &mut entries).await? {
                 whole = false;
                 // One copy of what it holds serves all the starts there were.
-                if is_far || !peer.was_copied(origin, self.placement().revision) {
+                if is_far || !peer.was_copied(origin, self.shard.placement().revision) {
                     self.backfill_from(peer).await?;
                 }
             }
@@ -56,18 +57,22 @@ impl Shard {
         if whole {
             self.batch_in(origin, have, up_to, entries.into_values().collect())
                 .await?;
-            self.log_claim(&[(origin, up_to)], true);
+            self.shard.log_claim(&[(origin, up_to)], true);
         } else {
             // Some of it came without its place in the log: whoever asks must backfill, too.
             if let Some(oldest) = entries.keys().next() {
-                self.refill_meets(origin, *oldest);
+                self.shard.refill_meets(origin, *oldest);
             }
             let copies: Result<Vec<Entry>, _> = entries.into_values().map(Entry::decode).collect();
-            self.copies_applied(copies.map_err(|_| "an entry does not decode")?)
+            self.shard
+                .copies_applied(copies.map_err(|_| "an entry does not decode")?)
                 .await?;
-            self.log_claim(&[(origin, up_to)], false);
+            self.shard.log_claim(&[(origin, up_to)], false);
         }
-        self.counters.pulled.set(self.counters.pulled.get() + 1);
+        self.shard
+            .counters
+            .pulled
+            .set(self.shard.counters.pulled.get() + 1);
         Ok(())
     }
 
@@ -98,17 +103,6 @@ impl Shard {
             if resume_index == 0 {
                 return Ok(true);
             }
-        }
-    }
-
-    /// Writes into the log that everything of these origins up to these versions is here. Not
-    /// `whole` when some of it is only in the store and not in the log, for others to pull.
-    pub(crate) fn log_claim(&self, claims: &[(Origin, Version)], whole: bool) {
-        let claimed: Vector = claims.iter().copied().collect();
-        let mut record = Entry::of_vector(&claimed);
-        record.copy = !whole;
-        if self.log_vector(&record) {
-            self.vector.borrow_mut().merge(&claimed);
         }
     }
 }

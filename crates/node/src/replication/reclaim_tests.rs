@@ -18,6 +18,7 @@ use crate::machine::RealMachine;
 use crate::message::{Answerer, Life, Page, PullAnswer, Request, Response, VectorsAnswer};
 use crate::process::Process;
 use crate::sabotage::Sabotage;
+use crate::services::Services;
 use crate::shard::ShardParts;
 use crate::{Env, NodeConfig, Shard, ShardAddress};
 
@@ -95,7 +96,7 @@ pub(crate) async fn open(
         process: process.clone(),
     };
     let shard = Shard::open(parts).await.unwrap();
-    shard.run();
+    Services::new(shard.clone()).run();
     shard
 }
 

@@ -12,10 +12,11 @@ use dunlin_rpc::CallError;
 use dunlin_store::Version;
 use tokio::time::Instant;
 
+use super::Replication;
 use crate::limits::*;
 use crate::message::{Batch, BatchAnswer, Request, Response};
 use crate::sabotage::Sabotage;
-use crate::shard::{Peer, Shard, followed};
+use crate::shard::{Peer, followed};
 
 /// Why a stream to a replica ended; it is begun again after a pause.
 enum Broken {
@@ -38,7 +39,7 @@ struct InFlight {
     first: Option<Version>,
 }
 
-impl Shard {
+impl Replication {
     /// Keeps one replica supplied for as long as it is a peer.
     pub(crate) async fn send_loop(self: Rc<Self>, peer: Weak<Peer>) {
         loop {
@@ -73,23 +74,23 @@ impl Shard {
         }
         let asked = peer
             .caller
-            .call(Request::Position(self.origin), CALL_TIMEOUT)
+            .call(Request::Position(self.shard.origin), CALL_TIMEOUT)
             .await;
         let Ok(Response::Position(mut position)) = asked else {
             return Broken::Unreachable;
         };
-        if self.env.sabotage == Sabotage::IgnoreGaps {
-            position = self.vector.borrow().get(self.origin);
+        if self.shard.env.sabotage == Sabotage::IgnoreGaps {
+            position = self.shard.vector.borrow().get(self.shard.origin);
         }
         // What writes still wait for is sent again: the replica may have it, by a pull or from a
         // stream whose answers were lost, but has not said whether it held something newer.
-        let waiting = self.acks.borrow().oldest();
+        let waiting = self.shard.acks.borrow().oldest();
         let mut sent = waiting.map_or(position, |v| position.min(Version(v.0.saturating_sub(1))));
-        let Some(start) = self.find_in_log(self.origin, sent) else {
+        let Some(start) = self.find_in_log(self.shard.origin, sent) else {
             return Broken::TooOld;
         };
-        let mut source = Source::new(self.log.cursor(start));
-        peer.link.begin(self.log.last());
+        let mut source = Source::new(self.shard.log.cursor(start));
+        peer.link.begin(self.shard.log.last());
         let mut in_flight: VecDeque<InFlight> = VecDeque::new();
         let mut bytes_in_flight = 0;
         peer.link.set_state("catching_up");
@@ -111,7 +112,7 @@ impl Shard {
                 let bytes = entries.iter().map(Bytes::len).sum::<usize>() + 64;
                 peer.link.rate.add(bytes);
                 let batch = Batch {
-                    origin: self.origin,
+                    origin: self.shard.origin,
                     after: sent,
                     up_to,
                     entries,
@@ -147,7 +148,7 @@ impl Shard {
                         Err(CursorError::TooOld { .. }) => return Broken::TooOld,
                         Err(error) => {
                             // A clean stop closes the log under its readers.
-                            if !self.stopping.get() {
+                            if !self.shard.stopping.get() {
                                 tracing::error!(%error, to = peer.label, "cannot read the log");
                             }
                             return Broken::Unreadable;
@@ -166,7 +167,7 @@ impl Shard {
         records: &[(Index, Bytes)],
         after: Version,
     ) -> (Vec<Bytes>, Version, Option<Version>) {
-        let placement = self.placement();
+        let placement = self.shard.placement();
         let mut entries = Vec::with_capacity(records.len());
         let mut up_to = after;
         let mut first = None;
@@ -174,13 +175,13 @@ impl Shard {
             let Some(view) = followed(record) else {
                 continue;
             };
-            if view.origin() != self.origin || view.version() <= up_to {
+            if view.origin() != self.shard.origin || view.version() <= up_to {
                 continue;
             }
             up_to = view.version();
             let meant = placement.keyspace(view.keyspace()).is_some_and(|k| {
                 let (partition, from) = (view.partition(), view.from());
-                match self.env.sabotage {
+                match self.shard.env.sabotage {
                     Sabotage::SkipJoint => {
                         k.replicas(partition, k.width(from)).contains(&peer.address)
                     }
@@ -202,7 +203,7 @@ impl Shard {
     /// The replica misses nothing of this shard's up to `index`.
     fn reached(&self, peer: &Peer, index: Index) {
         peer.link.set_acked_index(index);
-        if index + 1 >= self.log.last() {
+        if index + 1 >= self.shard.log.last() {
             peer.link.set_state("streaming");
         }
     }
@@ -220,15 +221,15 @@ impl Shard {
                 unsure,
             })) => {
                 for conflict in conflicts {
-                    self.restamp(conflict.version, conflict.newer);
+                    self.shard.restamp(conflict.version, conflict.newer);
                 }
                 for version in uncounted {
-                    self.uncounted(peer.slot, version);
+                    self.shard.uncounted(peer.slot, version);
                 }
-                self.acknowledged(peer.slot, batch.up_to, unsure);
+                self.shard.acknowledged(peer.slot, batch.up_to, unsure);
                 self.reached(peer, batch.index);
                 if let Some(first) = batch.first {
-                    let now_ms = self.clock.now_ms();
+                    let now_ms = self.shard.clock.now_ms();
                     let since_stamp_ms = now_ms.saturating_sub(first.millis());
                     let since_stamp_us = since_stamp_ms.saturating_mul(1_000);
                     let since_sent_us = batch.sent.elapsed().as_micros() as u64;

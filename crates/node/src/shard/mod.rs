@@ -4,6 +4,8 @@
 mod admit;
 mod append;
 mod apply;
+mod claim;
+mod copies;
 mod dropped;
 mod flush;
 mod guard;
@@ -31,7 +33,7 @@ mod width;
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, VecDeque};
 use std::path::PathBuf;
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 use std::sync::Arc;
 
 use dunlin_log::Log;
@@ -49,7 +51,6 @@ use crate::logins::Logins;
 use crate::meters::{Meters, Requests};
 use crate::placement::{KeyspacePlacement, Placement, ShardAddress};
 use crate::process::{Directory, Process, Superseded};
-use crate::replication::Copies;
 use crate::replication::acks::{AckTracker, Slot};
 
 pub use open::OpenError;
@@ -64,9 +65,11 @@ pub(crate) use own::{Done, OwnWrite, beyond};
 pub(crate) use peers::Peer;
 pub(crate) use stall::{Arrivals, Stalls};
 pub(crate) use stats::Counters;
+pub(crate) use topology::Follower;
 pub(crate) use trust::Looked;
 
 use append::Applying;
+use copies::Copies;
 use latency::Latency;
 
 /// What a shard is made from.
@@ -115,8 +118,8 @@ pub struct Shard {
     /// Up to which version of each origin everything meant for this shard is in its log.
     pub(crate) vector: RefCell<Vector>,
     pub(crate) placement: RefCell<Rc<Placement>>,
-    /// Who wants to hear of placements.
-    heeding: RefCell<Vec<topology::Heed>>,
+    /// Who hears of what changes around it.
+    followers: RefCell<Vec<Weak<dyn Follower>>>,
     pub(crate) peers: RefCell<BTreeMap<ShardAddress, Rc<Peer>>>,
     /// Each replica's bit in the books of acknowledgements.
     slots: RefCell<BTreeMap<ShardAddress, Slot>>,
@@ -126,8 +129,6 @@ pub struct Shard {
     apply_pauses: Cell<u32>,
     /// Why the store takes nothing at the moment, if so.
     store_stuck: RefCell<Option<String>>,
-    /// Entries of an earlier incarnation are being gathered from the peers.
-    pub(crate) reclaiming: Cell<bool>,
     /// Woken when something is queued, the log has moved, or applying may go on.
     apply_wake: Notify,
     /// What came as copies, which the vector does not show.

@@ -15,6 +15,7 @@ use dunlin_store::{
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
+use super::copies::Copies;
 use super::dropped::Drops;
 use super::flush::{GraceTable, Unflushed, vector_of};
 use super::guard::Guard;
@@ -32,7 +33,6 @@ use crate::api::TimeHeader;
 use crate::clock::HybridClock;
 use crate::limits::PAGE_BYTES;
 use crate::placement::Placement;
-use crate::replication::Copies;
 use crate::replication::acks::AckTracker;
 use crate::sabotage::Sabotage;
 
@@ -213,14 +213,13 @@ impl Shard {
             counters: Counters::default(),
             vector: RefCell::new(vector),
             placement: RefCell::new(Rc::new(Placement::default())),
-            heeding: RefCell::default(),
+            followers: RefCell::default(),
             peers: RefCell::default(),
             slots: RefCell::default(),
             acks: RefCell::new(AckTracker::default()),
             applying: RefCell::default(),
             apply_pauses: Cell::new(0),
             store_stuck: RefCell::default(),
-            reclaiming: Cell::new(false),
             apply_wake: Notify::new(),
             copies: Copies::found(copied),
             grace,
@@ -266,7 +265,6 @@ impl Shard {
         let stalls = self.stalls.clone();
         tokio::task::spawn_local(async move { stalls.watch().await });
         tokio::task::spawn_local(self.clone().purge_loop());
-        tokio::task::spawn_local(self.clone().orphan_loop());
         if self.address.shard == 0 {
             tokio::task::spawn_local(self.clone().drop_delay_loop());
         }

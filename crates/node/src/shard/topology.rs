@@ -1,7 +1,7 @@
 //! Following the cluster's topology: placement and peers.
 
 use std::cell::{Cell, RefCell};
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 use std::sync::Arc;
 
 use dunlin_metadata::Topology;
@@ -13,8 +13,18 @@ use crate::limits::QUEUE_BYTES;
 use crate::placement::{Placement, ShardAddress};
 use crate::replication::link::Link;
 
-/// Hears of a placement, and of the one before it.
-pub(super) type Heed = Box<dyn Fn(&Rc<Placement>, &Placement)>;
+/// Who hears of what changes around a shard, as it changes.
+pub(crate) trait Follower {
+    /// The shard is about to go by the placement `now`.
+    fn has_placement(&self, _before: &Rc<Placement>, _now: &Placement) {}
+
+    /// There is another shard in the cluster.
+    fn has_peer(self: Rc<Self>, _peer: &Rc<Peer>) {}
+
+    /// The shard shares partitions with a peer from now on. What is begun for it ends with the peer's
+    /// `stream`.
+    fn shares_with(self: Rc<Self>, _peer: &Rc<Peer>) {}
+}
 
 impl Shard {
     /// Keeps up with the metadata store for as long as the shard runs.
@@ -29,9 +39,14 @@ impl Shard {
         }
     }
 
-    /// Has `heed` called with each placement and the one before it, before the shard goes by it.
-    pub(crate) fn on_placement(&self, heed: impl Fn(&Rc<Placement>, &Placement) + 'static) {
-        self.heeding.borrow_mut().push(Box::new(heed));
+    /// Tells `follower` of what changes from now on, for as long as there is one.
+    pub(crate) fn heed(&self, follower: &Rc<dyn Follower>) {
+        self.followers.borrow_mut().push(Rc::downgrade(follower));
+    }
+
+    fn followers(&self) -> Vec<Rc<dyn Follower>> {
+        let followers = self.followers.borrow();
+        followers.iter().filter_map(Weak::upgrade).collect()
     }
 
     /// Takes over a topology: computes the placement, connects to new peers, lets go of old ones.
@@ -43,8 +58,8 @@ impl Shard {
         self.requests
             .follow(keyspaces.map(|keyspace| (keyspace.id, keyspace.name.as_str())));
         self.judge_drops();
-        for heed in self.heeding.borrow().iter() {
-            heed(&before, &placement);
+        for follower in self.followers() {
+            follower.has_placement(&before, &placement);
         }
         for node in placement.nodes.values() {
             self.learn(node.id, node.incarnation);
@@ -90,9 +105,9 @@ impl Shard {
         }
         peer.end_stream();
         if shares {
-            let sending = self.clone().send_loop(Rc::downgrade(peer));
-            let task = tokio::task::spawn_local(sending).abort_handle();
-            peer.stream.replace(Some(task));
+            for follower in self.followers() {
+                follower.shares_with(peer);
+            }
         }
     }
 
@@ -141,8 +156,9 @@ impl Shard {
             answered: Cell::new(is_near.then_some(node.incarnation)),
             is_leaving: Cell::new(false),
         });
-        // Never aborted: what it is about may be for all peers, or hold the store up meanwhile.
-        tokio::task::spawn_local(self.clone().catch_up_loop(Rc::downgrade(&peer)));
-        self.peers.borrow_mut().insert(address, peer);
+        self.peers.borrow_mut().insert(address, peer.clone());
+        for follower in self.followers() {
+            follower.has_peer(&peer);
+        }
     }
 }

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
 
+use dunlin_store::Version;
+
 use futures_util::future::join_all;
 use tokio::time::Instant;
 
@@ -44,6 +46,14 @@ impl Default for Comparison {
 }
 
 impl Shard {
+    /// Whether a version that another has seen is too far ahead. What is here already is no news.
+    pub(crate) fn is_far(&self, version: Version, have: Version) -> bool {
+        match have >= version {
+            true => !self.clock.observe(version),
+            false => !self.take_over(version),
+        }
+    }
+
     /// What the clock is good for, as of the last look at it.
     pub(crate) fn trust(&self) -> Trust {
         match self.comparison.jumps.get() == self.stalls.jumps() {
