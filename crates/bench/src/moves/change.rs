@@ -118,7 +118,29 @@ fn check_ended(step: &Step, members: &Members) -> Result<(), BenchError> {
     }
 }
 
+/// The same with what each shard said before where it says less: one that does not answer in time is left
+/// out, and one for which the change is over already tells nothing of it.
+fn carried(seen: &[(Duration, Change)]) -> Vec<(Duration, Change)> {
+    let mut most: BTreeMap<String, members::Shard> = BTreeMap::new();
+    let mut carried = Vec::with_capacity(seen.len());
+    for (at, change) in seen {
+        for shard in change.shards.iter().filter(|s| s.change == change.id) {
+            let held = most.get(&shard.shard);
+            if held.is_none_or(|held| (held.parts, held.bytes) <= (shard.parts, shard.bytes)) {
+                most.insert(shard.shard.clone(), shard.clone());
+            }
+        }
+        let change = Change {
+            shards: most.values().cloned().collect(),
+            ..change.clone()
+        };
+        carried.push((*at, change));
+    }
+    carried
+}
+
 fn moved(step: &Step, begin_s: f64, end_s: f64, seen: &[(Duration, Change)]) -> Moved {
+    let seen = carried(seen);
     let looks: Vec<Look> = seen.iter().map(|(at, change)| look(*at, change)).collect();
     let last = seen
         .last()

@@ -56,6 +56,24 @@ fn a_move_is_what_its_shards_copied_until_they_had_all() {
 }
 
 #[test]
+fn a_shard_that_is_left_out_or_through_counts_as_it_was() {
+    let step = Step::Add("n4".into());
+    let through = Shard {
+        shard: "n4/0".into(),
+        ..shard(2, 0, 0)
+    };
+    let looks = [
+        seen(1_000, "copy", vec![shard(2, 4, 0), shard(2, 2, 100)]),
+        seen(1_200, "copy", vec![shard(2, 4, 700), shard(2, 2, 100)]),
+        // One does not answer; the other goes by the members that come after.
+        seen(1_400, "settle", vec![through]),
+    ];
+    let moved = moved(&step, 0.9, 2.0, &looks);
+    assert_eq!((moved.bytes, moved.records, moved.parts), (800, 80, 6));
+    assert!((moved.copy_s - 0.3).abs() < 1e-9, "{}", moved.copy_s);
+}
+
+#[test]
 fn a_change_must_end_with_the_members_asked_for() {
     let now = Members {
         members: vec!["n2".into(), "n3".into(), "n4".into()],
