@@ -14,6 +14,7 @@
 //! | `replication` | cursors that carry entries to replicas; catching up; backfill |
 //! | `moves` | partitions given from node to node while the members change |
 //! | `quorum` | coordinating reads, writes and scans; the decisions in `decide.rs` are pure |
+//! | `services` `serve` | a shard with its capabilities, the three above; what other shards ask of them |
 //! | `api` | HTTP |
 //! | `sabotage` | deliberate bugs, for the simulation to find |
 //! | `hearsay` | which keyspaces are dropped, also by what others say (pure) |
