@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
 
+use dunlin_entry::{Kind, Origin, Vector, Version};
 use dunlin_metadata::{Change, Keyspace, NodeRecord, Phase, Topology};
-use dunlin_store::{Kind, Origin, Vector, Version};
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
 use crate::hearsay::{Fate, Fates, Word};

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use bytes::Bytes;
-use dunlin_store::{Kind, Stamp};
+use dunlin_entry::{Kind, Stamp};
 use hyper::header::{HeaderMap, IF_MATCH, IF_NONE_MATCH};
 use hyper::{Method, Request, StatusCode};
 

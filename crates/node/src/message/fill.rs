@@ -2,8 +2,8 @@
 //! the old one's log has had since.
 
 use bytes::{BufMut, Bytes, BytesMut};
+use dunlin_entry::Vector;
 use dunlin_rpc::DecodeError;
-use dunlin_store::Vector;
 
 use super::page::Page;
 use super::wire::*;

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::hearsay::{Fate, Fates, Word};
 use crate::placement::ShardAddress;
-use dunlin_store::{Kind, Rank, Replaces, Stamp, Vector};
+use dunlin_entry::{Kind, Rank, Replaces, Stamp, Vector};
 
 fn bytes() -> impl Strategy<Value = Bytes> {
     prop::collection::vec(any::<u8>(), 0..40).prop_map(Bytes::from)

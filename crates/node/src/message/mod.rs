@@ -14,8 +14,8 @@ mod wire;
 mod write;
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
+use dunlin_entry::{Origin, Version};
 use dunlin_rpc::{DecodeError, Message};
-use dunlin_store::{Origin, Version};
 
 use crate::placement::ShardAddress;
 

@@ -1,8 +1,8 @@
 //! Pages of stored values: of one partition for a backfill, of a keyspace in key order for a scan.
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
+use dunlin_entry::{Rank, Replaces, Stamp};
 use dunlin_rpc::DecodeError;
-use dunlin_store::{Rank, Replaces, Stamp};
 
 use super::vectors::Life;
 use super::wire::*;

@@ -1,8 +1,8 @@
 //! Entries of one origin out of any replica's log, for one that missed them.
 
 use bytes::{BufMut, Bytes, BytesMut};
+use dunlin_entry::{Origin, Version};
 use dunlin_rpc::DecodeError;
-use dunlin_store::{Origin, Version};
 
 use super::wire::*;
 use crate::placement::ShardAddress;

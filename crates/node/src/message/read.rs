@@ -1,8 +1,8 @@
 //! One key's newest value at one replica.
 
 use bytes::{BufMut, Bytes, BytesMut};
+use dunlin_entry::Stamp;
 use dunlin_rpc::DecodeError;
-use dunlin_store::Stamp;
 
 use super::page::Item;
 use super::wire::*;

@@ -1,8 +1,8 @@
 //! A piece of an origin's log on its way to a replica.
 
 use bytes::{BufMut, Bytes, BytesMut};
+use dunlin_entry::{Origin, Rank, Replaces, Version};
 use dunlin_rpc::DecodeError;
-use dunlin_store::{Origin, Rank, Replaces, Version};
 
 use super::wire::*;
 

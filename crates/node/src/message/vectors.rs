@@ -2,8 +2,8 @@
 //! follows the vectors came later: shards of an earlier version send none of it and read none.
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
+use dunlin_entry::Vector;
 use dunlin_rpc::DecodeError;
-use dunlin_store::Vector;
 
 use super::wire::*;
 use crate::placement::ShardAddress;

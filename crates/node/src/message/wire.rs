@@ -1,8 +1,8 @@
 //! The few shapes messages are made of.
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
+use dunlin_entry::{Origin, Replaces, Stamp, Vector, Version};
 use dunlin_rpc::DecodeError;
-use dunlin_store::{Origin, Replaces, Stamp, Vector, Version};
 
 pub(super) fn malformed(reason: impl ToString) -> DecodeError {
     DecodeError::new(reason.to_string())

@@ -1,8 +1,8 @@
 //! A change on its way to the replica that will log it first.
 
 use bytes::{BufMut, Bytes, BytesMut};
+use dunlin_entry::{Kind, Replaces, Stamp, Version};
 use dunlin_rpc::DecodeError;
-use dunlin_store::{Kind, Replaces, Stamp, Version};
 
 use super::wire::*;
 

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use bytes::Bytes;
+use dunlin_entry::{Entry, Origin, Vector, Version};
 use dunlin_metadata::{Change, Phase};
-use dunlin_store::{Entry, Origin, Vector, Version};
 use futures_util::future::join;
 use tokio::time::{Instant, timeout};
 

@@ -30,7 +30,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::Duration;
 
-use dunlin_store::Version;
+use dunlin_entry::Version;
 use tokio::time::Instant;
 
 use crate::placement::Placement;

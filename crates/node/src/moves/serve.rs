@@ -5,8 +5,8 @@ use std::ops::Bound;
 use std::rc::Rc;
 
 use bytes::Bytes;
+use dunlin_entry::{EntryView, Kind};
 use dunlin_log::CursorError;
-use dunlin_store::{EntryView, Kind};
 
 use crate::limits::{LOOK_BYTES, PAGE_BYTES, PAGE_ITEMS, PULL_BYTES};
 use crate::message::{FillPage, FillRequest, Froms, Place, TailAnswer, TailRequest};

@@ -4,8 +4,9 @@
 use std::io;
 use std::path::Path;
 
+use dunlin_entry::{Entry, Version};
 use dunlin_log::disk::Disk;
-use dunlin_store::{Entry, Store, Version};
+use dunlin_store::Store;
 
 use super::sweep::is_empty;
 use crate::shard::Shard;

@@ -7,8 +7,8 @@ use std::ops::Bound;
 use std::rc::Rc;
 
 use bytes::Bytes;
+use dunlin_entry::{Above, Kind, Version};
 use dunlin_metadata::{Change, Phase};
-use dunlin_store::{Above, Kind, Version};
 use futures_util::StreamExt;
 use futures_util::stream::iter;
 use tokio::time::Instant;

@@ -8,8 +8,8 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use dunlin_entry::{Entry, Kind};
 use dunlin_metadata::MetadataError;
-use dunlin_store::{Entry, Kind};
 use futures_util::FutureExt;
 use futures_util::future::{Shared, join_all};
 use tokio::sync::oneshot;

@@ -13,7 +13,7 @@ use crate::limits::ENTRY_TIMEOUT;
 use crate::message::{Condition, Refusal, Request, Response, WriteAnswer, WriteRequest};
 use crate::placement::ShardAddress;
 use crate::shard::{Looked, Shard};
-use dunlin_store::{Stamp, Version};
+use dunlin_entry::{Stamp, Version};
 
 /// What is known of one attempt.
 enum Attempt {

@@ -5,7 +5,7 @@ use std::ops::Bound;
 use std::rc::Rc;
 
 use bytes::Bytes;
-use dunlin_store::{Entry, Kind, Rank, Stamp, Vector};
+use dunlin_entry::{Entry, Kind, Rank, Stamp, Vector};
 
 use super::catch_up::address_of;
 use super::reconcile::{Verdict, Word, reconcile};

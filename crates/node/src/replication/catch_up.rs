@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use std::rc::{Rc, Weak};
 use std::time::Duration;
 
-use dunlin_store::{Entry, EntryView, Origin, Version};
+use dunlin_entry::{Entry, EntryView, Origin, Version};
 use tokio::sync::oneshot;
 
 use crate::limits::{CALL_TIMEOUT, GOSSIP_INTERVAL, PAGE_TIMEOUT, REFILL_INTERVAL};

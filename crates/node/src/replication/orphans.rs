@@ -10,7 +10,7 @@ use std::ops::Bound;
 use std::rc::Rc;
 
 use bytes::Bytes;
-use dunlin_store::{Origin, Vector, Version};
+use dunlin_entry::{Origin, Vector, Version};
 
 use super::backfill::copy_of;
 use super::catch_up::address_of;

@@ -2,8 +2,8 @@
 
 use std::rc::Rc;
 
+use dunlin_entry::Version;
 use dunlin_log::CursorError;
-use dunlin_store::Version;
 
 use super::catch_up::address_of;
 use super::reclaim::hole_up_to;

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use bytes::Bytes;
-use dunlin_store::{Entry, EntryView, Kind, Origin, Vector, Version};
+use dunlin_entry::{Entry, EntryView, Kind, Origin, Vector, Version};
 
 use crate::message::PullAnswer;
 use crate::shard::{Peer, Shard};

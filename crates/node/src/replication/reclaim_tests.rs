@@ -6,11 +6,12 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
+use dunlin_entry::{Origin, Vector, Version};
 use dunlin_log::Runner;
 use dunlin_log::disk::RealDisk;
 use dunlin_metadata::{KeyspaceSettings, Metadata};
 use dunlin_rpc::{QueueOptions, Reply, Service, TcpTransport, queue, serve_inbox};
-use dunlin_store::{CacheSizes, Origin, Vector, Version};
+use dunlin_store::CacheSizes;
 use tokio::time::sleep;
 
 use crate::clock::SystemClock;

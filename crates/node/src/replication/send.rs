@@ -7,9 +7,9 @@ use std::rc::{Rc, Weak};
 use std::task::Poll;
 
 use bytes::Bytes;
+use dunlin_entry::Version;
 use dunlin_log::{Cursor, CursorError, Index, Tail};
 use dunlin_rpc::CallError;
-use dunlin_store::Version;
 use tokio::time::Instant;
 
 use crate::limits::*;

@@ -3,8 +3,8 @@ use std::path::Path;
 use std::rc::Rc;
 
 use bytes::Bytes;
+use dunlin_entry::{Stamp, Vector, Version};
 use dunlin_metadata::Metadata;
-use dunlin_store::{Stamp, Vector, Version};
 
 use super::*;
 use crate::message::{Batch, BatchAnswer};

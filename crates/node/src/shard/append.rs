@@ -4,8 +4,8 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use bytes::Bytes;
+use dunlin_entry::{Entry, EntryView, Kind, Version};
 use dunlin_log::{AppendError, Index};
-use dunlin_store::{Entry, EntryView, Kind, Version};
 use tokio::sync::oneshot;
 
 use super::admit::Nonsense;

@@ -3,7 +3,8 @@
 use std::rc::Rc;
 use std::time::Duration;
 
-use dunlin_store::{Entry, Outcome, Rank, Version};
+use dunlin_entry::{Entry, Rank, Version};
+use dunlin_store::Outcome;
 
 use super::Shard;
 use super::append::Applying;

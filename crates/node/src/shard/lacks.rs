@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use dunlin_store::{Origin, Vector, Version};
+use dunlin_entry::{Origin, Vector, Version};
 
 use super::past::Doubt;
 use crate::placement::ShardAddress;

@@ -33,9 +33,10 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use dunlin_entry::{Origin, Vector};
 use dunlin_log::Log;
 use dunlin_metadata::{Metadata, Shown, Sync};
-use dunlin_store::{Origin, Store, Vector};
+use dunlin_store::Store;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 

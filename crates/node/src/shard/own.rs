@@ -2,7 +2,8 @@
 
 use std::rc::Rc;
 
-use dunlin_store::{Above, Entry, Kind, Lookup, Rank, Stamp, Tier, Version};
+use dunlin_entry::{Above, Entry, Kind, Rank, Stamp, Version};
+use dunlin_store::{Lookup, Tier};
 use tokio::time::Instant;
 
 use super::append::Applying;

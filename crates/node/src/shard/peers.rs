@@ -3,8 +3,8 @@
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 
+use dunlin_entry::{Origin, Vector, Version};
 use dunlin_rpc::Caller;
-use dunlin_store::{Origin, Vector, Version};
 use tokio::task::AbortHandle;
 
 use super::Shard;

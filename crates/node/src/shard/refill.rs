@@ -9,8 +9,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
+use dunlin_entry::{Origin, Stamp, Vector, Version};
 use dunlin_log::disk::Disk;
-use dunlin_store::{Origin, Stamp, Vector, Version};
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 

@@ -3,8 +3,8 @@
 use std::rc::Rc;
 
 use bytes::Bytes;
+use dunlin_entry::{Entry, Version};
 use dunlin_rpc::{Reply, Service};
-use dunlin_store::{Entry, Version};
 
 use super::{BatchDone, Shard};
 use crate::limits::ENTRY_TIMEOUT;

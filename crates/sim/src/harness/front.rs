@@ -6,9 +6,9 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use dunlin_entry::{Kind, Version};
 use dunlin_node::{Clock, Condition, Failure, Scan, Shard, WriteRequest};
 use dunlin_rpc::{Limits, Reply, Transport, serve_stream};
-use dunlin_store::{Kind, Version};
 
 use super::ask::{Ask, Told, Verb};
 use super::clock::SimClock;

@@ -17,11 +17,13 @@ pub struct Vector {
 
 impl Vector {
     /// A vector that has seen nothing.
+    #[inline]
     pub const fn new() -> Self {
         Self { seen: Vec::new() }
     }
 
     /// The last version seen of `origin`; zero when none was.
+    #[inline]
     pub fn get(&self, origin: Origin) -> Version {
         match self.find(origin) {
             Ok(at) => self.seen[at].1,
@@ -71,16 +73,19 @@ impl Vector {
     }
 
     /// Every origin with its last version, by ascending origin.
+    #[inline]
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (Origin, Version)> + '_ {
         self.seen.iter().copied()
     }
 
     /// How many origins have been seen.
+    #[inline]
     pub fn len(&self) -> usize {
         self.seen.len()
     }
 
     /// Whether nothing has been seen.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.seen.is_empty()
     }
@@ -129,6 +134,7 @@ impl Vector {
             .collect())
     }
 
+    #[inline]
     fn find(&self, origin: Origin) -> Result<usize, usize> {
         self.seen.binary_search_by_key(&origin, |pair| pair.0)
     }

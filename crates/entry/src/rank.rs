@@ -42,6 +42,7 @@ pub enum Above {
 
 impl Rank {
     /// Of a record with this stamp that replaces that.
+    #[inline]
     pub fn new(stamp: Stamp, replaces: Option<Replaces>) -> Self {
         let replaced = replaces.map_or(Stamp::default(), |replaces| replaces.stamp);
         Self {
@@ -53,11 +54,13 @@ impl Rank {
     }
 
     /// The record's own stamp.
+    #[inline]
     pub fn stamp(&self) -> Stamp {
         self.stamp
     }
 
     /// What the record replaces.
+    #[inline]
     pub fn replaces(&self) -> Option<Replaces> {
         (self.replaced != Stamp::default()).then_some(Replaces {
             stamp: self.replaced,
@@ -66,6 +69,7 @@ impl Rank {
     }
 
     /// What has a greater version than this wins, whatever it replaces.
+    #[inline]
     pub fn height(&self) -> Version {
         self.height.version
     }
@@ -100,6 +104,7 @@ fn next(stamp: Stamp) -> Stamp {
 }
 
 impl From<Stamp> for Rank {
+    #[inline]
     fn from(stamp: Stamp) -> Self {
         Self::new(stamp, None)
     }

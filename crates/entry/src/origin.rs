@@ -11,21 +11,25 @@ pub struct Origin(pub u64);
 
 impl Origin {
     /// Packs node number, shard number and incarnation.
+    #[inline]
     pub const fn new(node: u16, shard: u16, incarnation: u32) -> Self {
         Self((node as u64) << 48 | (shard as u64) << 32 | incarnation as u64)
     }
 
     /// The node's number in the cluster.
+    #[inline]
     pub const fn node(self) -> u16 {
         (self.0 >> 48) as u16
     }
 
     /// The shard's number in its node.
+    #[inline]
     pub const fn shard(self) -> u16 {
         (self.0 >> 32 & 0xffff) as u16
     }
 
     /// Which start of the node this was.
+    #[inline]
     pub const fn incarnation(self) -> u32 {
         (self.0 & 0xffff_ffff) as u32
     }

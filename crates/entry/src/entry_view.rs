@@ -65,51 +65,61 @@ impl<'a> EntryView<'a> {
     }
 
     /// What the entry does.
+    #[inline]
     pub fn kind(&self) -> Kind {
         self.kind
     }
 
     /// Whether this is a repair or backfill copy, see [`crate::Entry::copy`].
+    #[inline]
     pub fn copy(&self) -> bool {
         self.bytes[1] & FLAG_COPY != 0
     }
 
     /// How many replicas are to hold the entry.
+    #[inline]
     pub fn from(&self) -> u8 {
         self.bytes[2]
     }
 
     /// The hash slice of the keyspace.
+    #[inline]
     pub fn partition(&self) -> u16 {
         u16::from_le_bytes([self.bytes[4], self.bytes[5]])
     }
 
     /// The keyspace's number.
+    #[inline]
     pub fn keyspace(&self) -> u32 {
         u32_at(self.bytes, 6)
     }
 
     /// When the change was made.
+    #[inline]
     pub fn version(&self) -> Version {
         Version(u64_at(self.bytes, 10))
     }
 
     /// Who first logged it.
+    #[inline]
     pub fn origin(&self) -> Origin {
         Origin(u64_at(self.bytes, 18))
     }
 
     /// Version and origin together.
+    #[inline]
     pub fn stamp(&self) -> Stamp {
         Stamp::new(self.version(), self.origin())
     }
 
     /// Milliseconds since 1970 after which the value is gone.
+    #[inline]
     pub fn expiry_ms(&self) -> Option<u64> {
         (self.bytes[1] & FLAG_EXPIRY != 0).then(|| u64_at(self.bytes, HEADER_BYTES))
     }
 
     /// A stamp that it stands above although its own is smaller.
+    #[inline]
     pub fn replaces(&self) -> Option<Replaces> {
         let flags = self.bytes[1];
         let at = replaces_at(flags);
@@ -120,30 +130,36 @@ impl<'a> EntryView<'a> {
     }
 
     /// Decides whether it wins its key.
+    #[inline]
     pub fn rank(&self) -> Rank {
         Rank::new(self.stamp(), self.replaces())
     }
 
     /// The user's key.
+    #[inline]
     pub fn key(&self) -> &'a [u8] {
         &self.bytes[self.key_at..self.value_at]
     }
 
     /// The user's value; for [`Kind::Vector`] an encoded [`crate::Vector`].
+    #[inline]
     pub fn value(&self) -> &'a [u8] {
         &self.bytes[self.value_at..]
     }
 
+    #[inline]
     pub(crate) fn key_at(&self) -> usize {
         self.key_at
     }
 
+    #[inline]
     pub(crate) fn value_at(&self) -> usize {
         self.value_at
     }
 }
 
 /// Where what is replaced stands, if anything.
+#[inline]
 fn replaces_at(flags: u8) -> usize {
     match flags & FLAG_EXPIRY {
         0 => HEADER_BYTES,
@@ -152,11 +168,13 @@ fn replaces_at(flags: u8) -> usize {
 }
 
 /// At a place whose bounds the caller has checked.
-pub(crate) fn stamp_at(bytes: &[u8], at: usize) -> Stamp {
+#[inline]
+fn stamp_at(bytes: &[u8], at: usize) -> Stamp {
     Stamp::new(Version(u64_at(bytes, at)), Origin(u64_at(bytes, at + 8)))
 }
 
 /// Little-endian, at a place whose bounds the caller has checked.
+#[inline]
 pub(crate) fn u64_at(bytes: &[u8], at: usize) -> u64 {
     let mut word = [0; 8];
     word.copy_from_slice(&bytes[at..at + 8]);
@@ -164,6 +182,7 @@ pub(crate) fn u64_at(bytes: &[u8], at: usize) -> u64 {
 }
 
 /// Little-endian, at a place whose bounds the caller has checked.
+#[inline]
 pub(crate) fn u32_at(bytes: &[u8], at: usize) -> u32 {
     let mut word = [0; 4];
     word.copy_from_slice(&bytes[at..at + 4]);

@@ -18,6 +18,7 @@ pub struct Stamp {
 
 impl Stamp {
     /// Pairs a version with its origin.
+    #[inline]
     pub const fn new(version: Version, origin: Origin) -> Self {
         Self { version, origin }
     }

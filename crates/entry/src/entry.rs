@@ -23,6 +23,7 @@ pub enum Kind {
 }
 
 impl Kind {
+    #[inline]
     fn code(self) -> u8 {
         match self {
             Kind::Put => 1,
@@ -31,6 +32,7 @@ impl Kind {
         }
     }
 
+    #[inline]
     pub(crate) fn from_code(code: u8) -> Result<Self, DecodeError> {
         match code {
             1 => Ok(Kind::Put),
@@ -88,11 +90,13 @@ impl Entry {
     }
 
     /// Decides whether it wins its key.
+    #[inline]
     pub fn rank(&self) -> Rank {
         Rank::new(self.stamp, self.replaces)
     }
 
     /// Length of [`Entry::encode`]'s answer in bytes.
+    #[inline]
     pub fn encoded_len(&self) -> usize {
         let expiry = if self.expiry_ms.is_some() { 8 } else { 0 };
         let replaces = if self.replaces.is_some() { 16 } else { 0 };
@@ -116,7 +120,10 @@ impl Entry {
         if self.copy {
             flags |= FLAG_COPY;
         }
-        flags |= replaces_flags(self.replaces, FLAG_REPLACES, FLAG_MEND);
+        flags |= self.replaces.map_or(0, |replaces| match replaces.is_mend {
+            true => FLAG_REPLACES | FLAG_MEND,
+            false => FLAG_REPLACES,
+        });
         out.reserve(self.encoded_len());
         out.put_slice(&[self.kind.code(), flags, self.from, 0]);
         out.put_u16_le(self.partition);
@@ -157,20 +164,12 @@ impl Entry {
     }
 
     /// A delete has no value on disk or wire, whatever its maker left in the field.
+    #[inline]
     fn value_bytes(&self) -> &[u8] {
         match self.kind {
             Kind::Delete => &[],
             Kind::Put | Kind::Vector => &self.value,
         }
-    }
-}
-
-/// The flags that say what is replaced.
-pub(crate) fn replaces_flags(replaces: Option<Replaces>, present: u8, mend: u8) -> u8 {
-    match replaces {
-        None => 0,
-        Some(Replaces { is_mend: false, .. }) => present,
-        Some(Replaces { is_mend: true, .. }) => present | mend,
     }
 }
 

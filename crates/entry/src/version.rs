@@ -14,6 +14,7 @@ impl Version {
 
     /// Builds a version from milliseconds since 1970 and a counter. Later times than
     /// [`Version::MAX_MILLIS`] are held at it, so a mad clock cannot wrap round to the past.
+    #[inline]
     pub const fn new(ms: u64, counter: u16) -> Self {
         let ms = if ms > Self::MAX_MILLIS {
             Self::MAX_MILLIS
@@ -27,6 +28,7 @@ impl Version {
     pub const MAX: Self = Self(u64::MAX);
 
     /// So many milliseconds later, at most the greatest there is.
+    #[inline]
     pub const fn plus_ms(self, ms: u64) -> Self {
         if ms > Self::MAX_MILLIS {
             return Self::MAX;
@@ -35,11 +37,13 @@ impl Version {
     }
 
     /// Milliseconds since 1970.
+    #[inline]
     pub const fn millis(self) -> u64 {
         self.0 >> 16
     }
 
     /// The counter that orders versions of one millisecond.
+    #[inline]
     pub const fn counter(self) -> u16 {
         (self.0 & 0xffff) as u16
     }
