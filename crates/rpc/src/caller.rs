@@ -1,8 +1,8 @@
 //! The handle that makes calls, the same whichever way they go.
 use crate::call::Call;
 use crate::connect::Link;
-use crate::message::Message;
 use crate::queue::QueueLink;
+use dunlin_message::Message;
 use dunlin_secret::Refusal;
 use std::rc::Rc;
 use std::time::Duration;

@@ -2,13 +2,13 @@
 use crate::error::{AcceptError, ServeError, refusal};
 use crate::frame::{FRAME_BYTES_MAX, Frame, FrameError, Kind};
 use crate::hello::{self, Hello, Status};
-use crate::message::Message;
 use crate::outbox::Outbox;
 use crate::queue::Inbox;
 use crate::service::{Debt, Reply, Service, StreamReply};
 use crate::session::{self, Handler, Keepalive};
 use crate::transport::Stream;
 use crate::wire::Wire;
+use dunlin_message::Message;
 use std::cell::Cell;
 use std::marker::PhantomData;
 use std::rc::Rc;

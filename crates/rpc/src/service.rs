@@ -1,10 +1,10 @@
 //! What answers calls.
 use crate::error::{CallError, refusal};
 use crate::frame::Kind;
-use crate::message::Message;
 use crate::outbox::{Outbox, PushError};
 use crate::queue::QueueReply;
 use bytes::{Buf, BufMut};
+use dunlin_message::Message;
 use std::cell::Cell;
 use std::rc::Rc;
 

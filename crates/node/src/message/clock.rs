@@ -2,7 +2,7 @@
 //! the clock came later: shards of an earlier version send none of it and read none.
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
-use dunlin_rpc::DecodeError;
+use dunlin_message::DecodeError;
 
 use super::wire::{get_u8, get_u32, get_u64};
 use crate::hearsay::{Fate, Fates, Order, Word};

@@ -1,7 +1,7 @@
 //! Records stamped so far ahead that nothing can be written above them.
 
 use bytes::{BufMut, Bytes, BytesMut};
-use dunlin_rpc::DecodeError;
+use dunlin_message::DecodeError;
 
 use super::wire::*;
 

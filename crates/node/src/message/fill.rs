@@ -3,7 +3,7 @@
 
 use bytes::{BufMut, Bytes, BytesMut};
 use dunlin_entry::Vector;
-use dunlin_rpc::DecodeError;
+use dunlin_message::DecodeError;
 
 use super::page::Page;
 use super::wire::*;

@@ -15,7 +15,7 @@ mod write;
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 use dunlin_entry::{Origin, Version};
-use dunlin_rpc::{DecodeError, Message};
+use dunlin_message::{DecodeError, Message};
 
 use crate::placement::ShardAddress;
 

@@ -2,7 +2,7 @@
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 use dunlin_entry::{Rank, Replaces, Stamp};
-use dunlin_rpc::DecodeError;
+use dunlin_message::DecodeError;
 
 use super::vectors::Life;
 use super::wire::*;

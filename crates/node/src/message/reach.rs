@@ -1,7 +1,7 @@
 //! Who reaches whom.
 
 use bytes::{BufMut, Bytes, BytesMut};
-use dunlin_rpc::DecodeError;
+use dunlin_message::DecodeError;
 
 use super::wire::{get_u8, get_u16};
 use crate::placement::ShardAddress;

@@ -2,7 +2,7 @@
 
 use bytes::{BufMut, Bytes, BytesMut};
 use dunlin_entry::Stamp;
-use dunlin_rpc::DecodeError;
+use dunlin_message::DecodeError;
 
 use super::page::Item;
 use super::wire::*;

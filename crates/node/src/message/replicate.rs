@@ -2,7 +2,7 @@
 
 use bytes::{BufMut, Bytes, BytesMut};
 use dunlin_entry::{Origin, Rank, Replaces, Version};
-use dunlin_rpc::DecodeError;
+use dunlin_message::DecodeError;
 
 use super::wire::*;
 

@@ -3,7 +3,7 @@
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 use dunlin_entry::Vector;
-use dunlin_rpc::DecodeError;
+use dunlin_message::DecodeError;
 
 use super::wire::*;
 use crate::placement::ShardAddress;

@@ -2,7 +2,7 @@
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 use dunlin_entry::{Origin, Replaces, Stamp, Vector, Version};
-use dunlin_rpc::DecodeError;
+use dunlin_message::DecodeError;
 
 pub(super) fn malformed(reason: impl ToString) -> DecodeError {
     DecodeError::new(reason.to_string())

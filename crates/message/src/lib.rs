@@ -1,10 +1,15 @@
 //! What travels: anything that can write itself into a buffer and read itself back.
+//!
+//! A crate of its own, so that `crates/rpc`, which carries messages, knows none of them, and
+//! `crates/proto`, which has them, knows neither sockets nor an event loop.
+#![deny(unsafe_code)]
+
 use bytes::{Bytes, BytesMut};
 use std::borrow::Cow;
 
 /// A request or a response.
 pub trait Message: Sized + Send + 'static {
-    /// Appends the body to `out`. Must only append, and must not call a [`crate::Caller`].
+    /// Appends the body to `out`. Must only append, and must not call whoever sends it.
     fn encode(&self, out: &mut BytesMut);
 
     /// Reads a body back. Slices of `body` share the connection's read buffer (64 KiB and more):
