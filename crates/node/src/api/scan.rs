@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 
 use bytes::{BufMut, Bytes, BytesMut};
+use dunlin_proto::Item;
 use futures_util::StreamExt;
 use futures_util::stream;
 use hyper::body::Frame;
@@ -20,7 +21,6 @@ use super::reply::{self, Chunks, Reply};
 use super::upload::Upload;
 use crate::doors::Held;
 use crate::limits::PAGE_BYTES;
-use crate::message::Item;
 use crate::meters::Operation;
 use crate::quorum::{Failure, Scan};
 use crate::shard::Shard;

@@ -2,12 +2,12 @@
 
 use std::rc::Rc;
 
+use dunlin_proto::ShardAddress;
 use hyper::StatusCode;
 use serde_json::{Value, json};
 
 use super::error::Rejected;
 use super::reply::{self, Reply};
-use crate::placement::ShardAddress;
 use crate::shard::{Shard, ShardStatus};
 
 /// `/v1/status`.

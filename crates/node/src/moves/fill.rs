@@ -7,16 +7,15 @@ use std::rc::Rc;
 use bytes::Bytes;
 use dunlin_entry::{Entry, Origin, Vector, Version};
 use dunlin_metadata::{Change, Phase};
+use dunlin_proto::{
+    FillPage, FillRequest, Froms, Place, Request, Response, ShardAddress, TailAnswer, TailRequest,
+};
 use futures_util::future::join;
 use tokio::time::{Instant, timeout};
 
 use super::journal::{Journal, PartNote, SourceNote};
 use super::plan::{self, Part};
 use crate::limits::{CHUNK_BYTES, CLAIM_INTERVAL, MOVE_INTERVAL, PAGE_TIMEOUT};
-use crate::message::{
-    FillPage, FillRequest, Froms, Place, Request, Response, TailAnswer, TailRequest,
-};
-use crate::placement::ShardAddress;
 use crate::replication::{address_of, copy_of};
 use crate::sabotage::Sabotage;
 use crate::shard::{Peer, Shard};

@@ -7,9 +7,9 @@ use std::rc::Rc;
 use bytes::Bytes;
 use dunlin_entry::{EntryView, Kind};
 use dunlin_log::CursorError;
+use dunlin_proto::{FillPage, FillRequest, Froms, Place, TailAnswer, TailRequest};
 
 use crate::limits::{LOOK_BYTES, PAGE_BYTES, PAGE_ITEMS, PULL_BYTES};
-use crate::message::{FillPage, FillRequest, Froms, Place, TailAnswer, TailRequest};
 use crate::shard::Shard;
 
 impl Shard {

@@ -3,12 +3,13 @@
 use std::ops::Bound;
 
 use dunlin_metadata::Phase;
+use dunlin_proto::ShardAddress;
 use dunlin_store::{Store, StoreError};
 use tokio::time::Instant;
 
 use super::journal::Journal;
 use crate::limits::SWEEP_AFTER;
-use crate::placement::{Placement, ShardAddress};
+use crate::placement::Placement;
 use crate::shard::Shard;
 
 /// One thing to drop.

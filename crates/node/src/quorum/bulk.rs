@@ -6,13 +6,13 @@ use std::rc::Rc;
 
 use bytes::Bytes;
 use dunlin_entry::{Kind, Version};
+use dunlin_proto::{Condition, WriteAnswer, WriteRequest};
 use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, StreamExt};
 use tokio::sync::Notify;
 
 use super::attempt::Window;
 use super::{Failure, Quorum};
-use crate::message::{Condition, WriteAnswer, WriteRequest};
 use crate::shard::Shard;
 
 /// Puts of one request that wait for their acknowledgements.

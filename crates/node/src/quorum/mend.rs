@@ -9,14 +9,16 @@ use std::rc::Rc;
 use bytes::Bytes;
 use dunlin_entry::{Above, Kind, Version};
 use dunlin_metadata::{Change, Phase};
+use dunlin_proto::{
+    Condition, FarRequest, Item, Page, Request, Response, ShardAddress, WriteRequest,
+};
 use futures_util::StreamExt;
 use futures_util::stream::iter;
 use tokio::time::Instant;
 
 use super::Failure;
 use crate::limits::{MEND_AT_ONCE, MEND_NAMED, MEND_TIME, PAGE_BYTES, PAGE_ITEMS, PAGE_TIMEOUT};
-use crate::message::{Condition, FarRequest, Item, Page, Request, Response, WriteRequest};
-use crate::placement::{Placement, ShardAddress};
+use crate::placement::Placement;
 use crate::shard::Shard;
 
 /// Why nothing more is mended; what was mended so far stays so.

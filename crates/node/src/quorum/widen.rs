@@ -10,6 +10,7 @@ use std::rc::Rc;
 
 use dunlin_entry::{Entry, Kind};
 use dunlin_metadata::MetadataError;
+use dunlin_proto::{Request, Response, ShardAddress};
 use futures_util::FutureExt;
 use futures_util::future::{Shared, join_all};
 use tokio::sync::oneshot;
@@ -17,9 +18,8 @@ use tokio::time::{Instant, sleep, timeout_at};
 
 use super::Failure;
 use crate::limits::{ASK_WIDTH_PAUSE, ASK_WIDTH_TIMEOUT, WRITE_TIMEOUT};
-use crate::message::{Request, Response};
 use crate::moves::MoveState;
-use crate::placement::{KeyspacePlacement, Placement, ShardAddress};
+use crate::placement::{KeyspacePlacement, Placement};
 use crate::sabotage::Sabotage;
 use crate::shard::Shard;
 

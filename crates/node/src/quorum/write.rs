@@ -2,6 +2,10 @@
 
 use std::rc::Rc;
 
+use dunlin_entry::{Stamp, Version};
+use dunlin_proto::{
+    Condition, Refusal, Request, Response, ShardAddress, WriteAnswer, WriteRequest,
+};
 use dunlin_rpc::CallError;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
@@ -10,10 +14,7 @@ use super::Failure;
 use super::attempt::{Moment, Window, window};
 use super::decide::try_order;
 use crate::limits::ENTRY_TIMEOUT;
-use crate::message::{Condition, Refusal, Request, Response, WriteAnswer, WriteRequest};
-use crate::placement::ShardAddress;
 use crate::shard::{Looked, Shard};
-use dunlin_entry::{Stamp, Version};
 
 /// What is known of one attempt.
 enum Attempt {

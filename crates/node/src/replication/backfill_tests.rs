@@ -3,11 +3,11 @@ use std::cell::Cell;
 
 use dunlin_entry::{Origin, Version};
 use dunlin_metadata::{KeyspaceSettings, Metadata};
+use dunlin_proto::{Answerer, Batch, BatchAnswer, Life, ReadAnswer, ReadRequest, VectorsAnswer};
 use dunlin_rpc::{QueueOptions, Reply, Service, queue, serve_inbox};
 
 use super::super::reclaim::tests::{CACHES, change, open, until};
 use super::*;
-use crate::message::{Answerer, Batch, BatchAnswer, Life, ReadAnswer, ReadRequest, VectorsAnswer};
 use crate::process::Process;
 
 const THEIRS: Origin = Origin::new(2, 0, 1);

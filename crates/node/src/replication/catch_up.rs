@@ -11,13 +11,13 @@ use std::rc::{Rc, Weak};
 use std::time::Duration;
 
 use dunlin_entry::{Entry, EntryView, Origin, Version};
+use dunlin_proto::{
+    Batch, BatchAnswer, PullAnswer, PullRequest, Request, Response, ShardAddress, VectorsAnswer,
+    VectorsRequest,
+};
 use tokio::sync::oneshot;
 
 use crate::limits::{CALL_TIMEOUT, GOSSIP_INTERVAL, PAGE_TIMEOUT, REFILL_INTERVAL};
-use crate::message::{
-    Batch, BatchAnswer, PullAnswer, PullRequest, Request, Response, VectorsAnswer, VectorsRequest,
-};
-use crate::placement::ShardAddress;
 use crate::shard::{Peer, Shard};
 
 /// Copies that are logged while all else waits.

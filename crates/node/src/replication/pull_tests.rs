@@ -2,13 +2,12 @@
 use bytes::Bytes;
 use dunlin_entry::Origin;
 use dunlin_metadata::{KeyspaceSettings, Sync};
+use dunlin_proto::{Condition, ShardAddress, WriteRequest};
 use tokio::time::Instant;
 
 use super::super::reclaim::tests::among;
 use super::*;
 use crate::limits::LOOK_BYTES;
-use crate::message::{Condition, WriteRequest};
-use crate::placement::ShardAddress;
 use crate::quorum::Quorum;
 
 /// Somebody of whom the log holds nothing.

@@ -10,8 +10,8 @@ use std::rc::Rc;
 
 use bytes::Bytes;
 use dunlin_entry::{Entry, EntryView, Kind, Origin, Vector, Version};
+use dunlin_proto::PullAnswer;
 
-use crate::message::PullAnswer;
 use crate::shard::{Peer, Shard};
 
 impl Shard {

@@ -9,11 +9,11 @@ use std::task::Poll;
 use bytes::Bytes;
 use dunlin_entry::Version;
 use dunlin_log::{Cursor, CursorError, Index, Tail};
+use dunlin_proto::{Batch, BatchAnswer, Request, Response};
 use dunlin_rpc::CallError;
 use tokio::time::Instant;
 
 use crate::limits::*;
-use crate::message::{Batch, BatchAnswer, Request, Response};
 use crate::sabotage::Sabotage;
 use crate::shard::{Peer, Shard, followed};
 

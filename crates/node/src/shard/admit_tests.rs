@@ -5,9 +5,9 @@ use std::rc::Rc;
 use bytes::Bytes;
 use dunlin_entry::{Stamp, Vector, Version};
 use dunlin_metadata::Metadata;
+use dunlin_proto::{Batch, BatchAnswer};
 
 use super::*;
-use crate::message::{Batch, BatchAnswer};
 use crate::process::Process;
 use crate::replication::testing::{CACHES, open};
 

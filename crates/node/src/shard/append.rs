@@ -6,12 +6,12 @@ use std::rc::Rc;
 use bytes::Bytes;
 use dunlin_entry::{Entry, EntryView, Kind, Version};
 use dunlin_log::{AppendError, Index};
+use dunlin_proto::{Batch, BatchAnswer, Conflict, Refusal};
 use tokio::sync::oneshot;
 
 use super::admit::Nonsense;
 use super::{Shard, needs_sync};
 use crate::limits::APPLY_QUEUE;
-use crate::message::{Batch, BatchAnswer, Conflict, Refusal};
 use crate::sabotage::Sabotage;
 
 /// Something logged, or about to be said, that waits for its turn at the store.

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 
 use dunlin_entry::{Origin, Vector, Version};
+use dunlin_proto::ShardAddress;
 
 use super::past::Doubt;
-use crate::placement::ShardAddress;
 use crate::replication::address_of;
 
 /// Why a refill does not end.

@@ -48,12 +48,13 @@ use crate::env::Env;
 use crate::logins::Logins;
 use crate::meters::{Meters, Requests};
 use crate::moves::Moves;
-use crate::placement::{KeyspacePlacement, Placement, ShardAddress};
+use crate::placement::{KeyspacePlacement, Placement};
 use crate::process::{Directory, Process, Superseded};
 use crate::quorum::Widening;
 use crate::replication::Copies;
 use crate::replication::acks::{AckTracker, Slot};
 
+use dunlin_proto::ShardAddress;
 pub use open::OpenError;
 pub use refill::{REFILL_FILE, REFILL_REPAIRED, RefillStatus};
 pub use stats::{LinkStatus, ShardStatus};

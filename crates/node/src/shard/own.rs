@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use dunlin_entry::{Above, Entry, Kind, Rank, Stamp, Version};
+use dunlin_proto::{Condition, Refusal, WriteAnswer, WriteRequest};
 use dunlin_store::{Lookup, Tier};
 use tokio::time::Instant;
 
@@ -10,7 +11,6 @@ use super::append::Applying;
 use super::trust::Looked;
 use super::{Shard, needs_sync};
 use crate::limits::{APPLY_QUEUE, KEY_BYTES, RESTAMPS, WRITE_TIMEOUT};
-use crate::message::{Condition, Refusal, WriteAnswer, WriteRequest};
 use crate::quorum::decide::Quorum;
 use crate::replication::acks::Needs;
 use crate::sabotage::Sabotage;

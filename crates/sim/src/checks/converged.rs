@@ -6,7 +6,8 @@ use std::rc::Rc;
 
 use bytes::Bytes;
 use dunlin_entry::Origin;
-use dunlin_node::{KeyspacePlacement, Placement, Shard, ShardAddress};
+use dunlin_node::{KeyspacePlacement, Placement, Shard};
+use dunlin_proto::ShardAddress;
 use dunlin_store::Versioned;
 
 use super::Broken;

@@ -3,7 +3,8 @@
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 use dunlin_entry::{Origin, Stamp, Version};
 use dunlin_message::{DecodeError, Message};
-use dunlin_node::{Condition, Quorum};
+use dunlin_node::Quorum;
+use dunlin_proto::Condition;
 
 /// What a client wants.
 #[derive(Debug, Clone)]

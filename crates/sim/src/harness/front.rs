@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use dunlin_entry::{Kind, Version};
-use dunlin_node::{Clock, Condition, Failure, Scan, Shard, WriteRequest};
+use dunlin_node::{Clock, Failure, Scan, Shard};
+use dunlin_proto::{Condition, WriteRequest};
 use dunlin_rpc::{Limits, Reply, Transport, serve_stream};
 
 use super::ask::{Ask, Told, Verb};

@@ -4,8 +4,8 @@
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 use dunlin_message::DecodeError;
 
-use super::wire::{get_u8, get_u32, get_u64};
-use crate::hearsay::{Fate, Fates, Order, Word};
+use crate::wire::{get_u8, get_u32, get_u64};
+use crate::{Fate, Fates, Order, Word};
 
 /// Bytes of one keyspace's fate.
 const FATE_BYTES: usize = 9;
@@ -27,13 +27,13 @@ pub struct ClockAnswer {
 }
 
 impl ClockRequest {
-    pub(super) fn encode(&self, out: &mut BytesMut) {
+    pub(crate) fn encode(&self, out: &mut BytesMut) {
         if let Some(order) = self.order {
             put_order(out, order);
         }
     }
 
-    pub(super) fn decode(mut body: Bytes) -> Result<Self, DecodeError> {
+    pub(crate) fn decode(mut body: Bytes) -> Result<Self, DecodeError> {
         let order = match body.has_remaining() {
             false => None,
             true => Some(get_order(&mut body)?),
@@ -43,7 +43,7 @@ impl ClockRequest {
 }
 
 impl ClockAnswer {
-    pub(super) fn encode(&self, out: &mut BytesMut) {
+    pub(crate) fn encode(&self, out: &mut BytesMut) {
         out.put_u64_le(self.now_ms);
         if let Some(word) = &self.drops {
             put_order(out, word.order);
@@ -56,7 +56,7 @@ impl ClockAnswer {
         }
     }
 
-    pub(super) fn decode(mut body: Bytes) -> Result<Self, DecodeError> {
+    pub(crate) fn decode(mut body: Bytes) -> Result<Self, DecodeError> {
         let body = &mut body;
         let now_ms = get_u64(body)?;
         let drops = match body.has_remaining() {
@@ -69,7 +69,7 @@ impl ClockAnswer {
         Ok(ClockAnswer { now_ms, drops })
     }
 
-    pub(super) fn weight(&self) -> usize {
+    pub(crate) fn weight(&self) -> usize {
         let fates = self.drops.as_ref().map_or(0, |word| word.fates.len());
         fates * FATE_BYTES
     }

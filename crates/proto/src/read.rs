@@ -4,8 +4,8 @@ use bytes::{BufMut, Bytes, BytesMut};
 use dunlin_entry::Stamp;
 use dunlin_message::DecodeError;
 
-use super::page::Item;
-use super::wire::*;
+use crate::Item;
+use crate::wire::*;
 
 /// Ask for a key's newest value.
 #[derive(Debug, Clone)]
@@ -34,7 +34,7 @@ pub enum ReadAnswer {
 }
 
 impl ReadRequest {
-    pub(super) fn encode(&self, out: &mut BytesMut) {
+    pub(crate) fn encode(&self, out: &mut BytesMut) {
         out.put_u32_le(self.keyspace);
         out.put_u16_le(self.partition);
         match self.have {
@@ -47,7 +47,7 @@ impl ReadRequest {
         out.put_slice(&self.key);
     }
 
-    pub(super) fn decode(mut body: Bytes) -> Result<Self, DecodeError> {
+    pub(crate) fn decode(mut body: Bytes) -> Result<Self, DecodeError> {
         Ok(ReadRequest {
             keyspace: get_u32(&mut body)?,
             partition: get_u16(&mut body)?,
@@ -61,7 +61,7 @@ impl ReadRequest {
 }
 
 impl ReadAnswer {
-    pub(super) fn encode(&self, out: &mut BytesMut) {
+    pub(crate) fn encode(&self, out: &mut BytesMut) {
         match self {
             ReadAnswer::Absent => out.put_u8(0),
             ReadAnswer::Same => out.put_u8(1),
@@ -73,7 +73,7 @@ impl ReadAnswer {
         }
     }
 
-    pub(super) fn decode(mut body: Bytes) -> Result<Self, DecodeError> {
+    pub(crate) fn decode(mut body: Bytes) -> Result<Self, DecodeError> {
         Ok(match get_u8(&mut body)? {
             0 => ReadAnswer::Absent,
             1 => ReadAnswer::Same,

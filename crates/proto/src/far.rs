@@ -3,7 +3,7 @@
 use bytes::{BufMut, Bytes, BytesMut};
 use dunlin_message::DecodeError;
 
-use super::wire::*;
+use crate::wire::*;
 
 /// Ask for those of a partition from `start` on: the answer is a page of them, whose `next` is where
 /// the look through the partition goes on.
@@ -18,13 +18,13 @@ pub struct FarRequest {
 }
 
 impl FarRequest {
-    pub(super) fn encode(&self, out: &mut BytesMut) {
+    pub(crate) fn encode(&self, out: &mut BytesMut) {
         out.put_u32_le(self.keyspace);
         out.put_u16_le(self.partition);
         put_bytes(out, &self.start);
     }
 
-    pub(super) fn decode(mut body: Bytes) -> Result<Self, DecodeError> {
+    pub(crate) fn decode(mut body: Bytes) -> Result<Self, DecodeError> {
         let body = &mut body;
         Ok(FarRequest {
             keyspace: get_u32(body)?,

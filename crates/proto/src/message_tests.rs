@@ -1,10 +1,10 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
+use bytes::{BufMut, Bytes, BytesMut};
+use dunlin_entry::{Kind, Origin, Rank, Replaces, Stamp, Vector, Version};
+use dunlin_message::Message;
 use proptest::prelude::*;
 
-use super::*;
-use crate::hearsay::{Fate, Fates, Word};
-use crate::placement::ShardAddress;
-use dunlin_entry::{Kind, Rank, Replaces, Stamp, Vector};
+use crate::*;
 
 fn bytes() -> impl Strategy<Value = Bytes> {
     prop::collection::vec(any::<u8>(), 0..40).prop_map(Bytes::from)

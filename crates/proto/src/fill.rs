@@ -5,8 +5,8 @@ use bytes::{BufMut, Bytes, BytesMut};
 use dunlin_entry::Vector;
 use dunlin_message::DecodeError;
 
-use super::page::Page;
-use super::wire::*;
+use crate::Page;
+use crate::wire::*;
 
 /// Which of a partition's records a new replica wants, by their `from`: a bit each, the lowest for
 /// 1, the highest for 64 and more.
@@ -15,21 +15,25 @@ pub struct Froms(pub u64);
 
 impl Froms {
     /// Whether a record written with `from` is wanted.
+    #[inline]
     pub fn has(self, from: u8) -> bool {
         self.0 & Froms::of(from).0 != 0
     }
 
     /// This one alone.
+    #[inline]
     pub fn of(from: u8) -> Froms {
         Froms(1 << from.clamp(1, 64).saturating_sub(1))
     }
 
     /// This one and all below.
+    #[inline]
     pub fn up_to(from: u8) -> Froms {
         Froms(u64::MAX >> (64 - from.clamp(1, 64)))
     }
 
     /// This one and all above.
+    #[inline]
     pub fn and_above(from: u8) -> Froms {
         Froms(u64::MAX << from.clamp(1, 64).saturating_sub(1))
     }
@@ -114,13 +118,13 @@ impl Place {
 }
 
 impl FillRequest {
-    pub(super) fn encode(&self, out: &mut BytesMut) {
+    pub(crate) fn encode(&self, out: &mut BytesMut) {
         self.place.encode(out);
         out.put_u64_le(self.froms.0);
         put_bytes(out, &self.start);
     }
 
-    pub(super) fn decode(mut body: Bytes) -> Result<Self, DecodeError> {
+    pub(crate) fn decode(mut body: Bytes) -> Result<Self, DecodeError> {
         let body = &mut body;
         Ok(FillRequest {
             place: Place::decode(body)?,
@@ -131,13 +135,13 @@ impl FillRequest {
 }
 
 impl FillPage {
-    pub(super) fn encode(&self, out: &mut BytesMut) {
+    pub(crate) fn encode(&self, out: &mut BytesMut) {
         out.put_u64_le(self.latency_us_p99);
         out.put_u64_le(self.read_bytes);
         self.page.encode(out);
     }
 
-    pub(super) fn decode(mut body: Bytes) -> Result<Self, DecodeError> {
+    pub(crate) fn decode(mut body: Bytes) -> Result<Self, DecodeError> {
         Ok(FillPage {
             latency_us_p99: get_u64(&mut body)?,
             read_bytes: get_u64(&mut body)?,
@@ -147,7 +151,7 @@ impl FillPage {
 }
 
 impl TailRequest {
-    pub(super) fn encode(&self, out: &mut BytesMut) {
+    pub(crate) fn encode(&self, out: &mut BytesMut) {
         out.put_u32_le(self.incarnation);
         out.put_u64_le(self.index);
         out.put_u32_le(self.wants.len() as u32);
@@ -157,7 +161,7 @@ impl TailRequest {
         }
     }
 
-    pub(super) fn decode(mut body: Bytes) -> Result<Self, DecodeError> {
+    pub(crate) fn decode(mut body: Bytes) -> Result<Self, DecodeError> {
         let body = &mut body;
         let incarnation = get_u32(body)?;
         let index = get_u64(body)?;
@@ -175,7 +179,7 @@ impl TailRequest {
 }
 
 impl TailAnswer {
-    pub(super) fn encode(&self, out: &mut BytesMut) {
+    pub(crate) fn encode(&self, out: &mut BytesMut) {
         match self {
             TailAnswer::Entries {
                 entries,
@@ -194,7 +198,7 @@ impl TailAnswer {
         }
     }
 
-    pub(super) fn decode(mut body: Bytes) -> Result<Self, DecodeError> {
+    pub(crate) fn decode(mut body: Bytes) -> Result<Self, DecodeError> {
         let body = &mut body;
         Ok(match get_u8(body)? {
             1 => {

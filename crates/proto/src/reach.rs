@@ -3,8 +3,7 @@
 use bytes::{BufMut, Bytes, BytesMut};
 use dunlin_message::DecodeError;
 
-use super::wire::{get_u8, get_u16};
-use crate::placement::ShardAddress;
+use crate::wire::get_u8;
 
 /// How the answerer stands to the asker.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -19,13 +18,13 @@ pub struct Reached {
 }
 
 impl Reached {
-    pub(super) fn encode(&self, out: &mut BytesMut) {
+    pub(crate) fn encode(&self, out: &mut BytesMut) {
         out.put_u8(self.reaches.into());
         out.put_u8(self.is_current.into());
         out.put_u8(self.has_heard.into());
     }
 
-    pub(super) fn decode(from: &mut Bytes) -> Result<Reached, DecodeError> {
+    pub(crate) fn decode(from: &mut Bytes) -> Result<Reached, DecodeError> {
         Ok(Reached {
             reaches: get_u8(from)? != 0,
             is_current: get_u8(from)? != 0,
@@ -33,16 +32,4 @@ impl Reached {
             has_heard: from.is_empty() || get_u8(from)? != 0,
         })
     }
-}
-
-pub(super) fn encode_shard(shard: ShardAddress, out: &mut BytesMut) {
-    out.put_u16_le(shard.node);
-    out.put_u16_le(shard.shard);
-}
-
-pub(super) fn decode_shard(from: &mut Bytes) -> Result<ShardAddress, DecodeError> {
-    Ok(ShardAddress {
-        node: get_u16(from)?,
-        shard: get_u16(from)?,
-    })
 }

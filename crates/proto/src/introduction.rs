@@ -2,7 +2,9 @@
 //! in the answer to it, `docs/formats.md` section 4.
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
-use dunlin_rpc::{Hello, PROTOCOL_MIN};
+
+/// The first version of the protocol in which more is said than which shard and who asks.
+const INCARNATIONS_SINCE: u16 = 2;
 
 /// Who asks, and for what.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,7 +27,7 @@ impl Introduction {
         let mut out = BytesMut::new();
         out.put_u16_le(self.shard);
         out.put_u16_le(self.asker);
-        if protocol > PROTOCOL_MIN {
+        if protocol >= INCARNATIONS_SINCE {
             out.put_u32_le(self.incarnation.unwrap_or(0));
             out.put_u32_le(self.wanted);
             // Ids are far shorter; what is cut off would only be no match.
@@ -37,10 +39,9 @@ impl Introduction {
         out.freeze()
     }
 
-    /// Reads what came to the node of the name `node`; `None` when it is meant for another, or is
-    /// no introduction.
-    pub fn decode(hello: &Hello, node: &str) -> Option<Introduction> {
-        let mut body = hello.body.clone();
+    /// Reads what came to the node of the name `node` in this version of the protocol; `None` when it
+    /// is meant for another, or is no introduction.
+    pub fn decode(protocol: u16, mut body: Bytes, node: &str) -> Option<Introduction> {
         let mut said = Introduction {
             shard: body.try_get_u16_le().ok()?,
             asker: body.try_get_u16_le().ok()?,
@@ -48,7 +49,7 @@ impl Introduction {
             wanted: 0,
             cluster: String::new(),
         };
-        if hello.protocol > PROTOCOL_MIN {
+        if protocol >= INCARNATIONS_SINCE {
             said.incarnation = Some(body.try_get_u32_le().ok()?);
             said.wanted = body.try_get_u32_le().ok()?;
             let length = usize::from(body.try_get_u8().ok()?);
@@ -59,19 +60,19 @@ impl Introduction {
         }
         (body == node.as_bytes()).then_some(said)
     }
-}
 
-/// What the answer says besides its status: an incarnation. Of the node that accepts; of one that
-/// is refused because a later one is known, that later one.
-pub(crate) fn encode_answer(incarnation: u32) -> [u8; 4] {
-    incarnation.to_le_bytes()
-}
+    /// What the answer says besides its status: an incarnation. Of the node that accepts; of one that
+    /// is refused because a later one is known, that later one.
+    pub fn encode_answer(incarnation: u32) -> [u8; 4] {
+        incarnation.to_le_bytes()
+    }
 
-/// `None` where a build of the oldest protocol has answered, which says nothing.
-pub(crate) fn decode_answer(mut body: &[u8]) -> Option<u32> {
-    body.try_get_u32_le().ok()
+    /// `None` where a build of the oldest protocol has answered, which says nothing.
+    pub fn decode_answer(mut body: &[u8]) -> Option<u32> {
+        body.try_get_u32_le().ok()
+    }
 }
 
 #[cfg(test)]
-#[path = "hello_tests.rs"]
+#[path = "introduction_tests.rs"]
 mod tests;

@@ -4,8 +4,8 @@ use bytes::{Buf, BufMut, Bytes, BytesMut};
 use dunlin_entry::{Rank, Replaces, Stamp};
 use dunlin_message::DecodeError;
 
-use super::vectors::Life;
-use super::wire::*;
+use crate::Life;
+use crate::wire::*;
 
 const TOMBSTONE: u8 = 1;
 const REPLACES: u8 = 2;
@@ -32,11 +32,13 @@ pub struct Item {
 
 impl Item {
     /// Decides which of two is newer.
+    #[inline]
     pub fn rank(&self) -> Rank {
         Rank::new(self.stamp, self.replaces)
     }
 
     /// Whether a reader at `now_ms` sees a value here.
+    #[inline]
     pub fn is_visible(&self, now_ms: u64) -> bool {
         !self.tombstone && self.expiry_ms.is_none_or(|expiry| now_ms < expiry)
     }
@@ -83,7 +85,7 @@ pub struct Page {
 }
 
 impl Item {
-    pub(super) fn encode(&self, out: &mut BytesMut) {
+    pub(crate) fn encode(&self, out: &mut BytesMut) {
         let mut flags = u8::from(self.tombstone) * TOMBSTONE;
         flags |= self.replaces.map_or(0, |replaces| match replaces.is_mend {
             true => REPLACES | MEND,
@@ -100,7 +102,7 @@ impl Item {
         put_bytes(out, &self.value);
     }
 
-    pub(super) fn decode(body: &mut Bytes) -> Result<Self, DecodeError> {
+    pub(crate) fn decode(body: &mut Bytes) -> Result<Self, DecodeError> {
         let flags = get_u8(body)?;
         if flags & !(TOMBSTONE | REPLACES | MEND) != 0 {
             return Err(malformed(format!("unknown flags of a record {flags}")));
@@ -124,14 +126,14 @@ impl Item {
 }
 
 impl SnapshotRequest {
-    pub(super) fn encode(&self, out: &mut BytesMut) {
+    pub(crate) fn encode(&self, out: &mut BytesMut) {
         out.put_u32_le(self.keyspace);
         out.put_u16_le(self.partition);
         put_bytes(out, &self.start);
         out.put_u8(self.is_asker_whole.into());
     }
 
-    pub(super) fn decode(mut body: Bytes) -> Result<Self, DecodeError> {
+    pub(crate) fn decode(mut body: Bytes) -> Result<Self, DecodeError> {
         let body = &mut body;
         Ok(SnapshotRequest {
             keyspace: get_u32(body)?,
@@ -143,7 +145,7 @@ impl SnapshotRequest {
 }
 
 impl ScanRequest {
-    pub(super) fn encode(&self, out: &mut BytesMut) {
+    pub(crate) fn encode(&self, out: &mut BytesMut) {
         out.put_u32_le(self.keyspace);
         out.put_u32_le(self.max_items);
         out.put_u64_le(self.epoch);
@@ -151,7 +153,7 @@ impl ScanRequest {
         put_option_bytes(out, self.end.as_deref());
     }
 
-    pub(super) fn decode(mut body: Bytes) -> Result<Self, DecodeError> {
+    pub(crate) fn decode(mut body: Bytes) -> Result<Self, DecodeError> {
         let body = &mut body;
         Ok(ScanRequest {
             keyspace: get_u32(body)?,
@@ -164,7 +166,7 @@ impl ScanRequest {
 }
 
 impl Page {
-    pub(super) fn encode(&self, out: &mut BytesMut) {
+    pub(crate) fn encode(&self, out: &mut BytesMut) {
         put_option_bytes(out, self.next.as_deref());
         out.put_u32_le(self.items.len() as u32);
         for item in &self.items {
@@ -175,7 +177,7 @@ impl Page {
         }
     }
 
-    pub(super) fn decode(mut body: Bytes) -> Result<Self, DecodeError> {
+    pub(crate) fn decode(mut body: Bytes) -> Result<Self, DecodeError> {
         let body = &mut body;
         let next = get_option_bytes(body)?;
         let count = get_u32(body)? as usize;

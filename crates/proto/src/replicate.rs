@@ -4,7 +4,7 @@ use bytes::{BufMut, Bytes, BytesMut};
 use dunlin_entry::{Origin, Rank, Replaces, Version};
 use dunlin_message::DecodeError;
 
-use super::wire::*;
+use crate::wire::*;
 
 /// All entries of `origin` meant for the receiver with versions in (`after`, `up_to`].
 #[derive(Debug, Clone)]
@@ -48,14 +48,14 @@ pub enum BatchAnswer {
 }
 
 impl Batch {
-    pub(super) fn encode(&self, out: &mut BytesMut) {
+    pub(crate) fn encode(&self, out: &mut BytesMut) {
         out.put_u64_le(self.origin.0);
         out.put_u64_le(self.after.0);
         out.put_u64_le(self.up_to.0);
         put_list(out, &self.entries);
     }
 
-    pub(super) fn decode(mut body: Bytes) -> Result<Self, DecodeError> {
+    pub(crate) fn decode(mut body: Bytes) -> Result<Self, DecodeError> {
         let body = &mut body;
         Ok(Batch {
             origin: Origin(get_u64(body)?),
@@ -67,7 +67,7 @@ impl Batch {
 }
 
 impl BatchAnswer {
-    pub(super) fn encode(&self, out: &mut BytesMut) {
+    pub(crate) fn encode(&self, out: &mut BytesMut) {
         match self {
             BatchAnswer::Have {
                 conflicts,
@@ -106,7 +106,7 @@ impl BatchAnswer {
         }
     }
 
-    pub(super) fn decode(mut body: Bytes) -> Result<Self, DecodeError> {
+    pub(crate) fn decode(mut body: Bytes) -> Result<Self, DecodeError> {
         let body = &mut body;
         Ok(match get_u8(body)? {
             1 => {

@@ -4,8 +4,8 @@ use bytes::{BufMut, Bytes, BytesMut};
 use dunlin_entry::{Origin, Version};
 use dunlin_message::DecodeError;
 
-use super::wire::*;
-use crate::placement::ShardAddress;
+use crate::ShardAddress;
+use crate::wire::*;
 
 /// Ask for the entries of `origin` after `after` that `for_shard` should hold.
 #[derive(Debug, Clone)]
@@ -37,30 +37,26 @@ pub enum PullAnswer {
 }
 
 impl PullRequest {
-    pub(super) fn encode(&self, out: &mut BytesMut) {
+    pub(crate) fn encode(&self, out: &mut BytesMut) {
         out.put_u64_le(self.origin.0);
         out.put_u64_le(self.after.0);
-        out.put_u16_le(self.for_shard.node);
-        out.put_u16_le(self.for_shard.shard);
+        self.for_shard.encode(out);
         out.put_u64_le(self.resume_index);
     }
 
-    pub(super) fn decode(mut body: Bytes) -> Result<Self, DecodeError> {
+    pub(crate) fn decode(mut body: Bytes) -> Result<Self, DecodeError> {
         let body = &mut body;
         Ok(PullRequest {
             origin: Origin(get_u64(body)?),
             after: Version(get_u64(body)?),
-            for_shard: ShardAddress {
-                node: get_u16(body)?,
-                shard: get_u16(body)?,
-            },
+            for_shard: ShardAddress::decode(body)?,
             resume_index: get_u64(body)?,
         })
     }
 }
 
 impl PullAnswer {
-    pub(super) fn encode(&self, out: &mut BytesMut) {
+    pub(crate) fn encode(&self, out: &mut BytesMut) {
         match self {
             PullAnswer::Entries {
                 entries,
@@ -76,7 +72,7 @@ impl PullAnswer {
         }
     }
 
-    pub(super) fn decode(mut body: Bytes) -> Result<Self, DecodeError> {
+    pub(crate) fn decode(mut body: Bytes) -> Result<Self, DecodeError> {
         let body = &mut body;
         Ok(match get_u8(body)? {
             1 => PullAnswer::Entries {

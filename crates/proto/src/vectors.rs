@@ -5,8 +5,8 @@ use bytes::{Buf, BufMut, Bytes, BytesMut};
 use dunlin_entry::Vector;
 use dunlin_message::DecodeError;
 
-use super::wire::*;
-use crate::placement::ShardAddress;
+use crate::ShardAddress;
+use crate::wire::*;
 
 /// The asker's vector, in exchange for the answerer's.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -70,12 +70,12 @@ pub struct Life {
 }
 
 impl Life {
-    pub(super) fn encode(self, out: &mut BytesMut) {
+    pub(crate) fn encode(self, out: &mut BytesMut) {
         out.put_u32_le(self.incarnation);
         out.put_u8(self.is_whole.into());
     }
 
-    pub(super) fn decode(body: &mut Bytes) -> Result<Self, DecodeError> {
+    pub(crate) fn decode(body: &mut Bytes) -> Result<Self, DecodeError> {
         Ok(Life {
             incarnation: get_u32(body)?,
             is_whole: get_u8(body)? != 0,
@@ -84,11 +84,10 @@ impl Life {
 }
 
 impl VectorsRequest {
-    pub(super) fn encode(&self, out: &mut BytesMut) {
+    pub(crate) fn encode(&self, out: &mut BytesMut) {
         put_vector(out, &self.vector);
         if let Some(asker) = &self.asker {
-            out.put_u16_le(asker.address.node);
-            out.put_u16_le(asker.address.shard);
+            asker.address.encode(out);
             out.put_u32_le(asker.incarnation);
             out.put_u64_le(asker.opened_at);
             out.put_u64_le(asker.vouched);
@@ -96,16 +95,13 @@ impl VectorsRequest {
         }
     }
 
-    pub(super) fn decode(mut body: Bytes) -> Result<Self, DecodeError> {
+    pub(crate) fn decode(mut body: Bytes) -> Result<Self, DecodeError> {
         let body = &mut body;
         let vector = get_vector(body)?;
         let asker = match body.has_remaining() {
             false => None,
             true => Some(Asker {
-                address: ShardAddress {
-                    node: get_u16(body)?,
-                    shard: get_u16(body)?,
-                },
+                address: ShardAddress::decode(body)?,
                 incarnation: get_u32(body)?,
                 opened_at: get_u64(body)?,
                 vouched: get_u64(body)?,
@@ -117,7 +113,7 @@ impl VectorsRequest {
 }
 
 impl VectorsAnswer {
-    pub(super) fn encode(&self, out: &mut BytesMut) {
+    pub(crate) fn encode(&self, out: &mut BytesMut) {
         put_vector(out, &self.vector);
         if let Some(answerer) = &self.answerer {
             answerer.life.encode(out);
@@ -127,7 +123,7 @@ impl VectorsAnswer {
         }
     }
 
-    pub(super) fn decode(mut body: Bytes) -> Result<Self, DecodeError> {
+    pub(crate) fn decode(mut body: Bytes) -> Result<Self, DecodeError> {
         let body = &mut body;
         let vector = get_vector(body)?;
         let answerer = match body.has_remaining() {

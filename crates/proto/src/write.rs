@@ -4,7 +4,7 @@ use bytes::{BufMut, Bytes, BytesMut};
 use dunlin_entry::{Kind, Replaces, Stamp, Version};
 use dunlin_message::DecodeError;
 
-use super::wire::*;
+use crate::wire::*;
 
 /// What must hold of the newest value for a write to happen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,7 +88,7 @@ pub enum Refusal {
 }
 
 impl WriteRequest {
-    pub(super) fn encode(&self, out: &mut BytesMut) {
+    pub(crate) fn encode(&self, out: &mut BytesMut) {
         out.put_u32_le(self.keyspace);
         out.put_u8(match self.kind {
             Kind::Put => 1,
@@ -113,7 +113,7 @@ impl WriteRequest {
         put_replaces(out, self.replaces);
     }
 
-    pub(super) fn decode(mut body: Bytes) -> Result<Self, DecodeError> {
+    pub(crate) fn decode(mut body: Bytes) -> Result<Self, DecodeError> {
         let body = &mut body;
         let mut request = WriteRequest {
             keyspace: get_u32(body)?,
@@ -151,7 +151,7 @@ impl WriteRequest {
 }
 
 impl WriteAnswer {
-    pub(super) fn encode(&self, out: &mut BytesMut) {
+    pub(crate) fn encode(&self, out: &mut BytesMut) {
         match self {
             WriteAnswer::Done(stamp) => {
                 out.put_u8(1);
@@ -182,7 +182,7 @@ impl WriteAnswer {
         }
     }
 
-    pub(super) fn decode(mut body: Bytes) -> Result<Self, DecodeError> {
+    pub(crate) fn decode(mut body: Bytes) -> Result<Self, DecodeError> {
         let body = &mut body;
         Ok(match get_u8(body)? {
             1 => WriteAnswer::Done(get_stamp(body)?),
