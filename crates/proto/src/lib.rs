@@ -15,9 +15,10 @@
 //! | `clock` `drops` | the wall clock, and what is told with it of keyspaces that are dropped |
 //! | `reach` `address` | who reaches whom; which shard |
 //! | `introduction` | what stands in a connection's hello, and in the answer to it |
+//! | `pairs` | pairs of key and value, many in one body over HTTP |
 //! | `wire` | the few shapes messages are made of |
 //!
-//! The bytes are those of `docs/formats.md`, sections 4 and 5: a message is extended only at its end.
+//! The bytes are those of `docs/formats.md`, sections 4, 5, 8 and 9: a message between shards is extended only at its end.
 #![deny(unsafe_code)]
 
 mod address;
@@ -27,6 +28,7 @@ mod far;
 mod fill;
 mod introduction;
 mod page;
+pub mod pairs;
 mod pull;
 mod reach;
 mod read;

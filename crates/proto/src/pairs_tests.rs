@@ -20,13 +20,20 @@ fn sealed(mut encoded: Vec<u8>) -> Vec<u8> {
     encoded
 }
 
+/// The longest key of these tests.
+const KEY_BYTES: usize = 65_536;
+
+fn check(body: Bytes) -> Result<CheckedPairs, String> {
+    CheckedPairs::check(body, KEY_BYTES)
+}
+
 fn refused(body: Vec<u8>) -> String {
-    Pairs::check(body.into()).unwrap_err()
+    check(body.into()).unwrap_err()
 }
 
 #[test]
 fn no_pairs_are_a_checksum_and_nothing_else() {
-    let pairs = Pairs::check(body(&[]).into()).unwrap();
+    let pairs = check(body(&[]).into()).unwrap();
     assert_eq!((pairs.pairs, pairs.bytes), (0, 0));
     assert_eq!(pairs.count(), 0);
     assert!(refused(Vec::new()).contains("too short"));
@@ -36,8 +43,8 @@ fn no_pairs_are_a_checksum_and_nothing_else() {
 fn keys_and_lengths_are_checked_behind_a_right_checksum() {
     let key = |bytes: usize| vec![b'k'; bytes];
     let longest = body(&[(key(KEY_BYTES), b"v".to_vec())]);
-    assert!(longest.len() <= EXTRA_BYTES + 1);
-    assert_eq!(Pairs::check(longest.into()).unwrap().pairs, 1);
+    assert_eq!(longest.len(), HEAD_BYTES + KEY_BYTES + 1 + CHECKSUM_BYTES);
+    assert_eq!(check(longest.into()).unwrap().pairs, 1);
     for (pair, words) in [
         ((Vec::new(), b"v".to_vec()), "pair 2 0"),
         ((key(KEY_BYTES + 1), Vec::new()), "pair 2 65537"),
@@ -54,6 +61,29 @@ fn keys_and_lengths_are_checked_behind_a_right_checksum() {
     }
 }
 
+#[test]
+fn a_body_is_what_the_formats_say() {
+    let mut pairs = Pairs::default();
+    let encoded = pairs.push(b"key", b"value").unwrap().to_vec();
+    assert_eq!(encoded, b"\x03\0\0\0\x05\0\0\0keyvalue");
+    assert_eq!(pairs.push(b"k", b"").unwrap(), b"\x01\0\0\0\0\0\0\0k");
+    assert_eq!((pairs.len(), pairs.encoded_bytes()), (2, 25));
+    let body = pairs.seal();
+    assert_eq!((body.pairs(), body.bytes()), (2, 9));
+    let (encoded, checksum) = body.body().split_at(25);
+    assert_eq!(encoded, b"\x03\0\0\0\x05\0\0\0keyvalue\x01\0\0\0\0\0\0\0k");
+    assert_eq!(checksum, crc32c::crc32c(encoded).to_le_bytes());
+}
+
+#[test]
+fn an_empty_key_is_refused_and_changes_nothing() {
+    let mut pairs = Pairs::with_capacity(100);
+    let refused = pairs.push(b"", b"value");
+    assert_eq!(refused, Err(PairError::EmptyKey));
+    assert!(pairs.is_empty());
+    assert_eq!(&pairs.seal().body()[..], [0; 4]);
+}
+
 proptest! {
     #[test]
     fn pairs_come_back_and_damage_is_seen(
@@ -65,19 +95,25 @@ proptest! {
         flip in 1..=255u8,
     ) {
         let encoded = body(&pairs);
-        let read = Pairs::check(encoded.clone().into()).unwrap();
+        let mut gathered = Pairs::default();
+        for (key, value) in &pairs {
+            gathered.push(key, value).unwrap();
+        }
+        let sent = gathered.seal();
+        prop_assert_eq!(&sent.body()[..], &encoded[..]);
+        let read = check(encoded.clone().into()).unwrap();
         let bytes: usize = pairs.iter().map(|(key, value)| key.len() + value.len()).sum();
         prop_assert_eq!((read.pairs, read.bytes), (pairs.len() as u64, bytes as u64));
         let read: Vec<_> = read.map(|(key, value)| (key.to_vec(), value.to_vec())).collect();
         prop_assert_eq!(&read, &pairs);
         let mut damaged = encoded.clone();
         damaged[at.index(encoded.len())] ^= flip;
-        prop_assert!(Pairs::check(damaged.into()).is_err());
-        prop_assert!(Pairs::check(encoded[..encoded.len() - 1].to_vec().into()).is_err());
+        prop_assert!(check(damaged.into()).is_err());
+        prop_assert!(check(encoded[..encoded.len() - 1].to_vec().into()).is_err());
     }
 
     #[test]
     fn no_bytes_make_it_panic(encoded in prop::collection::vec(any::<u8>(), 0..60)) {
-        let _ = Pairs::check(sealed(encoded).into());
+        let _ = check(sealed(encoded).into());
     }
 }
