@@ -149,3 +149,26 @@ fn a_secret_on_one_side_alone_is_told() {
         ended.stderr
     );
 }
+
+#[test]
+fn strangers_that_say_nothing_do_not_keep_a_copy_out() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = |name: &str| directory.path().join(name);
+    let shown = |name: &str| path(name).to_string_lossy().into_owned();
+    db_bench(&path("source"), &["--benchmarks=fillrandom", "--num=2000"]);
+    std::fs::write(path("ours"), OURS).unwrap();
+    let address = format!("127.0.0.1:{}", ports::row(1));
+    let guarded = ["--listen", &address, "--secret-file", &shown("ours")];
+    let receiver = receive(&guarded, &path("target"), &path("log"));
+    let connect = |_| TcpStream::connect(&address).unwrap();
+    let silent: Vec<TcpStream> = (0..100).map(connect).collect();
+    let source = shown("source");
+    let copy = ["copy", &source, &address, "--quiet", "--secret-file"];
+    let ended = run(&[&copy[..], &[&shown("ours")]].concat());
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    assert_eq!(content(&path("source")), content(&path("target")));
+    let output = receiver.output();
+    let told = output.matches("the oldest was closed").count();
+    assert_eq!(told, 1, "{output}");
+    drop(silent);
+}

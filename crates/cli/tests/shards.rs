@@ -68,5 +68,5 @@ fn one_for_each_processor_and_as_many_as_ever_after() {
     let Output { status, stderr, .. } = serve(&data, port, &["--shards=2"]).output().unwrap();
     let stderr = String::from_utf8(stderr).unwrap();
     assert!(!status.success());
-    assert!(stderr.contains("keep --shards 3"), "{stderr}");
+    assert!(stderr.contains("leave --shards out"), "{stderr}");
 }

@@ -63,12 +63,57 @@ pub enum AccessChange {
     },
 }
 
-/// What to write for it; `by` whom and when is for people.
+/// Who asks for a change of users, as he was judged before: whether that still holds is decided together
+/// with the change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum By<'a> {
+    /// Anybody: the cluster had no users.
+    Anybody,
+    /// This user, who had admin on all.
+    User(&'a str),
+    /// Whoever may write to the store, under a word for people.
+    Store(&'a str),
+}
+
+impl By<'_> {
+    fn name(&self) -> &str {
+        match self {
+            By::Anybody => "anybody",
+            By::User(name) | By::Store(name) => name,
+        }
+    }
+
+    fn check(&self, access: &Access) -> Result<(), MetadataError> {
+        let may = match self {
+            By::Anybody => !access.closed,
+            By::User(name) => {
+                let user = access.users.get(*name);
+                user.is_some_and(|user| user.may(Role::Admin, ALL))
+            }
+            By::Store(_) => true,
+        };
+        match may {
+            true => Ok(()),
+            false => Err(MetadataError::NoLongerAdmin {
+                by: self.name().to_owned(),
+            }),
+        }
+    }
+}
+
+/// What stands for others than users where it is told who did something, and what clients make something else of
+/// in a path.
+const NAMES_TAKEN: [&str; 6] = ["anybody", "stranger", "unknown", "rescue", ".", ".."];
+
+/// By so much a rescue goes ahead where the users are gone: above any number that a node has seen.
+const CHANGES_LOST: u64 = 1 << 40;
+
+/// What to write for it; when it was is for people.
 pub(crate) fn change_access(
     now: &Topology,
     store: &Objects,
     change: &AccessChange,
-    by: &str,
+    by: By<'_>,
     now_ms: u64,
 ) -> Result<Step<Access>, MetadataError> {
     if let Some(Err(detail)) = store.read::<Access>(ACCESS) {
@@ -81,8 +126,12 @@ pub(crate) fn change_access(
     if matches!(change, AccessChange::Disable) && !now.access.closed {
         return Ok(Step::none(now.access.clone()));
     }
-    let mut access = decide(&now.access, change, by, now_ms)?;
-    access.changes = (now.access.changes.checked_add(1)).ok_or(MetadataError::Exhausted {
+    by.check(&now.access)?;
+    let mut access = decide(&now.access, change, by.name(), now_ms)?;
+    // Closed, and nobody to ask: nodes may have seen users that this store has lost.
+    let is_lost = cluster.closed && store.get(ACCESS).is_none();
+    let step = if is_lost { CHANGES_LOST } else { 1 };
+    access.changes = (now.access.changes.checked_add(step)).ok_or(MetadataError::Exhausted {
         what: "number of a change of users",
     })?;
     let encoded = encode(&access)?;
@@ -100,6 +149,16 @@ pub(crate) fn change_access(
         puts,
         value: access,
     })
+}
+
+fn check_is_free(name: &str) -> Result<(), MetadataError> {
+    match NAMES_TAKEN.contains(&name) {
+        true => Err(MetadataError::invalid(
+            format!("user {name}"),
+            "this name is taken by Dunlin itself: choose another",
+        )),
+        false => Ok(()),
+    }
 }
 
 fn decide(
@@ -130,6 +189,7 @@ fn decide(
                 changed_by: by,
             };
             user.check(name)?;
+            check_is_free(name)?;
             if !access.closed && !user.is_admin() {
                 return Err(MetadataError::FirstUser);
             }

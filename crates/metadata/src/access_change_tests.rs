@@ -33,7 +33,7 @@ impl Store {
 
     /// One word for what came of it.
     fn make(&mut self, change: &AccessChange) -> &'static str {
-        match change_access(&self.now, &self.objects, change, "somebody", 7) {
+        match change_access(&self.now, &self.objects, change, By::Store("somebody"), 7) {
             Ok(step) if step.puts.is_empty() => "nothing",
             Ok(step) => {
                 self.objects.apply(&step.puts);
@@ -190,6 +190,74 @@ fn users_of_a_newer_version_are_not_written_over() {
     let newer = br#"{"changes":2,"closed":true,"users":{},"more":1}"#.to_vec();
     store.objects.apply(&[(ACCESS.to_owned(), Some(newer))]);
     let change = add("b", "birds", Role::Read);
-    let refused = change_access(&store.now, &store.objects, &change, "a", 7);
+    let refused = change_access(&store.now, &store.objects, &change, By::Store("a"), 7);
     assert!(matches!(refused, Err(MetadataError::Damaged { .. })));
+}
+
+#[test]
+fn who_asks_is_judged_again_with_the_change() {
+    let add = |name| add(name, ALL, Role::Admin);
+    let asked = |store: &Store, change: &AccessChange, by| match change_access(
+        &store.now,
+        &store.objects,
+        change,
+        by,
+        7,
+    ) {
+        Ok(_) => "done",
+        Err(MetadataError::NoLongerAdmin { .. }) => "no longer",
+        Err(_) => "refused",
+    };
+    let mut store = Store::new();
+    assert_eq!(asked(&store, &add("eve"), By::Anybody), "done");
+    assert_eq!(store.make(&add("ann")), "done");
+    // Of two who are to be the first, the second finds the cluster closed.
+    assert_eq!(asked(&store, &add("eve"), By::Anybody), "no longer");
+    assert_eq!(
+        asked(&store, &AccessChange::Disable, By::Anybody),
+        "no longer"
+    );
+    assert_eq!(asked(&store, &add("bob"), By::User("ann")), "done");
+    assert_eq!(store.make(&add("bob")), "done");
+    assert_eq!(store.make(&drop_user("bob")), "done");
+    assert_eq!(asked(&store, &add("eve"), By::User("bob")), "no longer");
+    assert_eq!(
+        asked(&store, &AccessChange::Disable, By::User("bob")),
+        "no longer"
+    );
+    assert_eq!(asked(&store, &add("eve"), By::Store("rescue")), "done");
+}
+
+#[test]
+fn a_rescue_where_the_users_are_lost_goes_beyond_all_that_nodes_remember() {
+    let rescue = AccessChange::Rescue {
+        name: "ann".into(),
+        password: Hash::new("hash"),
+    };
+    let mut store = Store::new();
+    assert_eq!(store.make(&rescue), "done");
+    let kept = store.now.access.changes;
+    assert_eq!(kept, 1);
+    // The object is deleted, and somebody asks who has seen nothing before.
+    store.objects.apply(&[(ACCESS.to_owned(), None)]);
+    let Verdict::Accept(now, _) = accept(&Topology::default(), None, &store.objects) else {
+        panic!("a start takes what there is");
+    };
+    let step = change_access(&now, &store.objects, &rescue, By::Store("rescue"), 7);
+    assert!(step.unwrap().value.changes > 1 << 39);
+}
+
+#[test]
+fn names_that_stand_for_others_are_no_users() {
+    let mut store = Store::new();
+    assert_eq!(store.make(&add("ann", ALL, Role::Admin)), "done");
+    for name in NAMES_TAKEN {
+        let change = add(name, ALL, Role::Read);
+        let refused = change_access(&store.now, &store.objects, &change, By::Store("a"), 7);
+        assert!(
+            matches!(refused, Err(MetadataError::Invalid { .. })),
+            "{name}"
+        );
+    }
+    assert_eq!(store.make(&add("anybody.else", ALL, Role::Read)), "done");
 }

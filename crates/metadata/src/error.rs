@@ -111,6 +111,13 @@ pub enum MetadataError {
         /// The name that was asked for.
         name: String,
     },
+    /// Who asked could change users when he began to, and cannot any more. Say who you are, as one
+    /// who can.
+    #[error("the users were changed meanwhile: {by} may not change them now")]
+    NoLongerAdmin {
+        /// Who asked.
+        by: String,
+    },
     /// The first user closes the cluster to all others. Begin with an admin.
     #[error("the first user must have the role admin on *: it makes the others")]
     FirstUser,

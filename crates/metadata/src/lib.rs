@@ -49,7 +49,7 @@ mod watcher;
 
 pub use accept::Refusal;
 pub use access::{ALL, Access, Hash, ROLES_MAX, Role, TOKENS_MAX, USERS_MAX, User};
-pub use access_change::{AccessChange, Tokens};
+pub use access_change::{AccessChange, By, Tokens};
 pub use cluster::{Cluster, Directory};
 pub use dropped::Dropped;
 pub use error::MetadataError;

@@ -1,6 +1,6 @@
 //! The handle on a cluster's metadata, whichever store is behind it.
 use crate::access::Access;
-use crate::access_change::{self, AccessChange};
+use crate::access_change::{self, AccessChange, By};
 use crate::change::{self, Step};
 use crate::cluster::{Cluster, Directory};
 use crate::dropped::Dropped;
@@ -231,13 +231,13 @@ impl Metadata {
         self.change_members(|now| members::forget(now, name)).await
     }
 
-    /// Changes the users, and answers with all of them as they are then; `by` whom and when is for
-    /// people. The first makes the cluster closed to all others. Fails with `UserExists`,
-    /// `UnknownUser`, `FirstUser`, `LastAdmin` or `Invalid`.
+    /// Changes the users, and answers with all of them as they are then; `by` whom is
+    /// judged again together with the change. The first makes the cluster closed to all others. Fails with
+    /// `NoLongerAdmin`, `UserExists`, `UnknownUser`, `FirstUser`, `LastAdmin` or `Invalid`.
     pub async fn change_access(
         &self,
         change: &AccessChange,
-        by: &str,
+        by: By<'_>,
         now_ms: u64,
     ) -> Result<Access, MetadataError> {
         self.change(|now, store| access_change::change_access(now, store, change, by, now_ms))

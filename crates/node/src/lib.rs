@@ -53,7 +53,7 @@ pub use config::NodeConfig;
 pub use doors::{Bounds, REFUSALS_MAX};
 pub use env::Env;
 pub use limits::BODY_BYTES_MAX;
-pub use logins::password_hash;
+pub use logins::{check_password, password_hash};
 pub use machine::{Machine, RealMachine};
 pub use moves::MoveState;
 pub use node::{Node, StartError, StopError, cluster_of, fresh_cluster, shards_of};

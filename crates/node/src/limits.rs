@@ -63,8 +63,8 @@ pub const ORPHAN_PAUSE_MAX: Duration = Duration::from_secs(300);
 pub const UNDROP_WAIT: Duration = Duration::from_secs(1);
 /// How often it is looked whether they have.
 pub const UNDROP_PAUSE: Duration = Duration::from_millis(10);
-/// A change of users is answered within this, whoever has not seen it.
-pub const USERS_WAIT: Duration = Duration::from_secs(2);
+/// A change of users is answered within this, whoever has not seen it: longer than a call to one that is silent takes.
+pub const USERS_WAIT: Duration = Duration::from_secs(3);
 /// How often it is looked whether all have.
 pub const USERS_PAUSE: Duration = Duration::from_millis(10);
 /// Passwords that are checked at a time: each takes 19 MiB, and a processor for some 20 ms.

@@ -213,6 +213,27 @@ impl Logins {
     }
 }
 
+/// Shorter passwords are guessed.
+const PASSWORD_CHARS_MIN: usize = 8;
+/// Longer ones do not fit a header with room to spare.
+const PASSWORD_BYTES_MAX: usize = 1024;
+
+/// Whether somebody may have this password.
+///
+/// # Errors
+/// The rule that it breaks.
+pub fn check_password(password: &str) -> Result<(), String> {
+    if password.chars().count() < PASSWORD_CHARS_MIN || password.len() > PASSWORD_BYTES_MAX {
+        return Err(format!(
+            "a password has {PASSWORD_CHARS_MIN} characters to {PASSWORD_BYTES_MAX} bytes"
+        ));
+    }
+    if password.contains(char::is_control) {
+        return Err("a password holds no control characters".to_owned());
+    }
+    Ok(())
+}
+
 /// The PHC string of a password, with a salt of its own; `None` when there is no memory for it.
 pub fn password_hash(password: &[u8]) -> Option<Hash> {
     let salt = SaltString::encode_b64(&random::<SALT_BYTES>()).ok()?;

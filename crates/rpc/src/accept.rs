@@ -7,9 +7,8 @@ use crate::error::AcceptError;
 use crate::failed::FailedAccepts;
 use crate::guarded;
 use crate::hello::{self, Hello, Status};
-use crate::strangers::Strangers;
 use crate::transport::{Listener, Stream};
-use dunlin_secret::{Guard, Outcome, Refusal};
+use dunlin_secret::{Guard, Outcome, Refusal, Strangers};
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -118,7 +117,8 @@ impl Openings {
             _ => Outcome::Strange,
         };
         guard.counts.count(outcome);
-        let Some(times) = self.strangers.borrow_mut().came(outcome, Instant::now()) else {
+        let now = Instant::now().into_std();
+        let Some(times) = self.strangers.borrow_mut().came(outcome, now) else {
             return;
         };
         match outcome {

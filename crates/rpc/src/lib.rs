@@ -26,7 +26,7 @@
 //! | `service` | what answers calls: [`Service`] and [`Reply`] |
 //! | `serve` | the answering side of a stream or a queue |
 //! | `accept` | reading hellos on one thread, handing the stream to another |
-//! | `failed`, `strangers` | accepts that fail, and connections that do not open: how long to wait, how often to tell |
+//! | `failed` | accepts that fail: how long to wait, how often to tell |
 //!
 //! Everything but [`QueueAddress`], [`Detached`] and [`Transport`] lives on one shard's thread,
 //! inside a `tokio::task::LocalSet`. Time is `tokio::time`, so a simulation can pause it.
@@ -50,7 +50,6 @@ mod queue;
 mod serve;
 mod service;
 mod session;
-mod strangers;
 mod tcp;
 pub mod transport;
 mod wire;

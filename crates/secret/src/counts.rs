@@ -12,8 +12,6 @@ pub enum Outcome {
     Unproven,
     /// Its proof was wrong.
     Wrong,
-    /// Its certificate was not accepted, or it does not speak TLS.
-    Untrusted,
     /// It sent something else, or nothing in time.
     Strange,
     /// It gave way to others before it had said who it is.
@@ -22,12 +20,11 @@ pub enum Outcome {
 
 impl Outcome {
     /// All of them.
-    pub const ALL: [Outcome; 7] = [
+    pub const ALL: [Outcome; 6] = [
         Outcome::Proven,
         Outcome::Plain,
         Outcome::Unproven,
         Outcome::Wrong,
-        Outcome::Untrusted,
         Outcome::Strange,
         Outcome::Crowded,
     ];
@@ -39,7 +36,6 @@ impl Outcome {
             Outcome::Plain => "plain",
             Outcome::Unproven => "unproven",
             Outcome::Wrong => "wrong",
-            Outcome::Untrusted => "untrusted",
             Outcome::Strange => "strange",
             Outcome::Crowded => "crowded",
         }

@@ -1,7 +1,7 @@
 //! A secret file: read at the start, and again when it has changed.
 use crate::secrets::{FILE_BYTES_MAX, SecretError, Secrets};
 use ring::digest;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -81,8 +81,13 @@ fn line(path: &Path, error: &SecretError) -> String {
 /// The secrets, the digest of the bytes, and whether everybody may read them.
 fn read(path: &Path) -> Result<(Secrets, Vec<u8>, bool), SecretError> {
     let unreadable = |error: io::Error| SecretError::Unreadable(error.to_string());
+    // Before it is opened: a pipe that nobody writes into would hold up whoever opens it.
+    let found = fs::metadata(path).map_err(unreadable)?;
+    if !found.is_file() {
+        return Err(SecretError::NoFile);
+    }
     let file = File::open(path).map_err(unreadable)?;
-    let mode = file.metadata().map_err(unreadable)?.permissions().mode();
+    let mode = found.permissions().mode();
     let mut text = Vec::new();
     file.take(FILE_BYTES_MAX as u64 + 1)
         .read_to_end(&mut text)

@@ -1,7 +1,6 @@
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)]
 
 use super::*;
-use std::fs;
 
 const ONE: &str = "one-one-one-one-one\n";
 const TWO: &str = "two-two-two-two-two\none-one-one-one-one\n";
@@ -48,8 +47,13 @@ fn errors_are_one_line_that_names_the_file() {
         empty.ends_with("empty holds no secret; make one: openssl rand -hex 32"),
         "{empty}"
     );
-    let unending = SecretFile::open(Path::new("/dev/zero")).unwrap_err();
-    assert!(unending.contains("is larger than"), "{unending}");
+    fs::write(&path, [b'a'; 20_000]).unwrap();
+    let large = SecretFile::open(&path).unwrap_err();
+    assert!(large.contains("is larger than"), "{large}");
+    for other in [Path::new("/dev/zero"), dir.path()] {
+        let refused = SecretFile::open(other).unwrap_err();
+        assert!(refused.contains("is no regular file"), "{refused}");
+    }
 }
 
 #[test]

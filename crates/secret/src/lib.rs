@@ -19,6 +19,7 @@
 //! | `refusal` | why two do not trust each other, in one line that says what to do |
 //! | `guard` | what a door is guarded by: mode, secrets, nonces, counts |
 //! | `counts` | how openings went |
+//! | `strangers` | those that went badly: which to tell of, and how often (pure) |
 //! | `nonces` | where randomness comes from: the trait, and the real one |
 //!
 //! Decision 32 says what it keeps out and what it does not.
@@ -34,6 +35,7 @@ mod preamble;
 mod proof;
 mod refusal;
 mod secrets;
+mod strangers;
 
 pub use counts::{Counts, Outcome};
 pub use decide::{Mode, Opens, Serves, UnknownMode, falls_back, opens, serves};
@@ -44,3 +46,4 @@ pub use nonces::{NoRandomness, Nonce, Nonces, SystemNonces};
 pub use preamble::{Door, MAGIC, NONCE_BYTES, PROOF_BYTES, STEP_BYTES, VERSION};
 pub use refusal::Refusal;
 pub use secrets::{SECRET_BYTES_MIN, SECRETS_MAX, SecretError, Secrets};
+pub use strangers::Strangers;

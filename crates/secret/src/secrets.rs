@@ -33,6 +33,9 @@ pub enum SecretError {
     /// Not a secret file.
     #[error("is larger than {FILE_BYTES_MAX} bytes; is it the right file?")]
     Large,
+    /// A pipe, a device, a directory.
+    #[error("is no regular file: it is read again and again, and has to be one")]
+    NoFile,
     /// Cannot be read.
     #[error("cannot be read: {0}")]
     Unreadable(String),

@@ -76,7 +76,7 @@ impl Receive {
         let serving = Arc::clone(&receiver);
         let thread = std::thread::Builder::new()
             .name("accept".to_owned())
-            .spawn(move || serving.serve(&listener, |error| eprintln!("dunlin: {error}")))
+            .spawn(move || serving.serve(&listener, |line| eprintln!("dunlin: {line}")))
             .map_err(failed)?;
         let shown = self.directory.display();
         if !self.quiet {
@@ -89,12 +89,9 @@ impl Receive {
         let mut was_whole = false;
         loop {
             if thread.is_finished() {
-                return match thread.join() {
-                    Ok(Err(error)) => Err(failed(error)),
-                    _ => Err(Failure::Failed(format!(
-                        "{address}: not listening any more"
-                    ))),
-                };
+                return Err(Failure::Failed(format!(
+                    "{address}: not listening any more"
+                )));
             }
             if looked.elapsed() >= LOOK_AT_SECRETS_EVERY {
                 looked = Instant::now();

@@ -57,6 +57,45 @@ fn a_dropped_user_is_out_everywhere_when_the_drop_is_answered() {
 }
 
 #[test]
+fn a_write_under_way_is_judged_again_when_all_of_it_has_come() {
+    let flock = Flock::start(&[]);
+    let server = url(&flock, 0, "");
+    close(&server);
+    let roles = json!({ "*": "write" });
+    let told = add(ADMIN, &server, "bob:password", roles, true);
+    let token = told["token"].as_str().unwrap().to_owned();
+    let begin = |key: &str| {
+        let mut wire = flock.nodes[1].wire();
+        wire.send(format!(
+            "PUT /v1/keyspaces/default/keys/{key} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {token}\r\n\
+             Content-Length: 6\r\n\r\nred"
+        ));
+        wire
+    };
+    let (mut early, mut late) = (begin("early"), begin("late"));
+    std::thread::sleep(Duration::from_millis(300));
+    // Another change of users is nothing to bob.
+    add(
+        ADMIN,
+        &server,
+        "eve:password",
+        json!({ "*": "read" }),
+        false,
+    );
+    early.send("der");
+    assert_eq!(early.answer().status, 201);
+    let dropped = ask(ADMIN, "DELETE", &format!("{server}/v1/users/bob"), b"");
+    assert_eq!(dropped.json()["waits_for"], json!([]));
+    late.send("der");
+    assert_eq!(late.answer().status, 403);
+    let left = |key: &str| {
+        let path = format!("/v1/keyspaces/default/keys/{key}");
+        status(ADMIN, "GET", &url(&flock, 2, &path), b"")
+    };
+    assert_eq!((left("early"), left("late")), (200, 404));
+}
+
+#[test]
 fn rights_and_passwords_change_at_once_and_the_last_admin_stays() {
     let flock = Flock::start(&[]);
     let server = url(&flock, 0, "");

@@ -4,6 +4,7 @@ pub(crate) mod active;
 pub(crate) mod digest;
 mod insert;
 pub(crate) mod install;
+pub(crate) mod opening;
 pub(crate) mod place;
 pub(crate) mod progress;
 pub(crate) mod refusal;

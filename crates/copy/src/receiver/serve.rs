@@ -2,7 +2,7 @@
 
 use std::net::{TcpListener, TcpStream};
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -12,6 +12,7 @@ use dunlin_secret::{Door, Guard};
 use super::active::Active;
 use super::digest;
 use super::install;
+use super::opening::Opening;
 use super::place::Place;
 use super::progress::Received;
 use super::refusal;
@@ -28,15 +29,17 @@ use crate::wire::message::{self, DigestRequest, Found, Holds, Opened, kind};
 /// How long connections may take to notice that their sender has gone.
 const LEAVING_MAX: Duration = Duration::from_secs(10);
 
-/// Connections that have not said who they are; further ones are closed. A sender tries again.
-const OPENING_MAX: usize = 32;
+/// Before the next look for a connection, where one could not be taken.
+const PAUSE: Duration = Duration::from_millis(200);
+/// No two lines about that within this.
+const TELL_EVERY: Duration = Duration::from_secs(10);
 
 /// A target directory that takes copies.
 pub struct Receiver {
     place: Place,
     gate: Gate,
     guard: Arc<Guard>,
-    opening: AtomicUsize,
+    opening: Opening,
     received: Arc<Received>,
     state: Mutex<Taken>,
     is_whole: AtomicBool,
@@ -56,7 +59,7 @@ impl Receiver {
             place: Place { directory },
             gate: Gate::default(),
             guard: Guard::off(Door::Copy),
-            opening: AtomicUsize::new(0),
+            opening: Opening::default(),
             received: Arc::default(),
             state: Mutex::default(),
             is_whole: AtomicBool::new(false),
@@ -80,35 +83,53 @@ impl Receiver {
     }
 
     /// Serves connections for ever, each on a thread of its own; `complain` hears of those that
-    /// ended badly.
-    ///
-    /// # Errors
-    /// When the listener fails.
+    /// ended badly, and now and then of those that could not be taken.
     pub fn serve(
         self: &Arc<Self>,
         listener: &TcpListener,
-        complain: impl Fn(&CopyError) + Clone + Send + 'static,
-    ) -> std::io::Result<()> {
+        complain: impl Fn(&str) + Clone + Send + 'static,
+    ) -> ! {
+        let mut told: Option<Instant> = None;
         loop {
-            let (stream, peer) = listener.accept()?;
-            if self.opening.fetch_add(1, Ordering::AcqRel) >= OPENING_MAX {
-                self.opening.fetch_sub(1, Ordering::AcqRel);
-                continue;
-            }
-            let (receiver, complain) = (Arc::clone(self), complain.clone());
-            let name = format!("copy {peer}");
-            std::thread::Builder::new().name(name).spawn(move || {
-                if let Err(error) = receiver.serve_stream(stream, &peer.to_string()) {
-                    complain(&error);
+            if let Err(error) = self.take_one(listener, &complain) {
+                // Usually the process has run out of descriptors or threads; others end, and it goes on.
+                if told.is_none_or(|told| told.elapsed() >= TELL_EVERY) {
+                    told = Some(Instant::now());
+                    complain(&format!("a connection could not be taken: {error}"));
                 }
-            })?;
+                std::thread::sleep(PAUSE);
+            }
         }
     }
 
-    fn serve_stream(&self, stream: TcpStream, peer: &str) -> Result<(), CopyError> {
+    fn take_one(
+        self: &Arc<Self>,
+        listener: &TcpListener,
+        complain: &(impl Fn(&str) + Clone + Send + 'static),
+    ) -> std::io::Result<()> {
+        let (stream, peer) = listener.accept()?;
+        let number = self.opening.enter(&stream)?;
+        let (receiver, complain) = (Arc::clone(self), complain.clone());
+        let thread = std::thread::Builder::new().name(format!("copy {peer}"));
+        let started = thread.spawn(move || {
+            if let Some(line) = receiver.serve_stream(stream, &peer.to_string(), number) {
+                complain(&line);
+            }
+        });
+        if started.is_err() {
+            self.opening.leave(number);
+        }
+        started.map(drop)
+    }
+
+    /// Serves one, and returns the line about it if it ended badly.
+    fn serve_stream(&self, stream: TcpStream, peer: &str, number: u64) -> Option<String> {
         let link = Link::accept(stream, peer, &self.gate, &self.guard);
-        self.opening.fetch_sub(1, Ordering::AcqRel);
-        self.serve_link(link?)
+        let gave_way = !self.opening.leave(number);
+        match link {
+            Ok(link) => self.serve_link(link).err().map(|error| error.to_string()),
+            Err(error) => self.opening.line(&error, gave_way),
+        }
     }
 
     /// Serves one connection to its end.

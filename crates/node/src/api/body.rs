@@ -33,7 +33,8 @@ pub(super) fn too_large(limit_bytes: usize) -> Rejected {
     )
 }
 
-/// The whole body, refused by its announced length before a byte of it is read.
+/// The whole body, refused by its announced length before a byte of it is read, and when whoever sends it
+/// may not any more.
 pub(super) async fn read_body(
     doors: &Arc<Doors>,
     mut body: Upload,
@@ -67,6 +68,7 @@ pub(super) async fn read_body(
             if data.len() > COUNTED_BYTES {
                 held.grow(data.len())?;
             }
+            body.may_still()?;
             return Ok(Received {
                 bytes: data,
                 _held: held,
@@ -81,6 +83,7 @@ pub(super) async fn read_body(
         }
         whole.extend_from_slice(&data);
     }
+    body.may_still()?;
     Ok(Received {
         bytes: whole.into(),
         _held: held,

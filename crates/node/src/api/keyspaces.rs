@@ -194,6 +194,7 @@ impl From<MetadataError> for Rejected {
                 StatusCode::CONFLICT
             }
             MetadataError::UnknownUser { .. } => StatusCode::NOT_FOUND,
+            MetadataError::NoLongerAdmin { .. } => StatusCode::FORBIDDEN,
             MetadataError::FirstUser => StatusCode::BAD_REQUEST,
             MetadataError::Invalid { .. } => StatusCode::BAD_REQUEST,
             error => super::members::status_of(error).unwrap_or(StatusCode::SERVICE_UNAVAILABLE),

@@ -3,6 +3,7 @@
 use std::pin::Pin;
 use std::rc::Rc;
 
+use hyper::body::Body as _;
 use hyper::header::{ALLOW, HeaderValue};
 use hyper::{Method, Request, StatusCode};
 
@@ -70,10 +71,19 @@ async fn answer(
     let mut asker = Asker::ANYBODY;
     if shard.guard.is_closed() {
         let need = rule.needed(&asked);
-        asker = match rare(bar(&shard, caller, &request, need, is_change)).await {
+        // A name that cannot be decoded is no keyspace's.
+        let name = keyspace_of(&path).and_then(|name| text(name).ok());
+        let name = name.unwrap_or_default();
+        let barred = bar(&shard, caller, &request, need, &name, is_change);
+        asker = match rare(barred).await {
             Ok(asker) => asker,
             Err(barred) => return barred.into_reply(|rejected| form(&path, rejected)),
         };
+        if !request.body().is_end_stream() {
+            let (shard, asker) = (shard.clone(), asker.clone());
+            let still = move || asker.may_still(&shard, need, &name);
+            request.body().ask_again(still);
+        }
     }
     if !is_change {
         return let_in(gate, arrivals, caller, &asker, request, &path, asked).await;
@@ -94,16 +104,13 @@ async fn bar(
     caller: &Caller,
     request: &Request<Upload>,
     need: Need,
+    keyspace: &str,
     is_change: bool,
 ) -> Result<Asker, Barred> {
-    let path = request.uri().path();
-    // A name that cannot be decoded is no keyspace's.
-    let name = keyspace_of(path).and_then(|name| text(name).ok());
-    let name = name.unwrap_or_default();
-    let admitted = admit(shard, caller, request.headers(), need, &name).await;
+    let admitted = admit(shard, caller, request.headers(), need, keyspace).await;
     if let (true, Err(Barred::Forbidden(asker, _))) = (is_change, &admitted) {
-        let (method, status) = (request.method(), StatusCode::FORBIDDEN);
-        audit::change(asker, caller, method, path, None, status);
+        let (method, path) = (request.method(), request.uri().path());
+        audit::change(asker, caller, method, path, None, StatusCode::FORBIDDEN);
     }
     admitted
 }

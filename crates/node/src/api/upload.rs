@@ -12,6 +12,8 @@ use http_body_util::BodyExt;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 use tokio::time::timeout;
 
+use super::error::Rejected;
+
 /// So much of a body that nobody wants is read, for the connection's sake.
 const LITTLE_BYTES: u64 = 256 << 10;
 /// And for so long.
@@ -26,7 +28,12 @@ struct Arriving {
     is_begun: bool,
     /// Its end has been read, or it broke off.
     is_over: bool,
+    /// Whether what it asks for may still be done, for when all of it has come.
+    still: Option<Still>,
 }
+
+/// A look at what may have changed while a body came in.
+type Still = Box<dyn Fn() -> Result<(), Rejected>>;
 
 /// The connection's handle.
 pub(super) struct Rest(Rc<RefCell<Arriving>>);
@@ -61,9 +68,23 @@ impl Upload {
             is_over: body.is_end_stream(),
             body,
             is_begun: false,
+            still: None,
         };
         let arriving = Rc::new(RefCell::new(arriving));
         (Upload(arriving.clone()), Rest(arriving))
+    }
+
+    /// Sets what is to be asked when all of it has come.
+    pub(super) fn ask_again(&self, still: impl Fn() -> Result<(), Rejected> + 'static) {
+        self.0.borrow_mut().still = Some(Box::new(still));
+    }
+
+    /// Whether what it asks for may still be done.
+    pub(super) fn may_still(&self) -> Result<(), Rejected> {
+        match &self.0.borrow().still {
+            Some(still) => still(),
+            None => Ok(()),
+        }
     }
 }
 

@@ -20,14 +20,11 @@ use super::error::Rejected;
 use super::reply::{self, Reply};
 use super::upload::Upload;
 use crate::limits::{USERS_PAUSE, USERS_WAIT};
-use crate::logins::{hex, new_token, token_hash};
+use crate::logins::{check_password, hex, new_token, token_hash};
 use crate::shard::{Arrivals, Shard};
 
 /// Largest description of a user, in bytes.
 const BODY_BYTES: usize = 64 << 10;
-/// Shorter passwords are guessed.
-const PASSWORD_CHARS_MIN: usize = 8;
-const PASSWORD_BYTES_MAX: usize = 1024;
 
 /// Roles by keyspace, `*` for all.
 type Roles = BTreeMap<String, Role>;
@@ -181,14 +178,7 @@ impl Asked<'_> {
         let Some(password) = password else {
             return Ok(None);
         };
-        if password.chars().count() < PASSWORD_CHARS_MIN || password.len() > PASSWORD_BYTES_MAX {
-            return Err(Rejected::bad(format!(
-                "a password has {PASSWORD_CHARS_MIN} characters to {PASSWORD_BYTES_MAX} bytes"
-            )));
-        }
-        if password.contains(char::is_control) {
-            return Err(Rejected::bad("a password holds no control characters"));
-        }
+        check_password(&password).map_err(Rejected::bad)?;
         let busy = || Rejected {
             retry_after_s: Some(1),
             ..Rejected::new(
@@ -212,9 +202,10 @@ impl Asked<'_> {
         what: String,
     ) -> Result<Reply, Rejected> {
         let now_ms = self.shard.env.clock.now_ms();
-        let by = self.asker.name();
         let metadata = &self.shard.metadata;
-        let access = metadata.change_access(&change, by, now_ms).await?;
+        let access = metadata
+            .change_access(&change, self.asker.by(), now_ms)
+            .await?;
         let waits_for = settle(&self.shard, &access).await;
         let mut told = match access.users.get(name) {
             Some(user) => shown(name, user),

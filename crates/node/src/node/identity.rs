@@ -89,7 +89,7 @@ impl Identity {
         }
         if identity.shards != config.shards {
             return Err(StartError::Config(format!(
-                "{} was made with {} shards, not {}: keep --shards {}",
+                "{} was made with {} shards, not {}: leave --shards out (each directory keeps its number), or give {}",
                 config.data.display(),
                 identity.shards,
                 config.shards,

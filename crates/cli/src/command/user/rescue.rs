@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::Args;
-use dunlin_metadata::{AccessChange, Metadata, MetadataError};
+use dunlin_metadata::{AccessChange, By, Metadata, MetadataError};
 
 use super::new_password;
 use crate::failure::Failure;
@@ -69,6 +69,7 @@ impl Rescue {
             Some(file) => secret(file)?,
             None => new_password(&self.name)?,
         };
+        dunlin_node::check_password(&password).map_err(Failure::Usage)?;
         let password = dunlin_node::password_hash(password.as_bytes());
         let password = password
             .ok_or_else(|| Failure::Failed("no memory to hash a password with".to_owned()))?;
@@ -79,7 +80,7 @@ impl Rescue {
             password,
         };
         store
-            .change_access(&change, BY, now_ms)
+            .change_access(&change, By::Store(BY), now_ms)
             .await
             .map_err(failed)?;
         Ok(())

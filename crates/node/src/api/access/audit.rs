@@ -7,6 +7,9 @@ use super::credentials::{Credentials, read};
 use super::{Asker, Caller};
 use crate::shard::{Known, Shard};
 
+/// So much of a path is told: whoever is let in can send long ones.
+const PATH_CHARS_MAX: usize = 256;
+
 /// What was done, where the path does not say it all. An extension of an answer.
 #[derive(Clone)]
 pub(in crate::api) struct Done(pub String);
@@ -21,11 +24,14 @@ pub(in crate::api) fn change(
     status: StatusCode,
 ) {
     let detail = done.map_or("", |done| done.0.as_str());
+    let shown: String = path.chars().take(PATH_CHARS_MAX).collect();
+    let more = if shown.len() < path.len() { ".." } else { "" };
+    let what = format!("{method} {shown}{more}");
     tracing::info!(
         target: "audit",
         who = asker.name(),
         from = caller.place(),
-        what = %format_args!("{method} {path}"),
+        what,
         detail,
         status = status.as_u16(),
         "audit"

@@ -19,7 +19,7 @@ pub(super) mod need;
 
 use std::rc::Rc;
 
-use dunlin_metadata::Role;
+use dunlin_metadata::{By, Role};
 use hyper::header::{HeaderMap, HeaderValue, WWW_AUTHENTICATE};
 use hyper::{Response, StatusCode};
 
@@ -32,6 +32,8 @@ use credentials::{Credentials, Malformed};
 use judge::{Verdict, judge};
 use need::Need;
 
+/// Whose password is checked so often because users were changed meanwhile is told to come back.
+const LOOKS_MAX: u32 = 4;
 /// Whoever asks, when a cluster has no users.
 const ANYBODY: &str = "anybody";
 /// Whoever has not said who he is.
@@ -59,6 +61,33 @@ impl Asker {
             (None, None) => ANYBODY,
             (None, Some(_)) => STRANGER,
         }
+    }
+
+    /// For a change of users, which looks again.
+    pub fn by(&self) -> By<'_> {
+        match (&self.name, &self.known) {
+            (Some(name), Some(_)) => By::User(name),
+            _ => By::Anybody,
+        }
+    }
+
+    /// Whether he still may what he was let in for, when what he sends has come: users may have been
+    /// changed meanwhile.
+    pub fn may_still(&self, shard: &Shard, need: Need, keyspace: &str) -> Result<(), Rejected> {
+        let now = shard.guard.known();
+        let is_same = self
+            .known
+            .as_ref()
+            .is_some_and(|known| Rc::ptr_eq(known, &now));
+        if is_same || judge(now.access(), self.name.as_deref(), need, keyspace) == Verdict::Allow {
+            return Ok(());
+        }
+        shard.logins.counts.forbidden();
+        let line = format!(
+            "the users were changed while the request came in: {} may not do this now",
+            self.name()
+        );
+        Err(Rejected::new(StatusCode::FORBIDDEN, line))
     }
 
     /// Whether he has the role on a keyspace, or on all.
@@ -96,13 +125,24 @@ pub(super) async fn admit(
     need: Need,
     keyspace: &str,
 ) -> Result<Asker, Barred> {
-    let known = shard.guard.known();
-    let name = match need {
-        Need::Nothing => None,
-        _ => authenticate(shard, caller, headers, &known).await?,
+    let mut known = shard.guard.known();
+    let mut looks = 0;
+    let name = loop {
+        let name = match need {
+            Need::Nothing => None,
+            _ => authenticate(shard, caller, headers, &known).await?,
+        };
+        // The password that he was asked for may be another meanwhile.
+        let now = shard.guard.known();
+        if Rc::ptr_eq(&known, &now) {
+            break name;
+        }
+        looks += 1;
+        if looks == LOOKS_MAX {
+            return Err(Barred::Busy);
+        }
+        known = now;
     };
-    // What was known when he was asked for his password may have changed meanwhile.
-    let known = shard.guard.known();
     let verdict = judge(known.access(), name.as_deref(), need, keyspace);
     let asker = Asker {
         known: Some(known),

@@ -1,15 +1,14 @@
 //! Connections that did not open: which to tell of, and how often. Whoever causes one can cause any
 //! number, so each kind is told of now and then. Pure.
-use dunlin_secret::Outcome;
-use std::time::Duration;
-use tokio::time::Instant;
+use crate::counts::Outcome;
+use std::time::{Duration, Instant};
 
 /// No two of one kind are told of within this.
 const TELL_EVERY: Duration = Duration::from_secs(60);
 
 /// Those of one listener.
 #[derive(Debug, Default)]
-pub(crate) struct Strangers([Kind; Outcome::ALL.len()]);
+pub struct Strangers([Kind; Outcome::ALL.len()]);
 
 #[derive(Debug, Default)]
 struct Kind {
