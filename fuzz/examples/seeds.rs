@@ -1,12 +1,19 @@
 //! Makes the seed corpus anew: `seeds CORPUS [WAL...]`, the WALs being files that RocksDB wrote.
 //! To be run when a format changes; what it makes is committed.
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
+use dunlin_entry::{Entry, Kind, Origin, Rank, Replaces, Stamp, Vector, Version};
 use dunlin_fuzz::{
     packed::pack,
     reopen::{open, options, path, simulate},
 };
 use dunlin_log::{Compression, Log, Options, Padding, sim::SimDisk};
+use dunlin_message::Message;
+use dunlin_proto::{
+    Asker, Batch, BatchAnswer, ClockAnswer, Condition, Conflict, Fate, Froms, Introduction, Item,
+    Life, Page, Place, Request, Response, ShardAddress, TailAnswer, TailRequest, VectorsRequest,
+    Word, WriteRequest, pairs::Pairs,
+};
 use std::{fs, io, path::Path};
 
 fn main() -> io::Result<()> {
@@ -90,7 +97,11 @@ fn main() -> io::Result<()> {
         &[6; 32],
     ]
     .concat();
-    keep(corpus, "preamble", "answers", &answers)
+    keep(corpus, "preamble", "answers", &answers)?;
+    for (name, kind, body) in messages() {
+        keep(corpus, "message", name, &[&[kind], &body[..]].concat())?;
+    }
+    Ok(())
 }
 
 fn keep(corpus: &Path, target: &str, name: &str, bytes: &[u8]) -> io::Result<()> {
@@ -187,4 +198,138 @@ fn calls(protocol: u8) -> Vec<u8> {
         out.extend(body);
     }
     out
+}
+
+/// Inputs of the target `message`: name, what they are read as, bytes.
+fn messages() -> Vec<(&'static str, u8, Bytes)> {
+    let stamp = Stamp::new(Version::new(1_700_000_000_000, 1), Origin::new(1, 0, 3));
+    let replaces = Some(Replaces {
+        stamp: Stamp::new(Version::MAX, Origin::new(2, 0, 1)),
+        is_mend: true,
+    });
+    let (key, value) = (Bytes::from_static(b"key"), Bytes::from_static(b"value"));
+    let vector: Vector = [(stamp.origin, stamp.version)].into_iter().collect();
+    let place = Place {
+        keyspace: 1,
+        partition: 2,
+    };
+    let address = ShardAddress { node: 1, shard: 0 };
+    let entry = Entry {
+        kind: Kind::Put,
+        copy: false,
+        from: 3,
+        partition: 2,
+        keyspace: 1,
+        stamp,
+        expiry_ms: Some(5),
+        replaces,
+        key: key.clone(),
+        value: value.clone(),
+    };
+    let write = Request::Write(WriteRequest {
+        keyspace: 1,
+        kind: Kind::Put,
+        ack: 2,
+        from: 3,
+        condition: Condition::Is(stamp),
+        expiry_ms: Some(5),
+        key: key.clone(),
+        value: value.clone(),
+        deadline: Version::MAX,
+        floor: stamp.version,
+        replaces,
+    });
+    let replicate = Request::Replicate(Batch {
+        origin: stamp.origin,
+        after: Version(1),
+        up_to: stamp.version,
+        entries: vec![entry.encode()],
+    });
+    let vectors = Request::Vectors(VectorsRequest {
+        vector: vector.clone(),
+        asker: Some(Asker {
+            address,
+            incarnation: 3,
+            opened_at: 4,
+            vouched: 5,
+            is_settled: true,
+        }),
+    });
+    let tail = Request::Tail(TailRequest {
+        incarnation: 3,
+        index: 4,
+        wants: vec![(place, Froms::and_above(2))],
+    });
+    let have = Response::Replicated(BatchAnswer::Have {
+        conflicts: vec![Conflict {
+            version: Version(2),
+            newer: Rank::new(stamp, replaces),
+        }],
+        uncounted: vec![Version(3)],
+        unsure: Version(4),
+    });
+    let page = Response::Page(Page {
+        items: vec![Item {
+            key: key.clone(),
+            stamp,
+            from: 3,
+            tombstone: false,
+            expiry_ms: Some(5),
+            replaces,
+            value,
+        }],
+        next: Some(key),
+        life: Some(Life {
+            incarnation: 3,
+            is_whole: true,
+        }),
+    });
+    let entries = Response::Tail(TailAnswer::Entries {
+        entries: vec![entry.encode()],
+        incarnation: 3,
+        next: 4,
+        end: Some(vector),
+    });
+    let fate = Fate {
+        undrops: 1,
+        is_dropped: true,
+    };
+    let clock = Response::Clock(ClockAnswer {
+        now_ms: 5,
+        drops: Some(Word {
+            order: (1, 2),
+            fates: [(3, fate)].into(),
+        }),
+    });
+    let said = Introduction {
+        shard: 0,
+        asker: 1,
+        incarnation: Some(3),
+        wanted: 2,
+        cluster: "flock".to_owned(),
+    };
+    let mut pairs = Pairs::default();
+    for (key, value) in [(&b"key"[..], &b"value"[..]), (b"other", b"")] {
+        assert!(pairs.push(key, value).is_ok());
+    }
+    vec![
+        ("write", 0, encoded(&write)),
+        ("replicate", 0, encoded(&replicate)),
+        ("vectors", 0, encoded(&vectors)),
+        ("tail", 0, encoded(&tail)),
+        ("have", 1, encoded(&have)),
+        ("page", 1, encoded(&page)),
+        ("entries", 1, encoded(&entries)),
+        ("clock", 1, encoded(&clock)),
+        ("introduction-1", 2, said.encode(1, "n1")),
+        ("introduction-2", 3, said.encode(2, "n1")),
+        ("entry", 4, entry.encode()),
+        ("pairs", 5, pairs.seal().body().clone()),
+    ]
+}
+
+fn encoded(message: &impl Message) -> Bytes {
+    let mut out = BytesMut::new();
+    message.encode(&mut out);
+    out.freeze()
 }

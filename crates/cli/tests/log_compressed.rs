@@ -7,9 +7,9 @@ mod support;
 use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
+use dunlin_entry::{Entry, Kind, Origin, Stamp, Version};
 use dunlin_log::disk::{Disk, RealDisk};
 use dunlin_log::{Compression, Options, Padding};
-use dunlin_store::{Entry, Kind, Origin, Stamp, Version};
 use log_data::write_segment;
 use serde_json::{Value, json};
 use support::run;

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use bytes::Bytes;
-use dunlin_store::{Entry, Kind, Origin, Stamp, Version};
+use dunlin_entry::{Entry, Kind, Origin, Stamp, Version};
 use log_data::{data_with, data_with_log, rocksdb_log};
 use serde_json::Value;
 use support::{dunlin, run};

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use dunlin_proto::pairs::PairError;
+
 /// A failed call. Each variant names what to do next; [`ClientError::is_retryable`] sums it up.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
@@ -99,6 +101,12 @@ pub enum ClientError {
         /// What was unexpected.
         reason: String,
     },
+}
+
+impl From<PairError> for ClientError {
+    fn from(error: PairError) -> ClientError {
+        ClientError::Invalid(error.to_string())
+    }
 }
 
 impl ClientError {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use dunlin_proto::pairs::{self, PairsBody};
 use hyper::header::{ACCEPT, CONTENT_TYPE};
 use hyper::{Method, StatusCode};
 use serde::Deserialize;
@@ -11,7 +12,6 @@ use crate::call::{Call, Reply, Servers, encode, refusal};
 use crate::error::ClientError;
 use crate::options::{Quorum, WriteOptions};
 use crate::pair_scan::PairScan;
-use crate::pairs::{self, PairsBody};
 use crate::scan::{Range, Scan};
 
 /// The response header that carries a value's version.

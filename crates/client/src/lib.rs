@@ -4,8 +4,8 @@
 //! - [`client`]: [`Client`], built from a list of servers; keyspaces, status, health
 //! - [`keyspace`]: [`Keyspace`], reads and writes of one keyspace
 //! - [`scan`]: [`Scan`], a range read as it arrives
-//! - [`pair_scan`]: [`PairScan`], the same without versions, for much data
-//! - [`pairs`]: [`Pairs`], many of them stored with one request
+//! - [`pair_scan`]: [`PairScan`], the same without versions, for much data; [`Pairs`], many of them
+//!   stored with one request
 //! - [`options`]: acknowledgements, expiry, conditions
 //! - [`credentials`]: who asks; [`users`]: who may
 //! - [`description`], [`status`] and [`members`]: what the cluster says about itself
@@ -35,7 +35,6 @@ pub mod keyspace;
 pub mod members;
 pub mod options;
 pub mod pair_scan;
-pub mod pairs;
 mod pool;
 pub mod scan;
 pub mod status;
@@ -46,13 +45,13 @@ pub use credentials::Credentials;
 pub use description::{
     CreateKeyspace, DroppedKeyspace, FarRecord, KeyspaceDescription, KeyspaceSettings, MendedStamps,
 };
+pub use dunlin_proto::pairs::{PairError, Pairs, PairsBody};
 pub use dunlin_tls::{ClientFiles, ClientTls, IdentityFiles, TlsError};
 pub use error::ClientError;
 pub use keyspace::{Keyspace, Stored, Value};
 pub use members::{Change, ChangeMembers, Members, MoveState};
 pub use options::{Condition, Quorum, WriteOptions};
 pub use pair_scan::PairScan;
-pub use pairs::{Pairs, PairsBody};
 pub use scan::{Entry, Range, Scan};
 pub use status::{Link, NodeStatus, Refill, ShardStatus, Status};
 pub use users::{ChangedUsers, NewUser, SetUser, User, Users};

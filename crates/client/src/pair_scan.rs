@@ -1,12 +1,12 @@
 //! A range read as pairs, in constant memory, as `docs/formats.md` section 9 says.
 
 use bytes::{Bytes, BytesMut};
+use dunlin_proto::pairs::{self, CHECKSUM_BYTES, HEAD_BYTES};
 use hyper::header::CONTENT_TYPE;
 
 use crate::answer::Streamed;
 use crate::call::{Call, Servers};
 use crate::error::ClientError;
-use crate::pairs::{self, CHECKSUM_BYTES, HEAD_BYTES};
 
 /// A claimed length is believed, and room made for all of it, once this much has come.
 const BELIEVED_BYTES: usize = 64 << 10;

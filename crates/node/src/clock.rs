@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
-use dunlin_store::Version;
+use dunlin_entry::Version;
 
 /// Source of wall time. The simulation gives its own, with skew and jumps.
 pub trait Clock: Send + Sync + 'static {

@@ -1,4 +1,6 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
+use dunlin_proto::{Fate, Fates, Order};
+
 use super::Source::{Node, Own};
 use super::*;
 

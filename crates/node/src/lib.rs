@@ -9,7 +9,6 @@
 //! | `config` `env` `clock` `machine` `limits` | what a node is told, what it takes from outside, every bound |
 //! | `fence` | whether a clock may decide anything (pure) |
 //! | `placement` | key -> partition -> ordered replicas (pure) |
-//! | `message` | what shards say to one another, one file a message |
 //! | `shard` | the event loop's state: log, store, and the way from one to the other |
 //! | `replication` | cursors that carry entries to replicas; catching up; backfill |
 //! | `moves` | partitions given from node to node while the members change |
@@ -18,7 +17,7 @@
 //! | `api` | HTTP |
 //! | `sabotage` | deliberate bugs, for the simulation to find |
 //! | `hearsay` | which keyspaces are dropped, also by what others say (pure) |
-//! | `hello` `incarnation` | how shards of different processes introduce themselves; who counts of two with one name (pure) |
+//! | `incarnation` | who counts of two processes with one name (pure) |
 //! | `ready` | whether clients may be sent here (pure) |
 //! | `rate` | bytes a second over the last seconds |
 //! | `doors` | how many connections and how much memory clients may have |
@@ -33,12 +32,10 @@ mod doors;
 mod env;
 mod fence;
 mod hearsay;
-mod hello;
 mod incarnation;
 mod limits;
 mod logins;
 mod machine;
-mod message;
 mod meters;
 mod moves;
 mod node;
@@ -58,14 +55,12 @@ pub use clock::{Clock, SystemClock};
 pub use config::NodeConfig;
 pub use doors::{Bounds, REFUSALS_MAX};
 pub use env::Env;
-pub use hello::Introduction;
 pub use limits::BODY_BYTES_MAX;
 pub use logins::{check_password, password_hash};
 pub use machine::{Machine, RealMachine};
-pub use message::{Condition, Item, Request, Response, WriteRequest};
 pub use moves::MoveState;
 pub use node::{Node, StartError, StopError, cluster_of, fresh_cluster, shards_of};
-pub use placement::{KeyspacePlacement, Placement, ShardAddress};
+pub use placement::{KeyspacePlacement, Placement};
 pub use process::{Directory, Process, Superseded};
 pub use quorum::{Coordinator, Failure, Quorum, Scan};
 pub use ready::Lack;

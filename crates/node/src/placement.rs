@@ -1,36 +1,13 @@
 //! Who holds what: key -> partition -> ordered replicas. Pure; computed once per topology.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::fmt;
 
+use dunlin_entry::{Kind, Origin, Vector, Version};
 use dunlin_metadata::{Change, Keyspace, NodeRecord, Phase, Topology};
-use dunlin_store::{Kind, Origin, Vector, Version};
+use dunlin_proto::{Fate, Fates, ShardAddress, Word};
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
-use crate::hearsay::{Fate, Fates, Word};
 use crate::replication::address_of;
-
-/// One event loop of one node.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ShardAddress {
-    /// Number of the node, from the metadata store.
-    pub node: u16,
-    /// Number of the shard in the node, from 0.
-    pub shard: u16,
-}
-
-impl ShardAddress {
-    /// Whether it is another shard of the same node: the two are never replicas of the same partition.
-    pub fn is_beside(self, other: ShardAddress) -> bool {
-        self.node == other.node && self.shard != other.shard
-    }
-}
-
-impl fmt::Display for ShardAddress {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}", self.node, self.shard)
-    }
-}
 
 /// Every member's shard for each partition, best first.
 type Orders = Vec<Box<[ShardAddress]>>;

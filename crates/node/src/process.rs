@@ -4,12 +4,12 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use dunlin_metadata::{Shown, Watcher};
+use dunlin_proto::{Request, Response};
 use dunlin_rpc::QueueAddress;
 use dunlin_store::{CacheSizes, SharedResources, StoreError};
 
 use crate::doors::{Bounds, Doors};
 use crate::logins::Logins;
-use crate::message::{Request, Response};
 use crate::meters::Meters;
 use crate::node::loops::EventLoops;
 

@@ -3,19 +3,16 @@
 use std::rc::Rc;
 
 use bytes::Bytes;
+use dunlin_entry::{Entry, Version};
+use dunlin_proto::{
+    Answerer, CANNOT, ClockAnswer, ReadAnswer, ReadRequest, Refusal, Request, Response,
+    VectorsAnswer, VectorsRequest, WriteAnswer,
+};
 use dunlin_rpc::{Reply, Service};
-use dunlin_store::{Entry, Version};
 
 use crate::limits::ENTRY_TIMEOUT;
-use crate::message::{
-    Answerer, ClockAnswer, ReadAnswer, ReadRequest, Refusal, Request, Response, VectorsAnswer,
-    VectorsRequest, WriteAnswer,
-};
 use crate::services::Services;
 use crate::shard::{BatchDone, Shard};
-
-/// Refusal codes on the wire; the text beside them says it in words.
-const CANNOT: u16 = 100;
 
 /// One shard as the answerer of calls.
 pub struct ShardService {

@@ -2,9 +2,9 @@
 
 use std::rc::Rc;
 
+use dunlin_proto::Introduction;
 use dunlin_rpc::{Hello, Stream};
 
-use crate::hello::Introduction;
 use crate::moves::{MoveState, Moves};
 use crate::quorum::Coordinator;
 use crate::replication::Replication;

@@ -1,11 +1,13 @@
 //! The handle that makes calls, the same whichever way they go.
-use crate::call::Call;
-use crate::connect::Link;
-use crate::message::Message;
-use crate::queue::QueueLink;
-use dunlin_secret::Refusal;
 use std::rc::Rc;
 use std::time::Duration;
+
+use dunlin_message::Message;
+use dunlin_secret::Refusal;
+
+use crate::call::Call;
+use crate::connect::Link;
+use crate::queue::QueueLink;
 
 /// Makes calls to one shard. Cheap to clone; stays on its thread. The connection, if there is
 /// one, is closed when the last clone and the last unfinished [`Call`] are gone.

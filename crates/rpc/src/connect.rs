@@ -1,4 +1,15 @@
 //! The calling side of a connection, kept up for ever by one background task.
+use std::cell::Cell;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use dunlin_message::Message;
+use dunlin_secret::{Door, Guard, Opens, Refusal, falls_back, opens};
+use tokio::sync::Notify;
+use tokio::time::{Instant, sleep, timeout};
+
 use crate::backoff::Backoff;
 use crate::call::{Call, Owner};
 use crate::caller::{Caller, CallerStats, Path};
@@ -6,7 +17,6 @@ use crate::error::{AcceptError, CallError, ServeError};
 use crate::frame::{FRAME_BYTES_MAX, Frame, FrameError, Kind};
 use crate::guarded;
 use crate::hello::{self, PROTOCOL, PROTOCOL_MIN};
-use crate::message::Message;
 use crate::outage::Outage;
 use crate::outbox::{Outbox, PushError};
 use crate::pending::Pending;
@@ -14,14 +24,6 @@ use crate::service::refusal_from;
 use crate::session::{self, Handler, Keepalive};
 use crate::transport::{Stream, Transport};
 use crate::wire::Wire;
-use bytes::Bytes;
-use dunlin_secret::{Door, Guard, Opens, Refusal, falls_back, opens};
-use std::cell::Cell;
-use std::rc::Rc;
-use std::sync::Arc;
-use std::time::Duration;
-use tokio::sync::Notify;
-use tokio::time::{Instant, sleep, timeout};
 
 /// How a connection is kept and what may wait on it.
 #[derive(Debug, Clone)]

@@ -1,6 +1,7 @@
 //! Framed, checksummed, pipelined calls between shards.
 //!
-//! One shard asks another through a [`Caller`], whichever way the bytes go:
+//! One shard asks another through a [`Caller`], whichever way the bytes go. What it asks is a
+//! [`Message`](dunlin_message::Message), of which nothing else is known here:
 //!
 //! ```text
 //!                 +-- connect.rs --- session.rs --- wire.rs ===TCP/unix===+
@@ -10,7 +11,6 @@
 //!
 //! | file | what it holds |
 //! |---|---|
-//! | `message` | what a request or response must be able to do: encode, decode, weigh |
 //! | `error` | why a call failed, and the codes of refusals |
 //! | `frame` | the bytes of one frame, `docs/formats.md` section 4 |
 //! | `hello` | the bytes that open a connection |
@@ -43,7 +43,6 @@ mod frame;
 mod guarded;
 mod hello;
 mod mailbox;
-mod message;
 mod outage;
 mod outbox;
 mod pending;
@@ -62,7 +61,6 @@ pub use error::{AcceptError, CallError, ServeError, refusal};
 pub use failed::FailedAccepts;
 pub use frame::{FRAME_BYTES_MAX, FrameError};
 pub use hello::{Hello, PROTOCOL, PROTOCOL_MIN, Status};
-pub use message::{DecodeError, Message};
 pub use queue::{Inbox, QueueAddress, QueueOptions, queue};
 pub use serve::{Limits, serve_accepted, serve_inbox, serve_stream};
 pub use service::{Reply, Service};

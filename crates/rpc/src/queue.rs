@@ -1,10 +1,4 @@
 //! Calls inside one process: no bytes, any thread to any other.
-use crate::call::{Call, Owner};
-use crate::caller::{Caller, CallerStats, Path};
-use crate::error::CallError;
-use crate::mailbox::Mailbox;
-use crate::message::Message;
-use crate::pending::Pending;
 use std::cell::Cell;
 use std::future::{Future, poll_fn};
 use std::pin::pin;
@@ -13,8 +7,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::Poll;
 use std::time::Duration;
+
+use dunlin_message::Message;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep};
+
+use crate::call::{Call, Owner};
+use crate::caller::{Caller, CallerStats, Path};
+use crate::error::CallError;
+use crate::mailbox::Mailbox;
+use crate::pending::Pending;
 
 /// Deadlines are looked at no more often than this.
 const TIMER_GRAIN: Duration = Duration::from_millis(5);

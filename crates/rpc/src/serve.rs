@@ -1,19 +1,21 @@
 //! The answering side of a stream or a queue.
+use std::cell::Cell;
+use std::marker::PhantomData;
+use std::rc::Rc;
+use std::time::Duration;
+
+use dunlin_message::Message;
+use tokio::time::{Instant, timeout};
+
 use crate::error::{AcceptError, ServeError, refusal};
 use crate::frame::{FRAME_BYTES_MAX, Frame, FrameError, Kind};
 use crate::hello::{self, Hello, Status};
-use crate::message::Message;
 use crate::outbox::Outbox;
 use crate::queue::Inbox;
 use crate::service::{Debt, Reply, Service, StreamReply};
 use crate::session::{self, Handler, Keepalive};
 use crate::transport::Stream;
 use crate::wire::Wire;
-use std::cell::Cell;
-use std::marker::PhantomData;
-use std::rc::Rc;
-use std::time::Duration;
-use tokio::time::{Instant, timeout};
 
 /// Requests of one batch handled before other tasks get a turn.
 const REQUESTS_PER_TURN: usize = 256;

@@ -1,12 +1,14 @@
 //! What answers calls.
-use crate::error::{CallError, refusal};
-use crate::frame::Kind;
-use crate::message::Message;
-use crate::outbox::{Outbox, PushError};
-use crate::queue::QueueReply;
-use bytes::{Buf, BufMut};
 use std::cell::Cell;
 use std::rc::Rc;
+
+use bytes::{Buf, BufMut};
+use dunlin_message::Message;
+
+use crate::error::{CallError, refusal};
+use crate::frame::Kind;
+use crate::outbox::{Outbox, PushError};
+use crate::queue::QueueReply;
 
 /// Answers the calls that reach one shard.
 pub trait Service<Q, R> {

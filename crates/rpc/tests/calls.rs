@@ -3,10 +3,11 @@
 mod common;
 use bytes::{BufMut, Bytes, BytesMut};
 use common::*;
+use dunlin_message::{DecodeError, Message};
 use dunlin_rpc::transport::Transport;
 use dunlin_rpc::{
-    CallError, Caller, ConnectOptions, DecodeError, Detached, Hello, Limits, Message, Reply,
-    Status, TcpTransport, accept, connect, refusal, serve_accepted, serve_stream,
+    CallError, Caller, ConnectOptions, Detached, Hello, Limits, Reply, Status, TcpTransport,
+    accept, connect, refusal, serve_accepted, serve_stream,
 };
 use dunlin_secret::{Door, Guard};
 use futures_util::future::join_all;

@@ -10,10 +10,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use dunlin_store::{
-    CacheSizes, Entry, Kind, Lookup, Origin, SharedResources, Stamp, Store, StoreOptions, Tier,
-    Version,
-};
+use dunlin_entry::{Entry, Kind, Origin, Stamp, Version};
+use dunlin_store::{CacheSizes, Lookup, SharedResources, Store, StoreOptions, Tier};
 
 const VALUE_BYTES: usize = 200;
 

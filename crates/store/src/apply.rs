@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::atomic::Ordering;
 
+use dunlin_entry::{Entry, Kind, Rank};
 use rocksdb::WriteBatch;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -10,7 +11,7 @@ use crate::conflict::{Verdict, judge};
 use crate::open::{APPLIED_KEY, NEWEST_KEY};
 use crate::record::Record;
 use crate::store::{Inner, Writer};
-use crate::{Entry, Kind, Rank, Store, StoreError, key, stripes};
+use crate::{Store, StoreError, key, stripes};
 
 /// What a memtable spends on a record besides key and value, roughly.
 const NODE_BYTES: usize = 64;

@@ -1,6 +1,6 @@
 //! Conflict: who wins a key. Pure, so that replicas cannot but agree.
 
-use crate::Rank;
+use dunlin_entry::Rank;
 
 /// What to do with an offered entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,6 +1,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
+use dunlin_entry::{Origin, Stamp, Version};
+
 use super::*;
-use crate::{Origin, Stamp, Version};
 
 fn stamp(version: u64, origin: u64) -> Rank {
     Stamp::new(Version(version), Origin(origin)).into()

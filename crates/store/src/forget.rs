@@ -1,11 +1,12 @@
 //! Forget: single records that every other replica has deleted and forgotten.
 
 use bytes::Bytes;
+use dunlin_entry::Stamp;
 use rocksdb::WriteBatch;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::record::Record;
-use crate::{Stamp, Store, StoreError, key};
+use crate::{Store, StoreError, key};
 
 impl Store {
     /// Drops records of a partition that still have these stamps; what is newer by now stays.

@@ -3,13 +3,14 @@
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use dunlin_entry::{Entry, Version};
 use rocksdb::{IngestExternalFileOptions, SstFileWriter};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::open::NEWEST_KEY;
 use crate::record::Record;
 use crate::store::family;
-use crate::{Entry, Store, StoreError, Version, files, key, stripes, tuning};
+use crate::{Store, StoreError, files, key, stripes, tuning};
 
 /// Names the files of all stores of a process apart.
 static FILES: AtomicU64 = AtomicU64::new(0);

@@ -1,11 +1,7 @@
-//! dunlin-store: versioned values on RocksDB, and the entry that carries a change.
+//! dunlin-store: versioned values on RocksDB.
 //!
 //! | file | holds |
 //! |---|---|
-//! | `version` `origin` `stamp` | when and where a change was made; their order decides conflicts |
-//! | `rank` | who wins where a stamp far ahead is replaced; what a write needs to win |
-//! | `entry` `entry_view` | the payload of a log record: encode, decode, peek |
-//! | `vector` | origin -> last version seen: the resume token |
 //! | `key` `record` | a RocksDB key and value: encode, decode |
 //! | `conflict` `stripes` | pure: who wins, and when a put needs no read to win |
 //! | `purge` | pure: when a tombstone or an expired value may be forgotten |
@@ -27,8 +23,6 @@ mod apply;
 mod compact;
 mod conflict;
 mod digest;
-mod entry;
-mod entry_view;
 mod error;
 mod files;
 mod flush;
@@ -40,43 +34,31 @@ mod keyspaces;
 mod merge;
 mod open;
 mod options;
-mod origin;
 mod purge;
-mod rank;
 mod record;
 mod remove;
 mod rows;
 mod scan;
 mod shared;
 mod snapshot;
-mod stamp;
 mod stats;
 mod store;
 mod stripes;
 mod sweep;
 mod tuning;
-mod vector;
 mod verify;
-mod version;
 
 pub use apply::Outcome;
 pub use digest::Digest;
-pub use entry::{Entry, Kind};
-pub use entry_view::EntryView;
-pub use error::{DecodeError, StoreError};
+pub use error::StoreError;
 pub use get::{Lookup, Tier};
 pub use ingest::Ingestible;
 pub use merge::Merge;
 pub use options::{Clock, Grace, StoreOptions};
-pub use origin::Origin;
-pub use rank::{Above, Rank, Replaces};
 pub use record::Versioned;
 pub use scan::Page;
 pub use shared::{CacheSizes, OPEN_FILES, SharedResources};
 pub use snapshot::Snapshot;
-pub use stamp::{ParseStampError, Stamp};
 pub use stats::Stats;
 pub use store::Store;
 pub use sweep::Thinned;
-pub use vector::Vector;
-pub use version::Version;

@@ -4,12 +4,13 @@ use std::path::Path;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
 
+use dunlin_entry::{DecodeError, Version};
 use rocksdb::{ColumnFamilyDescriptor, DB, IteratorMode, WriteBatch};
 
 use crate::store::{Inner, Writer, damaged, family};
 use crate::stripes::Stripes;
 use crate::tuning::{self, DATA, META, NEVER_FLUSH_BYTES};
-use crate::{DecodeError, Store, StoreError, StoreOptions, Version, files};
+use crate::{Store, StoreError, StoreOptions, files};
 
 const FORMAT: u32 = 1;
 const FORMAT_KEY: &[u8] = b"format";

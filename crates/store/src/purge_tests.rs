@@ -1,6 +1,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
+use dunlin_entry::{Origin, Stamp, Version};
+
 use super::*;
-use crate::{Origin, Stamp, Version};
 
 const GRACE: Option<Duration> = Some(Duration::from_millis(100));
 

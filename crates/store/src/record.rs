@@ -5,10 +5,7 @@
 //! a second lookup.
 
 use bytes::Bytes;
-
-use crate::entry::replaces_flags;
-use crate::entry_view::{stamp_at, u64_at};
-use crate::{DecodeError, Entry, Kind, Rank, Replaces, Stamp};
+use dunlin_entry::{DecodeError, Entry, Kind, Origin, Rank, Replaces, Stamp, Version};
 
 const FLAG_EXPIRY: u8 = 1;
 const FLAG_TOMBSTONE: u8 = 2;
@@ -119,7 +116,10 @@ impl<'a> Record<'a> {
         if tombstone {
             flags |= FLAG_TOMBSTONE;
         }
-        flags |= replaces_flags(entry.replaces, FLAG_REPLACES, FLAG_MEND);
+        flags |= entry.replaces.map_or(0, |replaces| match replaces.is_mend {
+            true => FLAG_REPLACES | FLAG_MEND,
+            false => FLAG_REPLACES,
+        });
         out.clear();
         out.push(flags);
         out.push(entry.from);
@@ -153,6 +153,18 @@ impl<'a> Record<'a> {
             value: Bytes::copy_from_slice(self.value),
         }
     }
+}
+
+/// At a place whose bounds the caller has checked.
+fn stamp_at(bytes: &[u8], at: usize) -> Stamp {
+    Stamp::new(Version(u64_at(bytes, at)), Origin(u64_at(bytes, at + 8)))
+}
+
+/// Little-endian, at a place whose bounds the caller has checked.
+fn u64_at(bytes: &[u8], at: usize) -> u64 {
+    let mut word = [0; 8];
+    word.copy_from_slice(&bytes[at..at + 8]);
+    u64::from_le_bytes(word)
 }
 
 #[cfg(test)]

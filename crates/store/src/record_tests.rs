@@ -1,8 +1,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
+use dunlin_entry::{Origin, Version};
 use proptest::prelude::*;
 
 use super::*;
-use crate::{Origin, Version};
 
 fn entry(kind: Kind, expiry_ms: Option<u64>, value: &[u8]) -> Entry {
     Entry {

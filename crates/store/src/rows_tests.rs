@@ -1,9 +1,9 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use bytes::Bytes;
+use dunlin_entry::{Origin, Stamp, Version};
 
 use super::*;
-use crate::{Origin, Stamp, Version};
 
 fn versioned(version: u64, value: &[u8]) -> Versioned {
     Versioned {

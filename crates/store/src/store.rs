@@ -4,12 +4,13 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use dunlin_entry::{DecodeError, Version};
 use rocksdb::{ColumnFamily, DB, Env, ReadOptions, WriteOptions};
 
 use crate::rows::Rows;
 use crate::stripes::Stripes;
 use crate::tuning::META;
-use crate::{Clock, DecodeError, Grace, StoreError, Version};
+use crate::{Clock, Grace, StoreError};
 
 /// Versioned values of one shard. A clone is another handle on the same store; dropping the last
 /// one without [`Store::close`] forgets what was not flushed, as a crash would.

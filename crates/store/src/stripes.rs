@@ -4,7 +4,7 @@
 //! that hash to it. An entry with a greater one is newest for its key. What a lost or failed write leaves behind
 //! only makes a bound too high, which costs a read and never an answer.
 
-use crate::Version;
+use dunlin_entry::Version;
 
 /// 65,536 stripes of 8 bytes: half a megabyte a store.
 const STRIPES: usize = 1 << 16;

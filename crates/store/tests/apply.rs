@@ -4,7 +4,8 @@ mod common;
 
 use bytes::Bytes;
 use common::*;
-use dunlin_store::{Entry, Lookup, Outcome, Store, StoreError, Tier, Vector};
+use dunlin_entry::{Entry, Vector};
+use dunlin_store::{Lookup, Outcome, Store, StoreError, Tier};
 
 fn value(store: &Store, key: &str) -> Bytes {
     get(store, key).unwrap().value
@@ -162,7 +163,7 @@ fn equal_stamps_with_different_bytes_are_told_and_change_nothing() {
     store.apply(std::slice::from_ref(&first), 1).unwrap();
     let other = put("k", "another", stamp(10, 2));
     let removed = Entry {
-        kind: dunlin_store::Kind::Delete,
+        kind: dunlin_entry::Kind::Delete,
         value: Bytes::new(),
         ..first.clone()
     };

@@ -6,7 +6,8 @@ mod common;
 use std::collections::BTreeMap;
 
 use common::*;
-use dunlin_store::{Entry, Kind, Lookup, Outcome, Rank, Replaces, Stamp, Store, StoreError, Tier};
+use dunlin_entry::{Entry, Kind, Rank, Replaces, Stamp};
+use dunlin_store::{Lookup, Outcome, Store, StoreError, Tier};
 use proptest::prelude::*;
 
 const PARTITIONS: u16 = 3;

@@ -3,7 +3,8 @@
 mod common;
 
 use common::*;
-use dunlin_store::{Outcome, Store, StoreError, Version};
+use dunlin_entry::Version;
+use dunlin_store::{Outcome, Store, StoreError};
 
 #[test]
 fn dropping_without_a_flush_forgets_data_and_position_together() {

@@ -3,11 +3,12 @@
 mod common;
 
 use common::*;
-use dunlin_store::{Outcome, Version};
+use dunlin_entry::Version;
+use dunlin_store::Outcome;
 
 const NAMES: [&str; 3] = ["b", "c", "d"];
 
-fn entries(version: u64) -> Vec<dunlin_store::Entry> {
+fn entries(version: u64) -> Vec<dunlin_entry::Entry> {
     NAMES
         .iter()
         .map(|key| put(key, "ingested", stamp(version, 1)))

@@ -3,7 +3,8 @@
 mod common;
 
 use common::*;
-use dunlin_store::{Entry, Outcome, Stamp, Store, Version};
+use dunlin_entry::{Entry, Stamp, Version};
+use dunlin_store::{Outcome, Store};
 
 const GRACE_MS: u64 = 1000;
 

@@ -6,7 +6,8 @@ use std::ops::Bound;
 
 use bytes::Bytes;
 use common::*;
-use dunlin_store::{Entry, Store, StoreError};
+use dunlin_entry::Entry;
+use dunlin_store::{Store, StoreError};
 
 /// Partitions 0 and 1 of three keyspaces, the empty key (the first of its partition) among them.
 fn build(dir: &std::path::Path, flushed: bool) -> Store {

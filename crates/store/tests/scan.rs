@@ -7,7 +7,8 @@ use std::ops::Bound;
 
 use bytes::Bytes;
 use common::*;
-use dunlin_store::{Entry, Merge, Page, Snapshot, Store};
+use dunlin_entry::Entry;
+use dunlin_store::{Merge, Page, Snapshot, Store};
 use proptest::prelude::*;
 
 type Key = Vec<u8>;

@@ -3,7 +3,7 @@
 mod common;
 
 use common::*;
-use dunlin_store::Entry;
+use dunlin_entry::Entry;
 
 #[test]
 fn a_partition_is_thinned_by_rank() {

@@ -84,7 +84,7 @@ impl<'a> Carrier<'a> {
                 }
             }
             let encoded = gathered.push(key, value);
-            tally.add(encoded.map_err(CopyError::Cluster)?);
+            tally.add(encoded.map_err(|error| CopyError::Cluster(error.into()))?);
             if gathered.encoded_bytes() >= self.body_bytes {
                 let full = std::mem::replace(&mut gathered, Pairs::with_capacity(ROOM_BYTES));
                 self.begin(full.seal(), range)?;
@@ -177,7 +177,7 @@ fn halves(body: &PairsBody, range: &Range) -> Result<[PairsBody; 2], CopyError> 
             false => &mut second,
         };
         into.push(pair.key, pair.value)
-            .map_err(CopyError::Cluster)?;
+            .map_err(|error| CopyError::Cluster(error.into()))?;
     }
     Ok([first.seal(), second.seal()])
 }

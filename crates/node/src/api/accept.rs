@@ -1,10 +1,10 @@
 //! The form in which a client wants an answer, out of the header `Accept`.
 
+use dunlin_proto::pairs;
 use hyper::header::ACCEPT;
 use hyper::{HeaderMap, StatusCode};
 
 use super::error::Rejected;
-use super::pairs;
 
 /// A form of a range. Of two that a client likes as much the first is taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

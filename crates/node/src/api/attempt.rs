@@ -3,7 +3,7 @@
 
 use std::rc::Rc;
 
-use dunlin_store::Version;
+use dunlin_entry::Version;
 use hyper::StatusCode;
 use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 

@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use dunlin_proto::pairs::{self, CheckedPairs};
 use hyper::header::CONTENT_TYPE;
 use hyper::{Method, Request, StatusCode};
 use serde_json::json;
@@ -11,13 +12,16 @@ use super::attempt::Attempt;
 use super::body::read_body;
 use super::error::Rejected;
 use super::keys::status_of;
-use super::pairs::{self, Pairs};
 use super::params::Params;
 use super::reply::{self, Reply};
 use super::upload::Upload;
+use crate::limits::KEY_BYTES;
 use crate::meters::Operation;
 use crate::quorum::{Coordinator, Failure};
 use crate::shard::Arrivals;
+
+/// Bytes of a body besides the value of its only pair.
+const EXTRA_BYTES: usize = pairs::HEAD_BYTES + KEY_BYTES + pairs::CHECKSUM_BYTES;
 
 /// `POST /v1/keyspaces/{name}/bulk`.
 pub(super) async fn bulk(
@@ -46,14 +50,11 @@ pub(super) async fn bulk(
         (found.keyspace.id, quorum)
     };
     // A value that can be put by itself fits here, too.
-    let limit_bytes = shard
-        .config
-        .max_body_bytes
-        .saturating_add(pairs::EXTRA_BYTES);
+    let limit_bytes = shard.config.max_body_bytes.saturating_add(EXTRA_BYTES);
     let attempt = Attempt::new(shard, arrivals, request.headers())?;
     // Held until all is answered.
     let received = read_body(&shard.doors, request.into_body(), limit_bytes).await?;
-    let pairs = Pairs::check(received.bytes.clone()).map_err(Rejected::bad)?;
+    let pairs = CheckedPairs::check(received.bytes.clone(), KEY_BYTES).map_err(Rejected::bad)?;
     let stored = json!({ "pairs": pairs.pairs, "bytes": pairs.bytes });
     attempt.check()?;
     let (deadline, floor) = (attempt.deadline(), attempt.floor());

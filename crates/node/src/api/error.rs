@@ -14,7 +14,7 @@ pub(super) struct Rejected {
     pub status: StatusCode,
     pub line: String,
     /// Version of the value in the way of a conditional write.
-    pub current: Option<dunlin_store::Stamp>,
+    pub current: Option<dunlin_entry::Stamp>,
     /// When to try again, in seconds.
     pub retry_after_s: Option<u64>,
 }

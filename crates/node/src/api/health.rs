@@ -3,14 +3,13 @@
 use std::rc::Rc;
 
 use dunlin_metadata::{ALL, Role};
+use dunlin_proto::{Request, Response, ShardAddress};
 use hyper::StatusCode;
 use serde_json::json;
 
 use super::access::Asker;
 use super::reply::{self, Reply};
 use crate::limits::CALL_TIMEOUT;
-use crate::message::{Request, Response};
-use crate::placement::ShardAddress;
 use crate::ready::Lack;
 use crate::shard::Shard;
 

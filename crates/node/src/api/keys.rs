@@ -3,7 +3,8 @@
 use std::rc::Rc;
 
 use bytes::Bytes;
-use dunlin_store::{Kind, Stamp};
+use dunlin_entry::{Kind, Stamp};
+use dunlin_proto::{Condition, Item, WriteRequest};
 use hyper::header::{HeaderMap, IF_MATCH, IF_NONE_MATCH};
 use hyper::{Method, Request, StatusCode};
 
@@ -15,7 +16,6 @@ use super::reply::{self, Reply};
 use super::upload::Upload;
 use super::validators::{self, Verdict};
 use crate::limits::KEY_BYTES;
-use crate::message::{Condition, Item, WriteRequest};
 use crate::meters::Operation;
 use crate::quorum::{Coordinator, Failure, Quorum};
 use crate::shard::{Arrivals, Shard};

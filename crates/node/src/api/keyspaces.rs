@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use dunlin_metadata::{Keyspace, KeyspaceSettings, MetadataError, Role};
+use dunlin_proto::ShardAddress;
 use hyper::{Method, Request, StatusCode};
 use serde::Deserialize;
 use tokio::time::{Instant, sleep, timeout_at};
@@ -15,7 +16,6 @@ use super::error::Rejected;
 use super::reply::{self, Reply};
 use super::upload::Upload;
 use crate::limits::{UNDROP_PAUSE, UNDROP_WAIT};
-use crate::placement::ShardAddress;
 use crate::shard::{Arrivals, Shard, ShardStatus};
 
 /// Largest description of a keyspace, in bytes.

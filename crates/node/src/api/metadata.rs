@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use dunlin_metadata::{Access, Report};
+use dunlin_proto::ShardAddress;
 use hyper::{Method, StatusCode};
 
 use super::access::audit::Done;
@@ -12,7 +13,6 @@ use super::error::Rejected;
 use super::params::Params;
 use super::reply::{self, Reply};
 use super::rules::asks_for_users;
-use crate::placement::ShardAddress;
 use crate::shard::Shard;
 
 /// `/v1/metadata`.

@@ -20,7 +20,6 @@ mod metadata;
 mod metrics;
 mod pace;
 mod pair_stream;
-mod pairs;
 mod params;
 mod refusal;
 mod reply;

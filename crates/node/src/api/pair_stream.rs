@@ -3,10 +3,10 @@
 use std::collections::VecDeque;
 
 use bytes::{BufMut, Bytes, BytesMut};
+use dunlin_proto::pairs;
 use futures_util::{StreamExt, stream};
 use hyper::body::Frame;
 
-use super::pairs;
 use super::reply::Chunks;
 use super::scan::Records;
 use crate::quorum::Failure;
@@ -54,7 +54,7 @@ impl Encoder {
                 self.is_at_end = true;
                 break;
             };
-            chunk.put_slice(&pairs::lengths(item.key.len(), item.value.len()));
+            chunk.put_slice(&pairs::head(item.key.len(), item.value.len()));
             chunk.put_slice(&item.key);
             match item.value.len() > CHUNK_BYTES {
                 true => large = Some(item.value),

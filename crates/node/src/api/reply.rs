@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use dunlin_store::Stamp;
+use dunlin_entry::Stamp;
 use futures_util::stream::LocalBoxStream;
 use http_body_util::{Either, Full, StreamBody};
 use hyper::body::Frame;

@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 
 use bytes::{BufMut, Bytes, BytesMut};
-use futures_util::StreamExt;
-use futures_util::stream;
+use dunlin_proto::Item;
+use futures_util::{StreamExt, stream};
 use hyper::body::Frame;
 use hyper::{Method, Request, StatusCode};
 use serde_json::{Map, Value};
@@ -20,7 +20,6 @@ use super::reply::{self, Chunks, Reply};
 use super::upload::Upload;
 use crate::doors::Held;
 use crate::limits::PAGE_BYTES;
-use crate::message::Item;
 use crate::meters::Operation;
 use crate::quorum::{Coordinator, Failure, Scan};
 use crate::shard::Shard;

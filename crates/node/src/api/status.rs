@@ -1,11 +1,11 @@
 //! The whole cluster's state, gathered from every shard.
 
+use dunlin_proto::ShardAddress;
 use hyper::StatusCode;
 use serde_json::{Value, json};
 
 use super::error::Rejected;
 use super::reply::{self, Reply};
-use crate::placement::ShardAddress;
 use crate::services::Services;
 use crate::shard::ShardStatus;
 

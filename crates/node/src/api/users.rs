@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use dunlin_metadata::{Access, AccessChange, Hash, Role, Tokens, User};
+use dunlin_proto::ShardAddress;
 use hyper::{Method, Request, StatusCode};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -20,7 +21,6 @@ use super::reply::{self, Reply};
 use super::upload::Upload;
 use crate::limits::{USERS_PAUSE, USERS_WAIT};
 use crate::logins::{check_password, hex, new_token, token_hash};
-use crate::placement::ShardAddress;
 use crate::shard::{Arrivals, Shard};
 
 /// Largest description of a user, in bytes.

@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use dunlin_proto::Condition;
 use hyper::{Method, Request};
 
 use super::attempt::Attempt;
@@ -10,7 +11,6 @@ use super::params::Params;
 use super::reply::Reply;
 use super::upload::Upload;
 use super::{keys, scan};
-use crate::message::Condition;
 use crate::quorum::Coordinator;
 use crate::shard::Arrivals;
 

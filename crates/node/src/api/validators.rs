@@ -1,6 +1,6 @@
 //! `If-Match` and `If-None-Match` of a read: what a client holds already need not travel again.
 
-use dunlin_store::Stamp;
+use dunlin_entry::Stamp;
 use hyper::header::{HeaderMap, HeaderName, IF_MATCH, IF_NONE_MATCH};
 
 use super::error::Rejected;

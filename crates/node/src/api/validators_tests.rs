@@ -1,5 +1,5 @@
 #![allow(clippy::unwrap_used)]
-use dunlin_store::{Stamp, Version};
+use dunlin_entry::{Stamp, Version};
 use hyper::header::HeaderValue;
 
 use super::*;

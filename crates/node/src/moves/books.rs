@@ -3,13 +3,12 @@
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
-use dunlin_store::Vector;
+use dunlin_entry::Vector;
+use dunlin_proto::{Froms, Place, ShardAddress};
 use tokio::time::Instant;
 
 use super::journal::{Journal, PartNote, SourceNote};
 use super::plan::Part;
-use crate::message::{Froms, Place};
-use crate::placement::ShardAddress;
 
 /// What a shard takes over in one change.
 #[derive(Default)]

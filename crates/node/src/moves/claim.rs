@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use dunlin_entry::{Origin, Vector, Version};
 use dunlin_metadata::{Change, Phase};
-use dunlin_store::{Origin, Vector, Version};
+use dunlin_proto::ShardAddress;
 use tokio::time::Instant;
 
 use super::Moves;
 use crate::limits::CLAIM_INTERVAL;
-use crate::placement::ShardAddress;
 use crate::replication::address_of;
 
 impl Moves {

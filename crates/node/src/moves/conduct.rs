@@ -5,13 +5,11 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use dunlin_metadata::{Change, Phase};
+use dunlin_proto::{Request, Response, ShardAddress};
 use futures_util::future::join_all;
 
-use super::MoveState;
-use super::Moves;
+use super::{MoveState, Moves};
 use crate::limits::{CALL_TIMEOUT, MOVE_INTERVAL};
-use crate::message::{Request, Response};
-use crate::placement::ShardAddress;
 
 /// Shards whose state does not allow the next phase yet; none when it may begin.
 pub(crate) fn waits_for(

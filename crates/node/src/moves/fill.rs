@@ -4,8 +4,9 @@
 use std::rc::Rc;
 
 use bytes::Bytes;
+use dunlin_entry::Entry;
 use dunlin_metadata::{Change, Phase};
-use dunlin_store::Entry;
+use dunlin_proto::{FillPage, FillRequest, Froms, Place, Request, Response, ShardAddress};
 use futures_util::future::join;
 use tokio::time::Instant;
 
@@ -14,8 +15,6 @@ use super::books::Fill;
 use super::journal::Journal;
 use super::plan::{self, Part};
 use crate::limits::{CHUNK_BYTES, MOVE_INTERVAL, PAGE_TIMEOUT};
-use crate::message::{FillPage, FillRequest, Froms, Place, Request, Response};
-use crate::placement::ShardAddress;
 use crate::replication::copy_of;
 use crate::shard::Peer;
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use dunlin_log::disk::Disk;
 use serde::{Deserialize, Serialize};
 
-use crate::placement::ShardAddress;
+use dunlin_proto::ShardAddress;
 
 const FILE: &str = "fill";
 const NEXT_FILE: &str = "fill.next";
@@ -39,7 +39,7 @@ pub(super) struct SourceNote {
 pub(super) struct PartNote {
     pub keyspace: u32,
     pub partition: u16,
-    /// Which records, as in [`crate::message::Froms`].
+    /// Which records, as in [`dunlin_proto::Froms`].
     pub froms: u64,
     /// First key not copied yet; absent when all are.
     pub next: Option<Vec<u8>>,

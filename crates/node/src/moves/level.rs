@@ -1,11 +1,12 @@
 //! Whether this shard has what a phase of a change asks for, before the next begins.
 
-use dunlin_metadata::{Change, Phase};
-use dunlin_store::{Origin, Vector, Version};
 use std::rc::Rc;
 
+use dunlin_entry::{Origin, Vector, Version};
+use dunlin_metadata::{Change, Phase};
+use dunlin_proto::ShardAddress;
+
 use super::Moves;
-use crate::placement::ShardAddress;
 use crate::replication::address_of;
 use crate::shard::Peer;
 

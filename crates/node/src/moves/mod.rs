@@ -36,14 +36,14 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::Duration;
 
+use books::Fill;
+use pace::Pace;
 use tokio::time::Instant;
 
 use crate::limits::SWEEP_INTERVAL;
 use crate::placement::Placement;
 use crate::rate::Rate;
 use crate::shard::{Follower, Shard};
-use books::Fill;
-use pace::Pace;
 
 pub(crate) use conduct::waits_for;
 pub use state::MoveState;

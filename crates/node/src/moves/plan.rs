@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::message::{Froms, Place};
-use crate::placement::{Placement, ShardAddress};
+use dunlin_proto::{Froms, Place, ShardAddress};
+
+use crate::placement::Placement;
 
 /// Records of one partition that are to be copied from one old replica.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

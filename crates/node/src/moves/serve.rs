@@ -5,12 +5,12 @@ use std::ops::Bound;
 use std::rc::Rc;
 
 use bytes::Bytes;
+use dunlin_entry::{EntryView, Kind};
 use dunlin_log::CursorError;
-use dunlin_store::{EntryView, Kind};
+use dunlin_proto::{FillPage, FillRequest, Froms, Place, TailAnswer, TailRequest};
 
 use super::Moves;
 use crate::limits::{LOOK_BYTES, PAGE_BYTES, PAGE_ITEMS, PULL_BYTES};
-use crate::message::{FillPage, FillRequest, Froms, Place, TailAnswer, TailRequest};
 
 impl Moves {
     /// A page of stored records; `None` when they cannot be copied from here now.

@@ -1,7 +1,7 @@
 //! What a shard tells of its part in a change of the members.
 
+use dunlin_entry::{Origin, Version};
 use dunlin_metadata::Phase;
-use dunlin_store::{Origin, Version};
 use serde::{Deserialize, Serialize};
 
 use super::Moves;

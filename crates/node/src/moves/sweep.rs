@@ -1,12 +1,13 @@
 //! Dropping what others hold now, once nobody can ask for it here any more.
 
 use dunlin_metadata::Phase;
+use dunlin_proto::ShardAddress;
 use tokio::time::Instant;
 
 use super::Moves;
 use super::journal::Journal;
 use crate::limits::SWEEP_AFTER;
-use crate::placement::{Placement, ShardAddress};
+use crate::placement::Placement;
 use crate::shard::is_range_empty;
 
 /// One thing to drop.

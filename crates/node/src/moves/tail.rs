@@ -1,12 +1,12 @@
 //! What an old replica's log has had since its stored records were copied.
 
 use bytes::Bytes;
-use dunlin_store::{Entry, Vector};
+use dunlin_entry::{Entry, Vector};
+use dunlin_proto::{Froms, Place, Request, Response, TailAnswer, TailRequest};
 use tokio::time::{Instant, timeout};
 
 use super::Moves;
 use crate::limits::PAGE_TIMEOUT;
-use crate::message::{Froms, Place, Request, Response, TailAnswer, TailRequest};
 use crate::sabotage::Sabotage;
 use crate::shard::Peer;
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use dunlin_metadata::Metadata;
+use dunlin_proto::{Introduction, Request, Response, ShardAddress};
 use dunlin_rpc::transport::{Detached, Transport};
 use dunlin_rpc::{Hello, Inbox, Status, Stream, TcpTransport, accept, serve_inbox};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
@@ -18,9 +19,6 @@ use crate::api;
 use crate::api::gate::Gate;
 use crate::config::NodeConfig;
 use crate::env::Env;
-use crate::hello::Introduction;
-use crate::message::{Request, Response};
-use crate::placement::ShardAddress;
 use crate::process::Process;
 use crate::serve::ShardService;
 use crate::services::Services;
@@ -160,7 +158,7 @@ async fn live(mut setup: Setup) -> Result<(), String> {
         let to_shards = incoming.clone();
         let guard = setup.config.guard.clone();
         let route = move |hello: Hello, stream: Box<dyn Stream>| {
-            let wanted = Introduction::decode(&hello, &name)
+            let wanted = Introduction::decode(hello.protocol, hello.body.clone(), &name)
                 .and_then(|said| Some((to_shards.get(said.shard as usize)?, said)));
             match wanted {
                 Some((queue, said)) => {

@@ -3,7 +3,7 @@
 //! Decision 24: an attempt is stamped at or below its deadline or not at all, and a further attempt
 //! above the deadlines of all that were given up. So what was given up cannot come back on top.
 
-use dunlin_store::Version;
+use dunlin_entry::Version;
 
 use crate::limits::{ATTEMPT_TIME, ATTEMPT_TIME_LEAST};
 

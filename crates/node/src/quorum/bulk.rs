@@ -5,15 +5,14 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use bytes::Bytes;
-use dunlin_store::{Kind, Version};
+use dunlin_entry::{Kind, Version};
+use dunlin_proto::{Condition, WriteAnswer, WriteRequest};
 use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, StreamExt};
 use tokio::sync::Notify;
 
-use super::Coordinator;
 use super::attempt::Window;
-use super::{Failure, Quorum};
-use crate::message::{Condition, WriteAnswer, WriteRequest};
+use super::{Coordinator, Failure, Quorum};
 
 /// Puts of one request that wait for their acknowledgements.
 const IN_FLIGHT: usize = 4096;

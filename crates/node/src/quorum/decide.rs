@@ -2,8 +2,7 @@
 
 use std::cmp::Ordering;
 
-use crate::message::{Item, ReadAnswer};
-use crate::placement::ShardAddress;
+use dunlin_proto::{Item, ReadAnswer, ShardAddress};
 
 /// How many of how many replicas must answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

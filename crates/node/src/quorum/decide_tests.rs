@@ -1,6 +1,6 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 use bytes::Bytes;
-use dunlin_store::{Origin, Stamp, Version};
+use dunlin_entry::{Origin, Stamp, Version};
 
 use super::*;
 

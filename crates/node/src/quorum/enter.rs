@@ -3,12 +3,12 @@
 
 use std::rc::Rc;
 
-use dunlin_store::{Above, Entry, Kind};
+use dunlin_entry::{Above, Entry, Kind};
+use dunlin_proto::{Condition, Refusal, WriteAnswer, WriteRequest};
 
 use super::Coordinator;
 use super::decide::Quorum;
 use crate::limits::KEY_BYTES;
-use crate::message::{Condition, Refusal, WriteAnswer, WriteRequest};
 use crate::shard::{Done, Looked, beyond};
 
 impl Coordinator {

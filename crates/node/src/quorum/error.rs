@@ -1,6 +1,6 @@
 //! Why a request could not be carried out.
 
-use dunlin_store::Stamp;
+use dunlin_entry::Stamp;
 
 /// What the caller can do about a request that failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -7,17 +7,18 @@ use std::ops::Bound;
 use std::rc::Rc;
 
 use bytes::Bytes;
+use dunlin_entry::{Above, Kind, Version};
 use dunlin_metadata::{Change, Phase};
-use dunlin_store::{Above, Kind, Version};
+use dunlin_proto::{
+    Condition, FarRequest, Item, Page, Request, Response, ShardAddress, WriteRequest,
+};
 use futures_util::StreamExt;
 use futures_util::stream::iter;
 use tokio::time::Instant;
 
-use super::Coordinator;
-use super::Failure;
+use super::{Coordinator, Failure};
 use crate::limits::{MEND_AT_ONCE, MEND_NAMED, MEND_TIME, PAGE_BYTES, PAGE_ITEMS, PAGE_TIMEOUT};
-use crate::message::{Condition, FarRequest, Item, Page, Request, Response, WriteRequest};
-use crate::placement::{Placement, ShardAddress};
+use crate::placement::Placement;
 
 /// Why nothing more is mended; what was mended so far stays so.
 #[derive(Debug, thiserror::Error)]

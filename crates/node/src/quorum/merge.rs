@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use bytes::Bytes;
 
-use crate::message::Item;
+use dunlin_proto::Item;
 
 /// One replica's records, as far as they have come.
 #[derive(Debug, Default)]

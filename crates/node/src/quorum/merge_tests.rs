@@ -1,7 +1,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 use std::collections::BTreeMap;
 
-use dunlin_store::{Origin, Stamp, Version};
+use dunlin_entry::{Origin, Stamp, Version};
 use proptest::prelude::*;
 
 use super::*;

@@ -19,8 +19,9 @@ pub use scan::Scan;
 
 use std::rc::Rc;
 
-use crate::shard::Shard;
 use widen::Widening;
+
+use crate::shard::Shard;
 
 /// Where requests of clients are carried out, wherever their replicas are.
 pub struct Coordinator {

@@ -6,19 +6,17 @@
 use std::rc::Rc;
 
 use bytes::Bytes;
+use dunlin_proto::{Item, ReadAnswer, ReadRequest, Request, Response, ShardAddress};
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use super::Coordinator;
-use super::Failure;
 use super::decide::{Answers, Lacking, Quorum, try_order};
+use super::{Coordinator, Failure};
 use crate::doors::NoRoom;
 use crate::env::LocalFuture;
 use crate::limits::{COUNTED_BYTES, HEDGE_AFTER, READ_TIMEOUT};
-use crate::message::{Item, ReadAnswer, ReadRequest, Request, Response};
-use crate::placement::ShardAddress;
 use crate::replication::copy_of;
 use crate::sabotage::Sabotage;
 

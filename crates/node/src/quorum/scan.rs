@@ -6,15 +6,14 @@ use std::ops::Bound;
 use std::rc::Rc;
 
 use bytes::Bytes;
+use dunlin_proto::{Item, Page, Request, Response, ScanRequest, ShardAddress};
 use futures_util::future::join_all;
 
-use super::Coordinator;
-use super::Failure;
 use super::decide::{Quorum, try_order};
 use super::merge::{self, Stream};
+use super::{Coordinator, Failure};
 use crate::limits::{PAGE_BYTES, PAGE_ITEMS, PAGE_TIMEOUT};
-use crate::message::{Item, Page, Request, Response, ScanRequest};
-use crate::placement::{KeyspacePlacement, ShardAddress};
+use crate::placement::KeyspacePlacement;
 use crate::shard::Shard;
 
 struct Source {

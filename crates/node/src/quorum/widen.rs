@@ -8,17 +8,16 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use dunlin_proto::{Request, Response, ShardAddress};
 use futures_util::FutureExt;
 use futures_util::future::{Shared, join_all};
 use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep, timeout_at};
 
-use super::Coordinator;
-use super::Failure;
+use super::{Coordinator, Failure};
 use crate::limits::{ASK_WIDTH_PAUSE, ASK_WIDTH_TIMEOUT, WRITE_TIMEOUT};
-use crate::message::{Request, Response};
 use crate::moves::MoveState;
-use crate::placement::{Placement, ShardAddress};
+use crate::placement::Placement;
 use crate::sabotage::Sabotage;
 
 /// How a widening ends, for all who wait for it. They are woken in the order in which they began to.

@@ -2,19 +2,19 @@
 
 use std::rc::Rc;
 
+use dunlin_entry::{Stamp, Version};
+use dunlin_proto::{
+    Condition, Refusal, Request, Response, ShardAddress, WriteAnswer, WriteRequest,
+};
 use dunlin_rpc::CallError;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use super::Coordinator;
-use super::Failure;
 use super::attempt::{Moment, Window, window};
 use super::decide::try_order;
+use super::{Coordinator, Failure};
 use crate::limits::ENTRY_TIMEOUT;
-use crate::message::{Condition, Refusal, Request, Response, WriteAnswer, WriteRequest};
-use crate::placement::ShardAddress;
 use crate::shard::Looked;
-use dunlin_store::{Stamp, Version};
 
 /// What is known of one attempt.
 enum Attempt {

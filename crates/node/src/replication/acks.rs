@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use dunlin_store::Version;
+use dunlin_entry::Version;
 
 /// Index of a replica in a shard's books; 0 is the shard itself.
 pub type Slot = u8;

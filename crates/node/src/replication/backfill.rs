@@ -5,13 +5,13 @@ use std::ops::Bound;
 use std::rc::Rc;
 
 use bytes::Bytes;
-use dunlin_store::{Entry, Kind, Rank, Stamp, Vector};
+use dunlin_entry::{Entry, Kind, Rank, Stamp, Vector};
+use dunlin_proto::{Item, Life, Page, Place, Request, Response, SnapshotRequest};
 
 use super::Replication;
 use super::catch_up::address_of;
 use super::reconcile::{Verdict, Word, reconcile};
 use crate::limits::{CHUNK_BYTES, PAGE_BYTES, PAGE_ITEMS, PAGE_TIMEOUT};
-use crate::message::{Item, Life, Page, Place, Request, Response, SnapshotRequest};
 use crate::shard::Peer;
 
 /// Records that are dropped at once, while writers wait.

@@ -1,13 +1,13 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 use std::cell::Cell;
 
+use dunlin_entry::{Origin, Version};
 use dunlin_metadata::{KeyspaceSettings, Metadata};
+use dunlin_proto::{Answerer, Batch, BatchAnswer, Life, ReadAnswer, ReadRequest, VectorsAnswer};
 use dunlin_rpc::{QueueOptions, Reply, Service, queue, serve_inbox};
-use dunlin_store::{Origin, Version};
 
 use super::super::reclaim::tests::{CACHES, change, open, until};
 use super::*;
-use crate::message::{Answerer, Batch, BatchAnswer, Life, ReadAnswer, ReadRequest, VectorsAnswer};
 use crate::process::Process;
 use crate::shard::Shard;
 

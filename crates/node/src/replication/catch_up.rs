@@ -10,15 +10,15 @@ use std::collections::HashMap;
 use std::rc::{Rc, Weak};
 use std::time::Duration;
 
-use dunlin_store::{Entry, EntryView, Origin, Version};
+use dunlin_entry::{Entry, EntryView, Origin, Version};
+use dunlin_proto::{
+    Batch, BatchAnswer, PullAnswer, PullRequest, Request, Response, ShardAddress, VectorsAnswer,
+    VectorsRequest,
+};
 use tokio::sync::oneshot;
 
 use super::Replication;
 use crate::limits::{CALL_TIMEOUT, GOSSIP_INTERVAL, PAGE_TIMEOUT, REFILL_INTERVAL};
-use crate::message::{
-    Batch, BatchAnswer, PullAnswer, PullRequest, Request, Response, VectorsAnswer, VectorsRequest,
-};
-use crate::placement::ShardAddress;
 use crate::shard::Peer;
 
 impl Replication {

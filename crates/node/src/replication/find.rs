@@ -1,8 +1,8 @@
 //! Where in the log a version of an origin stands. Segments begin with the
 //! vector, so a version finds its segment without an index.
 
+use dunlin_entry::{Origin, Version};
 use dunlin_log::{Index, SegmentInfo};
-use dunlin_store::{Origin, Version};
 
 use super::Replication;
 use crate::shard::vector_of;

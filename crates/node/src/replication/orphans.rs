@@ -9,14 +9,13 @@ use std::ops::Bound;
 use std::rc::Rc;
 
 use bytes::Bytes;
-use dunlin_store::{Origin, Vector, Version};
+use dunlin_entry::{Origin, Vector, Version};
+use dunlin_proto::{Item, Place, Request, Response, ShardAddress};
 
 use super::Replication;
 use super::backfill::copy_of;
 use super::catch_up::address_of;
 use crate::limits::{ORPHAN_INTERVAL, ORPHAN_PAUSE_MAX, PAGE_BYTES, PAGE_ITEMS, PAGE_TIMEOUT};
-use crate::message::{Item, Place, Request, Response};
-use crate::placement::ShardAddress;
 
 /// Versions of one origin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,14 +2,14 @@
 
 use std::rc::Rc;
 
+use dunlin_entry::Version;
 use dunlin_log::CursorError;
-use dunlin_store::Version;
+use dunlin_proto::{PullAnswer, PullRequest};
 
 use super::Replication;
 use super::catch_up::address_of;
 use super::reclaim::hole_up_to;
 use crate::limits::{LOOK_BYTES, PULL_BYTES};
-use crate::message::{PullAnswer, PullRequest};
 use crate::sabotage::Sabotage;
 use crate::shard::followed;
 

@@ -1,14 +1,13 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 use bytes::Bytes;
+use dunlin_entry::Origin;
 use dunlin_metadata::{KeyspaceSettings, Sync};
-use dunlin_store::Origin;
+use dunlin_proto::{Condition, ShardAddress, WriteRequest};
 use tokio::time::Instant;
 
 use super::super::reclaim::tests::among;
 use super::*;
 use crate::limits::LOOK_BYTES;
-use crate::message::{Condition, WriteRequest};
-use crate::placement::ShardAddress;
 use crate::quorum::{Coordinator, Quorum};
 
 /// Somebody of whom the log holds nothing.
@@ -33,7 +32,7 @@ fn a_page_ends_after_so_much_of_the_log_though_nothing_was_found() {
             loop {
                 let request = WriteRequest {
                     keyspace: keyspace.id,
-                    kind: dunlin_store::Kind::Put,
+                    kind: dunlin_entry::Kind::Put,
                     ack: 1,
                     from: 1,
                     condition: Condition::None,

@@ -9,10 +9,10 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use bytes::Bytes;
-use dunlin_store::{Entry, EntryView, Kind, Origin, Vector, Version};
+use dunlin_entry::{Entry, EntryView, Kind, Origin, Vector, Version};
+use dunlin_proto::PullAnswer;
 
 use super::Replication;
-use crate::message::PullAnswer;
 use crate::shard::Peer;
 
 impl Replication {

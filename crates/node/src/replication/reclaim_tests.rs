@@ -6,21 +6,24 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
+use dunlin_entry::{Origin, Vector, Version};
 use dunlin_log::Runner;
 use dunlin_log::disk::RealDisk;
 use dunlin_metadata::{KeyspaceSettings, Metadata};
+use dunlin_proto::{
+    Answerer, Life, Page, PullAnswer, Request, Response, ShardAddress, VectorsAnswer,
+};
 use dunlin_rpc::{QueueOptions, Reply, Service, TcpTransport, queue, serve_inbox};
-use dunlin_store::{CacheSizes, Origin, Vector, Version};
+use dunlin_store::CacheSizes;
 use tokio::time::sleep;
 
 use crate::clock::SystemClock;
 use crate::machine::RealMachine;
-use crate::message::{Answerer, Life, Page, PullAnswer, Request, Response, VectorsAnswer};
 use crate::process::Process;
 use crate::sabotage::Sabotage;
 use crate::services::Services;
 use crate::shard::ShardParts;
-use crate::{Env, NodeConfig, Shard, ShardAddress};
+use crate::{Env, NodeConfig, Shard};
 
 pub(crate) const CACHES: CacheSizes = CacheSizes {
     block_bytes: 1 << 20,

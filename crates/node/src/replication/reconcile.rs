@@ -1,6 +1,6 @@
 //! A record held by a shard of uncertain past, beside what another replica holds for its key. Pure.
 
-use dunlin_store::Rank;
+use dunlin_entry::Rank;
 
 /// What becomes of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

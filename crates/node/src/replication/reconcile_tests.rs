@@ -1,5 +1,5 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
-use dunlin_store::{Origin, Stamp, Version};
+use dunlin_entry::{Origin, Stamp, Version};
 
 use super::Verdict::{Forget, Keep, Take};
 use super::*;

@@ -7,14 +7,14 @@ use std::rc::{Rc, Weak};
 use std::task::Poll;
 
 use bytes::Bytes;
+use dunlin_entry::Version;
 use dunlin_log::{Cursor, CursorError, Index, Tail};
+use dunlin_proto::{Batch, BatchAnswer, Request, Response};
 use dunlin_rpc::CallError;
-use dunlin_store::Version;
 use tokio::time::Instant;
 
 use super::Replication;
 use crate::limits::*;
-use crate::message::{Batch, BatchAnswer, Request, Response};
 use crate::sabotage::Sabotage;
 use crate::shard::{Peer, followed};
 

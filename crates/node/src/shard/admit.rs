@@ -3,7 +3,7 @@
 //! Frames have checksums, but who made them may have a defect, or be no shard at all. What is in the
 //! log stays there: an entry that the store or the next start cannot take would end this node for good.
 
-use dunlin_store::{Entry, Kind, Origin};
+use dunlin_entry::{Entry, Kind, Origin};
 
 use super::Shard;
 use crate::limits::KEY_BYTES;

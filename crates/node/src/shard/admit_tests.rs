@@ -3,11 +3,11 @@ use std::path::Path;
 use std::rc::Rc;
 
 use bytes::Bytes;
+use dunlin_entry::{Stamp, Vector, Version};
 use dunlin_metadata::Metadata;
-use dunlin_store::{Stamp, Vector, Version};
+use dunlin_proto::{Batch, BatchAnswer};
 
 use super::*;
-use crate::message::{Batch, BatchAnswer};
 use crate::process::Process;
 use crate::replication::testing::{CACHES, open};
 

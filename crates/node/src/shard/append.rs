@@ -4,14 +4,14 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use bytes::Bytes;
+use dunlin_entry::{Entry, EntryView, Kind, Version};
 use dunlin_log::{AppendError, Index};
-use dunlin_store::{Entry, EntryView, Kind, Version};
+use dunlin_proto::{Batch, BatchAnswer, Conflict, Refusal};
 use tokio::sync::oneshot;
 
 use super::admit::Nonsense;
 use super::{Shard, needs_sync};
 use crate::limits::APPLY_QUEUE;
-use crate::message::{Batch, BatchAnswer, Conflict, Refusal};
 use crate::sabotage::Sabotage;
 
 /// Something logged, or about to be said, that waits for its turn at the store.

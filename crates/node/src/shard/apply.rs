@@ -3,12 +3,13 @@
 use std::rc::Rc;
 use std::time::Duration;
 
-use dunlin_store::{Entry, Outcome, Rank, Version};
+use dunlin_entry::{Entry, Rank, Version};
+use dunlin_proto::{Conflict, WriteAnswer};
+use dunlin_store::Outcome;
 
 use super::Shard;
 use super::append::Applying;
 use crate::limits::APPLY_ENTRIES;
-use crate::message::{Conflict, WriteAnswer};
 use crate::sabotage::Sabotage;
 
 impl Shard {

@@ -1,6 +1,6 @@
 //! Saying in the log that everything of some origins is here.
 
-use dunlin_store::{Entry, Origin, Vector, Version};
+use dunlin_entry::{Entry, Origin, Vector, Version};
 
 use super::Shard;
 

@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 
-use dunlin_store::{Entry, Origin, Vector, Version};
+use dunlin_entry::{Entry, Origin, Vector, Version};
 use tokio::sync::oneshot;
 
 use super::Shard;

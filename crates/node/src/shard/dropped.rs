@@ -4,8 +4,10 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
+use dunlin_proto::{Order, Word};
+
 use super::Shard;
-use crate::hearsay::{Order, Source, Word, unserved};
+use crate::hearsay::{Source, unserved};
 use crate::quorum::Failure;
 
 /// What is known of drops.

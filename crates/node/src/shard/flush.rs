@@ -7,8 +7,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
+use dunlin_entry::{Entry, Vector, Version};
 use dunlin_log::Index;
-use dunlin_store::{Entry, Store, StoreError, Vector, Version};
+use dunlin_store::{Store, StoreError};
 
 use super::Shard;
 use crate::clock::Clock;

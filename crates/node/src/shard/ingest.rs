@@ -5,8 +5,9 @@ use std::io;
 use std::ops::Bound;
 use std::path::Path;
 
+use dunlin_entry::{Entry, Version};
 use dunlin_log::disk::Disk;
-use dunlin_store::{Entry, Store, StoreError, Version};
+use dunlin_store::{Store, StoreError};
 
 use super::Shard;
 

@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 
-use dunlin_store::{Origin, Vector, Version};
+use dunlin_entry::{Origin, Vector, Version};
+use dunlin_proto::ShardAddress;
 
 use super::past::Doubt;
-use crate::placement::ShardAddress;
 use crate::replication::address_of;
 
 /// Why a refill does not end.

@@ -36,9 +36,11 @@ use std::path::PathBuf;
 use std::rc::{Rc, Weak};
 use std::sync::Arc;
 
+use dunlin_entry::{Origin, Vector, Version};
 use dunlin_log::Log;
 use dunlin_metadata::{Metadata, Shown, Sync};
-use dunlin_store::{Origin, Store, Vector, Version};
+use dunlin_proto::ShardAddress;
+use dunlin_store::Store;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
@@ -49,7 +51,7 @@ use crate::doors::Doors;
 use crate::env::Env;
 use crate::logins::Logins;
 use crate::meters::{Meters, Requests};
-use crate::placement::{KeyspacePlacement, Placement, ShardAddress};
+use crate::placement::{KeyspacePlacement, Placement};
 use crate::process::{Directory, Process, Superseded};
 use crate::replication::acks::{AckTracker, Slot};
 

@@ -6,12 +6,11 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 
+use dunlin_entry::{DecodeError, Entry, Kind, Origin, Vector, Version};
 use dunlin_log::disk::Disk;
 use dunlin_log::{CursorError, Log};
 use dunlin_metadata::{Keyspace, NodeRecord, Sync};
-use dunlin_store::{
-    DecodeError, Entry, Kind, Origin, Store, StoreError, StoreOptions, Vector, Version,
-};
+use dunlin_store::{Store, StoreError, StoreOptions};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 

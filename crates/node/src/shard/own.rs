@@ -1,13 +1,14 @@
 //! Writes that enter the cluster here: stamped, logged, and answered when enough replicas have them.
 
-use dunlin_store::{Above, Entry, Kind, Lookup, Rank, Stamp, Tier, Version};
+use dunlin_entry::{Above, Entry, Kind, Rank, Stamp, Version};
+use dunlin_proto::{Condition, Refusal, WriteAnswer, WriteRequest};
+use dunlin_store::{Lookup, Tier};
 use tokio::time::Instant;
 
 use super::append::Applying;
 use super::trust::Looked;
 use super::{Shard, needs_sync};
 use crate::limits::{APPLY_QUEUE, RESTAMPS, WRITE_TIMEOUT};
-use crate::message::{Condition, Refusal, WriteAnswer, WriteRequest};
 use crate::replication::acks::Needs;
 use crate::sabotage::Sabotage;
 

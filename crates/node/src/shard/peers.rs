@@ -3,13 +3,12 @@
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 
+use dunlin_entry::{Origin, Vector, Version};
+use dunlin_proto::{Request, Response, ShardAddress};
 use dunlin_rpc::Caller;
-use dunlin_store::{Origin, Vector, Version};
 use tokio::task::AbortHandle;
 
 use super::Shard;
-use crate::message::{Request, Response};
-use crate::placement::ShardAddress;
 use crate::replication::acks::{SLOTS, Slot};
 use crate::replication::link::Link;
 

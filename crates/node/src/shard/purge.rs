@@ -7,11 +7,12 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use dunlin_metadata::{Dropped, Topology};
+use dunlin_proto::ShardAddress;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use super::Shard;
-use crate::placement::{Placement, ShardAddress};
+use crate::placement::Placement;
 use crate::sabotage::Sabotage;
 
 /// Pause before what failed is tried again.

@@ -3,6 +3,7 @@
 use std::rc::Rc;
 use std::time::Duration;
 
+use dunlin_proto::{Reached, Request, Response, ShardAddress};
 use futures_util::StreamExt;
 use futures_util::future::join_all;
 use futures_util::stream::FuturesUnordered;
@@ -12,8 +13,6 @@ use super::{Peer, Shard};
 use crate::limits::{
     LEAVE_GRACE, LEAVE_TIMEOUT, PATIENCE, REACH_TIMEOUT, REACH_WAIT, WRITE_TIMEOUT,
 };
-use crate::message::{Reached, Request, Response};
-use crate::placement::ShardAddress;
 use crate::ready::{Lack, Tie, lacks, unserved};
 
 impl Shard {

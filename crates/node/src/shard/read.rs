@@ -1,9 +1,9 @@
 //! The newest value this shard holds for a key; pages; other work on the store off the event loop.
 
+use dunlin_proto::{Item, Page, ReadAnswer, ReadRequest};
 use dunlin_store::{Lookup, Store, StoreError, Tier, Versioned};
 
 use super::Shard;
-use crate::message::{Item, Page, ReadAnswer, ReadRequest};
 
 impl Shard {
     /// Answers from memory, or says `None` when a disk must be asked.

@@ -9,8 +9,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
+use dunlin_entry::{Origin, Stamp, Vector, Version};
 use dunlin_log::disk::Disk;
-use dunlin_store::{Origin, Stamp, Vector, Version};
+use dunlin_proto::{Asker, Life, ShardAddress, Told};
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
@@ -20,8 +21,6 @@ use super::past::Doubt;
 use super::unsure::Unsure;
 use super::{Peer, Shard};
 use crate::limits::{HEAR_INTERVAL, HEAR_PATIENCE, HEAR_PATIENCE_MAX};
-use crate::message::{Asker, Life, Told};
-use crate::placement::ShardAddress;
 use crate::replication::address_of;
 use crate::sabotage::Sabotage;
 

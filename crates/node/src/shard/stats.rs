@@ -5,14 +5,13 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use dunlin_log::Lack;
+use dunlin_proto::{Request, Response, ShardAddress};
 use futures_util::future::join_all;
 use serde::{Deserialize, Serialize};
 
 use super::{Peer, RefillStatus, Shard};
 use crate::limits::CALL_TIMEOUT;
-use crate::message::{Request, Response};
 use crate::meters::CLASSES;
-use crate::placement::ShardAddress;
 
 /// Counts since the start.
 #[derive(Debug, Default)]

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use dunlin_metadata::Sync;
+use dunlin_proto::WriteAnswer;
 use tokio::time::Instant;
 
 use super::Shard;
 use crate::doors::Doors;
 use crate::limits::SWEEP_INTERVAL;
-use crate::message::WriteAnswer;
 
 /// What a shard has said of its queues; taken back when it ends.
 struct Queued {

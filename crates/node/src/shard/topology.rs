@@ -5,12 +5,13 @@ use std::rc::{Rc, Weak};
 use std::sync::Arc;
 
 use dunlin_metadata::Topology;
+use dunlin_proto::ShardAddress;
 use dunlin_rpc::ConnectOptions;
 
 use super::past::Doubt;
 use super::{Peer, Shard};
 use crate::limits::QUEUE_BYTES;
-use crate::placement::{Placement, ShardAddress};
+use crate::placement::Placement;
 use crate::replication::link::Link;
 
 /// Who hears of what changes around a shard, as it changes.

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
 
-use dunlin_store::Version;
-
+use dunlin_entry::Version;
+use dunlin_proto::{ClockAnswer, ClockRequest, Item, Request, Response};
 use futures_util::future::join_all;
 use tokio::time::Instant;
 
@@ -15,7 +15,6 @@ use crate::fence::{Offset, Trust, judge, measure};
 use crate::limits::{
     CALL_TIMEOUT, CLOCK_INTERVAL, CLOCK_PATIENCE, CLOCK_START_INTERVAL, COPY_PAUSE,
 };
-use crate::message::{ClockAnswer, ClockRequest, Item, Request, Response};
 use crate::quorum::Failure;
 
 /// The clocks were looked at in this very step, and may be stamped by: not to be kept over an await, for

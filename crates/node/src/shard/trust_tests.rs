@@ -1,6 +1,6 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
-use dunlin_store::Stamp;
+use dunlin_entry::Stamp;
 
 use super::*;
 use crate::replication::testing::{among, until};

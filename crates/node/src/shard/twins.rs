@@ -10,15 +10,13 @@ use std::collections::BTreeMap;
 use std::rc::{Rc, Weak};
 
 use bytes::Bytes;
+use dunlin_proto::{Introduction, Request, Response, ShardAddress, WriteAnswer};
 use dunlin_rpc::{Hello, Limits, Opening, Service, Status, Stream, accept, serve_accepted};
 use tokio::sync::Notify;
 
 use super::Shard;
 use super::past::Doubt;
-use crate::hello::{Introduction, decode_answer, encode_answer};
 use crate::incarnation::{Latest, Verdict, judge};
-use crate::message::{Request, Response, WriteAnswer};
-use crate::placement::ShardAddress;
 use crate::process::Superseded;
 use crate::sabotage::Sabotage;
 
@@ -81,7 +79,7 @@ impl Shard {
                 Verdict::Refuse if is_known && is_earlier => Status::Superseded,
                 _ => Status::NotServed,
             };
-            drop(accept::refuse(stream, &hello, why, &encode_answer(latest)).await);
+            drop(accept::refuse(stream, &hello, why, &Introduction::encode_answer(latest)).await);
             return;
         }
         if is_known {
@@ -103,7 +101,7 @@ impl Shard {
             close: close.clone(),
         };
         self.twins.inbound.borrow_mut().insert(number, inbound);
-        let answer = encode_answer(self.origin.incarnation());
+        let answer = Introduction::encode_answer(self.origin.incarnation());
         let limits = Limits::default();
         tokio::select! {
             biased;
@@ -246,7 +244,7 @@ impl Opening for Dialing {
         let Some(shard) = self.shard.upgrade() else {
             return false;
         };
-        let answered = decode_answer(body);
+        let answered = Introduction::decode_answer(body);
         if shard.judge(self.address.node, answered, 0) != Verdict::Serve {
             return false;
         }
@@ -261,7 +259,8 @@ impl Opening for Dialing {
     }
 
     fn superseded(&self, body: &[u8]) {
-        if let (Some(shard), Some(newer)) = (self.shard.upgrade(), decode_answer(body))
+        if let (Some(shard), Some(newer)) =
+            (self.shard.upgrade(), Introduction::decode_answer(body))
             && newer > shard.origin.incarnation()
         {
             shard.supersede(newer);

@@ -5,7 +5,7 @@
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 
-use dunlin_store::{Vector, Version};
+use dunlin_entry::{Vector, Version};
 
 use super::Shard;
 

@@ -1,4 +1,4 @@
-use dunlin_store::Origin;
+use dunlin_entry::Origin;
 
 use super::*;
 

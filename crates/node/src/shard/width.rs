@@ -1,7 +1,7 @@
 //! By how many replicas entries are stored, noted where more are met than the metadata store says.
 
+use dunlin_entry::{Entry, Kind};
 use dunlin_metadata::MetadataError;
-use dunlin_store::{Entry, Kind};
 use tokio::time::sleep;
 
 use super::Shard;

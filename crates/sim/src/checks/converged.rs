@@ -5,8 +5,10 @@ use std::ops::Bound;
 use std::rc::Rc;
 
 use bytes::Bytes;
-use dunlin_node::{KeyspacePlacement, Placement, Shard, ShardAddress};
-use dunlin_store::{Origin, Versioned};
+use dunlin_entry::Origin;
+use dunlin_node::{KeyspacePlacement, Placement, Shard};
+use dunlin_proto::ShardAddress;
+use dunlin_store::Versioned;
 
 use super::Broken;
 use crate::harness::cluster::Cluster;

@@ -3,8 +3,9 @@
 use std::rc::Rc;
 use std::time::Duration;
 
-use dunlin_node::{Condition, Quorum};
-use dunlin_store::Stamp;
+use dunlin_entry::Stamp;
+use dunlin_node::Quorum;
+use dunlin_proto::Condition;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use tokio::time::sleep;

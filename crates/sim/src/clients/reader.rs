@@ -4,7 +4,8 @@
 use std::rc::Rc;
 use std::time::Duration;
 
-use dunlin_node::{Condition, Quorum};
+use dunlin_node::Quorum;
+use dunlin_proto::Condition;
 use tokio::time::sleep;
 
 use super::attempts::{Attempt, Attempts};

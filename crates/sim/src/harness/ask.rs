@@ -1,9 +1,10 @@
 //! What clients and nodes say to one another: in place of HTTP, with the same in it.
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
-use dunlin_node::{Condition, Quorum};
-use dunlin_rpc::{DecodeError, Message};
-use dunlin_store::{Origin, Stamp, Version};
+use dunlin_entry::{Origin, Stamp, Version};
+use dunlin_message::{DecodeError, Message};
+use dunlin_node::Quorum;
+use dunlin_proto::Condition;
 
 /// What a client wants.
 #[derive(Debug, Clone)]

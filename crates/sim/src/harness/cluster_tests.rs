@@ -4,7 +4,8 @@
 use std::ops::Bound;
 
 use dunlin_metadata::{KeyspaceSettings, Phase as ChangePhase};
-use dunlin_node::{Condition, Placement, Quorum};
+use dunlin_node::{Placement, Quorum};
+use dunlin_proto::Condition;
 use dunlin_rpc::CallError;
 
 use super::*;

@@ -6,9 +6,10 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use dunlin_node::{Clock, Condition, Coordinator, Failure, Scan, WriteRequest};
+use dunlin_entry::{Kind, Version};
+use dunlin_node::{Clock, Coordinator, Failure, Scan};
+use dunlin_proto::{Condition, WriteRequest};
 use dunlin_rpc::{Limits, Reply, Transport, serve_stream};
-use dunlin_store::{Kind, Version};
 
 use super::ask::{Ask, Told, Verb};
 use super::clock::SimClock;

@@ -11,9 +11,8 @@ use bytes::Bytes;
 use dunlin_log::sim::SimDisk;
 use dunlin_log::{Compression, Padding, Runner};
 use dunlin_metadata::{Metadata, NodeRecord, sim::SimStore};
-use dunlin_node::{
-    Env, Introduction, NodeConfig, Process, Services, Shard, ShardAddress, ShardParts, Starts,
-};
+use dunlin_node::{Env, NodeConfig, Process, Services, Shard, ShardParts, Starts};
+use dunlin_proto::{Introduction, ShardAddress};
 use dunlin_rpc::{Status, Transport, accept};
 use dunlin_secret::{Door, Guard, Mode, NoRandomness, Nonce, Nonces, Secrets};
 use dunlin_store::CacheSizes;
@@ -254,7 +253,7 @@ impl Host {
         let mut superseded = process.superseded();
         let guard = config.guard.clone();
         let serving = accept::run(listener, HELLO_TIMEOUT, guard, move |hello, stream| {
-            let wanted = Introduction::decode(&hello, &node)
+            let wanted = Introduction::decode(hello.protocol, hello.body.clone(), &node)
                 .and_then(|said| Some((served.get(said.shard as usize)?, said)));
             match wanted {
                 Some((services, said)) => {

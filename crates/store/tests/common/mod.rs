@@ -7,9 +7,9 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use bytes::Bytes;
+use dunlin_entry::{Entry, Kind, Origin, Stamp, Version};
 use dunlin_store::{
-    CacheSizes, Entry, Kind, Lookup, Origin, SharedResources, Stamp, Store, StoreError,
-    StoreOptions, Tier, Version, Versioned,
+    CacheSizes, Lookup, SharedResources, Store, StoreError, StoreOptions, Tier, Versioned,
 };
 
 pub const KEYSPACE: u32 = 7;

@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
+use dunlin_entry::{EntryView, Kind, Vector};
 use dunlin_log::inspect::{CompressedBatch, Op, Record, WriteBatch};
-use dunlin_store::{EntryView, Kind, Vector};
 use serde_json::{Map, Value, json};
 
 use crate::key;

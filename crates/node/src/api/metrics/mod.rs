@@ -10,15 +10,15 @@ mod shards;
 use std::rc::Rc;
 use std::sync::atomic::AtomicU64;
 
+use dunlin_proto::ShardAddress;
+use exposition::Exposition;
 use hyper::StatusCode;
 use hyper::header::HeaderMap;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 
 use super::reply::{self, Reply};
-use crate::placement::ShardAddress;
 use crate::shard::{Shard, ShardStatus};
-use exposition::Exposition;
 
 /// `/metrics`.
 pub(super) async fn metrics(shard: Rc<Shard>, headers: &HeaderMap) -> Reply {

@@ -1,0 +1,59 @@
+//! What goes over the wires: what shards say to one another, and whoever talks straight to them. One
+//! file a message, encode and decode side by side; without sockets, event loop or store, so that a
+//! client has the same code as a node.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `request` `response` | the envelopes: every question, and the answer of the same name |
+//! | `write` `read` | a change on its way to the replica that logs it first; one key's newest value |
+//! | `replicate` | a piece of an origin's log on its way to a replica |
+//! | `vectors` | what two shards have seen, and their pasts |
+//! | `pull` | entries of one origin out of any replica's log |
+//! | `page` | stored values, a page at a time |
+//! | `fill` | what a new replica takes over from an old one |
+//! | `far` | records stamped so far ahead that nothing can be written above them |
+//! | `clock` `drops` | the wall clock, and what is told with it of keyspaces that are dropped |
+//! | `reach` `address` | who reaches whom; which shard |
+//! | `introduction` | what stands in a connection's hello, and in the answer to it |
+//! | `pairs` | pairs of key and value, many in one body over HTTP |
+//! | `wire` | the few shapes messages are made of |
+//!
+//! The bytes are those of `docs/formats.md`, sections 4, 5, 8 and 9: a message between shards is extended only at its end.
+#![deny(unsafe_code)]
+
+mod address;
+mod clock;
+mod drops;
+mod far;
+mod fill;
+mod introduction;
+mod page;
+pub mod pairs;
+mod pull;
+mod reach;
+mod read;
+mod replicate;
+mod request;
+mod response;
+mod vectors;
+mod wire;
+mod write;
+
+pub use address::ShardAddress;
+pub use clock::{ClockAnswer, ClockRequest};
+pub use drops::{Fate, Fates, Order, Word};
+pub use far::FarRequest;
+pub use fill::{FillPage, FillRequest, Froms, Place, TailAnswer, TailRequest};
+pub use introduction::Introduction;
+pub use page::{Item, Page, ScanRequest, SnapshotRequest};
+pub use pull::{PullAnswer, PullRequest};
+pub use reach::Reached;
+pub use read::{ReadAnswer, ReadRequest};
+pub use replicate::{Batch, BatchAnswer, Conflict};
+pub use request::Request;
+pub use response::{CANNOT, Response};
+pub use vectors::{Answerer, Asker, Life, Told, VectorsAnswer, VectorsRequest};
+pub use write::{Condition, Refusal, WriteAnswer, WriteRequest};
+
+#[cfg(test)]
+mod message_tests;
