@@ -96,8 +96,13 @@ impl Moves {
         loop {
             tokio::time::sleep(SWEEP_INTERVAL).await;
             self.rate.tick(Instant::now());
-            let state = self.state();
-            let left = state.parts.saturating_sub(state.parts_done);
+            let left = match self.shard.placement().change {
+                None => 0,
+                Some(_) => {
+                    let state = self.state();
+                    state.parts.saturating_sub(state.parts_done)
+                }
+            };
             self.shard.counters.parts_left.set(left);
         }
     }
