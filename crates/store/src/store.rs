@@ -65,7 +65,13 @@ impl Store {
     /// Those of [`Store::flush_begin`] and [`Store::flush_wait`]; the store is then as after a
     /// crash, which is safe.
     pub fn close(self) -> Result<(), StoreError> {
-        self.flush_begin()?;
+        while let Err(error) = self.flush_begin() {
+            match error {
+                // On a busy machine those begun before are still being written.
+                StoreError::Stalled => self.flush_wait()?,
+                error => return Err(error),
+            };
+        }
         self.flush_wait()?;
         Ok(())
     }
