@@ -5,11 +5,11 @@ use std::time::Instant;
 use dunlin_client::{ClientError, Keyspace, Pairs, PairsBody, Quorum, Stored};
 use tokio::task::JoinHandle;
 
-use super::worker::Shared;
+use super::shared::Shared;
 use crate::CopyError;
 use crate::gate::{LARGE_BYTES, Permit};
+use crate::patience::{Patience, rest};
 use crate::plan::Range;
-use crate::sender::dial::{Patience, rest};
 use crate::source::checkpoint::elsewhere;
 use crate::source::database::{handle, read};
 use crate::wire::pair::{Pairs as Encoded, Tally};

@@ -13,8 +13,8 @@ use tokio::task::JoinHandle;
 
 use super::address::KeyspaceAddress;
 use crate::CopyError;
-use crate::sender::Settings;
-use crate::sender::dial::Patience;
+use crate::patience::Patience;
+use crate::settings::Settings;
 use crate::watch::Watch;
 
 /// How long one server is waited for: a node gives up on a write long before.

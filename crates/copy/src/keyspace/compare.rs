@@ -9,7 +9,7 @@ use crate::CopyError;
 use crate::gate::Gate;
 use crate::plan::{Onto, Range, Unit};
 use crate::queue::Queue;
-use crate::sender::Settings;
+use crate::settings::Settings;
 use crate::source::checkpoint::elsewhere;
 use crate::source::database::{Source, handle, read};
 use crate::watch::{self, Watch};

@@ -9,6 +9,7 @@ mod copy;
 mod memory;
 mod merge;
 mod pages;
+mod shared;
 mod worker;
 
 pub use address::KeyspaceAddress;

@@ -11,8 +11,8 @@ use tokio::sync::oneshot;
 use super::cluster::Cluster;
 use crate::CopyError;
 use crate::gate::LARGE_BYTES;
+use crate::patience::Patience;
 use crate::plan;
-use crate::sender::dial::Patience;
 use crate::watch::Watch;
 
 /// Bytes of keys and values handed over at a time.

@@ -8,7 +8,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rocksdb::{ColumnFamilyDescriptor, DB, Options};
 
+use super::options;
 use super::place::{self, Place};
+use super::remove::remove_database;
 use super::state::{Journal, Phase, State};
 use crate::CopyError;
 use crate::plan::{Mode, Onto, Plan};
@@ -50,7 +52,7 @@ impl Active {
         for path in [place.tables(), place.database()] {
             fs::create_dir_all(&path).map_err(|error| CopyError::io(&path, error))?;
         }
-        super::install::keep_options(place, &plan)?;
+        options::keep(place, &plan)?;
         let state = State {
             phase: Phase::Receiving,
             plan,
@@ -146,7 +148,7 @@ fn is_begun(place: &Place) -> Result<bool, CopyError> {
 /// Removes what another copy left.
 fn clear(place: &Place) -> Result<(), CopyError> {
     if place.holds()? == Holds::Other {
-        super::install::remove_database(&place.directory)?;
+        remove_database(&place.directory)?;
     }
     // The plan goes first: without it nothing of the rest counts.
     for path in [place.plan(), place.done()] {

@@ -3,13 +3,13 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io;
-use std::path::Path;
 
 use rocksdb::{IngestExternalFileOptions, Options};
 
 use super::active::{Active, target};
+use super::options;
 use super::place::{self, Place, identity, remove_directory, sync_directory};
+use super::remove::remove_database;
 use super::state::{Phase, State};
 use crate::CopyError;
 use crate::plan::{Hex, Mode, Onto, Plan, Unit};
@@ -17,8 +17,6 @@ use crate::source::database::handle;
 use crate::source::directory;
 use crate::wire::message::Receipt;
 use crate::wire::pair::Tally;
-
-const OPTIONS: &str = "kept-options";
 
 /// Makes the target whole.
 pub(crate) fn finish(active: Active) -> Result<Receipt, CopyError> {
@@ -71,46 +69,10 @@ pub(crate) fn finish(active: Active) -> Result<Receipt, CopyError> {
         }
         move_up(&place, plan.mode)?;
     }
-    restore_options(&place)?;
+    options::restore(&place)?;
     let receipt = receipt(&place, &plan, &tally)?;
     place.forget()?;
     Ok(receipt)
-}
-
-/// Keeps the options of a database that the copy will be merged into: opening it to do so writes
-/// others.
-pub(crate) fn keep_options(place: &Place, plan: &Plan) -> Result<(), CopyError> {
-    let kept = place.partial().join(OPTIONS);
-    let newest = match plan.onto {
-        Onto::Merge if place.directory.join("CURRENT").exists() => {
-            directory::list(&place.directory)?.options
-        }
-        _ => None,
-    };
-    match newest {
-        Some(name) => fs::copy(place.directory.join(name), &kept)
-            .map(drop)
-            .map_err(|error| CopyError::io(&kept, error)),
-        None => match fs::remove_file(&kept) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                Err(CopyError::io(&kept, error))
-            }
-            _ => Ok(()),
-        },
-    }
-}
-
-/// Puts back what [`keep_options`] kept.
-fn restore_options(place: &Place) -> Result<(), CopyError> {
-    let kept = place.partial().join(OPTIONS);
-    if !kept.exists() {
-        return Ok(());
-    }
-    if let Some(name) = directory::list(&place.directory)?.options {
-        let newest = place.directory.join(name);
-        fs::copy(&kept, &newest).map_err(|error| CopyError::io(&newest, error))?;
-    }
-    Ok(())
 }
 
 fn check_files(place: &Place, plan: &Plan) -> Result<(), CopyError> {
@@ -180,24 +142,6 @@ fn ingest(
     }
     drop(database);
     sync_directory(&path)
-}
-
-/// Removes a database's files, `CURRENT` first, so that what is left is never taken for one.
-pub(crate) fn remove_database(path: &Path) -> Result<(), CopyError> {
-    let mut names = directory::names(path)?;
-    names.retain(|name| directory::is_of_database(name));
-    names.sort_by_key(|name| name != "CURRENT");
-    for name in names {
-        let file = path.join(&name);
-        if file.is_dir() {
-            continue;
-        }
-        fs::remove_file(&file).map_err(|error| CopyError::io(&file, error))?;
-        if name == "CURRENT" {
-            sync_directory(path)?;
-        }
-    }
-    sync_directory(path)
 }
 
 /// Moves the files of the database that was built up into the target, `CURRENT` last.

@@ -15,7 +15,6 @@ use super::install;
 use super::opening::Opening;
 use super::place::Place;
 use super::progress::Received;
-use super::refusal;
 use super::state::{Journal, State};
 use super::unit::Writer;
 use crate::CopyError;
@@ -25,6 +24,7 @@ use crate::plan::Plan;
 use crate::wire::frame;
 use crate::wire::link::{BUSY_EVERY, Link, Received as Incoming};
 use crate::wire::message::{self, DigestRequest, Found, Holds, Opened, kind};
+use crate::wire::refusal;
 
 /// How long connections may take to notice that their sender has gone.
 const LEAVING_MAX: Duration = Duration::from_secs(10);

@@ -3,11 +3,12 @@
 use rand::Rng;
 
 use super::choose::{Choice, choose, fits};
-use super::dial::{Dialer, Patience};
+use super::dial::Dialer;
 use super::files;
-use super::settings::Settings;
 use crate::CopyError;
+use crate::patience::Patience;
 use crate::plan::{FORMAT, Hex, Mode, Plan, Unit};
+use crate::settings::Settings;
 use crate::source::checkpoint::{Checkpoint, Place};
 use crate::source::database::{Source, handle};
 use crate::source::ranges::{Table, split};

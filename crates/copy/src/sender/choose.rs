@@ -1,8 +1,8 @@
 //! Pure: how a copy goes, from what was asked for and what is at the target.
 
-use super::settings::Settings;
 use crate::CopyError;
 use crate::plan::{Mode, Onto, Plan};
+use crate::settings::Settings;
 use crate::wire::message::{Found, Holds};
 
 /// How a copy goes.

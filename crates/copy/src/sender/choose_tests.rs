@@ -1,9 +1,9 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 use std::path::PathBuf;
 
-use super::super::settings::Target;
 use super::*;
 use crate::plan::{FORMAT, Hex};
+use crate::settings::Target;
 use crate::wire::codec::Compression;
 
 fn asked(mode: Option<Mode>, onto: Onto, column_families: &[&str]) -> Settings {

@@ -1,61 +1,31 @@
-//! A copy from its beginning to its end.
+//! A copy to a receiver from its beginning to its end.
 
-use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::begin::{Beginning, Begun, begin};
-use super::dial::{Dialer, Patience};
-use super::settings::{Settings, Target};
-use super::worker::{Shared, work};
+use super::carrier::Shared;
+use super::dial::Dialer;
+use super::left::left;
+use super::worker::work;
 use crate::CopyError;
 use crate::gate::Gate;
-use crate::keyspace;
 use crate::limit::Limit;
-use crate::plan::{Hex, Mode, Plan};
+use crate::outcome::Outcome;
+use crate::patience::Patience;
+use crate::plan::Plan;
 use crate::queue::Queue;
+use crate::settings::Settings;
 use crate::watch::Watch;
 use crate::wire::message::kind;
 use crate::wire::pair::Tally;
 
-/// A copy that is whole.
-#[derive(Debug, Clone)]
-pub struct Outcome {
-    /// How the data travelled.
-    pub mode: Mode,
-    /// What distinguishes what was copied from anything else.
-    pub fingerprint: Hex,
-    /// Column families.
-    pub column_families: Vec<String>,
-    /// Units of the plan.
-    pub units: usize,
-    /// Units that earlier runs had sent.
-    pub units_done_before: usize,
-    /// Pairs and bytes that this run sent and the target has compared, and their checksum.
-    pub sent: Tally,
-    /// From the first unit's beginning to the last one's end, on disk.
-    pub send_time: Duration,
-    /// From then until the target was whole.
-    pub finish_time: Duration,
-}
-
-/// Copies. Blocks until the target is whole or nothing more can be done; what is done by then is
-/// gone on with by the next call with the same settings.
-///
-/// # Errors
-/// See [`CopyError`].
-pub fn copy(settings: &Settings, watch: &Watch) -> Result<Outcome, CopyError> {
-    match &settings.target {
-        Target::Directory(path) => copy_to(&Dialer::local(path), settings, watch),
-        Target::Receiver(address) => {
-            copy_to(&Dialer::remote(address, &settings.guard), settings, watch)
-        }
-        Target::Keyspace(address) => keyspace::copy(address, settings, watch),
-    }
-}
-
 /// Copies to a receiver.
-fn copy_to(dialer: &Dialer, settings: &Settings, watch: &Watch) -> Result<Outcome, CopyError> {
+pub(crate) fn copy(
+    dialer: &Dialer,
+    settings: &Settings,
+    watch: &Watch,
+) -> Result<Outcome, CopyError> {
     let begun = match begin(settings, dialer, watch)? {
         Beginning::Begun(begun) => *begun,
         Beginning::Whole(receipt, mode) => {
@@ -146,26 +116,6 @@ fn send(
     shared.queue.end()?;
     let total = shared.total.into_inner();
     Ok(total.unwrap_or_else(PoisonError::into_inner))
-}
-
-/// The units that are not done, after telling who watches of them all.
-pub(crate) fn left(plan: &Plan, done: &[u32], watch: &Watch) -> Vec<u32> {
-    let done: BTreeSet<u32> = done.iter().copied().collect();
-    let mut left = Vec::new();
-    let mut units = watch.lock();
-    for (number, unit) in plan.units.iter().enumerate() {
-        let number = number as u32;
-        units.total += 1;
-        units.total_size_bytes += unit.size_bytes();
-        if done.contains(&number) {
-            units.done += 1;
-            units.done_size_bytes += unit.size_bytes();
-        } else {
-            left.push(number);
-        }
-    }
-    (units.done_before, units.done_before_size_bytes) = (units.done, units.done_size_bytes);
-    left
 }
 
 /// Has the target made whole.

@@ -1,16 +1,16 @@
 //! The sender: reads the source's checkpoint and sends it, unit by unit, over several connections.
 
 pub(crate) mod begin;
+mod carrier;
 pub(crate) mod choose;
-pub(crate) mod copy;
+mod copy;
 pub(crate) mod dial;
 mod files;
+pub(crate) mod left;
 mod part;
 mod range;
-mod settings;
 mod verify;
 mod worker;
 
-pub use copy::{Outcome, copy};
-pub use settings::{Settings, Target};
-pub use verify::{Verified, verify};
+pub(crate) use copy::copy;
+pub(crate) use verify::verify;

@@ -5,7 +5,7 @@ use std::os::unix::fs::FileExt;
 
 use xxhash_rust::xxh3::Xxh3;
 
-use super::worker::Carrier;
+use super::carrier::Carrier;
 use crate::CopyError;
 use crate::plan::Part;
 use crate::source::checkpoint::elsewhere;

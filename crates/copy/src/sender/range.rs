@@ -1,5 +1,6 @@
 //! Sends a range: pairs in order, in batches.
 
+use super::carrier::Carrier;
 use crate::CopyError;
 use crate::gate::{HUGE_BYTES, LARGE_BYTES, Permit};
 use crate::plan::Range;
@@ -8,8 +9,6 @@ use crate::wire::codec::PREFIX_BYTES;
 use crate::wire::frame::PAIR_BYTES_MAX;
 use crate::wire::message::kind;
 use crate::wire::pair::{self, Tally};
-
-use super::worker::Carrier;
 
 /// Pairs are gathered up to this many bytes.
 const BATCH_BYTES: usize = 512 << 10;

@@ -1,16 +1,17 @@
-//! Compares source and target, range by range, without copying anything.
+//! Compares the source with what is at a receiver, range by range, without copying anything.
 
 use std::sync::{Mutex, PoisonError};
 
 use super::begin::{look, ranges};
-use super::dial::{Dialer, Patience};
-use super::settings::{Settings, Target};
+use super::dial::Dialer;
 use crate::CopyError;
 use crate::gate::Gate;
-use crate::keyspace;
-use crate::plan::{Onto, Range, Unit};
+use crate::outcome::Verified;
+use crate::patience::Patience;
+use crate::plan::{Range, Unit};
 use crate::queue::Queue;
 use crate::receiver::digest::digest;
+use crate::settings::Settings;
 use crate::source::checkpoint::{Place, elsewhere};
 use crate::source::database::Source;
 use crate::watch::Watch;
@@ -18,43 +19,17 @@ use crate::wire::link::Link;
 use crate::wire::message::{self, DigestRequest, Holds, kind};
 use crate::wire::pair::Tally;
 
-/// What was compared and found equal.
-#[derive(Debug, Clone)]
-pub struct Verified {
-    /// Ranges compared.
-    pub ranges: usize,
-    /// Column families.
-    pub column_families: Vec<String>,
-    /// What they hold.
-    pub tally: Tally,
-}
-
 struct Compared {
     tally: Tally,
     different: Vec<String>,
 }
 
-/// Reads source and target and compares them, range by range. A target that holds more than the
-/// source differs, unless it is a keyspace and the settings say that it was merged into.
-///
-/// # Errors
-/// [`CopyError::Different`], and what can go wrong while reading.
-pub fn verify(settings: &Settings, watch: &Watch) -> Result<Verified, CopyError> {
-    match &settings.target {
-        Target::Keyspace(address) => keyspace::verify(address, settings, watch),
-        target if settings.onto != Onto::Empty => Err(CopyError::Refused(format!(
-            "{target} can only be compared as a whole; --merge goes with --verify-only for \
-             keyspaces alone"
-        ))),
-        Target::Directory(path) => verify_at(&Dialer::local(path), settings, watch),
-        Target::Receiver(address) => {
-            verify_at(&Dialer::remote(address, &settings.guard), settings, watch)
-        }
-    }
-}
-
 /// Compares with what is at a receiver.
-fn verify_at(dialer: &Dialer, settings: &Settings, watch: &Watch) -> Result<Verified, CopyError> {
+pub(crate) fn verify(
+    dialer: &Dialer,
+    settings: &Settings,
+    watch: &Watch,
+) -> Result<Verified, CopyError> {
     crate::source::directory::list(&settings.source)?;
     let target = &settings.target;
     let found = look(dialer, settings, watch)?;

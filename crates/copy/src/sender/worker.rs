@@ -1,48 +1,17 @@
 //! One connection of a sender: takes unit after unit until none is left.
 
-use std::path::Path;
-use std::sync::{Mutex, PoisonError};
-use std::time::Instant;
+use std::sync::PoisonError;
 
-use super::dial::{Dialer, Patience, rest};
+use super::carrier::{Carrier, Shared};
 use super::{part, range};
 use crate::CopyError;
-use crate::gate::Gate;
-use crate::limit::Limit;
-use crate::plan::{Plan, Unit};
-use crate::queue::Queue;
-use crate::source::database::Source;
-use crate::watch::Watch;
-use crate::wire::codec::{self, Compression};
-use crate::wire::link::Link;
+use crate::patience::Patience;
+use crate::plan::Unit;
 use crate::wire::message::{self, kind};
 use crate::wire::pair::Tally;
 
 /// Times a unit may arrive otherwise than it was sent.
 const MISMATCHES_MAX: u32 = 3;
-
-/// What the connections of a copy share.
-pub(crate) struct Shared<'a> {
-    pub source: &'a Source,
-    pub source_path: &'a Path,
-    pub checkpoint_path: &'a Path,
-    pub plan: &'a Plan,
-    pub dialer: &'a Dialer,
-    pub watch: &'a Watch,
-    pub compression: Compression,
-    pub limit: Option<Limit>,
-    pub gate: Gate,
-    pub retry_for: std::time::Duration,
-    pub queue: Queue<u32>,
-    pub total: Mutex<Tally>,
-}
-
-/// A connection and the unit it carries.
-pub(crate) struct Carrier<'a> {
-    pub shared: &'a Shared<'a>,
-    link: Link,
-    number: usize,
-}
 
 /// Sends units until none is left or one cannot be sent. `number` is this connection's.
 pub(crate) fn work(shared: &Shared<'_>, number: usize) {
@@ -75,7 +44,7 @@ fn carry<'a>(
             None => Carrier::attach(shared, number),
         };
         let attempt =
-            attached.and_then(|attached| carrier.insert(attached).unit(unit_number, unit));
+            attached.and_then(|attached| send(carrier.insert(attached), unit_number, unit));
         match attempt {
             Ok(tally) => {
                 shared.watch.finished(number, unit.size_bytes());
@@ -99,59 +68,30 @@ fn carry<'a>(
     }
 }
 
-impl<'a> Carrier<'a> {
-    fn attach(shared: &'a Shared<'a>, number: usize) -> Result<Carrier<'a>, CopyError> {
-        let mut link = shared.dialer.dial()?;
-        let id = shared.plan.copy_id.0.to_le_bytes().to_vec();
-        link.send(kind::ATTACH, id)?;
-        link.answer(kind::OPENED)?;
-        Ok(Carrier {
-            shared,
-            link,
-            number,
-        })
+/// Sends a unit once; answers what it comes to.
+fn send(carrier: &mut Carrier<'_>, number: u32, unit: &Unit) -> Result<Tally, CopyError> {
+    match send_once(carrier, number, unit) {
+        // What the receiver said before it hung up is the better reason.
+        Err(CopyError::Lost { peer, detail }) => match carrier.link.answer(kind::DONE) {
+            Err(CopyError::Lost { .. }) | Ok(_) => Err(CopyError::Lost { peer, detail }),
+            Err(said) => Err(said),
+        },
+        other => other,
     }
+}
 
-    fn unit(&mut self, number: u32, unit: &Unit) -> Result<Tally, CopyError> {
-        match self.send_unit(number, unit) {
-            // What the receiver said before it hung up is the better reason.
-            Err(CopyError::Lost { peer, detail }) => match self.link.answer(kind::DONE) {
-                Err(CopyError::Lost { .. }) | Ok(_) => Err(CopyError::Lost { peer, detail }),
-                Err(said) => Err(said),
-            },
-            other => other,
-        }
-    }
-
-    fn send_unit(&mut self, number: u32, unit: &Unit) -> Result<Tally, CopyError> {
-        self.link.send(kind::BEGIN, number.to_le_bytes().to_vec())?;
-        // The receiver puts what is large on disk at the end: nobody sends more meanwhile.
-        let (tally, _permit) = match unit {
-            Unit::Range(range) => range::send(self, range)?,
-            Unit::Part(part) => (part::send(self, part)?, None),
-        };
-        self.link.send(kind::END, message::encode_tally(&tally))?;
-        self.link.answer(kind::DONE)?;
-        Ok(tally)
-    }
-
-    /// Sends a frame of data: `pairs` and `bytes` of it, behind room for the prefix.
-    pub fn data(
-        &mut self,
-        kind: u8,
-        buffer: Vec<u8>,
-        pairs: u64,
-        bytes: u64,
-    ) -> Result<(), CopyError> {
-        let body = codec::pack(buffer, self.shared.compression);
-        if let Some(limit) = &self.shared.limit {
-            rest(limit.take(body.len(), Instant::now()), self.shared.watch)?;
-        }
-        self.shared.queue.check(self.shared.watch)?;
-        let sent = self.link.send(kind, body)?;
-        self.shared
-            .watch
-            .sent(self.number, pairs, bytes, sent as u64);
-        Ok(())
-    }
+fn send_once(carrier: &mut Carrier<'_>, number: u32, unit: &Unit) -> Result<Tally, CopyError> {
+    carrier
+        .link
+        .send(kind::BEGIN, number.to_le_bytes().to_vec())?;
+    // The receiver puts what is large on disk at the end: nobody sends more meanwhile.
+    let (tally, _permit) = match unit {
+        Unit::Range(range) => range::send(carrier, range)?,
+        Unit::Part(part) => (part::send(carrier, part)?, None),
+    };
+    carrier
+        .link
+        .send(kind::END, message::encode_tally(&tally))?;
+    carrier.link.answer(kind::DONE)?;
+    Ok(tally)
 }

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
-use super::masked;
+use super::crc::masked;
 use crate::CopyError;
 
 const MAGIC: u32 = 0x0024_8f37;

@@ -12,6 +12,7 @@ use super::frame::{self, Frame};
 use super::guarded::{self, Failed};
 use super::hello;
 use super::message::kind;
+use super::refusal;
 use crate::CopyError;
 use crate::gate::{Gate, HUGE_BYTES, LARGE_BYTES, Permit};
 
@@ -168,13 +169,8 @@ impl Link {
     }
 
     /// Whether the other end is another process.
-    pub fn is_remote(&self) -> bool {
+    fn is_remote(&self) -> bool {
         matches!(self.inner, Inner::Tcp { .. })
-    }
-
-    /// Who is at the other end.
-    pub fn peer(&self) -> &str {
-        &self.peer
     }
 
     /// Sends a frame; answers how many bytes it took.
@@ -230,7 +226,9 @@ impl Link {
             match received.kind {
                 kind::BUSY => {}
                 kind::REFUSED => {
-                    return Err(crate::receiver::refusal::decode(self, &received.body));
+                    let address = self.is_remote().then_some(self.peer.as_str());
+                    let said = refusal::decode(&received.body, address);
+                    return Err(said.unwrap_or_else(|_| self.out_of_turn(kind::REFUSED)));
                 }
                 kind if kind == expected => return Ok(received.body),
                 other => return Err(self.out_of_turn(other)),

@@ -7,3 +7,4 @@ pub(crate) mod hello;
 pub(crate) mod link;
 pub(crate) mod message;
 pub(crate) mod pair;
+pub(crate) mod refusal;

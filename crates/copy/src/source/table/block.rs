@@ -1,5 +1,8 @@
 //! The entries of index blocks and of those that describe a table.
 
+/// Bytes behind a block: compression and checksum.
+pub(super) const TRAILER_BYTES: u64 = 5;
+
 /// Where a block is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Handle {
@@ -112,7 +115,7 @@ impl<'a> Handles<'a> {
                     offset: before
                         .offset
                         .checked_add(before.size)?
-                        .checked_add(super::footer::TRAILER_BYTES)?,
+                        .checked_add(TRAILER_BYTES)?,
                     size: before.size.checked_add_signed(change)?,
                 }
             }

@@ -4,8 +4,8 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use super::block::{self, Handle, Handles, IndexForm};
-use super::footer::{self, Checksum, FOOTER_BYTES, Fault, TRAILER_BYTES};
+use super::block::{self, Handle, Handles, IndexForm, TRAILER_BYTES};
+use super::footer::{self, Checksum, FOOTER_BYTES, Fault};
 use crate::CopyError;
 use crate::error::no_codec;
 

@@ -4,17 +4,14 @@ use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 use xxhash_rust::xxh32::Xxh32;
 use xxhash_rust::xxh64::Xxh64;
 
-use super::block::{Handle, varint};
-use crate::source::masked;
+use super::block::{Handle, TRAILER_BYTES, varint};
+use crate::source::crc::masked;
 
 /// Bytes of a footer.
 pub(super) const FOOTER_BYTES: usize = 53;
 const MAGIC: u64 = 0x88e2_41b7_85f4_cff7;
 const XXH3: u8 = 4;
 const EXTENDED_MAGIC: [u8; 4] = [0x3e, 0, 0x7a, 0];
-/// Bytes behind a block: compression and checksum.
-pub(super) const TRAILER_BYTES: u64 = 5;
-
 /// How blocks are checked.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Checksum {
