@@ -8,6 +8,7 @@ mod support;
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use copy_support::keyspace::{PAIRS, body, bulk, create, key, scan};
@@ -15,6 +16,7 @@ use copy_support::{content, db_bench};
 use harness::child::{Process, dunlin};
 use harness::eventually;
 use harness::up::Up;
+use harness::wire::Wire;
 use rocksdb::DB;
 use support::{Ended, run};
 
@@ -86,6 +88,15 @@ fn a_database_of_db_bench_becomes_a_keyspace_and_is_compared() {
     assert_eq!(json["bytes"], bytes);
     // How many there are depends on when RocksDB compacted.
     assert!(json["units"].as_u64().unwrap() > 1, "{json}");
+    // Sending and comparing are told apart.
+    assert_eq!(json["verified"], "pairs", "{json}");
+    let compared = &json["compared"];
+    assert_eq!(
+        (&compared["pairs"], &compared["bytes"]),
+        (&json["pairs"], &json["bytes"])
+    );
+    assert!(compared["duration_s"].as_f64().unwrap() > 0.0, "{json}");
+    assert_eq!(json["finish_s"], 0.0);
     assert!(report.join("copy.png").exists());
     assert!(scan(port, "birds") == expected);
     assert_eq!(left_behind(directory.path()), Vec::<String>::new());
@@ -185,6 +196,12 @@ fn one_column_family_is_copied_and_what_does_not_fit_is_refused() {
         "--mode ingest does not apply",
     );
     refused(&target, &["--replace"], 1, "--replace does not apply");
+    refused(
+        &target,
+        &["--no-verify", "--verify-only"],
+        2,
+        "cannot be used with",
+    );
     refused(&target, &["--compress=lz4"], 1, "--compress does not apply");
     refused(
         &target,
@@ -215,6 +232,128 @@ fn one_column_family_is_copied_and_what_does_not_fit_is_refused() {
         &["--verify-only", "--merge"],
     );
     assert!(said.complaint(1).contains("for keyspaces alone"));
+    // Nor is there anything to leave out: its ranges are compared as they arrive.
+    for nowhere in [database.to_str().unwrap(), "127.0.0.1:1"] {
+        let said = copy(&source, nowhere, &["--no-verify", "--quiet"]);
+        assert!(
+            said.complaint(1).contains("--no-verify does not apply"),
+            "{}",
+            said.stderr
+        );
+    }
+    assert!(!database.exists());
+}
+
+/// The lines about progress of a process, by the step that they name.
+fn lines(output: &str, step: &str) -> Vec<String> {
+    let of_step = |line: &&str| line.contains(&format!(" s: {step} "));
+    output.lines().filter(of_step).map(str::to_owned).collect()
+}
+
+#[test]
+fn sending_and_comparing_are_told_apart_and_comparing_may_be_left_out() {
+    let up = Up::nodes(1);
+    let port = up.ports[0];
+    let directory = tempfile::tempdir().unwrap();
+    let source = directory.path().join("source");
+    let expected = made(&source, &["--num=200000"]);
+    create(port, "birds", 1);
+    create(port, "others", 1);
+    let more = ["--interval=10ms", "--range-size=1MiB", "--connections=1"];
+    let said = copy(&source, &up.url(0, "/birds"), &more).ok();
+    let (sending, comparing) = (
+        lines(&said.stderr, "sending"),
+        lines(&said.stderr, "comparing"),
+    );
+    assert!(
+        !sending.is_empty() && !comparing.is_empty(),
+        "{}",
+        said.stderr
+    );
+    let position = |line: &String| said.stderr.find(line.as_str()).unwrap();
+    assert!(position(sending.last().unwrap()) < position(&comparing[0]));
+    let text = said.text();
+    assert!(text.starts_with("copied: "), "{text}");
+    let last = text.lines().last().unwrap();
+    assert!(
+        last.starts_with("equal: ") && last.ends_with("(source and keyspace compared)"),
+        "{text}"
+    );
+    let verified = copy(
+        &source,
+        &up.url(0, "/birds"),
+        &[&["--verify-only"], &more[..]].concat(),
+    )
+    .ok();
+    assert!(
+        !lines(&verified.stderr, "comparing").is_empty(),
+        "{}",
+        verified.stderr
+    );
+    assert!(
+        lines(&verified.stderr, "sending").is_empty(),
+        "{}",
+        verified.stderr
+    );
+
+    let target = up.url(0, "/others");
+    let said = copy(&source, &target, &[&["--no-verify"], &more[..]].concat()).ok();
+    assert!(!said.stderr.contains("compar"), "{}", said.stderr);
+    let text = said.text();
+    assert!(
+        text.starts_with("copied: ") && text.ends_with("nothing was compared (--no-verify)\n"),
+        "{text}"
+    );
+    assert!(scan(port, "others") == expected);
+    assert_eq!(left_behind(directory.path()), Vec::<String>::new());
+    // What others wrote is found by nobody then, but by who compares later.
+    let first = expected.keys().next().unwrap();
+    assert_eq!(key(port, "DELETE", "others", first, b"").status, 202);
+    let said = copy(&source, &target, &["--verify-only", "--quiet"]);
+    assert!(
+        said.complaint(1).contains("lacks the key"),
+        "{}",
+        said.stderr
+    );
+    let json = copy(&source, &target, &["--merge", "--no-verify", "--json"]);
+    let json = json.ok().json();
+    assert_eq!(json["verified"], "nothing", "{json}");
+    assert!(json["compared"].is_null(), "{json}");
+    assert!(scan(port, "others") == expected);
+}
+
+#[test]
+fn a_keyspace_of_many_slices_is_compared_while_others_write() {
+    let up = Up::nodes(3);
+    let port = up.ports[0];
+    let directory = tempfile::tempdir().unwrap();
+    let source = directory.path().join("source");
+    // Pages of few pairs, each from many slices.
+    let more = ["--num=6000", "--value_size=10000"];
+    let expected = made(&source, &more);
+    let body = r#"{"name":"birds","sync":"never","partitions":512}"#;
+    let answer = Wire::open(port).request("POST", "/v1/keyspaces", body);
+    assert_eq!(answer.status, 201, "{answer:?}");
+    create(port, "noise", 3);
+    let target = up.url(0, "/birds");
+    copy(&source, &target, &["--quiet", "--no-verify"]).ok();
+    let ended = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !ended.load(Ordering::Relaxed) {
+                for name in ["noise", "birds"] {
+                    assert_eq!(key(port, "PUT", name, b"zzz", b"more").status, 201);
+                }
+            }
+        });
+        let said = copy(&source, &target, &["--verify-only", "--merge", "--json"]);
+        ended.store(true, Ordering::Relaxed);
+        assert_eq!(said.ok().json()["pairs"], expected.len());
+    });
+    // What has come of it is told.
+    let said = copy(&source, &target, &["--verify-only", "--quiet"]);
+    let complaint = said.complaint(1);
+    assert!(complaint.contains("has besides the key zzz"), "{complaint}");
 }
 
 #[test]
@@ -354,7 +493,7 @@ fn a_body_is_stored_whole_or_refused_with_a_reason() {
         assert_eq!(answer.status, status, "{answer:?}");
         assert!(answer.text().contains(words), "{answer:?}");
     }
-    let answer = harness::wire::Wire::open(port).request("GET", path, b"");
+    let answer = Wire::open(port).request("GET", path, b"");
     assert_eq!(answer.status, 405);
     // A value that can be put by itself can be put in bulk, with the longest key.
     let largest = body(&[(&[b'k'; 65_536], &[b'v'; 100_000])]);

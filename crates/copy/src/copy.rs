@@ -15,6 +15,13 @@ use crate::watch::Watch;
 /// See [`CopyError`].
 pub fn copy(settings: &Settings, watch: &Watch) -> Result<Outcome, CopyError> {
     match &settings.target {
+        Target::Directory(_) | Target::Receiver(_) if !settings.is_compared => {
+            let target = &settings.target;
+            Err(CopyError::Refused(format!(
+                "{target} is no keyspace: each range is compared by its checksum as it arrives, so \
+                 --no-verify does not apply"
+            )))
+        }
         Target::Directory(path) => sender::copy(&Dialer::local(path), settings, watch),
         Target::Receiver(address) => {
             sender::copy(&Dialer::remote(address, &settings.guard), settings, watch)

@@ -47,7 +47,7 @@ mod wire;
 pub use copy::copy;
 pub use error::{CopyError, RefusalCode};
 pub use keyspace::KeyspaceAddress;
-pub use outcome::{Outcome, Verified};
+pub use outcome::{Check, Outcome, Verified};
 pub use plan::{Hex, Key, Mode, Onto, Part, Range, Unit};
 pub use receiver::progress::Received;
 pub use receiver::serve::Receiver;

@@ -24,6 +24,24 @@ pub struct Outcome {
     pub send_time: Duration,
     /// From then until the target was whole.
     pub finish_time: Duration,
+    /// What of the copy was compared with its source.
+    pub check: Check,
+}
+
+/// What of a copy was compared with its source.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Check {
+    /// Each unit, by its checksum, as it arrived.
+    Units,
+    /// Every pair, once all were sent.
+    Pairs {
+        /// What the source holds.
+        tally: Tally,
+        /// How long it took.
+        time: Duration,
+    },
+    /// Nothing, as the settings wanted it.
+    Nothing,
 }
 
 /// What was compared and found equal.

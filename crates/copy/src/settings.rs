@@ -43,6 +43,8 @@ pub struct Settings {
     pub mode: Option<Mode>,
     /// What happens to a database that is at the target.
     pub onto: Onto,
+    /// Whether a keyspace is compared with the source once all is sent.
+    pub is_compared: bool,
     /// Column families to copy; all when empty.
     pub column_families: Vec<String>,
     /// Connections, each with a reader and a writer of its own.
@@ -71,6 +73,7 @@ impl Settings {
             target,
             mode: None,
             onto: Onto::Empty,
+            is_compared: true,
             column_families: Vec::new(),
             connections: 4,
             compression: Compression::None,

@@ -14,6 +14,8 @@ pub struct Watch {
     bytes: AtomicU64,
     wire_bytes: AtomicU64,
     retries: AtomicU64,
+    compared_pairs: AtomicU64,
+    compared_bytes: AtomicU64,
     stop: AtomicBool,
     units: Mutex<Units>,
     notices: Mutex<Vec<String>>,
@@ -36,7 +38,7 @@ pub struct Units {
     pub done_before_size_bytes: u64,
     /// For each connection the unit it carries.
     pub running: Vec<Option<Running>>,
-    /// How far comparing with the target is, once all units are there.
+    /// How far comparing with the target is, once nothing is sent any more.
     pub compared: Option<Compared>,
     /// Why nothing comes through at present.
     pub trouble: Option<Trouble>,
@@ -85,6 +87,16 @@ impl Watch {
         self.wire_bytes.load(Ordering::Relaxed)
     }
 
+    /// Pairs of the source that were compared.
+    pub fn compared_pairs(&self) -> u64 {
+        self.compared_pairs.load(Ordering::Relaxed)
+    }
+
+    /// Their bytes of keys and values.
+    pub fn compared_bytes(&self) -> u64 {
+        self.compared_bytes.load(Ordering::Relaxed)
+    }
+
     /// Units that were begun again.
     pub fn retries(&self) -> u64 {
         self.retries.load(Ordering::Relaxed)
@@ -121,11 +133,17 @@ impl Watch {
         self.pairs.fetch_add(pairs, Ordering::Relaxed);
         self.bytes.fetch_add(bytes, Ordering::Relaxed);
         self.wire_bytes.fetch_add(wire_bytes, Ordering::Relaxed);
-        self.looked_at(connection, bytes);
+        self.came_further(connection, bytes);
     }
 
-    /// A connection has come further in its unit, which counts as nothing else.
-    pub(crate) fn looked_at(&self, connection: usize, bytes: u64) {
+    /// A connection has compared so many more pairs of its unit.
+    pub(crate) fn looked_at(&self, connection: usize, pairs: u64, bytes: u64) {
+        self.compared_pairs.fetch_add(pairs, Ordering::Relaxed);
+        self.compared_bytes.fetch_add(bytes, Ordering::Relaxed);
+        self.came_further(connection, bytes);
+    }
+
+    fn came_further(&self, connection: usize, bytes: u64) {
         let mut units = self.lock();
         units.trouble = None;
         if let Some(Some(running)) = units.running.get_mut(connection) {
@@ -149,6 +167,15 @@ impl Watch {
         units.trouble = Some(Trouble { reason, until });
     }
 
+    /// From now on these units are compared, over so many connections.
+    pub(crate) fn comparing(&self, units: &[Unit], connections: usize) {
+        let mut progress = self.lock();
+        progress.total = units.len();
+        progress.total_size_bytes = units.iter().map(Unit::size_bytes).sum();
+        progress.running = vec![None; connections];
+        progress.compared = Some(Compared::default());
+    }
+
     /// A connection begins a unit, or begins it again.
     pub(crate) fn begun(&self, connection: usize, unit: &Unit) {
         if let Some(slot) = self.lock().running.get_mut(connection) {
@@ -157,7 +184,7 @@ impl Watch {
         }
     }
 
-    /// A connection has compared a unit of this size with what had been sent before.
+    /// A connection has compared a unit of this size to its end.
     pub(crate) fn compared(&self, connection: usize, size_bytes: u64) {
         let mut units = self.lock();
         let compared = units.compared.get_or_insert_default();

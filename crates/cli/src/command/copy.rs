@@ -33,9 +33,10 @@ keyspace of a running cluster. A copy that was broken off, by either side, goes 
 command is run again. A directory can be opened once it is whole, not before.
 
 Into a keyspace go the pairs of one column family (default, or the one that --cf names), many in
-one request and through the cluster's log like any write; then source and keyspace are compared.
-It must exist and be empty; with --merge the copy's values win and other keys stay. It can be read
-all the time; until the command ends with exit code 0 it may hold only a part.
+one request and through the cluster's log like any write; then source and keyspace are compared,
+pair by pair, unless --no-verify is given. It must exist and be empty; with --merge the copy's values win and
+other keys stay. It can be read all the time; until the command ends with exit code 0 it may hold
+only a part. Into a directory or to a receiver each range is compared by its checksum on its way.
 
 Modes:
   files    the tables themselves travel, checked by their checksums: into an empty target
@@ -124,6 +125,9 @@ pub struct Copy {
     /// Compare source and target, copy nothing; with --merge a keyspace may hold more
     #[arg(long, conflicts_with_all = ["replace", "mode"])]
     verify_only: bool,
+    /// Do not compare source and keyspace after all is sent
+    #[arg(long, conflicts_with = "verify_only")]
+    no_verify: bool,
     /// Write copy.json, copy.svg and copy.png, the rate over time, into this directory
     #[arg(long, value_name = "DIR")]
     report: Option<PathBuf>,
@@ -185,7 +189,9 @@ impl Copy {
         display.finish(&watch);
         let report = match done? {
             Done::Copied(outcome) => Report::copied(&settings, &watch, &outcome, samples, elapsed),
-            Done::Verified(verified) => Report::verified(&settings, &verified, samples, elapsed),
+            Done::Verified(verified) => {
+                Report::verified(&settings, &watch, &verified, samples, elapsed)
+            }
         };
         if let Some(directory) = &self.report {
             report.write(directory)?;
@@ -224,6 +230,7 @@ impl Copy {
             (_, true) => dunlin_copy::Onto::Replace,
             _ => dunlin_copy::Onto::Empty,
         };
+        settings.is_compared = !self.no_verify;
         settings.column_families.clone_from(&self.cf);
         settings.connections = self.connections.get();
         settings.compression = self.compress.into();

@@ -12,7 +12,7 @@ use crate::queue::Queue;
 use crate::settings::Settings;
 use crate::source::checkpoint::elsewhere;
 use crate::source::database::{Source, handle, read};
-use crate::watch::{self, Watch};
+use crate::watch::Watch;
 use crate::wire::pair::Tally;
 
 /// Pairs between two looks at whether somebody wants to stop.
@@ -36,8 +36,7 @@ struct Found {
     first: Option<String>,
 }
 
-/// Compares all of `units`; answers what the source holds. `is_shown` is whether what is read
-/// counts as the copy's progress.
+/// Compares all of `units`; answers what the source holds.
 ///
 /// # Errors
 /// [`CopyError::Different`], and what can go wrong while reading.
@@ -47,18 +46,9 @@ pub(crate) fn compare(
     source: &Source,
     units: &[Unit],
     watch: &Watch,
-    is_shown: bool,
 ) -> Result<Tally, CopyError> {
     let connections = settings.connections.clamp(1, units.len().max(1));
-    let mut progress = watch.lock();
-    progress.running = vec![None; connections];
-    if is_shown {
-        progress.total = units.len();
-        progress.total_size_bytes = units.iter().map(Unit::size_bytes).sum();
-    } else {
-        progress.compared = Some(watch::Compared::default());
-    }
-    drop(progress);
+    watch.comparing(units, connections);
     let comparing = Comparing {
         settings,
         cluster,
@@ -72,7 +62,7 @@ pub(crate) fn compare(
         for number in 0..connections {
             let comparing = &comparing;
             scope.spawn(move || {
-                if let Err(error) = comparing.work(number, is_shown) {
+                if let Err(error) = comparing.work(number) {
                     comparing.queue.fail(error);
                 }
             });
@@ -98,15 +88,12 @@ pub(crate) fn compare(
 }
 
 impl Comparing<'_> {
-    fn work(&self, number: usize, is_shown: bool) -> Result<(), CopyError> {
+    fn work(&self, number: usize) -> Result<(), CopyError> {
         while let Some(unit) = self.queue.next() {
             let Unit::Range(range) = unit else { continue };
             self.watch.begun(number, unit);
-            let compared = self.range(number, range, is_shown)?;
-            match is_shown {
-                true => self.watch.finished(number, unit.size_bytes()),
-                false => self.watch.compared(number, unit.size_bytes()),
-            }
+            let compared = self.range(number, range)?;
+            self.watch.compared(number, unit.size_bytes());
             let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
             found.tally.merge(&compared.ours);
             found.additional += compared.additional;
@@ -121,7 +108,7 @@ impl Comparing<'_> {
         Ok(())
     }
 
-    fn range(&self, number: usize, range: &Range, is_shown: bool) -> Result<Compared, CopyError> {
+    fn range(&self, number: usize, range: &Range) -> Result<Compared, CopyError> {
         let is_merged = self.settings.onto == Onto::Merge;
         let is_large = self.source.is_large(range);
         let _permit = is_large.then(|| self.gate.wait());
@@ -157,7 +144,7 @@ impl Comparing<'_> {
                 }
             }
             if compared.ours.pairs.is_multiple_of(STEP) {
-                self.look(number, &compared.ours, &mut told, is_shown)?;
+                self.look(number, &compared.ours, &mut told)?;
             }
         }
         ours.status().map_err(|error| {
@@ -172,22 +159,13 @@ impl Comparing<'_> {
             }
             next = theirs.next(self.watch)?;
         }
-        self.look(number, &compared.ours, &mut told, is_shown)?;
+        self.look(number, &compared.ours, &mut told)?;
         Ok(compared)
     }
 
-    fn look(
-        &self,
-        number: usize,
-        ours: &Tally,
-        told: &mut Tally,
-        is_shown: bool,
-    ) -> Result<(), CopyError> {
+    fn look(&self, number: usize, ours: &Tally, told: &mut Tally) -> Result<(), CopyError> {
         let (pairs, bytes) = (ours.pairs - told.pairs, ours.bytes - told.bytes);
-        match is_shown {
-            true => self.watch.sent(number, pairs, bytes, 0),
-            false => self.watch.looked_at(number, bytes),
-        }
+        self.watch.looked_at(number, pairs, bytes);
         *told = *ours;
         self.queue.check(self.watch)
     }

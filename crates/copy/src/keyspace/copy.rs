@@ -1,7 +1,7 @@
 //! A copy into a keyspace from its beginning to its end, and comparing alone.
 
 use std::sync::{Mutex, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::address::KeyspaceAddress;
 use super::body::unfit;
@@ -13,7 +13,7 @@ use super::worker::work;
 use crate::CopyError;
 use crate::gate::Gate;
 use crate::limit::Limit;
-use crate::outcome::{Outcome, Verified};
+use crate::outcome::{Check, Outcome, Verified};
 use crate::plan::{Mode, Onto, Plan, Range};
 use crate::queue::Queue;
 use crate::sender::begin::{give_up, plan, ranges, take};
@@ -30,7 +30,7 @@ use crate::wire::pair::Tally;
 /// The column family that is copied when none is named.
 const DEFAULT_FAMILY: &str = "default";
 
-/// Copies into a keyspace, then compares. Blocks until all is there or nothing more can be done.
+/// Copies into a keyspace, then compares, unless told otherwise. Blocks until all is there or nothing more can be done.
 pub(crate) fn copy(
     address: &KeyspaceAddress,
     settings: &Settings,
@@ -46,12 +46,10 @@ pub(crate) fn copy(
         Ok(sent) => (sent, began.elapsed()),
         Err(error) => return Err(stop(address, begun, error)),
     };
-    watch.notice("all is sent; comparing source and keyspace".to_owned());
-    let units = &begun.plan.units;
-    if let Err(error) = compare(settings, &cluster, &begun.source, units, watch, false) {
-        return Err(stop(address, begun, error));
-    }
-    let finish_time = began.elapsed() - send_time;
+    let check = match check(settings, &cluster, &begun, watch) {
+        Ok(check) => check,
+        Err(error) => return Err(stop(address, begun, error)),
+    };
     let Begun {
         checkpoint,
         source,
@@ -71,7 +69,8 @@ pub(crate) fn copy(
         units_done_before,
         sent,
         send_time,
-        finish_time,
+        finish_time: Duration::ZERO,
+        check,
     })
 }
 
@@ -99,7 +98,7 @@ pub(crate) fn verify(
     let families = &settings.column_families;
     let compared = Source::open(&mut checkpoint, &settings.source, families).and_then(|source| {
         let units = ranges(&source, settings.range_bytes)?;
-        let tally = compare(settings, &cluster, &source, &units, watch, true)?;
+        let tally = compare(settings, &cluster, &source, &units, watch)?;
         Ok((tally, units.len()))
     });
     let removed = checkpoint.remove();
@@ -298,6 +297,25 @@ fn send(
     shared.queue.end()?;
     let total = shared.total.into_inner();
     Ok(total.unwrap_or_else(PoisonError::into_inner))
+}
+
+/// Compares what was sent, and what earlier runs had sent, unless the settings want no comparison.
+fn check(
+    settings: &Settings,
+    cluster: &Cluster,
+    begun: &Begun,
+    watch: &Watch,
+) -> Result<Check, CopyError> {
+    if !settings.is_compared {
+        return Ok(Check::Nothing);
+    }
+    watch.notice("all is sent; comparing source and keyspace".to_owned());
+    let began = Instant::now();
+    let tally = compare(settings, cluster, &begun.source, &begun.plan.units, watch)?;
+    Ok(Check::Pairs {
+        tally,
+        time: began.elapsed(),
+    })
 }
 
 /// The error of a copy that is not whole, with how far it came.

@@ -11,7 +11,7 @@ use super::worker::work;
 use crate::CopyError;
 use crate::gate::Gate;
 use crate::limit::Limit;
-use crate::outcome::Outcome;
+use crate::outcome::{Check, Outcome};
 use crate::patience::Patience;
 use crate::plan::Plan;
 use crate::queue::Queue;
@@ -39,6 +39,7 @@ pub(crate) fn copy(
                 sent: Tally::default(),
                 send_time: Duration::ZERO,
                 finish_time: Duration::ZERO,
+                check: Check::Units,
             });
         }
     };
@@ -80,6 +81,7 @@ pub(crate) fn copy(
         sent,
         send_time,
         finish_time,
+        check: Check::Units,
     })
 }
 

@@ -91,11 +91,7 @@ fn compare(
     watch: &Watch,
 ) -> Result<Compared, CopyError> {
     let connections = settings.connections.clamp(1, units.len().max(1));
-    let mut progress = watch.lock();
-    progress.total = units.len();
-    progress.total_size_bytes = units.iter().map(Unit::size_bytes).sum();
-    progress.running = vec![None; connections];
-    drop(progress);
+    watch.comparing(units, connections);
     let comparing = Comparing {
         settings,
         dialer,
@@ -127,7 +123,7 @@ impl Comparing<'_> {
             self.watch.begun(number, unit);
             match self.range(range, number, &mut link) {
                 Ok((ours, theirs)) => {
-                    self.watch.finished(number, unit.size_bytes());
+                    self.watch.compared(number, unit.size_bytes());
                     let compared = self.compared.lock();
                     let mut compared = compared.unwrap_or_else(PoisonError::into_inner);
                     compared.tally.merge(&ours);
@@ -165,7 +161,7 @@ impl Comparing<'_> {
                 if ours.is_none() {
                     let db = &self.source.db;
                     let read = digest(db, &request, &self.gate, &mut permit, |pairs, bytes| {
-                        self.watch.sent(number, pairs, bytes, 0);
+                        self.watch.looked_at(number, pairs, bytes);
                         self.watch.check()
                     });
                     ours = Some(read.map_err(|error| elsewhere(error, &self.settings.source))?);

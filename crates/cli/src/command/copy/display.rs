@@ -44,18 +44,25 @@ impl Display {
         if !self.shown || units.total == 0 {
             return;
         }
-        if units.compared.is_some() {
-            self.comparing.get_or_insert_with(Instant::now);
-        }
+        let began = match units.compared {
+            Some(_) => Some(*self.comparing.get_or_insert_with(Instant::now)),
+            None => None,
+        };
+        let (bytes, pairs) = match units.compared {
+            Some(_) => (watch.compared_bytes(), watch.compared_pairs()),
+            None => (watch.bytes(), watch.pairs()),
+        };
         let now = Instant::now();
         let until = units.trouble.as_ref().map_or(now, |trouble| trouble.until);
         let moment = Moment {
             units: &units,
-            bytes: watch.bytes(),
-            pairs: watch.pairs(),
+            bytes,
+            pairs,
             retries: watch.retries(),
             elapsed_s: samples.elapsed().as_secs_f64(),
-            comparing_s: self.comparing.map_or(0.0, |at| at.elapsed().as_secs_f64()),
+            step_s: began
+                .map_or(samples.elapsed(), |at| at.elapsed())
+                .as_secs_f64(),
             patience_s: until.saturating_duration_since(now).as_secs_f64(),
             bytes_per_s: samples.bytes_per_s_now(),
         };

@@ -13,16 +13,16 @@ const KEY: usize = 18;
 pub struct Moment<'a> {
     /// How far the units are.
     pub units: &'a Units,
-    /// Bytes of keys and values, or of files.
+    /// Bytes of keys and values, or of files, of the step that is under way.
     pub bytes: u64,
-    /// Pairs.
+    /// Its pairs.
     pub pairs: u64,
     /// Attempts that were made again.
     pub retries: u64,
     /// Seconds since the first unit was begun.
     pub elapsed_s: f64,
-    /// Seconds since comparing began; 0 before.
-    pub comparing_s: f64,
+    /// Seconds since the step that is under way was begun.
+    pub step_s: f64,
     /// Seconds for which what fails at present is still tried again.
     pub patience_s: f64,
     /// Bytes a second over the last few seconds.
@@ -55,32 +55,36 @@ impl Moment<'_> {
     /// For a log.
     pub fn line(&self) -> String {
         let percent = (self.fraction() * 100.0).floor();
-        let parts = [vec![format!("{percent} %")], self.done(), self.stands()];
+        let mut stands = self.stands();
+        let step = stands.remove(0);
+        let parts = [vec![format!("{step} {percent} %")], self.done(), stands];
         format!("{:.0} s: {}", self.elapsed_s, parts.concat().join(", "))
     }
 
     fn done(&self) -> Vec<String> {
-        let mean = self.bytes as f64 / self.elapsed_s.max(0.001);
+        let mean = self.bytes as f64 / self.step_s.max(0.001);
         let mut parts = vec![rounded_decimal(self.bytes as f64)];
         if self.pairs > 0 {
             parts.push(format!("{} pairs", grouped(self.pairs)));
         }
-        if self.units.compared.is_none() {
-            parts.push(format!("{}/s now", rounded_decimal(self.bytes_per_s)));
-            parts.push(format!("{}/s mean", rounded_decimal(mean)));
-        }
+        parts.push(format!("{}/s now", rounded_decimal(self.bytes_per_s)));
+        parts.push(format!("{}/s mean", rounded_decimal(mean)));
         parts
     }
 
     fn stands(&self) -> Vec<String> {
         let units = self.units;
-        let mut parts = Vec::new();
+        let is_sent = units.compared.is_none() && units.done == units.total;
+        let step = match units.compared {
+            Some(_) => "comparing",
+            None if is_sent => "making the target whole",
+            None => "sending",
+        };
+        let mut parts = vec![step.to_owned()];
         if let Some(trouble) = &units.trouble {
             let left = rounded_time(self.patience_s);
             parts.push(format!("trying again for {left}: {}", trouble.reason));
-        } else if units.compared.is_none() && units.done == units.total {
-            parts.push("making the target whole".to_owned());
-        } else if let Some(left) = self.left_s() {
+        } else if let Some(left) = self.left_s().filter(|_| !is_sent) {
             parts.push(format!("{} left", rounded_time(left)));
         }
         let kind = match units.running.iter().flatten().next() {
@@ -95,8 +99,7 @@ impl Moment<'_> {
             None => "units",
         };
         let (settled, total) = (grouped(self.settled() as u64), grouped(units.total as u64));
-        let compared = units.compared.map_or("", |_| " compared");
-        parts.push(format!("{settled} of {total} {kind}{compared}"));
+        parts.push(format!("{settled} of {total} {kind}"));
         match self.retries {
             0 => {}
             1 => parts.push("1 retry".to_owned()),
@@ -129,14 +132,14 @@ impl Moment<'_> {
 
     /// Seconds to the end of the step that is under way, if it goes on like this.
     fn left_s(&self) -> Option<f64> {
-        let (passed, before) = match self.units.compared {
-            Some(_) => (self.comparing_s, 0),
-            None => (self.elapsed_s, self.units.done_before_size_bytes),
+        let before = match self.units.compared {
+            Some(_) => 0,
+            None => self.units.done_before_size_bytes,
         };
         let settled = self.settled_bytes();
         let here = settled.saturating_sub(before) as f64;
         let left = self.units.total_size_bytes.saturating_sub(settled) as f64;
-        (here > 0.0).then(|| passed * left / here)
+        (here > 0.0).then(|| self.step_s * left / here)
     }
 }
 

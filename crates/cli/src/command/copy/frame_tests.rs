@@ -33,7 +33,7 @@ fn moment(units: &Units) -> Moment<'_> {
         pairs: 842_088,
         retries: 0,
         elapsed_s: 10.0,
-        comparing_s: 0.0,
+        step_s: 10.0,
         patience_s: 0.0,
         bytes_per_s: 18_600_000.0,
     }
@@ -53,7 +53,7 @@ fn everything_a_user_wants_to_know_fits_in_60_columns() {
     assert_eq!(
         lines,
         [
-            "█░░░░░░░░░░░  15 %  56 s left, 1 of 19 ranges",
+            "█░░░░░░░░░░░  15 %  sending, 56 s left, 1 of 19 ranges",
             "190.0 MB, 842,088 pairs, 18.6 MB/s now, 19.0 MB/s mean",
             "  ██████░░░░░░  50 % of 96.0 MB  from the first key",
             "  █████░░░░░░░  43 % of 96.0 MB  from 0x0000000000116eae..",
@@ -64,7 +64,7 @@ fn everything_a_user_wants_to_know_fits_in_60_columns() {
     assert!(lines.iter().all(|line| line.chars().count() <= 60));
     assert_eq!(
         moment(&units).line(),
-        "10 s: 15 %, 190.0 MB, 842,088 pairs, 18.6 MB/s now, 19.0 MB/s mean, 56 s left, \
+        "10 s: sending 15 %, 190.0 MB, 842,088 pairs, 18.6 MB/s now, 19.0 MB/s mean, 56 s left, \
          1 of 19 ranges"
     );
 }
@@ -93,15 +93,23 @@ fn comparing_has_a_progress_of_its_own() {
         size_bytes: 400_000_000,
     });
     let moment = Moment {
-        comparing_s: 2.0,
+        bytes: 90_000_000,
+        pairs: 398_884,
+        step_s: 2.0,
         ..moment(&units)
     };
     let lines = moment.lines();
     assert_eq!(
         lines[0],
-        "██░░░░░░░░░░  22 %  7 s left, 4 of 19 ranges compared"
+        "██░░░░░░░░░░  22 %  comparing, 7 s left, 4 of 19 ranges"
     );
-    assert_eq!(lines[1], "190.0 MB, 842,088 pairs");
+    // What was compared, and how fast: what was sent has nothing to do with it.
+    let compared = "90.0 MB, 398,884 pairs, 18.6 MB/s now, 45.0 MB/s mean";
+    assert_eq!(lines[1], compared);
+    assert_eq!(
+        moment.line(),
+        format!("10 s: comparing 22 %, {compared}, 7 s left, 4 of 19 ranges")
+    );
 }
 
 #[test]
@@ -125,7 +133,9 @@ fn a_lost_connection_is_told_with_the_time_it_is_waited_for() {
     };
     let lines = moment.lines();
     assert!(
-        lines[0].ends_with("%  trying again for 42 s: lost h:1: closed, 1 of 19 files, 1 retry"),
+        lines[0].ends_with(
+            "%  sending, trying again for 42 s: lost h:1: closed, 1 of 19 files, 1 retry"
+        ),
         "{lines:?}"
     );
     assert_eq!(lines[2], "  ██████░░░░░░  50 % of 67.0 MB  000012.sst");

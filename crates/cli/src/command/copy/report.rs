@@ -4,10 +4,10 @@ use std::path::Path;
 use std::time::Duration;
 
 use dunlin_chart::{Series, png};
-use dunlin_copy::{Hex, Outcome, Settings, Verified, Watch};
+use dunlin_copy::{Check, Hex, Outcome, Settings, Target, Verified, Watch};
 use serde::Serialize;
 
-use super::sample::{Sample, Samples, coefficient_of_variation};
+use super::sample::{Sample, Samples, Step, coefficient_of_variation};
 use crate::failure::Failure;
 use crate::units::{grouped, rounded_decimal};
 
@@ -18,6 +18,8 @@ pub struct Report {
     target: String,
     /// `files`, `ingest`, `insert`, or `verify`.
     mode: String,
+    /// What was compared: `units` by their checksums as they arrived, all `pairs`, or `nothing`.
+    verified: &'static str,
     column_families: Vec<String>,
     units: usize,
     /// Units that earlier runs had sent.
@@ -29,15 +31,27 @@ pub struct Report {
     /// Sum of the checksums of what was sent or compared.
     checksum: Hex,
     retries: u64,
-    /// From the first unit until all is on disk at the target, in seconds.
+    /// From the first unit until all is at the target, in seconds; of `verify`, of all of it.
     duration_s: f64,
     /// The part of it in which nothing was sent any more.
     finish_s: f64,
     bytes_per_s: f64,
-    /// Coefficient of variation of the samples.
+    /// The comparison that followed, if one did.
+    compared: Option<Compared>,
+    /// Coefficient of variation of the samples, without those of the comparison that followed.
     bytes_per_s_cv: Option<f64>,
     /// One a second.
     samples: Vec<Sample>,
+}
+
+/// How source and keyspace were compared after all was sent.
+#[derive(Debug, Serialize)]
+struct Compared {
+    pairs: u64,
+    /// Bytes of keys and values.
+    bytes: u64,
+    duration_s: f64,
+    bytes_per_s: f64,
 }
 
 impl Report {
@@ -64,8 +78,22 @@ impl Report {
             duration_s: duration.as_secs_f64(),
             finish_s: outcome.finish_time.as_secs_f64(),
             bytes_per_s: outcome.sent.bytes as f64 / duration.as_secs_f64().max(1e-6),
-            bytes_per_s_cv: coefficient_of_variation(&samples),
+            bytes_per_s_cv: coefficient_of_variation(&samples, Step::Sending),
             samples,
+            verified: match outcome.check {
+                Check::Units => "units",
+                Check::Pairs { .. } => "pairs",
+                Check::Nothing => "nothing",
+            },
+            compared: match outcome.check {
+                Check::Pairs { tally, time } => Some(Compared {
+                    pairs: tally.pairs,
+                    bytes: tally.bytes,
+                    duration_s: time.as_secs_f64(),
+                    bytes_per_s: tally.bytes as f64 / time.as_secs_f64().max(1e-6),
+                }),
+                Check::Units | Check::Nothing => None,
+            },
             ..Report::empty(settings)
         }
     }
@@ -73,6 +101,7 @@ impl Report {
     /// Of a comparison that found no difference.
     pub fn verified(
         settings: &Settings,
+        watch: &Watch,
         verified: &Verified,
         samples: Samples,
         elapsed: Duration,
@@ -80,6 +109,11 @@ impl Report {
         let samples = samples.into_taken();
         Report {
             mode: "verify".to_owned(),
+            verified: match settings.target {
+                Target::Keyspace(_) => "pairs",
+                Target::Directory(_) | Target::Receiver(_) => "units",
+            },
+            retries: watch.retries(),
             column_families: verified.column_families.clone(),
             units: verified.ranges,
             pairs: verified.tally.pairs,
@@ -87,7 +121,7 @@ impl Report {
             checksum: Hex(verified.tally.checksum),
             duration_s: elapsed.as_secs_f64(),
             bytes_per_s: verified.tally.bytes as f64 / elapsed.as_secs_f64().max(1e-6),
-            bytes_per_s_cv: coefficient_of_variation(&samples),
+            bytes_per_s_cv: coefficient_of_variation(&samples, Step::Comparing),
             samples,
             ..Report::empty(settings)
         }
@@ -98,6 +132,7 @@ impl Report {
             source: settings.source.display().to_string(),
             target: settings.target.to_string(),
             mode: String::new(),
+            verified: "nothing",
             column_families: Vec::new(),
             units: 0,
             units_done_before: 0,
@@ -109,6 +144,7 @@ impl Report {
             duration_s: 0.0,
             finish_s: 0.0,
             bytes_per_s: 0.0,
+            compared: None,
             bytes_per_s_cv: None,
             samples: Vec::new(),
         }
@@ -145,7 +181,22 @@ impl Report {
         if self.retries > 0 {
             text += &format!("\n{} retries", grouped(self.retries));
         }
-        text
+        text + &self.check()
+    }
+
+    /// What followed on the sending.
+    fn check(&self) -> String {
+        match &self.compared {
+            Some(compared) => format!(
+                "\nequal: {} in {} pairs, {:.1} s, {}/s (source and keyspace compared)",
+                rounded_decimal(compared.bytes as f64),
+                grouped(compared.pairs),
+                compared.duration_s,
+                rounded_decimal(compared.bytes_per_s),
+            ),
+            None if self.verified == "nothing" => "\nnothing was compared (--no-verify)".to_owned(),
+            None => String::new(),
+        }
     }
 
     /// Writes data and chart into a directory, made if need be.
@@ -171,9 +222,14 @@ impl Report {
     fn chart(&self) -> String {
         let megabytes = |bytes: f64| bytes / 1e6;
         let point = |sample: &Sample| (sample.at_s, megabytes(sample.bytes_per_s));
+        let step = match self.mode.as_str() {
+            "verify" => Step::Comparing,
+            _ => Step::Sending,
+        };
+        let of_step = self.samples.iter().filter(|sample| sample.step == step);
         Series {
             title: format!("{} to {}, {}: MB/s", self.source, self.target, self.mode),
-            points: self.samples.iter().map(point).collect(),
+            points: of_step.map(point).collect(),
             mean: megabytes(self.bytes_per_s),
         }
         .render()
