@@ -65,12 +65,15 @@ impl Store {
     /// Those of [`Store::flush_begin`] and [`Store::flush_wait`]; the store is then as after a
     /// crash, which is safe.
     pub fn close(self) -> Result<(), StoreError> {
-        while let Err(error) = self.flush_begin() {
-            match error {
-                // On a busy machine those begun before are still being written.
-                StoreError::Stalled => self.flush_wait()?,
-                error => return Err(error),
-            };
+        match self.flush_begin() {
+            // On a busy machine those begun before are still being written.
+            Err(StoreError::Stalled) => {
+                self.flush_wait()?;
+                self.flush_begin()?;
+            }
+            begun => {
+                begun?;
+            }
         }
         self.flush_wait()?;
         Ok(())

@@ -118,34 +118,35 @@ fn check_ended(step: &Step, members: &Members) -> Result<(), BenchError> {
     }
 }
 
-/// The same with what each shard said before where it says less: one that does not answer in time is left
-/// out, and one for which the change is over already tells nothing of it.
-fn carried(seen: &[(Duration, Change)]) -> Vec<(Duration, Change)> {
+/// What the shards had copied at each look. What one said before counts where it says less: one that does
+/// not answer in time is left out, and one for which the change is over already tells nothing of it.
+fn copied(seen: &[(Duration, Change)]) -> Vec<Vec<members::Shard>> {
     let mut most: BTreeMap<String, members::Shard> = BTreeMap::new();
-    let mut carried = Vec::with_capacity(seen.len());
-    for (at, change) in seen {
+    let mut copied = Vec::with_capacity(seen.len());
+    for (_, change) in seen {
         for shard in change.shards.iter().filter(|s| s.change == change.id) {
             let held = most.get(&shard.shard);
             if held.is_none_or(|held| (held.parts, held.bytes) <= (shard.parts, shard.bytes)) {
                 most.insert(shard.shard.clone(), shard.clone());
             }
         }
-        let change = Change {
-            shards: most.values().cloned().collect(),
-            ..change.clone()
-        };
-        carried.push((*at, change));
+        copied.push(most.values().cloned().collect());
     }
-    carried
+    copied
 }
 
 fn moved(step: &Step, begin_s: f64, end_s: f64, seen: &[(Duration, Change)]) -> Moved {
-    let seen = carried(seen);
-    let looks: Vec<Look> = seen.iter().map(|(at, change)| look(*at, change)).collect();
-    let last = seen
-        .last()
-        .map(|(_, change)| &change.shards[..])
-        .unwrap_or_default();
+    let had = copied(seen);
+    let bytes_of = |shards: &[members::Shard]| shards.iter().map(|shard| shard.bytes).sum();
+    let looks: Vec<Look> = seen
+        .iter()
+        .zip(&had)
+        .map(|((at, change), had)| Look {
+            bytes: bytes_of(had),
+            ..look(*at, change)
+        })
+        .collect();
+    let last = had.last().map(Vec::as_slice).unwrap_or_default();
     let sum = |number: fn(&members::Shard) -> u64| last.iter().map(number).sum();
     let bytes = looks.last().map_or(0, |look| look.bytes);
     let copied = looks.iter().find(|look| look.bytes == bytes);

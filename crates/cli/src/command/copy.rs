@@ -125,7 +125,8 @@ pub struct Copy {
     /// Compare source and target, copy nothing; with --merge a keyspace may hold more
     #[arg(long, conflicts_with_all = ["replace", "mode"])]
     verify_only: bool,
-    /// Do not compare source and keyspace after all is sent
+    /// Do not compare source and keyspace after all is sent; what an interrupted run noted as sent is
+    /// believed
     #[arg(long, conflicts_with = "verify_only")]
     no_verify: bool,
     /// Write copy.json, copy.svg and copy.png, the rate over time, into this directory

@@ -96,12 +96,11 @@ impl Moves {
         loop {
             tokio::time::sleep(SWEEP_INTERVAL).await;
             self.rate.tick(Instant::now());
-            let left = match self.shard.placement().change {
-                None => 0,
-                Some(_) => {
-                    let state = self.state();
-                    state.parts.saturating_sub(state.parts_done)
-                }
+            let change = self.shard.placement().change.as_ref().map(|c| c.id);
+            let fill = self.fill.borrow();
+            let left = match change == Some(fill.change) {
+                true => fill.parts().saturating_sub(fill.parts_done()),
+                false => 0,
             };
             self.shard.counters.parts_left.set(left);
         }

@@ -16,7 +16,7 @@ use crate::replication::link::Link;
 
 /// Who hears of what changes around a shard, as it changes.
 pub(crate) trait Follower {
-    /// The shard goes by the placement `now` from here on. Nothing else has followed it yet.
+    /// The shard goes by the placement `now` from here on; its peers are still those of before.
     fn has_placement(&self, _before: &Rc<Placement>, _now: &Placement) {}
 
     /// There is another shard in the cluster.

@@ -127,6 +127,7 @@ impl Cluster {
                     disk: SimDisk::new(random.random()),
                     clock: Arc::new(SimClock::new(time.clone(), skew_ms)),
                     shards: RefCell::default(),
+                    services: RefCell::default(),
                     flushed: RefCell::default(),
                     starts: Cell::new(0),
                     power_losses: Cell::new(0),

@@ -125,8 +125,10 @@ pub struct Host {
     pub disk: SimDisk,
     /// Its clock.
     pub clock: Arc<SimClock>,
-    /// The node's shards while it runs.
-    pub shards: RefCell<Vec<Weak<Services>>>,
+    /// The node's shards while there are any.
+    pub shards: RefCell<Vec<Weak<Shard>>>,
+    /// The same with their capabilities, while it runs.
+    pub services: RefCell<Vec<Weak<Services>>>,
     /// Last log record in each shard's SST files when the node last ended.
     pub flushed: RefCell<BTreeMap<u16, u64>>,
     /// Starts so far.
@@ -234,7 +236,8 @@ impl Host {
         for services in &services {
             services.run();
         }
-        *self.shards.borrow_mut() = services.iter().map(Rc::downgrade).collect();
+        *self.shards.borrow_mut() = shards.iter().map(Rc::downgrade).collect();
+        *self.services.borrow_mut() = services.iter().map(Rc::downgrade).collect();
         for shard in &shards {
             tokio::task::spawn_local(compact(self.clone(), shard.clone()));
         }
@@ -361,15 +364,16 @@ impl Host {
 
     /// The node's shards, if it runs.
     pub fn live(&self) -> Vec<Rc<Shard>> {
-        let live = self.services();
-        live.iter()
-            .map(|services| services.shard().clone())
+        self.shards
+            .borrow()
+            .iter()
+            .filter_map(Weak::upgrade)
             .collect()
     }
 
     /// The same with their capabilities.
     pub fn services(&self) -> Vec<Rc<Services>> {
-        self.shards
+        self.services
             .borrow()
             .iter()
             .filter_map(Weak::upgrade)
