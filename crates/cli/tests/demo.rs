@@ -65,7 +65,7 @@ fn reading_back_finds_what_is_missing_different_or_unreadable() {
 fn a_small_catalogue_survives_the_loss_of_a_node() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("catalogue");
-    let stanzas: String = (0..20_000)
+    let stanzas: String = (0..150_000)
         .map(|n| {
             format!(
                 "Package: p{n}\nDescription: number {n}\n {}\n\n",
@@ -77,10 +77,10 @@ fn a_small_catalogue_survives_the_loss_of_a_node() {
     let ended = run(&["demo", "--json", "--file", file.to_str().unwrap()]).ok();
     let measured = ended.json();
     assert_eq!(measured["mismatches"], 0);
-    assert_eq!(measured["keys"], 20_000);
+    assert_eq!(measured["keys"], 150_000);
     let verified = measured["verified"].as_array().unwrap();
     assert_eq!(verified.len(), 3);
-    assert!(verified.iter().all(|node| node["equal"] == 20_000));
+    assert!(verified.iter().all(|node| node["equal"] == 150_000));
     let (killed, returned) = (&measured["records_at_kill"], &measured["records_at_return"]);
     assert!(killed.as_u64().unwrap() > 1000 && returned.as_u64() > killed.as_u64());
 }
