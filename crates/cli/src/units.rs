@@ -210,6 +210,13 @@ pub fn grouped(count: u64) -> String {
     text
 }
 
+/// A count that is only about right: its first two digits, as in `64,000`.
+pub fn rounded_count(count: u64) -> String {
+    let digits = count.checked_ilog10().unwrap_or(0);
+    let step = 10u64.pow(digits.saturating_sub(1));
+    grouped((count.saturating_add(step / 2) / step).saturating_mul(step))
+}
+
 #[cfg(test)]
 #[path = "units_tests.rs"]
 mod tests;

@@ -127,3 +127,19 @@ fn decimal_sizes_and_times_are_rounded_for_reading() {
         assert_eq!(rounded_time(seconds), text);
     }
 }
+
+#[test]
+fn a_rounded_count_has_two_digits_that_mean_something() {
+    for (count, text) in [
+        (0, "0"),
+        (9, "9"),
+        (99, "99"),
+        (104, "100"),
+        (995, "1,000"),
+        (63_666, "64,000"),
+        (3_349_999, "3,300,000"),
+        (u64::MAX, "18,000,000,000,000,000,000"),
+    ] {
+        assert_eq!(rounded_count(count), text);
+    }
+}

@@ -275,9 +275,9 @@ fn a_table_cut_short_is_named_and_a_node_emptied_of_it_is_filled_again() {
     verify_within(&ledger, &flock.nodes, "&ack=1", Duration::from_secs(40));
     eventually("nothing is left to send", Duration::from_secs(20), || {
         flock.nodes[2]
-            .links()
+            .followers()
             .iter()
-            .all(|link| link["items_remaining"] == 0)
+            .all(|follower| follower["items_remaining"] == 0)
     });
 }
 

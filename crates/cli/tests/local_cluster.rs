@@ -5,6 +5,7 @@ mod harness;
 mod support;
 
 use std::process::Command;
+use std::time::Duration;
 
 use harness::child::{self, Process};
 use harness::ports;
@@ -154,7 +155,7 @@ fn every_verb_works_on_a_real_cluster() {
 
     let status = at(&up, &["status", "--json"]).ok().json();
     assert_eq!(status["nodes"].as_array().unwrap().len(), 3);
-    assert_eq!(status["links"].as_array().unwrap().len(), 6);
+    assert_eq!(status["followers"].as_array().unwrap().len(), 6);
     let text = at(&up, &["status"]).ok();
     assert!(
         text.text().contains("NODE") && !text.text().contains('\x1b'),
@@ -284,4 +285,36 @@ fn an_older_copy_of_the_metadata_gives_no_keyspace_the_data_of_another() {
     std::fs::copy(&newer, &metadata).unwrap();
     let up = Up::on(&data, 3);
     assert_eq!(at(&up, &["get", "-k", "birds", "k"]).ok().text(), "wren");
+}
+
+#[test]
+fn a_few_keys_written_often_are_counted_as_a_few() {
+    let up = Up::nodes(3);
+    let mut wire = Wire::open(up.ports[0]);
+    for number in 0..2_000 {
+        let path = format!("/v1/keyspaces/default/keys/{}", number % 8);
+        assert_eq!(wire.request("PUT", &path, b"value").status, 201);
+    }
+    assert_eq!(
+        wire.request("DELETE", "/v1/keyspaces/default/keys/0", b"")
+            .status,
+        202
+    );
+    // Its data stays for an hour, but nobody sees it.
+    at(&up, &["keyspace", "create", "gone"]).ok();
+    for number in 0..20 {
+        let path = format!("/v1/keyspaces/gone/keys/{number}");
+        assert_eq!(wire.request("PUT", &path, b"value").status, 201);
+    }
+    at(&up, &["keyspace", "drop", "gone"]).ok();
+    harness::eventually("all replicas have it", Duration::from_secs(30), || {
+        let status = at(&up, &["status", "--json"]).ok().json();
+        let shards = status["shards"].as_array().unwrap();
+        shards.len() == 3
+            && shards
+                .iter()
+                .all(|shard| shard["keys"] == 7 && shard["keys_estimated"] == false)
+    });
+    let shown = at(&up, &["status"]).ok().text().to_owned();
+    assert!(!shown.contains('~'), "{shown}");
 }

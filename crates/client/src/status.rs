@@ -1,4 +1,4 @@
-//! What the cluster says about itself: nodes, keyspaces, and the links between replicas.
+//! What the cluster says about itself: nodes, keyspaces, and who follows whose log.
 
 use serde::{Deserialize, Serialize};
 
@@ -23,8 +23,9 @@ pub struct Status {
     pub keyspaces: Vec<KeyspaceDescription>,
     /// Every shard that answered.
     pub shards: Vec<ShardStatus>,
-    /// One for each ordered pair of shards that replicate.
-    pub links: Vec<Link>,
+    /// One for each shard that follows the log of another; servers before called them links.
+    #[serde(alias = "links")]
+    pub followers: Vec<Follower>,
     /// What a newer server says beyond this.
     #[serde(flatten)]
     pub more: serde_json::Map<String, serde_json::Value>,
@@ -70,8 +71,18 @@ pub struct ShardStatus {
     /// Other shards with which it does not share a secret, each with what to do about it.
     #[serde(default)]
     pub distrusts: Vec<String>,
-    /// Records in its store, estimated.
+    /// What of its log is kept beyond what is kept anyway, and for whom.
+    #[serde(default)]
+    pub pins: Vec<Pin>,
+    /// Times that one of these was let go because it held more than it may.
+    #[serde(default)]
+    pub pins_cut: u64,
+    /// Keys in its store, counted while they are few. Else its records, estimated: with those that
+    /// were deleted, and those that were overwritten and not compacted away yet.
     pub keys: u64,
+    /// Whether they were estimated. Servers that do not say so always did.
+    #[serde(default = "estimated")]
+    pub keys_estimated: bool,
     /// Bytes in its store's files.
     pub store_bytes: u64,
     /// Writes that entered the cluster here since its start.
@@ -83,6 +94,26 @@ pub struct ShardStatus {
     /// What a newer server says beyond this.
     #[serde(flatten)]
     pub more: serde_json::Map<String, serde_json::Value>,
+}
+
+fn estimated() -> bool {
+    true
+}
+
+/// Log that a shard keeps for somebody who reads it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Pin {
+    /// Who reads it.
+    pub holder: String,
+    /// First record kept.
+    pub position: u64,
+    /// Bytes from there on.
+    pub bytes: u64,
+    /// Since when, in milliseconds.
+    pub held_ms: u64,
+    /// Nothing is kept any more: it held too much, or its reader stood still.
+    pub let_go: bool,
 }
 
 /// Why a shard answers no reads.
@@ -98,19 +129,21 @@ pub struct Refill {
     pub damage: Option<String>,
 }
 
-/// One direction of replication between two shards.
+/// One shard that follows the log of another.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Link {
+pub struct Follower {
     /// The shard whose log is read, `NODE/SHARD`.
     pub from: String,
     /// The shard that follows it, `NODE/SHARD`.
     pub to: String,
     /// Entries not yet acknowledged.
     pub items_remaining: u64,
+    /// Bytes of them, roughly; 0 of servers that do not say.
+    pub bytes_remaining: u64,
     /// Bytes sent each second, over the last seconds.
     pub bytes_per_s: f64,
-    /// Median time from a send to its acknowledgement.
+    /// Median time from a write to its acknowledgement, in microseconds, over the last seconds.
     pub latency_us_p50: u64,
     /// 95th percentile of the same.
     pub latency_us_p95: u64,

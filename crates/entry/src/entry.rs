@@ -2,7 +2,7 @@
 
 use bytes::{BufMut, Bytes, BytesMut};
 
-use crate::{DecodeError, EntryView, Rank, Replaces, Stamp, Vector};
+use crate::{DecodeError, EntryView, Position, Rank, Replaces, Stamp, Vector};
 
 /// Bytes before the optional expiry and the key length.
 pub(crate) const HEADER_BYTES: usize = 26;
@@ -10,6 +10,8 @@ pub(crate) const FLAG_EXPIRY: u8 = 1;
 pub(crate) const FLAG_COPY: u8 = 2;
 pub(crate) const FLAG_REPLACES: u8 = 4;
 pub(crate) const FLAG_MEND: u8 = 8;
+pub(crate) const FLAG_EXPIRED: u8 = 16;
+pub(crate) const FLAG_POSITION: u8 = 32;
 
 /// What an entry does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -62,8 +64,13 @@ pub struct Entry {
     pub keyspace: u32,
     /// Decides conflicts.
     pub stamp: Stamp,
+    /// Where it stands in its origin's log, if its stamp does not say that: seldom, so it takes no more
+    /// room than that.
+    pub logged: Option<Box<Position>>,
     /// Milliseconds since 1970 after which the value is gone.
     pub expiry_ms: Option<u64>,
+    /// A delete that nobody asked for: the time of the value with this very stamp is over.
+    pub is_expiry: bool,
     /// A stamp far ahead that it stands above all the same.
     pub replaces: Option<Replaces>,
     /// The user's key.
@@ -82,7 +89,9 @@ impl Entry {
             partition: 0,
             keyspace: 0,
             stamp: Stamp::default(),
+            logged: None,
             expiry_ms: None,
+            is_expiry: false,
             replaces: None,
             key: Bytes::new(),
             value: vector.encode(),
@@ -92,7 +101,16 @@ impl Entry {
     /// Decides whether it wins its key.
     #[inline]
     pub fn rank(&self) -> Rank {
-        Rank::new(self.stamp, self.replaces)
+        Rank::new(self.stamp, self.replaces).with_expiry(self.is_expiry)
+    }
+
+    /// Where it stands among the entries of whoever logged it first.
+    #[inline]
+    pub fn position(&self) -> Position {
+        match &self.logged {
+            Some(position) => **position,
+            None => self.stamp.into(),
+        }
     }
 
     /// Length of [`Entry::encode`]'s answer in bytes.
@@ -100,7 +118,8 @@ impl Entry {
     pub fn encoded_len(&self) -> usize {
         let expiry = if self.expiry_ms.is_some() { 8 } else { 0 };
         let replaces = if self.replaces.is_some() { 16 } else { 0 };
-        HEADER_BYTES + expiry + replaces + 4 + self.key.len() + self.value_bytes().len()
+        let position = if self.logged.is_some() { 16 } else { 0 };
+        HEADER_BYTES + expiry + replaces + position + 4 + self.key.len() + self.value_bytes().len()
     }
 
     /// The bytes of a log record. Keys longer than `u32::MAX` bytes cannot be written; refuse
@@ -124,6 +143,12 @@ impl Entry {
             true => FLAG_REPLACES | FLAG_MEND,
             false => FLAG_REPLACES,
         });
+        if self.is_expiry {
+            flags |= FLAG_EXPIRED;
+        }
+        if self.logged.is_some() {
+            flags |= FLAG_POSITION;
+        }
         out.reserve(self.encoded_len());
         out.put_slice(&[self.kind.code(), flags, self.from, 0]);
         out.put_u16_le(self.partition);
@@ -136,6 +161,10 @@ impl Entry {
         if let Some(Replaces { stamp, .. }) = self.replaces {
             out.put_u64_le(stamp.version.0);
             out.put_u64_le(stamp.origin.0);
+        }
+        if let Some(position) = &self.logged {
+            out.put_u64_le(position.sequence.0);
+            out.put_u64_le(position.origin.0);
         }
         out.put_u32_le(self.key.len() as u32);
         out.put_slice(&self.key);
@@ -156,7 +185,9 @@ impl Entry {
             partition: view.partition(),
             keyspace: view.keyspace(),
             stamp: view.stamp(),
+            logged: view.logged().map(Box::new),
             expiry_ms: view.expiry_ms(),
+            is_expiry: view.is_expiry(),
             replaces: view.replaces(),
             key: bytes.slice(key_at..value_at),
             value: bytes.slice(value_at..),

@@ -15,6 +15,8 @@ prop_compose! {
         origin: u64,
         expiry_ms: Option<u64>,
         replaces: Option<(u64, u64, bool)>,
+        logged: Option<(u64, u64)>,
+        is_expiry: bool,
         key in prop::collection::vec(any::<u8>(), 0..40),
         value in prop::collection::vec(any::<u8>(), 0..80),
     ) -> Entry {
@@ -25,7 +27,11 @@ prop_compose! {
             partition,
             keyspace,
             stamp: Stamp::new(Version(version), Origin(origin)),
+            logged: logged.map(|(origin, sequence)| {
+                Box::new(Position::new(Origin(origin), Version(sequence)))
+            }),
             expiry_ms,
+            is_expiry: is_expiry && kind == Kind::Delete && expiry_ms.is_some(),
             replaces: replaces.map(|(version, origin, is_mend)| Replaces {
                 stamp: Stamp::new(Version(version), Origin(origin)),
                 is_mend,
@@ -50,6 +56,10 @@ proptest! {
         prop_assert_eq!(view.stamp(), entry.stamp);
         prop_assert_eq!(view.expiry_ms(), entry.expiry_ms);
         prop_assert_eq!(view.replaces(), entry.replaces);
+        prop_assert_eq!(view.logged(), entry.logged.as_deref().copied());
+        prop_assert_eq!(view.position(), entry.position());
+        prop_assert_eq!(view.is_expiry(), entry.is_expiry);
+        prop_assert_eq!(view.rank(), entry.rank());
         prop_assert_eq!(view.key(), &entry.key[..]);
         prop_assert_eq!(view.value(), &entry.value[..]);
         prop_assert_eq!(Entry::decode(bytes).unwrap(), entry);
@@ -61,7 +71,7 @@ proptest! {
         let mut nearly = bytes.clone();
         if nearly.len() > 1 {
             nearly[0] = nearly[0] % 3 + 1;
-            nearly[1] &= 15;
+            nearly[1] &= 63;
         }
         for bytes in [bytes, nearly] {
             if let Ok(entry) = Entry::decode(bytes.clone().into()) {
@@ -89,7 +99,9 @@ fn the_bytes_are_the_documented_ones() {
         partition: 0x0102,
         keyspace: 0x0a0b_0c0d,
         stamp: Stamp::new(Version(0x1122_3344_5566_7788), Origin::new(1, 2, 3)),
+        logged: None,
         expiry_ms: Some(5),
+        is_expiry: false,
         replaces: None,
         key: Bytes::from_static(b"k"),
         value: Bytes::from_static(b"vv"),
@@ -130,7 +142,9 @@ fn decoding_shares_the_buffer() {
         partition: 0,
         keyspace: 0,
         stamp: Stamp::default(),
+        logged: None,
         expiry_ms: None,
+        is_expiry: false,
         replaces: None,
         key: Bytes::from_static(b"key"),
         value: Bytes::from_static(b"value"),

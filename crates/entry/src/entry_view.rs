@@ -2,10 +2,12 @@
 //!
 //! Layout: `kind u8 | flags u8 | from u8 | reserved u8 | partition u16 | keyspace u32 |
 //! version u64 | origin u64 | [expiry_ms u64] | [replaces: version u64 | origin u64] |
-//! key_length u32 | key | value`.
+//! [position: sequence u64 | origin u64] | key_length u32 | key | value`.
 
-use crate::entry::{FLAG_COPY, FLAG_EXPIRY, FLAG_MEND, FLAG_REPLACES, HEADER_BYTES};
-use crate::{DecodeError, Kind, Origin, Rank, Replaces, Stamp, Version};
+use crate::entry::{
+    FLAG_COPY, FLAG_EXPIRED, FLAG_EXPIRY, FLAG_MEND, FLAG_POSITION, FLAG_REPLACES, HEADER_BYTES,
+};
+use crate::{DecodeError, Kind, Origin, Position, Rank, Replaces, Stamp, Version};
 
 /// A checked look at encoded bytes: every accessor is a load at a fixed offset.
 #[derive(Clone, Copy, Debug)]
@@ -32,15 +34,14 @@ impl<'a> EntryView<'a> {
         }
         let kind = Kind::from_code(bytes[0])?;
         let flags = bytes[1];
-        let known = FLAG_EXPIRY | FLAG_COPY | FLAG_REPLACES | FLAG_MEND;
-        if flags & !known != 0 || flags & (FLAG_REPLACES | FLAG_MEND) == FLAG_MEND {
+        if !is_known(kind, flags) {
             return Err(DecodeError::Unknown {
                 field: "flags",
                 value: flags.into(),
             });
         }
-        let mut length_at = replaces_at(flags);
-        if flags & FLAG_REPLACES != 0 {
+        let mut length_at = position_at(flags);
+        if flags & FLAG_POSITION != 0 {
             length_at += 16;
         }
         let key_at = length_at + 4;
@@ -94,22 +95,29 @@ impl<'a> EntryView<'a> {
         u32_at(self.bytes, 6)
     }
 
-    /// When the change was made.
-    #[inline]
-    pub fn version(&self) -> Version {
-        Version(u64_at(self.bytes, 10))
-    }
-
-    /// Who first logged it.
-    #[inline]
-    pub fn origin(&self) -> Origin {
-        Origin(u64_at(self.bytes, 18))
-    }
-
-    /// Version and origin together.
+    /// When the change was made, and by whom: decides conflicts.
     #[inline]
     pub fn stamp(&self) -> Stamp {
-        Stamp::new(self.version(), self.origin())
+        stamp_at(self.bytes, 10)
+    }
+
+    /// Where the entry stands in its origin's log, if its stamp does not say that.
+    #[inline]
+    pub fn logged(&self) -> Option<Position> {
+        let flags = self.bytes[1];
+        (flags & FLAG_POSITION != 0).then(|| stamp_at(self.bytes, position_at(flags)).into())
+    }
+
+    /// Where it stands among the entries of whoever logged it first.
+    #[inline]
+    pub fn position(&self) -> Position {
+        self.logged().unwrap_or(self.stamp().into())
+    }
+
+    /// Whether it is a delete because a value's time is over, see [`crate::Entry::is_expiry`].
+    #[inline]
+    pub fn is_expiry(&self) -> bool {
+        self.bytes[1] & FLAG_EXPIRED != 0
     }
 
     /// Milliseconds since 1970 after which the value is gone.
@@ -132,7 +140,7 @@ impl<'a> EntryView<'a> {
     /// Decides whether it wins its key.
     #[inline]
     pub fn rank(&self) -> Rank {
-        Rank::new(self.stamp(), self.replaces())
+        Rank::new(self.stamp(), self.replaces()).with_expiry(self.is_expiry())
     }
 
     /// The user's key.
@@ -165,6 +173,25 @@ fn replaces_at(flags: u8) -> usize {
         0 => HEADER_BYTES,
         _ => HEADER_BYTES + 8,
     }
+}
+
+/// Where a position that is not the stamp stands, if there is one.
+#[inline]
+fn position_at(flags: u8) -> usize {
+    match flags & FLAG_REPLACES {
+        0 => replaces_at(flags),
+        _ => replaces_at(flags) + 16,
+    }
+}
+
+/// Whether this version knows what all the flags of an entry mean, and they mean something together.
+fn is_known(kind: Kind, flags: u8) -> bool {
+    let known = FLAG_EXPIRY | FLAG_COPY | FLAG_REPLACES | FLAG_MEND | FLAG_EXPIRED | FLAG_POSITION;
+    let is_without = |flag, other| flags & (flag | other) == flag;
+    let ends_nothing = kind != Kind::Delete || is_without(FLAG_EXPIRED, FLAG_EXPIRY);
+    flags & !known == 0
+        && !is_without(FLAG_MEND, FLAG_REPLACES)
+        && !(flags & FLAG_EXPIRED != 0 && ends_nothing)
 }
 
 /// At a place whose bounds the caller has checked.

@@ -6,6 +6,7 @@
 //! |---|---|
 //! | `version` `origin` `stamp` | when and where a change was made; their order decides conflicts |
 //! | `rank` | who wins where a stamp far ahead is replaced; what a write needs to win |
+//! | `position` | where in whose log a change stands |
 //! | `entry` `entry_view` | the payload of a log record: encode, decode, peek |
 //! | `vector` | origin -> last version seen: the resume token |
 //! | `error` | what can be wrong with bytes |
@@ -15,6 +16,7 @@ mod entry;
 mod entry_view;
 mod error;
 mod origin;
+mod position;
 mod rank;
 mod stamp;
 mod vector;
@@ -24,6 +26,7 @@ pub use entry::{Entry, Kind};
 pub use entry_view::EntryView;
 pub use error::DecodeError;
 pub use origin::Origin;
+pub use position::Position;
 pub use rank::{Above, Rank, Replaces};
 pub use stamp::{ParseStampError, Stamp};
 pub use vector::Vector;

@@ -27,6 +27,8 @@ pub struct Rank {
     replaced: Stamp,
     is_no_mend: bool,
     stamp: Stamp,
+    /// It ends the value that has all the rest the same.
+    is_expiry: bool,
 }
 
 /// What a write must carry to stand above a record.
@@ -50,7 +52,15 @@ impl Rank {
             replaced,
             is_no_mend: !replaces.is_some_and(|replaces| replaces.is_mend),
             stamp,
+            is_expiry: false,
         }
+    }
+
+    /// The same as that of the delete that ends a value when its time is over, if it is one: just
+    /// above that value, and below everything that is above it.
+    #[inline]
+    pub fn with_expiry(self, is_expiry: bool) -> Self {
+        Self { is_expiry, ..self }
     }
 
     /// The record's own stamp.

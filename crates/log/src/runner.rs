@@ -117,6 +117,24 @@ impl Runner {
         self.run_on(|threads| &threads.behind, job).await
     }
 
+    /// Runs a job on a thread of its own, as nice as what runs behind: one that waits for the disk for a
+    /// while, beside others that do, too. How many there are at once is the caller's to bound.
+    ///
+    /// # Errors
+    /// `Gone` when the thread cannot be started or the job panicked.
+    pub async fn run_apart<T: Send + 'static>(
+        &self,
+        job: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, Gone> {
+        match self {
+            Runner::Thread(_) => {
+                let thread = spawn("apart".to_owned(), BEHIND_NICER).map_err(|_| Gone)?;
+                submit(&thread, job).await
+            }
+            Runner::Inline(delay) => inline(delay(), job).await,
+        }
+    }
+
     /// Runs a job that reads, beside the commits.
     ///
     /// # Errors

@@ -26,3 +26,17 @@ async fn a_brief_job_that_panics_is_reported() {
     let result: Result<(), Gone> = runner.run_brief(|| panic!("as meant")).await;
     assert_eq!(result, Err(Gone));
 }
+
+#[tokio::test]
+async fn jobs_that_run_apart_do_not_wait_for_each_other() {
+    let runner = Runner::thread("apart").unwrap();
+    let (tell, told) = std::sync::mpsc::channel();
+    // Behind each other the first would wait for ever.
+    let first = runner.run_apart(move || told.recv());
+    let second = runner.run_apart(move || tell.send(7));
+    let (first, second) = tokio::join!(first, second);
+    assert_eq!(first.unwrap(), Ok(7));
+    assert_eq!(second.unwrap(), Ok(()));
+    let panicked: Result<(), Gone> = runner.run_apart(|| panic!("as meant")).await;
+    assert_eq!(panicked, Err(Gone));
+}

@@ -70,12 +70,19 @@ fn a_cluster_has_room_for_so_many_shards() {
         ..start(name, 0)
     };
     let mut store = Store::default();
-    store.register(many("a", 40)).unwrap();
+    for name in ["a1", "a2", "a3"] {
+        store.register(many(name, 64)).unwrap();
+    }
+    store.register(many("a4", 40)).unwrap();
     store.register(many("b", 20)).unwrap();
     let refused = store.register(many("c", 5)).unwrap_err();
     assert!(matches!(
         refused,
-        MetadataError::NoRoom { others: 60, own: 5 }
+        MetadataError::NoRoom {
+            most: 256,
+            others: 252,
+            own: 5
+        }
     ));
     assert!(refused.to_string().ends_with("; start with --shards 4"));
     store.register(many("c", 4)).unwrap();
@@ -84,9 +91,20 @@ fn a_cluster_has_room_for_so_many_shards() {
     // Who is in starts again, also where there are too many from a time that did not look.
     store.register(many("b", 20)).unwrap();
     let mut crowded = store.now.clone();
-    crowded.nodes[0].shards = 60;
+    crowded.nodes[3].shards = 60;
     assert!(register(&crowded, &store.objects, many("b", 20)).is_ok());
     assert!(register(&crowded, &store.objects, many("b", 21)).is_err());
+    // Beside a node of a build with books of 64 there is room for no more.
+    let mut mixed = Store::default();
+    mixed.register(many("a", 60)).unwrap();
+    let mut before = mixed.now.clone();
+    before.nodes[0].reads = 1;
+    assert!(register(&before, &mixed.objects, many("b", 4)).is_ok());
+    let refused = register(&before, &mixed.objects, many("b", 5)).err();
+    assert_eq!(
+        refused.unwrap().to_string(),
+        "a cluster with nodes of an earlier version may have 64 shards, and the other nodes have 60: 5 more are too many; start with --shards 4"
+    );
 }
 
 #[test]

@@ -1,7 +1,6 @@
 //! Why something was not done, and so what to do.
 use crate::accept::Refusal;
 use crate::members::Phase;
-use crate::node::SHARDS_MAX;
 use std::io;
 use std::path::PathBuf;
 
@@ -78,10 +77,13 @@ pub enum MetadataError {
     /// The cluster has no room for a node's shards. Start it with fewer, if any are left; its data, if
     /// it has any, stay as they are.
     #[error(
-        "a cluster may have {SHARDS_MAX} shards, and the other nodes have {others}: {own} more are too many{}",
-        fewer(*others)
+        "{} may have {most} shards, and the other nodes have {others}: {own} more are too many{}",
+        whose(*most),
+        fewer(*most, *others)
     )]
     NoRoom {
+        /// Shards that there may be.
+        most: u16,
         /// Shards of the other nodes.
         others: u16,
         /// What this one wants.
@@ -279,9 +281,17 @@ fn wait(phase: Phase) -> &'static str {
     }
 }
 
+/// What cluster may have so many shards.
+fn whose(most: u16) -> &'static str {
+    match most < crate::node::SHARDS_MAX {
+        true => "a cluster with nodes of an earlier version",
+        false => "a cluster",
+    }
+}
+
 /// What to do about too many shards, where something can be done.
-fn fewer(others: u16) -> String {
-    match SHARDS_MAX.saturating_sub(others) {
+fn fewer(most: u16, others: u16) -> String {
+    match most.saturating_sub(others) {
         0 => String::new(),
         left => format!("; start with --shards {left}"),
     }

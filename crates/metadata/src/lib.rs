@@ -58,7 +58,7 @@ pub use etcd::{EtcdPlace, EtcdUser};
 pub use keyspace::{Keyspace, KeyspaceSettings, Mode, PARTITIONS_MAX, REPLICAS_MAX};
 pub use members::{Change, Members, Phase};
 pub use metadata::Metadata;
-pub use node::{NAME_BYTES_MAX, NodeRecord, SHARDS_MAX, check_name};
+pub use node::{NAME_BYTES_MAX, NodeRecord, SHARDS_MAX, SHARDS_OF_NODE_MAX, check_name};
 pub use restore::{Report, RestoreError};
 pub use sync::{Sync, SyncParseError};
 pub use topology::{Counters, Topology};

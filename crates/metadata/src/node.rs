@@ -4,9 +4,12 @@ use serde::{Deserialize, Serialize};
 
 /// The longest name of a node or keyspace, in bytes.
 pub const NAME_BYTES_MAX: usize = 63;
-/// The most shards that a cluster may have, all nodes together: each keeps books on the others, a bit
-/// for each.
-pub const SHARDS_MAX: u16 = 64;
+/// The most shards that a node may have.
+pub const SHARDS_OF_NODE_MAX: u16 = 64;
+/// The most shards that a cluster may have, all nodes together: each is connected to all others.
+pub const SHARDS_MAX: u16 = 256;
+/// The same while a node is of a build that keeps books on the others with a bit for each.
+const SHARDS_MAX_BEFORE: u16 = 64;
 /// The longest address, in bytes.
 const ADDRESS_BYTES_MAX: usize = 255;
 
@@ -25,6 +28,25 @@ pub struct NodeRecord {
     pub shards: u16,
     /// From 1; greater at every start, so that entries of different lives never share an origin.
     pub incarnation: u32,
+    /// The newest form of entries that it reads (`docs/formats.md`, section 2): [`READS`] of its build.
+    #[serde(default = "first_form")]
+    pub reads: u8,
+}
+
+/// The newest form of entries that this build reads.
+pub const READS: u8 = 2;
+
+/// What builds read that do not say.
+fn first_form() -> u8 {
+    1
+}
+
+/// The most shards that a cluster of these nodes may have.
+pub(crate) fn shards_max(nodes: &[NodeRecord]) -> u16 {
+    match nodes.iter().all(|node| node.reads >= 2) {
+        true => SHARDS_MAX,
+        false => SHARDS_MAX_BEFORE,
+    }
 }
 
 /// What a node says of itself when it starts.
@@ -42,8 +64,8 @@ impl Registration<'_> {
         check_name("node name", self.name)?;
         check_address("http address", self.http)?;
         check_address("listen address", self.listen)?;
-        if self.shards == 0 || self.shards > SHARDS_MAX {
-            let rule = format!("must be from 1 to {SHARDS_MAX}");
+        if self.shards == 0 || self.shards > SHARDS_OF_NODE_MAX {
+            let rule = format!("must be from 1 to {SHARDS_OF_NODE_MAX}");
             return Err(MetadataError::invalid(
                 format!("shards {}", self.shards),
                 rule,
@@ -67,6 +89,7 @@ impl Registration<'_> {
             listen: self.listen.to_owned(),
             shards: self.shards,
             incarnation: next.max(self.at_least_incarnation),
+            reads: READS,
         })
     }
 }

@@ -2,11 +2,14 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use dunlin_log::{Compression, Padding};
 use dunlin_metadata::KeyspaceSettings;
 use dunlin_secret::{Door, Guard};
 use dunlin_tls::ServerTls;
+
+use crate::limits::{CHUNK_BYTES, PAGE_ITEMS, TAIL_INTERVAL};
 
 /// Settings of one node. Every field has a default that suits a small machine.
 #[derive(Debug, Clone)]
@@ -52,12 +55,16 @@ pub struct NodeConfig {
     pub log_direct_io: bool,
     /// Most log bytes kept for replicas that lag, per shard.
     pub retention_bytes: u64,
+    /// Most log bytes kept beyond that for what is pinned, per shard.
+    pub pins_bytes: u64,
     /// Copies of partitions go only as fast as leaves the 99th percentile of the latency of clients'
     /// requests at or below this, in microseconds.
     pub move_latency_us_p99: u64,
     /// Records that come in a copy are taken as a file from so many bytes on; below that they go
     /// through the log.
     pub ingest_bytes: usize,
+    /// The steps in which partitions are copied.
+    pub copy_steps: CopySteps,
     /// How far another node's clock may be ahead of this one's, in milliseconds: its stamps are taken
     /// over up to there and refused beyond.
     pub clock_bound_ms: u64,
@@ -66,6 +73,27 @@ pub struct NodeConfig {
     pub drop_delay_ms: u64,
     /// Settings of the keyspace `default`, used when this start creates it.
     pub default_keyspace: KeyspaceSettings,
+}
+
+/// The steps in which partitions are copied; smaller in the simulation, where there is little to copy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CopySteps {
+    /// Records of a page that is asked for.
+    pub page_items: usize,
+    /// Bytes of records that are put on disk in one step.
+    pub chunk_bytes: usize,
+    /// How often the tails of the sources' logs are read between steps.
+    pub tail_interval: Duration,
+}
+
+impl Default for CopySteps {
+    fn default() -> Self {
+        CopySteps {
+            page_items: PAGE_ITEMS,
+            chunk_bytes: CHUNK_BYTES,
+            tail_interval: TAIL_INTERVAL,
+        }
+    }
 }
 
 /// A sync of this many bytes takes a disk some ten milliseconds: as long as writes in flight may
@@ -111,8 +139,10 @@ impl Default for NodeConfig {
             log_compression: log.compression,
             log_direct_io: log.direct_io,
             retention_bytes: 1 << 30,
+            pins_bytes: 8 << 30,
             move_latency_us_p99: 20_000,
             ingest_bytes: 1 << 20,
+            copy_steps: CopySteps::default(),
             clock_bound_ms: 10_000,
             drop_delay_ms: 3_600_000,
             default_keyspace: KeyspaceSettings::default(),

@@ -10,10 +10,12 @@
 //! | `fence` | whether a clock may decide anything (pure) |
 //! | `placement` | key -> partition -> ordered replicas (pure) |
 //! | `shard` | the event loop's state: log, store, and the way from one to the other |
+//! | `follow` | what all who follow a log need: pins, and what is kept of it |
 //! | `replication` | cursors that carry entries to replicas; catching up; backfill |
 //! | `moves` | partitions given from node to node while the members change |
+//! | `expiry` | values whose time is over are ended by a delete |
 //! | `quorum` | coordinating reads, writes and scans; the decisions in `decide.rs` are pure |
-//! | `services` `serve` | a shard with its capabilities, the three above; what other shards ask of them |
+//! | `services` `serve` | a shard with its capabilities, those above; what other shards ask of them |
 //! | `api` | HTTP |
 //! | `sabotage` | deliberate bugs, for the simulation to find |
 //! | `hearsay` | which keyspaces are dropped, also by what others say (pure) |
@@ -30,7 +32,9 @@ mod clock;
 mod config;
 mod doors;
 mod env;
+mod expiry;
 mod fence;
+mod follow;
 mod hearsay;
 mod incarnation;
 mod limits;
@@ -52,9 +56,10 @@ mod shard;
 mod starts;
 
 pub use clock::{Clock, SystemClock};
-pub use config::NodeConfig;
+pub use config::{CopySteps, NodeConfig};
 pub use doors::{Bounds, REFUSALS_MAX};
 pub use env::Env;
+pub use follow::{FollowerStatus, PinStatus};
 pub use limits::BODY_BYTES_MAX;
 pub use logins::{check_password, password_hash};
 pub use machine::{Machine, RealMachine};
@@ -68,7 +73,6 @@ pub use sabotage::Sabotage;
 pub use serve::ShardService;
 pub use services::Services;
 pub use shard::{
-    LinkStatus, OpenError, REFILL_FILE, REFILL_REPAIRED, RefillStatus, Shard, ShardParts,
-    ShardStatus,
+    OpenError, REFILL_FILE, REFILL_REPAIRED, RefillStatus, Shard, ShardParts, ShardStatus,
 };
 pub use starts::Starts;

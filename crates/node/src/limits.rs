@@ -38,6 +38,10 @@ pub const HEDGE_AFTER: Duration = Duration::from_millis(15);
 pub const BATCH_TIMEOUT: Duration = Duration::from_secs(10);
 /// Calls that page through data.
 pub const PAGE_TIMEOUT: Duration = Duration::from_secs(10);
+/// Counting the keys of a shard for its status.
+pub const COUNT_TIMEOUT: Duration = Duration::from_millis(500);
+/// For how long what was counted is told again: so little work as one count is it at most.
+pub const COUNT_REST: Duration = Duration::from_secs(1);
 /// Small calls between shards.
 pub const CALL_TIMEOUT: Duration = Duration::from_secs(2);
 /// Pause before a broken stream is tried again.
@@ -55,6 +59,14 @@ pub const HEAR_PATIENCE_MAX: Duration = Duration::from_secs(2);
 /// Deletes younger than this are never forgotten: it is how far replicas may lag without
 /// keeping older deletes from being forgotten.
 pub const FORGET_AFTER: Duration = Duration::from_secs(5);
+/// How often what is over is looked for.
+pub const EXPIRY_INTERVAL: Duration = Duration::from_secs(2);
+/// What its replica has not ended so long after its time, any other does.
+pub const EXPIRY_LATE: Duration = Duration::from_secs(30);
+/// Values looked at in one step, and the pause behind each: clients come first.
+pub const EXPIRY_LOOKED: usize = 256;
+/// See [`EXPIRY_LOOKED`].
+pub const EXPIRY_PAUSE: Duration = Duration::from_millis(5);
 /// How often a shard looks for copies that no vector names: their writers have said all they have.
 pub const ORPHAN_INTERVAL: Duration = Duration::from_secs(5);
 /// The same, at most, while they cannot be sent on.
@@ -103,8 +115,20 @@ pub const CLAIM_INTERVAL: Duration = Duration::from_secs(5);
 /// Longer than any read that goes by replicas there were: then what they hold may be dropped.
 pub const SWEEP_AFTER: Duration = Duration::from_secs(3);
 
+/// While partitions are copied, the tails of their sources' logs are read so often.
+pub const TAIL_INTERVAL: Duration = Duration::from_secs(2);
+/// Pages of a log's tail that are read before the copy goes on.
+pub const TAIL_PAGES: usize = 16;
+/// What is pinned of a log stays so long after its holder last asked for it.
+pub const PIN_LEASE: Duration = Duration::from_secs(60);
+/// And so long while its position does not move.
+pub const PIN_STILL: Duration = Duration::from_secs(1_800);
 /// Bytes of records that are put on disk in one step of a copy.
 pub const CHUNK_BYTES: usize = 8 << 20;
+/// Partitions that are copied at once: while pages of some are asked for, others are stored.
+pub const PARTS_AT_ONCE: usize = 4;
+/// Chunks that wait to be put on disk.
+pub const CHUNKS_WAITING: usize = 2;
 /// Bytes of entries in one batch to a replica.
 pub const BATCH_BYTES: usize = 256 << 10;
 /// Batches under way to one replica.
@@ -119,6 +143,12 @@ pub const LOOK_BYTES: usize = 32 << 20;
 pub const PAGE_BYTES: usize = 512 << 10;
 /// Items of one page.
 pub const PAGE_ITEMS: usize = 2_000;
+/// Walks that a shard keeps between the pages of scans.
+pub const WALKS: usize = 16;
+/// Bytes that they may hold.
+pub const WALKS_BYTES: usize = 64 << 20;
+/// How long a walk is gone on with: it pins files and memtables.
+pub const WALK_AGE: Duration = Duration::from_secs(2);
 /// Entries applied to the store in one batch, while all else waits.
 pub const APPLY_ENTRIES: usize = 128;
 /// Entries waiting for the store beyond which replicas are asked to wait.

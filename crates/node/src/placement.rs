@@ -183,6 +183,8 @@ pub struct Placement {
     members: BTreeSet<u16>,
     /// Those, and the ones that did before the change under way or shall after it.
     writers: BTreeSet<u16>,
+    /// Those there are, and from joint on those there shall be.
+    awaited: BTreeSet<u16>,
     keyspaces: BTreeMap<u32, KeyspacePlacement>,
     names: HashMap<String, u32>,
     purged: BTreeSet<u32>,
@@ -216,6 +218,11 @@ impl Placement {
             members: answering.iter().copied().collect(),
             writers: {
                 let to = members.change.iter().flat_map(|change| &change.to);
+                members.ids.iter().chain(to).copied().collect()
+            },
+            awaited: {
+                let begun = members.change.iter().filter(|c| c.phase > Phase::Copy);
+                let to = begun.flat_map(|change| &change.to);
                 members.ids.iter().chain(to).copied().collect()
             },
             nodes: topology.nodes.iter().map(|n| (n.id, n.clone())).collect(),
@@ -275,6 +282,15 @@ impl Placement {
         widths.collect()
     }
 
+    /// The newest form of entries that all nodes read.
+    pub fn reads(&self) -> u8 {
+        self.nodes
+            .values()
+            .map(|node| node.reads)
+            .min()
+            .unwrap_or(0)
+    }
+
     /// Every shard of every node.
     pub fn shards(&self) -> impl Iterator<Item = ShardAddress> + '_ {
         self.nodes
@@ -291,6 +307,23 @@ impl Placement {
     pub fn writers(&self) -> impl Iterator<Item = ShardAddress> + '_ {
         self.shards()
             .filter(|s| self.writers.contains(&s.node) && !self.is_dead(s.node))
+    }
+
+    /// By whom one reads, and who must have what is shown, as a number that grows: a phase in which that is
+    /// as it was before has the number of that.
+    pub fn step(&self) -> u64 {
+        match self.change.as_ref().map(|change| change.phase) {
+            Some(Phase::Copy) => self.changes.saturating_sub(1) * 4 + 3,
+            Some(Phase::Joint) => self.changes * 4 + 1,
+            Some(Phase::Switch) => self.changes * 4 + 2,
+            Some(Phase::Settle) | None => self.changes * 4 + 3,
+        }
+    }
+
+    /// Whether a node has confirmed each phase that was left so far, so that it acts by this one or by a
+    /// neighbouring one.
+    pub fn is_awaited(&self, node: u16) -> bool {
+        self.awaited.contains(&node)
     }
 
     /// How many nodes answer for data.

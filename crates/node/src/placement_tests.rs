@@ -14,6 +14,7 @@ fn topology(nodes: u16, shards: u16) -> Topology {
                 listen: String::new(),
                 shards,
                 incarnation: 1,
+                reads: 2,
             })
             .collect(),
         keyspaces: vec![Keyspace::new(3, "default", KeyspaceSettings::default())],
@@ -376,4 +377,39 @@ fn others_are_told_of_what_is_dropped_or_was_taken_back() {
         .map(|(id, fate)| (*id, fate.undrops, fate.is_dropped))
         .collect();
     assert_eq!(fates, [(4, 2, false), (5, 0, true), (6, 1, true)]);
+}
+
+#[test]
+fn a_step_is_that_of_what_is_read_and_only_grows() {
+    let mut topology = topology(4, 1);
+    topology.members.ids = vec![1, 2, 3];
+    // Changes begun, phase of the one under way, the step, whether node 4 has confirmed all before. It
+    // is to take the place of node 3.
+    let cases = [
+        (0, None, 3, false),
+        (1, Some(Phase::Copy), 3, false),
+        (1, Some(Phase::Joint), 5, true),
+        (1, Some(Phase::Switch), 6, true),
+        (1, Some(Phase::Settle), 7, true),
+        (1, None, 7, false),
+        (2, Some(Phase::Copy), 7, false),
+        (2, Some(Phase::Joint), 9, true),
+    ];
+    let mut before = 0;
+    for (changes, phase, step, confirmed) in cases {
+        topology.members.changes = changes;
+        topology.members.change = phase.map(|phase| Change {
+            id: changes,
+            to: vec![1, 2, 4],
+            dead: Vec::new(),
+            phase,
+        });
+        let placement = Placement::compute(&topology);
+        assert_eq!(placement.step(), step, "{changes} {phase:?}");
+        assert!(step >= before);
+        before = step;
+        assert_eq!(placement.is_awaited(4), confirmed, "{changes} {phase:?}");
+        assert!(placement.is_awaited(3), "it leaves when all know");
+        assert!(!placement.is_awaited(5), "spare");
+    }
 }

@@ -21,6 +21,9 @@ pub enum Sabotage {
     FlushUnsynced,
     /// A new replica does not read what the old one's log has had since its records were copied.
     SkipTail,
+    /// A new replica leaves out what the old one's log has had of a part that is not copied to its end, of
+    /// keys that are copied, too.
+    ForgetTail,
     /// While replicas change, writes go to those that are read, and not to the others.
     SkipJoint,
     /// A shard whose past is not certain answers reads.
@@ -41,13 +44,17 @@ pub enum Sabotage {
     TrustEmptyMetadata,
     /// An entry goes to the first `from` replicas that its write asks for, and to no others.
     NarrowFrom,
+    /// A replica answers a node that is no member by whatever phase that asks.
+    ServeBehind,
     /// The word of a shard that may have forgotten what it acknowledged counts like any other's.
     CountUnsure,
+    /// That a value is over is stamped with the time it is found, not with the value's own stamp.
+    EndByNow,
 }
 
 impl Sabotage {
     /// All of them, and none.
-    pub const ALL: [Sabotage; 18] = [
+    pub const ALL: [Sabotage; 21] = [
         Sabotage::None,
         Sabotage::AckUnsynced,
         Sabotage::IgnoreGaps,
@@ -56,6 +63,7 @@ impl Sabotage {
         Sabotage::ForgetTombstones,
         Sabotage::FlushUnsynced,
         Sabotage::SkipTail,
+        Sabotage::ForgetTail,
         Sabotage::SkipJoint,
         Sabotage::AnswerUncertain,
         Sabotage::RefillOwnOnly,
@@ -65,6 +73,8 @@ impl Sabotage {
         Sabotage::AcceptTwins,
         Sabotage::TrustEmptyMetadata,
         Sabotage::NarrowFrom,
+        Sabotage::ServeBehind,
         Sabotage::CountUnsure,
+        Sabotage::EndByNow,
     ];
 }

@@ -1,31 +1,42 @@
 //! Answering what other shards ask.
 
+use std::cell::Cell;
 use std::rc::Rc;
 
 use bytes::Bytes;
 use dunlin_entry::{Entry, Version};
 use dunlin_proto::{
-    Answerer, CANNOT, ClockAnswer, ReadAnswer, ReadRequest, Refusal, Request, Response,
+    Answerer, BEHIND, CANNOT, ClockAnswer, ReadAnswer, ReadRequest, Refusal, Request, Response,
     VectorsAnswer, VectorsRequest, WriteAnswer,
 };
 use dunlin_rpc::{Reply, Service};
 
 use crate::limits::ENTRY_TIMEOUT;
+use crate::sabotage::Sabotage;
 use crate::services::Services;
-use crate::shard::{BatchDone, Shard};
+use crate::shard::{BatchDone, Shard, ShardStatus};
 
 /// One shard as the answerer of calls.
 pub struct ShardService {
     services: Rc<Services>,
     /// The node that calls; `None` within the process.
     asker: Option<u16>,
+    /// By which step of its members it acts at least, as far as it has said so.
+    step: Cell<u64>,
 }
+
+/// The step of a cluster whose members never changed: none is lower.
+const FIRST_STEP: u64 = 3;
 
 impl ShardService {
     /// For the calls of one connection, which the node with the number `asker` made, or another
     /// shard of this process.
     pub fn new(services: Rc<Services>, asker: Option<u16>) -> ShardService {
-        ShardService { services, asker }
+        ShardService {
+            services,
+            asker,
+            step: Cell::new(FIRST_STEP),
+        }
     }
 }
 
@@ -42,7 +53,20 @@ impl Service<Request, Response> for ShardService {
         if shard.is_superseded() {
             return reply.refuse(CANNOT, "another process runs as this node");
         }
+        let placement = shard.placement();
+        let is_fenced = self.asker.is_some_and(|asker| !placement.is_awaited(asker))
+            && shard.env.sabotage != Sabotage::ServeBehind;
+        if is_behind(&request, is_fenced, self.step.get(), placement.step()) {
+            return reply.refuse(
+                BEHIND,
+                "the asking node acts by an older phase, or says none",
+            );
+        }
         match request {
+            Request::Acts(step) => {
+                self.step.set(step);
+                reply.send(Response::Done);
+            }
             Request::Write(write) => {
                 let Ok(looked) = shard.may_stamp() else {
                     let refused = WriteAnswer::Refused(Refusal::Clock);
@@ -107,10 +131,13 @@ impl Service<Request, Response> for ShardService {
                 });
             }
             Request::Repair(encoded) => answer_repair(shard, encoded, reply),
-            Request::Status => match serde_json::to_vec(&shard.status()) {
-                Ok(json) => reply.send(Response::Status(json.into())),
-                Err(error) => reply.refuse(CANNOT, &error.to_string()),
-            },
+            Request::Status { counts_keys: false } => answer_status(&shard.status(), reply),
+            Request::Status { counts_keys: true } => {
+                let shard = shard.clone();
+                tokio::task::spawn_local(async move {
+                    answer_status(&shard.status_with_keys().await, reply);
+                });
+            }
             Request::Fill(fill) => {
                 let moves = self.services.moves.clone();
                 tokio::task::spawn_local(async move {
@@ -160,6 +187,23 @@ impl Service<Request, Response> for ShardService {
                 Err(error) => reply.refuse(CANNOT, &error.to_string()),
             },
         }
+    }
+}
+
+fn answer_status(status: &ShardStatus, reply: Reply<Response>) {
+    match serde_json::to_vec(status) {
+        Ok(json) => reply.send(Response::Status(json.into())),
+        Err(error) => reply.refuse(CANNOT, &error.to_string()),
+    }
+}
+
+/// Whether a request is by replicas that may be read no more, or that need not have what is shown. `said`
+/// is the asker's step as it said it last, `own` the answerer's.
+fn is_behind(request: &Request, is_fenced: bool, said: u64, own: u64) -> bool {
+    match request {
+        Request::Acts(step) => *step < own,
+        Request::Read(_) | Request::Scan(_) | Request::Repair(_) => is_fenced && said < own,
+        _ => false,
     }
 }
 
@@ -215,3 +259,7 @@ fn answer_repair(shard: &Rc<Shard>, encoded: Vec<Bytes>, reply: Reply<Response>)
         Err(error) => reply.refuse(CANNOT, &error.to_string()),
     }
 }
+
+#[cfg(test)]
+#[path = "serve_tests.rs"]
+mod tests;

@@ -5,6 +5,7 @@ use std::rc::Rc;
 use dunlin_proto::Introduction;
 use dunlin_rpc::{Hello, Stream};
 
+use crate::expiry::Expiry;
 use crate::moves::{MoveState, Moves};
 use crate::quorum::Coordinator;
 use crate::replication::Replication;
@@ -20,6 +21,8 @@ pub struct Services {
     pub(crate) coordinator: Rc<Coordinator>,
     /// Its part in changes of the members.
     pub(crate) moves: Rc<Moves>,
+    /// The end of values whose time is over.
+    expiry: Rc<Expiry>,
 }
 
 impl Services {
@@ -28,11 +31,13 @@ impl Services {
         let replication = Replication::new(shard.clone());
         let coordinator = Coordinator::new(shard.clone());
         let moves = Moves::new(shard.clone());
+        let expiry = Expiry::new(shard.clone());
         Rc::new(Services {
             shard,
             replication,
             coordinator,
             moves,
+            expiry,
         })
     }
 
@@ -40,7 +45,9 @@ impl Services {
     pub fn run(&self) {
         self.shard.run();
         self.replication.run();
+        self.coordinator.run();
         self.moves.run();
+        self.expiry.run();
     }
 
     /// The shard.

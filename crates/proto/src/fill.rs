@@ -5,8 +5,8 @@ use bytes::{BufMut, Bytes, BytesMut};
 use dunlin_entry::Vector;
 use dunlin_message::DecodeError;
 
-use crate::Page;
 use crate::wire::*;
+use crate::{Run, ShardAddress};
 
 /// Which of a partition's records a new replica wants, by their `from`: a bit each, the lowest for
 /// 1, the highest for 64 and more.
@@ -62,8 +62,10 @@ pub struct FillRequest {
 /// A page of records, and how the source's clients fare meanwhile.
 #[derive(Debug, Clone)]
 pub struct FillPage {
-    /// The records.
-    pub page: Page,
+    /// The records, tombstones too.
+    pub run: Run,
+    /// First key of the next page; `None` when this is the last.
+    pub next: Option<Bytes>,
     /// 99th percentile of the latency of requests at the source's node, over the last seconds, in
     /// microseconds.
     pub latency_us_p99: u64,
@@ -80,6 +82,17 @@ pub struct TailRequest {
     pub index: u64,
     /// Which partitions, and which of their entries.
     pub wants: Vec<(Place, Froms)>,
+    /// What the source is to keep for the asker; none from a build before decision 35.
+    pub pin: Option<TailPin>,
+}
+
+/// What is still needed of a log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TailPin {
+    /// Who needs it.
+    pub asker: ShardAddress,
+    /// The least record it may still ask for.
+    pub keep: u64,
 }
 
 /// Part of a log.
@@ -95,6 +108,9 @@ pub enum TailAnswer {
         next: u64,
         /// The source's vector, when this is all it has: it held so much at least before `next`.
         end: Option<Vector>,
+        /// Last record of its log that is on disk. Who says so has applied all before `next`, and keeps
+        /// what is pinned; none from a build before decision 35, which does neither.
+        synced: Option<u64>,
     },
     /// The log no longer reaches back that far, or the source has started since: copy again.
     TooOld,
@@ -138,14 +154,16 @@ impl FillPage {
     pub(crate) fn encode(&self, out: &mut BytesMut) {
         out.put_u64_le(self.latency_us_p99);
         out.put_u64_le(self.read_bytes);
-        self.page.encode(out);
+        put_option_bytes(out, self.next.as_deref());
+        self.run.encode(out);
     }
 
     pub(crate) fn decode(mut body: Bytes) -> Result<Self, DecodeError> {
         Ok(FillPage {
             latency_us_p99: get_u64(&mut body)?,
             read_bytes: get_u64(&mut body)?,
-            page: Page::decode(body)?,
+            next: get_option_bytes(&mut body)?,
+            run: Run::decode(body)?,
         })
     }
 }
@@ -159,6 +177,10 @@ impl TailRequest {
             place.encode(out);
             out.put_u64_le(froms.0);
         }
+        if let Some(pin) = &self.pin {
+            pin.asker.encode(out);
+            out.put_u64_le(pin.keep);
+        }
     }
 
     pub(crate) fn decode(mut body: Bytes) -> Result<Self, DecodeError> {
@@ -170,10 +192,18 @@ impl TailRequest {
         for _ in 0..count {
             wants.push((Place::decode(body)?, Froms(get_u64(body)?)));
         }
+        let pin = match body.is_empty() {
+            true => None,
+            false => Some(TailPin {
+                asker: ShardAddress::decode(body)?,
+                keep: get_u64(body)?,
+            }),
+        };
         Ok(TailRequest {
             incarnation,
             index,
             wants,
+            pin,
         })
     }
 }
@@ -186,12 +216,16 @@ impl TailAnswer {
                 incarnation,
                 next,
                 end,
+                synced,
             } => {
                 out.put_u8(1);
                 out.put_u32_le(*incarnation);
                 out.put_u64_le(*next);
                 put_option_bytes(out, end.as_ref().map(Vector::encode).as_deref());
                 put_list(out, entries);
+                if let Some(synced) = synced {
+                    out.put_u64_le(*synced);
+                }
             }
             TailAnswer::TooOld => out.put_u8(2),
             TailAnswer::NotNow => out.put_u8(3),
@@ -211,6 +245,10 @@ impl TailAnswer {
                     next,
                     end: end.transpose()?,
                     entries: get_list(body)?,
+                    synced: match body.is_empty() {
+                        true => None,
+                        false => Some(get_u64(body)?),
+                    },
                 }
             }
             2 => TailAnswer::TooOld,

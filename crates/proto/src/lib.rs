@@ -43,15 +43,15 @@ pub use address::ShardAddress;
 pub use clock::{ClockAnswer, ClockRequest};
 pub use drops::{Fate, Fates, Order, Word};
 pub use far::FarRequest;
-pub use fill::{FillPage, FillRequest, Froms, Place, TailAnswer, TailRequest};
+pub use fill::{FillPage, FillRequest, Froms, Place, TailAnswer, TailPin, TailRequest};
 pub use introduction::Introduction;
-pub use page::{Item, Page, ScanRequest, SnapshotRequest};
+pub use page::{Item, ItemRef, Page, Run, RunBuilder, ScanRequest, SnapshotRequest};
 pub use pull::{PullAnswer, PullRequest};
 pub use reach::Reached;
 pub use read::{ReadAnswer, ReadRequest};
 pub use replicate::{Batch, BatchAnswer, Conflict};
 pub use request::Request;
-pub use response::{CANNOT, Response};
+pub use response::{BEHIND, CANNOT, Response};
 pub use vectors::{Answerer, Asker, Life, Told, VectorsAnswer, VectorsRequest};
 pub use write::{Condition, Refusal, WriteAnswer, WriteRequest};
 

@@ -36,6 +36,7 @@ fn item() -> impl Strategy<Value = Item> {
                 from,
                 tombstone,
                 expiry_ms,
+                is_expiry: false,
                 replaces,
                 value,
             },
@@ -155,7 +156,7 @@ fn request() -> impl Strategy<Value = Request> {
             })),
         any::<u64>().prop_map(|o| Request::Position(Origin(o))),
         prop::collection::vec(bytes(), 0..5).prop_map(Request::Repair),
-        Just(Request::Status),
+        any::<bool>().prop_map(|counts_keys| Request::Status { counts_keys }),
         (any::<u32>(), any::<u16>(), bytes(), any::<bool>()).prop_map(
             |(keyspace, partition, start, is_asker_whole)| {
                 Request::Snapshot(SnapshotRequest {
@@ -194,13 +195,17 @@ fn request() -> impl Strategy<Value = Request> {
         (
             any::<u32>(),
             any::<u64>(),
-            prop::collection::vec((place(), any::<u64>().prop_map(Froms)), 0..4)
+            prop::collection::vec((place(), any::<u64>().prop_map(Froms)), 0..4),
+            prop::option::of((shard(), any::<u64>()))
         )
-            .prop_map(|(incarnation, index, wants)| Request::Tail(TailRequest {
-                incarnation,
-                index,
-                wants
-            })),
+            .prop_map(
+                |(incarnation, index, wants, pin)| Request::Tail(TailRequest {
+                    incarnation,
+                    index,
+                    wants,
+                    pin: pin.map(|(asker, keep)| TailPin { asker, keep }),
+                })
+            ),
         Just(Request::Move),
         prop::option::of((any::<u64>(), any::<u64>()))
             .prop_map(|order| Request::Clock(ClockRequest { order })),
@@ -214,6 +219,7 @@ fn request() -> impl Strategy<Value = Request> {
         shard().prop_map(Request::Reach),
         shard().prop_map(Request::Leaving),
         Just(Request::Ready),
+        any::<u64>().prop_map(Request::Acts),
     ]
 }
 
@@ -304,12 +310,11 @@ fn response() -> impl Strategy<Value = Response> {
             any::<u64>()
         )
             .prop_map(|(items, next, latency_us_p99, read_bytes)| {
+                let mut run = RunBuilder::default();
+                items.iter().for_each(|item| run.push(item.by_ref()));
                 Response::Filled(FillPage {
-                    page: Page {
-                        items,
-                        next,
-                        life: None,
-                    },
+                    run: run.finish(),
+                    next,
                     latency_us_p99,
                     read_bytes,
                 })
@@ -318,9 +323,10 @@ fn response() -> impl Strategy<Value = Response> {
             prop::collection::vec(bytes(), 0..4),
             any::<u32>(),
             any::<u64>(),
-            prop::option::of(prop::collection::vec((any::<u64>(), 1u64..), 0..4))
+            prop::option::of(prop::collection::vec((any::<u64>(), 1u64..), 0..4)),
+            prop::option::of(any::<u64>())
         )
-            .prop_map(|(entries, incarnation, next, end)| Response::Tail(
+            .prop_map(|(entries, incarnation, next, end, synced)| Response::Tail(
                 TailAnswer::Entries {
                     entries,
                     incarnation,
@@ -329,6 +335,7 @@ fn response() -> impl Strategy<Value = Response> {
                         let pair = |(o, v)| (Origin(o), Version(v));
                         pairs.into_iter().map(pair).collect()
                     }),
+                    synced,
                 }
             )),
         Just(Response::Tail(TailAnswer::TooOld)),

@@ -10,6 +10,7 @@ use crate::wire::*;
 const TOMBSTONE: u8 = 1;
 const REPLACES: u8 = 2;
 const MEND: u8 = 4;
+const EXPIRED: u8 = 8;
 
 /// A stored value or tombstone.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,6 +23,8 @@ pub struct Item {
     pub from: u8,
     /// Whether this is a remembered delete.
     pub tombstone: bool,
+    /// A delete that nobody asked for: the time of the value with this very stamp is over.
+    pub is_expiry: bool,
     /// When the value goes, in milliseconds since 1970.
     pub expiry_ms: Option<u64>,
     /// A stamp far ahead that it stands above all the same.
@@ -34,13 +37,120 @@ impl Item {
     /// Decides which of two is newer.
     #[inline]
     pub fn rank(&self) -> Rank {
-        Rank::new(self.stamp, self.replaces)
+        Rank::new(self.stamp, self.replaces).with_expiry(self.is_expiry)
     }
 
     /// Whether a reader at `now_ms` sees a value here.
     #[inline]
     pub fn is_visible(&self, now_ms: u64) -> bool {
         !self.tombstone && self.expiry_ms.is_none_or(|expiry| now_ms < expiry)
+    }
+}
+
+/// An [`Item`] that owns nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ItemRef<'a> {
+    /// See [`Item::key`].
+    pub key: &'a [u8],
+    /// See [`Item::stamp`].
+    pub stamp: Stamp,
+    /// See [`Item::from`].
+    pub from: u8,
+    /// See [`Item::tombstone`].
+    pub tombstone: bool,
+    /// See [`Item::is_expiry`].
+    pub is_expiry: bool,
+    /// See [`Item::expiry_ms`].
+    pub expiry_ms: Option<u64>,
+    /// See [`Item::replaces`].
+    pub replaces: Option<Replaces>,
+    /// See [`Item::value`].
+    pub value: &'a [u8],
+}
+
+/// Items in key order as they travel: written where they are read from a disk and read where they are
+/// brought to one, so that who sends them on, or takes them, need not look at each.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Run {
+    count: u32,
+    /// So many items, and perhaps more behind them that is not known here.
+    bytes: Bytes,
+}
+
+/// A [`Run`] under construction.
+#[derive(Debug, Default)]
+pub struct RunBuilder {
+    count: u32,
+    bytes: BytesMut,
+}
+
+/// The least bytes of an encoded item.
+const ITEM_BYTES_MIN: usize = 27;
+
+impl RunBuilder {
+    /// With room for so many bytes.
+    pub fn with_capacity(bytes: usize) -> Self {
+        RunBuilder {
+            count: 0,
+            bytes: BytesMut::with_capacity(bytes),
+        }
+    }
+
+    /// Appends an item.
+    pub fn push(&mut self, item: ItemRef<'_>) {
+        self.count += 1;
+        item.encode(&mut self.bytes);
+    }
+
+    /// What was appended.
+    pub fn finish(self) -> Run {
+        Run {
+            count: self.count,
+            bytes: self.bytes.freeze(),
+        }
+    }
+}
+
+impl Run {
+    /// How many items there are said to be.
+    pub fn count(&self) -> usize {
+        self.count as usize
+    }
+
+    /// Bytes of all, encoded.
+    pub fn size_bytes(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// The items. The last is an error where they are not what they are said to be.
+    pub fn items(&self) -> impl Iterator<Item = Result<Item, DecodeError>> + use<> {
+        let mut bytes = self.bytes.clone();
+        let mut left = self.count;
+        std::iter::from_fn(move || {
+            left = left.checked_sub(1)?;
+            let item = Item::decode(&mut bytes);
+            if item.is_err() {
+                left = 0;
+            }
+            Some(item)
+        })
+    }
+
+    pub(crate) fn encode(&self, out: &mut BytesMut) {
+        out.put_u32_le(self.count);
+        out.put_slice(&self.bytes);
+    }
+
+    /// All that is left of a body.
+    pub(crate) fn decode(mut body: Bytes) -> Result<Self, DecodeError> {
+        let count = get_u32(&mut body)?;
+        if count as usize > body.len() / ITEM_BYTES_MIN {
+            let left = body.len();
+            return Err(malformed(format!(
+                "{count} records announced, {left} bytes left"
+            )));
+        }
+        Ok(Run { count, bytes: body })
     }
 }
 
@@ -84,9 +194,10 @@ pub struct Page {
     pub life: Option<Life>,
 }
 
-impl Item {
-    pub(crate) fn encode(&self, out: &mut BytesMut) {
+impl ItemRef<'_> {
+    fn encode(&self, out: &mut BytesMut) {
         let mut flags = u8::from(self.tombstone) * TOMBSTONE;
+        flags |= u8::from(self.is_expiry) * EXPIRED;
         flags |= self.replaces.map_or(0, |replaces| match replaces.is_mend {
             true => REPLACES | MEND,
             false => REPLACES,
@@ -98,17 +209,38 @@ impl Item {
         if let Some(replaces) = self.replaces {
             put_stamp(out, replaces.stamp);
         }
-        put_bytes(out, &self.key);
-        put_bytes(out, &self.value);
+        put_bytes(out, self.key);
+        put_bytes(out, self.value);
+    }
+}
+
+impl Item {
+    pub(crate) fn by_ref(&self) -> ItemRef<'_> {
+        ItemRef {
+            key: &self.key,
+            stamp: self.stamp,
+            from: self.from,
+            tombstone: self.tombstone,
+            is_expiry: self.is_expiry,
+            expiry_ms: self.expiry_ms,
+            replaces: self.replaces,
+            value: &self.value,
+        }
+    }
+
+    pub(crate) fn encode(&self, out: &mut BytesMut) {
+        self.by_ref().encode(out);
     }
 
     pub(crate) fn decode(body: &mut Bytes) -> Result<Self, DecodeError> {
         let flags = get_u8(body)?;
-        if flags & !(TOMBSTONE | REPLACES | MEND) != 0 {
+        let is_odd = flags & EXPIRED != 0 && flags & TOMBSTONE == 0;
+        if flags & !(TOMBSTONE | REPLACES | MEND | EXPIRED) != 0 || is_odd {
             return Err(malformed(format!("unknown flags of a record {flags}")));
         }
         Ok(Item {
             tombstone: flags & TOMBSTONE != 0,
+            is_expiry: flags & EXPIRED != 0,
             from: get_u8(body)?,
             stamp: get_stamp(body)?,
             expiry_ms: get_option_u64(body)?,
@@ -192,3 +324,7 @@ impl Page {
         Ok(Page { items, next, life })
     }
 }
+
+#[cfg(test)]
+#[path = "page_tests.rs"]
+mod tests;

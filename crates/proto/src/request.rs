@@ -32,7 +32,10 @@ pub enum Request {
     /// Encoded entries with their true stamps, for a replica seen to be stale.
     Repair(Vec<Bytes>),
     /// What the shard counts about itself, as JSON.
-    Status,
+    Status {
+        /// The keys in its store, too, which costs it a look at each.
+        counts_keys: bool,
+    },
     /// One page of what a new replica takes over.
     Fill(FillRequest),
     /// What the log has had since.
@@ -49,6 +52,8 @@ pub enum Request {
     Clock(ClockRequest),
     /// One page of a partition's records that are stamped too far ahead.
     Far(FarRequest),
+    /// By which step of its members the asker goes on this connection from now on.
+    Acts(u64),
 }
 
 impl Message for Request {
@@ -90,7 +95,12 @@ impl Message for Request {
                 out.put_u8(9);
                 wire::put_list(out, entries);
             }
-            Request::Status => out.put_u8(10),
+            Request::Status { counts_keys } => {
+                out.put_u8(10);
+                if *counts_keys {
+                    out.put_u8(1);
+                }
+            }
             Request::Fill(m) => {
                 out.put_u8(11);
                 m.encode(out);
@@ -117,6 +127,10 @@ impl Message for Request {
                 out.put_u8(25);
                 m.encode(out);
             }
+            Request::Acts(step) => {
+                out.put_u8(26);
+                out.put_u64_le(*step);
+            }
         }
     }
 
@@ -131,7 +145,10 @@ impl Message for Request {
             7 => Request::Snapshot(SnapshotRequest::decode(body)?),
             8 => Request::Scan(ScanRequest::decode(body)?),
             9 => Request::Repair(wire::get_list(&mut body)?),
-            10 => Request::Status,
+            // A byte that earlier builds neither send nor read.
+            10 => Request::Status {
+                counts_keys: body.try_get_u8() == Ok(1),
+            },
             11 => Request::Fill(FillRequest::decode(body)?),
             12 => Request::Tail(TailRequest::decode(body)?),
             13 => Request::Move,
@@ -140,6 +157,7 @@ impl Message for Request {
             22 => Request::Ready,
             24 => Request::Clock(ClockRequest::decode(body)?),
             25 => Request::Far(FarRequest::decode(body)?),
+            26 => Request::Acts(body.try_get_u64_le().map_err(malformed)?),
             kind => return Err(malformed(format!("unknown request kind {kind}"))),
         })
     }

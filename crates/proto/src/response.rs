@@ -12,6 +12,8 @@ use crate::{
 
 /// The code with which a shard refuses a call that it cannot answer; the text beside it says why.
 pub const CANNOT: u16 = 100;
+/// Refusal of a node that acts by an older phase than the answerer, or has not said by which (`Acts`).
+pub const BEHIND: u16 = 101;
 
 /// The answer to a [`Request`](crate::Request) of the same name.
 #[derive(Debug, Clone)]
@@ -138,7 +140,8 @@ impl Message for Response {
             Response::Pulled(PullAnswer::Entries { entries, .. }) => {
                 entries.iter().map(Bytes::len).sum()
             }
-            Response::Page(page) | Response::Filled(FillPage { page, .. }) => page
+            Response::Filled(page) => page.run.size_bytes(),
+            Response::Page(page) => page
                 .items
                 .iter()
                 .map(|i| i.key.len() + i.value.len() + 32)

@@ -28,6 +28,8 @@ pub struct Counts {
     pub changes: u64,
     /// Writes stamped again.
     pub restamps: u64,
+    /// Values whose time was over, and whose end was logged.
+    pub ended: u64,
     /// Replicas mended after a read.
     pub repairs: u64,
     /// Reads that asked one more replica.
@@ -45,6 +47,7 @@ impl Counts {
             backfilled: status.backfilled,
             moved: status.moved,
             restamps: status.restamps,
+            ended: status.ended,
             repairs: status.repairs,
             hedges: status.hedges,
             ..Counts::default()
@@ -64,6 +67,7 @@ impl AddAssign for Counts {
         self.moved += other.moved;
         self.changes += other.changes;
         self.restamps += other.restamps;
+        self.ended += other.ended;
         self.repairs += other.repairs;
         self.hedges += other.hedges;
     }
@@ -73,7 +77,7 @@ impl fmt::Display for Counts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{} writes, {} reads, {} crashes, {} flushes, {} segments released, {} pulls, {} records backfilled, {} moved in {} changes, {} restamps, {} repairs, {} hedges",
+            "{} writes, {} reads, {} crashes, {} flushes, {} segments released, {} pulls, {} records backfilled, {} moved in {} changes, {} restamps, {} values ended, {} repairs, {} hedges",
             self.writes,
             self.reads,
             self.crashes,
@@ -84,6 +88,7 @@ impl fmt::Display for Counts {
             self.moved,
             self.changes,
             self.restamps,
+            self.ended,
             self.repairs,
             self.hedges
         )

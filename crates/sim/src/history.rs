@@ -52,6 +52,8 @@ pub struct Write {
     pub expect: Option<Expect>,
     /// Whether its value expires, after the run.
     pub expires: bool,
+    /// After how many milliseconds its value expires, where that is within the run.
+    pub ends_in_ms: Option<u64>,
     /// When it began.
     pub begun: Moment,
     /// The same in milliseconds since the beginning of the run.
@@ -90,6 +92,8 @@ pub struct Read {
     pub last: bool,
     /// When it began.
     pub begun: Moment,
+    /// Milliseconds since the beginning of the run then.
+    pub begun_ms: u64,
     /// When it was answered.
     pub ended: Moment,
     /// Milliseconds since the beginning of the run at its end.

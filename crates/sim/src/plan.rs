@@ -1,7 +1,9 @@
 //! What a seed decides before anything runs: the cluster, its keyspaces and settings, the mix of faults.
 
+use std::time::Duration;
+
 use dunlin_metadata::{KeyspaceSettings, Sync};
-use dunlin_node::Sabotage;
+use dunlin_node::{CopySteps, Sabotage};
 use dunlin_secret::Mode;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
@@ -24,10 +26,16 @@ pub struct Plan {
     pub members: usize,
     /// Whether the members change.
     pub moves: bool,
+    /// Whether the last node never holds data, and hears of no change of those that do for some time.
+    pub deafens: bool,
     /// Whether a node is lost for good on the way.
     pub buries: bool,
     /// Bytes from which copied records are taken as files.
     pub ingest_bytes: usize,
+    /// Whether partitions are copied a few records at a time, and the logs behind them read in between.
+    pub small_copies: bool,
+    /// Log bytes kept beyond `retention_bytes` for who copies.
+    pub pins_bytes: u64,
     /// Shards in each node.
     pub shards: u16,
     /// Name and settings of each keyspace.
@@ -85,6 +93,8 @@ pub struct Plan {
     pub dark_end: bool,
     /// Whether values are written that expire, long after the run.
     pub expires: bool,
+    /// Whether values of some keys are written that expire within the run.
+    pub ends: bool,
     /// Whether nodes prove a secret to each other.
     pub secrets: SecretUse,
     /// Deliberate bug in every node.
@@ -104,8 +114,11 @@ impl Plan {
             nodes,
             members: nodes,
             moves: false,
+            deafens: false,
             buries: false,
             ingest_bytes: 1 << 20,
+            small_copies: false,
+            pins_bytes: 1 << 30,
             shards: if random.random_bool(0.2) { 2 } else { 1 },
             keyspaces: Vec::new(),
             keys: *pick(&mut random, &[3, 8, KEYS_MAX]),
@@ -133,6 +146,7 @@ impl Plan {
             rest_ms: u64::MAX,
             dark_end: false,
             expires: false,
+            ends: false,
             secrets: SecretUse::None,
             sabotage,
             values_only: sabotage != Sabotage::None,
@@ -191,7 +205,27 @@ impl Plan {
         if random.random_bool(0.2) {
             plan.secrets = *pick(&mut random, &SecretUse::ALL);
         }
+        let mut random = StdRng::seed_from_u64(seed ^ 0x7a11_5be5);
+        plan.small_copies = random.random_bool(0.5);
+        if plan.moves && plan.rest_ms == u64::MAX && random.random_bool(0.15) {
+            plan.deafen();
+        }
+        plan.pins_bytes = *pick(&mut random, &[0, 200 << 10, 1 << 30]);
+        // And again. Where clocks are wrong, nothing can be said of when a value's time is over.
+        let mut random = StdRng::seed_from_u64(seed ^ 0xe7d5_0af1);
+        plan.ends = !plan.bad_clocks && random.random_bool(0.5);
         plan
+    }
+
+    /// Five nodes, of which three of the first four hold data.
+    fn deafen(&mut self) {
+        self.deafens = true;
+        self.nodes = 5;
+        self.members = 3;
+        self.buries = false;
+        self.twins = false;
+        // Most changes come to their end.
+        self.loses_disks = false;
     }
 
     /// Three nodes, of which one relapses.
@@ -247,6 +281,7 @@ impl Plan {
             }
             Sabotage::IgnoreDeadlines => self.pauses && self.attempts > 1,
             Sabotage::FollowAnyClock => self.bad_clocks && self.expires,
+            Sabotage::EndByNow => self.ends,
             Sabotage::TrustEmptyMetadata => self.bad_metadata,
             Sabotage::AnswerUncertain => self.loses_disks,
             Sabotage::AcceptTwins => self.twins,
@@ -255,9 +290,25 @@ impl Plan {
             Sabotage::RefillOwnOnly => self.rest_ms < self.chaos_ms && self.buries,
             // Of writes while members change, and after it.
             Sabotage::SkipTail | Sabotage::SkipJoint => self.moves && self.rest_ms == u64::MAX,
+            Sabotage::ForgetTail => {
+                self.moves && self.rest_ms == u64::MAX && self.small_copies && self.keys == KEYS_MAX
+            }
+            Sabotage::ServeBehind => self.deafens,
             // With few keys, the next write hides that a delete has not come.
             Sabotage::ForgetTombstones => self.keys == KEYS_MAX,
             _ => true,
+        }
+    }
+
+    /// The steps in which partitions are copied.
+    pub fn copy_steps(&self) -> CopySteps {
+        match self.small_copies {
+            true => CopySteps {
+                page_items: 2,
+                chunk_bytes: 1,
+                tail_interval: Duration::from_millis(1),
+            },
+            false => CopySteps::default(),
         }
     }
 
@@ -276,6 +327,11 @@ impl Plan {
     /// they are those of one register.
     pub fn is_majority(&self, (_, key): (usize, u16)) -> bool {
         key % 4 != 3
+    }
+
+    /// Whether a key is given values that expire within the run.
+    pub fn ends_at(&self, (_, key): (usize, u16)) -> bool {
+        self.ends && key % 2 == 1
     }
 
     /// Whether a power loss takes what a keyspace has acknowledged.

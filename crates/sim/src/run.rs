@@ -147,6 +147,10 @@ fn drive(cluster: &mut Cluster) -> Result<Result<Checked, Broken>, HarnessError>
         return Ok(Err(broken));
     }
     wait(cluster, STAY_MS)?;
+    if cluster.shared.plan.ends && checks::converged(cluster).is_err() {
+        // The end of a value may be on its way in this moment.
+        wait(cluster, LOOK_MS)?;
+    }
     if let Err(broken) = checks::converged(cluster)
         && !values_only
     {
@@ -296,3 +300,7 @@ fn read_all(cluster: &mut Cluster) -> Result<Result<(), Broken>, HarnessError> {
         })
     }))
 }
+
+#[cfg(test)]
+#[path = "run_tests.rs"]
+mod tests;

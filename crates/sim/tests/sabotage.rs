@@ -37,6 +37,7 @@ found! {
     storing_with_the_first_alone NarrowFrom
     forgetting_tombstones ForgetTombstones
     a_new_replica_without_the_newest SkipTail
+    forgetting_what_was_written_beside_the_copy ForgetTail
     answering_without_a_past AnswerUncertain
     not_stamping_again NoRestamp
     taking_the_first_answer FirstAnswer
@@ -47,5 +48,7 @@ found! {
     flushing_what_the_log_can_lose FlushUnsynced
     asking_each_for_its_own_entries_alone RefillOwnOnly
     believing_any_clock FollowAnyClock
+    answering_who_is_behind ServeBehind
     counting_the_word_of_the_forgetful CountUnsure
+    ending_renewed_values EndByNow
 }

@@ -10,8 +10,9 @@ use xxhash_rust::xxh3::xxh3_64;
 use crate::conflict::{Verdict, judge};
 use crate::open::{APPLIED_KEY, NEWEST_KEY};
 use crate::record::Record;
-use crate::store::{Inner, Writer};
-use crate::{Store, StoreError, key, stripes};
+use crate::store::{Inner, Writer, family};
+use crate::tuning::EXPIRY;
+use crate::{Store, StoreError, expiry, key, stripes};
 
 /// What a memtable spends on a record besides key and value, roughly.
 const NODE_BYTES: usize = 64;
@@ -54,6 +55,7 @@ impl Store {
         for entry in entries {
             outcomes.push(batch.add(inner, writer, entry)?);
         }
+        batch.name_expiries(inner)?;
         let applied = inner.applied.load(Ordering::Relaxed).max(up_to_index);
         let meta = inner.meta()?;
         let mut puts = batch.puts;
@@ -75,8 +77,14 @@ impl Store {
             .write_opt(puts, &inner.write)
             .map_err(|error| inner.error(error))?;
         writer.bound = bound;
+        let mut counted = None;
         for win in &batch.wins {
             inner.rows.forget(win.hash);
+            let keyspace = Some(entries[win.at].keyspace);
+            if keyspace != counted {
+                writer.changes.of(entries[win.at].keyspace);
+                counted = keyspace;
+            }
         }
         inner
             .memtable_bytes
@@ -109,7 +117,7 @@ impl Store {
 }
 
 /// Keyspace, partition and key.
-type Place<'a> = (u32, u16, &'a [u8]);
+pub(crate) type Place<'a> = (u32, u16, &'a [u8]);
 
 /// An entry that is written.
 struct Win {
@@ -188,6 +196,22 @@ impl<'a> Batch<'a> {
             held.insert(place(entry), rank);
         }
         Ok(Outcome::Won)
+    }
+
+    /// Puts what is written and has an expiry on the list of what is to end.
+    fn name_expiries(&mut self, inner: &Inner) -> Result<(), StoreError> {
+        let mut key = Vec::new();
+        for win in &self.wins {
+            let entry = &self.entries[win.at];
+            let (Some(expiry_ms), Kind::Put) = (entry.expiry_ms, entry.kind) else {
+                continue;
+            };
+            let list = family(&inner.db, EXPIRY)?;
+            expiry::encode(&mut key, expiry_ms, place(entry));
+            self.puts.put_cf(list, &key, b"");
+            self.bytes += key.len() + NODE_BYTES;
+        }
+        Ok(())
     }
 
     /// Whether what is held of an equal rank is the same entry come again.

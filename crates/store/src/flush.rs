@@ -11,7 +11,7 @@ use std::time::Duration;
 use rocksdb::{FlushOptions, WriteBatch, properties};
 
 use crate::store::{Inner, family};
-use crate::tuning::{DATA, META};
+use crate::tuning::FAMILIES;
 use crate::{Store, StoreError};
 
 /// More switched memtables than this wait to be written: something is wrong with the disk, and
@@ -49,7 +49,10 @@ impl Store {
         }
         let mut options = FlushOptions::default();
         options.set_wait(false);
-        let families = [family(&inner.db, DATA)?, inner.meta()?];
+        let families: Vec<_> = FAMILIES
+            .iter()
+            .map(|name| family(&inner.db, name))
+            .collect::<Result<_, _>>()?;
         inner
             .db
             .flush_cfs_opt(&families, &options)
@@ -94,7 +97,7 @@ impl Inner {
     /// Memtables that are switched but not yet written.
     pub fn switched(&self) -> Result<u64, StoreError> {
         let mut most = 0;
-        for name in [DATA, META] {
+        for name in FAMILIES {
             most = most.max(self.number(name, properties::NUM_IMMUTABLE_MEM_TABLE)?);
         }
         Ok(most)

@@ -27,7 +27,7 @@ impl Store {
         let mut dropped = Vec::new();
         let mut full = Vec::new();
         // What is read here must be what is dropped: nothing may be written in between.
-        let writer = inner.writer();
+        let mut writer = inner.writer();
         for (user, stamp) in records {
             key::encode(&mut full, keyspace, partition, user);
             let held = inner
@@ -46,6 +46,7 @@ impl Store {
                 .db
                 .write_opt(batch, &inner.write)
                 .map_err(|error| inner.error(error))?;
+            writer.changes.of(keyspace);
         }
         drop(writer);
         for hash in &dropped {

@@ -57,20 +57,21 @@ impl Store {
         Ok(ready)
     }
 
-    /// Takes a file over, which is on disk when this returns. The store must hold nothing from its
-    /// first to its last key, and nothing there may be applied meanwhile: it would be hidden.
-    /// Answers false, and takes nothing, when the memtable holds something in between that
+    /// Takes files over, all or none, which are on disk when this returns. The store must hold nothing
+    /// from the first to the last key of any, and nothing there may be applied meanwhile: it would be
+    /// hidden. Answers false, and takes nothing, when the memtable holds something in between that
     /// would have to be flushed first: apply the records then.
     ///
-    /// It is no log record, and needs none: a crash does not undo it. What a crash does undo is the
+    /// They are no log records, and need none: a crash does not undo them. What a crash does undo is the
     /// store's knowledge of the greatest version: note that before, and tell it to
     /// [`Store::expect_versions`] after a restart. Blocks its thread.
     ///
     /// # Errors
     /// [`StoreError::NoSpace`], [`StoreError::Io`]; nothing was taken then.
-    pub fn ingest(&self, ready: Ingestible) -> Result<bool, StoreError> {
+    pub fn ingest(&self, ready: &[Ingestible]) -> Result<bool, StoreError> {
         let inner = &*self.inner;
-        let Some(newest) = ready.hashes.iter().map(|(_, version)| *version).max() else {
+        let hashes = || ready.iter().flat_map(|file| &file.hashes);
+        let Some(newest) = hashes().map(|(_, version)| *version).max() else {
             return Ok(true);
         };
         let failed = |error| inner.error(error);
@@ -79,7 +80,7 @@ impl Store {
         // A flush might put on disk what the log has not synced.
         take.set_allow_blocking_flush(false);
         let mut held = inner.writer();
-        for (hash, version) in &ready.hashes {
+        for (hash, version) in hashes() {
             held.stripes.raise(*hash, *version);
         }
         if newest > held.bound {
@@ -96,13 +97,13 @@ impl Store {
             held.bound = bound;
         }
         let data = family(&inner.db, tuning::DATA)?;
-        let taken = inner
-            .db
-            .ingest_external_file_cf_opts(data, &take, vec![&ready.path]);
+        let paths = ready.iter().map(|file| &file.path).collect();
+        let taken = inner.db.ingest_external_file_cf_opts(data, &take, paths);
+        held.changes.of_any();
         drop(held);
         match taken {
             Ok(()) => {
-                for (hash, _) in &ready.hashes {
+                for (hash, _) in hashes() {
                     inner.rows.forget(*hash);
                 }
                 Ok(true)

@@ -9,14 +9,21 @@ use bytes::Bytes;
 use rocksdb::DBRawIterator;
 use self_cell::self_cell;
 
+use crate::changes::Mark;
 use crate::record::Record;
 use crate::scan::{Room, bounded, current, range};
-use crate::store::Inner;
+use crate::store::{Inner, family};
 use crate::{Page, Snapshot, Store, StoreError, Versioned, key, tuning};
 
 /// A larger value is read again when its turn comes: until then neither it nor the block it
 /// stands in is held, or memory would grow with the number of partitions times the largest value.
-const HELD_BYTES: usize = 64 << 10;
+const HELD_BYTES: usize = 16 << 10;
+
+/// Read at once beyond a block. RocksDB would read more and more, up to 256 KiB, which each of the
+/// partitions' iterators keeps.
+const READ_AHEAD_BYTES: usize = 16 << 10;
+/// About what an open iterator takes over a few files, with blocks of small records.
+const ITERATOR_BYTES: usize = 64 << 10;
 
 type Sources<'a> = Vec<Source<'a>>;
 
@@ -43,6 +50,8 @@ self_cell!(
 pub struct Merge {
     cell: MergeCell,
     keyspace: u32,
+    /// From before the view was frozen.
+    mark: Mark,
     /// The record each unfinished source stands on, the least key on top.
     heads: BinaryHeap<Reverse<Head>>,
 }
@@ -70,13 +79,15 @@ impl Store {
         start: Bound<&[u8]>,
         end: Bound<&[u8]>,
     ) -> Result<Merge, StoreError> {
-        Merge::new(self.snapshot(), keyspace, partitions, start, end)
+        let mark = self.inner.writer().changes.mark(keyspace);
+        Merge::new(self.snapshot(), mark, keyspace, partitions, start, end)
     }
 }
 
 impl Merge {
     fn new(
         snapshot: Snapshot,
+        mark: Mark,
         keyspace: u32,
         partitions: Option<&[u16]>,
         start: Bound<&[u8]>,
@@ -90,8 +101,12 @@ impl Merge {
         let mut merge = Self {
             heads: BinaryHeap::with_capacity(partitions.len()),
             keyspace,
+            mark,
             cell: MergeCell::new(snapshot, |_| Vec::new()),
         };
+        merge.cell.with_dependent(|snapshot, _| {
+            cache_indexes(snapshot.inner(), keyspace, &partitions, start, end)
+        })?;
         let heads = &mut merge.heads;
         merge.cell.with_dependent_mut(|snapshot, sources| {
             for partition in partitions {
@@ -116,6 +131,25 @@ impl Merge {
     /// Index of the last log record whose effect the view holds.
     pub fn applied(&self) -> u64 {
         self.cell.borrow_owner().applied()
+    }
+
+    /// Whether nothing of the keyspace has changed since: what is left to read is what a walk that
+    /// began now would find.
+    pub fn is_current(&self) -> bool {
+        let inner = self.cell.borrow_owner().inner();
+        inner.writer().changes.mark(self.keyspace) == self.mark
+    }
+
+    /// About how many bytes it keeps in memory.
+    pub fn held_bytes(&self) -> usize {
+        let heads = self.heads.iter().map(|Reverse(head)| {
+            let value = head.versioned.as_ref().map_or(0, |held| held.value.len());
+            // With the value, its block.
+            head.key.len() + 2 * value
+        });
+        let sources = self.cell.borrow_dependent().iter();
+        let open = sources.filter(|source| source.iter.is_some()).count();
+        heads.sum::<usize>() + open * ITERATOR_BYTES
     }
 
     /// The next records in key order, limited as by [`Store::scan_page`]. At the end the page is
@@ -155,9 +189,36 @@ impl Merge {
     }
 }
 
+/// Brings the indexes of the tables that begin the partitions into the cache. Reads that leave the
+/// cache alone would not find room for them there: each iterator would read one of its own, which
+/// is larger than all else that it needs.
+fn cache_indexes(
+    inner: &Inner,
+    keyspace: u32,
+    partitions: &[u16],
+    start: Bound<&[u8]>,
+    end: Bound<&[u8]>,
+) -> Result<(), StoreError> {
+    let bounds: Vec<(Vec<u8>, Vec<u8>)> = partitions
+        .iter()
+        .map(|partition| range(keyspace, *partition, start, end))
+        .filter(|(from, to)| from < to)
+        .collect();
+    let ranges: Vec<rocksdb::Range<'_>> = bounds
+        .iter()
+        .map(|(from, to)| rocksdb::Range::new(from, to))
+        .collect();
+    // It asks the indexes, and nothing else.
+    inner
+        .db
+        .get_approximate_sizes_cf(family(&inner.db, tuning::DATA)?, &ranges);
+    Ok(())
+}
+
 impl<'a> Source<'a> {
     fn seek(&mut self, snapshot: &'a Snapshot, from: &[u8]) {
-        let read = bounded(tuning::read_bulk(), self.end.clone());
+        let mut read = bounded(tuning::read_bulk(), self.end.clone());
+        read.set_readahead_size(READ_AHEAD_BYTES);
         let mut iter = snapshot.iterate(read);
         iter.seek(from);
         self.iter = Some(iter);

@@ -7,9 +7,10 @@ use std::sync::{Arc, Mutex};
 use dunlin_entry::{DecodeError, Version};
 use rocksdb::{ColumnFamilyDescriptor, DB, IteratorMode, WriteBatch};
 
+use crate::changes::Changes;
 use crate::store::{Inner, Writer, damaged, family};
 use crate::stripes::Stripes;
-use crate::tuning::{self, DATA, META, NEVER_FLUSH_BYTES};
+use crate::tuning::{self, DATA, EXPIRY, FAMILIES, META, NEVER_FLUSH_BYTES};
 use crate::{Store, StoreError, StoreOptions, files};
 
 const FORMAT: u32 = 1;
@@ -17,6 +18,7 @@ const FORMAT_KEY: &[u8] = b"format";
 pub(crate) const APPLIED_KEY: &[u8] = b"applied";
 pub(crate) const NEWEST_KEY: &[u8] = b"newest";
 pub(crate) const SWEPT_KEY: &[u8] = b"swept";
+pub(crate) const EXPIRIES_KEY: &[u8] = b"expiries";
 
 impl Store {
     /// Opens the store at `path`, or makes an empty one. Reads no data, so it is quick whatever
@@ -36,11 +38,12 @@ impl Store {
             path,
             [
                 ColumnFamilyDescriptor::new(DATA, tuning::data(options, clock_ms.clone())),
-                ColumnFamilyDescriptor::new(META, tuning::meta(options)),
+                ColumnFamilyDescriptor::new(META, tuning::beside(options)),
+                ColumnFamilyDescriptor::new(EXPIRY, tuning::beside(options)),
             ],
         )
         .map_err(refused)?;
-        for name in [DATA, META] {
+        for name in FAMILIES {
             let handle = family(&db, name)?;
             db.set_options_cf(handle, &[("write_buffer_size", NEVER_FLUSH_BYTES)])
                 .map_err(refused)?;
@@ -67,6 +70,7 @@ impl Store {
                 rows: options.shared.rows(),
                 writer: Mutex::new(Writer {
                     stripes: Stripes::new(bound),
+                    changes: Changes::default(),
                     bound,
                     key: Vec::new(),
                     record: Vec::new(),
@@ -131,5 +135,6 @@ fn check_format(db: &DB, path: &Path, applied: Option<u64>) -> Result<(), StoreE
     }
     let mut batch = WriteBatch::default();
     batch.put_cf(meta, FORMAT_KEY, FORMAT.to_le_bytes());
+    batch.put_cf(meta, EXPIRIES_KEY, 1_u64.to_le_bytes());
     db.write_opt(batch, &tuning::write()).map_err(refused)
 }

@@ -10,6 +10,7 @@ fn record(made_ms: u64, tombstone: bool, expiry_ms: Option<u64>) -> Record<'stat
         stamp: Stamp::new(Version::new(made_ms, 0), Origin(1)),
         from: 3,
         tombstone,
+        is_expiry: tombstone && expiry_ms.is_some(),
         expiry_ms,
         replaces: None,
         value: b"",
@@ -26,15 +27,16 @@ fn a_tombstone_is_due_after_its_grace_and_not_before() {
 }
 
 #[test]
-fn a_value_is_due_after_expiry_and_grace() {
-    assert!(!is_due(&record(1000, false, Some(2000)), GRACE, 2100));
-    assert!(is_due(&record(1000, false, Some(2000)), GRACE, 2101));
+fn the_delete_of_an_expired_value_is_due_after_expiry_and_grace() {
+    assert!(!is_due(&record(1000, true, Some(2000)), GRACE, 2100));
+    assert!(is_due(&record(1000, true, Some(2000)), GRACE, 2101));
     // Born expired: its version counts.
-    assert!(!is_due(&record(1000, false, Some(1)), GRACE, 1100));
-    assert!(is_due(&record(1000, false, Some(1)), GRACE, 1101));
+    assert!(!is_due(&record(1000, true, Some(1)), GRACE, 1100));
+    assert!(is_due(&record(1000, true, Some(1)), GRACE, 1101));
 }
 
 #[test]
-fn a_lasting_value_is_never_due() {
+fn a_value_is_never_due_before_a_delete_has_ended_it() {
     assert!(!is_due(&record(0, false, None), GRACE, u64::MAX));
+    assert!(!is_due(&record(0, false, Some(1)), GRACE, u64::MAX));
 }

@@ -11,6 +11,7 @@ const FLAG_EXPIRY: u8 = 1;
 const FLAG_TOMBSTONE: u8 = 2;
 const FLAG_REPLACES: u8 = 4;
 const FLAG_MEND: u8 = 8;
+const FLAG_EXPIRED: u8 = 16;
 const HEADER_BYTES: usize = 18;
 
 /// A stored value or tombstone with what is known about it.
@@ -22,6 +23,8 @@ pub struct Versioned {
     pub from: u8,
     /// Whether it remembers a delete.
     pub tombstone: bool,
+    /// A delete that nobody asked for: the time of the value with this very stamp is over.
+    pub is_expiry: bool,
     /// Milliseconds since 1970 after which the value is gone.
     pub expiry_ms: Option<u64>,
     /// A stamp far ahead that it stands above all the same.
@@ -40,18 +43,26 @@ impl Versioned {
 
     /// Decides whether it wins its key.
     pub fn rank(&self) -> Rank {
-        Rank::new(self.stamp, self.replaces)
+        Rank::new(self.stamp, self.replaces).with_expiry(self.is_expiry)
     }
 }
 
-/// A stored record read in place.
+/// A stored record read in place: a [`Versioned`] that owns nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Record<'a> {
+pub struct Record<'a> {
+    /// See [`Versioned::stamp`].
     pub stamp: Stamp,
+    /// See [`Versioned::from`].
     pub from: u8,
+    /// See [`Versioned::tombstone`].
     pub tombstone: bool,
+    /// See [`Versioned::is_expiry`].
+    pub is_expiry: bool,
+    /// See [`Versioned::expiry_ms`].
     pub expiry_ms: Option<u64>,
+    /// See [`Versioned::replaces`].
     pub replaces: Option<Replaces>,
+    /// See [`Versioned::value`].
     pub value: &'a [u8],
 }
 
@@ -67,8 +78,12 @@ impl<'a> Record<'a> {
             return Err(short(HEADER_BYTES));
         }
         let flags = bytes[0];
-        let known = FLAG_EXPIRY | FLAG_TOMBSTONE | FLAG_REPLACES | FLAG_MEND;
-        if flags & !known != 0 || flags & (FLAG_REPLACES | FLAG_MEND) == FLAG_MEND {
+        let known = FLAG_EXPIRY | FLAG_TOMBSTONE | FLAG_REPLACES | FLAG_MEND | FLAG_EXPIRED;
+        let is_without = |flag, others| flags & flag != 0 && flags & others != others;
+        if flags & !known != 0
+            || is_without(FLAG_MEND, FLAG_REPLACES)
+            || is_without(FLAG_EXPIRED, FLAG_TOMBSTONE | FLAG_EXPIRY)
+        {
             return Err(DecodeError::Unknown {
                 field: "flags of a stored record",
                 value: flags.into(),
@@ -99,17 +114,22 @@ impl<'a> Record<'a> {
             stamp: stamp_at(bytes, 2),
             from: bytes[1],
             tombstone: flags & FLAG_TOMBSTONE != 0,
+            is_expiry: flags & FLAG_EXPIRED != 0,
             expiry_ms,
             replaces,
             value: &bytes[value_at..],
         })
     }
 
-    /// Replaces `out` with the record an entry leaves. A tombstone keeps neither value nor expiry.
+    /// Replaces `out` with the record an entry leaves. A tombstone keeps no value, and an expiry only
+    /// where that is what it remembers.
     pub fn encode(out: &mut Vec<u8>, entry: &Entry) {
         let tombstone = entry.kind == Kind::Delete;
-        let expiry_ms = entry.expiry_ms.filter(|_| !tombstone);
+        let expiry_ms = entry.expiry_ms.filter(|_| !tombstone || entry.is_expiry);
         let mut flags = 0;
+        if tombstone && entry.is_expiry {
+            flags |= FLAG_EXPIRED;
+        }
         if expiry_ms.is_some() {
             flags |= FLAG_EXPIRY;
         }
@@ -139,7 +159,7 @@ impl<'a> Record<'a> {
 
     /// Decides whether it wins its key.
     pub fn rank(&self) -> Rank {
-        Rank::new(self.stamp, self.replaces)
+        Rank::new(self.stamp, self.replaces).with_expiry(self.is_expiry)
     }
 
     /// A copy that owns its value.
@@ -148,6 +168,7 @@ impl<'a> Record<'a> {
             stamp: self.stamp,
             from: self.from,
             tombstone: self.tombstone,
+            is_expiry: self.is_expiry,
             expiry_ms: self.expiry_ms,
             replaces: self.replaces,
             value: Bytes::copy_from_slice(self.value),

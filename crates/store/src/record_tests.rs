@@ -12,7 +12,9 @@ fn entry(kind: Kind, expiry_ms: Option<u64>, value: &[u8]) -> Entry {
         partition: 0,
         keyspace: 0,
         stamp: Stamp::new(Version(0x0102), Origin(0x0304)),
+        logged: None,
         expiry_ms,
+        is_expiry: false,
         replaces: None,
         key: Bytes::from_static(b"k"),
         value: Bytes::copy_from_slice(value),
@@ -45,6 +47,7 @@ proptest! {
             from: entry.from,
             tombstone: false,
             expiry_ms,
+            is_expiry: false,
             replaces,
             value: value.into(),
         });

@@ -46,7 +46,7 @@ impl Store {
         last: u16,
     ) -> Result<(), StoreError> {
         let inner = &*self.inner;
-        let _writer = inner.writer();
+        let mut writer = inner.writer();
         let mut batch = WriteBatch::default();
         batch.delete_range(from, to);
         inner
@@ -54,6 +54,7 @@ impl Store {
             .write_opt(batch, &inner.write)
             .map_err(|error| inner.error(error))?;
         inner.rows.forget_range(from, to);
+        writer.changes.of_any();
         // RocksDB takes this end inclusively, and `to` is itself a possible key of the next
         // partition (the empty one): end on a key that is surely of the last.
         let mut end = key::prefix(keyspace, last).to_vec();

@@ -11,6 +11,7 @@ fn versioned(version: u64, value: &[u8]) -> Versioned {
         from: 3,
         tombstone: false,
         expiry_ms: None,
+        is_expiry: false,
         replaces: None,
         value: Bytes::copy_from_slice(value),
     }

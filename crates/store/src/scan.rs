@@ -37,10 +37,55 @@ impl Store {
         max_bytes: usize,
         snapshot: Option<&Snapshot>,
     ) -> Result<Page, StoreError> {
-        key::check_keyspace(keyspace)?;
-        let (from, to) = range(keyspace, partition, start, end);
+        let mut items = Vec::new();
+        let range = Range {
+            keyspace,
+            partition,
+            start,
+            end,
+        };
+        let take = |key: &[u8], record: Record<'_>| {
+            items.push((Bytes::copy_from_slice(key), record.to_versioned()));
+        };
+        let next = self.walk(range, max_items, max_bytes, snapshot, take)?;
+        Ok(Page { items, next })
+    }
+
+    /// As [`Store::scan_page`] of the latest state, from `start` to the partition's end, but shows the
+    /// records where they are. Answers the first key that did not fit.
+    ///
+    /// # Errors
+    /// As [`Store::scan_page`].
+    pub fn scan_records(
+        &self,
+        keyspace: u32,
+        partition: u16,
+        start: &[u8],
+        max_items: usize,
+        max_bytes: usize,
+        take: impl FnMut(&[u8], Record<'_>),
+    ) -> Result<Option<Bytes>, StoreError> {
+        let range = Range {
+            keyspace,
+            partition,
+            start: Bound::Included(start),
+            end: Bound::Unbounded,
+        };
+        self.walk(range, max_items, max_bytes, None, take)
+    }
+
+    fn walk(
+        &self,
+        asked: Range<'_>,
+        max_items: usize,
+        max_bytes: usize,
+        snapshot: Option<&Snapshot>,
+        mut take: impl FnMut(&[u8], Record<'_>),
+    ) -> Result<Option<Bytes>, StoreError> {
+        key::check_keyspace(asked.keyspace)?;
+        let (from, to) = range(asked.keyspace, asked.partition, asked.start, asked.end);
         if from >= to {
-            return Ok(Page::default());
+            return Ok(None);
         }
         let inner = &*self.inner;
         let mut iter = match snapshot {
@@ -49,21 +94,26 @@ impl Store {
             None => inner.db.raw_iterator_opt(bounded(tuning::read_disk(), to)),
         };
         iter.seek(&from);
-        let mut page = Page::default();
         let mut room = Room::new(max_items, max_bytes);
         while let Some((key, record)) = current(inner, &iter)? {
-            let key = Bytes::copy_from_slice(key);
             let bytes = key.len() + record.value.len();
             if !room.has(bytes) {
-                page.next = Some(key);
-                return Ok(page);
+                return Ok(Some(Bytes::copy_from_slice(key)));
             }
             room.take(bytes);
-            page.items.push((key, record.to_versioned()));
+            take(key, record);
             iter.next();
         }
-        Ok(page)
+        Ok(None)
     }
+}
+
+/// User keys of one partition.
+struct Range<'a> {
+    keyspace: u32,
+    partition: u16,
+    start: Bound<&'a [u8]>,
+    end: Bound<&'a [u8]>,
 }
 
 /// What is left of a page's limits.

@@ -5,13 +5,14 @@ use std::sync::atomic::Ordering;
 use rocksdb::properties;
 
 use crate::store::family;
-use crate::tuning::DATA;
+use crate::tuning::{DATA, FAMILIES};
 use crate::{Store, StoreError};
 
 /// A store's numbers at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
-    /// Keys held, tombstones included; an estimate that counts overwritten ones too.
+    /// Records held, tombstones included; an estimate that counts overwritten and dropped ones too,
+    /// until a flush and a compaction have met them: a few keys may pass for millions.
     pub keys_estimate: u64,
     /// Bytes of live SST files.
     pub sst_bytes: u64,
@@ -46,6 +47,10 @@ impl Store {
     pub fn stats(&self) -> Result<Stats, StoreError> {
         let inner = &*self.inner;
         let number = |property| inner.number(DATA, property);
+        let all = |property| {
+            let each = FAMILIES.iter().map(|name| inner.number(name, property));
+            each.sum::<Result<u64, StoreError>>()
+        };
         let level0 = inner
             .db
             .property_int_value_cf(
@@ -55,8 +60,8 @@ impl Store {
             .map_err(|error| inner.error(error))?;
         Ok(Stats {
             keys_estimate: number(properties::ESTIMATE_NUM_KEYS)?,
-            sst_bytes: number(properties::LIVE_SST_FILES_SIZE)?,
-            memtable_bytes: number(properties::CUR_SIZE_ALL_MEM_TABLES)?,
+            sst_bytes: all(properties::LIVE_SST_FILES_SIZE)?,
+            memtable_bytes: all(properties::CUR_SIZE_ALL_MEM_TABLES)?,
             memtables_switched: inner.switched()?,
             level0_files: level0.unwrap_or(0),
             compaction_debt_bytes: number(properties::ESTIMATE_PENDING_COMPACTION_BYTES)?,

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use dunlin_entry::{DecodeError, Version};
 use rocksdb::{ColumnFamily, DB, Env, ReadOptions, WriteOptions};
 
+use crate::changes::Changes;
 use crate::rows::Rows;
 use crate::stripes::Stripes;
 use crate::tuning::META;
@@ -45,6 +46,7 @@ pub(crate) struct Inner {
 /// What only one thread may touch at a time.
 pub(crate) struct Writer {
     pub stripes: Stripes,
+    pub changes: Changes,
     /// The stored upper bound of all versions in the store.
     pub bound: Version,
     pub key: Vec<u8>,
@@ -94,6 +96,12 @@ impl Inner {
         // ageing tombstones.
         self.clock_ms.store(now_ms, Ordering::Relaxed);
         now_ms
+    }
+
+    /// Counts what was written beside the log's entries.
+    pub fn grow(&self, bytes: usize) {
+        self.memtable_bytes
+            .fetch_add(bytes as u64, Ordering::Relaxed);
     }
 
     pub fn meta(&self) -> Result<&ColumnFamily, StoreError> {

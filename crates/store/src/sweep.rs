@@ -52,7 +52,7 @@ impl Store {
         let mut batch = WriteBatch::default();
         let mut dropped = Vec::new();
         // What is read here must be what is dropped: nothing may be written in between.
-        let writer = inner.writer();
+        let mut writer = inner.writer();
         let mut iter = inner.db.raw_iterator_opt(bounded(tuning::read_bulk(), to));
         iter.seek(&from);
         let mut seen = 0;
@@ -76,6 +76,7 @@ impl Store {
                 .db
                 .write_opt(batch, &inner.write)
                 .map_err(|error| inner.error(error))?;
+            writer.changes.of(keyspace);
         }
         drop(writer);
         for hash in dropped {

@@ -15,6 +15,10 @@ use crate::{Grace, StoreOptions, key, purge};
 pub(crate) const META: &str = "meta";
 /// Column family of the data.
 pub(crate) const DATA: &str = "default";
+/// Column family that names what has an expiry, by time.
+pub(crate) const EXPIRY: &str = "expiry";
+/// Each of them: they are flushed together.
+pub(crate) const FAMILIES: [&str; 3] = [DATA, META, EXPIRY];
 
 /// Zstd would be smaller, but took more than half of all the CPU time of compactions.
 const COMPRESSION: DBCompressionType = DBCompressionType::Lz4;
@@ -75,8 +79,8 @@ pub(crate) fn data(options: &StoreOptions, clock_ms: Arc<AtomicU64>) -> Options 
     cf
 }
 
-/// Options of the meta column family: a handful of keys.
-pub(crate) fn meta(options: &StoreOptions) -> Options {
+/// Options of a column family beside the data: a handful of keys, or such as are read in order.
+pub(crate) fn beside(options: &StoreOptions) -> Options {
     let mut cf = family(options);
     let mut table = table();
     table.set_block_cache(&options.shared.cache);
@@ -175,7 +179,7 @@ fn purge_filter(
             return CompactionDecision::Keep;
         };
         // Most records live: ask for the grace period only when it matters.
-        if !record.tombstone && record.expiry_ms.is_none() {
+        if !record.tombstone {
             return CompactionDecision::Keep;
         }
         if purge::is_due(&record, grace(keyspace), clock_ms.load(Ordering::Relaxed)) {

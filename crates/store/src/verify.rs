@@ -4,7 +4,7 @@ use rocksdb::{ColumnFamilyDescriptor, DB, IteratorMode};
 
 use crate::record::Record;
 use crate::store::{Inner, family};
-use crate::tuning::{self, DATA, META};
+use crate::tuning::{self, DATA, FAMILIES};
 use crate::{Store, StoreError};
 
 impl Store {
@@ -37,12 +37,12 @@ impl Inner {
         let db = DB::open_cf_descriptors_read_only(
             &options,
             &self.path,
-            [DATA, META].map(|name| ColumnFamilyDescriptor::new(name, table.clone())),
+            FAMILIES.map(|name| ColumnFamilyDescriptor::new(name, table.clone())),
             false,
         )
         .map_err(refused)?;
         let mut seen = 0;
-        for name in [DATA, META] {
+        for name in FAMILIES {
             let records =
                 db.iterator_cf_opt(family(&db, name)?, tuning::read_bulk(), IteratorMode::Start);
             for record in records {

@@ -215,7 +215,7 @@ fn another_format_is_refused() {
     {
         let mut options = rocksdb::Options::default();
         options.set_atomic_flush(true);
-        let db = rocksdb::DB::open_cf(&options, dir.path(), ["default", "meta"]).unwrap();
+        let db = rocksdb::DB::open_cf(&options, dir.path(), ["default", "meta", "expiry"]).unwrap();
         db.put_cf(db.cf_handle("meta").unwrap(), b"format", 2u32.to_le_bytes())
             .unwrap();
     }

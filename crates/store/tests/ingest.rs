@@ -22,7 +22,7 @@ fn what_is_ingested_is_read_and_outlives_a_crash() {
     store.apply(&[put("a", "v", stamp(5, 1))], 1).unwrap();
     flush(&store);
     let ready = store.ingest_prepare(&entries(9)).unwrap();
-    assert!(store.ingest(ready).unwrap());
+    assert!(store.ingest(&[ready]).unwrap());
     drop(store);
     // Not closed: what a crash leaves.
     let store = open(dir.path());
@@ -39,7 +39,7 @@ fn older_entries_lose_and_newer_ones_win_whether_or_not_it_was_restarted() {
         let mut store = open(dir.path());
         flush(&store);
         let ready = store.ingest_prepare(&entries(100)).unwrap();
-        assert!(store.ingest(ready).unwrap());
+        assert!(store.ingest(&[ready]).unwrap());
         if restart {
             drop(store);
             store = open(dir.path());
@@ -66,7 +66,7 @@ fn nothing_is_taken_over_what_only_memory_holds() {
         .apply(&[put("c", "memory", stamp(200, 1))], 1)
         .unwrap();
     let ready = store.ingest_prepare(&entries(100)).unwrap();
-    assert!(!store.ingest(ready).unwrap());
+    assert!(!store.ingest(&[ready]).unwrap());
     assert_eq!(text(&store, "c").as_deref(), Some("memory"));
     assert_eq!(text(&store, "b"), None);
 }
@@ -106,4 +106,30 @@ fn what_was_told_of_ingested_versions_does_not_hide_later_ones() {
     let outcomes = store.apply(&[put("a", "older", stamp(1 << 20, 1))], 2);
     assert!(matches!(outcomes.unwrap()[0], Outcome::Lost { .. }));
     assert_eq!(text(&store, "a").as_deref(), Some("newer"));
+}
+
+#[test]
+fn several_files_are_taken_over_together_or_none_is() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    flush(&store);
+    store
+        .apply(&[put("y", "memory", stamp(200, 1))], 1)
+        .unwrap();
+    let file = |keys: [&str; 2]| {
+        let entries = keys.map(|key| put(key, "ingested", stamp(100, 1)));
+        store.ingest_prepare(&entries).unwrap()
+    };
+    let files = [file(["b", "c"]), file(["x", "z"])];
+    assert!(!store.ingest(&files).unwrap());
+    assert_eq!(text(&store, "b"), None);
+    let [clear, in_way] = files;
+    assert!(store.ingest(&[clear]).unwrap());
+    assert!(!store.ingest(&[in_way]).unwrap());
+    assert!(store.ingest(&[file(["d", "e"]), file(["f", "g"])]).unwrap());
+    for key in ["b", "c", "d", "e", "f", "g"] {
+        assert_eq!(text(&store, key).as_deref(), Some("ingested"));
+    }
+    assert_eq!(text(&store, "x"), None);
+    assert_eq!(text(&store, "y").as_deref(), Some("memory"));
 }

@@ -40,24 +40,21 @@ fn a_tombstone_goes_after_its_grace_and_the_older_value_stays_gone() {
 }
 
 #[test]
-fn an_expired_value_goes_after_expiry_and_grace() {
+fn an_expired_value_stays_until_a_delete_ends_it_and_that_goes_after_its_grace() {
     let dir = tempfile::tempdir().unwrap();
     let clock = TestClock::default();
     let store = Store::open(dir.path(), &options(&clock, Some(GRACE_MS))).unwrap();
-    let entry = Entry {
-        expiry_ms: Some(20_000),
-        ..put("k", "v", at(10_000))
-    };
+    let entry = expiring("k", "v", at(10_000), 20_000);
     clock.set(10_000);
     store
-        .apply(&[entry, put("lasting", "v", at(10_000))], 1)
+        .apply(&[entry.clone(), put("lasting", "v", at(10_000))], 1)
         .unwrap();
     flush(&store);
-    clock.set(20_000 + GRACE_MS);
+    clock.set(20_001 + GRACE_MS);
     store.compact().unwrap();
     let held = get(&store, "k").unwrap();
     assert!(held.visible(19_999).is_some() && held.visible(20_000).is_none());
-    // Until then it stands against older entries.
+    // It stands against older entries.
     let outcome = store.apply(&[put("k", "old", at(9_999))], 2).unwrap();
     assert_eq!(
         outcome,
@@ -66,8 +63,12 @@ fn an_expired_value_goes_after_expiry_and_grace() {
         }]
     );
 
-    clock.set(20_001 + GRACE_MS);
+    store.apply(&[end_of(&entry)], 3).unwrap();
+    clock.set(20_000 + GRACE_MS);
     flush(&store);
+    store.compact().unwrap();
+    assert!(get(&store, "k").unwrap().is_expiry);
+    clock.set(20_001 + GRACE_MS);
     store.compact().unwrap();
     assert_eq!(get(&store, "k"), None);
     assert!(get(&store, "lasting").is_some());

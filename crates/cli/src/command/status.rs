@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use clap::Args;
-use dunlin_client::{KeyspaceDescription, Link, Refill, ShardStatus, Status as Cluster};
+use dunlin_client::{Follower, KeyspaceDescription, Pin, Refill, ShardStatus, Status as Cluster};
 
 use crate::command::keyspace;
 use crate::connect::Server;
@@ -13,21 +13,29 @@ use crate::output::{self, Output};
 use crate::runtime;
 use crate::shortage::shortage;
 use crate::table::{Align, Cell, Colour, Table};
-use crate::units::{grouped, rounded, rounded_latency};
+use crate::units::{grouped, rounded, rounded_count, rounded_latency, rounded_time};
 
 const EXAMPLES: &str = "\
 A node that is a member holds data; a spare one takes requests and holds nothing. While members
 change, the change is shown at the end: how far it is, how fast it may go and for whom it waits.
 
+KEYS are those of all partitions that the shard holds a copy of: counted, at most a second ago, while
+there are at most 10,000 (fewer where values are large or its disk is slow). Beyond, ~ stands before
+an estimate of its records: with those deleted, overwritten or dropped and not compacted away yet.
+
 A shard that is filling is new or has lost its data: it takes writes, and answers no reads before
-the others have given it what it should hold. Each row of the table of links is one direction of
-replication between two shards: the entries the follower has not yet acknowledged, the bytes sent
-each second, and percentiles of the time from a send to its acknowledgement.
+the others have given it what it should hold. Each row of the last table is a shard that follows the
+log of another: the entries it has not yet acknowledged, how much of the log that is, the bytes it is
+sent each second, how long it has yet to go at that rate, and percentiles of the time from a write to
+its acknowledgement.
+
+While a node copies from a shard, that keeps of its log what the node has yet to read; how much, and
+for whom, is said below the tables.
 
 Examples:
   dunlin status
   dunlin status --watch
-  dunlin status --json | jq '[.links[].items_remaining] | add'";
+  dunlin status --json | jq '[.followers[].items_remaining] | add'";
 
 /// Arguments of `status`.
 #[derive(Debug, Args)]
@@ -80,13 +88,14 @@ fn text(status: &Cluster, coloured: bool) -> String {
         members::nodes(status),
         keyspace::table(&status.keyspaces),
         shards(&status.shards),
-        links(&status.links),
+        followers(&status.followers),
     ]
     .map(|table| table.render(coloured))
     .join("\n")
         + &members::change(&status.members, coloured)
         + &shortages(status)
         + &troubles(&status.shards)
+        + &pins(&status.shards)
         + &distrusts(&status.shards)
         + &problems(&status.problems)
 }
@@ -120,6 +129,34 @@ fn troubles(shards: &[ShardStatus]) -> String {
         Some(format!("\n{}: {trouble}\n", shard.shard))
     };
     shards.iter().filter_map(line).collect()
+}
+
+/// Log that is kept for whoever reads it, and log that had to go all the same.
+fn pins(shards: &[ShardStatus]) -> String {
+    let held = |shard: &ShardStatus, pin: &Pin| match pin.let_go {
+        true => format!(
+            "\n{}: keeps no log for {} any more\n",
+            shard.shard, pin.holder
+        ),
+        false => format!(
+            "\n{}: keeps {} of its log for {}\n",
+            shard.shard,
+            rounded(pin.bytes as f64),
+            pin.holder
+        ),
+    };
+    let cut = |shard: &ShardStatus| match shard.pins_cut {
+        0 => String::new(),
+        times => format!(
+            "\n{}: let go of log that was still needed, {times} times: raise --pins\n",
+            shard.shard
+        ),
+    };
+    let lines = |shard: &ShardStatus| {
+        let pins: String = shard.pins.iter().map(|pin| held(shard, pin)).collect();
+        pins + &cut(shard)
+    };
+    shards.iter().map(lines).collect()
 }
 
 /// Who does not let whom in.
@@ -166,7 +203,7 @@ fn shards(shards: &[ShardStatus]) -> Table {
             Cell::plain(&shard.shard),
             state,
             Cell::plain(shard.partitions),
-            Cell::plain(grouped(shard.keys)),
+            Cell::plain(keys(shard)),
             Cell::plain(rounded(shard.store_bytes as f64)),
             Cell::plain(grouped(shard.writes)),
             Cell::plain(grouped(shard.reads)),
@@ -176,32 +213,54 @@ fn shards(shards: &[ShardStatus]) -> Table {
     table
 }
 
-fn links(links: &[Link]) -> Table {
+/// How many keys a shard holds; with a ~ where nobody has counted them.
+fn keys(shard: &ShardStatus) -> String {
+    match shard.keys_estimated {
+        true => format!("~{}", rounded_count(shard.keys)),
+        false => grouped(shard.keys),
+    }
+}
+
+/// How long a follower has yet to go, at the rate of the last seconds.
+fn left(follower: &Follower) -> String {
+    let is_behind = follower.state != "streaming" && follower.bytes_remaining > 0;
+    if !is_behind || follower.bytes_per_s < 1.0 {
+        return "-".to_owned();
+    }
+    let seconds = follower.bytes_remaining as f64 / follower.bytes_per_s;
+    rounded_time(seconds)
+}
+
+fn followers(followers: &[Follower]) -> Table {
     let mut table = Table::new(&[
-        ("FROM", Align::Left),
-        ("TO", Align::Left),
+        ("LOG OF", Align::Left),
+        ("FOLLOWER", Align::Left),
         ("STATE", Align::Left),
         ("REMAINING", Align::Right),
+        ("BYTES", Align::Right),
         ("PER SECOND", Align::Right),
+        ("LEFT", Align::Right),
         ("P50", Align::Right),
         ("P95", Align::Right),
         ("P99", Align::Right),
     ]);
-    for link in links {
-        let colour = match link.state.as_str() {
+    for follower in followers {
+        let colour = match follower.state.as_str() {
             "streaming" => Colour::Green,
             "down" => Colour::Red,
             _ => Colour::Yellow,
         };
         table.row(vec![
-            Cell::plain(&link.from),
-            Cell::plain(&link.to),
-            Cell::coloured(link.state.replace('_', " "), colour),
-            Cell::plain(grouped(link.items_remaining)),
-            Cell::plain(rounded(link.bytes_per_s)),
-            Cell::plain(rounded_latency(link.latency_us_p50)),
-            Cell::plain(rounded_latency(link.latency_us_p95)),
-            Cell::plain(rounded_latency(link.latency_us_p99)),
+            Cell::plain(&follower.from),
+            Cell::plain(&follower.to),
+            Cell::coloured(follower.state.replace('_', " "), colour),
+            Cell::plain(grouped(follower.items_remaining)),
+            Cell::plain(rounded(follower.bytes_remaining as f64)),
+            Cell::plain(rounded(follower.bytes_per_s)),
+            Cell::plain(left(follower)),
+            Cell::plain(rounded_latency(follower.latency_us_p50)),
+            Cell::plain(rounded_latency(follower.latency_us_p95)),
+            Cell::plain(rounded_latency(follower.latency_us_p99)),
         ]);
     }
     table

@@ -8,9 +8,9 @@ fn cluster() -> Cluster {
         "nodes":[{"name":"n1","id":1,"http":"h:8080","listen":"h:7080","shards":2,"alive":true,"incarnation":4},
                  {"name":"n2","id":2,"http":"h:8081","listen":"h:7081","shards":2,"alive":false,"incarnation":1}],
         "keyspaces":[{"name":"default","id":1,"settings":{"mode":"quorum","replicas":3,"partitions":64,"sync":"always","tombstone_grace_s":60}}],
-        "shards":[{"shard":"n1/0","trouble":null,"refilling":true,"refill":{"reason":"its data directory is an older copy","waits_for":["n2/0","n3/0"]},"partitions":64,"keys":1200,"store_bytes":2048,"writes":5,"reads":6,"log_syncs":2},
-                  {"shard":"n2/0","trouble":"no space left for the log: make room on its disk","refilling":false}],
-        "links":[{"from":"n1/0","to":"n2/0","items_remaining":12345,"bytes_per_s":1536.0,"latency_us_p50":90,
+        "shards":[{"shard":"n1/0","trouble":null,"refilling":true,"refill":{"reason":"its data directory is an older copy","waits_for":["n2/0","n3/0"]},"partitions":64,"keys":1200,"keys_estimated":false,"store_bytes":2048,"writes":5,"reads":6,"log_syncs":2},
+                  {"shard":"n2/0","trouble":"no space left for the log: make room on its disk","refilling":false,"keys_estimated":false}],
+        "followers":[{"from":"n1/0","to":"n2/0","items_remaining":12345,"bytes_remaining":15360,"bytes_per_s":1536.0,"latency_us_p50":90,
           "latency_us_p95":2500,"latency_us_p99":1500000,"connected":true,"state":"catching_up"}]}"#,
     )
     .unwrap()
@@ -31,8 +31,8 @@ SHARD  STATE    PARTITIONS   KEYS    STORE  WRITES  READS  SYNCS
 n1/0   filling          64  1,200  2.0 KiB       5      6      2
 n2/0   failing           0      0      0 B       0      0      0
 
-FROM  TO    STATE        REMAINING  PER SECOND    P50     P95    P99
-n1/0  n2/0  catching up     12,345     1.5 KiB  90 us  2.5 ms  1.5 s
+LOG OF  FOLLOWER  STATE        REMAINING     BYTES  PER SECOND  LEFT    P50     P95    P99
+n1/0    n2/0      catching up     12,345  15.0 KiB     1.5 KiB  10 s  90 us  2.5 ms  1.5 s
 
 change 2: n2 joins; phase 2 of 4, writing to old and new replicas; 0 of 0 pieces; 0 records, \
 0 B, 0 B/s of at most 0 B/s, clients' p99 0 us; waits for n2/0
@@ -50,6 +50,52 @@ n2/0: no space left for the log: make room on its disk
 }
 
 #[test]
+fn who_is_behind_is_said_to_be_there_in_a_while() {
+    // State, bytes that remain, bytes a second; what is shown.
+    for (state, bytes_remaining, bytes_per_s, shown) in [
+        ("catching_up", 15_360, 1_536.0, "10 s"),
+        ("backfilling", 7_200, 1.0, "2.0 h"),
+        ("catching_up", 15_360, 0.0, "-"),
+        ("catching_up", 0, 1_536.0, "-"),
+        ("streaming", 15_360, 1_536.0, "-"),
+        ("down", 15_360, 0.0, "-"),
+    ] {
+        let follower = Follower {
+            state: state.to_owned(),
+            bytes_remaining,
+            bytes_per_s,
+            ..Follower::default()
+        };
+        assert_eq!(left(&follower), shown, "{state}");
+    }
+}
+
+#[test]
+fn servers_before_call_followers_links() {
+    let before = r#"{"links":[{"from":"n1/0","to":"n2/0","items_remaining":7}]}"#;
+    let status: Cluster = serde_json::from_str(before).unwrap();
+    assert_eq!(status.followers[0].items_remaining, 7);
+}
+
+#[test]
+fn what_is_kept_of_a_log_is_said_with_for_whom() {
+    let shards: Vec<ShardStatus> = serde_json::from_str(
+        r#"[{"shard":"n1/0","pins":[{"holder":"n4/0","position":7,"bytes":2048,"held_ms":900,"let_go":false},
+                                    {"holder":"n5/0","position":3,"bytes":0,"held_ms":900,"let_go":true}],"pins_cut":2},
+            {"shard":"n2/0"}]"#,
+    )
+    .unwrap();
+    let expected = "
+n1/0: keeps 2.0 KiB of its log for n4/0
+
+n1/0: keeps no log for n5/0 any more
+
+n1/0: let go of log that was still needed, 2 times: raise --pins
+";
+    assert_eq!(pins(&shards), expected);
+}
+
+#[test]
 fn a_shard_that_its_own_damage_keeps_from_being_filled_says_so() {
     let refill = Refill {
         reason: "its data directory is an older copy".to_owned(),
@@ -58,4 +104,18 @@ fn a_shard_that_its_own_damage_keeps_from_being_filled_says_so() {
     };
     let said = "its data directory is an older copy; its store is damaged: stop it";
     assert_eq!(filling(&refill), said);
+}
+
+#[test]
+fn keys_that_nobody_counted_are_marked() {
+    let shown = |json: &str| keys(&serde_json::from_str(json).unwrap());
+    for (json, text) in [
+        (r#"{"keys":8,"keys_estimated":false}"#, "8"),
+        (r#"{"keys":3349999,"keys_estimated":true}"#, "~3,300,000"),
+        (r#"{"keys":0,"keys_estimated":true}"#, "~0"),
+        // A server of a version that always estimated.
+        (r#"{"keys":8}"#, "~8"),
+    ] {
+        assert_eq!(shown(json), text);
+    }
 }

@@ -55,7 +55,7 @@ pub struct Up {
     sync: Option<Sync>,
     /// Event loops of each node, fixed for the life of the data [default: as the data were made; new ones with the
     /// processors shared out, at most 8]
-    #[arg(long, env = "DUNLIN_SHARDS", value_name = "N", value_parser = clap::value_parser!(u16).range(1..=i64::from(dunlin_metadata::SHARDS_MAX)))]
+    #[arg(long, env = "DUNLIN_SHARDS", value_name = "N", value_parser = clap::value_parser!(u16).range(1..=i64::from(dunlin_metadata::SHARDS_OF_NODE_MAX)))]
     shards: Option<u16>,
     /// Threads the nodes' event loops share [default: as many as there are processors, less one
     /// for clients and compactions; no more than there are event loops]

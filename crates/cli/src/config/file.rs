@@ -70,6 +70,8 @@ pub struct File {
     pub segment: Option<Size>,
     /// Log kept for lagging replicas.
     pub retention: Option<Size>,
+    /// Log kept beyond that for who copies.
+    pub pins: Option<Size>,
     /// What clients may wait while partitions are copied.
     #[serde(default, with = "word", skip_serializing_if = "Option::is_none")]
     pub move_latency: Option<Latency>,

@@ -93,6 +93,10 @@ pub struct Flags {
     /// Most log a shard keeps for replicas that lag [default: 1GiB]
     #[arg(long, env = "DUNLIN_RETENTION", value_name = "SIZE")]
     pub retention: Option<Size>,
+    /// Most log a shard keeps beyond that for a node that copies from it while members change
+    /// [default: 8GiB]
+    #[arg(long, env = "DUNLIN_PINS", value_name = "SIZE")]
+    pub pins: Option<Size>,
     /// Partitions are copied to and from the node only as fast as lets 99 % of its clients' requests
     /// be answered within this [default: 20ms]
     #[arg(long, env = "DUNLIN_MOVE_LATENCY", value_name = "LATENCY")]

@@ -38,7 +38,7 @@ const OF_SHARD: u64 = 40;
 /// With fewer a store opens files anew with every read.
 const TABLES_MIN: u64 = 16;
 /// Connections from and to other shards, for each shard.
-const PEERS_MAX: u64 = 2 * 63;
+const PEERS_MAX: u64 = 2 * (dunlin_metadata::SHARDS_MAX as u64 - 1);
 const PEERS_MIN: u64 = 8;
 /// What is asked for by nobody is not taken: each connection costs memory, too.
 const CONNECTIONS: u64 = 10_000;
@@ -46,8 +46,8 @@ const CONNECTIONS_MIN: u64 = 8;
 /// A body that is as large as may be, and its copy in the log's queue.
 const BODIES_MIN: u64 = 2;
 
-/// A shard keeps books on [`dunlin_metadata::SHARDS_MAX`] at most, all nodes of its cluster together: so
-/// that eight nodes fit, whatever they are.
+/// A cluster has room for [`dunlin_metadata::SHARDS_MAX`], all nodes together: so that 32 nodes fit,
+/// whatever they are.
 const SHARDS_UNASKED_MAX: usize = 8;
 
 /// How many shards each of `nodes` gets when nobody says: one for each processor.

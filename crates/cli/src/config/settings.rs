@@ -97,6 +97,7 @@ impl Settings {
             flush_bytes: size(flags.flush, file.flush, defaults.flush_bytes),
             segment_bytes: large(flags.segment, file.segment, defaults.segment_bytes),
             retention_bytes: large(flags.retention, file.retention, defaults.retention_bytes),
+            pins_bytes: large(flags.pins, file.pins, defaults.pins_bytes),
             move_latency_us_p99: flags
                 .move_latency
                 .or(file.move_latency)
@@ -119,10 +120,11 @@ impl Settings {
         peer_secret.check()?;
         let node = with_log(node, &flags.log, &file.log)?;
         let shards = flags.shards.or(file.shards);
-        if shards.is_some_and(|shards| shards == 0 || shards > dunlin_metadata::SHARDS_MAX) {
+        if shards.is_some_and(|shards| shards == 0 || shards > dunlin_metadata::SHARDS_OF_NODE_MAX)
+        {
             return Err(Failure::Usage(format!(
                 "shards must be from 1 to {}",
-                dunlin_metadata::SHARDS_MAX
+                dunlin_metadata::SHARDS_OF_NODE_MAX
             )));
         }
         if !CLOCK_BOUND_MS.contains(&node.clock_bound_ms) {
@@ -230,6 +232,7 @@ impl Settings {
                 direct_io: Some(node.log_direct_io),
             },
             retention: Some(Size(node.retention_bytes)),
+            pins: Some(Size(node.pins_bytes)),
             move_latency: Some(Latency(node.move_latency_us_p99)),
             drop_delay: Some(Delay(node.drop_delay_ms)),
             clock_bound: Some(Latency(node.clock_bound_ms.saturating_mul(1_000))),

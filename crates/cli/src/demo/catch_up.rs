@@ -11,7 +11,7 @@ use crate::failure::Failure;
 const TIMEOUT: Duration = Duration::from_secs(180);
 const POLL: Duration = Duration::from_millis(100);
 
-/// Resolves when all nodes are up and no link is broken or has anything left to send.
+/// Resolves when all nodes are up and no follower is broken or has anything left to send.
 pub async fn wait(client: &Client) -> Result<(), Failure> {
     let deadline = Instant::now() + TIMEOUT;
     loop {
@@ -39,12 +39,15 @@ fn missing(status: &Status) -> Option<String> {
         return Some(format!("{up} of {NODES} nodes are up"));
     }
     // Each node follows each other one, with at least one shard.
-    if status.links.len() < NODES * (NODES - 1) {
-        return Some(format!("only {} links are known", status.links.len()));
+    if status.followers.len() < NODES * (NODES - 1) {
+        return Some(format!(
+            "only {} followers are known",
+            status.followers.len()
+        ));
     }
-    let behind = status.links.iter().find(|link| {
-        let broken = link.state == "down" || link.state == "backfilling";
-        !link.connected || broken || link.items_remaining > 0
+    let behind = status.followers.iter().find(|follower| {
+        let broken = follower.state == "down" || follower.state == "backfilling";
+        !follower.connected || broken || follower.items_remaining > 0
     })?;
     Some(format!(
         "{} to {} is {} with {} entries remaining",

@@ -1,19 +1,19 @@
 use super::*;
-use dunlin_client::{Link, NodeStatus};
+use dunlin_client::{Follower, NodeStatus};
 
 fn caught_up() -> Status {
     let node = NodeStatus {
         alive: true,
         ..NodeStatus::default()
     };
-    let link = Link {
+    let follower = Follower {
         connected: true,
         state: "streaming".to_owned(),
-        ..Link::default()
+        ..Follower::default()
     };
     Status {
         nodes: vec![node; 3],
-        links: vec![link; 6],
+        followers: vec![follower; 6],
         ..Status::default()
     }
 }
@@ -23,10 +23,10 @@ fn only_a_cluster_that_misses_nothing_has_caught_up() {
     assert_eq!(missing(&caught_up()), None);
     let changes: [fn(&mut Status); 5] = [
         |s| s.nodes[1].alive = false,
-        |s| s.links.truncate(5),
-        |s| s.links[5].items_remaining = 1,
-        |s| s.links[3].connected = false,
-        |s| s.links[0].state = "backfilling".to_owned(),
+        |s| s.followers.truncate(5),
+        |s| s.followers[5].items_remaining = 1,
+        |s| s.followers[3].connected = false,
+        |s| s.followers[0].state = "backfilling".to_owned(),
     ];
     for change in changes {
         let mut status = caught_up();

@@ -144,14 +144,14 @@ impl Flock {
         for index in &running {
             let node = &self.nodes[*index];
             eventually(&format!("{} sees the others", node.name), START, || {
-                let links = node.links();
+                let followers = node.followers();
                 running.iter().filter(|other| *other != index).all(|other| {
                     let prefix = format!("{}/", self.nodes[*other].name);
-                    let mut to = links
+                    let mut to = followers
                         .iter()
-                        .filter(|link| link["to"].as_str().unwrap().starts_with(&prefix))
+                        .filter(|follower| follower["to"].as_str().unwrap().starts_with(&prefix))
                         .peekable();
-                    to.peek().is_some() && to.all(|link| link["connected"] == true)
+                    to.peek().is_some() && to.all(|follower| follower["connected"] == true)
                 })
             });
         }
@@ -286,13 +286,15 @@ impl Node {
         self.request("GET", "/v1/status", b"").json()
     }
 
-    /// What `/v1/status` says of the node's own links.
-    pub fn links(&self) -> Vec<Value> {
+    /// What `/v1/status` says of those who follow the node's own logs.
+    pub fn followers(&self) -> Vec<Value> {
         let status = self.status();
         let own = format!("{}/", self.name);
-        let links = status["links"].as_array().unwrap().iter();
-        links
-            .filter(|link| link["from"].as_str().unwrap().starts_with(&own))
+        // Builds before call them so.
+        let followers = status.get("followers").or(status.get("links"));
+        let followers = followers.unwrap().as_array().unwrap().iter();
+        followers
+            .filter(|follower| follower["from"].as_str().unwrap().starts_with(&own))
             .cloned()
             .collect()
     }

@@ -182,7 +182,7 @@ fn requests_are_timed_by_operation_keyspace_and_status() {
     let count = |belongs: fn(&str) -> bool| samples.iter().filter(|(s, _)| belongs(s)).count();
     let is_timed = |s: &str| s.starts_with("dunlin_request_duration_seconds");
     assert!(count(|s| s.contains("{shard=")) <= 60);
-    assert_eq!(count(|s| s.contains("{from=")), 2 * 2);
+    assert_eq!(count(|s| s.contains("{from=")), 3 * 2);
     let labelled = |s: &str| s.contains("{shard=") || s.contains("{from=");
     let others = samples.iter().filter(|(s, _)| !labelled(s) && !is_timed(s));
     assert!(others.count() <= 34);

@@ -34,11 +34,11 @@ fn status_tells_of_the_whole_cluster_from_any_node() {
         let status = || get(&up.url(node, "/v1/status")).json();
         eventually("all replicas have all", Duration::from_secs(10), || {
             let status = status();
-            let links = status["links"].as_array().unwrap();
-            links.len() == 6
-                && links
-                    .iter()
-                    .all(|link| link["items_remaining"] == 0 && link["connected"] == true)
+            let followers = status["followers"].as_array().unwrap();
+            followers.len() == 6
+                && followers.iter().all(|follower| {
+                    follower["items_remaining"] == 0 && follower["connected"] == true
+                })
         });
         let status = status();
         assert_eq!(status["node"], format!("n{}", node + 1));
@@ -67,18 +67,18 @@ fn status_tells_of_the_whole_cluster_from_any_node() {
                 .iter()
                 .all(|shard| shard["trouble"].is_null() && shard["apply_backlog"] == 0)
         );
-        for link in status["links"].as_array().unwrap() {
-            assert_ne!(link["from"], link["to"]);
-            assert_eq!(link["state"], "streaming");
+        for follower in status["followers"].as_array().unwrap() {
+            assert_ne!(follower["from"], follower["to"]);
+            assert_eq!(follower["state"], "streaming");
             for figure in [
                 "bytes_per_s",
                 "latency_us_p50",
                 "latency_us_p95",
                 "latency_us_p99",
             ] {
-                assert!(link[figure].is_u64(), "{figure} of {link}");
+                assert!(follower[figure].is_u64(), "{figure} of {follower}");
             }
-            assert!(link["latency_us_p50"].as_u64() <= link["latency_us_p99"].as_u64());
+            assert!(follower["latency_us_p50"].as_u64() <= follower["latency_us_p99"].as_u64());
         }
     }
 }

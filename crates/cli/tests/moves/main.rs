@@ -15,4 +15,5 @@ mod operator;
 mod outage;
 mod refusal;
 mod replace;
+mod retention;
 mod wider;

@@ -1,11 +1,11 @@
 //! A node that is gone for good.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::copies;
 use super::operator::{at, members, names, preload};
 use crate::harness::eventually;
-use crate::harness::flock::Flock;
+use crate::harness::flock::{Flock, entity};
 use crate::harness::load::{Writer, verify};
 
 #[test]
@@ -103,4 +103,60 @@ fn the_last_number_given_out_is_refused_like_any_other() {
         serde_json::json!([]),
         "a start that was refused left a node"
     );
+}
+
+#[test]
+fn a_spare_node_that_is_away_holds_up_no_replacement_and_reads_nothing_old_afterwards() {
+    let mut flock = Flock::start(&["--flush", "4MiB", "--shards", "1"]);
+    let mut ledger = preload(&mut flock, 2_000);
+    let (n4, n5, n6) = (flock.join(), flock.join(), flock.join());
+    for index in [n4, n5, n6] {
+        flock.up(index);
+    }
+    // One is gone, one is held in the middle of whatever it does, one goes on.
+    flock.kill(n5);
+    flock.nodes[n6].process_mut().freeze();
+    flock.kill(1);
+    let addresses = [flock.nodes[0].address(), flock.nodes[2].address()];
+    let begun = Instant::now();
+    let replaced = at(
+        &mut flock,
+        &["node", "remove", "n2", "--replace-with", "n4"],
+    )
+    .ok();
+    let text = replaced.text();
+    assert!(text.contains("n4 hold data"), "{text}");
+    println!("replaced within {:?}", begun.elapsed());
+    // What was there is written anew: where it was before the change it is older, or not at all.
+    let keys: Vec<String> = ledger.keys.keys().take(300).cloned().collect();
+    for (number, key) in keys.iter().enumerate() {
+        let value = format!("after-{number}").into_bytes();
+        let node = &flock.nodes[[0, 2, n4][number % 3]];
+        let answer = node.put(key, &value, "&ack=2");
+        assert_eq!(answer.status / 100, 2, "{key}");
+        ledger.keys.get_mut(key).unwrap().acknowledged = Some(value);
+    }
+    ledger.merge(Writer::new("after", &addresses, 1, 100).run_count(300));
+    flock.nodes[n6].process_mut().signal("-CONT");
+    // From the first answer on; some it refuses, for what came before may have waited through its pause.
+    let mut answered = 0;
+    for (number, key) in keys.iter().enumerate() {
+        let path = entity(key, "&ack=1");
+        match flock.nodes[n6].try_request("GET", &path, b"") {
+            Ok(answer) if answer.status == 200 => {
+                assert_eq!(answer.text(), format!("after-{number}"), "{key}");
+                answered += 1;
+            }
+            Ok(answer) => assert!(answer.status >= 500, "{key}: {}", answer.status),
+            Err(_) => {}
+        }
+    }
+    assert!(answered > 200, "{answered} answers");
+    // For a moment it closes each connection, which may have waited through the pause.
+    flock.ready(n6);
+    std::thread::sleep(Duration::from_secs(1));
+    verify(&ledger, &flock.nodes[n6..=n6], "&ack=2");
+    flock.up(n5);
+    flock.ready(n5);
+    verify(&ledger, &flock.nodes[n4..=n6], "&ack=2");
 }

@@ -73,6 +73,7 @@ pub(super) fn problems(shard: &Shard) -> Vec<String> {
     problems.extend(shard.strays());
     problems.extend(shard.damage());
     problems.extend(shard.drops_told());
+    problems.extend(shard.ends_told());
     problems
 }
 

@@ -172,7 +172,7 @@ pub(super) async fn describe(services: &Services) -> Value {
         None => None,
         Some(change) => {
             let states = services.moves.states().await;
-            let waits: Vec<String> = waits_for(change, &services.moves.living(), &states)
+            let waits: Vec<String> = waits_for(change, &services.moves.concerned(), &states)
                 .iter()
                 .map(|s| format!("{}/{}", name(&placement, s.node), s.shard))
                 .collect();

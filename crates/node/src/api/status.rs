@@ -14,7 +14,7 @@ pub(super) async fn status(services: &Services) -> Result<Reply, Rejected> {
     let shard = &services.shard;
     let placement = shard.placement();
     let addresses: Vec<ShardAddress> = placement.shards().collect();
-    let statuses = shard.statuses(&addresses).await;
+    let statuses = shard.statuses_with_keys(&addresses).await;
     let nodes: Vec<Value> = placement
         .nodes
         .values()
@@ -29,20 +29,24 @@ pub(super) async fn status(services: &Services) -> Result<Reply, Rejected> {
         })
         .collect();
     let topology = shard.metadata.topology().borrow().clone();
-    let problems = shard.metadata.problems().borrow().clone();
+    let mut problems = shard.metadata.problems().borrow().to_vec();
+    problems.extend(shard.ends_told());
     let shards: Vec<&ShardStatus> = statuses.iter().filter_map(|(_, s)| s.as_ref()).collect();
-    let links: Vec<_> = shards.iter().flat_map(|s| &s.links).collect();
+    let followers: Vec<_> = shards.iter().flat_map(|s| &s.followers).collect();
     let shards: Vec<Value> = shards
         .iter()
         .map(|s| {
+            let (keys, keys_estimated) = s.keys();
             json!({
                 "shard": s.shard, "trouble": s.trouble, "refilling": s.refilling, "refill": s.refill,
                 "partitions": s.partitions, "writes": s.writes, "reads": s.reads,
-                "keys": s.store_keys, "store_bytes": s.store_bytes,
+                "keys": keys, "keys_estimated": keys_estimated, "store_bytes": s.store_bytes,
                 "memtable_bytes": s.memtable_bytes, "log_records": s.log_records,
                 "log_syncs": s.log_syncs, "apply_backlog": s.apply_backlog,
                 "refused_stamps": s.refused_stamps, "refused_entries": s.refused_entries,
                 "equal_stamps": s.equal_stamps, "distrusts": s.distrusts,
+                "moved": s.moved, "copied_again": s.copied_again,
+                "log_bytes": s.log_segment_bytes, "pins": s.pins, "pins_cut": s.pins_cut,
             })
         })
         .collect();
@@ -50,10 +54,10 @@ pub(super) async fn status(services: &Services) -> Result<Reply, Rejected> {
         StatusCode::OK,
         &json!({
             "node": shard.config.name, "topology_revision": placement.revision,
-            "cluster": topology.cluster, "problems": *problems,
+            "cluster": topology.cluster, "problems": problems,
             "members": super::members::describe(services).await,
             "nodes": nodes, "keyspaces": topology.keyspaces,
-            "dropped": topology.dropped, "shards": shards, "links": links,
+            "dropped": topology.dropped, "shards": shards, "followers": followers,
         }),
     ))
 }

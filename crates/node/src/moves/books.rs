@@ -9,6 +9,7 @@ use tokio::time::Instant;
 
 use super::journal::{Journal, PartNote, SourceNote};
 use super::plan::Part;
+use crate::sabotage::Sabotage;
 
 /// What a shard takes over in one change.
 #[derive(Default)]
@@ -35,12 +36,16 @@ pub(super) struct Fill {
 /// One old replica.
 #[derive(Default)]
 pub(super) struct Source {
-    /// Where its log goes on behind its stored records; `None` before it was asked.
+    /// From where its log is still needed, whatever happens to it or to this shard; `None` before it
+    /// was asked. All before is here for good, or comes with the pages that are still to be asked for.
     pub(super) begin: Option<u64>,
     /// Its start for which `next` holds; 0 when it is to be asked.
     pub(super) incarnation: u32,
     /// First record of its log not read yet.
     pub(super) next: u64,
+    /// Last record of its log that it said to be on disk; `None` of a build whose tail can be read only
+    /// when all parts are copied, for it answers with what it has not applied yet.
+    pub(super) synced: Option<u64>,
     /// Its vector when its log was last read to the end.
     pub(super) end: Option<Vector>,
     pub(super) parts: BTreeMap<Place, Progress>,
@@ -51,6 +56,42 @@ pub(super) struct Progress {
     pub(super) froms: Froms,
     /// First key not copied yet; `None` when all are.
     pub(super) next: Option<Bytes>,
+}
+
+impl Progress {
+    /// Whether anything of it is here: else all that the source's log had comes with its pages.
+    pub(super) fn is_begun(&self) -> bool {
+        self.next.as_ref().is_none_or(|next| !next.is_empty())
+    }
+
+    /// Whether the record of a key is here, so that what a source's log has had of it since is needed; else
+    /// it comes with a page that is still to be asked for.
+    pub(super) fn is_copied(&self, key: &[u8], sabotage: Sabotage) -> bool {
+        match &self.next {
+            None => true,
+            Some(_) if sabotage == Sabotage::ForgetTail => false,
+            Some(next) => key < &next[..],
+        }
+    }
+}
+
+impl Source {
+    /// Whether all that is copied of it is.
+    pub(super) fn is_copied(&self) -> bool {
+        self.parts.values().all(|part| part.next.is_none())
+    }
+
+    /// Whether its tail may be read while its parts are copied.
+    pub(super) fn goes_beside(&self) -> bool {
+        self.begin.is_some() && self.synced.is_some()
+    }
+
+    /// What was applied of its log is here for good: it is needed from there on, or from what it may
+    /// itself lose.
+    pub(super) fn keep(&mut self) {
+        let safe = self.synced.map(|synced| self.next.min(synced + 1));
+        self.begin = self.begin.max(self.begin.and(safe));
+    }
 }
 
 impl Fill {
@@ -84,6 +125,8 @@ impl Fill {
                 begin: Some(note.begin),
                 next: note.begin,
                 incarnation: note.incarnation,
+                // Until it is asked: it was that far, or `begin` would not be where it is.
+                synced: Some(note.begin.saturating_sub(1)),
                 parts: parts.collect(),
                 ..Source::default()
             };
@@ -139,3 +182,7 @@ impl Fill {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "books_tests.rs"]
+mod tests;

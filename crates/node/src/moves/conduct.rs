@@ -41,8 +41,8 @@ impl Moves {
             let Some(change) = self.shard.placement().change.clone() else {
                 continue;
             };
-            let states = self.states().await;
-            if !waits_for(&change, &self.living(), &states).is_empty() {
+            let states = self.states_of(self.concerned()).await;
+            if !waits_for(&change, &self.concerned(), &states).is_empty() {
                 continue;
             }
             match self
@@ -64,9 +64,37 @@ impl Moves {
         shards.filter(|s| !placement.is_dead(s.node)).collect()
     }
 
+    /// Every shard that a change waits for: those of members before it and after it. Others are not
+    /// answered while they act by an older phase; but those of this process, which do not say who they
+    /// are, and which are there as long as it is.
+    pub(crate) fn concerned(&self) -> Vec<ShardAddress> {
+        let placement = self.shard.placement();
+        let is_near = |shard: &ShardAddress| {
+            let node = placement.nodes.get(&shard.node);
+            node.is_some_and(|n| {
+                self.shard
+                    .directory
+                    .queue_to(&n.name, shard.shard)
+                    .is_some()
+            })
+        };
+        let living = self.living().into_iter();
+        living
+            .filter(|shard| !placement.is_outside(*shard) || is_near(shard))
+            .collect()
+    }
+
     /// How far each living shard is; those that do not answer are left out.
     pub(crate) async fn states(&self) -> BTreeMap<ShardAddress, MoveState> {
-        let asked = self.living().into_iter().map(|address| async move {
+        self.states_of(self.living()).await
+    }
+
+    /// The same of some.
+    pub(super) async fn states_of(
+        &self,
+        shards: Vec<ShardAddress>,
+    ) -> BTreeMap<ShardAddress, MoveState> {
+        let asked = shards.into_iter().map(|address| async move {
             if address == self.shard.address {
                 return Some((address, self.state()));
             }

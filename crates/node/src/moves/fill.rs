@@ -1,21 +1,17 @@
-//! Copying what this shard takes over: stored records first, then, in rounds, what the old
-//! replicas' logs have had since.
+//! The rounds in which this shard takes over: stored records, and in between and then in rounds what the
+//! old replicas' logs have had since.
 
 use std::rc::Rc;
 
-use bytes::Bytes;
-use dunlin_entry::Entry;
 use dunlin_metadata::{Change, Phase};
-use dunlin_proto::{FillPage, FillRequest, Froms, Place, Request, Response, ShardAddress};
-use futures_util::future::join;
+use dunlin_proto::{Place, ShardAddress};
 use tokio::time::Instant;
 
 use super::Moves;
 use super::books::Fill;
 use super::journal::Journal;
 use super::plan::{self, Part};
-use crate::limits::{CHUNK_BYTES, MOVE_INTERVAL, PAGE_TIMEOUT};
-use crate::replication::copy_of;
+use crate::limits::MOVE_INTERVAL;
 use crate::shard::Peer;
 
 impl Moves {
@@ -48,12 +44,17 @@ impl Moves {
             }
             Phase::Settle => return Ok(()),
         }
-        for (address, place) in self.unfinished_parts() {
-            if let Some(peer) = self.shard.peer(address)
-                && peer.caller.is_connected()
-            {
-                self.fill_part(change.id, &peer, place).await?;
+        loop {
+            let parts = self.parts_within_reach();
+            if parts.is_empty() {
+                break;
             }
+            if self.are_tails_due() {
+                self.read_tails_beside().await?;
+            }
+            self.fill_parts(change.id, parts).await?;
+            // What was found to have another log is copied from its beginning.
+            self.open_books(change).await?;
         }
         if !self.unfinished_parts().is_empty() {
             return Ok(());
@@ -65,10 +66,14 @@ impl Moves {
         let sources: Vec<ShardAddress> = self.fill.borrow().sources.keys().copied().collect();
         for address in &sources {
             let peer = self.shard.peer(*address).ok_or("an old replica is gone")?;
-            self.read_tail(&peer).await?;
+            self.read_tail(&peer, usize::MAX).await?;
         }
         if !sources.is_empty() {
             self.shard.sync_log_to(self.shard.log.last()).await?;
+        }
+        if !sources.is_empty() && self.are_tails_due() {
+            self.keep_places().await?;
+            self.tails_read.set(Some(Instant::now()));
         }
         self.claim(change).await;
         let is_level = self.is_level_with_dead(change).await;
@@ -131,7 +136,7 @@ impl Moves {
         let is_unfinished = |part: &&Part| {
             let source = fill.sources.get(&part.source);
             let progress = source.and_then(|source| source.parts.get(&part.place));
-            progress.is_some_and(|progress| progress.next.is_some())
+            progress.is_none_or(|progress| progress.next.is_some())
         };
         parts
             .iter()
@@ -140,119 +145,13 @@ impl Moves {
             .collect()
     }
 
-    /// Copies the stored records of one partition from one old replica.
-    async fn fill_part(
-        self: &Rc<Self>,
-        change: u64,
-        peer: &Rc<Peer>,
-        place: Place,
-    ) -> Result<(), String> {
-        self.begin_source(peer).await?;
-        let Some((froms, Some(start))) = self.progress(peer.address, place) else {
-            return Ok(());
-        };
-        let ask = |start| {
-            self.page_of(
-                peer,
-                FillRequest {
-                    place,
-                    froms,
-                    start,
-                },
-            )
-        };
-        let mut page = Some(ask(start).await?);
-        let mut chunk: Vec<Entry> = Vec::new();
-        let mut chunk_bytes = 0;
-        let mut begun = Instant::now();
-        while let Some(FillPage {
-            page: got,
-            latency_us_p99,
-            read_bytes,
-        }) = page.take()
-        {
-            let now = self
-                .shard
-                .placement()
-                .change
-                .as_ref()
-                .map(|change| change.id);
-            if now != Some(change) {
-                return Err("the change was given up".to_owned());
-            }
-            for item in got.items {
-                chunk_bytes += item.key.len() + item.value.len();
-                chunk.push(copy_of(item, place.keyspace, place.partition));
-            }
-            let ready = match chunk_bytes >= CHUNK_BYTES || got.next.is_none() {
-                true => Some((std::mem::take(&mut chunk), std::mem::take(&mut chunk_bytes))),
-                false => None,
-            };
-            let store = self.take_chunk(peer.address, place, ready, got.next.clone());
-            let (stored, asked) = match got.next {
-                Some(next) => {
-                    let (stored, asked) = join(store, ask(next)).await;
-                    (stored, Some(asked))
-                }
-                None => (store.await, None),
-            };
-            stored?;
-            page = asked.transpose()?;
-            self.keep_pace(read_bytes as usize, begun, latency_us_p99)
-                .await;
-            begun = Instant::now();
-        }
-        Ok(())
-    }
-
-    async fn page_of(&self, peer: &Peer, request: FillRequest) -> Result<FillPage, String> {
-        match peer.caller.call(Request::Fill(request), PAGE_TIMEOUT).await {
-            Ok(Response::Filled(page)) => Ok(page),
-            Ok(_) => Err("an answer out of turn".to_owned()),
-            Err(error) => Err(error.to_string()),
-        }
-    }
-
-    /// Puts a chunk of records on disk and notes that all before `next` are there.
-    async fn take_chunk(
-        &self,
-        source: ShardAddress,
-        place: Place,
-        chunk: Option<(Vec<Entry>, usize)>,
-        next: Option<Bytes>,
-    ) -> Result<(), String> {
-        let Some((entries, bytes)) = chunk else {
-            return Ok(());
-        };
-        let records = entries.len() as u64;
-        self.shard.ingest(entries).await?;
-        self.shard
-            .counters
-            .moved
-            .set(self.shard.counters.moved.get() + records);
-        self.rate.add(bytes);
-        let journal = {
-            let mut fill = self.fill.borrow_mut();
-            fill.records += records;
-            fill.bytes += bytes as u64;
-            let from = fill.sources.get_mut(&source);
-            if let Some(progress) = from.and_then(|source| source.parts.get_mut(&place)) {
-                progress.next = next;
-            }
-            fill.journal()
-        };
-        self.write_journal(&journal)
-    }
-
-    pub(super) fn write_journal(&self, journal: &Journal) -> Result<(), String> {
-        journal
-            .store(&*self.shard.env.disk, &self.shard.dir())
-            .map_err(|error| format!("the journal of a copy cannot be written: {error}"))
-    }
-
-    fn progress(&self, source: ShardAddress, place: Place) -> Option<(Froms, Option<Bytes>)> {
-        let fill = self.fill.borrow();
-        let progress = fill.sources.get(&source)?.parts.get(&place)?;
-        Some((progress.froms, progress.next.clone()))
+    /// What is not copied yet and can be now.
+    fn parts_within_reach(&self) -> Vec<(Rc<Peer>, Place)> {
+        let unfinished = self.unfinished_parts().into_iter();
+        let with_peers =
+            unfinished.filter_map(|(address, place)| Some((self.shard.peer(address)?, place)));
+        with_peers
+            .filter(|(peer, _)| peer.caller.is_connected())
+            .collect()
     }
 }

@@ -25,7 +25,7 @@ pub(super) struct Journal {
 pub(super) struct SourceNote {
     pub node: u16,
     pub shard: u16,
-    /// Its log from this record on goes on where its stored records end.
+    /// From where its log is still needed.
     pub begin: u64,
     /// Its start for which that holds; 0 from a build that did not note it.
     #[serde(default)]

@@ -29,13 +29,13 @@ impl Moves {
     /// Up to where anybody had the entries of each origin once all had come to the joint phase, as
     /// far as anybody still has them; `None` before.
     pub(super) async fn joint_marks(&self, change: &Change) -> Option<Vector> {
-        let states = self.states().await;
+        let states = self.states_of(self.concerned()).await;
         let is_joint = |shard| {
             let state = states.get(shard);
             state.is_some_and(|s| s.change == change.id && s.phase >= Some(Phase::Joint))
         };
         let mut fill = self.fill.borrow_mut();
-        if !self.living().iter().all(is_joint) {
+        if !self.concerned().iter().all(is_joint) {
             return fill.marks.clone();
         }
         let told = states.iter().map(|(shard, state)| (*shard, state.marks()));
@@ -52,7 +52,7 @@ impl Moves {
     /// new replicas, no write enters through them any more.
     pub(super) async fn is_level_with_leavers(&self, change: &Change) -> bool {
         let placement = self.shard.placement();
-        let states = self.states().await;
+        let states = self.states_of(self.concerned()).await;
         let mine = self.shard.vector();
         let has_switched = |shard| {
             let state = states.get(shard);
@@ -60,7 +60,7 @@ impl Moves {
         };
         let told = states.iter().map(|(shard, state)| (*shard, state.marks()));
         let held = placement.vouched_for(told);
-        self.living().iter().all(has_switched)
+        self.concerned().iter().all(has_switched)
             && held.iter().all(|(origin, version)| {
                 let leaves =
                     !change.to.contains(&origin.node()) && !change.dead.contains(&origin.node());
@@ -92,7 +92,7 @@ impl Moves {
         }
         // What is known of the others' vectors may be older than the last entry they took from who is
         // gone: those who know that it is must say what they have.
-        let states = self.states().await;
+        let states = self.states_of(self.concerned()).await;
         let placement = self.shard.placement();
         let concerns = |origin: Origin| {
             change.dead.contains(&origin.node())
@@ -113,8 +113,8 @@ impl Moves {
             })
         };
         let peers = self.shard.peers.borrow();
-        let living = self.living();
-        let mut sharing = living.iter().filter(|shard| {
+        let concerned = self.concerned();
+        let mut sharing = concerned.iter().filter(|shard| {
             **shard != self.shard.address && placement.share(self.shard.address, **shard)
         });
         // Shards of a version that says nothing of the dead are known by their vectors alone.

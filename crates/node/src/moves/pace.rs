@@ -29,6 +29,8 @@ pub(super) struct Pace {
     bytes_per_s: f64,
     reached_bytes_per_s: f64,
     since_slower: Duration,
+    /// Whether nobody waits.
+    is_free: bool,
 }
 
 impl Pace {
@@ -39,6 +41,7 @@ impl Pace {
             bytes_per_s: BYTES_PER_S_MIN,
             reached_bytes_per_s: BYTES_PER_S_MIN,
             since_slower: Duration::MAX,
+            is_free: false,
         }
     }
 
@@ -47,8 +50,15 @@ impl Pace {
         *self = Pace::new(self.latency_us_max);
     }
 
-    /// How long to wait after `bytes` that took `spent`, when clients now wait `latency_us`.
+    /// How long to wait after `bytes` that took `spent`, when clients now wait `latency_us`; 0 is that
+    /// there are hardly any: then not at all, and when they come it goes on at the rate it had with them.
     pub fn pause(&mut self, bytes: usize, spent: Duration, latency_us: u64) -> Duration {
+        self.is_free = latency_us == 0;
+        if self.is_free {
+            self.since_slower = self.since_slower.saturating_add(spent);
+            self.reach(bytes, spent.as_secs_f64());
+            return Duration::ZERO;
+        }
         let late = latency_us as f64 / self.latency_us_max as f64;
         if late > LATE && self.since_slower >= SETTLE {
             let from = self.bytes_per_s.min(self.reached_bytes_per_s);
@@ -76,9 +86,12 @@ impl Pace {
         }
     }
 
-    /// The rate allowed now, in bytes a second.
+    /// The rate allowed now, in bytes a second; the one reached where none is set.
     pub fn bytes_per_s(&self) -> u64 {
-        self.bytes_per_s as u64
+        match self.is_free {
+            true => self.bytes_per_s.max(self.reached_bytes_per_s) as u64,
+            false => self.bytes_per_s as u64,
+        }
     }
 }
 

@@ -84,3 +84,22 @@ fn pages_without_anything_for_it_do_not_stop_it() {
     }
     assert!(pace.bytes_per_s() >= BYTES_PER_S_MIN as u64);
 }
+
+#[test]
+fn nobody_waits_so_nothing_holds_it_up() {
+    let mut pace = Pace::new(BOUND_US);
+    for _ in 0..100 {
+        assert_eq!(pace.pause(PAGE, SPENT, 0), Duration::ZERO);
+    }
+}
+
+#[test]
+fn when_clients_come_it_goes_on_as_it_did_with_them() {
+    let mut pace = Pace::new(BOUND_US);
+    copy(&mut pace, Duration::from_secs(3), 500);
+    let with_clients = pace.bytes_per_s();
+    copy(&mut pace, Duration::from_secs(60), 0);
+    assert!(pace.bytes_per_s() > 5 * with_clients, "as fast as it can");
+    pace.pause(PAGE, SPENT, BETWEEN_US);
+    assert_eq!(pace.bytes_per_s(), with_clients);
+}

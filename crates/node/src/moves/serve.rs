@@ -1,16 +1,20 @@
 //! The old replica's side of a copy.
 
 use std::collections::HashMap;
-use std::ops::Bound;
 use std::rc::Rc;
 
 use bytes::Bytes;
 use dunlin_entry::{EntryView, Kind};
 use dunlin_log::CursorError;
-use dunlin_proto::{FillPage, FillRequest, Froms, Place, TailAnswer, TailRequest};
+use dunlin_proto::{
+    FillPage, FillRequest, Froms, ItemRef, Place, RunBuilder, TailAnswer, TailPin, TailRequest,
+};
+use dunlin_store::{Record, Store};
+use tokio::time::Instant;
 
-use super::Moves;
-use crate::limits::{LOOK_BYTES, PAGE_BYTES, PAGE_ITEMS, PULL_BYTES};
+use super::{Moves, reads_tails};
+use crate::follow::{Class, Holder};
+use crate::limits::{LOOK_BYTES, PAGE_BYTES, PULL_BYTES};
 
 impl Moves {
     /// A page of stored records; `None` when they cannot be copied from here now.
@@ -23,26 +27,34 @@ impl Moves {
             froms,
             start,
         } = request;
-        let page = self.shard.read_page(move |store| {
-            store.scan_page(
-                place.keyspace,
-                place.partition,
-                Bound::Included(&start[..]),
-                Bound::Unbounded,
-                PAGE_ITEMS,
-                PAGE_BYTES,
-                None,
-            )
-        });
-        let mut page = page.await?;
-        let sizes = page
-            .items
-            .iter()
-            .map(|item| item.key.len() + item.value.len());
-        let read_bytes = sizes.sum::<usize>() as u64;
-        page.items.retain(|item| froms.has(item.from));
+        let page_items = self.shard.config.copy_steps.page_items;
+        let read = move |store: &Store| {
+            let mut run = RunBuilder::with_capacity(PAGE_BYTES + PAGE_BYTES / 4);
+            let mut read_bytes = 0;
+            let take = |key: &[u8], record: Record<'_>| {
+                read_bytes += (key.len() + record.value.len()) as u64;
+                if froms.has(record.from) {
+                    run.push(ItemRef {
+                        key,
+                        stamp: record.stamp,
+                        from: record.from,
+                        tombstone: record.tombstone,
+                        is_expiry: record.is_expiry,
+                        expiry_ms: record.expiry_ms,
+                        replaces: record.replaces,
+                        value: record.value,
+                    });
+                }
+            };
+            let (keyspace, partition) = (place.keyspace, place.partition);
+            let next =
+                store.scan_records(keyspace, partition, &start, page_items, PAGE_BYTES, take)?;
+            Ok((run.finish(), next, read_bytes))
+        };
+        let (run, next, read_bytes) = self.shard.read_aside(read).await?;
         Some(FillPage {
-            page,
+            run,
+            next,
             latency_us_p99: self.shard.latency.p99_us(),
             read_bytes,
         })
@@ -53,6 +65,9 @@ impl Moves {
         if !self.shard.answers() || self.shard.placement().change.is_none() {
             return TailAnswer::NotNow;
         }
+        if request.incarnation != 0 {
+            self.pin(request.pin, None);
+        }
         let incarnation = self.shard.origin.incarnation();
         if request.incarnation == 0 {
             // What is not synced yet may be lost, and its places in the log be taken by others.
@@ -61,7 +76,9 @@ impl Moves {
                 tracing::warn!(error, "nothing can be copied from here");
                 return TailAnswer::NotNow;
             }
-            let next = self.shard.log.progress().synced + 1;
+            let synced = self.shard.log.progress().synced;
+            let next = synced + 1;
+            self.pin(request.pin, Some(next));
             // Stored records must hold everything before it.
             return match self.shard.all_applied().await {
                 true => TailAnswer::Entries {
@@ -69,6 +86,7 @@ impl Moves {
                     incarnation,
                     next,
                     end: None,
+                    synced: Some(synced),
                 },
                 false => TailAnswer::NotNow,
             };
@@ -80,6 +98,7 @@ impl Moves {
                 // Who began further on began in a log that is gone.
                 next: self.shard.opened_at() + 1,
                 end: None,
+                synced: Some(self.shard.log.progress().synced),
             };
         }
         let wants: HashMap<(u32, u16), Froms> = request
@@ -97,6 +116,10 @@ impl Moves {
             .collect();
         let vector = self.shard.vector();
         let end = self.shard.log.last();
+        // What is left out of an answer is to be in every page that is asked for after it.
+        if !self.shard.all_applied().await {
+            return TailAnswer::NotNow;
+        }
         let mut entries = Vec::new();
         let (mut bytes, mut looked_at) = (0, 0);
         let mut cursor = self.shard.log.cursor(request.index);
@@ -109,7 +132,8 @@ impl Moves {
                     return TailAnswer::NotNow;
                 }
             };
-            for (_, record) in records {
+            // What has come since is not applied yet.
+            for (_, record) in records.into_iter().filter(|(index, _)| *index <= end) {
                 looked_at += record.len();
                 let Ok(view) = EntryView::new(&record) else {
                     continue;
@@ -117,7 +141,8 @@ impl Moves {
                 let is_change = matches!(view.kind(), Kind::Put | Kind::Delete);
                 let wanted = wants.get(&(view.keyspace(), view.partition()));
                 if is_change && wanted.is_some_and(|froms| froms.has(view.from())) {
-                    if view.version() > self.shard.clock.limit() && self.is_mended(&view).await {
+                    let is_far = view.stamp().version > self.shard.clock.limit();
+                    if is_far && self.is_mended(&view).await {
                         continue;
                     }
                     bytes += record.len();
@@ -128,9 +153,31 @@ impl Moves {
         TailAnswer::Entries {
             entries,
             incarnation,
-            next: cursor.position(),
+            next: cursor.position().min(end + 1),
             end: (cursor.position() > end).then_some(vector),
+            synced: Some(self.shard.log.progress().synced),
         }
+    }
+
+    /// Keeps what the asker needs of the log: from `begin` on, or from where it says.
+    fn pin(&self, pin: Option<TailPin>, begin: Option<u64>) {
+        let Some(TailPin { asker, keep }) = pin else {
+            return;
+        };
+        if !reads_tails(&self.shard.placement()) {
+            return;
+        }
+        let name = match self.shard.peer(asker) {
+            Some(peer) => peer.label.clone(),
+            None => asker.to_string(),
+        };
+        let holder = Holder {
+            class: Class::Move,
+            name,
+        };
+        // What has gone cannot be kept.
+        let position = begin.unwrap_or(keep).max(self.shard.log.first());
+        self.shard.pins.hold(holder, position, Instant::now());
     }
 
     /// Whether an entry stamped far ahead, which nobody takes, has been mended or overtaken since: then

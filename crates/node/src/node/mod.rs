@@ -9,7 +9,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use dunlin_metadata::{Metadata, MetadataError, SHARDS_MAX};
+use dunlin_metadata::{Metadata, MetadataError, SHARDS_OF_NODE_MAX};
 use dunlin_rpc::{QueueOptions, queue};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::AbortHandle;
@@ -94,9 +94,9 @@ impl Node {
         metadata: Metadata,
         process: &Process,
     ) -> Result<Node, StartError> {
-        if config.shards == 0 || config.shards > SHARDS_MAX {
+        if config.shards == 0 || config.shards > SHARDS_OF_NODE_MAX {
             return Err(StartError::Config(format!(
-                "shards must be from 1 to {SHARDS_MAX}, not {}",
+                "shards must be from 1 to {SHARDS_OF_NODE_MAX}, not {}",
                 config.shards
             )));
         }

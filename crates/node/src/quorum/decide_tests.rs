@@ -18,6 +18,7 @@ fn item(version: u64) -> Item {
         from: 3,
         tombstone: false,
         expiry_ms: None,
+        is_expiry: false,
         replaces: None,
         value: Bytes::from(version.to_string()),
     }

@@ -3,21 +3,20 @@
 //! member; an away one might hold a greater stamp, and what is written since would be below that.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::Bound;
 use std::rc::Rc;
 
 use bytes::Bytes;
 use dunlin_entry::{Above, Kind, Version};
 use dunlin_metadata::{Change, Phase};
 use dunlin_proto::{
-    Condition, FarRequest, Item, Page, Request, Response, ShardAddress, WriteRequest,
+    Condition, FarRequest, Item, Page, Place, Request, Response, ShardAddress, WriteRequest,
 };
 use futures_util::StreamExt;
 use futures_util::stream::iter;
 use tokio::time::Instant;
 
 use super::{Coordinator, Failure};
-use crate::limits::{MEND_AT_ONCE, MEND_NAMED, MEND_TIME, PAGE_BYTES, PAGE_ITEMS, PAGE_TIMEOUT};
+use crate::limits::{MEND_AT_ONCE, MEND_NAMED, MEND_TIME, PAGE_TIMEOUT};
 use crate::placement::Placement;
 
 /// Why nothing more is mended; what was mended so far stays so.
@@ -276,17 +275,11 @@ impl Coordinator {
         let limit = self.shard.clock.limit();
         let mut page = match self.shard.answers() {
             true => {
-                let read = self.shard.read_page(move |store| {
-                    store.scan_page(
-                        request.keyspace,
-                        request.partition,
-                        Bound::Included(&request.start[..]),
-                        Bound::Unbounded,
-                        PAGE_ITEMS,
-                        PAGE_BYTES,
-                        None,
-                    )
-                });
+                let place = Place {
+                    keyspace: request.keyspace,
+                    partition: request.partition,
+                };
+                let read = self.shard.partition_page(place, request.start);
                 read.await.ok_or("its data cannot be read")?
             }
             // What is here may have been deleted everywhere else, and must not spread.

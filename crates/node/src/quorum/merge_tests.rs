@@ -16,6 +16,7 @@ fn item(key: u8, version: u64) -> Item {
         from: 3,
         tombstone: false,
         expiry_ms: None,
+        is_expiry: false,
         replaces: None,
         value: Bytes::new(),
     }

@@ -4,13 +4,17 @@
 use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::rc::Rc;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use dunlin_proto::{Item, Page, Request, Response, ScanRequest, ShardAddress};
+use dunlin_store::{Merge, Store, StoreError};
 use futures_util::future::join_all;
+use tokio::time::Instant;
 
 use super::decide::{Quorum, try_order};
 use super::merge::{self, Stream};
+use super::walks::{Place, Walks};
 use super::{Coordinator, Failure};
 use crate::limits::{PAGE_BYTES, PAGE_ITEMS, PAGE_TIMEOUT};
 use crate::placement::KeyspacePlacement;
@@ -21,6 +25,8 @@ struct Source {
     start: Bytes,
     /// By which members it was chosen.
     epoch: u64,
+    /// By which step of a change of them.
+    step: u64,
 }
 
 /// A scan under way. Holds one page a source and no more.
@@ -31,7 +37,7 @@ pub struct Scan {
     end: Option<Bytes>,
     quorum: Quorum,
     sources: BTreeMap<ShardAddress, Source>,
-    /// Replicas that failed, each with the members it was chosen by.
+    /// Replicas that failed, each with the step of the members it was chosen by.
     lost: Vec<(ShardAddress, u64)>,
     /// Keys up to here have been given out.
     position: Bytes,
@@ -110,6 +116,7 @@ impl Scan {
                     stream: Stream::default(),
                     start: self.position.clone(),
                     epoch: placement.read_epoch(),
+                    step: placement.step(),
                 });
             }
         }
@@ -124,9 +131,9 @@ impl Scan {
     ) -> Result<Vec<ShardAddress>, Failure> {
         let replicas = placed.replicas(partition, self.quorum.from);
         let need = self.quorum.ack as usize;
-        let epoch = self.shard.placement().read_epoch();
+        let step = self.shard.placement().step();
         let usable =
-            |r: &ShardAddress| !self.lost.contains(&(*r, epoch)) && self.shard.is_reachable(*r);
+            |r: &ShardAddress| !self.lost.contains(&(*r, step)) && self.shard.is_reachable(*r);
         let have = replicas
             .iter()
             .filter(|r| self.sources.contains_key(*r))
@@ -224,7 +231,7 @@ impl Scan {
                     }
                     _ => {
                         if let Some(source) = self.sources.remove(&address) {
-                            self.lost.push((address, source.epoch));
+                            self.lost.push((address, source.step));
                         }
                         lost = true;
                     }
@@ -244,7 +251,7 @@ impl Coordinator {
             return self.serve_scan(request).await;
         }
         let peer = self.shard.peer(address)?;
-        let answer = peer.caller.call(Request::Scan(request), PAGE_TIMEOUT).await;
+        let answer = self.call(&peer, Request::Scan(request), PAGE_TIMEOUT).await;
         match answer {
             Ok(Response::Page(page)) => Some(page),
             _ => None,
@@ -267,19 +274,55 @@ impl Coordinator {
             .filter(|partition| keyspace.shows(self.shard.address, *partition))
             .collect();
         let items = (request.max_items as usize).min(PAGE_ITEMS);
+        let mut place = Place {
+            keyspace: request.keyspace,
+            partitions: held,
+            start: request.start,
+            end: request.end,
+        };
+        let walks = self.walks.clone();
+        let now = Instant::now();
         self.shard
             .read_page(move |store| {
-                let end = match &request.end {
-                    Some(end) => Bound::Excluded(&end[..]),
-                    None => Bound::Unbounded,
+                let taken = lock(&walks).take(&place);
+                let (mut walk, begun) = match taken.filter(|(walk, _)| walk.is_current()) {
+                    Some(kept) => kept,
+                    None => (begin(store, &place)?, now),
                 };
-                let start = Bound::Included(&request.start[..]);
-                store
-                    .merge(request.keyspace, Some(&held), start, end)?
-                    .page(items, PAGE_BYTES)
+                let page = walk.page(items, PAGE_BYTES)?;
+                if let Some(next) = &page.next {
+                    place.start = next.clone();
+                    let bytes = walk.held_bytes();
+                    let gone = lock(&walks).keep(place, walk, bytes, begun, now);
+                    drop(gone);
+                }
+                Ok(page)
             })
             .await
     }
+
+    /// Gives up walks that nobody has gone on with for long.
+    pub(super) fn expire_walks(&self, now: Instant) {
+        let old = lock(&self.walks).expire(now);
+        if !old.is_empty() {
+            let runner = self.shard.env.store_runner.clone();
+            // Files that only they held are removed with them.
+            tokio::task::spawn_local(async move { runner.run_behind(move || drop(old)).await });
+        }
+    }
+}
+
+fn begin(store: &Store, place: &Place) -> Result<Merge, StoreError> {
+    let start = Bound::Included(&place.start[..]);
+    let end = match &place.end {
+        Some(end) => Bound::Excluded(&end[..]),
+        None => Bound::Unbounded,
+    };
+    store.merge(place.keyspace, Some(&place.partitions), start, end)
+}
+
+fn lock(walks: &Mutex<Walks<Merge>>) -> MutexGuard<'_, Walks<Merge>> {
+    walks.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The smallest key above `key`.

@@ -3,33 +3,85 @@
 use std::collections::VecDeque;
 
 use dunlin_entry::Version;
+use smallvec::SmallVec;
 
-/// Index of a replica in a shard's books; 0 is the shard itself.
-pub type Slot = u8;
+/// A shard in another's books; 0 is the shard itself. There are as many as it ever had to do with.
+pub type Slot = u16;
 
-/// Most replicas a shard can keep books on.
-pub const SLOTS: usize = 64;
+/// Most replicas of one write, those of both sets together: a bit each.
+pub const REPLICAS_MAX: usize = 64;
+
+/// Those of most writes take no memory of their own.
+const REPLICAS_INLINE: usize = 6;
 
 /// Which replicas must acknowledge a write.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Needs {
     /// How many of each set.
-    pub ack: u8,
-    /// The replicas, a bit each.
-    pub replicas: u64,
+    ack: u8,
+    /// All of them.
+    slots: SmallVec<[Slot; REPLICAS_INLINE]>,
+    /// The replicas by their places in `slots`, a bit each.
+    replicas: u64,
     /// A second set, while the replicas change from one to another; else no bit. One with fewer
     /// than `ack` replicas must acknowledge as a whole.
-    pub also: u64,
+    also: u64,
     /// Nobody but the shard itself stores anything of the partition, whoever is asked.
-    pub is_alone: bool,
+    is_alone: bool,
 }
 
 impl Needs {
+    /// `ack` of `replicas`, and of `also` where there are any. Of more than [`REPLICAS_MAX`] together the
+    /// last do not count.
+    pub fn new(
+        ack: u8,
+        replicas: impl IntoIterator<Item = Slot>,
+        also: impl IntoIterator<Item = Slot>,
+        is_alone: bool,
+    ) -> Needs {
+        let mut slots = SmallVec::new();
+        let replicas = enlist(&mut slots, replicas);
+        let also = enlist(&mut slots, also);
+        Needs {
+            ack,
+            slots,
+            replicas,
+            also,
+            is_alone,
+        }
+    }
+
     fn met(&self, acked: u64) -> bool {
         let enough = |set: u64, ack: u32| (acked & set).count_ones() >= ack;
         let ack = u32::from(self.ack);
         enough(self.replicas, ack) && enough(self.also, ack.min(self.also.count_ones()))
     }
+
+    /// A replica's bit; none for a shard that is no replica of the write.
+    fn bit(&self, slot: Slot) -> u64 {
+        let place = self.slots.iter().position(|other| *other == slot);
+        place.map_or(0, |place| 1 << place)
+    }
+}
+
+/// The bits of some replicas, which are put on the list unless they are on it.
+fn enlist(
+    slots: &mut SmallVec<[Slot; REPLICAS_INLINE]>,
+    replicas: impl IntoIterator<Item = Slot>,
+) -> u64 {
+    let mut bits = 0;
+    for slot in replicas {
+        let known = slots.iter().position(|other| *other == slot);
+        let place = known.unwrap_or(slots.len());
+        if place >= REPLICAS_MAX {
+            break;
+        }
+        if known.is_none() {
+            slots.push(slot);
+        }
+        bits |= 1 << place;
+    }
+    bits
 }
 
 struct Pending<T> {
@@ -41,6 +93,14 @@ struct Pending<T> {
     payload: Option<T>,
 }
 
+/// What a replica said last.
+#[derive(Clone, Copy, Default)]
+struct Said {
+    acked: Version,
+    /// Where its word begins to count.
+    unsure: Version,
+}
+
 impl<T> Pending<T> {
     fn got(&self) -> u8 {
         (self.acked & self.needs.replicas).count_ones() as u8
@@ -50,17 +110,15 @@ impl<T> Pending<T> {
 /// Own writes that wait for replicas, in order of their versions.
 pub struct AckTracker<T> {
     pending: VecDeque<Pending<T>>,
-    acked: [Version; SLOTS],
-    /// What each replica said last of where its word begins to count.
-    unsure: [Version; SLOTS],
+    /// By slot.
+    said: Vec<Said>,
 }
 
 impl<T> Default for AckTracker<T> {
     fn default() -> Self {
         AckTracker {
             pending: VecDeque::new(),
-            acked: [Version(0); SLOTS],
-            unsure: [Version(0); SLOTS],
+            said: Vec::new(),
         }
     }
 }
@@ -93,19 +151,18 @@ impl<T> AckTracker<T> {
         unsure: Version,
         mut done: impl FnMut(Version, T),
     ) {
-        let at = slot as usize;
-        let (Some(acked), Some(was_unsure)) = (self.acked.get_mut(at), self.unsure.get_mut(at))
-        else {
-            return;
-        };
-        let was_unsure = std::mem::replace(was_unsure, unsure);
+        let at = usize::from(slot);
+        if self.said.len() <= at {
+            self.said.resize(at + 1, Said::default());
+        }
+        let said = self.said[at];
         // What did not count before may do so now, as far as this answer speaks of it: one from the
         // replica's next life says nothing yet of what it is sent again.
-        let (after, now) = match unsure < was_unsure {
-            true => (unsure.min(*acked), up_to),
-            false => (*acked, up_to.max(*acked)),
+        let (after, acked) = match unsure < said.unsure {
+            true => (unsure.min(said.acked), up_to),
+            false => (said.acked, up_to.max(said.acked)),
         };
-        *acked = now;
+        self.said[at] = Said { acked, unsure };
         if up_to <= after {
             return;
         }
@@ -117,7 +174,7 @@ impl<T> AckTracker<T> {
             if pending.version <= unsure && !(slot == 0 && pending.needs.is_alone) {
                 continue;
             }
-            pending.acked |= (1 << slot) & !pending.refused;
+            pending.acked |= pending.needs.bit(slot) & !pending.refused;
             if pending.needs.met(pending.acked)
                 && let Some(payload) = pending.payload.take()
             {
@@ -136,7 +193,7 @@ impl<T> AckTracker<T> {
             .ok()?;
         let pending = self.pending.get_mut(at)?;
         // What counted once does so for good.
-        pending.refused |= (1 << slot) & !pending.acked;
+        pending.refused |= pending.needs.bit(slot) & !pending.acked;
         if pending.needs.met(!pending.refused) {
             return None;
         }

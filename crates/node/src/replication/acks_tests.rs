@@ -3,13 +3,17 @@ use proptest::prelude::*;
 
 use super::*;
 
+/// The slots that have a bit.
+fn slots(bits: u64) -> impl Iterator<Item = Slot> {
+    (0..64).filter(move |slot| bits & 1 << slot != 0)
+}
+
+fn joint(ack: u8, replicas: u64, also: u64) -> Needs {
+    Needs::new(ack, slots(replicas), slots(also), false)
+}
+
 fn needs(ack: u8, replicas: u64) -> Needs {
-    Needs {
-        ack,
-        replicas,
-        also: 0,
-        is_alone: false,
-    }
+    joint(ack, replicas, 0)
 }
 
 fn acknowledge(tracker: &mut AckTracker<u64>, slot: Slot, up_to: u64) -> Vec<u64> {
@@ -55,26 +59,16 @@ fn a_taken_write_is_not_completed() {
 fn while_replicas_change_both_sets_must_acknowledge() {
     let mut tracker = AckTracker::default();
     // Replica 2 gives way to replica 3.
-    let joint = Needs {
-        ack: 2,
-        replicas: 0b0111,
-        also: 0b1011,
-        is_alone: false,
-    };
-    tracker.register(Version(10), joint, 10);
+    let both = joint(2, 0b0111, 0b1011);
+    tracker.register(Version(10), both.clone(), 10);
     assert!(acknowledge(&mut tracker, 2, 10).is_empty());
     assert!(acknowledge(&mut tracker, 0, 10).is_empty());
     assert_eq!(acknowledge(&mut tracker, 3, 10), [10]);
-    tracker.register(Version(20), joint, 20);
+    tracker.register(Version(20), both, 20);
     assert!(acknowledge(&mut tracker, 0, 20).is_empty());
     assert_eq!(acknowledge(&mut tracker, 1, 20), [20]);
     // A set of fewer must acknowledge as a whole.
-    let fewer = Needs {
-        ack: 3,
-        replicas: 0b0111,
-        also: 0b0011,
-        is_alone: false,
-    };
+    let fewer = joint(3, 0b0111, 0b0011);
     tracker.register(Version(30), fewer, 30);
     assert!(acknowledge(&mut tracker, 0, 30).is_empty());
     assert!(acknowledge(&mut tracker, 2, 30).is_empty());
@@ -156,12 +150,7 @@ fn a_shard_that_alone_stores_the_key_counts_for_itself() {
 #[test]
 fn a_refused_acknowledgement_does_not_count_and_ends_what_cannot_be_done() {
     // Sets of replicas, what is needed; who refuses, and what is left of it after each.
-    let joint = Needs {
-        ack: 2,
-        replicas: 0b0111,
-        also: 0b1011,
-        is_alone: false,
-    };
+    let both = joint(2, 0b0111, 0b1011);
     type Case = (&'static str, Needs, &'static [(Slot, Option<u8>)]);
     let cases: &[Case] = &[
         ("one of three", needs(2, 0b111), &[(1, None)]),
@@ -180,14 +169,14 @@ fn a_refused_acknowledgement_does_not_count_and_ends_what_cannot_be_done() {
         ),
         (
             "enough of one set, not of the other",
-            joint,
+            both,
             &[(3, None), (1, Some(1))],
         ),
     ];
     for (what, needs, refusals) in cases {
         let mut tracker = AckTracker::default();
-        tracker.register(Version(10), *needs, 10);
-        tracker.register(Version(20), *needs, 20);
+        tracker.register(Version(10), needs.clone(), 10);
+        tracker.register(Version(20), needs.clone(), 20);
         let is_done = !acknowledge(&mut tracker, 0, 10).is_empty();
         for (slot, given_up) in *refusals {
             let refused = tracker.refuse(*slot, Version(10));
@@ -213,6 +202,17 @@ fn a_refused_acknowledgement_does_not_count_and_ends_what_cannot_be_done() {
 }
 
 #[test]
+fn of_very_many_replicas_the_first_count() {
+    let mut tracker = AckTracker::default();
+    let many = Needs::new(2, 0..200, [], false);
+    tracker.register(Version(10), many, 10);
+    let last = REPLICAS_MAX as Slot;
+    assert!(acknowledge(&mut tracker, last, 10).is_empty());
+    assert!(acknowledge(&mut tracker, last - 1, 10).is_empty());
+    assert_eq!(acknowledge(&mut tracker, 0, 10), [10]);
+}
+
+#[test]
 fn what_counted_once_counts_although_it_is_refused_later() {
     let mut tracker = AckTracker::default();
     tracker.register(Version(10), needs(2, 0b011), 10);
@@ -225,17 +225,19 @@ proptest! {
     #[test]
     fn agrees_with_counting(
         writes in prop::collection::vec((1u8..4, 1u64..16, prop_oneof![Just(0), 1u64..16]), 1..40),
-        acks in prop::collection::vec((0u8..4, 0u64..45), 0..60),
+        acks in prop::collection::vec((0u16..4, 0u64..45), 0..60),
     ) {
         let mut tracker = AckTracker::default();
         for (i, (ack, replicas, also)) in writes.iter().enumerate() {
-            let needs = Needs { ack: *ack, replicas: *replicas, also: *also, is_alone: false };
+            // Any four of very many shards are told apart.
+            let at = |bits: u64| slots(bits).map(|slot| slot * 1_000);
+            let needs = Needs::new(*ack, at(*replicas), at(*also), false);
             tracker.register(Version(i as u64 + 1), needs, i as u64 + 1);
         }
         let mut done = Vec::new();
         let mut reached = [0u64; 4];
         for (slot, up_to) in acks {
-            done.extend(acknowledge(&mut tracker, slot, up_to));
+            done.extend(acknowledge(&mut tracker, slot * 1_000, up_to));
             reached[slot as usize] = reached[slot as usize].max(up_to);
         }
         let mut expected: Vec<u64> = Vec::new();

@@ -244,26 +244,13 @@ impl Replication {
             // What is here may have been deleted everywhere else, and must not spread.
             return None;
         }
-        let mut page = self.clone().serve_snapshot(request).await?;
+        let place = Place {
+            keyspace: request.keyspace,
+            partition: request.partition,
+        };
+        let mut page = self.shard.partition_page(place, request.start).await?;
         page.life = Some(self.shard.life());
         Some(page)
-    }
-
-    /// One page of a partition, read off the event loop.
-    async fn serve_snapshot(self: Rc<Self>, request: SnapshotRequest) -> Option<Page> {
-        self.shard
-            .read_page(move |store| {
-                store.scan_page(
-                    request.keyspace,
-                    request.partition,
-                    Bound::Included(&request.start[..]),
-                    Bound::Unbounded,
-                    PAGE_ITEMS,
-                    PAGE_BYTES,
-                    None,
-                )
-            })
-            .await
     }
 }
 
@@ -280,7 +267,9 @@ pub(crate) fn copy_of(item: Item, keyspace: u32, partition: u16) -> Entry {
         partition,
         keyspace,
         stamp: item.stamp,
+        logged: None,
         expiry_ms: item.expiry_ms,
+        is_expiry: item.is_expiry,
         replaces: item.replaces,
         key: item.key,
         value: item.value,

@@ -198,7 +198,7 @@ impl Replication {
         let have = self.shard.vector.borrow().get(origin);
         let news = |entry: &bytes::Bytes| {
             // What does not decode is refused below.
-            EntryView::new(entry).map_or(true, |view| view.version() > have)
+            EntryView::new(entry).map_or(true, |view| view.position().sequence > have)
         };
         let batch = Batch {
             origin,
@@ -219,8 +219,8 @@ impl Replication {
         let entries: Result<Vec<Entry>, _> = encoded.into_iter().map(Entry::decode).collect();
         let entries = entries.map_err(|_| "an entry does not decode")?;
         if let Some(first) = entries.first() {
-            self.shard
-                .refill_meets(first.stamp.origin, first.stamp.version);
+            let position = first.position();
+            self.shard.refill_meets(position.origin, position.sequence);
         }
         self.shard.copies_applied(entries).await
     }

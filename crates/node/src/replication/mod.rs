@@ -5,7 +5,6 @@ pub(crate) mod acks;
 mod backfill;
 mod catch_up;
 mod find;
-pub(crate) mod link;
 mod orphans;
 mod pull;
 mod reclaim;
@@ -21,7 +20,7 @@ pub(crate) use catch_up::address_of;
 use std::cell::Cell;
 use std::rc::Rc;
 
-use crate::shard::{Follower, Peer, Shard};
+use crate::shard::{Observer, Peer, Shard};
 
 /// How entries get to the other replicas of a shard's partitions, and from them.
 pub(crate) struct Replication {
@@ -37,8 +36,8 @@ impl Replication {
             shard,
             reclaiming: Cell::new(false),
         });
-        let follower: Rc<dyn Follower> = replication.clone();
-        replication.shard.heed(&follower);
+        let observer: Rc<dyn Observer> = replication.clone();
+        replication.shard.heed(&observer);
         replication
     }
 
@@ -48,7 +47,7 @@ impl Replication {
     }
 }
 
-impl Follower for Replication {
+impl Observer for Replication {
     fn has_peer(self: Rc<Self>, peer: &Rc<Peer>) {
         // Never aborted: what it is about may be for all peers, or hold the store up meanwhile.
         tokio::task::spawn_local(self.catch_up_loop(Rc::downgrade(peer)));

@@ -5,7 +5,6 @@
 //! the same, so nobody asks for it. Who holds such a copy sends it to all who should.
 
 use std::collections::BTreeMap;
-use std::ops::Bound;
 use std::rc::Rc;
 
 use bytes::Bytes;
@@ -15,7 +14,7 @@ use dunlin_proto::{Item, Place, Request, Response, ShardAddress};
 use super::Replication;
 use super::backfill::copy_of;
 use super::catch_up::address_of;
-use crate::limits::{ORPHAN_INTERVAL, ORPHAN_PAUSE_MAX, PAGE_BYTES, PAGE_ITEMS, PAGE_TIMEOUT};
+use crate::limits::{ORPHAN_INTERVAL, ORPHAN_PAUSE_MAX, PAGE_TIMEOUT};
 
 /// Versions of one origin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -138,13 +137,7 @@ impl Replication {
         let mut records = 0;
         let mut next = Some(Bytes::new());
         while let Some(start) = next.take() {
-            let read = self.shard.read_page(move |store| {
-                let start = Bound::Included(&start[..]);
-                let end = Bound::Unbounded;
-                store.scan_page(
-                    keyspace, partition, start, end, PAGE_ITEMS, PAGE_BYTES, None,
-                )
-            });
+            let read = self.shard.partition_page(place, start);
             let page = read.await.ok_or("what is here cannot be read")?;
             next = page.next;
             let mut to: BTreeMap<ShardAddress, Vec<Bytes>> = BTreeMap::new();

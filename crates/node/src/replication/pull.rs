@@ -53,7 +53,8 @@ impl Replication {
                 let Some(view) = followed(record) else {
                     continue;
                 };
-                if view.origin() != request.origin || view.version() <= request.after {
+                let position = view.position();
+                if position.origin != request.origin || position.sequence <= request.after {
                     continue;
                 }
                 let meant = placement
@@ -84,7 +85,7 @@ impl Replication {
 }
 
 fn last_version(entries: &[bytes::Bytes]) -> Option<Version> {
-    followed(entries.last()?).map(|v| v.version())
+    followed(entries.last()?).map(|view| view.position().sequence)
 }
 
 #[cfg(test)]

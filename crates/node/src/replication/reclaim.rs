@@ -97,7 +97,7 @@ impl Replication {
             };
             for entry in page {
                 let view = EntryView::new(&entry).map_err(|_| "an entry does not decode")?;
-                entries.insert(view.version(), entry);
+                entries.insert(view.position().sequence, entry);
             }
             resume_index = next;
             if resume_index == 0 {

@@ -50,8 +50,8 @@ impl Replication {
                 Broken::Unreachable => "down",
                 Broken::Gap | Broken::Unreadable => "catching_up",
             };
-            peer.link.set_state(state);
-            peer.link.end();
+            peer.gauge.set_state(state);
+            peer.gauge.end();
             let caller = peer.caller.clone();
             drop(peer);
             let pause = tokio::time::sleep(RETRY_PAUSE);
@@ -90,10 +90,10 @@ impl Replication {
             return Broken::TooOld;
         };
         let mut source = Source::new(self.shard.log.cursor(start));
-        peer.link.begin(self.shard.log.last());
+        peer.gauge.begin(self.shard.log.last());
         let mut in_flight: VecDeque<InFlight> = VecDeque::new();
         let mut bytes_in_flight = 0;
-        peer.link.set_state("catching_up");
+        peer.gauge.set_state("catching_up");
         // The first batch goes out although it is empty: its answer tells how far the replica is
         // even when nothing new is written.
         let mut records = Vec::new();
@@ -110,7 +110,7 @@ impl Replication {
                 }
             } else {
                 let bytes = entries.iter().map(Bytes::len).sum::<usize>() + 64;
-                peer.link.rate.add(bytes);
+                peer.gauge.rate.add(bytes);
                 let batch = Batch {
                     origin: self.shard.origin,
                     after: sent,
@@ -175,10 +175,11 @@ impl Replication {
             let Some(view) = followed(record) else {
                 continue;
             };
-            if view.origin() != self.shard.origin || view.version() <= up_to {
+            let position = view.position();
+            if position.origin != self.shard.origin || position.sequence <= up_to {
                 continue;
             }
-            up_to = view.version();
+            up_to = position.sequence;
             let meant = placement.keyspace(view.keyspace()).is_some_and(|k| {
                 let (partition, from) = (view.partition(), view.from());
                 match self.shard.env.sabotage {
@@ -193,7 +194,7 @@ impl Replication {
                 }
             });
             if meant {
-                first.get_or_insert(view.version());
+                first.get_or_insert(position.sequence);
                 entries.push(record.clone());
             }
         }
@@ -202,9 +203,9 @@ impl Replication {
 
     /// The replica misses nothing of this shard's up to `index`.
     fn reached(&self, peer: &Peer, index: Index) {
-        peer.link.set_acked_index(index);
+        peer.gauge.set_acked_index(index);
         if index + 1 >= self.shard.log.last() {
-            peer.link.set_state("streaming");
+            peer.gauge.set_state("streaming");
         }
     }
 
@@ -235,7 +236,7 @@ impl Replication {
                     let since_sent_us = batch.sent.elapsed().as_micros() as u64;
                     // The stamp's clock ticks in milliseconds: use it only when it says more than it rounds.
                     let lag_us = since_stamp_us.saturating_sub(2_000);
-                    peer.link.record_latency(lag_us.max(since_sent_us));
+                    peer.gauge.record_latency(lag_us.max(since_sent_us));
                 }
                 Ok(())
             }

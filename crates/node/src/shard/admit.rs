@@ -33,7 +33,7 @@ pub(super) fn admit(entry: &Entry, batch: Option<Origin>) -> Result<(), Nonsense
     if entry.key.len() > KEY_BYTES {
         return Err(Nonsense::Key(entry.key.len()));
     }
-    let found = entry.stamp.origin;
+    let found = entry.position().origin;
     match batch {
         // The log alone tells the vector after a restart, and goes by the entry's origin.
         Some(batch) if batch != found => Err(Nonsense::Origin { batch, found }),
@@ -49,15 +49,17 @@ impl Shard {
         batch: Option<Origin>,
     ) -> Result<(), Nonsense> {
         let judged = entries.into_iter().try_for_each(|e| admit(e, batch));
-        judged.inspect_err(|nonsense| {
-            let counter = &self.counters.refused_entries;
-            if counter.replace(counter.get() + 1) == 0 {
-                tracing::error!(
-                    %nonsense,
-                    "refused: what another shard sent makes no sense; further ones are only counted"
-                );
-            }
-        })
+        judged.inspect_err(|nonsense| self.count_nonsense(nonsense))
+    }
+
+    pub(super) fn count_nonsense(&self, nonsense: &Nonsense) {
+        let counter = &self.counters.refused_entries;
+        if counter.replace(counter.get() + 1) == 0 {
+            tracing::error!(
+                %nonsense,
+                "refused: what another shard sent makes no sense; further ones are only counted"
+            );
+        }
     }
 }
 

@@ -105,16 +105,19 @@ impl Shard {
             if self.admit([&entry], Some(batch.origin)).is_err() {
                 return answer(BatchAnswer::Refused);
             }
-            if !self.take_over(entry.stamp.version) {
+            let sequence = entry.position().sequence;
+            // The greater of the two is the position's, but for what an origin logged with a wrong clock.
+            if !self.take_over(entry.stamp.version.max(sequence)) {
                 return answer(BatchAnswer::Refused);
             }
-            if entry.stamp.version > have {
+            if sequence > have {
                 decoded.push((bytes, entry));
             } else {
                 // Sent again because a write waits for it. It may have come by a pull, whose
                 // answer says nothing of conflicts, or been left out of a backfill.
                 let copy = Entry {
                     copy: true,
+                    logged: None,
                     ..entry
                 };
                 decoded.push((copy.encode(), copy));
@@ -122,7 +125,9 @@ impl Shard {
         }
         // They are logged all the same: the drop may be taken back.
         let dropped = decoded.iter().filter(|(_, e)| self.is_dropped(e.keyspace));
-        let uncounted = dropped.map(|(_, entry)| entry.stamp.version).collect();
+        let uncounted = dropped
+            .map(|(_, entry)| entry.position().sequence)
+            .collect();
         let done = BatchDone::new(|conflicts, unsure| {
             answer(BatchAnswer::Have {
                 conflicts,
@@ -131,15 +136,18 @@ impl Shard {
             })
         });
         if let Some((_, first)) = decoded.iter().find(|(_, entry)| !entry.copy) {
-            self.refill_meets(batch.origin, first.stamp.version);
+            self.refill_meets(batch.origin, first.position().sequence);
         }
         for (bytes, entry) in decoded {
-            let version = entry.stamp.version;
+            // A copy is in its place already.
+            let sequence = (!entry.copy).then(|| entry.position().sequence);
             if let Err(refusal) = self.append_foreign(bytes, entry, Some(done.clone())) {
                 tracing::debug!(?refusal, "batch refused");
                 return; // dropping the answer refuses the batch; the sender starts again from what is here
             }
-            self.vector.borrow_mut().advance(batch.origin, version);
+            if let Some(sequence) = sequence {
+                self.vector.borrow_mut().advance(batch.origin, sequence);
+            }
         }
         self.vector.borrow_mut().advance(batch.origin, batch.up_to);
         self.finish_after_queue(done);
@@ -179,6 +187,7 @@ impl Shard {
                 continue;
             }
             entry.copy = true;
+            entry.logged = None;
             self.copies.came(entry.stamp.origin, entry.stamp.version);
             self.append_foreign(entry.encode(), entry, Some(done.clone()))
                 .map_err(CopyError::Refused)?;

@@ -96,7 +96,7 @@ impl Shard {
             // Outcomes stand beside the entries; entries of dropped keyspaces have none.
             let at = entries
                 .iter()
-                .position(|e| e.stamp == entry.stamp && e.key == entry.key)?;
+                .position(|e| e.rank() == entry.rank() && e.key == entry.key)?;
             match outcomes.get(at)? {
                 Outcome::Lost { newer } => Some(*newer),
                 Outcome::Won | Outcome::Twin => None,
@@ -120,12 +120,12 @@ impl Shard {
                 let newer = if any_lost { newer_of(entry) } else { None };
                 if item.own {
                     if let Some(newer) = newer {
-                        self.restamp(entry.stamp.version, newer);
+                        self.restamp(entry.position().sequence, newer);
                     }
-                    own_up_to = entry.stamp.version;
+                    own_up_to = entry.position().sequence;
                 } else if let (Some(newer), Some(batch)) = (newer, &item.batch) {
                     batch.conflicts.borrow_mut().push(Conflict {
-                        version: entry.stamp.version,
+                        version: entry.position().sequence,
                         newer,
                     });
                 }

@@ -10,10 +10,12 @@ use std::time::Duration;
 use dunlin_entry::{Entry, Vector, Version};
 use dunlin_log::Index;
 use dunlin_store::{Store, StoreError};
+use tokio::time::Instant;
 
 use super::Shard;
 use crate::clock::Clock;
 use crate::fence::Trust;
+use crate::follow::{Caps, Segment, released};
 use crate::limits::{FLUSH_INTERVAL, FORGET_AFTER, KNOWN_FOR};
 use crate::placement::Placement;
 use crate::replication::address_of;
@@ -108,7 +110,9 @@ pub(super) struct Unflushed {
 impl Unflushed {
     /// Entries have been applied.
     pub fn applied(&self, entries: &[Entry]) {
-        let versions = entries.iter().map(|entry| entry.stamp.version);
+        // That a value is over keeps the value's old stamp, and brings back no more than that.
+        let lasting = entries.iter().filter(|entry| !entry.is_expiry);
+        let versions = lasting.map(|entry| entry.stamp.version);
         self.waiting.set(versions.chain(self.waiting.get()).min());
     }
 
@@ -227,29 +231,25 @@ impl Shard {
             .sum()
     }
 
-    /// Lets go of segments that are flushed and that no replica needs, or that pass the byte cap.
+    /// Lets go of segments that are flushed and that nobody needs, or that pass the byte caps.
     fn release_log(&self) {
         let flushed = self.store.flushed_applied();
         let segments = self.log.segments();
-        // New replicas read on in it where their copy of the data began.
+        // New replicas of an older build pin nothing, and read on in it where their copy began.
         let is_changing = self.placement().change.is_some();
-        let total: u64 = segments.iter().map(|s| s.bytes).sum();
-        let mut excess = total.saturating_sub(self.config.retention_bytes);
-        let mut before = None;
-        for pair in segments.windows(2) {
-            let (segment, next) = (&pair[0], &pair[1]);
-            if segment.last_index > flushed {
-                break;
-            }
-            let needed =
-                is_changing || vector_of(&next.preamble).is_none_or(|v| !self.everyone_has(&v));
-            if needed && excess == 0 {
-                break;
-            }
-            excess = excess.saturating_sub(segment.bytes);
-            before = Some(next.first_index);
-        }
-        if let Some(before) = before {
+        let is_needed = |number: usize| {
+            let next = segments.get(number + 1);
+            let vector = next.and_then(|next| vector_of(&next.preamble));
+            is_changing || vector.is_none_or(|v| !self.everyone_has(&v))
+        };
+        let sizes: Vec<Segment> = segments.iter().map(Segment::of).collect();
+        let caps = Caps {
+            retention_bytes: self.config.retention_bytes,
+            pins_bytes: self.config.pins_bytes,
+        };
+        let pinned = self.pins.least(Instant::now());
+        if let Some(before) = released(&sizes, flushed, pinned, caps, is_needed) {
+            self.pins.cut(before);
             self.log.release(before);
         }
     }

@@ -5,11 +5,13 @@ use std::io;
 use std::ops::Bound;
 use std::path::Path;
 
-use dunlin_entry::{Entry, Version};
+use dunlin_entry::{Entry, Vector, Version};
 use dunlin_log::disk::Disk;
-use dunlin_store::{Store, StoreError};
+use dunlin_message::DecodeError;
+use dunlin_store::{Ingestible, Store, StoreError};
 
 use super::Shard;
+use super::admit::{Nonsense, admit};
 
 /// In the shard's directory: no record in files that were taken over has a greater height (its
 /// version, or that of a stamp it replaces). The
@@ -19,35 +21,111 @@ const FILE: &str = "ingested";
 /// What is noted is rounded up by about a minute, so that it is seldom written.
 const SLACK: u64 = (1 << 32) - 1;
 
+/// Records of one partition, keys ascending, that are to be put on disk.
+pub(crate) struct Sorted {
+    entries: Vec<Entry>,
+    /// Of keys and values.
+    pub bytes: usize,
+    /// The newest stamp, and the greatest height, which is no less.
+    newest: Version,
+    highest: Version,
+    /// The newest of each origin.
+    came: Vector,
+    /// The same as a file, where they are enough for one.
+    file: Option<Ingestible>,
+}
+
+/// Why records cannot be put on disk.
+#[derive(Debug, thiserror::Error)]
+enum Unfit {
+    #[error(transparent)]
+    Malformed(#[from] DecodeError),
+    #[error(transparent)]
+    Nonsense(#[from] Nonsense),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
 impl Shard {
     /// Puts records of one partition on disk, keys ascending.
     pub(crate) async fn ingest(&self, entries: Vec<Entry>) -> Result<(), String> {
-        let admitted = self.admit(&entries, None);
-        admitted.map_err(|nonsense| nonsense.to_string())?;
-        let Some(newest) = entries.iter().map(|entry| entry.stamp.version).max() else {
-            return Ok(());
-        };
-        if !self.take_over(newest) {
-            return Err(self.to_be_mended(&entries, newest));
-        }
-        let bytes: usize = entries.iter().map(|e| e.key.len() + e.value.len()).sum();
-        let rest = match bytes >= self.config.ingest_bytes {
-            true => {
-                let heights = entries.iter().map(|entry| entry.rank().height());
-                let highest = heights.max().unwrap_or(newest);
-                self.ingest_file(entries, highest).await?
+        let sorted = self.sort_out(move || Ok(entries)).await?;
+        self.ingest_all(sorted.into_iter().collect()).await
+    }
+
+    /// Looks through records of one partition that another shard has sent, keys ascending, and writes
+    /// them into a file; `None` when there are none. Off the event loop, `read` too.
+    pub(crate) async fn sort_out(
+        &self,
+        read: impl FnOnce() -> Result<Vec<Entry>, DecodeError> + Send + 'static,
+    ) -> Result<Option<Sorted>, String> {
+        let store = self.store.clone();
+        let file_bytes_min = self.config.ingest_bytes;
+        let sort_out = move || -> Result<Option<Sorted>, Unfit> {
+            let entries = read()?;
+            entries.iter().try_for_each(|entry| admit(entry, None))?;
+            let Some(newest) = entries.iter().map(|entry| entry.stamp.version).max() else {
+                return Ok(None);
+            };
+            let heights = entries.iter().map(|entry| entry.rank().height());
+            let highest = heights.max().unwrap_or(newest);
+            let mut came = Vector::default();
+            for entry in &entries {
+                came.advance(entry.stamp.origin, entry.stamp.version);
             }
-            false => entries,
+            let bytes: usize = entries.iter().map(|e| e.key.len() + e.value.len()).sum();
+            // The list of what is to end is written with the log's entries, and no file has it.
+            let ends = entries.iter().any(|entry| entry.expiry_ms.is_some());
+            let file = match bytes >= file_bytes_min && !ends {
+                true => Some(store.ingest_prepare(&entries)?),
+                false => None,
+            };
+            Ok(Some(Sorted {
+                entries,
+                bytes,
+                newest,
+                highest,
+                came,
+                file,
+            }))
+        };
+        let sorted = self.env.store_runner.run_apart(sort_out).await;
+        let sorted = sorted.map_err(|gone| gone.to_string())?;
+        sorted.map_err(|unfit| {
+            if let Unfit::Nonsense(nonsense) = &unfit {
+                self.count_nonsense(nonsense);
+            }
+            unfit.to_string()
+        })
+    }
+
+    /// Puts records on disk, of each partition those with lesser keys first.
+    pub(crate) async fn ingest_all(&self, all: Vec<Sorted>) -> Result<(), String> {
+        for sorted in &all {
+            if !self.take_over(sorted.newest) {
+                return Err(self.to_be_mended(sorted));
+            }
+        }
+        let rest = match all.iter().any(|sorted| sorted.file.is_some()) {
+            true => self.ingest_files(all).await?,
+            false => all,
         };
         if rest.is_empty() {
             return Ok(());
         }
-        self.copies_applied(rest).await?;
+        for sorted in rest {
+            self.copies_applied(sorted.entries).await?;
+        }
         self.sync_log_to(self.log.last()).await
     }
 
     /// Names what is to be done about a record that is stamped too far ahead.
-    fn to_be_mended(&self, entries: &[Entry], newest: Version) -> String {
+    fn to_be_mended(
+        &self,
+        Sorted {
+            entries, newest, ..
+        }: &Sorted,
+    ) -> String {
         self.pause_copies();
         let placement = self.placement();
         let name = entries
@@ -59,47 +137,65 @@ impl Shard {
         )
     }
 
-    /// Takes records as a file; gives them back where the store holds something in between.
-    async fn ingest_file(
-        &self,
-        entries: Vec<Entry>,
-        newest: Version,
-    ) -> Result<Vec<Entry>, String> {
-        let (Some(first), Some(last)) = (entries.first(), entries.last()) else {
-            return Ok(entries);
-        };
-        let (keyspace, partition) = (first.keyspace, first.partition);
-        let (start, end) = (first.key.clone(), last.key.clone());
-        if newest > self.ingested.get() {
+    /// Takes over what is in files; gives back what is not, and where the store holds something in
+    /// between.
+    async fn ingest_files(&self, all: Vec<Sorted>) -> Result<Vec<Sorted>, String> {
+        let in_files = || all.iter().filter(|sorted| sorted.file.is_some());
+        let highest = in_files().map(|sorted| sorted.highest).max();
+        if let Some(highest) = highest
+            && highest > self.ingested.get()
+        {
             // The store's marks must be on disk before any data beside them.
             self.flush().await?;
-            let bound = Version(newest.0 | SLACK);
+            let bound = Version(highest.0 | SLACK);
             note(&*self.env.disk, &self.dir(), bound).map_err(|error| error.to_string())?;
             self.ingested.set(bound);
         }
         // A file is in no log, and no vector names what is in it.
-        for entry in &entries {
-            self.copies.came(entry.stamp.origin, entry.stamp.version);
+        for sorted in in_files() {
+            for (origin, version) in sorted.came.iter() {
+                self.copies.came(origin, version);
+            }
         }
-        let prepared = self.store_behind(move |store| {
-            let ready = store.ingest_prepare(&entries)?;
-            Ok((entries, ready))
-        });
-        let (entries, ready) = prepared.await?;
         // What is applied between the look and the taking over would be hidden.
         self.pause_applying();
-        let taken = self.store_behind(move |store| {
-            match is_range_empty(store, keyspace, partition, &start, Some(&end))? {
-                true => store.ingest(ready),
-                false => Ok(false),
-            }
-        });
-        let taken = taken.await;
+        let rest = self.store_behind(move |store| take_over(store, all)).await;
         self.resume_applying();
-        Ok(match taken? {
-            true => Vec::new(),
-            false => entries,
-        })
+        rest
+    }
+}
+
+/// Has the store take files over where it holds nothing in between; gives back all else.
+fn take_over(store: &Store, all: Vec<Sorted>) -> Result<Vec<Sorted>, StoreError> {
+    let (mut clear, mut files, mut rest) = (Vec::new(), Vec::new(), Vec::new());
+    for mut sorted in all {
+        match sorted.file.take() {
+            Some(file) if sorted.is_range_empty(store)? => {
+                clear.push(sorted);
+                files.push(file);
+            }
+            _ => rest.push(sorted),
+        }
+    }
+    if store.ingest(&files)? {
+        return Ok(rest);
+    }
+    // One of them has something in its way.
+    for (sorted, file) in clear.into_iter().zip(files) {
+        if !store.ingest(&[file])? {
+            rest.push(sorted);
+        }
+    }
+    Ok(rest)
+}
+
+impl Sorted {
+    fn is_range_empty(&self, store: &Store) -> Result<bool, StoreError> {
+        let (Some(first), Some(last)) = (self.entries.first(), self.entries.last()) else {
+            return Ok(true);
+        };
+        let (keyspace, partition) = (first.keyspace, first.partition);
+        is_range_empty(store, keyspace, partition, &first.key, Some(&last.key))
     }
 }
 
@@ -139,3 +235,7 @@ fn noted(disk: &dyn Disk, dir: &Path) -> Option<Version> {
     let read = file.read_at(&mut word, 0).ok()?;
     (read == word.len()).then(|| Version(u64::from_le_bytes(word)))
 }
+
+#[cfg(test)]
+#[path = "ingest_tests.rs"]
+mod tests;

@@ -6,7 +6,9 @@ mod append;
 mod apply;
 mod claim;
 mod copies;
+mod count;
 mod dropped;
+mod end;
 mod flush;
 mod guard;
 mod ingest;
@@ -49,6 +51,7 @@ use crate::clock::HybridClock;
 use crate::config::NodeConfig;
 use crate::doors::Doors;
 use crate::env::Env;
+use crate::follow::Pins;
 use crate::logins::Logins;
 use crate::meters::{Meters, Requests};
 use crate::placement::{KeyspacePlacement, Placement};
@@ -57,17 +60,17 @@ use crate::replication::acks::{AckTracker, Slot};
 
 pub use open::OpenError;
 pub use refill::{REFILL_FILE, REFILL_REPAIRED, RefillStatus};
-pub use stats::{LinkStatus, ShardStatus};
+pub use stats::ShardStatus;
 
 pub(crate) use append::{BatchDone, followed};
 pub(crate) use flush::vector_of;
 pub(crate) use guard::{Guard, Known};
-pub(crate) use ingest::is_range_empty;
+pub(crate) use ingest::{Sorted, is_range_empty};
 pub(crate) use own::{Done, OwnWrite, beyond};
 pub(crate) use peers::Peer;
 pub(crate) use stall::{Arrivals, Stalls};
 pub(crate) use stats::Counters;
-pub(crate) use topology::Follower;
+pub(crate) use topology::Observer;
 pub(crate) use trust::Looked;
 
 use append::Applying;
@@ -121,7 +124,7 @@ pub struct Shard {
     pub(crate) vector: RefCell<Vector>,
     pub(crate) placement: RefCell<Rc<Placement>>,
     /// Who hears of what changes around it.
-    followers: RefCell<Vec<Weak<dyn Follower>>>,
+    observers: RefCell<Vec<Weak<dyn Observer>>>,
     pub(crate) peers: RefCell<BTreeMap<ShardAddress, Rc<Peer>>>,
     /// Each replica's bit in the books of acknowledgements.
     slots: RefCell<BTreeMap<ShardAddress, Slot>>,
@@ -133,6 +136,8 @@ pub struct Shard {
     store_stuck: RefCell<Option<String>>,
     /// Woken when something is queued, the log has moved, or applying may go on.
     apply_wake: Notify,
+    /// What of the log is kept for whom.
+    pub(crate) pins: Pins,
     /// What came as copies, which the vector does not show.
     pub(crate) copies: Copies,
     grace: flush::GraceTable,
@@ -149,6 +154,7 @@ pub struct Shard {
     pub(crate) time_header: TimeHeader,
     /// What its clock is good for.
     comparison: trust::Comparison,
+    counting: count::Counting,
     /// A width met in an entry is being noted.
     noting_width: Rc<Cell<bool>>,
     pub(crate) stopping: Cell<bool>,

@@ -30,6 +30,7 @@ use super::twins::Twins;
 use super::{Counters, Shard, ShardParts};
 use crate::api::TimeHeader;
 use crate::clock::HybridClock;
+use crate::follow::Pins;
 use crate::limits::PAGE_BYTES;
 use crate::placement::Placement;
 use crate::replication::acks::AckTracker;
@@ -212,7 +213,7 @@ impl Shard {
             counters: Counters::default(),
             vector: RefCell::new(vector),
             placement: RefCell::new(Rc::new(Placement::default())),
-            followers: RefCell::default(),
+            observers: RefCell::default(),
             peers: RefCell::default(),
             slots: RefCell::default(),
             acks: RefCell::new(AckTracker::default()),
@@ -220,6 +221,7 @@ impl Shard {
             apply_pauses: Cell::new(0),
             store_stuck: RefCell::default(),
             apply_wake: Notify::new(),
+            pins: Pins::default(),
             copies: Copies::found(copied),
             grace,
             unflushed,
@@ -230,6 +232,7 @@ impl Shard {
             latency: Latency::default(),
             time_header: TimeHeader::default(),
             comparison: Comparison::default(),
+            counting: Arc::default(),
             noting_width: Rc::default(),
             stopping: Cell::new(false),
             twins: Twins::default(),
@@ -404,6 +407,7 @@ async fn replay(
                 Entry::decode(record).map_err(|error| OpenError::Record { index, error })?;
             end = index;
             met.meet(entry.stamp.version, limit);
+            met.meet(entry.position().sequence, limit);
             if index >= vector_from {
                 absorb(&mut vector, &entry, index)?;
             }
@@ -432,7 +436,8 @@ fn absorb(vector: &mut Vector, entry: &Entry, index: u64) -> Result<(), OpenErro
             Vector::decode(&entry.value).map_err(|error| OpenError::Record { index, error })?;
         vector.merge(&told);
     } else if !entry.copy {
-        vector.advance(entry.stamp.origin, entry.stamp.version);
+        let position = entry.position();
+        vector.advance(position.origin, position.sequence);
     }
     Ok(())
 }

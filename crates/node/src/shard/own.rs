@@ -9,7 +9,7 @@ use super::append::Applying;
 use super::trust::Looked;
 use super::{Shard, needs_sync};
 use crate::limits::{APPLY_QUEUE, RESTAMPS, WRITE_TIMEOUT};
-use crate::replication::acks::Needs;
+use crate::replication::acks::{Needs, Slot};
 use crate::sabotage::Sabotage;
 
 /// Takes the answer to a write, once.
@@ -109,7 +109,9 @@ impl Shard {
                 partition,
                 keyspace: request.keyspace,
                 stamp: Stamp::new(Version(0), self.origin),
+                logged: None,
                 expiry_ms: request.expiry_ms,
+                is_expiry: false,
                 replaces: request.replaces,
                 key: request.key,
                 value: request.value,
@@ -150,14 +152,17 @@ impl Shard {
             // The coordinator goes by other members: it tries another replica.
             return write.refuse(Refusal::Busy);
         }
-        let needs = Needs {
-            ack: write.ack,
-            replicas: self.slots_of(keyspace.replicas(partition, write.from)),
-            also: match self.env.sabotage {
-                Sabotage::SkipJoint => 0,
-                _ => self.slots_of(keyspace.also(partition, write.from)),
-            },
-            is_alone: keyspace.is_alone(self.address, partition),
+        let also = match self.env.sabotage {
+            Sabotage::SkipJoint => &[],
+            _ => keyspace.also(partition, write.from),
+        };
+        let needs = {
+            let peers = self.peers.borrow();
+            let slot_of = |replica| self.slot_in(&peers, replica);
+            let replicas = keyspace.replicas(partition, write.from).iter();
+            let is_alone = keyspace.is_alone(self.address, partition);
+            let also = also.iter().filter_map(slot_of);
+            Needs::new(write.ack, replicas.filter_map(slot_of), also, is_alone)
         };
         if write.floor > self.clock.limit() {
             return write.refuse(Refusal::Busy);
@@ -252,7 +257,7 @@ impl Shard {
 
     /// A replica (or, as slot 0, this shard) has every own entry up to `up_to`, and what it says
     /// counts above `unsure`.
-    pub(crate) fn acknowledged(&self, slot: u8, up_to: Version, unsure: Version) {
+    pub(crate) fn acknowledged(&self, slot: Slot, up_to: Version, unsure: Version) {
         let unsure = match self.env.sabotage {
             Sabotage::CountUnsure => Version(0),
             _ => unsure,
@@ -268,7 +273,7 @@ impl Shard {
 
     /// A replica has the own entry `version`, or will, and that does not count: there the keyspace is
     /// dropped.
-    pub(crate) fn uncounted(&self, slot: u8, version: Version) {
+    pub(crate) fn uncounted(&self, slot: Slot, version: Version) {
         let hopeless = self.acks.borrow_mut().refuse(slot, version);
         if let Some((got, write)) = hopeless {
             (write.done)(WriteAnswer::NotEnough { got });

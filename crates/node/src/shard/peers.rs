@@ -1,7 +1,8 @@
 //! What a shard knows of another.
 
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
+use std::rc::Rc;
 
 use dunlin_entry::{Origin, Vector, Version};
 use dunlin_proto::{Request, Response, ShardAddress};
@@ -9,8 +10,8 @@ use dunlin_rpc::Caller;
 use tokio::task::AbortHandle;
 
 use super::Shard;
-use crate::replication::acks::{SLOTS, Slot};
-use crate::replication::link::Link;
+use crate::follow::Gauge;
+use crate::replication::acks::Slot;
 
 /// Another shard of the cluster.
 pub(crate) struct Peer {
@@ -33,7 +34,8 @@ pub(crate) struct Peer {
     /// All that it held, the past of this shard included, was copied: by which revision of the placement,
     /// and what its vector named then.
     pub copied: RefCell<Option<(u64, Vector)>>,
-    pub link: Link,
+    /// How far it is with the entries of this shard.
+    pub gauge: Gauge,
     /// The task that sends it entries.
     pub stream: RefCell<Option<AbortHandle>>,
     pub backfilling: Cell<bool>,
@@ -74,33 +76,27 @@ impl Drop for Peer {
 }
 
 impl Shard {
-    /// The books' bits for a list of replicas; this shard is bit 0.
-    pub(super) fn slots_of(&self, replicas: &[ShardAddress]) -> u64 {
-        let peers = self.peers.borrow();
-        replicas
-            .iter()
-            .filter_map(|r| {
-                if *r == self.address {
-                    Some(0)
-                } else {
-                    peers.get(r).map(|p| p.slot)
-                }
-            })
-            .fold(0, |bits, slot| bits | (1 << slot))
+    /// Where a replica stands in the books; this shard is slot 0.
+    pub(super) fn slot_in(
+        &self,
+        peers: &BTreeMap<ShardAddress, Rc<Peer>>,
+        replica: &ShardAddress,
+    ) -> Option<Slot> {
+        match *replica == self.address {
+            true => Some(0),
+            false => peers.get(replica).map(|peer| peer.slot),
+        }
     }
 
-    /// A replica's bit, the same for as long as this shard runs: acknowledgements
+    /// A replica's slot, the same for as long as this shard runs: acknowledgements
     /// of writes under way must not be counted for another. `None` when the books are full.
     pub(super) fn slot_of(&self, address: ShardAddress) -> Option<Slot> {
         let mut slots = self.slots.borrow_mut();
         if let Some(slot) = slots.get(&address) {
             return Some(*slot);
         }
-        let next = slots.len() + 1;
-        if next >= SLOTS {
-            return None;
-        }
-        slots.insert(address, next as Slot);
-        Some(next as Slot)
+        let next = Slot::try_from(slots.len() + 1).ok()?;
+        slots.insert(address, next);
+        Some(next)
     }
 }

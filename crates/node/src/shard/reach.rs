@@ -158,7 +158,7 @@ impl Shard {
             })) => Tie::Unheard,
             Ok(Response::Reached(Reached { is_current, .. })) => match is_current {
                 false => Tie::MissesHere,
-                true if peer.shares.get() && !peer.link.is_current() => Tie::MissesThere,
+                true if peer.shares.get() && !peer.gauge.is_current() => Tie::MissesThere,
                 true => Tie::Whole,
             },
             _ => Tie::OneWay,
@@ -173,7 +173,7 @@ impl Shard {
         Reached {
             reaches: peer.caller.is_connected(),
             // What this shard cannot send, for a reason of its own, nobody is to wait for.
-            is_current: !peer.shares.get() || peer.link.is_current() || self.trouble().is_some(),
+            is_current: !peer.shares.get() || peer.gauge.is_current() || self.trouble().is_some(),
             has_heard: self.has_heard(),
         }
     }

@@ -1,9 +1,13 @@
 //! The newest value this shard holds for a key; pages; other work on the store off the event loop.
 
-use dunlin_proto::{Item, Page, ReadAnswer, ReadRequest};
+use std::ops::Bound;
+
+use bytes::Bytes;
+use dunlin_proto::{Item, Page, Place, ReadAnswer, ReadRequest};
 use dunlin_store::{Lookup, Store, StoreError, Tier, Versioned};
 
 use super::Shard;
+use crate::limits::{PAGE_BYTES, PAGE_ITEMS};
 
 impl Shard {
     /// Answers from memory, or says `None` when a disk must be asked.
@@ -40,17 +44,26 @@ impl Shard {
         &self,
         read: impl FnOnce(&Store) -> Result<dunlin_store::Page, StoreError> + Send + 'static,
     ) -> Option<Page> {
+        let page = self.read_aside(read).await?;
+        Some(Page {
+            items: page
+                .items
+                .into_iter()
+                .map(|(key, value)| item(key, value))
+                .collect(),
+            next: page.next,
+            life: None,
+        })
+    }
+
+    /// Reads much off the event loop; `None` when it cannot be read, which others can answer for.
+    pub(crate) async fn read_aside<T: Send + 'static>(
+        &self,
+        read: impl FnOnce(&Store) -> Result<T, StoreError> + Send + 'static,
+    ) -> Option<T> {
         let store = self.store.clone();
         match self.env.store_runner.run(move || read(&store)).await {
-            Ok(Ok(page)) => Some(Page {
-                items: page
-                    .items
-                    .into_iter()
-                    .map(|(key, value)| item(key, value))
-                    .collect(),
-                next: page.next,
-                life: None,
-            }),
+            Ok(Ok(read)) => Some(read),
             Ok(Err(error)) => {
                 tracing::error!(%error, "a page cannot be read; other replicas are asked");
                 self.note_damage(&error);
@@ -58,6 +71,22 @@ impl Shard {
             }
             Err(_) => None,
         }
+    }
+
+    /// A page of a partition from a key on, read as [`Shard::read_page`] does.
+    pub(crate) async fn partition_page(&self, place: Place, start: Bytes) -> Option<Page> {
+        let Place {
+            keyspace,
+            partition,
+        } = place;
+        self.read_page(move |store| {
+            let start = Bound::Included(&start[..]);
+            let end = Bound::Unbounded;
+            store.scan_page(
+                keyspace, partition, start, end, PAGE_ITEMS, PAGE_BYTES, None,
+            )
+        })
+        .await
     }
 
     /// Works on the store behind all requests: what takes long and may take longer.
@@ -78,7 +107,7 @@ impl Shard {
         &self,
         keyspace: u32,
         partition: u16,
-        key: &bytes::Bytes,
+        key: &Bytes,
     ) -> Result<Option<Item>, StoreError> {
         let request = ReadRequest {
             keyspace,
@@ -87,7 +116,7 @@ impl Shard {
             key: key.clone(),
         };
         Ok(match get(&self.store, &request, Tier::Disk)? {
-            Lookup::Value(value) => Some(item(bytes::Bytes::new(), value)),
+            Lookup::Value(value) => Some(item(Bytes::new(), value)),
             _ => None,
         })
     }
@@ -115,8 +144,11 @@ impl Shard {
 
     fn to_answer(&self, answer: Result<Lookup, StoreError>, request: &ReadRequest) -> ReadAnswer {
         match answer {
-            Ok(Lookup::Value(value)) if request.have == Some(value.stamp) => ReadAnswer::Same,
-            Ok(Lookup::Value(value)) => ReadAnswer::Value(item(bytes::Bytes::new(), value)),
+            // That a value is over is told also to those who have it.
+            Ok(Lookup::Value(value)) if request.have == Some(value.stamp) && !value.is_expiry => {
+                ReadAnswer::Same
+            }
+            Ok(Lookup::Value(value)) => ReadAnswer::Value(item(Bytes::new(), value)),
             Ok(_) => ReadAnswer::Absent,
             Err(error) => {
                 tracing::error!(%error, "a read failed; other replicas are asked");
@@ -132,12 +164,13 @@ fn get(store: &Store, request: &ReadRequest, tier: Tier) -> Result<Lookup, Store
 }
 
 /// A stored value as it travels.
-fn item(key: bytes::Bytes, value: Versioned) -> Item {
+fn item(key: Bytes, value: Versioned) -> Item {
     Item {
         key,
         stamp: value.stamp,
         from: value.from,
         tombstone: value.tombstone,
+        is_expiry: value.is_expiry,
         expiry_ms: value.expiry_ms,
         replaces: value.replaces,
         value: value.value,

@@ -8,8 +8,10 @@ use dunlin_log::Lack;
 use dunlin_proto::{Request, Response, ShardAddress};
 use futures_util::future::join_all;
 use serde::{Deserialize, Serialize};
+use tokio::time::Instant;
 
 use super::{Peer, RefillStatus, Shard};
+use crate::follow::{FollowerStatus, PinStatus, Segment, bytes_behind};
 use crate::limits::CALL_TIMEOUT;
 use crate::meters::CLASSES;
 
@@ -21,14 +23,16 @@ pub(crate) struct Counters {
     pub disk_reads: Cell<u64>,
     pub damaged_reads: Cell<u64>,
     pub restamps: Cell<u64>,
+    /// Values whose time was found to be over, and whose end was logged here.
+    pub ended: Cell<u64>,
     pub repairs: Cell<u64>,
     pub hedges: Cell<u64>,
     pub flushes: Cell<u64>,
     pub pulled: Cell<u64>,
     pub backfilled: Cell<u64>,
     pub moved: Cell<u64>,
-    /// Pieces that are still to be copied in a change of the members.
-    pub parts_left: Cell<u64>,
+    /// Times that what was copied from a shard had to be copied again.
+    pub copied_again: Cell<u64>,
     pub http_requests: Cell<u64>,
     /// By the classes of their statuses.
     pub http_responses: [Cell<u64>; CLASSES.len()],
@@ -40,29 +44,6 @@ pub(crate) struct Counters {
     pub refused_entries: Cell<u64>,
     /// Entries met with the stamp of another that they differ from.
     pub equal_stamps: Cell<u64>,
-}
-
-/// One direction of replication between two shards.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct LinkStatus {
-    /// Sender, as `NODE/SHARD`.
-    pub from: String,
-    /// Receiver, as `NODE/SHARD`.
-    pub to: String,
-    /// Log records the receiver has yet to acknowledge.
-    pub items_remaining: u64,
-    /// Bytes of entries sent, per second, over the last seconds.
-    pub bytes_per_s: u64,
-    /// Median time from stamping to acknowledgement, in microseconds.
-    pub latency_us_p50: u64,
-    /// 95th percentile of the same.
-    pub latency_us_p95: u64,
-    /// 99th percentile of the same.
-    pub latency_us_p99: u64,
-    /// Whether the connection stands.
-    pub connected: bool,
-    /// `streaming`, `catching_up`, `backfilling` or `down`.
-    pub state: String,
 }
 
 /// One shard's state, as it tells others.
@@ -89,6 +70,9 @@ pub struct ShardStatus {
     pub damaged_reads: u64,
     /// Writes stamped again above a newer version.
     pub restamps: u64,
+    /// Values whose time was found to be over, and whose end was logged here.
+    #[serde(default)]
+    pub ended: u64,
     /// Stale replicas mended after a read.
     pub repairs: u64,
     /// Reads that asked one more replica.
@@ -101,6 +85,15 @@ pub struct ShardStatus {
     pub backfilled: u64,
     /// Records taken over from other nodes while members changed.
     pub moved: u64,
+    /// Times that all it had copied from another shard had to be copied again.
+    #[serde(default)]
+    pub copied_again: u64,
+    /// What of its log is kept for whom.
+    #[serde(default)]
+    pub pins: Vec<PinStatus>,
+    /// Times that a pin was let go because it held more than it may.
+    #[serde(default)]
+    pub pins_cut: u64,
     /// HTTP requests served.
     pub http_requests: u64,
     /// The same by class of status: 2xx, 3xx, 4xx, 5xx.
@@ -181,6 +174,12 @@ pub struct ShardStatus {
     pub backfill_left: u64,
     /// Records in the store, estimated.
     pub store_keys: u64,
+    /// Keys in the store, as far as they were counted: only for who asks for it.
+    #[serde(default)]
+    pub keys_counted: u64,
+    /// Whether those are all.
+    #[serde(default)]
+    pub is_counted: bool,
     /// The greatest incarnation of each node that it has met, its own among them.
     #[serde(default)]
     pub incarnations: BTreeMap<u16, u32>,
@@ -199,8 +198,19 @@ pub struct ShardStatus {
     /// Other shards with which it does not share a secret, each with what to do about it.
     #[serde(default)]
     pub distrusts: Vec<String>,
-    /// Replication to each peer.
-    pub links: Vec<LinkStatus>,
+    /// Who follows its log. Builds before call it so.
+    #[serde(rename = "links")]
+    pub followers: Vec<FollowerStatus>,
+}
+
+impl ShardStatus {
+    /// How many keys the store holds, and whether that is an estimate.
+    pub fn keys(&self) -> (u64, bool) {
+        match self.is_counted {
+            true => (self.keys_counted, false),
+            false => (self.store_keys.max(self.keys_counted), true),
+        }
+    }
 }
 
 impl Shard {
@@ -224,7 +234,7 @@ impl Shard {
         self.clock_trouble()
     }
 
-    /// Counts and links as they are now.
+    /// Counts and followers as they are now.
     pub fn status(&self) -> ShardStatus {
         let log = self.log.stats();
         // Refused only by a store that refuses everything, which `trouble` tells.
@@ -247,12 +257,19 @@ impl Shard {
             disk_reads: counters.disk_reads.get(),
             damaged_reads: counters.damaged_reads.get(),
             restamps: counters.restamps.get(),
+            ended: counters.ended.get(),
             repairs: counters.repairs.get(),
             hedges: counters.hedges.get(),
             flushes: counters.flushes.get(),
             pulled: counters.pulled.get(),
             backfilled: counters.backfilled.get(),
             moved: counters.moved.get(),
+            copied_again: counters.copied_again.get(),
+            pins: self.pins.status(Instant::now(), |from| {
+                let kept = segments.iter().filter(|segment| segment.last_index >= from);
+                kept.map(|segment| segment.bytes).sum()
+            }),
+            pins_cut: self.pins.cut_count(),
             http_requests: counters.http_requests.get(),
             http_responses: counters.http_responses.each_ref().map(Cell::get),
             broken_scans: counters.broken_scans.get(),
@@ -281,16 +298,30 @@ impl Shard {
             level0_files: store.level0_files,
             compaction_debt_bytes: store.compaction_debt_bytes,
             store_errors: store.background_errors,
-            backfill_left: waits_for as u64 + counters.parts_left.get(),
+            backfill_left: waits_for as u64 + self.parts_left(),
             store_keys: store.keys_estimate,
+            keys_counted: 0,
+            is_counted: false,
             incarnations: self.incarnations(),
             keyspace_max: self.purge.keyspace_max(),
             drops: self.drops(),
             drops_heard: self.drops_heard(),
             users: Some(self.guard.changes()),
             distrusts: self.distrusts(),
-            links: self.links(),
+            followers: self.followers_status(),
         }
+    }
+
+    /// The same with the keys counted, if that is done in time: who asks how a shard is must hear
+    /// of it although its disk hangs.
+    pub(crate) async fn status_with_keys(self: &Rc<Self>) -> ShardStatus {
+        let counted = self.count_keys().await;
+        let mut status = self.status();
+        if let Some(counted) = counted {
+            status.keys_counted = counted.keys;
+            status.is_counted = counted.is_all;
+        }
+        status
     }
 
     /// Asks shards for their status, all at once; `None` for those that do not answer.
@@ -298,14 +329,36 @@ impl Shard {
         self: &Rc<Self>,
         addresses: &[ShardAddress],
     ) -> Vec<(ShardAddress, Option<ShardStatus>)> {
+        self.ask_for_status(addresses, false).await
+    }
+
+    /// The same with the keys counted, for a user who wants to see them: it is work for each of
+    /// the shards.
+    pub(crate) async fn statuses_with_keys(
+        self: &Rc<Self>,
+        addresses: &[ShardAddress],
+    ) -> Vec<(ShardAddress, Option<ShardStatus>)> {
+        self.ask_for_status(addresses, true).await
+    }
+
+    async fn ask_for_status(
+        self: &Rc<Self>,
+        addresses: &[ShardAddress],
+        counts_keys: bool,
+    ) -> Vec<(ShardAddress, Option<ShardStatus>)> {
         join_all(addresses.iter().map(|address| async move {
             if *address == self.address() {
-                return (*address, Some(self.status()));
+                let status = match counts_keys {
+                    true => self.status_with_keys().await,
+                    false => self.status(),
+                };
+                return (*address, Some(status));
             }
             let Some(peer) = self.peer(*address) else {
                 return (*address, None);
             };
-            let answer = peer.caller.call(Request::Status, CALL_TIMEOUT).await;
+            let request = Request::Status { counts_keys };
+            let answer = peer.caller.call(request, CALL_TIMEOUT).await;
             let status = match answer {
                 Ok(Response::Status(json)) => serde_json::from_slice(&json).ok(),
                 _ => None,
@@ -351,26 +404,29 @@ impl Shard {
         lines
     }
 
-    fn links(&self) -> Vec<LinkStatus> {
+    fn followers_status(&self) -> Vec<FollowerStatus> {
+        let segments: Vec<Segment> = self.log.segments().iter().map(Segment::of).collect();
         let peers = self.peers.borrow();
         peers
             .values()
             .filter(|peer| peer.shares.get())
             .map(|peer| {
                 let connected = peer.caller.is_connected();
-                let latency = peer.link.latency_us();
-                LinkStatus {
+                let gauge = &peer.gauge;
+                let latency = gauge.latency_us();
+                FollowerStatus {
                     from: self.label(),
                     to: peer.label.clone(),
-                    items_remaining: self.log.last().saturating_sub(peer.link.acked_index()),
-                    bytes_per_s: peer.link.rate.bytes_per_s(),
+                    items_remaining: self.log.last().saturating_sub(gauge.acked_index()),
+                    bytes_remaining: bytes_behind(&segments, gauge.acked_index()),
+                    bytes_per_s: gauge.rate.bytes_per_s(),
                     latency_us_p50: latency[0],
                     latency_us_p95: latency[1],
                     latency_us_p99: latency[2],
                     connected,
                     state: match connected {
                         false => "down",
-                        true => peer.link.state(),
+                        true => gauge.state(),
                     }
                     .into(),
                 }

@@ -1,4 +1,4 @@
-//! Periodic duties: overdue writes, interval syncs, link rates.
+//! Periodic duties: overdue writes, interval syncs, followers' rates.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -48,7 +48,7 @@ impl Shard {
             self.latency.tick(now);
             queued_bytes.set(self.queued_bytes());
             for peer in self.peers.borrow().values() {
-                peer.link.rate.tick(now);
+                peer.gauge.tick(now);
             }
         }
     }

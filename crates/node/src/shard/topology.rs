@@ -10,12 +10,12 @@ use dunlin_rpc::ConnectOptions;
 
 use super::past::Doubt;
 use super::{Peer, Shard};
+use crate::follow::Gauge;
 use crate::limits::QUEUE_BYTES;
 use crate::placement::Placement;
-use crate::replication::link::Link;
 
 /// Who hears of what changes around a shard, as it changes.
-pub(crate) trait Follower {
+pub(crate) trait Observer {
     /// The shard goes by the placement `now` from here on; its peers are still those of before.
     fn has_placement(&self, _before: &Rc<Placement>, _now: &Placement) {}
 
@@ -25,6 +25,11 @@ pub(crate) trait Follower {
     /// The shard shares partitions with a peer from now on. What is begun for it ends with the peer's
     /// `stream`.
     fn shares_with(self: Rc<Self>, _peer: &Rc<Peer>) {}
+
+    /// Pieces that it has yet to copy.
+    fn parts_left(&self) -> u64 {
+        0
+    }
 }
 
 impl Shard {
@@ -40,14 +45,20 @@ impl Shard {
         }
     }
 
-    /// Tells `follower` of what changes from now on, for as long as there is one.
-    pub(crate) fn heed(&self, follower: &Rc<dyn Follower>) {
-        self.followers.borrow_mut().push(Rc::downgrade(follower));
+    /// Tells `observer` of what changes from now on, for as long as there is one.
+    pub(crate) fn heed(&self, observer: &Rc<dyn Observer>) {
+        self.observers.borrow_mut().push(Rc::downgrade(observer));
     }
 
-    fn followers(&self) -> Vec<Rc<dyn Follower>> {
-        let followers = self.followers.borrow();
-        followers.iter().filter_map(Weak::upgrade).collect()
+    /// Pieces that are still to be copied by whoever follows the shard.
+    pub(super) fn parts_left(&self) -> u64 {
+        let observers = self.observers();
+        observers.iter().map(|observer| observer.parts_left()).sum()
+    }
+
+    fn observers(&self) -> Vec<Rc<dyn Observer>> {
+        let observers = self.observers.borrow();
+        observers.iter().filter_map(Weak::upgrade).collect()
     }
 
     /// Takes over a topology: computes the placement, connects to new peers, lets go of old ones.
@@ -59,8 +70,8 @@ impl Shard {
         self.requests
             .follow(keyspaces.map(|keyspace| (keyspace.id, keyspace.name.as_str())));
         self.judge_drops();
-        for follower in self.followers() {
-            follower.has_placement(&before, &placement);
+        for observer in self.observers() {
+            observer.has_placement(&before, &placement);
         }
         for node in placement.nodes.values() {
             self.learn(node.id, node.incarnation);
@@ -106,8 +117,8 @@ impl Shard {
         }
         peer.end_stream();
         if shares {
-            for follower in self.followers() {
-                follower.shares_with(peer);
+            for observer in self.observers() {
+                observer.shares_with(peer);
             }
         }
     }
@@ -150,7 +161,7 @@ impl Shard {
             heard: Cell::new(false),
             pulled: RefCell::default(),
             copied: RefCell::default(),
-            link: Link::default(),
+            gauge: Gauge::default(),
             stream: RefCell::default(),
             backfilling: Cell::new(false),
             // Within the process nobody introduces itself.
@@ -158,8 +169,8 @@ impl Shard {
             is_leaving: Cell::new(false),
         });
         self.peers.borrow_mut().insert(address, peer.clone());
-        for follower in self.followers() {
-            follower.has_peer(&peer);
+        for observer in self.observers() {
+            observer.has_peer(&peer);
         }
     }
 }

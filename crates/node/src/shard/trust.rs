@@ -101,7 +101,7 @@ impl Shard {
     /// # Errors
     /// When that depends on a clock that may be wrong: what has expired is not to be told by it.
     pub fn shows(&self, item: &Item) -> Result<bool, Failure> {
-        if item.expiry_ms.is_some() {
+        if !item.tombstone && item.expiry_ms.is_some() {
             self.may_judge()?;
         }
         Ok(item.is_visible(self.clock.now_ms()))

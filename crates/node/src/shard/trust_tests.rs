@@ -12,6 +12,7 @@ fn item(expiry_ms: Option<u64>, tombstone: bool) -> Item {
         from: 3,
         tombstone,
         expiry_ms,
+        is_expiry: false,
         replaces: None,
         value: "v".into(),
     }

@@ -32,7 +32,8 @@ pub fn held(key: &KeyHistory) -> Result<(), Broken> {
             !*may_be_lost
                 && other.acknowledged().is_some_and(|m| m < write.begun)
                 && meets(asked, write.from, other.ack, other.from)
-                && is_older(key, seen, at, other)
+                // No value of a key with conditions ends within the run.
+                && is_older(key, seen, (at, 0), other)
         });
         if let Some((missed, _)) = missed {
             return Err(Broken {

@@ -4,6 +4,7 @@
 //! replicas that meet the other's: then the other was put above it. What the run's stamps say is
 //! not asked.
 
+use super::ended::may_have_ended;
 use super::key::KeyHistory;
 use super::{Broken, Checked, meets};
 use crate::history::{History, Moment, Seen, Write};
@@ -22,7 +23,8 @@ pub fn fresh(history: &History, key: &KeyHistory) -> Result<Checked, Broken> {
                 .acknowledged()
                 .is_some_and(|moment| moment < read.begun)
                 && meets(read.ack, read.from, write.ack, write.from);
-            if !met || !is_older(key, read.seen, read.ended, write) {
+            let until = (read.ended, read.ended_ms);
+            if !met || !is_older(key, read.seen, until, write) {
                 continue;
             }
             // One replica's word is asked for, and this one may not know yet that another process
@@ -57,8 +59,14 @@ pub fn fresh(history: &History, key: &KeyHistory) -> Result<Checked, Broken> {
     Ok(checked)
 }
 
-/// Whether what was seen up to some moment is surely older than `write`.
-pub fn is_older(key: &KeyHistory, seen: Seen, until: Moment, write: &Write) -> bool {
+/// Whether what was seen up to some moment, which is that many milliseconds after the run's beginning,
+/// is surely older than `write`.
+pub fn is_older(
+    key: &KeyHistory,
+    seen: Seen,
+    (until, until_ms): (Moment, u64),
+    write: &Write,
+) -> bool {
     match seen {
         Seen::Value(Some(id)) if id == write.id => false,
         Seen::Value(id) => key
@@ -66,9 +74,9 @@ pub fn is_older(key: &KeyHistory, seen: Seen, until: Moment, write: &Write) -> b
             .iter()
             .any(|(other, _)| Some(other.id) == id && surely_older(other, write)),
         Seen::Nothing if write.delete => false,
-        // Unless a delete came later, or may have.
+        // Unless a delete came later, or may have, or what was put then may have ended by itself.
         Seen::Nothing => !key.writes.iter().any(|(other, _)| {
-            other.delete
+            (other.delete || may_have_ended(other, until_ms))
                 && other.begun < until
                 && !other.is_refused()
                 && !surely_older(other, write)

@@ -29,7 +29,9 @@ pub fn linear(plan: &Plan, keys: &[KeyHistory]) -> Result<Checked, Broken> {
     let mut operations = Vec::new();
     let mut once = BTreeSet::new();
     let mut lossy = BTreeSet::new();
-    for key in keys.iter().filter(|key| plan.is_majority(key.place)) {
+    // Values that end by themselves are no register's.
+    let is_register = |place| plan.is_majority(place) && !plan.ends_at(place);
+    for key in keys.iter().filter(|key| is_register(key.place)) {
         places.insert(name(plan, key.place), key.place);
         operations.extend(of_key(plan, key));
         if key.may_miss() {

@@ -3,6 +3,7 @@
 
 mod conditions;
 mod converged;
+mod ended;
 mod equal;
 mod fresh;
 mod key;
@@ -88,6 +89,7 @@ pub fn judge(plan: &Plan, history: &History) -> Result<Checked, Broken> {
         let keys = KeyHistory::all(plan, history, keyspace);
         for key in &keys {
             written::written(history, key)?;
+            ended::ended(key)?;
             equal::equal(plan, key)?;
             checked += fresh::fresh(history, key)?;
             conditions::held(key)?;

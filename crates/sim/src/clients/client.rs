@@ -128,6 +128,10 @@ impl Client {
 
     /// Writes on a condition: on what was seen last, or on there being a value, or none.
     async fn write_if(&mut self, place: Place) {
+        // What a condition asks for may end meanwhile.
+        if self.shared.plan.ends_at(place) {
+            return self.write(place, Wish::Put(None)).await;
+        }
         let (place, condition, expect) = match self.last.take() {
             Some(last) => last,
             None if self.random.random_bool(0.5) => (place, Condition::Absent, Expect::Absent),
@@ -174,6 +178,11 @@ impl Client {
         };
         let expires =
             matches!(wish, Wish::Put(_)) && shared.plan.expires && self.random.random_bool(0.5);
+        let ends_in_ms = match wish {
+            Wish::Put(None) if shared.plan.ends_at(place) => self.end(),
+            _ => None,
+        };
+        let expires = expires && ends_in_ms.is_none();
         let id = shared.history.borrow_mut().begin_write(Write {
             id: 0,
             place,
@@ -183,6 +192,7 @@ impl Client {
             from: quorum.from,
             expect: condition.map(|(_, expect)| expect),
             expires,
+            ends_in_ms,
             begun: 0,
             begun_ms: shared.time.elapsed_ms(),
             attempts: Vec::new(),
@@ -191,7 +201,7 @@ impl Client {
         let verb = match wish {
             Wish::Put(condition) => Verb::Put(
                 condition.map_or(Condition::None, |(condition, _)| condition),
-                expires.then_some(EXPIRES_IN_MS),
+                expires.then_some(EXPIRES_IN_MS).or(ends_in_ms),
                 value_of(id, bytes),
             ),
             Wish::Delete => Verb::Delete,
@@ -206,7 +216,7 @@ impl Client {
         let ended = self.attempt_write(id, &ask, tries).await;
         let ended = match ended {
             Ok(stamp) => {
-                if !matches!(wish, Wish::Delete) {
+                if !matches!(wish, Wish::Delete) && !shared.plan.ends_at(place) {
                     self.last = Some((place, Condition::Is(stamp), Expect::Value(id)));
                 }
                 Ended::Acknowledged
@@ -215,6 +225,12 @@ impl Client {
         };
         let at_ms = shared.time.elapsed_ms();
         shared.history.borrow_mut().end_write(id, at_ms, ended);
+    }
+
+    /// How long the next value is to last, if not for ever.
+    fn end(&mut self) -> Option<u64> {
+        let lasts_ms = self.random.random_range(200..=2_000);
+        self.random.random_bool(0.6).then_some(lasts_ms)
     }
 
     async fn attempt_write(&mut self, id: u64, ask: &Ask, tries: usize) -> Result<Stamp, Ended> {
@@ -258,12 +274,15 @@ impl Client {
 
     async fn read(&mut self, place: Place) {
         let quorum = self.quorum(place);
-        let begun = self.now();
+        let begun = (self.now(), self.shared.time.elapsed_ms());
         let ask = self.ask(place, quorum, Verb::Get);
         let Some((host, Told::Found(found))) = self.attempt_read(ask).await else {
             return;
         };
         let seen = match found {
+            _ if self.shared.plan.ends_at(place) => {
+                found.map_or(Seen::Nothing, |(_, value)| Seen::Value(write_of(&value)))
+            }
             None => {
                 self.last = Some((place, Condition::Absent, Expect::Absent));
                 Seen::Nothing
@@ -280,7 +299,7 @@ impl Client {
     async fn scan(&mut self, place: Place) {
         let keyspace = place.0;
         let quorum = self.quorum(place);
-        let begun = self.now();
+        let begun = (self.now(), self.shared.time.elapsed_ms());
         let ask = self.ask(place, quorum, Verb::Scan);
         let Some((host, Told::All(found))) = self.attempt_read(ask).await else {
             return;
@@ -316,7 +335,7 @@ impl Client {
         place: Place,
         quorum: Quorum,
         host: usize,
-        begun: Moment,
+        (begun, begun_ms): (Moment, u64),
         scan: bool,
         seen: Seen,
     ) {
@@ -331,6 +350,7 @@ impl Client {
             scan,
             last: false,
             begun,
+            begun_ms,
             ended,
             ended_ms,
             seen,

@@ -107,6 +107,7 @@ impl Reader {
             from: quorum.from,
             expect: None,
             expires: false,
+            ends_in_ms: None,
             begun: 0,
             begun_ms: shared.time.elapsed_ms(),
             attempts: Vec::new(),
@@ -138,6 +139,7 @@ impl Reader {
         let shared = &self.shared;
         let ask = self.ask(place, quorum, Verb::Get);
         let begun = shared.history.borrow_mut().moment();
+        let begun_ms = shared.time.elapsed_ms();
         let seen = loop {
             let patience_ms = self.patience_ms();
             let timeout = Duration::from_millis(patience_ms.unwrap_or(TIMEOUT_LEAST_MS));
@@ -163,6 +165,7 @@ impl Reader {
             scan: false,
             last: true,
             begun,
+            begun_ms,
             ended,
             ended_ms: shared.time.elapsed_ms(),
             seen,

@@ -29,13 +29,21 @@ impl Faults {
             return Ok(());
         }
         let nodes = cluster.hosts.len();
-        let count = self.random.random_range(3..=nodes);
-        let mut to: Vec<u16> = (1..=nodes as u16).collect();
+        let deafens = cluster.shared.plan.deafens;
+        let most = nodes - usize::from(deafens);
+        let count = match deafens {
+            true => 3,
+            false => self.random.random_range(3..=nodes),
+        };
+        let mut to: Vec<u16> = (1..=most as u16).collect();
         if let Some(buried) = cluster.shared.buried.get() {
             to.retain(|id| *id != buried as u16 + 1);
         }
         to.shuffle(&mut self.random);
         to.truncate(count);
+        if deafens {
+            self.deafen(cluster, most);
+        }
         let text = format!("nodes {to:?} are to hold the data");
         if cluster.change_members(to)? {
             cluster.shared.note(text);

@@ -94,6 +94,16 @@ impl Faults {
         }
     }
 
+    /// A node hears nothing of the metadata store for longer than most changes of the members take.
+    pub(super) fn deafen(&mut self, cluster: &Cluster, number: usize) {
+        let name = &cluster.hosts[number].name;
+        let until_ms = cluster.now_ms() + self.random.random_range(4_000..=12_000);
+        cluster.shared.store.cut(name, true);
+        self.store.cut_until_ms[number] = Some(until_ms);
+        let text = format!("{name} is cut off from the metadata store while members change");
+        cluster.shared.note(text);
+    }
+
     /// Whether every node remembers more of the store than it had at a revision.
     fn all_know(&self, cluster: &Cluster, revision: u64) -> bool {
         let store = &cluster.shared.store;

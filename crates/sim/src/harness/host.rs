@@ -202,7 +202,9 @@ impl Host {
             shards: plan.shards,
             flush_bytes: plan.flush_bytes,
             retention_bytes: plan.retention_bytes,
+            pins_bytes: plan.pins_bytes,
             ingest_bytes: plan.ingest_bytes,
+            copy_steps: plan.copy_steps(),
             segment_bytes: plan.segment_bytes,
             // Bad clocks are up to ten seconds off to either side.
             clock_bound_ms: 30_000,

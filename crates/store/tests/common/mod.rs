@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use bytes::Bytes;
-use dunlin_entry::{Entry, Kind, Origin, Stamp, Version};
+use dunlin_entry::{Entry, Kind, Origin, Position, Stamp, Version};
 use dunlin_store::{
     CacheSizes, Lookup, SharedResources, Store, StoreError, StoreOptions, Tier, Versioned,
 };
@@ -60,10 +60,31 @@ pub fn put(key: &str, value: &str, stamp: Stamp) -> Entry {
         partition: 0,
         keyspace: KEYSPACE,
         stamp,
+        logged: None,
         expiry_ms: None,
+        is_expiry: false,
         replaces: None,
         key: Bytes::copy_from_slice(key.as_bytes()),
         value: Bytes::copy_from_slice(value.as_bytes()),
+    }
+}
+
+/// A put whose value's time is over at `expiry_ms`.
+pub fn expiring(key: &str, value: &str, stamp: Stamp, expiry_ms: u64) -> Entry {
+    Entry {
+        expiry_ms: Some(expiry_ms),
+        ..put(key, value, stamp)
+    }
+}
+
+/// The delete that ends what `entry` put, as some other shard logged it.
+pub fn end_of(entry: &Entry) -> Entry {
+    Entry {
+        kind: Kind::Delete,
+        is_expiry: true,
+        logged: Some(Box::new(Position::new(Origin(9), Version(u64::MAX >> 1)))),
+        value: Bytes::new(),
+        ..entry.clone()
     }
 }
 

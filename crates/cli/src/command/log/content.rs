@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use dunlin_entry::{EntryView, Kind, Vector};
+use dunlin_entry::{EntryView, Kind, Position, Vector};
 use dunlin_log::inspect::{CompressedBatch, Op, Record, WriteBatch};
 use serde_json::{Map, Value, json};
 
@@ -147,7 +147,10 @@ fn kind_name(kind: Kind) -> &'static str {
 }
 
 fn entry_text(entry: &EntryView<'_>) -> String {
-    let kind = kind_name(entry.kind());
+    let kind = match entry.is_expiry() {
+        true => "expiry",
+        false => kind_name(entry.kind()),
+    };
     let copy = if entry.copy() { " copy" } else { "" };
     if entry.kind() == Kind::Vector {
         let origins = Vector::decode(entry.value()).map(|vector| vector.len());
@@ -162,8 +165,11 @@ fn entry_text(entry: &EntryView<'_>) -> String {
         };
         format!(", {how} {}", replaces.stamp)
     });
+    let logged = entry.logged().map_or(String::new(), |position| {
+        format!(", logged as {}-{}", position.sequence, position.origin)
+    });
     format!(
-        "{kind}{copy} keyspace {} partition {} {} value {} bytes at {}{replaces}",
+        "{kind}{copy} keyspace {} partition {} {} value {} bytes at {}{replaces}{logged}",
         entry.keyspace(),
         entry.partition(),
         preview(entry.key()),
@@ -179,9 +185,17 @@ fn entry_json(entry: &EntryView<'_>) -> Value {
     object.insert("from".into(), entry.from().into());
     object.insert("keyspace".into(), entry.keyspace().into());
     object.insert("partition".into(), entry.partition().into());
-    object.insert("version".into(), entry.version().to_string().into());
-    object.insert("origin".into(), entry.origin().to_string().into());
+    let stamp = entry.stamp();
+    object.insert("version".into(), stamp.version.to_string().into());
+    object.insert("origin".into(), stamp.origin.to_string().into());
     object.insert("expiry_ms".into(), entry.expiry_ms().into());
+    if entry.is_expiry() {
+        object.insert("is_expiry".into(), true.into());
+    }
+    if let Some(Position { origin, sequence }) = entry.logged() {
+        let position = json!({ "origin": origin.to_string(), "sequence": sequence.to_string() });
+        object.insert("position".into(), position);
+    }
     if let Some(replaces) = entry.replaces() {
         object.insert("replaces".into(), replaces.stamp.to_string().into());
         object.insert("is_mend".into(), replaces.is_mend.into());

@@ -35,6 +35,11 @@ const COUNTERS: &[(&str, &str, Read)] = &[
         |s| s.restamps,
     ),
     (
+        "dunlin_values_ended",
+        "Values whose time was over, and whose end was logged",
+        |s| s.ended,
+    ),
+    (
         "dunlin_read_repairs",
         "Stale replicas mended after a read",
         |s| s.repairs,
@@ -54,6 +59,16 @@ const COUNTERS: &[(&str, &str, Read)] = &[
         "dunlin_moved_records",
         "Records taken over while members changed",
         |s| s.moved,
+    ),
+    (
+        "dunlin_copied_again",
+        "Times that all that was copied from another shard had to be copied again",
+        |s| s.copied_again,
+    ),
+    (
+        "dunlin_log_pins_cut",
+        "Times that what a reader of the log needed was let go, for it was more than --pins",
+        |s| s.pins_cut,
     ),
     ("dunlin_http_requests", "HTTP requests served", |s| {
         s.http_requests
@@ -103,6 +118,11 @@ const GAUGES: &[(&str, &str, Read)] = &[
         "dunlin_apply_backlog",
         "Log records not yet applied to the store",
         |s| s.apply_backlog,
+    ),
+    (
+        "dunlin_log_pinned_bytes",
+        "Bytes of the log from the first record on that a pin keeps",
+        |s| s.pins.iter().map(|pin| pin.bytes).max().unwrap_or(0),
     ),
     (
         "dunlin_log_pending_bytes",
@@ -255,17 +275,26 @@ pub(super) fn of_shards(registry: &mut Registry, statuses: &[ShardStatus]) {
         states,
     );
     let remaining = Family::<Labels, Gauge<u64, AtomicU64>>::default();
+    let bytes = Family::<Labels, Gauge<u64, AtomicU64>>::default();
     let p99 = Family::<Labels, Gauge<f64, AtomicU64>>::default();
-    for link in statuses.iter().flat_map(|s| &s.links) {
-        let labels = vec![("from", link.from.clone()), ("to", link.to.clone())];
-        remaining.get_or_create(&labels).set(link.items_remaining);
-        let p99_s = link.latency_us_p99 as f64 / 1e6;
+    for follower in statuses.iter().flat_map(|s| &s.followers) {
+        let labels = vec![("from", follower.from.clone()), ("to", follower.to.clone())];
+        remaining
+            .get_or_create(&labels)
+            .set(follower.items_remaining);
+        bytes.get_or_create(&labels).set(follower.bytes_remaining);
+        let p99_s = follower.latency_us_p99 as f64 / 1e6;
         p99.get_or_create(&labels).set(p99_s);
     }
     registry.register(
         "dunlin_replication_items_remaining",
         "Log records a replica has yet to acknowledge",
         remaining,
+    );
+    registry.register(
+        "dunlin_replication_remaining_bytes",
+        "Bytes of these, roughly: as much of the log as they take, whoever they are for",
+        bytes,
     );
     registry.register(
         "dunlin_replication_latency_p99_seconds",
