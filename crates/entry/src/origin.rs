@@ -33,6 +33,24 @@ impl Origin {
     pub const fn incarnation(self) -> u32 {
         (self.0 & 0xffff_ffff) as u32
     }
+
+    /// What stands in vectors for the sealed starts of the same shard: incarnation 0, which no start has.
+    #[inline]
+    pub const fn seal(self) -> Self {
+        Self(self.0 & !0xffff_ffff)
+    }
+
+    /// Whether this stands for sealed starts. Its version in a vector is then the number of a start.
+    #[inline]
+    pub const fn is_seal(self) -> bool {
+        self.incarnation() == 0
+    }
+
+    /// Another start of the same shard.
+    #[inline]
+    pub const fn at_start(self, incarnation: u32) -> Self {
+        Self(self.seal().0 | incarnation as u64)
+    }
 }
 
 /// Sixteen hexadecimal digits.

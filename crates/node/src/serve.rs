@@ -232,6 +232,7 @@ fn answer_vector(shard: &Rc<Shard>, theirs: &VectorsRequest, reply: Reply<Respon
     let answerer = Answerer {
         life: shard.life(),
         contradiction: theirs.asker.and_then(|asker| shard.told_by(&asker)),
+        final_to: shard.final_to(),
     };
     shard.finish_after_queue(BatchDone::new(move |_, _| {
         reply.send(Response::Vectors(VectorsAnswer {

@@ -87,9 +87,12 @@ fn answerer() -> impl Strategy<Value = Answerer> {
         incarnation,
         vouched,
     });
-    (life(), prop::option::of(told)).prop_map(|(life, contradiction)| Answerer {
-        life,
-        contradiction,
+    (life(), prop::option::of(told), any::<u32>()).prop_map(|(life, contradiction, final_to)| {
+        Answerer {
+            life,
+            contradiction,
+            final_to,
+        }
     })
 }
 
@@ -400,12 +403,20 @@ fn an_earlier_version_is_understood_and_understands() {
                 is_whole: true,
             },
             contradiction: None,
+            final_to: 2,
         }),
     });
+    let encoded_answer = encoded(&answer);
     assert!(
-        encoded(&answer).starts_with(&body),
+        encoded_answer.starts_with(&body),
         "what is new stands at the end"
     );
+    // From a build before seals.
+    let before = encoded_answer.slice(..encoded_answer.len() - 4);
+    match Response::decode(before).unwrap() {
+        Response::Vectors(m) => assert_eq!(m.answerer.map(|a| a.final_to), Some(0)),
+        other => panic!("{other:?}"),
+    }
     let snapshot = SnapshotRequest {
         keyspace: 1,
         partition: 2,

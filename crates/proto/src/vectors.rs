@@ -58,6 +58,9 @@ pub struct Answerer {
     pub life: Life,
     /// What an earlier life of the asker told it, when that is more than the asker started with.
     pub contradiction: Option<Told>,
+    /// Nothing more comes of the answerer's own starts up to this one (decision 42); 0 when it does
+    /// not say.
+    pub final_to: u32,
 }
 
 /// In which of its lives a shard speaks, and whether it answers for what it holds.
@@ -120,6 +123,7 @@ impl VectorsAnswer {
             let told = answerer.contradiction;
             put_option_u64(out, told.map(|told| told.incarnation.into()));
             put_option_u64(out, told.map(|told| told.vouched));
+            out.put_u32_le(answerer.final_to);
         }
     }
 
@@ -139,6 +143,10 @@ impl VectorsAnswer {
                             vouched,
                         }),
                         _ => None,
+                    },
+                    final_to: match body.has_remaining() {
+                        true => get_u32(body)?,
+                        false => 0,
                     },
                 })
             }

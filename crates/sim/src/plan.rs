@@ -57,6 +57,8 @@ pub struct Plan {
     pub power_loss: bool,
     /// Whether all machines lose their power at once in the moment in which a write is acknowledged.
     pub power_cuts: bool,
+    /// Whether processes are killed, and start again at once, much more often than anything else goes wrong.
+    pub restarts: bool,
     /// Whether processes are held for a while, as by SIGSTOP.
     pub pauses: bool,
     /// Whether clocks are wrong and jump.
@@ -129,6 +131,7 @@ impl Plan {
             value_bytes_max: *pick(&mut random, &[40, 600, 3_000]),
             power_loss,
             power_cuts: false,
+            restarts: false,
             pauses: random.random_bool(0.5),
             bad_clocks: random.random_bool(0.6),
             bad_metadata: random.random_bool(0.4),
@@ -214,6 +217,8 @@ impl Plan {
         // And again. Where clocks are wrong, nothing can be said of when a value's time is over.
         let mut random = StdRng::seed_from_u64(seed ^ 0xe7d5_0af1);
         plan.ends = !plan.bad_clocks && random.random_bool(0.5);
+        let mut random = StdRng::seed_from_u64(seed ^ 0x5ea1_0042);
+        plan.restarts = !plan.relapses && random.random_bool(0.1);
         plan
     }
 

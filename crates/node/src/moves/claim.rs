@@ -1,6 +1,6 @@
 //! What a vector may say of what was inherited rather than sent.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use dunlin_entry::{Origin, Vector, Version};
 use dunlin_metadata::{Change, Phase};
@@ -36,13 +36,11 @@ impl Moves {
         let past = own_past(told, self.shard.origin, &self.shard.vector());
         let mut fill = self.fill.borrow_mut();
         fill.claimed = Some(Instant::now());
-        let origins: Vec<Origin> = {
-            let ends = fill
-                .sources
-                .values()
-                .filter_map(|source| source.end.as_ref());
-            let all: Vector = ends.flat_map(Vector::iter).collect();
-            all.iter().map(|(origin, _)| origin).collect()
+        // Not as one vector: a seal that one of them has would hide what others name one by one.
+        let origins: BTreeSet<Origin> = {
+            let sources = fill.sources.values();
+            let ends = sources.filter_map(|source| source.end.as_ref());
+            ends.flat_map(Vector::iter).map(|pair| pair.0).collect()
         };
         let have = self.shard.vector();
         let inherited = origins.into_iter().filter_map(|origin| {

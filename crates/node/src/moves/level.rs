@@ -7,6 +7,7 @@ use dunlin_metadata::{Change, Phase};
 use dunlin_proto::ShardAddress;
 
 use super::Moves;
+use super::state::MoveState;
 use crate::replication::address_of;
 use crate::shard::Peer;
 
@@ -38,7 +39,9 @@ impl Moves {
         if !self.concerned().iter().all(is_joint) {
             return fill.marks.clone();
         }
-        let told = states.iter().map(|(shard, state)| (*shard, state.marks()));
+        let told = states
+            .iter()
+            .map(|(shard, state)| (*shard, open_marks(state)));
         let held = self.shard.placement().vouched_for(told);
         let marks = match fill.marks.take() {
             Some(marks) => still_held(&marks, &held),
@@ -58,7 +61,9 @@ impl Moves {
             let state = states.get(shard);
             state.is_some_and(|s| s.change == change.id && s.phase >= Some(Phase::Switch))
         };
-        let told = states.iter().map(|(shard, state)| (*shard, state.marks()));
+        let told = states
+            .iter()
+            .map(|(shard, state)| (*shard, open_marks(state)));
         let held = placement.vouched_for(told);
         self.concerned().iter().all(has_switched)
             && held.iter().all(|(origin, version)| {
@@ -101,9 +106,9 @@ impl Moves {
         // What was pulled of that very shard came without the vector rising.
         let has_all_of = |shard: ShardAddress, theirs: &Vector| {
             let peer = self.shard.peer(shard);
-            theirs.iter().all(|(origin, version)| {
-                let pulled = |peer: &Rc<Peer>| peer.pulled.borrow().get(&origin).copied();
-                let pulled = peer.as_ref().and_then(pulled).unwrap_or_default();
+            theirs.unsealed().all(|(origin, version)| {
+                let pulled = |peer: &Rc<Peer>| peer.pulled.borrow().get(origin);
+                let pulled = peer.as_ref().map(pulled).unwrap_or_default();
                 !concerns(origin) || self.shard.vector.borrow().get(origin).max(pulled) >= version
             })
         };
@@ -122,6 +127,13 @@ impl Moves {
         sharing.all(|shard| told(*shard))
             && known.all(|peer| peer.heard.get() && has_all_of(peer.address, &peer.vector.borrow()))
     }
+}
+
+/// What a shard told of origins that it has not sealed: what it has, all had who share partitions with
+/// their writer, and nobody waits for it any more.
+fn open_marks(state: &MoveState) -> impl Iterator<Item = (Origin, Version)> + use<> {
+    let marks: Vector = state.marks().collect();
+    marks.unsealed().collect::<Vec<_>>().into_iter()
 }
 
 /// What is left of `marks` when nobody living holds more than `held`: what a node alone had, and

@@ -73,7 +73,7 @@ impl Replication {
             .filter(|(origin, _)| address_of(*origin) == peer.address)
             .collect();
         self.shard.log_claim(&claims, false);
-        peer.pulled.borrow_mut().extend(terms.covered.iter());
+        peer.pulled.borrow_mut().merge(&terms.covered);
         // One whose own past is not certain may hold more of it later.
         if terms.life.is_some_and(|life| life.is_whole) {
             peer.copied

@@ -44,6 +44,7 @@ impl Service<Request, Response> for Replica {
                 answerer: Some(Answerer {
                     life: self.life(),
                     contradiction: None,
+                    final_to: 0,
                 }),
             })),
             Request::Snapshot(_) => reply.send(Response::Page(Page {

@@ -55,14 +55,18 @@ impl Replication {
                 // the delete forgotten: all that it wrote was here before it left.
                 let has_left =
                     writer != self.shard.address && !placement.share(self.shard.address, writer);
-                if origin == self.shard.origin || have >= version || has_left {
+                // Whether all is here that a seal covers, its writer alone can say. While this shard is
+                // filled, that is part of it.
+                let is_foreign_seal =
+                    origin.is_seal() && (writer != peer.address || self.shard.is_refilling());
+                if origin == self.shard.origin || have >= version || has_left || is_foreign_seal {
                     last_seen.remove(&origin);
                     continue;
                 }
                 let stood_still = last_seen.insert(origin, have) == Some(have);
-                let pulled = peer.pulled.borrow().get(&origin).copied();
+                let pulled = peer.pulled.borrow().get(origin);
                 let ours = writer == self.shard.address;
-                if !stood_still || !ours && pulled.is_some_and(|p| p >= version) {
+                if !stood_still || !ours && !origin.is_seal() && pulled >= version {
                     continue;
                 }
                 // Entries stamped by a clock gone wrong are not fetched. What became of them is: by
@@ -72,7 +76,9 @@ impl Replication {
                 }
                 let caught_up = if ours {
                     self.reclaim(origin).await
-                } else if is_far {
+                } else if is_far || origin.is_seal() || self.shard.vector.borrow().is_sealed(origin)
+                {
+                    // Of what is sealed nobody knows how far it was here before.
                     self.backfill_from(&peer).await
                 } else {
                     self.pull(&peer, origin, have, version).await
@@ -118,6 +124,7 @@ impl Replication {
         }
         *peer.vector.borrow_mut() = answer.vector.clone();
         peer.heard.set(true);
+        self.shard.heard_of_seals(peer, &answer);
         Some(answer)
     }
 
@@ -161,7 +168,7 @@ impl Replication {
             .counters
             .pulled
             .set(self.shard.counters.pulled.get() + 1);
-        peer.pulled.borrow_mut().insert(origin, target);
+        peer.pulled.borrow_mut().advance(origin, target);
         Ok(())
     }
 

@@ -23,6 +23,12 @@ impl Replication {
         if is_past_of_asker && self.shard.copies.is_beyond(request.origin, request.after) {
             return PullAnswer::TooOld;
         }
+        // What was here of it is no longer known one by one.
+        let is_sealed = request.origin.is_seal()
+            || self.shard.vector.borrow().sealed_to(request.origin) > request.origin.incarnation();
+        if is_sealed {
+            return PullAnswer::TooOld;
+        }
         let start = match request.resume_index {
             0 => self.find_in_log(request.origin, request.after),
             index => Some(index),

@@ -36,13 +36,15 @@ impl Replication {
         let mut up_to = have;
         let mut entries: BTreeMap<Version, Bytes> = BTreeMap::new();
         let mut whole = true;
+        // What is above a seal came of one that was away: what lies below it, nobody knows one by one.
+        let is_sealed = self.shard.vector.borrow().is_sealed(origin);
         for peer in sharing {
             // One whose vector tells of nothing more may hold copies.
             let theirs = peer.vector.borrow().get(origin);
             up_to = up_to.max(theirs);
             tracing::info!(from = peer.label, %origin, "asking for what was lost of the own past");
             // Entries stamped too far ahead come as records only, once they are mended.
-            let is_far = theirs > self.shard.clock.limit();
+            let is_far = is_sealed || theirs > self.shard.clock.limit();
             if is_far || !self.gather_from(peer, origin, have, &mut entries).await? {
                 whole = false;
                 // One copy of what it holds serves all the starts there were.

@@ -230,6 +230,7 @@ impl Service<Request, Response> for Keeper {
                 answerer: Some(Answerer {
                     life: Keeper::LIFE,
                     contradiction: None,
+                    final_to: 0,
                 }),
             })),
             Request::Pull(pull) if Keeper::PAST.contains(&pull.origin) => {

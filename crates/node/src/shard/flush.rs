@@ -148,6 +148,7 @@ impl Shard {
             if due && let Err(error) = self.flush().await {
                 tracing::warn!(%error, "flush failed; trying again");
             }
+            self.seal_own();
             self.grace.set_known(self.deletes_known());
             self.release_log();
         }

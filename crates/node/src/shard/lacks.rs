@@ -1,7 +1,5 @@
 //! What a shard of uncertain past still lacks from another that shares partitions with it. Pure.
 
-use std::collections::HashMap;
-
 use dunlin_entry::{Origin, Vector, Version};
 use dunlin_proto::ShardAddress;
 
@@ -34,7 +32,7 @@ pub(super) struct Source<'a> {
     /// Its vector when it was first heard.
     pub target: Option<&'a Vector>,
     /// Up to where its log, or a backfill from it, has brought what it has of each origin.
-    pub pulled: &'a HashMap<Origin, Version>,
+    pub pulled: &'a Vector,
     pub given: Option<Given>,
 }
 
@@ -68,6 +66,13 @@ pub(super) fn lacks(
             continue;
         }
         let have = filled.vector.get(origin);
+        if origin.is_seal() {
+            // Of what it covers nobody names what logs would bring.
+            if have < version && source.given.is_none() {
+                behind = behind.or(Some(Lacks::Records));
+            }
+            continue;
+        }
         if writer == source.address || writer == filled.address {
             // Its own word, or that of all together, says that this is all.
             if have < version {
@@ -75,7 +80,7 @@ pub(super) fn lacks(
             }
             continue;
         }
-        let pulled = source.pulled.get(&origin).copied().unwrap_or_default();
+        let pulled = source.pulled.get(origin);
         if have.max(pulled) >= version || filled.own_only {
             continue;
         }
@@ -100,7 +105,7 @@ pub(super) fn lacks(
 }
 
 /// What is inherited with what all of these `targets` gave: what those wrote that have left, and that
-/// nobody is to be asked for again. Not what the other shards of this node wrote: of that it holds nothing.
+/// nobody is to be asked for again; and that others have sealed what this shard wrote. Not what the other shards of this node wrote: of that it holds nothing.
 pub(super) fn inherited<'a>(
     filled: ShardAddress,
     targets: impl Iterator<Item = &'a Vector>,
@@ -108,7 +113,8 @@ pub(super) fn inherited<'a>(
 ) -> Vector {
     let has_left = |(origin, _): &(Origin, Version)| {
         let writer = address_of(*origin);
-        writer.node != filled.node && !shares(writer)
+        let is_own_seal = origin.is_seal() && writer == filled;
+        is_own_seal || writer.node != filled.node && !shares(writer)
     };
     targets.flat_map(Vector::iter).filter(has_left).collect()
 }

@@ -8,6 +8,8 @@ const PAST: Origin = Origin::new(1, 0, 4);
 const THEIRS: Origin = Origin::new(2, 0, 1);
 const THIRD: Origin = Origin::new(3, 0, 1);
 const GONE: Origin = Origin::new(4, 0, 1);
+const OWN_SEAL: Origin = Origin::new(1, 0, 0);
+const THEIR_SEAL: Origin = Origin::new(2, 0, 0);
 const BESIDE: Origin = Origin::new(1, 1, 4);
 
 type Pairs = &'static [(Origin, u64)];
@@ -127,6 +129,35 @@ fn a_refill_ends_with_what_everybody_had() {
             ..CASE
         },
         Case {
+            what: "their seal: no log brings what it covers",
+            target: Some(&[(THEIR_SEAL, 3)]),
+            expected: Some(Records),
+            ..CASE
+        },
+        Case {
+            what: "which is here",
+            target: Some(&[(THEIR_SEAL, 3)]),
+            mine: &[(THEIR_SEAL, 3)],
+            ..CASE
+        },
+        Case {
+            what: "the own past, sealed",
+            target: Some(&[(OWN_SEAL, 4)]),
+            expected: Some(Records),
+            ..CASE
+        },
+        Case {
+            what: "which its store has given",
+            target: Some(&[(OWN_SEAL, 4)]),
+            given: Some((OLD, true)),
+            ..CASE
+        },
+        Case {
+            what: "a start that is sealed here",
+            mine: &[(THEIR_SEAL, 1), (THEIRS, 9), (PAST, 9)],
+            ..CASE
+        },
+        Case {
             what: "both: logs come first",
             target: Some(&[(GONE, 5), (THIRD, 5)]),
             expected: Some(Entries),
@@ -200,13 +231,19 @@ fn a_refill_ends_with_what_everybody_had() {
 }
 
 #[test]
-fn only_what_those_wrote_that_have_left_is_inherited() {
+fn what_those_wrote_that_have_left_is_inherited_and_the_own_seal() {
     let targets = [
-        vector(&[(GONE, 5), (BESIDE, 7), (PAST, 9), (THEIRS, 9)]),
-        vector(&[(GONE, 6), (THIRD, 8)]),
+        vector(&[
+            (GONE, 5),
+            (BESIDE, 7),
+            (PAST, 9),
+            (THEIRS, 9),
+            (THEIR_SEAL, 1),
+        ]),
+        vector(&[(GONE, 6), (THIRD, 8), (OWN_SEAL, 3)]),
     ];
     // As the placement says of shards of one node: they share nothing.
     let shares = |writer: ShardAddress| writer.node != 4 && writer.node != HERE.node;
     let inherited = inherited(HERE, targets.iter(), shares);
-    assert_eq!(inherited, vector(&[(GONE, 6)]));
+    assert_eq!(inherited, vector(&[(GONE, 6), (OWN_SEAL, 3)]));
 }

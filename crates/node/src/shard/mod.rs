@@ -23,6 +23,7 @@ mod purge;
 mod reach;
 mod read;
 mod refill;
+mod seal;
 mod stall;
 mod stats;
 mod sweep;
@@ -213,6 +214,11 @@ impl Shard {
     /// Which shard this is.
     pub fn address(&self) -> ShardAddress {
         self.address
+    }
+
+    /// As which it writes in this life.
+    pub fn origin(&self) -> Origin {
+        self.origin
     }
 
     /// Where its log, its store and its marks are.

@@ -1,7 +1,7 @@
 //! What a shard knows of another.
 
 use std::cell::{Cell, RefCell};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use dunlin_entry::{Origin, Vector, Version};
@@ -30,7 +30,7 @@ pub(crate) struct Peer {
     /// Whether it has told its vector since this shard started.
     pub heard: Cell<bool>,
     /// Entries it has had from others than their origins, which its vector does not show here.
-    pub pulled: RefCell<HashMap<Origin, Version>>,
+    pub pulled: RefCell<Vector>,
     /// All that it held, the past of this shard included, was copied: by which revision of the placement,
     /// and what its vector named then.
     pub copied: RefCell<Option<(u64, Vector)>>,

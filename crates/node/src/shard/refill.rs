@@ -264,10 +264,13 @@ impl Shard {
     fn is_behind_itself(&self, theirs: &Vector) -> bool {
         let mine = self.vector.borrow();
         let of_mine = |(origin, _): &(Origin, Version)| address_of(*origin) == self.address;
-        theirs
-            .iter()
-            .filter(of_mine)
-            .any(|(origin, version)| version > mine.get(origin))
+        // The last start that the directory knows of was sealed by a later one.
+        let last = self.remembered_incarnation;
+        let is_more = |(origin, version): (Origin, Version)| match origin.is_seal() {
+            true => last > 0 && version >= Version(last.into()),
+            false => version > mine.get(origin),
+        };
+        theirs.iter().filter(of_mine).any(is_more)
     }
 
     /// Says why the past is doubted, at the start.

@@ -380,11 +380,12 @@ impl Shard {
 
     fn incarnations(&self) -> BTreeMap<u16, u32> {
         let vector = self.vector.borrow();
-        let origins = vector.iter().map(|(origin, _)| origin);
+        let named = vector.iter().map(|(origin, _)| origin);
         let mut greatest = BTreeMap::new();
-        for origin in origins.chain([self.origin]) {
+        for origin in named.chain([self.origin]) {
             let known: &mut u32 = greatest.entry(origin.node()).or_default();
-            *known = origin.incarnation().max(*known);
+            let start = origin.incarnation().max(vector.sealed_to(origin));
+            *known = start.max(*known);
         }
         greatest
     }

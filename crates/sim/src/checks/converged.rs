@@ -66,6 +66,7 @@ pub fn converged(cluster: &Cluster) -> Result<(), Broken> {
     }
     let placement = Placement::compute(&topology);
     vectors_equal(&placement, &shards)?;
+    vectors_small(&placement, &shards)?;
     for (number, id) in cluster.shared.keyspaces.iter().enumerate() {
         if let Some(placed) = placement.keyspace(*id) {
             for key in 0..cluster.shared.plan.keys {
@@ -110,6 +111,28 @@ fn vectors_equal(placement: &Placement, shards: &[Rc<Shard>]) -> Result<(), Brok
                     );
                     return Err(broken(text, None));
                 }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What was written before the last start of each shard is sealed by all who share partitions with it.
+fn vectors_small(placement: &Placement, shards: &[Rc<Shard>]) -> Result<(), Broken> {
+    for writer in shards {
+        let incarnation = writer.origin().incarnation();
+        let shares = |shard: &&Rc<Shard>| placement.share(shard.address(), writer.address());
+        for shard in shards.iter().filter(shares).chain([writer]) {
+            let open = shard.vector();
+            let of_writer = |origin: &Origin| address_of(*origin) == writer.address();
+            let mut open = open.unsealed().map(|(origin, _)| origin).filter(of_writer);
+            if let Some(origin) = open.find(|origin| origin.incarnation() < incarnation) {
+                let text = format!(
+                    "{} has not sealed origin {origin} of {}, which is at start {incarnation}",
+                    shard.label(),
+                    writer.label(),
+                );
+                return Err(broken(text, None));
             }
         }
     }

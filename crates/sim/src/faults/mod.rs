@@ -37,6 +37,9 @@ pub struct Faults {
     next_cut_ms: u64,
     /// By how many replicas at most.
     cut_ack: u8,
+    /// When a process is killed, where that happens often; decided apart as well.
+    next_restart_ms: u64,
+    restarts: StdRng,
     /// When a node is lost for good.
     bury_ms: u64,
     network: Option<Network>,
@@ -72,6 +75,8 @@ impl Faults {
             cuts: StdRng::seed_from_u64(seed ^ 0xc075),
             next_cut_ms: 2_000,
             cut_ack: 1,
+            next_restart_ms: 1_500,
+            restarts: StdRng::seed_from_u64(seed ^ 0x5ea1),
             network: None,
             slow: None,
             down_until_ms: vec![None; hosts],
@@ -107,6 +112,9 @@ impl Faults {
         }
         if cluster.shared.plan.power_cuts && now_ms >= self.next_cut_ms {
             self.cut_power(cluster, now_ms)?;
+        }
+        if cluster.shared.plan.restarts && now_ms >= self.next_restart_ms {
+            self.restart_one(cluster, now_ms)?;
         }
         self.lose_disk(cluster, now_ms)?;
         self.start_twin(cluster, now_ms)?;

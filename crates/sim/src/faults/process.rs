@@ -35,6 +35,24 @@ impl Faults {
         Ok(())
     }
 
+    /// Kills a process, which starts again at once, or nearly so.
+    pub(super) fn restart_one(
+        &mut self,
+        cluster: &mut Cluster,
+        now_ms: u64,
+    ) -> Result<(), HarnessError> {
+        self.next_restart_ms = now_ms + self.restarts.random_range(200..=1_500);
+        let number = self.restarts.random_range(0..cluster.hosts.len());
+        if self.down_until_ms[number].is_some() {
+            return Ok(());
+        }
+        let why = "one of many restarts";
+        self.crash(cluster, number, Crash::Kill, now_ms, why)?;
+        let away_ms = self.restarts.random_range(20..=400);
+        self.down_until_ms[number] = Some(now_ms + away_ms);
+        Ok(())
+    }
+
     pub(super) fn crash_kind(&mut self, cluster: &Cluster) -> Crash {
         if cluster.shared.plan.power_loss && self.random.random_bool(0.7) {
             Crash::PowerLoss
