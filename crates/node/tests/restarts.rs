@@ -26,7 +26,13 @@ fn origins(address: SocketAddr) -> u64 {
 
 fn write(address: SocketAddr, key: usize) {
     let begun = Instant::now();
-    while request(address, &format!("PUT /v0/entity?id=k{key}&ack=2"), b"value").0 != 201 {
+    while request(
+        address,
+        &format!("PUT /v0/entity?id=k{key}&ack=2"),
+        b"value",
+    )
+    .0 != 201
+    {
         assert!(begun.elapsed() < PATIENCE, "a write is not taken");
         std::thread::sleep(Duration::from_millis(10));
     }
@@ -52,10 +58,16 @@ async fn hundreds_of_restarts_leave_vectors_as_small_as_one() {
         loop {
             let counts: Vec<u64> = addresses.iter().map(|a| origins(*a)).collect();
             if counts.iter().all(|count| *count <= ORIGINS_MAX) {
-                println!("entries of the vectors after {} starts: {counts:?}", STARTS * 3);
+                println!(
+                    "entries of the vectors after {} starts: {counts:?}",
+                    STARTS * 3
+                );
                 break;
             }
-            assert!(begun.elapsed() < PATIENCE, "vectors have {counts:?} entries");
+            assert!(
+                begun.elapsed() < PATIENCE,
+                "vectors have {counts:?} entries"
+            );
             std::thread::sleep(Duration::from_millis(100));
         }
         for turn in 0..STARTS * 3 {
