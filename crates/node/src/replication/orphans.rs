@@ -94,8 +94,10 @@ impl Replication {
                 let writer = address_of(origin);
                 let is_heard = placement.vouches(peer.address, writer)
                     || !placement.share(self.shard.address, writer);
-                if is_heard {
-                    named.advance(origin, peer.vector.borrow().get(origin));
+                // Who has sealed it tells no longer how far it was; its writer does while this shard has not.
+                let theirs = peer.vector.borrow();
+                if is_heard && !theirs.is_sealed(origin) {
+                    named.advance(origin, theirs.get(origin));
                 }
             }
         }
