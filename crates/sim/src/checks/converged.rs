@@ -124,9 +124,9 @@ fn vectors_small(placement: &Placement, shards: &[Rc<Shard>]) -> Result<(), Brok
         let incarnation = writer.origin().incarnation();
         let shares = |shard: &&Rc<Shard>| placement.share(shard.address(), writer.address());
         // One that shares nothing has nobody to hear.
-        let alone = shards.iter().filter(shares).next().is_none();
+        let is_alone = !shards.iter().any(|shard| shares(&shard));
         let holders = shards.iter().filter(shares);
-        for shard in holders.chain((!alone).then_some(writer)) {
+        for shard in holders.chain((!is_alone).then_some(writer)) {
             let open = shard.vector();
             let of_writer = |origin: &Origin| address_of(*origin) == writer.address();
             let mut open = open.unsealed().map(|(origin, _)| origin).filter(of_writer);
