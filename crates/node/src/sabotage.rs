@@ -53,11 +53,14 @@ pub enum Sabotage {
     /// A shard says that its earlier starts are final whoever has not seen all they wrote, and others seal
     /// them on its word.
     SealUnequal,
+    /// A backfill leaves out what was stamped before the newest that the asker has of anybody, whoever
+    /// stamped it.
+    ForgetWhose,
 }
 
 impl Sabotage {
     /// All of them, and none.
-    pub const ALL: [Sabotage; 22] = [
+    pub const ALL: [Sabotage; 23] = [
         Sabotage::None,
         Sabotage::AckUnsynced,
         Sabotage::IgnoreGaps,
@@ -80,5 +83,6 @@ impl Sabotage {
         Sabotage::CountUnsure,
         Sabotage::EndByNow,
         Sabotage::SealUnequal,
+        Sabotage::ForgetWhose,
     ];
 }

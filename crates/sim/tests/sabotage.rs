@@ -52,4 +52,5 @@ found! {
     counting_the_word_of_the_forgetful CountUnsure
     ending_renewed_values EndByNow
     sealing_what_is_not_there SealUnequal
+    leaving_out_what_is_older_than_anything ForgetWhose
 }

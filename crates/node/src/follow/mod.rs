@@ -4,15 +4,25 @@
 //! | file | duty |
 //! |---|---|
 //! | `gauge` | how far each is, and how fast |
+//! | `lag` | pure: what is done for a replica that falls behind |
+//! | `pace` | pure: how fast a copy may go while clients wait no longer than they are promised |
 //! | `pins` | who still needs which part of the log, and for how long that counts |
+//! | `progress` | how far a backfill is |
 //! | `retain` | pure: which segments may go |
 
 mod gauge;
+mod lag;
+mod pace;
 mod pins;
+mod progress;
 mod retain;
 
 pub use gauge::FollowerStatus;
 pub(crate) use gauge::{Gauge, bytes_behind};
+pub(crate) use lag::Lag;
+pub(crate) use pace::Pace;
 pub use pins::PinStatus;
 pub(crate) use pins::{Class, Holder, Pins};
+pub use progress::BackfillStatus;
+pub(crate) use progress::Progress;
 pub(crate) use retain::{Caps, Segment, released};

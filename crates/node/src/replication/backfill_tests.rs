@@ -60,6 +60,7 @@ impl Service<Request, Response> for Replica {
                 }],
                 next: None,
                 life: Some(self.life()),
+                cost: None,
             })),
             _ => {}
         }
