@@ -50,11 +50,13 @@ pub enum Sabotage {
     CountUnsure,
     /// That a value is over is stamped with the time it is found, not with the value's own stamp.
     EndByNow,
+    /// Nothing is noted of what comes in beside the log.
+    HideGaps,
 }
 
 impl Sabotage {
     /// All of them, and none.
-    pub const ALL: [Sabotage; 21] = [
+    pub const ALL: [Sabotage; 22] = [
         Sabotage::None,
         Sabotage::AckUnsynced,
         Sabotage::IgnoreGaps,
@@ -76,5 +78,6 @@ impl Sabotage {
         Sabotage::ServeBehind,
         Sabotage::CountUnsure,
         Sabotage::EndByNow,
+        Sabotage::HideGaps,
     ];
 }

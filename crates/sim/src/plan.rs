@@ -95,6 +95,8 @@ pub struct Plan {
     pub expires: bool,
     /// Whether values of some keys are written that expire within the run.
     pub ends: bool,
+    /// Whether logs are followed by others than replicas.
+    pub follows: bool,
     /// Whether nodes prove a secret to each other.
     pub secrets: SecretUse,
     /// Deliberate bug in every node.
@@ -147,6 +149,7 @@ impl Plan {
             dark_end: false,
             expires: false,
             ends: false,
+            follows: false,
             secrets: SecretUse::None,
             sabotage,
             values_only: sabotage != Sabotage::None,
@@ -214,6 +217,8 @@ impl Plan {
         // And again. Where clocks are wrong, nothing can be said of when a value's time is over.
         let mut random = StdRng::seed_from_u64(seed ^ 0xe7d5_0af1);
         plan.ends = !plan.bad_clocks && random.random_bool(0.5);
+        let mut random = StdRng::seed_from_u64(seed ^ 0xf011_0e25);
+        plan.follows = random.random_bool(0.3);
         plan
     }
 
@@ -282,6 +287,9 @@ impl Plan {
             Sabotage::IgnoreDeadlines => self.pauses && self.attempts > 1,
             Sabotage::FollowAnyClock => self.bad_clocks && self.expires,
             Sabotage::EndByNow => self.ends,
+            Sabotage::HideGaps => {
+                self.follows && (self.moves || self.loses_disks) && self.keys == KEYS_MAX
+            }
             Sabotage::TrustEmptyMetadata => self.bad_metadata,
             Sabotage::AnswerUncertain => self.loses_disks,
             Sabotage::AcceptTwins => self.twins,
@@ -332,6 +340,17 @@ impl Plan {
     /// Whether a key is given values that expire within the run.
     pub fn ends_at(&self, (_, key): (usize, u16)) -> bool {
         self.ends && key % 2 == 1
+    }
+
+    /// Whether nothing that one node has on disk is ever lost, and no clock says what is over.
+    pub fn keeps_all(&self) -> bool {
+        !self.loses_disks
+            && !self.twins
+            && !self.relapses
+            && !self.buries
+            && !self.bad_disks
+            && !self.bad_clocks
+            && !self.ends
     }
 
     /// Whether a power loss takes what a keyspace has acknowledged.

@@ -51,4 +51,5 @@ found! {
     answering_who_is_behind ServeBehind
     counting_the_word_of_the_forgetful CountUnsure
     ending_renewed_values EndByNow
+    hiding_what_no_log_has HideGaps
 }

@@ -3,16 +3,28 @@
 //!
 //! | file | duty |
 //! |---|---|
+//! | `begin` | pure: where a follower begins that has come so far |
+//! | `coverage` | pure: from where on the log serves a partition; `coverage_note`, the same on disk |
+//! | `follower` | who reads a keyspace's entries from a token on: log and stored records |
 //! | `gauge` | how far each is, and how fast |
 //! | `pins` | who still needs which part of the log, and for how long that counts |
 //! | `retain` | pure: which segments may go |
 //! | `selection` | pure: which records a follower wants; what is kept of them |
 
+mod begin;
+mod coverage;
+mod coverage_note;
+mod follower;
 mod gauge;
 mod pins;
 mod retain;
 mod selection;
 
+pub use begin::Scope;
+pub(crate) use begin::{Here, Past, Start, begin};
+pub(crate) use coverage::{Coverage, Found, Mark, Serves};
+pub(crate) use coverage_note::Note;
+pub use follower::{Begun, Follow, FollowError, Followers, From, Next, Wanted};
 pub use gauge::FollowerStatus;
 pub(crate) use gauge::{Gauge, bytes_behind};
 pub use pins::PinStatus;

@@ -15,6 +15,8 @@ use crate::limits::{PIN_LEASE, PIN_STILL};
 pub(crate) enum Class {
     /// A shard takes partitions over.
     Move,
+    /// Somebody who is no replica reads entries.
+    Follower,
 }
 
 /// Who holds a pin.
@@ -95,6 +97,11 @@ impl Pins {
     pub fn end(&self, class: Class) {
         let mut held = self.held.borrow_mut();
         held.retain(|holder, _| holder.class != class);
+    }
+
+    /// It needs nothing any more.
+    pub fn release(&self, holder: &Holder) {
+        self.held.borrow_mut().remove(holder);
     }
 
     /// The least position that is kept for anybody.

@@ -12,7 +12,7 @@ use super::Replication;
 use super::catch_up::address_of;
 use super::reconcile::{Verdict, Word, reconcile};
 use crate::limits::{CHUNK_BYTES, PAGE_BYTES, PAGE_ITEMS, PAGE_TIMEOUT};
-use crate::shard::Peer;
+use crate::shard::{Begun, Peer};
 
 /// Records that are dropped at once, while writers wait.
 const FORGET_RECORDS: usize = 128;
@@ -48,6 +48,14 @@ impl Replication {
             ),
         }
         let begun = self.shard.backfill_begins();
+        self.shard.open_gap().await?;
+        let given = self.copy_all(peer, begun).await;
+        self.shard.close_gap(given.as_ref().ok()).await;
+        given.map(drop)
+    }
+
+    /// Copies, and claims; answers the peer's vector.
+    async fn copy_all(self: &Rc<Self>, peer: &Rc<Peer>, begun: Begun) -> Result<Vector, String> {
         // The vector comes first: whatever the peer holds at this moment the pages will show.
         let answer = self.exchange(peer).await.ok_or("no answer")?;
         let terms = Terms {
@@ -89,7 +97,7 @@ impl Replication {
             self.shard.end_refill_if_whole();
         }
         tracing::info!(from = peer.label, records = count, "backfill complete");
-        Ok(())
+        Ok(terms.covered)
     }
 
     async fn backfill_partition(
