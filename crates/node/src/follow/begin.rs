@@ -97,11 +97,13 @@ fn by_vector(seen: &Vector, mark: &Mark, here: &Here<'_>) -> Option<Index> {
 
 /// Whether the deletes behind a vector are all still here.
 fn scope(seen: &Vector, mark: &Mark, here: &Here<'_>) -> Scope {
+    let Some(needs) = &mark.needs else {
+        // What came in beside the log may have brought deletes that nothing here names.
+        return Scope::Complete;
+    };
     let mut written = here.vector.clone();
     written.merge(here.strays);
-    if let Some(needs) = &mark.needs {
-        written.merge(needs);
-    }
+    written.merge(needs);
     let due: Vector = written
         .iter()
         .map(|(origin, version)| (origin, version.min(here.forgotten)))
