@@ -25,13 +25,15 @@ fuzz: setup ## Fuzz the readers of logs and connections for SECONDS=n each (defa
 mixed: setup ## Run clusters of nodes of this version and the one before (BEFORE=commit)
 	@scripts/mixed.sh
 
-bench: build ## Measure for about 110 minutes, and write docs/results/
+bench: build ## Measure for about 130 minutes, and write docs/results/
 	@cargo build --release -p dunlin-bench
-	@target/release/dunlin-bench quorum --rivals
+	@scripts/rivals.sh
+	@target/release/dunlin-bench quorum
 	@target/release/dunlin-bench wal
 	@target/release/dunlin-bench copy
 	@target/release/dunlin-bench move
 	@target/release/dunlin-bench shards
+	@target/release/dunlin-bench rivals
 
 build: setup ## Build the dunlin binary; the first time takes about 10 minutes on 2 cores
 	@cargo build --release -p dunlin-cli

@@ -1,11 +1,12 @@
 //! Measurements of Dunlin that reproduce the tables of the papers in `seeds/`.
 //!
 //! - [`options`]: the command line
-//! - [`quorum`]: paper 004, step by step: idle memory, fill, sweep, full runs, group commit, peers
+//! - [`quorum`]: paper 004, step by step: idle memory, fill, sweep, full runs, group commit
 //! - [`wal`]: paper 002: block size and padding of the log, causes, RocksDB, the disk
 //! - [`copy`]: paper 000: copying a database, beside rsync, cp, the disk and the loopback
 //! - [`moves`]: what clients feel while a node joins and a node is drained
 //! - [`shards`]: one node with one shard and with several
+//! - [`rivals`]: the same requests to Dunlin, etcd, NATS JetStream and Redis, in turns
 //! - [`sweep`]: how the highest rate is searched for, decisions only
 //! - [`measure`]: one load run with the CPU it cost; [`spread`], [`interval`]: medians, means of several
 //! - [`load`]: the generator: intended start times, connections, protocols, latencies
@@ -31,6 +32,7 @@ pub mod program;
 pub mod progress;
 pub mod quorum;
 pub mod report;
+pub mod rivals;
 pub mod shards;
 pub mod spread;
 pub mod sweep;

@@ -8,9 +8,10 @@ use dunlin_bench::error::BenchError;
 use dunlin_bench::host::date;
 use dunlin_bench::interrupt::Interrupt;
 use dunlin_bench::options::{
-    CopyOptions, MoveOptions, Options, QuorumOptions, ShardsOptions, Table, WalOptions,
+    CopyOptions, MoveOptions, Options, QuorumOptions, RivalsOptions, ShardsOptions, Table,
+    WalOptions,
 };
-use dunlin_bench::{copy, moves, quorum, report, shards, wal};
+use dunlin_bench::{copy, moves, quorum, report, rivals, shards, wal};
 
 // The date of a report is the one thing here that is taken from the calendar.
 #[allow(clippy::disallowed_methods)]
@@ -36,6 +37,7 @@ fn run(options: Options, date_utc: &str) -> Result<(), BenchError> {
         Table::Copy(options) => run_copy(&options, date_utc, &command_line),
         Table::Move(options) => run_move(&options, date_utc, &command_line),
         Table::Shards(options) => run_shards(&options, date_utc, &command_line),
+        Table::Rivals(options) => run_rivals(&options, date_utc, &command_line),
     }
 }
 
@@ -54,12 +56,16 @@ fn run_quorum(
     command_line: &str,
 ) -> Result<(), BenchError> {
     let out = options.out();
+    let rivals = options.rivals.then(|| RivalsOptions::after(&options));
     let session = quorum::Session::new(options, Interrupt::watch()?)?;
     let report = quorum::run(&session, date_utc, command_line)?;
     report::write(&report, &out, "quorum")?;
     println!("{}", report::summary::render(&report));
     println!("written: {}/quorum.md, .json, .svg", out.display());
-    Ok(())
+    match rivals {
+        Some(options) => run_rivals(&options, date_utc, command_line),
+        None => Ok(()),
+    }
 }
 
 fn run_wal(options: &WalOptions, date_utc: &str, command_line: &str) -> Result<(), BenchError> {
@@ -101,6 +107,20 @@ fn run_shards(
     let report = shards::run(options, &Interrupt::watch()?, date_utc, command_line)?;
     let written = shards::report::write(&report, &out)?;
     println!("{}", shards::report::table(&report));
+    println!("written: {}/{}", out.display(), written.join(", "));
+    Ok(())
+}
+
+fn run_rivals(
+    options: &RivalsOptions,
+    date_utc: &str,
+    command_line: &str,
+) -> Result<(), BenchError> {
+    let out = options.out();
+    let session = rivals::Session::new(options, Interrupt::watch()?)?;
+    let report = rivals::run(&session, date_utc, command_line)?;
+    let written = rivals::report::write(&report, &out)?;
+    println!("{}", rivals::report::tables(&report));
     println!("written: {}/{}", out.display(), written.join(", "));
     Ok(())
 }

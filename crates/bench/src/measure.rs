@@ -7,6 +7,7 @@ use serde::Serialize;
 use crate::cluster::Cluster;
 use crate::error::BenchError;
 use crate::host::cpu::{Machine, Meter};
+use crate::host::switches::switches;
 use crate::interrupt::{Interrupt, Interrupted};
 use crate::load::generator::{self, Edge, Pace, Plan};
 use crate::load::outcome::{GOOD_US, Outcome};
@@ -53,6 +54,8 @@ pub struct Run {
     pub server_cpu_us: f64,
     /// CPU that the servers still spent after the window until they were idle, per request.
     pub server_cpu_us_deferred: f64,
+    /// Context switches of all servers per answered request, inside the window.
+    pub server_switches: f64,
     /// CPU of the generator per answered request.
     pub generator_cpu_us: f64,
     /// Share of the machine's CPU time that was busy in the window, 0 to 1.
@@ -99,18 +102,21 @@ pub fn measure<P: Protocol>(
     protocol: &mut P,
     interrupt: &Interrupt,
 ) -> Result<Run, BenchError> {
-    let meter = Meter::new(cluster.pids());
+    let pids = cluster.pids();
+    let meter = Meter::new(pids.clone());
     settle(&meter, interrupt)?;
     let (mut servers, mut machine) = ([Duration::ZERO; 2], [Machine::default(); 2]);
+    let mut switched = [0; 2];
     let mut at_edge = |edge: Edge| {
         servers[edge as usize] = meter.total();
         machine[edge as usize] = Machine::read();
+        switched[edge as usize] = switches(&pids);
     };
     let outcome = generator::run(plan, protocol, interrupt, &mut at_edge)?;
     let settled = settle(&meter, interrupt)?;
     cluster.check()?;
-    let per_request =
-        |cpu: Duration| cpu.as_secs_f64() * 1e6 / outcome.completed_in_window.max(1) as f64;
+    let completed = outcome.completed_in_window.max(1) as f64;
+    let per_request = |cpu: Duration| cpu.as_secs_f64() * 1e6 / completed;
     let (busy, steal) = machine[1].shares_since(&machine[0]);
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let ours = servers[1].saturating_sub(servers[0]) + outcome.generator_cpu;
@@ -118,6 +124,7 @@ pub fn measure<P: Protocol>(
     Ok(Run {
         server_cpu_us: per_request(servers[1].saturating_sub(servers[0])),
         server_cpu_us_deferred: per_request(settled.saturating_sub(servers[1])),
+        server_switches: switched[1].saturating_sub(switched[0]) as f64 / completed,
         machine_busy: busy,
         machine_other: (busy - ours).max(0.0),
         machine_steal: steal,
@@ -144,6 +151,7 @@ fn from_outcome(plan: &Plan, outcome: &Outcome) -> Run {
         latency_us_p9999: outcome.percentile_us(99.99),
         server_cpu_us: 0.0,
         server_cpu_us_deferred: 0.0,
+        server_switches: 0.0,
         generator_cpu_us: outcome.generator_us_per_request(),
         machine_busy: 0.0,
         machine_other: 0.0,

@@ -30,6 +30,11 @@ pub enum Table {
     Move(MoveOptions),
     /// One node with one shard and with several.
     Shards(ShardsOptions),
+    /// Puts and gets of Dunlin, etcd, NATS JetStream and Redis, in turns.
+    ///
+    /// etcd and NATS are those that `scripts/rivals.sh` builds (it needs Go), Redis is the installed one (Debian:
+    /// `redis-server` or `redis-tools`). What is not there is left out, and named.
+    Rivals(RivalsOptions),
 }
 
 /// A part of `dunlin-bench wal`.
@@ -230,6 +235,74 @@ impl ShardsOptions {
     }
 }
 
+/// Options of `dunlin-bench rivals`.
+#[derive(Debug, Clone, Args)]
+pub struct RivalsOptions {
+    /// The dunlin binary [default: the one beside this program].
+    #[arg(long)]
+    pub dunlin: Option<PathBuf>,
+    /// How Dunlin's three nodes run; each of the others' is a process.
+    #[arg(long, value_enum, default_value = "processes")]
+    pub cluster: Shape,
+    /// Only these [default: all that are there].
+    #[arg(long, value_enum, value_delimiter = ',')]
+    pub stores: Vec<Store>,
+    /// Connections of the load; each number makes cases of its own.
+    #[arg(long, value_delimiter = ',', default_values_t = [64, 128], value_parser = connection_count)]
+    pub connections: Vec<usize>,
+    /// Bytes in a value.
+    #[arg(long, default_value_t = 256, value_parser = clap::value_parser!(u32).range(16..=1 << 16))]
+    pub value_size: u32,
+    /// Rounds, in which every case has its turn; the median counts [default: 5, with --quick 1].
+    #[arg(long)]
+    pub repeats: Option<usize>,
+    /// Too short to be quoted.
+    #[arg(long)]
+    pub quick: bool,
+    /// Where the servers keep their data while it lasts [default: the temporary directory].
+    #[arg(long)]
+    pub data_dir: Option<PathBuf>,
+    /// Where the report goes [default: docs/results, with --quick target/bench].
+    #[arg(long)]
+    pub out: Option<PathBuf>,
+}
+
+impl RivalsOptions {
+    /// Where the report goes.
+    pub fn out(&self) -> PathBuf {
+        out(&self.out, self.quick)
+    }
+
+    /// As they are by default, with what a run of `dunlin-bench quorum` was given.
+    pub fn after(quorum: &QuorumOptions) -> RivalsOptions {
+        RivalsOptions {
+            dunlin: quorum.dunlin.clone(),
+            cluster: Shape::Processes,
+            stores: Vec::new(),
+            connections: vec![64, 128],
+            value_size: 256,
+            repeats: None,
+            quick: quorum.quick,
+            data_dir: quorum.data_dir.clone(),
+            out: quorum.out.clone(),
+        }
+    }
+}
+
+/// What is compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Store {
+    /// Ours.
+    Dunlin,
+    /// Of `scripts/rivals.sh`.
+    Etcd,
+    /// NATS with JetStream, of `scripts/rivals.sh`.
+    Nats,
+    /// The installed one.
+    Redis,
+}
+
 /// How the three nodes run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -271,7 +344,7 @@ pub struct QuorumOptions {
     /// Records to read from.
     #[arg(long)]
     pub fill: Option<u64>,
-    /// Compare with etcd and Redis where they are installed.
+    /// Then make the table of `dunlin-bench rivals`, which says there what it needs.
     #[arg(long)]
     pub rivals: bool,
     /// Where the servers keep their data while it lasts [default: the temporary directory].

@@ -13,6 +13,17 @@ pub fn find(name: &str) -> Option<PathBuf> {
         .find(|candidate| candidate.is_file())
 }
 
+/// A rival that `scripts/rivals.sh` has built below the directory where the running program was.
+pub fn rival(name: &str) -> Option<PathBuf> {
+    let me = std::env::current_exe().ok()?;
+    // It is in `target/release`, its tests are in `target/release/deps`.
+    let mut directories = me.ancestors().skip(2).take(2);
+    directories.find_map(|directory| {
+        let candidate = directory.join("rivals").join(name);
+        candidate.is_file().then_some(candidate)
+    })
+}
+
 /// The `dunlin` built beside the running program.
 pub fn dunlin() -> Option<PathBuf> {
     let me = std::env::current_exe().ok()?;

@@ -59,7 +59,7 @@ pub use clock::{Clock, SystemClock};
 pub use config::{CopySteps, NodeConfig};
 pub use doors::{Bounds, REFUSALS_MAX};
 pub use env::Env;
-pub use follow::{FollowerStatus, PinStatus};
+pub use follow::{BackfillStatus, FollowerStatus, PinStatus};
 pub use limits::BODY_BYTES_MAX;
 pub use logins::{check_password, password_hash};
 pub use machine::{Machine, RealMachine};

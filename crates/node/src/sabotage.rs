@@ -50,11 +50,14 @@ pub enum Sabotage {
     CountUnsure,
     /// That a value is over is stamped with the time it is found, not with the value's own stamp.
     EndByNow,
+    /// A backfill leaves out what was stamped before the newest that the asker has of anybody, whoever
+    /// stamped it.
+    ForgetWhose,
 }
 
 impl Sabotage {
     /// All of them, and none.
-    pub const ALL: [Sabotage; 21] = [
+    pub const ALL: [Sabotage; 22] = [
         Sabotage::None,
         Sabotage::AckUnsynced,
         Sabotage::IgnoreGaps,
@@ -76,5 +79,6 @@ impl Sabotage {
         Sabotage::ServeBehind,
         Sabotage::CountUnsure,
         Sabotage::EndByNow,
+        Sabotage::ForgetWhose,
     ];
 }

@@ -51,4 +51,5 @@ found! {
     answering_who_is_behind ServeBehind
     counting_the_word_of_the_forgetful CountUnsure
     ending_renewed_values EndByNow
+    leaving_out_what_is_older_than_anything ForgetWhose
 }

@@ -1,4 +1,4 @@
-//! etcd: a single member for metadata, or three as a rival.
+//! etcd: a single member of the installed one for metadata, or three of the built one as a rival.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -13,11 +13,17 @@ pub fn program() -> Option<PathBuf> {
     crate::program::find("etcd")
 }
 
+/// The rival's program, when it has been built.
+pub fn rival() -> Option<PathBuf> {
+    crate::program::rival("etcd")
+}
+
 /// Starts one member; `peers` are the members of its cluster when it is not alone.
 ///
 /// # Errors
 /// When it cannot be executed.
 pub fn member(
+    program: Option<PathBuf>,
     directory: &Path,
     name: &str,
     client_port: u16,
@@ -27,7 +33,7 @@ pub fn member(
     let client = format!("http://127.0.0.1:{client_port}");
     let peer = format!("http://127.0.0.1:{peer_port}");
     let alone = format!("{name}={peer}");
-    let mut command = Command::new(program().unwrap_or_else(|| "etcd".into()));
+    let mut command = Command::new(program.unwrap_or_else(|| "etcd".into()));
     command
         .args(["--name", name, "--data-dir"])
         .arg(directory.join(name))
@@ -41,7 +47,7 @@ pub fn member(
     Server::spawn(name, command, directory.join(format!("{name}.log")))
 }
 
-/// Starts three members and waits until they have a leader.
+/// Starts three members of the rival and waits until they have a leader.
 ///
 /// # Errors
 /// When they do not start.
@@ -63,6 +69,7 @@ pub fn start(parent: &Path, interrupt: &Interrupt) -> Result<Cluster, ClusterErr
         let name = format!("e{}", index + 1);
         let (client, peer) = (base + index, base + 3 + index);
         let server = member(
+            rival(),
             cluster.directory(),
             &name,
             client,

@@ -14,6 +14,7 @@ pub mod alone;
 pub mod etcd;
 pub mod http;
 pub mod metrics;
+pub mod nats;
 pub mod ports;
 pub mod processes;
 pub mod ready;

@@ -56,7 +56,8 @@ pub fn start_with(
     let nodes = MEMBERS + setup.spare;
     let base = ports::consecutive(2 + 2 * nodes)?;
     let (first_http, first_listen) = (base + 2, base + 2 + nodes);
-    let metadata = etcd::member(directory.path(), "metadata", base, base + 1, None)?;
+    let (program, name) = (etcd::program(), "metadata");
+    let metadata = etcd::member(program, directory.path(), name, base, base + 1, None)?;
     let mut cluster = Cluster {
         addresses: Vec::new(),
         servers: Vec::new(),

@@ -17,7 +17,7 @@ pub fn peak_bytes(pid: u32) -> Option<u64> {
     Some(kib_field(&status, "VmHWM:")? * 1024)
 }
 
-/// The number of a `Name:   123 kB` line.
+/// The number of a `Name:   123 kB` line; the unit need not be there.
 pub fn kib_field(text: &str, name: &str) -> Option<u64> {
     let rest = text.lines().find_map(|line| line.strip_prefix(name))?;
     rest.split_whitespace().next()?.parse().ok()

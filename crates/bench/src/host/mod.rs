@@ -6,4 +6,5 @@ pub mod disk;
 pub mod machine;
 pub mod memory;
 pub mod network;
+pub mod switches;
 pub mod tree;

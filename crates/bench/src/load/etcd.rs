@@ -1,163 +1,117 @@
-//! etcd's `Put` over gRPC, for the rival: as much of HTTP/2 as one request at a time needs, so
-//! that the client costs as little as the one for HTTP/1.1.
+//! etcd's `Put` and `Range` of one key over gRPC, for the rival.
 
-use super::key::{Choice, KEY_LENGTH, KeySet};
+use super::grpc::{Method, Streams};
+use super::key::{Asked, KEY_LENGTH, Keys};
+use super::protobuf;
 use super::protocol::{Malformed, Progress, Protocol, Verdict};
 use super::value::Values;
 
-const FRAME_HEAD_LENGTH: usize = 9;
-const DATA: u8 = 0;
-const HEADERS: u8 = 1;
-const RESET: u8 = 3;
-const SETTINGS: u8 = 4;
-const PING: u8 = 6;
-const GO_AWAY: u8 = 7;
-const WINDOW_UPDATE: u8 = 8;
-const END_STREAM: u8 = 1;
-const END_HEADERS: u8 = 4;
-const ACK: u8 = 1;
+/// What is asked of each key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EtcdRequest {
+    /// Write its value.
+    Put,
+    /// Read it back as of now: the leader asks a majority whether it still leads.
+    Linearizable,
+    /// Read what the member that is asked has, which may be old.
+    Serializable,
+}
 
-/// `Put` of every chosen key.
+/// One request of every chosen key.
 #[derive(Debug, Clone)]
-pub struct EtcdPuts {
-    keys: KeySet,
-    choice: Choice,
+pub struct EtcdWorkload {
+    request: EtcdRequest,
+    keys: Keys,
     values: Values,
-    headers: Vec<u8>,
+    method: Method,
 }
 
-/// A connection's streams.
+/// A connection and the key it waits for.
 #[derive(Debug, Default)]
-pub struct Streams {
-    current: u32,
-    message_bytes: usize,
+pub struct Exchange {
+    streams: Streams,
+    asked: Asked,
 }
 
-impl EtcdPuts {
-    /// Puts the chosen keys.
-    pub fn new(keys: KeySet, choice: Choice, values: Values) -> EtcdPuts {
-        // HPACK without its dynamic table: indexed POST and http, the rest as literals.
-        let mut headers = vec![0x83, 0x86];
-        let mut literal = |prefix: &[u8], value: &str| {
-            headers.extend_from_slice(prefix);
-            headers.push(value.len() as u8);
-            headers.extend_from_slice(value.as_bytes());
+impl EtcdWorkload {
+    /// Requests for these keys.
+    pub fn new(request: EtcdRequest, keys: Keys, values: Values) -> EtcdWorkload {
+        let method = match request {
+            EtcdRequest::Put => "/etcdserverpb.KV/Put",
+            EtcdRequest::Linearizable | EtcdRequest::Serializable => "/etcdserverpb.KV/Range",
         };
-        literal(&[0x04], "/etcdserverpb.KV/Put");
-        literal(&[0x01], "bench");
-        literal(&[0x0f, 0x10], "application/grpc");
-        literal(&[0x00, 2, b't', b'e'], "trailers");
-        EtcdPuts {
+        EtcdWorkload {
+            request,
             keys,
-            choice,
             values,
-            headers,
+            method: Method::new(method),
         }
     }
 
-    fn message(&self, number: u64, out: &mut Vec<u8>) {
-        let key = self.keys.key(number);
-        let start = out.len();
-        out.extend_from_slice(&[0; 5]);
-        out.extend_from_slice(&[0x0a, KEY_LENGTH as u8]);
-        out.extend_from_slice(&key);
-        out.push(0x12);
-        varint(self.values.length() as u64, out);
-        self.values.append(&key, number, out);
-        let length = (out.len() - start - 5) as u32;
-        out[start + 1..start + 5].copy_from_slice(&length.to_be_bytes());
+    /// `PutRequest { key = 1, value = 2 }` or `RangeRequest { key = 1, serializable = 7 }`.
+    fn message(&self, Asked { number, key }: &Asked, out: &mut Vec<u8>) {
+        protobuf::put_bytes(1, KEY_LENGTH, out, |out| out.extend_from_slice(key));
+        match self.request {
+            EtcdRequest::Put => protobuf::put_bytes(2, self.values.length(), out, |out| {
+                self.values.append(key, *number, out);
+            }),
+            EtcdRequest::Linearizable => {}
+            EtcdRequest::Serializable => protobuf::put_true(7, out),
+        }
+    }
+
+    fn judge(&self, asked: &Asked, message: Option<&[u8]>) -> Verdict {
+        let Some(message) = message else {
+            return Verdict::Status(500);
+        };
+        // `PutResponse { header = 1 }`, `RangeResponse { header = 1, kvs = 2 }`, `KeyValue { value = 5 }`.
+        if protobuf::bytes(message, 1).is_none() {
+            return Verdict::WrongBody;
+        }
+        if self.request == EtcdRequest::Put {
+            return Verdict::Expected;
+        }
+        let Some(found) = protobuf::bytes(message, 2) else {
+            return Verdict::Status(404);
+        };
+        let value = protobuf::bytes(found, 5).unwrap_or_default();
+        match self.values.matches(&asked.key, asked.number, value) {
+            true => Verdict::Expected,
+            false => Verdict::WrongBody,
+        }
     }
 }
 
-impl Protocol for EtcdPuts {
-    type Exchange = Streams;
+impl Protocol for EtcdWorkload {
+    type Exchange = Exchange;
 
-    fn greeting(&self, streams: &mut Streams, out: &mut Vec<u8>) {
-        *streams = Streams::default();
-        out.extend_from_slice(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
-        frame(SETTINGS, 0, 0, &[], out);
-        // Room for every answer of a run: no window has to be refilled.
-        let window = (i32::MAX as u32 - 65_535).to_be_bytes();
-        frame(WINDOW_UPDATE, 0, 0, &window, out);
+    fn greeting(&self, exchange: &mut Exchange, out: &mut Vec<u8>) {
+        exchange.streams.greet(out);
     }
 
-    fn request(&mut self, streams: &mut Streams, out: &mut Vec<u8>) -> bool {
-        let Some(number) = self.choice.advance() else {
+    fn request(&mut self, exchange: &mut Exchange, out: &mut Vec<u8>) -> bool {
+        let Some(asked) = self.keys.advance() else {
             return false;
         };
-        streams.current = if streams.current == 0 {
-            1
-        } else {
-            streams.current + 2
-        };
-        streams.message_bytes = 0;
-        frame(HEADERS, END_HEADERS, streams.current, &self.headers, out);
-        let start = out.len();
-        out.extend_from_slice(&[0; FRAME_HEAD_LENGTH]);
-        self.message(number, out);
-        let length = out.len() - start - FRAME_HEAD_LENGTH;
-        let head = frame_head(length, DATA, END_STREAM, streams.current);
-        out[start..start + FRAME_HEAD_LENGTH].copy_from_slice(&head);
+        exchange.asked = asked;
+        self.method
+            .call(&mut exchange.streams, out, |out| self.message(&asked, out));
         true
     }
 
     fn response(
         &mut self,
-        streams: &mut Streams,
+        exchange: &mut Exchange,
         input: &[u8],
         out: &mut Vec<u8>,
     ) -> Result<Progress, Malformed> {
-        let mut consumed = 0;
-        while let Some((head, rest)) = input[consumed..].split_first_chunk::<FRAME_HEAD_LENGTH>() {
-            let [l0, l1, l2, kind, flags, s0, s1, s2, s3] = *head;
-            let length = u32::from_be_bytes([0, l0, l1, l2]) as usize;
-            let Some(payload) = rest.get(..length) else {
-                break;
-            };
-            consumed += FRAME_HEAD_LENGTH + length;
-            let stream = u32::from_be_bytes([s0, s1, s2, s3]);
-            match kind {
-                SETTINGS if flags & ACK == 0 => frame(SETTINGS, ACK, 0, &[], out),
-                PING if flags & ACK == 0 => frame(PING, ACK, 0, payload, out),
-                GO_AWAY => return Err(Malformed("the server says GOAWAY")),
-                RESET => return Err(Malformed("the server reset the stream")),
-                DATA if stream == streams.current => streams.message_bytes += length,
-                _ => {}
-            }
-            if matches!(kind, DATA | HEADERS)
-                && flags & END_STREAM != 0
-                && stream == streams.current
-            {
-                // A failed call has no message, only trailers.
-                let verdict = if streams.message_bytes >= 5 {
-                    Verdict::Expected
-                } else {
-                    Verdict::Status(500)
-                };
-                return Ok(Progress::Complete { consumed, verdict });
-            }
+        let (consumed, is_complete) = exchange.streams.receive(input, out)?;
+        if !is_complete {
+            return Ok(Progress::Incomplete { consumed });
         }
-        Ok(Progress::Incomplete { consumed })
+        let verdict = self.judge(&exchange.asked, exchange.streams.message());
+        Ok(Progress::Complete { consumed, verdict })
     }
-}
-
-fn frame_head(length: usize, kind: u8, flags: u8, stream: u32) -> [u8; FRAME_HEAD_LENGTH] {
-    let [_, l0, l1, l2] = (length as u32).to_be_bytes();
-    let [s0, s1, s2, s3] = stream.to_be_bytes();
-    [l0, l1, l2, kind, flags, s0, s1, s2, s3]
-}
-
-fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8], out: &mut Vec<u8>) {
-    out.extend_from_slice(&frame_head(payload.len(), kind, flags, stream));
-    out.extend_from_slice(payload);
-}
-
-fn varint(mut number: u64, out: &mut Vec<u8>) {
-    while number >= 0x80 {
-        out.push((number as u8 & 0x7f) | 0x80);
-        number >>= 7;
-    }
-    out.push(number as u8);
 }
 
 #[cfg(test)]

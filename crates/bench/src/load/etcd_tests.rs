@@ -1,72 +1,85 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
-use super::super::key::Order;
+use super::super::key::{Choice, KeySet, Order};
 use super::*;
 
-fn puts() -> EtcdPuts {
-    let keys = KeySet {
-        tag: b'e',
-        order: Order::Sequential,
-    };
-    EtcdPuts::new(keys, Choice::Each { next: 0, end: 9 }, Values::new(200))
+const ALL: [EtcdRequest; 3] = [
+    EtcdRequest::Put,
+    EtcdRequest::Linearizable,
+    EtcdRequest::Serializable,
+];
+
+fn workload(request: EtcdRequest) -> EtcdWorkload {
+    let order = Order::Sequential;
+    let choice = Choice::Each { next: 0, end: 1 };
+    let keys = Keys::new(KeySet { tag: b'e', order }, choice);
+    EtcdWorkload::new(request, keys, Values::new(200))
+}
+
+/// Its one request, and what an answer with this message would be taken for.
+fn judged(request: EtcdRequest, message: &[u8]) -> (Vec<u8>, Verdict) {
+    let (mut workload, mut exchange, mut out) = (workload(request), Exchange::default(), vec![]);
+    assert!(workload.request(&mut exchange, &mut out));
+    assert!(!workload.request(&mut exchange, &mut Vec::new()));
+    let verdict = workload.judge(&exchange.asked, Some(message));
+    (out, verdict)
+}
+
+fn field(number: u8, bytes: &[u8]) -> Vec<u8> {
+    let mut out = Vec::new();
+    protobuf::put_bytes(number, bytes.len(), &mut out, |out| {
+        out.extend_from_slice(bytes);
+    });
+    out
 }
 
 #[test]
-fn a_request_is_headers_and_one_grpc_message() {
-    let (mut puts, mut streams, mut out) = (puts(), Streams::default(), Vec::new());
-    assert!(puts.request(&mut streams, &mut out));
-    let headers = u32::from_be_bytes([0, out[0], out[1], out[2]]) as usize;
-    assert_eq!(&out[3..9], [HEADERS, END_HEADERS, 0, 0, 0, 1]);
-    let data = &out[9 + headers..];
-    // 5 of gRPC, 2 + 16 of key, 1 + 2 + 200 of value.
-    assert_eq!(data[..9], [0, 0, 226, DATA, END_STREAM, 0, 0, 0, 1]);
-    assert_eq!(data[9..14], [0, 0, 0, 0, 221]);
-    assert_eq!(data[14 + 18..14 + 21], [0x12, 0xc8, 0x01]);
-    assert_eq!(data.len(), 9 + 226);
-    out.clear();
-    assert!(puts.request(&mut streams, &mut out));
-    assert_eq!(out[8], 3, "streams are odd");
+fn a_request_has_its_key_and_what_belongs_to_it() {
+    let [put, linearizable, serializable] = ALL.map(|request| judged(request, &[]).0);
+    let key = field(1, b"e000000000000000");
+    let value = {
+        let mut value = Vec::new();
+        Values::new(200).append(b"e000000000000000", 0, &mut value);
+        value
+    };
+    assert!(put.ends_with(&[key.clone(), field(2, &value)].concat()));
+    assert!(linearizable.ends_with(&key));
+    assert!(serializable.ends_with(&[key, vec![0x38, 1]].concat()));
 }
 
 #[test]
-fn answers_settings_and_pings_and_waits_for_the_trailers() {
-    let (mut puts, mut streams, mut out) = (puts(), Streams::default(), Vec::new());
-    puts.request(&mut streams, &mut out);
-    let mut input = Vec::new();
-    frame(SETTINGS, 0, 0, &[0, 5, 0, 0, 64, 0], &mut input);
-    frame(PING, 0, 0, &[7; 8], &mut input);
-    frame(HEADERS, END_HEADERS, 1, &[0x88], &mut input);
-    frame(DATA, 0, 1, &[0, 0, 0, 0, 2, 10, 0], &mut input);
-    let before = input.len();
-    frame(HEADERS, END_HEADERS | END_STREAM, 1, &[1, 2], &mut input);
-    out.clear();
-    let got = puts.response(&mut streams, &input[..input.len() - 1], &mut out);
-    assert_eq!(got, Ok(Progress::Incomplete { consumed: before }));
-    assert_eq!(&out[..9], [0, 0, 0, SETTINGS, ACK, 0, 0, 0, 0]);
-    assert_eq!(
-        &out[9..],
-        [0, 0, 8, PING, ACK, 0, 0, 0, 0, 7, 7, 7, 7, 7, 7, 7, 7]
-    );
-    let got = puts.response(&mut streams, &input[before..], &mut out);
-    let expected = Progress::Complete {
-        consumed: input.len() - before,
-        verdict: Verdict::Expected,
+fn only_the_value_itself_is_the_answer_to_a_read() {
+    let header = field(1, &[8, 1]);
+    let found = |value: &[u8]| {
+        let pair = [field(1, b"e000000000000000"), field(5, value)].concat();
+        [header.clone(), field(2, &pair), vec![0x20, 1]].concat()
     };
-    assert_eq!(got, Ok(expected));
+    let mut value = Vec::new();
+    Values::new(200).append(b"e000000000000000", 0, &mut value);
+    for read in [EtcdRequest::Linearizable, EtcdRequest::Serializable] {
+        assert_eq!(judged(read, &found(&value)).1, Verdict::Expected);
+        assert_eq!(judged(read, &found(&value[1..])).1, Verdict::WrongBody);
+        assert_eq!(judged(read, &header).1, Verdict::Status(404));
+        assert_eq!(judged(read, b"").1, Verdict::WrongBody);
+    }
+    assert_eq!(judged(EtcdRequest::Put, &header).1, Verdict::Expected);
+    assert_eq!(judged(EtcdRequest::Put, b"").1, Verdict::WrongBody);
 }
 
 #[test]
-fn trailers_without_a_message_are_a_failure() {
-    let (mut puts, mut streams, mut out) = (puts(), Streams::default(), Vec::new());
-    puts.request(&mut streams, &mut out);
-    let mut input = Vec::new();
-    frame(HEADERS, END_HEADERS | END_STREAM, 1, &[1], &mut input);
-    let got = puts.response(&mut streams, &input, &mut out);
-    let expected = Progress::Complete {
-        consumed: input.len(),
-        verdict: Verdict::Status(500),
-    };
-    assert_eq!(got, Ok(expected));
-    input.clear();
-    frame(GO_AWAY, 0, 0, &[0; 8], &mut input);
-    assert!(puts.response(&mut streams, &input, &mut out).is_err());
+fn a_call_that_failed_has_no_message() {
+    for request in ALL {
+        let (mut workload, mut exchange) = (workload(request), Exchange::default());
+        workload.greeting(&mut exchange, &mut Vec::new());
+        assert!(workload.request(&mut exchange, &mut Vec::new()));
+        // Trailers at once: headers that end headers and stream.
+        let input = [0, 0, 1, 1, 5, 0, 0, 0, 1, 0x88];
+        for cut in 0..input.len() {
+            let got = workload.response(&mut exchange, &input[..cut], &mut Vec::new());
+            assert_eq!(got, Ok(Progress::Incomplete { consumed: 0 }));
+        }
+        let got = workload.response(&mut exchange, &input, &mut Vec::new());
+        let verdict = Verdict::Status(500);
+        let consumed = input.len();
+        assert_eq!(got, Ok(Progress::Complete { consumed, verdict }));
+    }
 }

@@ -1,6 +1,6 @@
 //! The store's own requests: `PUT` and `GET` of one key.
 
-use super::key::{Choice, KEY_LENGTH, KeySet};
+use super::key::{Asked, Choice, KEY_LENGTH, KeySet};
 use super::protocol::{Malformed, Progress, Protocol, Verdict};
 use super::response;
 use super::value::Values;
@@ -41,6 +41,8 @@ pub const ONE_COPY_KEYSPACE: &str = "one-copy";
 pub const ONE_COPY: Copies = Copies { ack: 1, from: 1 };
 /// Each key on three nodes, two must answer: the paper's `3 RF`.
 pub const THREE_COPIES: Copies = Copies { ack: 2, from: 3 };
+/// Each key on three nodes, one must answer.
+pub const ANY_COPY: Copies = Copies { ack: 1, from: 3 };
 
 /// The head of requests that differ in their keys alone.
 #[derive(Debug, Clone)]
@@ -121,13 +123,6 @@ pub struct HttpWorkload {
     choice: Choice,
     values: Values,
     head: Head,
-}
-
-/// The key that a connection waits for.
-#[derive(Debug, Default)]
-pub struct Asked {
-    number: u64,
-    key: [u8; KEY_LENGTH],
 }
 
 impl HttpWorkload {

@@ -41,6 +41,15 @@ impl KeySet {
     }
 }
 
+/// The key that a connection waits for.
+#[derive(Debug, Default, Clone, Copy)]
+pub struct Asked {
+    /// Its number in the set.
+    pub number: u64,
+    /// The key itself.
+    pub key: [u8; KEY_LENGTH],
+}
+
 /// A bijection of the 60-bit numbers: each step can be undone, so no two keys collide.
 fn scatter(number: u64) -> u64 {
     let mut x = number & MASK;
@@ -49,6 +58,27 @@ fn scatter(number: u64) -> u64 {
     x = x.wrapping_mul(0xbf58_476d_1ce4_e5b9) & MASK;
     x ^= x >> 29;
     x
+}
+
+/// The keys of a workload, one after the other.
+#[derive(Debug, Clone)]
+pub struct Keys {
+    set: KeySet,
+    choice: Choice,
+}
+
+impl Keys {
+    /// Those of the set that `choice` chooses.
+    pub fn new(set: KeySet, choice: Choice) -> Keys {
+        Keys { set, choice }
+    }
+
+    /// The next, `None` when there are no more.
+    pub fn advance(&mut self) -> Option<Asked> {
+        let number = self.choice.advance()?;
+        let key = self.set.key(number);
+        Some(Asked { number, key })
+    }
 }
 
 /// Which key comes next.

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::cluster::{Cluster, Sync, etcd, processes, redis, up};
+use crate::cluster::{Cluster, Sync, etcd, processes, up};
 use crate::error::BenchError;
 use crate::host::disk::sync_rate;
 use crate::host::machine::{Machine, revision, version};
@@ -16,7 +16,6 @@ pub mod cell;
 pub mod group_commit;
 pub mod idle;
 pub mod paper;
-pub mod peer;
 pub mod point;
 pub mod target;
 pub mod workload;
@@ -101,8 +100,9 @@ impl Session {
         Programs {
             dunlin: version(&self.dunlin, "dunlin").unwrap_or_else(|| "unknown".into()),
             revision: revision(),
-            etcd: etcd::program().and_then(|program| version(&program, "etcd")),
-            redis: redis::program().and_then(|program| version(&program, redis::NAME)),
+            etcd: (self.options.cluster == Shape::Processes)
+                .then(|| etcd::program().and_then(|program| version(&program, "etcd")))
+                .flatten(),
         }
     }
 
@@ -136,11 +136,6 @@ pub fn run(session: &Session, date_utc: &str, command_line: &str) -> Result<Repo
     let disk = sync_rate(cluster.directory(), session.timing.closed)?;
     let mut synced = session.start(Sync::Always)?;
     let group_commit = group_commit::measure_all(session, &mut synced, &mut workloads)?;
-    let peers = if session.options.rivals {
-        peer::measure_all(session, &mut cluster, &mut synced, &mut workloads)?
-    } else {
-        Vec::new()
-    };
     let cells: Vec<_> = cells.into_iter().map(cell::Search::finish).collect();
     let targets = target::evaluate(&cells, &idle, &group_commit);
     Ok(Report {
@@ -157,7 +152,6 @@ pub fn run(session: &Session, date_utc: &str, command_line: &str) -> Result<Repo
         idle,
         disk,
         group_commit,
-        peers,
         wall_s: progress.elapsed().as_secs_f64(),
     })
 }

@@ -6,11 +6,9 @@ use super::Session;
 use crate::cluster::Cluster;
 use crate::error::BenchError;
 use crate::interrupt::Interrupt;
-use crate::load::etcd::EtcdPuts;
 use crate::load::generator::{self, Pace, Plan};
 use crate::load::http::{Copies, HttpWorkload, ONE_COPY, THREE_COPIES, Verb};
 use crate::load::key::{Choice, KeySet, Order};
-use crate::load::redis::RedisSets;
 use crate::load::value::Values;
 use crate::progress::Progress;
 
@@ -60,18 +58,6 @@ impl Workloads {
                 )
             }
         }
-    }
-
-    /// New keys for etcd.
-    pub fn next_etcd(&mut self) -> EtcdPuts {
-        let fresh = self.fresh();
-        EtcdPuts::new(self.keys(b'e'), fresh, self.values.clone())
-    }
-
-    /// New keys for Redis.
-    pub fn next_redis(&mut self) -> RedisSets {
-        let fresh = self.fresh();
-        RedisSets::new(self.keys(b'r'), fresh, self.values.clone())
     }
 
     fn fresh(&mut self) -> Choice {

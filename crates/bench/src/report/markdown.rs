@@ -1,7 +1,7 @@
 //! The report as Markdown.
 
 use super::model::{Point, Report, Summary};
-use super::summary::{ms, number, percent, rates, ratios, targets};
+use super::summary::{ms, percent, rates, ratios, targets};
 use super::table::Table;
 use crate::load::key::Order;
 use crate::quorum::paper;
@@ -21,7 +21,6 @@ pub fn render(report: &Report, name: &str) -> String {
         section("Closed loop", &closed(&report.closed)),
         section("Synced puts", &group_commit(report)),
         section("Memory", &idle(report)),
-        peers(report),
         section("How it was measured", METHOD),
     ];
     let text: Vec<String> = sections
@@ -61,11 +60,7 @@ fn heading(report: &Report) -> String {
     } else {
         ""
     };
-    let rivals: Vec<&str> = [&report.programs.etcd, &report.programs.redis]
-        .into_iter()
-        .flatten()
-        .map(String::as_str)
-        .collect();
+    let etcd = report.programs.etcd.as_deref();
     let dunlin = match &report.programs.revision {
         Some(revision) => format!("{} ({revision})", report.programs.dunlin),
         None => report.programs.dunlin.clone(),
@@ -83,7 +78,7 @@ fn heading(report: &Report) -> String {
         machine.line("data"),
         machine.system,
         machine.kernel,
-        [&[dunlin.as_str()], &rivals[..]].concat().join("; "),
+        Vec::from_iter([Some(dunlin.as_str()), etcd].into_iter().flatten()).join("; "),
         match report.settings.cluster {
             crate::options::Shape::Up => "one process (`dunlin up`)",
             crate::options::Shape::Processes => "three processes on etcd (`dunlin serve`)",
@@ -226,43 +221,6 @@ fn idle(report: &Report) -> String {
         report.idle.resident_bytes_at_start as f64 / 1e6,
         report.idle.resident_bytes as f64 / 1e6
     )
-}
-
-fn peers(report: &Report) -> String {
-    if report.peers.is_empty() {
-        return String::new();
-    }
-    let mut table = Table::new(&[
-        "store",
-        "acknowledged",
-        "puts/s",
-        "p50",
-        "p99",
-        "server CPU us",
-        "a copy",
-        "generator us",
-        "errors",
-    ]);
-    for peer in &report.peers {
-        let cpu = peer.summary.server_cpu_us;
-        table.row(vec![
-            peer.name.clone(),
-            peer.acknowledged.clone(),
-            format!("{:.0}", peer.summary.rate_per_s.median),
-            ms(peer.summary.latency_us_p50.median),
-            ms(peer.summary.latency_us_p99.median),
-            number(cpu),
-            format!("{:.1}", cpu.median / f64::from(peer.copies)),
-            format!("{:.1}", peer.summary.generator_cpu_us.median),
-            none_if_empty(&peer.errors),
-        ]);
-    }
-    let connections = report.peers.first().map_or(0, |peer| peer.connections);
-    let note = format!(
-        "Closed loops of puts over {connections} connections, in turns on this machine, each by \
-         the same generator in the store's own protocol (HTTP/1.1, gRPC, RESP).\n\n"
-    );
-    section("Beside other stores", &(note + &table.render()))
 }
 
 fn none_if_empty(text: &str) -> String {

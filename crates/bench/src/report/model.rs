@@ -40,8 +40,6 @@ pub struct Report {
     pub disk: SyncRate,
     /// With a sync before every acknowledgement.
     pub group_commit: Vec<GroupCommit>,
-    /// Beside other stores.
-    pub peers: Vec<Peer>,
     /// How long all of it took.
     pub wall_s: f64,
 }
@@ -53,10 +51,8 @@ pub struct Programs {
     pub dunlin: String,
     /// The commit checked out here, `-dirty` when files differ from it.
     pub revision: Option<String>,
-    /// When installed.
+    /// The one that holds the metadata of nodes that are processes.
     pub etcd: Option<String>,
-    /// When installed.
-    pub redis: Option<String>,
 }
 
 /// What was asked of the run.
@@ -232,23 +228,6 @@ pub struct GroupCommit {
     pub run: Run,
     /// Log records per log sync, over all logs; `None` when the servers do not count them.
     pub puts_per_sync: Option<f64>,
-}
-
-/// Puts of one store in the interleaved comparison.
-#[derive(Debug, Clone, Serialize)]
-pub struct Peer {
-    /// Which, and how it replicates.
-    pub name: String,
-    /// What an acknowledgement means.
-    pub acknowledged: String,
-    /// Copies of each key.
-    pub copies: u8,
-    /// Connections.
-    pub connections: usize,
-    /// Medians.
-    pub summary: Summary,
-    /// Errors over all runs, in words; empty when there were none.
-    pub errors: String,
 }
 
 impl Report {

@@ -1,8 +1,6 @@
 //! A made-up report for tests.
 
-use super::model::{
-    Case, Cell, GroupCommit, Idle, Peer, Point, Programs, Report, Settings, Summary,
-};
+use super::model::{Case, Cell, GroupCommit, Idle, Point, Programs, Report, Settings, Summary};
 use crate::host::disk::SyncRate;
 use crate::host::machine::Machine;
 use crate::load::http::{Copies, ONE_COPY, THREE_COPIES, Verb};
@@ -28,6 +26,7 @@ pub fn run(connections: usize, rate_per_s: f64, server_cpu_us: f64) -> Run {
         latency_us_p9999: 9_000,
         server_cpu_us,
         server_cpu_us_deferred: 1.0,
+        server_switches: 0.5,
         generator_cpu_us: 7.0,
         machine_busy: 0.9,
         machine_other: 0.02,
@@ -85,14 +84,13 @@ pub fn report() -> Report {
         .collect();
     Report {
         date_utc: "2026-11-20 23:50 UTC".into(),
-        command_line: "dunlin-bench quorum --rivals".into(),
+        command_line: "dunlin-bench quorum".into(),
         quick: false,
         machine: Machine::describe(&std::env::temp_dir()),
         programs: Programs {
             dunlin: "dunlin 0.1.0".into(),
             revision: Some("abc1234-dirty".into()),
             etcd: Some("etcd Version: 3.4.23".into()),
-            redis: None,
         },
         settings: Settings {
             cluster: Shape::Up,
@@ -115,14 +113,6 @@ pub fn report() -> Report {
             sync_us_p99: 2_000,
         },
         group_commit: vec![group_commit(64, Some(12.5))],
-        peers: vec![Peer {
-            name: "etcd, 3 members".into(),
-            acknowledged: "by a majority, synced".into(),
-            copies: 3,
-            connections: 64,
-            summary: Summary::of(&[run(64, 9_000.0, 149.0)]),
-            errors: String::new(),
-        }],
         wall_s: 700.0,
     }
 }

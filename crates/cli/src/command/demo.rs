@@ -157,9 +157,10 @@ impl Demo {
         let (Some(records_at_kill), Some((started, records_at_return))) =
             (records_at_kill, returned)
         else {
-            return Err(Failure::Failed(
-                "the input is too short for a kill and a return".to_owned(),
-            ));
+            return Err(Failure::Failed(format!(
+                "the input is too short for a kill and a return: {}",
+                load.text()
+            )));
         };
         self.say(load.text());
         self.say(format!(

@@ -4,18 +4,28 @@
 //! | file | duty |
 //! |---|---|
 //! | `gauge` | how far each is, and how fast |
+//! | `lag` | pure: what is done for a replica that falls behind |
+//! | `pace` | pure: how fast a copy may go while clients wait no longer than they are promised |
 //! | `pins` | who still needs which part of the log, and for how long that counts |
+//! | `progress` | how far a backfill is |
 //! | `retain` | pure: which segments may go |
 //! | `selection` | pure: which records a follower wants; what is kept of them |
 
 mod gauge;
+mod lag;
+mod pace;
 mod pins;
+mod progress;
 mod retain;
 mod selection;
 
 pub use gauge::FollowerStatus;
 pub(crate) use gauge::{Gauge, bytes_behind};
+pub(crate) use lag::Lag;
+pub(crate) use pace::Pace;
 pub use pins::PinStatus;
 pub(crate) use pins::{Class, Holder, Pins};
+pub use progress::BackfillStatus;
+pub(crate) use progress::Progress;
 pub(crate) use retain::{Caps, Segment, released};
 pub(crate) use selection::{Hits, Met, Selection};

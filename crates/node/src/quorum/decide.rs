@@ -27,11 +27,15 @@ pub enum QuorumError {
         /// As asked or by default.
         from: u32,
     },
-    /// `from` above the number of nodes.
-    #[error("from={from} is more than the {nodes} nodes of the cluster")]
+    /// `from` above both the replicas of the keyspace and the nodes there are.
+    #[error(
+        "from={from} is more than the {replicas} replicas of the keyspace and than the {nodes} nodes of the cluster"
+    )]
     FromAboveNodes {
         /// As asked.
         from: u32,
+        /// Of the keyspace.
+        replicas: u8,
         /// In the cluster.
         nodes: usize,
     },
@@ -48,10 +52,16 @@ impl Quorum {
         replicas: u8,
         nodes: usize,
     ) -> Result<Quorum, QuorumError> {
+        // Replicas that are wanted and not there yet, in a cluster that is starting, are waited for:
+        // what makes sense a moment later is not refused for good.
         if let Some(from) = from
-            && from as usize > nodes
+            && from as usize > nodes.max(replicas.into())
         {
-            return Err(QuorumError::FromAboveNodes { from, nodes });
+            return Err(QuorumError::FromAboveNodes {
+                from,
+                replicas,
+                nodes,
+            });
         }
         let from = from.unwrap_or(replicas.into());
         let ack = ack.unwrap_or(from / 2 + 1);

@@ -38,6 +38,11 @@ fn defaults_are_a_majority_of_the_replicas() {
         Quorum::choose(Some(1), None, 3, 1),
         Ok(Quorum { ack: 1, from: 3 })
     );
+    // The first node of three that start together knows of no other yet.
+    assert_eq!(
+        Quorum::choose(Some(2), Some(3), 3, 1),
+        Ok(Quorum { ack: 2, from: 3 })
+    );
 }
 
 #[test]
@@ -49,8 +54,13 @@ fn contradictions_are_named() {
     );
     assert_eq!(
         Quorum::choose(None, Some(4), 3, 3),
-        Err(QuorumError::FromAboveNodes { from: 4, nodes: 3 })
+        Err(QuorumError::FromAboveNodes {
+            from: 4,
+            replicas: 3,
+            nodes: 3
+        })
     );
+    assert!(Quorum::choose(None, Some(4), 4, 1).is_ok());
     assert!(Quorum::choose(None, Some(0), 3, 3).is_err());
 }
 

@@ -1,0 +1,89 @@
+//! What is compared with what.
+
+use serde::Serialize;
+
+use crate::cluster::Sync;
+use crate::options::Store;
+
+/// Servers that run side by side: a store, and when it syncs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Setup {
+    /// Which store.
+    pub store: Store,
+    /// Whether a write is on disk before it is acknowledged.
+    pub sync: Sync,
+}
+
+/// All that run.
+pub const SETUPS: [Setup; 6] = [
+    setup(Store::Dunlin, Sync::Always),
+    setup(Store::Etcd, Sync::Always),
+    setup(Store::Nats, Sync::Always),
+    setup(Store::Dunlin, Sync::Never),
+    setup(Store::Nats, Sync::Never),
+    setup(Store::Redis, Sync::Never),
+];
+
+const fn setup(store: Store, sync: Sync) -> Setup {
+    Setup { store, sync }
+}
+
+impl Setup {
+    /// In words.
+    pub fn name(&self) -> &'static str {
+        match (self.store, self.sync) {
+            (Store::Dunlin, _) => "Dunlin, 3 nodes",
+            (Store::Etcd, _) => "etcd, 3 members",
+            (Store::Nats, _) => "NATS JetStream KV, 3 replicas",
+            (Store::Redis, _) => "Redis, 1 replica",
+        }
+    }
+}
+
+/// What is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Ask {
+    /// Write a new key.
+    Put,
+    /// Read a key, as well as the store can: what was acknowledged before is seen.
+    Get,
+    /// Read a key from one replica, which may not have what was acknowledged before.
+    Any,
+}
+
+/// One line of a table, but for the number of connections.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct Case {
+    /// Of whom.
+    pub setup: Setup,
+    /// What.
+    pub ask: Ask,
+    /// What its answer means.
+    pub means: &'static str,
+}
+
+/// All lines in their order; in each round they have their turns in it.
+pub const CASES: [Case; 12] = [
+    case(0, Ask::Put, "by 2 of 3, synced"),
+    case(1, Ask::Put, "by a majority, synced"),
+    case(2, Ask::Put, "by a majority, synced (sync_interval: always)"),
+    case(3, Ask::Put, "by 2 of 3, not synced (--sync never)"),
+    case(
+        4,
+        Ask::Put,
+        "by a majority, not synced (every 2 minutes, the default)",
+    ),
+    case(5, Ask::Put, "by the primary alone, not synced"),
+    case(0, Ask::Get, "the newest of 2 of 3"),
+    case(1, Ask::Get, "linearizable"),
+    case(5, Ask::Get, "of the primary"),
+    case(0, Ask::Any, "of one replica (ack=1)"),
+    case(1, Ask::Any, "of one member (serializable)"),
+    case(4, Ask::Any, "of one replica (direct get)"),
+];
+
+const fn case(setup: usize, ask: Ask, means: &'static str) -> Case {
+    let setup = SETUPS[setup];
+    Case { setup, ask, means }
+}
