@@ -66,6 +66,14 @@ pub struct ShardStatus {
     pub refilling: bool,
     /// Why, and who has not given all yet.
     pub refill: Option<Refill>,
+    /// Whether it lacks much of what others have, and gets it.
+    pub catching_up: bool,
+    /// How far it is behind the shard of which it lacks most, in milliseconds.
+    pub behind_ms: u64,
+    /// What it copies from others because their logs no longer reach back to where it is.
+    pub backfilling: Vec<Backfill>,
+    /// Whether writes wait, for a replica that is about to fall off its log.
+    pub slows: bool,
     /// Partitions of all keyspaces it holds a replica of.
     pub partitions: u64,
     /// Other shards with which it does not share a secret, each with what to do about it.
@@ -94,6 +102,28 @@ pub struct ShardStatus {
     /// What a newer server says beyond this.
     #[serde(flatten)]
     pub more: serde_json::Map<String, serde_json::Value>,
+}
+
+/// What a shard copies from another because the log of that no longer reaches back to where it is.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Backfill {
+    /// From whom.
+    pub from: String,
+    /// Partitions that are looked through there.
+    pub parts: u64,
+    /// Partitions that have been.
+    pub parts_done: u64,
+    /// Records that came.
+    pub records: u64,
+    /// Bytes of them.
+    pub bytes: u64,
+    /// Bytes of records looked at there, with those that are here already.
+    pub looked_bytes: u64,
+    /// Bytes looked at a second, over the last seconds.
+    pub looked_bytes_per_s: u64,
+    /// Seconds it has yet to go, by what it took so far; absent before the first partition is done.
+    pub left_s: Option<u64>,
 }
 
 fn estimated() -> bool {

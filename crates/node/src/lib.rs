@@ -60,7 +60,8 @@ pub use config::{CopySteps, NodeConfig};
 pub use doors::{Bounds, REFUSALS_MAX};
 pub use env::Env;
 pub use follow::{
-    Begun, Follow, FollowError, FollowerStatus, Followers, From, Next, PinStatus, Scope, Wanted,
+    BackfillStatus, Begun, Follow, FollowError, FollowerStatus, Followers, From, Next, PinStatus,
+    Scope, Wanted,
 };
 pub use limits::BODY_BYTES_MAX;
 pub use logins::{check_password, password_hash};

@@ -123,6 +123,16 @@ pub const TAIL_PAGES: usize = 16;
 pub const PIN_LEASE: Duration = Duration::from_secs(60);
 /// And so long while its position does not move.
 pub const PIN_STILL: Duration = Duration::from_secs(1_800);
+/// How often it is looked how far replicas are behind.
+pub const LAG_INTERVAL: Duration = Duration::from_secs(1);
+/// Writers are slowed only for a replica that has acknowledged something within this,
+pub const LAG_MOVES: Duration = Duration::from_secs(5);
+/// and no longer than this before it was near the log's end again.
+pub const LAG_SLOWS_MAX: Duration = Duration::from_secs(600);
+/// A write that is slowed waits no longer than this.
+pub const SLOW_WAIT_MAX: Duration = Duration::from_secs(1);
+/// So much is written all the same.
+pub const SLOW_BYTES_PER_S_MIN: f64 = 262_144.0;
 /// Bytes of records that are put on disk in one step of a copy.
 pub const CHUNK_BYTES: usize = 8 << 20;
 /// Partitions that are copied at once: while pages of some are asked for, others are stored.
@@ -141,6 +151,12 @@ pub const PULL_BYTES: usize = 4 << 20;
 pub const LOOK_BYTES: usize = 32 << 20;
 /// Bytes of one page of a backfill or scan.
 pub const PAGE_BYTES: usize = 512 << 10;
+/// Bytes of records that are looked at for one page of a backfill, whatever of them is sent.
+pub const BACKFILL_LOOK_BYTES: usize = 4 << 20;
+/// A backfill goes at least this fast: a replica that is not whole is nobody's.
+pub const BACKFILL_BYTES_PER_S_MIN: f64 = 16_000_000.0;
+/// As many bytes looked at cost as much as one that is sent and stored.
+pub const BACKFILL_LOOKED_PER_SENT: usize = 8;
 /// Items of one page.
 pub const PAGE_ITEMS: usize = 2_000;
 /// Walks that a shard keeps between the pages of scans.

@@ -52,11 +52,14 @@ pub enum Sabotage {
     EndByNow,
     /// Nothing is noted of what comes in beside the log.
     HideGaps,
+    /// A backfill leaves out what was stamped before the newest that the asker has of anybody, whoever
+    /// stamped it.
+    ForgetWhose,
 }
 
 impl Sabotage {
     /// All of them, and none.
-    pub const ALL: [Sabotage; 22] = [
+    pub const ALL: [Sabotage; 23] = [
         Sabotage::None,
         Sabotage::AckUnsynced,
         Sabotage::IgnoreGaps,
@@ -79,5 +82,6 @@ impl Sabotage {
         Sabotage::CountUnsure,
         Sabotage::EndByNow,
         Sabotage::HideGaps,
+        Sabotage::ForgetWhose,
     ];
 }

@@ -48,7 +48,9 @@ pub use drops::{Fate, Fates, Order, Word};
 pub use far::FarRequest;
 pub use fill::{FillPage, FillRequest, Froms, Place, TailAnswer, TailPin, TailRequest};
 pub use introduction::Introduction;
-pub use page::{Item, ItemRef, Page, Run, RunBuilder, ScanRequest, SnapshotRequest};
+pub use page::{
+    Delta, Item, ItemRef, Page, PageCost, Run, RunBuilder, ScanRequest, SnapshotRequest,
+};
 pub use pull::{PullAnswer, PullRequest};
 pub use reach::Reached;
 pub use read::{ReadAnswer, ReadRequest};

@@ -157,16 +157,27 @@ fn request() -> impl Strategy<Value = Request> {
         any::<u64>().prop_map(|o| Request::Position(Origin(o))),
         prop::collection::vec(bytes(), 0..5).prop_map(Request::Repair),
         any::<bool>().prop_map(|counts_keys| Request::Status { counts_keys }),
-        (any::<u32>(), any::<u16>(), bytes(), any::<bool>()).prop_map(
-            |(keyspace, partition, start, is_asker_whole)| {
+        (
+            any::<u32>(),
+            any::<u16>(),
+            bytes(),
+            any::<bool>(),
+            prop::option::of((asker(), vector(), any::<u64>()))
+        )
+            .prop_map(|(keyspace, partition, start, is_asker_whole, delta)| {
+                let delta = delta.map(|(asker, have, keep)| Delta {
+                    asker: asker.address,
+                    have,
+                    keep: Version(keep),
+                });
                 Request::Snapshot(SnapshotRequest {
                     keyspace,
                     partition,
                     start,
                     is_asker_whole,
+                    delta,
                 })
-            }
-        ),
+            }),
         (vector(), prop::option::of(asker()))
             .prop_map(|(vector, asker)| { Request::Vectors(VectorsRequest { vector, asker }) }),
         (
@@ -273,9 +284,21 @@ fn response() -> impl Strategy<Value = Response> {
         (
             prop::collection::vec(item(), 0..4),
             prop::option::of(bytes()),
-            prop::option::of(life())
+            prop::option::of(life()),
+            any::<Option<(u64, u64)>>()
         )
-            .prop_map(|(items, next, life)| Response::Page(Page { items, next, life })),
+            .prop_map(|(items, next, life, cost)| {
+                let cost = cost.map(|(latency_us_p99, read_bytes)| PageCost {
+                    latency_us_p99,
+                    read_bytes,
+                });
+                Response::Page(Page {
+                    items,
+                    next,
+                    life,
+                    cost: life.and(cost),
+                })
+            }),
         (vector(), prop::option::of(answerer())).prop_map(|(vector, answerer)| {
             Response::Vectors(VectorsAnswer { vector, answerer })
         }),
@@ -411,6 +434,7 @@ fn an_earlier_version_is_understood_and_understands() {
         partition: 2,
         start: Bytes::new(),
         is_asker_whole: false,
+        delta: None,
     };
     let whole = encoded(&Request::Snapshot(snapshot));
     match Request::decode(whole.slice(..whole.len() - 1)).unwrap() {

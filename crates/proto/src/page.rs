@@ -1,11 +1,11 @@
 //! Pages of stored values: of one partition for a backfill, of a keyspace in key order for a scan.
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
-use dunlin_entry::{Rank, Replaces, Stamp};
+use dunlin_entry::{Rank, Replaces, Stamp, Vector, Version};
 use dunlin_message::DecodeError;
 
-use crate::Life;
 use crate::wire::*;
+use crate::{Life, ShardAddress};
 
 const TOMBSTONE: u8 = 1;
 const REPLACES: u8 = 2;
@@ -166,6 +166,38 @@ pub struct SnapshotRequest {
     /// Whether the asker's past is certain: what a shard of uncertain past holds, it shows only to
     /// others like it. An earlier version does not say, and means that it is.
     pub is_asker_whole: bool,
+    /// Which records, and what is kept for the asker meanwhile; none of an earlier version, which wants
+    /// all.
+    pub delta: Option<Delta>,
+}
+
+/// What a backfill is about (decision 40).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Delta {
+    /// Who asks.
+    pub asker: ShardAddress,
+    /// Up to where it has what each origin stamped, or gets it from elsewhere. Empty, it wants all.
+    pub have: Vector,
+    /// It goes on in the answerer's log after this version of the answerer's present origin.
+    pub keep: Version,
+}
+
+impl Delta {
+    /// Whether a record is to be sent. What keeps an older stamp than the place it was logged at, the end
+    /// of a value or what was mended, always is: its stamp says nothing of who has it.
+    pub fn wants(&self, stamp: Stamp, is_expiry: bool, replaces: Option<Replaces>) -> bool {
+        is_expiry || replaces.is_some() || stamp.version > self.have.get(stamp.origin)
+    }
+}
+
+/// What a page of a backfill took its source.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PageCost {
+    /// 99th percentile of the latency of requests at the source's node, over the last seconds, in
+    /// microseconds; 0 where there were hardly any.
+    pub latency_us_p99: u64,
+    /// Bytes of keys and values read for this page, with those left out of it.
+    pub read_bytes: u64,
 }
 
 /// Ask for a keyspace's records in key order, `start` included, `end` not.
@@ -192,6 +224,8 @@ pub struct Page {
     pub next: Option<Bytes>,
     /// Who says so, in the answer to `Snapshot`; absent from an earlier version.
     pub life: Option<Life>,
+    /// What it took, in the same; absent from an earlier version. Only beside `life`.
+    pub cost: Option<PageCost>,
 }
 
 impl ItemRef<'_> {
@@ -263,6 +297,11 @@ impl SnapshotRequest {
         out.put_u16_le(self.partition);
         put_bytes(out, &self.start);
         out.put_u8(self.is_asker_whole.into());
+        if let Some(delta) = &self.delta {
+            delta.asker.encode(out);
+            out.put_u64_le(delta.keep.0);
+            put_vector(out, &delta.have);
+        }
     }
 
     pub(crate) fn decode(mut body: Bytes) -> Result<Self, DecodeError> {
@@ -272,6 +311,14 @@ impl SnapshotRequest {
             partition: get_u16(body)?,
             start: get_bytes(body)?,
             is_asker_whole: !body.has_remaining() || get_u8(body)? != 0,
+            delta: match body.has_remaining() {
+                false => None,
+                true => Some(Delta {
+                    asker: ShardAddress::decode(body)?,
+                    keep: Version(get_u64(body)?),
+                    have: get_vector(body)?,
+                }),
+            },
         })
     }
 }
@@ -306,6 +353,10 @@ impl Page {
         }
         if let Some(life) = self.life {
             life.encode(out);
+            if let Some(cost) = self.cost {
+                out.put_u64_le(cost.latency_us_p99);
+                out.put_u64_le(cost.read_bytes);
+            }
         }
     }
 
@@ -321,7 +372,19 @@ impl Page {
             true => Some(Life::decode(body)?),
             false => None,
         };
-        Ok(Page { items, next, life })
+        let cost = match body.has_remaining() {
+            true => Some(PageCost {
+                latency_us_p99: get_u64(body)?,
+                read_bytes: get_u64(body)?,
+            }),
+            false => None,
+        };
+        Ok(Page {
+            items,
+            next,
+            life,
+            cost,
+        })
     }
 }
 

@@ -46,6 +46,7 @@ fn a_run_has_the_bytes_of_a_page() {
         items: items(),
         next: None,
         life: None,
+        cost: None,
     };
     let mut out = BytesMut::new();
     page.encode(&mut out);

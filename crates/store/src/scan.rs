@@ -18,6 +18,18 @@ pub struct Page {
     pub next: Option<Bytes>,
 }
 
+/// What a record counts for beside its key and value where bytes are limited.
+const RECORD_BYTES: usize = 32;
+
+/// Some records of a partition that were wanted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Wanted {
+    /// They, and where to go on.
+    pub page: Page,
+    /// Bytes that were looked at.
+    pub read_bytes: usize,
+}
+
 impl Store {
     /// Reads up to `max_items` records of at most `max_bytes` bytes of keys and values together,
     /// but always one when there is one, from `start` to `end`. Pages of one `snapshot` fit
@@ -72,6 +84,51 @@ impl Store {
             end: Bound::Unbounded,
         };
         self.walk(range, max_items, max_bytes, None, take)
+    }
+
+    /// Reads on in a partition from `start` and takes what `wants` wants, until `room_bytes` of that are
+    /// there or `look_bytes` were looked at; at least one record is looked at. Leaves the cache alone:
+    /// most of what it reads nobody asked for.
+    ///
+    /// # Errors
+    /// As [`Store::scan_page`].
+    pub fn scan_wanted(
+        &self,
+        keyspace: u32,
+        partition: u16,
+        start: &[u8],
+        look_bytes: usize,
+        room_bytes: usize,
+        wants: impl Fn(&Record<'_>) -> bool,
+    ) -> Result<Wanted, StoreError> {
+        key::check_keyspace(keyspace)?;
+        let (from, to) = range(
+            keyspace,
+            partition,
+            Bound::Included(start),
+            Bound::Unbounded,
+        );
+        let inner = &*self.inner;
+        let mut iter = inner.db.raw_iterator_opt(bounded(tuning::read_bulk(), to));
+        iter.seek(&from);
+        let mut page = Page::default();
+        let (mut read_bytes, mut taken_bytes) = (0, 0);
+        while let Some((key, record)) = current(inner, &iter)? {
+            if read_bytes >= look_bytes || taken_bytes >= room_bytes {
+                page.next = Some(Bytes::copy_from_slice(key));
+                break;
+            }
+            let bytes = key.len() + record.value.len();
+            // Small records cost a look, too.
+            read_bytes += bytes + RECORD_BYTES;
+            if wants(&record) {
+                taken_bytes += bytes + RECORD_BYTES;
+                page.items
+                    .push((Bytes::copy_from_slice(key), record.to_versioned()));
+            }
+            iter.next();
+        }
+        Ok(Wanted { page, read_bytes })
     }
 
     fn walk(

@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use clap::Args;
-use dunlin_client::{Follower, KeyspaceDescription, Pin, Refill, ShardStatus, Status as Cluster};
+use dunlin_client::{
+    Backfill, Follower, KeyspaceDescription, Pin, Refill, ShardStatus, Status as Cluster,
+};
 
 use crate::command::keyspace;
 use crate::connect::Server;
@@ -24,7 +26,8 @@ there are at most 10,000 (fewer where values are large or its disk is slow). Bey
 an estimate of its records: with those deleted, overwritten or dropped and not compacted away yet.
 
 A shard that is filling is new or has lost its data: it takes writes, and answers no reads before
-the others have given it what it should hold. Each row of the last table is a shard that follows the
+the others have given it what it should hold. One that is catching up was away, or lags, and answers
+what it has: what it copies, and how long that will take, is said below the tables. Each row of the last table is a shard that follows the
 log of another: the entries it has not yet acknowledged, how much of the log that is, the bytes it is
 sent each second, how long it has yet to go at that rate, and percentiles of the time from a write to
 its acknowledgement.
@@ -95,6 +98,7 @@ fn text(status: &Cluster, coloured: bool) -> String {
         + &members::change(&status.members, coloured)
         + &shortages(status)
         + &troubles(&status.shards)
+        + &catching_up(&status.shards)
         + &pins(&status.shards)
         + &distrusts(&status.shards)
         + &problems(&status.problems)
@@ -129,6 +133,42 @@ fn troubles(shards: &[ShardStatus]) -> String {
         Some(format!("\n{}: {trouble}\n", shard.shard))
     };
     shards.iter().filter_map(line).collect()
+}
+
+/// What shards get that lack much, and how long that will take.
+fn catching_up(shards: &[ShardStatus]) -> String {
+    let of = |shard: &ShardStatus, backfill: &Backfill| {
+        let left = match backfill.left_s {
+            Some(seconds) => format!("{} left", rounded_time(seconds as f64)),
+            None => "just begun".to_owned(),
+        };
+        format!(
+            "\n{}: copies from {} what its log has no more: {} of {} partitions, {} sent of {} looked at, {} per second, {left}\n",
+            shard.shard,
+            backfill.from,
+            backfill.parts_done,
+            backfill.parts,
+            rounded(backfill.bytes as f64),
+            rounded(backfill.looked_bytes as f64),
+            rounded(backfill.looked_bytes_per_s as f64),
+        )
+    };
+    let lines = |shard: &ShardStatus| {
+        let copies = shard.backfilling.iter().map(|backfill| of(shard, backfill));
+        let mut text: String = copies.collect();
+        if shard.catching_up && shard.backfilling.is_empty() {
+            let behind = rounded_time(shard.behind_ms as f64 / 1_000.0);
+            text += &format!("\n{}: is {behind} behind\n", shard.shard);
+        }
+        if shard.slows {
+            text += &format!(
+                "\n{}: lets writes wait, for a replica is about to fall off its log\n",
+                shard.shard
+            );
+        }
+        text
+    };
+    shards.iter().map(lines).collect()
 }
 
 /// Log that is kept for whoever reads it, and log that had to go all the same.
@@ -197,6 +237,7 @@ fn shards(shards: &[ShardStatus]) -> Table {
         let state = match (&shard.trouble, shard.refilling) {
             (Some(_), _) => Cell::coloured("failing", Colour::Red),
             (None, true) => Cell::coloured("filling", Colour::Yellow),
+            (None, false) if shard.catching_up => Cell::coloured("catching up", Colour::Yellow),
             (None, false) => Cell::coloured("serving", Colour::Green),
         };
         table.row(vec![

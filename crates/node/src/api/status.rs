@@ -45,6 +45,11 @@ pub(super) async fn status(services: &Services) -> Result<Reply, Rejected> {
                 "log_syncs": s.log_syncs, "apply_backlog": s.apply_backlog,
                 "refused_stamps": s.refused_stamps, "refused_entries": s.refused_entries,
                 "equal_stamps": s.equal_stamps, "distrusts": s.distrusts,
+                "backfills": s.backfills, "backfilled": s.backfilled,
+                "backfilled_bytes": s.backfilled_bytes,
+                "backfill_looked_bytes": s.backfill_looked_bytes,
+                "backfilling": s.backfilling, "behind_ms": s.behind_ms,
+                "catching_up": s.is_catching_up(), "slows": s.slows, "slowed": s.slowed,
                 "moved": s.moved, "copied_again": s.copied_again,
                 "log_bytes": s.log_segment_bytes, "pins": s.pins, "pins_cut": s.pins_cut,
             })

@@ -492,6 +492,6 @@ fn named_by(record: &Bytes, seen: &mut Vector) {
 
 impl Drop for Follow {
     fn drop(&mut self) {
-        self.shard.pins.release(&self.holder);
+        self.shard.pins.end_of(&self.holder);
     }
 }

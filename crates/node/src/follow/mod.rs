@@ -7,7 +7,10 @@
 //! | `coverage` | pure: from where on the log serves a partition; `coverage_note`, the same on disk |
 //! | `follower` | who reads a keyspace's entries from a token on: log and stored records |
 //! | `gauge` | how far each is, and how fast |
+//! | `lag` | pure: what is done for a replica that falls behind |
+//! | `pace` | pure: how fast a copy may go while clients wait no longer than they are promised |
 //! | `pins` | who still needs which part of the log, and for how long that counts |
+//! | `progress` | how far a backfill is |
 //! | `retain` | pure: which segments may go |
 //! | `selection` | pure: which records a follower wants; what is kept of them |
 
@@ -16,7 +19,10 @@ mod coverage;
 mod coverage_note;
 mod follower;
 mod gauge;
+mod lag;
+mod pace;
 mod pins;
+mod progress;
 mod retain;
 mod selection;
 
@@ -27,7 +33,11 @@ pub(crate) use coverage_note::Note;
 pub use follower::{Begun, Follow, FollowError, Followers, From, Next, Wanted};
 pub use gauge::FollowerStatus;
 pub(crate) use gauge::{Gauge, bytes_behind};
+pub(crate) use lag::Lag;
+pub(crate) use pace::Pace;
 pub use pins::PinStatus;
 pub(crate) use pins::{Class, Holder, Pins};
+pub use progress::BackfillStatus;
+pub(crate) use progress::Progress;
 pub(crate) use retain::{Caps, Segment, released};
 pub(crate) use selection::{Hits, Met, Selection};

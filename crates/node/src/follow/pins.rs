@@ -15,6 +15,11 @@ use crate::limits::{PIN_LEASE, PIN_STILL};
 pub(crate) enum Class {
     /// A shard takes partitions over.
     Move,
+    /// A replica is given what it lacks of stored records, and goes on in the log behind them: it stands
+    /// still there for as long as it asks for pages.
+    Backfill,
+    /// A replica follows, and is far behind.
+    Replica,
     /// Somebody who is no replica reads entries.
     Follower,
 }
@@ -78,6 +83,7 @@ impl Pins {
     /// `holder` needs the log from `position` on.
     pub fn hold(&self, holder: Holder, position: Index, now: Instant) {
         let mut held = self.held.borrow_mut();
+        let stands_by_nature = holder.class == Class::Backfill;
         let pin = held.entry(holder).or_insert(Pin {
             position,
             since: now,
@@ -90,6 +96,8 @@ impl Pins {
             pin.position = position;
             pin.moved = now;
             pin.let_go = false;
+        } else if stands_by_nature {
+            pin.moved = now;
         }
     }
 
@@ -99,8 +107,8 @@ impl Pins {
         held.retain(|holder, _| holder.class != class);
     }
 
-    /// It needs nothing any more.
-    pub fn release(&self, holder: &Holder) {
+    /// This one needs nothing any more.
+    pub fn end_of(&self, holder: &Holder) {
         self.held.borrow_mut().remove(holder);
     }
 

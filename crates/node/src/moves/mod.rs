@@ -11,7 +11,6 @@
 //! | `claim` | what its vector may say of what it inherited |
 //! | `serve` | the old replica's side |
 //! | `journal` | how far a copy has come, over restarts |
-//! | `pace` | pure: how fast it may go while clients wait no longer than they are promised |
 //! | `conduct` | pure: when the next phase may begin; and its beginning |
 //! | `sweep` | dropping what others hold now |
 //! | `state` | what a shard tells of all this |
@@ -26,7 +25,6 @@ mod conduct;
 mod fill;
 mod journal;
 mod level;
-mod pace;
 mod parts;
 mod plan;
 mod serve;
@@ -40,10 +38,9 @@ use std::time::Duration;
 
 use books::Fill;
 use dunlin_metadata::Phase;
-use pace::Pace;
 use tokio::time::Instant;
 
-use crate::follow::{Class, Holder};
+use crate::follow::{Class, Holder, Pace};
 use crate::limits::SWEEP_INTERVAL;
 use crate::placement::Placement;
 use crate::rate::Rate;

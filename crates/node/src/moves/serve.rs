@@ -170,13 +170,9 @@ impl Moves {
         if !reads_tails(&self.shard.placement()) {
             return;
         }
-        let name = match self.shard.peer(asker) {
-            Some(peer) => peer.label.clone(),
-            None => asker.to_string(),
-        };
         let holder = Holder {
             class: Class::Move,
-            name,
+            name: self.shard.label_of(asker),
         };
         // What has gone cannot be kept.
         let position = begin.unwrap_or(keep).max(self.shard.log.first());

@@ -2,9 +2,12 @@
 //! keyspace widened if need be; then it is logged.
 
 use std::rc::Rc;
+use std::time::Duration;
 
 use dunlin_entry::{Above, Entry, Kind};
 use dunlin_proto::{Condition, Refusal, WriteAnswer, WriteRequest};
+
+use tokio::time::Instant;
 
 use super::Coordinator;
 use super::decide::Quorum;
@@ -21,11 +24,31 @@ impl Coordinator {
         if self.shard.is_dropped(request.keyspace) {
             return done(WriteAnswer::Refused(Refusal::UnknownKeyspace));
         }
-        if request.condition == Condition::None {
+        if self.shard.slow.is_on() {
+            let wait = self.shard.slow.wait(request.value.len(), Instant::now());
+            let coordinator = self.clone();
+            tokio::task::spawn_local(
+                async move { coordinator.enter_later(request, wait, done).await },
+            );
+        } else if request.condition == Condition::None {
             self.log_write(request, looked, done);
         } else {
             let coordinator = self.clone();
             tokio::task::spawn_local(async move { coordinator.enter_checked(request, done).await });
+        }
+    }
+
+    /// Takes it when it has waited for a replica that would fall off the log.
+    async fn enter_later(self: Rc<Self>, request: WriteRequest, wait: Duration, done: Done) {
+        let slowed = &self.shard.counters.slowed;
+        slowed.set(slowed.get() + 1);
+        tokio::time::sleep(wait).await;
+        match self.shard.may_stamp() {
+            Err(_) => done(WriteAnswer::Refused(Refusal::Clock)),
+            Ok(looked) if request.condition == Condition::None => {
+                self.log_write(request, looked, done);
+            }
+            Ok(_) => self.enter_checked(request, done).await,
         }
     }
 

@@ -287,6 +287,7 @@ impl Coordinator {
                 items: Vec::new(),
                 next: None,
                 life: None,
+                cost: None,
             },
         };
         let is_far = |item: &Item| matches!(item.rank().above(limit), Above::Mended(_));

@@ -1,17 +1,28 @@
-//! A full copy of what two shards share, for when logs no longer reach back.
+//! Stored records that one shard lacks of another's, for when logs no longer reach back (decision 40).
 
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::ops::Bound;
 use std::rc::Rc;
 
 use bytes::Bytes;
-use dunlin_entry::{Entry, Kind, Rank, Stamp, Vector};
-use dunlin_proto::{Item, Life, Page, Place, Request, Response, SnapshotRequest};
+use dunlin_entry::{Entry, Kind, Origin, Rank, Stamp, Vector, Version};
+use dunlin_proto::{
+    Delta, Item, Life, Page, PageCost, Place, Request, Response, ShardAddress, SnapshotRequest,
+    VectorsAnswer,
+};
+use dunlin_store::Record;
+use tokio::time::Instant;
 
 use super::Replication;
 use super::catch_up::address_of;
+use super::delta::{brought, leave_out};
 use super::reconcile::{Verdict, Word, reconcile};
-use crate::limits::{CHUNK_BYTES, PAGE_BYTES, PAGE_ITEMS, PAGE_TIMEOUT};
+use crate::follow::{Class, Holder, Pace, Progress};
+use crate::limits::{
+    BACKFILL_BYTES_PER_S_MIN, BACKFILL_LOOKED_PER_SENT, CHUNK_BYTES, PAGE_BYTES, PAGE_ITEMS,
+    PAGE_TIMEOUT,
+};
 use crate::shard::{Begun, Peer};
 
 /// Records that are dropped at once, while writers wait.
@@ -25,28 +36,39 @@ struct Terms {
     life: Option<Life>,
     /// The past of this shard is not certain.
     is_refill: bool,
+    /// What is asked for.
+    delta: Delta,
+    /// Revision of the placement by which `places` are shared.
+    revision: u64,
+    places: Vec<Place>,
+}
+
+/// A backfill that was interrupted: what comes next.
+#[derive(Clone)]
+pub(super) struct Left {
+    terms: Rc<Terms>,
+    /// Partitions that are done.
+    done: usize,
+    /// First key of the next that is not here yet.
+    start: Bytes,
 }
 
 impl Replication {
-    /// Copies every partition held by both from the peer, then notes how far
+    /// Copies of every partition held by both what this shard lacks of the peer's, then notes how far
     /// the peer's own entries are covered by that.
     pub(crate) async fn backfill_from(self: &Rc<Self>, peer: &Rc<Peer>) -> Result<(), String> {
-        if peer.backfilling.replace(true) {
+        if peer.backfill.borrow().is_some() {
             return Err("a backfill from it is under way".to_owned());
         }
+        // Others that ask meanwhile find it.
+        let waits = Rc::new(Progress::new(0, 0));
+        peer.backfill.replace(Some(waits));
         let result = self.backfill(peer).await;
-        peer.backfilling.set(false);
+        peer.backfill.replace(None);
         result
     }
 
     async fn backfill(self: &Rc<Self>, peer: &Rc<Peer>) -> Result<(), String> {
-        match self.shard.is_refilling() {
-            true => tracing::info!(from = peer.label, "backfilling what it holds"),
-            false => tracing::info!(
-                from = peer.label,
-                "its log no longer reaches back far enough: backfilling"
-            ),
-        }
         let begun = self.shard.backfill_begins();
         self.shard.open_gap().await?;
         let given = self.copy_all(peer, begun).await;
@@ -58,109 +80,257 @@ impl Replication {
     async fn copy_all(self: &Rc<Self>, peer: &Rc<Peer>, begun: Begun) -> Result<Vector, String> {
         // The vector comes first: whatever the peer holds at this moment the pages will show.
         let answer = self.exchange(peer).await.ok_or("no answer")?;
-        let terms = Terms {
-            covered: answer.vector,
-            life: answer.answerer.map(|answerer| answerer.life),
-            is_refill: self.shard.is_refilling(),
+        let left = match self.interrupted(peer, &answer) {
+            Some(left) => left,
+            None => self.begin_backfill(peer, answer),
         };
-        let placement = self.shard.placement();
-        let mut count = 0;
-        for keyspace in placement.keyspaces() {
-            for partition in 0..keyspace.partition_count() {
-                if keyspace.share(partition, self.shard.address, peer.address) {
-                    let place = Place {
-                        keyspace: keyspace.keyspace.id,
-                        partition,
-                    };
-                    count += self.backfill_partition(peer, &terms, place).await?;
-                }
-            }
-        }
-        let covered = terms.covered.iter();
-        let claims: Vec<_> = covered
+        let terms = left.terms.clone();
+        let done = left.done as u64;
+        let progress = Rc::new(Progress::new(terms.places.len() as u64, done));
+        peer.backfill.replace(Some(progress.clone()));
+        self.fetch(peer, left, &progress).await?;
+        let records = progress.records.get();
+        let brought = brought(&terms.covered, &terms.delta.have);
+        let claims: Vec<_> = brought
+            .iter()
             .filter(|(origin, _)| address_of(*origin) == peer.address)
             .collect();
         self.shard.log_claim(&claims, false);
-        peer.pulled.borrow_mut().extend(terms.covered.iter());
+        peer.pulled.borrow_mut().extend(brought.iter());
         // One whose own past is not certain may hold more of it later.
         if terms.life.is_some_and(|life| life.is_whole) {
-            peer.copied
-                .replace(Some((placement.revision, terms.covered.clone())));
+            peer.copied.replace(Some((terms.revision, brought)));
         }
         if terms.is_refill {
             let is_compared = terms.life.is_some_and(|life| life.is_whole);
             self.shard.refill_given(peer.address, begun, is_compared);
-            if !is_compared && count > 0 {
+            if !is_compared && records > 0 {
                 // Others are to be heard on what it gave.
                 self.shard.refill_met_uncertain();
             }
             self.shard.end_refill_if_whole();
         }
-        tracing::info!(from = peer.label, records = count, "backfill complete");
-        Ok(terms.covered)
+        tracing::info!(
+            from = peer.label,
+            records,
+            looked_bytes = progress.looked_bytes.get(),
+            "backfill complete"
+        );
+        Ok(terms.covered.clone())
     }
 
-    async fn backfill_partition(
+    /// What is left of a backfill that was interrupted, if it can be gone on with: the peer's word of its
+    /// beginning still holds, and so does what was asked for.
+    fn interrupted(&self, peer: &Peer, answer: &VectorsAnswer) -> Option<Left> {
+        let left = self.backfills.borrow_mut().remove(&peer.address)?;
+        let life = answer.answerer.as_ref().map(|answerer| answerer.life);
+        let is_same = life.is_some()
+            && left.terms.life == life
+            && left.terms.revision == self.shard.placement().revision
+            && !self.shard.is_refilling();
+        is_same.then_some(left)
+    }
+
+    fn begin_backfill(&self, peer: &Peer, answer: VectorsAnswer) -> Left {
+        let covered = answer.vector;
+        let is_refill = self.shard.is_refilling();
+        let life = answer.answerer.map(|answerer| answerer.life);
+        let placement = self.shard.placement();
+        let have = match is_refill {
+            // What it has is compared with all there is.
+            true => Vector::new(),
+            false => {
+                let from_itself =
+                    |origin, version| self.comes_from_itself(peer.address, origin, version);
+                let have = self.shard.vector();
+                leave_out(&covered, &have, from_itself, self.shard.env.sabotage)
+            }
+        };
+        let mut places = Vec::new();
+        for keyspace in placement.keyspaces() {
+            for partition in 0..keyspace.partition_count() {
+                if keyspace.share(partition, self.shard.address, peer.address) {
+                    places.push(Place {
+                        keyspace: keyspace.keyspace.id,
+                        partition,
+                    });
+                }
+            }
+        }
+        let ShardAddress { node, shard } = peer.address;
+        let keep = life.map_or(Version(0), |life| {
+            covered.get(Origin::new(node, shard, life.incarnation))
+        });
+        count(&self.shard.counters.backfills, 1);
+        match is_refill {
+            true => tracing::info!(from = peer.label, "backfilling what it holds"),
+            false => tracing::info!(
+                from = peer.label,
+                "its log no longer reaches back far enough: backfilling"
+            ),
+        }
+        Left {
+            terms: Rc::new(Terms {
+                covered,
+                life,
+                is_refill,
+                delta: Delta {
+                    asker: self.shard.address,
+                    have,
+                    keep,
+                },
+                revision: placement.revision,
+                places,
+            }),
+            done: 0,
+            start: Bytes::new(),
+        }
+    }
+
+    /// Whether what an origin has stamped up to a version comes from its own shard, so that no other need
+    /// be asked for it: that one has it, and is asked as long as it answers.
+    pub(super) fn comes_from_itself(
+        &self,
+        asked: ShardAddress,
+        origin: Origin,
+        version: Version,
+    ) -> bool {
+        let writer = address_of(origin);
+        // While members change, what it wrote when it held other partitions is not looked for there.
+        let is_at_rest = self.shard.placement().change.is_none();
+        writer != asked
+            && writer != self.shard.address
+            && is_at_rest
+            && !self.shard.is_refilling()
+            && self.shard.peer(writer).is_some_and(|peer| {
+                let can_ask = peer.shares.get() && peer.caller.is_connected();
+                can_ask && !peer.is_failing.get() && peer.has(origin, version)
+            })
+    }
+
+    /// Fetches all that is left; what is still left after an interruption is kept.
+    async fn fetch(
+        &self,
+        peer: &Rc<Peer>,
+        mut left: Left,
+        progress: &Progress,
+    ) -> Result<(), String> {
+        let latency_us_max = self.shard.config.move_latency_us_p99;
+        let mut pace = Pace::at_least(BACKFILL_BYTES_PER_S_MIN, latency_us_max);
+        while let Some(place) = left.terms.places.get(left.done).copied() {
+            let fetched = self
+                .fetch_partition(peer, place, &mut left, &mut pace, progress)
+                .await;
+            if let Err(error) = fetched {
+                if !left.terms.is_refill {
+                    self.backfills.borrow_mut().insert(peer.address, left);
+                }
+                return Err(error);
+            }
+            left.done += 1;
+            left.start = Bytes::new();
+            progress.parts_done.set(left.done as u64);
+        }
+        Ok(())
+    }
+
+    async fn fetch_partition(
+        &self,
+        peer: &Peer,
+        place: Place,
+        left: &mut Left,
+        pace: &mut Pace,
+        progress: &Progress,
+    ) -> Result<(), String> {
+        let terms = left.terms.clone();
+        let mut start = left.start.clone();
+        let mut chunk = Chunk::default();
+        loop {
+            let begun = Instant::now();
+            let mut page = self.backfill_page(peer, &terms, place, &start).await?;
+            let cost = page.cost.take();
+            let bytes = |items: &[Item]| {
+                let bytes = items.iter().map(|item| item.key.len() + item.value.len());
+                bytes.sum::<usize>()
+            };
+            let (records, sent) = (page.items.len() as u64, bytes(&page.items));
+            let looked = cost.map_or(sent, |cost| cost.read_bytes as usize);
+            progress.came(records, sent as u64, looked as u64);
+            count(&self.shard.counters.backfilled, records);
+            count(&self.shard.counters.backfilled_bytes, sent as u64);
+            count(&self.shard.counters.backfill_looked_bytes, looked as u64);
+            match terms.is_refill {
+                true => self.compare(peer, &terms, place, &start, &mut page).await?,
+                // One of an earlier version sends all it has.
+                false => page.items.retain(|item| {
+                    let (stamp, replaces) = (item.stamp, item.replaces);
+                    terms.delta.wants(stamp, item.is_expiry, replaces)
+                }),
+            }
+            let placement = self.shard.placement();
+            let meant = page.items.into_iter().filter(|item| {
+                placement
+                    .keyspace(place.keyspace)
+                    .is_some_and(|k| k.holds(self.shard.address, place.partition, item.from))
+            });
+            for item in meant {
+                chunk.bytes += item.key.len() + item.value.len();
+                let copy = copy_of(item, place.keyspace, place.partition);
+                chunk.entries.push(copy);
+            }
+            chunk.looked += looked;
+            if chunk.bytes >= CHUNK_BYTES || page.next.is_none() {
+                self.store_chunk(std::mem::take(&mut chunk)).await?;
+                left.start = page.next.clone().unwrap_or_default();
+            }
+            let latency_us = self.shard.latency.p99_us();
+            let latency_us = latency_us.max(cost.map_or(0, |cost| cost.latency_us_p99));
+            let due = sent + looked / BACKFILL_LOOKED_PER_SENT;
+            let pause = pace.pause(due, begun.elapsed(), latency_us);
+            tokio::time::sleep(pause).await;
+            match page.next {
+                Some(next) => start = next,
+                None => return Ok(()),
+            }
+        }
+    }
+
+    async fn backfill_page(
         &self,
         peer: &Peer,
         terms: &Terms,
         place: Place,
-    ) -> Result<u64, String> {
-        let Place {
-            keyspace,
-            partition,
-        } = place;
-        let mut start = Bytes::new();
-        let mut count = 0;
-        let mut chunk: Vec<Entry> = Vec::new();
-        let mut chunk_bytes = 0;
-        loop {
-            let request = SnapshotRequest {
-                keyspace,
-                partition,
-                start: start.clone(),
-                is_asker_whole: !terms.is_refill,
-            };
-            let answer = peer
-                .caller
-                .call(Request::Snapshot(request), PAGE_TIMEOUT)
-                .await;
-            let Ok(Response::Page(mut page)) = answer else {
-                return Err("no answer".to_owned());
-            };
-            if !peer.shares.get() {
-                return Err("it has left".to_owned());
-            }
-            if terms.is_refill && page.life != terms.life {
-                // What was said at the beginning does not hold for this page.
-                return Err("it has started anew, or doubts its past".to_owned());
-            }
-            if terms.is_refill {
-                self.compare(peer, terms, place, &start, &mut page).await?;
-            }
-            count += page.items.len() as u64;
-            self.shard
-                .counters
-                .backfilled
-                .set(self.shard.counters.backfilled.get() + page.items.len() as u64);
-            let placement = self.shard.placement();
-            let meant = page.items.into_iter().filter(|item| {
-                placement
-                    .keyspace(keyspace)
-                    .is_some_and(|k| k.holds(self.shard.address, partition, item.from))
-            });
-            for item in meant {
-                chunk_bytes += item.key.len() + item.value.len();
-                chunk.push(copy_of(item, keyspace, partition));
-            }
-            if chunk_bytes >= CHUNK_BYTES || page.next.is_none() {
-                chunk_bytes = 0;
-                self.shard.ingest(std::mem::take(&mut chunk)).await?;
-            }
-            match page.next {
-                Some(next) => start = next,
-                None => return Ok(count),
-            }
+        start: &Bytes,
+    ) -> Result<Page, String> {
+        let request = SnapshotRequest {
+            keyspace: place.keyspace,
+            partition: place.partition,
+            start: start.clone(),
+            is_asker_whole: !terms.is_refill,
+            delta: Some(terms.delta.clone()),
+        };
+        let answer = peer
+            .caller
+            .call(Request::Snapshot(request), PAGE_TIMEOUT)
+            .await;
+        let Ok(Response::Page(page)) = answer else {
+            return Err("no answer".to_owned());
+        };
+        if !peer.shares.get() {
+            return Err("it has left".to_owned());
+        }
+        if terms.life.is_some() && page.life != terms.life {
+            // What was said at the beginning does not hold for this page.
+            return Err("it has started anew, or doubts its past".to_owned());
+        }
+        Ok(page)
+    }
+
+    async fn store_chunk(&self, chunk: Chunk) -> Result<(), String> {
+        // Where most of what there is came, little of it may be here, and files can be taken over.
+        match chunk.bytes >= chunk.looked / 2 {
+            true => self.shard.ingest(chunk.entries).await,
+            false => self.shard.copies_applied(chunk.entries).await,
         }
     }
 
@@ -256,10 +426,48 @@ impl Replication {
             keyspace: request.keyspace,
             partition: request.partition,
         };
-        let mut page = self.shard.partition_page(place, request.start).await?;
+        let Some(delta) = request.delta else {
+            let mut page = self.shard.partition_page(place, request.start).await?;
+            page.life = Some(self.shard.life());
+            return Some(page);
+        };
+        self.pin_for(&delta);
+        let wants =
+            move |record: &Record<'_>| delta.wants(record.stamp, record.is_expiry, record.replaces);
+        let read = self.shard.wanted_page(place, request.start, wants);
+        let (mut page, read_bytes) = read.await?;
         page.life = Some(self.shard.life());
+        page.cost = Some(PageCost {
+            latency_us_p99: self.shard.latency.p99_us(),
+            read_bytes: read_bytes as u64,
+        });
         Some(page)
     }
+
+    /// Keeps of the log what the asker goes on with once it has all it asks for.
+    fn pin_for(&self, delta: &Delta) {
+        let Some(position) = self.find_in_log(self.shard.origin, delta.keep) else {
+            return;
+        };
+        let holder = Holder {
+            class: Class::Backfill,
+            name: self.shard.label_of(delta.asker),
+        };
+        self.shard.pins.hold(holder, position, Instant::now());
+    }
+}
+
+/// Records of a partition that are to be put on disk.
+#[derive(Default)]
+struct Chunk {
+    entries: Vec<Entry>,
+    bytes: usize,
+    /// Bytes that were looked at for them.
+    looked: usize,
+}
+
+fn count(counter: &Cell<u64>, more: u64) {
+    counter.set(counter.get() + more);
 }
 
 /// A stored record as an entry with its true stamp.

@@ -59,6 +59,7 @@ impl Service<Request, Response> for Replica {
                 }],
                 next: None,
                 life: Some(self.life()),
+                cost: None,
             })),
             _ => {}
         }

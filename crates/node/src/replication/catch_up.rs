@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use std::rc::{Rc, Weak};
 use std::time::Duration;
 
-use dunlin_entry::{Entry, EntryView, Origin, Version};
+use dunlin_entry::{Entry, EntryView, Origin, Vector, Version};
 use dunlin_proto::{
     Batch, BatchAnswer, PullAnswer, PullRequest, Request, Response, ShardAddress, VectorsAnswer,
     VectorsRequest,
@@ -57,12 +57,19 @@ impl Replication {
                     writer != self.shard.address && !placement.share(self.shard.address, writer);
                 if origin == self.shard.origin || have >= version || has_left {
                     last_seen.remove(&origin);
+                    if writer == peer.address && have >= version {
+                        peer.is_failing.set(false);
+                    }
                     continue;
                 }
                 let stood_still = last_seen.insert(origin, have) == Some(have);
                 let pulled = peer.pulled.borrow().get(&origin).copied();
                 let ours = writer == self.shard.address;
                 if !stood_still || !ours && pulled.is_some_and(|p| p >= version) {
+                    continue;
+                }
+                // One is asked for an entry, never two at once.
+                if self.comes_from_itself(peer.address, origin, version) {
                     continue;
                 }
                 // Entries stamped by a clock gone wrong are not fetched. What became of them is: by
@@ -77,6 +84,7 @@ impl Replication {
                 } else {
                     self.pull(&peer, origin, have, version).await
                 };
+                peer.is_failing.set(caught_up.is_err());
                 if let Err(error) = caught_up {
                     self.tell_interrupted(&error, &peer, is_far);
                     break;
@@ -116,9 +124,25 @@ impl Replication {
         if let Some(told) = answer.answerer.and_then(|answerer| answerer.contradiction) {
             self.shard.contradicted(peer, told);
         }
-        *peer.vector.borrow_mut() = answer.vector.clone();
+        let before = peer.vector.replace(answer.vector.clone());
+        peer.behind_ms.set(self.behind_ms(peer, &before));
         peer.heard.set(true);
         Some(answer)
+    }
+
+    /// How much later the peer had stamped its newest entry when it was heard before than the newest of
+    /// its that is here now, in milliseconds; 0 when nothing of that is missing.
+    fn behind_ms(&self, peer: &Peer, before: &Vector) -> u64 {
+        let newest = |vector: &Vector| {
+            let of_peer = vector
+                .iter()
+                .filter(|(o, _)| address_of(*o) == peer.address);
+            of_peer.map(|(_, version)| version).max()
+        };
+        match (newest(before), newest(&self.shard.vector.borrow())) {
+            (Some(theirs), Some(here)) => theirs.millis().saturating_sub(here.millis()),
+            _ => 0,
+        }
     }
 
     async fn pull(

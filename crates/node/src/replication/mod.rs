@@ -4,6 +4,7 @@
 pub(crate) mod acks;
 mod backfill;
 mod catch_up;
+mod delta;
 mod find;
 mod orphans;
 mod pull;
@@ -17,8 +18,12 @@ pub(crate) use reclaim::tests as testing;
 pub(crate) use backfill::copy_of;
 pub(crate) use catch_up::address_of;
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 use std::rc::Rc;
+
+use backfill::Left;
+use dunlin_proto::ShardAddress;
 
 use crate::shard::{Observer, Peer, Shard};
 
@@ -27,6 +32,8 @@ pub(crate) struct Replication {
     shard: Rc<Shard>,
     /// Entries of an earlier incarnation are being gathered from the peers.
     reclaiming: Cell<bool>,
+    /// Backfills that were interrupted.
+    backfills: RefCell<BTreeMap<ShardAddress, Left>>,
 }
 
 impl Replication {
@@ -35,6 +42,7 @@ impl Replication {
         let replication = Rc::new(Replication {
             shard,
             reclaiming: Cell::new(false),
+            backfills: RefCell::default(),
         });
         let observer: Rc<dyn Observer> = replication.clone();
         replication.shard.heed(&observer);

@@ -242,6 +242,7 @@ impl Service<Request, Response> for Keeper {
                     items: Vec::new(),
                     next: None,
                     life: Some(Keeper::LIFE),
+                    cost: None,
                 }));
             }
             // Dropped, it is refused.

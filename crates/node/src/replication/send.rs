@@ -92,6 +92,8 @@ impl Replication {
         };
         let mut source = Source::new(self.shard.log.cursor(start));
         peer.gauge.begin(self.shard.log.last());
+        // What it acknowledged to an earlier stream may be far behind, and is not what it needs.
+        peer.gauge.set_acked_index(start.saturating_sub(1));
         let mut in_flight: VecDeque<InFlight> = VecDeque::new();
         let mut bytes_in_flight = 0;
         peer.gauge.set_state("catching_up");

@@ -24,6 +24,7 @@ mod purge;
 mod reach;
 mod read;
 mod refill;
+mod slow;
 mod stall;
 mod stats;
 mod sweep;
@@ -78,6 +79,7 @@ pub(crate) use trust::Looked;
 use append::Applying;
 use copies::Copies;
 use latency::Latency;
+use slow::Slow;
 
 /// What a shard is made from.
 pub struct ShardParts {
@@ -155,6 +157,8 @@ pub struct Shard {
     pub(crate) latency: Latency,
     /// When its event loop stood still.
     pub(crate) stalls: Rc<Stalls>,
+    /// Whether writers wait for a replica that falls behind.
+    pub(crate) slow: Slow,
     pub(crate) time_header: TimeHeader,
     /// What its clock is good for.
     comparison: trust::Comparison,

@@ -25,6 +25,7 @@ use super::mark::{Found, Mark};
 use super::past::{self, Doubt, Evidence, doubt};
 use super::purge::Purge;
 use super::refill::{REFILL_FILE, Refill, begun, note};
+use super::slow::Slow;
 use super::stall::Stalls;
 use super::trust::Comparison;
 use super::twins::Twins;
@@ -206,6 +207,7 @@ impl Shard {
             log.rotate(Entry::of_vector(&vector).encode())?;
         }
         Ok(Rc::new(Shard {
+            slow: Slow::default(),
             stalls: Rc::new(Stalls::new(
                 parts.env.clock.clone(),
                 parts.config.clock_bound_ms,
@@ -280,6 +282,7 @@ impl Shard {
         tokio::task::spawn_local(self.clone().apply_loop());
         tokio::task::spawn_local(self.clone().flush_loop());
         tokio::task::spawn_local(self.clone().sweep_loop());
+        tokio::task::spawn_local(self.clone().lag_loop());
         tokio::task::spawn_local(self.clone().interval_sync_loop());
         tokio::task::spawn_local(self.clone().clock_loop());
         let stalls = self.stalls.clone();

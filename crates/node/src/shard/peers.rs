@@ -10,7 +10,7 @@ use dunlin_rpc::Caller;
 use tokio::task::AbortHandle;
 
 use super::Shard;
-use crate::follow::Gauge;
+use crate::follow::{Gauge, Lag, Progress};
 use crate::replication::acks::Slot;
 
 /// Another shard of the cluster.
@@ -36,9 +36,16 @@ pub(crate) struct Peer {
     pub copied: RefCell<Option<(u64, Vector)>>,
     /// How far it is with the entries of this shard.
     pub gauge: Gauge,
+    /// What is done for it when it falls behind; none while it does not follow.
+    pub lag: RefCell<Option<Lag>>,
     /// The task that sends it entries.
     pub stream: RefCell<Option<AbortHandle>>,
-    pub backfilling: Cell<bool>,
+    /// The backfill from it that is under way.
+    pub backfill: RefCell<Option<Rc<Progress>>>,
+    /// What was asked of it to catch up failed lately: what others wrote, and it should have, is asked of them.
+    pub is_failing: Cell<bool>,
+    /// How far this shard was behind it when it was heard last, in milliseconds of its clock.
+    pub behind_ms: Cell<u64>,
     /// The incarnation that has answered the connection there is, or the last one there was; none
     /// where that was of a build of the oldest protocol.
     pub answered: Cell<Option<u32>>,
@@ -76,6 +83,21 @@ impl Drop for Peer {
 }
 
 impl Shard {
+    /// What another shard is called, for people.
+    pub(crate) fn label_of(&self, address: ShardAddress) -> String {
+        match self.peer(address) {
+            Some(peer) => peer.label.clone(),
+            None => address.to_string(),
+        }
+    }
+
+    /// How far this shard is behind the writer of which it lacks most, in milliseconds of their clocks.
+    pub(super) fn behind_ms(&self) -> u64 {
+        let peers = self.peers.borrow();
+        let sharing = peers.values().filter(|peer| peer.shares.get());
+        sharing.map(|peer| peer.behind_ms.get()).max().unwrap_or(0)
+    }
+
     /// Where a replica stands in the books; this shard is slot 0.
     pub(super) fn slot_in(
         &self,

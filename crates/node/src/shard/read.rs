@@ -4,10 +4,10 @@ use std::ops::Bound;
 
 use bytes::Bytes;
 use dunlin_proto::{Item, Page, Place, ReadAnswer, ReadRequest};
-use dunlin_store::{Lookup, Store, StoreError, Tier, Versioned};
+use dunlin_store::{Lookup, Record, Store, StoreError, Tier, Versioned, Wanted};
 
 use super::Shard;
-use crate::limits::{PAGE_BYTES, PAGE_ITEMS};
+use crate::limits::{BACKFILL_LOOK_BYTES, PAGE_BYTES, PAGE_ITEMS};
 
 impl Shard {
     /// Answers from memory, or says `None` when a disk must be asked.
@@ -53,7 +53,34 @@ impl Shard {
                 .collect(),
             next: page.next,
             life: None,
+            cost: None,
         })
+    }
+
+    /// As [`Shard::partition_page`], of the records that `wants` wants, and how many bytes were looked at.
+    pub(crate) async fn wanted_page(
+        &self,
+        place: Place,
+        start: Bytes,
+        wants: impl Fn(&Record<'_>) -> bool + Send + 'static,
+    ) -> Option<(Page, usize)> {
+        let Place {
+            keyspace,
+            partition,
+        } = place;
+        let read = move |store: &Store| {
+            let (look, room) = (BACKFILL_LOOK_BYTES, PAGE_BYTES);
+            store.scan_wanted(keyspace, partition, &start, look, room, wants)
+        };
+        let Wanted { page, read_bytes } = self.read_aside(read).await?;
+        let items = page.items.into_iter();
+        let page = Page {
+            items: items.map(|(key, value)| item(key, value)).collect(),
+            next: page.next,
+            life: None,
+            cost: None,
+        };
+        Some((page, read_bytes))
     }
 
     /// Reads much off the event loop; `None` when it cannot be read, which others can answer for.

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
 use super::{Peer, RefillStatus, Shard};
-use crate::follow::{FollowerStatus, PinStatus, Segment, bytes_behind};
+use crate::follow::{BackfillStatus, FollowerStatus, PinStatus, Segment, bytes_behind};
 use crate::limits::CALL_TIMEOUT;
 use crate::meters::CLASSES;
 
@@ -30,6 +30,14 @@ pub(crate) struct Counters {
     pub flushes: Cell<u64>,
     pub pulled: Cell<u64>,
     pub backfilled: Cell<u64>,
+    /// Bytes of them.
+    pub backfilled_bytes: Cell<u64>,
+    /// Bytes of records that were looked at for that, elsewhere.
+    pub backfill_looked_bytes: Cell<u64>,
+    /// Backfills begun, those apart that went on where they had been interrupted.
+    pub backfills: Cell<u64>,
+    /// Writes that were held up for a replica about to fall off the log.
+    pub slowed: Cell<u64>,
     pub moved: Cell<u64>,
     /// Times that what was copied from a shard had to be copied again.
     pub copied_again: Cell<u64>,
@@ -83,6 +91,27 @@ pub struct ShardStatus {
     pub pulled: u64,
     /// Records received by backfill.
     pub backfilled: u64,
+    /// Bytes of them.
+    #[serde(default)]
+    pub backfilled_bytes: u64,
+    /// Bytes of records that were looked at for that, elsewhere.
+    #[serde(default)]
+    pub backfill_looked_bytes: u64,
+    /// Backfills begun, those apart that went on where they had been interrupted.
+    #[serde(default)]
+    pub backfills: u64,
+    /// Writes that were held up for a replica about to fall off the log.
+    #[serde(default)]
+    pub slowed: u64,
+    /// Whether they are now.
+    #[serde(default)]
+    pub slows: bool,
+    /// Backfills under way.
+    #[serde(default)]
+    pub backfilling: Vec<BackfillStatus>,
+    /// How far it is behind the writer of which it lacks most, in milliseconds of their clocks.
+    #[serde(default)]
+    pub behind_ms: u64,
     /// Records taken over from other nodes while members changed.
     pub moved: u64,
     /// Times that all it had copied from another shard had to be copied again.
@@ -203,7 +232,15 @@ pub struct ShardStatus {
     pub followers: Vec<FollowerStatus>,
 }
 
+/// A shard that is further behind another than this is catching up, in milliseconds.
+const BEHIND_MS: u64 = 5_000;
+
 impl ShardStatus {
+    /// Whether it lacks much of what others have, and gets it.
+    pub fn is_catching_up(&self) -> bool {
+        !self.backfilling.is_empty() || self.behind_ms > BEHIND_MS
+    }
+
     /// How many keys the store holds, and whether that is an estimate.
     pub fn keys(&self) -> (u64, bool) {
         match self.is_counted {
@@ -241,6 +278,11 @@ impl Shard {
         let store = self.store.stats().unwrap_or_default();
         let counters = &self.counters;
         let peers = self.peers.borrow();
+        let backfilling = peers.values().filter_map(|peer| {
+            let progress = peer.backfill.borrow();
+            Some(progress.as_ref()?.status(&peer.label))
+        });
+        let backfilling = backfilling.collect();
         let peers: Vec<_> = peers.values().map(|peer| peer.caller.stats()).collect();
         let segments = self.log.segments();
         let refill = self.refill_status();
@@ -263,6 +305,13 @@ impl Shard {
             flushes: counters.flushes.get(),
             pulled: counters.pulled.get(),
             backfilled: counters.backfilled.get(),
+            backfilled_bytes: counters.backfilled_bytes.get(),
+            backfill_looked_bytes: counters.backfill_looked_bytes.get(),
+            backfills: counters.backfills.get(),
+            slowed: counters.slowed.get(),
+            slows: self.slow.is_on(),
+            backfilling,
+            behind_ms: self.behind_ms(),
             moved: counters.moved.get(),
             copied_again: counters.copied_again.get(),
             pins: self.pins.status(Instant::now(), |from| {

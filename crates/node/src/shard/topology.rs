@@ -162,8 +162,11 @@ impl Shard {
             pulled: RefCell::default(),
             copied: RefCell::default(),
             gauge: Gauge::default(),
+            lag: RefCell::default(),
             stream: RefCell::default(),
-            backfilling: Cell::new(false),
+            backfill: RefCell::default(),
+            is_failing: Cell::new(false),
+            behind_ms: Cell::new(0),
             // Within the process nobody introduces itself.
             answered: Cell::new(is_near.then_some(node.incarnation)),
             is_leaving: Cell::new(false),

@@ -56,6 +56,26 @@ const COUNTERS: &[(&str, &str, Read)] = &[
         |s| s.backfilled,
     ),
     (
+        "dunlin_backfilled_bytes",
+        "Bytes of records received by backfill",
+        |s| s.backfilled_bytes,
+    ),
+    (
+        "dunlin_backfill_looked_bytes",
+        "Bytes of records that other replicas looked at for backfills of this shard",
+        |s| s.backfill_looked_bytes,
+    ),
+    (
+        "dunlin_backfills",
+        "Backfills begun, each of one other replica",
+        |s| s.backfills,
+    ),
+    (
+        "dunlin_writes_slowed",
+        "Writes held up for a replica that was about to fall off the log",
+        |s| s.slowed,
+    ),
+    (
         "dunlin_moved_records",
         "Records taken over while members changed",
         |s| s.moved,
@@ -180,6 +200,16 @@ const GAUGES: &[(&str, &str, Read)] = &[
         "Replicas that have not given the shard all it lacks, and pieces it has yet to copy while members change",
         |s| s.backfill_left,
     ),
+    (
+        "dunlin_backfill_parts_left",
+        "Partitions that backfills under way have yet to look through",
+        |s| s.backfilling.iter().map(|b| b.parts - b.parts_done).sum(),
+    ),
+    (
+        "dunlin_behind_ms",
+        "How far the shard is behind the writer of which it lacks most, in milliseconds",
+        |s| s.behind_ms,
+    ),
     ("dunlin_store_bytes", "Bytes in the store's files", |s| {
         s.store_bytes
     }),
@@ -194,6 +224,8 @@ const GAUGES: &[(&str, &str, Read)] = &[
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
     Serving,
+    /// It answers, and lacks much of what others have.
+    CatchingUp,
     /// It is being filled, and answers no reads.
     Refilling,
     /// It takes no writes.
@@ -201,12 +233,18 @@ enum State {
 }
 
 impl State {
-    const ALL: [State; 3] = [State::Serving, State::Refilling, State::Failing];
+    const ALL: [State; 4] = [
+        State::Serving,
+        State::CatchingUp,
+        State::Refilling,
+        State::Failing,
+    ];
 
     fn of(status: &ShardStatus) -> State {
         match (&status.trouble, status.refilling) {
             (Some(_), _) => State::Failing,
             (None, true) => State::Refilling,
+            (None, false) if status.is_catching_up() => State::CatchingUp,
             (None, false) => State::Serving,
         }
     }
@@ -214,6 +252,7 @@ impl State {
     fn name(self) -> &'static str {
         match self {
             State::Serving => "serving",
+            State::CatchingUp => "catching_up",
             State::Refilling => "refilling",
             State::Failing => "failing",
         }

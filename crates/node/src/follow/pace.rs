@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 /// A copy begins with this, and always goes at least this fast, or it would never end.
+/// where nothing else is said.
 const BYTES_PER_S_MIN: f64 = 4_000_000.0;
 /// How much faster a second later, while clients wait no longer than `CALM`.
 const FASTER_PER_S: f64 = 2.0;
@@ -24,8 +25,9 @@ const PAUSE_MAX: Duration = Duration::from_secs(1);
 
 /// The rate of a copy.
 #[derive(Debug)]
-pub(super) struct Pace {
+pub(crate) struct Pace {
     latency_us_max: u64,
+    bytes_per_s_min: f64,
     bytes_per_s: f64,
     reached_bytes_per_s: f64,
     since_slower: Duration,
@@ -36,10 +38,16 @@ pub(super) struct Pace {
 impl Pace {
     /// Keeps latencies at most at `latency_us_max`, in microseconds.
     pub fn new(latency_us_max: u64) -> Pace {
+        Pace::at_least(BYTES_PER_S_MIN, latency_us_max)
+    }
+
+    /// The same, but never slower than this.
+    pub fn at_least(bytes_per_s_min: f64, latency_us_max: u64) -> Pace {
         Pace {
             latency_us_max,
-            bytes_per_s: BYTES_PER_S_MIN,
-            reached_bytes_per_s: BYTES_PER_S_MIN,
+            bytes_per_s_min,
+            bytes_per_s: bytes_per_s_min,
+            reached_bytes_per_s: bytes_per_s_min,
             since_slower: Duration::MAX,
             is_free: false,
         }
@@ -47,7 +55,7 @@ impl Pace {
 
     /// Forgets what earlier copies have reached.
     pub fn begin(&mut self) {
-        *self = Pace::new(self.latency_us_max);
+        *self = Pace::at_least(self.bytes_per_s_min, self.latency_us_max);
     }
 
     /// How long to wait after `bytes` that took `spent`, when clients now wait `latency_us`; 0 is that
@@ -62,7 +70,7 @@ impl Pace {
         let late = latency_us as f64 / self.latency_us_max as f64;
         if late > LATE && self.since_slower >= SETTLE {
             let from = self.bytes_per_s.min(self.reached_bytes_per_s);
-            self.bytes_per_s = (from * SLOWER).max(BYTES_PER_S_MIN);
+            self.bytes_per_s = (from * SLOWER).max(self.bytes_per_s_min);
             self.since_slower = Duration::ZERO;
         }
         let due = Duration::from_secs_f64(bytes as f64 / self.bytes_per_s);
