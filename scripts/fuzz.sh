@@ -10,7 +10,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-targets=(block batch recover mutate inspect frame message preamble)
+targets=(block batch recover mutate inspect frame message preamble token)
 host=$(rustc -vV | sed -n 's/^host: //p')
 binaries=target/fuzz/$host/release
 

@@ -59,7 +59,10 @@ pub use clock::{Clock, SystemClock};
 pub use config::{CopySteps, NodeConfig};
 pub use doors::{Bounds, REFUSALS_MAX};
 pub use env::Env;
-pub use follow::{BackfillStatus, FollowerStatus, PinStatus};
+pub use follow::{
+    BackfillStatus, Begun, Follow, FollowError, FollowerStatus, Followers, From, Next, PinStatus,
+    Scope, Wanted,
+};
 pub use limits::BODY_BYTES_MAX;
 pub use logins::{check_password, password_hash};
 pub use machine::{Machine, RealMachine};

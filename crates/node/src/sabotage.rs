@@ -53,6 +53,8 @@ pub enum Sabotage {
     /// A shard says that its earlier starts are final whoever has not seen all they wrote, and others seal
     /// them on its word.
     SealUnequal,
+    /// Nothing is noted of what comes in beside the log.
+    HideGaps,
     /// A backfill leaves out what was stamped before the newest that the asker has of anybody, whoever
     /// stamped it.
     ForgetWhose,
@@ -83,6 +85,7 @@ impl Sabotage {
         Sabotage::CountUnsure,
         Sabotage::EndByNow,
         Sabotage::SealUnequal,
+        Sabotage::HideGaps,
         Sabotage::ForgetWhose,
     ];
 }

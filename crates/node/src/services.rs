@@ -6,6 +6,7 @@ use dunlin_proto::Introduction;
 use dunlin_rpc::{Hello, Stream};
 
 use crate::expiry::Expiry;
+use crate::follow::Followers;
 use crate::moves::{MoveState, Moves};
 use crate::quorum::Coordinator;
 use crate::replication::Replication;
@@ -21,6 +22,8 @@ pub struct Services {
     pub(crate) coordinator: Rc<Coordinator>,
     /// Its part in changes of the members.
     pub(crate) moves: Rc<Moves>,
+    /// Those who follow its log and are no replicas.
+    followers: Rc<Followers>,
     /// The end of values whose time is over.
     expiry: Rc<Expiry>,
 }
@@ -31,12 +34,14 @@ impl Services {
         let replication = Replication::new(shard.clone());
         let coordinator = Coordinator::new(shard.clone());
         let moves = Moves::new(shard.clone());
+        let followers = Followers::new(shard.clone());
         let expiry = Expiry::new(shard.clone());
         Rc::new(Services {
             shard,
             replication,
             coordinator,
             moves,
+            followers,
             expiry,
         })
     }
@@ -58,6 +63,11 @@ impl Services {
     /// Where requests of clients are carried out.
     pub fn coordinator(&self) -> &Rc<Coordinator> {
         &self.coordinator
+    }
+
+    /// Those who follow its log and are no replicas.
+    pub fn followers(&self) -> &Rc<Followers> {
+        &self.followers
     }
 
     /// How far the shard is with a change of the members.

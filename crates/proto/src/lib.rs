@@ -15,10 +15,11 @@
 //! | `clock` `drops` | the wall clock, and what is told with it of keyspaces that are dropped |
 //! | `reach` `address` | who reaches whom; which shard |
 //! | `introduction` | what stands in a connection's hello, and in the answer to it |
+//! | `token` `text` | where a follower goes on, at any replica; bytes as text for URLs |
 //! | `pairs` | pairs of key and value, many in one body over HTTP |
 //! | `wire` | the few shapes messages are made of |
 //!
-//! The bytes are those of `docs/formats.md`, sections 4, 5, 8 and 9: a message between shards is extended only at its end.
+//! The bytes are those of `docs/formats.md`, sections 4, 5, 8, 9 and 13: a message between shards is extended only at its end.
 #![deny(unsafe_code)]
 
 mod address;
@@ -35,6 +36,8 @@ mod read;
 mod replicate;
 mod request;
 mod response;
+mod text;
+mod token;
 mod vectors;
 mod wire;
 mod write;
@@ -54,6 +57,7 @@ pub use read::{ReadAnswer, ReadRequest};
 pub use replicate::{Batch, BatchAnswer, Conflict};
 pub use request::Request;
 pub use response::{BEHIND, CANNOT, Response};
+pub use token::{Hint, Token, TokenError};
 pub use vectors::{Answerer, Asker, Life, Told, VectorsAnswer, VectorsRequest};
 pub use write::{Condition, Refusal, WriteAnswer, WriteRequest};
 

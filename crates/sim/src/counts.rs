@@ -5,6 +5,8 @@ use std::ops::AddAssign;
 
 use dunlin_node::ShardStatus;
 
+use crate::followers::Followers;
+
 /// Sums over all nodes and all their lives.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub struct Counts {
@@ -34,9 +36,29 @@ pub struct Counts {
     pub repairs: u64,
     /// Reads that asked one more replica.
     pub hedges: u64,
+    /// Partitions that followers went on with in the very log they had left.
+    pub followed_again: u64,
+    /// The same in a log, by what they had seen.
+    pub followed_log: u64,
+    /// The same with stored records and the deletes among them.
+    pub followed_delta: u64,
+    /// The same with stored records, all else to be forgotten.
+    pub followed_complete: u64,
+    /// Times that what a follower had been given was compared with a store.
+    pub followed_checked: u64,
 }
 
 impl Counts {
+    /// Adds what followers counted in the whole run.
+    pub fn count(&mut self, followers: &Followers) {
+        let (begun, checked) = followers.counts();
+        self.followed_again += begun.log_again;
+        self.followed_log += begun.log;
+        self.followed_delta += begun.delta;
+        self.followed_complete += begun.complete;
+        self.followed_checked += checked;
+    }
+
     /// Adds what one shard counted since its start.
     pub fn add(&mut self, status: &ShardStatus) {
         *self += Counts {
@@ -70,6 +92,11 @@ impl AddAssign for Counts {
         self.ended += other.ended;
         self.repairs += other.repairs;
         self.hedges += other.hedges;
+        self.followed_again += other.followed_again;
+        self.followed_log += other.followed_log;
+        self.followed_delta += other.followed_delta;
+        self.followed_complete += other.followed_complete;
+        self.followed_checked += other.followed_checked;
     }
 }
 
@@ -77,7 +104,7 @@ impl fmt::Display for Counts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{} writes, {} reads, {} crashes, {} flushes, {} segments released, {} pulls, {} records backfilled, {} moved in {} changes, {} restamps, {} values ended, {} repairs, {} hedges",
+            "{} writes, {} reads, {} crashes, {} flushes, {} segments released, {} pulls, {} records backfilled, {} moved in {} changes, {} restamps, {} values ended, {} repairs, {} hedges, followers: {} in the same log, {} by vector, {} deltas, {} complete, {} compared",
             self.writes,
             self.reads,
             self.crashes,
@@ -90,7 +117,12 @@ impl fmt::Display for Counts {
             self.restamps,
             self.ended,
             self.repairs,
-            self.hedges
+            self.hedges,
+            self.followed_again,
+            self.followed_log,
+            self.followed_delta,
+            self.followed_complete,
+            self.followed_checked
         )
     }
 }

@@ -6,6 +6,7 @@
 //! | `harness` | the world: `transport`, `clock`, `chance`, `host` (one node with its disk), `pause`, `cluster`; `front` and `ask`, what nodes and clients say to one another |
 //! | `clients` | clients on a machine of their own, with their own clocks: puts, deletes, conditions, reads, scans, tried again at another node |
 //! | `faults` | partitions, crashes, power losses, held processes, bad clocks and disks, disks lost and put back, nodes that relapse, metadata stores without memory, members that change, step by step |
+//! | `followers` | those who follow logs from their tokens on, at one replica after another: each must have been given all that a replica holds whose log it has read |
 //! | `history` | what clients did and saw, in order: values and real time |
 //! | `checks` | the promises: what is read was `written`, reads are `fresh`, nodes answer `equal`, replicas `converged`; `lost` says what faults may take |
 //! | `counts` | proof that a run exercises what it is meant to |
@@ -22,6 +23,7 @@ mod checks;
 mod clients;
 mod counts;
 mod faults;
+mod followers;
 mod harness;
 mod history;
 mod jobs;

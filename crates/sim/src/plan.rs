@@ -97,6 +97,8 @@ pub struct Plan {
     pub expires: bool,
     /// Whether values of some keys are written that expire within the run.
     pub ends: bool,
+    /// Whether logs are followed by others than replicas.
+    pub follows: bool,
     /// Whether nodes prove a secret to each other.
     pub secrets: SecretUse,
     /// Deliberate bug in every node.
@@ -150,6 +152,7 @@ impl Plan {
             dark_end: false,
             expires: false,
             ends: false,
+            follows: false,
             secrets: SecretUse::None,
             sabotage,
             values_only: sabotage != Sabotage::None,
@@ -219,6 +222,8 @@ impl Plan {
         plan.ends = !plan.bad_clocks && random.random_bool(0.5);
         let mut random = StdRng::seed_from_u64(seed ^ 0x5ea1_0042);
         plan.restarts = !plan.relapses && random.random_bool(0.1);
+        let mut random = StdRng::seed_from_u64(seed ^ 0xf011_0e25);
+        plan.follows = random.random_bool(0.3);
         plan
     }
 
@@ -287,6 +292,9 @@ impl Plan {
             Sabotage::IgnoreDeadlines => self.pauses && self.attempts > 1,
             Sabotage::FollowAnyClock => self.bad_clocks && self.expires,
             Sabotage::EndByNow => self.ends,
+            Sabotage::HideGaps => {
+                self.follows && (self.moves || self.loses_disks) && self.keys == KEYS_MAX
+            }
             Sabotage::TrustEmptyMetadata => self.bad_metadata,
             Sabotage::AnswerUncertain => self.loses_disks,
             Sabotage::AcceptTwins => self.twins,
@@ -338,6 +346,17 @@ impl Plan {
     /// Whether a key is given values that expire within the run.
     pub fn ends_at(&self, (_, key): (usize, u16)) -> bool {
         self.ends && key % 2 == 1
+    }
+
+    /// Whether nothing that one node has on disk is ever lost, and no clock says what is over.
+    pub fn keeps_all(&self) -> bool {
+        !self.loses_disks
+            && !self.twins
+            && !self.relapses
+            && !self.buries
+            && !self.bad_disks
+            && !self.bad_clocks
+            && !self.ends
     }
 
     /// Whether a power loss takes what a keyspace has acknowledged.

@@ -96,6 +96,7 @@ fn judged(plan: Plan) -> Result<Verdict, HarnessError> {
     let mut cluster = Cluster::start(plan)?;
     let outcome = drive(&mut cluster)?;
     cluster.count_live();
+    cluster.counts.count(&cluster.shared.followers);
     if let Err(Broken {
         place: Some(place), ..
     }) = &outcome
@@ -105,7 +106,9 @@ fn judged(plan: Plan) -> Result<Verdict, HarnessError> {
     }
     let history = cluster.shared.history.borrow();
     let checked = outcome.as_ref().copied().unwrap_or_default();
-    let is_by_value = outcome.is_err() && checks::judge(&cluster.shared.plan, &history).is_err();
+    let is_by_value = outcome.is_err()
+        && (checks::judge(&cluster.shared.plan, &history).is_err()
+            || cluster.shared.followers.missed().is_some());
     let failure = outcome
         .err()
         .map(|broken| report(&cluster.shared.plan, &history, &broken));
@@ -130,7 +133,7 @@ fn drive(cluster: &mut Cluster) -> Result<Result<Checked, Broken>, HarnessError>
         if cluster.now_ms() >= cluster.shared.plan.rest_ms {
             cluster.shared.phase.set(Phase::Quiet);
         }
-        if let Some(broken) = start_failure(cluster) {
+        if let Some(broken) = start_failure(cluster).or_else(|| missed(cluster)) {
             return Ok(Err(broken));
         }
     }
@@ -157,6 +160,9 @@ fn drive(cluster: &mut Cluster) -> Result<Result<Checked, Broken>, HarnessError>
         return Ok(Err(broken));
     }
     let read = read_all(cluster)?;
+    if let Some(broken) = missed(cluster) {
+        return Ok(Err(broken));
+    }
     // What clients saw tells more than that they saw too little.
     Ok(verify(cluster).and_then(|checked| read.map(|()| checked)))
 }
@@ -192,6 +198,16 @@ fn wait(cluster: &mut Cluster, for_ms: u64) -> Result<(), HarnessError> {
         cluster.step()?;
     }
     Ok(())
+}
+
+/// What a follower was not given.
+fn missed(cluster: &Cluster) -> Option<Broken> {
+    let text = cluster.shared.followers.missed()?;
+    Some(Broken {
+        text,
+        place: None,
+        at: None,
+    })
 }
 
 fn start_failure(cluster: &Cluster) -> Option<Broken> {

@@ -52,5 +52,6 @@ found! {
     counting_the_word_of_the_forgetful CountUnsure
     ending_renewed_values EndByNow
     sealing_what_is_not_there SealUnequal
+    hiding_what_no_log_has HideGaps
     leaving_out_what_is_older_than_anything ForgetWhose
 }

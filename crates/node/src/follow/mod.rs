@@ -3,20 +3,34 @@
 //!
 //! | file | duty |
 //! |---|---|
+//! | `begin` | pure: where a follower begins that has come so far |
+//! | `coverage` | pure: from where on the log serves a partition; `coverage_note`, the same on disk |
+//! | `follower` | who reads a keyspace's entries from a token on: log and stored records |
 //! | `gauge` | how far each is, and how fast |
 //! | `lag` | pure: what is done for a replica that falls behind |
 //! | `pace` | pure: how fast a copy may go while clients wait no longer than they are promised |
 //! | `pins` | who still needs which part of the log, and for how long that counts |
 //! | `progress` | how far a backfill is |
 //! | `retain` | pure: which segments may go |
+//! | `selection` | pure: which records a follower wants; what is kept of them |
 
+mod begin;
+mod coverage;
+mod coverage_note;
+mod follower;
 mod gauge;
 mod lag;
 mod pace;
 mod pins;
 mod progress;
 mod retain;
+mod selection;
 
+pub use begin::Scope;
+pub(crate) use begin::{Here, Past, Start, begin};
+pub(crate) use coverage::{Coverage, Found, Mark, Serves};
+pub(crate) use coverage_note::Note;
+pub use follower::{Begun, Follow, FollowError, Followers, From, Next, Wanted};
 pub use gauge::FollowerStatus;
 pub(crate) use gauge::{Gauge, bytes_behind};
 pub(crate) use lag::Lag;
@@ -26,3 +40,4 @@ pub(crate) use pins::{Class, Holder, Pins};
 pub use progress::BackfillStatus;
 pub(crate) use progress::Progress;
 pub(crate) use retain::{Caps, Segment, released};
+pub(crate) use selection::{Hits, Met, Selection};

@@ -20,6 +20,8 @@ pub(crate) enum Class {
     Backfill,
     /// A replica follows, and is far behind.
     Replica,
+    /// Somebody who is no replica reads entries.
+    Follower,
 }
 
 /// Who holds a pin.

@@ -14,7 +14,7 @@ use crate::replication::address_of;
 impl Moves {
     /// A shard that held nothing before claims in its vector what it has inherited, so that the
     /// streams of the others begin there and not at the beginning of their logs.
-    pub(super) async fn claim(&self, change: &Change) {
+    pub(super) async fn claim(&self, change: &Change) -> Result<(), String> {
         let placement = self.shard.placement();
         let is_recent = |at: Instant| at.elapsed() < CLAIM_INTERVAL;
         let is_needless = {
@@ -25,7 +25,7 @@ impl Moves {
             || placement.is_member(self.shard.address.node)
             || is_needless
         {
-            return;
+            return Ok(());
         }
         let told = match change.phase {
             Phase::Copy => self.states().await,
@@ -34,34 +34,36 @@ impl Moves {
         };
         let told = told.values().flat_map(|state| state.marks());
         let past = own_past(told, self.shard.origin, &self.shard.vector());
-        let mut fill = self.fill.borrow_mut();
-        fill.claimed = Some(Instant::now());
-        // Not as one vector: a seal that one of them has would hide what others name one by one.
-        let origins: BTreeSet<Origin> = {
-            let sources = fill.sources.values();
-            let ends = sources.filter_map(|source| source.end.as_ref());
-            ends.flat_map(Vector::iter).map(|pair| pair.0).collect()
-        };
-        let have = self.shard.vector();
-        let inherited = origins.into_iter().filter_map(|origin| {
-            let writer = address_of(origin);
-            if writer.is_beside(self.shard.address) {
-                return None;
-            }
-            let ends = fill.sources.iter().map(|(address, source)| {
-                let end = source.end.as_ref();
-                (*address, end.map_or(Version(0), |end| end.get(origin)))
+        let claims: Vec<_> = {
+            let mut fill = self.fill.borrow_mut();
+            fill.claimed = Some(Instant::now());
+            // Not as one vector: a seal that one of them has would hide what others name one by one.
+            let origins: BTreeSet<Origin> = {
+                let sources = fill.sources.values();
+                let ends = sources.filter_map(|source| source.end.as_ref());
+                ends.flat_map(Vector::iter).map(|pair| pair.0).collect()
+            };
+            let have = self.shard.vector();
+            let inherited = origins.into_iter().filter_map(|origin| {
+                let writer = address_of(origin);
+                if writer.is_beside(self.shard.address) {
+                    return None;
+                }
+                let ends = fill.sources.iter().map(|(address, source)| {
+                    let end = source.end.as_ref();
+                    (*address, end.map_or(Version(0), |end| end.get(origin)))
+                });
+                let knows =
+                    |source| placement.is_outside(writer) || placement.may_share(source, writer);
+                let version = inherited_of(writer, ends, knows)?;
+                (version > have.get(origin)).then_some((origin, version))
             });
-            let knows =
-                |source| placement.is_outside(writer) || placement.may_share(source, writer);
-            let version = inherited_of(writer, ends, knows)?;
-            (version > have.get(origin)).then_some((origin, version))
-        });
-        let claims: Vec<_> = inherited.chain(past).collect();
-        drop(fill);
+            inherited.chain(past).collect()
+        };
         if !claims.is_empty() {
-            self.shard.log_claim(&claims, false);
+            self.shard.claim_aside(&claims).await?;
         }
+        Ok(())
     }
 }
 

@@ -3,6 +3,7 @@
 
 use std::rc::Rc;
 
+use dunlin_entry::Vector;
 use dunlin_metadata::{Change, Phase};
 use dunlin_proto::{Place, ShardAddress};
 use tokio::time::Instant;
@@ -24,6 +25,9 @@ impl Moves {
                 continue;
             }
             let Some(change) = self.shard.placement().change.clone() else {
+                if let Err(error) = self.shard.cover_read().await {
+                    tracing::warn!(error, "the log serves less than it could");
+                }
                 continue;
             };
             if let Err(error) = self.fill_round(&change).await {
@@ -75,7 +79,7 @@ impl Moves {
             self.keep_places().await?;
             self.tails_read.set(Some(Instant::now()));
         }
-        self.claim(change).await;
+        self.claim(change).await?;
         let is_level = self.is_level_with_dead(change).await;
         let is_whole = marks
             .as_ref()
@@ -91,6 +95,9 @@ impl Moves {
         let is_new = |fill: &Fill| !fill.filled || is_caught_up && !fill.caught_up;
         if is_new(&self.fill.borrow()) {
             self.keep_vector().await?;
+        }
+        if is_caught_up && !self.fill.borrow().caught_up {
+            self.arrived().await?;
         }
         let mut fill = self.fill.borrow_mut();
         if fill.change == change.id && !self.shard.is_refilling() {
@@ -127,7 +134,32 @@ impl Moves {
             self.pace.borrow_mut().begin();
         }
         self.fill.borrow_mut().plan(&parts);
-        Ok(())
+        let is_whole = change.phase > Phase::Joint || self.fill.borrow().caught_up;
+        match is_whole {
+            true => Ok(()),
+            // The vector says nothing of what was written before these are here.
+            false => {
+                self.shard
+                    .uncover(parts.iter().map(|p| p.place).collect())
+                    .await
+            }
+        }
+    }
+
+    /// What was taken over is here: all there was when the joint phase began, out of the logs of those who
+    /// had it, and all since by the writers' own streams.
+    async fn arrived(&self) -> Result<(), String> {
+        let (places, ends) = {
+            let fill = self.fill.borrow();
+            let parts = fill.sources.values().flat_map(|source| source.parts.keys());
+            let ends = fill
+                .sources
+                .values()
+                .filter_map(|source| source.end.as_ref());
+            let ends: Vector = ends.flat_map(Vector::iter).collect();
+            (parts.copied().collect(), ends)
+        };
+        self.shard.cover(places, Some(&ends)).await
     }
 
     fn unfinished_parts(&self) -> Vec<(ShardAddress, Place)> {

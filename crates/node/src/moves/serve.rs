@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use bytes::Bytes;
-use dunlin_entry::{EntryView, Kind};
+use dunlin_entry::EntryView;
 use dunlin_log::CursorError;
 use dunlin_proto::{
     FillPage, FillRequest, Froms, ItemRef, Place, RunBuilder, TailAnswer, TailPin, TailRequest,
@@ -13,7 +13,7 @@ use dunlin_store::{Record, Store};
 use tokio::time::Instant;
 
 use super::{Moves, reads_tails};
-use crate::follow::{Class, Holder};
+use crate::follow::{Class, Hits, Holder, Met, Selection};
 use crate::limits::{LOOK_BYTES, PAGE_BYTES, PULL_BYTES};
 
 impl Moves {
@@ -114,6 +114,10 @@ impl Moves {
                 )| ((*keyspace, *partition), *froms),
             )
             .collect();
+        let selection = Selection::all(|keyspace, partition, from| {
+            let wanted = wants.get(&(keyspace, partition));
+            wanted.is_some_and(|froms| froms.has(from))
+        });
         let vector = self.shard.vector();
         let end = self.shard.log.last();
         // What is left out of an answer is to be in every page that is asked for after it.
@@ -132,23 +136,22 @@ impl Moves {
                     return TailAnswer::NotNow;
                 }
             };
+            let mut hits = Hits::default();
             // What has come since is not applied yet.
-            for (_, record) in records.into_iter().filter(|(index, _)| *index <= end) {
+            for (_, record) in records.iter().filter(|(index, _)| *index <= end) {
                 looked_at += record.len();
-                let Ok(view) = EntryView::new(&record) else {
+                hits.read(record);
+                let Met::Wanted(view) = selection.look(record) else {
                     continue;
                 };
-                let is_change = matches!(view.kind(), Kind::Put | Kind::Delete);
-                let wanted = wants.get(&(view.keyspace(), view.partition()));
-                if is_change && wanted.is_some_and(|froms| froms.has(view.from())) {
-                    let is_far = view.stamp().version > self.shard.clock.limit();
-                    if is_far && self.is_mended(&view).await {
-                        continue;
-                    }
-                    bytes += record.len();
-                    entries.push(record);
+                let is_far = view.stamp().version > self.shard.clock.limit();
+                if is_far && self.is_mended(&view).await {
+                    continue;
                 }
+                hits.keep(record);
             }
+            bytes += hits.bytes();
+            entries.extend(hits.into_entries());
         }
         TailAnswer::Entries {
             entries,

@@ -1,7 +1,7 @@
 //! Dropping what others hold now, once nobody can ask for it here any more.
 
 use dunlin_metadata::Phase;
-use dunlin_proto::ShardAddress;
+use dunlin_proto::{Place, ShardAddress};
 use tokio::time::Instant;
 
 use super::Moves;
@@ -50,6 +50,11 @@ impl Moves {
         let before = self.before.borrow_mut().take();
         let before = before.filter(|before| is_all_since(before.changes, swept, due));
         let drops = drops(&placement, before.as_deref(), self.shard.address);
+        let places = drops.iter().map(|drop| Place {
+            keyspace: drop.keyspace,
+            partition: drop.partition,
+        });
+        self.shard.uncover(places.collect()).await?;
         for drop in drops {
             self.drop_from(&drop).await?;
         }

@@ -23,7 +23,7 @@ use crate::limits::{
     BACKFILL_BYTES_PER_S_MIN, BACKFILL_LOOKED_PER_SENT, CHUNK_BYTES, PAGE_BYTES, PAGE_ITEMS,
     PAGE_TIMEOUT,
 };
-use crate::shard::Peer;
+use crate::shard::{Begun, Peer};
 
 /// Records that are dropped at once, while writers wait.
 const FORGET_RECORDS: usize = 128;
@@ -70,6 +70,14 @@ impl Replication {
 
     async fn backfill(self: &Rc<Self>, peer: &Rc<Peer>) -> Result<(), String> {
         let begun = self.shard.backfill_begins();
+        self.shard.open_gap().await?;
+        let given = self.copy_all(peer, begun).await;
+        self.shard.close_gap(given.as_ref().ok()).await;
+        given.map(drop)
+    }
+
+    /// Copies, and claims; answers the peer's vector.
+    async fn copy_all(self: &Rc<Self>, peer: &Rc<Peer>, begun: Begun) -> Result<Vector, String> {
         // The vector comes first: whatever the peer holds at this moment the pages will show.
         let answer = self.exchange(peer).await.ok_or("no answer")?;
         let left = match self.interrupted(peer, &answer) {
@@ -108,7 +116,7 @@ impl Replication {
             looked_bytes = progress.looked_bytes.get(),
             "backfill complete"
         );
-        Ok(())
+        Ok(terms.covered.clone())
     }
 
     /// What is left of a backfill that was interrupted, if it can be gone on with: the peer's word of its

@@ -9,6 +9,7 @@ use dunlin_proto::{PullAnswer, PullRequest};
 use super::Replication;
 use super::catch_up::address_of;
 use super::reclaim::hole_up_to;
+use crate::follow::{Hits, Met, Selection};
 use crate::limits::{LOOK_BYTES, PULL_BYTES};
 use crate::sabotage::Sabotage;
 use crate::shard::followed;
@@ -51,26 +52,25 @@ impl Replication {
                 }
             };
             let placement = self.shard.placement();
+            let meant = |keyspace, partition, from| {
+                placement
+                    .keyspace(keyspace)
+                    .is_some_and(|k| k.holds(request.for_shard, partition, from))
+            };
+            let selection = Selection::of(request.origin, request.after, meant);
+            let mut hits = Hits::default();
             for (_, record) in &records {
                 looked_at += record.len();
                 if hole_up_to(record, request.origin) > request.after {
                     return PullAnswer::TooOld;
                 }
-                let Some(view) = followed(record) else {
-                    continue;
-                };
-                let position = view.position();
-                if position.origin != request.origin || position.sequence <= request.after {
-                    continue;
-                }
-                let meant = placement
-                    .keyspace(view.keyspace())
-                    .is_some_and(|k| k.holds(request.for_shard, view.partition(), view.from()));
-                if meant {
-                    bytes += record.len();
-                    entries.push(record.clone());
+                hits.read(record);
+                if let Met::Wanted(_) = selection.look(record) {
+                    hits.keep(record);
                 }
             }
+            bytes += hits.bytes();
+            entries.extend(hits.into_entries());
             // Where little of the log is the origin's, a page is done all the same.
             let is_done = bytes >= PULL_BYTES || looked_at >= LOOK_BYTES;
             if is_done && cursor.position() <= end {

@@ -69,7 +69,7 @@ impl Replication {
             self.shard
                 .copies_applied(copies.map_err(|_| "an entry does not decode")?)
                 .await?;
-            self.shard.log_claim(&[(origin, up_to)], false);
+            self.shard.claim_aside(&[(origin, up_to)]).await?;
         }
         self.shard
             .counters

@@ -14,9 +14,10 @@ use dunlin_rpc::CallError;
 use tokio::time::Instant;
 
 use super::Replication;
+use crate::follow::{Hits, Met, Selection};
 use crate::limits::*;
 use crate::sabotage::Sabotage;
-use crate::shard::{Peer, followed};
+use crate::shard::Peer;
 
 /// Why a stream to a replica ended; it is begun again after a pause.
 enum Broken {
@@ -170,21 +171,10 @@ impl Replication {
         after: Version,
     ) -> (Vec<Bytes>, Version, Option<Version>) {
         let placement = self.shard.placement();
-        let mut entries = Vec::with_capacity(records.len());
-        let mut up_to = after;
-        let mut first = None;
-        for (_, record) in records {
-            let Some(view) = followed(record) else {
-                continue;
-            };
-            let position = view.position();
-            if position.origin != self.shard.origin || position.sequence <= up_to {
-                continue;
-            }
-            up_to = position.sequence;
-            let meant = placement.keyspace(view.keyspace()).is_some_and(|k| {
-                let (partition, from) = (view.partition(), view.from());
-                match self.shard.env.sabotage {
+        let meant = |keyspace, partition, from| {
+            placement
+                .keyspace(keyspace)
+                .is_some_and(|k| match self.shard.env.sabotage {
                     Sabotage::SkipJoint => {
                         k.replicas(partition, k.width(from)).contains(&peer.address)
                     }
@@ -193,14 +183,27 @@ impl Replication {
                             || k.also(partition, from).contains(&peer.address)
                     }
                     _ => k.holds(peer.address, partition, from),
-                }
-            });
-            if meant {
-                first.get_or_insert(position.sequence);
-                entries.push(record.clone());
+                })
+        };
+        let mut selection = Selection::of(self.shard.origin, after, meant);
+        let mut hits = Hits::with_capacity(records.len());
+        let mut up_to = after;
+        let mut first = None;
+        for (_, record) in records {
+            hits.read(record);
+            let (view, is_wanted) = match selection.look(record) {
+                Met::Other => continue,
+                Met::Passed(view) => (view, false),
+                Met::Wanted(view) => (view, true),
+            };
+            up_to = view.position().sequence;
+            selection.of = Some((self.shard.origin, up_to));
+            if is_wanted {
+                first.get_or_insert(up_to);
+                hits.keep(record);
             }
         }
-        (entries, up_to, first)
+        (hits.into_entries(), up_to, first)
     }
 
     /// The replica misses nothing of this shard's up to `index`.

@@ -37,6 +37,11 @@ impl Copies {
         self.came.borrow().get(origin) > after
     }
 
+    /// The newest of each origin.
+    pub fn newest(&self) -> Vector {
+        self.came.borrow().clone()
+    }
+
     /// The newest that others may lack.
     pub fn pending(&self) -> Vector {
         let spread = self.spread.borrow();

@@ -149,7 +149,8 @@ impl Shard {
                 tracing::warn!(%error, "flush failed; trying again");
             }
             self.seal_own();
-            self.grace.set_known(self.deletes_known());
+            let known = self.note_forgetting(self.deletes_known()).await;
+            self.grace.set_known(known);
             self.release_log();
         }
     }
@@ -157,6 +158,7 @@ impl Shard {
     /// Brings everything applied so far to disk, the log first: the store must
     /// never hold an entry that the log could lose.
     pub(crate) async fn flush(&self) -> Result<(), String> {
+        self.note_strays().await?;
         // Most of it now, so that applying need not wait for it.
         self.sync_applied().await?;
         self.pause_applying();
@@ -277,7 +279,7 @@ impl Shard {
     ///
     /// A replica that has seen a delete stamps only newer writes from then on, so all older writes
     /// are in the vector it tells afterwards: once those are here, nothing older can come.
-    fn deletes_known(&self) -> Option<Version> {
+    pub(super) fn deletes_known(&self) -> Option<Version> {
         // By a clock that was set forward since it was compared all is old, and known to be.
         self.stalls.observe();
         if self.trust() != Trust::Trusted {

@@ -7,6 +7,7 @@ mod apply;
 mod claim;
 mod copies;
 mod count;
+mod coverage;
 mod dropped;
 mod end;
 mod flush;
@@ -70,6 +71,7 @@ pub(crate) use guard::{Guard, Known};
 pub(crate) use ingest::{Sorted, is_range_empty};
 pub(crate) use own::{Done, OwnWrite, beyond};
 pub(crate) use peers::Peer;
+pub(crate) use refill::Begun;
 pub(crate) use stall::{Arrivals, Stalls};
 pub(crate) use stats::Counters;
 pub(crate) use topology::Observer;
@@ -143,6 +145,8 @@ pub struct Shard {
     pub(crate) pins: Pins,
     /// What came as copies, which the vector does not show.
     pub(crate) copies: Copies,
+    /// From where on its log serves which partition.
+    covering: coverage::Covering,
     grace: flush::GraceTable,
     unflushed: flush::Unflushed,
     refill: refill::Refill,
@@ -201,6 +205,14 @@ impl Shard {
     pub(crate) fn next_turn(&self) -> usize {
         self.turn.set(self.turn.get().wrapping_add(1));
         self.turn.get()
+    }
+
+    /// The cluster's id; 0 where it has none.
+    pub(crate) fn cluster_number(&self) -> u128 {
+        let topology = self.metadata.topology().borrow().clone();
+        let id = topology.cluster.as_ref().map(|cluster| &cluster.id[..]);
+        id.and_then(|id| u128::from_str_radix(id, 16).ok())
+            .unwrap_or(0)
     }
 
     /// A keyspace's name, for people.

@@ -15,6 +15,7 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use super::copies::Copies;
+use super::coverage::Covering;
 use super::dropped::Drops;
 use super::flush::{GraceTable, Unflushed, vector_of};
 use super::guard::Guard;
@@ -31,7 +32,7 @@ use super::twins::Twins;
 use super::{Counters, Shard, ShardParts};
 use crate::api::TimeHeader;
 use crate::clock::HybridClock;
-use crate::follow::Pins;
+use crate::follow::{Coverage, Found as Start, Note, Pins};
 use crate::limits::PAGE_BYTES;
 use crate::placement::Placement;
 use crate::replication::acks::AckTracker;
@@ -186,6 +187,22 @@ impl Shard {
         if refill.is_noted() {
             mark.store(disk, machine, &dir).map_err(unusable)?;
         }
+        let start = Start {
+            incarnation: parts.incarnation,
+            last: log.last(),
+            is_doubted: refill.is_begun(),
+            newest: floor
+                .max(ingested)
+                .max(Version::new(parts.env.clock.now_ms(), 0)),
+        };
+        let note = Note::load(disk, &dir);
+        let note = note.filter(|note| note.is_of(parts.remembered_incarnation));
+        let coverage = Coverage::begin(note, &start);
+        let note = Note::of(&coverage, &coverage.strays, parts.incarnation);
+        if let Err(error) = note.store(disk, &dir) {
+            // The next start knows the less.
+            tracing::warn!(%error, "what the log covers is not noted");
+        }
         if empty {
             log.rotate(Entry::of_vector(&vector).encode())?;
         }
@@ -225,6 +242,7 @@ impl Shard {
             apply_wake: Notify::new(),
             pins: Pins::default(),
             copies: Copies::found(copied),
+            covering: Covering::new(coverage),
             grace,
             unflushed,
             refill,

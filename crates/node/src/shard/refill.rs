@@ -125,6 +125,11 @@ impl Refill {
         })
     }
 
+    /// Whether the past is doubted.
+    pub fn is_begun(&self) -> bool {
+        self.doubt.get().is_some()
+    }
+
     /// Whether what led to the doubt may be replaced on disk.
     pub fn is_noted(&self) -> bool {
         self.is_noted
@@ -486,7 +491,7 @@ impl Shard {
             inherited.iter().filter(is_news).collect()
         };
         if !claims.is_empty() && self.env.sabotage != Sabotage::RefillOwnOnly {
-            self.log_claim(&claims, false);
+            self.claim_aside(&claims).await?;
         }
         if !self.all_applied().await {
             return Err("the own log failed".to_owned());
@@ -501,7 +506,7 @@ impl Shard {
         Ok(())
     }
 
-    fn end_refill(&self) {
+    fn end_refill(self: &Rc<Self>) {
         let Some(doubt) = self.refill.doubt.get() else {
             return;
         };
@@ -518,6 +523,13 @@ impl Shard {
             // Only the next start is the slower for it.
             tracing::warn!(%error, "the refill mark stays");
         }
+        // Of a log that was doubted nothing was known; now the vector tells what is here.
+        let shard = self.clone();
+        tokio::task::spawn_local(async move {
+            if let Err(error) = shard.claim_aside(&[]).await {
+                tracing::warn!(error, "the log serves less than it could");
+            }
+        });
     }
 }
 

@@ -21,6 +21,7 @@ use super::host::{Host, Phase, Shared, address_of, node_name};
 use super::pause::Pause;
 use crate::clients;
 use crate::counts::Counts;
+use crate::followers::Followers;
 use crate::history::{History, Loss};
 use crate::plan::Plan;
 
@@ -109,6 +110,7 @@ impl Cluster {
             machines: RefCell::new((0..plan.nodes).collect()),
             written_all: RefCell::default(),
             read_all: RefCell::default(),
+            followers: Followers::new(&plan, &keyspaces),
             mender: Cell::default(),
             unanswered: RefCell::default(),
             keyspaces,

@@ -26,6 +26,7 @@ use super::front;
 use super::machine::SimMachine;
 use super::pause::Pause;
 use super::transport::SimTransport;
+use crate::followers::{self, Followers};
 use crate::history::History;
 use crate::plan::{Plan, pick};
 
@@ -85,6 +86,8 @@ pub struct Shared {
     pub read_all: RefCell<BTreeSet<usize>>,
     /// The first thing that was not answered in the end although all was whole.
     pub unanswered: RefCell<Option<String>>,
+    /// Those who follow logs.
+    pub followers: Followers,
     /// The host on which an operator mends stamps far ahead.
     pub mender: Cell<Option<usize>>,
     /// Numbers of the keyspaces, in the plan's order.
@@ -245,6 +248,11 @@ impl Host {
         }
         if let Some(services) = services.first() {
             tokio::task::spawn_local(mend_stamps(self.clone(), services.clone()));
+        }
+        if plan.follows {
+            for services in &services {
+                tokio::task::spawn_local(followers::run(self.clone(), services.clone()));
+            }
         }
         let front = front::run(
             services.iter().map(|s| s.coordinator().clone()).collect(),

@@ -1,0 +1,497 @@
+//! Followers: who reads a keyspace's entries out of a shard's log, from a token on, after stored records
+//! where the log does not tell all. Decision 41.
+
+use std::cell::Cell;
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::Bound;
+use std::rc::Rc;
+
+use bytes::Bytes;
+use dunlin_entry::{Entry, EntryView, Kind, Vector};
+use dunlin_log::{Cursor, CursorError, Index};
+use dunlin_proto::{Hint, Place, Token, TokenError};
+use dunlin_store::Snapshot;
+use tokio::time::Instant;
+
+use super::{Class, Here, Hits, Holder, Met, Past, Scope, Selection, Start, begin};
+use crate::limits::{BATCH_BYTES, PAGE_BYTES, PAGE_ITEMS};
+use crate::replication::copy_of;
+use crate::shard::{Shard, vector_of};
+
+/// From where on a follower wants a keyspace's entries.
+#[derive(Debug, Clone)]
+pub enum From {
+    /// From the beginning.
+    Beginning,
+    /// What comes from now on.
+    Now,
+    /// From there on.
+    Token(Token),
+}
+
+/// Which entries.
+#[derive(Debug, Clone)]
+pub struct Wanted {
+    /// Number of the keyspace.
+    pub keyspace: u32,
+    /// Which of its partitions.
+    pub partitions: Vec<u16>,
+    /// Keys that begin with this.
+    pub prefix: Bytes,
+}
+
+/// What comes next.
+#[derive(Debug)]
+pub enum Next {
+    /// Stored records of a partition, which may have come before.
+    Records {
+        /// Which.
+        partition: u16,
+        /// What what is not named means, on the first page.
+        begins: Option<Scope>,
+        /// Ascending by key. They carry no position.
+        records: Vec<Entry>,
+        /// They are the last.
+        ends: bool,
+    },
+    /// Entries in the order of the log, each origin's in its own; copies among them.
+    Entries(Vec<Entry>),
+}
+
+/// Why nothing comes.
+#[derive(Debug, thiserror::Error)]
+pub enum FollowError {
+    /// The token cannot be used: begin anew.
+    #[error(transparent)]
+    Token(#[from] TokenError),
+    /// There is no such keyspace, or it is dropped.
+    #[error("there is no such keyspace")]
+    Unknown,
+    /// Go on at another replica.
+    #[error("partition {0} is not here")]
+    Elsewhere(u16),
+    /// Go on here in a moment, or at another replica.
+    #[error("this replica is being filled")]
+    Later,
+    /// Go on at another replica.
+    #[error("{0}")]
+    Failed(String),
+}
+
+/// Those who follow a shard's log and are no replicas.
+pub struct Followers {
+    shard: Rc<Shard>,
+    count: Cell<u64>,
+}
+
+impl Followers {
+    /// Of a shard.
+    pub(crate) fn new(shard: Rc<Shard>) -> Rc<Followers> {
+        Rc::new(Followers {
+            shard,
+            count: Cell::new(0),
+        })
+    }
+
+    /// Begins to follow.
+    ///
+    /// # Errors
+    /// See [`FollowError`].
+    pub async fn open(&self, from: From, wanted: Wanted) -> Result<Follow, FollowError> {
+        self.count.set(self.count.get() + 1);
+        let holder = Holder {
+            class: Class::Follower,
+            name: format!("follower {}", self.count.get()),
+        };
+        let mut follow = Follow {
+            cursor: self.shard.log.cursor(1),
+            shard: self.shard.clone(),
+            wanted,
+            holder,
+            vectors: BTreeMap::new(),
+            starts: BTreeMap::new(),
+            filling: VecDeque::new(),
+            fill: None,
+            seen: Vector::new(),
+            changes: 0,
+            begun: Begun::default(),
+        };
+        follow.begin(from).await?;
+        Ok(follow)
+    }
+}
+
+/// One follower.
+pub struct Follow {
+    shard: Rc<Shard>,
+    wanted: Wanted,
+    holder: Holder,
+    cursor: Cursor,
+    /// What has been delivered of each partition.
+    vectors: BTreeMap<u16, Vector>,
+    /// From which record on each is read in the log.
+    starts: BTreeMap<u16, Index>,
+    /// What is given as stored records first.
+    filling: VecDeque<(u16, Scope)>,
+    fill: Option<Fill>,
+    /// What the log names up to the cursor.
+    seen: Vector,
+    /// The coverage that this was begun with.
+    changes: u64,
+    begun: Begun,
+}
+
+/// How partitions were gone on with, each time that was decided.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub struct Begun {
+    /// In the very log that was read before, where that was left.
+    pub log_again: u64,
+    /// In the log, by what had been seen.
+    pub log: u64,
+    /// With stored records, deletes among them.
+    pub delta: u64,
+    /// With stored records, all else to be forgotten.
+    pub complete: u64,
+}
+
+impl Begun {
+    /// Adds others.
+    pub fn add(&mut self, other: Begun) {
+        self.log_again += other.log_again;
+        self.log += other.log;
+        self.delta += other.delta;
+        self.complete += other.complete;
+    }
+}
+
+/// The view that stored records are read from.
+struct Fill {
+    snapshot: Snapshot,
+    /// All of this is in it.
+    vector: Vector,
+    /// Where the partition that is read goes on; `None` before its first page.
+    next: Option<Bytes>,
+}
+
+impl Follow {
+    /// Where this goes on, at any replica.
+    pub fn token(&self) -> Token {
+        let hint = self.filling.is_empty().then(|| Hint {
+            shard: self.shard.address,
+            incarnation: self.shard.origin.incarnation(),
+            index: self.cursor.position() - 1,
+        });
+        let vectors = self.vectors.iter().map(|(p, v)| (*p, v.clone()));
+        Token::new(
+            self.shard.cluster_number(),
+            self.wanted.keyspace,
+            hint,
+            vectors,
+        )
+    }
+
+    /// How it was gone on with.
+    pub fn begun(&self) -> Begun {
+        self.begun
+    }
+
+    /// Whether all that the log has had has been delivered.
+    pub fn is_current(&self) -> bool {
+        self.filling.is_empty()
+            && self.cursor.position() > self.shard.log.last()
+            && self.changes == self.shard.coverage().changes()
+            && self.check().is_ok()
+    }
+
+    /// Waits for what comes next. Dropped while it waits, nothing is lost.
+    ///
+    /// # Errors
+    /// See [`FollowError`]; [`Follow::token`] is where to go on.
+    pub async fn next(&mut self) -> Result<Next, FollowError> {
+        loop {
+            self.check()?;
+            if self.changes != self.shard.coverage().changes() {
+                let token = self.token();
+                self.begin(From::Token(token)).await?;
+            }
+            self.hold();
+            if let Some((partition, scope)) = self.filling.front().copied() {
+                return self.page(partition, scope).await;
+            }
+            if let Some(entries) = self.read().await? {
+                return Ok(Next::Entries(entries));
+            }
+        }
+    }
+
+    fn check(&self) -> Result<(), FollowError> {
+        let placement = self.shard.placement();
+        let keyspace = placement.keyspace(self.wanted.keyspace);
+        let keyspace = keyspace.filter(|k| !self.shard.is_dropped(k.keyspace.id));
+        let keyspace = keyspace.ok_or(FollowError::Unknown)?;
+        let replicas = keyspace.keyspace.settings.replicas;
+        for partition in &self.wanted.partitions {
+            let held = keyspace.replicas(*partition, replicas);
+            if !held.contains(&self.shard.address) {
+                return Err(FollowError::Elsewhere(*partition));
+            }
+        }
+        match self.shard.answers() && !self.shard.is_superseded() {
+            true => Ok(()),
+            false => Err(FollowError::Later),
+        }
+    }
+
+    /// Decides where each partition is gone on with.
+    async fn begin(&mut self, from: From) -> Result<(), FollowError> {
+        self.check()?;
+        let (vectors, at) = match &from {
+            From::Token(token) => {
+                token.check(self.shard.cluster_number(), self.wanted.keyspace)?;
+                let vectors = token.vectors().map(|(p, v)| (p, v.clone()));
+                (vectors.collect(), token.hint.and_then(|h| self.at(h)))
+            }
+            _ => (BTreeMap::new(), None),
+        };
+        self.vectors = vectors;
+        // Stored records show all that the vector says before they are read.
+        let vector = self.shard.vector();
+        if !self.shard.all_applied().await {
+            return Err(FollowError::Failed("the own log failed".into()));
+        }
+        let snapshot = self.shard.store.snapshot();
+        let synced = self.shard.sync_log_to(snapshot.applied()).await;
+        synced.map_err(FollowError::Failed)?;
+        self.check()?;
+        self.decide(&from, at, snapshot, vector)
+    }
+
+    fn decide(
+        &mut self,
+        from: &From,
+        at: Option<Index>,
+        snapshot: Snapshot,
+        vector: Vector,
+    ) -> Result<(), FollowError> {
+        let log = &self.shard.log;
+        let before = |s: &dunlin_log::SegmentInfo| Some((s.first_index, vector_of(&s.preamble)?));
+        let segments: Vec<_> = log.segments().iter().filter_map(before).collect();
+        let (last, strays) = (log.progress().synced, self.shard.stray_copies());
+        let now = self.shard.vector();
+        let changes = self.shard.coverage().changes();
+        let (mut starts, mut filling) = (BTreeMap::new(), VecDeque::new());
+        let mut begun = Begun::default();
+        for partition in &self.wanted.partitions {
+            let place = Place {
+                keyspace: self.wanted.keyspace,
+                partition: *partition,
+            };
+            let here = Here {
+                serves: self.shard.coverage().of(place),
+                first: log.first(),
+                last,
+                segments: &segments,
+                vector: &now,
+                strays: &strays,
+                forgotten: self.shard.forgotten(self.wanted.keyspace),
+            };
+            let seen = self.vectors.entry(*partition).or_default();
+            let past = match from {
+                From::Now => Past::Now,
+                _ => Past::Seen(seen, at),
+            };
+            let start = match begin(past, &here) {
+                Start::Log(index) if at == Some(index - 1) => {
+                    begun.log_again += 1;
+                    index
+                }
+                Start::Log(index) => {
+                    begun.log += 1;
+                    index
+                }
+                Start::Backfill(scope) => {
+                    match scope {
+                        Scope::Delta => begun.delta += 1,
+                        Scope::Complete => begun.complete += 1,
+                    }
+                    filling.push_back((*partition, scope));
+                    snapshot.applied() + 1
+                }
+                Start::Elsewhere => return Err(FollowError::Elsewhere(*partition)),
+                Start::Later => return Err(FollowError::Later),
+            };
+            starts.insert(*partition, start);
+        }
+        let start = starts.values().min().copied().unwrap_or(last + 1);
+        self.begun.add(begun);
+        self.changes = changes;
+        self.starts = starts;
+        self.filling = filling;
+        let segment = segments.iter().rev().find(|(first, _)| *first <= start);
+        self.seen = segment
+            .map(|(_, before)| before.clone())
+            .unwrap_or_default();
+        self.cursor.seek(start);
+        self.fill = (!self.filling.is_empty()).then_some(Fill {
+            snapshot,
+            vector,
+            next: None,
+        });
+        if matches!(from, From::Now) {
+            let partitions = self.vectors.values_mut();
+            partitions.for_each(|seen| seen.merge(&self.seen));
+        }
+        Ok(())
+    }
+
+    /// Up to where this shard's log was read by who has the hint, if it is still that log.
+    fn at(&self, hint: Hint) -> Option<Index> {
+        let now = self.shard.origin.incarnation();
+        let is_kept = hint.incarnation == now
+            || hint.incarnation < now
+                && hint.incarnation >= self.shard.coverage().since
+                && hint.index <= self.shard.opened_at();
+        (hint.shard == self.shard.address && is_kept).then_some(hint.index)
+    }
+
+    /// Keeps what is still to be read of the log.
+    fn hold(&self) {
+        let position = self.cursor.position().max(self.shard.log.first());
+        self.shard
+            .pins
+            .hold(self.holder.clone(), position, Instant::now());
+    }
+
+    /// The next page of stored records.
+    async fn page(&mut self, partition: u16, scope: Scope) -> Result<Next, FollowError> {
+        let gone = || FollowError::Failed("the partition cannot be read".into());
+        let fill = self.fill.as_ref().ok_or_else(gone)?;
+        let (snapshot, next) = (fill.snapshot.clone(), fill.next.clone());
+        let (keyspace, begins) = (self.wanted.keyspace, next.is_none());
+        let start = next.unwrap_or_else(|| self.wanted.prefix.clone());
+        let read = self.shard.read_page(move |store| {
+            let (start, end) = (Bound::Included(&start[..]), Bound::Unbounded);
+            store.scan_page(
+                keyspace,
+                partition,
+                start,
+                end,
+                PAGE_ITEMS,
+                PAGE_BYTES,
+                Some(&snapshot),
+            )
+        });
+        let page = read.await.ok_or_else(gone)?;
+        let prefix = &self.wanted.prefix;
+        let records = page.items.into_iter();
+        let records: Vec<Entry> = records
+            .filter(|item| item.key.starts_with(prefix))
+            .map(|item| copy_of(item, keyspace, partition))
+            .collect();
+        if begins && scope == Scope::Complete {
+            // Who has begun to forget what it had must be given all, here or elsewhere.
+            self.vectors.insert(partition, Vector::new());
+        }
+        let fill = self.fill.as_mut().ok_or_else(gone)?;
+        let next = page.next.filter(|next| next.starts_with(prefix));
+        let ends = next.is_none();
+        fill.next = next;
+        if ends {
+            let seen = self.vectors.entry(partition).or_default();
+            match scope {
+                Scope::Delta => seen.merge(&fill.vector),
+                // What was delivered beyond that is forgotten, and comes again.
+                Scope::Complete => *seen = fill.vector.clone(),
+            }
+            self.filling.pop_front();
+            if self.filling.is_empty() {
+                self.fill = None;
+            }
+        }
+        Ok(Next::Records {
+            partition,
+            begins: begins.then_some(scope),
+            records,
+            ends,
+        })
+    }
+
+    /// What the log has next, once it is on disk; `None` where the coverage has changed meanwhile.
+    async fn read(&mut self) -> Result<Option<Vec<Entry>>, FollowError> {
+        let failed = |error: CursorError| FollowError::Failed(error.to_string());
+        let position = self.cursor.position();
+        let mut progress = self.shard.log.progress();
+        while progress.synced < position {
+            if let Some(failure) = progress.failed {
+                return Err(FollowError::Failed(failure.to_string()));
+            }
+            self.shard.log.request_sync();
+            progress = self.shard.log.changed(&progress).await;
+        }
+        let mut records = self.cursor.next(BATCH_BYTES).await.map_err(failed)?;
+        records.retain(|(index, _)| *index <= progress.synced);
+        if self.changes != self.shard.coverage().changes() {
+            self.cursor.seek(position);
+            return Ok(None);
+        }
+        let behind = records.last().map_or(position, |(index, _)| index + 1);
+        self.cursor.seek(behind);
+        let starts = &self.starts;
+        let now = Cell::new(position);
+        let keyspace = self.wanted.keyspace;
+        let selection = Selection {
+            prefix: self.wanted.prefix.clone(),
+            ..Selection::all(|of, partition, _| {
+                let start = starts.get(&partition).filter(|_| of == keyspace);
+                start.is_some_and(|start| *start <= now.get())
+            })
+        };
+        let mut hits = Hits::default();
+        for (index, record) in &records {
+            now.set(*index);
+            hits.read(record);
+            if let Met::Wanted(_) = selection.look(record) {
+                hits.keep(record);
+            }
+            named_by(record, &mut self.seen);
+        }
+        if self.shard.log.last() < behind {
+            self.seen.merge(&self.shard.vector());
+        }
+        for (partition, seen) in &mut self.vectors {
+            let start = self.starts.get(partition);
+            if start.is_some_and(|start| *start <= behind) {
+                seen.merge(&self.seen);
+            }
+        }
+        let entries = hits.into_entries().into_iter().map(Entry::decode);
+        let entries: Result<Vec<Entry>, _> = entries.collect();
+        let entries = entries.map_err(|error| FollowError::Failed(error.to_string()))?;
+        Ok(Some(entries))
+    }
+}
+
+/// Adds what a record of a log says of its origin, or of all.
+fn named_by(record: &Bytes, seen: &mut Vector) {
+    let Ok(view) = EntryView::new(record) else {
+        return;
+    };
+    match view.kind() {
+        Kind::Vector => {
+            if let Ok(named) = Vector::decode(view.value()) {
+                seen.merge(&named);
+            }
+        }
+        _ if view.copy() => {}
+        _ => {
+            let position = view.position();
+            seen.advance(position.origin, position.sequence);
+        }
+    }
+}
+
+impl Drop for Follow {
+    fn drop(&mut self) {
+        self.shard.pins.end_of(&self.holder);
+    }
+}

@@ -1,0 +1,255 @@
+//! Token: where a follower of a keyspace goes on, valid at any replica. `docs/formats.md`, section 13.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::str::FromStr;
+
+use bytes::{Buf, BufMut, Bytes, BytesMut};
+use dunlin_entry::Vector;
+
+use crate::address::ShardAddress;
+use crate::text::{from_text, to_text};
+use crate::wire::{get_bytes, get_u8, get_u16, get_u32, get_u64, put_bytes};
+
+const FORM: u8 = 1;
+/// Longer texts are not looked at.
+const TEXT_BYTES_MAX: usize = 1 << 20;
+
+/// Where a follower of a keyspace goes on.
+///
+/// The vector of a partition means: every entry of it with a position at or below the vector has been
+/// delivered, or something that beats it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Token {
+    /// The cluster's id; 0 of one that has none.
+    pub cluster: u128,
+    /// Number of the keyspace.
+    pub keyspace: u32,
+    /// Where this stands in one replica's log.
+    pub hint: Option<Hint>,
+    groups: Vec<Group>,
+}
+
+/// All that the log of one shard has of the token's partitions up to a record has been delivered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Hint {
+    /// Whose log.
+    pub shard: ShardAddress,
+    /// In which start of its node.
+    pub incarnation: u32,
+    /// Up to which record; it is on disk there.
+    pub index: u64,
+}
+
+/// Partitions that are equally far.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Group {
+    vector: Vector,
+    /// Ascending.
+    partitions: Vec<u16>,
+}
+
+/// Why a token cannot be gone on from.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum TokenError {
+    /// The text is no token: take it as it was given, whole.
+    #[error("this is no token: {0}")]
+    Malformed(String),
+    /// It was cut or changed on its way: take it as it was given.
+    #[error("the token is damaged: its checksum is wrong")]
+    Damaged,
+    /// A newer build made it: ask a node of that build.
+    #[error("the token is of form {0}, which this version does not know")]
+    Form(u8),
+    /// It cannot be used here: begin anew.
+    #[error("the token is of another cluster ({theirs:032x}, this one is {ours:032x})")]
+    Cluster {
+        /// The token's.
+        theirs: u128,
+        /// The one asked.
+        ours: u128,
+    },
+    /// It cannot be used for this keyspace: begin anew, or ask for the keyspace that it is of.
+    #[error("the token is of keyspace number {theirs}, not {ours}")]
+    Keyspace {
+        /// The token's.
+        theirs: u32,
+        /// The one asked for.
+        ours: u32,
+    },
+}
+
+impl Token {
+    /// Of partitions and how far each is.
+    pub fn new(
+        cluster: u128,
+        keyspace: u32,
+        hint: Option<Hint>,
+        vectors: impl IntoIterator<Item = (u16, Vector)>,
+    ) -> Token {
+        let vectors: BTreeMap<u16, Vector> = vectors.into_iter().collect();
+        let mut groups: Vec<Group> = Vec::new();
+        for (partition, vector) in vectors {
+            match groups.iter_mut().find(|group| group.vector == vector) {
+                Some(group) => group.partitions.push(partition),
+                None => groups.push(Group {
+                    vector,
+                    partitions: vec![partition],
+                }),
+            }
+        }
+        Token {
+            cluster,
+            keyspace,
+            hint,
+            groups,
+        }
+    }
+
+    /// How far each partition is.
+    pub fn vectors(&self) -> impl Iterator<Item = (u16, &Vector)> + '_ {
+        self.groups.iter().flat_map(|group| {
+            let partitions = group.partitions.iter();
+            partitions.map(|partition| (*partition, &group.vector))
+        })
+    }
+
+    /// Refuses what is of another cluster or keyspace.
+    ///
+    /// # Errors
+    /// [`TokenError::Cluster`], [`TokenError::Keyspace`].
+    pub fn check(&self, cluster: u128, keyspace: u32) -> Result<(), TokenError> {
+        if self.cluster != cluster {
+            return Err(TokenError::Cluster {
+                theirs: self.cluster,
+                ours: cluster,
+            });
+        }
+        if self.keyspace != keyspace {
+            return Err(TokenError::Keyspace {
+                theirs: self.keyspace,
+                ours: keyspace,
+            });
+        }
+        Ok(())
+    }
+
+    fn encode(&self) -> Bytes {
+        let mut out = BytesMut::new();
+        out.put_u8(FORM);
+        out.put_u128_le(self.cluster);
+        out.put_u32_le(self.keyspace);
+        out.put_u8(self.hint.is_some().into());
+        if let Some(hint) = self.hint {
+            hint.shard.encode(&mut out);
+            out.put_u32_le(hint.incarnation);
+            out.put_u64_le(hint.index);
+        }
+        out.put_u16_le(self.groups.len() as u16);
+        for group in &self.groups {
+            let ranges = ranges(&group.partitions);
+            out.put_u16_le(ranges.len() as u16);
+            for (first, last) in ranges {
+                out.put_u16_le(first);
+                out.put_u16_le(last);
+            }
+            put_bytes(&mut out, &group.vector.encode());
+        }
+        out.put_u32_le(crc32c::crc32c(&out));
+        out.freeze()
+    }
+
+    fn decode(mut bytes: Bytes) -> Result<Token, TokenError> {
+        let malformed = |what: &dyn fmt::Display| TokenError::Malformed(what.to_string());
+        match bytes.first() {
+            None => return Err(malformed(&"it is empty")),
+            Some(&FORM) => {}
+            Some(form) => return Err(TokenError::Form(*form)),
+        }
+        let Some(length) = bytes.len().checked_sub(4) else {
+            return Err(TokenError::Damaged);
+        };
+        let mut sum = bytes.split_off(length);
+        if sum.get_u32_le() != crc32c::crc32c(&bytes) {
+            return Err(TokenError::Damaged);
+        }
+        Self::decode_body(&mut bytes).map_err(|error| malformed(&error))
+    }
+
+    fn decode_body(bytes: &mut Bytes) -> Result<Token, dunlin_message::DecodeError> {
+        let none = dunlin_message::DecodeError::new;
+        get_u8(bytes)?;
+        let cluster = bytes.try_get_u128_le().map_err(|e| none(e.to_string()))?;
+        let keyspace = get_u32(bytes)?;
+        let hint = match get_u8(bytes)? {
+            0 => None,
+            _ => Some(Hint {
+                shard: ShardAddress::decode(bytes)?,
+                incarnation: get_u32(bytes)?,
+                index: get_u64(bytes)?,
+            }),
+        };
+        let (mut groups, mut all) = (Vec::new(), BTreeSet::new());
+        for _ in 0..get_u16(bytes)? {
+            let mut partitions = Vec::new();
+            for _ in 0..get_u16(bytes)? {
+                let (first, last) = (get_u16(bytes)?, get_u16(bytes)?);
+                // A vector is held once for a group, however many partitions that names.
+                if first > last || !(first..=last).all(|partition| all.insert(partition)) {
+                    return Err(none("its partitions are out of order".into()));
+                }
+                partitions.extend(first..=last);
+            }
+            let vector = Vector::decode(&get_bytes(bytes)?).map_err(|e| none(e.to_string()))?;
+            if partitions.is_empty() || !partitions.is_sorted() {
+                return Err(none("its partitions are out of order".into()));
+            }
+            groups.push(Group { vector, partitions });
+        }
+        if !bytes.is_empty() {
+            return Err(none("something stands behind it".into()));
+        }
+        Ok(Token {
+            cluster,
+            keyspace,
+            hint,
+            groups,
+        })
+    }
+}
+
+impl fmt::Display for Token {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&to_text(&self.encode()))
+    }
+}
+
+impl FromStr for Token {
+    type Err = TokenError;
+
+    fn from_str(text: &str) -> Result<Token, TokenError> {
+        if text.len() > TEXT_BYTES_MAX {
+            return Err(TokenError::Malformed("it is too long".into()));
+        }
+        match from_text(text) {
+            Some(bytes) => Token::decode(bytes.into()),
+            None => Err(TokenError::Malformed("a character does not belong".into())),
+        }
+    }
+}
+
+/// Ascending numbers as ranges, first and last of each.
+fn ranges(numbers: &[u16]) -> Vec<(u16, u16)> {
+    let mut ranges: Vec<(u16, u16)> = Vec::new();
+    for number in numbers {
+        match ranges.last_mut() {
+            Some((_, last)) if last.checked_add(1) == Some(*number) => *last = *number,
+            _ => ranges.push((*number, *number)),
+        }
+    }
+    ranges
+}
+
+#[cfg(test)]
+#[path = "token_tests.rs"]
+mod tests;

@@ -1,0 +1,112 @@
+use dunlin_entry::{Origin, Version};
+use proptest::prelude::*;
+
+use super::*;
+
+fn vector(of: &[(u16, u64)]) -> Vector {
+    let seen = |(node, version): &(u16, u64)| (Origin::new(*node, 0, 1), Version(*version));
+    of.iter().map(seen).collect()
+}
+
+fn token() -> Token {
+    let hint = Hint {
+        shard: ShardAddress { node: 2, shard: 1 },
+        incarnation: 7,
+        index: 99,
+    };
+    let far = vector(&[(1, 10), (2, 20)]);
+    let near = vector(&[(1, 5)]);
+    let vectors = [(0, far.clone()), (1, far.clone()), (2, near), (3, far)];
+    Token::new(0xfeed, 4, Some(hint), vectors)
+}
+
+#[test]
+fn its_text_says_what_it_is_and_needs_no_escapes() {
+    let text = token().to_string();
+    assert_eq!(text.parse(), Ok(token()));
+    let fits = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
+    assert!(text.chars().all(fits), "{text}");
+    assert_eq!(token().vectors().count(), 4);
+    assert_eq!(token().groups.len(), 2);
+}
+
+#[test]
+fn partitions_that_are_equally_far_cost_a_few_bytes_however_many() {
+    let far = vector(&[(1, 10), (2, 20), (3, 30)]);
+    let text = |partitions: u16| {
+        let vectors = (0..partitions).map(|partition| (partition, far.clone()));
+        Token::new(1, 1, None, vectors).to_string()
+    };
+    assert_eq!(text(4_096).len(), text(1).len());
+    assert_eq!(text(64).len(), 120);
+}
+
+#[test]
+fn a_token_of_another_cluster_or_keyspace_is_refused() {
+    assert_eq!(token().check(0xfeed, 4), Ok(()));
+    let cluster = token().check(0xbeef, 4);
+    assert!(matches!(cluster, Err(TokenError::Cluster { .. })));
+    let keyspace = token().check(0xfeed, 5).map_err(|e| e.to_string());
+    let told = "the token is of keyspace number 4, not 5".to_owned();
+    assert_eq!(keyspace, Err(told));
+}
+
+#[test]
+fn what_is_no_token_is_refused_by_its_kind() {
+    let parse = |text: &str| text.parse::<Token>();
+    assert!(matches!(parse(""), Err(TokenError::Malformed(_))));
+    assert!(matches!(parse("a token!"), Err(TokenError::Malformed(_))));
+    assert!(matches!(parse("AgAAAA"), Err(TokenError::Form(2))));
+    assert!(matches!(parse("AQ"), Err(TokenError::Damaged)));
+    let text = token().to_string();
+    for at in 2..text.len() {
+        let cut = parse(&text[..at]);
+        assert!(cut.is_err(), "{cut:?}");
+        let other = if text.as_bytes()[at] == b'A' {
+            "B"
+        } else {
+            "A"
+        };
+        let changed = parse(&format!("{}{other}{}", &text[..at], &text[at + 1..]));
+        assert!(changed.is_err(), "{changed:?}");
+    }
+}
+
+#[test]
+fn partitions_that_stand_in_it_twice_are_refused() {
+    let far = vector(&[(1, 10)]);
+    let group = |vector: &Vector| Group {
+        vector: vector.clone(),
+        partitions: vec![3],
+    };
+    let twice = Token {
+        groups: vec![group(&far), group(&vector(&[(1, 11)]))],
+        ..token()
+    };
+    let read = twice.to_string().parse::<Token>();
+    assert!(matches!(read, Err(TokenError::Malformed(_))), "{read:?}");
+}
+
+proptest! {
+    #[test]
+    fn any_token_is_read_as_it_was_written(
+        cluster: u128,
+        keyspace: u32,
+        hint: Option<(u16, u16, u32, u64)>,
+        vectors in prop::collection::btree_map(any::<u16>(), prop::collection::vec((0u16..4, 1u64..4), 0..3), 0..20),
+    ) {
+        let hint = hint.map(|(node, shard, incarnation, index)| Hint {
+            shard: ShardAddress { node, shard },
+            incarnation,
+            index,
+        });
+        let vectors = vectors.into_iter().map(|(partition, of)| (partition, vector(&of)));
+        let token = Token::new(cluster, keyspace, hint, vectors);
+        prop_assert_eq!(token.to_string().parse(), Ok(token));
+    }
+
+    #[test]
+    fn any_bytes_are_text_and_back(bytes: Vec<u8>) {
+        prop_assert_eq!(from_text(&to_text(&bytes)), Some(bytes));
+    }
+}

@@ -1,0 +1,23 @@
+//! Whoever follows a keyspace goes on from its token at any replica, and misses nothing.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+use dunlin_sim::{Counts, Plan, Sabotage, run};
+
+#[test]
+fn a_token_goes_on_at_any_replica() {
+    let follows = |seed: &u64| Plan::new(*seed, Sabotage::None).follows;
+    let mut counts = Counts::default();
+    for seed in (1..).filter(follows).take(8) {
+        let verdict = run(seed, Sabotage::None).unwrap();
+        if let Some(failure) = verdict.failure {
+            panic!("{failure}");
+        }
+        counts += verdict.counts;
+    }
+    println!("{counts}");
+    assert!(counts.followed_again > 100, "{counts}");
+    assert!(counts.followed_log > 100, "{counts}");
+    assert!(counts.followed_delta > 0, "{counts}");
+    assert!(counts.followed_complete > 10, "{counts}");
+    assert!(counts.followed_checked > 100, "{counts}");
+}
