@@ -62,7 +62,7 @@ pub enum Sabotage {
 
 impl Sabotage {
     /// All of them, and none.
-    pub const ALL: [Sabotage; 23] = [
+    pub const ALL: [Sabotage; 24] = [
         Sabotage::None,
         Sabotage::AckUnsynced,
         Sabotage::IgnoreGaps,
