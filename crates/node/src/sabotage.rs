@@ -55,9 +55,9 @@ pub enum Sabotage {
     SealUnequal,
     /// Nothing is noted of what comes in beside the log.
     HideGaps,
-    /// A backfill leaves out what was stamped before the newest that the asker has of anybody, whoever
-    /// stamped it.
-    ForgetWhose,
+    /// A shard whose past is not certain is sent only what its vector does not name, and takes what is
+    /// left out for deleted and forgotten.
+    CompareNewer,
 }
 
 impl Sabotage {
@@ -86,6 +86,6 @@ impl Sabotage {
         Sabotage::EndByNow,
         Sabotage::SealUnequal,
         Sabotage::HideGaps,
-        Sabotage::ForgetWhose,
+        Sabotage::CompareNewer,
     ];
 }

@@ -307,7 +307,7 @@ impl Plan {
                 self.moves && self.rest_ms == u64::MAX && self.small_copies && self.keys == KEYS_MAX
             }
             Sabotage::ServeBehind => self.deafens,
-            Sabotage::ForgetWhose => self.keys == KEYS_MAX && self.buries,
+            Sabotage::CompareNewer => self.loses_disks,
             // With few keys, the next write hides that a delete has not come.
             Sabotage::ForgetTombstones => self.keys == KEYS_MAX,
             _ => true,

@@ -53,5 +53,5 @@ found! {
     ending_renewed_values EndByNow
     sealing_what_is_not_there SealUnequal
     hiding_what_no_log_has HideGaps
-    leaving_out_what_is_older_than_anything ForgetWhose
+    comparing_with_what_is_newer_alone CompareNewer
 }

@@ -1,5 +1,6 @@
 //! Nodes that come back with nothing, or too late for the log.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use crate::harness::eventually;
@@ -149,4 +150,77 @@ fn a_backfill_broken_off_from_either_end_begins_again() {
         verify(ledger, &flock.nodes, "");
     }
     verify_alone(&mut flock, &[&before, &during]);
+}
+
+#[test]
+fn who_comes_back_is_whole_while_writes_go_on_and_is_sent_only_what_it_lacks() {
+    let mut flock = Flock::start(&[SMALL, &["--shards", "1"]].concat());
+    let addresses = flock.addresses();
+    let before: Vec<_> = std::thread::scope(|scope| {
+        let writers: Vec<_> = (0..4)
+            .map(|number| {
+                let writer = Writer::new(&format!("held{number}"), &addresses, number + 1, 4_000);
+                scope.spawn(move || writer.value_bytes(1_000).run_count(4_000))
+            })
+            .collect();
+        writers.into_iter().map(|w| w.join().unwrap()).collect()
+    });
+    let held: usize = before.iter().map(|ledger| ledger.keys.len()).sum();
+    flock.kill(2);
+    let during = load(&flock, "during", 0..2);
+    let stop = AtomicBool::new(false);
+    let steady = std::thread::scope(|scope| {
+        let writers: Vec<_> = (0..2)
+            .map(|number| {
+                let writer = Writer::new(
+                    &format!("steady{number}"),
+                    &addresses[..2],
+                    number + 31,
+                    300,
+                );
+                let stop = &stop;
+                scope.spawn(move || writer.value_bytes(4_000).run(stop))
+            })
+            .collect();
+        let whole = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            flock.up(2);
+            eventually("n3 has it all", Duration::from_secs(60), || {
+                let backfills = flock.nodes[2].metric("dunlin_backfills_total");
+                let name = flock.nodes[2].name.clone() + "/0";
+                let follows = |follower: &serde_json::Value| {
+                    follower["to"] != *name || follower["state"] == "streaming"
+                };
+                let status = flock.nodes[0].status();
+                let shards = status["shards"].as_array().unwrap();
+                let is_behind = shards.iter().any(|shard| shard["catching_up"] == true);
+                backfills > 0.0 && !is_behind && flock.nodes[0].followers().iter().all(follows)
+            });
+        }));
+        stop.store(true, Ordering::Relaxed);
+        let mut steady = Ledger::default();
+        for writer in writers {
+            steady.merge(writer.join().unwrap());
+        }
+        if let Err(panic) = whole {
+            std::panic::resume_unwind(panic);
+        }
+        steady
+    });
+    let backfills = flock.nodes[2].metric("dunlin_backfills_total");
+    // From each of the two others once; and once more where one had not heard yet how far the other was.
+    assert!(backfills <= 4.0, "{backfills} backfills");
+    let sent = flock.nodes[2].metric("dunlin_backfilled_records_total") as usize;
+    let lacked = 2 * (during.keys.len() + steady.keys.len());
+    println!("{held} records held, {lacked} lacked, {sent} sent");
+    assert!(
+        sent <= lacked,
+        "{sent} records were sent where {lacked} were lacking"
+    );
+    assert!(
+        held > 3 * lacked,
+        "{held} records held, hardly more than {lacked}"
+    );
+    let mut ledgers: Vec<&Ledger> = before.iter().collect();
+    ledgers.extend([&during, &steady]);
+    verify_alone(&mut flock, &ledgers);
 }

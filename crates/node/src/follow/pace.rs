@@ -3,8 +3,8 @@
 
 use std::time::Duration;
 
-/// A copy begins with this, and always goes at least this fast, or it would never end.
-/// where nothing else is said.
+/// A copy begins with this, and always goes at least this fast, or it would never end; where nothing else
+/// is said.
 const BYTES_PER_S_MIN: f64 = 4_000_000.0;
 /// How much faster a second later, while clients wait no longer than `CALM`.
 const FASTER_PER_S: f64 = 2.0;

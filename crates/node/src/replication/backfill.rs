@@ -23,6 +23,7 @@ use crate::limits::{
     BACKFILL_BYTES_PER_S_MIN, BACKFILL_LOOKED_PER_SENT, CHUNK_BYTES, PAGE_BYTES, PAGE_ITEMS,
     PAGE_TIMEOUT,
 };
+use crate::sabotage::Sabotage;
 use crate::shard::{Begun, Peer};
 
 /// Records that are dropped at once, while writers wait.
@@ -137,13 +138,14 @@ impl Replication {
         let life = answer.answerer.map(|answerer| answerer.life);
         let placement = self.shard.placement();
         let have = match is_refill {
+            true if self.shard.env.sabotage == Sabotage::CompareNewer => self.shard.vector(),
             // What it has is compared with all there is.
             true => Vector::new(),
             false => {
                 let from_itself =
                     |origin, version| self.comes_from_itself(peer.address, origin, version);
                 let have = self.shard.vector();
-                leave_out(&covered, &have, from_itself, self.shard.env.sabotage)
+                leave_out(&covered, &have, from_itself)
             }
         };
         let mut places = Vec::new();
@@ -204,7 +206,10 @@ impl Replication {
             && !self.shard.is_refilling()
             && self.shard.peer(writer).is_some_and(|peer| {
                 let can_ask = peer.shares.get() && peer.caller.is_connected();
-                can_ask && !peer.is_failing.get() && peer.has(origin, version)
+                // What it stamped in the life in which it answers it has, heard of here or not. Of an
+                // earlier one it may have lost the end.
+                let is_living = peer.answered.get() == Some(origin.incarnation());
+                can_ask && !peer.is_failing.get() && (is_living || peer.has(origin, version))
             })
     }
 

@@ -2,26 +2,17 @@
 
 use dunlin_entry::{Origin, Vector, Version};
 
-use crate::sabotage::Sabotage;
-
 /// Up to where it has, or gets from elsewhere, what each origin stamped: `have` of what it has itself, and
 /// all of those whose own backfill or stream brings it. `covered` is the source's vector.
 pub(super) fn leave_out(
     covered: &Vector,
     have: &Vector,
     comes_from_itself: impl Fn(Origin, Version) -> bool,
-    sabotage: Sabotage,
 ) -> Vector {
     let mut left_out: Vector = have
         .iter()
         .filter(|pair| tells(have, covered, pair.0))
         .collect();
-    if sabotage == Sabotage::ForgetWhose {
-        let newest = have.iter().map(|(_, version)| version).max();
-        for (origin, _) in have.iter() {
-            left_out.advance(origin, newest.unwrap_or_default());
-        }
-    }
     for (origin, version) in covered.iter() {
         // A seal is the number of a start: nothing is stamped with it.
         if !origin.is_seal() && comes_from_itself(origin, version) {

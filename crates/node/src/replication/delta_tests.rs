@@ -17,7 +17,7 @@ fn each_writer_that_can_be_asked_is_asked_for_its_own() {
     let covered = vector(&[(SOURCE, 50), (OTHER, 60), (GONE, 70)]);
     let have = vector(&[(SOURCE, 20), (OTHER, 30), (GONE, 70)]);
     let of_other = |origin, version| origin == OTHER && version <= Version(60);
-    let left_out = leave_out(&covered, &have, of_other, Sabotage::None);
+    let left_out = leave_out(&covered, &have, of_other);
     let delta = Delta {
         asker: ShardAddress { node: 1, shard: 0 },
         have: left_out.clone(),
@@ -60,9 +60,7 @@ fn a_seal_tells_what_is_here_until_the_source_has_more_below_it() {
         (start(4), 60),
         (OTHER, 30),
     ]);
-    let asked = |covered: &[(Origin, u64)]| {
-        leave_out(&vector(covered), &have, |_, _| false, Sabotage::None)
-    };
+    let asked = |covered: &[(Origin, u64)]| leave_out(&vector(covered), &have, |_, _| false);
     let level = asked(&[(SOURCE.seal(), 3), (start(3), 50), (start(4), 70)]);
     assert_eq!(level.get(start(2)), Version(50));
     assert_eq!(level.get(start(4)), Version(60));
@@ -73,19 +71,14 @@ fn a_seal_tells_what_is_here_until_the_source_has_more_below_it() {
     assert_eq!(more.get(OTHER), Version(30));
     // The number of a start is never a time, whoever is asked for it.
     let covered = vector(&[(OTHER.seal(), 1), (OTHER, 60)]);
-    let left = leave_out(
-        &covered,
-        &vector(&[(OTHER, 30)]),
-        |_, _| true,
-        Sabotage::None,
-    );
+    let left = leave_out(&covered, &vector(&[(OTHER, 30)]), |_, _| true);
     assert_eq!(left, vector(&[(OTHER, u64::MAX)]));
 }
 
 #[test]
 fn who_has_nothing_asks_for_all() {
     let covered = vector(&[(SOURCE, 50), (OTHER, 60)]);
-    let left_out = leave_out(&covered, &Vector::new(), |_, _| false, Sabotage::None);
+    let left_out = leave_out(&covered, &Vector::new(), |_, _| false);
     assert!(left_out.is_empty());
     assert_eq!(brought(&covered, &left_out), covered);
 }

@@ -59,8 +59,13 @@ impl Copies {
 }
 
 impl Shard {
-    /// Logs copies and waits until they are applied.
+    /// Logs copies of one keyspace and waits until they are applied.
     pub(crate) async fn copies_applied(&self, mut entries: Vec<Entry>) -> Result<(), String> {
+        if let Some(newest) = entries.iter().max_by_key(|entry| entry.stamp.version)
+            && !self.take_over(newest.stamp.version)
+        {
+            return Err(self.to_be_mended(newest.keyspace, newest.stamp.version));
+        }
         loop {
             let rest = entries.split_off(entries.len().min(APPEND_ENTRIES));
             let (tell, told) = oneshot::channel();

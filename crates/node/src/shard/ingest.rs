@@ -103,7 +103,9 @@ impl Shard {
     pub(crate) async fn ingest_all(&self, all: Vec<Sorted>) -> Result<(), String> {
         for sorted in &all {
             if !self.take_over(sorted.newest) {
-                return Err(self.to_be_mended(sorted));
+                let keyspace = sorted.entries.first().map(|entry| entry.keyspace);
+                let keyspace = keyspace.unwrap_or_default();
+                return Err(self.to_be_mended(keyspace, sorted.newest));
             }
         }
         let rest = match all.iter().any(|sorted| sorted.file.is_some()) {
@@ -120,18 +122,11 @@ impl Shard {
     }
 
     /// Names what is to be done about a record that is stamped too far ahead.
-    fn to_be_mended(
-        &self,
-        Sorted {
-            entries, newest, ..
-        }: &Sorted,
-    ) -> String {
+    pub(super) fn to_be_mended(&self, keyspace: u32, newest: Version) -> String {
         self.pause_copies();
         let placement = self.placement();
-        let name = entries
-            .first()
-            .and_then(|entry| placement.keyspace(entry.keyspace))
-            .map_or("NAME", |placed| &placed.keyspace.name);
+        let placed = placement.keyspace(keyspace);
+        let name = placed.map_or("NAME", |placed| &placed.keyspace.name);
         format!(
             "a record of keyspace {name} is stamped further ahead than --clock-bound ({newest}) and cannot be copied: run dunlin keyspace mend-stamps {name}"
         )

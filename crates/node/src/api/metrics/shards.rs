@@ -205,11 +205,6 @@ const GAUGES: &[(&str, &str, Read)] = &[
         "Partitions that backfills under way have yet to look through",
         |s| s.backfilling.iter().map(|b| b.parts - b.parts_done).sum(),
     ),
-    (
-        "dunlin_behind_ms",
-        "How far the shard is behind the writer of which it lacks most, in milliseconds",
-        |s| s.behind_ms,
-    ),
     ("dunlin_store_bytes", "Bytes in the store's files", |s| {
         s.store_bytes
     }),
@@ -278,7 +273,10 @@ pub(super) fn of_shards(registry: &mut Registry, statuses: &[ShardStatus]) {
     let syncs = Family::<Labels, Counter<f64, AtomicU64>>::default();
     let responses = Family::<Labels, Counter>::default();
     let states = Family::<Labels, Gauge<u64, AtomicU64>>::default();
+    let behind = Family::<Labels, Gauge<f64, AtomicU64>>::default();
     for status in statuses {
+        let behind_s = status.behind_ms as f64 / 1e3;
+        behind.get_or_create(&labels(status)).set(behind_s);
         let sync_s = status.log_sync_us as f64 / 1e6;
         syncs.get_or_create(&labels(status)).inc_by(sync_s);
         let with = |name, value: &str| {
@@ -298,6 +296,11 @@ pub(super) fn of_shards(registry: &mut Registry, statuses: &[ShardStatus]) {
                 .set(u64::from(state == now));
         }
     }
+    registry.register(
+        "dunlin_behind_seconds",
+        "How far the shard is behind the writer of which it lacks most, in seconds",
+        behind,
+    );
     registry.register(
         "dunlin_log_sync_seconds",
         "Time that syncs of the log took, in seconds",
