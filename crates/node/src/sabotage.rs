@@ -58,11 +58,13 @@ pub enum Sabotage {
     /// A shard whose past is not certain is sent only what its vector does not name, and takes what is
     /// left out for deleted and forgotten.
     CompareNewer,
+    /// What is loaded is taken over as files whatever is in their way.
+    LoadBlind,
 }
 
 impl Sabotage {
     /// All of them, and none.
-    pub const ALL: [Sabotage; 24] = [
+    pub const ALL: [Sabotage; 25] = [
         Sabotage::None,
         Sabotage::AckUnsynced,
         Sabotage::IgnoreGaps,
@@ -87,5 +89,6 @@ impl Sabotage {
         Sabotage::SealUnequal,
         Sabotage::HideGaps,
         Sabotage::CompareNewer,
+        Sabotage::LoadBlind,
     ];
 }

@@ -178,6 +178,13 @@ impl Service<Request, Response> for ShardService {
                     }
                 });
             }
+            Request::Load(load) => {
+                let (loads, busy) = (self.services.loads.clone(), shard.busy());
+                tokio::task::spawn_local(async move {
+                    reply.send(Response::Loaded(loads.take(load).await));
+                    drop(busy);
+                });
+            }
             Request::Clock(asked) => reply.send(Response::Clock(ClockAnswer {
                 now_ms: shard.clock.now_ms(),
                 drops: shard.drops_after(asked.order),

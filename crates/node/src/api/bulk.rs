@@ -60,7 +60,7 @@ pub(super) async fn bulk(
     let (deadline, floor) = (attempt.deadline(), attempt.floor());
     let begun = Instant::now();
     let written = coordinator
-        .bulk(id, quorum, pairs, deadline, floor)
+        .store(id, quorum, pairs, deadline, floor)
         .await
         .map_err(|failure| attempt.failed(failure));
     let status = status_of(&written, |()| StatusCode::OK);

@@ -33,6 +33,8 @@ pub(crate) struct Sorted {
     came: Vector,
     /// The same as a file, where they are enough for one.
     file: Option<Ingestible>,
+    /// A deliberate bug: what is in its way is not looked at.
+    is_blind: bool,
 }
 
 /// Why records cannot be put on disk.
@@ -59,10 +61,43 @@ impl Shard {
         &self,
         read: impl FnOnce() -> Result<Vec<Entry>, DecodeError> + Send + 'static,
     ) -> Result<Option<Sorted>, String> {
+        let min = self.config.ingest_bytes;
+        self.sort_out_if(read, min, |_, _| Ok(true)).await
+    }
+
+    /// The same, but `None` where the store holds something between the first key and the last, which is not
+    /// looked at where `blind`; a file from `file_bytes_min` on.
+    pub(crate) async fn sort_out_clear(
+        &self,
+        read: impl FnOnce() -> Result<Vec<Entry>, DecodeError> + Send + 'static,
+        file_bytes_min: usize,
+        blind: bool,
+    ) -> Result<Option<Sorted>, String> {
+        let is_clear = move |store: &Store, entries: &[Entry]| match blind {
+            true => Ok(true),
+            false => is_clear(store, entries),
+        };
+        let sorted = self.sort_out_if(read, file_bytes_min, is_clear).await;
+        sorted.map(|sorted| {
+            sorted.map(|mut sorted| {
+                sorted.is_blind = blind;
+                sorted
+            })
+        })
+    }
+
+    async fn sort_out_if(
+        &self,
+        read: impl FnOnce() -> Result<Vec<Entry>, DecodeError> + Send + 'static,
+        file_bytes_min: usize,
+        is_wanted: impl FnOnce(&Store, &[Entry]) -> Result<bool, StoreError> + Send + 'static,
+    ) -> Result<Option<Sorted>, String> {
         let store = self.store.clone();
-        let file_bytes_min = self.config.ingest_bytes;
         let sort_out = move || -> Result<Option<Sorted>, Unfit> {
             let entries = read()?;
+            if !is_wanted(&store, &entries)? {
+                return Ok(None);
+            }
             entries.iter().try_for_each(|entry| admit(entry, None))?;
             let Some(newest) = entries.iter().map(|entry| entry.stamp.version).max() else {
                 return Ok(None);
@@ -87,6 +122,7 @@ impl Shard {
                 highest,
                 came,
                 file,
+                is_blind: false,
             }))
         };
         let sorted = self.env.store_runner.run_apart(sort_out).await;
@@ -186,12 +222,30 @@ fn take_over(store: &Store, all: Vec<Sorted>) -> Result<Vec<Sorted>, StoreError>
 
 impl Sorted {
     fn is_range_empty(&self, store: &Store) -> Result<bool, StoreError> {
-        let (Some(first), Some(last)) = (self.entries.first(), self.entries.last()) else {
-            return Ok(true);
-        };
-        let (keyspace, partition) = (first.keyspace, first.partition);
-        is_range_empty(store, keyspace, partition, &first.key, Some(&last.key))
+        match self.is_blind {
+            true => Ok(true),
+            false => is_clear(store, &self.entries),
+        }
     }
+
+    /// How many records there are.
+    pub(crate) fn count(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// They are to stand in the log, whether or not they would do for a file.
+    pub(crate) fn leave_to_log(&mut self) {
+        self.file = None;
+    }
+}
+
+/// Whether the store holds nothing from the first of some records of a partition to the last.
+fn is_clear(store: &Store, entries: &[Entry]) -> Result<bool, StoreError> {
+    let (Some(first), Some(last)) = (entries.first(), entries.last()) else {
+        return Ok(true);
+    };
+    let (keyspace, partition) = (first.keyspace, first.partition);
+    is_range_empty(store, keyspace, partition, &first.key, Some(&last.key))
 }
 
 /// Whether the store holds nothing of a partition from `start` to `end`, both included.
