@@ -12,6 +12,8 @@ mod dropped;
 mod end;
 mod flush;
 mod guard;
+mod happened;
+mod held;
 mod ingest;
 mod lacks;
 mod latency;
@@ -61,6 +63,7 @@ use crate::placement::{KeyspacePlacement, Placement};
 use crate::process::{Directory, Process, Superseded};
 use crate::replication::acks::{AckTracker, Slot};
 
+pub use happened::Happened;
 pub use open::OpenError;
 pub use refill::{REFILL_FILE, REFILL_REPAIRED, RefillStatus};
 pub use stats::ShardStatus;
@@ -143,6 +146,8 @@ pub struct Shard {
     apply_wake: Notify,
     /// What of the log is kept for whom.
     pub(crate) pins: Pins,
+    /// Who has which entries, as far as followers that are no replicas need to know.
+    pub(crate) held: held::Held,
     /// What came as copies, which the vector does not show.
     pub(crate) copies: Copies,
     /// From where on its log serves which partition.
