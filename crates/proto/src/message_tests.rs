@@ -152,16 +152,21 @@ fn request() -> impl Strategy<Value = Request> {
             prop::collection::vec(bytes(), 0..5),
             prop::collection::vec((any::<u16>(), any::<u16>(), any::<u64>()), 0..4)
         )
-            .prop_map(|(origin, after, up_to, entries, held)| Request::Replicate(Batch {
-                origin: Origin(origin),
-                after: Version(after),
-                up_to: Version(up_to),
-                entries,
-                held: held
-                    .into_iter()
-                    .map(|(node, shard, version)| (ShardAddress { node, shard }, Version(version)))
-                    .collect(),
-            })),
+            .prop_map(
+                |(origin, after, up_to, entries, held)| Request::Replicate(Batch {
+                    origin: Origin(origin),
+                    after: Version(after),
+                    up_to: Version(up_to),
+                    entries,
+                    held: held
+                        .into_iter()
+                        .map(|(node, shard, version)| (
+                            ShardAddress { node, shard },
+                            Version(version)
+                        ))
+                        .collect(),
+                })
+            ),
         any::<u64>().prop_map(|o| Request::Position(Origin(o))),
         prop::collection::vec(bytes(), 0..5).prop_map(Request::Repair),
         any::<bool>().prop_map(|counts_keys| Request::Status { counts_keys }),

@@ -218,7 +218,8 @@ impl Follower {
             let wait = Duration::from_millis(random.random_range(20..300));
             match timeout(wait, follow.next()).await {
                 Ok(Ok(next)) => {
-                    if let Some(text) = self.take(next, &mut last, host, services.shard().address()) {
+                    if let Some(text) = self.take(next, &mut last, host, services.shard().address())
+                    {
                         return Some(format!("{}: {text}", host.name));
                     }
                     let happenings = &host.shared.followers.happenings;
@@ -263,7 +264,9 @@ impl Follower {
                 if begins == Some(Scope::Complete) {
                     self.given.retain(|_, given| given.partition != partition);
                 }
-                records.into_iter().for_each(|entry| self.give(entry, host, here));
+                records
+                    .into_iter()
+                    .for_each(|entry| self.give(entry, host, here));
             }
             Next::Entries(entries) => {
                 for entry in entries {

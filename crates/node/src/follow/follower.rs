@@ -404,20 +404,26 @@ impl Follow {
         let (keyspace, begins) = (self.wanted.keyspace, next.is_none());
         let start = next.unwrap_or_else(|| self.wanted.prefix.clone());
         let shard = self.shard.clone();
-        let read = fill.page.is_none().then(|| shard.read_page(move |store| {
-            let (start, end) = (Bound::Included(&start[..]), Bound::Unbounded);
-            store.scan_page(
-                keyspace,
-                partition,
-                start,
-                end,
-                PAGE_ITEMS,
-                PAGE_BYTES,
-                Some(&snapshot),
-            )
-        }));
+        let read = fill.page.is_none().then(|| {
+            shard.read_page(move |store| {
+                let (start, end) = (Bound::Included(&start[..]), Bound::Unbounded);
+                store.scan_page(
+                    keyspace,
+                    partition,
+                    start,
+                    end,
+                    PAGE_ITEMS,
+                    PAGE_BYTES,
+                    Some(&snapshot),
+                )
+            })
+        });
         let page = match read {
-            None => self.fill.as_mut().and_then(|fill| fill.page.take()).ok_or_else(gone)?,
+            None => self
+                .fill
+                .as_mut()
+                .and_then(|fill| fill.page.take())
+                .ok_or_else(gone)?,
             Some(read) => {
                 let page = read.await.ok_or_else(gone)?;
                 let prefix = &self.wanted.prefix;
@@ -436,7 +442,11 @@ impl Follow {
             let unsettled = self.unsettled(&page.records);
             if !unsettled.is_empty() {
                 self.fill.as_mut().ok_or_else(gone)?.page = Some(page);
-                if self.wait_for(Waits::Page, changes, unsettled, 0).await.is_some() {
+                if self
+                    .wait_for(Waits::Page, changes, unsettled, 0)
+                    .await
+                    .is_some()
+                {
                     self.fill.as_mut().ok_or_else(gone)?.is_settled = true;
                 }
                 return Ok(None);
@@ -477,7 +487,9 @@ impl Follow {
         let hidden = records.iter().filter(|entry| {
             let stamped = (entry.stamp.origin, entry.stamp.version);
             let (keyspace, partition) = (entry.keyspace, entry.partition);
-            !self.shard.is_held_by_enough(keyspace, partition, entry.from, stamped)
+            !self
+                .shard
+                .is_held_by_enough(keyspace, partition, entry.from, stamped)
         });
         let unsettled = hidden.map(|entry| Unsettled {
             partition: entry.partition,
@@ -493,7 +505,9 @@ impl Follow {
         let position = view.position();
         let at = (position.origin, position.sequence);
         let (partition, from) = (view.partition(), view.from());
-        let is_shown = self.shard.is_held_by_enough(view.keyspace(), partition, from, at);
+        let is_shown = self
+            .shard
+            .is_held_by_enough(view.keyspace(), partition, from, at);
         (!is_shown).then(|| Unsettled {
             partition,
             from,
@@ -595,7 +609,10 @@ impl Follow {
             let last = all.last().map_or(position, |(index, _)| *index);
             let unsettled = all.into_iter().map(|(_, unsettled)| unsettled).collect();
             self.cursor.seek(position);
-            if let Some(last) = self.wait_for(Waits::Log(position), changes, unsettled, last).await {
+            if let Some(last) = self
+                .wait_for(Waits::Log(position), changes, unsettled, last)
+                .await
+            {
                 self.settled_to = last;
             }
             return Ok(None);

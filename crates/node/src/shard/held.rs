@@ -47,7 +47,9 @@ impl Held {
             return;
         }
         let mut told = self.told.borrow_mut();
-        let last = told.entry(address_of(origin)).or_insert((origin, Vec::new()));
+        let last = told
+            .entry(address_of(origin))
+            .or_insert((origin, Vec::new()));
         if origin.incarnation() < last.0.incarnation() {
             return;
         }

@@ -11,11 +11,23 @@ fn the_word_of_a_writers_last_start_counts() {
     held.told(Origin::new(2, 0, 3), said(7));
     assert_eq!(known(), Some((Origin::new(2, 0, 3), said(7))));
     held.told(Origin::new(2, 0, 2), said(9));
-    assert_eq!(known(), Some((Origin::new(2, 0, 3), said(7))), "an earlier start");
+    assert_eq!(
+        known(),
+        Some((Origin::new(2, 0, 3), said(7))),
+        "an earlier start"
+    );
     held.told(Origin::new(2, 0, 3), said(5));
-    assert_eq!(known(), Some((Origin::new(2, 0, 3), said(5))), "taken back by a replica that lost it");
+    assert_eq!(
+        known(),
+        Some((Origin::new(2, 0, 3), said(5))),
+        "taken back by a replica that lost it"
+    );
     held.told(Origin::new(2, 0, 4), said(1));
-    assert_eq!(known(), Some((Origin::new(2, 0, 4), said(1))), "a later start");
+    assert_eq!(
+        known(),
+        Some((Origin::new(2, 0, 4), said(1))),
+        "a later start"
+    );
     assert_eq!(held.changes(), 3);
 }
 

@@ -33,9 +33,7 @@ pub fn shown(cluster: &Cluster) -> Result<(), Broken> {
         }
         let is_there = match newest {
             Some(newest) => newest >= given.rank,
-            None => {
-                given.delete || given.expiry_ms.is_some() || plan.forgets_deletes(number)
-            }
+            None => given.delete || given.expiry_ms.is_some() || plan.forgets_deletes(number),
         };
         if !is_there {
             return Err(Broken {

@@ -82,10 +82,19 @@ impl Faults {
 
     /// One that is to be lost for good hears nobody but its clients from now on.
     pub(super) fn isolate(&mut self, cluster: &mut Cluster, now_ms: u64) {
-        let members = cluster.shared.metadata.topology().borrow().members.ids.clone();
+        let members = cluster
+            .shared
+            .metadata
+            .topology()
+            .borrow()
+            .members
+            .ids
+            .clone();
         let holds = |host: &usize| {
             let is_up = self.down_until_ms.get(*host).is_some_and(Option::is_none);
-            is_up && members.contains(&(*host as u16 + 1)) && !cluster.hosts[*host].live().is_empty()
+            is_up
+                && members.contains(&(*host as u16 + 1))
+                && !cluster.hosts[*host].live().is_empty()
         };
         let holding: Vec<usize> = (0..cluster.shared.plan.nodes).filter(holds).collect();
         if holding.is_empty() {
