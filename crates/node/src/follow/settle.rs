@@ -58,6 +58,6 @@ pub(super) fn settle(
             }
         });
         let reads = stream::iter(reads).buffer_unordered(SETTLE_READS);
-        reads.all(|is_settled| std::future::ready(is_settled)).await
+        reads.all(std::future::ready).await
     })
 }
