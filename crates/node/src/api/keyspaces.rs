@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use dunlin_metadata::{Keyspace, KeyspaceSettings, MetadataError, Role};
+use dunlin_metadata::{Keyspace, KeyspaceSettings, MetadataError, Retention, Role};
 use dunlin_proto::ShardAddress;
 use hyper::{Method, Request, StatusCode};
 use serde::Deserialize;
@@ -25,8 +25,17 @@ const BODY_BYTES: usize = 64 << 10;
 #[derive(Deserialize)]
 struct Create {
     name: String,
+    #[serde(default)]
+    retention: Retention,
     #[serde(flatten)]
     settings: serde_json::Map<String, serde_json::Value>,
+}
+
+/// What of it a client may change; what is left out stays.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Alter {
+    retention: Option<Retention>,
 }
 
 /// `/v1/keyspaces`.
@@ -60,11 +69,16 @@ async fn create(shard: Rc<Shard>, body: &[u8]) -> Result<Reply, Rejected> {
     let create: Create = serde_json::from_slice(body).map_err(malformed)?;
     let settings: KeyspaceSettings =
         serde_json::from_value(create.settings.into()).map_err(malformed)?;
+    create.retention.check()?;
     let met = greatest_met(&shard).await;
-    let created = shard
+    let mut created = shard
         .metadata
         .create_keyspace_above(&create.name, settings, met)
         .await?;
+    if !create.retention.is_empty() {
+        let (name, retention) = (&create.name, create.retention);
+        created = shard.metadata.alter_keyspace(name, retention).await?;
+    }
     settle(&shard, &created).await;
     let mut reply = reply::json(StatusCode::CREATED, &created);
     let what = format!("create keyspace {}", created.name);
@@ -124,10 +138,10 @@ async fn settle_elsewhere(shard: &Rc<Shard>, back: &Keyspace) {
 pub(super) async fn one(
     shard: Rc<Shard>,
     arrivals: &Arrivals,
-    method: &Method,
+    request: Request<Upload>,
     name: &str,
 ) -> Result<Reply, Rejected> {
-    match *method {
+    match *request.method() {
         Method::GET | Method::HEAD => {
             let topology = shard.metadata.topology().borrow().clone();
             topology
@@ -141,6 +155,21 @@ pub(super) async fn one(
                         format!("there is no keyspace {name}"),
                     )
                 })
+        }
+        Method::PATCH => {
+            let received = read_body(&shard.doors, request.into_body(), BODY_BYTES).await?;
+            in_time(arrivals)?;
+            let alter: Alter = serde_json::from_slice(&received.bytes).map_err(|error| {
+                Rejected::bad(format!("the body does not say what to change: {error}"))
+            })?;
+            let altered = match alter.retention {
+                Some(retention) => shard.metadata.alter_keyspace(name, retention).await?,
+                None => return Err(Rejected::bad("the body changes nothing".to_owned())),
+            };
+            let mut reply = reply::json(StatusCode::OK, &altered);
+            let what = format!("alter keyspace {name}");
+            reply.extensions_mut().insert(Done(what));
+            Ok(reply)
         }
         Method::DELETE => {
             in_time(arrivals)?;

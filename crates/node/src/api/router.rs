@@ -257,15 +257,7 @@ async fn v1(
         ["users"] => rare(users::collection(by_whom(shard), request)).await,
         ["users", name] => rare(users::one(by_whom(shard), request, &text(name)?)).await,
         ["keyspaces"] => rare(keyspaces::collection(shard, arrivals, asker, request)).await,
-        ["keyspaces", name] => {
-            rare(keyspaces::one(
-                shard,
-                arrivals,
-                request.method(),
-                &text(name)?,
-            ))
-            .await
-        }
+        ["keyspaces", name] => rare(keyspaces::one(shard, arrivals, request, &text(name)?)).await,
         ["keyspaces", name, "keys"] => {
             rare(scan::keys(
                 &services.coordinator,

@@ -106,6 +106,7 @@ impl Followers {
         self.count.set(self.count.get() + 1);
         let holder = Holder {
             class: Class::Follower,
+            keyspace: Some(wanted.keyspace),
             name: format!("follower {}", self.count.get()),
         };
         self.shard.held.count(true);

@@ -43,6 +43,6 @@ pub use pins::PinStatus;
 pub(crate) use pins::{Class, Holder, Pins};
 pub use progress::BackfillStatus;
 pub(crate) use progress::Progress;
-pub(crate) use retain::{Caps, Segment, released};
+pub(crate) use retain::{Caps, Segment, kept_at_least, kept_at_most, released};
 pub(crate) use selection::{Hits, Met, Selection};
 pub(crate) use shown::is_shown;

@@ -28,6 +28,8 @@ pub(crate) enum Class {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Holder {
     pub class: Class,
+    /// Whose entries it reads, where they are those of one keyspace.
+    pub keyspace: Option<u32>,
     /// For people; one pin a name.
     pub name: String,
 }
@@ -124,6 +126,19 @@ impl Pins {
         }
         let kept = held.values().filter(|pin| !pin.let_go);
         kept.map(|pin| pin.position).min()
+    }
+
+    /// Who reads this keyspace holds back nothing before `first`.
+    pub fn bound(&self, keyspace: u32, first: Index) {
+        for (holder, pin) in self.held.borrow_mut().iter_mut() {
+            if holder.keyspace == Some(keyspace) && pin.position < first && !pin.let_go {
+                pin.let_go = true;
+                tracing::warn!(
+                    for_ = holder.name,
+                    "keeps no log any more: it is more than its keyspace's --retain-max allows"
+                );
+            }
+        }
     }
 
     /// What stands before `before` in the log goes, whoever needs it.

@@ -89,6 +89,7 @@ impl Moves {
         // Who copied from the life before has yet to say so again.
         let before = Holder {
             class: Class::Move,
+            keyspace: None,
             name: "whoever copied before its start".into(),
         };
         moves.shard.pins.hold(before, 0, Instant::now());

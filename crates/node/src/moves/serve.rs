@@ -172,6 +172,7 @@ impl Moves {
         }
         let holder = Holder {
             class: Class::Move,
+            keyspace: None,
             name: self.shard.label_of(asker),
         };
         // What has gone cannot be kept.

@@ -456,6 +456,7 @@ impl Replication {
         };
         let holder = Holder {
             class: Class::Backfill,
+            keyspace: None,
             name: self.shard.label_of(delta.asker),
         };
         self.shard.pins.hold(holder, position, Instant::now());

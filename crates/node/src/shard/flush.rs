@@ -250,8 +250,15 @@ impl Shard {
             retention_bytes: self.config.retention_bytes,
             pins_bytes: self.config.pins_bytes,
         };
+        let mut least: Option<Index> = None;
+        for kept in self.retentions() {
+            if let Some(first) = kept.most {
+                self.pins.bound(kept.keyspace.id, first);
+            }
+            least = least.into_iter().chain(kept.least).min();
+        }
         let pinned = self.pins.least(Instant::now());
-        if let Some(before) = released(&sizes, flushed, pinned, caps, is_needed) {
+        if let Some(before) = released(&sizes, flushed, least, pinned, caps, is_needed) {
             self.pins.cut(before);
             self.log.release(before);
         }

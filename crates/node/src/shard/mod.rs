@@ -26,6 +26,7 @@ mod purge;
 mod reach;
 mod read;
 mod refill;
+mod retention;
 mod seal;
 mod slow;
 mod stall;

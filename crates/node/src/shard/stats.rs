@@ -314,10 +314,15 @@ impl Shard {
             behind_ms: self.behind_ms(),
             moved: counters.moved.get(),
             copied_again: counters.copied_again.get(),
-            pins: self.pins.status(Instant::now(), |from| {
-                let kept = segments.iter().filter(|segment| segment.last_index >= from);
-                kept.map(|segment| segment.bytes).sum()
-            }),
+            pins: {
+                let bytes_from = |from| {
+                    let kept = segments.iter().filter(|segment| segment.last_index >= from);
+                    kept.map(|segment| segment.bytes).sum()
+                };
+                let mut pins = self.pins.status(Instant::now(), bytes_from);
+                pins.extend(self.retained(bytes_from));
+                pins
+            },
             pins_cut: self.pins.cut_count(),
             http_requests: counters.http_requests.get(),
             http_responses: counters.http_responses.each_ref().map(Cell::get),
