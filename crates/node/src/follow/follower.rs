@@ -104,7 +104,7 @@ impl Followers {
             name: format!("follower {}", self.count.get()),
         };
         let mut follow = Follow {
-            cursor: self.shard.log.cursor(1),
+            cursor: self.shard.cursor(1),
             shard: self.shard.clone(),
             wanted,
             holder,
@@ -177,8 +177,8 @@ impl Follow {
     /// Where this goes on, at any replica.
     pub fn token(&self) -> Token {
         let hint = self.filling.is_empty().then(|| Hint {
-            shard: self.shard.address,
-            incarnation: self.shard.origin.incarnation(),
+            shard: self.shard.address(),
+            incarnation: self.shard.origin().incarnation(),
             index: self.cursor.position() - 1,
         });
         let vectors = self.vectors.iter().map(|(p, v)| (*p, v.clone()));
@@ -198,7 +198,7 @@ impl Follow {
     /// Whether all that the log has had has been delivered.
     pub fn is_current(&self) -> bool {
         self.filling.is_empty()
-            && self.cursor.position() > self.shard.log.last()
+            && self.cursor.position() > self.shard.log_last()
             && self.changes == self.shard.coverage().changes()
             && self.check().is_ok()
     }
@@ -232,7 +232,7 @@ impl Follow {
         let replicas = keyspace.keyspace.settings.replicas;
         for partition in &self.wanted.partitions {
             let held = keyspace.replicas(*partition, replicas);
-            if !held.contains(&self.shard.address) {
+            if !held.contains(&self.shard.address()) {
                 return Err(FollowError::Elsewhere(*partition));
             }
         }
@@ -259,7 +259,7 @@ impl Follow {
         if !self.shard.all_applied().await {
             return Err(FollowError::Failed("the own log failed".into()));
         }
-        let snapshot = self.shard.store.snapshot();
+        let snapshot = self.shard.snapshot();
         let synced = self.shard.sync_log_to(snapshot.applied()).await;
         synced.map_err(FollowError::Failed)?;
         self.check()?;
@@ -273,10 +273,9 @@ impl Follow {
         snapshot: Snapshot,
         vector: Vector,
     ) -> Result<(), FollowError> {
-        let log = &self.shard.log;
         let before = |s: &dunlin_log::SegmentInfo| Some((s.first_index, vector_of(&s.preamble)?));
-        let segments: Vec<_> = log.segments().iter().filter_map(before).collect();
-        let (last, strays) = (log.progress().synced, self.shard.stray_copies());
+        let segments: Vec<_> = self.shard.segments().iter().filter_map(before).collect();
+        let (last, strays) = (self.shard.log_progress().synced, self.shard.stray_copies());
         let now = self.shard.vector();
         let changes = self.shard.coverage().changes();
         let (mut starts, mut filling) = (BTreeMap::new(), VecDeque::new());
@@ -288,7 +287,7 @@ impl Follow {
             };
             let here = Here {
                 serves: self.shard.coverage().of(place),
-                first: log.first(),
+                first: self.shard.log_first(),
                 last,
                 segments: &segments,
                 vector: &now,
@@ -346,19 +345,19 @@ impl Follow {
 
     /// Up to where this shard's log was read by who has the hint, if it is still that log.
     fn at(&self, hint: Hint) -> Option<Index> {
-        let now = self.shard.origin.incarnation();
+        let now = self.shard.origin().incarnation();
         let is_kept = hint.incarnation == now
             || hint.incarnation < now
                 && hint.incarnation >= self.shard.coverage().since
                 && hint.index <= self.shard.opened_at();
-        (hint.shard == self.shard.address && is_kept).then_some(hint.index)
+        (hint.shard == self.shard.address() && is_kept).then_some(hint.index)
     }
 
     /// Keeps what is still to be read of the log.
     fn hold(&self) {
-        let position = self.cursor.position().max(self.shard.log.first());
+        let position = self.cursor.position().max(self.shard.log_first());
         self.shard
-            .pins
+            .pins()
             .hold(self.holder.clone(), position, Instant::now());
     }
 
@@ -420,13 +419,13 @@ impl Follow {
     async fn read(&mut self) -> Result<Option<Vec<Entry>>, FollowError> {
         let failed = |error: CursorError| FollowError::Failed(error.to_string());
         let position = self.cursor.position();
-        let mut progress = self.shard.log.progress();
+        let mut progress = self.shard.log_progress();
         while progress.synced < position {
             if let Some(failure) = progress.failed {
                 return Err(FollowError::Failed(failure.to_string()));
             }
-            self.shard.log.request_sync();
-            progress = self.shard.log.changed(&progress).await;
+            self.shard.request_sync();
+            progress = self.shard.log_changed(&progress).await;
         }
         let mut records = self.cursor.next(BATCH_BYTES).await.map_err(failed)?;
         records.retain(|(index, _)| *index <= progress.synced);
@@ -455,7 +454,7 @@ impl Follow {
             }
             named_by(record, &mut self.seen);
         }
-        if self.shard.log.last() < behind {
+        if self.shard.log_last() < behind {
             self.seen.merge(&self.shard.vector());
         }
         for (partition, seen) in &mut self.vectors {
@@ -492,6 +491,6 @@ fn named_by(record: &Bytes, seen: &mut Vector) {
 
 impl Drop for Follow {
     fn drop(&mut self) {
-        self.shard.pins.end_of(&self.holder);
+        self.shard.pins().end_of(&self.holder);
     }
 }

@@ -27,7 +27,7 @@ impl Moves {
             froms,
             start,
         } = request;
-        let page_items = self.shard.config.copy_steps.page_items;
+        let page_items = self.shard.config().copy_steps.page_items;
         let read = move |store: &Store| {
             let mut run = RunBuilder::with_capacity(PAGE_BYTES + PAGE_BYTES / 4);
             let mut read_bytes = 0;
@@ -55,7 +55,7 @@ impl Moves {
         Some(FillPage {
             run,
             next,
-            latency_us_p99: self.shard.latency.p99_us(),
+            latency_us_p99: self.shard.latency().p99_us(),
             read_bytes,
         })
     }
@@ -68,15 +68,15 @@ impl Moves {
         if request.incarnation != 0 {
             self.pin(request.pin, None);
         }
-        let incarnation = self.shard.origin.incarnation();
+        let incarnation = self.shard.origin().incarnation();
         if request.incarnation == 0 {
             // What is not synced yet may be lost, and its places in the log be taken by others.
             // Where nobody asks for syncs that is long ago, and all since would be copied twice.
-            if let Err(error) = self.shard.sync_log_to(self.shard.log.last()).await {
+            if let Err(error) = self.shard.sync_log_to(self.shard.log_last()).await {
                 tracing::warn!(error, "nothing can be copied from here");
                 return TailAnswer::NotNow;
             }
-            let synced = self.shard.log.progress().synced;
+            let synced = self.shard.log_progress().synced;
             let next = synced + 1;
             self.pin(request.pin, Some(next));
             // Stored records must hold everything before it.
@@ -98,7 +98,7 @@ impl Moves {
                 // Who began further on began in a log that is gone.
                 next: self.shard.opened_at() + 1,
                 end: None,
-                synced: Some(self.shard.log.progress().synced),
+                synced: Some(self.shard.log_progress().synced),
             };
         }
         let wants: HashMap<(u32, u16), Froms> = request
@@ -119,14 +119,14 @@ impl Moves {
             wanted.is_some_and(|froms| froms.has(from))
         });
         let vector = self.shard.vector();
-        let end = self.shard.log.last();
+        let end = self.shard.log_last();
         // What is left out of an answer is to be in every page that is asked for after it.
         if !self.shard.all_applied().await {
             return TailAnswer::NotNow;
         }
         let mut entries = Vec::new();
         let (mut bytes, mut looked_at) = (0, 0);
-        let mut cursor = self.shard.log.cursor(request.index);
+        let mut cursor = self.shard.cursor(request.index);
         while cursor.position() <= end && bytes < PULL_BYTES && looked_at < LOOK_BYTES {
             let records = match cursor.next(PULL_BYTES).await {
                 Ok(records) => records,
@@ -144,7 +144,7 @@ impl Moves {
                 let Met::Wanted(view) = selection.look(record) else {
                     continue;
                 };
-                let is_far = view.stamp().version > self.shard.clock.limit();
+                let is_far = view.stamp().version > self.shard.clock().limit();
                 if is_far && self.is_mended(&view).await {
                     continue;
                 }
@@ -158,7 +158,7 @@ impl Moves {
             incarnation,
             next: cursor.position().min(end + 1),
             end: (cursor.position() > end).then_some(vector),
-            synced: Some(self.shard.log.progress().synced),
+            synced: Some(self.shard.log_progress().synced),
         }
     }
 
@@ -175,8 +175,8 @@ impl Moves {
             name: self.shard.label_of(asker),
         };
         // What has gone cannot be kept.
-        let position = begin.unwrap_or(keep).max(self.shard.log.first());
-        self.shard.pins.hold(holder, position, Instant::now());
+        let position = begin.unwrap_or(keep).max(self.shard.log_first());
+        self.shard.pins().hold(holder, position, Instant::now());
     }
 
     /// Whether an entry stamped far ahead, which nobody takes, has been mended or overtaken since: then

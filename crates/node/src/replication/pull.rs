@@ -20,13 +20,13 @@ impl Replication {
         // Copies are not in the log in their place, files not at all, and the vector may have risen
         // over what was meant for others: of what its writer has lost, the store tells.
         let is_past_of_asker = address_of(request.origin) == request.for_shard
-            && self.shard.env.sabotage != Sabotage::RefillOwnOnly;
-        if is_past_of_asker && self.shard.copies.is_beyond(request.origin, request.after) {
+            && self.shard.env().sabotage != Sabotage::RefillOwnOnly;
+        if is_past_of_asker && self.shard.copies().is_beyond(request.origin, request.after) {
             return PullAnswer::TooOld;
         }
         // What was here of it is no longer known one by one.
         let is_sealed = request.origin.is_seal()
-            || self.shard.vector.borrow().sealed_to(request.origin) > request.origin.incarnation();
+            || self.shard.known().sealed_to(request.origin) > request.origin.incarnation();
         if is_sealed {
             return PullAnswer::TooOld;
         }
@@ -37,10 +37,10 @@ impl Replication {
         let Some(start) = start else {
             return PullAnswer::TooOld;
         };
-        let end = self.shard.log.last();
-        let mut up_to = self.shard.vector.borrow().get(request.origin);
+        let end = self.shard.log_last();
+        let mut up_to = self.shard.has_up_to(request.origin);
         let mut entries = Vec::new();
-        let mut cursor = self.shard.log.cursor(start);
+        let mut cursor = self.shard.cursor(start);
         let (mut bytes, mut looked_at) = (0, 0);
         while cursor.position() <= end {
             let records = match cursor.next(PULL_BYTES).await {

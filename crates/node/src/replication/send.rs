@@ -75,23 +75,23 @@ impl Replication {
         }
         let asked = peer
             .caller
-            .call(Request::Position(self.shard.origin), CALL_TIMEOUT)
+            .call(Request::Position(self.shard.origin()), CALL_TIMEOUT)
             .await;
         let Ok(Response::Position(mut position)) = asked else {
             return Broken::Unreachable;
         };
-        if self.shard.env.sabotage == Sabotage::IgnoreGaps {
-            position = self.shard.vector.borrow().get(self.shard.origin);
+        if self.shard.env().sabotage == Sabotage::IgnoreGaps {
+            position = self.shard.has_up_to(self.shard.origin());
         }
         // What writes still wait for is sent again: the replica may have it, by a pull or from a
         // stream whose answers were lost, but has not said whether it held something newer.
-        let waiting = self.shard.acks.borrow().oldest();
+        let waiting = self.shard.oldest_waiting();
         let mut sent = waiting.map_or(position, |v| position.min(Version(v.0.saturating_sub(1))));
-        let Some(start) = self.find_in_log(self.shard.origin, sent) else {
+        let Some(start) = self.find_in_log(self.shard.origin(), sent) else {
             return Broken::TooOld;
         };
-        let mut source = Source::new(self.shard.log.cursor(start));
-        peer.gauge.begin(self.shard.log.last());
+        let mut source = Source::new(self.shard.cursor(start));
+        peer.gauge.begin(self.shard.log_last());
         // What it acknowledged to an earlier stream may be far behind, and is not what it needs.
         peer.gauge.set_acked_index(start.saturating_sub(1));
         let mut in_flight: VecDeque<InFlight> = VecDeque::new();
@@ -115,7 +115,7 @@ impl Replication {
                 let bytes = entries.iter().map(Bytes::len).sum::<usize>() + 64;
                 peer.gauge.rate.add(bytes);
                 let batch = Batch {
-                    origin: self.shard.origin,
+                    origin: self.shard.origin(),
                     after: sent,
                     up_to,
                     entries,
@@ -151,7 +151,7 @@ impl Replication {
                         Err(CursorError::TooOld { .. }) => return Broken::TooOld,
                         Err(error) => {
                             // A clean stop closes the log under its readers.
-                            if !self.shard.stopping.get() {
+                            if !self.shard.is_stopping() {
                                 tracing::error!(%error, to = peer.label, "cannot read the log");
                             }
                             return Broken::Unreadable;
@@ -174,7 +174,7 @@ impl Replication {
         let meant = |keyspace, partition, from| {
             placement
                 .keyspace(keyspace)
-                .is_some_and(|k| match self.shard.env.sabotage {
+                .is_some_and(|k| match self.shard.env().sabotage {
                     Sabotage::SkipJoint => {
                         k.replicas(partition, k.width(from)).contains(&peer.address)
                     }
@@ -185,7 +185,7 @@ impl Replication {
                     _ => k.holds(peer.address, partition, from),
                 })
         };
-        let mut selection = Selection::of(self.shard.origin, after, meant);
+        let mut selection = Selection::of(self.shard.origin(), after, meant);
         let mut hits = Hits::with_capacity(records.len());
         let mut up_to = after;
         let mut first = None;
@@ -197,7 +197,7 @@ impl Replication {
                 Met::Wanted(view) => (view, true),
             };
             up_to = view.position().sequence;
-            selection.of = Some((self.shard.origin, up_to));
+            selection.of = Some((self.shard.origin(), up_to));
             if is_wanted {
                 first.get_or_insert(up_to);
                 hits.keep(record);
@@ -209,7 +209,7 @@ impl Replication {
     /// The replica misses nothing of this shard's up to `index`.
     fn reached(&self, peer: &Peer, index: Index) {
         peer.gauge.set_acked_index(index);
-        if index + 1 >= self.shard.log.last() {
+        if index + 1 >= self.shard.log_last() {
             peer.gauge.set_state("streaming");
         }
     }
@@ -235,7 +235,7 @@ impl Replication {
                 self.shard.acknowledged(peer.slot, batch.up_to, unsure);
                 self.reached(peer, batch.index);
                 if let Some(first) = batch.first {
-                    let now_ms = self.shard.clock.now_ms();
+                    let now_ms = self.shard.clock().now_ms();
                     let since_stamp_ms = now_ms.saturating_sub(first.millis());
                     let since_stamp_us = since_stamp_ms.saturating_mul(1_000);
                     let since_sent_us = batch.sent.elapsed().as_micros() as u64;

@@ -18,7 +18,7 @@ use super::copies::Copies;
 use super::coverage::Covering;
 use super::dropped::Drops;
 use super::flush::{GraceTable, Unflushed, vector_of};
-use super::guard::Guard;
+use super::front::Front;
 use super::ingest::expect_ingested;
 use super::latency::Latency;
 use super::mark::{Found, Mark};
@@ -30,7 +30,6 @@ use super::stall::Stalls;
 use super::trust::Comparison;
 use super::twins::Twins;
 use super::{Counters, Shard, ShardParts};
-use crate::api::TimeHeader;
 use crate::clock::HybridClock;
 use crate::follow::{Coverage, Found as Start, Note, Pins};
 use crate::limits::PAGE_BYTES;
@@ -213,20 +212,13 @@ impl Shard {
                 parts.config.clock_bound_ms,
             )),
             clock: HybridClock::new(parts.env.clock.clone(), clock_floor, bound_ms),
-            requests: parts
-                .process
-                .meters
-                .of_shard(&parts.config.name, parts.address.shard),
-            meters: parts.process.meters.clone(),
-            guard: Guard::new(&format!("{}/{}", parts.config.name, parts.address.shard)),
-            logins: parts.process.logins.clone(),
+            front: Front::of(&parts),
             config: parts.config,
             address: parts.address,
             origin,
             env: parts.env,
             metadata: parts.metadata,
             directory: parts.process.directory.clone(),
-            doors: parts.process.doors.clone(),
             log,
             store,
             counters: Counters::default(),
@@ -250,7 +242,6 @@ impl Shard {
             drops: Drops::default(),
             ingested: Cell::new(ingested),
             latency: Latency::default(),
-            time_header: TimeHeader::default(),
             comparison: Comparison::default(),
             counting: Arc::default(),
             noting_width: Rc::default(),
