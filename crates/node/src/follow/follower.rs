@@ -3,17 +3,17 @@
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, VecDeque};
-use std::ops::Bound;
+use std::ops::Bound as Key;
 use std::rc::Rc;
 
 use bytes::Bytes;
 use dunlin_entry::{Entry, EntryView, Kind, Vector};
-use dunlin_log::{Cursor, CursorError, Index};
+use dunlin_log::{CursorError, Index};
 use dunlin_proto::{Hint, Place, Token, TokenError};
 use dunlin_store::Snapshot;
 use tokio::time::Instant;
 
-use super::{Class, Here, Hits, Holder, Met, Past, Scope, Selection, Start, begin};
+use super::{Bound, Class, Here, Hits, Holder, Met, Past, Scope, Selection, Source, Start, begin};
 use crate::limits::{BATCH_BYTES, PAGE_BYTES, PAGE_ITEMS};
 use crate::replication::copy_of;
 use crate::shard::{Shard, vector_of};
@@ -104,7 +104,7 @@ impl Followers {
             name: format!("follower {}", self.count.get()),
         };
         let mut follow = Follow {
-            cursor: self.shard.cursor(1),
+            source: self.shard.source(1, Bound::Synced).going_after(),
             shard: self.shard.clone(),
             wanted,
             holder,
@@ -126,7 +126,7 @@ pub struct Follow {
     shard: Rc<Shard>,
     wanted: Wanted,
     holder: Holder,
-    cursor: Cursor,
+    source: Source,
     /// What has been delivered of each partition.
     vectors: BTreeMap<u16, Vector>,
     /// From which record on each is read in the log.
@@ -179,7 +179,7 @@ impl Follow {
         let hint = self.filling.is_empty().then(|| Hint {
             shard: self.shard.address(),
             incarnation: self.shard.origin().incarnation(),
-            index: self.cursor.position() - 1,
+            index: self.source.position() - 1,
         });
         let vectors = self.vectors.iter().map(|(p, v)| (*p, v.clone()));
         Token::new(
@@ -198,7 +198,7 @@ impl Follow {
     /// Whether all that the log has had has been delivered.
     pub fn is_current(&self) -> bool {
         self.filling.is_empty()
-            && self.cursor.position() > self.shard.log_last()
+            && self.source.position() > self.shard.log_last()
             && self.changes == self.shard.coverage().changes()
             && self.check().is_ok()
     }
@@ -330,7 +330,7 @@ impl Follow {
         self.seen = segment
             .map(|(_, before)| before.clone())
             .unwrap_or_default();
-        self.cursor.seek(start);
+        self.source.seek(start);
         self.fill = (!self.filling.is_empty()).then_some(Fill {
             snapshot,
             vector,
@@ -355,7 +355,7 @@ impl Follow {
 
     /// Keeps what is still to be read of the log.
     fn hold(&self) {
-        let position = self.cursor.position().max(self.shard.log_first());
+        let position = self.source.position().max(self.shard.log_first());
         self.shard
             .pins()
             .hold(self.holder.clone(), position, Instant::now());
@@ -369,7 +369,7 @@ impl Follow {
         let (keyspace, begins) = (self.wanted.keyspace, next.is_none());
         let start = next.unwrap_or_else(|| self.wanted.prefix.clone());
         let read = self.shard.read_page(move |store| {
-            let (start, end) = (Bound::Included(&start[..]), Bound::Unbounded);
+            let (start, end) = (Key::Included(&start[..]), Key::Unbounded);
             store.scan_page(
                 keyspace,
                 partition,
@@ -418,23 +418,14 @@ impl Follow {
     /// What the log has next, once it is on disk; `None` where the coverage has changed meanwhile.
     async fn read(&mut self) -> Result<Option<Vec<Entry>>, FollowError> {
         let failed = |error: CursorError| FollowError::Failed(error.to_string());
-        let position = self.cursor.position();
-        let mut progress = self.shard.log_progress();
-        while progress.synced < position {
-            if let Some(failure) = progress.failed {
-                return Err(FollowError::Failed(failure.to_string()));
-            }
-            self.shard.request_sync();
-            progress = self.shard.log_changed(&progress).await;
-        }
-        let mut records = self.cursor.next(BATCH_BYTES).await.map_err(failed)?;
-        records.retain(|(index, _)| *index <= progress.synced);
+        let position = self.source.position();
+        let records = self.source.next(BATCH_BYTES).await.map_err(failed)?;
+        let records = records.unwrap_or_default();
         if self.changes != self.shard.coverage().changes() {
-            self.cursor.seek(position);
+            self.source.seek(position);
             return Ok(None);
         }
-        let behind = records.last().map_or(position, |(index, _)| index + 1);
-        self.cursor.seek(behind);
+        let behind = self.source.position();
         let starts = &self.starts;
         let now = Cell::new(position);
         let keyspace = self.wanted.keyspace;

@@ -13,6 +13,7 @@
 //! | `progress` | how far a backfill is |
 //! | `retain` | pure: which segments may go |
 //! | `selection` | pure: which records a follower wants; what is kept of them |
+//! | `source` | a place in the log that goes on, as far as its reader may see |
 
 mod begin;
 mod coverage;
@@ -25,6 +26,7 @@ mod pins;
 mod progress;
 mod retain;
 mod selection;
+mod source;
 
 pub use begin::Scope;
 pub(crate) use begin::{Here, Past, Start, begin};
@@ -41,3 +43,4 @@ pub use progress::BackfillStatus;
 pub(crate) use progress::Progress;
 pub(crate) use retain::{Caps, Segment, released};
 pub(crate) use selection::{Hits, Met, Selection};
+pub(crate) use source::{Bound, Source};

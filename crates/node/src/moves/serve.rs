@@ -13,7 +13,7 @@ use dunlin_store::{Record, Store};
 use tokio::time::Instant;
 
 use super::{Moves, reads_tails};
-use crate::follow::{Class, Hits, Holder, Met, Selection};
+use crate::follow::{Bound, Class, Hits, Holder, Met, Selection};
 use crate::limits::{LOOK_BYTES, PAGE_BYTES, PULL_BYTES};
 
 impl Moves {
@@ -119,6 +119,7 @@ impl Moves {
             wanted.is_some_and(|froms| froms.has(from))
         });
         let vector = self.shard.vector();
+        // What comes after this is not applied yet when all that there is now is.
         let end = self.shard.log_last();
         // What is left out of an answer is to be in every page that is asked for after it.
         if !self.shard.all_applied().await {
@@ -126,10 +127,11 @@ impl Moves {
         }
         let mut entries = Vec::new();
         let (mut bytes, mut looked_at) = (0, 0);
-        let mut cursor = self.shard.cursor(request.index);
-        while cursor.position() <= end && bytes < PULL_BYTES && looked_at < LOOK_BYTES {
-            let records = match cursor.next(PULL_BYTES).await {
-                Ok(records) => records,
+        let mut source = self.shard.source(request.index, Bound::UpTo(end));
+        while bytes < PULL_BYTES && looked_at < LOOK_BYTES {
+            let records = match source.next(PULL_BYTES).await {
+                Ok(Some(records)) => records,
+                Ok(None) => break,
                 Err(CursorError::TooOld { .. }) => return TailAnswer::TooOld,
                 Err(error) => {
                     tracing::error!(%error, "cannot read the log for a new replica");
@@ -137,8 +139,7 @@ impl Moves {
                 }
             };
             let mut hits = Hits::default();
-            // What has come since is not applied yet.
-            for (_, record) in records.iter().filter(|(index, _)| *index <= end) {
+            for (_, record) in &records {
                 looked_at += record.len();
                 hits.read(record);
                 let Met::Wanted(view) = selection.look(record) else {
@@ -156,8 +157,8 @@ impl Moves {
         TailAnswer::Entries {
             entries,
             incarnation,
-            next: cursor.position().min(end + 1),
-            end: (cursor.position() > end).then_some(vector),
+            next: source.position(),
+            end: (source.position() > end).then_some(vector),
             synced: Some(self.shard.log_progress().synced),
         }
     }

@@ -9,7 +9,7 @@ use dunlin_proto::{PullAnswer, PullRequest};
 use super::Replication;
 use super::catch_up::address_of;
 use super::reclaim::hole_up_to;
-use crate::follow::{Hits, Met, Selection};
+use crate::follow::{Bound, Hits, Met, Selection};
 use crate::limits::{LOOK_BYTES, PULL_BYTES};
 use crate::sabotage::Sabotage;
 use crate::shard::followed;
@@ -40,11 +40,12 @@ impl Replication {
         let end = self.shard.log_last();
         let mut up_to = self.shard.has_up_to(request.origin);
         let mut entries = Vec::new();
-        let mut cursor = self.shard.cursor(start);
+        let mut source = self.shard.source(start, Bound::UpTo(end));
         let (mut bytes, mut looked_at) = (0, 0);
-        while cursor.position() <= end {
-            let records = match cursor.next(PULL_BYTES).await {
-                Ok(records) => records,
+        loop {
+            let records = match source.next(PULL_BYTES).await {
+                Ok(Some(records)) => records,
+                Ok(None) => break,
                 Err(CursorError::TooOld { .. }) => return PullAnswer::TooOld,
                 Err(error) => {
                     tracing::error!(%error, "cannot read the log for another replica");
@@ -73,12 +74,12 @@ impl Replication {
             entries.extend(hits.into_entries());
             // Where little of the log is the origin's, a page is done all the same.
             let is_done = bytes >= PULL_BYTES || looked_at >= LOOK_BYTES;
-            if is_done && cursor.position() <= end {
+            if is_done && source.position() <= end {
                 up_to = last_version(&entries).unwrap_or(request.after);
                 return PullAnswer::Entries {
                     entries,
                     up_to,
-                    resume_index: cursor.position(),
+                    resume_index: source.position(),
                 };
             }
         }

@@ -8,13 +8,13 @@ use std::task::Poll;
 
 use bytes::Bytes;
 use dunlin_entry::Version;
-use dunlin_log::{Cursor, CursorError, Index, Tail};
+use dunlin_log::{CursorError, Index};
 use dunlin_proto::{Batch, BatchAnswer, Request, Response};
 use dunlin_rpc::CallError;
 use tokio::time::Instant;
 
 use super::Replication;
-use crate::follow::{Hits, Met, Selection};
+use crate::follow::{Bound, Hits, Met, Selection};
 use crate::limits::*;
 use crate::sabotage::Sabotage;
 use crate::shard::Peer;
@@ -90,7 +90,7 @@ impl Replication {
         let Some(start) = self.find_in_log(self.shard.origin(), sent) else {
             return Broken::TooOld;
         };
-        let mut source = Source::new(self.shard.cursor(start));
+        let mut source = self.shard.source(start, Bound::Accepted);
         peer.gauge.begin(self.shard.log_last());
         // What it acknowledged to an earlier stream may be far behind, and is not what it needs.
         peer.gauge.set_acked_index(start.saturating_sub(1));
@@ -100,13 +100,12 @@ impl Replication {
         // The first batch goes out although it is empty: its answer tells how far the replica is
         // even when nothing new is written.
         let mut records = Vec::new();
-        let mut position = start;
         loop {
             let (entries, up_to, first) = self.select_for(peer, &records, sent);
             if !records.is_empty() && up_to == sent {
                 // Nothing of this origin among the records: the answer to what is under way
                 // stands for them too.
-                let index = position.saturating_sub(1);
+                let index = source.position().saturating_sub(1);
                 match in_flight.back_mut() {
                     Some(batch) => batch.index = index,
                     None => self.reached(peer, index),
@@ -125,7 +124,7 @@ impl Replication {
                 in_flight.push_back(InFlight {
                     answer: Box::pin(peer.caller.call(Request::Replicate(batch), BATCH_TIMEOUT)),
                     up_to,
-                    index: position.saturating_sub(1),
+                    index: source.position().saturating_sub(1),
                     bytes,
                     sent: Instant::now(),
                     first,
@@ -142,10 +141,9 @@ impl Replication {
                             return broken;
                         }
                     }
-                    read = source.next(), if room => match read {
-                        Ok((next, behind)) => {
-                            records = next;
-                            position = behind;
+                    read = source.next(BATCH_BYTES), if room => match read {
+                        Ok(next) => {
+                            records = next.unwrap_or_default();
                             break;
                         }
                         Err(CursorError::TooOld { .. }) => return Broken::TooOld,
@@ -252,49 +250,6 @@ impl Replication {
                 Err(Broken::Unreachable)
             }
         }
-    }
-}
-
-type Records = Vec<(Index, Bytes)>;
-type Reading = Pin<Box<dyn Future<Output = (Cursor, Result<Records, CursorError>)>>>;
-
-/// A cursor whose reads go on when nobody polls them for a while: answers
-/// come in between, and a read from disk begun anew starts at its segment's beginning.
-struct Source {
-    idle: Option<Cursor>,
-    reading: Option<Reading>,
-}
-
-impl Source {
-    fn new(cursor: Cursor) -> Source {
-        Source {
-            idle: Some(cursor),
-            reading: None,
-        }
-    }
-
-    /// The next records, and the position behind them. Dropped while it waits, nothing is lost.
-    async fn next(&mut self) -> Result<(Records, Index), CursorError> {
-        if let Some(mut cursor) = self.idle.take() {
-            if let Tail::Batch(records) = cursor.try_next(BATCH_BYTES) {
-                let behind = cursor.position();
-                self.idle = Some(cursor);
-                return Ok((records, behind));
-            }
-            self.reading = Some(Box::pin(async move {
-                let records = cursor.next(BATCH_BYTES).await;
-                (cursor, records)
-            }));
-        }
-        let Some(reading) = &mut self.reading else {
-            // One of the two is always there.
-            return std::future::pending().await;
-        };
-        let (cursor, records) = reading.await;
-        self.reading = None;
-        let behind = cursor.position();
-        self.idle = Some(cursor);
-        Ok((records?, behind))
     }
 }
 

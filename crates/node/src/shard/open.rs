@@ -31,7 +31,7 @@ use super::trust::Comparison;
 use super::twins::Twins;
 use super::{Counters, Shard, ShardParts};
 use crate::clock::HybridClock;
-use crate::follow::{Coverage, Found as Start, Note, Pins};
+use crate::follow::{Bound, Coverage, Found as Start, Note, Pins, Source};
 use crate::limits::PAGE_BYTES;
 use crate::placement::Placement;
 use crate::replication::acks::AckTracker;
@@ -410,11 +410,12 @@ async fn replay(
         met.meet(version, limit);
     }
     let mut copied = Vector::new();
-    let mut cursor = log.cursor((applied + 1).min(vector_from).max(log.first()));
-    while cursor.position() <= log.last() {
+    let from = (applied + 1).min(vector_from).max(log.first());
+    let mut source = Source::new(log.clone(), from, Bound::UpTo(log.last()));
+    while let Some(records) = source.next(PAGE_BYTES).await? {
         let mut entries = Vec::new();
         let mut end = 0;
-        for (index, record) in cursor.next(PAGE_BYTES).await? {
+        for (index, record) in records {
             let entry =
                 Entry::decode(record).map_err(|error| OpenError::Record { index, error })?;
             end = index;

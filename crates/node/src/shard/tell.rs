@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::rc::Rc;
 
 use dunlin_entry::{Origin, Vector, Version};
-use dunlin_log::{Cursor, Index, Progress, SegmentInfo};
+use dunlin_log::{Index, Progress, SegmentInfo};
 use dunlin_metadata::Metadata;
 use dunlin_proto::ShardAddress;
 use dunlin_store::{Snapshot, Store};
@@ -15,7 +15,7 @@ use super::{Copies, Counters, Latency, Peer, Shard, Slow, Stalls};
 use crate::clock::HybridClock;
 use crate::config::NodeConfig;
 use crate::env::Env;
-use crate::follow::Pins;
+use crate::follow::{Bound, Pins, Source};
 use crate::placement::Placement;
 
 /// Who it is, and what it runs on.
@@ -159,8 +159,8 @@ impl Shard {
 /// Its log, to read.
 impl Shard {
     /// Reads on from an entry.
-    pub(crate) fn cursor(&self, from: Index) -> Cursor {
-        self.log.cursor(from)
+    pub(crate) fn source(&self, from: Index, bound: Bound) -> Source {
+        Source::new(self.log.clone(), from, bound)
     }
 
     /// The first entry that is kept.
@@ -176,16 +176,6 @@ impl Shard {
     /// How far it is written and synced.
     pub(crate) fn log_progress(&self) -> Progress {
         self.log.progress()
-    }
-
-    /// Waits until it is further than that.
-    pub(crate) async fn log_changed(&self, seen: &Progress) -> Progress {
-        self.log.changed(seen).await
-    }
-
-    /// Asks that what is there be synced soon.
-    pub(crate) fn request_sync(&self) {
-        self.log.request_sync();
     }
 
     /// The files it is in.
