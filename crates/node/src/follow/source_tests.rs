@@ -22,6 +22,8 @@ fn with_log<F: Future<Output = ()>>(tail_bytes: usize, test: impl FnOnce(Log) ->
         let (log, _) = opened.unwrap();
         let driven = log.clone();
         tokio::task::spawn_local(async move { driven.drive().await });
+        // The first record is the first segment's preamble.
+        log.rotate(Bytes::from(vec![1; 100])).unwrap();
         test(log).await;
     };
     tokio::runtime::Builder::new_current_thread()
@@ -50,7 +52,7 @@ fn numbers(records: Option<Records>) -> Vec<Index> {
 fn it_goes_to_its_end_and_no_further() {
     for tail_bytes in [0, 1 << 20] {
         with_log(tail_bytes, |log| async move {
-            put(&log, 1..10);
+            put(&log, 2..10);
             log.wait_written(9).await.unwrap();
             let mut source = Source::new(log.clone(), 2, Bound::UpTo(7));
             assert_eq!(numbers(source.next(250).await.unwrap()), [2, 3]);
@@ -68,7 +70,7 @@ fn it_goes_to_its_end_and_no_further() {
 #[test]
 fn what_is_not_synced_is_not_shown_and_a_sync_is_asked_for() {
     with_log(1 << 20, |log| async move {
-        put(&log, 1..4);
+        put(&log, 2..4);
         let mut accepted = Source::new(log.clone(), 1, Bound::Accepted);
         assert_eq!(numbers(accepted.next(10_000).await.unwrap()), [1, 2, 3]);
         assert_eq!(log.progress().synced, 0);
@@ -92,7 +94,7 @@ fn what_is_not_synced_is_not_shown_and_a_sync_is_asked_for() {
 #[test]
 fn a_read_that_is_given_up_goes_on() {
     with_log(0, |log| async move {
-        put(&log, 1..4);
+        put(&log, 2..4);
         log.wait_written(3).await.unwrap();
         let mut source = Source::new(log.clone(), 1, Bound::Accepted).going_after();
         let mut read = Vec::new();
