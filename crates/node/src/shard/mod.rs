@@ -13,6 +13,8 @@ mod end;
 mod flush;
 mod front;
 mod guard;
+mod happened;
+mod held;
 mod ingest;
 mod lacks;
 mod latency;
@@ -58,6 +60,7 @@ use crate::placement::{KeyspacePlacement, Placement};
 use crate::process::{Directory, Process, Superseded};
 use crate::replication::acks::{AckTracker, Slot};
 
+pub use happened::Happened;
 pub use open::OpenError;
 pub use refill::{REFILL_FILE, REFILL_REPAIRED, RefillStatus};
 pub use stats::ShardStatus;
@@ -132,6 +135,8 @@ pub struct Shard {
     apply_wake: Notify,
     /// What of the log is kept for whom.
     pins: Pins,
+    /// Who has which entries, as far as followers that are no replicas need to know.
+    held: held::Held,
     /// What came as copies, which the vector does not show.
     copies: Copies,
     /// From where on its log serves which partition.

@@ -233,6 +233,7 @@ impl Shard {
             store_stuck: RefCell::default(),
             apply_wake: Notify::new(),
             pins: Pins::default(),
+            held: super::held::Held::default(),
             copies: Copies::found(copied),
             covering: Covering::new(coverage),
             grace,

@@ -11,6 +11,7 @@ use dunlin_metadata::Metadata;
 use dunlin_proto::ShardAddress;
 use dunlin_store::{Snapshot, Store};
 
+use super::held::Held;
 use super::{Copies, Counters, Latency, Peer, Shard, Slow, Stalls};
 use crate::clock::HybridClock;
 use crate::config::NodeConfig;
@@ -138,6 +139,11 @@ impl Shard {
     /// What came as copies, which the vector does not show.
     pub(crate) fn copies(&self) -> &Copies {
         &self.copies
+    }
+
+    /// Who has which entries, as far as followers that are no replicas need to know.
+    pub(crate) fn held(&self) -> &Held {
+        &self.held
     }
 
     /// The store, for inspection.
