@@ -135,8 +135,8 @@ fn requests(bytes: &[u8]) -> u32 {
     let Some(mut at) = hello_end(bytes) else {
         return 0;
     };
-    // Both versions of the protocol carry the same frames.
-    let greets = bytes.starts_with(b"DNLN\x01\0") || bytes.starts_with(b"DNLN\x02\0");
+    let greets = (1..=3).any(|version| bytes.starts_with(&[b'D', b'N', b'L', b'N', version, 0]));
+    let has_deadlines = bytes.get(4) == Some(&3);
     if !greets || Some(crc32c::crc32c(&bytes[..at - 4])) != u32_at(bytes, at - 4) {
         return 0;
     }
@@ -147,6 +147,11 @@ fn requests(bytes: &[u8]) -> u32 {
         match bytes[begin] {
             0 => requests += 1,
             3 | 4 => {}
+            // Where no time is left it is not handled.
+            5 if has_deadlines && end - begin >= 9 + 4 => {
+                requests += u32::from(u32_at(bytes, begin + 9) != Some(0));
+            }
+            6 if has_deadlines => {}
             _ => break,
         }
         at = end;

@@ -4,7 +4,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
+use bytes::{BufMut, Bytes};
 use dunlin_message::Message;
 use dunlin_secret::{Door, Guard, Opens, Refusal, falls_back, opens};
 use tokio::sync::Notify;
@@ -16,12 +16,13 @@ use crate::caller::{Caller, CallerStats, Path};
 use crate::error::{AcceptError, CallError, ServeError};
 use crate::frame::{FRAME_BYTES_MAX, Frame, FrameError, Kind};
 use crate::guarded;
-use crate::hello::{self, PROTOCOL, PROTOCOL_MIN};
+use crate::hello::{self, PROTOCOL};
 use crate::outage::Outage;
 use crate::outbox::{Outbox, PushError};
 use crate::pending::Pending;
 use crate::service::refusal_from;
-use crate::session::{self, Handler, Keepalive};
+use crate::session::{self, Handler, Keepalive, Times};
+use crate::time_left;
 use crate::transport::{Stream, Transport};
 use crate::wire::Wire;
 
@@ -95,7 +96,8 @@ impl Opening for Bytes {
 
 /// A caller of whatever the hellos of `opening` name at `addr`. Returns at once; a background task on this
 /// thread's `LocalSet` connects, and connects again whenever the connection breaks. A peer that
-/// does not know the newest version of the protocol is spoken to in the oldest, until the next time. While it is down, calls fail at once with `Disconnected`.
+/// does not know the newest version of the protocol is spoken to in the latest it knows, until the next
+/// time. While it is down, calls fail at once with `Disconnected`.
 pub fn connect<Q: Message, R: Message>(
     transport: Arc<dyn Transport>,
     addr: impl Into<String>,
@@ -112,12 +114,15 @@ pub fn connect<Q: Message, R: Message>(
         distrust: Cell::new(None),
         down_since: Cell::new(Instant::now()),
         connects: Cell::new(0),
+        has_deadlines: Cell::new(false),
         sent_bytes: Cell::new(0),
         received_bytes: Cell::new(0),
     });
+    let cancels = shared.clone();
     let owner = Rc::new(Owner {
         pending: Rc::new(Pending::default()),
         stop: Rc::new(Notify::new()),
+        cancel: Box::new(move |call| cancels.cancel(call)),
     });
     let link = Link {
         shared: shared.clone(),
@@ -161,8 +166,24 @@ struct Shared {
     /// When there last was a connection, or the caller began.
     down_since: Cell<Instant>,
     connects: Cell<u64>,
+    /// Whether the peer reads how much time is left for a call, and that one is given up.
+    has_deadlines: Cell<bool>,
     sent_bytes: Cell<u64>,
     received_bytes: Cell<u64>,
+}
+
+impl Shared {
+    /// Tells the peer that nobody waits for a call, if there is a peer that listens.
+    fn cancel(&self, call: u64) {
+        if !self.has_deadlines.get() {
+            return;
+        }
+        // No more of them than calls, which are bounded.
+        let pushed = self.outbox.push(Kind::Cancel, call, 0, usize::MAX, |_| {});
+        if pushed.is_err() {
+            tracing::debug!(call, "a call that was given up had no connection any more");
+        }
+    }
 }
 
 /// The callers' end of a connection.
@@ -179,13 +200,16 @@ impl<R> Link<R> {
             return Call::failed(CallError::Overloaded);
         }
         let call = self.owner.pending.insert(Instant::now(), timeout);
-        let pushed = self.shared.outbox.push(
-            Kind::Request,
-            call,
-            request.weight(),
-            self.queue_bytes,
-            |out| request.encode(out),
-        );
+        let (outbox, weight) = (&self.shared.outbox, request.weight());
+        let pushed = match self.shared.has_deadlines.get() {
+            true => outbox.push(Kind::Timed, call, weight, self.queue_bytes, |out| {
+                out.put_u32_le(time_left::encode(timeout));
+                request.encode(out);
+            }),
+            false => outbox.push(Kind::Request, call, weight, self.queue_bytes, |out| {
+                request.encode(out);
+            }),
+        };
         let error = match pushed {
             Ok(()) => return Call::waiting(self.owner.clone(), call),
             Err(PushError::Closed) => CallError::Disconnected,
@@ -277,8 +301,11 @@ impl<R: Message> Keeper<R> {
         let mut outage = Outage::default();
         loop {
             match self.open().await {
-                Ok(wire) => {
-                    tracing::debug!(addr = self.addr, "connected");
+                Ok((wire, protocol)) => {
+                    tracing::debug!(addr = self.addr, protocol, "connected");
+                    self.shared
+                        .has_deadlines
+                        .set(hello::has_deadlines(protocol));
                     let before = self.shared.received_bytes.get();
                     let end = self.run(wire).await;
                     // A peer that accepts and hangs up at once is not one that is back.
@@ -315,11 +342,19 @@ impl<R: Message> Keeper<R> {
         }
     }
 
-    async fn open(&self) -> Result<Wire, AcceptError> {
+    /// In the newest version of the protocol that both sides know.
+    async fn open(&self) -> Result<(Wire, u16), AcceptError> {
         let opening = async {
-            match self.open_in(PROTOCOL).await {
-                Err(AcceptError::Protocol(PROTOCOL_MIN)) => self.open_in(PROTOCOL_MIN).await,
-                opened => opened,
+            let mut protocol = PROTOCOL;
+            loop {
+                match self.open_in(protocol).await {
+                    Ok(wire) => return Ok((wire, protocol)),
+                    Err(AcceptError::Protocol(theirs)) => {
+                        let next = hello::next_to_try(protocol, theirs);
+                        protocol = next.ok_or(AcceptError::Protocol(theirs))?;
+                    }
+                    Err(error) => return Err(error),
+                }
             }
         };
         timeout(self.options.connect_timeout, opening)
@@ -416,7 +451,7 @@ struct Answers<'a, R> {
 }
 
 impl<R: Message> Handler for Answers<'_, R> {
-    fn on_frame(&mut self, frame: Frame) -> Result<(), FrameError> {
+    fn on_frame(&mut self, frame: Frame, _times: Times) -> Result<(), FrameError> {
         let answer = match frame.kind {
             Kind::Response => {
                 R::decode(frame.body).map_err(|error| CallError::Protocol(error.to_string()))

@@ -19,6 +19,10 @@ pub(crate) enum Kind {
     Refusal = 2,
     Ping = 3,
     Pong = 4,
+    /// A request with the time that is left for it.
+    Timed = 5,
+    /// Nobody waits for the answer any more.
+    Cancel = 6,
 }
 
 impl Kind {
@@ -29,6 +33,8 @@ impl Kind {
             2 => Self::Refusal,
             3 => Self::Ping,
             4 => Self::Pong,
+            5 => Self::Timed,
+            6 => Self::Cancel,
             _ => return None,
         })
     }
@@ -62,6 +68,9 @@ pub enum FrameError {
     /// A kind that this side does not know or does not expect.
     #[error("unexpected kind {0}")]
     Kind(u8),
+    /// The body of a frame is shorter than what it must begin with.
+    #[error("a frame of kind {0} with too short a body")]
+    Body(u8),
     /// A frame was begun and is not arriving at any useful rate: its length is not to be believed.
     #[error("frame of {bytes} bytes stopped arriving")]
     Unfinished {

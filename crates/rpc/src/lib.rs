@@ -19,6 +19,8 @@
 //! | `outbox` | frames waiting to be written, bounded, coalesced into one write |
 //! | `wire` | one stream: bytes to frames and the outbox to bytes |
 //! | `session` | one live connection on either side: reading, pings, silence, flushing |
+//! | `time_left` | the time left for a call, as it travels |
+//! | `given_up` | calls whose answerer wants to hear that nobody waits any more |
 //! | `pending` | outstanding calls by slab index, and their deadlines |
 //! | `call`, `caller` | the future of one call; the handle that makes them |
 //! | `connect`, `backoff` | the calling side of a connection, kept up for ever |
@@ -40,6 +42,7 @@ mod connect;
 mod error;
 mod failed;
 mod frame;
+mod given_up;
 mod guarded;
 mod hello;
 mod mailbox;
@@ -51,6 +54,7 @@ mod serve;
 mod service;
 mod session;
 mod tcp;
+mod time_left;
 pub mod transport;
 mod wire;
 
@@ -60,10 +64,11 @@ pub use connect::{ConnectOptions, Opening, connect};
 pub use error::{AcceptError, CallError, ServeError, refusal};
 pub use failed::FailedAccepts;
 pub use frame::{FRAME_BYTES_MAX, FrameError};
+pub use given_up::GivenUp;
 pub use hello::{Hello, PROTOCOL, PROTOCOL_MIN, Status};
 pub use queue::{Inbox, QueueAddress, QueueOptions, queue};
 pub use serve::{Limits, serve_accepted, serve_inbox, serve_stream};
-pub use service::{Reply, Service};
+pub use service::{Refused, Reply, Service};
 pub use session::Keepalive;
 pub use tcp::TcpTransport;
 pub use transport::{Detached, Listener, LocalFuture, Plain, Stream, Transport};

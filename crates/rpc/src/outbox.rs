@@ -96,6 +96,14 @@ impl Outbox {
         Ok(())
     }
 
+    /// Has the connection looked at again, although nothing is pushed.
+    pub fn wake(&self) {
+        let waker = self.inner.borrow_mut().waker.take();
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+
     /// Has the writer woken by the next push.
     pub fn register(&self, cx: &Context<'_>) {
         let mut inner = self.inner.borrow_mut();

@@ -4,16 +4,19 @@ use std::marker::PhantomData;
 use std::rc::Rc;
 use std::time::Duration;
 
+use bytes::Buf;
 use dunlin_message::Message;
 use tokio::time::{Instant, timeout};
 
 use crate::error::{AcceptError, ServeError, refusal};
 use crate::frame::{FRAME_BYTES_MAX, Frame, FrameError, Kind};
+use crate::given_up::Watches;
 use crate::hello::{self, Hello, Status};
 use crate::outbox::Outbox;
-use crate::queue::Inbox;
+use crate::queue::{Inbox, Sent};
 use crate::service::{Debt, Reply, Service, StreamReply};
-use crate::session::{self, Handler, Keepalive};
+use crate::session::{self, Handler, Keepalive, Times};
+use crate::time_left;
 use crate::transport::Stream;
 use crate::wire::Wire;
 
@@ -97,9 +100,13 @@ pub async fn serve_accepted<Q: Message, R: Message>(
         outbox: outbox.clone(),
         calls: Cell::new(0),
         request_bytes: Cell::new(0),
+        watches: Rc::default(),
     };
+    let debt = Rc::new(debt);
+    let _watched = Watched(&debt.watches);
     let mut requests = Requests {
-        debt: Rc::new(debt),
+        debt: debt.clone(),
+        has_deadlines: hello::has_deadlines(hello.protocol),
         service: &*service,
         limits: &limits,
         response: PhantomData,
@@ -119,11 +126,24 @@ pub async fn serve_inbox<Q: Message, R: Message>(
     service: Rc<dyn Service<Q, R>>,
 ) {
     let mut batch = Vec::new();
+    let watches = Rc::<Watches>::default();
+    let _watched = Watched(&watches);
     while inbox.take(&mut batch).await {
-        for (handled, envelope) in batch.drain(..).enumerate() {
-            service.handle(envelope.request, Reply::queue(envelope.reply));
+        let mut now = Instant::now();
+        for (handled, sent) in batch.drain(..).enumerate() {
+            match sent {
+                Sent::Request(request, reply) if time_left::is_over(reply.deadline(), now) => {
+                    drop(request);
+                    reply.abandon();
+                }
+                Sent::Request(request, reply) => {
+                    service.handle(request, Reply::queue(reply, &watches));
+                }
+                Sent::Cancel(call) => watches.cancel(call),
+            }
             if handled % REQUESTS_PER_TURN == REQUESTS_PER_TURN - 1 {
                 tokio::task::yield_now().await;
+                now = Instant::now();
             }
         }
     }
@@ -145,21 +165,48 @@ impl Drop for Open<'_> {
     }
 }
 
+/// The time during which anybody waits for answers.
+struct Watched<'a>(&'a Watches);
+
+impl Drop for Watched<'_> {
+    fn drop(&mut self) {
+        self.0.close();
+    }
+}
+
 /// Brings requests to the service.
 struct Requests<'a, Q, R> {
     debt: Rc<Debt>,
+    /// Whether the peer says how much time is left, and what it gives up.
+    has_deadlines: bool,
     service: &'a dyn Service<Q, R>,
     limits: &'a Limits,
     response: PhantomData<fn() -> R>,
 }
 
 impl<Q: Message, R: Message> Handler for Requests<'_, Q, R> {
-    fn on_frame(&mut self, frame: Frame) -> Result<(), FrameError> {
-        if frame.kind != Kind::Request {
-            return Err(FrameError::Kind(frame.kind as u8));
-        }
-        let reply = StreamReply::new(&self.debt, frame.call, frame.body.len());
-        match Q::decode(frame.body) {
+    fn on_frame(&mut self, frame: Frame, times: Times) -> Result<(), FrameError> {
+        let mut body = frame.body;
+        let deadline = match frame.kind {
+            Kind::Request => None,
+            Kind::Timed if self.has_deadlines => {
+                let left_ms = body.try_get_u32_le();
+                let left_ms = left_ms.map_err(|_| FrameError::Body(frame.kind as u8))?;
+                let deadline = time_left::deadline(left_ms, times.received);
+                if time_left::is_over(deadline, times.now) {
+                    tracing::debug!(left_ms, "a call came too late to be answered");
+                    return Ok(());
+                }
+                deadline
+            }
+            Kind::Cancel if self.has_deadlines => {
+                self.debt.watches.cancel((0, frame.call));
+                return Ok(());
+            }
+            kind => return Err(FrameError::Kind(kind as u8)),
+        };
+        let reply = StreamReply::new(&self.debt, frame.call, body.len(), deadline);
+        match Q::decode(body) {
             Ok(request) => self.service.handle(request, Reply::stream(reply)),
             Err(error) => {
                 tracing::warn!(%error, "a request was refused");

@@ -40,10 +40,19 @@ impl Default for Keepalive {
     }
 }
 
+/// When a frame came.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Times {
+    /// Off the wire.
+    pub received: Instant,
+    /// To whoever takes it: later where nothing was taken for a while.
+    pub now: Instant,
+}
+
 /// What one side does with the frames that are its business.
 pub(crate) trait Handler {
     /// Takes a frame that is neither ping nor pong.
-    fn on_frame(&mut self, frame: Frame) -> Result<(), FrameError>;
+    fn on_frame(&mut self, frame: Frame, times: Times) -> Result<(), FrameError>;
     /// Whether more frames may be taken now; something pushed to the outbox has this asked again.
     fn may_read(&self) -> bool;
     /// When `on_time` wants to be called next.
@@ -71,6 +80,7 @@ pub(crate) async fn run(
         received_at: now,
         sent_at: now,
         frame: None,
+        has_waited: false,
     };
     poll_fn(|cx| match session.poll(cx) {
         Ok(()) => Poll::Pending,
@@ -89,6 +99,8 @@ struct Session<'a, H> {
     sent_at: Instant,
     /// The frame that is arriving: since when, and bytes received since then.
     frame: Option<(Instant, usize)>,
+    /// What was read last is not all taken yet.
+    has_waited: bool,
 }
 
 impl<H: Handler> Session<'_, H> {
@@ -136,6 +148,14 @@ impl<H: Handler> Session<'_, H> {
     }
 
     fn dispatch(&mut self) -> Result<(), ServeError> {
+        let times = Times {
+            received: self.received_at,
+            now: match self.has_waited {
+                true => Instant::now(),
+                false => self.received_at,
+            },
+        };
+        self.has_waited = false;
         while self.handler.may_read() {
             let Some(frame) = self.wire.next_frame()? else {
                 if self.wire.unfinished_bytes().is_none() {
@@ -149,10 +169,11 @@ impl<H: Handler> Session<'_, H> {
             match frame.kind {
                 Kind::Ping => self.push(Kind::Pong),
                 Kind::Pong => {}
-                _ => self.handler.on_frame(frame)?,
+                _ => self.handler.on_frame(frame, times)?,
             }
         }
         self.frame = None;
+        self.has_waited = true;
         Ok(())
     }
 
