@@ -1,10 +1,10 @@
 //! The calling side of a connection, kept up for ever by one background task.
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::{BufMut, Bytes};
+use bytes::{Buf, BufMut, Bytes};
 use dunlin_message::Message;
 use dunlin_secret::{Door, Guard, Opens, Refusal, falls_back, opens};
 use tokio::sync::Notify;
@@ -13,15 +13,17 @@ use tokio::time::{Instant, sleep, timeout};
 use crate::backoff::Backoff;
 use crate::call::{Call, Owner};
 use crate::caller::{Caller, CallerStats, Path};
-use crate::error::{AcceptError, CallError, ServeError};
+use crate::error::{AcceptError, CallError, ServeError, refusal};
 use crate::frame::{FRAME_BYTES_MAX, Frame, FrameError, Kind};
 use crate::guarded;
 use crate::hello::{self, PROTOCOL};
 use crate::outage::Outage;
-use crate::outbox::{Outbox, PushError};
+use crate::outbox::Outbox;
 use crate::pending::Pending;
 use crate::service::refusal_from;
 use crate::session::{self, Handler, Keepalive, Times};
+use crate::stream::items::{Items, Reads};
+use crate::stream::{WINDOW_BYTES_MAX, WINDOW_BYTES_MIN, get_ending};
 use crate::time_left;
 use crate::transport::{Stream, Transport};
 use crate::wire::Wire;
@@ -104,8 +106,14 @@ pub fn connect<Q: Message, R: Message>(
     opening: impl Opening + 'static,
     options: ConnectOptions,
 ) -> Caller<Q, R> {
+    let outbox = Rc::new(Outbox::new(options.frame_bytes_max));
     let shared = Rc::new(Shared {
-        outbox: Rc::new(Outbox::new(options.frame_bytes_max)),
+        reads: Rc::new(Reads {
+            reading: RefCell::default(),
+            outbox: outbox.clone(),
+            item_bytes_max: options.frame_bytes_max,
+        }),
+        outbox,
         connected: Notify::new(),
         retry: Notify::new(),
         give_up: Notify::new(),
@@ -152,6 +160,7 @@ pub fn connect<Q: Message, R: Message>(
 /// What callers and the background task share.
 struct Shared {
     outbox: Rc<Outbox>,
+    reads: Rc<Reads>,
     connected: Notify,
     /// Ends the wait for the next attempt.
     retry: Notify,
@@ -212,14 +221,37 @@ impl<R> Link<R> {
         };
         let error = match pushed {
             Ok(()) => return Call::waiting(self.owner.clone(), call),
-            Err(PushError::Closed) => CallError::Disconnected,
-            Err(PushError::Full) => CallError::Overloaded,
-            Err(PushError::TooLarge { bytes, bytes_max }) => {
-                CallError::TooLarge { bytes, bytes_max }
-            }
+            Err(error) => error,
         };
         self.owner.pending.forget(call);
-        Call::failed(error)
+        Call::failed(error.into())
+    }
+
+    pub fn stream(&self, request: &impl Message, window_bytes: usize) -> Items<R> {
+        if self.is_connected() && !self.shared.has_deadlines.get() {
+            return Items::failed(CallError::Refused {
+                code: refusal::NO_STREAM,
+                text: "the peer is of a version without streams".to_owned(),
+            });
+        }
+        let reads = &self.shared.reads;
+        if reads.reading.borrow().len() >= STREAMS_MAX {
+            return Items::failed(CallError::Overloaded);
+        }
+        let window = window_bytes.clamp(WINDOW_BYTES_MIN, WINDOW_BYTES_MAX);
+        let stream = reads.reading.borrow_mut().open(window);
+        let (outbox, weight) = (&self.shared.outbox, request.weight());
+        let pushed = outbox.push(Kind::Open, stream, weight, self.queue_bytes, |out| {
+            out.put_u32_le(u32::try_from(window).unwrap_or(u32::MAX));
+            request.encode(out);
+        });
+        match pushed {
+            Ok(()) => Items::line(reads, stream, self.owner.clone()),
+            Err(error) => {
+                reads.reading.borrow_mut().forget(stream);
+                Items::failed(error.into())
+            }
+        }
     }
 
     pub fn is_connected(&self) -> bool {
@@ -441,6 +473,26 @@ impl<R> Drop for Open<'_, R> {
         self.0.shared.outbox.close();
         self.0.shared.down_since.set(Instant::now());
         self.0.pending.fail_all(&CallError::Disconnected);
+        self.0.shared.reads.reading.borrow_mut().break_off();
+    }
+}
+
+/// Streams that one caller may have open.
+const STREAMS_MAX: usize = 1_024;
+
+impl<R> Answers<'_, R> {
+    fn on_stream(&self, frame: Frame) -> Result<(), FrameError> {
+        let (stream, mut body) = (frame.call, frame.body);
+        let mut reading = self.shared.reads.reading.borrow_mut();
+        let taken = match frame.kind {
+            Kind::Item => {
+                let is_last = body.try_get_u8();
+                let is_last = is_last.map_err(|_| FrameError::Body(frame.kind as u8))?;
+                reading.part(stream, &body, is_last != 0)
+            }
+            _ => reading.end(stream, get_ending(&body)),
+        };
+        taken.map_err(|why| FrameError::Stream { stream, why })
     }
 }
 
@@ -457,6 +509,9 @@ impl<R: Message> Handler for Answers<'_, R> {
                 R::decode(frame.body).map_err(|error| CallError::Protocol(error.to_string()))
             }
             Kind::Refusal => Err(refusal_from(&frame.body)),
+            Kind::Item | Kind::End if self.shared.has_deadlines.get() => {
+                return self.on_stream(frame);
+            }
             kind => return Err(FrameError::Kind(kind as u8)),
         };
         self.pending.complete(frame.call, answer);
@@ -465,6 +520,14 @@ impl<R: Message> Handler for Answers<'_, R> {
 
     fn may_read(&self) -> bool {
         true
+    }
+
+    fn push_more(&mut self) -> bool {
+        false
+    }
+
+    fn has_more(&self) -> bool {
+        false
     }
 
     fn next_deadline(&self) -> Option<Instant> {

@@ -8,7 +8,8 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 pub const PROTOCOL: u16 = 3;
 /// The oldest: its answer says nothing but a status.
 pub const PROTOCOL_MIN: u16 = 1;
-/// The first in which calls carry the time left for them and are given up by a frame.
+/// The first in which calls carry the time left for them and are given up by a frame, and in which there
+/// are streams.
 const DEADLINES_SINCE: u16 = 3;
 const MAGIC: &[u8; 4] = b"DNLN";
 pub(crate) const HEAD_BYTES: usize = 8;
@@ -43,7 +44,7 @@ pub(crate) fn next_to_try(tried: u16, theirs: u16) -> Option<u16> {
     (PROTOCOL_MIN..tried).contains(&theirs).then_some(theirs)
 }
 
-/// Whether frames of kinds 5 and 6 may be sent in this version.
+/// Whether frames of kinds 5 to 11 may be sent in this version.
 pub(crate) fn has_deadlines(protocol: u16) -> bool {
     protocol >= DEADLINES_SINCE
 }

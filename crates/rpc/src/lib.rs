@@ -26,6 +26,7 @@
 //! | `connect`, `backoff` | the calling side of a connection, kept up for ever |
 //! | `mailbox`, `queue` | calls inside one process, across threads |
 //! | `service` | what answers calls: [`Service`] and [`Reply`] |
+//! | `stream/` | calls whose answer is a sequence of items, as it is read |
 //! | `serve` | the answering side of a stream or a queue |
 //! | `accept` | reading hellos on one thread, handing the stream to another |
 //! | `failed` | accepts that fail: how long to wait, how often to tell |
@@ -53,6 +54,7 @@ mod queue;
 mod serve;
 mod service;
 mod session;
+mod stream;
 mod tcp;
 mod time_left;
 pub mod transport;
@@ -70,5 +72,8 @@ pub use queue::{Inbox, QueueAddress, QueueOptions, queue};
 pub use serve::{Limits, serve_accepted, serve_inbox, serve_stream};
 pub use service::{Refused, Reply, Service};
 pub use session::Keepalive;
+pub use stream::items::Items;
+pub use stream::sink::{Sink, SinkError};
+pub use stream::{QUANTUM_BYTES, WINDOW_BYTES_MAX, WINDOW_BYTES_MIN};
 pub use tcp::TcpTransport;
 pub use transport::{Detached, Listener, LocalFuture, Plain, Stream, Transport};

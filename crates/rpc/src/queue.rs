@@ -18,9 +18,15 @@ use crate::error::CallError;
 use crate::given_up::CallId;
 use crate::mailbox::Mailbox;
 use crate::pending::Pending;
+use crate::stream::items::Items;
+use crate::stream::near::{Near, NearEnd};
+use crate::stream::{WINDOW_BYTES_MAX, WINDOW_BYTES_MIN};
 
 /// Deadlines are looked at no more often than this.
 const TIMER_GRAIN: Duration = Duration::from_millis(5);
+
+/// Streams of all callers that may be open.
+const STREAMS_MAX: usize = 1_024;
 
 /// What may wait in a queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,6 +55,7 @@ pub fn queue<Q: Message, R: Message>(options: QueueOptions) -> (QueueAddress<Q, 
         requests: Mailbox::default(),
         queued_bytes: AtomicUsize::new(0),
         callers: AtomicU64::new(0),
+        streams: Arc::default(),
         options,
     });
     (
@@ -65,12 +72,16 @@ pub(crate) struct Shared<Q, R> {
     queued_bytes: AtomicUsize,
     /// Callers there have been.
     callers: AtomicU64,
+    /// Streams that are open.
+    streams: Arc<AtomicUsize>,
     options: QueueOptions,
 }
 
 /// What is on its way.
 pub(crate) enum Sent<Q, R> {
     Request(Q, QueueReply<R>),
+    /// One whose answer is a stream.
+    Open(Q, NearEnd<R>),
     /// Nobody waits for this call any more.
     Cancel(CallId),
 }
@@ -78,7 +89,7 @@ pub(crate) enum Sent<Q, R> {
 type Answer<R> = (u64, Result<R, CallError>);
 
 /// What the answering side needs of the queue besides the requests: is it still served?
-trait Load: Send + Sync {
+pub(crate) trait Load: Send + Sync {
     fn release(&self, weight: usize);
     fn is_served(&self) -> bool;
 }
@@ -296,6 +307,22 @@ impl<Q: Message, R: Message> QueueLink<Q, R> {
             self.earlier.notify_one();
         }
         Call::waiting(self.owner.clone(), call)
+    }
+
+    pub fn stream(&self, request: Q, window_bytes: usize) -> Items<R> {
+        let Shared {
+            requests, streams, ..
+        } = &*self.sender.shared;
+        let near = Near::new(window_bytes.clamp(WINDOW_BYTES_MIN, WINDOW_BYTES_MAX));
+        let items = Items::near(near.clone());
+        let end = NearEnd::new(near, self.load.clone(), streams.clone(), STREAMS_MAX);
+        let Some(end) = end else {
+            return Items::failed(CallError::Overloaded);
+        };
+        match requests.push(Sent::Open(request, end)) {
+            Ok(()) => items,
+            Err(_closed) => Items::failed(CallError::Disconnected),
+        }
     }
 
     pub fn is_connected(&self) -> bool {

@@ -13,12 +13,20 @@ use crate::frame::Kind;
 use crate::given_up::{GivenUp, Watches};
 use crate::outbox::{Outbox, PushError};
 use crate::queue::QueueReply;
+use crate::stream::sink::Sink;
 
 /// Answers the calls that reach one shard.
 pub trait Service<Q, R> {
     /// Takes a request, on the event loop and in order of arrival, so it must not block. It may
     /// answer at once or move `reply` into a task.
     fn handle(&self, request: Q, reply: Reply<R>);
+
+    /// The same for a request whose answer is to be a stream: see [`Sink::work`]. Who knows of none
+    /// refuses.
+    fn open(&self, request: Q, sink: Sink<R>) {
+        drop(request);
+        sink.refuse(refusal::NO_STREAM, "this is not answered with a stream");
+    }
 }
 
 impl<Q, R, F: Fn(Q, Reply<R>)> Service<Q, R> for F {

@@ -13,6 +13,8 @@ use tokio::time::{Instant, Sleep, sleep_until};
 
 /// Reads before other tasks get a turn.
 const READS_PER_TURN: usize = 8;
+/// Quanta of streams written before other tasks get a turn.
+const QUANTA_PER_TURN: usize = 8;
 /// Timers are looked at no more often than this.
 const TIMER_GRAIN: Duration = Duration::from_millis(5);
 /// A frame that has been arriving for longer than the peer may be silent, and slower than this,
@@ -59,6 +61,10 @@ pub(crate) trait Handler {
     fn next_deadline(&self) -> Option<Instant>;
     /// Some time has passed.
     fn on_time(&mut self, now: Instant);
+    /// Pushes a quantum of what goes behind all else; false when there is nothing.
+    fn push_more(&mut self) -> bool;
+    /// Whether there is anything of the kind.
+    fn has_more(&self) -> bool;
     /// Bytes went over the wire.
     fn count(&mut self, received_bytes: usize, sent_bytes: usize);
 }
@@ -110,7 +116,14 @@ impl<H: Handler> Session<'_, H> {
         self.outbox.register(cx);
         let paused = !self.handler.may_read();
         let mut progress = 0;
-        let write = self.wire.poll_write(cx, self.outbox, &mut progress);
+        let mut quanta = QUANTA_PER_TURN;
+        let write = self
+            .wire
+            .poll_write(cx, self.outbox, &mut progress, &mut || {
+                if quanta > 0 && self.handler.push_more() {
+                    quanta -= 1;
+                }
+            });
         if progress > 0 {
             self.sent_at = Instant::now();
             self.handler.count(0, progress);
@@ -118,7 +131,8 @@ impl<H: Handler> Session<'_, H> {
         if let Poll::Ready(written) = write {
             written?;
         }
-        if paused && self.handler.may_read() {
+        let may_go_on = quanta == 0 && self.handler.has_more();
+        if may_go_on || paused && self.handler.may_read() {
             cx.waker().wake_by_ref();
         }
         Ok(())

@@ -7,8 +7,9 @@ const ENDLESS: u32 = u32::MAX;
 
 /// In milliseconds, rounded up: the answerer must not give up before the caller does.
 pub(crate) fn encode(timeout: Duration) -> u32 {
-    let ms = timeout.as_nanos().div_ceil(1_000_000);
-    u32::try_from(ms).unwrap_or(ENDLESS)
+    let more_ms = timeout.subsec_nanos().div_ceil(1_000_000);
+    let ms = timeout.as_secs().saturating_mul(1_000);
+    u32::try_from(ms.saturating_add(more_ms.into())).unwrap_or(ENDLESS)
 }
 
 /// When a call is over that was `received` with so many milliseconds left.

@@ -70,16 +70,20 @@ impl Wire {
         Ok(())
     }
 
-    /// Writes what the outbox holds; ready with the bytes written when nothing is left. On
+    /// Writes what the outbox holds, and where that is nothing what `more` pushes; ready with the bytes written when nothing is left. On
     /// `Pending` some bytes may have gone too: `progress` counts them all.
     pub fn poll_write(
         &mut self,
         cx: &mut Context<'_>,
         outbox: &Outbox,
         progress: &mut usize,
+        more: &mut impl FnMut(),
     ) -> Poll<Result<(), ServeError>> {
         loop {
             if self.writing.is_empty() {
+                if outbox.is_empty() {
+                    more();
+                }
                 outbox.take_into(&mut self.writing);
                 self.written_bytes = 0;
             }
