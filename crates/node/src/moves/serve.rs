@@ -51,7 +51,9 @@ impl Moves {
                 store.scan_records(keyspace, partition, &start, page_items, PAGE_BYTES, take)?;
             Ok((run.finish(), next, read_bytes))
         };
+        let turn = self.shard.read_turns.turn(Class::Move).await;
         let (run, next, read_bytes) = self.shard.read_aside(read).await?;
+        turn.end(read_bytes as usize);
         Some(FillPage {
             run,
             next,
@@ -128,7 +130,10 @@ impl Moves {
         let (mut bytes, mut looked_at) = (0, 0);
         let mut cursor = self.shard.log.cursor(request.index);
         while cursor.position() <= end && bytes < PULL_BYTES && looked_at < LOOK_BYTES {
-            let records = match cursor.next(PULL_BYTES).await {
+            let turn = self.shard.read_turns.turn(Class::Move).await;
+            let records = cursor.next(PULL_BYTES).await;
+            turn.end(records.iter().flatten().map(|(_, r)| r.len()).sum());
+            let records = match records {
                 Ok(records) => records,
                 Err(CursorError::TooOld { .. }) => return TailAnswer::TooOld,
                 Err(error) => {

@@ -9,7 +9,7 @@ use dunlin_proto::{PullAnswer, PullRequest};
 use super::Replication;
 use super::catch_up::address_of;
 use super::reclaim::hole_up_to;
-use crate::follow::{Hits, Met, Selection};
+use crate::follow::{Class, Hits, Met, Selection};
 use crate::limits::{LOOK_BYTES, PULL_BYTES};
 use crate::sabotage::Sabotage;
 use crate::shard::followed;
@@ -43,7 +43,10 @@ impl Replication {
         let mut cursor = self.shard.log.cursor(start);
         let (mut bytes, mut looked_at) = (0, 0);
         while cursor.position() <= end {
-            let records = match cursor.next(PULL_BYTES).await {
+            let turn = self.shard.read_turns.turn(Class::Replica).await;
+            let records = cursor.next(PULL_BYTES).await;
+            turn.end(records.iter().flatten().map(|(_, r)| r.len()).sum());
+            let records = match records {
                 Ok(records) => records,
                 Err(CursorError::TooOld { .. }) => return PullAnswer::TooOld,
                 Err(error) => {

@@ -4,6 +4,7 @@
 mod admit;
 mod append;
 mod apply;
+mod aside;
 mod claim;
 mod copies;
 mod count;
@@ -54,7 +55,7 @@ use crate::clock::HybridClock;
 use crate::config::NodeConfig;
 use crate::doors::Doors;
 use crate::env::Env;
-use crate::follow::Pins;
+use crate::follow::{Pins, ReadTurns};
 use crate::logins::Logins;
 use crate::meters::{Meters, Requests};
 use crate::placement::{KeyspacePlacement, Placement};
@@ -143,6 +144,8 @@ pub struct Shard {
     apply_wake: Notify,
     /// What of the log is kept for whom.
     pub(crate) pins: Pins,
+    /// Who else than clients is read for, and who waits for it.
+    pub(crate) read_turns: ReadTurns,
     /// What came as copies, which the vector does not show.
     pub(crate) copies: Copies,
     /// From where on its log serves which partition.

@@ -32,7 +32,7 @@ use super::twins::Twins;
 use super::{Counters, Shard, ShardParts};
 use crate::api::TimeHeader;
 use crate::clock::HybridClock;
-use crate::follow::{Coverage, Found as Start, Note, Pins};
+use crate::follow::{Coverage, Found as Start, Note, Pins, ReadTurns};
 use crate::limits::PAGE_BYTES;
 use crate::placement::Placement;
 use crate::replication::acks::AckTracker;
@@ -241,6 +241,7 @@ impl Shard {
             store_stuck: RefCell::default(),
             apply_wake: Notify::new(),
             pins: Pins::default(),
+            read_turns: ReadTurns::default(),
             copies: Copies::found(copied),
             covering: Covering::new(coverage),
             grace,
