@@ -149,7 +149,9 @@ fn requests(bytes: &[u8]) -> Option<u32> {
         if Some(crc32c::crc32c(&bytes[begin..end])) != u32_at(bytes, at + 4) {
             break;
         }
-        let number = bytes[begin + 1..].first_chunk().map_or(0, |n| u64::from_le_bytes(*n));
+        let number = bytes[begin + 1..]
+            .first_chunk()
+            .map_or(0, |n| u64::from_le_bytes(*n));
         let first_u32 = u32_at(&bytes[..end], begin + 9);
         match (bytes[begin], first_u32) {
             (0, _) => requests += 1,

@@ -116,14 +116,13 @@ impl<H: Handler> Session<'_, H> {
         self.outbox.register(cx);
         let paused = !self.handler.may_read();
         let mut progress = 0;
-        let mut quanta = QUANTA_PER_TURN;
+        // Nothing comes to have more while this one writes.
+        let has_more = self.handler.has_more();
+        let mut quanta = if has_more { QUANTA_PER_TURN } else { 0 };
+        let more = || self.handler.push_more();
         let write = self
             .wire
-            .poll_write(cx, self.outbox, &mut progress, &mut || {
-                if quanta > 0 && self.handler.push_more() {
-                    quanta -= 1;
-                }
-            });
+            .poll_write(cx, self.outbox, &mut progress, &mut quanta, more);
         if progress > 0 {
             self.sent_at = Instant::now();
             self.handler.count(0, progress);
@@ -131,7 +130,7 @@ impl<H: Handler> Session<'_, H> {
         if let Poll::Ready(written) = write {
             written?;
         }
-        let may_go_on = quanta == 0 && self.handler.has_more();
+        let may_go_on = has_more && quanta == 0 && self.handler.has_more();
         if may_go_on || paused && self.handler.may_read() {
             cx.waker().wake_by_ref();
         }
