@@ -11,8 +11,8 @@ use dunlin_log::{Compression, Log, Options, Padding, sim::SimDisk};
 use dunlin_message::Message;
 use dunlin_proto::{
     Asker, Batch, BatchAnswer, ClockAnswer, Condition, Conflict, Fate, Froms, Introduction, Item,
-    Life, Page, Place, Request, Response, ShardAddress, TailAnswer, TailRequest, VectorsRequest,
-    Word, WriteRequest, pairs::Pairs,
+    Life, Page, PageCost, Place, Request, Response, ShardAddress, TailAnswer, TailPin, TailRequest,
+    VectorsRequest, Word, WriteRequest, pairs::Pairs,
 };
 use std::{fs, io, path::Path};
 
@@ -233,7 +233,9 @@ fn messages() -> Vec<(&'static str, u8, Bytes)> {
         partition: 2,
         keyspace: 1,
         stamp,
+        logged: None,
         expiry_ms: Some(5),
+        is_expiry: false,
         replaces,
         key: key.clone(),
         value: value.clone(),
@@ -271,6 +273,10 @@ fn messages() -> Vec<(&'static str, u8, Bytes)> {
         incarnation: 3,
         index: 4,
         wants: vec![(place, Froms::and_above(2))],
+        pin: Some(TailPin {
+            asker: address,
+            keep: 4,
+        }),
     });
     let have = Response::Replicated(BatchAnswer::Have {
         conflicts: vec![Conflict {
@@ -287,6 +293,7 @@ fn messages() -> Vec<(&'static str, u8, Bytes)> {
             from: 3,
             tombstone: false,
             expiry_ms: Some(5),
+            is_expiry: false,
             replaces,
             value,
         }],
@@ -295,12 +302,17 @@ fn messages() -> Vec<(&'static str, u8, Bytes)> {
             incarnation: 3,
             is_whole: true,
         }),
+        cost: Some(PageCost {
+            latency_us_p99: 6,
+            read_bytes: 7,
+        }),
     });
     let entries = Response::Tail(TailAnswer::Entries {
         entries: vec![entry.encode()],
         incarnation: 3,
         next: 4,
         end: Some(vector),
+        synced: Some(5),
     });
     let fate = Fate {
         undrops: 1,

@@ -93,6 +93,10 @@ fn kill_until_whole(mode: &'static str, random: &mut Random) -> usize {
         if random.below(2) == 0 {
             sender.kill();
             check_partial(&copying, &expected);
+            if copying.is_whole() {
+                // It was killed between the last step and its end.
+                break;
+            }
             resumed |= copying.target.join("dunlin-copy.partial/done").exists();
             sender = copying.start();
         } else {
@@ -103,13 +107,9 @@ fn kill_until_whole(mode: &'static str, random: &mut Random) -> usize {
     }
     assert!(content(&copying.target) == expected, "{mode}");
     let last = sender.output();
-    let last = last
-        .lines()
-        .rev()
-        .find(|line| line.starts_with('{'))
-        .unwrap();
-    let report: serde_json::Value = serde_json::from_str(last).unwrap();
-    if resumed && kills > 3 {
+    let report = last.lines().rev().find(|line| line.starts_with('{'));
+    if let Some(report) = report.filter(|_| resumed && kills > 3) {
+        let report: serde_json::Value = serde_json::from_str(report).unwrap();
         println!(
             "{mode}: {} of {} units by earlier runs",
             report["units_done_before"], report["units"]
