@@ -1,3 +1,4 @@
+#![allow(clippy::expect_used)]
 use proptest::prelude::*;
 
 use super::*;
@@ -45,9 +46,8 @@ fn who_was_passed_for_long_has_a_turn() {
     let mut asks = vec![Class::Move, Class::Follower, Class::Follower];
     asks.extend([Class::Replica; 3 * SHARE]);
     let order = order(&asks);
-    let below: Vec<_> = order.iter().take(2 * SHARE + 4).enumerate();
-    let below: Vec<_> = below
-        .into_iter()
+    let first = order.iter().take(2 * SHARE + 4).enumerate();
+    let below: Vec<_> = first
         .filter(|(_, class)| **class != Class::Replica)
         .collect();
     // The move after its share; the followers, passed by as much and the move, behind the next replica.
