@@ -258,6 +258,7 @@ fn messages() -> Vec<(&'static str, u8, Bytes)> {
         after: Version(1),
         up_to: stamp.version,
         entries: vec![entry.encode()],
+        held: vec![(address, Version(1))],
     });
     let vectors = Request::Vectors(VectorsRequest {
         vector: vector.clone(),
@@ -285,6 +286,7 @@ fn messages() -> Vec<(&'static str, u8, Bytes)> {
         }],
         uncounted: vec![Version(3)],
         unsure: Version(4),
+        wants_held: true,
     });
     let page = Response::Page(Page {
         items: vec![Item {

@@ -54,6 +54,13 @@ pub const CALL_TIMEOUT: Duration = Duration::from_secs(2);
 pub const RETRY_PAUSE: Duration = Duration::from_millis(200);
 /// How often shards exchange vectors.
 pub const GOSSIP_INTERVAL: Duration = Duration::from_millis(500);
+/// An entry that a follower waits for, and of which nobody says that enough have it, is read by a majority
+/// after so long: that brings it to them.
+pub const SETTLE_AFTER: Duration = Duration::from_millis(600);
+/// Keys read so at once.
+pub const SETTLE_READS: usize = 16;
+/// Keys read so in one go.
+pub const SETTLE_KEYS: usize = 256;
 /// The same while a shard that lost its data is filled.
 pub const REFILL_INTERVAL: Duration = Duration::from_millis(20);
 /// How often a shard that has just started looks whether others have been heard.

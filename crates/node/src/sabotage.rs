@@ -58,11 +58,13 @@ pub enum Sabotage {
     /// A shard whose past is not certain is sent only what its vector does not name, and takes what is
     /// left out for deleted and forgotten.
     CompareNewer,
+    /// Followers are shown what one replica has.
+    ShowEarly,
 }
 
 impl Sabotage {
     /// All of them, and none.
-    pub const ALL: [Sabotage; 24] = [
+    pub const ALL: [Sabotage; 25] = [
         Sabotage::None,
         Sabotage::AckUnsynced,
         Sabotage::IgnoreGaps,
@@ -87,5 +89,6 @@ impl Sabotage {
         Sabotage::SealUnequal,
         Sabotage::HideGaps,
         Sabotage::CompareNewer,
+        Sabotage::ShowEarly,
     ];
 }

@@ -34,7 +34,7 @@ impl Services {
         let replication = Replication::new(shard.clone());
         let coordinator = Coordinator::new(shard.clone());
         let moves = Moves::new(shard.clone());
-        let followers = Followers::new(shard.clone());
+        let followers = Followers::new(shard.clone(), coordinator.clone());
         let expiry = Expiry::new(shard.clone());
         Rc::new(Services {
             shard,

@@ -13,6 +13,8 @@
 //! | `pins` | who still needs which part of the log, and for how long that counts |
 //! | `progress` | how far a backfill is |
 //! | `retain` | pure: which segments may go |
+//! | `settle` | what too few are known to have is read by a majority |
+//! | `shown` | pure: whether who is no replica may be shown an entry |
 //! | `selection` | pure: which records a follower wants; what is kept of them |
 //! | `turns` | pure: who is read for first, a quantum at a time; `turn`, waiting for it |
 
@@ -28,6 +30,8 @@ mod pins;
 mod progress;
 mod retain;
 mod selection;
+mod settle;
+mod shown;
 mod turn;
 mod turns;
 
@@ -47,4 +51,5 @@ pub use progress::BackfillStatus;
 pub(crate) use progress::Progress;
 pub(crate) use retain::{Caps, Segment, released};
 pub(crate) use selection::{Hits, Met, Selection};
+pub(crate) use shown::is_shown;
 pub(crate) use turn::ReadTurns;

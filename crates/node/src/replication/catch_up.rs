@@ -131,6 +131,7 @@ impl Replication {
             self.shard.contradicted(peer, told);
         }
         let before = peer.vector.replace(answer.vector.clone());
+        self.shard.held.changed();
         peer.behind_ms.set(self.behind_ms(peer, &before));
         peer.heard.set(true);
         self.shard.heard_of_seals(peer, &answer);
@@ -236,6 +237,7 @@ impl Replication {
             after,
             up_to,
             entries: entries.into_iter().filter(news).collect(),
+            held: Vec::new(),
         };
         self.shard
             .append_batch(batch, move |answer| drop(tell.send(answer)));

@@ -83,6 +83,8 @@ impl Replication {
         if self.shard.env.sabotage == Sabotage::IgnoreGaps {
             position = self.shard.vector.borrow().get(self.shard.origin);
         }
+        // What it has lost since with its log's end it no longer has.
+        peer.held.set(peer.held.get().min(position));
         // What writes still wait for is sent again: the replica may have it, by a pull or from a
         // stream whose answers were lost, but has not said whether it held something newer.
         let waiting = self.shard.acks.borrow().oldest();
@@ -101,9 +103,11 @@ impl Replication {
         // even when nothing new is written.
         let mut records = Vec::new();
         let mut position = start;
+        let mut told = 0;
         loop {
             let (entries, up_to, first) = self.select_for(peer, &records, sent);
-            if !records.is_empty() && up_to == sent {
+            let tells = peer.wants_held.get() && told != self.shard.held.own_changes();
+            if !records.is_empty() && up_to == sent && !tells {
                 // Nothing of this origin among the records: the answer to what is under way
                 // stands for them too.
                 let index = position.saturating_sub(1);
@@ -119,7 +123,12 @@ impl Replication {
                     after: sent,
                     up_to,
                     entries,
+                    held: match peer.wants_held.get() {
+                        true => self.shard.held_of_own(),
+                        false => Vec::new(),
+                    },
                 };
+                told = self.shard.held.own_changes();
                 sent = up_to;
                 bytes_in_flight += bytes;
                 in_flight.push_back(InFlight {
@@ -131,7 +140,15 @@ impl Replication {
                     first,
                 });
             }
+            records.clear();
             loop {
+                // What it asks for is not left waiting for the next write.
+                if in_flight.is_empty()
+                    && peer.wants_held.get()
+                    && told != self.shard.held.own_changes()
+                {
+                    break;
+                }
                 let room = in_flight.len() < BATCHES_IN_FLIGHT && bytes_in_flight < BYTES_IN_FLIGHT;
                 tokio::select! {
                     biased;
@@ -142,6 +159,7 @@ impl Replication {
                             return broken;
                         }
                     }
+                    () = self.shard.held.own_changed_since(told), if in_flight.is_empty() && peer.wants_held.get() => {}
                     read = source.next(), if room => match read {
                         Ok((next, behind)) => {
                             records = next;
@@ -225,7 +243,13 @@ impl Replication {
                 conflicts,
                 uncounted,
                 unsure,
+                wants_held,
             })) => {
+                peer.wants_held.set(wants_held);
+                if batch.up_to > peer.held.get() {
+                    peer.held.set(batch.up_to);
+                    self.shard.held.own_changed();
+                }
                 for conflict in conflicts {
                     self.shard.restamp(conflict.version, conflict.newer);
                 }

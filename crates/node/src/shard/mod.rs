@@ -13,6 +13,8 @@ mod dropped;
 mod end;
 mod flush;
 mod guard;
+mod happened;
+mod held;
 mod ingest;
 mod lacks;
 mod latency;
@@ -62,6 +64,7 @@ use crate::placement::{KeyspacePlacement, Placement};
 use crate::process::{Directory, Process, Superseded};
 use crate::replication::acks::{AckTracker, Slot};
 
+pub use happened::Happened;
 pub use open::OpenError;
 pub use refill::{REFILL_FILE, REFILL_REPAIRED, RefillStatus};
 pub use stats::ShardStatus;
@@ -146,6 +149,8 @@ pub struct Shard {
     pub(crate) pins: Pins,
     /// Who else than clients is read for, and who waits for it.
     pub(crate) read_turns: ReadTurns,
+    /// Who has which entries, as far as followers that are no replicas need to know.
+    pub(crate) held: held::Held,
     /// What came as copies, which the vector does not show.
     pub(crate) copies: Copies,
     /// From where on its log serves which partition.

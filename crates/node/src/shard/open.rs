@@ -242,6 +242,7 @@ impl Shard {
             apply_wake: Notify::new(),
             pins: Pins::default(),
             read_turns: ReadTurns::default(),
+            held: super::held::Held::default(),
             copies: Copies::found(copied),
             covering: Covering::new(coverage),
             grace,

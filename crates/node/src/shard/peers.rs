@@ -37,6 +37,10 @@ pub(crate) struct Peer {
     /// All that it held, the past of this shard included, was copied: by which revision of the placement,
     /// and what its vector named then.
     pub copied: RefCell<Option<(u64, Vector)>>,
+    /// Up to where it has acknowledged the entries of this shard's present origin.
+    pub held: Cell<Version>,
+    /// Whether it asks to be told with each batch who else has it.
+    pub wants_held: Cell<bool>,
     /// How far it is with the entries of this shard.
     pub gauge: Gauge,
     /// What is done for it when it falls behind; none while it does not follow.

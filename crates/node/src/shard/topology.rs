@@ -161,6 +161,8 @@ impl Shard {
             heard: Cell::new(false),
             pulled: RefCell::default(),
             copied: RefCell::default(),
+            held: Cell::default(),
+            wants_held: Cell::default(),
             gauge: Gauge::default(),
             lag: RefCell::default(),
             stream: RefCell::default(),
