@@ -207,7 +207,7 @@ impl Asked<'_> {
         what: String,
     ) -> Result<Reply, Rejected> {
         let now_ms = self.shard.env().clock.now_ms();
-        let metadata = &self.shard.metadata();
+        let metadata = self.shard.metadata();
         let access = metadata
             .change_access(&change, self.asker.by(), now_ms)
             .await?;

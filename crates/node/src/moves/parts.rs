@@ -150,7 +150,7 @@ impl Moves {
     }
 
     async fn page_of(&self, peer: &Peer, request: FillRequest) -> Result<FillPage, String> {
-        match peer.caller.call(Request::Fill(request), PAGE_TIMEOUT).await {
+        match peer.call_aside(Request::Fill(request), PAGE_TIMEOUT).await {
             Ok(Response::Filled(page)) => Ok(page),
             Ok(_) => Err("an answer out of turn".to_owned()),
             Err(error) => Err(error.to_string()),

@@ -51,7 +51,9 @@ impl Moves {
                 store.scan_records(keyspace, partition, &start, page_items, PAGE_BYTES, take)?;
             Ok((run.finish(), next, read_bytes))
         };
+        let turn = self.shard.turn(Class::Move).await;
         let (run, next, read_bytes) = self.shard.read_aside(read).await?;
+        turn.end(read_bytes as usize);
         Some(FillPage {
             run,
             next,
@@ -129,7 +131,10 @@ impl Moves {
         let (mut bytes, mut looked_at) = (0, 0);
         let mut source = self.shard.source(request.index, Bound::UpTo(end));
         while bytes < PULL_BYTES && looked_at < LOOK_BYTES {
-            let records = match source.next(PULL_BYTES).await {
+            let turn = self.shard.turn(Class::Move).await;
+            let read = source.next(PULL_BYTES).await;
+            turn.end_of(&read);
+            let records = match read {
                 Ok(Some(records)) => records,
                 Ok(None) => break,
                 Err(CursorError::TooOld { .. }) => return TailAnswer::TooOld,

@@ -219,7 +219,7 @@ impl Moves {
             wants,
             pin: Some(TailPin { asker, keep }),
         };
-        match peer.caller.call(Request::Tail(request), PAGE_TIMEOUT).await {
+        match peer.call_aside(Request::Tail(request), PAGE_TIMEOUT).await {
             Ok(Response::Tail(TailAnswer::Entries {
                 entries,
                 incarnation,

@@ -209,7 +209,7 @@ async fn take_incoming(mut incoming: UnboundedReceiver<Incoming>, gate: Rc<Gate>
     while let Some(connection) = incoming.recv().await {
         match connection {
             Incoming::Http(accepted) => {
-                let arrivals = accepted.arrivals(&gate.shard().stalls());
+                let arrivals = accepted.arrivals(gate.shard().stalls());
                 tokio::task::spawn_local(api::serve_http(accepted, arrivals, gate.clone()));
             }
             Incoming::Peer(detached, hello, said) => {

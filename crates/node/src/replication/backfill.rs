@@ -315,8 +315,7 @@ impl Replication {
             delta: Some(terms.delta.clone()),
         };
         let answer = peer
-            .caller
-            .call(Request::Snapshot(request), PAGE_TIMEOUT)
+            .call_aside(Request::Snapshot(request), PAGE_TIMEOUT)
             .await;
         let Ok(Response::Page(page)) = answer else {
             return Err("no answer".to_owned());
@@ -431,6 +430,7 @@ impl Replication {
             keyspace: request.keyspace,
             partition: request.partition,
         };
+        let turn = self.shard.turn(Class::Backfill).await;
         let Some(delta) = request.delta else {
             let mut page = self.shard.partition_page(place, request.start).await?;
             page.life = Some(self.shard.life());
@@ -441,6 +441,7 @@ impl Replication {
             move |record: &Record<'_>| delta.wants(record.stamp, record.is_expiry, record.replaces);
         let read = self.shard.wanted_page(place, request.start, wants);
         let (mut page, read_bytes) = read.await?;
+        turn.end(read_bytes);
         page.life = Some(self.shard.life());
         page.cost = Some(PageCost {
             latency_us_p99: self.shard.latency().p99_us(),

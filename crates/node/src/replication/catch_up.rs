@@ -211,7 +211,7 @@ impl Replication {
             for_shard: self.shard.address(),
             resume_index,
         };
-        match peer.caller.call(Request::Pull(request), PAGE_TIMEOUT).await {
+        match peer.call_aside(Request::Pull(request), PAGE_TIMEOUT).await {
             Ok(Response::Pulled(answer)) if peer.shares.get() => Some(answer),
             _ => None,
         }

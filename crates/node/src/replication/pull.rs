@@ -9,7 +9,7 @@ use dunlin_proto::{PullAnswer, PullRequest};
 use super::Replication;
 use super::catch_up::address_of;
 use super::reclaim::hole_up_to;
-use crate::follow::{Bound, Hits, Met, Selection};
+use crate::follow::{Bound, Class, Hits, Met, Selection};
 use crate::limits::{LOOK_BYTES, PULL_BYTES};
 use crate::sabotage::Sabotage;
 use crate::shard::followed;
@@ -43,7 +43,10 @@ impl Replication {
         let mut source = self.shard.source(start, Bound::UpTo(end));
         let (mut bytes, mut looked_at) = (0, 0);
         loop {
-            let records = match source.next(PULL_BYTES).await {
+            let turn = self.shard.turn(Class::Replica).await;
+            let read = source.next(PULL_BYTES).await;
+            turn.end_of(&read);
+            let records = match read {
                 Ok(Some(records)) => records,
                 Ok(None) => break,
                 Err(CursorError::TooOld { .. }) => return PullAnswer::TooOld,

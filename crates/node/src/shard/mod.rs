@@ -4,6 +4,7 @@
 mod admit;
 mod append;
 mod apply;
+mod aside;
 mod claim;
 mod copies;
 mod count;
@@ -55,7 +56,7 @@ use tokio::time::Instant;
 use crate::clock::HybridClock;
 use crate::config::NodeConfig;
 use crate::env::Env;
-use crate::follow::Pins;
+use crate::follow::{Pins, ReadTurns};
 use crate::placement::{KeyspacePlacement, Placement};
 use crate::process::{Directory, Process, Superseded};
 use crate::replication::acks::{AckTracker, Slot};
@@ -135,6 +136,8 @@ pub struct Shard {
     apply_wake: Notify,
     /// What of the log is kept for whom.
     pins: Pins,
+    /// Who else than clients is read for, and who waits for it.
+    read_turns: ReadTurns,
     /// Who has which entries, as far as followers that are no replicas need to know.
     held: held::Held,
     /// What came as copies, which the vector does not show.

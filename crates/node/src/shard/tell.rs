@@ -16,7 +16,7 @@ use super::{Copies, Counters, Latency, Peer, Shard, Slow, Stalls};
 use crate::clock::HybridClock;
 use crate::config::NodeConfig;
 use crate::env::Env;
-use crate::follow::{Bound, Pins, Source};
+use crate::follow::{Bound, Class, Pins, Source, Turn};
 use crate::placement::Placement;
 
 /// Who it is, and what it runs on.
@@ -182,6 +182,11 @@ impl Shard {
     /// How far it is written and synced.
     pub(crate) fn log_progress(&self) -> Progress {
         self.log.progress()
+    }
+
+    /// Waits for a turn to be read for, log or stored records.
+    pub(crate) async fn turn(&self, class: Class) -> Turn<'_> {
+        self.read_turns.turn(class).await
     }
 
     /// The files it is in.
