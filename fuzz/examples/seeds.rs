@@ -88,6 +88,7 @@ fn main() -> io::Result<()> {
     }
     keep(corpus, "frame", "calls", &calls(1))?;
     keep(corpus, "frame", "calls-2", &calls(2))?;
+    keep(corpus, "frame", "calls-3", &calls(3))?;
     let request = [&b"\x40DNSC\x01\0\x01\0"[..], &[5; 32], &[6; 32]].concat();
     keep(corpus, "preamble", "request", &request)?;
     let answers = [
@@ -185,17 +186,28 @@ fn calls(protocol: u8) -> Vec<u8> {
     out.extend(b"DNLN");
     out.extend([protocol, 0]);
     out.extend(b"\x05\0hello\0\0\0\0");
-    for (call, kind, body) in [
+    let calls = [
         (0_u64, 3_u8, &b""[..]),
         (1, 0, b"a"),
         (2, 0, b"request"),
         (3, 0, b""),
-    ] {
+    ];
+    // With a time, a cancel, a stream with credit, and its stop.
+    let of_version_3 = [
+        (4_u64, 5_u8, &b"\xe8\x03\0\0in time"[..]),
+        (5, 5, b"\0\0\0\0too late"),
+        (4, 6, b""),
+        (1, 7, b"\0\x10\0\0stream"),
+        (1, 9, b"\0\x10\0\0"),
+        (1, 11, b""),
+    ];
+    let more = of_version_3.iter().filter(|_| protocol >= 3);
+    for (call, kind, body) in calls.iter().chain(more) {
         out.extend((9 + body.len() as u32).to_le_bytes());
         out.extend([0; 4]);
-        out.push(kind);
+        out.push(*kind);
         out.extend(call.to_le_bytes());
-        out.extend(body);
+        out.extend(*body);
     }
     out
 }

@@ -36,6 +36,12 @@ pub const READ_TIMEOUT: Duration = Duration::from_millis(2_000);
 pub const HEDGE_AFTER: Duration = Duration::from_millis(15);
 /// A replica must acknowledge a batch within this, or the stream starts again.
 pub const BATCH_TIMEOUT: Duration = Duration::from_secs(10);
+/// A second connection, for pages, goes when nothing was asked over it for so long.
+pub const ASIDE_IDLE: Duration = Duration::from_secs(30);
+/// How long a page waits for it before it is asked for over the first.
+pub const ASIDE_WAIT: Duration = Duration::from_millis(500);
+/// How often it is looked whether it is there.
+pub const ASIDE_LOOK: Duration = Duration::from_millis(2);
 /// Calls that page through data.
 pub const PAGE_TIMEOUT: Duration = Duration::from_secs(10);
 /// Counting the keys of a shard for its status.

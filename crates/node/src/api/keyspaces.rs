@@ -47,13 +47,13 @@ pub(super) async fn collection(
 ) -> Result<Reply, Rejected> {
     match *request.method() {
         Method::GET | Method::HEAD => {
-            let topology = shard.metadata.topology().borrow().clone();
+            let topology = shard.metadata().topology().borrow().clone();
             let all = topology.keyspaces.iter();
             let shown: Vec<&Keyspace> = all.filter(|k| asker.may(Role::Read, &k.name)).collect();
             Ok(reply::json(StatusCode::OK, &shown))
         }
         Method::POST => {
-            let received = read_body(&shard.doors, request.into_body(), BODY_BYTES).await?;
+            let received = read_body(&shard.front().doors, request.into_body(), BODY_BYTES).await?;
             let body = received.bytes;
             in_time(arrivals)?;
             create(shard, &body).await
@@ -72,12 +72,12 @@ async fn create(shard: Rc<Shard>, body: &[u8]) -> Result<Reply, Rejected> {
     create.retention.check()?;
     let met = greatest_met(&shard).await;
     let mut created = shard
-        .metadata
+        .metadata()
         .create_keyspace_above(&create.name, settings, met)
         .await?;
     if !create.retention.is_empty() {
         let (name, retention) = (&create.name, create.retention);
-        created = shard.metadata.alter_keyspace(name, retention).await?;
+        created = shard.metadata().alter_keyspace(name, retention).await?;
     }
     settle(&shard, &created).await;
     let mut reply = reply::json(StatusCode::CREATED, &created);
@@ -143,7 +143,7 @@ pub(super) async fn one(
 ) -> Result<Reply, Rejected> {
     match *request.method() {
         Method::GET | Method::HEAD => {
-            let topology = shard.metadata.topology().borrow().clone();
+            let topology = shard.metadata().topology().borrow().clone();
             topology
                 .keyspaces
                 .iter()
@@ -157,13 +157,13 @@ pub(super) async fn one(
                 })
         }
         Method::PATCH => {
-            let received = read_body(&shard.doors, request.into_body(), BODY_BYTES).await?;
+            let received = read_body(&shard.front().doors, request.into_body(), BODY_BYTES).await?;
             in_time(arrivals)?;
             let alter: Alter = serde_json::from_slice(&received.bytes).map_err(|error| {
                 Rejected::bad(format!("the body does not say what to change: {error}"))
             })?;
             let altered = match alter.retention {
-                Some(retention) => shard.metadata.alter_keyspace(name, retention).await?,
+                Some(retention) => shard.metadata().alter_keyspace(name, retention).await?,
                 None => return Err(Rejected::bad("the body changes nothing".to_owned())),
             };
             let mut reply = reply::json(StatusCode::OK, &altered);
@@ -173,8 +173,8 @@ pub(super) async fn one(
         }
         Method::DELETE => {
             in_time(arrivals)?;
-            let now_ms = shard.env.clock.now_ms();
-            shard.metadata.drop_keyspace(name, now_ms).await?;
+            let now_ms = shard.env().clock.now_ms();
+            shard.metadata().drop_keyspace(name, now_ms).await?;
             Ok(reply::empty(StatusCode::NO_CONTENT))
         }
         _ => Err(Rejected::method()),
@@ -185,7 +185,7 @@ pub(super) async fn one(
 pub(super) fn dropped(shard: &Shard, method: &Method) -> Result<Reply, Rejected> {
     match *method {
         Method::GET | Method::HEAD => {
-            let topology = shard.metadata.topology().borrow().clone();
+            let topology = shard.metadata().topology().borrow().clone();
             Ok(reply::json(StatusCode::OK, &topology.dropped))
         }
         _ => Err(Rejected::method()),
@@ -202,7 +202,7 @@ pub(super) async fn undrop(
     match *method {
         Method::POST => {
             in_time(arrivals)?;
-            let back = shard.metadata.undrop_keyspace(name).await?;
+            let back = shard.metadata().undrop_keyspace(name).await?;
             settle(&shard, &back).await;
             settle_elsewhere(&shard, &back).await;
             Ok(reply::json(StatusCode::OK, &back))

@@ -8,21 +8,8 @@ use dunlin_log::Index;
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
+use super::Class;
 use crate::limits::{PIN_LEASE, PIN_STILL};
-
-/// What a pin is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Class {
-    /// A shard takes partitions over.
-    Move,
-    /// A replica is given what it lacks of stored records, and goes on in the log behind them: it stands
-    /// still there for as long as it asks for pages.
-    Backfill,
-    /// A replica follows, and is far behind.
-    Replica,
-    /// Somebody who is no replica reads entries.
-    Follower,
-}
 
 /// Who holds a pin.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

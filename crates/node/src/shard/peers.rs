@@ -10,6 +10,7 @@ use dunlin_rpc::Caller;
 use tokio::task::AbortHandle;
 
 use super::Shard;
+use super::aside::Aside;
 use crate::follow::{Gauge, Lag, Progress};
 use crate::replication::acks::Slot;
 
@@ -25,6 +26,8 @@ pub(crate) struct Peer {
     /// Whether it is sent copies of entries held here.
     pub shares: Cell<bool>,
     pub caller: Caller<Request, Response>,
+    /// Another connection to it, for pages.
+    pub aside: Aside,
     /// Its vector, as last heard; empty before.
     pub vector: RefCell<Vector>,
     /// Whether it has told its vector since this shard started.

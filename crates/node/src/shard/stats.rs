@@ -283,7 +283,7 @@ impl Shard {
             Some(progress.as_ref()?.status(&peer.label))
         });
         let backfilling = backfilling.collect();
-        let peers: Vec<_> = peers.values().map(|peer| peer.caller.stats()).collect();
+        let peers: Vec<_> = peers.values().map(|peer| peer.stats()).collect();
         let segments = self.log.segments();
         let refill = self.refill_status();
         let waits_for = refill.as_ref().map_or(0, |refill| refill.waits_for.len());
@@ -360,7 +360,7 @@ impl Shard {
             keyspace_max: self.purge.keyspace_max(),
             drops: self.drops(),
             drops_heard: self.drops_heard(),
-            users: Some(self.guard.changes()),
+            users: Some(self.front.guard.changes()),
             distrusts: self.distrusts(),
             followers: self.followers_status(),
         }
