@@ -55,7 +55,7 @@ impl Service<Request, Response> for ShardService {
         }
         let placement = shard.placement();
         let is_fenced = self.asker.is_some_and(|asker| !placement.is_awaited(asker))
-            && shard.env.sabotage != Sabotage::ServeBehind;
+            && shard.env().sabotage != Sabotage::ServeBehind;
         if is_behind(&request, is_fenced, self.step.get(), placement.step()) {
             return reply.refuse(
                 BEHIND,
@@ -76,7 +76,7 @@ impl Service<Request, Response> for ShardService {
                 // up. Builds that send deadlines send them always.
                 if write.deadline == Version::MAX
                     && self.asker.is_some()
-                    && shard.stalls.ended_within(ENTRY_TIMEOUT)
+                    && shard.stalls().ended_within(ENTRY_TIMEOUT)
                 {
                     let refused = WriteAnswer::Refused(Refusal::Busy);
                     return reply.send(Response::Written(refused));
@@ -102,7 +102,7 @@ impl Service<Request, Response> for ShardService {
                 });
             }
             Request::Position(origin) => {
-                reply.send(Response::Position(shard.vector.borrow().get(origin)));
+                reply.send(Response::Position(shard.has_up_to(origin)));
             }
             Request::Vectors(theirs) => answer_vector(shard, &theirs, reply),
             Request::Pull(pull) => {
@@ -171,7 +171,7 @@ impl Service<Request, Response> for ShardService {
                 });
             }
             Request::Clock(asked) => reply.send(Response::Clock(ClockAnswer {
-                now_ms: shard.clock.now_ms(),
+                now_ms: shard.clock().now_ms(),
                 drops: shard.drops_after(asked.order),
             })),
             Request::Move => match serde_json::to_vec(&self.services.moves.state()) {

@@ -50,10 +50,10 @@ pub(super) async fn bulk(
         (found.keyspace.id, quorum)
     };
     // A value that can be put by itself fits here, too.
-    let limit_bytes = shard.config.max_body_bytes.saturating_add(EXTRA_BYTES);
+    let limit_bytes = shard.config().max_body_bytes.saturating_add(EXTRA_BYTES);
     let attempt = Attempt::new(shard, arrivals, request.headers())?;
     // Held until all is answered.
-    let received = read_body(&shard.doors, request.into_body(), limit_bytes).await?;
+    let received = read_body(&shard.front().doors, request.into_body(), limit_bytes).await?;
     let pairs = CheckedPairs::check(received.bytes.clone(), KEY_BYTES).map_err(Rejected::bad)?;
     let stored = json!({ "pairs": pairs.pairs, "bytes": pairs.bytes });
     attempt.check()?;
@@ -65,7 +65,10 @@ pub(super) async fn bulk(
         .map_err(|failure| attempt.failed(failure));
     let status = status_of(&written, |()| StatusCode::OK);
     let spent_us = begun.elapsed().as_micros() as u64;
-    shard.requests.record(Operation::Bulk, id, status, spent_us);
+    shard
+        .front()
+        .requests
+        .record(Operation::Bulk, id, status, spent_us);
     written?;
     Ok(reply::json(StatusCode::OK, &stored))
 }

@@ -38,13 +38,13 @@ pub(super) async fn collection(
 ) -> Result<Reply, Rejected> {
     match *request.method() {
         Method::GET | Method::HEAD => {
-            let topology = shard.metadata.topology().borrow().clone();
+            let topology = shard.metadata().topology().borrow().clone();
             let all = topology.keyspaces.iter();
             let shown: Vec<&Keyspace> = all.filter(|k| asker.may(Role::Read, &k.name)).collect();
             Ok(reply::json(StatusCode::OK, &shown))
         }
         Method::POST => {
-            let received = read_body(&shard.doors, request.into_body(), BODY_BYTES).await?;
+            let received = read_body(&shard.front().doors, request.into_body(), BODY_BYTES).await?;
             let body = received.bytes;
             in_time(arrivals)?;
             create(shard, &body).await
@@ -62,7 +62,7 @@ async fn create(shard: Rc<Shard>, body: &[u8]) -> Result<Reply, Rejected> {
         serde_json::from_value(create.settings.into()).map_err(malformed)?;
     let met = greatest_met(&shard).await;
     let created = shard
-        .metadata
+        .metadata()
         .create_keyspace_above(&create.name, settings, met)
         .await?;
     settle(&shard, &created).await;
@@ -129,7 +129,7 @@ pub(super) async fn one(
 ) -> Result<Reply, Rejected> {
     match *method {
         Method::GET | Method::HEAD => {
-            let topology = shard.metadata.topology().borrow().clone();
+            let topology = shard.metadata().topology().borrow().clone();
             topology
                 .keyspaces
                 .iter()
@@ -144,8 +144,8 @@ pub(super) async fn one(
         }
         Method::DELETE => {
             in_time(arrivals)?;
-            let now_ms = shard.env.clock.now_ms();
-            shard.metadata.drop_keyspace(name, now_ms).await?;
+            let now_ms = shard.env().clock.now_ms();
+            shard.metadata().drop_keyspace(name, now_ms).await?;
             Ok(reply::empty(StatusCode::NO_CONTENT))
         }
         _ => Err(Rejected::method()),
@@ -156,7 +156,7 @@ pub(super) async fn one(
 pub(super) fn dropped(shard: &Shard, method: &Method) -> Result<Reply, Rejected> {
     match *method {
         Method::GET | Method::HEAD => {
-            let topology = shard.metadata.topology().borrow().clone();
+            let topology = shard.metadata().topology().borrow().clone();
             Ok(reply::json(StatusCode::OK, &topology.dropped))
         }
         _ => Err(Rejected::method()),
@@ -173,7 +173,7 @@ pub(super) async fn undrop(
     match *method {
         Method::POST => {
             in_time(arrivals)?;
-            let back = shard.metadata.undrop_keyspace(name).await?;
+            let back = shard.metadata().undrop_keyspace(name).await?;
             settle(&shard, &back).await;
             settle_elsewhere(&shard, &back).await;
             Ok(reply::json(StatusCode::OK, &back))

@@ -3,18 +3,18 @@
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, VecDeque};
-use std::ops::Bound;
+use std::ops::Bound as Key;
 use std::rc::Rc;
 
 use bytes::Bytes;
 use dunlin_entry::{Entry, EntryView, Kind, Vector};
-use dunlin_log::{Cursor, CursorError, Index};
+use dunlin_log::{CursorError, Index};
 use dunlin_proto::{Hint, Place, Token, TokenError};
 use dunlin_store::Snapshot;
 use tokio::time::Instant;
 
 use super::settle::{Unsettled, settle};
-use super::{Class, Here, Hits, Holder, Met, Past, Scope, Selection, Start, begin};
+use super::{Bound, Class, Here, Hits, Holder, Met, Past, Scope, Selection, Source, Start, begin};
 use crate::env::LocalFuture;
 use crate::limits::{BATCH_BYTES, PAGE_BYTES, PAGE_ITEMS, SETTLE_AFTER, SETTLE_KEYS};
 use crate::quorum::Coordinator;
@@ -108,13 +108,13 @@ impl Followers {
             class: Class::Follower,
             name: format!("follower {}", self.count.get()),
         };
-        self.shard.held.count(true);
+        self.shard.held().count(true);
         let mut follow = Follow {
             coordinator: self.coordinator.clone(),
             settled_to: 0,
             waits: None,
             settling: None,
-            cursor: self.shard.log.cursor(1),
+            source: self.shard.source(1, Bound::Synced).going_after(),
             shard: self.shard.clone(),
             wanted,
             holder,
@@ -136,7 +136,7 @@ pub struct Follow {
     shard: Rc<Shard>,
     wanted: Wanted,
     holder: Holder,
-    cursor: Cursor,
+    source: Source,
     /// What has been delivered of each partition.
     vectors: BTreeMap<u16, Vector>,
     /// From which record on each is read in the log.
@@ -206,9 +206,9 @@ impl Follow {
     /// Where this goes on, at any replica.
     pub fn token(&self) -> Token {
         let hint = self.filling.is_empty().then(|| Hint {
-            shard: self.shard.address,
-            incarnation: self.shard.origin.incarnation(),
-            index: self.cursor.position() - 1,
+            shard: self.shard.address(),
+            incarnation: self.shard.origin().incarnation(),
+            index: self.source.position() - 1,
         });
         let vectors = self.vectors.iter().map(|(p, v)| (*p, v.clone()));
         Token::new(
@@ -227,7 +227,7 @@ impl Follow {
     /// Whether all that the log has had has been delivered.
     pub fn is_current(&self) -> bool {
         self.filling.is_empty()
-            && self.cursor.position() > self.shard.log.last()
+            && self.source.position() > self.shard.log_last()
             && self.changes == self.shard.coverage().changes()
             && self.check().is_ok()
     }
@@ -264,7 +264,7 @@ impl Follow {
         let replicas = keyspace.keyspace.settings.replicas;
         for partition in &self.wanted.partitions {
             let held = keyspace.replicas(*partition, replicas);
-            if !held.contains(&self.shard.address) {
+            if !held.contains(&self.shard.address()) {
                 return Err(FollowError::Elsewhere(*partition));
             }
         }
@@ -291,7 +291,7 @@ impl Follow {
         if !self.shard.all_applied().await {
             return Err(FollowError::Failed("the own log failed".into()));
         }
-        let snapshot = self.shard.store.snapshot();
+        let snapshot = self.shard.snapshot();
         let synced = self.shard.sync_log_to(snapshot.applied()).await;
         synced.map_err(FollowError::Failed)?;
         self.check()?;
@@ -305,10 +305,9 @@ impl Follow {
         snapshot: Snapshot,
         vector: Vector,
     ) -> Result<(), FollowError> {
-        let log = &self.shard.log;
         let before = |s: &dunlin_log::SegmentInfo| Some((s.first_index, vector_of(&s.preamble)?));
-        let segments: Vec<_> = log.segments().iter().filter_map(before).collect();
-        let (last, strays) = (log.progress().synced, self.shard.stray_copies());
+        let segments: Vec<_> = self.shard.segments().iter().filter_map(before).collect();
+        let (last, strays) = (self.shard.log_progress().synced, self.shard.stray_copies());
         let now = self.shard.vector();
         let changes = self.shard.coverage().changes();
         let (mut starts, mut filling) = (BTreeMap::new(), VecDeque::new());
@@ -320,7 +319,7 @@ impl Follow {
             };
             let here = Here {
                 serves: self.shard.coverage().of(place),
-                first: log.first(),
+                first: self.shard.log_first(),
                 last,
                 segments: &segments,
                 vector: &now,
@@ -363,7 +362,7 @@ impl Follow {
         self.seen = segment
             .map(|(_, before)| before.clone())
             .unwrap_or_default();
-        self.cursor.seek(start);
+        self.source.seek(start);
         self.fill = (!self.filling.is_empty()).then_some(Fill {
             snapshot,
             vector,
@@ -380,19 +379,19 @@ impl Follow {
 
     /// Up to where this shard's log was read by who has the hint, if it is still that log.
     fn at(&self, hint: Hint) -> Option<Index> {
-        let now = self.shard.origin.incarnation();
+        let now = self.shard.origin().incarnation();
         let is_kept = hint.incarnation == now
             || hint.incarnation < now
                 && hint.incarnation >= self.shard.coverage().since
                 && hint.index <= self.shard.opened_at();
-        (hint.shard == self.shard.address && is_kept).then_some(hint.index)
+        (hint.shard == self.shard.address() && is_kept).then_some(hint.index)
     }
 
     /// Keeps what is still to be read of the log.
     fn hold(&self) {
-        let position = self.cursor.position().max(self.shard.log.first());
+        let position = self.source.position().max(self.shard.log_first());
         self.shard
-            .pins
+            .pins()
             .hold(self.holder.clone(), position, Instant::now());
     }
 
@@ -406,7 +405,7 @@ impl Follow {
         let shard = self.shard.clone();
         let read = fill.page.is_none().then(|| {
             shard.read_page(move |store| {
-                let (start, end) = (Bound::Included(&start[..]), Bound::Unbounded);
+                let (start, end) = (Key::Included(&start[..]), Key::Unbounded);
                 store.scan_page(
                     keyspace,
                     partition,
@@ -437,7 +436,7 @@ impl Follow {
                 }
             }
         };
-        let changes = self.shard.held.changes();
+        let changes = self.shard.held().changes();
         if !self.fill.as_ref().is_some_and(|fill| fill.is_settled) {
             let unsettled = self.unsettled(&page.records);
             if !unsettled.is_empty() {
@@ -546,7 +545,7 @@ impl Follow {
         let shard = self.shard.clone();
         tokio::select! {
             biased;
-            () = shard.held.changed_since(changes) => {}
+            () = shard.held().changed_since(changes) => {}
             () = tokio::time::sleep_until(since + SETTLE_AFTER) => {
                 let keyspace = self.wanted.keyspace;
                 let reading = settle(&self.shard, &self.coordinator, keyspace, hidden);
@@ -560,22 +559,14 @@ impl Follow {
     /// meanwhile, or what is known of who has it.
     async fn read(&mut self) -> Result<Option<Vec<Entry>>, FollowError> {
         let failed = |error: CursorError| FollowError::Failed(error.to_string());
-        let position = self.cursor.position();
-        let mut progress = self.shard.log.progress();
-        while progress.synced < position {
-            if let Some(failure) = progress.failed {
-                return Err(FollowError::Failed(failure.to_string()));
-            }
-            self.shard.log.request_sync();
-            progress = self.shard.log.changed(&progress).await;
-        }
-        let mut records = self.cursor.next(BATCH_BYTES).await.map_err(failed)?;
-        records.retain(|(index, _)| *index <= progress.synced);
+        let position = self.source.position();
+        let records = self.source.next(BATCH_BYTES).await.map_err(failed)?;
+        let records = records.unwrap_or_default();
         if self.changes != self.shard.coverage().changes() {
-            self.cursor.seek(position);
+            self.source.seek(position);
             return Ok(None);
         }
-        let changes = self.shard.held.changes();
+        let changes = self.shard.held().changes();
         let starts = &self.starts;
         let now = Cell::new(position);
         let keyspace = self.wanted.keyspace;
@@ -608,7 +599,7 @@ impl Follow {
             let all: Vec<_> = first.into_iter().chain(hidden).take(SETTLE_KEYS).collect();
             let last = all.last().map_or(position, |(index, _)| *index);
             let unsettled = all.into_iter().map(|(_, unsettled)| unsettled).collect();
-            self.cursor.seek(position);
+            self.source.seek(position);
             if let Some(last) = self
                 .wait_for(Waits::Log(position), changes, unsettled, last)
                 .await
@@ -626,8 +617,8 @@ impl Follow {
             }
             named_by(record, &mut self.seen);
         }
-        self.cursor.seek(behind);
-        if self.shard.log.last() < behind {
+        self.source.seek(behind);
+        if self.shard.log_last() < behind {
             self.seen.merge(&self.shard.vector());
         }
         for (partition, seen) in &mut self.vectors {
@@ -670,7 +661,7 @@ fn named_by(record: &Bytes, seen: &mut Vector) {
 
 impl Drop for Follow {
     fn drop(&mut self) {
-        self.shard.held.count(false);
-        self.shard.pins.end_of(&self.holder);
+        self.shard.held().count(false);
+        self.shard.pins().end_of(&self.holder);
     }
 }

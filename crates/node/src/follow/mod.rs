@@ -16,6 +16,7 @@
 //! | `settle` | what too few are known to have is read by a majority |
 //! | `shown` | pure: whether who is no replica may be shown an entry |
 //! | `selection` | pure: which records a follower wants; what is kept of them |
+//! | `source` | a place in the log that goes on, as far as its reader may see |
 //! | `turns` | pure: who is read for first, a quantum at a time; `turn`, waiting for it |
 
 mod begin;
@@ -32,6 +33,7 @@ mod retain;
 mod selection;
 mod settle;
 mod shown;
+mod source;
 mod turn;
 mod turns;
 
@@ -52,4 +54,5 @@ pub(crate) use progress::Progress;
 pub(crate) use retain::{Caps, Segment, released};
 pub(crate) use selection::{Hits, Met, Selection};
 pub(crate) use shown::is_shown;
-pub(crate) use turn::ReadTurns;
+pub(crate) use source::{Bound, Source};
+pub(crate) use turn::{ReadTurns, Turn};

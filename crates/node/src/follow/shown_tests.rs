@@ -8,10 +8,12 @@ fn shards(nodes: &[u16]) -> Vec<ShardAddress> {
     nodes.iter().map(shard).collect()
 }
 
+/// Name, replicas, the second set, who has it, whether it is shown.
+type Case<'a> = (&'a str, &'a [u16], &'a [u16], &'a [u16], bool);
+
 #[test]
 fn a_majority_of_each_set_must_have_it() {
-    // Replicas, the second set, who has it, whether it is shown.
-    let cases: [(&str, &[u16], &[u16], &[u16], bool); 18] = [
+    let cases: [Case; 18] = [
         ("one of one", &[1], &[], &[1], true),
         ("none of one", &[1], &[], &[2], false),
         ("one of two", &[1, 2], &[], &[1], false),

@@ -2,6 +2,8 @@
 
 use std::cell::RefCell;
 
+use bytes::Bytes;
+use dunlin_log::Index;
 use tokio::sync::Notify;
 
 use super::class::Class;
@@ -45,6 +47,12 @@ impl Turn<'_> {
     /// Ends it, so many bytes having been looked at.
     pub fn end(mut self, bytes: usize) {
         self.bytes = bytes;
+    }
+
+    /// Ends it with what a source gave.
+    pub fn end_of<E>(self, read: &Result<Option<Vec<(Index, Bytes)>>, E>) {
+        let records = read.iter().flatten().flatten();
+        self.end(records.map(|(_, record)| record.len()).sum());
     }
 }
 

@@ -28,7 +28,7 @@ impl Moves {
             None => {
                 let swept = self
                     .shard
-                    .store
+                    .store()
                     .swept()
                     .map_err(|error| error.to_string())?;
                 self.swept.set(Some(swept));
@@ -49,7 +49,7 @@ impl Moves {
         }
         let before = self.before.borrow_mut().take();
         let before = before.filter(|before| is_all_since(before.changes, swept, due));
-        let drops = drops(&placement, before.as_deref(), self.shard.address);
+        let drops = drops(&placement, before.as_deref(), self.shard.address());
         let places = drops.iter().map(|drop| Place {
             keyspace: drop.keyspace,
             partition: drop.partition,
@@ -63,7 +63,7 @@ impl Moves {
             .await?;
         self.shard.flush().await?;
         let dir = self.shard.dir();
-        Journal::remove(&*self.shard.env.disk, &dir).map_err(|error| error.to_string())?;
+        Journal::remove(&*self.shard.env().disk, &dir).map_err(|error| error.to_string())?;
         self.swept.set(Some(due));
         Ok(())
     }

@@ -56,7 +56,7 @@ impl Coordinator {
         let placement = self.shard.placement();
         let found = placement.keyspace(keyspace);
         let found = found.ok_or(Failure::UnknownKeyspace)?;
-        match found.keyspace.takes(from) || self.shard.env.sabotage == Sabotage::NarrowFrom {
+        match found.keyspace.takes(from) || self.shard.env().sabotage == Sabotage::NarrowFrom {
             true => Ok(()),
             false => self.widen(keyspace, from).await,
         }
@@ -113,7 +113,7 @@ impl Coordinator {
             if !is_confirmed {
                 let told = self.ask_widths(&placement, deadline).await;
                 // Who they all are is known for sure once this shard knows of the width itself.
-                let all = placement.writers().chain([self.shard.address]);
+                let all = placement.writers().chain([self.shard.address()]);
                 waits = unaware(all, &told, id, from);
                 if waits.is_empty() {
                     let noted = self.note(&keyspace.name, id, from, from, deadline).await;
@@ -137,7 +137,10 @@ impl Coordinator {
         known: u8,
         deadline: Instant,
     ) -> Result<(), String> {
-        let noting = self.shard.metadata.widen_keyspace(name, id, widest, known);
+        let noting = self
+            .shard
+            .metadata()
+            .widen_keyspace(name, id, widest, known);
         let noted = timeout_at(deadline, noting).await;
         let why = match noted {
             Ok(Ok(())) => return Ok(()),
@@ -169,7 +172,7 @@ impl Coordinator {
             }
         });
         let told = join_all(asked).await.into_iter().flatten();
-        told.chain([(self.shard.address, self.shard.placement().widths())])
+        told.chain([(self.shard.address(), self.shard.placement().widths())])
             .collect()
     }
 }

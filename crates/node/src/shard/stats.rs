@@ -355,7 +355,7 @@ impl Shard {
             keyspace_max: self.purge.keyspace_max(),
             drops: self.drops(),
             drops_heard: self.drops_heard(),
-            users: Some(self.guard.changes()),
+            users: Some(self.front.guard.changes()),
             distrusts: self.distrusts(),
             followers: self.followers_status(),
         }

@@ -35,7 +35,7 @@ impl Shard {
     /// Gives up on overdue writes and updates rates, for as long as the shard runs.
     pub(super) async fn sweep_loop(self: Rc<Self>) {
         let mut queued_bytes = Queued {
-            doors: self.doors.clone(),
+            doors: self.front.doors.clone(),
             bytes: 0,
         };
         loop {

@@ -64,11 +64,12 @@ impl Shard {
 
     /// Takes over a topology: computes the placement, connects to new peers, lets go of old ones.
     pub(super) fn adopt(self: &Rc<Self>, topology: &Arc<Topology>) {
-        self.guard.follow(topology);
+        self.front.guard.follow(topology);
         let placement = Rc::new(Placement::compute(topology));
         let before = self.placement.replace(placement.clone());
         let keyspaces = placement.keyspaces().map(|k| &k.keyspace);
-        self.requests
+        self.front
+            .requests
             .follow(keyspaces.map(|keyspace| (keyspace.id, keyspace.name.as_str())));
         self.judge_drops();
         for observer in self.observers() {
