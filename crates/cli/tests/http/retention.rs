@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::harness::eventually;
-use crate::harness::up::Up;
+use crate::harness::flock::Flock;
 use crate::harness::wire::Wire;
 
 const MIB: u64 = 1 << 20;
@@ -30,8 +30,8 @@ fn shard(wire: &mut Wire) -> Value {
 #[test]
 fn a_keyspace_keeps_its_log_and_lets_it_go() {
     let flags = ["--segment", "1MiB", "--flush", "1MiB", "--shards", "1"];
-    let up = Up::with(1, &flags);
-    let mut wire = Wire::open(up.ports[0]);
+    let flock = Flock::start(&flags);
+    let mut wire = flock.nodes[0].wire();
     let path = "/v1/keyspaces/default";
     let wrong = json!({"retention": {"min_bytes": 2, "max_bytes": 1}});
     assert_eq!(wire.request("PATCH", path, wrong.to_string()).status, 400);
@@ -46,7 +46,7 @@ fn a_keyspace_keeps_its_log_and_lets_it_go() {
     assert_eq!(wire.request("GET", path, "").json(), altered.json());
     for number in 0..48 {
         let key = format!("{path}/keys/k{number}");
-        let written = wire.request("PUT", &key, noise(number + 1));
+        let written = wire.request("PUT", &format!("{key}?ack=3"), noise(number + 1));
         assert_eq!(written.status, 201, "{written:?}");
     }
     eventually("the rest goes", Duration::from_secs(30), || {
