@@ -326,6 +326,10 @@ impl Follower {
     /// Whether it was given all that the shard holds, whose log it has read to its end.
     fn compare(&self, host: &Host, services: &Services) -> Option<String> {
         let shared = &host.shared;
+        // What is logged may be shown a moment before it is stored.
+        if services.shard().store().applied() < services.shard().log_last() {
+            return None;
+        }
         shared
             .followers
             .checked

@@ -175,7 +175,7 @@ impl Shard {
     }
 
     /// The last entry there is, written or not.
-    pub(crate) fn log_last(&self) -> Index {
+    pub fn log_last(&self) -> Index {
         self.log.last()
     }
 
