@@ -92,6 +92,7 @@ impl Coordinator {
         let deadline = Instant::now() + WRITE_TIMEOUT;
         let mut is_noted = false;
         let mut is_confirmed = false;
+        let mut waits: Vec<ShardAddress> = Vec::new();
         loop {
             let placement = self.shard.placement();
             let keyspace = placement.keyspace(id);
@@ -109,7 +110,10 @@ impl Coordinator {
                 noted.map_err(refused)?;
                 is_noted = true;
             }
-            let mut waits: Vec<ShardAddress> = Vec::new();
+            // Who is asked in the last moment has no time to answer, and would be named as one that does not know.
+            if Instant::now() + ASK_WIDTH_PAUSE >= deadline {
+                return Err(refused(waits_for(&placement, &waits)));
+            }
             if !is_confirmed {
                 let told = self.ask_widths(&placement, deadline).await;
                 // Who they all are is known for sure once this shard knows of the width itself.
@@ -121,9 +125,6 @@ impl Coordinator {
                     is_confirmed = true;
                     tracing::info!(keyspace = keyspace.name, from, "widened");
                 }
-            }
-            if Instant::now() >= deadline {
-                return Err(refused(waits_for(&placement, &waits)));
             }
             sleep(ASK_WIDTH_PAUSE).await;
         }
