@@ -10,9 +10,9 @@ use dunlin_fuzz::{
 use dunlin_log::{Compression, Log, Options, Padding, sim::SimDisk};
 use dunlin_message::Message;
 use dunlin_proto::{
-    Asker, Batch, BatchAnswer, ClockAnswer, Condition, Conflict, Fate, Froms, Introduction, Item,
-    Life, Page, PageCost, Place, Request, Response, ShardAddress, TailAnswer, TailPin, TailRequest,
-    VectorsRequest, Word, WriteRequest, pairs::Pairs,
+    Asker, Batch, BatchAnswer, ClockAnswer, Condition, Conflict, Fate, Froms, Hint, Introduction,
+    Item, Life, Page, PageCost, Place, Request, Response, ShardAddress, TailAnswer, TailPin,
+    TailRequest, Token, VectorsRequest, Word, WriteRequest, pairs::Pairs,
 };
 use std::{fs, io, path::Path};
 
@@ -102,7 +102,36 @@ fn main() -> io::Result<()> {
     for (name, kind, body) in messages() {
         keep(corpus, "message", name, &[&[kind], &body[..]].concat())?;
     }
+    for (name, token) in tokens() {
+        keep(corpus, "token", name, token.to_string().as_bytes())?;
+    }
     Ok(())
+}
+
+fn tokens() -> [(&'static str, Token); 2] {
+    let seen = |node| {
+        (
+            Origin::new(node, 0, 3),
+            Version::new(1_700_000_000_000, node),
+        )
+    };
+    let far: Vector = [seen(1), seen(2)].into_iter().collect();
+    let near: Vector = [seen(1)].into_iter().collect();
+    let hint = Hint {
+        shard: ShardAddress { node: 2, shard: 1 },
+        incarnation: 7,
+        index: 99,
+    };
+    let groups = [
+        (0, far.clone()),
+        (1, far.clone()),
+        (2, near),
+        (5, far.clone()),
+    ];
+    [
+        ("groups", Token::new(0xfeed, 4, Some(hint), groups)),
+        ("one", Token::new(0xfeed, 4, None, [(0, far)])),
+    ]
 }
 
 fn keep(corpus: &Path, target: &str, name: &str, bytes: &[u8]) -> io::Result<()> {
