@@ -1,7 +1,8 @@
 //! Calls that nobody waits for any more.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::disallowed_methods)]
 mod common;
-use bytes::{Buf, BufMut, Bytes, BytesMut};
+use bytes::Bytes;
+use common::frames::{encoded, frame, sealed};
 use common::*;
 use dunlin_rpc::{CallError, ConnectOptions, Limits, QueueOptions, Reply, queue, serve_inbox};
 use std::cell::RefCell;
@@ -147,35 +148,6 @@ fn what_comes_too_late_is_not_begun() {
     });
 }
 
-/// One frame: its kind, its call and its body.
-async fn frame(stream: &mut TcpStream) -> (u8, u64, Bytes) {
-    let length = stream.read_u32_le().await.unwrap() as usize;
-    let _checksum = stream.read_u32_le().await.unwrap();
-    let mut body = BytesMut::zeroed(length);
-    stream.read_exact(&mut body).await.unwrap();
-    let mut body = body.freeze();
-    (body.get_u8(), body.get_u64_le(), body)
-}
-
-fn encoded(kind: u8, call: u64, body: &[u8]) -> Vec<u8> {
-    let mut covered = vec![kind];
-    covered.extend(call.to_le_bytes());
-    covered.extend(body);
-    let mut out = (covered.len() as u32).to_le_bytes().to_vec();
-    out.extend(crc32c::crc32c(&covered).to_le_bytes());
-    out.extend(covered);
-    out
-}
-
-/// What `head` and `rest` are with their checksum behind them.
-fn sealed(head: &[u8], rest: &[u8]) -> Vec<u8> {
-    let mut out = BytesMut::from(head);
-    out.put_slice(rest);
-    let checksum = crc32c::crc32c(&out);
-    out.put_u32_le(checksum);
-    out.to_vec()
-}
-
 #[test]
 fn a_peer_that_knows_no_time_is_called_as_before() {
     local(async {
@@ -188,14 +160,14 @@ fn a_peer_that_knows_no_time_is_called_as_before() {
                 let mut hello = [0; 8 + 4 + 4];
                 stream.read_exact(&mut hello).await.unwrap();
                 if hello[4..6] != [2, 0] {
-                    let unknown = sealed(b"DNLN\x02\0\x01\0\0\0", b"");
+                    let unknown = sealed(b"DNLN\x02\0\x01\0\0\0");
                     stream.write_all(&unknown).await.unwrap();
                     continue;
                 }
-                let accepted = sealed(b"DNLN\x02\0\0\0\0\0", b"");
+                let accepted = sealed(b"DNLN\x02\0\0\0\0\0");
                 stream.write_all(&accepted).await.unwrap();
                 while seen.len() < 2 {
-                    let (kind, call, body) = frame(&mut stream).await;
+                    let (kind, call, body) = frame(&mut stream).await.unwrap();
                     if kind == 3 {
                         continue;
                     }
@@ -221,7 +193,7 @@ fn a_peer_that_knows_no_time_is_called_as_before() {
 /// Opens in `protocol` as a build of that time did, up to the answer's end.
 async fn opened(addr: &str, protocol: u8) -> TcpStream {
     let mut stream = TcpStream::connect(addr).await.unwrap();
-    let hello = sealed(&[b'D', b'N', b'L', b'N', protocol, 0, 4, 0], b"echo");
+    let hello = sealed(&[b"DNLN", &[protocol, 0, 4, 0][..], b"echo"].concat());
     stream.write_all(&hello).await.unwrap();
     let mut answer = [0; 8 + 2 + 4];
     let length = if protocol == 1 { 12 } else { 14 };
@@ -239,7 +211,7 @@ fn who_says_no_time_is_served_as_before() {
             let mut stream = opened(&addr, protocol).await;
             let request = encoded(0, 7, b"go");
             stream.write_all(&request).await.unwrap();
-            assert_eq!(frame(&mut stream).await, (1, 7, "go".into()));
+            assert_eq!(frame(&mut stream).await, Some((1, 7, "go".into())));
         }
     });
 }
@@ -266,6 +238,6 @@ fn frames_of_a_later_version_and_without_a_time_end_the_connection() {
         let unknown_call = encoded(6, 9, b"");
         stream.write_all(&unknown_call).await.unwrap();
         stream.write_all(&timed).await.unwrap();
-        assert_eq!(frame(&mut stream).await, (1, 7, "go".into()));
+        assert_eq!(frame(&mut stream).await, Some((1, 7, "go".into())));
     });
 }

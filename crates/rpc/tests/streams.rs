@@ -1,7 +1,8 @@
 //! Streams over every way there is, and peers that do not keep to what was agreed.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::disallowed_methods)]
 mod common;
-use bytes::{Buf, Bytes, BytesMut};
+use bytes::Bytes;
+use common::frames::{encoded, frame, sealed};
 use common::*;
 use dunlin_rpc::{
     CallError, ConnectOptions, Items, Limits, QUANTUM_BYTES, QueueOptions, Reply, Service, Sink,
@@ -10,7 +11,7 @@ use dunlin_rpc::{
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::Duration;
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{sleep, timeout};
 
@@ -251,31 +252,6 @@ fn a_peer_has_so_many_streams_and_no_more() {
             assert_eq!(items.next().await.unwrap().unwrap(), item(0, 1_000));
         }
     });
-}
-
-async fn frame(stream: &mut (impl AsyncRead + Unpin)) -> Option<(u8, u64, Bytes)> {
-    let length = stream.read_u32_le().await.ok()? as usize;
-    let _checksum = stream.read_u32_le().await.ok()?;
-    let mut body = BytesMut::zeroed(length);
-    stream.read_exact(&mut body).await.ok()?;
-    let mut body = body.freeze();
-    Some((body.get_u8(), body.get_u64_le(), body))
-}
-
-fn encoded(kind: u8, call: u64, body: &[u8]) -> Vec<u8> {
-    let mut covered = vec![kind];
-    covered.extend(call.to_le_bytes());
-    covered.extend(body);
-    let mut out = (covered.len() as u32).to_le_bytes().to_vec();
-    out.extend(crc32c::crc32c(&covered).to_le_bytes());
-    out.extend(covered);
-    out
-}
-
-fn sealed(bytes: &[u8]) -> Vec<u8> {
-    let mut out = bytes.to_vec();
-    out.extend(crc32c::crc32c(bytes).to_le_bytes());
-    out
 }
 
 fn opening(credit: u32, request: &str) -> Vec<u8> {
