@@ -10,9 +10,9 @@ use dunlin_fuzz::{
 use dunlin_log::{Compression, Log, Options, Padding, sim::SimDisk};
 use dunlin_message::Message;
 use dunlin_proto::{
-    Asker, Batch, BatchAnswer, ClockAnswer, Condition, Conflict, Fate, Froms, Introduction, Item,
-    Life, Page, Place, Request, Response, ShardAddress, TailAnswer, TailRequest, VectorsRequest,
-    Word, WriteRequest, pairs::Pairs,
+    Asker, Batch, BatchAnswer, ClockAnswer, Condition, Conflict, Fate, Froms, Hint, Introduction,
+    Item, Life, Page, PageCost, Place, Request, Response, ShardAddress, TailAnswer, TailPin,
+    TailRequest, Token, VectorsRequest, Word, WriteRequest, pairs::Pairs,
 };
 use std::{fs, io, path::Path};
 
@@ -88,6 +88,7 @@ fn main() -> io::Result<()> {
     }
     keep(corpus, "frame", "calls", &calls(1))?;
     keep(corpus, "frame", "calls-2", &calls(2))?;
+    keep(corpus, "frame", "calls-3", &calls(3))?;
     let request = [&b"\x40DNSC\x01\0\x01\0"[..], &[5; 32], &[6; 32]].concat();
     keep(corpus, "preamble", "request", &request)?;
     let answers = [
@@ -101,7 +102,36 @@ fn main() -> io::Result<()> {
     for (name, kind, body) in messages() {
         keep(corpus, "message", name, &[&[kind], &body[..]].concat())?;
     }
+    for (name, token) in tokens() {
+        keep(corpus, "token", name, token.to_string().as_bytes())?;
+    }
     Ok(())
+}
+
+fn tokens() -> [(&'static str, Token); 2] {
+    let seen = |node| {
+        (
+            Origin::new(node, 0, 3),
+            Version::new(1_700_000_000_000, node),
+        )
+    };
+    let far: Vector = [seen(1), seen(2)].into_iter().collect();
+    let near: Vector = [seen(1)].into_iter().collect();
+    let hint = Hint {
+        shard: ShardAddress { node: 2, shard: 1 },
+        incarnation: 7,
+        index: 99,
+    };
+    let groups = [
+        (0, far.clone()),
+        (1, far.clone()),
+        (2, near),
+        (5, far.clone()),
+    ];
+    [
+        ("groups", Token::new(0xfeed, 4, Some(hint), groups)),
+        ("one", Token::new(0xfeed, 4, None, [(0, far)])),
+    ]
 }
 
 fn keep(corpus: &Path, target: &str, name: &str, bytes: &[u8]) -> io::Result<()> {
@@ -185,17 +215,28 @@ fn calls(protocol: u8) -> Vec<u8> {
     out.extend(b"DNLN");
     out.extend([protocol, 0]);
     out.extend(b"\x05\0hello\0\0\0\0");
-    for (call, kind, body) in [
+    let calls = [
         (0_u64, 3_u8, &b""[..]),
         (1, 0, b"a"),
         (2, 0, b"request"),
         (3, 0, b""),
-    ] {
+    ];
+    // With a time, a cancel, a stream with credit, and its stop.
+    let of_version_3 = [
+        (4_u64, 5_u8, &b"\xe8\x03\0\0in time"[..]),
+        (5, 5, b"\0\0\0\0too late"),
+        (4, 6, b""),
+        (1, 7, b"\0\x10\0\0stream"),
+        (1, 9, b"\0\x10\0\0"),
+        (1, 11, b""),
+    ];
+    let more = of_version_3.iter().filter(|_| protocol >= 3);
+    for (call, kind, body) in calls.iter().chain(more) {
         out.extend((9 + body.len() as u32).to_le_bytes());
         out.extend([0; 4]);
-        out.push(kind);
+        out.push(*kind);
         out.extend(call.to_le_bytes());
-        out.extend(body);
+        out.extend(*body);
     }
     out
 }
@@ -221,7 +262,9 @@ fn messages() -> Vec<(&'static str, u8, Bytes)> {
         partition: 2,
         keyspace: 1,
         stamp,
+        logged: None,
         expiry_ms: Some(5),
+        is_expiry: false,
         replaces,
         key: key.clone(),
         value: value.clone(),
@@ -244,6 +287,7 @@ fn messages() -> Vec<(&'static str, u8, Bytes)> {
         after: Version(1),
         up_to: stamp.version,
         entries: vec![entry.encode()],
+        held: vec![(address, Version(1))],
     });
     let vectors = Request::Vectors(VectorsRequest {
         vector: vector.clone(),
@@ -259,6 +303,10 @@ fn messages() -> Vec<(&'static str, u8, Bytes)> {
         incarnation: 3,
         index: 4,
         wants: vec![(place, Froms::and_above(2))],
+        pin: Some(TailPin {
+            asker: address,
+            keep: 4,
+        }),
     });
     let have = Response::Replicated(BatchAnswer::Have {
         conflicts: vec![Conflict {
@@ -267,6 +315,7 @@ fn messages() -> Vec<(&'static str, u8, Bytes)> {
         }],
         uncounted: vec![Version(3)],
         unsure: Version(4),
+        wants_held: true,
     });
     let page = Response::Page(Page {
         items: vec![Item {
@@ -275,6 +324,7 @@ fn messages() -> Vec<(&'static str, u8, Bytes)> {
             from: 3,
             tombstone: false,
             expiry_ms: Some(5),
+            is_expiry: false,
             replaces,
             value,
         }],
@@ -283,12 +333,17 @@ fn messages() -> Vec<(&'static str, u8, Bytes)> {
             incarnation: 3,
             is_whole: true,
         }),
+        cost: Some(PageCost {
+            latency_us_p99: 6,
+            read_bytes: 7,
+        }),
     });
     let entries = Response::Tail(TailAnswer::Entries {
         entries: vec![entry.encode()],
         incarnation: 3,
         next: 4,
         end: Some(vector),
+        synced: Some(5),
     });
     let fate = Fate {
         undrops: 1,

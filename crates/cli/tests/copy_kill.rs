@@ -81,6 +81,7 @@ fn kill_until_whole(mode: &'static str, random: &mut Random) -> usize {
     let mut sender = copying.start();
     let mut kills = 0;
     let mut resumed = false;
+    let mut has_ended = true;
     loop {
         std::thread::sleep(random.millis(5, 400));
         if !sender.is_running() {
@@ -93,6 +94,11 @@ fn kill_until_whole(mode: &'static str, random: &mut Random) -> usize {
         if random.below(2) == 0 {
             sender.kill();
             check_partial(&copying, &expected);
+            if copying.is_whole() {
+                // It was killed between the last step and its end, and has not cleared up.
+                has_ended = false;
+                break;
+            }
             resumed |= copying.target.join("dunlin-copy.partial/done").exists();
             sender = copying.start();
         } else {
@@ -103,13 +109,9 @@ fn kill_until_whole(mode: &'static str, random: &mut Random) -> usize {
     }
     assert!(content(&copying.target) == expected, "{mode}");
     let last = sender.output();
-    let last = last
-        .lines()
-        .rev()
-        .find(|line| line.starts_with('{'))
-        .unwrap();
-    let report: serde_json::Value = serde_json::from_str(last).unwrap();
-    if resumed && kills > 3 {
+    let report = last.lines().rev().find(|line| line.starts_with('{'));
+    if let Some(report) = report.filter(|_| resumed && kills > 3) {
+        let report: serde_json::Value = serde_json::from_str(report).unwrap();
         println!(
             "{mode}: {} of {} units by earlier runs",
             report["units_done_before"], report["units"]
@@ -121,7 +123,7 @@ fn kill_until_whole(mode: &'static str, random: &mut Random) -> usize {
         .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
         .filter(|name| name.contains("dunlin-copy"))
         .collect();
-    assert_eq!(left, Vec::<String>::new());
+    assert!(left.is_empty() || !has_ended, "{left:?}");
     drop(receiver);
     kills
 }

@@ -10,7 +10,9 @@ use serde::de::DeserializeOwned;
 use crate::address;
 use crate::call::{Call, Reply, Servers, encode, refusal};
 use crate::credentials::Credentials;
-use crate::description::{CreateKeyspace, DroppedKeyspace, KeyspaceDescription, MendedStamps};
+use crate::description::{
+    CreateKeyspace, DroppedKeyspace, KeyspaceDescription, MendedStamps, Retention,
+};
 use crate::error::ClientError;
 use crate::keyspace::Keyspace;
 use crate::members::{ChangeMembers, Members};
@@ -102,6 +104,19 @@ impl Client {
             Err(ClientError::NotFound(_)) => Ok(None),
             result => result.map(Some),
         }
+    }
+
+    /// Sets what of the log is kept for a keyspace's followers, all bounds at once. Fails with
+    /// [`ClientError::NotFound`] when there is none of that name.
+    pub async fn alter_keyspace(
+        &self,
+        name: &str,
+        retention: Retention,
+    ) -> Result<KeyspaceDescription, ClientError> {
+        let mut call = Call::new(Method::PATCH, keyspace_path(name));
+        let body = serde_json::json!({ "retention": retention });
+        call.json(body.to_string().into_bytes());
+        self.json(call).await
     }
 
     /// Drops a keyspace; its data goes after a delay. Fails with [`ClientError::NotFound`] when there is none.

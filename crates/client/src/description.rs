@@ -19,6 +19,34 @@ pub struct CreateKeyspace {
     /// Seconds a delete is remembered.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tombstone_grace_s: Option<u64>,
+    /// What of the log is kept for its followers.
+    #[serde(skip_serializing_if = "Retention::is_empty")]
+    pub retention: Retention,
+}
+
+/// What of each shard's log is kept for who follows a keyspace. What is left out sets no bound.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Retention {
+    /// The last so many bytes stay, whether anybody needs them or not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub min_bytes: Option<u64>,
+    /// What was logged in the last so many seconds stays.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub min_age_s: Option<u64>,
+    /// A follower holds back no more than the last so many bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_bytes: Option<u64>,
+    /// Nor what was logged more than so many seconds ago.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_age_s: Option<u64>,
+}
+
+impl Retention {
+    /// Whether it sets no bound.
+    pub fn is_empty(&self) -> bool {
+        *self == Retention::default()
+    }
 }
 
 /// A keyspace as the cluster describes it.
@@ -30,6 +58,9 @@ pub struct KeyspaceDescription {
     pub id: u32,
     /// How it is kept.
     pub settings: KeyspaceSettings,
+    /// What of the log is kept for its followers.
+    #[serde(default, skip_serializing_if = "Retention::is_empty")]
+    pub retention: Retention,
 }
 
 /// A keyspace that was dropped.

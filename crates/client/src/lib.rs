@@ -43,7 +43,8 @@ pub mod users;
 pub use client::Client;
 pub use credentials::Credentials;
 pub use description::{
-    CreateKeyspace, DroppedKeyspace, FarRecord, KeyspaceDescription, KeyspaceSettings, MendedStamps,
+    CreateKeyspace, DroppedKeyspace, FarRecord, KeyspaceDescription, KeyspaceSettings,
+    MendedStamps, Retention,
 };
 pub use dunlin_proto::pairs::{PairError, Pairs, PairsBody};
 pub use dunlin_tls::{ClientFiles, ClientTls, IdentityFiles, TlsError};

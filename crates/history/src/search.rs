@@ -8,7 +8,8 @@
 //! - **A step that changes nothing and fits comes first.** Moved to the front of L it changes nothing
 //!   there, and is not missed where it was.
 //! - **Where no such step is, a write whose value nobody waits to see comes first**, if nothing in
-//!   the key is conditional. L begins with a write then, which covers this one; where it was, what
+//!   the key is conditional, and none that sees the value may come once an optional step is given up.
+//!   L begins with a write then, which covers this one; where it was, what
 //!   comes next is a write again, or nothing. An optional one may as well not happen.
 //! - **Of steps with the same effect, the one that ends first comes first.** Where L has them the
 //!   other way round, they change places: the later one could stand where the earlier stood, and the
@@ -173,12 +174,14 @@ impl<'a> Search<'a> {
             if step.optional {
                 return Look::Forced(Move::GiveUp(*index as u32));
             }
-            if self.may_follow(step.effect) {
-                return Look::Forced(Move::Take(*index as u32));
+            if !self.may_still_be_seen() {
+                if self.may_follow(step.effect) {
+                    return Look::Forced(Move::Take(*index as u32));
+                }
+                // Any other write leaves the value as well.
+                self.stuck = true;
+                return Look::Dead;
             }
-            // Any other write leaves the value as well.
-            self.stuck = true;
-            return Look::Dead;
         }
         let state = u64::from(value) << 1 | u64::from(self.was_open);
         let first = self.waiting.first();
@@ -187,6 +190,16 @@ impl<'a> Search<'a> {
             return Look::Dead;
         }
         Look::Branch
+    }
+
+    /// Whether an order may go on with a step that sees the value and could not come yet, because one that
+    /// may as well not happen ends before it begins.
+    fn may_still_be_seen(&self) -> bool {
+        let holds_up = |index: &usize| {
+            let step = &self.steps.bounded[*index];
+            step.optional && step.end == self.earliest_end
+        };
+        self.observers[self.value as usize] > 0 && self.eligible.iter().any(holds_up)
     }
 
     /// Tries the first way from here, and remembers the others.

@@ -2,6 +2,7 @@
 //! does not. Between calls it holds nothing but its position in memory, and in a segment what it read
 //! last there: at most a chunk, a compressed batch and a record.
 
+pub(crate) mod near;
 mod read;
 
 use crate::{
@@ -34,8 +35,12 @@ pub enum Tail {
 pub struct Cursor {
     log: Log,
     position: Index,
-    /// Where in a segment the position is, when that is known.
+    /// Where in a segment the position is, when that is known; it may be a little behind.
     place: Option<Place>,
+    /// Its reads from disk go after those of others.
+    goes_after: bool,
+    /// Those that read from disk, while this one does.
+    reads: Option<near::Reader>,
 }
 
 impl Cursor {
@@ -44,7 +49,16 @@ impl Cursor {
             log,
             position: from.max(1),
             place: None,
+            goes_after: false,
+            reads: None,
         }
+    }
+
+    /// From now on its reads from disk go after those of other cursors, on a thread of their own.
+    #[must_use]
+    pub fn going_after(mut self) -> Cursor {
+        self.goes_after = true;
+        self
     }
 
     /// Index of the next record.
@@ -57,6 +71,7 @@ impl Cursor {
         if index != self.position {
             self.position = index.max(1);
             self.place = None;
+            self.reads = None;
         }
     }
 
@@ -73,6 +88,7 @@ impl Cursor {
         let batch = state.tail.read(self.position, max_bytes);
         self.position += batch.len() as u64;
         self.place = None;
+        self.reads = None;
         Tail::Batch(batch)
     }
 
@@ -127,29 +143,37 @@ impl Cursor {
             }
         };
         let (number, first_index, limit) = segment;
+        self.reads
+            .get_or_insert_with(|| near::Reader::new(&shared.near));
+        if let Some(batch) = shared.near.read(position, max_bytes) {
+            self.position = position + batch.len() as u64;
+            return Ok(Some(batch));
+        }
         let place = self
             .place
             .take()
-            .filter(|place| place.is_at(number, position));
+            .filter(|place| place.leads_to(number, position));
         let (disk, path) = (
             std::sync::Arc::clone(&shared.disk),
             shared.dir.join(name::segment(number)),
         );
-        let result = shared
-            .runner
-            .run_read(move || {
-                let place = match place {
-                    Some(place) => place.grown(limit),
-                    None => Place::open(&*disk, &path, number, first_index, limit)?,
-                };
-                place.read(position, max_bytes)
-            })
-            .await
-            .map_err(|gone| CursorError::Failed(Failure::new(gone.to_string())))?;
+        let read = move || {
+            let place = match place {
+                Some(place) => place.grown(limit),
+                None => Place::open(&*disk, &path, number, first_index, limit)?,
+            };
+            place.read(position, max_bytes)
+        };
+        let result = match self.goes_after {
+            true => shared.runner.run_read_after(read).await,
+            false => shared.runner.run_read(read).await,
+        };
+        let result = result.map_err(|gone| CursorError::Failed(Failure::new(gone.to_string())))?;
         match result {
             Ok((batch, place)) => {
                 self.position = position + batch.len() as u64;
                 self.place = place;
+                shared.near.was_read(&batch);
                 Ok(Some(batch))
             }
             // Released while it was read: the bytes were already another segment's.

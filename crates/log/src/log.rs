@@ -16,7 +16,7 @@ pub(crate) use state::State;
 
 use crate::{
     Index,
-    cursor::Cursor,
+    cursor::{Cursor, near::Near},
     disk::Disk,
     error::{Failure, OpenError},
     options::Options,
@@ -51,6 +51,8 @@ pub(crate) struct Shared {
     pub appended: Notify,
     /// `Progress` changed.
     pub progressed: Notify,
+    /// What cursors have read from segments lately.
+    pub near: Rc<Near>,
 }
 
 impl Log {
@@ -94,6 +96,7 @@ impl Log {
                 work: Notify::new(),
                 appended: Notify::new(),
                 progressed: Notify::new(),
+                near: Rc::default(),
             }),
         };
         Ok((log, recovered))

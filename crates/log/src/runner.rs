@@ -2,7 +2,7 @@
 
 use rustix::process::{getpriority_process, setpriority_process};
 use std::{
-    cell::Cell,
+    cell::{Cell, OnceCell},
     future::Future,
     io,
     panic::{AssertUnwindSafe, catch_unwind},
@@ -11,12 +11,19 @@ use std::{
     thread,
     time::Duration,
 };
-use tokio::{sync::oneshot, time::Instant};
+use tokio::{
+    sync::{Notify, oneshot},
+    time::{Instant, timeout},
+};
 
 /// A brief job that took longer than this did not stay brief: the disk is busy.
 const BRIEF: Duration = Duration::from_millis(1);
 /// For how long brief jobs then go to the thread.
 const BUSY: Duration = Duration::from_secs(1);
+
+/// For how long at most a read that goes after others waits for them to end: then it has its turn, and they
+/// are delayed by what it takes of the disk and the processors.
+const AFTER_MAX: Duration = Duration::from_millis(20);
 
 /// The thread that ran the jobs is gone, or the job panicked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -33,7 +40,7 @@ type Job = Box<dyn FnOnce() + Send>;
 #[derive(Clone)]
 pub enum Runner {
     /// Threads of its own: one for the commit path, one for reads from disk, so that a reader far
-    /// behind never delays a commit, and one for what nobody waits for.
+    /// behind never delays a commit, one for reads that go after those, and one for what nobody waits for.
     Thread(Threads),
     /// In place, after a simulated delay.
     Inline(Rc<dyn Fn() -> Duration>),
@@ -45,8 +52,42 @@ pub struct Threads {
     commit: mpsc::Sender<Job>,
     read: mpsc::Sender<Job>,
     behind: mpsc::Sender<Job>,
+    /// For reads that go after others; started with the first.
+    after: Rc<OnceCell<mpsc::Sender<Job>>>,
+    reads: Rc<Reads>,
+    name: Rc<str>,
     /// Until when brief jobs are not run in place.
     busy_until: Rc<Cell<Option<Instant>>>,
+}
+
+/// How many reads are under way.
+#[derive(Default)]
+struct Reads {
+    count: Cell<usize>,
+    ended: Notify,
+}
+
+impl Reads {
+    fn begin(self: &Rc<Reads>) -> Read {
+        self.count.set(self.count.get() + 1);
+        Read(Rc::clone(self))
+    }
+
+    async fn none(&self) {
+        while self.count.get() > 0 {
+            self.ended.notified().await;
+        }
+    }
+}
+
+/// One of them.
+struct Read(Rc<Reads>);
+
+impl Drop for Read {
+    fn drop(&mut self) {
+        self.0.count.set(self.0.count.get() - 1);
+        self.0.ended.notify_waiters();
+    }
 }
 
 impl Runner {
@@ -59,6 +100,9 @@ impl Runner {
             commit: spawn(name.to_owned(), 0)?,
             read: spawn(format!("{name}-read"), 0)?,
             behind: spawn(format!("{name}-behind"), BEHIND_NICER)?,
+            after: Rc::default(),
+            reads: Rc::default(),
+            name: name.into(),
             busy_until: Rc::default(),
         }))
     }
@@ -143,7 +187,36 @@ impl Runner {
         &self,
         job: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, Gone> {
+        let _read = match self {
+            Runner::Thread(threads) => Some(threads.reads.begin()),
+            Runner::Inline(_) => None,
+        };
         self.run_on(|threads| &threads.read, job).await
+    }
+
+    /// Runs a job that reads, on another thread than `run_read`, nicer, and not before the reads that are
+    /// under way there have ended, or have had their time.
+    ///
+    /// # Errors
+    /// `Gone` when the thread cannot be started, has ended, or the job panicked.
+    pub async fn run_read_after<T: Send + 'static>(
+        &self,
+        job: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, Gone> {
+        let Runner::Thread(threads) = self else {
+            return self.run_read(job).await;
+        };
+        // Late or not, it is its turn now.
+        let _ = timeout(AFTER_MAX, threads.reads.none()).await;
+        let after = match threads.after.get() {
+            Some(after) => after,
+            None => {
+                let name = format!("{}-after", threads.name);
+                let started = spawn(name, BEHIND_NICER).map_err(|_| Gone)?;
+                threads.after.get_or_init(|| started)
+            }
+        };
+        submit(after, job).await
     }
 
     async fn run_on<T: Send + 'static>(

@@ -40,3 +40,23 @@ async fn jobs_that_run_apart_do_not_wait_for_each_other() {
     let panicked: Result<(), Gone> = runner.run_apart(|| panic!("as meant")).await;
     assert_eq!(panicked, Err(Gone));
 }
+
+#[tokio::test]
+async fn a_read_that_goes_after_waits_for_the_others_but_not_for_ever() {
+    let runner = Runner::thread("after").unwrap();
+    let (tell, told) = std::sync::mpsc::channel();
+    let first = runner.run_read(move || (told.recv(), std::time::Instant::now()));
+    let after = async {
+        // It does not wait in the same line: the first ends only when this has run.
+        let ran = runner.run_read_after(std::time::Instant::now).await;
+        tell.send(()).unwrap();
+        ran
+    };
+    let (first, after) = tokio::join!(first, after);
+    assert!(after.unwrap() <= first.unwrap().1);
+    // Behind one that ends soon it comes after it.
+    let first = runner.run_read(|| (sleep(AFTER_MAX / 4), std::time::Instant::now()).1);
+    let after = runner.run_read_after(std::time::Instant::now);
+    let (first, after) = tokio::join!(first, after);
+    let _ = (first.unwrap(), after.unwrap());
+}

@@ -158,3 +158,36 @@ fn a_record_without_its_end_is_not_passed_over() {
         }
     });
 }
+
+/// What one has read, another that is near is given without reading it: damage that came between is not met.
+#[test]
+fn what_two_read_at_a_time_is_read_once() {
+    simulate(async {
+        let disk = SimDisk::new(1);
+        let options = Options {
+            compression: Compression::Lz4,
+            ..from_disk()
+        };
+        let (log, _) = start(&disk, &options).await;
+        for number in 0..60 {
+            put(&log, text(number), false);
+        }
+        written(&log).await;
+        let wanted = common::all(&log).await;
+        let (mut first, mut second) = (log.cursor(1), log.cursor(1).going_after());
+        let begun = second.next(1).await.unwrap();
+        let read = up_to(&mut first, log.last(), 1 << 20).await;
+        assert!(read == wanted);
+        let size = disk.contents(&segment(1)).unwrap().len() as u64;
+        for offset in (64..size).step_by(50) {
+            disk.flip(&segment(1), offset, 1).unwrap();
+        }
+        let rest = up_to(&mut second, log.last(), 3000).await;
+        assert!([begun, rest].concat() == wanted);
+        // Nothing is kept for one alone.
+        drop(first);
+        let mut alone = second;
+        alone.seek(1);
+        assert!(alone.next(1).await.is_err());
+    });
+}

@@ -10,6 +10,7 @@ use crate::objects::{
     CLUSTER, KEYSPACE_COUNTER, MEMBERS, NODE_COUNTER, Objects, Put, drop_key, encode, keyspace_key,
     node_key,
 };
+use crate::retention::Retention;
 use crate::topology::Topology;
 
 /// What to write, and what to answer when it is written.
@@ -255,6 +256,34 @@ pub(crate) fn widen_keyspace(
         guards: vec![key.clone()],
         puts: vec![(key, Some(encode(&widened)?))],
         value: (),
+    })
+}
+
+/// Sets what of the log is kept for a keyspace's followers.
+pub(crate) fn alter_keyspace(
+    now: &Topology,
+    store: &Objects,
+    name: &str,
+    retention: Retention,
+) -> Result<Step<Keyspace>, MetadataError> {
+    retention.check()?;
+    let key = keyspace_key(name);
+    let keyspace = now.keyspace_named(name);
+    let keyspace = keyspace.filter(|_| store.get(&key).is_some());
+    let keyspace = keyspace.ok_or_else(|| MetadataError::NotFound {
+        name: name.to_owned(),
+    })?;
+    let altered = Keyspace {
+        retention,
+        ..keyspace.clone()
+    };
+    if altered == *keyspace {
+        return Ok(Step::none(altered));
+    }
+    Ok(Step {
+        guards: vec![key.clone()],
+        puts: vec![(key, Some(encode(&altered)?))],
+        value: altered,
     })
 }
 

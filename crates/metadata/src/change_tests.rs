@@ -314,3 +314,39 @@ fn a_number_that_there_is_data_of_is_not_given_out() {
     let reserved = create("d", u32::MAX - 1);
     assert!(matches!(reserved, Err(MetadataError::Exhausted { .. })));
 }
+
+#[test]
+fn retention_is_set_for_a_keyspace_that_is_there() {
+    let mut store = Store::default();
+    store.register(start("a", 0)).unwrap();
+    let settings = KeyspaceSettings::default();
+    let made = create_keyspace(&store.now, &store.objects, "x", &settings, 0);
+    let made = store.make(made).unwrap();
+    let retention = Retention {
+        min_bytes: Some(7),
+        ..Retention::default()
+    };
+    let alter = |store: &Store, name: &str, retention| {
+        alter_keyspace(&store.now, &store.objects, name, retention)
+    };
+    for is_written in [true, false] {
+        let step = alter(&store, "x", retention).unwrap();
+        assert_eq!(!step.puts.is_empty(), is_written);
+        assert_eq!(store.make(Ok(step)).unwrap().retention, retention);
+    }
+    // A wider write keeps it.
+    let widened = widen_keyspace(&store.now, &store.objects, "x", made.id, 5, 5);
+    store.make(widened).unwrap();
+    let now = store.now.keyspace_named("x").unwrap();
+    assert_eq!((now.retention, now.widest), (retention, 5));
+    let none = alter(&store, "y", retention).err();
+    assert!(matches!(none, Some(MetadataError::NotFound { .. })));
+    let wrong = Retention {
+        max_bytes: Some(6),
+        ..retention
+    };
+    let wrong = alter(&store, "x", wrong).err();
+    assert!(matches!(wrong, Some(MetadataError::Invalid { .. })));
+    let step = alter(&store, "x", Retention::default());
+    assert!(store.make(step).unwrap().retention.is_empty());
+}

@@ -1,6 +1,7 @@
 //! A keyspace and how it is kept.
 use crate::error::MetadataError;
 use crate::node::check_name;
+use crate::retention::Retention;
 use crate::sync::Sync;
 use serde::{Deserialize, Serialize};
 
@@ -100,6 +101,10 @@ pub struct Keyspace {
     /// and so may be a drop that it tells of.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub undrops: u32,
+    /// What of the log is kept for its followers. A build before does not know it, and leaves it out when
+    /// it writes the record anew.
+    #[serde(default, skip_serializing_if = "Retention::is_empty")]
+    pub retention: Retention,
 }
 
 fn is_zero(count: &u32) -> bool {
@@ -117,6 +122,7 @@ impl Keyspace {
             widest: replicas,
             known: replicas,
             undrops: 0,
+            retention: Retention::default(),
         }
     }
 

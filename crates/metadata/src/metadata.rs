@@ -11,6 +11,7 @@ use crate::local::Local;
 use crate::members::{self, Change, Decision, Phase};
 use crate::node::{NodeRecord, Registration};
 use crate::objects::Objects;
+use crate::retention::Retention;
 use crate::sim;
 use crate::topology::Topology;
 use crate::view::View;
@@ -163,6 +164,16 @@ impl Metadata {
         known: u8,
     ) -> Result<(), MetadataError> {
         self.change(|now, store| change::widen_keyspace(now, store, name, id, widest, known))
+            .await
+    }
+
+    /// Sets what of the log is kept for a keyspace's followers. Fails with `NotFound` and `Invalid`.
+    pub async fn alter_keyspace(
+        &self,
+        name: &str,
+        retention: Retention,
+    ) -> Result<Keyspace, MetadataError> {
+        self.change(|now, store| change::alter_keyspace(now, store, name, retention))
             .await
     }
 

@@ -28,7 +28,7 @@ pub struct NodeRecord {
     pub shards: u16,
     /// From 1; greater at every start, so that entries of different lives never share an origin.
     pub incarnation: u32,
-    /// The newest form of entries that it reads (`docs/formats.md`, section 2): [`READS`] of its build.
+    /// The newest form of entries that it reads (`docs/formats.md`, section 2): `READS` of its build.
     #[serde(default = "first_form")]
     pub reads: u8,
 }

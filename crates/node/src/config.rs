@@ -64,7 +64,7 @@ pub struct NodeConfig {
     /// through the log.
     pub ingest_bytes: usize,
     /// A body of pairs is loaded, as files, from so many bytes of keys and values on; below that each of its
-    /// pairs is a put. None is unless it is set (decision 45).
+    /// pairs is a put (decision 45).
     pub load_bytes: usize,
     /// The steps in which partitions are copied.
     pub copy_steps: CopySteps,
@@ -102,6 +102,9 @@ impl Default for CopySteps {
 /// A sync of this many bytes takes a disk some ten milliseconds: as long as writes in flight may
 /// wait behind one.
 const WRITE_BEHIND_BYTES: u64 = 4 << 20;
+
+/// No body is so large.
+const LOAD_BYTES: usize = 1 << 40;
 
 impl NodeConfig {
     /// The settings of a shard's log.
@@ -145,7 +148,7 @@ impl Default for NodeConfig {
             pins_bytes: 8 << 30,
             move_latency_us_p99: 20_000,
             ingest_bytes: 1 << 20,
-            load_bytes: usize::MAX,
+            load_bytes: LOAD_BYTES,
             copy_steps: CopySteps::default(),
             clock_bound_ms: 10_000,
             drop_delay_ms: 3_600_000,

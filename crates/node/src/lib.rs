@@ -77,6 +77,6 @@ pub use sabotage::Sabotage;
 pub use serve::ShardService;
 pub use services::Services;
 pub use shard::{
-    OpenError, REFILL_FILE, REFILL_REPAIRED, RefillStatus, Shard, ShardParts, ShardStatus,
+    Happened, OpenError, REFILL_FILE, REFILL_REPAIRED, RefillStatus, Shard, ShardParts, ShardStatus,
 };
 pub use starts::Starts;

@@ -36,6 +36,12 @@ pub const READ_TIMEOUT: Duration = Duration::from_millis(2_000);
 pub const HEDGE_AFTER: Duration = Duration::from_millis(15);
 /// A replica must acknowledge a batch within this, or the stream starts again.
 pub const BATCH_TIMEOUT: Duration = Duration::from_secs(10);
+/// A second connection, for pages, goes when nothing was asked over it for so long.
+pub const ASIDE_IDLE: Duration = Duration::from_secs(30);
+/// How long a page waits for it before it is asked for over the first.
+pub const ASIDE_WAIT: Duration = Duration::from_millis(500);
+/// How often it is looked whether it is there.
+pub const ASIDE_LOOK: Duration = Duration::from_millis(2);
 /// Calls that page through data.
 pub const PAGE_TIMEOUT: Duration = Duration::from_secs(10);
 /// Counting the keys of a shard for its status.
@@ -48,6 +54,13 @@ pub const CALL_TIMEOUT: Duration = Duration::from_secs(2);
 pub const RETRY_PAUSE: Duration = Duration::from_millis(200);
 /// How often shards exchange vectors.
 pub const GOSSIP_INTERVAL: Duration = Duration::from_millis(500);
+/// An entry that a follower waits for, and of which nobody says that enough have it, is read by a majority
+/// after so long: that brings it to them.
+pub const SETTLE_AFTER: Duration = Duration::from_millis(600);
+/// Keys read so at once.
+pub const SETTLE_READS: usize = 16;
+/// Keys read so in one go.
+pub const SETTLE_KEYS: usize = 256;
 /// The same while a shard that lost its data is filled.
 pub const REFILL_INTERVAL: Duration = Duration::from_millis(20);
 /// How often a shard that has just started looks whether others have been heard.

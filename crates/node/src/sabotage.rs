@@ -60,6 +60,8 @@ pub enum Sabotage {
     CompareNewer,
     /// What is loaded is taken over as files whatever is in their way.
     LoadBlind,
+    /// Followers are shown what one replica has.
+    ShowEarly,
 }
 
 impl Sabotage {
@@ -90,5 +92,6 @@ impl Sabotage {
         Sabotage::HideGaps,
         Sabotage::CompareNewer,
         Sabotage::LoadBlind,
+        Sabotage::ShowEarly,
     ];
 }

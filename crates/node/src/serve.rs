@@ -9,7 +9,7 @@ use dunlin_proto::{
     Answerer, BEHIND, CANNOT, ClockAnswer, ReadAnswer, ReadRequest, Refusal, Request, Response,
     VectorsAnswer, VectorsRequest, WriteAnswer,
 };
-use dunlin_rpc::{Reply, Service};
+use dunlin_rpc::{Refused, Reply, Service};
 
 use crate::limits::ENTRY_TIMEOUT;
 use crate::sabotage::Sabotage;
@@ -55,7 +55,7 @@ impl Service<Request, Response> for ShardService {
         }
         let placement = shard.placement();
         let is_fenced = self.asker.is_some_and(|asker| !placement.is_awaited(asker))
-            && shard.env.sabotage != Sabotage::ServeBehind;
+            && shard.env().sabotage != Sabotage::ServeBehind;
         if is_behind(&request, is_fenced, self.step.get(), placement.step()) {
             return reply.refuse(
                 BEHIND,
@@ -76,7 +76,7 @@ impl Service<Request, Response> for ShardService {
                 // up. Builds that send deadlines send them always.
                 if write.deadline == Version::MAX
                     && self.asker.is_some()
-                    && shard.stalls.ended_within(ENTRY_TIMEOUT)
+                    && shard.stalls().ended_within(ENTRY_TIMEOUT)
                 {
                     let refused = WriteAnswer::Refused(Refusal::Busy);
                     return reply.send(Response::Written(refused));
@@ -102,32 +102,28 @@ impl Service<Request, Response> for ShardService {
                 });
             }
             Request::Position(origin) => {
-                reply.send(Response::Position(shard.vector.borrow().get(origin)));
+                reply.send(Response::Position(shard.has_up_to(origin)));
             }
             Request::Vectors(theirs) => answer_vector(shard, &theirs, reply),
             Request::Pull(pull) => {
                 let replication = self.services.replication.clone();
-                tokio::task::spawn_local(async move {
-                    reply.send(Response::Pulled(replication.serve_pull(pull).await));
-                });
+                reply.work(async move { Ok(Response::Pulled(replication.serve_pull(pull).await)) });
             }
             Request::Snapshot(snapshot) => {
                 let replication = self.services.replication.clone();
-                tokio::task::spawn_local(async move {
-                    match replication.serve_backfill(snapshot).await {
-                        Some(page) => reply.send(Response::Page(page)),
-                        None => reply.refuse(CANNOT, "the partition cannot be read"),
-                    }
+                reply.work(async move {
+                    let page = replication.serve_backfill(snapshot).await;
+                    page.map(Response::Page)
+                        .ok_or(Refused::new(CANNOT, "the partition cannot be read"))
                 });
             }
             Request::Scan(scan) => {
                 let (coordinator, busy) = (self.services.coordinator.clone(), shard.busy());
-                tokio::task::spawn_local(async move {
-                    match coordinator.serve_scan(scan).await {
-                        Some(page) => reply.send(Response::Page(page)),
-                        None => reply.refuse(CANNOT, "the range cannot be read"),
-                    }
+                reply.work(async move {
+                    let page = coordinator.serve_scan(scan).await;
                     drop(busy);
+                    page.map(Response::Page)
+                        .ok_or(Refused::new(CANNOT, "the range cannot be read"))
                 });
             }
             Request::Repair(encoded) => answer_repair(shard, encoded, reply),
@@ -140,18 +136,15 @@ impl Service<Request, Response> for ShardService {
             }
             Request::Fill(fill) => {
                 let moves = self.services.moves.clone();
-                tokio::task::spawn_local(async move {
-                    match moves.serve_fill(fill).await {
-                        Some(page) => reply.send(Response::Filled(page)),
-                        None => reply.refuse(CANNOT, "the partition cannot be copied now"),
-                    }
+                reply.work(async move {
+                    let page = moves.serve_fill(fill).await;
+                    page.map(Response::Filled)
+                        .ok_or(Refused::new(CANNOT, "the partition cannot be copied now"))
                 });
             }
             Request::Tail(tail) => {
                 let moves = self.services.moves.clone();
-                tokio::task::spawn_local(async move {
-                    reply.send(Response::Tail(moves.serve_tail(tail).await));
-                });
+                reply.work(async move { Ok(Response::Tail(moves.serve_tail(tail).await)) });
             }
             Request::Reach(asker) => reply.send(Response::Reached(shard.stands_to(asker))),
             Request::Leaving(asker) => {
@@ -171,22 +164,20 @@ impl Service<Request, Response> for ShardService {
             }
             Request::Far(far) => {
                 let coordinator = self.services.coordinator.clone();
-                tokio::task::spawn_local(async move {
-                    match coordinator.serve_far(far).await {
-                        Ok(page) => reply.send(Response::Page(page)),
-                        Err(why) => reply.refuse(CANNOT, &why),
-                    }
+                reply.work(async move {
+                    let page = coordinator.serve_far(far).await;
+                    page.map(Response::Page)
+                        .map_err(|why| Refused::new(CANNOT, why))
                 });
             }
             Request::Load(load) => {
-                let (loads, busy) = (self.services.loads.clone(), shard.busy());
+                let loads = self.services.loads.clone();
                 tokio::task::spawn_local(async move {
                     reply.send(Response::Loaded(loads.take(load).await));
-                    drop(busy);
                 });
             }
             Request::Clock(asked) => reply.send(Response::Clock(ClockAnswer {
-                now_ms: shard.clock.now_ms(),
+                now_ms: shard.clock().now_ms(),
                 drops: shard.drops_after(asked.order),
             })),
             Request::Move => match serde_json::to_vec(&self.services.moves.state()) {

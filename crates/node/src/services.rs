@@ -38,7 +38,7 @@ impl Services {
         let loads = Loads::new(shard.clone());
         let coordinator = Coordinator::new(shard.clone(), loads.clone());
         let moves = Moves::new(shard.clone());
-        let followers = Followers::new(shard.clone());
+        let followers = Followers::new(shard.clone(), coordinator.clone());
         let expiry = Expiry::new(shard.clone());
         Rc::new(Services {
             shard,

@@ -183,14 +183,24 @@ fn request() -> impl Strategy<Value = Request> {
             any::<u64>(),
             any::<u64>(),
             any::<u64>(),
-            prop::collection::vec(bytes(), 0..5)
+            prop::collection::vec(bytes(), 0..5),
+            prop::collection::vec((any::<u16>(), any::<u16>(), any::<u64>()), 0..4)
         )
-            .prop_map(|(origin, after, up_to, entries)| Request::Replicate(Batch {
-                origin: Origin(origin),
-                after: Version(after),
-                up_to: Version(up_to),
-                entries,
-            })),
+            .prop_map(
+                |(origin, after, up_to, entries, held)| Request::Replicate(Batch {
+                    origin: Origin(origin),
+                    after: Version(after),
+                    up_to: Version(up_to),
+                    entries,
+                    held: held
+                        .into_iter()
+                        .map(|(node, shard, version)| (
+                            ShardAddress { node, shard },
+                            Version(version)
+                        ))
+                        .collect(),
+                })
+            ),
         any::<u64>().prop_map(|o| Request::Position(Origin(o))),
         prop::collection::vec(bytes(), 0..5).prop_map(Request::Repair),
         any::<bool>().prop_map(|counts_keys| Request::Status { counts_keys }),
@@ -305,10 +315,12 @@ fn response() -> impl Strategy<Value = Response> {
             prop::collection::vec((any::<u64>(), stamp(), replaces()), 0..4),
             prop::collection::vec(any::<u64>().prop_map(Version), 0..4),
             prop_oneof![Just(0), any::<u64>()],
+            any::<bool>(),
         )
-            .prop_map(|(list, uncounted, unsure)| {
+            .prop_map(|(list, uncounted, unsure, wants_held)| {
                 Response::Replicated(BatchAnswer::Have {
                     unsure: Version(unsure),
+                    wants_held,
                     conflicts: list
                         .into_iter()
                         .map(|(v, newer, replaces)| Conflict {
@@ -503,6 +515,7 @@ fn what_tells_of_drops_stands_at_the_end() {
             conflicts: vec![conflict],
             uncounted,
             unsure: Version(0),
+            wants_held: false,
         }))
     };
     let replaces = Replaces {

@@ -4,6 +4,7 @@ use bytes::{BufMut, Bytes, BytesMut};
 use dunlin_entry::{Origin, Rank, Replaces, Version};
 use dunlin_message::DecodeError;
 
+use crate::ShardAddress;
 use crate::wire::*;
 
 /// All entries of `origin` meant for the receiver with versions in (`after`, `up_to`].
@@ -17,6 +18,9 @@ pub struct Batch {
     pub up_to: Version,
     /// Encoded entries, as they stand in the log.
     pub entries: Vec<Bytes>,
+    /// Up to where each of those whom the origin supplies has acknowledged its entries, itself among them
+    /// (decision 46); empty where nobody asks for it.
+    pub held: Vec<(ShardAddress, Version)>,
 }
 
 /// An entry lost against a newer one already held.
@@ -40,6 +44,8 @@ pub enum BatchAnswer {
         /// What is stamped at or below this it stores, but it cannot say that it never acknowledged
         /// anything newer: its word does not count for it. 0 from a shard of certain past.
         unsure: Version,
+        /// Whether it is to be told with each batch who else has it.
+        wants_held: bool,
     },
     /// Something before the batch is missing: start again after this version.
     Gap(Version),
@@ -53,6 +59,14 @@ impl Batch {
         out.put_u64_le(self.after.0);
         out.put_u64_le(self.up_to.0);
         put_list(out, &self.entries);
+        // Behind all that a build reads that does not know it.
+        if !self.held.is_empty() {
+            out.put_u32_le(self.held.len() as u32);
+            for (shard, version) in &self.held {
+                shard.encode(out);
+                out.put_u64_le(version.0);
+            }
+        }
     }
 
     pub(crate) fn decode(mut body: Bytes) -> Result<Self, DecodeError> {
@@ -62,6 +76,7 @@ impl Batch {
             after: Version(get_u64(body)?),
             up_to: Version(get_u64(body)?),
             entries: get_list(body)?,
+            held: get_held(body)?,
         })
     }
 }
@@ -73,6 +88,7 @@ impl BatchAnswer {
                 conflicts,
                 uncounted,
                 unsure,
+                wants_held,
             } => {
                 out.put_u8(1);
                 out.put_u32_le(conflicts.len() as u32);
@@ -81,7 +97,7 @@ impl BatchAnswer {
                     put_stamp(out, conflict.newer.stamp());
                 }
                 // The rest comes behind, where an earlier version does not look.
-                let is_unsure = *unsure > Version(0);
+                let is_unsure = *unsure > Version(0) || *wants_held;
                 let is_more = is_unsure || !uncounted.is_empty();
                 if is_more || conflicts.iter().any(|c| c.newer.replaces().is_some()) {
                     for conflict in conflicts {
@@ -96,6 +112,9 @@ impl BatchAnswer {
                 }
                 if is_unsure {
                     out.put_u64_le(unsure.0);
+                }
+                if *wants_held {
+                    out.put_u8(1);
                 }
             }
             BatchAnswer::Gap(version) => {
@@ -141,6 +160,7 @@ impl BatchAnswer {
                     conflicts,
                     uncounted,
                     unsure,
+                    wants_held: !body.is_empty() && get_u8(body)? != 0,
                 }
             }
             2 => BatchAnswer::Gap(Version(get_u64(body)?)),
@@ -148,4 +168,16 @@ impl BatchAnswer {
             kind => return Err(malformed(format!("unknown answer to a batch {kind}"))),
         })
     }
+}
+
+fn get_held(body: &mut Bytes) -> Result<Vec<(ShardAddress, Version)>, DecodeError> {
+    if body.is_empty() {
+        return Ok(Vec::new());
+    }
+    let count = get_u32(body)? as usize;
+    let mut held = Vec::with_capacity(count.min(body.len() / 12));
+    for _ in 0..count {
+        held.push((ShardAddress::decode(body)?, Version(get_u64(body)?)));
+    }
+    Ok(held)
 }

@@ -11,6 +11,8 @@ use tokio::sync::Notify;
 pub(crate) struct Owner<R> {
     pub pending: Rc<Pending<R>>,
     pub stop: Rc<Notify>,
+    /// Tells the answerer that nobody waits for this call any more.
+    pub cancel: Box<dyn Fn(u64)>,
 }
 
 impl<R> Drop for Owner<R> {
@@ -19,8 +21,8 @@ impl<R> Drop for Owner<R> {
     }
 }
 
-/// A call that has been made. It was queued when it was created; dropping it gives up the answer,
-/// not the call.
+/// A call that has been made. It was queued when it was created; dropping it tells the
+/// answerer that nobody waits, who may stop or may not.
 pub struct Call<R>(State<R>);
 
 enum State<R> {
@@ -64,7 +66,10 @@ impl<R> Future for Call<R> {
 impl<R> Drop for Call<R> {
     fn drop(&mut self) {
         if let State::Waiting { owner, call } = &self.0 {
-            owner.pending.forget(*call);
+            let is_open = owner.pending.forget(*call);
+            if is_open {
+                (owner.cancel)(*call);
+            }
         }
     }
 }

@@ -8,6 +8,7 @@ use dunlin_secret::Refusal;
 use crate::call::Call;
 use crate::connect::Link;
 use crate::queue::QueueLink;
+use crate::stream::items::Items;
 
 /// Makes calls to one shard. Cheap to clone; stays on its thread. The connection, if there is
 /// one, is closed when the last clone and the last unfinished [`Call`] are gone.
@@ -54,6 +55,17 @@ impl<Q: Message, R: Message> Caller<Q, R> {
         match &self.0 {
             Path::Link(link) => link.call(&request, timeout),
             Path::Queue(link) => link.call(request, timeout),
+        }
+    }
+
+    /// Sends `request` now and gives the stream that answers it. So many bytes of it, within
+    /// [`crate::WINDOW_BYTES_MIN`] and [`crate::WINDOW_BYTES_MAX`], may be under way and wait here: what
+    /// is not read costs no more than that, and keeps nothing else. A peer of a version without streams
+    /// is a refusal with [`crate::refusal::NO_STREAM`].
+    pub fn stream(&self, request: Q, window_bytes: usize) -> Items<R> {
+        match &self.0 {
+            Path::Link(link) => link.stream(&request, window_bytes),
+            Path::Queue(link) => link.stream(request, window_bytes),
         }
     }
 

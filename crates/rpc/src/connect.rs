@@ -1,10 +1,10 @@
 //! The calling side of a connection, kept up for ever by one background task.
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
+use bytes::{Buf, BufMut, Bytes};
 use dunlin_message::Message;
 use dunlin_secret::{Door, Guard, Opens, Refusal, falls_back, opens};
 use tokio::sync::Notify;
@@ -13,15 +13,18 @@ use tokio::time::{Instant, sleep, timeout};
 use crate::backoff::Backoff;
 use crate::call::{Call, Owner};
 use crate::caller::{Caller, CallerStats, Path};
-use crate::error::{AcceptError, CallError, ServeError};
+use crate::error::{AcceptError, CallError, ServeError, refusal};
 use crate::frame::{FRAME_BYTES_MAX, Frame, FrameError, Kind};
 use crate::guarded;
-use crate::hello::{self, PROTOCOL, PROTOCOL_MIN};
+use crate::hello::{self, PROTOCOL};
 use crate::outage::Outage;
-use crate::outbox::{Outbox, PushError};
+use crate::outbox::Outbox;
 use crate::pending::Pending;
 use crate::service::refusal_from;
-use crate::session::{self, Handler, Keepalive};
+use crate::session::{self, Handler, Keepalive, Times};
+use crate::stream::items::{Items, Reads};
+use crate::stream::{WINDOW_BYTES_MAX, WINDOW_BYTES_MIN, get_ending};
+use crate::time_left;
 use crate::transport::{Stream, Transport};
 use crate::wire::Wire;
 
@@ -95,15 +98,22 @@ impl Opening for Bytes {
 
 /// A caller of whatever the hellos of `opening` name at `addr`. Returns at once; a background task on this
 /// thread's `LocalSet` connects, and connects again whenever the connection breaks. A peer that
-/// does not know the newest version of the protocol is spoken to in the oldest, until the next time. While it is down, calls fail at once with `Disconnected`.
+/// does not know the newest version of the protocol is spoken to in the latest it knows, until the next
+/// time. While it is down, calls fail at once with `Disconnected`.
 pub fn connect<Q: Message, R: Message>(
     transport: Arc<dyn Transport>,
     addr: impl Into<String>,
     opening: impl Opening + 'static,
     options: ConnectOptions,
 ) -> Caller<Q, R> {
+    let outbox = Rc::new(Outbox::new(options.frame_bytes_max));
     let shared = Rc::new(Shared {
-        outbox: Rc::new(Outbox::new(options.frame_bytes_max)),
+        reads: Rc::new(Reads {
+            reading: RefCell::default(),
+            outbox: outbox.clone(),
+            item_bytes_max: options.frame_bytes_max,
+        }),
+        outbox,
         connected: Notify::new(),
         retry: Notify::new(),
         give_up: Notify::new(),
@@ -112,12 +122,15 @@ pub fn connect<Q: Message, R: Message>(
         distrust: Cell::new(None),
         down_since: Cell::new(Instant::now()),
         connects: Cell::new(0),
+        has_deadlines: Cell::new(false),
         sent_bytes: Cell::new(0),
         received_bytes: Cell::new(0),
     });
+    let cancels = shared.clone();
     let owner = Rc::new(Owner {
         pending: Rc::new(Pending::default()),
         stop: Rc::new(Notify::new()),
+        cancel: Box::new(move |call| cancels.cancel(call)),
     });
     let link = Link {
         shared: shared.clone(),
@@ -147,6 +160,7 @@ pub fn connect<Q: Message, R: Message>(
 /// What callers and the background task share.
 struct Shared {
     outbox: Rc<Outbox>,
+    reads: Rc<Reads>,
     connected: Notify,
     /// Ends the wait for the next attempt.
     retry: Notify,
@@ -161,8 +175,24 @@ struct Shared {
     /// When there last was a connection, or the caller began.
     down_since: Cell<Instant>,
     connects: Cell<u64>,
+    /// Whether the peer reads how much time is left for a call, and that one is given up.
+    has_deadlines: Cell<bool>,
     sent_bytes: Cell<u64>,
     received_bytes: Cell<u64>,
+}
+
+impl Shared {
+    /// Tells the peer that nobody waits for a call, if there is a peer that listens.
+    fn cancel(&self, call: u64) {
+        if !self.has_deadlines.get() {
+            return;
+        }
+        // No more of them than calls, which are bounded.
+        let pushed = self.outbox.push(Kind::Cancel, call, 0, usize::MAX, |_| {});
+        if pushed.is_err() {
+            tracing::debug!(call, "a call that was given up had no connection any more");
+        }
+    }
 }
 
 /// The callers' end of a connection.
@@ -179,23 +209,49 @@ impl<R> Link<R> {
             return Call::failed(CallError::Overloaded);
         }
         let call = self.owner.pending.insert(Instant::now(), timeout);
-        let pushed = self.shared.outbox.push(
-            Kind::Request,
-            call,
-            request.weight(),
-            self.queue_bytes,
-            |out| request.encode(out),
-        );
+        let (outbox, weight) = (&self.shared.outbox, request.weight());
+        let pushed = match self.shared.has_deadlines.get() {
+            true => outbox.push(Kind::Timed, call, weight, self.queue_bytes, |out| {
+                out.put_u32_le(time_left::encode(timeout));
+                request.encode(out);
+            }),
+            false => outbox.push(Kind::Request, call, weight, self.queue_bytes, |out| {
+                request.encode(out);
+            }),
+        };
         let error = match pushed {
             Ok(()) => return Call::waiting(self.owner.clone(), call),
-            Err(PushError::Closed) => CallError::Disconnected,
-            Err(PushError::Full) => CallError::Overloaded,
-            Err(PushError::TooLarge { bytes, bytes_max }) => {
-                CallError::TooLarge { bytes, bytes_max }
-            }
+            Err(error) => error,
         };
         self.owner.pending.forget(call);
-        Call::failed(error)
+        Call::failed(error.into())
+    }
+
+    pub fn stream(&self, request: &impl Message, window_bytes: usize) -> Items<R> {
+        if self.is_connected() && !self.shared.has_deadlines.get() {
+            return Items::failed(CallError::Refused {
+                code: refusal::NO_STREAM,
+                text: "the peer is of a version without streams".to_owned(),
+            });
+        }
+        let reads = &self.shared.reads;
+        if reads.reading.borrow().len() >= STREAMS_MAX {
+            return Items::failed(CallError::Overloaded);
+        }
+        let window = window_bytes.clamp(WINDOW_BYTES_MIN, WINDOW_BYTES_MAX);
+        let stream = reads.reading.borrow_mut().open(window);
+        let (outbox, weight) = (&self.shared.outbox, request.weight());
+        let pushed = outbox.push(Kind::Open, stream, weight, self.queue_bytes, |out| {
+            out.put_u32_le(u32::try_from(window).unwrap_or(u32::MAX));
+            request.encode(out);
+        });
+        match pushed {
+            Ok(()) => Items::line(reads, stream, self.owner.clone()),
+            Err(error) => {
+                reads.reading.borrow_mut().forget(stream);
+                Items::failed(error.into())
+            }
+        }
     }
 
     pub fn is_connected(&self) -> bool {
@@ -277,8 +333,11 @@ impl<R: Message> Keeper<R> {
         let mut outage = Outage::default();
         loop {
             match self.open().await {
-                Ok(wire) => {
-                    tracing::debug!(addr = self.addr, "connected");
+                Ok((wire, protocol)) => {
+                    tracing::debug!(addr = self.addr, protocol, "connected");
+                    self.shared
+                        .has_deadlines
+                        .set(hello::has_deadlines(protocol));
                     let before = self.shared.received_bytes.get();
                     let end = self.run(wire).await;
                     // A peer that accepts and hangs up at once is not one that is back.
@@ -315,11 +374,19 @@ impl<R: Message> Keeper<R> {
         }
     }
 
-    async fn open(&self) -> Result<Wire, AcceptError> {
+    /// In the newest version of the protocol that both sides know.
+    async fn open(&self) -> Result<(Wire, u16), AcceptError> {
         let opening = async {
-            match self.open_in(PROTOCOL).await {
-                Err(AcceptError::Protocol(PROTOCOL_MIN)) => self.open_in(PROTOCOL_MIN).await,
-                opened => opened,
+            let mut protocol = PROTOCOL;
+            loop {
+                match self.open_in(protocol).await {
+                    Ok(wire) => return Ok((wire, protocol)),
+                    Err(AcceptError::Protocol(theirs)) => {
+                        let next = hello::next_to_try(protocol, theirs);
+                        protocol = next.ok_or(AcceptError::Protocol(theirs))?;
+                    }
+                    Err(error) => return Err(error),
+                }
             }
         };
         timeout(self.options.connect_timeout, opening)
@@ -406,6 +473,26 @@ impl<R> Drop for Open<'_, R> {
         self.0.shared.outbox.close();
         self.0.shared.down_since.set(Instant::now());
         self.0.pending.fail_all(&CallError::Disconnected);
+        self.0.shared.reads.reading.borrow_mut().break_off();
+    }
+}
+
+/// Streams that one caller may have open.
+const STREAMS_MAX: usize = 1_024;
+
+impl<R> Answers<'_, R> {
+    fn on_stream(&self, frame: Frame) -> Result<(), FrameError> {
+        let (stream, mut body) = (frame.call, frame.body);
+        let mut reading = self.shared.reads.reading.borrow_mut();
+        let taken = match frame.kind {
+            Kind::Item => {
+                let is_last = body.try_get_u8();
+                let is_last = is_last.map_err(|_| FrameError::Body(frame.kind as u8))?;
+                reading.part(stream, &body, is_last != 0)
+            }
+            _ => reading.end(stream, get_ending(&body)),
+        };
+        taken.map_err(|why| FrameError::Stream { stream, why })
     }
 }
 
@@ -416,12 +503,15 @@ struct Answers<'a, R> {
 }
 
 impl<R: Message> Handler for Answers<'_, R> {
-    fn on_frame(&mut self, frame: Frame) -> Result<(), FrameError> {
+    fn on_frame(&mut self, frame: Frame, _times: Times) -> Result<(), FrameError> {
         let answer = match frame.kind {
             Kind::Response => {
                 R::decode(frame.body).map_err(|error| CallError::Protocol(error.to_string()))
             }
             Kind::Refusal => Err(refusal_from(&frame.body)),
+            Kind::Item | Kind::End if self.shared.has_deadlines.get() => {
+                return self.on_stream(frame);
+            }
             kind => return Err(FrameError::Kind(kind as u8)),
         };
         self.pending.complete(frame.call, answer);
@@ -430,6 +520,14 @@ impl<R: Message> Handler for Answers<'_, R> {
 
     fn may_read(&self) -> bool {
         true
+    }
+
+    fn push_more(&mut self) -> bool {
+        false
+    }
+
+    fn has_more(&self) -> bool {
+        false
     }
 
     fn next_deadline(&self) -> Option<Instant> {

@@ -19,6 +19,20 @@ pub(crate) enum Kind {
     Refusal = 2,
     Ping = 3,
     Pong = 4,
+    /// A request with the time that is left for it.
+    Timed = 5,
+    /// Nobody waits for the answer any more.
+    Cancel = 6,
+    /// A request whose answer is a stream, with the credit for it.
+    Open = 7,
+    /// Part of an item of a stream.
+    Item = 8,
+    /// More credit for a stream.
+    Credit = 9,
+    /// Nothing more comes of a stream.
+    End = 10,
+    /// Nobody reads a stream any more.
+    Stop = 11,
 }
 
 impl Kind {
@@ -29,6 +43,13 @@ impl Kind {
             2 => Self::Refusal,
             3 => Self::Ping,
             4 => Self::Pong,
+            5 => Self::Timed,
+            6 => Self::Cancel,
+            7 => Self::Open,
+            8 => Self::Item,
+            9 => Self::Credit,
+            10 => Self::End,
+            11 => Self::Stop,
             _ => return None,
         })
     }
@@ -62,6 +83,17 @@ pub enum FrameError {
     /// A kind that this side does not know or does not expect.
     #[error("unexpected kind {0}")]
     Kind(u8),
+    /// The peer goes beyond what a stream allows, or names one that there is not.
+    #[error("stream {stream}: {why}")]
+    Stream {
+        /// Its number.
+        stream: u64,
+        /// What is wrong.
+        why: &'static str,
+    },
+    /// The body of a frame is shorter than what it must begin with.
+    #[error("a frame of kind {0} with too short a body")]
+    Body(u8),
     /// A frame was begun and is not arriving at any useful rate: its length is not to be believed.
     #[error("frame of {bytes} bytes stopped arriving")]
     Unfinished {

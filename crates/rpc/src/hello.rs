@@ -5,9 +5,12 @@ use dunlin_secret::{Door, Refusal};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
 /// The newest version of the protocol that this crate speaks; it is tried first.
-pub const PROTOCOL: u16 = 2;
+pub const PROTOCOL: u16 = 3;
 /// The oldest: its answer says nothing but a status.
 pub const PROTOCOL_MIN: u16 = 1;
+/// The first in which calls carry the time left for them and are given up by a frame, and in which there
+/// are streams.
+const DEADLINES_SINCE: u16 = 3;
 const MAGIC: &[u8; 4] = b"DNLN";
 pub(crate) const HEAD_BYTES: usize = 8;
 pub(crate) const CHECKSUM_BYTES: usize = 4;
@@ -34,6 +37,16 @@ pub enum Status {
     Superseded = 3,
     /// Whoever asks is to prove that it knows the secret, before it says hello.
     SecretAsked = 4,
+}
+
+/// In which version to try again where `tried` is not known; `theirs` is the latest that the peer knows.
+pub(crate) fn next_to_try(tried: u16, theirs: u16) -> Option<u16> {
+    (PROTOCOL_MIN..tried).contains(&theirs).then_some(theirs)
+}
+
+/// Whether frames of kinds 5 to 11 may be sent in this version.
+pub(crate) fn has_deadlines(protocol: u16) -> bool {
+    protocol >= DEADLINES_SINCE
 }
 
 /// Sends `hello` (at most 65,535 bytes) and waits for the answer; gives what it says.

@@ -83,17 +83,33 @@ async fn answers_say_what_they_mean() {
     }
 }
 
+#[test]
+fn who_is_not_understood_tries_what_the_peer_knows() {
+    for (tried, theirs, next) in [
+        (3, 2, Some(2)),
+        (3, 1, Some(1)),
+        (2, 1, Some(1)),
+        // Nothing is gained by what was refused, or by what this side does not know.
+        (3, 3, None),
+        (3, 4, None),
+        (1, 0, None),
+        (3, 0, None),
+    ] {
+        assert_eq!(next_to_try(tried, theirs), next, "{tried} {theirs}");
+    }
+}
+
 #[tokio::test]
 async fn another_version_is_told_so() {
     let (mut client, mut server) = duplex(1024);
-    client.write_all(b"DNLN\x03\x00\x00\x00").await.unwrap();
+    client.write_all(b"DNLN\x04\x00\x00\x00").await.unwrap();
     assert!(matches!(
         read(&mut server).await,
-        Err(AcceptError::Protocol(3))
+        Err(AcceptError::Protocol(4))
     ));
     let mut answer = [0; ANSWER_BYTES - 2];
     client.read_exact(&mut answer).await.unwrap();
-    assert_eq!(answer[..10], *b"DNLN\x02\x00\x01\x00\x00\x00");
+    assert_eq!(answer[..10], *b"DNLN\x03\x00\x01\x00\x00\x00");
 }
 
 proptest! {

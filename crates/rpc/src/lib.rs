@@ -19,11 +19,14 @@
 //! | `outbox` | frames waiting to be written, bounded, coalesced into one write |
 //! | `wire` | one stream: bytes to frames and the outbox to bytes |
 //! | `session` | one live connection on either side: reading, pings, silence, flushing |
+//! | `time_left` | the time left for a call, as it travels |
+//! | `given_up` | calls whose answerer wants to hear that nobody waits any more |
 //! | `pending` | outstanding calls by slab index, and their deadlines |
 //! | `call`, `caller` | the future of one call; the handle that makes them |
 //! | `connect`, `backoff` | the calling side of a connection, kept up for ever |
 //! | `mailbox`, `queue` | calls inside one process, across threads |
 //! | `service` | what answers calls: [`Service`] and [`Reply`] |
+//! | `stream/` | calls whose answer is a sequence of items, as it is read |
 //! | `serve` | the answering side of a stream or a queue |
 //! | `accept` | reading hellos on one thread, handing the stream to another |
 //! | `failed` | accepts that fail: how long to wait, how often to tell |
@@ -40,6 +43,7 @@ mod connect;
 mod error;
 mod failed;
 mod frame;
+mod given_up;
 mod guarded;
 mod hello;
 mod mailbox;
@@ -50,7 +54,9 @@ mod queue;
 mod serve;
 mod service;
 mod session;
+mod stream;
 mod tcp;
+mod time_left;
 pub mod transport;
 mod wire;
 
@@ -60,10 +66,14 @@ pub use connect::{ConnectOptions, Opening, connect};
 pub use error::{AcceptError, CallError, ServeError, refusal};
 pub use failed::FailedAccepts;
 pub use frame::{FRAME_BYTES_MAX, FrameError};
+pub use given_up::GivenUp;
 pub use hello::{Hello, PROTOCOL, PROTOCOL_MIN, Status};
 pub use queue::{Inbox, QueueAddress, QueueOptions, queue};
 pub use serve::{Limits, serve_accepted, serve_inbox, serve_stream};
-pub use service::{Reply, Service};
+pub use service::{Refused, Reply, Service};
 pub use session::Keepalive;
+pub use stream::items::Items;
+pub use stream::sink::{Sink, SinkError};
+pub use stream::{QUANTUM_BYTES, WINDOW_BYTES_MAX, WINDOW_BYTES_MIN};
 pub use tcp::TcpTransport;
 pub use transport::{Detached, Listener, LocalFuture, Plain, Stream, Transport};

@@ -1,4 +1,5 @@
 //! Frames waiting to be written to one stream: appended by calls or replies, taken all at once.
+use crate::error::CallError;
 use crate::frame::{self, FRAME_OVERHEAD_BYTES, Kind};
 use bytes::BytesMut;
 use std::cell::RefCell;
@@ -13,6 +14,16 @@ pub(crate) enum PushError {
     Closed,
     Full,
     TooLarge { bytes: usize, bytes_max: usize },
+}
+
+impl From<PushError> for CallError {
+    fn from(error: PushError) -> Self {
+        match error {
+            PushError::Closed => CallError::Disconnected,
+            PushError::Full => CallError::Overloaded,
+            PushError::TooLarge { bytes, bytes_max } => CallError::TooLarge { bytes, bytes_max },
+        }
+    }
 }
 
 /// The frames that one connection has still to write.
@@ -55,6 +66,11 @@ impl Outbox {
         self.inner.borrow().open
     }
 
+    /// Whether the next turn to write is anybody's.
+    pub fn is_empty(&self) -> bool {
+        self.inner.borrow().buffer.is_empty()
+    }
+
     /// Bytes queued and not yet accepted by the stream.
     pub fn queued_bytes(&self) -> usize {
         let inner = self.inner.borrow();
@@ -94,6 +110,14 @@ impl Outbox {
             waker.wake();
         }
         Ok(())
+    }
+
+    /// Has the connection looked at again, although nothing is pushed.
+    pub fn wake(&self) {
+        let waker = self.inner.borrow_mut().waker.take();
+        if let Some(waker) = waker {
+            waker.wake();
+        }
     }
 
     /// Has the writer woken by the next push.

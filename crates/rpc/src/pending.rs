@@ -134,20 +134,23 @@ impl<R> Pending<R> {
         }
     }
 
-    /// Gives up a call whose answer nobody wants.
-    pub fn forget(&self, call: u64) {
-        let _unlocked_drop = {
+    /// Gives up a call whose answer nobody wants; whether it was still to come.
+    pub fn forget(&self, call: u64) -> bool {
+        let unlocked_drop = {
             let mut table = self.table.borrow_mut();
-            let Some(slot) = table.slot(call) else { return };
+            let Some(slot) = table.slot(call) else {
+                return false;
+            };
             let state = std::mem::replace(&mut slot.state, State::Free);
             match state {
-                State::Free => return,
+                State::Free => return false,
                 State::Waiting { .. } => table.waiting -= 1,
                 State::Done(_) => {}
             }
             table.free.push(call as u32);
             state
         };
+        matches!(unlocked_drop, State::Waiting { .. })
     }
 
     /// Ends every waiting call with `error`.

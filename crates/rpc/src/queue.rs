@@ -4,7 +4,7 @@ use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::task::Poll;
 use std::time::Duration;
 
@@ -15,11 +15,18 @@ use tokio::time::{Instant, sleep};
 use crate::call::{Call, Owner};
 use crate::caller::{Caller, CallerStats, Path};
 use crate::error::CallError;
+use crate::given_up::CallId;
 use crate::mailbox::Mailbox;
 use crate::pending::Pending;
+use crate::stream::items::Items;
+use crate::stream::near::{Near, NearEnd};
+use crate::stream::{WINDOW_BYTES_MAX, WINDOW_BYTES_MIN};
 
 /// Deadlines are looked at no more often than this.
 const TIMER_GRAIN: Duration = Duration::from_millis(5);
+
+/// Streams of all callers that may be open.
+const STREAMS_MAX: usize = 1_024;
 
 /// What may wait in a queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,6 +54,8 @@ pub fn queue<Q: Message, R: Message>(options: QueueOptions) -> (QueueAddress<Q, 
     let shared = Arc::new(Shared {
         requests: Mailbox::default(),
         queued_bytes: AtomicUsize::new(0),
+        callers: AtomicU64::new(0),
+        streams: Arc::default(),
         options,
     });
     (
@@ -59,21 +68,28 @@ pub fn queue<Q: Message, R: Message>(options: QueueOptions) -> (QueueAddress<Q, 
 
 /// Where a queue's requests wait.
 pub(crate) struct Shared<Q, R> {
-    requests: Mailbox<Envelope<Q, R>>,
+    requests: Mailbox<Sent<Q, R>>,
     queued_bytes: AtomicUsize,
+    /// Callers there have been.
+    callers: AtomicU64,
+    /// Streams that are open.
+    streams: Arc<AtomicUsize>,
     options: QueueOptions,
 }
 
-/// A request on its way.
-pub(crate) struct Envelope<Q, R> {
-    pub request: Q,
-    pub reply: QueueReply<R>,
+/// What is on its way.
+pub(crate) enum Sent<Q, R> {
+    Request(Q, QueueReply<R>),
+    /// One whose answer is a stream.
+    Open(Q, NearEnd<R>),
+    /// Nobody waits for this call any more.
+    Cancel(CallId),
 }
 
 type Answer<R> = (u64, Result<R, CallError>);
 
 /// What the answering side needs of the queue besides the requests: is it still served?
-trait Load: Send + Sync {
+pub(crate) trait Load: Send + Sync {
     fn release(&self, weight: usize);
     fn is_served(&self) -> bool;
 }
@@ -92,15 +108,32 @@ impl<Q: Send, R: Send> Load for Shared<Q, R> {
 pub(crate) struct QueueReply<R> {
     answers: Arc<Mailbox<Answer<R>>>,
     load: Arc<dyn Load>,
-    call: u64,
+    id: CallId,
     weight: usize,
+    deadline: Option<Instant>,
 }
 
 impl<R> QueueReply<R> {
+    pub fn id(&self) -> CallId {
+        self.id
+    }
+
+    pub fn deadline(&self) -> Option<Instant> {
+        self.deadline
+    }
+
+    /// Without an answer, for nobody waits, unless this side went first.
+    pub fn abandon(self) {
+        match self.load.is_served() {
+            true => self.load.release(self.weight),
+            false => self.send(Err(CallError::Disconnected)),
+        }
+    }
+
     pub fn send(self, answer: Result<R, CallError>) {
         self.load.release(self.weight);
         // A caller that is gone wants no answer.
-        drop(self.answers.push((self.call, answer)));
+        drop(self.answers.push((self.id.1, answer)));
     }
 
     /// The answer for a call that was dropped: refused, or cut off together with its inbox.
@@ -139,13 +172,20 @@ impl<Q: Message, R: Message> QueueAddress<Q, R> {
     pub fn caller(&self) -> Caller<Q, R> {
         let pending = Rc::new(Pending::<R>::default());
         let stop = Rc::new(Notify::new());
+        let number = self.0.shared.callers.fetch_add(1, Ordering::Relaxed);
+        let cancels = self.0.clone();
         let link = QueueLink {
             sender: self.0.clone(),
+            number,
             load: self.0.shared.clone(),
             answers: Arc::new(Mailbox::default()),
             owner: Rc::new(Owner {
                 pending: pending.clone(),
                 stop: stop.clone(),
+                cancel: Box::new(move |call| {
+                    // Refused where nobody answers any more.
+                    drop(cancels.shared.requests.push(Sent::Cancel((number, call))));
+                }),
             }),
             earlier: Rc::new(Notify::new()),
             armed: Rc::new(Cell::new(None)),
@@ -220,6 +260,8 @@ async fn keep_time<R>(
 /// The callers' end of a queue.
 pub(crate) struct QueueLink<Q, R> {
     sender: Arc<Sender<Q, R>>,
+    /// Which of the queue's callers it is.
+    number: u64,
     load: Arc<dyn Load>,
     answers: Arc<Mailbox<Answer<R>>>,
     owner: Rc<Owner<R>>,
@@ -235,6 +277,7 @@ impl<Q: Message, R: Message> QueueLink<Q, R> {
             requests,
             queued_bytes,
             options,
+            ..
         } = &*self.sender.shared;
         if self.owner.pending.waiting() >= options.outstanding_max {
             return Call::failed(CallError::Overloaded);
@@ -250,10 +293,11 @@ impl<Q: Message, R: Message> QueueLink<Q, R> {
         let reply = QueueReply {
             answers: self.answers.clone(),
             load: self.load.clone(),
-            call,
+            id: (self.number, call),
             weight,
+            deadline: now.checked_add(timeout),
         };
-        if requests.push(Envelope { request, reply }).is_err() {
+        if requests.push(Sent::Request(request, reply)).is_err() {
             queued_bytes.fetch_sub(weight, Ordering::Relaxed);
             self.owner.pending.forget(call);
             return Call::failed(CallError::Disconnected);
@@ -263,6 +307,22 @@ impl<Q: Message, R: Message> QueueLink<Q, R> {
             self.earlier.notify_one();
         }
         Call::waiting(self.owner.clone(), call)
+    }
+
+    pub fn stream(&self, request: Q, window_bytes: usize) -> Items<R> {
+        let Shared {
+            requests, streams, ..
+        } = &*self.sender.shared;
+        let near = Near::new(window_bytes.clamp(WINDOW_BYTES_MIN, WINDOW_BYTES_MAX));
+        let items = Items::near(near.clone());
+        let end = NearEnd::new(near, self.load.clone(), streams.clone(), STREAMS_MAX);
+        let Some(end) = end else {
+            return Items::failed(CallError::Overloaded);
+        };
+        match requests.push(Sent::Open(request, end)) {
+            Ok(()) => items,
+            Err(_closed) => Items::failed(CallError::Disconnected),
+        }
     }
 
     pub fn is_connected(&self) -> bool {
@@ -288,15 +348,17 @@ pub struct Inbox<Q, R> {
 
 impl<Q, R> Inbox<Q, R> {
     /// Waits for requests and takes all there are; false when nobody can send any more.
-    pub(crate) async fn take(&self, batch: &mut Vec<Envelope<Q, R>>) -> bool {
+    pub(crate) async fn take(&self, batch: &mut Vec<Sent<Q, R>>) -> bool {
         poll_fn(|cx| self.shared.requests.poll_take(cx, batch)).await
     }
 }
 
 impl<Q, R> Drop for Inbox<Q, R> {
     fn drop(&mut self) {
-        for envelope in self.shared.requests.close_and_take() {
-            envelope.reply.send(Err(CallError::Disconnected));
+        for sent in self.shared.requests.close_and_take() {
+            if let Sent::Request(_, reply) = sent {
+                reply.send(Err(CallError::Disconnected));
+            }
         }
     }
 }

@@ -1,19 +1,25 @@
 //! The answering side of a stream or a queue.
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::marker::PhantomData;
 use std::rc::Rc;
 use std::time::Duration;
 
+use bytes::{Buf, Bytes};
 use dunlin_message::Message;
 use tokio::time::{Instant, timeout};
 
-use crate::error::{AcceptError, ServeError, refusal};
+use crate::error::{AcceptError, CallError, ServeError, refusal};
 use crate::frame::{FRAME_BYTES_MAX, Frame, FrameError, Kind};
+use crate::given_up::Watches;
 use crate::hello::{self, Hello, Status};
 use crate::outbox::Outbox;
-use crate::queue::Inbox;
+use crate::queue::{Inbox, Sent};
 use crate::service::{Debt, Reply, Service, StreamReply};
-use crate::session::{self, Handler, Keepalive};
+use crate::session::{self, Handler, Keepalive, Times};
+use crate::stream::OPENING_BYTES_MAX;
+use crate::stream::sink::{Sink, Writes};
+use crate::stream::writing::{Opened, Writing};
+use crate::time_left;
 use crate::transport::Stream;
 use crate::wire::Wire;
 
@@ -30,6 +36,8 @@ pub struct Limits {
     pub request_bytes: usize,
     /// Bytes of responses that the peer has not taken.
     pub response_bytes: usize,
+    /// Streams that the peer may have open.
+    pub streams: usize,
     /// The longest frame sent or accepted, in bytes.
     pub frame_bytes_max: usize,
     /// How long the hello and its answer may take.
@@ -39,12 +47,13 @@ pub struct Limits {
 }
 
 impl Default for Limits {
-    /// 65,536 calls, 64 MiB of requests, 16 MiB of responses.
+    /// 65,536 calls, 64 MiB of requests, 16 MiB of responses, 64 streams.
     fn default() -> Self {
         Self {
             calls: 65_536,
             request_bytes: 64 << 20,
             response_bytes: 16 << 20,
+            streams: 64,
             frame_bytes_max: FRAME_BYTES_MAX,
             hello_timeout: Duration::from_secs(5),
             keepalive: Keepalive::default(),
@@ -97,9 +106,20 @@ pub async fn serve_accepted<Q: Message, R: Message>(
         outbox: outbox.clone(),
         calls: Cell::new(0),
         request_bytes: Cell::new(0),
+        watches: Rc::default(),
     };
+    let debt = Rc::new(debt);
+    let _watched = Watched(&debt.watches);
+    let writes = Rc::new(Writes {
+        writing: RefCell::new(Writing::new(limits.streams)),
+        outbox: outbox.clone(),
+        item_bytes_max: limits.frame_bytes_max,
+    });
+    let _writing = Written(&writes);
     let mut requests = Requests {
-        debt: Rc::new(debt),
+        debt: debt.clone(),
+        writes: writes.clone(),
+        has_deadlines: hello::has_deadlines(hello.protocol),
         service: &*service,
         limits: &limits,
         response: PhantomData,
@@ -119,11 +139,25 @@ pub async fn serve_inbox<Q: Message, R: Message>(
     service: Rc<dyn Service<Q, R>>,
 ) {
     let mut batch = Vec::new();
+    let watches = Rc::<Watches>::default();
+    let _watched = Watched(&watches);
     while inbox.take(&mut batch).await {
-        for (handled, envelope) in batch.drain(..).enumerate() {
-            service.handle(envelope.request, Reply::queue(envelope.reply));
+        let mut now = Instant::now();
+        for (handled, sent) in batch.drain(..).enumerate() {
+            match sent {
+                Sent::Request(request, reply) if time_left::is_over(reply.deadline(), now) => {
+                    drop(request);
+                    reply.abandon();
+                }
+                Sent::Request(request, reply) => {
+                    service.handle(request, Reply::queue(reply, &watches));
+                }
+                Sent::Open(request, end) => service.open(request, Sink::near(end)),
+                Sent::Cancel(call) => watches.cancel(call),
+            }
             if handled % REQUESTS_PER_TURN == REQUESTS_PER_TURN - 1 {
                 tokio::task::yield_now().await;
+                now = Instant::now();
             }
         }
     }
@@ -145,21 +179,101 @@ impl Drop for Open<'_> {
     }
 }
 
+/// The time during which anybody waits for answers.
+struct Watched<'a>(&'a Watches);
+
+impl Drop for Watched<'_> {
+    fn drop(&mut self) {
+        self.0.close();
+    }
+}
+
+/// The time during which streams are written.
+struct Written<'a>(&'a Writes);
+
+impl Drop for Written<'_> {
+    fn drop(&mut self) {
+        self.0.writing.borrow_mut().close();
+    }
+}
+
 /// Brings requests to the service.
 struct Requests<'a, Q, R> {
     debt: Rc<Debt>,
+    writes: Rc<Writes>,
+    /// Whether the peer says how much time is left, and what it gives up.
+    has_deadlines: bool,
     service: &'a dyn Service<Q, R>,
     limits: &'a Limits,
     response: PhantomData<fn() -> R>,
 }
 
-impl<Q: Message, R: Message> Handler for Requests<'_, Q, R> {
-    fn on_frame(&mut self, frame: Frame) -> Result<(), FrameError> {
-        if frame.kind != Kind::Request {
-            return Err(FrameError::Kind(frame.kind as u8));
+impl<Q: Message, R: Message> Requests<'_, Q, R> {
+    fn on_stream(&self, kind: Kind, stream: u64, mut body: Bytes) -> Result<(), FrameError> {
+        let breach = |why| FrameError::Stream { stream, why };
+        let writing = &self.writes.writing;
+        if kind == Kind::Stop {
+            let is_open = writing.borrow_mut().stop(stream).map_err(breach)?;
+            if is_open {
+                self.writes.push_end(stream, &Ok(()));
+            }
+            return Ok(());
         }
-        let reply = StreamReply::new(&self.debt, frame.call, frame.body.len());
-        match Q::decode(frame.body) {
+        let credit = body.try_get_u32_le();
+        let credit = credit.map_err(|_| FrameError::Body(kind as u8))? as usize;
+        if kind == Kind::Credit {
+            return writing.borrow_mut().credit(stream, credit).map_err(breach);
+        }
+        let opened = writing.borrow_mut().open(stream, credit);
+        let sink = match opened.map_err(breach)? {
+            Opened::Yes(gone) => Sink::line(&self.writes, stream, gone),
+            Opened::TooMany => {
+                let ending = CallError::Refused {
+                    code: refusal::TOO_MANY_STREAMS,
+                    text: format!("there are {} streams open", self.limits.streams),
+                };
+                self.writes.push_end(stream, &Err(ending));
+                return Ok(());
+            }
+        };
+        if body.len() > OPENING_BYTES_MAX {
+            sink.refuse(refusal::TOO_LARGE, "the request for a stream is too large");
+            return Ok(());
+        }
+        match Q::decode(body) {
+            Ok(request) => self.service.open(request, sink),
+            Err(error) => sink.refuse(refusal::UNDECODABLE, &error.to_string()),
+        }
+        Ok(())
+    }
+}
+
+impl<Q: Message, R: Message> Handler for Requests<'_, Q, R> {
+    fn on_frame(&mut self, frame: Frame, times: Times) -> Result<(), FrameError> {
+        let mut body = frame.body;
+        let deadline = match frame.kind {
+            Kind::Request => None,
+            Kind::Timed if self.has_deadlines => {
+                let left_ms = body.try_get_u32_le();
+                let left_ms = left_ms.map_err(|_| FrameError::Body(frame.kind as u8))?;
+                let deadline = time_left::deadline(left_ms, times.received);
+                if time_left::is_over(deadline, times.now) {
+                    tracing::debug!(left_ms, "a call came too late to be answered");
+                    return Ok(());
+                }
+                deadline
+            }
+            Kind::Cancel if self.has_deadlines => {
+                self.debt.watches.cancel((0, frame.call));
+                return Ok(());
+            }
+            Kind::Open | Kind::Credit | Kind::Stop if self.has_deadlines => {
+                return self.on_stream(frame.kind, frame.call, body);
+            }
+            kind => return Err(FrameError::Kind(kind as u8)),
+        };
+        let reply = StreamReply::new(&self.debt, frame.call, body.len(), deadline);
+        match Q::decode(body) {
             Ok(request) => self.service.handle(request, Reply::stream(reply)),
             Err(error) => {
                 tracing::warn!(%error, "a request was refused");
@@ -173,6 +287,14 @@ impl<Q: Message, R: Message> Handler for Requests<'_, Q, R> {
         self.debt.calls.get() < self.limits.calls
             && self.debt.request_bytes.get() < self.limits.request_bytes
             && self.debt.outbox.queued_bytes() < self.limits.response_bytes
+    }
+
+    fn push_more(&mut self) -> bool {
+        self.writes.push_next()
+    }
+
+    fn has_more(&self) -> bool {
+        self.writes.writing.borrow().has_turns()
     }
 
     fn next_deadline(&self) -> Option<Instant> {

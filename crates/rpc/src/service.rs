@@ -1,20 +1,32 @@
 //! What answers calls.
+use std::borrow::Cow;
 use std::cell::Cell;
+use std::future::Future;
 use std::rc::Rc;
 
 use bytes::{Buf, BufMut};
 use dunlin_message::Message;
+use tokio::time::Instant;
 
 use crate::error::{CallError, refusal};
 use crate::frame::Kind;
+use crate::given_up::{GivenUp, Watches};
 use crate::outbox::{Outbox, PushError};
 use crate::queue::QueueReply;
+use crate::stream::sink::Sink;
 
 /// Answers the calls that reach one shard.
 pub trait Service<Q, R> {
     /// Takes a request, on the event loop and in order of arrival, so it must not block. It may
     /// answer at once or move `reply` into a task.
     fn handle(&self, request: Q, reply: Reply<R>);
+
+    /// The same for a request whose answer is to be a stream: see [`Sink::work`]. Who knows of none
+    /// refuses.
+    fn open(&self, request: Q, sink: Sink<R>) {
+        drop(request);
+        sink.refuse(refusal::NO_STREAM, "this is not answered with a stream");
+    }
 }
 
 impl<Q, R, F: Fn(Q, Reply<R>)> Service<Q, R> for F {
@@ -28,7 +40,24 @@ pub struct Reply<R>(Option<Route<R>>);
 
 enum Route<R> {
     Stream(StreamReply),
-    Queue(QueueReply<R>),
+    Queue(QueueReply<R>, Rc<Watches>),
+}
+
+/// Why there is no answer, for the caller.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refused {
+    /// Below [`refusal::RESERVED`].
+    pub code: u16,
+    /// One line for people.
+    pub text: Cow<'static, str>,
+}
+
+impl Refused {
+    /// With a code below [`refusal::RESERVED`] and one line of text.
+    pub fn new(code: u16, text: impl Into<Cow<'static, str>>) -> Self {
+        let text = text.into();
+        Self { code, text }
+    }
 }
 
 impl<R> Reply<R> {
@@ -36,15 +65,46 @@ impl<R> Reply<R> {
         Self(Some(Route::Stream(reply)))
     }
 
-    pub(crate) fn queue(reply: QueueReply<R>) -> Self {
-        Self(Some(Route::Queue(reply)))
+    pub(crate) fn queue(reply: QueueReply<R>, watches: &Rc<Watches>) -> Self {
+        Self(Some(Route::Queue(reply, watches.clone())))
+    }
+
+    /// When the caller gives the call up; `None` where it has not said so.
+    pub fn deadline(&self) -> Option<Instant> {
+        match &self.0 {
+            Some(Route::Stream(reply)) => reply.deadline,
+            Some(Route::Queue(reply, _)) => reply.deadline(),
+            None => None,
+        }
+    }
+
+    /// Ready when nobody waits for the answer any more. To be asked for while the call is handled:
+    /// who asks later may miss that the caller has given up.
+    pub fn given_up(&self) -> GivenUp {
+        match &self.0 {
+            Some(Route::Stream(reply)) => {
+                let call = (0, reply.call);
+                reply.debt.watches.watch(call, reply.deadline)
+            }
+            Some(Route::Queue(reply, watches)) => watches.watch(reply.id(), reply.deadline()),
+            None => Rc::new(Watches::default()).watch((0, 0), None),
+        }
+    }
+
+    /// Says nothing more: nobody waits.
+    fn abandon(mut self) {
+        match self.0.take() {
+            Some(Route::Stream(reply)) => reply.abandon(),
+            Some(Route::Queue(reply, _)) => reply.abandon(),
+            None => {}
+        }
     }
 
     /// Refuses the call, with a code below [`refusal::RESERVED`] and one line of text.
     pub fn refuse(mut self, code: u16, text: &str) {
         match self.0.take() {
             Some(Route::Stream(reply)) => reply.refuse(code, text),
-            Some(Route::Queue(reply)) => {
+            Some(Route::Queue(reply, _)) => {
                 reply.send(Err(CallError::Refused {
                     code,
                     text: text.to_owned(),
@@ -60,9 +120,25 @@ impl<R: Message> Reply<R> {
     pub fn send(mut self, response: R) {
         match self.0.take() {
             Some(Route::Stream(reply)) => reply.send(&response),
-            Some(Route::Queue(reply)) => reply.send(Ok(response)),
+            Some(Route::Queue(reply, _)) => reply.send(Ok(response)),
             None => {}
         }
+    }
+
+    /// Answers the call with what `work` comes to, in a task of its own. When nobody waits for the
+    /// answer any more, `work` is dropped wherever it is: only for what may end anywhere.
+    pub fn work(self, work: impl Future<Output = Result<R, Refused>> + 'static) {
+        let given_up = self.given_up();
+        tokio::task::spawn_local(async move {
+            tokio::select! {
+                biased;
+                () = given_up => self.abandon(),
+                worked = work => match worked {
+                    Ok(response) => self.send(response),
+                    Err(Refused { code, text }) => self.refuse(code, &text),
+                },
+            }
+        });
     }
 }
 
@@ -71,7 +147,7 @@ impl<R> Drop for Reply<R> {
         const TEXT: &str = "the call was dropped without an answer";
         match self.0.take() {
             Some(Route::Stream(reply)) => reply.refuse(refusal::DROPPED, TEXT),
-            Some(Route::Queue(reply)) => reply.send_dropped(CallError::Refused {
+            Some(Route::Queue(reply, _)) => reply.send_dropped(CallError::Refused {
                 code: refusal::DROPPED,
                 text: TEXT.to_owned(),
             }),
@@ -85,6 +161,7 @@ pub(crate) struct Debt {
     pub outbox: Rc<Outbox>,
     pub calls: Cell<usize>,
     pub request_bytes: Cell<usize>,
+    pub watches: Rc<Watches>,
 }
 
 /// The way back over a stream.
@@ -92,10 +169,16 @@ pub(crate) struct StreamReply {
     debt: Rc<Debt>,
     call: u64,
     request_bytes: usize,
+    deadline: Option<Instant>,
 }
 
 impl StreamReply {
-    pub fn new(debt: &Rc<Debt>, call: u64, request_bytes: usize) -> Self {
+    pub fn new(
+        debt: &Rc<Debt>,
+        call: u64,
+        request_bytes: usize,
+        deadline: Option<Instant>,
+    ) -> Self {
         debt.calls.set(debt.calls.get() + 1);
         debt.request_bytes
             .set(debt.request_bytes.get() + request_bytes);
@@ -103,6 +186,7 @@ impl StreamReply {
             debt: debt.clone(),
             call,
             request_bytes,
+            deadline,
         }
     }
 
@@ -111,6 +195,12 @@ impl StreamReply {
         self.debt
             .request_bytes
             .set(self.debt.request_bytes.get() - self.request_bytes);
+    }
+
+    pub fn abandon(self) {
+        self.settle();
+        // The connection may be read on for this.
+        self.debt.outbox.wake();
     }
 
     pub fn send(self, response: &impl Message) {

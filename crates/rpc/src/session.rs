@@ -13,6 +13,8 @@ use tokio::time::{Instant, Sleep, sleep_until};
 
 /// Reads before other tasks get a turn.
 const READS_PER_TURN: usize = 8;
+/// Quanta of streams written before other tasks get a turn.
+const QUANTA_PER_TURN: usize = 8;
 /// Timers are looked at no more often than this.
 const TIMER_GRAIN: Duration = Duration::from_millis(5);
 /// A frame that has been arriving for longer than the peer may be silent, and slower than this,
@@ -40,16 +42,29 @@ impl Default for Keepalive {
     }
 }
 
+/// When a frame came.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Times {
+    /// Off the wire.
+    pub received: Instant,
+    /// To whoever takes it: later where nothing was taken for a while.
+    pub now: Instant,
+}
+
 /// What one side does with the frames that are its business.
 pub(crate) trait Handler {
     /// Takes a frame that is neither ping nor pong.
-    fn on_frame(&mut self, frame: Frame) -> Result<(), FrameError>;
+    fn on_frame(&mut self, frame: Frame, times: Times) -> Result<(), FrameError>;
     /// Whether more frames may be taken now; something pushed to the outbox has this asked again.
     fn may_read(&self) -> bool;
     /// When `on_time` wants to be called next.
     fn next_deadline(&self) -> Option<Instant>;
     /// Some time has passed.
     fn on_time(&mut self, now: Instant);
+    /// Pushes a quantum of what goes behind all else; false when there is nothing.
+    fn push_more(&mut self) -> bool;
+    /// Whether there is anything of the kind.
+    fn has_more(&self) -> bool;
     /// Bytes went over the wire.
     fn count(&mut self, received_bytes: usize, sent_bytes: usize);
 }
@@ -71,6 +86,7 @@ pub(crate) async fn run(
         received_at: now,
         sent_at: now,
         frame: None,
+        has_waited: false,
     };
     poll_fn(|cx| match session.poll(cx) {
         Ok(()) => Poll::Pending,
@@ -89,6 +105,8 @@ struct Session<'a, H> {
     sent_at: Instant,
     /// The frame that is arriving: since when, and bytes received since then.
     frame: Option<(Instant, usize)>,
+    /// What was read last is not all taken yet.
+    has_waited: bool,
 }
 
 impl<H: Handler> Session<'_, H> {
@@ -98,7 +116,13 @@ impl<H: Handler> Session<'_, H> {
         self.outbox.register(cx);
         let paused = !self.handler.may_read();
         let mut progress = 0;
-        let write = self.wire.poll_write(cx, self.outbox, &mut progress);
+        // Nothing comes to have more while this one writes.
+        let has_more = self.handler.has_more();
+        let mut quanta = if has_more { QUANTA_PER_TURN } else { 0 };
+        let more = || self.handler.push_more();
+        let write = self
+            .wire
+            .poll_write(cx, self.outbox, &mut progress, &mut quanta, more);
         if progress > 0 {
             self.sent_at = Instant::now();
             self.handler.count(0, progress);
@@ -106,7 +130,8 @@ impl<H: Handler> Session<'_, H> {
         if let Poll::Ready(written) = write {
             written?;
         }
-        if paused && self.handler.may_read() {
+        let may_go_on = has_more && quanta == 0 && self.handler.has_more();
+        if may_go_on || paused && self.handler.may_read() {
             cx.waker().wake_by_ref();
         }
         Ok(())
@@ -136,6 +161,14 @@ impl<H: Handler> Session<'_, H> {
     }
 
     fn dispatch(&mut self) -> Result<(), ServeError> {
+        let times = Times {
+            received: self.received_at,
+            now: match self.has_waited {
+                true => Instant::now(),
+                false => self.received_at,
+            },
+        };
+        self.has_waited = false;
         while self.handler.may_read() {
             let Some(frame) = self.wire.next_frame()? else {
                 if self.wire.unfinished_bytes().is_none() {
@@ -149,10 +182,11 @@ impl<H: Handler> Session<'_, H> {
             match frame.kind {
                 Kind::Ping => self.push(Kind::Pong),
                 Kind::Pong => {}
-                _ => self.handler.on_frame(frame)?,
+                _ => self.handler.on_frame(frame, times)?,
             }
         }
         self.frame = None;
+        self.has_waited = true;
         Ok(())
     }
 

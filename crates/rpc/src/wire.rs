@@ -70,16 +70,22 @@ impl Wire {
         Ok(())
     }
 
-    /// Writes what the outbox holds; ready with the bytes written when nothing is left. On
+    /// Writes what the outbox holds, and where that is nothing up to so many `quanta` that `more` pushes,
+    /// as long as it says that it did; ready with the bytes written when nothing is left. On
     /// `Pending` some bytes may have gone too: `progress` counts them all.
     pub fn poll_write(
         &mut self,
         cx: &mut Context<'_>,
         outbox: &Outbox,
         progress: &mut usize,
+        quanta: &mut usize,
+        mut more: impl FnMut() -> bool,
     ) -> Poll<Result<(), ServeError>> {
         loop {
             if self.writing.is_empty() {
+                if *quanta > 0 && outbox.is_empty() {
+                    *quanta = if more() { *quanta - 1 } else { 0 };
+                }
                 outbox.take_into(&mut self.writing);
                 self.written_bytes = 0;
             }

@@ -82,7 +82,7 @@ fn everything_queued_is_written_in_order_and_counted() {
         }
         let total = outbox.queued_bytes();
         let mut written = 0;
-        let writer = poll_fn(|cx| wire.poll_write(cx, &outbox, &mut written));
+        let writer = poll_fn(|cx| wire.poll_write(cx, &outbox, &mut written, &mut 0, || false));
         let mut bytes = vec![0; total];
         let (wrote, read) = tokio::join!(writer, far.read_exact(&mut bytes));
         wrote.unwrap();

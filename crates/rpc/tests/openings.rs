@@ -92,7 +92,7 @@ fn both_sides_say_what_they_have_to() {
     local(async {
         let addr = serve(|hello| {
             let said = (hello.protocol, &hello.body[..]);
-            (said != (2, b"hello 2")).then_some(Status::NotServed)
+            (said != (3, b"hello 3")).then_some(Status::NotServed)
         })
         .await;
         let (caller, notes) = noting(&addr, ConnectOptions::default());
@@ -129,12 +129,12 @@ fn a_peer_of_the_oldest_version_is_spoken_to_in_it_and_asked_anew_the_next_time(
         });
         let (caller, notes) = noting(&addr, ConnectOptions::default());
         timeout(SECOND, caller.connected()).await.unwrap();
-        assert_eq!(*notes.hellos.borrow(), [2, 1]);
+        assert_eq!(*notes.hellos.borrow(), [3, 1]);
         assert_eq!(*notes.welcomes.borrow(), [""]);
         while notes.hellos.borrow().len() < 4 {
             sleep(SECOND / 100).await;
         }
-        assert_eq!(*notes.hellos.borrow(), [2, 1, 2, 1]);
+        assert_eq!(*notes.hellos.borrow(), [3, 1, 3, 1]);
     });
 }
 

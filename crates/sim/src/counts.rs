@@ -6,6 +6,7 @@ use std::ops::AddAssign;
 use dunlin_node::ShardStatus;
 
 use crate::followers::Followers;
+use crate::resumed::Resumed;
 
 /// Sums over all nodes and all their lives.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -48,17 +49,23 @@ pub struct Counts {
     pub followed_complete: u64,
     /// Times that what a follower had been given was compared with a store.
     pub followed_checked: u64,
+    /// Values that were not looked for there, as the replica had not heard of them yet.
+    pub followed_unheard: u64,
+    /// Tokens used, and what had happened since each was given.
+    pub resumed: Resumed,
 }
 
 impl Counts {
     /// Adds what followers counted in the whole run.
     pub fn count(&mut self, followers: &Followers) {
-        let (begun, checked) = followers.counts();
+        let (begun, checked, unheard) = followers.counts();
         self.followed_again += begun.log_again;
         self.followed_log += begun.log;
         self.followed_delta += begun.delta;
         self.followed_complete += begun.complete;
         self.followed_checked += checked;
+        self.followed_unheard += unheard;
+        self.resumed += followers.resumed();
     }
 
     /// Adds what one shard counted since its start.
@@ -101,6 +108,8 @@ impl AddAssign for Counts {
         self.followed_delta += other.followed_delta;
         self.followed_complete += other.followed_complete;
         self.followed_checked += other.followed_checked;
+        self.followed_unheard += other.followed_unheard;
+        self.resumed += other.resumed;
     }
 }
 
@@ -108,7 +117,7 @@ impl fmt::Display for Counts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{} writes, {} reads, {} crashes, {} flushes, {} segments released, {} pulls, {} records backfilled, {} loaded, {} moved in {} changes, {} restamps, {} values ended, {} repairs, {} hedges, followers: {} in the same log, {} by vector, {} deltas, {} complete, {} compared",
+            "{} writes, {} reads, {} crashes, {} flushes, {} segments released, {} pulls, {} records backfilled, {} loaded, {} moved in {} changes, {} restamps, {} values ended, {} repairs, {} hedges, followers: {} in the same log, {} by vector, {} deltas, {} complete, {} compared, {} values not heard of yet, {} resumed, {} of them elsewhere; since the token was given: {} moved, {} ingested, {} purged, {} sealed, {} restarted, {} buried",
             self.writes,
             self.reads,
             self.crashes,
@@ -127,7 +136,16 @@ impl fmt::Display for Counts {
             self.followed_log,
             self.followed_delta,
             self.followed_complete,
-            self.followed_checked
+            self.followed_checked,
+            self.followed_unheard,
+            self.resumed.all,
+            self.resumed.elsewhere,
+            self.resumed.moved,
+            self.resumed.ingested,
+            self.resumed.purged,
+            self.resumed.sealed,
+            self.resumed.restarted,
+            self.resumed.buried
         )
     }
 }

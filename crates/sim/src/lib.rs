@@ -30,6 +30,7 @@ mod jobs;
 mod plan;
 mod proof;
 mod report;
+mod resumed;
 mod run;
 
 pub use checks::Checked;

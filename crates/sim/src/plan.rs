@@ -30,6 +30,9 @@ pub struct Plan {
     pub deafens: bool,
     /// Whether a node is lost for good on the way.
     pub buries: bool,
+    /// Whether that is towards the end, and the node is cut off from the others just before it, not from its
+    /// followers and clients.
+    pub buries_late: bool,
     /// Bytes from which copied records are taken as files.
     pub ingest_bytes: usize,
     /// Whether partitions are copied a few records at a time, and the logs behind them read in between.
@@ -122,6 +125,7 @@ impl Plan {
             moves: false,
             deafens: false,
             buries: false,
+            buries_late: false,
             ingest_bytes: 1 << 20,
             small_copies: false,
             pins_bytes: 1 << 30,
@@ -227,6 +231,9 @@ impl Plan {
         plan.restarts = !plan.relapses && random.random_bool(0.1);
         let mut random = StdRng::seed_from_u64(seed ^ 0xf011_0e25);
         plan.follows = random.random_bool(0.3);
+        if plan.follows {
+            plan.stir(&mut random);
+        }
         let mut random = StdRng::seed_from_u64(seed ^ 0x10ad_0045);
         plan.loads = random.random_bool(0.35);
         if plan.loads && plan.keys == KEYS_MAX {
@@ -234,6 +241,27 @@ impl Plan {
             plan.keys = *pick(&mut random, &[KEYS_MAX, 4 * KEYS_MAX]);
         }
         plan
+    }
+
+    /// Much of what tokens must outlive.
+    fn stir(&mut self, random: &mut StdRng) {
+        if self.relapses || self.deafens || self.nodes == 3 {
+            return;
+        }
+        if !self.moves && random.random_bool(0.5) {
+            self.moves = true;
+            self.members = random.random_range(3..=self.nodes);
+        }
+        self.buries |= self.moves && random.random_bool(0.5);
+        if self.rest_ms == u64::MAX && !self.dark_end && random.random_bool(0.3) {
+            self.buries = true;
+            self.buries_late = true;
+            // What would put it off.
+            self.twins = false;
+            self.loses_disks = false;
+            // So that much of what it has alone is not overwritten.
+            self.keys = KEYS_MAX;
+        }
     }
 
     /// Five nodes, of which three of the first four hold data.
@@ -304,6 +332,10 @@ impl Plan {
             Sabotage::HideGaps => {
                 self.follows && (self.moves || self.loses_disks) && self.keys == KEYS_MAX
             }
+            // What one replica has is lost with it.
+            Sabotage::ShowEarly => {
+                self.buries_late || self.follows && !self.moves && self.keeps_disks()
+            }
             Sabotage::TrustEmptyMetadata => self.bad_metadata,
             Sabotage::AnswerUncertain => self.loses_disks,
             Sabotage::AcceptTwins => self.twins,
@@ -356,6 +388,11 @@ impl Plan {
     /// Whether a key is given values that expire within the run.
     pub fn ends_at(&self, (_, key): (usize, u16)) -> bool {
         self.ends && key % 2 == 1
+    }
+
+    /// Whether nothing that a node has acknowledged is lost there, but with the node.
+    pub fn keeps_disks(&self) -> bool {
+        !self.loses_disks && !self.twins && !self.relapses && !self.bad_disks
     }
 
     /// Whether nothing that one node has on disk is ever lost, and no clock says what is over.

@@ -163,6 +163,10 @@ fn drive(cluster: &mut Cluster) -> Result<Result<Checked, Broken>, HarnessError>
     if let Some(broken) = missed(cluster) {
         return Ok(Err(broken));
     }
+    if let Err(broken) = checks::shown(cluster) {
+        cluster.shared.followers.miss(broken.text.clone());
+        return Ok(Err(broken));
+    }
     // What clients saw tells more than that they saw too little.
     Ok(verify(cluster).and_then(|checked| read.map(|()| checked)))
 }

@@ -20,4 +20,8 @@ fn a_token_goes_on_at_any_replica() {
     assert!(counts.followed_delta > 0, "{counts}");
     assert!(counts.followed_complete > 10, "{counts}");
     assert!(counts.followed_checked > 100, "{counts}");
+    let since = counts.resumed;
+    assert!(since.all > 1_000 && since.elsewhere > 500, "{counts}");
+    let rare = [since.ingested, since.purged, since.sealed, since.restarted];
+    assert!(rare.iter().all(|count| *count > 10), "{counts}");
 }

@@ -1,10 +1,11 @@
-//! `dunlin keyspace`: create, list, describe, drop, undrop, mend-stamps.
+//! `dunlin keyspace`: create, list, describe, alter, drop, undrop, mend-stamps.
 
+mod alter;
 mod drop;
 mod mend_stamps;
 
 use clap::{Args, Subcommand};
-use dunlin_client::{CreateKeyspace, KeyspaceDescription};
+use dunlin_client::{CreateKeyspace, KeyspaceDescription, Retention};
 use dunlin_metadata::{PARTITIONS_MAX, REPLICAS_MAX, Sync};
 
 use crate::connect::Server;
@@ -13,6 +14,7 @@ use crate::output::Output;
 use crate::runtime;
 use crate::shortage::shortage;
 use crate::table::{Align, Cell, Table};
+use alter::{Alter, Bound, retained};
 use drop::DropKeyspace;
 use mend_stamps::MendStamps;
 
@@ -38,6 +40,9 @@ pub enum Keyspace {
     List(List),
     /// Show one keyspace's settings
     Describe(Describe),
+    /// Set how much of the log is kept for who follows a keyspace
+    #[command(after_help = alter::EXAMPLES)]
+    Alter(Alter),
     /// Drop a keyspace; its data goes after a delay (--drop-delay of `dunlin serve`)
     #[command(after_help = drop::EXAMPLES)]
     Drop(DropKeyspace),
@@ -65,6 +70,12 @@ pub struct Create {
     /// Seconds a delete is remembered [default: 864000]
     #[arg(long, value_name = "SECONDS")]
     tombstone_grace: Option<u64>,
+    /// Log that is kept for who follows it, needed or not: a size, an age, or both, as in 1GiB,1h
+    #[arg(long, value_name = "BOUND")]
+    retain_min: Option<Bound>,
+    /// Log that who follows it can hold back at most, in the same form
+    #[arg(long, value_name = "BOUND")]
+    retain_max: Option<Bound>,
     #[command(flatten)]
     server: Server,
 }
@@ -111,6 +122,7 @@ impl Keyspace {
                 Keyspace::Create(create) => create.run().await,
                 Keyspace::List(list) => list.run().await,
                 Keyspace::Describe(describe) => describe.run().await,
+                Keyspace::Alter(alter) => alter.run().await,
                 Keyspace::MendStamps(mend) => mend.run().await,
                 Keyspace::Drop(drop) => drop.run().await,
                 Keyspace::Undrop(back) => {
@@ -129,6 +141,7 @@ impl Create {
             partitions: self.partitions,
             sync: self.sync.map(|sync| sync.to_string()),
             tombstone_grace_s: self.tombstone_grace,
+            retention: retained(Retention::default(), self.retain_min, self.retain_max),
         };
         let client = self.server.client()?;
         let made = client.create_keyspace(&wanted).await?;
@@ -216,6 +229,7 @@ pub fn table(keyspaces: &[KeyspaceDescription]) -> Table {
         ("PARTITIONS", Align::Right),
         ("SYNC", Align::Left),
         ("TOMBSTONES KEPT", Align::Right),
+        ("LOG KEPT", Align::Left),
     ]);
     for keyspace in keyspaces {
         table.row(vec![
@@ -226,6 +240,7 @@ pub fn table(keyspaces: &[KeyspaceDescription]) -> Table {
             Cell::plain(keyspace.settings.partitions),
             Cell::plain(&keyspace.settings.sync),
             Cell::plain(format!("{} s", keyspace.settings.tombstone_grace_s)),
+            Cell::plain(alter::told(&keyspace.retention)),
         ]);
     }
     table

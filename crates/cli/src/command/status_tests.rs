@@ -24,8 +24,8 @@ NODE  ID  STATE  ROLE     HTTP    LISTEN  SHARDS  STARTS
 n1     1  up     member   h:8080  h:7080       2       4
 n2     2  down   joining  h:8081  h:7081       2       1
 
-KEYSPACE  ID  MODE    REPLICAS  PARTITIONS  SYNC    TOMBSTONES KEPT
-default    1  quorum         3          64  always             60 s
+KEYSPACE  ID  MODE    REPLICAS  PARTITIONS  SYNC    TOMBSTONES KEPT  LOG KEPT
+default    1  quorum         3          64  always             60 s  as needed
 
 SHARD  STATE    PARTITIONS   KEYS    STORE  WRITES  READS  SYNCS
 n1/0   filling          64  1,200  2.0 KiB       5      6      2

@@ -37,8 +37,8 @@ const OWN: u64 = 32;
 const OF_SHARD: u64 = 40;
 /// With fewer a store opens files anew with every read.
 const TABLES_MIN: u64 = 16;
-/// Connections from and to other shards, for each shard.
-const PEERS_MAX: u64 = 2 * (dunlin_metadata::SHARDS_MAX as u64 - 1);
+/// Connections from and to other shards, for each shard: two each way while something is copied.
+const PEERS_MAX: u64 = 4 * (dunlin_metadata::SHARDS_MAX as u64 - 1);
 const PEERS_MIN: u64 = 8;
 /// What is asked for by nobody is not taken: each connection costs memory, too.
 const CONNECTIONS: u64 = 10_000;

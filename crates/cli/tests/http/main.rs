@@ -19,4 +19,5 @@ mod metrics;
 mod pairs;
 mod range;
 mod refused;
+mod retention;
 mod state;

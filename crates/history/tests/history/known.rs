@@ -328,6 +328,21 @@ fn keys_are_apart() {
     good("another key is empty", &[ok(Put(1), 1, 2), other]);
 }
 
+/// A write nobody sees, beside one that ends in vain before a read of what was there begins.
+#[test]
+fn what_ends_in_vain_does_not_hold_up_who_sees_the_value_before() {
+    good(
+        "nothing, then what was begun long ago",
+        &[
+            unknown(Put(3), 0),
+            operation(Put(3), 7, Outcome::Unknown { until: Some(11) }),
+            ok(Put(1), 8, 15),
+            ok(Get(Some(3)), 10, 15),
+            ok(Get(None), 15, 15),
+        ],
+    );
+}
+
 /// Out of thousands of operations, the three that matter.
 #[test]
 fn the_proof_is_small() {

@@ -70,8 +70,9 @@ impl Place {
         })
     }
 
-    pub(super) fn is_at(&self, number: u64, index: Index) -> bool {
-        self.number == number && self.next == index
+    /// Whether what is at an index is found by going on from here.
+    pub(super) fn leads_to(&self, number: u64, index: Index) -> bool {
+        self.number == number && self.next <= index
     }
 
     /// The same place, when more of the segment has been written since.
@@ -90,8 +91,11 @@ impl Place {
         let mut batch = Vec::with_capacity(self.given.min(max_bytes));
         let mut bytes = 0;
         if let Some(record) = self.held.take() {
-            bytes = record.len();
-            batch.push((self.next, record));
+            // Others may have read it meanwhile for this one, too.
+            if self.next == from {
+                bytes = record.len();
+                batch.push((self.next, record));
+            }
             self.next += 1;
         }
         while bytes < max_bytes || batch.is_empty() {

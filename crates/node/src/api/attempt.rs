@@ -105,7 +105,7 @@ fn milliseconds(headers: &HeaderMap, name: &HeaderName) -> Result<Option<u64>, R
 }
 
 fn check(shard: &Shard, deadline_ms: Option<u64>, after_ms: Option<u64>) -> Result<(), Rejected> {
-    let now_ms = shard.clock.now().millis();
+    let now_ms = shard.clock().now().millis();
     let most_ms = now_ms.saturating_add(DEADLINE_MOST.as_millis() as u64);
     if deadline_ms.is_some_and(|ms| ms > most_ms) {
         return Err(Rejected::bad(format!(
@@ -113,11 +113,11 @@ fn check(shard: &Shard, deadline_ms: Option<u64>, after_ms: Option<u64>) -> Resu
             DEADLINE_MOST.as_secs()
         )));
     }
-    let limit_ms = shard.clock.limit().millis();
+    let limit_ms = shard.clock().limit().millis();
     if after_ms.is_some_and(|ms| ms >= limit_ms) {
         return Err(Rejected::bad(format!(
             "Dunlin-After is further ahead of this node's {now_ms} than stamps may be (--clock-bound, {} ms): wait until it is not",
-            shard.clock.bound_ms()
+            shard.clock().bound_ms()
         )));
     }
     if let (Some(deadline_ms), Some(after_ms)) = (deadline_ms, after_ms)
@@ -132,10 +132,9 @@ fn check(shard: &Shard, deadline_ms: Option<u64>, after_ms: Option<u64>) -> Resu
 #[derive(Default)]
 pub(crate) struct TimeHeader(std::cell::RefCell<Option<(u64, HeaderValue)>>);
 
-impl Shard {
-    pub(super) fn time_header(&self) -> HeaderValue {
-        let now_ms = self.clock.now().millis();
-        let mut held = self.time_header.0.borrow_mut();
+impl TimeHeader {
+    pub(super) fn at(&self, now_ms: u64) -> HeaderValue {
+        let mut held = self.0.borrow_mut();
         match &*held {
             Some((ms, value)) if *ms == now_ms => value.clone(),
             _ => {

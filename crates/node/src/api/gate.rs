@@ -4,9 +4,11 @@ use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Duration;
 
+use hyper::header::HeaderValue;
 use tokio::sync::{Notify, watch};
 use tokio::time::{Instant, timeout};
 
+use super::attempt::TimeHeader;
 use super::handshake::Turns;
 use crate::limits::{CLOSE_NOTICE, CLOSE_WAIT, STALL};
 use crate::services::Services;
@@ -35,6 +37,7 @@ pub(crate) struct Gate {
     left: Notify,
     /// Of handshakes, where it speaks TLS.
     turns: Turns,
+    time_header: TimeHeader,
 }
 
 impl Gate {
@@ -48,6 +51,7 @@ impl Gate {
             connections: Cell::new(0),
             left: Notify::new(),
             turns: Turns::default(),
+            time_header: TimeHeader::default(),
         }
     }
 
@@ -64,6 +68,11 @@ impl Gate {
     /// Whose turn it is with the handshakes of its connections.
     pub(super) fn turns(&self) -> &Turns {
         &self.turns
+    }
+
+    /// What the shard's clock shows, for its answers.
+    pub(super) fn time_header(&self) -> HeaderValue {
+        self.time_header.at(self.shard().clock().now().millis())
     }
 
     /// A node answers as soon as the others have been heard, and have filled it if it is new:
@@ -122,7 +131,7 @@ impl Gate {
         // what they send at that very moment is lost to them, so it comes second.
         let notice = timeout(CLOSE_NOTICE, self.empty()).await;
         self.stage.send_replace(Stage::Closing);
-        self.shard().stalls.wake_connections();
+        self.shard().stalls().wake_connections();
         if notice.is_err() && timeout(CLOSE_WAIT, self.empty()).await.is_err() {
             tracing::warn!(
                 connections = self.connections.get(),

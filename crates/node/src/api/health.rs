@@ -16,7 +16,7 @@ use crate::shard::Shard;
 /// 200 as long as there is anybody to say it.
 pub(super) fn live(shard: &Shard, asker: &Asker) -> Reply {
     let alive = match knows_all(asker) {
-        true => json!({ "status": "alive", "node": shard.config.name }),
+        true => json!({ "status": "alive", "node": shard.config().name }),
         false => json!({ "status": "alive" }),
     };
     reply::json(StatusCode::OK, &alive)
@@ -36,7 +36,7 @@ pub(super) async fn ready(shard: Rc<Shard>, asker: &Asker) -> Reply {
     for sibling in siblings {
         lacks.extend(lacks_of(&shard, sibling).await);
     }
-    let name = &shard.config.name;
+    let name = &shard.config().name;
     let problems = problems(&shard);
     let Some(first) = lacks.first() else {
         let ok = match knows_all(asker) {
@@ -69,7 +69,7 @@ fn knows_all(asker: &Asker) -> bool {
 
 /// What is wrong without keeping the shard from serving.
 pub(super) fn problems(shard: &Shard) -> Vec<String> {
-    let mut problems = shard.metadata.problems().borrow().to_vec();
+    let mut problems = shard.metadata().problems().borrow().to_vec();
     problems.extend(shard.strays());
     problems.extend(shard.damage());
     problems.extend(shard.drops_told());
@@ -89,7 +89,7 @@ async fn lacks_of(shard: &Rc<Shard>, sibling: ShardAddress) -> Vec<Lack> {
     };
     told.unwrap_or_else(|| {
         vec![Lack {
-            shard: format!("{}/{}", shard.config.name, sibling.shard),
+            shard: format!("{}/{}", shard.config().name, sibling.shard),
             why: "it does not answer".to_owned(),
         }]
     })

@@ -98,10 +98,11 @@ pub(super) async fn get(
     let newest = coordinator
         .read(target.keyspace, &target.key, target.quorum)
         .await;
-    let spent_us = shard.latency.take_newest_us();
+    let spent_us = shard.latency().take_newest_us();
     let answer = show(shard, newest, headers);
     let status = status_of(&answer, |reply| reply.status());
     shard
+        .front()
         .requests
         .record(Operation::Get, target.keyspace, status, spent_us);
     answer
@@ -131,7 +132,7 @@ fn show(
     let stamp = found.as_ref().map(|item| item.stamp);
     match (validators::judge(headers, stamp)?, found) {
         (Verdict::Whole, Some(item)) => {
-            let value = reply::counted(&shard.doors, item.value)?;
+            let value = reply::counted(&shard.front().doors, item.value)?;
             let found = reply::bytes(StatusCode::OK, value);
             Ok(reply::with_version(
                 reply::typed(found, "application/octet-stream"),
@@ -165,13 +166,13 @@ pub(super) async fn put(
         Some(seconds) => Some(
             seconds
                 .checked_mul(1_000)
-                .and_then(|ms| ms.checked_add(shard.clock.now_ms()))
+                .and_then(|ms| ms.checked_add(shard.clock().now_ms()))
                 .ok_or_else(|| Rejected::bad("expires_in is too far away"))?,
         ),
     };
     // Held until the write is answered.
-    let limit_bytes = shard.config.max_body_bytes;
-    let received = read_body(&shard.doors, request.into_body(), limit_bytes).await?;
+    let limit_bytes = shard.config().max_body_bytes;
+    let received = read_body(&shard.front().doors, request.into_body(), limit_bytes).await?;
     let change = Change {
         kind: Kind::Put,
         value: received.bytes.clone(),
@@ -229,7 +230,7 @@ async fn write(
     };
     let written = coordinator.write(request).await;
     let shard = coordinator.shard();
-    let spent_us = shard.latency.take_newest_us();
+    let spent_us = shard.latency().take_newest_us();
     let written = written.map_err(|failure| attempt.failed(failure));
     let (operation, done) = match change.kind {
         Kind::Delete => (Operation::Delete, StatusCode::ACCEPTED),
@@ -237,6 +238,7 @@ async fn write(
     };
     let status = status_of(&written, |_| done);
     shard
+        .front()
         .requests
         .record(operation, target.keyspace, status, spent_us);
     written

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use dunlin_metadata::{Keyspace, KeyspaceSettings, MetadataError, Role};
+use dunlin_metadata::{Keyspace, KeyspaceSettings, MetadataError, Retention, Role};
 use dunlin_proto::ShardAddress;
 use hyper::{Method, Request, StatusCode};
 use serde::Deserialize;
@@ -25,8 +25,17 @@ const BODY_BYTES: usize = 64 << 10;
 #[derive(Deserialize)]
 struct Create {
     name: String,
+    #[serde(default)]
+    retention: Retention,
     #[serde(flatten)]
     settings: serde_json::Map<String, serde_json::Value>,
+}
+
+/// What of it a client may change; what is left out stays.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Alter {
+    retention: Option<Retention>,
 }
 
 /// `/v1/keyspaces`.
@@ -38,13 +47,13 @@ pub(super) async fn collection(
 ) -> Result<Reply, Rejected> {
     match *request.method() {
         Method::GET | Method::HEAD => {
-            let topology = shard.metadata.topology().borrow().clone();
+            let topology = shard.metadata().topology().borrow().clone();
             let all = topology.keyspaces.iter();
             let shown: Vec<&Keyspace> = all.filter(|k| asker.may(Role::Read, &k.name)).collect();
             Ok(reply::json(StatusCode::OK, &shown))
         }
         Method::POST => {
-            let received = read_body(&shard.doors, request.into_body(), BODY_BYTES).await?;
+            let received = read_body(&shard.front().doors, request.into_body(), BODY_BYTES).await?;
             let body = received.bytes;
             in_time(arrivals)?;
             create(shard, &body).await
@@ -60,11 +69,16 @@ async fn create(shard: Rc<Shard>, body: &[u8]) -> Result<Reply, Rejected> {
     let create: Create = serde_json::from_slice(body).map_err(malformed)?;
     let settings: KeyspaceSettings =
         serde_json::from_value(create.settings.into()).map_err(malformed)?;
+    create.retention.check()?;
     let met = greatest_met(&shard).await;
-    let created = shard
-        .metadata
+    let mut created = shard
+        .metadata()
         .create_keyspace_above(&create.name, settings, met)
         .await?;
+    if !create.retention.is_empty() {
+        let (name, retention) = (&create.name, create.retention);
+        created = shard.metadata().alter_keyspace(name, retention).await?;
+    }
     settle(&shard, &created).await;
     let mut reply = reply::json(StatusCode::CREATED, &created);
     let what = format!("create keyspace {}", created.name);
@@ -124,12 +138,12 @@ async fn settle_elsewhere(shard: &Rc<Shard>, back: &Keyspace) {
 pub(super) async fn one(
     shard: Rc<Shard>,
     arrivals: &Arrivals,
-    method: &Method,
+    request: Request<Upload>,
     name: &str,
 ) -> Result<Reply, Rejected> {
-    match *method {
+    match *request.method() {
         Method::GET | Method::HEAD => {
-            let topology = shard.metadata.topology().borrow().clone();
+            let topology = shard.metadata().topology().borrow().clone();
             topology
                 .keyspaces
                 .iter()
@@ -142,10 +156,25 @@ pub(super) async fn one(
                     )
                 })
         }
+        Method::PATCH => {
+            let received = read_body(&shard.front().doors, request.into_body(), BODY_BYTES).await?;
+            in_time(arrivals)?;
+            let alter: Alter = serde_json::from_slice(&received.bytes).map_err(|error| {
+                Rejected::bad(format!("the body does not say what to change: {error}"))
+            })?;
+            let altered = match alter.retention {
+                Some(retention) => shard.metadata().alter_keyspace(name, retention).await?,
+                None => return Err(Rejected::bad("the body changes nothing".to_owned())),
+            };
+            let mut reply = reply::json(StatusCode::OK, &altered);
+            let what = format!("alter keyspace {name}");
+            reply.extensions_mut().insert(Done(what));
+            Ok(reply)
+        }
         Method::DELETE => {
             in_time(arrivals)?;
-            let now_ms = shard.env.clock.now_ms();
-            shard.metadata.drop_keyspace(name, now_ms).await?;
+            let now_ms = shard.env().clock.now_ms();
+            shard.metadata().drop_keyspace(name, now_ms).await?;
             Ok(reply::empty(StatusCode::NO_CONTENT))
         }
         _ => Err(Rejected::method()),
@@ -156,7 +185,7 @@ pub(super) async fn one(
 pub(super) fn dropped(shard: &Shard, method: &Method) -> Result<Reply, Rejected> {
     match *method {
         Method::GET | Method::HEAD => {
-            let topology = shard.metadata.topology().borrow().clone();
+            let topology = shard.metadata().topology().borrow().clone();
             Ok(reply::json(StatusCode::OK, &topology.dropped))
         }
         _ => Err(Rejected::method()),
@@ -173,7 +202,7 @@ pub(super) async fn undrop(
     match *method {
         Method::POST => {
             in_time(arrivals)?;
-            let back = shard.metadata.undrop_keyspace(name).await?;
+            let back = shard.metadata().undrop_keyspace(name).await?;
             settle(&shard, &back).await;
             settle_elsewhere(&shard, &back).await;
             Ok(reply::json(StatusCode::OK, &back))

@@ -43,7 +43,7 @@ pub(super) async fn members(
     match *request.method() {
         Method::GET | Method::HEAD => Ok(reply::json(StatusCode::OK, &describe(services).await)),
         Method::POST => {
-            let received = read_body(&shard.doors, request.into_body(), BODY_BYTES).await?;
+            let received = read_body(&shard.front().doors, request.into_body(), BODY_BYTES).await?;
             let body = received.bytes;
             let wanted = serde_json::from_slice(&body).map_err(|error| {
                 Rejected::bad(format!("the body does not describe a change: {error}"))
@@ -68,7 +68,7 @@ pub(super) async fn cancel(
     match *method {
         Method::DELETE => {
             in_time(arrivals)?;
-            shard.metadata.cancel_change().await?;
+            shard.metadata().cancel_change().await?;
             Ok(reply::empty(StatusCode::NO_CONTENT))
         }
         _ => Err(Rejected::method()),
@@ -88,7 +88,7 @@ fn in_words(wanted: &Wanted) -> String {
 
 async fn change(services: &Services, wanted: Wanted) -> Result<(), Rejected> {
     let shard = &services.shard;
-    let topology = shard.metadata.topology().borrow().clone();
+    let topology = shard.metadata().topology().borrow().clone();
     let ids = |names: &[String]| -> Result<Vec<u16>, Rejected> {
         let id = |name: &String| {
             let node = topology.nodes.iter().find(|node| node.name == *name);
@@ -134,7 +134,7 @@ async fn change(services: &Services, wanted: Wanted) -> Result<(), Rejected> {
     if topology.members.change.is_some() && !remove.is_empty() && add.is_empty() && drain.is_empty()
     {
         for id in remove {
-            shard.metadata.bury_in_change(id).await?;
+            shard.metadata().bury_in_change(id).await?;
         }
         return Ok(());
     }
@@ -144,13 +144,13 @@ async fn change(services: &Services, wanted: Wanted) -> Result<(), Rejected> {
     let (gone, spare): (Vec<u16>, Vec<u16>) = remove.iter().partition(|id| members.contains(id));
     if add.is_empty() && drain.is_empty() && gone.is_empty() {
         for name in &wanted.remove {
-            shard.metadata.forget_node(name).await?;
+            shard.metadata().forget_node(name).await?;
         }
         return Ok(());
     }
     // Nobody waits for spare nodes that are gone either, and they are forgotten with the others.
     let dead = gone.into_iter().chain(spare).collect();
-    shard.metadata.begin_change(to, dead).await?;
+    shard.metadata().begin_change(to, dead).await?;
     Ok(())
 }
 
@@ -162,7 +162,7 @@ fn conflict(line: String) -> Rejected {
 pub(super) async fn describe(services: &Services) -> Value {
     let shard = &services.shard;
     let placement = shard.placement();
-    let topology = shard.metadata.topology().borrow().clone();
+    let topology = shard.metadata().topology().borrow().clone();
     let names =
         |ids: &[u16]| -> Vec<String> { ids.iter().map(|id| name(&placement, *id)).collect() };
     let members = &topology.members.ids;

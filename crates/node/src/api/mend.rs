@@ -39,7 +39,7 @@ pub(super) async fn mend(
         Rejected::new(StatusCode::NOT_FOUND, line)
     })?;
     let mended = coordinator.mend_stamps(keyspace, first, is_mending).await?;
-    let now_ms = shard.env.clock.now_ms();
+    let now_ms = shard.env().clock.now_ms();
     Ok(reply::json(StatusCode::OK, &report(mended, now_ms)))
 }
 

@@ -28,7 +28,7 @@ pub(super) async fn metadata(
         return Err(Rejected::method());
     }
     let node = shard.address().node;
-    let own: Vec<ShardAddress> = (0..shard.config.shards)
+    let own: Vec<ShardAddress> = (0..shard.config().shards)
         .map(|number| ShardAddress {
             node,
             shard: number,
@@ -47,14 +47,14 @@ pub(super) async fn metadata(
             *known = incarnation.max(*known);
         }
     }
-    let mut topology = (**shard.metadata.topology().borrow()).clone();
+    let mut topology = (**shard.metadata().topology().borrow()).clone();
     let has_users = asks_for_users(&params);
     if !has_users {
         topology.access = Access::default();
     }
-    let problems = shard.metadata.problems().borrow().clone();
+    let problems = shard.metadata().problems().borrow().clone();
     let report = Report {
-        node: shard.config.name.clone(),
+        node: shard.config().name.clone(),
         topology,
         problems: (*problems).clone(),
         incarnations,

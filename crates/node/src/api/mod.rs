@@ -33,6 +33,5 @@ mod users;
 mod v0;
 mod validators;
 
-pub(crate) use attempt::TimeHeader;
 pub(crate) use handshake::Handshakes;
 pub(crate) use server::{Accepted, accept_http, serve_http};

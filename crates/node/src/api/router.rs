@@ -32,12 +32,12 @@ pub(super) async fn route(
     caller: &Caller,
     request: Request<Upload>,
 ) -> Reply {
-    let origins = &gate.shard().config.cors_origins;
+    let origins = &gate.shard().config().cors_origins;
     let cors = Cors::of(origins, request.method(), request.headers());
     let mut reply = answer(gate, arrivals, caller, request).await;
-    let responses = &gate.shard().counters.http_responses[class(reply.status())];
+    let responses = &gate.shard().counters().http_responses[class(reply.status())];
     responses.set(responses.get() + 1);
-    let time = gate.shard().time_header();
+    let time = gate.time_header();
     reply.headers_mut().insert(&TIME_HEADER, time);
     if let Some(cors) = cors {
         cors.tell(reply.status(), reply.headers_mut());
@@ -52,11 +52,11 @@ async fn answer(
     request: Request<Upload>,
 ) -> Reply {
     let shard = gate.shard().clone();
-    let counter = &shard.counters.http_requests;
+    let counter = &shard.counters().http_requests;
     counter.set(counter.get() + 1);
     let path = request.uri().path().to_owned();
     if is_strange(
-        &shard.config.cors_origins,
+        &shard.config().cors_origins,
         request.method(),
         request.headers(),
     ) {
@@ -70,7 +70,7 @@ async fn answer(
     };
     let is_change = rule.is_audited(&asked);
     let mut asker = Asker::ANYBODY;
-    if shard.guard.is_closed() {
+    if shard.front().guard.is_closed() {
         let need = rule.needed(&asked);
         // A name that cannot be decoded is no keyspace's.
         let name = keyspace_of(&path).and_then(|name| text(name).ok());
@@ -257,15 +257,7 @@ async fn v1(
         ["users"] => rare(users::collection(by_whom(shard), request)).await,
         ["users", name] => rare(users::one(by_whom(shard), request, &text(name)?)).await,
         ["keyspaces"] => rare(keyspaces::collection(shard, arrivals, asker, request)).await,
-        ["keyspaces", name] => {
-            rare(keyspaces::one(
-                shard,
-                arrivals,
-                request.method(),
-                &text(name)?,
-            ))
-            .await
-        }
+        ["keyspaces", name] => rare(keyspaces::one(shard, arrivals, request, &text(name)?)).await,
         ["keyspaces", name, "keys"] => {
             rare(scan::keys(
                 &services.coordinator,

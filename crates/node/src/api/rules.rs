@@ -106,6 +106,7 @@ pub(super) fn rules(path: &str) -> Option<&'static [Rule]> {
     ];
     const OF_KEYSPACE: &[Rule] = &[
         rule(Method::GET, &[], READ),
+        rule(Method::PATCH, &[], ADMIN),
         rule(Method::DELETE, &[], ADMIN),
     ];
     const OF_RANGE: &[Rule] = &[rule(

@@ -46,10 +46,10 @@ impl Records {
         let placement = shard.placement();
         let placed = placement.named(keyspace).ok_or(Failure::UnknownKeyspace)?;
         let quorum = params.quorum(placed.keyspace.settings.replicas, placement.member_count())?;
-        if !shard.doors.has_room(PAGE_BYTES) {
+        if !shard.front().doors.has_room(PAGE_BYTES) {
             return Err(Rejected::full());
         }
-        let held = shard.doors.account();
+        let held = shard.front().doors.account();
         let keyspace = placed.keyspace.id;
         let begun = Instant::now();
         // The first page comes before the status line: a failure still gets its own.
@@ -62,6 +62,7 @@ impl Records {
         let status = status_of(&first, |_| StatusCode::OK);
         let spent_us = begun.elapsed().as_micros() as u64;
         shard
+            .front()
             .requests
             .record(Operation::Scan, keyspace, status, spent_us);
         let (scan, page) = first?;
@@ -90,7 +91,7 @@ impl Records {
         if self.page.is_empty() {
             let next = self.scan.next_page().await;
             if next.is_err() {
-                let broken = &self.shard.counters.broken_scans;
+                let broken = &self.shard.counters().broken_scans;
                 broken.set(broken.get() + 1);
             }
             self.page = next?.into();

@@ -150,9 +150,9 @@ pub(crate) async fn serve_http(accepted: Accepted, arrivals: Rc<Arrivals>, gate:
     let Ok(stream) = attached else { return };
     let caller = Caller::new(stream.peer_addr().ok());
     let stream = Rc::new(RefCell::new(stream));
-    let doors = gate.shard().doors.clone();
+    let doors = gate.shard().front().doors.clone();
     let watched = Watched::new(stream.clone(), arrivals.clone(), doors);
-    match &gate.shard().config.http_tls {
+    match &gate.shard().config().http_tls {
         None => answer(watched, caller, arrivals, &gate).await,
         Some(tls) => answer_secretly(&stream, watched, tls.get(), caller, arrivals, &gate).await,
     }
@@ -179,7 +179,7 @@ async fn answer_secretly(
     gate: &Rc<Gate>,
 ) {
     let shard = gate.shard().clone();
-    let counts = &shard.doors.handshakes;
+    let counts = &shard.front().doors.handshakes;
     let begin = async {
         let end = Instant::now() + HANDSHAKE_TIME;
         if !handshake::speaks_tls(stream, counts, HANDSHAKE_TIME).await {

@@ -28,8 +28,8 @@ pub(super) async fn status(services: &Services) -> Result<Reply, Rejected> {
             })
         })
         .collect();
-    let topology = shard.metadata.topology().borrow().clone();
-    let mut problems = shard.metadata.problems().borrow().to_vec();
+    let topology = shard.metadata().topology().borrow().clone();
+    let mut problems = shard.metadata().problems().borrow().to_vec();
     problems.extend(shard.ends_told());
     let shards: Vec<&ShardStatus> = statuses.iter().filter_map(|(_, s)| s.as_ref()).collect();
     let followers: Vec<_> = shards.iter().flat_map(|s| &s.followers).collect();
@@ -58,7 +58,7 @@ pub(super) async fn status(services: &Services) -> Result<Reply, Rejected> {
     Ok(reply::json(
         StatusCode::OK,
         &json!({
-            "node": shard.config.name, "topology_revision": placement.revision,
+            "node": shard.config().name, "topology_revision": placement.revision,
             "cluster": topology.cluster, "problems": problems,
             "members": super::members::describe(services).await,
             "nodes": nodes, "keyspaces": topology.keyspaces,

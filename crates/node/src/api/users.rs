@@ -70,7 +70,7 @@ pub(super) async fn collection(
 ) -> Result<Reply, Rejected> {
     match *request.method() {
         Method::GET | Method::HEAD => {
-            let topology = asked.shard.metadata.topology().borrow().clone();
+            let topology = asked.shard.metadata().topology().borrow().clone();
             let access = &topology.access;
             let users = access.users.iter().map(|(name, user)| shown(name, user));
             let users: Vec<Value> = users.collect();
@@ -160,7 +160,8 @@ pub(super) async fn one(
 
 impl Asked<'_> {
     async fn body<T: DeserializeOwned>(&self, request: Request<Upload>) -> Result<T, Rejected> {
-        let received = read_body(&self.shard.doors, request.into_body(), BODY_BYTES).await?;
+        let received =
+            read_body(&self.shard.front().doors, request.into_body(), BODY_BYTES).await?;
         let read = serde_json::from_slice(&received.bytes);
         in_time(self.arrivals)?;
         // The library's own words may say what is in it, a password too.
@@ -186,9 +187,13 @@ impl Asked<'_> {
                 "too many passwords are being checked: try again",
             )
         };
-        let runner = self.shard.guard.runner().map_err(|_| busy())?;
+        let runner = self.shard.front().guard.runner().map_err(|_| busy())?;
         let from = self.caller.address();
-        let hash = self.shard.logins.hash(&runner, from, password.into_bytes());
+        let hash = self
+            .shard
+            .front()
+            .logins
+            .hash(&runner, from, password.into_bytes());
         hash.await.map(Some).ok_or_else(busy)
     }
 
@@ -201,8 +206,8 @@ impl Asked<'_> {
         status: StatusCode,
         what: String,
     ) -> Result<Reply, Rejected> {
-        let now_ms = self.shard.env.clock.now_ms();
-        let metadata = &self.shard.metadata;
+        let now_ms = self.shard.env().clock.now_ms();
+        let metadata = self.shard.metadata();
         let access = metadata
             .change_access(&change, self.asker.by(), now_ms)
             .await?;

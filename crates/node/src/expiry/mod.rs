@@ -66,7 +66,7 @@ impl Expiry {
             return Ok(());
         }
         self.list_all().await?;
-        let now_ms = self.shard.clock.now_ms();
+        let now_ms = self.shard.clock().now_ms();
         let late = EXPIRY_LATE.as_millis() as u64;
         let is_due = self
             .swept
@@ -134,7 +134,7 @@ impl Expiry {
             return false;
         };
         let replicas = keyspace.replicas(value.partition, keyspace.width(value.from));
-        is_turn(replicas, self.shard.address, is_late, |other| {
+        is_turn(replicas, self.shard.address(), is_late, |other| {
             let peer = self.shard.peer(other);
             peer.is_some_and(|peer| peer.caller.is_connected())
         })

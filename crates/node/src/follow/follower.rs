@@ -3,18 +3,21 @@
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, VecDeque};
-use std::ops::Bound;
+use std::ops::Bound as Key;
 use std::rc::Rc;
 
 use bytes::Bytes;
 use dunlin_entry::{Entry, EntryView, Kind, Vector};
-use dunlin_log::{Cursor, CursorError, Index};
+use dunlin_log::{CursorError, Index};
 use dunlin_proto::{Hint, Place, Token, TokenError};
 use dunlin_store::Snapshot;
 use tokio::time::Instant;
 
-use super::{Class, Here, Hits, Holder, Met, Past, Scope, Selection, Start, begin};
-use crate::limits::{BATCH_BYTES, PAGE_BYTES, PAGE_ITEMS};
+use super::settle::{Unsettled, settle};
+use super::{Bound, Class, Here, Hits, Holder, Met, Past, Scope, Selection, Source, Start, begin};
+use crate::env::LocalFuture;
+use crate::limits::{BATCH_BYTES, PAGE_BYTES, PAGE_ITEMS, SETTLE_AFTER, SETTLE_KEYS};
+use crate::quorum::Coordinator;
 use crate::replication::copy_of;
 use crate::shard::{Shard, vector_of};
 
@@ -81,14 +84,16 @@ pub enum FollowError {
 /// Those who follow a shard's log and are no replicas.
 pub struct Followers {
     shard: Rc<Shard>,
+    coordinator: Rc<Coordinator>,
     count: Cell<u64>,
 }
 
 impl Followers {
     /// Of a shard.
-    pub(crate) fn new(shard: Rc<Shard>) -> Rc<Followers> {
+    pub(crate) fn new(shard: Rc<Shard>, coordinator: Rc<Coordinator>) -> Rc<Followers> {
         Rc::new(Followers {
             shard,
+            coordinator,
             count: Cell::new(0),
         })
     }
@@ -101,10 +106,16 @@ impl Followers {
         self.count.set(self.count.get() + 1);
         let holder = Holder {
             class: Class::Follower,
+            keyspace: Some(wanted.keyspace),
             name: format!("follower {}", self.count.get()),
         };
+        self.shard.held().count(true);
         let mut follow = Follow {
-            cursor: self.shard.log.cursor(1),
+            coordinator: self.coordinator.clone(),
+            settled_to: 0,
+            waits: None,
+            settling: None,
+            source: self.shard.source(1, Bound::Synced).going_after(),
             shard: self.shard.clone(),
             wanted,
             holder,
@@ -126,7 +137,7 @@ pub struct Follow {
     shard: Rc<Shard>,
     wanted: Wanted,
     holder: Holder,
-    cursor: Cursor,
+    source: Source,
     /// What has been delivered of each partition.
     vectors: BTreeMap<u16, Vector>,
     /// From which record on each is read in the log.
@@ -139,6 +150,21 @@ pub struct Follow {
     /// The coverage that this was begun with.
     changes: u64,
     begun: Begun,
+    coordinator: Rc<Coordinator>,
+    /// Up to which record of the log all that it wants was settled by reads.
+    settled_to: Index,
+    /// For what it waits to be held by enough, and since when.
+    waits: Option<(Waits, Instant)>,
+    settling: Option<(Waits, Index, LocalFuture<bool>)>,
+}
+
+/// What is waited for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Waits {
+    /// A record of the log, the next.
+    Log(Index),
+    /// The page of stored records read last.
+    Page,
 }
 
 /// How partitions were gone on with, each time that was decided.
@@ -171,15 +197,19 @@ struct Fill {
     vector: Vector,
     /// Where the partition that is read goes on; `None` before its first page.
     next: Option<Bytes>,
+    /// The page that was read last, where not all of it may be shown yet.
+    page: Option<StoredPage>,
+    /// All of it has been settled by reads.
+    is_settled: bool,
 }
 
 impl Follow {
     /// Where this goes on, at any replica.
     pub fn token(&self) -> Token {
         let hint = self.filling.is_empty().then(|| Hint {
-            shard: self.shard.address,
-            incarnation: self.shard.origin.incarnation(),
-            index: self.cursor.position() - 1,
+            shard: self.shard.address(),
+            incarnation: self.shard.origin().incarnation(),
+            index: self.source.position() - 1,
         });
         let vectors = self.vectors.iter().map(|(p, v)| (*p, v.clone()));
         Token::new(
@@ -198,7 +228,7 @@ impl Follow {
     /// Whether all that the log has had has been delivered.
     pub fn is_current(&self) -> bool {
         self.filling.is_empty()
-            && self.cursor.position() > self.shard.log.last()
+            && self.source.position() > self.shard.log_last()
             && self.changes == self.shard.coverage().changes()
             && self.check().is_ok()
     }
@@ -216,7 +246,10 @@ impl Follow {
             }
             self.hold();
             if let Some((partition, scope)) = self.filling.front().copied() {
-                return self.page(partition, scope).await;
+                match self.page(partition, scope).await? {
+                    Some(next) => return Ok(next),
+                    None => continue,
+                }
             }
             if let Some(entries) = self.read().await? {
                 return Ok(Next::Entries(entries));
@@ -232,7 +265,7 @@ impl Follow {
         let replicas = keyspace.keyspace.settings.replicas;
         for partition in &self.wanted.partitions {
             let held = keyspace.replicas(*partition, replicas);
-            if !held.contains(&self.shard.address) {
+            if !held.contains(&self.shard.address()) {
                 return Err(FollowError::Elsewhere(*partition));
             }
         }
@@ -259,7 +292,7 @@ impl Follow {
         if !self.shard.all_applied().await {
             return Err(FollowError::Failed("the own log failed".into()));
         }
-        let snapshot = self.shard.store.snapshot();
+        let snapshot = self.shard.snapshot();
         let synced = self.shard.sync_log_to(snapshot.applied()).await;
         synced.map_err(FollowError::Failed)?;
         self.check()?;
@@ -273,10 +306,9 @@ impl Follow {
         snapshot: Snapshot,
         vector: Vector,
     ) -> Result<(), FollowError> {
-        let log = &self.shard.log;
         let before = |s: &dunlin_log::SegmentInfo| Some((s.first_index, vector_of(&s.preamble)?));
-        let segments: Vec<_> = log.segments().iter().filter_map(before).collect();
-        let (last, strays) = (log.progress().synced, self.shard.stray_copies());
+        let segments: Vec<_> = self.shard.segments().iter().filter_map(before).collect();
+        let (last, strays) = (self.shard.log_progress().synced, self.shard.stray_copies());
         let now = self.shard.vector();
         let changes = self.shard.coverage().changes();
         let (mut starts, mut filling) = (BTreeMap::new(), VecDeque::new());
@@ -288,7 +320,7 @@ impl Follow {
             };
             let here = Here {
                 serves: self.shard.coverage().of(place),
-                first: log.first(),
+                first: self.shard.log_first(),
                 last,
                 segments: &segments,
                 vector: &now,
@@ -331,11 +363,13 @@ impl Follow {
         self.seen = segment
             .map(|(_, before)| before.clone())
             .unwrap_or_default();
-        self.cursor.seek(start);
+        self.source.seek(start);
         self.fill = (!self.filling.is_empty()).then_some(Fill {
             snapshot,
             vector,
             next: None,
+            page: None,
+            is_settled: false,
         });
         if matches!(from, From::Now) {
             let partitions = self.vectors.values_mut();
@@ -346,54 +380,85 @@ impl Follow {
 
     /// Up to where this shard's log was read by who has the hint, if it is still that log.
     fn at(&self, hint: Hint) -> Option<Index> {
-        let now = self.shard.origin.incarnation();
+        let now = self.shard.origin().incarnation();
         let is_kept = hint.incarnation == now
             || hint.incarnation < now
                 && hint.incarnation >= self.shard.coverage().since
                 && hint.index <= self.shard.opened_at();
-        (hint.shard == self.shard.address && is_kept).then_some(hint.index)
+        (hint.shard == self.shard.address() && is_kept).then_some(hint.index)
     }
 
     /// Keeps what is still to be read of the log.
     fn hold(&self) {
-        let position = self.cursor.position().max(self.shard.log.first());
+        let position = self.source.position().max(self.shard.log_first());
         self.shard
-            .pins
+            .pins()
             .hold(self.holder.clone(), position, Instant::now());
     }
 
     /// The next page of stored records.
-    async fn page(&mut self, partition: u16, scope: Scope) -> Result<Next, FollowError> {
+    async fn page(&mut self, partition: u16, scope: Scope) -> Result<Option<Next>, FollowError> {
         let gone = || FollowError::Failed("the partition cannot be read".into());
         let fill = self.fill.as_ref().ok_or_else(gone)?;
         let (snapshot, next) = (fill.snapshot.clone(), fill.next.clone());
         let (keyspace, begins) = (self.wanted.keyspace, next.is_none());
         let start = next.unwrap_or_else(|| self.wanted.prefix.clone());
-        let read = self.shard.read_page(move |store| {
-            let (start, end) = (Bound::Included(&start[..]), Bound::Unbounded);
-            store.scan_page(
-                keyspace,
-                partition,
-                start,
-                end,
-                PAGE_ITEMS,
-                PAGE_BYTES,
-                Some(&snapshot),
-            )
+        let shard = self.shard.clone();
+        let read = fill.page.is_none().then(|| {
+            shard.read_page(move |store| {
+                let (start, end) = (Key::Included(&start[..]), Key::Unbounded);
+                store.scan_page(
+                    keyspace,
+                    partition,
+                    start,
+                    end,
+                    PAGE_ITEMS,
+                    PAGE_BYTES,
+                    Some(&snapshot),
+                )
+            })
         });
-        let page = read.await.ok_or_else(gone)?;
-        let prefix = &self.wanted.prefix;
-        let records = page.items.into_iter();
-        let records: Vec<Entry> = records
-            .filter(|item| item.key.starts_with(prefix))
-            .map(|item| copy_of(item, keyspace, partition))
-            .collect();
+        let page = match read {
+            None => self
+                .fill
+                .as_mut()
+                .and_then(|fill| fill.page.take())
+                .ok_or_else(gone)?,
+            Some(read) => {
+                let page = read.await.ok_or_else(gone)?;
+                let prefix = &self.wanted.prefix;
+                let records = page.items.into_iter();
+                let records = records
+                    .filter(|item| item.key.starts_with(prefix))
+                    .map(|item| copy_of(item, keyspace, partition));
+                StoredPage {
+                    records: records.collect(),
+                    next: page.next.filter(|next| next.starts_with(prefix)),
+                }
+            }
+        };
+        let changes = self.shard.held().changes();
+        if !self.fill.as_ref().is_some_and(|fill| fill.is_settled) {
+            let unsettled = self.unsettled(&page.records);
+            if !unsettled.is_empty() {
+                self.fill.as_mut().ok_or_else(gone)?.page = Some(page);
+                if self
+                    .wait_for(Waits::Page, changes, unsettled, 0)
+                    .await
+                    .is_some()
+                {
+                    self.fill.as_mut().ok_or_else(gone)?.is_settled = true;
+                }
+                return Ok(None);
+            }
+        }
+        let StoredPage { records, next } = page;
         if begins && scope == Scope::Complete {
             // Who has begun to forget what it had must be given all, here or elsewhere.
             self.vectors.insert(partition, Vector::new());
         }
         let fill = self.fill.as_mut().ok_or_else(gone)?;
-        let next = page.next.filter(|next| next.starts_with(prefix));
+        fill.is_settled = false;
         let ends = next.is_none();
         fill.next = next;
         if ends {
@@ -408,34 +473,101 @@ impl Follow {
                 self.fill = None;
             }
         }
-        Ok(Next::Records {
+        Ok(Some(Next::Records {
             partition,
             begins: begins.then_some(scope),
             records,
             ends,
+        }))
+    }
+
+    /// What may not be shown yet of stored records. They carry no position; where it is not their stamp, as of
+    /// the end of a value, what is told is true before it is logged.
+    fn unsettled(&self, records: &[Entry]) -> Vec<Unsettled> {
+        let hidden = records.iter().filter(|entry| {
+            let stamped = (entry.stamp.origin, entry.stamp.version);
+            let (keyspace, partition) = (entry.keyspace, entry.partition);
+            !self
+                .shard
+                .is_held_by_enough(keyspace, partition, entry.from, stamped)
+        });
+        let unsettled = hidden.map(|entry| Unsettled {
+            partition: entry.partition,
+            from: entry.from,
+            key: entry.key.clone(),
+            rank: entry.rank(),
+        });
+        unsettled.collect()
+    }
+
+    /// An entry of the log that may not be shown yet.
+    fn unsettled_entry(&self, view: &EntryView<'_>) -> Option<Unsettled> {
+        let position = view.position();
+        let at = (position.origin, position.sequence);
+        let (partition, from) = (view.partition(), view.from());
+        let is_shown = self
+            .shard
+            .is_held_by_enough(view.keyspace(), partition, from, at);
+        (!is_shown).then(|| Unsettled {
+            partition,
+            from,
+            key: Bytes::copy_from_slice(view.key()),
+            rank: view.rank(),
         })
     }
 
-    /// What the log has next, once it is on disk; `None` where the coverage has changed meanwhile.
+    /// Waits until more is known of who has what than there was after so many changes, or, where nothing came
+    /// for long, until a majority has all that is `hidden`, which ends with `last`: then up to where that is so.
+    /// Dropped while it waits, it goes on from there.
+    async fn wait_for(
+        &mut self,
+        what: Waits,
+        changes: u64,
+        hidden: Vec<Unsettled>,
+        last: Index,
+    ) -> Option<Index> {
+        let since = match &self.waits {
+            Some((waits, since)) if *waits == what => *since,
+            _ => {
+                let now = Instant::now();
+                self.waits = Some((what, now));
+                now
+            }
+        };
+        if let Some((read, last, reading)) = &mut self.settling
+            && *read == what
+        {
+            let last = *last;
+            let is_settled = reading.await;
+            self.settling = None;
+            self.waits = None;
+            return is_settled.then_some(last);
+        }
+        let shard = self.shard.clone();
+        tokio::select! {
+            biased;
+            () = shard.held().changed_since(changes) => {}
+            () = tokio::time::sleep_until(since + SETTLE_AFTER) => {
+                let keyspace = self.wanted.keyspace;
+                let reading = settle(&self.shard, &self.coordinator, keyspace, hidden);
+                self.settling = Some((what, last, reading));
+            }
+        }
+        None
+    }
+
+    /// What the log has next, once it is on disk and may be shown; `None` where the coverage has changed
+    /// meanwhile, or what is known of who has it.
     async fn read(&mut self) -> Result<Option<Vec<Entry>>, FollowError> {
         let failed = |error: CursorError| FollowError::Failed(error.to_string());
-        let position = self.cursor.position();
-        let mut progress = self.shard.log.progress();
-        while progress.synced < position {
-            if let Some(failure) = progress.failed {
-                return Err(FollowError::Failed(failure.to_string()));
-            }
-            self.shard.log.request_sync();
-            progress = self.shard.log.changed(&progress).await;
-        }
-        let mut records = self.cursor.next(BATCH_BYTES).await.map_err(failed)?;
-        records.retain(|(index, _)| *index <= progress.synced);
+        let position = self.source.position();
+        let records = self.source.next(BATCH_BYTES).await.map_err(failed)?;
+        let records = records.unwrap_or_default();
         if self.changes != self.shard.coverage().changes() {
-            self.cursor.seek(position);
+            self.source.seek(position);
             return Ok(None);
         }
-        let behind = records.last().map_or(position, |(index, _)| index + 1);
-        self.cursor.seek(behind);
+        let changes = self.shard.held().changes();
         let starts = &self.starts;
         let now = Cell::new(position);
         let keyspace = self.wanted.keyspace;
@@ -447,7 +579,38 @@ impl Follow {
             })
         };
         let mut hits = Hits::default();
-        for (index, record) in &records {
+        let hidden = |index: Index, record: &Bytes| {
+            now.set(index);
+            match selection.look(record) {
+                Met::Wanted(view) if index > self.settled_to => self.unsettled_entry(&view),
+                _ => None,
+            }
+        };
+        // Nothing goes by what may not be shown yet: a token tells how far each origin was.
+        let mut hidden = records.iter().filter_map(|(index, record)| {
+            let unsettled = hidden(*index, record)?;
+            Some((*index, unsettled))
+        });
+        let first = hidden.next();
+        let behind = match &first {
+            Some((index, _)) => *index,
+            None => records.last().map_or(position, |(index, _)| index + 1),
+        };
+        if behind == position && first.is_some() {
+            let all: Vec<_> = first.into_iter().chain(hidden).take(SETTLE_KEYS).collect();
+            let last = all.last().map_or(position, |(index, _)| *index);
+            let unsettled = all.into_iter().map(|(_, unsettled)| unsettled).collect();
+            self.source.seek(position);
+            if let Some(last) = self
+                .wait_for(Waits::Log(position), changes, unsettled, last)
+                .await
+            {
+                self.settled_to = last;
+            }
+            return Ok(None);
+        }
+        drop(hidden);
+        for (index, record) in records.iter().take_while(|(index, _)| *index < behind) {
             now.set(*index);
             hits.read(record);
             if let Met::Wanted(_) = selection.look(record) {
@@ -455,7 +618,8 @@ impl Follow {
             }
             named_by(record, &mut self.seen);
         }
-        if self.shard.log.last() < behind {
+        self.source.seek(behind);
+        if self.shard.log_last() < behind {
             self.seen.merge(&self.shard.vector());
         }
         for (partition, seen) in &mut self.vectors {
@@ -469,6 +633,12 @@ impl Follow {
         let entries = entries.map_err(|error| FollowError::Failed(error.to_string()))?;
         Ok(Some(entries))
     }
+}
+
+/// A page of stored records.
+struct StoredPage {
+    records: Vec<Entry>,
+    next: Option<Bytes>,
 }
 
 /// Adds what a record of a log says of its origin, or of all.
@@ -492,6 +662,7 @@ fn named_by(record: &Bytes, seen: &mut Vector) {
 
 impl Drop for Follow {
     fn drop(&mut self) {
-        self.shard.pins.end_of(&self.holder);
+        self.shard.held().count(false);
+        self.shard.pins().end_of(&self.holder);
     }
 }

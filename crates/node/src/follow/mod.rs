@@ -4,6 +4,7 @@
 //! | file | duty |
 //! |---|---|
 //! | `begin` | pure: where a follower begins that has come so far |
+//! | `class` | whom a shard is read for |
 //! | `coverage` | pure: from where on the log serves a partition; `coverage_note`, the same on disk |
 //! | `follower` | who reads a keyspace's entries from a token on: log and stored records |
 //! | `gauge` | how far each is, and how fast |
@@ -12,9 +13,14 @@
 //! | `pins` | who still needs which part of the log, and for how long that counts |
 //! | `progress` | how far a backfill is |
 //! | `retain` | pure: which segments may go |
+//! | `settle` | what too few are known to have is read by a majority |
+//! | `shown` | pure: whether who is no replica may be shown an entry |
 //! | `selection` | pure: which records a follower wants; what is kept of them |
+//! | `source` | a place in the log that goes on, as far as its reader may see |
+//! | `turns` | pure: who is read for first, a quantum at a time; `turn`, waiting for it |
 
 mod begin;
+mod class;
 mod coverage;
 mod coverage_note;
 mod follower;
@@ -25,9 +31,15 @@ mod pins;
 mod progress;
 mod retain;
 mod selection;
+mod settle;
+mod shown;
+mod source;
+mod turn;
+mod turns;
 
 pub use begin::Scope;
 pub(crate) use begin::{Here, Past, Start, begin};
+pub(crate) use class::Class;
 pub(crate) use coverage::{Coverage, Found, Mark, Serves};
 pub(crate) use coverage_note::Note;
 pub use follower::{Begun, Follow, FollowError, Followers, From, Next, Wanted};
@@ -36,8 +48,11 @@ pub(crate) use gauge::{Gauge, bytes_behind};
 pub(crate) use lag::Lag;
 pub(crate) use pace::Pace;
 pub use pins::PinStatus;
-pub(crate) use pins::{Class, Holder, Pins};
+pub(crate) use pins::{Holder, Pins};
 pub use progress::BackfillStatus;
 pub(crate) use progress::Progress;
-pub(crate) use retain::{Caps, Segment, released};
+pub(crate) use retain::{Caps, Segment, kept_at_least, kept_at_most, released};
 pub(crate) use selection::{Hits, Met, Selection};
+pub(crate) use shown::is_shown;
+pub(crate) use source::{Bound, Source};
+pub(crate) use turn::{ReadTurns, Turn};

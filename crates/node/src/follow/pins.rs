@@ -8,26 +8,15 @@ use dunlin_log::Index;
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
+use super::Class;
 use crate::limits::{PIN_LEASE, PIN_STILL};
-
-/// What a pin is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Class {
-    /// A shard takes partitions over.
-    Move,
-    /// A replica is given what it lacks of stored records, and goes on in the log behind them: it stands
-    /// still there for as long as it asks for pages.
-    Backfill,
-    /// A replica follows, and is far behind.
-    Replica,
-    /// Somebody who is no replica reads entries.
-    Follower,
-}
 
 /// Who holds a pin.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Holder {
     pub class: Class,
+    /// Whose entries it reads, where they are those of one keyspace.
+    pub keyspace: Option<u32>,
     /// For people; one pin a name.
     pub name: String,
 }
@@ -130,6 +119,19 @@ impl Pins {
         }
         let kept = held.values().filter(|pin| !pin.let_go);
         kept.map(|pin| pin.position).min()
+    }
+
+    /// Who reads this keyspace holds back nothing before `first`.
+    pub fn bound(&self, keyspace: u32, first: Index) {
+        for (holder, pin) in self.held.borrow_mut().iter_mut() {
+            if holder.keyspace == Some(keyspace) && pin.position < first && !pin.let_go {
+                pin.let_go = true;
+                tracing::warn!(
+                    for_ = holder.name,
+                    "keeps no log any more: it is more than its keyspace's --retain-max allows"
+                );
+            }
+        }
     }
 
     /// What stands before `before` in the log goes, whoever needs it.

@@ -7,6 +7,7 @@ const SECOND: Duration = Duration::from_secs(1);
 fn mover(name: &str) -> Holder {
     Holder {
         class: Class::Move,
+        keyspace: None,
         name: name.into(),
     }
 }

@@ -75,9 +75,85 @@ fn what_nobody_needs_goes_and_the_rest_within_the_caps_stays() {
             retention_bytes,
             pins_bytes,
         };
-        let goes = released(&segments(), flushed, pinned, caps, |number| {
+        let goes = released(&segments(), flushed, None, pinned, caps, |number| {
             number >= needed
         });
         assert_eq!(goes, expected, "{what}");
     }
+}
+
+#[test]
+fn what_a_keyspace_keeps_at_least_stays_whatever_the_caps() {
+    // Flushed up to, kept from, what goes.
+    let cases = [
+        ("nothing is kept", 50, None, Some(41)),
+        ("from the beginning", 50, Some(1), None),
+        ("from within a segment", 50, Some(25), Some(21)),
+        ("from a segment's last record", 50, Some(30), Some(21)),
+        ("from a segment's first record", 50, Some(31), Some(31)),
+        ("from its end", 50, Some(60), Some(41)),
+        ("and it is not flushed", 15, Some(31), Some(11)),
+    ];
+    let caps = Caps {
+        retention_bytes: 0,
+        pins_bytes: 0,
+    };
+    for (what, flushed, least, expected) in cases {
+        let goes = released(&segments(), flushed, least, None, caps, |_| false);
+        assert_eq!(goes, expected, "{what}");
+    }
+}
+
+#[test]
+fn a_keyspaces_bounds_are_by_bytes_and_by_age() {
+    // The first four segments ended at 10, 20, 30 and 40 s; it is 42 s, and the last is written.
+    let ended_ms = [10_000, 20_000, 30_000, 40_000];
+    // Least bytes and age, first that is kept; greatest bytes and age, first that may be held back.
+    let least = [
+        (None, None, None),
+        (Some(0), Some(0), None),
+        (Some(1), None, Some(41)),
+        (Some(10), None, Some(41)),
+        (Some(11), None, Some(31)),
+        (Some(50), None, Some(1)),
+        (Some(999), None, Some(1)),
+        (None, Some(1), Some(41)),
+        (None, Some(2), Some(31)),
+        (None, Some(12), Some(21)),
+        (None, Some(999), Some(1)),
+        (Some(11), Some(1), Some(31)),
+        (Some(1), Some(12), Some(21)),
+    ];
+    for (bytes, age_s, first) in least {
+        let retention = Retention {
+            min_bytes: bytes,
+            min_age_s: age_s,
+            ..Retention::default()
+        };
+        let kept = kept_at_least(&segments(), &ended_ms, 42_000, &retention);
+        assert_eq!(kept, first, "{retention:?}");
+    }
+    let most = [
+        (None, None, None),
+        (Some(0), None, Some(41)),
+        (Some(10), None, Some(41)),
+        (Some(19), None, Some(41)),
+        (Some(20), None, Some(31)),
+        (Some(999), None, Some(1)),
+        (None, Some(0), Some(41)),
+        (None, Some(2), Some(31)),
+        (None, Some(999), Some(1)),
+        (Some(20), Some(0), Some(41)),
+        (Some(0), Some(999), Some(41)),
+    ];
+    for (bytes, age_s, first) in most {
+        let retention = Retention {
+            max_bytes: bytes,
+            max_age_s: age_s,
+            ..Retention::default()
+        };
+        let held = kept_at_most(&segments(), &ended_ms, 42_000, &retention);
+        assert_eq!(held, first, "{retention:?}");
+    }
+    assert_eq!(kept_at_most(&[], &[], 0, &Retention::default()), None);
 }

@@ -15,6 +15,7 @@ use dunlin_proto::{LoadAnswer, LoadRequest, LoadStep, pairs};
 use futures_util::future::join_all;
 use tokio::time::Instant;
 
+use crate::doors::Held;
 use crate::limits::FORGET_AFTER;
 use crate::replication::address_of;
 use crate::sabotage::Sabotage;
@@ -22,11 +23,9 @@ use crate::shard::{Shard, Sorted};
 use judge::{Standing, Way, way};
 
 /// Bytes that wait at a shard for the word of those who load.
-const WAITING_BYTES: usize = 512 << 20;
+const WAITING_BYTES: usize = 256 << 20;
 /// Whoever is not heard of for so long has given up.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Files that are taken over in one go.
-const TAKEN_AT_ONCE: usize = 8;
 /// Files that are written at once.
 const FILES_AT_ONCE: usize = 4;
 /// Pairs of one partition become a file from so many bytes on.
@@ -45,6 +44,8 @@ struct Waiting {
     keyspace: u32,
     parts: BTreeMap<u16, Vec<Bytes>>,
     bytes: usize,
+    /// The same among all that clients have sent.
+    held: Held,
     /// Written into files, by partition.
     sorted: Option<BTreeMap<u16, Sorted>>,
     touched: Instant,
@@ -73,14 +74,23 @@ impl Loads {
                 let is_over = |waiting: &Waiting| waiting.touched.elapsed() >= PATIENCE;
                 let mut waiting = loads.waiting.borrow_mut();
                 waiting.retain(|_, waiting| !is_over(waiting));
-                let mut loading = loads.shard.loading.borrow_mut();
-                loading.retain(|_, since| since.elapsed() < PATIENCE);
             }
         });
     }
 
-    /// Does a step of a load.
-    pub async fn take(&self, request: LoadRequest) -> LoadAnswer {
+    /// Does a step of a load, to its end, whether or not it is waited for: half way through, what is here is
+    /// what no vector names.
+    pub async fn take(self: &Rc<Self>, request: LoadRequest) -> LoadAnswer {
+        let (loads, busy) = (self.clone(), self.shard.busy());
+        let step = tokio::task::spawn_local(async move {
+            let answer = loads.step(request).await;
+            drop(busy);
+            answer
+        });
+        step.await.unwrap_or(LoadAnswer::Refused)
+    }
+
+    async fn step(&self, request: LoadRequest) -> LoadAnswer {
         let LoadRequest {
             stamp,
             after,
@@ -91,11 +101,8 @@ impl Loads {
         if !stamp.origin.is_of_loads() || stamp.version == Version::MAX {
             return LoadAnswer::Refused;
         }
-        let is_ours = address_of(stamp.origin) == self.shard.address;
-        self.shard
-            .loading
-            .borrow_mut()
-            .insert(stamp.origin, Instant::now());
+        let is_ours = address_of(stamp.origin) == self.shard.address();
+        self.shard.loads(stamp.origin);
         match step {
             LoadStep::Part { partition, pairs } => {
                 match self.gather(stamp, keyspace, partition, pairs) {
@@ -106,7 +113,7 @@ impl Loads {
             LoadStep::Prepare => match self.prepare(stamp, after, keyspace, from).await {
                 Ok(in_the_way) => LoadAnswer::Prepared {
                     in_the_way,
-                    latency_us_p99: self.shard.latency.p99_us(),
+                    latency_us_p99: self.shard.latency().p99_us(),
                 },
                 Err(error) => self.refuse(stamp, &error),
             },
@@ -114,7 +121,7 @@ impl Loads {
                 let committed = self
                     .commit(stamp, after, keyspace, &leave_out, is_ours)
                     .await;
-                self.shard.loading.borrow_mut().remove(&stamp.origin);
+                self.shard.has_loaded(stamp.origin);
                 match committed {
                     Ok(()) => LoadAnswer::Committed {
                         unsure: self.shard.unsure(),
@@ -140,7 +147,7 @@ impl Loads {
         if waiting.get(&stamp.origin).is_some_and(|w| w.stamp == stamp) {
             waiting.remove(&stamp.origin);
         }
-        self.shard.loading.borrow_mut().remove(&stamp.origin);
+        self.shard.has_loaded(stamp.origin);
     }
 
     fn gather(&self, stamp: Stamp, keyspace: u32, partition: u16, pairs: Bytes) -> bool {
@@ -157,6 +164,9 @@ impl Loads {
             return false;
         }
         waiting.touched = Instant::now();
+        if waiting.held.grow(pairs.len()).is_err() {
+            return false;
+        }
         waiting.bytes += pairs.len();
         waiting.parts.entry(partition).or_default().push(pairs);
         true
@@ -174,6 +184,7 @@ impl Loads {
             keyspace,
             parts: BTreeMap::new(),
             bytes: 0,
+            held: self.shard.front().doors.account(),
             sorted: None,
             touched: Instant::now(),
         };
@@ -194,7 +205,7 @@ impl Loads {
         let Some(placed) = placement.keyspace(keyspace) else {
             return Way::Refuse;
         };
-        let have = shard.vector.borrow().get(stamp.origin);
+        let have = shard.has_up_to(stamp.origin);
         let grace_ms = placed
             .keyspace
             .settings
@@ -211,9 +222,9 @@ impl Loads {
                     && !shard.is_dropped(keyspace)
                     && !placement.is_purged(keyspace)
                     && !is_dead,
-                is_at_rest: placement.change.is_none() && !shard.pins.are_of_moves(),
+                is_at_rest: placement.change.is_none() && !shard.pins().are_of_moves(),
                 forgotten: shard.forgotten_since_start(keyspace),
-                age_ms: shard.clock.now_ms().saturating_sub(stamp.version.millis()),
+                age_ms: shard.clock().now_ms().saturating_sub(stamp.version.millis()),
                 remembers_ms: grace_ms.max(FORGET_AFTER.as_millis() as u64),
             },
         )
@@ -245,12 +256,12 @@ impl Loads {
         for (number, part) in parts.into_iter().enumerate() {
             groups[number % FILES_AT_ONCE].push(part);
         }
-        let blind = self.shard.env.sabotage == Sabotage::LoadBlind;
+        let blind = self.shard.env().sabotage == Sabotage::LoadBlind;
         let written = groups.into_iter().map(|group| async move {
             let mut looked = Vec::new();
             for (partition, pieces) in group {
                 let read = move || entries_of(stamp, keyspace, partition, from, pieces);
-                let min = FILE_BYTES_MIN.min(self.shard.config.ingest_bytes);
+                let min = FILE_BYTES_MIN.min(self.shard.config().ingest_bytes);
                 let sorted = self.shard.sort_out_clear(read, min, blind).await?;
                 looked.push(match sorted {
                     Some(sorted) => Looked::Sorted(partition, sorted),
@@ -286,18 +297,18 @@ impl Loads {
         leave_out: &[u16],
         is_ours: bool,
     ) -> Result<(), String> {
-        let sorted = {
+        let waiting = {
             let mut all = self.waiting.borrow_mut();
             let is_it = all
                 .get(&stamp.origin)
                 .is_some_and(|w| w.stamp == stamp && w.keyspace == keyspace && w.sorted.is_some());
-            let waiting = match is_it {
+            match is_it {
                 true => all.remove(&stamp.origin),
                 false => None,
-            };
-            waiting.and_then(|waiting| waiting.sorted)
+            }
         };
-        let mut sorted = sorted.ok_or("it was not prepared")?;
+        let Waiting { sorted, held, .. } = waiting.ok_or("it was not prepared")?;
+        let mut sorted = sorted.unwrap_or_default();
         sorted.retain(|partition, _| !leave_out.contains(partition));
         let mut sorted: Vec<Sorted> = sorted.into_values().collect();
         let shard = &self.shard;
@@ -317,6 +328,7 @@ impl Loads {
             Ok(()) => shard.close_gap_of_load().await,
             Err(_) => shard.close_gap(None).await,
         }
+        drop(held);
         given
     }
 
@@ -337,18 +349,9 @@ impl Loads {
             }
         }
         let pairs: usize = sorted.iter().map(Sorted::count).sum();
-        let mut sorted = sorted.into_iter();
-        let mut taken = Ok(());
-        while taken.is_ok() {
-            // Each file is synced while nothing is applied.
-            let few: Vec<Sorted> = sorted.by_ref().take(TAKEN_AT_ONCE).collect();
-            if few.is_empty() {
-                break;
-            }
-            taken = shard.ingest_all(few).await;
-        }
+        let taken = shard.ingest_all(sorted).await;
         if taken.is_ok() {
-            let loaded = &shard.counters.loaded;
+            let loaded = &shard.counters().loaded;
             loaded.set(loaded.get() + pairs as u64);
         }
         if taken.is_ok() || is_ours {

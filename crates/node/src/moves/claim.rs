@@ -22,7 +22,7 @@ impl Moves {
             fill.claimed.is_some_and(is_recent) && fill.filled
         };
         if change.phase > Phase::Joint
-            || placement.is_member(self.shard.address.node)
+            || placement.is_member(self.shard.address().node)
             || is_needless
         {
             return Ok(());
@@ -33,7 +33,7 @@ impl Moves {
             _ => BTreeMap::new(),
         };
         let told = told.values().flat_map(|state| state.marks());
-        let past = own_past(told, self.shard.origin, &self.shard.vector());
+        let past = own_past(told, self.shard.origin(), &self.shard.vector());
         let claims: Vec<_> = {
             let mut fill = self.fill.borrow_mut();
             fill.claimed = Some(Instant::now());
@@ -46,7 +46,7 @@ impl Moves {
             let have = self.shard.vector();
             let inherited = origins.into_iter().filter_map(|origin| {
                 let writer = address_of(origin);
-                if writer.is_beside(self.shard.address) {
+                if writer.is_beside(self.shard.address()) {
                     return None;
                 }
                 let ends = fill.sources.iter().map(|(address, source)| {

@@ -47,7 +47,7 @@ impl Moves {
             }
             match self
                 .shard
-                .metadata
+                .metadata()
                 .advance_change(change.id, change.phase)
                 .await
             {
@@ -71,12 +71,7 @@ impl Moves {
         let placement = self.shard.placement();
         let is_near = |shard: &ShardAddress| {
             let node = placement.nodes.get(&shard.node);
-            node.is_some_and(|n| {
-                self.shard
-                    .directory
-                    .queue_to(&n.name, shard.shard)
-                    .is_some()
-            })
+            node.is_some_and(|n| self.shard.is_near(&n.name, shard.shard))
         };
         let living = self.living().into_iter();
         living
@@ -95,7 +90,7 @@ impl Moves {
         shards: Vec<ShardAddress>,
     ) -> BTreeMap<ShardAddress, MoveState> {
         let asked = shards.into_iter().map(|address| async move {
-            if address == self.shard.address {
+            if address == self.shard.address() {
                 return Some((address, self.state()));
             }
             let peer = self.shard.peer(address)?;

@@ -73,7 +73,7 @@ impl Moves {
             self.read_tail(&peer, usize::MAX).await?;
         }
         if !sources.is_empty() {
-            self.shard.sync_log_to(self.shard.log.last()).await?;
+            self.shard.sync_log_to(self.shard.log_last()).await?;
         }
         if !sources.is_empty() && self.are_tails_due() {
             self.keep_places().await?;
@@ -114,14 +114,14 @@ impl Moves {
     async fn keep_vector(&self) -> Result<(), String> {
         let all: Vec<_> = self.shard.vector().iter().collect();
         self.shard.log_claim(&all, true);
-        self.shard.sync_log_to(self.shard.log.last()).await
+        self.shard.sync_log_to(self.shard.log_last()).await
     }
 
     /// Begins the books of a change, or goes on with those of the journal.
     async fn open_books(&self, change: &Change) -> Result<(), String> {
-        let parts = plan::parts(&self.shard.placement(), self.shard.address);
+        let parts = plan::parts(&self.shard.placement(), self.shard.address());
         if self.fill.borrow().change != change.id {
-            let journal = Journal::load(&*self.shard.env.disk, &self.shard.dir());
+            let journal = Journal::load(&*self.shard.env().disk, &self.shard.dir());
             let journal = journal.filter(|journal| journal.change == change.id);
             if !parts.is_empty() {
                 tracing::info!(
@@ -163,7 +163,7 @@ impl Moves {
     }
 
     fn unfinished_parts(&self) -> Vec<(ShardAddress, Place)> {
-        let parts = plan::parts(&self.shard.placement(), self.shard.address);
+        let parts = plan::parts(&self.shard.placement(), self.shard.address());
         let fill = self.fill.borrow();
         let is_unfinished = |part: &&Part| {
             let source = fill.sources.get(&part.source);

@@ -69,7 +69,7 @@ impl Moves {
             && held.iter().all(|(origin, version)| {
                 let leaves =
                     !change.to.contains(&origin.node()) && !change.dead.contains(&origin.node());
-                let concerns = leaves && placement.share(self.shard.address, address_of(origin));
+                let concerns = leaves && placement.share(self.shard.address(), address_of(origin));
                 !concerns || mine.get(origin) >= version
             })
     }
@@ -79,13 +79,13 @@ impl Moves {
     /// joins has it from those it inherits.
     pub(super) fn is_level_with_writers(&self, marks: &Vector) -> bool {
         let placement = self.shard.placement();
-        let mine = self.shard.vector.borrow();
-        !placement.is_member(self.shard.address.node)
+        let mine = self.shard.known();
+        !placement.is_member(self.shard.address().node)
             || marks.iter().all(|(origin, version)| {
                 let writer = address_of(origin);
                 let concerns = placement.is_member(writer.node)
-                    && (writer == self.shard.address
-                        || placement.share(self.shard.address, writer));
+                    && (writer == self.shard.address()
+                        || placement.share(self.shard.address(), writer));
                 !concerns || mine.get(origin) >= version
             })
     }
@@ -101,7 +101,7 @@ impl Moves {
         let placement = self.shard.placement();
         let concerns = |origin: Origin| {
             change.dead.contains(&origin.node())
-                && placement.share(self.shard.address, address_of(origin))
+                && placement.share(self.shard.address(), address_of(origin))
         };
         // What was pulled of that very shard came without the vector rising.
         let has_all_of = |shard: ShardAddress, theirs: &Vector| {
@@ -109,7 +109,7 @@ impl Moves {
             theirs.unsealed().all(|(origin, version)| {
                 let pulled = |peer: &Rc<Peer>| peer.pulled.borrow().get(origin);
                 let pulled = peer.as_ref().map(pulled).unwrap_or_default();
-                !concerns(origin) || self.shard.vector.borrow().get(origin).max(pulled) >= version
+                !concerns(origin) || self.shard.has_up_to(origin).max(pulled) >= version
             })
         };
         let told = |shard: ShardAddress| {
@@ -117,10 +117,10 @@ impl Moves {
                 state.change == change.id && has_all_of(shard, &state.of_dead().collect())
             })
         };
-        let peers = self.shard.peers.borrow();
+        let peers = self.shard.peers();
         let concerned = self.concerned();
         let mut sharing = concerned.iter().filter(|shard| {
-            **shard != self.shard.address && placement.share(self.shard.address, **shard)
+            **shard != self.shard.address() && placement.share(self.shard.address(), **shard)
         });
         // Shards of a version that says nothing of the dead are known by their vectors alone.
         let mut known = peers.values().filter(|peer| peer.shares.get());

@@ -72,7 +72,7 @@ pub(crate) struct Moves {
 impl Moves {
     /// Of a shard that does not run yet.
     pub fn new(shard: Rc<Shard>) -> Rc<Moves> {
-        let latency_us_p99 = shard.config.move_latency_us_p99;
+        let latency_us_p99 = shard.config().move_latency_us_p99;
         let moves = Rc::new(Moves {
             shard,
             fill: RefCell::default(),
@@ -89,9 +89,10 @@ impl Moves {
         // Who copied from the life before has yet to say so again.
         let before = Holder {
             class: Class::Move,
+            keyspace: None,
             name: "whoever copied before its start".into(),
         };
-        moves.shard.pins.hold(before, 0, Instant::now());
+        moves.shard.pins().hold(before, 0, Instant::now());
         moves
     }
 
@@ -99,7 +100,7 @@ impl Moves {
     pub fn run(self: &Rc<Self>) {
         tokio::task::spawn_local(self.clone().move_loop());
         tokio::task::spawn_local(self.clone().rate_loop());
-        if self.shard.address.shard == 0 {
+        if self.shard.address().shard == 0 {
             tokio::task::spawn_local(self.clone().conduct_loop());
         }
     }
@@ -136,7 +137,7 @@ impl Moves {
     }
 
     fn pause(&self, bytes: usize, spent: Duration, their_latency_us: u64) -> Duration {
-        let latency_us = self.shard.latency.p99_us().max(their_latency_us);
+        let latency_us = self.shard.latency().p99_us().max(their_latency_us);
         self.pace.borrow_mut().pause(bytes, spent, latency_us)
     }
 }
@@ -148,7 +149,7 @@ impl Observer for Moves {
             *self.before.borrow_mut() = Some(before.clone());
         }
         if !reads_tails(now) {
-            self.shard.pins.end(Class::Move);
+            self.shard.pins().end(Class::Move);
         }
         if now.change.is_some() {
             self.rested.set(None);

@@ -108,7 +108,7 @@ impl Moves {
             bytes += run.size_bytes();
             runs.push(run);
             let stops = is_over.get() || self.are_tails_due();
-            let is_full = bytes >= self.shard.config.copy_steps.chunk_bytes;
+            let is_full = bytes >= self.shard.config().copy_steps.chunk_bytes;
             let due = is_full || stops || next.is_none();
             let ready = due.then(|| std::mem::take(&mut runs));
             let before = next.clone();
@@ -150,7 +150,7 @@ impl Moves {
     }
 
     async fn page_of(&self, peer: &Peer, request: FillRequest) -> Result<FillPage, String> {
-        match peer.caller.call(Request::Fill(request), PAGE_TIMEOUT).await {
+        match peer.call_aside(Request::Fill(request), PAGE_TIMEOUT).await {
             Ok(Response::Filled(page)) => Ok(page),
             Ok(_) => Err("an answer out of turn".to_owned()),
             Err(error) => Err(error.to_string()),
@@ -176,7 +176,7 @@ impl Moves {
         let sorted: Vec<Sorted> = sorted.collect();
         let bytes = sorted.iter().map(|sorted| sorted.bytes).sum();
         self.shard.ingest_all(sorted).await?;
-        let moved = &self.shard.counters.moved;
+        let moved = &self.shard.counters().moved;
         let journal = {
             let mut fill = self.fill.borrow_mut();
             self.rate.add(bytes);
@@ -197,8 +197,8 @@ impl Moves {
 
     /// Replaces the journal, off the event loop: it is synced.
     pub(super) async fn write_journal(&self, journal: Journal) -> Result<(), String> {
-        let (disk, dir) = (self.shard.env.disk.clone(), self.shard.dir());
-        let runner = &self.shard.env.store_runner;
+        let (disk, dir) = (self.shard.env().disk.clone(), self.shard.dir());
+        let runner = &self.shard.env().store_runner;
         let stored = runner.run_behind(move || journal.store(&*disk, &dir));
         let stored = stored.await.map_err(|gone| gone.to_string())?;
         stored.map_err(|error| format!("the journal of a copy cannot be written: {error}"))

@@ -13,7 +13,7 @@ use dunlin_store::{Record, Store};
 use tokio::time::Instant;
 
 use super::{Moves, reads_tails};
-use crate::follow::{Class, Hits, Holder, Met, Selection};
+use crate::follow::{Bound, Class, Hits, Holder, Met, Selection};
 use crate::limits::{LOOK_BYTES, PAGE_BYTES, PULL_BYTES};
 
 impl Moves {
@@ -27,7 +27,7 @@ impl Moves {
             froms,
             start,
         } = request;
-        let page_items = self.shard.config.copy_steps.page_items;
+        let page_items = self.shard.config().copy_steps.page_items;
         let read = move |store: &Store| {
             let mut run = RunBuilder::with_capacity(PAGE_BYTES + PAGE_BYTES / 4);
             let mut read_bytes = 0;
@@ -51,11 +51,13 @@ impl Moves {
                 store.scan_records(keyspace, partition, &start, page_items, PAGE_BYTES, take)?;
             Ok((run.finish(), next, read_bytes))
         };
+        let turn = self.shard.turn(Class::Move).await;
         let (run, next, read_bytes) = self.shard.read_aside(read).await?;
+        turn.end(read_bytes as usize);
         Some(FillPage {
             run,
             next,
-            latency_us_p99: self.shard.latency.p99_us(),
+            latency_us_p99: self.shard.latency().p99_us(),
             read_bytes,
         })
     }
@@ -68,15 +70,15 @@ impl Moves {
         if request.incarnation != 0 {
             self.pin(request.pin, None);
         }
-        let incarnation = self.shard.origin.incarnation();
+        let incarnation = self.shard.origin().incarnation();
         if request.incarnation == 0 {
             // What is not synced yet may be lost, and its places in the log be taken by others.
             // Where nobody asks for syncs that is long ago, and all since would be copied twice.
-            if let Err(error) = self.shard.sync_log_to(self.shard.log.last()).await {
+            if let Err(error) = self.shard.sync_log_to(self.shard.log_last()).await {
                 tracing::warn!(error, "nothing can be copied from here");
                 return TailAnswer::NotNow;
             }
-            let synced = self.shard.log.progress().synced;
+            let synced = self.shard.log_progress().synced;
             let next = synced + 1;
             self.pin(request.pin, Some(next));
             // Stored records must hold everything before it.
@@ -98,7 +100,7 @@ impl Moves {
                 // Who began further on began in a log that is gone.
                 next: self.shard.opened_at() + 1,
                 end: None,
-                synced: Some(self.shard.log.progress().synced),
+                synced: Some(self.shard.log_progress().synced),
             };
         }
         let wants: HashMap<(u32, u16), Froms> = request
@@ -119,17 +121,22 @@ impl Moves {
             wanted.is_some_and(|froms| froms.has(from))
         });
         let vector = self.shard.vector();
-        let end = self.shard.log.last();
+        // What comes after this is not applied yet when all that there is now is.
+        let end = self.shard.log_last();
         // What is left out of an answer is to be in every page that is asked for after it.
         if !self.shard.all_applied().await {
             return TailAnswer::NotNow;
         }
         let mut entries = Vec::new();
         let (mut bytes, mut looked_at) = (0, 0);
-        let mut cursor = self.shard.log.cursor(request.index);
-        while cursor.position() <= end && bytes < PULL_BYTES && looked_at < LOOK_BYTES {
-            let records = match cursor.next(PULL_BYTES).await {
-                Ok(records) => records,
+        let mut source = self.shard.source(request.index, Bound::UpTo(end));
+        while bytes < PULL_BYTES && looked_at < LOOK_BYTES {
+            let turn = self.shard.turn(Class::Move).await;
+            let read = source.next(PULL_BYTES).await;
+            turn.end_of(&read);
+            let records = match read {
+                Ok(Some(records)) => records,
+                Ok(None) => break,
                 Err(CursorError::TooOld { .. }) => return TailAnswer::TooOld,
                 Err(error) => {
                     tracing::error!(%error, "cannot read the log for a new replica");
@@ -137,14 +144,13 @@ impl Moves {
                 }
             };
             let mut hits = Hits::default();
-            // What has come since is not applied yet.
-            for (_, record) in records.iter().filter(|(index, _)| *index <= end) {
+            for (_, record) in &records {
                 looked_at += record.len();
                 hits.read(record);
                 let Met::Wanted(view) = selection.look(record) else {
                     continue;
                 };
-                let is_far = view.stamp().version > self.shard.clock.limit();
+                let is_far = view.stamp().version > self.shard.clock().limit();
                 if is_far && self.is_mended(&view).await {
                     continue;
                 }
@@ -156,9 +162,9 @@ impl Moves {
         TailAnswer::Entries {
             entries,
             incarnation,
-            next: cursor.position().min(end + 1),
-            end: (cursor.position() > end).then_some(vector),
-            synced: Some(self.shard.log.progress().synced),
+            next: source.position(),
+            end: (source.position() > end).then_some(vector),
+            synced: Some(self.shard.log_progress().synced),
         }
     }
 
@@ -172,11 +178,12 @@ impl Moves {
         }
         let holder = Holder {
             class: Class::Move,
+            keyspace: None,
             name: self.shard.label_of(asker),
         };
         // What has gone cannot be kept.
-        let position = begin.unwrap_or(keep).max(self.shard.log.first());
-        self.shard.pins.hold(holder, position, Instant::now());
+        let position = begin.unwrap_or(keep).max(self.shard.log_first());
+        self.shard.pins().hold(holder, position, Instant::now());
     }
 
     /// Whether an entry stamped far ahead, which nobody takes, has been mended or overtaken since: then

@@ -97,7 +97,7 @@ impl Moves {
             bytes: count(|fill| fill.bytes),
             bytes_per_s: self.rate.bytes_per_s(),
             bytes_per_s_max: self.pace.borrow().bytes_per_s(),
-            latency_us_p99: self.shard.latency.p99_us(),
+            latency_us_p99: self.shard.latency().p99_us(),
         }
     }
 }

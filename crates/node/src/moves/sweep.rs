@@ -19,8 +19,15 @@ struct Drop {
 }
 
 impl Moves {
-    /// Drops what is no longer held here, when that is due; false when it could not.
+    /// Drops what is no longer held here, when that is due. Where members change it has all been done when
+    /// this ends, whatever came meanwhile: what is taken over afterwards would be dropped with it.
     pub(super) async fn sweep_due(&self) -> Result<(), String> {
+        while self.sweep_once().await? {}
+        Ok(())
+    }
+
+    /// Whether a sweep was due and done; another may be by now.
+    async fn sweep_once(&self) -> Result<bool, String> {
         let placement = self.shard.placement();
         let due = placement.oldest_epoch();
         let swept = match self.swept.get() {
@@ -28,7 +35,7 @@ impl Moves {
             None => {
                 let swept = self
                     .shard
-                    .store
+                    .store()
                     .swept()
                     .map_err(|error| error.to_string())?;
                 self.swept.set(Some(swept));
@@ -36,20 +43,20 @@ impl Moves {
             }
         };
         if swept >= due {
-            return Ok(());
+            return Ok(false);
         }
         // By who is read already, what those are asked for who still act by the phase before would go.
         let phase = placement.change.as_ref().map(|change| change.phase);
         if phase >= Some(Phase::Switch) {
-            return Ok(());
+            return Ok(false);
         }
         // Reads and scans that were begun by the members before may still be on their way.
         if placement.change.is_none() && !self.has_rested(SWEEP_AFTER) {
-            return Ok(());
+            return Ok(false);
         }
         let before = self.before.borrow_mut().take();
         let before = before.filter(|before| is_all_since(before.changes, swept, due));
-        let drops = drops(&placement, before.as_deref(), self.shard.address);
+        let drops = drops(&placement, before.as_deref(), self.shard.address());
         let places = drops.iter().map(|drop| Place {
             keyspace: drop.keyspace,
             partition: drop.partition,
@@ -63,9 +70,9 @@ impl Moves {
             .await?;
         self.shard.flush().await?;
         let dir = self.shard.dir();
-        Journal::remove(&*self.shard.env.disk, &dir).map_err(|error| error.to_string())?;
+        Journal::remove(&*self.shard.env().disk, &dir).map_err(|error| error.to_string())?;
         self.swept.set(Some(due));
-        Ok(())
+        Ok(true)
     }
 
     async fn drop_from(&self, drop: &Drop) -> Result<(), String> {

@@ -54,7 +54,7 @@ impl Moves {
 
     /// Whether the tails are to be read before more is copied.
     pub(super) fn are_tails_due(&self) -> bool {
-        let interval = self.shard.config.copy_steps.tail_interval;
+        let interval = self.shard.config().copy_steps.tail_interval;
         let read = self.tails_read.get();
         read.is_none_or(|read| read.elapsed() >= interval)
     }
@@ -83,7 +83,7 @@ impl Moves {
 
     /// Brings to disk what was applied of the sources' logs, and notes that it is not needed any more.
     pub(super) async fn keep_places(&self) -> Result<(), String> {
-        self.shard.sync_log_to(self.shard.log.last()).await?;
+        self.shard.sync_log_to(self.shard.log_last()).await?;
         let journal = {
             let mut fill = self.fill.borrow_mut();
             let begins = |fill: &Fill| fill.sources.values().map(|s| s.begin).collect::<Vec<_>>();
@@ -124,7 +124,7 @@ impl Moves {
                 }
                 return Ok(());
             }
-            if self.shard.env.sabotage != Sabotage::SkipTail {
+            if self.shard.env().sabotage != Sabotage::SkipTail {
                 let due = self.due_of_tail(peer, answer.entries)?;
                 self.apply_tail(due).await?;
             }
@@ -170,7 +170,7 @@ impl Moves {
         fill.sources.remove(&peer.address);
         fill.filled = false;
         fill.caught_up = false;
-        let again = &self.shard.counters.copied_again;
+        let again = &self.shard.counters().copied_again;
         again.set(again.get() + 1);
     }
 
@@ -184,7 +184,7 @@ impl Moves {
                 partition: entry.partition,
             };
             let part = source.and_then(|source| source.parts.get(&place));
-            part.is_some_and(|part| part.is_copied(&entry.key, self.shard.env.sabotage))
+            part.is_some_and(|part| part.is_copied(&entry.key, self.shard.env().sabotage))
         };
         let decoded = entries.into_iter().map(Entry::decode);
         let due = decoded.filter(|entry| entry.as_ref().map_or(true, is_due));
@@ -212,14 +212,14 @@ impl Moves {
         keep: u64,
         wants: Vec<(Place, Froms)>,
     ) -> Result<Answered, String> {
-        let asker = self.shard.address;
+        let asker = self.shard.address();
         let request = TailRequest {
             incarnation,
             index,
             wants,
             pin: Some(TailPin { asker, keep }),
         };
-        match peer.caller.call(Request::Tail(request), PAGE_TIMEOUT).await {
+        match peer.call_aside(Request::Tail(request), PAGE_TIMEOUT).await {
             Ok(Response::Tail(TailAnswer::Entries {
                 entries,
                 incarnation,

@@ -174,7 +174,7 @@ async fn live(mut setup: Setup) -> Result<(), String> {
             }
         };
         tokio::task::spawn_local(accept::run(node, HELLO_TIMEOUT, guard, route));
-        let stalls = shard.stalls.clone();
+        let stalls = shard.stalls().clone();
         let door = tokio::task::spawn_local(api::accept_http(
             http,
             begun,
@@ -209,7 +209,7 @@ async fn take_incoming(mut incoming: UnboundedReceiver<Incoming>, gate: Rc<Gate>
     while let Some(connection) = incoming.recv().await {
         match connection {
             Incoming::Http(accepted) => {
-                let arrivals = accepted.arrivals(&gate.shard().stalls);
+                let arrivals = accepted.arrivals(gate.shard().stalls());
                 tokio::task::spawn_local(api::serve_http(accepted, arrivals, gate.clone()));
             }
             Incoming::Peer(detached, hello, said) => {

@@ -19,12 +19,12 @@ impl Coordinator {
     /// Whether replicas may ask by which phase this node acts: members never are while none change.
     fn may_be_asked(&self) -> bool {
         let placement = self.shard.placement();
-        placement.change.is_some() || !placement.is_awaited(self.shard.address.node)
+        placement.change.is_some() || !placement.is_awaited(self.shard.address().node)
     }
 
     /// Whether nobody waits for this node to confirm a phase.
     pub(super) fn is_bystander(&self) -> bool {
-        !self.shard.placement().is_awaited(self.shard.address.node)
+        !self.shard.placement().is_awaited(self.shard.address().node)
     }
 
     /// Calls a replica, at once, and again when that had first to be told by which phase this node acts.

@@ -121,7 +121,7 @@ impl Coordinator {
             floor,
             replaces: None,
         });
-        let stalls = self.shard.stalls.count();
+        let stalls = self.shard.stalls().count();
         let mut is_begun = false;
         let mut is_more = true;
         loop {
@@ -130,7 +130,7 @@ impl Coordinator {
                 looked => looked.ok(),
             };
             let window = match self.window(floor, deadline) {
-                _ if deadline == Version::MAX && self.shard.stalls.count() != stalls => {
+                _ if deadline == Version::MAX && self.shard.stalls().count() != stalls => {
                     Window::TooLate
                 }
                 window => window,
@@ -214,7 +214,7 @@ impl Coordinator {
                 .filter(|r| self.shard.is_reachable(**r))
                 .count()
         };
-        Ok(replicas.contains(&self.shard.address) && reachable() >= put.ack as usize)
+        Ok(replicas.contains(&self.shard.address()) && reachable() >= put.ack as usize)
     }
 
     async fn put(self: Rc<Self>, put: WriteRequest) -> Result<(), Failure> {

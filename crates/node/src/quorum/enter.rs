@@ -24,8 +24,8 @@ impl Coordinator {
         if self.shard.is_dropped(request.keyspace) {
             return done(WriteAnswer::Refused(Refusal::UnknownKeyspace));
         }
-        if self.shard.slow.is_on() {
-            let wait = self.shard.slow.wait(request.value.len(), Instant::now());
+        if self.shard.slow().is_on() {
+            let wait = self.shard.slow().wait(request.value.len(), Instant::now());
             let coordinator = self.clone();
             tokio::task::spawn_local(
                 async move { coordinator.enter_later(request, wait, done).await },
@@ -40,7 +40,7 @@ impl Coordinator {
 
     /// Takes it when it has waited for a replica that would fall off the log.
     async fn enter_later(self: Rc<Self>, request: WriteRequest, wait: Duration, done: Done) {
-        let slowed = &self.shard.counters.slowed;
+        let slowed = &self.shard.counters().slowed;
         slowed.set(slowed.get() + 1);
         tokio::time::sleep(wait).await;
         match self.shard.may_stamp() {
@@ -96,7 +96,7 @@ impl Coordinator {
         {
             newest = Some(local);
         }
-        let now_ms = self.shard.clock.now_ms();
+        let now_ms = self.shard.clock().now_ms();
         // What waits may be older than what is applied: repairs carry their true stamps.
         let unapplied = self
             .shard
@@ -106,7 +106,7 @@ impl Coordinator {
         let seen = newest.as_ref().map(|newest| newest.rank());
         let seen = seen.max(unapplied.as_ref().map(Entry::rank));
         if let Some(seen) = seen {
-            let floor = match seen.above(self.shard.clock.limit()) {
+            let floor = match seen.above(self.shard.clock().limit()) {
                 Above::Later(floor) => floor,
                 Above::Replacing(replaces, floor) => {
                     request.replaces = Some(replaces);

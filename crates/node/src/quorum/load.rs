@@ -72,7 +72,8 @@ impl Load {
 
 impl Coordinator {
     /// Stores the pairs of a body, in no order; done when each is acknowledged as `quorum` asks. What is
-    /// enough for files goes so, where nothing is in its way; all else is put.
+    /// enough for files goes so, where nothing is in its way; all else is put. Answers how many bytes went as
+    /// files.
     ///
     /// # Errors
     /// The first failure. Any number of pairs may have been written by then, unless it says otherwise.
@@ -83,9 +84,10 @@ impl Coordinator {
         pairs: CheckedPairs,
         deadline: Version,
         floor: Version,
-    ) -> Result<(), Failure> {
-        if pairs.bytes < self.shard.config.load_bytes as u64 || !self.may_load(keyspace) {
-            return self.bulk(keyspace, quorum, pairs, deadline, floor).await;
+    ) -> Result<u64, Failure> {
+        if pairs.bytes < self.shard.config().load_bytes as u64 || !self.may_load(keyspace) {
+            let put = self.bulk(keyspace, quorum, pairs, deadline, floor).await;
+            return put.map(|()| 0);
         }
         self.shard.judged()?;
         self.shard.serves(keyspace)?;
@@ -97,7 +99,7 @@ impl Coordinator {
         };
         let apart = self
             .shard
-            .env
+            .env()
             .store_runner
             .run_apart(move || split(pairs, partitions));
         let parts = apart.await.map_err(|_| Failure::NotEnoughReplicas {
@@ -116,17 +118,17 @@ impl Coordinator {
             got: 0,
             need: quorum.ack,
         })?;
-        let (rest, is_some_written) = loaded?;
+        let (rest, loaded) = loaded?;
         if rest.is_empty() {
-            return Ok(());
+            return Ok(loaded);
         }
         let rest = rest.into_values().flat_map(Part::pairs);
         match self.bulk(keyspace, quorum, rest, deadline, floor).await {
-            Err(Failure::TooLate) if is_some_written => Err(Failure::Overdue),
-            Err(Failure::NotReached { need, .. }) if is_some_written => {
+            Err(Failure::TooLate) if loaded > 0 => Err(Failure::Overdue),
+            Err(Failure::NotReached { need, .. }) if loaded > 0 => {
                 Err(Failure::NotEnoughReplicas { got: 0, need })
             }
-            put => put,
+            put => put.map(|()| loaded),
         }
     }
 
@@ -141,7 +143,7 @@ impl Coordinator {
             && !self.shard.has_met_far()
     }
 
-    /// Loads what can be; answers what is left, and whether anything was written.
+    /// Loads what can be; answers what is left, and how many bytes were written.
     async fn load(
         &self,
         keyspace: u32,
@@ -149,7 +151,7 @@ impl Coordinator {
         mut parts: Parts,
         deadline: Version,
         floor: Version,
-    ) -> Result<(Parts, bool), Failure> {
+    ) -> Result<(Parts, u64), Failure> {
         let mut loading = self.loading.lock().await;
         if let Some(next) = loading.next.take() {
             tokio::time::sleep_until(next).await;
@@ -161,7 +163,7 @@ impl Coordinator {
             Window::TooLate => return Err(Failure::TooLate),
             Window::TooFarAhead => return Err(Failure::TooFarAhead),
         };
-        let me = self.shard.address;
+        let me = self.shard.address();
         let mut replicas: BTreeMap<u16, Vec<ShardAddress>> = BTreeMap::new();
         let from = {
             let placement = self.shard.placement();
@@ -169,7 +171,7 @@ impl Coordinator {
                 .keyspace(keyspace)
                 .ok_or(Failure::UnknownKeyspace)?;
             if placement.change.is_some() || !placed.keyspace.takes(quorum.from) {
-                return Ok((parts, false));
+                return Ok((parts, 0));
             }
             for partition in parts.keys() {
                 let all = placed.replicas(*partition, quorum.from);
@@ -180,15 +182,15 @@ impl Coordinator {
             placed.width_of_write(Kind::Put, quorum.from)
         };
         if replicas.is_empty() {
-            return Ok((parts, false));
+            return Ok((parts, 0));
         }
-        let Some(version) = self.shard.clock.next(floor, until) else {
+        let Some(version) = self.shard.clock().next(floor, until) else {
             return Err(Failure::TooLate);
         };
-        let origin = self.shard.origin.of_loads();
+        let origin = self.shard.origin().of_loads();
         let load = Load {
             stamp: Stamp::new(version, origin),
-            after: self.shard.vector.borrow().get(origin),
+            after: self.shard.has_up_to(origin),
             keyspace,
             from,
         };
@@ -208,15 +210,15 @@ impl Coordinator {
         if taken.is_empty() || !level.contains(&me) {
             // Nobody else has any of it: all goes as puts, which are stamped above it.
             loading.level.clear();
-            return Ok((parts, false));
+            return Ok((parts, 0));
         }
         loading.level = level;
         let bytes: usize = taken
             .iter()
             .filter_map(|p| parts.get(p))
-            .map(Part::bytes)
+            .map(|part| part.bytes)
             .sum();
-        let latency_us = latency_us.max(self.shard.latency.p99_us());
+        let latency_us = latency_us.max(self.shard.latency().p99_us());
         let pause = loading.pace.pause(bytes, begun.elapsed(), latency_us);
         loading.next = Some(Instant::now() + pause);
         let of_taken = taken
@@ -229,7 +231,7 @@ impl Coordinator {
             return Err(Failure::NotEnoughReplicas { got, need });
         }
         parts.retain(|partition, _| !taken.contains(partition));
-        Ok((parts, true))
+        Ok((parts, bytes as u64))
     }
 
     /// Brings each replica its part and has it written into files.
@@ -250,7 +252,7 @@ impl Coordinator {
                 all.filter(|partition| holds(at, *partition))
                     .collect::<Vec<u16>>()
             };
-            let peers = self.shard.peers.borrow();
+            let peers = self.shard.peers();
             // Who shares anything is to hear of each, so that it can take the next.
             let others = peers.values().filter(|peer| {
                 let is_level =
@@ -258,7 +260,7 @@ impl Coordinator {
                 peer.shares.get() && self.shard.is_reachable(peer.address) && is_level
             });
             let others = others.map(|peer| peer.address);
-            let all = others.chain([self.shard.address]);
+            let all = others.chain([self.shard.address()]);
             all.map(|at| (at, of(at))).collect::<Vec<_>>()
         };
         let given = holders.into_iter().map(|(at, partitions)| async move {
@@ -305,7 +307,7 @@ impl Coordinator {
         step: LoadStep,
         by: impl Iterator<Item = ShardAddress>,
     ) -> (BTreeSet<ShardAddress>, BTreeSet<ShardAddress>) {
-        let me = self.shard.address;
+        let me = self.shard.address();
         let own = self.ask_load(me, load.step(step.clone())).await;
         let step = match own {
             Some(LoadAnswer::Committed { .. }) => step,
@@ -331,11 +333,16 @@ impl Coordinator {
 
     /// Asks a shard for a step, this one too; none without an answer.
     async fn ask_load(&self, at: ShardAddress, request: LoadRequest) -> Option<LoadAnswer> {
-        if at == self.shard.address {
+        if at == self.shard.address() {
             return Some(self.loads.take(request).await);
         }
         let peer = self.shard.peer(at)?;
-        match peer.caller.call(Request::Load(request), STEP_TIMEOUT).await {
+        // Pairs are many: puts do not wait behind them. A piece that overtakes another is found out.
+        let answer = match request.step {
+            LoadStep::Part { .. } => peer.call_aside(Request::Load(request), STEP_TIMEOUT).await,
+            _ => peer.caller.call(Request::Load(request), STEP_TIMEOUT).await,
+        };
+        match answer {
             Ok(Response::Loaded(answer)) => Some(answer),
             _ => None,
         }

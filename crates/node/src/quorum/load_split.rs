@@ -14,6 +14,8 @@ pub(super) const PIECE_BYTES: usize = 1 << 20;
 #[derive(Debug, Default)]
 pub(super) struct Part {
     pub pieces: Vec<Bytes>,
+    /// Of keys and values.
+    pub bytes: usize,
 }
 
 /// Puts the pairs of a body in order. Of a key that comes twice the last is kept.
@@ -45,6 +47,7 @@ fn encode(all: &[(Bytes, Bytes)]) -> Part {
             part.pieces.push(piece.split().freeze());
         }
         piece.extend_from_slice(&pairs::head(key.len(), value.len()));
+        part.bytes += key.len() + value.len();
         piece.extend_from_slice(key);
         piece.extend_from_slice(value);
     }
@@ -55,11 +58,6 @@ fn encode(all: &[(Bytes, Bytes)]) -> Part {
 }
 
 impl Part {
-    /// As they are encoded.
-    pub fn bytes(&self) -> usize {
-        self.pieces.iter().map(Bytes::len).sum()
-    }
-
     /// The pairs again.
     pub fn pairs(self) -> impl Iterator<Item = (Bytes, Bytes)> {
         self.pieces.into_iter().flat_map(|mut piece| {

@@ -203,7 +203,7 @@ impl Coordinator {
         partition: u16,
         item: Item,
     ) -> Result<(), Failure> {
-        let Above::Mended(replaces) = item.rank().above(self.shard.clock.limit()) else {
+        let Above::Mended(replaces) = item.rank().above(self.shard.clock().limit()) else {
             // Its time has come meanwhile.
             return Ok(());
         };
@@ -255,7 +255,7 @@ impl Coordinator {
             node: name_of(placement, holder),
             why,
         };
-        if holder == self.shard.address {
+        if holder == self.shard.address() {
             return self.clone().serve_far(request).await.map_err(silent);
         }
         let peer = self.shard.peer(holder);
@@ -272,7 +272,7 @@ impl Coordinator {
         self.shard
             .may_judge()
             .map_err(|failure| failure.to_string())?;
-        let limit = self.shard.clock.limit();
+        let limit = self.shard.clock().limit();
         let mut page = match self.shard.answers() {
             true => {
                 let place = Place {

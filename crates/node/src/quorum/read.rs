@@ -48,7 +48,7 @@ impl Coordinator {
                 });
             }
         };
-        self.shard.latency.record(begun);
+        self.shard.latency().record(begun);
         read
     }
 
@@ -59,9 +59,9 @@ impl Coordinator {
         quorum: Quorum,
     ) -> Result<Option<Item>, Failure> {
         self.shard
-            .counters
+            .counters()
             .reads
-            .set(self.shard.counters.reads.get() + 1);
+            .set(self.shard.counters().reads.get() + 1);
         self.shard.serves(keyspace)?;
         let placement = self.shard.placement();
         let placed = placement
@@ -69,26 +69,29 @@ impl Coordinator {
             .ok_or(Failure::UnknownKeyspace)?;
         let partition = placed.partition_of(key);
         let replicas = placed.replicas(partition, quorum.from);
-        let order = try_order(replicas, self.shard.address, self.shard.next_turn(), |r| {
-            self.shard.is_reachable(r)
-        });
+        let order = try_order(
+            replicas,
+            self.shard.address(),
+            self.shard.next_turn(),
+            |r| self.shard.is_reachable(r),
+        );
         let mut request = ReadRequest {
             keyspace,
             partition,
             have: None,
             key: key.clone(),
         };
-        let mut held = self.shard.doors.account();
+        let mut held = self.shard.front().doors.account();
         let mut answers = Answers::default();
         let mut rest = order.into_iter();
-        if replicas.contains(&self.shard.address) {
+        if replicas.contains(&self.shard.address()) {
             rest.next();
             // Reading here first is nearly free, and saves the others sending the same value.
             let answer = match self.shard.read_cached(&request) {
                 Some(answer) => answer,
                 None => self.shard.read_disk(request.clone()).await,
             };
-            answers.add(self.shard.address, answer);
+            answers.add(self.shard.address(), answer);
             // A large value waits here for the others.
             let waiting_bytes = answers.newest().map_or(0, |item| item.value.len());
             if waiting_bytes > COUNTED_BYTES {
@@ -110,7 +113,7 @@ impl Coordinator {
                 need: quorum.ack,
             });
         }
-        if self.shard.env.sabotage == Sabotage::FirstAnswer {
+        if self.shard.env().sabotage == Sabotage::FirstAnswer {
             return Ok(answers.first().cloned());
         }
         // Whoever reads next must not see less. Where those who answered agree, and stay the ones that
@@ -186,7 +189,7 @@ impl Coordinator {
                         return;
                     }
                     if let Some(replica) = rest.next() {
-                        self.shard.counters.hedges.set(self.shard.counters.hedges.get() + 1);
+                        self.shard.counters().hedges.set(self.shard.counters().hedges.get() + 1);
                         asked.push(self.ask(replica, request.clone()));
                     }
                 }
@@ -240,13 +243,13 @@ impl Coordinator {
             return Box::pin(async move { (replica, true) });
         }
         self.shard
-            .counters
+            .counters()
             .repairs
-            .set(self.shard.counters.repairs.get() + 1);
+            .set(self.shard.counters().repairs.get() + 1);
         let mut item = newest.clone();
         item.key = request.key.clone();
         let entry = copy_of(item, request.keyspace, request.partition);
-        if replica == self.shard.address {
+        if replica == self.shard.address() {
             let (tell, told) = oneshot::channel();
             let done = move || {
                 let _ = tell.send(());
@@ -334,7 +337,7 @@ impl Coordinator {
     ) -> Mended {
         let coordinator = self.clone();
         // Sent at once.
-        let asked = (replica != self.shard.address).then(|| self.ask(replica, request.clone()));
+        let asked = (replica != self.shard.address()).then(|| self.ask(replica, request.clone()));
         Box::pin(async move {
             let answer = match asked {
                 Some(asked) => asked.await.1,

@@ -77,7 +77,7 @@ impl Scan {
     }
 
     fn is_more_coming(&self) -> bool {
-        let peers = self.shard.peers.borrow();
+        let peers = self.shard.peers();
         peers.values().any(|peer| peer.caller.is_coming())
     }
 
@@ -138,7 +138,7 @@ impl Scan {
             .iter()
             .filter(|r| self.sources.contains_key(*r))
             .count();
-        let order = try_order(replicas, self.shard.address, 0, |r| usable(&r));
+        let order = try_order(replicas, self.shard.address(), 0, |r| usable(&r));
         let more: Vec<ShardAddress> = order
             .into_iter()
             .filter(|r| usable(r) && !self.sources.contains_key(r))
@@ -247,7 +247,7 @@ impl Scan {
 
 impl Coordinator {
     async fn scan_at(self: Rc<Self>, address: ShardAddress, request: ScanRequest) -> Option<Page> {
-        if address == self.shard.address {
+        if address == self.shard.address() {
             return self.serve_scan(request).await;
         }
         let peer = self.shard.peer(address)?;
@@ -271,7 +271,7 @@ impl Coordinator {
         }
         // Partitions given away may still lie here, but are no longer kept up to date.
         let held: Vec<u16> = (0..keyspace.partition_count())
-            .filter(|partition| keyspace.shows(self.shard.address, *partition))
+            .filter(|partition| keyspace.shows(self.shard.address(), *partition))
             .collect();
         let items = (request.max_items as usize).min(PAGE_ITEMS);
         let mut place = Place {
@@ -305,7 +305,7 @@ impl Coordinator {
     pub(super) fn expire_walks(&self, now: Instant) {
         let old = lock(&self.walks).expire(now);
         if !old.is_empty() {
-            let runner = self.shard.env.store_runner.clone();
+            let runner = self.shard.env().store_runner.clone();
             // Files that only they held are removed with them.
             tokio::task::spawn_local(async move { runner.run_behind(move || drop(old)).await });
         }

@@ -56,7 +56,7 @@ impl Coordinator {
         let placement = self.shard.placement();
         let found = placement.keyspace(keyspace);
         let found = found.ok_or(Failure::UnknownKeyspace)?;
-        match found.keyspace.takes(from) || self.shard.env.sabotage == Sabotage::NarrowFrom {
+        match found.keyspace.takes(from) || self.shard.env().sabotage == Sabotage::NarrowFrom {
             true => Ok(()),
             false => self.widen(keyspace, from).await,
         }
@@ -92,6 +92,7 @@ impl Coordinator {
         let deadline = Instant::now() + WRITE_TIMEOUT;
         let mut is_noted = false;
         let mut is_confirmed = false;
+        let mut waits: Vec<ShardAddress> = Vec::new();
         loop {
             let placement = self.shard.placement();
             let keyspace = placement.keyspace(id);
@@ -109,11 +110,14 @@ impl Coordinator {
                 noted.map_err(refused)?;
                 is_noted = true;
             }
-            let mut waits: Vec<ShardAddress> = Vec::new();
+            // Who is asked in the last moment has no time to answer, and would be named as one that does not know.
+            if Instant::now() + ASK_WIDTH_PAUSE >= deadline {
+                return Err(refused(waits_for(&placement, &waits)));
+            }
             if !is_confirmed {
                 let told = self.ask_widths(&placement, deadline).await;
                 // Who they all are is known for sure once this shard knows of the width itself.
-                let all = placement.writers().chain([self.shard.address]);
+                let all = placement.writers().chain([self.shard.address()]);
                 waits = unaware(all, &told, id, from);
                 if waits.is_empty() {
                     let noted = self.note(&keyspace.name, id, from, from, deadline).await;
@@ -121,9 +125,6 @@ impl Coordinator {
                     is_confirmed = true;
                     tracing::info!(keyspace = keyspace.name, from, "widened");
                 }
-            }
-            if Instant::now() >= deadline {
-                return Err(refused(waits_for(&placement, &waits)));
             }
             sleep(ASK_WIDTH_PAUSE).await;
         }
@@ -137,7 +138,10 @@ impl Coordinator {
         known: u8,
         deadline: Instant,
     ) -> Result<(), String> {
-        let noting = self.shard.metadata.widen_keyspace(name, id, widest, known);
+        let noting = self
+            .shard
+            .metadata()
+            .widen_keyspace(name, id, widest, known);
         let noted = timeout_at(deadline, noting).await;
         let why = match noted {
             Ok(Ok(())) => return Ok(()),
@@ -169,7 +173,7 @@ impl Coordinator {
             }
         });
         let told = join_all(asked).await.into_iter().flatten();
-        told.chain([(self.shard.address, self.shard.placement().widths())])
+        told.chain([(self.shard.address(), self.shard.placement().widths())])
             .collect()
     }
 }

@@ -31,7 +31,7 @@ impl Coordinator {
         self.shard.judged()?;
         let begun = Instant::now();
         let written = self.write_to_replicas(request).await;
-        self.shard.latency.record(begun);
+        self.shard.latency().record(begun);
         written
     }
 
@@ -64,9 +64,12 @@ impl Coordinator {
         }
         // Conditional writes to one key meet at one replica, where the order in which they came decides.
         let order: Vec<ShardAddress> = if request.condition == Condition::None {
-            try_order(replicas, self.shard.address, self.shard.next_turn(), |r| {
-                self.shard.is_reachable(r)
-            })
+            try_order(
+                replicas,
+                self.shard.address(),
+                self.shard.next_turn(),
+                |r| self.shard.is_reachable(r),
+            )
         } else {
             replicas
                 .iter()
@@ -81,7 +84,7 @@ impl Coordinator {
         let mut failure = unknown.clone();
         let mut floor = request.floor;
         let mut is_given_up = false;
-        let stalls = self.shard.stalls.count();
+        let stalls = self.shard.stalls().count();
         let mut entries = order.into_iter();
         let mut entry = entries.next();
         let mut learned = false;
@@ -95,7 +98,7 @@ impl Coordinator {
             };
             let deadline = match self.window(floor, request.deadline) {
                 // This loop stood still since the write came: the client may have given it up.
-                _ if self.shard.stalls.count() != stalls && request.deadline == Version::MAX => {
+                _ if self.shard.stalls().count() != stalls && request.deadline == Version::MAX => {
                     failure = Failure::TooLate;
                     break;
                 }
@@ -136,7 +139,7 @@ impl Coordinator {
                 // The entry's clock is ahead of this one, which does not know it yet.
                 Attempt::Answered(WriteAnswer::TooLate(clock)) => {
                     failure = Failure::TooLate;
-                    if !learned && self.shard.clock.observe(clock) {
+                    if !learned && self.shard.clock().observe(clock) {
                         learned = true;
                         continue;
                     }
@@ -165,9 +168,9 @@ impl Coordinator {
     /// Until when an attempt may be stamped that begins now.
     pub(super) fn window(&self, floor: Version, deadline: Version) -> Window {
         let now = Moment {
-            wall: Version::new(self.shard.clock.now_ms(), 0),
-            hybrid: self.shard.clock.now(),
-            bound_ms: self.shard.clock.bound_ms(),
+            wall: Version::new(self.shard.clock().now_ms(), 0),
+            hybrid: self.shard.clock().now(),
+            bound_ms: self.shard.clock().bound_ms(),
         };
         window(now, floor, deadline)
     }
@@ -179,7 +182,7 @@ impl Coordinator {
         looked: Looked,
     ) -> Attempt {
         // Nothing is waited for up to here.
-        if entry == self.shard.address {
+        if entry == self.shard.address() {
             let (tell, told) = oneshot::channel();
             let done = Box::new(move |answer| drop(tell.send(answer)));
             self.enter(attempt, looked, done);

@@ -138,7 +138,7 @@ impl Replication {
         let life = answer.answerer.map(|answerer| answerer.life);
         let placement = self.shard.placement();
         let have = match is_refill {
-            true if self.shard.env.sabotage == Sabotage::CompareNewer => self.shard.vector(),
+            true if self.shard.env().sabotage == Sabotage::CompareNewer => self.shard.vector(),
             // What it has is compared with all there is.
             true => Vector::new(),
             false => {
@@ -151,7 +151,7 @@ impl Replication {
         let mut places = Vec::new();
         for keyspace in placement.keyspaces() {
             for partition in 0..keyspace.partition_count() {
-                if keyspace.share(partition, self.shard.address, peer.address) {
+                if keyspace.share(partition, self.shard.address(), peer.address) {
                     places.push(Place {
                         keyspace: keyspace.keyspace.id,
                         partition,
@@ -163,7 +163,7 @@ impl Replication {
         let keep = life.map_or(Version(0), |life| {
             covered.get(Origin::new(node, shard, life.incarnation))
         });
-        count(&self.shard.counters.backfills, 1);
+        count(&self.shard.counters().backfills, 1);
         match is_refill {
             true => tracing::info!(from = peer.label, "backfilling what it holds"),
             false => tracing::info!(
@@ -177,7 +177,7 @@ impl Replication {
                 life,
                 is_refill,
                 delta: Delta {
-                    asker: self.shard.address,
+                    asker: self.shard.address(),
                     have,
                     keep,
                 },
@@ -201,7 +201,7 @@ impl Replication {
         // While members change, what it wrote when it held other partitions is not looked for there.
         let is_at_rest = self.shard.placement().change.is_none();
         writer != asked
-            && writer != self.shard.address
+            && writer != self.shard.address()
             && is_at_rest
             && !self.shard.is_refilling()
             && self.shard.peer(writer).is_some_and(|peer| {
@@ -220,7 +220,7 @@ impl Replication {
         mut left: Left,
         progress: &Progress,
     ) -> Result<(), String> {
-        let latency_us_max = self.shard.config.move_latency_us_p99;
+        let latency_us_max = self.shard.config().move_latency_us_p99;
         let mut pace = Pace::at_least(BACKFILL_BYTES_PER_S_MIN, latency_us_max);
         while let Some(place) = left.terms.places.get(left.done).copied() {
             let fetched = self
@@ -261,9 +261,9 @@ impl Replication {
             let (records, sent) = (page.items.len() as u64, bytes(&page.items));
             let looked = cost.map_or(sent, |cost| cost.read_bytes as usize);
             progress.came(records, sent as u64, looked as u64);
-            count(&self.shard.counters.backfilled, records);
-            count(&self.shard.counters.backfilled_bytes, sent as u64);
-            count(&self.shard.counters.backfill_looked_bytes, looked as u64);
+            count(&self.shard.counters().backfilled, records);
+            count(&self.shard.counters().backfilled_bytes, sent as u64);
+            count(&self.shard.counters().backfill_looked_bytes, looked as u64);
             match terms.is_refill {
                 true => self.compare(peer, &terms, place, &start, &mut page).await?,
                 // One of an earlier version sends all it has.
@@ -276,7 +276,7 @@ impl Replication {
             let meant = page.items.into_iter().filter(|item| {
                 placement
                     .keyspace(place.keyspace)
-                    .is_some_and(|k| k.holds(self.shard.address, place.partition, item.from))
+                    .is_some_and(|k| k.holds(self.shard.address(), place.partition, item.from))
             });
             for item in meant {
                 chunk.bytes += item.key.len() + item.value.len();
@@ -288,7 +288,7 @@ impl Replication {
                 self.store_chunk(std::mem::take(&mut chunk)).await?;
                 left.start = page.next.clone().unwrap_or_default();
             }
-            let latency_us = self.shard.latency.p99_us();
+            let latency_us = self.shard.latency().p99_us();
             let latency_us = latency_us.max(cost.map_or(0, |cost| cost.latency_us_p99));
             let due = sent + looked / BACKFILL_LOOKED_PER_SENT;
             let pause = pace.pause(due, begun.elapsed(), latency_us);
@@ -315,8 +315,7 @@ impl Replication {
             delta: Some(terms.delta.clone()),
         };
         let answer = peer
-            .caller
-            .call(Request::Snapshot(request), PAGE_TIMEOUT)
+            .call_aside(Request::Snapshot(request), PAGE_TIMEOUT)
             .await;
         let Ok(Response::Page(page)) = answer else {
             return Err("no answer".to_owned());
@@ -431,6 +430,7 @@ impl Replication {
             keyspace: request.keyspace,
             partition: request.partition,
         };
+        let turn = self.shard.turn(Class::Backfill).await;
         let Some(delta) = request.delta else {
             let mut page = self.shard.partition_page(place, request.start).await?;
             page.life = Some(self.shard.life());
@@ -441,9 +441,10 @@ impl Replication {
             move |record: &Record<'_>| delta.wants(record.stamp, record.is_expiry, record.replaces);
         let read = self.shard.wanted_page(place, request.start, wants);
         let (mut page, read_bytes) = read.await?;
+        turn.end(read_bytes);
         page.life = Some(self.shard.life());
         page.cost = Some(PageCost {
-            latency_us_p99: self.shard.latency.p99_us(),
+            latency_us_p99: self.shard.latency().p99_us(),
             read_bytes: read_bytes as u64,
         });
         Some(page)
@@ -451,14 +452,15 @@ impl Replication {
 
     /// Keeps of the log what the asker goes on with once it has all it asks for.
     fn pin_for(&self, delta: &Delta) {
-        let Some(position) = self.find_in_log(self.shard.origin, delta.keep) else {
+        let Some(position) = self.find_in_log(self.shard.origin(), delta.keep) else {
             return;
         };
         let holder = Holder {
             class: Class::Backfill,
+            keyspace: None,
             name: self.shard.label_of(delta.asker),
         };
-        self.shard.pins.hold(holder, position, Instant::now());
+        self.shard.pins().hold(holder, position, Instant::now());
     }
 }
 

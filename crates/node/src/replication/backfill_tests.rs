@@ -193,6 +193,7 @@ fn restored(replica_is_whole: bool) -> [Vec<Option<Bytes>>; 2] {
                 entry("changed", 6),
                 entry("unseen", 30),
             ],
+            held: Vec::new(),
         };
         shard.append_batch(batch, move |answer| {
             tell.send(answer).unwrap();

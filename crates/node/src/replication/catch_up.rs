@@ -48,19 +48,19 @@ impl Replication {
             self.shard.refill_heard(peer.address, &theirs);
             let placement = self.shard.placement();
             for (origin, version) in theirs.iter() {
-                let have = self.shard.vector.borrow().get(origin);
+                let have = self.shard.has_up_to(origin);
                 let is_far = self.shard.is_far(version, have);
                 let writer = address_of(origin);
                 // What comes late of one that has left could bring back what was deleted since, and
                 // the delete forgotten: all that it wrote was here before it left.
-                let has_left =
-                    writer != self.shard.address && !placement.share(self.shard.address, writer);
+                let has_left = writer != self.shard.address()
+                    && !placement.share(self.shard.address(), writer);
                 // Whether all is here that a seal covers, its writer alone can say. While this shard is
                 // filled, that is part of it.
                 let is_foreign_seal =
                     origin.is_seal() && (writer != peer.address || self.shard.is_refilling());
                 let is_coming = self.shard.is_loading(origin);
-                let is_here = origin == self.shard.origin || have >= version || is_coming;
+                let is_here = origin == self.shard.origin() || have >= version || is_coming;
                 if is_here || has_left || is_foreign_seal {
                     last_seen.remove(&origin);
                     if writer == peer.address && have >= version {
@@ -70,7 +70,7 @@ impl Replication {
                 }
                 let stood_still = last_seen.insert(origin, have) == Some(have);
                 let pulled = peer.pulled.borrow().get(origin);
-                let ours = writer == self.shard.address;
+                let ours = writer == self.shard.address();
                 if !stood_still || !ours && !origin.is_seal() && pulled >= version {
                     continue;
                 }
@@ -85,8 +85,7 @@ impl Replication {
                 }
                 let caught_up = if ours {
                     self.reclaim(origin).await
-                } else if is_far || origin.is_seal() || self.shard.vector.borrow().is_sealed(origin)
-                {
+                } else if is_far || origin.is_seal() || self.shard.known().is_sealed(origin) {
                     // Of what is sealed nobody knows how far it was here before.
                     self.backfill_from(&peer).await
                 } else {
@@ -133,6 +132,7 @@ impl Replication {
             self.shard.contradicted(peer, told);
         }
         let before = peer.vector.replace(answer.vector.clone());
+        self.shard.held().changed();
         peer.behind_ms.set(self.behind_ms(peer, &before));
         peer.heard.set(true);
         self.shard.heard_of_seals(peer, &answer);
@@ -148,7 +148,7 @@ impl Replication {
                 .filter(|(o, _)| address_of(*o) == peer.address);
             of_peer.map(|(_, version)| version).max()
         };
-        match (newest(before), newest(&self.shard.vector.borrow())) {
+        match (newest(before), newest(&self.shard.known())) {
             (Some(theirs), Some(here)) => theirs.millis().saturating_sub(here.millis()),
             _ => 0,
         }
@@ -191,9 +191,9 @@ impl Replication {
             }
         }
         self.shard
-            .counters
+            .counters()
             .pulled
-            .set(self.shard.counters.pulled.get() + 1);
+            .set(self.shard.counters().pulled.get() + 1);
         peer.pulled.borrow_mut().advance(origin, target);
         Ok(())
     }
@@ -210,10 +210,10 @@ impl Replication {
         let request = PullRequest {
             origin,
             after,
-            for_shard: self.shard.address,
+            for_shard: self.shard.address(),
             resume_index,
         };
-        match peer.caller.call(Request::Pull(request), PAGE_TIMEOUT).await {
+        match peer.call_aside(Request::Pull(request), PAGE_TIMEOUT).await {
             Ok(Response::Pulled(answer)) if peer.shares.get() => Some(answer),
             _ => None,
         }
@@ -228,7 +228,7 @@ impl Replication {
         entries: Vec<bytes::Bytes>,
     ) -> Result<(), String> {
         let (tell, told) = oneshot::channel();
-        let have = self.shard.vector.borrow().get(origin);
+        let have = self.shard.has_up_to(origin);
         let news = |entry: &bytes::Bytes| {
             // What does not decode is refused below.
             EntryView::new(entry).map_or(true, |view| view.position().sequence > have)
@@ -238,6 +238,7 @@ impl Replication {
             after,
             up_to,
             entries: entries.into_iter().filter(news).collect(),
+            held: Vec::new(),
         };
         self.shard
             .append_batch(batch, move |answer| drop(tell.send(answer)));

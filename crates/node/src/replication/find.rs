@@ -20,6 +20,6 @@ pub(crate) fn start_of(segments: &[SegmentInfo], origin: Origin, after: Version)
 impl Replication {
     /// See [`start_of`], for this shard's log.
     pub(crate) fn find_in_log(&self, origin: Origin, after: Version) -> Option<Index> {
-        start_of(&self.shard.log.segments(), origin, after)
+        start_of(&self.shard.segments(), origin, after)
     }
 }

@@ -47,9 +47,9 @@ impl Replication {
         let mut pause = ORPHAN_INTERVAL;
         loop {
             tokio::time::sleep(pause).await;
-            let pending = self.shard.copies.pending();
+            let pending = self.shard.copies().pending();
             let found = match self.named_by_all(&pending) {
-                Some(named) => orphans(&pending, &before, &named, self.shard.clock.limit()),
+                Some(named) => orphans(&pending, &before, &named, self.shard.clock().limit()),
                 None => Orphans::new(),
             };
             before = pending;
@@ -61,7 +61,7 @@ impl Replication {
                 Ok(records) => {
                     pause = ORPHAN_INTERVAL;
                     let spread = found.iter().map(|(origin, range)| (*origin, range.up_to));
-                    self.shard.copies.done(spread);
+                    self.shard.copies().done(spread);
                     if records > 0 {
                         tracing::info!(records, "sent on what its writer has lost");
                     }
@@ -82,7 +82,7 @@ impl Replication {
         if !self.shard.answers() || placement.change.is_some() {
             return None;
         }
-        let peers = self.shard.peers.borrow();
+        let peers = self.shard.peers();
         let mut named = self.shard.vector();
         for peer in peers.values().filter(|peer| peer.shares.get()) {
             if !peer.heard.get() || !peer.caller.is_connected() {
@@ -93,7 +93,7 @@ impl Replication {
                 // given beside that: it says nothing of who will bring what is here.
                 let writer = address_of(origin);
                 let is_heard = placement.vouches(peer.address, writer)
-                    || !placement.share(self.shard.address, writer);
+                    || !placement.share(self.shard.address(), writer);
                 // Who has sealed it tells no longer how far it was; its writer does while this shard has not.
                 let theirs = peer.vector.borrow();
                 if is_heard && !theirs.is_sealed(origin) {
@@ -114,7 +114,7 @@ impl Replication {
                 continue;
             }
             for partition in 0..keyspace.partition_count() {
-                if !keyspace.order(partition).contains(&self.shard.address) {
+                if !keyspace.order(partition).contains(&self.shard.address()) {
                     continue;
                 }
                 let place = Place {
@@ -151,7 +151,7 @@ impl Replication {
                     .map(|k| k.replicas(partition, k.width(item.from)).to_vec());
                 let entry = copy_of(item, keyspace, partition).encode();
                 for holder in holders.unwrap_or_default() {
-                    if holder != self.shard.address {
+                    if holder != self.shard.address() {
                         to.entry(holder).or_default().push(entry.clone());
                     }
                 }

@@ -9,7 +9,7 @@ use dunlin_proto::{PullAnswer, PullRequest};
 use super::Replication;
 use super::catch_up::address_of;
 use super::reclaim::hole_up_to;
-use crate::follow::{Hits, Met, Selection};
+use crate::follow::{Bound, Class, Hits, Met, Selection};
 use crate::limits::{LOOK_BYTES, PULL_BYTES};
 use crate::sabotage::Sabotage;
 use crate::shard::followed;
@@ -20,13 +20,13 @@ impl Replication {
         // Copies are not in the log in their place, files not at all, and the vector may have risen
         // over what was meant for others: of what its writer has lost, the store tells.
         let is_past_of_asker = address_of(request.origin) == request.for_shard
-            && self.shard.env.sabotage != Sabotage::RefillOwnOnly;
-        if is_past_of_asker && self.shard.copies.is_beyond(request.origin, request.after) {
+            && self.shard.env().sabotage != Sabotage::RefillOwnOnly;
+        if is_past_of_asker && self.shard.copies().is_beyond(request.origin, request.after) {
             return PullAnswer::TooOld;
         }
         // What was here of it is no longer known one by one.
         let is_sealed = request.origin.is_seal()
-            || self.shard.vector.borrow().sealed_to(request.origin) > request.origin.incarnation();
+            || self.shard.known().sealed_to(request.origin) > request.origin.incarnation();
         if is_sealed {
             return PullAnswer::TooOld;
         }
@@ -37,14 +37,18 @@ impl Replication {
         let Some(start) = start else {
             return PullAnswer::TooOld;
         };
-        let end = self.shard.log.last();
-        let mut up_to = self.shard.vector.borrow().get(request.origin);
+        let end = self.shard.log_last();
+        let mut up_to = self.shard.has_up_to(request.origin);
         let mut entries = Vec::new();
-        let mut cursor = self.shard.log.cursor(start);
+        let mut source = self.shard.source(start, Bound::UpTo(end));
         let (mut bytes, mut looked_at) = (0, 0);
-        while cursor.position() <= end {
-            let records = match cursor.next(PULL_BYTES).await {
-                Ok(records) => records,
+        loop {
+            let turn = self.shard.turn(Class::Replica).await;
+            let read = source.next(PULL_BYTES).await;
+            turn.end_of(&read);
+            let records = match read {
+                Ok(Some(records)) => records,
+                Ok(None) => break,
                 Err(CursorError::TooOld { .. }) => return PullAnswer::TooOld,
                 Err(error) => {
                     tracing::error!(%error, "cannot read the log for another replica");
@@ -73,12 +77,12 @@ impl Replication {
             entries.extend(hits.into_entries());
             // Where little of the log is the origin's, a page is done all the same.
             let is_done = bytes >= PULL_BYTES || looked_at >= LOOK_BYTES;
-            if is_done && cursor.position() <= end {
+            if is_done && source.position() <= end {
                 up_to = last_version(&entries).unwrap_or(request.after);
                 return PullAnswer::Entries {
                     entries,
                     up_to,
-                    resume_index: cursor.position(),
+                    resume_index: source.position(),
                 };
             }
         }

@@ -94,7 +94,7 @@ fn of_what_its_writer_lost_a_log_beside_copies_does_not_tell_all() {
         let shard = start.shard(2).await;
         // A copy of what was meant for others, and a vector that has risen over it.
         shard.log_claim(&[(ABSENT, Version(9))], true);
-        shard.copies.came(ABSENT, Version(5));
+        shard.copies().came(ABSENT, Version(5));
         let [writer, other] = [7, 8].map(|node| ShardAddress { node, shard: 0 });
         for (for_shard, after, is_told) in [
             (writer, 0, false),

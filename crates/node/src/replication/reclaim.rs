@@ -20,7 +20,7 @@ impl Replication {
     /// have and it has not. Does nothing before every replica has told its vector.
     pub(super) async fn reclaim(self: &Rc<Self>, origin: Origin) -> Result<(), String> {
         let sharing: Vec<Rc<Peer>> = {
-            let peers = self.shard.peers.borrow();
+            let peers = self.shard.peers();
             peers.values().filter(|p| p.shares.get()).cloned().collect()
         };
         if !sharing.iter().all(|peer| peer.heard.get()) || self.reclaiming.replace(true) {
@@ -32,19 +32,19 @@ impl Replication {
     }
 
     async fn gather(self: &Rc<Self>, origin: Origin, sharing: &[Rc<Peer>]) -> Result<(), String> {
-        let have = self.shard.vector.borrow().get(origin);
+        let have = self.shard.has_up_to(origin);
         let mut up_to = have;
         let mut entries: BTreeMap<Version, Bytes> = BTreeMap::new();
         let mut whole = true;
         // What is above a seal came of one that was away: what lies below it, nobody knows one by one.
-        let is_sealed = self.shard.vector.borrow().is_sealed(origin);
+        let is_sealed = self.shard.known().is_sealed(origin);
         for peer in sharing {
             // One whose vector tells of nothing more may hold copies.
             let theirs = peer.vector.borrow().get(origin);
             up_to = up_to.max(theirs);
             tracing::info!(from = peer.label, %origin, "asking for what was lost of the own past");
             // Entries stamped too far ahead come as records only, once they are mended.
-            let is_far = is_sealed || theirs > self.shard.clock.limit();
+            let is_far = is_sealed || theirs > self.shard.clock().limit();
             if is_far || !self.gather_from(peer, origin, have, &mut entries).await? {
                 whole = false;
                 // One copy of what it holds serves all the starts there were.
@@ -72,9 +72,9 @@ impl Replication {
             self.shard.claim_aside(&[(origin, up_to)]).await?;
         }
         self.shard
-            .counters
+            .counters()
             .pulled
-            .set(self.shard.counters.pulled.get() + 1);
+            .set(self.shard.counters().pulled.get() + 1);
         Ok(())
     }
 

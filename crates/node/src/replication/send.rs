@@ -8,13 +8,13 @@ use std::task::Poll;
 
 use bytes::Bytes;
 use dunlin_entry::Version;
-use dunlin_log::{Cursor, CursorError, Index, Tail};
+use dunlin_log::{CursorError, Index};
 use dunlin_proto::{Batch, BatchAnswer, Request, Response};
 use dunlin_rpc::CallError;
 use tokio::time::Instant;
 
 use super::Replication;
-use crate::follow::{Hits, Met, Selection};
+use crate::follow::{Bound, Hits, Met, Selection};
 use crate::limits::*;
 use crate::sabotage::Sabotage;
 use crate::shard::Peer;
@@ -75,23 +75,25 @@ impl Replication {
         }
         let asked = peer
             .caller
-            .call(Request::Position(self.shard.origin), CALL_TIMEOUT)
+            .call(Request::Position(self.shard.origin()), CALL_TIMEOUT)
             .await;
         let Ok(Response::Position(mut position)) = asked else {
             return Broken::Unreachable;
         };
-        if self.shard.env.sabotage == Sabotage::IgnoreGaps {
-            position = self.shard.vector.borrow().get(self.shard.origin);
+        if self.shard.env().sabotage == Sabotage::IgnoreGaps {
+            position = self.shard.has_up_to(self.shard.origin());
         }
+        // What it has lost since with its log's end it no longer has.
+        peer.held.set(peer.held.get().min(position));
         // What writes still wait for is sent again: the replica may have it, by a pull or from a
         // stream whose answers were lost, but has not said whether it held something newer.
-        let waiting = self.shard.acks.borrow().oldest();
+        let waiting = self.shard.oldest_waiting();
         let mut sent = waiting.map_or(position, |v| position.min(Version(v.0.saturating_sub(1))));
-        let Some(start) = self.find_in_log(self.shard.origin, sent) else {
+        let Some(start) = self.find_in_log(self.shard.origin(), sent) else {
             return Broken::TooOld;
         };
-        let mut source = Source::new(self.shard.log.cursor(start));
-        peer.gauge.begin(self.shard.log.last());
+        let mut source = self.shard.source(start, Bound::Accepted);
+        peer.gauge.begin(self.shard.log_last());
         // What it acknowledged to an earlier stream may be far behind, and is not what it needs.
         peer.gauge.set_acked_index(start.saturating_sub(1));
         let mut in_flight: VecDeque<InFlight> = VecDeque::new();
@@ -100,13 +102,14 @@ impl Replication {
         // The first batch goes out although it is empty: its answer tells how far the replica is
         // even when nothing new is written.
         let mut records = Vec::new();
-        let mut position = start;
+        let mut told = 0;
         loop {
             let (entries, up_to, first) = self.select_for(peer, &records, sent);
-            if !records.is_empty() && up_to == sent {
+            let tells = peer.wants_held.get() && told != self.shard.held().own_changes();
+            if !records.is_empty() && up_to == sent && !tells {
                 // Nothing of this origin among the records: the answer to what is under way
                 // stands for them too.
-                let index = position.saturating_sub(1);
+                let index = source.position().saturating_sub(1);
                 match in_flight.back_mut() {
                     Some(batch) => batch.index = index,
                     None => self.reached(peer, index),
@@ -115,23 +118,36 @@ impl Replication {
                 let bytes = entries.iter().map(Bytes::len).sum::<usize>() + 64;
                 peer.gauge.rate.add(bytes);
                 let batch = Batch {
-                    origin: self.shard.origin,
+                    origin: self.shard.origin(),
                     after: sent,
                     up_to,
                     entries,
+                    held: match peer.wants_held.get() {
+                        true => self.shard.held_of_own(),
+                        false => Vec::new(),
+                    },
                 };
+                told = self.shard.held().own_changes();
                 sent = up_to;
                 bytes_in_flight += bytes;
                 in_flight.push_back(InFlight {
                     answer: Box::pin(peer.caller.call(Request::Replicate(batch), BATCH_TIMEOUT)),
                     up_to,
-                    index: position.saturating_sub(1),
+                    index: source.position().saturating_sub(1),
                     bytes,
                     sent: Instant::now(),
                     first,
                 });
             }
+            records.clear();
             loop {
+                // What it asks for is not left waiting for the next write.
+                if in_flight.is_empty()
+                    && peer.wants_held.get()
+                    && told != self.shard.held().own_changes()
+                {
+                    break;
+                }
                 let room = in_flight.len() < BATCHES_IN_FLIGHT && bytes_in_flight < BYTES_IN_FLIGHT;
                 tokio::select! {
                     biased;
@@ -142,16 +158,16 @@ impl Replication {
                             return broken;
                         }
                     }
-                    read = source.next(), if room => match read {
-                        Ok((next, behind)) => {
-                            records = next;
-                            position = behind;
+                    () = self.shard.held().own_changed_since(told), if in_flight.is_empty() && peer.wants_held.get() => {}
+                    read = source.next(BATCH_BYTES), if room => match read {
+                        Ok(next) => {
+                            records = next.unwrap_or_default();
                             break;
                         }
                         Err(CursorError::TooOld { .. }) => return Broken::TooOld,
                         Err(error) => {
                             // A clean stop closes the log under its readers.
-                            if !self.shard.stopping.get() {
+                            if !self.shard.is_stopping() {
                                 tracing::error!(%error, to = peer.label, "cannot read the log");
                             }
                             return Broken::Unreadable;
@@ -174,7 +190,7 @@ impl Replication {
         let meant = |keyspace, partition, from| {
             placement
                 .keyspace(keyspace)
-                .is_some_and(|k| match self.shard.env.sabotage {
+                .is_some_and(|k| match self.shard.env().sabotage {
                     Sabotage::SkipJoint => {
                         k.replicas(partition, k.width(from)).contains(&peer.address)
                     }
@@ -185,7 +201,7 @@ impl Replication {
                     _ => k.holds(peer.address, partition, from),
                 })
         };
-        let mut selection = Selection::of(self.shard.origin, after, meant);
+        let mut selection = Selection::of(self.shard.origin(), after, meant);
         let mut hits = Hits::with_capacity(records.len());
         let mut up_to = after;
         let mut first = None;
@@ -197,7 +213,7 @@ impl Replication {
                 Met::Wanted(view) => (view, true),
             };
             up_to = view.position().sequence;
-            selection.of = Some((self.shard.origin, up_to));
+            selection.of = Some((self.shard.origin(), up_to));
             if is_wanted {
                 first.get_or_insert(up_to);
                 hits.keep(record);
@@ -209,7 +225,7 @@ impl Replication {
     /// The replica misses nothing of this shard's up to `index`.
     fn reached(&self, peer: &Peer, index: Index) {
         peer.gauge.set_acked_index(index);
-        if index + 1 >= self.shard.log.last() {
+        if index + 1 >= self.shard.log_last() {
             peer.gauge.set_state("streaming");
         }
     }
@@ -225,7 +241,13 @@ impl Replication {
                 conflicts,
                 uncounted,
                 unsure,
+                wants_held,
             })) => {
+                peer.wants_held.set(wants_held);
+                if batch.up_to > peer.held.get() {
+                    peer.held.set(batch.up_to);
+                    self.shard.held().own_changed();
+                }
                 for conflict in conflicts {
                     self.shard.restamp(conflict.version, conflict.newer);
                 }
@@ -235,7 +257,7 @@ impl Replication {
                 self.shard.acknowledged(peer.slot, batch.up_to, unsure);
                 self.reached(peer, batch.index);
                 if let Some(first) = batch.first {
-                    let now_ms = self.shard.clock.now_ms();
+                    let now_ms = self.shard.clock().now_ms();
                     let since_stamp_ms = now_ms.saturating_sub(first.millis());
                     let since_stamp_us = since_stamp_ms.saturating_mul(1_000);
                     let since_sent_us = batch.sent.elapsed().as_micros() as u64;
@@ -252,49 +274,6 @@ impl Replication {
                 Err(Broken::Unreachable)
             }
         }
-    }
-}
-
-type Records = Vec<(Index, Bytes)>;
-type Reading = Pin<Box<dyn Future<Output = (Cursor, Result<Records, CursorError>)>>>;
-
-/// A cursor whose reads go on when nobody polls them for a while: answers
-/// come in between, and a read from disk begun anew starts at its segment's beginning.
-struct Source {
-    idle: Option<Cursor>,
-    reading: Option<Reading>,
-}
-
-impl Source {
-    fn new(cursor: Cursor) -> Source {
-        Source {
-            idle: Some(cursor),
-            reading: None,
-        }
-    }
-
-    /// The next records, and the position behind them. Dropped while it waits, nothing is lost.
-    async fn next(&mut self) -> Result<(Records, Index), CursorError> {
-        if let Some(mut cursor) = self.idle.take() {
-            if let Tail::Batch(records) = cursor.try_next(BATCH_BYTES) {
-                let behind = cursor.position();
-                self.idle = Some(cursor);
-                return Ok((records, behind));
-            }
-            self.reading = Some(Box::pin(async move {
-                let records = cursor.next(BATCH_BYTES).await;
-                (cursor, records)
-            }));
-        }
-        let Some(reading) = &mut self.reading else {
-            // One of the two is always there.
-            return std::future::pending().await;
-        };
-        let (cursor, records) = reading.await;
-        self.reading = None;
-        let behind = cursor.position();
-        self.idle = Some(cursor);
-        Ok((records?, behind))
     }
 }
 

@@ -109,6 +109,7 @@ fn a_shard_that_was_sent_nonsense_goes_on_and_starts_again() {
                 after: Version(0),
                 up_to: Version(10),
                 entries: vec![nonsense.encode()],
+                held: Vec::new(),
             };
             shard.append_batch(batch, move |answer| drop(tell.send(answer)));
             assert_eq!(told.await, Ok(BatchAnswer::Refused), "{nonsense:?}");

@@ -71,7 +71,7 @@ impl Shard {
 
     pub(super) fn queue_apply(&self, applying: Applying) {
         self.applying.borrow_mut().push_back(applying);
-        self.apply_wake.notify_one();
+        self.quiet.wake();
     }
 
     /// Whether an entry must be synced before it counts. One of a keyspace not known here yet is
@@ -86,6 +86,7 @@ impl Shard {
 
     /// Logs what is new of a batch from another origin; answers when all of it is applied.
     pub(crate) fn append_batch(&self, batch: Batch, answer: impl FnOnce(BatchAnswer) + 'static) {
+        self.held.told(batch.origin, batch.held);
         let have = self.vector.borrow().get(batch.origin);
         if batch.after > have && self.env.sabotage != Sabotage::IgnoreGaps {
             return answer(BatchAnswer::Gap(have));
@@ -128,11 +129,13 @@ impl Shard {
         let uncounted = dropped
             .map(|(_, entry)| entry.position().sequence)
             .collect();
-        let done = BatchDone::new(|conflicts, unsure| {
+        let wants_held = self.held.is_wanted();
+        let done = BatchDone::new(move |conflicts, unsure| {
             answer(BatchAnswer::Have {
                 conflicts,
                 uncounted,
                 unsure,
+                wants_held,
             })
         });
         if let Some((_, first)) = decoded.iter().find(|(_, entry)| !entry.copy) {

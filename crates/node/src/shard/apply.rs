@@ -27,14 +27,14 @@ impl Shard {
             progress = tokio::select! {
                 biased;
                 new = self.log.changed(&progress) => new,
-                () = self.apply_wake.notified() => self.log.progress(),
+                () = self.quiet.woken() => self.log.progress(),
             };
         }
     }
 
     /// Applies all that may be applied now; false when the store refuses.
     async fn apply_committed(&self) -> bool {
-        while self.apply_pauses.get() == 0 {
+        while !self.quiet.is_paused() {
             let group = self.take_committed();
             let Some(last) = group.last() else {
                 return true;
@@ -74,6 +74,7 @@ impl Shard {
         let progress = self.log.progress();
         let last = self.log.last();
         let lax = self.env.sabotage == Sabotage::AckUnsynced;
+        let is_any_still = self.quiet.is_any();
         let mut applying = self.applying.borrow_mut();
         let ready = applying
             .iter()
@@ -85,6 +86,10 @@ impl Shard {
                         true => progress.synced,
                         false => progress.written,
                     }
+            })
+            .take_while(|a| {
+                let entry = a.entry.as_ref().filter(|_| is_any_still);
+                !entry.is_some_and(|entry| self.quiet.holds(entry))
             })
             .count();
         applying.drain(..ready).collect()

@@ -1,6 +1,7 @@
 //! Saying in the log that everything of some origins is here.
 
 use dunlin_entry::{Entry, Origin, Vector, Version};
+use tokio::time::Instant;
 
 use super::Shard;
 use crate::limits::PAGE_TIMEOUT;
@@ -11,6 +12,16 @@ impl Shard {
         let loading = self.loading.borrow();
         let since = loading.get(&origin);
         since.is_some_and(|since| since.elapsed() < PAGE_TIMEOUT)
+    }
+
+    /// A step of a load by this origin was asked for.
+    pub(crate) fn loads(&self, origin: Origin) {
+        self.loading.borrow_mut().insert(origin, Instant::now());
+    }
+
+    /// What was loaded as this origin is here, or does not come.
+    pub(crate) fn has_loaded(&self, origin: Origin) {
+        self.loading.borrow_mut().remove(&origin);
     }
 
     /// Says of these origins that everything up to these versions is here, though not all of it is in the

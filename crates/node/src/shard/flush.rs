@@ -161,11 +161,11 @@ impl Shard {
         self.note_strays().await?;
         // Most of it now, so that applying need not wait for it.
         self.sync_applied().await?;
-        self.pause_applying();
+        let pause = self.pause_applying();
         let synced = self.sync_applied().await;
         let begun = synced.and_then(|()| self.begin_flush().map_err(|e| e.to_string()));
         let number = begun.map(|()| self.unflushed.begun());
-        self.resume_applying();
+        drop(pause);
         let number = number?;
         self.counters.flushes.set(self.counters.flushes.get() + 1);
         self.store_behind(Store::flush_wait).await?;
@@ -194,22 +194,19 @@ impl Shard {
     /// # Errors
     /// When log or store refuse.
     pub async fn compact(&self) -> Result<(), String> {
-        self.pause_applying();
-        let compacted = match self.sync_log_to(self.store.applied()).await {
-            Ok(()) => self.store_behind(Store::compact).await,
-            Err(error) => Err(error),
-        };
-        self.resume_applying();
-        compacted
-    }
-
-    pub(crate) fn pause_applying(&self) {
-        self.apply_pauses.set(self.apply_pauses.get() + 1);
-    }
-
-    pub(crate) fn resume_applying(&self) {
-        self.apply_pauses.set(self.apply_pauses.get() - 1);
-        self.apply_wake.notify_one();
+        let pause = self.pause_applying();
+        self.sync_log_to(self.store.applied()).await?;
+        let (store, runner) = (self.store.clone(), self.env.store_runner.clone());
+        // Whoever waits may give up; what has begun goes on.
+        let compacting = tokio::task::spawn_local(async move {
+            let done = runner.run_behind(move || store.compact()).await;
+            drop(pause);
+            done
+        });
+        let gone = |error: &dyn std::fmt::Display| error.to_string();
+        let done = compacting.await.map_err(|error| gone(&error))?;
+        let done = done.map_err(|error| gone(&error))?;
+        done.map_err(|error| gone(&error))
     }
 
     pub(crate) async fn sync_log_to(&self, index: Index) -> Result<(), String> {
@@ -250,8 +247,15 @@ impl Shard {
             retention_bytes: self.config.retention_bytes,
             pins_bytes: self.config.pins_bytes,
         };
+        let mut least: Option<Index> = None;
+        for kept in self.retentions() {
+            if let Some(first) = kept.most {
+                self.pins.bound(kept.keyspace.id, first);
+            }
+            least = least.into_iter().chain(kept.least).min();
+        }
         let pinned = self.pins.least(Instant::now());
-        if let Some(before) = released(&sizes, flushed, pinned, caps, is_needed) {
+        if let Some(before) = released(&sizes, flushed, least, pinned, caps, is_needed) {
             self.pins.cut(before);
             self.log.release(before);
         }

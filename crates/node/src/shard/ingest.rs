@@ -9,9 +9,11 @@ use dunlin_entry::{Entry, Vector, Version};
 use dunlin_log::disk::Disk;
 use dunlin_message::DecodeError;
 use dunlin_store::{Ingestible, Store, StoreError};
+use futures_util::future::join_all;
 
 use super::Shard;
 use super::admit::{Nonsense, admit};
+use super::quiet::Keys;
 
 /// In the shard's directory: no record in files that were taken over has a greater height (its
 /// version, or that of a stamp it replaces). The
@@ -20,6 +22,10 @@ const FILE: &str = "ingested";
 
 /// What is noted is rounded up by about a minute, so that it is seldom written.
 const SLACK: u64 = (1 << 32) - 1;
+
+/// Up to so many files are taken over in one go, more in groups beside each other.
+const FILES_IN_ONE: usize = 8;
+const GROUPS: usize = 2;
 
 /// Records of one partition, keys ascending, that are to be put on disk.
 pub(crate) struct Sorted {
@@ -188,12 +194,40 @@ impl Shard {
                 self.copies.came(origin, version);
             }
         }
-        // What is applied between the look and the taking over would be hidden.
-        self.pause_applying();
-        let rest = self.store_behind(move |store| take_over(store, all)).await;
-        self.resume_applying();
-        rest
+        // What is applied there between the look and the taking over would be hidden.
+        let still = self.quiet.keep(in_files().filter_map(Sorted::keys));
+        let (store, runner) = (self.store.clone(), self.env.store_runner.clone());
+        // Whoever waits may give up: what has begun goes on, and so long nothing is applied there.
+        let taking = tokio::task::spawn_local(async move {
+            let groups = in_groups(all).into_iter().map(|group| {
+                let store = store.clone();
+                runner.run_apart(move || take_over(&store, group))
+            });
+            let done = join_all(groups).await;
+            drop(still);
+            done
+        });
+        let mut rest = Vec::new();
+        for done in taking.await.map_err(|error| error.to_string())? {
+            let done = done.map_err(|error| error.to_string())?;
+            rest.extend(done.map_err(|error| error.to_string())?);
+        }
+        Ok(rest)
     }
+}
+
+/// The disk syncs each file that is taken over, and several at a time for those that ask at a time; each
+/// group holds up puts once.
+fn in_groups(all: Vec<Sorted>) -> Vec<Vec<Sorted>> {
+    let groups = match all.len() > FILES_IN_ONE {
+        true => GROUPS,
+        false => 1,
+    };
+    let each = all.len().div_ceil(groups).max(1);
+    let mut all = all.into_iter();
+    let next = || Some(all.by_ref().take(each).collect::<Vec<_>>());
+    let groups = std::iter::from_fn(next);
+    groups.take_while(|group| !group.is_empty()).collect()
 }
 
 /// Has the store take files over where it holds nothing in between; gives back all else.
@@ -226,6 +260,17 @@ impl Sorted {
             true => Ok(true),
             false => is_clear(store, &self.entries),
         }
+    }
+
+    /// From the first to the last.
+    fn keys(&self) -> Option<Keys> {
+        let (first, last) = (self.entries.first()?, self.entries.last()?);
+        Some(Keys {
+            keyspace: first.keyspace,
+            partition: first.partition,
+            first: first.key.clone(),
+            last: last.key.clone(),
+        })
     }
 
     /// How many records there are.

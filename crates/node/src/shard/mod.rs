@@ -4,6 +4,7 @@
 mod admit;
 mod append;
 mod apply;
+mod aside;
 mod claim;
 mod copies;
 mod count;
@@ -11,7 +12,10 @@ mod coverage;
 mod dropped;
 mod end;
 mod flush;
+mod front;
 mod guard;
+mod happened;
+mod held;
 mod ingest;
 mod lacks;
 mod latency;
@@ -21,14 +25,17 @@ mod own;
 mod past;
 mod peers;
 mod purge;
+mod quiet;
 mod reach;
 mod read;
 mod refill;
+mod retention;
 mod seal;
 mod slow;
 mod stall;
 mod stats;
 mod sweep;
+mod tell;
 mod topology;
 mod trust;
 mod twins;
@@ -37,7 +44,6 @@ mod width;
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, VecDeque};
-use std::path::PathBuf;
 use std::rc::{Rc, Weak};
 use std::sync::Arc;
 
@@ -46,28 +52,24 @@ use dunlin_log::Log;
 use dunlin_metadata::{Metadata, Shown, Sync};
 use dunlin_proto::ShardAddress;
 use dunlin_store::Store;
-use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use crate::api::TimeHeader;
 use crate::clock::HybridClock;
 use crate::config::NodeConfig;
-use crate::doors::Doors;
 use crate::env::Env;
-use crate::follow::Pins;
-use crate::logins::Logins;
-use crate::meters::{Meters, Requests};
+use crate::follow::{Pins, ReadTurns};
 use crate::placement::{KeyspacePlacement, Placement};
 use crate::process::{Directory, Process, Superseded};
 use crate::replication::acks::{AckTracker, Slot};
 
+pub use happened::Happened;
 pub use open::OpenError;
 pub use refill::{REFILL_FILE, REFILL_REPAIRED, RefillStatus};
 pub use stats::ShardStatus;
 
 pub(crate) use append::{BatchDone, followed};
 pub(crate) use flush::vector_of;
-pub(crate) use guard::{Guard, Known};
+pub(crate) use guard::Known;
 pub(crate) use ingest::{Sorted, is_range_empty};
 pub(crate) use own::{Done, OwnWrite, beyond};
 pub(crate) use peers::Peer;
@@ -79,7 +81,9 @@ pub(crate) use trust::Looked;
 
 use append::Applying;
 use copies::Copies;
+use front::Front;
 use latency::Latency;
+use quiet::Quiet;
 use slow::Slow;
 
 /// What a shard is made from.
@@ -105,46 +109,39 @@ pub struct ShardParts {
 
 /// One event loop's slice of a node.
 pub struct Shard {
-    pub(crate) config: Arc<NodeConfig>,
-    pub(crate) address: ShardAddress,
-    pub(crate) origin: Origin,
-    pub(crate) env: Env,
-    pub(crate) metadata: Metadata,
-    pub(crate) directory: Directory,
-    /// What the process lets in.
-    pub(crate) doors: Arc<Doors>,
-    /// Where the process checks passwords.
-    pub(crate) logins: Arc<Logins>,
-    /// Who is to be asked who he is.
-    pub(crate) guard: Guard,
-    /// How clients' requests of all shards of the process went.
-    pub(crate) meters: Meters,
-    /// The same of its own.
-    pub(crate) requests: Requests,
-    pub(crate) log: Log,
-    pub(crate) store: Store,
-    pub(crate) clock: HybridClock,
-    pub(crate) counters: Counters,
+    config: Arc<NodeConfig>,
+    address: ShardAddress,
+    origin: Origin,
+    env: Env,
+    metadata: Metadata,
+    directory: Directory,
+    front: Front,
+    log: Log,
+    store: Store,
+    clock: HybridClock,
+    counters: Counters,
     /// Up to which version of each origin everything meant for this shard is in its log.
-    pub(crate) vector: RefCell<Vector>,
-    pub(crate) placement: RefCell<Rc<Placement>>,
+    vector: RefCell<Vector>,
+    placement: RefCell<Rc<Placement>>,
     /// Who hears of what changes around it.
     observers: RefCell<Vec<Weak<dyn Observer>>>,
-    pub(crate) peers: RefCell<BTreeMap<ShardAddress, Rc<Peer>>>,
+    peers: RefCell<BTreeMap<ShardAddress, Rc<Peer>>>,
     /// Each replica's bit in the books of acknowledgements.
     slots: RefCell<BTreeMap<ShardAddress, Slot>>,
-    pub(crate) acks: RefCell<AckTracker<OwnWrite>>,
+    acks: RefCell<AckTracker<OwnWrite>>,
     applying: RefCell<VecDeque<Applying>>,
-    /// How many ask that nothing be applied just now.
-    apply_pauses: Cell<u32>,
+    /// What is not applied just now; woken when something is queued, or may be applied again.
+    quiet: Rc<Quiet>,
     /// Why the store takes nothing at the moment, if so.
     store_stuck: RefCell<Option<String>>,
-    /// Woken when something is queued, the log has moved, or applying may go on.
-    apply_wake: Notify,
     /// What of the log is kept for whom.
-    pub(crate) pins: Pins,
+    pins: Pins,
+    /// Who else than clients is read for, and who waits for it.
+    read_turns: ReadTurns,
+    /// Who has which entries, as far as followers that are no replicas need to know.
+    held: held::Held,
     /// What came as copies, which the vector does not show.
-    pub(crate) copies: Copies,
+    copies: Copies,
     /// From where on its log serves which partition.
     covering: coverage::Covering,
     grace: flush::GraceTable,
@@ -155,18 +152,17 @@ pub struct Shard {
     /// No record in files that were taken over has a greater version.
     ingested: Cell<Version>,
     /// How long clients waited lately.
-    pub(crate) latency: Latency,
+    latency: Latency,
     /// When its event loop stood still.
-    pub(crate) stalls: Rc<Stalls>,
+    stalls: Rc<Stalls>,
     /// Whether writers wait for a replica that falls behind.
-    pub(crate) slow: Slow,
-    pub(crate) time_header: TimeHeader,
+    slow: Slow,
     /// What its clock is good for.
     comparison: trust::Comparison,
     counting: count::Counting,
     /// A width met in an entry is being noted.
     noting_width: Rc<Cell<bool>>,
-    pub(crate) stopping: Cell<bool>,
+    stopping: Cell<bool>,
     /// Who is who among the nodes.
     twins: twins::Twins,
     /// Where the process hears that another runs as its node.
@@ -182,7 +178,7 @@ pub struct Shard {
     /// Until when no copy is tried again that was ended by what only somebody can mend.
     copy_pause: Cell<Option<Instant>>,
     /// Loads that are being taken, by their origins: what they bring is not fetched.
-    pub(crate) loading: RefCell<BTreeMap<Origin, Instant>>,
+    loading: RefCell<BTreeMap<Origin, Instant>>,
     /// What was found damaged in the store since the start.
     damage: RefCell<Option<String>>,
     /// Whether the others have been told that it is about to stop.
@@ -190,71 +186,6 @@ pub struct Shard {
     /// Cloned by all that works for other nodes.
     busy: Rc<()>,
     turn: Cell<usize>,
-}
-
-impl Shard {
-    /// The placement in force.
-    pub(crate) fn placement(&self) -> Rc<Placement> {
-        self.placement.borrow().clone()
-    }
-
-    /// The replica reached by `address`, if it is another shard of the cluster.
-    pub(crate) fn peer(&self, address: ShardAddress) -> Option<Rc<Peer>> {
-        self.peers.borrow().get(&address).cloned()
-    }
-
-    /// A number that differs from call to call, to spread load.
-    pub(crate) fn next_turn(&self) -> usize {
-        self.turn.set(self.turn.get().wrapping_add(1));
-        self.turn.get()
-    }
-
-    /// The cluster's id; 0 where it has none.
-    pub(crate) fn cluster_number(&self) -> u128 {
-        let topology = self.metadata.topology().borrow().clone();
-        let id = topology.cluster.as_ref().map(|cluster| &cluster.id[..]);
-        id.and_then(|id| u128::from_str_radix(id, 16).ok())
-            .unwrap_or(0)
-    }
-
-    /// A keyspace's name, for people.
-    pub(crate) fn name_of(&self, keyspace: u32) -> String {
-        let placement = self.placement();
-        let placed = placement.keyspace(keyspace);
-        placed.map_or_else(|| "NAME".to_owned(), |k| k.keyspace.name.clone())
-    }
-
-    /// This shard's name among its peers, as `NODE/SHARD`.
-    pub fn label(&self) -> String {
-        format!("{}/{}", self.config.name, self.address.shard)
-    }
-
-    /// Which shard this is.
-    pub fn address(&self) -> ShardAddress {
-        self.address
-    }
-
-    /// As which it writes in this life.
-    pub fn origin(&self) -> Origin {
-        self.origin
-    }
-
-    /// Where its log, its store and its marks are.
-    pub(crate) fn dir(&self) -> PathBuf {
-        self.config
-            .data
-            .join(format!("shard-{}", self.address.shard))
-    }
-
-    /// The store, for inspection.
-    pub fn store(&self) -> &Store {
-        &self.store
-    }
-
-    /// Everything meant for this shard up to these versions is here.
-    pub fn vector(&self) -> Vector {
-        self.vector.borrow().clone()
-    }
 }
 
 /// Whether entries of a keyspace must be on disk before they count.

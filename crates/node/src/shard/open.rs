@@ -11,14 +11,13 @@ use dunlin_log::disk::Disk;
 use dunlin_log::{CursorError, Log};
 use dunlin_metadata::{Keyspace, NodeRecord, Sync};
 use dunlin_store::{Store, StoreError, StoreOptions};
-use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use super::copies::Copies;
 use super::coverage::Covering;
 use super::dropped::Drops;
 use super::flush::{GraceTable, Unflushed, vector_of};
-use super::guard::Guard;
+use super::front::Front;
 use super::ingest::expect_ingested;
 use super::latency::Latency;
 use super::mark::{Found, Mark};
@@ -30,9 +29,8 @@ use super::stall::Stalls;
 use super::trust::Comparison;
 use super::twins::Twins;
 use super::{Counters, Shard, ShardParts};
-use crate::api::TimeHeader;
 use crate::clock::HybridClock;
-use crate::follow::{Coverage, Found as Start, Note, Pins};
+use crate::follow::{Bound, Coverage, Found as Start, Note, Pins, ReadTurns, Source};
 use crate::limits::PAGE_BYTES;
 use crate::placement::Placement;
 use crate::replication::acks::AckTracker;
@@ -213,20 +211,13 @@ impl Shard {
                 parts.config.clock_bound_ms,
             )),
             clock: HybridClock::new(parts.env.clock.clone(), clock_floor, bound_ms),
-            requests: parts
-                .process
-                .meters
-                .of_shard(&parts.config.name, parts.address.shard),
-            meters: parts.process.meters.clone(),
-            guard: Guard::new(&format!("{}/{}", parts.config.name, parts.address.shard)),
-            logins: parts.process.logins.clone(),
+            front: Front::of(&parts),
             config: parts.config,
             address: parts.address,
             origin,
             env: parts.env,
             metadata: parts.metadata,
             directory: parts.process.directory.clone(),
-            doors: parts.process.doors.clone(),
             log,
             store,
             counters: Counters::default(),
@@ -237,10 +228,11 @@ impl Shard {
             slots: RefCell::default(),
             acks: RefCell::new(AckTracker::default()),
             applying: RefCell::default(),
-            apply_pauses: Cell::new(0),
+            quiet: Rc::default(),
             store_stuck: RefCell::default(),
-            apply_wake: Notify::new(),
             pins: Pins::default(),
+            read_turns: ReadTurns::default(),
+            held: super::held::Held::default(),
             copies: Copies::found(copied),
             covering: Covering::new(coverage),
             grace,
@@ -250,7 +242,6 @@ impl Shard {
             drops: Drops::default(),
             ingested: Cell::new(ingested),
             latency: Latency::default(),
-            time_header: TimeHeader::default(),
             comparison: Comparison::default(),
             counting: Arc::default(),
             noting_width: Rc::default(),
@@ -420,11 +411,12 @@ async fn replay(
         met.meet(version, limit);
     }
     let mut copied = Vector::new();
-    let mut cursor = log.cursor((applied + 1).min(vector_from).max(log.first()));
-    while cursor.position() <= log.last() {
+    let from = (applied + 1).min(vector_from).max(log.first());
+    let mut source = Source::new(log.clone(), from, Bound::UpTo(log.last()));
+    while let Some(records) = source.next(PAGE_BYTES).await? {
         let mut entries = Vec::new();
         let mut end = 0;
-        for (index, record) in cursor.next(PAGE_BYTES).await? {
+        for (index, record) in records {
             let entry =
                 Entry::decode(record).map_err(|error| OpenError::Record { index, error })?;
             end = index;

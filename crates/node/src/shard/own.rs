@@ -267,6 +267,9 @@ impl Shard {
             Sabotage::CountUnsure => Version(0),
             _ => unsure,
         };
+        if slot == 0 {
+            self.held.has_own(up_to);
+        }
         let mut done = Vec::new();
         self.acks
             .borrow_mut()

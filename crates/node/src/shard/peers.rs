@@ -10,6 +10,7 @@ use dunlin_rpc::Caller;
 use tokio::task::AbortHandle;
 
 use super::Shard;
+use super::aside::Aside;
 use crate::follow::{Gauge, Lag, Progress};
 use crate::replication::acks::Slot;
 
@@ -25,6 +26,8 @@ pub(crate) struct Peer {
     /// Whether it is sent copies of entries held here.
     pub shares: Cell<bool>,
     pub caller: Caller<Request, Response>,
+    /// Another connection to it, for pages.
+    pub aside: Aside,
     /// Its vector, as last heard; empty before.
     pub vector: RefCell<Vector>,
     /// Whether it has told its vector since this shard started.
@@ -34,6 +37,10 @@ pub(crate) struct Peer {
     /// All that it held, the past of this shard included, was copied: by which revision of the placement,
     /// and what its vector named then.
     pub copied: RefCell<Option<(u64, Vector)>>,
+    /// Up to where it has acknowledged the entries of this shard's present origin.
+    pub held: Cell<Version>,
+    /// Whether it asks to be told with each batch who else has it.
+    pub wants_held: Cell<bool>,
     /// How far it is with the entries of this shard.
     pub gauge: Gauge,
     /// What is done for it when it falls behind; none while it does not follow.

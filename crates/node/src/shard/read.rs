@@ -1,6 +1,7 @@
 //! The newest value this shard holds for a key; pages; other work on the store off the event loop.
 
 use std::ops::Bound;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use dunlin_proto::{Item, Page, Place, ReadAnswer, ReadRequest};
@@ -89,8 +90,14 @@ impl Shard {
         read: impl FnOnce(&Store) -> Result<T, StoreError> + Send + 'static,
     ) -> Option<T> {
         let store = self.store.clone();
-        match self.env.store_runner.run(move || read(&store)).await {
-            Ok(Ok(read)) => Some(read),
+        // What nobody waits for any more when its turn comes is not read.
+        let wanted = Arc::new(());
+        let waits = Arc::downgrade(&wanted);
+        let job = move || (waits.strong_count() > 0).then(|| read(&store));
+        let answer = self.env.store_runner.run(job).await;
+        drop(wanted);
+        match answer.map(Option::transpose) {
+            Ok(Ok(read)) => read,
             Ok(Err(error)) => {
                 tracing::error!(%error, "a page cannot be read; other replicas are asked");
                 self.note_damage(&error);

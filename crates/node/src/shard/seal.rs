@@ -88,7 +88,11 @@ pub(super) fn may_take_seal(
 
 impl Shard {
     fn may_speak_of_seals(&self) -> bool {
-        self.answers() && !self.is_superseded() && self.placement().reads() >= READS_SEALS
+        // Who is asked for what is sealed gives all it holds, and that sabotage would be mended by it.
+        self.env.sabotage != Sabotage::RefillOwnOnly
+            && self.answers()
+            && !self.is_superseded()
+            && self.placement().reads() >= READS_SEALS
     }
 
     /// As which this shard writes: one by one, and what it loads (decision 45).

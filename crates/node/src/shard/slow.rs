@@ -92,6 +92,7 @@ impl Shard {
             let care = lag.look(now, acked, lag_bytes, caps);
             let holder = || Holder {
                 class: Class::Replica,
+                keyspace: None,
                 name: peer.label.clone(),
             };
             match care.pin {

@@ -288,7 +288,7 @@ impl Shard {
             Some(progress.as_ref()?.status(&peer.label))
         });
         let backfilling = backfilling.collect();
-        let peers: Vec<_> = peers.values().map(|peer| peer.caller.stats()).collect();
+        let peers: Vec<_> = peers.values().map(|peer| peer.stats()).collect();
         let segments = self.log.segments();
         let refill = self.refill_status();
         let waits_for = refill.as_ref().map_or(0, |refill| refill.waits_for.len());
@@ -320,10 +320,15 @@ impl Shard {
             behind_ms: self.behind_ms(),
             moved: counters.moved.get(),
             copied_again: counters.copied_again.get(),
-            pins: self.pins.status(Instant::now(), |from| {
-                let kept = segments.iter().filter(|segment| segment.last_index >= from);
-                kept.map(|segment| segment.bytes).sum()
-            }),
+            pins: {
+                let bytes_from = |from| {
+                    let kept = segments.iter().filter(|segment| segment.last_index >= from);
+                    kept.map(|segment| segment.bytes).sum()
+                };
+                let mut pins = self.pins.status(Instant::now(), bytes_from);
+                pins.extend(self.retained(bytes_from));
+                pins
+            },
             pins_cut: self.pins.cut_count(),
             http_requests: counters.http_requests.get(),
             http_responses: counters.http_responses.each_ref().map(Cell::get),
@@ -361,7 +366,7 @@ impl Shard {
             keyspace_max: self.purge.keyspace_max(),
             drops: self.drops(),
             drops_heard: self.drops_heard(),
-            users: Some(self.guard.changes()),
+            users: Some(self.front.guard.changes()),
             distrusts: self.distrusts(),
             followers: self.followers_status(),
         }

@@ -35,7 +35,7 @@ impl Shard {
     /// Gives up on overdue writes and updates rates, for as long as the shard runs.
     pub(super) async fn sweep_loop(self: Rc<Self>) {
         let mut queued_bytes = Queued {
-            doors: self.doors.clone(),
+            doors: self.front.doors.clone(),
             bytes: 0,
         };
         loop {
@@ -49,6 +49,7 @@ impl Shard {
             queued_bytes.set(self.queued_bytes());
             for peer in self.peers.borrow().values() {
                 peer.gauge.tick(now);
+                peer.aside.close_idle(now);
             }
         }
     }
@@ -56,7 +57,7 @@ impl Shard {
     /// Bytes that wait here: to be written to the log, and to be sent to other shards.
     pub(super) fn queued_bytes(&self) -> usize {
         let peers = self.peers.borrow();
-        let to_others: u64 = peers.values().map(|p| p.caller.stats().queued_bytes).sum();
+        let to_others: u64 = peers.values().map(|p| p.stats().queued_bytes).sum();
         self.log.pending_bytes() + to_others as usize
     }
 

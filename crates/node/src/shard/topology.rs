@@ -4,10 +4,11 @@ use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
 use std::sync::Arc;
 
-use dunlin_metadata::Topology;
-use dunlin_proto::ShardAddress;
-use dunlin_rpc::ConnectOptions;
+use dunlin_metadata::{NodeRecord, Topology};
+use dunlin_proto::{Request, Response, ShardAddress};
+use dunlin_rpc::{Caller, ConnectOptions};
 
+use super::aside::Aside;
 use super::past::Doubt;
 use super::{Peer, Shard};
 use crate::follow::Gauge;
@@ -63,11 +64,12 @@ impl Shard {
 
     /// Takes over a topology: computes the placement, connects to new peers, lets go of old ones.
     pub(super) fn adopt(self: &Rc<Self>, topology: &Arc<Topology>) {
-        self.guard.follow(topology);
+        self.front.guard.follow(topology);
         let placement = Rc::new(Placement::compute(topology));
         let before = self.placement.replace(placement.clone());
         let keyspaces = placement.keyspaces().map(|k| &k.keyspace);
-        self.requests
+        self.front
+            .requests
             .follow(keyspaces.map(|keyspace| (keyspace.id, keyspace.name.as_str())));
         self.judge_drops();
         for observer in self.observers() {
@@ -136,19 +138,17 @@ impl Shard {
         };
         let queue = self.directory.queue_to(&node.name, address.shard);
         let is_near = queue.is_some();
-        let caller = match queue {
-            Some(queue) => queue.caller(),
-            None => dunlin_rpc::connect(
-                self.env.transport.clone(),
-                node.listen.clone(),
-                self.dialing(address, &node.name),
-                ConnectOptions {
-                    queue_bytes: QUEUE_BYTES,
-                    guard: self.config.guard.clone(),
-                    seed: self.env.seed ^ u64::from(address.node) << 16 ^ u64::from(address.shard),
-                    ..ConnectOptions::default()
-                },
-            ),
+        let (caller, aside) = match queue {
+            Some(queue) => (queue.caller(), Aside::new(None)),
+            None => {
+                let (shard, node) = (Rc::downgrade(self), node.clone());
+                let caller = self.connect_to(address, &node, None);
+                let dial = move |answered: &Rc<Cell<Option<u32>>>| {
+                    let shard = shard.upgrade()?;
+                    Some(shard.connect_to(address, &node, Some(answered.clone())))
+                };
+                (caller, Aside::new(Some(Box::new(dial))))
+            }
         };
         let peer = Rc::new(Peer {
             address,
@@ -157,10 +157,13 @@ impl Shard {
             slot,
             shares: Cell::new(false),
             caller,
+            aside,
             vector: RefCell::default(),
             heard: Cell::new(false),
             pulled: RefCell::default(),
             copied: RefCell::default(),
+            held: Cell::default(),
+            wants_held: Cell::default(),
             gauge: Gauge::default(),
             lag: RefCell::default(),
             stream: RefCell::default(),
@@ -175,5 +178,27 @@ impl Shard {
         for observer in self.observers() {
             observer.has_peer(&peer);
         }
+    }
+
+    /// A connection to a shard of another process: the first one, or one `aside`.
+    fn connect_to(
+        self: &Rc<Self>,
+        address: ShardAddress,
+        node: &NodeRecord,
+        aside: Option<Rc<Cell<Option<u32>>>>,
+    ) -> Caller<Request, Response> {
+        let which = u64::from(aside.is_some());
+        let seed = u64::from(address.node) << 16 ^ u64::from(address.shard) ^ which << 48;
+        dunlin_rpc::connect(
+            self.env.transport.clone(),
+            node.listen.clone(),
+            self.dialing(address, &node.name, aside),
+            ConnectOptions {
+                queue_bytes: QUEUE_BYTES,
+                guard: self.config.guard.clone(),
+                seed: self.env.seed ^ seed,
+                ..ConnectOptions::default()
+            },
+        )
     }
 }

@@ -114,16 +114,19 @@ impl Shard {
         self.twins.inbound.borrow_mut().remove(&number);
     }
 
-    /// What opens connections to the shard `address` of the node of the name `node`.
+    /// What opens connections to the shard `address` of the node of the name `node`: the first one, or the
+    /// one `aside`, for which it is noted there who answered.
     pub(super) fn dialing(
         self: &Rc<Self>,
         address: ShardAddress,
         node: &str,
+        aside: Option<Rc<Cell<Option<u32>>>>,
     ) -> impl Opening + use<> {
         Dialing {
             shard: Rc::downgrade(self),
             address,
             node: node.to_owned(),
+            aside,
         }
     }
 
@@ -165,6 +168,7 @@ impl Shard {
             if peer.caller.is_connected() && peer.answered.get().is_none_or(|of| of < incarnation) {
                 peer.caller.redial();
             }
+            peer.aside.learned(incarnation);
         }
     }
 
@@ -222,6 +226,8 @@ struct Dialing {
     shard: Weak<Shard>,
     address: ShardAddress,
     node: String,
+    /// Of the second connection: the incarnation that has answered it.
+    aside: Option<Rc<Cell<Option<u32>>>>,
 }
 
 impl Opening for Dialing {
@@ -248,9 +254,14 @@ impl Opening for Dialing {
         if shard.judge(self.address.node, answered, 0) != Verdict::Serve {
             return false;
         }
-        if let Some(peer) = shard.peer(self.address) {
-            peer.answered.set(answered);
-            peer.is_leaving.set(false);
+        // Each connection tells of its own answerer: who is met over one is fenced on the other.
+        match (&self.aside, shard.peer(self.address)) {
+            (Some(aside), _) => aside.set(answered),
+            (None, Some(peer)) => {
+                peer.answered.set(answered);
+                peer.is_leaving.set(false);
+            }
+            (None, None) => {}
         }
         if let Some(incarnation) = answered {
             shard.learn(self.address.node, incarnation);

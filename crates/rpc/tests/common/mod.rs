@@ -5,6 +5,8 @@
     clippy::disallowed_methods,
     dead_code
 )]
+pub mod frames;
+
 use bytes::Bytes;
 use dunlin_rpc::transport::{Detached, Listener, LocalFuture, Plain, Stream, Transport};
 use dunlin_rpc::{

@@ -197,7 +197,7 @@ pub fn held_now(cluster: &Cluster, place: Place) -> String {
     text
 }
 
-fn record_of(
+pub(super) fn record_of(
     shard: &Shard,
     keyspace: u32,
     partition: u16,

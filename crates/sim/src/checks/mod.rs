@@ -9,6 +9,7 @@ mod fresh;
 mod key;
 mod linear;
 mod lost;
+mod shown;
 mod written;
 
 use std::fmt;
@@ -16,6 +17,7 @@ use std::ops::AddAssign;
 
 pub use converged::{converged, held_now};
 pub use linear::operations;
+pub use shown::shown;
 
 use crate::history::{History, Moment, Place};
 use crate::plan::Plan;

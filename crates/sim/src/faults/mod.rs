@@ -13,6 +13,7 @@ use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
 use crate::harness::cluster::{Cluster, Crash, HarnessError};
+use crate::harness::host::Phase;
 use crate::history::Loss;
 
 /// How far off clocks may be that nodes put up with, in milliseconds.
@@ -42,6 +43,8 @@ pub struct Faults {
     restarts: StdRng,
     /// When a node is lost for good.
     bury_ms: u64,
+    /// The one that is to be, and hears nobody already.
+    dying: Option<usize>,
     network: Option<Network>,
     slow: Option<(usize, usize, u64)>,
     /// When each host starts again, for those that are down.
@@ -66,6 +69,7 @@ impl Faults {
         let mut random = StdRng::seed_from_u64(seed ^ 0xfa17);
         Faults {
             bury_ms: match cluster.shared.plan.buries {
+                true if cluster.shared.plan.buries_late => cluster.shared.plan.chaos_ms - 1_500,
                 true => random.random_range(2_000..=10_000),
                 false => u64::MAX,
             },
@@ -77,6 +81,7 @@ impl Faults {
             cut_ack: 1,
             next_restart_ms: 1_500,
             restarts: StdRng::seed_from_u64(seed ^ 0x5ea1),
+            dying: None,
             network: None,
             slow: None,
             down_until_ms: vec![None; hosts],
@@ -118,11 +123,20 @@ impl Faults {
         }
         self.lose_disk(cluster, now_ms)?;
         self.start_twin(cluster, now_ms)?;
-        if now_ms >= self.bury_ms && self.losses.is_nothing_lacking() && !self.twins.are_there() {
-            let number = self.host(cluster);
+        let may_bury = self.losses.is_nothing_lacking() && !self.twins.are_there();
+        let is_late = cluster.shared.plan.buries_late && self.dying.is_none();
+        if now_ms >= self.bury_ms && may_bury && is_late {
+            self.end_network(cluster);
+            self.isolate(cluster, now_ms);
+        } else if now_ms >= self.bury_ms && may_bury {
+            let number = self.dying.unwrap_or_else(|| self.host(cluster));
             self.bury_ms = u64::MAX;
             if self.down_until_ms[number].is_none() {
                 self.crash(cluster, number, Crash::Kill, now_ms, "lost for good")?;
+            }
+            if self.dying.is_some() {
+                // Nothing hides what goes with it.
+                cluster.shared.phase.set(Phase::Quiet);
             }
             self.down_until_ms[number] = Some(u64::MAX);
             cluster.shared.buried.set(Some(number));
@@ -156,18 +170,8 @@ impl Faults {
     }
 
     fn end_due(&mut self, cluster: &mut Cluster, now_ms: u64) -> Result<(), HarnessError> {
-        if self.network.as_ref().is_some_and(|n| n.until_ms <= now_ms)
-            && let Some(network) = self.network.take()
-        {
-            for (a, b) in network.pairs {
-                // A host that lost its power stays alone until it is back.
-                let is_down =
-                    |host: usize| self.down_until_ms.get(host).is_some_and(Option::is_some);
-                if !is_down(a) && !is_down(b) {
-                    cluster.mend(a, b);
-                }
-            }
-            cluster.shared.note("the network is whole".into());
+        if self.network.as_ref().is_some_and(|n| n.until_ms <= now_ms) {
+            self.end_network(cluster);
         }
         if self.slow.is_some_and(|(_, _, until)| until <= now_ms)
             && let Some((a, b, _)) = self.slow.take()

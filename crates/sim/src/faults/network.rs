@@ -65,6 +65,59 @@ impl Faults {
         self.network = Some(Network { pairs, until_ms });
     }
 
+    /// What is broken of the network is whole again.
+    pub(super) fn end_network(&mut self, cluster: &mut Cluster) {
+        let Some(network) = self.network.take() else {
+            return;
+        };
+        for (a, b) in network.pairs {
+            // A host that lost its power stays alone until it is back.
+            let is_down = |host: usize| self.down_until_ms.get(host).is_some_and(Option::is_some);
+            if !is_down(a) && !is_down(b) {
+                cluster.mend(a, b);
+            }
+        }
+        cluster.shared.note("the network is whole".into());
+    }
+
+    /// One that is to be lost for good hears nobody but its clients from now on.
+    pub(super) fn isolate(&mut self, cluster: &mut Cluster, now_ms: u64) {
+        let members = cluster
+            .shared
+            .metadata
+            .topology()
+            .borrow()
+            .members
+            .ids
+            .clone();
+        let holds = |host: &usize| {
+            let is_up = self.down_until_ms.get(*host).is_some_and(Option::is_none);
+            is_up
+                && members.contains(&(*host as u16 + 1))
+                && !cluster.hosts[*host].live().is_empty()
+        };
+        let holding: Vec<usize> = (0..cluster.shared.plan.nodes).filter(holds).collect();
+        if holding.is_empty() {
+            return;
+        }
+        let dying = *pick(&mut self.random, &holding);
+        self.dying = Some(dying);
+        self.bury_ms = now_ms + 1_000;
+        let mut pairs = Vec::new();
+        for other in (0..cluster.hosts.len()).filter(|other| *other != dying) {
+            let pair = (dying.min(other), dying.max(other));
+            cluster.cut(pair.0, pair.1);
+            pairs.push(pair);
+        }
+        let name = &cluster.hosts[dying].name;
+        let text = format!("{name} is cut off from the others, and will be lost");
+        cluster.shared.note(text);
+        self.network = Some(Network {
+            pairs,
+            until_ms: u64::MAX,
+        });
+    }
+
     pub(super) fn slow_down(&mut self, cluster: &mut Cluster, now_ms: u64) {
         if self.slow.is_some() {
             return;

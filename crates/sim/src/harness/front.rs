@@ -100,7 +100,7 @@ async fn load(coordinator: &Rc<Coordinator>, ask: Ask, body: Bytes) -> Result<To
     };
     let (deadline, floor) = window(&ask);
     let stored = coordinator.store(ask.keyspace, ask.quorum, pairs, deadline, floor);
-    stored.await.map(|()| Told::Written(Stamp::default()))
+    stored.await.map(|_| Told::Written(Stamp::default()))
 }
 
 /// Until when an attempt may be stamped, and above what.

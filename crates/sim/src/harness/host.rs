@@ -255,7 +255,7 @@ impl Host {
         }
         if plan.follows {
             for services in &services {
-                tokio::task::spawn_local(followers::run(self.clone(), services.clone()));
+                followers::run(&self, services);
             }
         }
         let front = front::run(

@@ -41,7 +41,12 @@ pub(in crate::api) fn change(
 /// Somebody said wrong who he is: counted, and told once a second at most. A name that is nobody's
 /// may be a password in the wrong place, so it is not told.
 pub(super) fn failed(shard: &Shard, caller: &Caller, header: &[u8], known: &Known) {
-    let Some(silent) = shard.logins.counts.failed(shard.env.clock.now_ms()) else {
+    let Some(silent) = shard
+        .front()
+        .logins
+        .counts
+        .failed(shard.env().clock.now_ms())
+    else {
         return;
     };
     let user = match read(header) {

@@ -69,6 +69,7 @@ const TABLE: &[(&str, &str, &str)] = &[
     ),
     ("POST", "/v1/keyspaces", "A"),
     ("GET", "/v1/keyspaces/NAME", "r w a R W A mixed"),
+    ("PATCH", "/v1/keyspaces/NAME", "a A"),
     ("DELETE", "/v1/keyspaces/NAME", "a A"),
     ("GET", "/v1/keyspaces/NAME/keys", "r w a R W A mixed"),
     ("POST", "/v1/keyspaces/NAME/undrop", "a A"),

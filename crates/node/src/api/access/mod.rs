@@ -74,7 +74,7 @@ impl Asker {
     /// Whether he still may what he was let in for, when what he sends has come: users may have been
     /// changed meanwhile.
     pub fn may_still(&self, shard: &Shard, need: Need, keyspace: &str) -> Result<(), Rejected> {
-        let now = shard.guard.known();
+        let now = shard.front().guard.known();
         let is_same = self
             .known
             .as_ref()
@@ -82,7 +82,7 @@ impl Asker {
         if is_same || judge(now.access(), self.name.as_deref(), need, keyspace) == Verdict::Allow {
             return Ok(());
         }
-        shard.logins.counts.forbidden();
+        shard.front().logins.counts.forbidden();
         let line = format!(
             "the users were changed while the request came in: {} may not do this now",
             self.name()
@@ -125,7 +125,7 @@ pub(super) async fn admit(
     need: Need,
     keyspace: &str,
 ) -> Result<Asker, Barred> {
-    let mut known = shard.guard.known();
+    let mut known = shard.front().guard.known();
     let mut looks = 0;
     let name = loop {
         let name = match need {
@@ -133,7 +133,7 @@ pub(super) async fn admit(
             _ => authenticate(shard, caller, headers, &known).await?,
         };
         // The password that he was asked for may be another meanwhile.
-        let now = shard.guard.known();
+        let now = shard.front().guard.known();
         if Rc::ptr_eq(&known, &now) {
             break name;
         }
@@ -152,7 +152,7 @@ pub(super) async fn admit(
         Verdict::Allow => Ok(asker),
         Verdict::Unauthorized => Err(Barred::Unauthorized(ASKED)),
         Verdict::Forbidden { role, on } => {
-            shard.logins.counts.forbidden();
+            shard.front().logins.counts.forbidden();
             let name = asker.name();
             let line = format!("user {name} lacks the role {role} on {on}");
             Err(Barred::Forbidden(asker, line))
@@ -180,9 +180,14 @@ async fn authenticate(
             let found = known.access().users.get_key_value(user.as_str());
             let hash = found.and_then(|(_, user)| user.password.as_ref());
             let hash = hash.map(|hash| hash.reveal().to_owned());
-            let runner = shard.guard.runner().map_err(|_| Barred::Busy)?;
+            let runner = shard.front().guard.runner().map_err(|_| Barred::Busy)?;
             let from = caller.address();
-            match shard.logins.check(&runner, from, hash, password).await {
+            match shard
+                .front()
+                .logins
+                .check(&runner, from, hash, password)
+                .await
+            {
                 Checked::Right => found.map(|(name, _)| Rc::from(name.as_str())),
                 Checked::Wrong => None,
                 Checked::Busy => return Err(Barred::Busy),

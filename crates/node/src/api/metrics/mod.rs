@@ -23,7 +23,7 @@ use crate::shard::{Shard, ShardStatus};
 /// `/metrics`.
 pub(super) async fn metrics(shard: Rc<Shard>, headers: &HeaderMap) -> Reply {
     let form = Exposition::wanted(headers);
-    let addresses: Vec<ShardAddress> = (0..shard.config.shards)
+    let addresses: Vec<ShardAddress> = (0..shard.config().shards)
         .map(|number| ShardAddress {
             node: shard.address().node,
             shard: number,
@@ -36,9 +36,12 @@ pub(super) async fn metrics(shard: Rc<Shard>, headers: &HeaderMap) -> Reply {
         .filter_map(|(_, status)| status)
         .collect();
     let mut registry = Registry::default();
-    process::of_process(&mut registry, &shard.doors, &shard.logins);
+    process::of_process(&mut registry, &shard.front().doors, &shard.front().logins);
     node::of_node(&mut registry, &shard);
-    requests::of_requests(&mut registry, shard.meters.of_node(&shard.config.name));
+    requests::of_requests(
+        &mut registry,
+        shard.front().meters.of_node(&shard.config().name),
+    );
     shards::of_shards(&mut registry, &statuses);
     match form.write(&registry) {
         Ok(text) => reply::typed(reply::bytes(StatusCode::OK, text), form.content_type()),

@@ -11,18 +11,18 @@ use crate::shard::Shard;
 
 pub(super) fn of_node(registry: &mut Registry, shard: &Shard) {
     // What the system does not tell is left out.
-    let disk = rustix::fs::statvfs(&shard.config.data).ok();
+    let disk = rustix::fs::statvfs(&shard.config().data).ok();
     let free_bytes = disk
         .as_ref()
         .map(|disk| disk.f_bavail.saturating_mul(disk.f_frsize));
     let size_bytes = disk.map(|disk| disk.f_blocks.saturating_mul(disk.f_frsize));
-    let tls = shard.config.http_tls.as_ref();
+    let tls = shard.config().http_tls.as_ref();
     let certificate = tls.and_then(|tls| tls.validity());
     let figures = [
         (
             "dunlin_metadata_reached",
             "1 while the metadata store answers; without it data is served by what is known of it",
-            Some(u64::from(shard.metadata.is_reached())),
+            Some(u64::from(shard.metadata().is_reached())),
         ),
         (
             "dunlin_problems",
@@ -50,7 +50,7 @@ pub(super) fn of_node(registry: &mut Registry, shard: &Shard) {
     for outcome in Outcome::ALL {
         openings
             .get_or_create(&vec![("result", outcome.name())])
-            .inc_by(shard.config.guard.counts.of(outcome));
+            .inc_by(shard.config().guard.counts.of(outcome));
     }
     registry.register(
         "dunlin_peer_openings",
