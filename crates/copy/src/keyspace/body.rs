@@ -18,6 +18,8 @@ use crate::wire::pair::{Pairs as Encoded, Tally};
 const BODY_BYTES: usize = 1 << 20;
 /// Larger bodies of all connections have no more together.
 const BODIES_BYTES: usize = 96 << 20;
+/// So many small ones are sent before a large one is tried again that did not go as files.
+const SMALL_BODIES: u32 = 16;
 /// Room for the pair that fills a body.
 const ROOM_BYTES: usize = 64 << 10;
 /// The longest key that a keyspace takes, in bytes.
@@ -37,6 +39,8 @@ pub(crate) struct Carrier<'a> {
     most_bytes: usize,
     /// Of how many bytes they make good files; 0 where they do not.
     load_bytes: usize,
+    /// So many bodies are small, for the last large one went the slow way.
+    small: u32,
 }
 
 type Answer = JoinHandle<Result<Stored, ClientError>>;
@@ -51,6 +55,7 @@ impl<'a> Carrier<'a> {
             under_way: None,
             most_bytes: usize::MAX,
             load_bytes: 0,
+            small: 0,
         })
     }
 
@@ -135,10 +140,13 @@ impl<'a> Carrier<'a> {
     /// Takes note of what the nodes made of a body.
     fn heard(&mut self, stored: &Stored, body: &PairsBody) {
         self.shared.watch.loaded(stored.loaded);
-        let is_put = stored.loaded == 0 && body.body().len() > 2 * BODY_BYTES;
-        // What is written over does not go as files, nor does what is among pairs that are there.
+        self.small = match stored.loaded == 0 && body.body().len() > 2 * BODY_BYTES {
+            true => SMALL_BODIES,
+            false => self.small.saturating_sub(1),
+        };
+        // What is written over does not go as files.
         self.load_bytes = match self.shared.settings.onto {
-            Onto::Empty if !is_put => usize::try_from(stored.load_bytes).unwrap_or(0),
+            Onto::Empty if self.small == 0 => usize::try_from(stored.load_bytes).unwrap_or(0),
             _ => 0,
         };
     }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::time::Duration;
 
-use dunlin_entry::{Kind, Stamp, Version};
+use dunlin_entry::{Kind, Origin, Stamp, Version};
 use dunlin_proto::pairs::CheckedPairs;
 use dunlin_proto::{LoadAnswer, LoadRequest, LoadStep, Request, Response, ShardAddress};
 use futures_util::StreamExt;
@@ -17,6 +17,7 @@ use super::attempt::Window;
 use super::load_split::{Part, split};
 use super::load_take::{Prepared, acknowledged, to_take};
 use super::{Coordinator, Failure, Quorum};
+use crate::shard::Peer;
 use crate::follow::Pace;
 
 /// Nodes that read less know nothing of loads.
@@ -184,13 +185,17 @@ impl Coordinator {
         if replicas.is_empty() {
             return Ok((parts, 0));
         }
+        let origin = self.shard.origin().of_loads();
+        let after = self.shard.has_up_to(origin);
+        if self.is_any_behind(origin, after, &loading.level) {
+            return Ok((parts, 0));
+        }
         let Some(version) = self.shard.clock().next(floor, until) else {
             return Err(Failure::TooLate);
         };
-        let origin = self.shard.origin().of_loads();
         let load = Load {
             stamp: Stamp::new(version, origin),
-            after: self.shard.has_up_to(origin),
+            after,
             keyspace,
             from,
         };
@@ -234,6 +239,15 @@ impl Coordinator {
         Ok((parts, bytes as u64))
     }
 
+    /// Whether somebody within reach lacks a load. It would not be level before they end, and compare stores
+    /// again and again until then.
+    fn is_any_behind(&self, of: Origin, after: Version, level: &BTreeSet<ShardAddress>) -> bool {
+        let peers = self.shard.peers();
+        let sharing = peers.values().filter(|peer| peer.shares.get());
+        let mut near = sharing.filter(|peer| self.shard.is_reachable(peer.address));
+        near.any(|peer| !is_level(peer, of, after, level))
+    }
+
     /// Brings each replica its part and has it written into files.
     async fn prepare(
         &self,
@@ -255,8 +269,7 @@ impl Coordinator {
             let peers = self.shard.peers();
             // Who shares anything is to hear of each, so that it can take the next.
             let others = peers.values().filter(|peer| {
-                let is_level =
-                    level.contains(&peer.address) || peer.has(load.stamp.origin, load.after);
+                let is_level = is_level(peer, load.stamp.origin, load.after, level);
                 peer.shares.get() && self.shard.is_reachable(peer.address) && is_level
             });
             let others = others.map(|peer| peer.address);
@@ -347,4 +360,9 @@ impl Coordinator {
             _ => None,
         }
     }
+}
+
+/// Whether it has loads up to `after`, as it answered to the last one or has told since.
+fn is_level(peer: &Peer, of: Origin, after: Version, level: &BTreeSet<ShardAddress>) -> bool {
+    level.contains(&peer.address) || peer.has(of, after)
 }
