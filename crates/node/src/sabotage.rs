@@ -66,7 +66,7 @@ pub enum Sabotage {
 
 impl Sabotage {
     /// All of them, and none.
-    pub const ALL: [Sabotage; 25] = [
+    pub const ALL: [Sabotage; 26] = [
         Sabotage::None,
         Sabotage::AckUnsynced,
         Sabotage::IgnoreGaps,

@@ -224,7 +224,10 @@ impl Loads {
                     && !is_dead,
                 is_at_rest: placement.change.is_none() && !shard.pins().are_of_moves(),
                 forgotten: shard.forgotten_since_start(keyspace),
-                age_ms: shard.clock().now_ms().saturating_sub(stamp.version.millis()),
+                age_ms: shard
+                    .clock()
+                    .now_ms()
+                    .saturating_sub(stamp.version.millis()),
                 remembers_ms: grace_ms.max(FORGET_AFTER.as_millis() as u64),
             },
         )
@@ -398,3 +401,7 @@ fn entries_of(
     }
     Ok(entries)
 }
+
+#[cfg(test)]
+#[path = "loads_tests.rs"]
+mod tests;

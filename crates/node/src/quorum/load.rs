@@ -17,8 +17,8 @@ use super::attempt::Window;
 use super::load_split::{Part, split};
 use super::load_take::{Prepared, acknowledged, to_take};
 use super::{Coordinator, Failure, Quorum};
-use crate::shard::Peer;
 use crate::follow::Pace;
+use crate::shard::Peer;
 
 /// Nodes that read less know nothing of loads.
 const READS_LOADS: u8 = 4;
