@@ -4,7 +4,8 @@ use dunlin_metadata::KeyspaceSettings;
 use super::*;
 use crate::replication::testing::{among, until};
 
-const WRITER: Origin = Origin::new(2, 0, 1).of_loads();
+/// Another shard of this node.
+const WRITER: Origin = Origin::new(1, 1, 1).of_loads();
 
 /// A replica and its part in loads.
 struct Tried {
