@@ -93,7 +93,10 @@ pub(super) async fn bulk(
     // A value that can be put by itself fits here, too.
     let one = shard.config().max_body_bytes.saturating_add(EXTRA_BYTES);
     let load_bytes = load_bytes(shard);
-    let limit_bytes = one.max(load_bytes.saturating_add(LOAD_MORE_BYTES));
+    let limit_bytes = match load_bytes {
+        0 => one,
+        most => one.max(most.saturating_add(LOAD_MORE_BYTES)),
+    };
     let attempt = Attempt::new(shard, arrivals, request.headers())?;
     // Held until all is answered.
     let received = read_body(&shard.front().doors, request.into_body(), limit_bytes).await?;

@@ -84,9 +84,10 @@ impl Shard {
             return;
         }
         let needs = self.needs(&Vector::new());
-        let mut state = self.covering.state.borrow_mut();
-        state.close(self.log.last(), Some(needs));
-        drop(state);
+        {
+            let mut state = self.covering.state.borrow_mut();
+            state.close(self.log.last(), Some(needs));
+        }
         if let Err(error) = self.note_coverage().await {
             // On disk the gap is open, which says less.
             tracing::warn!(error, "what the log covers is not noted");
