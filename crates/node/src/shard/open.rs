@@ -31,7 +31,7 @@ use super::trust::Comparison;
 use super::twins::Twins;
 use super::{Counters, Shard, ShardParts};
 use crate::clock::HybridClock;
-use crate::follow::{Bound, Coverage, Found as Start, Note, Pins, ReadTurns, Source};
+use crate::follow::{Bound, Coverage, Found as Start, Note, Pins, Source};
 use crate::limits::PAGE_BYTES;
 use crate::placement::Placement;
 use crate::replication::acks::AckTracker;
@@ -233,7 +233,7 @@ impl Shard {
             store_stuck: RefCell::default(),
             apply_wake: Notify::new(),
             pins: Pins::default(),
-            read_turns: ReadTurns::default(),
+            read_turns: Rc::default(),
             held: super::held::Held::default(),
             copies: Copies::found(copied),
             covering: Covering::new(coverage),
