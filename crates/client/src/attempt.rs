@@ -12,6 +12,8 @@ use hyper::{HeaderMap, StatusCode};
 
 /// The response header with the server's clock, in milliseconds since 1970.
 const TIME_HEADER: &str = "dunlin-time";
+/// The response header that is `no` where a write that failed changed nothing and never will.
+const WRITTEN_HEADER: &str = "dunlin-written";
 /// How long an attempt may take to be stamped, at first.
 const WINDOW_MS: u64 = 4_000;
 /// A floor further ahead of the servers' clock than this is waited for: they do not stamp far ahead.
@@ -66,13 +68,18 @@ impl Attempts {
 
     /// Begins an attempt, once the floor is near enough.
     pub(crate) async fn begin(self: &Arc<Self>) -> Underway {
-        let pause_ms = self.pause_ms(local_ms());
-        if pause_ms > 0 {
-            tokio::time::sleep(Duration::from_millis(pause_ms)).await;
-        }
-        Underway {
-            attempts: Arc::clone(self),
-            times: self.times(local_ms()),
+        loop {
+            let now_ms = local_ms();
+            match self.pause_ms(now_ms) {
+                0 => {
+                    return Underway {
+                        attempts: Arc::clone(self),
+                        times: self.times(now_ms),
+                    };
+                }
+                // Others may give up meanwhile, and raise the floor.
+                pause_ms => tokio::time::sleep(Duration::from_millis(pause_ms)).await,
+            }
         }
     }
 
@@ -126,7 +133,8 @@ impl Underway {
         let attempts = Arc::clone(&self.attempts);
         let corrected_ms = attempts.learn(headers, local_ms());
         // These say that the write is done, or for certain that nothing was written.
-        if status.is_success() || status.is_client_error() {
+        let is_unwritten = headers.get(WRITTEN_HEADER).is_some_and(|v| v == "no");
+        if status.is_success() || status.is_client_error() || is_unwritten {
             self.settle();
         }
         let is_clock = corrected_ms >= CORRECTED_MS;

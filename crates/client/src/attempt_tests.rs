@@ -36,6 +36,11 @@ fn what_follows_an_attempt_given_up_is_stamped_above_its_deadline() {
     // One that is answered is not given up, whatever comes of it.
     underway(&attempts, second).answered(StatusCode::CREATED, &HeaderMap::new(), 0);
     underway(&attempts, second).answered(StatusCode::PRECONDITION_FAILED, &HeaderMap::new(), 0);
+    let mut unwritten = HeaderMap::new();
+    unwritten.insert(WRITTEN_HEADER, "no".parse().unwrap());
+    for status in [StatusCode::GATEWAY_TIMEOUT, StatusCode::SERVICE_UNAVAILABLE] {
+        underway(&attempts, second).answered(status, &unwritten, 0);
+    }
     assert_eq!(attempts.times(100_020).after_ms, Some(104_000));
     // These do not say what became of it.
     for unknown in [StatusCode::GATEWAY_TIMEOUT, StatusCode::SERVICE_UNAVAILABLE] {

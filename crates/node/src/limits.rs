@@ -30,6 +30,8 @@ pub const CLOCK_START_INTERVAL: Duration = Duration::from_millis(50);
 pub const CLOCK_PATIENCE: Duration = Duration::from_secs(2);
 /// A deadline of a client further away than this is a mistake.
 pub const DEADLINE_MOST: Duration = Duration::from_secs(3_600);
+/// A floor of a client that is further beyond what may be stamped is a mistake; a nearer one comes in time.
+pub const AFTER_WAIT_MOST: Duration = Duration::from_secs(60);
 /// A read that too few replicas answer is given up after this.
 pub const READ_TIMEOUT: Duration = Duration::from_millis(2_000);
 /// A read asks one more replica after each such wait.

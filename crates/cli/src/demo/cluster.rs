@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use dunlin_client::Client;
+use dunlin_client::{Client, ClientError};
 use tokio::time::{Instant, sleep};
 
 use crate::demo::ports;
@@ -53,7 +53,8 @@ impl Cluster {
             cluster.nodes.push(node);
         }
         for index in 0..NODES {
-            cluster.wait_for(index).await?;
+            // Those that are alive have not found one another yet.
+            cluster.wait(index, Client::health).await?;
         }
         Ok(cluster)
     }
@@ -94,12 +95,20 @@ impl Cluster {
 
     /// Waits until a node answers, though it may have to catch up first.
     pub async fn wait_for(&mut self, index: usize) -> Result<(), Failure> {
+        self.wait(index, Client::alive).await
+    }
+
+    async fn wait(
+        &mut self,
+        index: usize,
+        asked: impl AsyncFn(&Client) -> Result<(), ClientError>,
+    ) -> Result<(), Failure> {
         let client = Client::with_timeout(&self.url(index), Duration::from_secs(1))?;
         let deadline = Instant::now() + START_TIMEOUT;
         loop {
             self.etcd.check()?;
             self.nodes[index].check()?;
-            match client.alive().await {
+            match asked(&client).await {
                 Ok(()) => return Ok(()),
                 Err(error) if Instant::now() > deadline => {
                     let seconds = START_TIMEOUT.as_secs();

@@ -257,9 +257,14 @@ fn times_that_make_no_sense_are_refused() {
             "nothing was written",
         ),
         (
-            format!("Dunlin-After: {}\r\n", now_ms + 60_000),
+            format!("Dunlin-After: {}\r\n", now_ms + hour_ms),
             400,
             "--clock-bound",
+        ),
+        (
+            format!("Dunlin-After: {}\r\n", now_ms + 30_000),
+            503,
+            "wait until it is not",
         ),
         (
             format!(
@@ -317,6 +322,58 @@ fn what_waited_in_the_backlog_of_a_starting_node_does_not_come_back() {
     flock.ready(1);
     std::thread::sleep(SETTLE);
     assert_everywhere(&flock, "start", "later");
+}
+
+/// A refusal that is definite is no attempt given up: stamps are not pushed ahead by it.
+#[test]
+fn what_too_few_replicas_refuse_at_once_does_not_push_stamps_ahead() {
+    let mut flock = Flock::start(&[]);
+    flock.stop(1);
+    flock.stop(2);
+    eventually("it knows that nobody is there", STOP * 8, || {
+        let answer = put(&flock, 0, "refused", "", "value");
+        (answer.status, answer.header("dunlin-written")) == (504, Some("no"))
+    });
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    let client = Client::new(&format!("http://{}", flock.nodes[0].address())).unwrap();
+    let store = client.keyspace("default");
+    runtime.block_on(async {
+        for n in 0..30 {
+            let value = bytes::Bytes::from_static(b"v");
+            let options = WriteOptions::default();
+            let key = format!("k{n}");
+            let put = store.put(key.as_bytes(), value, &options);
+            let error = put.await.unwrap_err();
+            assert!(error.is_retryable(), "{error}");
+        }
+    });
+    flock.spawn(1);
+    flock.ready(1);
+    runtime.block_on(async {
+        let value = bytes::Bytes::from_static(b"v");
+        eventually_async(async || {
+            let options = WriteOptions::default();
+            let put = store.put(b"later", value.clone(), &options);
+            put.await.is_ok()
+        })
+        .await;
+    });
+    let answer = written(&flock, 0, "stamped", "", "value");
+    let time_ms: u64 = answer.header("dunlin-time").unwrap().parse().unwrap();
+    assert!(time_ms < now_ms() + 1_000, "{time_ms}");
+}
+
+async fn eventually_async(tried: impl AsyncFn() -> bool) {
+    for _ in 0..200 {
+        if tried().await {
+            return;
+        }
+        tokio::time::sleep(SETTLE / 3).await;
+    }
+    panic!("never");
 }
 
 #[test]

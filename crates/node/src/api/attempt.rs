@@ -9,7 +9,7 @@ use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 
 use super::error::Rejected;
 use super::params::whole_number;
-use crate::limits::DEADLINE_MOST;
+use crate::limits::{AFTER_WAIT_MOST, DEADLINE_MOST};
 use crate::quorum::Failure;
 use crate::shard::{Arrivals, Shard};
 
@@ -64,7 +64,15 @@ impl Attempt {
         self.floor
     }
 
-    /// What the client is told.
+    /// What the client is told of one write.
+    pub fn failed_one(&self, failure: Failure) -> Rejected {
+        match failure.is_settled() {
+            true => self.failed(failure).settled(),
+            false => self.failed(failure),
+        }
+    }
+
+    /// What the client is told of several writes, of which any may be done.
     pub fn failed(&self, failure: Failure) -> Rejected {
         match failure {
             Failure::TooLate if self.deadline.is_none() => stood_still(),
@@ -88,7 +96,7 @@ fn stood_still() -> Rejected {
         "this node stood still, or was starting, while the request waited without a Dunlin-Deadline: nothing was changed, send it again if it is still wanted",
     );
     rejected.retry_after_s = Some(1);
-    rejected
+    rejected.settled()
 }
 
 fn milliseconds(headers: &HeaderMap, name: &HeaderName) -> Result<Option<u64>, Rejected> {
@@ -114,11 +122,10 @@ fn check(shard: &Shard, deadline_ms: Option<u64>, after_ms: Option<u64>) -> Resu
         )));
     }
     let limit_ms = shard.clock().limit().millis();
-    if after_ms.is_some_and(|ms| ms >= limit_ms) {
-        return Err(Rejected::bad(format!(
-            "Dunlin-After is further ahead of this node's {now_ms} than stamps may be (--clock-bound, {} ms): wait until it is not",
-            shard.clock().bound_ms()
-        )));
+    if let Some(ms) = after_ms
+        && ms >= limit_ms
+    {
+        return Err(too_far_ahead(ms, limit_ms, shard.clock().bound_ms()));
     }
     if let (Some(deadline_ms), Some(after_ms)) = (deadline_ms, after_ms)
         && deadline_ms <= after_ms
@@ -126,6 +133,24 @@ fn check(shard: &Shard, deadline_ms: Option<u64>, after_ms: Option<u64>) -> Resu
         return Err(Rejected::bad("Dunlin-Deadline must be above Dunlin-After"));
     }
     Ok(())
+}
+
+/// A floor that nothing may be stamped above now: one that time will reach soon, or a mistake.
+fn too_far_ahead(after_ms: u64, limit_ms: u64, bound_ms: u64) -> Rejected {
+    let ahead_ms = after_ms - limit_ms + 1;
+    let line = format!(
+        "Dunlin-After is {ahead_ms} ms further ahead than stamps may be (--clock-bound, {bound_ms} ms): "
+    );
+    if ahead_ms > AFTER_WAIT_MOST.as_millis() as u64 {
+        let advice = "correct the clock it comes from by the header Dunlin-Time";
+        return Rejected::bad(line + advice);
+    }
+    let mut rejected = Rejected::new(
+        StatusCode::SERVICE_UNAVAILABLE,
+        line + "wait until it is not",
+    );
+    rejected.retry_after_s = Some(ahead_ms.div_ceil(1_000));
+    rejected.settled()
 }
 
 /// The header [`TIME_HEADER`], made once a millisecond.

@@ -14,8 +14,9 @@ const SENT: HeaderValue = HeaderValue::from_static(
     "authorization, content-type, if-match, if-none-match, dunlin-deadline, dunlin-after, dunlin-query",
 );
 /// What a page may see beside what every page may.
-const SHOWN: HeaderValue =
-    HeaderValue::from_static("etag, allow, retry-after, dunlin-version, dunlin-time");
+const SHOWN: HeaderValue = HeaderValue::from_static(
+    "etag, allow, retry-after, dunlin-version, dunlin-time, dunlin-written",
+);
 /// For how long a browser remembers, in seconds.
 const MAX_AGE_S: HeaderValue = HeaderValue::from_static("600");
 const ANY: HeaderValue = HeaderValue::from_static("*");

@@ -1,12 +1,15 @@
 //! Failures as statuses: which number tells the client what to do.
 
 use hyper::StatusCode;
-use hyper::header::RETRY_AFTER;
+use hyper::header::{HeaderName, HeaderValue, RETRY_AFTER};
 use serde_json::json;
 
 use super::reply::{self, Reply};
 use crate::doors::NoRoom;
 use crate::quorum::Failure;
+
+/// `no` where a write that failed changed nothing and never will: it need not be given up.
+pub(super) static WRITTEN_HEADER: HeaderName = HeaderName::from_static("dunlin-written");
 
 /// A request that cannot be carried out, with its status and one line that says why.
 #[derive(Debug)]
@@ -17,6 +20,8 @@ pub(super) struct Rejected {
     pub current: Option<dunlin_entry::Stamp>,
     /// When to try again, in seconds.
     pub retry_after_s: Option<u64>,
+    /// Whether this attempt at a write changed nothing, and never will.
+    pub is_settled: bool,
 }
 
 impl Rejected {
@@ -26,7 +31,14 @@ impl Rejected {
             line: line.into(),
             current: None,
             retry_after_s: None,
+            is_settled: false,
         }
+    }
+
+    /// Of an attempt at a write that changed nothing, and never will.
+    pub fn settled(mut self) -> Rejected {
+        self.is_settled = true;
+        self
     }
 
     pub fn bad(line: impl Into<String>) -> Rejected {
@@ -61,6 +73,10 @@ impl Rejected {
         let mut reply = form(self.status, self.line);
         if let Some(seconds) = self.retry_after_s {
             reply.headers_mut().insert(RETRY_AFTER, seconds.into());
+        }
+        if self.is_settled {
+            let no = HeaderValue::from_static("no");
+            reply.headers_mut().insert(&WRITTEN_HEADER, no);
         }
         match self.current {
             Some(stamp) => reply::with_version(reply, stamp),
@@ -108,6 +124,7 @@ impl From<Failure> for Rejected {
                 Failure::TooFarAhead | Failure::Busy | Failure::Full
             )
             .then_some(1),
+            is_settled: false,
         }
     }
 }

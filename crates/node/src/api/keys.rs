@@ -172,7 +172,9 @@ pub(super) async fn put(
     };
     // Held until the write is answered.
     let limit_bytes = shard.config().max_body_bytes;
-    let received = read_body(&shard.front().doors, request.into_body(), limit_bytes).await?;
+    let received = read_body(&shard.front().doors, request.into_body(), limit_bytes)
+        .await
+        .map_err(Rejected::settled)?;
     let change = Change {
         kind: Kind::Put,
         value: received.bytes.clone(),
@@ -231,7 +233,7 @@ async fn write(
     let written = coordinator.write(request).await;
     let shard = coordinator.shard();
     let spent_us = shard.latency().take_newest_us();
-    let written = written.map_err(|failure| attempt.failed(failure));
+    let written = written.map_err(|failure| attempt.failed_one(failure));
     let (operation, done) = match change.kind {
         Kind::Delete => (Operation::Delete, StatusCode::ACCEPTED),
         _ => (Operation::Put, StatusCode::CREATED),

@@ -83,3 +83,27 @@ pub enum Failure {
     )]
     TooFarAhead,
 }
+
+impl Failure {
+    /// Whether an attempt at one write that ended so wrote nothing, and never will.
+    pub fn is_settled(&self) -> bool {
+        match self {
+            Failure::NotReached { .. }
+            | Failure::NotWidened { .. }
+            | Failure::UnknownKeyspace
+            | Failure::Dropped(_)
+            | Failure::ConditionFailed(_)
+            | Failure::Busy
+            | Failure::Full
+            | Failure::TooLate
+            | Failure::Clock(_)
+            | Failure::TooFarAhead => true,
+            Failure::NotEnoughReplicas { .. }
+            | Failure::Overtaken
+            | Failure::Beyond(_)
+            | Failure::NoSpace
+            | Failure::LogFailed
+            | Failure::Overdue => false,
+        }
+    }
+}
