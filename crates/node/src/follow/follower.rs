@@ -9,12 +9,13 @@ use std::rc::Rc;
 use bytes::Bytes;
 use dunlin_entry::{Entry, EntryView, Kind, Vector};
 use dunlin_log::{CursorError, Index};
-use dunlin_proto::{Hint, Place, Token, TokenError};
+use dunlin_proto::{Hint, Page, Place, Token, TokenError};
 use dunlin_store::Snapshot;
 use tokio::time::Instant;
 
+use super::apart::Apart;
 use super::settle::{Unsettled, settle};
-use super::{Bound, Class, Here, Hits, Holder, Met, Past, Scope, Selection, Source, Start, begin};
+use super::{Class, Here, Hits, Holder, Met, Past, Reader, Scope, Selection, Start, begin};
 use crate::env::LocalFuture;
 use crate::limits::{BATCH_BYTES, PAGE_BYTES, PAGE_ITEMS, SETTLE_AFTER, SETTLE_KEYS};
 use crate::quorum::Coordinator;
@@ -115,7 +116,7 @@ impl Followers {
             settled_to: 0,
             waits: None,
             settling: None,
-            source: self.shard.source(1, Bound::Synced).going_after(),
+            source: self.shard.reader(1),
             shard: self.shard.clone(),
             wanted,
             holder,
@@ -137,7 +138,7 @@ pub struct Follow {
     shard: Rc<Shard>,
     wanted: Wanted,
     holder: Holder,
-    source: Source,
+    source: Reader,
     /// What has been delivered of each partition.
     vectors: BTreeMap<u16, Vector>,
     /// From which record on each is read in the log.
@@ -197,6 +198,8 @@ struct Fill {
     vector: Vector,
     /// Where the partition that is read goes on; `None` before its first page.
     next: Option<Bytes>,
+    /// The page that is being read.
+    reading: Option<Apart<Option<Page>>>,
     /// The page that was read last, where not all of it may be shown yet.
     page: Option<StoredPage>,
     /// All of it has been settled by reads.
@@ -368,6 +371,7 @@ impl Follow {
             snapshot,
             vector,
             next: None,
+            reading: None,
             page: None,
             is_settled: false,
         });
@@ -399,33 +403,24 @@ impl Follow {
     /// The next page of stored records.
     async fn page(&mut self, partition: u16, scope: Scope) -> Result<Option<Next>, FollowError> {
         let gone = || FollowError::Failed("the partition cannot be read".into());
-        let fill = self.fill.as_ref().ok_or_else(gone)?;
-        let (snapshot, next) = (fill.snapshot.clone(), fill.next.clone());
-        let (keyspace, begins) = (self.wanted.keyspace, next.is_none());
-        let start = next.unwrap_or_else(|| self.wanted.prefix.clone());
-        let shard = self.shard.clone();
-        let read = fill.page.is_none().then(|| {
-            shard.read_page(move |store| {
-                let (start, end) = (Key::Included(&start[..]), Key::Unbounded);
-                store.scan_page(
-                    keyspace,
-                    partition,
-                    start,
-                    end,
-                    PAGE_ITEMS,
-                    PAGE_BYTES,
-                    Some(&snapshot),
-                )
-            })
-        });
-        let page = match read {
-            None => self
-                .fill
-                .as_mut()
-                .and_then(|fill| fill.page.take())
-                .ok_or_else(gone)?,
-            Some(read) => {
-                let page = read.await.ok_or_else(gone)?;
+        let keyspace = self.wanted.keyspace;
+        let fill = self.fill.as_mut().ok_or_else(gone)?;
+        let begins = fill.next.is_none();
+        let page = match fill.page.take() {
+            Some(page) => page,
+            None => {
+                let start = fill.next.clone();
+                let start = start.unwrap_or_else(|| self.wanted.prefix.clone());
+                let read = || read_stored(&self.shard, &fill.snapshot, keyspace, partition, start);
+                let reading = fill.reading.get_or_insert_with(|| Apart::begin(read()));
+                let read = reading.end().await;
+                fill.reading = None;
+                let page = read.flatten().ok_or_else(gone)?;
+                // What is dropped once it is not held here any more is dropped out of views, too.
+                if self.changes != self.shard.coverage().changes() {
+                    return Ok(None);
+                }
+                self.check()?;
                 let prefix = &self.wanted.prefix;
                 let records = page.items.into_iter();
                 let records = records
@@ -562,7 +557,6 @@ impl Follow {
         let failed = |error: CursorError| FollowError::Failed(error.to_string());
         let position = self.source.position();
         let records = self.source.next(BATCH_BYTES).await.map_err(failed)?;
-        let records = records.unwrap_or_default();
         if self.changes != self.shard.coverage().changes() {
             self.source.seek(position);
             return Ok(None);
@@ -632,6 +626,31 @@ impl Follow {
         let entries: Result<Vec<Entry>, _> = entries.collect();
         let entries = entries.map_err(|error| FollowError::Failed(error.to_string()))?;
         Ok(Some(entries))
+    }
+}
+
+/// Reads a page of a view from a key on, when it is its turn.
+fn read_stored(
+    shard: &Rc<Shard>,
+    snapshot: &Snapshot,
+    keyspace: u32,
+    partition: u16,
+    start: Bytes,
+) -> impl Future<Output = Option<Page>> + use<> {
+    let (shard, snapshot) = (shard.clone(), snapshot.clone());
+    async move {
+        let turn = shard.turn(Class::Follower).await;
+        let read = shard.read_page(move |store| {
+            let (start, end) = (Key::Included(&start[..]), Key::Unbounded);
+            let view = Some(&snapshot);
+            store.scan_page(
+                keyspace, partition, start, end, PAGE_ITEMS, PAGE_BYTES, view,
+            )
+        });
+        let page = read.await?;
+        let bytes = page.items.iter().map(|i| i.key.len() + i.value.len());
+        turn.end(bytes.sum());
+        Some(page)
     }
 }
 

@@ -3,6 +3,7 @@
 //!
 //! | file | duty |
 //! |---|---|
+//! | `apart` | work that goes on while its owner asks for nothing |
 //! | `begin` | pure: where a follower begins that has come so far |
 //! | `class` | whom a shard is read for |
 //! | `coverage` | pure: from where on the log serves a partition; `coverage_note`, the same on disk |
@@ -12,6 +13,7 @@
 //! | `pace` | pure: how fast a copy may go while clients wait no longer than they are promised |
 //! | `pins` | who still needs which part of the log, and for how long that counts |
 //! | `progress` | how far a backfill is |
+//! | `reader` | a place in the log for who is no replica, in turns |
 //! | `retain` | pure: which segments may go |
 //! | `settle` | what too few are known to have is read by a majority |
 //! | `shown` | pure: whether who is no replica may be shown an entry |
@@ -19,6 +21,7 @@
 //! | `source` | a place in the log that goes on, as far as its reader may see |
 //! | `turns` | pure: who is read for first, a quantum at a time; `turn`, waiting for it |
 
+mod apart;
 mod begin;
 mod class;
 mod coverage;
@@ -29,6 +32,7 @@ mod lag;
 mod pace;
 mod pins;
 mod progress;
+mod reader;
 mod retain;
 mod selection;
 mod settle;
@@ -51,6 +55,7 @@ pub use pins::PinStatus;
 pub(crate) use pins::{Holder, Pins};
 pub use progress::BackfillStatus;
 pub(crate) use progress::Progress;
+pub(crate) use reader::Reader;
 pub(crate) use retain::{Caps, Segment, kept_at_least, kept_at_most, released};
 pub(crate) use selection::{Hits, Met, Selection};
 pub(crate) use shown::is_shown;

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use dunlin_log::{Cursor, CursorError, Index, Log, Tail};
 
 /// Records in the log's order.
-type Records = Vec<(Index, Bytes)>;
+pub(super) type Records = Vec<(Index, Bytes)>;
 
 /// How far a source goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,6 +76,17 @@ impl Source {
         self.position = index.max(1);
     }
 
+    /// Waits until there may be something to read, for who should not be in anybody's way until then.
+    ///
+    /// # Errors
+    /// As [`Source::next`].
+    pub async fn ready(&self) -> Result<(), CursorError> {
+        match self.bound {
+            Bound::Synced => self.synced().await.map(drop),
+            Bound::Accepted | Bound::UpTo(_) => Ok(()),
+        }
+    }
+
     /// The next records: at least one, no more than `max_bytes` of payload else; `None` at the end of what
     /// it goes to. Waits for more where it has none. Dropped while it waits, nothing is lost.
     ///
@@ -139,4 +150,4 @@ impl Source {
 
 #[cfg(test)]
 #[path = "source_tests.rs"]
-mod tests;
+pub(super) mod tests;

@@ -10,7 +10,7 @@ use tokio::time::timeout;
 use super::*;
 
 /// A log in simulated time; whatever is read from disk takes a while.
-fn with_log<F: Future<Output = ()>>(tail_bytes: usize, test: impl FnOnce(Log) -> F) {
+pub(crate) fn with_log<F: Future<Output = ()>>(tail_bytes: usize, test: impl FnOnce(Log) -> F) {
     let run = async move {
         let options = Options {
             tail_bytes,
@@ -34,7 +34,7 @@ fn with_log<F: Future<Output = ()>>(tail_bytes: usize, test: impl FnOnce(Log) ->
         .block_on(tokio::task::LocalSet::new().run_until(run));
 }
 
-fn put(log: &Log, numbers: std::ops::Range<u8>) {
+pub(crate) fn put(log: &Log, numbers: std::ops::Range<u8>) {
     for number in numbers {
         log.append(Bytes::from(vec![number; 100]), false).unwrap();
     }

@@ -28,6 +28,8 @@ pub(crate) struct Held {
     /// How often that of who has this shard's own entries has. Apart: else the word of one would be the next one's news.
     own_changes: Cell<u64>,
     wake: Notify,
+    /// How many wait for news.
+    waiting: Cell<usize>,
     /// Who waits for it here.
     followers: Cell<usize>,
 }
@@ -70,7 +72,18 @@ impl Held {
     /// Something is known that was not before.
     pub fn changed(&self) {
         self.changes.set(self.changes.get() + 1);
-        self.wake.notify_waiters();
+        // On the way of each acknowledgement, where mostly nobody does.
+        if self.waiting.get() > 0 {
+            self.wake.notify_waiters();
+        }
+    }
+
+    /// Waits until there is such news.
+    async fn news(&self, is_there: impl Fn() -> bool) {
+        while !is_there() {
+            let _waits = Waits::new(&self.waiting);
+            self.wake.notified().await;
+        }
     }
 
     /// How often that was so.
@@ -80,9 +93,7 @@ impl Held {
 
     /// Waits until something has changed since there were so many changes.
     pub async fn changed_since(&self, changes: u64) {
-        while self.changes.get() == changes {
-            self.wake.notified().await;
-        }
+        self.news(|| self.changes.get() != changes).await;
     }
 
     /// How often that of the own entries was.
@@ -92,9 +103,7 @@ impl Held {
 
     /// Waits until that of the own entries has changed since there were so many changes.
     pub async fn own_changed_since(&self, changes: u64) {
-        while self.own_changes.get() == changes {
-            self.wake.notified().await;
-        }
+        self.news(|| self.own_changes.get() != changes).await;
     }
 
     /// Whether anybody here waits for it.
@@ -109,6 +118,22 @@ impl Held {
             true => count + 1,
             false => count.saturating_sub(1),
         });
+    }
+}
+
+/// One that waits, also when it is given up.
+struct Waits<'a>(&'a Cell<usize>);
+
+impl<'a> Waits<'a> {
+    fn new(waiting: &'a Cell<usize>) -> Waits<'a> {
+        waiting.set(waiting.get() + 1);
+        Waits(waiting)
+    }
+}
+
+impl Drop for Waits<'_> {
+    fn drop(&mut self) {
+        self.0.set(self.0.get().saturating_sub(1));
     }
 }
 

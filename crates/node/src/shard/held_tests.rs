@@ -1,3 +1,5 @@
+use futures_util::FutureExt;
+
 use super::*;
 
 #[test]
@@ -37,4 +39,28 @@ fn own_entries_only_become_more() {
     held.has_own(Version(5));
     held.has_own(Version(4));
     assert_eq!((held.own.get(), held.changes()), (Version(5), 1));
+}
+
+#[test]
+fn whoever_waits_hears_of_news() {
+    let held = Held::default();
+    let mut one = Box::pin(held.changed_since(0));
+    let mut two = Box::pin(held.own_changed_since(0));
+    assert_eq!((&mut one).now_or_never(), None);
+    assert_eq!((&mut two).now_or_never(), None);
+    assert_eq!(held.waiting.get(), 2);
+    held.changed();
+    assert_eq!((&mut one).now_or_never(), Some(()));
+    assert_eq!((&mut two).now_or_never(), None);
+    held.has_own(Version(3));
+    assert_eq!((&mut two).now_or_never(), Some(()));
+    // What came when nobody waited counts.
+    assert_eq!(held.waiting.get(), 0);
+    held.changed();
+    assert_eq!(held.changed_since(2).now_or_never(), Some(()));
+    let mut given_up = Box::pin(held.changed_since(held.changes()));
+    assert_eq!((&mut given_up).now_or_never(), None);
+    assert_eq!(held.waiting.get(), 1);
+    drop(given_up);
+    assert_eq!(held.waiting.get(), 0);
 }

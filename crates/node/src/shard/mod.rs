@@ -137,7 +137,7 @@ pub struct Shard {
     /// What of the log is kept for whom.
     pins: Pins,
     /// Who else than clients is read for, and who waits for it.
-    read_turns: ReadTurns,
+    read_turns: Rc<ReadTurns>,
     /// Who has which entries, as far as followers that are no replicas need to know.
     held: held::Held,
     /// What came as copies, which the vector does not show.

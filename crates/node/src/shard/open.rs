@@ -30,7 +30,7 @@ use super::trust::Comparison;
 use super::twins::Twins;
 use super::{Counters, Shard, ShardParts};
 use crate::clock::HybridClock;
-use crate::follow::{Bound, Coverage, Found as Start, Note, Pins, ReadTurns, Source};
+use crate::follow::{Bound, Coverage, Found as Start, Note, Pins, Source};
 use crate::limits::PAGE_BYTES;
 use crate::placement::Placement;
 use crate::replication::acks::AckTracker;
@@ -231,7 +231,7 @@ impl Shard {
             quiet: Rc::default(),
             store_stuck: RefCell::default(),
             pins: Pins::default(),
-            read_turns: ReadTurns::default(),
+            read_turns: Rc::default(),
             held: super::held::Held::default(),
             copies: Copies::found(copied),
             covering: Covering::new(coverage),

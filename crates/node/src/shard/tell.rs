@@ -16,7 +16,7 @@ use super::{Copies, Counters, Latency, Peer, Shard, Slow, Stalls};
 use crate::clock::HybridClock;
 use crate::config::NodeConfig;
 use crate::env::Env;
-use crate::follow::{Bound, Class, Pins, Source, Turn};
+use crate::follow::{Bound, Class, Pins, Reader, Source, Turn};
 use crate::placement::Placement;
 
 /// Who it is, and what it runs on.
@@ -167,6 +167,11 @@ impl Shard {
     /// Reads on from an entry.
     pub(crate) fn source(&self, from: Index, bound: Bound) -> Source {
         Source::new(self.log.clone(), from, bound)
+    }
+
+    /// The same for who is no replica: what is on disk for good, in turns.
+    pub(crate) fn reader(&self, from: Index) -> Reader {
+        Reader::new(self.log.clone(), self.read_turns.clone(), from)
     }
 
     /// The first entry that is kept.
