@@ -204,3 +204,56 @@ fn a_node_alone_refuses_with_507_and_survives_a_kill_while_full() {
     }
     verify(&flock.nodes[0], &acknowledged, "");
 }
+
+/// What is advised when the disk is full: drop a keyspace, start again with `--drop-delay 0s`.
+#[test]
+fn a_keyspace_dropped_on_a_full_disk_makes_room_after_a_restart() {
+    let mut flock = Flock::prepare(SMALL);
+    let Some(disk) = Tmpfs::mount(&flock.directory.path().join("disk"), DISK_MIB) else {
+        return;
+    };
+    let node = &mut flock.nodes[0];
+    node.data = flock.directory.path().join("disk/n1");
+    node.flags.extend(["--replicas".to_owned(), "1".to_owned()]);
+    flock.up(0);
+    let node = &flock.nodes[0];
+    let made = node.request(
+        "POST",
+        "/v1/keyspaces",
+        br#"{"name": "big", "replicas": 1}"#,
+    );
+    assert_eq!(made.status, 201, "{}", made.text());
+    assert_eq!(node.put("kept", b"kept", "").status, 201);
+    let (mut refusals, mut last) = (0, 0);
+    for number in 0..2_000 {
+        let path = format!("/v1/keyspaces/big/keys/{}", key(number));
+        last = node.request("PUT", &path, &value(number)).status;
+        refusals += usize::from(last == 507);
+        if refusals == 20 {
+            break;
+        }
+    }
+    assert_eq!(refusals, 20, "the disk is full: {last}");
+    assert_eq!(node.request("DELETE", "/v1/keyspaces/big", b"").status, 204);
+    flock.kill(0);
+    // To the last block.
+    disk.fill_all();
+    flock.nodes[0]
+        .flags
+        .extend(["--drop-delay".to_owned(), "0s".to_owned()]);
+    flock.up(0);
+    let node = &flock.nodes[0];
+    eventually("its room is free", Duration::from_secs(60), || {
+        disk.free_bytes() > 24 << 20
+    });
+    eventually("writes are taken", Duration::from_secs(30), || {
+        node.request("GET", "/health", b"").status == 200
+            && node.put("after", &value(1), "").status == 201
+    });
+    assert_eq!(node.get("kept", "").body, b"kept");
+    let output = node.output();
+    assert!(
+        output.contains("the data of a dropped keyspace is gone"),
+        "{output}"
+    );
+}

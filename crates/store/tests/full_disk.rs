@@ -102,3 +102,80 @@ fn writing_resumes_when_there_is_room() {
     }
     assert_eq!(store.verify().unwrap(), 6099);
 }
+
+/// Room is made by dropping a keyspace, in a store that takes nothing for want of room.
+#[test]
+fn a_keyspace_dropped_from_a_full_disk_makes_room() {
+    let dir = tempfile::tempdir().unwrap();
+    let Some(_mount) = Tmpfs::mount(dir.path(), c"size=24m") else {
+        return;
+    };
+    let mut options = options(&TestClock::default(), None);
+    options.flush_bytes = 2 << 20;
+    let store = Store::open(dir.path().join("store"), &options).unwrap();
+    load(&store, 1, 8000).unwrap();
+    flush(&store);
+    // Below level 0, where whole files can go.
+    store.compact().unwrap();
+    let held = store.keyspace_bytes(KEYSPACE).unwrap();
+    assert!(held > 6 << 20, "{held}");
+    let free = rustix::fs::statvfs(dir.path()).unwrap();
+    let free = (free.f_bavail * free.f_frsize) as usize;
+    fs::write(dir.path().join("ballast"), vec![0; free - (1 << 20)]).unwrap();
+    load(&store, 8000, 11_000).unwrap();
+    store.flush_begin().unwrap();
+    let error = store.flush_wait().unwrap_err();
+    assert!(matches!(error, StoreError::NoSpace { .. }), "{error:?}");
+    let error = store.check().unwrap_err();
+    assert!(matches!(error, StoreError::NoSpace { .. }), "{error:?}");
+
+    let refused = store.drop_keyspace(KEYSPACE).unwrap_err();
+    assert!(matches!(refused, StoreError::NoSpace { .. }), "{refused:?}");
+    let left = store.keyspace_bytes(KEYSPACE).unwrap();
+    assert!(left < held / 4, "{left} of {held}: files go all the same");
+    let deadline = Instant::now() + Duration::from_secs(60);
+    let purge = || {
+        store.drop_keyspace(KEYSPACE)?;
+        store.flush_begin()?;
+        store.flush_wait()?;
+        store.compact_keyspace(KEYSPACE)?;
+        Ok::<_, StoreError>(store.keyspace_bytes(KEYSPACE)?)
+    };
+    while purge() != Ok(0) {
+        assert!(Instant::now() < deadline, "{:?}", purge());
+        std::thread::sleep(Duration::from_millis(200));
+    }
+    assert_eq!(store.keyspaces().unwrap(), []);
+    store.check().unwrap();
+}
+
+/// Dropping a keyspace needs the store open.
+#[test]
+fn a_store_opens_on_a_disk_that_is_filled_to_the_last_block() {
+    let dir = tempfile::tempdir().unwrap();
+    let Some(_mount) = Tmpfs::mount(dir.path(), c"size=24m") else {
+        return;
+    };
+    let mut options = options(&TestClock::default(), None);
+    options.flush_bytes = 2 << 20;
+    let path = dir.path().join("store");
+    let store = Store::open(&path, &options).unwrap();
+    load(&store, 1, 8000).unwrap();
+    flush(&store);
+    store.compact().unwrap();
+    drop(store);
+    let ballast = dir.path().join("ballast");
+    let filled = fs::write(&ballast, vec![0; 32 << 20]);
+    assert_eq!(filled.unwrap_err().kind(), std::io::ErrorKind::StorageFull);
+    for _ in 0..3 {
+        drop(Store::open(&path, &options).unwrap());
+    }
+    let store = Store::open(&path, &options).unwrap();
+    assert_eq!(get(&store, "key 7999").unwrap().value, noise(7999));
+    assert!(!path.join("spare").exists());
+    store.drop_keyspace(KEYSPACE).unwrap();
+    flush(&store);
+    drop(store);
+    // Held back again, for the next time.
+    assert!(path.join("spare").exists());
+}

@@ -137,6 +137,33 @@ impl Unflushed {
     }
 }
 
+/// Why the last flush failed.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct FlushFailed {
+    /// What is wrong and what to do, in one line.
+    pub line: String,
+    /// Whether the store takes no writes until that is done.
+    pub refuses: bool,
+}
+
+impl FlushFailed {
+    /// By what the flush said, and what the store says to writes.
+    fn of(error: String, check: Result<(), StoreError>) -> FlushFailed {
+        let refuses = check.is_err();
+        let line = match check {
+            Err(StoreError::NoSpace { .. }) => {
+                "no space left for the store: make room on its disk".to_owned()
+            }
+            Err(StoreError::Io { detail }) => {
+                format!("its disk failed: {detail}; restart the node once it works")
+            }
+            Err(other) => other.to_string(),
+            Ok(()) => error,
+        };
+        FlushFailed { line, refuses }
+    }
+}
+
 impl Shard {
     /// Flushes when memory or the log has grown enough, and releases what nobody needs.
     pub(super) async fn flush_loop(self: Rc<Self>) {
@@ -145,14 +172,42 @@ impl Shard {
             let unflushed_segments = self.unflushed_bytes();
             let due = self.store.memtable_bytes() >= self.config.flush_bytes as u64
                 || unflushed_segments >= 4 * self.config.flush_bytes as u64;
-            if due && let Err(error) = self.flush().await {
-                tracing::warn!(%error, "flush failed; trying again");
-            }
+            let flushed = match due || self.flush_failed.borrow().is_some() {
+                true => self.flush().await,
+                false => self.store.check().map_err(|error| error.to_string()),
+            };
+            self.note_flushed(flushed.err());
             self.seal_own();
             let known = self.note_forgetting(self.deletes_known()).await;
             self.grace.set_known(known);
             self.release_log();
         }
+    }
+
+    /// Takes note of how a flush ended: one that failed counts until one succeeds.
+    fn note_flushed(&self, error: Option<String>) {
+        let failed = error.map(|error| FlushFailed::of(error, self.store.check()));
+        if *self.flush_failed.borrow() == failed {
+            return;
+        }
+        match &failed {
+            Some(failed) => {
+                tracing::warn!(error = failed.line, "flush failed; trying again");
+            }
+            None => tracing::info!("the store is flushed again"),
+        }
+        self.flush_failed.replace(failed);
+    }
+
+    /// What is wrong when the store is not brought to disk but still takes writes.
+    pub(crate) fn flush_told(&self) -> Option<String> {
+        let failed = self.flush_failed.borrow();
+        let failed = failed.as_ref().filter(|failed| !failed.refuses)?;
+        Some(format!(
+            "the store of shard {} is not brought to disk: {}",
+            self.label(),
+            failed.line
+        ))
     }
 
     /// Brings everything applied so far to disk, the log first: the store must

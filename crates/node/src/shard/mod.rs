@@ -71,6 +71,7 @@ pub(crate) use append::{BatchDone, followed};
 pub(crate) use flush::vector_of;
 pub(crate) use guard::Known;
 pub(crate) use ingest::{Sorted, is_range_empty};
+pub(crate) use mark::is_full;
 pub(crate) use own::{Done, OwnWrite, beyond};
 pub(crate) use peers::Peer;
 pub(crate) use refill::Begun;
@@ -134,6 +135,8 @@ pub struct Shard {
     quiet: Rc<Quiet>,
     /// Why the store takes nothing at the moment, if so.
     store_stuck: RefCell<Option<String>>,
+    /// Why the last flush failed; none after one that did not.
+    flush_failed: RefCell<Option<flush::FlushFailed>>,
     /// What of the log is kept for whom.
     pins: Pins,
     /// Who else than clients is read for, and who waits for it.

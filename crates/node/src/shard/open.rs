@@ -230,6 +230,7 @@ impl Shard {
             applying: RefCell::default(),
             quiet: Rc::default(),
             store_stuck: RefCell::default(),
+            flush_failed: RefCell::default(),
             pins: Pins::default(),
             read_turns: Rc::default(),
             held: super::held::Held::default(),

@@ -261,6 +261,11 @@ impl Shard {
         if let Some(failure) = self.log.progress().failed {
             return Some(format!("the log failed: {failure}; restart the node"));
         }
+        if let Some(failed) = &*self.flush_failed.borrow()
+            && failed.refuses
+        {
+            return Some(format!("the store takes nothing: {}", failed.line));
+        }
         if let Some(stuck) = &*self.store_stuck.borrow() {
             return Some(format!("the store takes nothing: {stuck}"));
         }
