@@ -90,6 +90,11 @@ impl Store {
         Ok(self.flushed_applied())
     }
 
+    /// Whether the disk has room for a flush of what is in memory, and as much again.
+    pub fn has_room(&self) -> bool {
+        spare::free_bytes(&self.inner.path) > self.memtable_bytes().saturating_mul(2)
+    }
+
     /// Whether writes are taken: nothing has stopped RocksDB's background work.
     ///
     /// # Errors

@@ -31,8 +31,7 @@ pub(crate) fn hold(path: &Path) -> bool {
     if fs::metadata(&file).is_ok_and(|held| held.len() == BYTES as u64) {
         return true;
     }
-    let free = rustix::fs::statvfs(path).map_or(0, |fs| fs.f_bavail.saturating_mul(fs.f_frsize));
-    if free < LEAST_FREE_BYTES {
+    if free_bytes(path) < LEAST_FREE_BYTES {
         return false;
     }
     let is_held = fs::write(&file, noise()).is_ok();
@@ -41,6 +40,11 @@ pub(crate) fn hold(path: &Path) -> bool {
         drop(fs::remove_file(&file));
     }
     is_held
+}
+
+/// What the disk under `path` has left, in bytes; 0 when it does not say.
+pub(crate) fn free_bytes(path: &Path) -> u64 {
+    rustix::fs::statvfs(path).map_or(0, |fs| fs.f_bavail.saturating_mul(fs.f_frsize))
 }
 
 /// Bytes that no file system makes smaller.

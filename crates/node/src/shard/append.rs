@@ -91,7 +91,7 @@ impl Shard {
         if batch.after > have && self.env.sabotage != Sabotage::IgnoreGaps {
             return answer(BatchAnswer::Gap(have));
         }
-        if self.applying.borrow().len() > APPLY_QUEUE {
+        if self.applying.borrow().len() > APPLY_QUEUE || self.backlog.refuses() {
             return answer(BatchAnswer::Refused);
         }
         if batch.up_to > have && !self.take_over(batch.up_to) {

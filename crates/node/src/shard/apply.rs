@@ -9,8 +9,22 @@ use dunlin_store::Outcome;
 
 use super::Shard;
 use super::append::Applying;
+use super::backlog::memtable_bytes_max;
 use crate::limits::APPLY_ENTRIES;
 use crate::sabotage::Sabotage;
+
+/// Pause before the store is tried again.
+const RETRY: Duration = Duration::from_millis(500);
+
+/// How a round of applying ended.
+enum Step {
+    /// All that may be applied is.
+    Done,
+    /// The store refuses.
+    Refused,
+    /// The memtable has to be flushed first.
+    Full,
+}
 
 impl Shard {
     /// Applies what the log has committed, for as long as the shard runs.
@@ -19,10 +33,20 @@ impl Shard {
         loop {
             if progress.failed.is_some() {
                 self.fail_waiting();
-            } else if !self.apply_committed().await {
-                tokio::time::sleep(Duration::from_millis(500)).await;
-                progress = self.log.progress();
-                continue;
+            } else {
+                match self.apply_committed().await {
+                    Step::Done => {}
+                    Step::Refused => {
+                        tokio::time::sleep(RETRY).await;
+                        progress = self.log.progress();
+                        continue;
+                    }
+                    Step::Full => {
+                        self.backlog.room(RETRY).await;
+                        progress = self.log.progress();
+                        continue;
+                    }
+                }
             }
             progress = tokio::select! {
                 biased;
@@ -32,12 +56,25 @@ impl Shard {
         }
     }
 
-    /// Applies all that may be applied now; false when the store refuses.
-    async fn apply_committed(&self) -> bool {
+    /// Applies all that may be applied now.
+    async fn apply_committed(&self) -> Step {
         while !self.quiet.is_paused() {
+            if self.store.memtable_bytes() >= memtable_bytes_max(&self.config) {
+                if self.applying.borrow().is_empty() {
+                    self.backlog.has_room();
+                    return Step::Done;
+                }
+                self.backlog.is_full();
+                // Taken back when what waits is applied.
+                if let Err(error) = self.store.check() {
+                    *self.store_stuck.borrow_mut() = Some(error.to_string());
+                }
+                return Step::Full;
+            }
+            self.backlog.has_room();
             let group = self.take_committed();
             let Some(last) = group.last() else {
-                return true;
+                return Step::Done;
             };
             let placement = self.placement();
             let entries: Vec<Entry> = group
@@ -63,11 +100,11 @@ impl Shard {
                     for item in group.into_iter().rev() {
                         applying.push_front(item);
                     }
-                    return false;
+                    return Step::Refused;
                 }
             }
         }
-        true
+        Step::Done
     }
 
     fn take_committed(&self) -> Vec<Applying> {

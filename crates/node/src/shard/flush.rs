@@ -168,7 +168,7 @@ impl Shard {
     /// Flushes when memory or the log has grown enough, and releases what nobody needs.
     pub(super) async fn flush_loop(self: Rc<Self>) {
         loop {
-            tokio::time::sleep(FLUSH_INTERVAL).await;
+            self.backlog.flush_due(FLUSH_INTERVAL).await;
             let unflushed_segments = self.unflushed_bytes();
             let due = self.store.memtable_bytes() >= self.config.flush_bytes as u64
                 || unflushed_segments >= 4 * self.config.flush_bytes as u64;
@@ -222,6 +222,7 @@ impl Shard {
         let number = begun.map(|()| self.unflushed.begun());
         drop(pause);
         let number = number?;
+        self.backlog.began();
         self.counters.flushes.set(self.counters.flushes.get() + 1);
         self.store_behind(Store::flush_wait).await?;
         self.unflushed.done(number);

@@ -5,6 +5,7 @@ mod admit;
 mod append;
 mod apply;
 mod aside;
+mod backlog;
 mod claim;
 mod copies;
 mod count;
@@ -135,6 +136,7 @@ pub struct Shard {
     quiet: Rc<Quiet>,
     /// Why the store takes nothing at the moment, if so.
     store_stuck: RefCell<Option<String>>,
+    backlog: backlog::Backlog,
     /// Why the last flush failed; none after one that did not.
     flush_failed: RefCell<Option<flush::FlushFailed>>,
     /// What of the log is kept for whom.

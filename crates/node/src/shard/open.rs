@@ -13,6 +13,7 @@ use dunlin_metadata::{Keyspace, NodeRecord, Sync};
 use dunlin_store::{Store, StoreError, StoreOptions};
 use tokio::time::Instant;
 
+use super::backlog::{Backlog, memtable_bytes_max};
 use super::copies::Copies;
 use super::coverage::Covering;
 use super::dropped::Drops;
@@ -153,6 +154,7 @@ impl Shard {
             &unflushed,
             limit,
             begun(disk, &dir).is_some(),
+            memtable_bytes_max(&parts.config),
         )
         .await?;
         let empty = log.last() == 0;
@@ -231,6 +233,7 @@ impl Shard {
             quiet: Rc::default(),
             store_stuck: RefCell::default(),
             flush_failed: RefCell::default(),
+            backlog: Backlog::default(),
             pins: Pins::default(),
             read_turns: Rc::default(),
             held: super::held::Held::default(),
@@ -371,6 +374,7 @@ async fn replay(
     unflushed: &Unflushed,
     limit: Version,
     is_doubted: bool,
+    memtable_bytes_max: u64,
 ) -> Result<Replayed, OpenError> {
     let applied = store.applied();
     if log.last() == 0 {
@@ -436,6 +440,11 @@ async fn replay(
         if end > applied {
             store.apply(&entries, end)?;
             unflushed.applied(&entries);
+            // Opening has synced the log. Where there is no room for a flush memory must do.
+            if store.memtable_bytes() >= memtable_bytes_max && store.has_room() {
+                store.flush_begin()?;
+                store.flush_wait()?;
+            }
         }
     }
     Ok(Replayed {

@@ -137,7 +137,7 @@ impl Shard {
         if self.store_stuck.borrow().is_some() {
             return write.refuse(Refusal::NoSpace);
         }
-        if self.is_superseded() {
+        if self.is_superseded() || self.backlog.refuses() {
             return write.refuse(Refusal::Busy);
         }
         if self.is_dropped(write.entry.keyspace) {
