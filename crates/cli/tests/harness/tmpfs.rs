@@ -38,19 +38,6 @@ impl Tmpfs {
         std::fs::write(self.ballast(), vec![1; bytes]).unwrap();
     }
 
-    /// Takes all that is left of the disk.
-    pub fn fill_all(&self) {
-        let mut ballast = std::fs::File::create(self.ballast()).unwrap();
-        let block = [1; 4096];
-        while std::io::Write::write_all(&mut ballast, &block).is_ok() {}
-    }
-
-    /// What nobody has taken, in bytes.
-    pub fn free_bytes(&self) -> u64 {
-        let stat = rustix::fs::statvfs(&self.path).unwrap();
-        stat.f_bavail * stat.f_frsize
-    }
-
     /// Gives that back.
     pub fn empty(&self) {
         std::fs::remove_file(self.ballast()).unwrap();
