@@ -4,19 +4,22 @@ use dunlin_proto::ShardAddress;
 
 use super::{Prepared, acknowledged, to_take};
 
+/// A replica that has prepared, and where it found something in the way.
+type Found<'a> = (u16, &'a [u16]);
+
 fn node(node: u16) -> ShardAddress {
     ShardAddress { node, shard: 0 }
 }
 
-fn prepared(by: &[(u16, &[u16])]) -> Prepared {
-    let with = |(by, found): &(u16, &[u16])| (node(*by), found.iter().copied().collect());
+fn prepared(by: &[Found]) -> Prepared {
+    let with = |(by, found): &Found| (node(*by), found.iter().copied().collect());
     by.iter().map(with).collect()
 }
 
 #[test]
 fn what_enough_have_in_files_and_nothing_stands_in_the_way_of_is_taken() {
     let all = [node(1), node(2), node(3)];
-    let cases: [(&str, &[(u16, &[u16])], u8, &[u16]); 7] = [
+    let cases: [(&str, &[Found], u8, &[u16]); 7] = [
         ("all three", &[(1, &[]), (2, &[]), (3, &[])], 2, &[4, 5]),
         ("enough", &[(1, &[]), (3, &[])], 2, &[4, 5]),
         ("not enough", &[(1, &[]), (3, &[])], 3, &[]),
