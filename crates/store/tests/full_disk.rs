@@ -3,11 +3,11 @@
 mod common;
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use common::*;
-use dunlin_store::{Store, StoreError};
+use dunlin_store::{Store, StoreError, StoreOptions};
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 
 /// A small file system that goes away with the test.
@@ -43,6 +43,21 @@ fn noise(seed: u64) -> String {
         .collect()
 }
 
+fn small_flushes() -> StoreOptions {
+    let mut options = options(&TestClock::default(), None);
+    options.flush_bytes = 2 << 20;
+    options
+}
+
+/// Takes the rest of the disk with a file, which this answers.
+fn leave_a_mebibyte(disk: &Path) -> PathBuf {
+    let ballast = disk.join("ballast");
+    let free = rustix::fs::statvfs(disk).unwrap();
+    let free = (free.f_bavail * free.f_frsize) as usize;
+    fs::write(&ballast, vec![0; free - (1 << 20)]).unwrap();
+    ballast
+}
+
 fn load(store: &Store, from: u64, to: u64) -> Result<(), StoreError> {
     for n in from..to {
         store.apply(&[put(&format!("key {n}"), &noise(n), stamp(n, 1))], n)?;
@@ -56,17 +71,13 @@ fn writing_resumes_when_there_is_room() {
     let Some(_mount) = Tmpfs::mount(dir.path(), c"size=24m") else {
         return;
     };
-    let mut options = options(&TestClock::default(), None);
-    options.flush_bytes = 2 << 20;
+    let options = small_flushes();
     let path = dir.path().join("store");
     let store = Store::open(&path, &options).unwrap();
     load(&store, 1, 2000).unwrap();
     flush(&store);
     // Leave less room than the next flush needs.
-    let ballast = dir.path().join("ballast");
-    let free = rustix::fs::statvfs(dir.path()).unwrap();
-    let free = (free.f_bavail * free.f_frsize) as usize;
-    fs::write(&ballast, vec![0; free - (1 << 20)]).unwrap();
+    let ballast = leave_a_mebibyte(dir.path());
     load(&store, 2000, 6000).unwrap();
     store.flush_begin().unwrap();
     let error = store.flush_wait().unwrap_err();
@@ -110,8 +121,7 @@ fn a_keyspace_dropped_from_a_full_disk_makes_room() {
     let Some(_mount) = Tmpfs::mount(dir.path(), c"size=24m") else {
         return;
     };
-    let mut options = options(&TestClock::default(), None);
-    options.flush_bytes = 2 << 20;
+    let options = small_flushes();
     let store = Store::open(dir.path().join("store"), &options).unwrap();
     load(&store, 1, 8000).unwrap();
     flush(&store);
@@ -119,9 +129,7 @@ fn a_keyspace_dropped_from_a_full_disk_makes_room() {
     store.compact().unwrap();
     let held = store.keyspace_bytes(KEYSPACE).unwrap();
     assert!(held > 6 << 20, "{held}");
-    let free = rustix::fs::statvfs(dir.path()).unwrap();
-    let free = (free.f_bavail * free.f_frsize) as usize;
-    fs::write(dir.path().join("ballast"), vec![0; free - (1 << 20)]).unwrap();
+    leave_a_mebibyte(dir.path());
     load(&store, 8000, 11_000).unwrap();
     store.flush_begin().unwrap();
     let error = store.flush_wait().unwrap_err();
@@ -156,8 +164,7 @@ fn a_store_opens_on_a_disk_that_is_filled_to_the_last_block() {
     let Some(_mount) = Tmpfs::mount(dir.path(), c"size=24m") else {
         return;
     };
-    let mut options = options(&TestClock::default(), None);
-    options.flush_bytes = 2 << 20;
+    let options = small_flushes();
     let path = dir.path().join("store");
     let store = Store::open(&path, &options).unwrap();
     load(&store, 1, 8000).unwrap();

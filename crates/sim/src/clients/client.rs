@@ -187,20 +187,13 @@ impl Client {
             _ => None,
         };
         let expires = expires && ends_in_ms.is_none();
+        let (client, begun_ms) = (self.number, shared.time.elapsed_ms());
         let id = shared.history.borrow_mut().begin_write(Write {
-            id: 0,
-            place,
-            client: self.number,
             delete: matches!(wish, Wish::Delete),
-            ack: quorum.ack,
-            from: quorum.from,
             expect: condition.map(|(_, expect)| expect),
             expires,
             ends_in_ms,
-            begun: 0,
-            begun_ms: shared.time.elapsed_ms(),
-            attempts: Vec::new(),
-            ended: None,
+            ..Write::put(place, client, (quorum.ack, quorum.from), begun_ms)
         });
         let verb = match wish {
             Wish::Put(condition) => Verb::Put(
@@ -240,21 +233,9 @@ impl Client {
         let mut pairs = Pairs::default();
         let mut ids = Vec::new();
         for key in first.1..end {
-            let id = shared.history.borrow_mut().begin_write(Write {
-                id: 0,
-                place: (first.0, key),
-                client: self.number,
-                delete: false,
-                ack: quorum.ack,
-                from: quorum.from,
-                expect: None,
-                expires: false,
-                ends_in_ms: None,
-                begun: 0,
-                begun_ms: shared.time.elapsed_ms(),
-                attempts: Vec::new(),
-                ended: None,
-            });
+            let begun_ms = shared.time.elapsed_ms();
+            let put = Write::put((first.0, key), self.number, (ack, quorum.from), begun_ms);
+            let id = shared.history.borrow_mut().begin_write(put);
             let bytes = self.random.random_range(8..=shared.plan.value_bytes_max);
             // The format has room for keys and values this short.
             let _ = pairs.push(&key_name(key), &value_of(id, bytes));
