@@ -47,6 +47,7 @@ pub use description::{
     MendedStamps, Retention,
 };
 pub use dunlin_proto::pairs::{PairError, Pairs, PairsBody};
+pub use dunlin_proto::partition_of;
 pub use dunlin_tls::{ClientFiles, ClientTls, IdentityFiles, TlsError};
 pub use error::ClientError;
 pub use keyspace::{Keyspace, Stored, Value};

@@ -1,7 +1,7 @@
-//! A gate that lets one large value at a time through, so that memory stays bounded however many
-//! connections there are.
+//! A gate that lets one large value at a time through, or a few of something else, so that memory stays
+//! bounded however many connections there are.
 
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 /// Pairs and frames above this many bytes pass one at a time.
 pub(crate) const LARGE_BYTES: usize = 4 << 20;
@@ -15,10 +15,19 @@ pub(crate) struct Gate {
     inner: Arc<Inner>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Inner {
-    taken: Mutex<bool>,
+    left: Mutex<usize>,
     freed: Condvar,
+}
+
+impl Default for Inner {
+    fn default() -> Inner {
+        Inner {
+            left: Mutex::new(1),
+            freed: Condvar::new(),
+        }
+    }
 }
 
 /// The right to hold something large, until dropped.
@@ -28,40 +37,40 @@ pub(crate) struct Permit {
 }
 
 impl Gate {
+    /// One that lets so many through at a time.
+    pub fn of(most: usize) -> Gate {
+        let gate = Gate::default();
+        *gate.left() = most;
+        gate
+    }
+
     /// Waits for the others.
     pub fn wait(&self) -> Permit {
-        let mut taken = self
-            .inner
-            .taken
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        while *taken {
-            let waited = self.inner.freed.wait(taken);
-            taken = waited.unwrap_or_else(PoisonError::into_inner);
+        let mut left = self.left();
+        while *left == 0 {
+            let waited = self.inner.freed.wait(left);
+            left = waited.unwrap_or_else(PoisonError::into_inner);
         }
-        *taken = true;
+        *left -= 1;
         Permit { gate: self.clone() }
     }
 
     /// Does not wait.
     pub fn try_take(&self) -> Option<Permit> {
-        let mut taken = self
-            .inner
-            .taken
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        if *taken {
-            return None;
-        }
-        *taken = true;
+        let mut left = self.left();
+        *left = left.checked_sub(1)?;
         Some(Permit { gate: self.clone() })
+    }
+
+    fn left(&self) -> MutexGuard<'_, usize> {
+        let left = self.inner.left.lock();
+        left.unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Drop for Permit {
     fn drop(&mut self) {
-        let inner = &self.gate.inner;
-        *inner.taken.lock().unwrap_or_else(PoisonError::into_inner) = false;
-        inner.freed.notify_one();
+        *self.gate.left() += 1;
+        self.gate.inner.freed.notify_one();
     }
 }

@@ -57,15 +57,23 @@ pub struct Settings {
     pub limit_bytes_per_s: Option<u64>,
     /// How long a lost connection is tried again.
     pub retry_for: Duration,
-    /// About how many bytes on disk a range has.
-    pub range_bytes: u64,
+    /// About how many bytes on disk a range has; when absent, as suits the target.
+    pub range_bytes: Option<u64>,
     /// The secret that is proven to a receiver, if any.
     pub guard: Arc<Guard>,
     /// Where the checkpoint is made; beside the source when absent.
     pub checkpoint_directory: Option<PathBuf>,
 }
 
+/// Bytes on disk of a range, unless told otherwise.
+const RANGE_BYTES: u64 = 64 << 20;
+
 impl Settings {
+    /// About how many bytes on disk a range is to have.
+    pub(crate) fn range_bytes(&self) -> u64 {
+        self.range_bytes.unwrap_or(RANGE_BYTES)
+    }
+
     /// The settings that a copy has unless told otherwise.
     pub fn new(source: PathBuf, target: Target) -> Settings {
         Settings {
@@ -80,7 +88,7 @@ impl Settings {
             table_compression: Compression::Lz4,
             limit_bytes_per_s: None,
             retry_for: Duration::from_secs(60),
-            range_bytes: 64 << 20,
+            range_bytes: None,
             guard: Guard::off(Door::Copy),
             checkpoint_directory: None,
         }

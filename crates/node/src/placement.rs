@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use dunlin_entry::{Kind, Origin, Vector, Version};
 use dunlin_metadata::{Change, Keyspace, NodeRecord, Phase, Topology};
 use dunlin_proto::{Fate, Fates, ShardAddress, Word};
-use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
+use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use crate::replication::address_of;
 
@@ -28,7 +28,7 @@ pub struct KeyspacePlacement {
 impl KeyspacePlacement {
     /// The partition a key belongs to.
     pub fn partition_of(&self, key: &[u8]) -> u16 {
-        partition_among(key, self.old.len() as u64)
+        dunlin_proto::partition_of(key, self.partition_count())
     }
 
     /// All shards that answer for a partition, best first; empty when it does not exist.
@@ -158,11 +158,6 @@ impl KeyspacePlacement {
     pub fn partition_count(&self) -> u16 {
         self.old.len() as u16
     }
-}
-
-/// The partition a key belongs to where there are so many.
-pub(crate) fn partition_among(key: &[u8], partitions: u64) -> u16 {
-    (xxh3_64(key) % partitions) as u16
 }
 
 fn at(orders: &Orders, partition: u16) -> &[ShardAddress] {

@@ -18,6 +18,7 @@
 //! | `load` | many pairs at once, as files |
 //! | `token` `text` | where a follower goes on, at any replica; bytes as text for URLs |
 //! | `pairs` | pairs of key and value, many in one body over HTTP |
+//! | `partition` | where a key belongs |
 //! | `wire` | the few shapes messages are made of |
 //!
 //! The bytes are those of `docs/formats.md`, sections 4, 5, 8, 9 and 13: a message between shards is extended only at its end.
@@ -32,6 +33,7 @@ mod introduction;
 mod load;
 mod page;
 pub mod pairs;
+mod partition;
 mod pull;
 mod reach;
 mod read;
@@ -54,6 +56,7 @@ pub use load::{LoadAnswer, LoadRequest, LoadStep};
 pub use page::{
     Delta, Item, ItemRef, Page, PageCost, Run, RunBuilder, ScanRequest, SnapshotRequest,
 };
+pub use partition::partition_of;
 pub use pull::{PullAnswer, PullRequest};
 pub use reach::Reached;
 pub use read::{ReadAnswer, ReadRequest};

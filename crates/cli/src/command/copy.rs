@@ -113,9 +113,10 @@ pub struct Copy {
     /// Time between two lines about progress
     #[arg(long, value_name = "TIME", default_value = "10s")]
     interval: Span,
-    /// Size of a range, which is what a broken copy sends again
-    #[arg(long, value_name = "SIZE", default_value = "64MiB")]
-    range_size: Size,
+    /// Size of a range, which is what a broken copy sends again [default: 64MiB, and 128MiB where
+    /// nodes take pairs over as files]
+    #[arg(long, value_name = "SIZE")]
+    range_size: Option<Size>,
     /// File with the secret of the receiver; the first line proves it
     #[arg(long, env = "DUNLIN_SECRET_FILE", value_name = "FILE")]
     secret_file: Option<PathBuf>,
@@ -238,7 +239,7 @@ impl Copy {
         settings.table_compression = self.table_compression.into();
         settings.limit_bytes_per_s = self.limit.map(|rate| rate.0);
         settings.retry_for = self.retry_for.0;
-        settings.range_bytes = self.range_size.0;
+        settings.range_bytes = self.range_size.map(|size| size.0);
         settings
             .checkpoint_directory
             .clone_from(&self.checkpoint_dir);

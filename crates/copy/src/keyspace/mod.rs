@@ -6,6 +6,7 @@ mod body;
 mod cluster;
 mod compare;
 mod copy;
+mod gathered;
 mod memory;
 mod merge;
 mod pages;

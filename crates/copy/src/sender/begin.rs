@@ -191,7 +191,7 @@ pub(crate) fn plan(
 ) -> Result<Plan, CopyError> {
     let units = match choice.mode {
         Mode::Files => files::units(&checkpoint.path, source)?,
-        Mode::Ingest | Mode::Insert => ranges(source, settings.range_bytes)?,
+        Mode::Ingest | Mode::Insert => ranges(source, settings.range_bytes())?,
     };
     Ok(Plan {
         format: FORMAT,

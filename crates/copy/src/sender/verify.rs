@@ -48,7 +48,7 @@ pub(crate) fn verify(
     let mut checkpoint = Place::new(&settings.source, &label, directory)?.make()?;
     let compared = Source::open(&mut checkpoint, &settings.source, &settings.column_families)
         .and_then(|source| {
-            let units = ranges(&source, settings.range_bytes)?;
+            let units = ranges(&source, settings.range_bytes())?;
             Ok((
                 compare(settings, dialer, &source, &units, watch)?,
                 units,

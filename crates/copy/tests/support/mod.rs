@@ -88,7 +88,7 @@ pub fn various(path: &Path, pairs: u64) {
 /// What the tests' small databases are copied with: many units, several connections.
 pub fn settings(source: &Path, target: &Path) -> Settings {
     Settings {
-        range_bytes: 64 << 10,
+        range_bytes: Some(64 << 10),
         connections: 3,
         ..Settings::new(
             source.to_path_buf(),

@@ -32,7 +32,7 @@ const LOAD_MORE_BYTES: usize = 1 << 20;
 const CHECKED_HERE_BYTES: usize = 2 << 20;
 
 /// How many bytes of pairs it is best to send at a time; 0 where they would not go as files.
-fn load_bytes(shard: &Shard) -> usize {
+pub(super) fn load_bytes(shard: &Shard) -> usize {
     let config = shard.config();
     let most = config.max_body_bytes.saturating_mul(2).min(LOAD_BYTES_MAX);
     match config.load_bytes <= most {

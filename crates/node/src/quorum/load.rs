@@ -96,7 +96,7 @@ impl Coordinator {
         let partitions = {
             let placement = self.shard.placement();
             let placed = placement.keyspace(keyspace);
-            u64::from(placed.ok_or(Failure::UnknownKeyspace)?.partition_count())
+            placed.ok_or(Failure::UnknownKeyspace)?.partition_count()
         };
         let apart = self
             .shard

@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 
 use bytes::{Buf, Bytes, BytesMut};
 use dunlin_proto::pairs::{self, CheckedPairs};
-
-use crate::placement::partition_among;
+use dunlin_proto::partition_of;
 
 /// Bytes of pairs that go in one message.
 pub(super) const PIECE_BYTES: usize = 1 << 20;
@@ -19,10 +18,10 @@ pub(super) struct Part {
 }
 
 /// Puts the pairs of a body in order. Of a key that comes twice the last is kept.
-pub(super) fn split(all: CheckedPairs, partitions: u64) -> BTreeMap<u16, Part> {
+pub(super) fn split(all: CheckedPairs, partitions: u16) -> BTreeMap<u16, Part> {
     let mut sorted: BTreeMap<u16, Vec<(Bytes, Bytes)>> = BTreeMap::new();
     for (key, value) in all {
-        let partition = partition_among(&key, partitions);
+        let partition = partition_of(&key, partitions);
         sorted.entry(partition).or_default().push((key, value));
     }
     let parts = sorted.into_iter().map(|(partition, mut pairs)| {

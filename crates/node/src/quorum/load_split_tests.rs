@@ -6,7 +6,6 @@ use dunlin_proto::pairs::{CheckedPairs, Pairs};
 use proptest::prelude::*;
 
 use super::{PIECE_BYTES, split};
-use crate::placement::partition_among;
 
 fn checked(pairs: &[(Vec<u8>, Vec<u8>)]) -> CheckedPairs {
     let mut body = Pairs::default();
@@ -27,7 +26,7 @@ proptest! {
             let all: Vec<(Bytes, Bytes)> = part.pairs().collect();
             prop_assert!(all.is_sorted_by(|a, b| a.0 < b.0));
             for (key, value) in all {
-                prop_assert_eq!(partition_among(&key, 4), partition);
+                prop_assert_eq!(dunlin_proto::partition_of(&key, 4), partition);
                 found.insert(key.to_vec(), value.to_vec());
             }
         }
