@@ -53,8 +53,6 @@ pub enum LoadAnswer {
     Prepared {
         /// Partitions that hold something between the first and the last key.
         in_the_way: Vec<u16>,
-        /// 99th percentile of clients' latency there, in microseconds.
-        latency_us_p99: u64,
     },
     /// To `Commit`: it is on disk and is read.
     Committed {
@@ -122,13 +120,9 @@ impl LoadAnswer {
         match self {
             LoadAnswer::Refused => out.put_u8(0),
             LoadAnswer::Done => out.put_u8(1),
-            LoadAnswer::Prepared {
-                in_the_way,
-                latency_us_p99,
-            } => {
+            LoadAnswer::Prepared { in_the_way } => {
                 out.put_u8(2);
                 put_numbers(out, in_the_way);
-                out.put_u64_le(*latency_us_p99);
             }
             LoadAnswer::Committed { unsure } => {
                 out.put_u8(3);
@@ -144,7 +138,6 @@ impl LoadAnswer {
             1 => LoadAnswer::Done,
             2 => LoadAnswer::Prepared {
                 in_the_way: get_numbers(body)?,
-                latency_us_p99: get_u64(body)?,
             },
             3 => LoadAnswer::Committed {
                 unsure: Version(get_u64(body)?),

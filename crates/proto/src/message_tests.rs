@@ -71,10 +71,7 @@ fn load_answer() -> impl Strategy<Value = LoadAnswer> {
     prop_oneof![
         Just(LoadAnswer::Refused),
         Just(LoadAnswer::Done),
-        (numbers, any::<u64>()).prop_map(|(in_the_way, latency_us_p99)| LoadAnswer::Prepared {
-            in_the_way,
-            latency_us_p99,
-        }),
+        numbers.prop_map(|in_the_way| LoadAnswer::Prepared { in_the_way }),
         any::<u64>().prop_map(|unsure| LoadAnswer::Committed {
             unsure: Version(unsure),
         }),

@@ -13,9 +13,11 @@ use dunlin_entry::{Entry, Kind, Origin, Stamp, Version};
 use dunlin_message::DecodeError;
 use dunlin_proto::{LoadAnswer, LoadRequest, LoadStep, pairs};
 use futures_util::future::join_all;
+use tokio::sync::Mutex;
 use tokio::time::Instant;
 
 use crate::doors::Held;
+use crate::follow::Pace;
 use crate::limits::FORGET_AFTER;
 use crate::replication::address_of;
 use crate::sabotage::Sabotage;
@@ -28,6 +30,9 @@ const WAITING_BYTES: usize = 256 << 20;
 const PATIENCE: Duration = Duration::from_secs(60);
 /// Files that are written at once.
 const FILES_AT_ONCE: usize = 4;
+/// Files are written at least this fast: all replicas of a load wait for the slowest, and whoever loads for as
+/// long as a step may take.
+const BYTES_PER_S_MIN: f64 = 16_000_000.0;
 /// Pairs of one partition become a file from so many bytes on.
 const FILE_BYTES_MIN: usize = 64 << 10;
 
@@ -36,6 +41,8 @@ pub(crate) struct Loads {
     shard: Rc<Shard>,
     /// Of each origin the one under way: there is one at a time.
     waiting: RefCell<BTreeMap<Origin, Waiting>>,
+    /// Of all that are under way, and when the last file was written.
+    pace: Mutex<(Pace, Instant)>,
 }
 
 /// What has come of a load.
@@ -59,9 +66,11 @@ enum Looked {
 
 impl Loads {
     pub fn new(shard: Rc<Shard>) -> Rc<Loads> {
+        let pace = Pace::at_least(BYTES_PER_S_MIN, shard.config().move_latency_us_p99);
         Rc::new(Loads {
             shard,
             waiting: RefCell::default(),
+            pace: Mutex::new((pace, Instant::now())),
         })
     }
 
@@ -111,10 +120,7 @@ impl Loads {
                 }
             }
             LoadStep::Prepare => match self.prepare(stamp, after, keyspace, from).await {
-                Ok(in_the_way) => LoadAnswer::Prepared {
-                    in_the_way,
-                    latency_us_p99: self.shard.latency().p99_us(),
-                },
+                Ok(in_the_way) => LoadAnswer::Prepared { in_the_way },
                 Err(error) => self.refuse(stamp, &error),
             },
             LoadStep::Commit { leave_out } => {
@@ -263,6 +269,7 @@ impl Loads {
         let written = groups.into_iter().map(|group| async move {
             let mut looked = Vec::new();
             for (partition, pieces) in group {
+                let bytes = pieces.iter().map(Bytes::len).sum();
                 let read = move || entries_of(stamp, keyspace, partition, from, pieces);
                 let min = FILE_BYTES_MIN.min(self.shard.config().ingest_bytes);
                 let sorted = self.shard.sort_out_clear(read, min, blind).await?;
@@ -270,6 +277,7 @@ impl Loads {
                     Some(sorted) => Looked::Sorted(partition, sorted),
                     None => Looked::InTheWay(partition),
                 });
+                self.rest(bytes).await;
             }
             Ok::<_, String>(looked)
         });
@@ -289,6 +297,16 @@ impl Loads {
         waiting.sorted = Some(ready);
         waiting.touched = Instant::now();
         Ok(in_the_way)
+    }
+
+    /// Waits as long as lets this shard's clients have their answers in time, after a file of so many bytes. One
+    /// after another: however many loads are under way, together they keep to the pace.
+    async fn rest(&self, bytes: usize) {
+        let mut paced = self.pace.lock().await;
+        let (pace, last) = &mut *paced;
+        let pause = pace.pause(bytes, last.elapsed(), self.shard.latency().p99_us());
+        tokio::time::sleep(pause).await;
+        *last = Instant::now();
     }
 
     /// Takes a load over, and says in the log that all of it is here.

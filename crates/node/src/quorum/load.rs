@@ -11,13 +11,11 @@ use dunlin_proto::{LoadAnswer, LoadRequest, LoadStep, Request, Response, ShardAd
 use futures_util::StreamExt;
 use futures_util::future::join_all;
 use futures_util::stream;
-use tokio::time::Instant;
 
 use super::attempt::Window;
 use super::load_split::{Part, split};
 use super::load_take::{Prepared, acknowledged, to_take};
 use super::{Coordinator, Failure, Quorum};
-use crate::follow::Pace;
 use crate::shard::Peer;
 
 /// Nodes that read less know nothing of loads.
@@ -28,22 +26,10 @@ const STEP_TIMEOUT: Duration = Duration::from_secs(15);
 const PIECES_IN_FLIGHT: usize = 2;
 
 /// What goes on from one load to the next.
+#[derive(Default)]
 pub(super) struct Loading {
-    pace: Pace,
-    /// Nothing is loaded before.
-    next: Option<Instant>,
     /// Who has taken the last.
     level: BTreeSet<ShardAddress>,
-}
-
-impl Loading {
-    pub fn new(latency_us_max: u64) -> Loading {
-        Loading {
-            pace: Pace::new(latency_us_max),
-            next: None,
-            level: BTreeSet::new(),
-        }
-    }
 }
 
 /// Pairs of a body, by partition.
@@ -154,10 +140,6 @@ impl Coordinator {
         floor: Version,
     ) -> Result<(Parts, u64), Failure> {
         let mut loading = self.loading.lock().await;
-        if let Some(next) = loading.next.take() {
-            tokio::time::sleep_until(next).await;
-        }
-        let begun = Instant::now();
         self.shard.may_stamp()?;
         let until = match self.window(floor, deadline) {
             Window::Until(until) => until,
@@ -199,7 +181,7 @@ impl Coordinator {
             keyspace,
             from,
         };
-        let (prepared, latency_us) = self.prepare(&load, &parts, &replicas, &loading.level).await;
+        let prepared = self.prepare(&load, &parts, &replicas, &loading.level).await;
         let listed = replicas.iter().map(|(p, all)| (*p, &all[..]));
         let taken = to_take(listed, &prepared, me, quorum.ack);
         let leave_out: Vec<u16> = parts
@@ -223,9 +205,6 @@ impl Coordinator {
             .filter_map(|p| parts.get(p))
             .map(|part| part.bytes)
             .sum();
-        let latency_us = latency_us.max(self.shard.latency().p99_us());
-        let pause = loading.pace.pause(bytes, begun.elapsed(), latency_us);
-        loading.next = Some(Instant::now() + pause);
         let of_taken = taken
             .iter()
             .filter_map(|p| replicas.get(p))
@@ -255,7 +234,7 @@ impl Coordinator {
         parts: &Parts,
         replicas: &BTreeMap<u16, Vec<ShardAddress>>,
         level: &BTreeSet<ShardAddress>,
-    ) -> (Prepared, u64) {
+    ) -> Prepared {
         let holders = {
             let placement = self.shard.placement();
             let placed = placement.keyspace(load.keyspace);
@@ -296,20 +275,13 @@ impl Coordinator {
                 }
             }
             match self.ask_load(at, load.step(LoadStep::Prepare)).await {
-                Some(LoadAnswer::Prepared {
-                    in_the_way,
-                    latency_us_p99,
-                }) => Some((at, in_the_way.into_iter().collect(), latency_us_p99)),
+                Some(LoadAnswer::Prepared { in_the_way }) => {
+                    Some((at, in_the_way.into_iter().collect()))
+                }
                 _ => None,
             }
         });
-        let mut prepared = Prepared::new();
-        let mut latency_us = 0;
-        for (at, in_the_way, latency_us_p99) in join_all(given).await.into_iter().flatten() {
-            prepared.insert(at, in_the_way);
-            latency_us = latency_us_p99.max(latency_us);
-        }
-        (prepared, latency_us)
+        join_all(given).await.into_iter().flatten().collect()
     }
 
     /// Has a load taken over, or forgotten, here first: nobody has what its own writer has not. Answers who has

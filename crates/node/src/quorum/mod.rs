@@ -53,7 +53,7 @@ impl Coordinator {
     /// Of a shard.
     pub(crate) fn new(shard: Rc<Shard>, loads: Rc<Loads>) -> Rc<Coordinator> {
         Rc::new(Coordinator {
-            loading: tokio::sync::Mutex::new(Loading::new(shard.config().move_latency_us_p99)),
+            loading: tokio::sync::Mutex::default(),
             loads,
             shard,
             widening: Widening::default(),
