@@ -24,8 +24,10 @@ const KEYS: usize = 300_000;
 /// What is written beside the copy lies below this: it is in the way of any file around it.
 const BESIDE_KEYS: usize = KEYS / 3;
 
-/// Many bodies that are just large enough.
+/// Many bodies, of 1 MiB, each with all partitions.
 const LOADS: [&str; 2] = ["--load=256KiB", "--max-body=512KiB"];
+/// Of 2 MiB, each with half of the partitions of a range.
+const LOADS_BY_PARTITION: [&str; 2] = ["--load=256KiB", "--max-body=1MiB"];
 
 type Content = BTreeMap<Vec<u8>, Vec<u8>>;
 
@@ -181,5 +183,5 @@ fn kills_of_nodes_and_of_the_copy_lose_nothing_of_what_goes_as_files() {
 #[test]
 fn nor_where_disks_are_not_waited_for() {
     let small = ["--flush=4MiB", "--segment=1MiB"];
-    kill_until_whole("never", &[&LOADS[..], &small[..]].concat());
+    kill_until_whole("never", &[&LOADS_BY_PARTITION[..], &small[..]].concat());
 }

@@ -103,8 +103,8 @@ impl Default for CopySteps {
 /// wait behind one.
 const WRITE_BEHIND_BYTES: u64 = 4 << 20;
 
-/// No body is so large.
-const LOAD_BYTES: usize = 1 << 40;
+/// Files of less cost more than puts.
+const LOAD_BYTES: usize = 8 << 20;
 
 impl NodeConfig {
     /// The settings of a shard's log.

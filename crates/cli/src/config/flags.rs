@@ -102,7 +102,7 @@ pub struct Flags {
     #[arg(long, env = "DUNLIN_MOVE_LATENCY", value_name = "LATENCY")]
     pub move_latency: Option<Latency>,
     /// Pairs that come in bulk (`dunlin copy`) go to the replicas as files where there are so many bytes in a
-    /// request [default: 1TiB: they never do]
+    /// request; 1TiB is never [default: 8MiB]
     #[arg(long, env = "DUNLIN_LOAD", value_name = "SIZE")]
     pub load: Option<Size>,
     /// How long a dropped keyspace keeps its data and can be taken back; of the nodes' settings the
