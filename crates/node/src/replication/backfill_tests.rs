@@ -264,7 +264,7 @@ impl Lender {
         Page {
             items: vec![Item {
                 key: number.to_string().into(),
-                stamp: stamp(number),
+                stamp: stamp(SEEN + number),
                 from: 2,
                 tombstone: false,
                 expiry_ms: None,
@@ -289,7 +289,7 @@ impl Service<Request, Response> for Lends {
     fn handle(&self, request: Request, reply: Reply<Response>) {
         match request {
             Request::Vectors(_) => reply.send(Response::Vectors(VectorsAnswer {
-                vector: [(THEIRS, Version(SEEN))].into_iter().collect(),
+                vector: [(THEIRS, Version(2 * SEEN))].into_iter().collect(),
                 answerer: Some(Answerer {
                     life: Life {
                         incarnation: 1,
@@ -341,8 +341,13 @@ impl Service<Request, Response> for Lends {
 fn borrowed(lender: Lender) -> (u64, u64, u64) {
     let lender = Rc::new(lender);
     let fixture = Fixture::new();
+    fixture.replica.is_silent.set(false);
+    fixture.live(4, |shard| async move {
+        until("it is whole", || shard.answers()).await;
+    });
     let service = Rc::new(Lends(lender.clone()));
     let failed = fixture.live_beside(service, 2, |shard| async move {
+        assert!(!shard.is_refilling());
         let their = |shard: &Rc<Shard>| shard.peer(ShardAddress { node: 2, shard: 0 });
         until("there is another", || their(&shard).is_some()).await;
         let peer = their(&shard).unwrap();
