@@ -6,15 +6,13 @@ use std::rc::Rc;
 use bytes::Bytes;
 use dunlin_entry::EntryView;
 use dunlin_log::CursorError;
-use dunlin_proto::{
-    FillPage, FillRequest, Froms, ItemRef, Place, RunBuilder, TailAnswer, TailPin, TailRequest,
-};
-use dunlin_store::{Record, Store};
+use dunlin_proto::{FillPage, FillRequest, Froms, Place, TailAnswer, TailPin, TailRequest};
+use dunlin_store::Record;
 use tokio::time::Instant;
 
 use super::{Moves, reads_tails};
 use crate::follow::{Bound, Class, Hits, Holder, Met, Selection};
-use crate::limits::{LOOK_BYTES, PAGE_BYTES, PULL_BYTES};
+use crate::limits::{LOOK_BYTES, PULL_BYTES};
 
 impl Moves {
     /// A page of stored records; `None` when they cannot be copied from here now.
@@ -27,38 +25,16 @@ impl Moves {
             froms,
             start,
         } = request;
-        let page_items = self.shard.config().copy_steps.page_items;
-        let read = move |store: &Store| {
-            let mut run = RunBuilder::with_capacity(PAGE_BYTES + PAGE_BYTES / 4);
-            let mut read_bytes = 0;
-            let take = |key: &[u8], record: Record<'_>| {
-                read_bytes += (key.len() + record.value.len()) as u64;
-                if froms.has(record.from) {
-                    run.push(ItemRef {
-                        key,
-                        stamp: record.stamp,
-                        from: record.from,
-                        tombstone: record.tombstone,
-                        is_expiry: record.is_expiry,
-                        expiry_ms: record.expiry_ms,
-                        replaces: record.replaces,
-                        value: record.value,
-                    });
-                }
-            };
-            let (keyspace, partition) = (place.keyspace, place.partition);
-            let next =
-                store.scan_records(keyspace, partition, &start, page_items, PAGE_BYTES, take)?;
-            Ok((run.finish(), next, read_bytes))
-        };
         let turn = self.shard.turn(Class::Move).await;
-        let (run, next, read_bytes) = self.shard.read_aside(read).await?;
-        turn.end(read_bytes as usize);
+        let wants = move |record: &Record<'_>| froms.has(record.from);
+        let page = self.shard.encoded_page(place, start, wants);
+        let (run, next, read_bytes) = page.await?;
+        turn.end(read_bytes);
         Some(FillPage {
             run,
             next,
             latency_us_p99: self.shard.latency().p99_us(),
-            read_bytes,
+            read_bytes: read_bytes as u64,
         })
     }
 

@@ -11,6 +11,7 @@ use dunlin_proto::{
     Delta, Item, Life, Page, PageCost, Place, Request, Response, ShardAddress, SnapshotRequest,
     VectorsAnswer,
 };
+use dunlin_rpc::CallError;
 use dunlin_store::Record;
 use tokio::time::Instant;
 
@@ -21,10 +22,9 @@ use super::reconcile::{Verdict, Word, reconcile};
 use crate::follow::{Class, Holder, Pace, Progress};
 use crate::limits::{
     BACKFILL_BYTES_PER_S_MIN, BACKFILL_LOOKED_PER_SENT, CHUNK_BYTES, PAGE_BYTES, PAGE_ITEMS,
-    PAGE_TIMEOUT,
 };
 use crate::sabotage::Sabotage;
-use crate::shard::{Begun, Peer};
+use crate::shard::{Begun, Pages, Peer};
 
 /// Records that are dropped at once, while writers wait.
 const FORGET_RECORDS: usize = 128;
@@ -42,6 +42,37 @@ struct Terms {
     /// Revision of the placement by which `places` are shared.
     revision: u64,
     places: Vec<Place>,
+}
+
+impl Terms {
+    /// What asks for pages from a key on.
+    fn page_of(&self, place: Place, start: Bytes) -> SnapshotRequest {
+        SnapshotRequest {
+            keyspace: place.keyspace,
+            partition: place.partition,
+            start,
+            is_asker_whole: !self.is_refill,
+            delta: Some(self.delta.clone()),
+        }
+    }
+
+    /// The page that is the answer, if what was said at the beginning holds for it.
+    fn checked(
+        &self,
+        peer: &Peer,
+        answer: Result<Option<Response>, CallError>,
+    ) -> Result<Page, String> {
+        let Ok(Some(Response::Page(page))) = answer else {
+            return Err("no answer".to_owned());
+        };
+        if !peer.shares.get() {
+            return Err("it has left".to_owned());
+        }
+        if self.life.is_some() && page.life != self.life {
+            return Err("it has started anew, or doubts its past".to_owned());
+        }
+        Ok(page)
+    }
 }
 
 /// A backfill that was interrupted: what comes next.
@@ -249,10 +280,23 @@ impl Replication {
     ) -> Result<(), String> {
         let terms = left.terms.clone();
         let mut start = left.start.clone();
+        let ask = |start| Request::Snapshot(terms.page_of(place, start));
+        let mut pages = Pages::new(peer, start.clone(), ask);
         let mut chunk = Chunk::default();
         loop {
             let begun = Instant::now();
-            let mut page = self.backfill_page(peer, &terms, place, &start).await?;
+            let answer = pages.next().await;
+            let mut page = match terms.checked(peer, answer) {
+                Ok(page) => page,
+                Err(error) => {
+                    if !terms.is_refill {
+                        // What has come need not come again.
+                        self.store_chunk(chunk).await?;
+                        left.start = start;
+                    }
+                    return Err(error);
+                }
+            };
             let cost = page.cost.take();
             let bytes = |items: &[Item]| {
                 let bytes = items.iter().map(|item| item.key.len() + item.value.len());
@@ -298,36 +342,6 @@ impl Replication {
                 None => return Ok(()),
             }
         }
-    }
-
-    async fn backfill_page(
-        &self,
-        peer: &Peer,
-        terms: &Terms,
-        place: Place,
-        start: &Bytes,
-    ) -> Result<Page, String> {
-        let request = SnapshotRequest {
-            keyspace: place.keyspace,
-            partition: place.partition,
-            start: start.clone(),
-            is_asker_whole: !terms.is_refill,
-            delta: Some(terms.delta.clone()),
-        };
-        let answer = peer
-            .call_aside(Request::Snapshot(request), PAGE_TIMEOUT)
-            .await;
-        let Ok(Response::Page(page)) = answer else {
-            return Err("no answer".to_owned());
-        };
-        if !peer.shares.get() {
-            return Err("it has left".to_owned());
-        }
-        if terms.life.is_some() && page.life != terms.life {
-            // What was said at the beginning does not hold for this page.
-            return Err("it has started anew, or doubts its past".to_owned());
-        }
-        Ok(page)
     }
 
     async fn store_chunk(&self, chunk: Chunk) -> Result<(), String> {

@@ -1,14 +1,13 @@
 //! The newest value this shard holds for a key; pages; other work on the store off the event loop.
 
-use std::ops::Bound;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use dunlin_proto::{Item, Page, Place, ReadAnswer, ReadRequest};
+use dunlin_proto::{Item, ItemRef, Page, Place, ReadAnswer, ReadRequest, Run, RunBuilder};
 use dunlin_store::{Lookup, Record, Store, StoreError, Tier, Versioned, Wanted};
 
 use super::Shard;
-use crate::limits::{BACKFILL_LOOK_BYTES, PAGE_BYTES, PAGE_ITEMS};
+use crate::limits::{PAGE_BYTES, PAGE_ITEMS, PAGES_LOOKED};
 
 impl Shard {
     /// Answers from memory, or says `None` when a disk must be asked.
@@ -69,9 +68,9 @@ impl Shard {
             keyspace,
             partition,
         } = place;
+        let look = self.config.copy_steps.look_bytes / PAGES_LOOKED;
         let read = move |store: &Store| {
-            let (look, room) = (BACKFILL_LOOK_BYTES, PAGE_BYTES);
-            store.scan_wanted(keyspace, partition, &start, look, room, wants)
+            store.scan_wanted(keyspace, partition, &start, look, PAGE_BYTES, wants)
         };
         let Wanted { page, read_bytes } = self.read_aside(read).await?;
         let items = page.items.into_iter();
@@ -109,16 +108,68 @@ impl Shard {
 
     /// A page of a partition from a key on, read as [`Shard::read_page`] does.
     pub(crate) async fn partition_page(&self, place: Place, start: Bytes) -> Option<Page> {
+        let take = |items: &mut Vec<Item>, key: &[u8], record: Record<'_>| {
+            items.push(item(Bytes::copy_from_slice(key), record.to_versioned()));
+        };
+        let page = self.page_into(place, start, PAGE_ITEMS, Vec::new(), take);
+        let (items, next) = page.await?;
+        Some(Page {
+            items,
+            next,
+            life: None,
+            cost: None,
+        })
+    }
+
+    /// The same of the records that `wants` wants, encoded where they are read (decision 38), and how many
+    /// bytes were looked at.
+    pub(crate) async fn encoded_page(
+        &self,
+        place: Place,
+        start: Bytes,
+        wants: impl Fn(&Record<'_>) -> bool + Send + 'static,
+    ) -> Option<(Run, Option<Bytes>, usize)> {
+        let empty = RunBuilder::with_capacity(PAGE_BYTES + PAGE_BYTES / 4);
+        let take = move |page: &mut (RunBuilder, usize), key: &[u8], record: Record<'_>| {
+            page.1 += key.len() + record.value.len();
+            if wants(&record) {
+                page.0.push(ItemRef {
+                    key,
+                    stamp: record.stamp,
+                    from: record.from,
+                    tombstone: record.tombstone,
+                    is_expiry: record.is_expiry,
+                    expiry_ms: record.expiry_ms,
+                    replaces: record.replaces,
+                    value: record.value,
+                });
+            }
+        };
+        let items_max = self.config.copy_steps.page_items;
+        let page = self.page_into(place, start, items_max, (empty, 0), take);
+        let ((run, read_bytes), next) = page.await?;
+        Some((run.finish(), next, read_bytes))
+    }
+
+    /// Has `take` put into `page` what it will of the records from a key on, as many as a page has; where the
+    /// next one begins.
+    async fn page_into<T: Send + 'static>(
+        &self,
+        place: Place,
+        start: Bytes,
+        items_max: usize,
+        mut page: T,
+        take: impl Fn(&mut T, &[u8], Record<'_>) + Send + 'static,
+    ) -> Option<(T, Option<Bytes>)> {
         let Place {
             keyspace,
             partition,
         } = place;
-        self.read_page(move |store| {
-            let start = Bound::Included(&start[..]);
-            let end = Bound::Unbounded;
-            store.scan_page(
-                keyspace, partition, start, end, PAGE_ITEMS, PAGE_BYTES, None,
-            )
+        self.read_aside(move |store| {
+            let take = |key: &[u8], record: Record<'_>| take(&mut page, key, record);
+            let next =
+                store.scan_records(keyspace, partition, &start, items_max, PAGE_BYTES, take)?;
+            Ok((page, next))
         })
         .await
     }
