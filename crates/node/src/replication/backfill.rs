@@ -62,8 +62,10 @@ impl Terms {
         peer: &Peer,
         answer: Result<Option<Response>, CallError>,
     ) -> Result<Page, String> {
-        let Ok(Some(Response::Page(page))) = answer else {
-            return Err("no answer".to_owned());
+        let page = match answer {
+            Ok(Some(Response::Page(page))) => page,
+            Ok(_) => return Err("an answer out of turn".to_owned()),
+            Err(error) => return Err(error.to_string()),
         };
         if !peer.shares.get() {
             return Err("it has left".to_owned());
@@ -120,8 +122,16 @@ impl Replication {
         let done = left.done as u64;
         let progress = Rc::new(Progress::new(terms.places.len() as u64, done));
         peer.backfill.replace(Some(progress.clone()));
-        self.fetch(peer, left, &progress).await?;
+        let fetched = self.fetch(peer, left, &progress).await;
         let records = progress.records.get();
+        let is_compared = terms.life.is_some_and(|life| life.is_whole);
+        if let Err(error) = fetched {
+            if terms.is_refill && !is_compared && records > 0 {
+                // Some of it is here, and others are to be heard on that, too.
+                self.shard.refill_met_uncertain();
+            }
+            return Err(error);
+        }
         let brought = brought(&terms.covered, &terms.delta.have);
         let claims: Vec<_> = brought
             .iter()
@@ -130,11 +140,10 @@ impl Replication {
         self.shard.log_claim(&claims, false);
         peer.pulled.borrow_mut().merge(&brought);
         // One whose own past is not certain may hold more of it later.
-        if terms.life.is_some_and(|life| life.is_whole) {
+        if is_compared {
             peer.copied.replace(Some((terms.revision, brought)));
         }
         if terms.is_refill {
-            let is_compared = terms.life.is_some_and(|life| life.is_whole);
             self.shard.refill_given(peer.address, begun, is_compared);
             if !is_compared && records > 0 {
                 // Others are to be heard on what it gave.

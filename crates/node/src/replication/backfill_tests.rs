@@ -185,9 +185,9 @@ async fn values(shard: &Rc<Shard>) -> Vec<Option<Bytes>> {
     found
 }
 
-/// What a shard of node 1 answers for "deleted", "changed" and "unseen" once a copy of what it held
-/// is whole again, and after another restart.
-fn restored(replica_is_whole: bool) -> [Vec<Option<Bytes>>; 2] {
+/// A shard of node 1 once a copy of what it held is whole again, and what it then answers for "deleted",
+/// "changed" and "unseen".
+fn whole(replica_is_whole: bool) -> (Fixture, Vec<Option<Bytes>>) {
     let fixture = Fixture::new();
     fixture.replica.is_whole.set(replica_is_whole);
     fixture.live(2, |shard| async move {
@@ -219,6 +219,12 @@ fn restored(replica_is_whole: bool) -> [Vec<Option<Bytes>>; 2] {
         until("it is whole", || shard.answers()).await;
         values(&shard).await
     });
+    (fixture, once)
+}
+
+/// What it answers then, and after another restart.
+fn restored(replica_is_whole: bool) -> [Vec<Option<Bytes>>; 2] {
+    let (fixture, once) = whole(replica_is_whole);
     let again = fixture.live(2, |shard| async move {
         assert!(!shard.is_refilling());
         until("it has heard the other", || shard.answers()).await;
@@ -264,7 +270,7 @@ impl Lender {
         Page {
             items: vec![Item {
                 key: number.to_string().into(),
-                stamp: stamp(SEEN + number),
+                stamp: stamp(2 * SEEN + number),
                 from: 2,
                 tombstone: false,
                 expiry_ms: None,
@@ -289,7 +295,7 @@ impl Service<Request, Response> for Lends {
     fn handle(&self, request: Request, reply: Reply<Response>) {
         match request {
             Request::Vectors(_) => reply.send(Response::Vectors(VectorsAnswer {
-                vector: [(THEIRS, Version(2 * SEEN))].into_iter().collect(),
+                vector: [(THEIRS, Version(3 * SEEN))].into_iter().collect(),
                 answerer: Some(Answerer {
                     life: Life {
                         incarnation: 1,
@@ -340,11 +346,7 @@ impl Service<Request, Response> for Lends {
 /// Copies all that a lender has; how it asked for it, and how often that failed.
 fn borrowed(lender: Lender) -> (u64, u64, u64) {
     let lender = Rc::new(lender);
-    let fixture = Fixture::new();
-    fixture.replica.is_silent.set(false);
-    fixture.live(4, |shard| async move {
-        until("it is whole", || shard.answers()).await;
-    });
+    let fixture = whole(true).0;
     let service = Rc::new(Lends(lender.clone()));
     let failed = fixture.live_beside(service, 2, |shard| async move {
         assert!(!shard.is_refilling());
