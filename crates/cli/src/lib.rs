@@ -37,6 +37,7 @@ pub mod trust;
 pub mod units;
 
 use std::ffi::OsString;
+use std::io::Write;
 use std::process::ExitCode;
 
 /// Runs a command line. All that goes wrong is one line on standard error.
@@ -65,7 +66,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 
 fn report(failure: &failure::Failure) -> ExitCode {
     if !matches!(failure, failure::Failure::OutputClosed) {
-        eprintln!("dunlin: {failure}");
+        // The exit code tells, too, where nobody takes the line.
+        let _ = writeln!(std::io::stderr(), "dunlin: {failure}");
     }
     ExitCode::from(failure.exit_code())
 }

@@ -26,6 +26,8 @@ pub fn log_to_stderr(default: &str) {
     let _ = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
+        // Where nobody takes the log, or its disk is full, lines are lost; saying so there would be a panic.
+        .log_internal_errors(false)
         .with_ansi(std::io::stderr().is_terminal())
         .with_target(false)
         .try_init();

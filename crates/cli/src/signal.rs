@@ -1,5 +1,7 @@
 //! Being asked to stop.
 
+use std::io::Write;
+
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::failure::Failure;
@@ -44,7 +46,8 @@ impl Stop {
                 () = self.signal() => {}
             }
             if self.was_asked {
-                eprintln!("dunlin: stopped at once; the next start recovers from the log");
+                let line = "dunlin: stopped at once; the next start recovers from the log";
+                let _ = writeln!(std::io::stderr(), "{line}");
                 std::process::exit(1);
             }
             self.was_asked = true;

@@ -318,3 +318,28 @@ fn a_few_keys_written_often_are_counted_as_a_few() {
     let shown = at(&up, &["status"]).ok().text().to_owned();
     assert!(!shown.contains('~'), "{shown}");
 }
+
+/// A full disk under the log of the program, or a pipe that nobody reads any more, costs lines alone.
+#[test]
+fn a_cluster_goes_on_when_nobody_takes_the_log() {
+    let directory = tempfile::tempdir().unwrap();
+    let port = ports::row(1);
+    let mut command = dunlin(&["up", "--nodes", "1", "--http-port", &port.to_string()]);
+    let full = std::fs::File::options().write(true).open("/dev/full");
+    let mut cluster = command
+        .arg("--data")
+        .arg(directory.path().join("data"))
+        .env("DUNLIN_LOG", "debug")
+        .stdout(std::process::Stdio::null())
+        .stderr(full.unwrap())
+        .spawn()
+        .unwrap();
+    harness::eventually("it answers", Duration::from_secs(30), || {
+        assert_eq!(cluster.try_wait().unwrap(), None);
+        let put = Wire::try_open(port)
+            .and_then(|mut wire| wire.try_request("PUT", "/v0/entity?id=a", b"v"));
+        put.is_ok_and(|answer| answer.status == 201)
+    });
+    cluster.kill().unwrap();
+    cluster.wait().unwrap();
+}

@@ -49,10 +49,9 @@ pub(crate) enum Fault {
 
 impl Fault {
     fn of(what: &str, path: &Path) -> impl FnOnce(io::Error) -> Fault {
-        let place = format!("{what} {}", path.display());
         move |error| match lack(&error) {
             Some(lack) => Fault::Lacks(lack),
-            None => Fault::Failed(Failure::new(format!("{place}: {error}"))),
+            None => Fault::fatal(what, path)(error),
         }
     }
 
@@ -67,8 +66,11 @@ impl Fault {
 
     /// Where even a full disk leaves it unknown what is durable.
     fn fatal(what: &str, path: &Path) -> impl FnOnce(io::Error) -> Fault {
-        let place = format!("{what} {}", path.display());
-        move |error| Fault::Failed(Failure::new(format!("{place}: {error}")))
+        // Named only when it is said: this stands behind every write.
+        move |error| {
+            let place = path.display();
+            Fault::Failed(Failure::new(format!("{what} {place}: {error}")))
+        }
     }
 }
 

@@ -34,7 +34,7 @@ pub struct NodeRecord {
 }
 
 /// The newest form of entries that this build reads.
-pub const READS: u8 = 3;
+pub const READS: u8 = 4;
 
 /// What builds read that do not say.
 fn first_form() -> u8 {

@@ -38,6 +38,7 @@ mod follow;
 mod hearsay;
 mod incarnation;
 mod limits;
+mod loads;
 mod logins;
 mod machine;
 mod meters;

@@ -28,7 +28,7 @@ pub struct KeyspacePlacement {
 impl KeyspacePlacement {
     /// The partition a key belongs to.
     pub fn partition_of(&self, key: &[u8]) -> u16 {
-        (xxh3_64(key) % self.old.len() as u64) as u16
+        partition_among(key, self.old.len() as u64)
     }
 
     /// All shards that answer for a partition, best first; empty when it does not exist.
@@ -158,6 +158,11 @@ impl KeyspacePlacement {
     pub fn partition_count(&self) -> u16 {
         self.old.len() as u16
     }
+}
+
+/// The partition a key belongs to where there are so many.
+pub(crate) fn partition_among(key: &[u8], partitions: u64) -> u16 {
+    (xxh3_64(key) % partitions) as u16
 }
 
 fn at(orders: &Orders, partition: u16) -> &[ShardAddress] {

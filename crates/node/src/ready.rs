@@ -1,5 +1,7 @@
 //! Whether a node may be sent clients. Pure: from how this node and the others stand to one another.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 /// How another member's shard and this one stand to one another.
@@ -49,15 +51,16 @@ pub struct Lack {
 }
 
 /// What is still missing before a shard is ready; nothing when it is. `ties` are those to the
-/// members' shards in other nodes, `own` counts the members' shards in this node.
+/// members' shards in other nodes, with the number of the node; `is_member` tells whether this node is one.
 ///
-/// A majority of all must be there, both ways. A shard that was never ready (`is_first`) waits for
+/// A majority of all members must be there, both ways, each with all of its shards: a node has one replica of
+/// a partition, however many shards it has. A shard that was never ready (`is_first`) waits for
 /// every member besides that is not down, for the next one to be stopped may be any of the others:
 /// by then this one must be able to make a majority with all that are left. What may never come
 /// about is waited for only while it is patient.
 pub(crate) fn lacks<'a>(
-    ties: &[(&'a str, Tie)],
-    own: usize,
+    ties: &[(u16, &'a str, Tie)],
+    is_member: bool,
     is_first: bool,
     is_patient: bool,
 ) -> Vec<(&'a str, &'static str)> {
@@ -70,12 +73,26 @@ pub(crate) fn lacks<'a>(
         Tie::MissesHere => is_first,
         Tie::MissesThere | Tie::Unheard | Tie::OneWay | Tie::Connecting => is_first && is_patient,
     };
-    let there = own + ties.iter().filter(|(_, tie)| counts(*tie)).count();
-    let is_majority = there * 2 > own + ties.len();
+    let is_majority = is_majority(
+        ties.iter().map(|(node, _, tie)| (*node, counts(*tie))),
+        is_member,
+    );
     ties.iter()
-        .filter(|(_, tie)| is_waited_for(*tie) || !is_majority && !counts(*tie))
-        .map(|(name, tie)| (*name, tie.why()))
+        .filter(|(_, _, tie)| is_waited_for(*tie) || !is_majority && !counts(*tie))
+        .map(|(_, name, tie)| (*name, tie.why()))
         .collect()
+}
+
+/// Whether more than half of the members are there: of the others' shards each has the number of its node and
+/// whether it is there, and `is_member` tells whether this node is one, which is.
+pub(crate) fn is_majority(shards: impl Iterator<Item = (u16, bool)>, is_member: bool) -> bool {
+    let mut nodes = BTreeMap::new();
+    for (node, is_there) in shards {
+        *nodes.entry(node).or_insert(true) &= is_there;
+    }
+    let own = usize::from(is_member);
+    let there = own + nodes.values().filter(|is_there| **is_there).count();
+    there * 2 > own + nodes.len()
 }
 
 /// Why no keyspace can be served by so many members; `None` when there is one that can, or none at

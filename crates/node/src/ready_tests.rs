@@ -3,8 +3,8 @@ use super::*;
 
 /// Names of what is missing, of two others.
 fn missing(a: Tie, b: Tie, is_first: bool, is_patient: bool) -> String {
-    let ties = [("a", a), ("b", b)];
-    let lacks = lacks(&ties, 1, is_first, is_patient);
+    let ties = [(2, "a", a), (3, "b", b)];
+    let lacks = lacks(&ties, true, is_first, is_patient);
     lacks.into_iter().map(|(name, _)| name).collect()
 }
 
@@ -54,18 +54,35 @@ fn one_of_three() {
 #[test]
 fn other_sizes() {
     // A cluster of one has nobody to wait for.
-    assert!(lacks(&[], 1, true, true).is_empty());
-    assert!(lacks(&[], 4, true, true).is_empty());
+    assert!(lacks(&[], true, true, true).is_empty());
     // The survivor of two.
     assert_eq!(
-        lacks(&[("a", Down)], 1, true, true),
+        lacks(&[(2, "a", Down)], true, true, true),
         [("a", "no connection")]
     );
     // A spare node counts for nothing: it must reach a majority of the members.
-    assert_eq!(lacks(&[("a", Whole), ("b", Down)], 0, true, true).len(), 1);
-    assert!(lacks(&[("a", Whole), ("b", Whole), ("c", Down)], 0, true, true).is_empty());
+    assert_eq!(
+        lacks(&[(2, "a", Whole), (3, "b", Down)], false, true, true).len(),
+        1
+    );
+    let ties = [(2, "a", Whole), (3, "b", Whole), (4, "c", Down)];
+    assert!(lacks(&ties, false, true, true).is_empty());
     // Before there are members, as when all metadata is new.
-    assert_eq!(lacks(&[], 0, true, true), []);
+    assert_eq!(lacks(&[], false, true, true), []);
+}
+
+#[test]
+fn nodes_count_however_many_shards_they_have() {
+    // Four of its own make no majority of two others with one each.
+    let ties = [(2, "a", Down), (3, "b", Down)];
+    assert_eq!(lacks(&ties, true, false, false).len(), 2);
+    // The loss of a node with four is the loss of one.
+    let mut ties = vec![(2, "a", Whole)];
+    ties.extend(["c/0", "c/1", "c/2", "c/3"].map(|name| (3, name, Down)));
+    assert!(lacks(&ties, true, false, false).is_empty());
+    // A node is there with all of its shards.
+    let ties = [(2, "a/0", Whole), (2, "a/1", Down), (3, "b", Down)];
+    assert_eq!(lacks(&ties, true, false, false).len(), 2);
 }
 
 #[test]

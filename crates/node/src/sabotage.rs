@@ -60,6 +60,8 @@ pub enum Sabotage {
     /// A shard whose past is not certain is sent only what its vector does not name, and takes what is
     /// left out for deleted and forgotten.
     CompareNewer,
+    /// What is loaded is taken over as files whatever is in their way.
+    LoadBlind,
     /// Followers are shown what one replica has.
     ShowEarly,
 }
@@ -92,6 +94,7 @@ impl Sabotage {
         Sabotage::SealUnequal,
         Sabotage::HideGaps,
         Sabotage::CompareNewer,
+        Sabotage::LoadBlind,
         Sabotage::ShowEarly,
     ];
 }

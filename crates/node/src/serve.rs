@@ -177,6 +177,12 @@ impl Service<Request, Response> for ShardService {
                         .map_err(|why| Refused::new(CANNOT, why))
                 });
             }
+            Request::Load(load) => {
+                let loads = self.services.loads.clone();
+                tokio::task::spawn_local(async move {
+                    reply.send(Response::Loaded(loads.take(load).await));
+                });
+            }
             Request::Clock(asked) => reply.send(Response::Clock(ClockAnswer {
                 now_ms: shard.clock().now_ms(),
                 drops: shard.drops_after(asked.order),

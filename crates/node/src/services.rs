@@ -7,6 +7,7 @@ use dunlin_rpc::{Hello, Stream};
 
 use crate::expiry::Expiry;
 use crate::follow::Followers;
+use crate::loads::Loads;
 use crate::moves::{MoveState, Moves};
 use crate::quorum::Coordinator;
 use crate::replication::Replication;
@@ -24,6 +25,8 @@ pub struct Services {
     pub(crate) moves: Rc<Moves>,
     /// Those who follow its log and are no replicas.
     followers: Rc<Followers>,
+    /// Its part in loads.
+    pub(crate) loads: Rc<Loads>,
     /// The end of values whose time is over.
     expiry: Rc<Expiry>,
 }
@@ -32,7 +35,8 @@ impl Services {
     /// Those of a shard that was just opened and does not run yet.
     pub fn new(shard: Rc<Shard>) -> Rc<Services> {
         let replication = Replication::new(shard.clone());
-        let coordinator = Coordinator::new(shard.clone());
+        let loads = Loads::new(shard.clone());
+        let coordinator = Coordinator::new(shard.clone(), loads.clone());
         let moves = Moves::new(shard.clone());
         let followers = Followers::new(shard.clone(), coordinator.clone());
         let expiry = Expiry::new(shard.clone());
@@ -42,6 +46,7 @@ impl Services {
             coordinator,
             moves,
             followers,
+            loads,
             expiry,
         })
     }
@@ -52,6 +57,7 @@ impl Services {
         self.replication.run();
         self.coordinator.run();
         self.moves.run();
+        self.loads.run();
         self.expiry.run();
     }
 

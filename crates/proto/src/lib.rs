@@ -15,6 +15,7 @@
 //! | `clock` `drops` | the wall clock, and what is told with it of keyspaces that are dropped |
 //! | `reach` `address` | who reaches whom; which shard |
 //! | `introduction` | what stands in a connection's hello, and in the answer to it |
+//! | `load` | many pairs at once, as files |
 //! | `token` `text` | where a follower goes on, at any replica; bytes as text for URLs |
 //! | `pairs` | pairs of key and value, many in one body over HTTP |
 //! | `wire` | the few shapes messages are made of |
@@ -28,6 +29,7 @@ mod drops;
 mod far;
 mod fill;
 mod introduction;
+mod load;
 mod page;
 pub mod pairs;
 mod pull;
@@ -48,6 +50,7 @@ pub use drops::{Fate, Fates, Order, Word};
 pub use far::FarRequest;
 pub use fill::{FillPage, FillRequest, Froms, Place, TailAnswer, TailPin, TailRequest};
 pub use introduction::Introduction;
+pub use load::{LoadAnswer, LoadRequest, LoadStep};
 pub use page::{
     Delta, Item, ItemRef, Page, PageCost, Run, RunBuilder, ScanRequest, SnapshotRequest,
 };

@@ -47,6 +47,40 @@ fn shard() -> impl Strategy<Value = ShardAddress> {
     (any::<u16>(), any::<u16>()).prop_map(|(node, shard)| ShardAddress { node, shard })
 }
 
+fn load() -> impl Strategy<Value = LoadRequest> {
+    let numbers = || prop::collection::vec(any::<u16>(), 0..4);
+    let step = prop_oneof![
+        (any::<u16>(), bytes()).prop_map(|(partition, pairs)| LoadStep::Part { partition, pairs }),
+        Just(LoadStep::Prepare),
+        numbers().prop_map(|leave_out| LoadStep::Commit { leave_out }),
+        Just(LoadStep::Drop),
+    ];
+    (stamp(), any::<u64>(), any::<u32>(), any::<u8>(), step).prop_map(
+        |(stamp, after, keyspace, from, step)| LoadRequest {
+            stamp,
+            after: Version(after),
+            keyspace,
+            from,
+            step,
+        },
+    )
+}
+
+fn load_answer() -> impl Strategy<Value = LoadAnswer> {
+    let numbers = prop::collection::vec(any::<u16>(), 0..4);
+    prop_oneof![
+        Just(LoadAnswer::Refused),
+        Just(LoadAnswer::Done),
+        (numbers, any::<u64>()).prop_map(|(in_the_way, latency_us_p99)| LoadAnswer::Prepared {
+            in_the_way,
+            latency_us_p99,
+        }),
+        any::<u64>().prop_map(|unsure| LoadAnswer::Committed {
+            unsure: Version(unsure),
+        }),
+    ]
+}
+
 fn place() -> impl Strategy<Value = Place> {
     (any::<u32>(), any::<u16>()).prop_map(|(keyspace, partition)| Place {
         keyspace,
@@ -244,6 +278,7 @@ fn request() -> impl Strategy<Value = Request> {
         shard().prop_map(Request::Leaving),
         Just(Request::Ready),
         any::<u64>().prop_map(Request::Acts),
+        load().prop_map(Request::Load),
     ]
 }
 
@@ -331,6 +366,7 @@ fn response() -> impl Strategy<Value = Response> {
             )),
         bytes().prop_map(Response::Status),
         bytes().prop_map(Response::Moved),
+        load_answer().prop_map(Response::Loaded),
         (any::<bool>(), any::<bool>(), any::<bool>()).prop_map(
             |(reaches, is_current, has_heard)| {
                 Response::Reached(Reached {

@@ -64,6 +64,27 @@ pub struct Write {
     pub ended: Option<(Moment, u64, Ended)>,
 }
 
+impl Write {
+    /// A put without condition or expiry, that `ack` replicas of `from` must acknowledge.
+    pub fn put(place: Place, client: usize, (ack, from): (u8, u8), begun_ms: u64) -> Write {
+        Write {
+            id: 0,
+            place,
+            client,
+            delete: false,
+            ack,
+            from,
+            expect: None,
+            expires: false,
+            ends_in_ms: None,
+            begun: 0,
+            begun_ms,
+            attempts: Vec::new(),
+            ended: None,
+        }
+    }
+}
+
 /// What a read found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Seen {

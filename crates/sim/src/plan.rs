@@ -102,6 +102,8 @@ pub struct Plan {
     pub ends: bool,
     /// Whether logs are followed by others than replicas.
     pub follows: bool,
+    /// Whether clients write many keys with one request, which go as files.
+    pub loads: bool,
     /// Whether nodes prove a secret to each other.
     pub secrets: SecretUse,
     /// Deliberate bug in every node.
@@ -157,6 +159,7 @@ impl Plan {
             expires: false,
             ends: false,
             follows: false,
+            loads: false,
             secrets: SecretUse::None,
             sabotage,
             values_only: sabotage != Sabotage::None,
@@ -230,6 +233,12 @@ impl Plan {
         plan.follows = random.random_bool(0.3);
         if plan.follows {
             plan.stir(&mut random);
+        }
+        let mut random = StdRng::seed_from_u64(seed ^ 0x10ad_0045);
+        plan.loads = random.random_bool(0.35);
+        if plan.loads && plan.keys == KEYS_MAX {
+            // Files want room that nobody has written to.
+            plan.keys = *pick(&mut random, &[KEYS_MAX, 4 * KEYS_MAX]);
         }
         plan
     }
@@ -339,6 +348,7 @@ impl Plan {
                 self.moves && self.rest_ms == u64::MAX && self.small_copies && self.keys == KEYS_MAX
             }
             Sabotage::ServeBehind => self.deafens,
+            Sabotage::LoadBlind => self.loads && self.follows && self.ingest_bytes == 1,
             Sabotage::CompareNewer => self.loses_disks,
             // With few keys, the next write hides that a delete has not come.
             Sabotage::ForgetTombstones => self.keys == KEYS_MAX,

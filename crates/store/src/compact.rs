@@ -22,6 +22,9 @@ impl Store {
     /// are rewritten. Flush after the drop and before this, or RocksDB flushes memory as in
     /// [`Store::compact`]. Blocks its thread.
     ///
+    /// RocksDB leaves out what it finds no room for without saying so, and keeps what a snapshot
+    /// still sees: [`Store::keyspace_bytes`] says whether anything has stayed.
+    ///
     /// # Errors
     /// As [`Store::compact`].
     pub fn compact_keyspace(&self, keyspace: u32) -> Result<(), StoreError> {

@@ -12,7 +12,7 @@ use rocksdb::{FlushOptions, WriteBatch, properties};
 
 use crate::store::{Inner, family};
 use crate::tuning::FAMILIES;
-use crate::{Store, StoreError};
+use crate::{Store, StoreError, spare};
 
 /// More switched memtables than this wait to be written: something is wrong with the disk, and
 /// another one would bring RocksDB near to stopping writes.
@@ -83,7 +83,25 @@ impl Store {
             pause = (pause * 2).min(POLL_MAX);
         }
         inner.flushed.fetch_max(target, Ordering::AcqRel);
+        if !inner.has_spare.load(Ordering::Relaxed) {
+            let has_spare = spare::hold(&inner.path);
+            inner.has_spare.store(has_spare, Ordering::Relaxed);
+        }
         Ok(self.flushed_applied())
+    }
+
+    /// Whether the disk has room for a flush of what is in memory, and as much again.
+    pub fn has_room(&self) -> bool {
+        spare::free_bytes(&self.inner.path) > self.memtable_bytes().saturating_mul(2)
+    }
+
+    /// Whether writes are taken: nothing has stopped RocksDB's background work.
+    ///
+    /// # Errors
+    /// Why they are not: [`StoreError::NoSpace`] until a flush has found room, [`StoreError::Io`] or
+    /// [`StoreError::Damaged`] until the store is opened anew.
+    pub fn check(&self) -> Result<(), StoreError> {
+        self.inner.check_background()
     }
 
     /// Index of the last log record that SST files contain: the log may be released up to here.

@@ -96,11 +96,12 @@ impl Store {
                 .map_err(failed)?;
             held.bound = bound;
         }
+        // RocksDB syncs each file. Writers need not wait for that: of those keys there is none.
+        drop(held);
         let data = family(&inner.db, tuning::DATA)?;
         let paths = ready.iter().map(|file| &file.path).collect();
         let taken = inner.db.ingest_external_file_cf_opts(data, &take, paths);
-        held.changes.of_any();
-        drop(held);
+        inner.writer().changes.of_any();
         match taken {
             Ok(()) => {
                 for (hash, _) in hashes() {

@@ -46,6 +46,7 @@ mod rows;
 mod scan;
 mod shared;
 mod snapshot;
+mod spare;
 mod stats;
 mod store;
 mod stripes;

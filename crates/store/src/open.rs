@@ -1,7 +1,7 @@
 //! Open: from a directory to a store, or a reason why not.
 
 use std::path::Path;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Mutex};
 
 use dunlin_entry::{DecodeError, Version};
@@ -11,7 +11,7 @@ use crate::changes::Changes;
 use crate::store::{Inner, Writer, damaged, family};
 use crate::stripes::Stripes;
 use crate::tuning::{self, DATA, EXPIRY, FAMILIES, META, NEVER_FLUSH_BYTES};
-use crate::{Store, StoreError, StoreOptions, files};
+use crate::{Store, StoreError, StoreOptions, files, spare};
 
 const FORMAT: u32 = 1;
 const FORMAT_KEY: &[u8] = b"format";
@@ -32,22 +32,13 @@ impl Store {
         let path = path.as_ref();
         files::check(path)?;
         let clock_ms = Arc::new(AtomicU64::new((options.now_ms)()));
-        let refused = |error| StoreError::of(path, error);
-        let db = DB::open_cf_descriptors(
-            &tuning::database(options).map_err(refused)?,
-            path,
-            [
-                ColumnFamilyDescriptor::new(DATA, tuning::data(options, clock_ms.clone())),
-                ColumnFamilyDescriptor::new(META, tuning::beside(options)),
-                ColumnFamilyDescriptor::new(EXPIRY, tuning::beside(options)),
-            ],
-        )
-        .map_err(refused)?;
-        for name in FAMILIES {
-            let handle = family(&db, name)?;
-            db.set_options_cf(handle, &[("write_buffer_size", NEVER_FLUSH_BYTES)])
-                .map_err(refused)?;
-        }
+        let (db, has_spare) = match database(path, options, &clock_ms) {
+            Err(StoreError::NoSpace { .. }) if spare::give(path) => {
+                // Held back again once a flush has found room.
+                (database(path, options, &clock_ms)?, false)
+            }
+            opened => (opened?, spare::hold(path)),
+        };
         let applied = number(&db, path, APPLIED_KEY)?;
         check_format(&db, path, applied)?;
         let bound = Version(number(&db, path, NEWEST_KEY)?.unwrap_or(0));
@@ -66,6 +57,7 @@ impl Store {
                 applied: AtomicU64::new(applied),
                 flushed: AtomicU64::new(applied),
                 flushing: AtomicU64::new(applied),
+                has_spare: AtomicBool::new(has_spare),
                 memtable_bytes: AtomicU64::new(0),
                 rows: options.shared.rows(),
                 writer: Mutex::new(Writer {
@@ -78,6 +70,31 @@ impl Store {
             }),
         })
     }
+}
+
+/// Opens RocksDB.
+fn database(
+    path: &Path,
+    options: &StoreOptions,
+    clock_ms: &Arc<AtomicU64>,
+) -> Result<DB, StoreError> {
+    let refused = |error| StoreError::of(path, error);
+    let db = DB::open_cf_descriptors(
+        &tuning::database(options).map_err(refused)?,
+        path,
+        [
+            ColumnFamilyDescriptor::new(DATA, tuning::data(options, clock_ms.clone())),
+            ColumnFamilyDescriptor::new(META, tuning::beside(options)),
+            ColumnFamilyDescriptor::new(EXPIRY, tuning::beside(options)),
+        ],
+    )
+    .map_err(refused)?;
+    for name in FAMILIES {
+        let handle = family(&db, name)?;
+        db.set_options_cf(handle, &[("write_buffer_size", NEVER_FLUSH_BYTES)])
+            .map_err(refused)?;
+    }
+    Ok(db)
 }
 
 /// A little-endian `u64` of the meta column family.

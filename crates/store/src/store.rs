@@ -1,7 +1,7 @@
 //! Store: the handle.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use dunlin_entry::{DecodeError, Version};
@@ -37,6 +37,8 @@ pub(crate) struct Inner {
     pub flushed: AtomicU64,
     /// Index contained in SST files once the flushes begun so far are done.
     pub flushing: AtomicU64,
+    /// Whether room is held back for the next opening.
+    pub has_spare: AtomicBool,
     /// Bytes applied since the last switch of the memtable.
     pub memtable_bytes: AtomicU64,
     pub rows: Rows,

@@ -24,6 +24,11 @@ pub fn scan(port: u16, name: &str) -> BTreeMap<Vec<u8>, Vec<u8>> {
     let path = format!("/v1/keyspaces/{name}/keys");
     let answer = Wire::open(port).request("GET", &path, b"");
     assert_eq!(answer.status, 200, "{answer:?}");
+    pairs_of(&answer)
+}
+
+/// The pairs of a range as it was answered.
+pub fn pairs_of(answer: &Answer) -> BTreeMap<Vec<u8>, Vec<u8>> {
     let lines = answer.text().lines().filter(|line| !line.is_empty());
     lines
         .map(|line| {

@@ -9,15 +9,19 @@ use super::shared::Shared;
 use crate::CopyError;
 use crate::gate::{LARGE_BYTES, Permit};
 use crate::patience::{Patience, rest};
-use crate::plan::Range;
+use crate::plan::{Onto, Range};
 use crate::source::checkpoint::elsewhere;
 use crate::source::database::{handle, read};
 use crate::wire::pair::{Pairs as Encoded, Tally};
 
-/// Pairs are gathered up to this many bytes.
+/// Pairs are gathered up to this many bytes, unless the nodes make files of larger bodies.
 const BODY_BYTES: usize = 1 << 20;
+/// Larger bodies of all connections have no more together.
+const BODIES_BYTES: usize = 96 << 20;
+/// So many small ones are sent before a large one is tried again that did not go as files.
+const SMALL_BODIES: u32 = 16;
 /// Room for the pair that fills a body.
-const ROOM_BYTES: usize = BODY_BYTES + (64 << 10);
+const ROOM_BYTES: usize = 64 << 10;
 /// The longest key that a keyspace takes, in bytes.
 const KEY_BYTES_MAX: usize = 64 << 10;
 /// Bytes of a key that an error shows.
@@ -31,7 +35,12 @@ pub(crate) struct Carrier<'a> {
     number: usize,
     keyspace: Keyspace,
     under_way: Option<(PairsBody, Answer)>,
-    body_bytes: usize,
+    /// What the nodes take, as far as that is known.
+    most_bytes: usize,
+    /// Of how many bytes they make good files; 0 where they do not.
+    load_bytes: usize,
+    /// So many bodies are small, for the last large one went the slow way.
+    small: u32,
 }
 
 type Answer = JoinHandle<Result<Stored, ClientError>>;
@@ -44,7 +53,9 @@ impl<'a> Carrier<'a> {
             number,
             keyspace: shared.cluster.keyspace(number)?,
             under_way: None,
-            body_bytes: BODY_BYTES,
+            most_bytes: usize::MAX,
+            load_bytes: 0,
+            small: 0,
         })
     }
 
@@ -56,7 +67,7 @@ impl<'a> Carrier<'a> {
         let is_large = source.is_large(range);
         let mut permit: Option<Permit> = is_large.then(|| self.shared.gate.wait());
         let mut tally = Tally::default();
-        let mut gathered = Pairs::with_capacity(ROOM_BYTES);
+        let mut gathered = Pairs::with_capacity(BODY_BYTES + ROOM_BYTES);
         let mut pairs = source
             .db
             .raw_iterator_cf_opt(family, read(start, end, is_large));
@@ -83,12 +94,19 @@ impl<'a> Carrier<'a> {
                     continue;
                 }
             }
+            if value.len() > LARGE_BYTES && gathered.encoded_bytes() > BODY_BYTES {
+                self.begin(std::mem::take(&mut gathered).seal(), range)?;
+                self.settle(range)?;
+            }
             let encoded = gathered.push(key, value);
             tally.add(encoded.map_err(|error| CopyError::Cluster(error.into()))?);
-            if gathered.encoded_bytes() >= self.body_bytes {
-                let full = std::mem::replace(&mut gathered, Pairs::with_capacity(ROOM_BYTES));
+            let body_bytes = self.body_bytes(range, permit.is_some());
+            if gathered.encoded_bytes() >= body_bytes {
+                let room = Pairs::with_capacity(body_bytes + ROOM_BYTES);
+                let full = std::mem::replace(&mut gathered, room);
                 self.begin(full.seal(), range)?;
-                if permit.is_some() {
+                // The next one would take as much memory again.
+                if permit.is_some() || body_bytes > BODY_BYTES {
                     self.settle(range)?;
                 }
             }
@@ -103,6 +121,34 @@ impl<'a> Carrier<'a> {
         }
         self.settle(range)?;
         Ok(tally)
+    }
+
+    /// How many bytes to gather.
+    fn body_bytes(&self, range: &Range, is_large: bool) -> usize {
+        let connections = self.shared.settings.connections.max(1);
+        let best = match is_large {
+            true => 0,
+            false => self.load_bytes.min(BODIES_BYTES / connections),
+        };
+        let bytes = match best > BODY_BYTES {
+            true => even(range.size_bytes, best),
+            false => BODY_BYTES,
+        };
+        bytes.min(self.most_bytes)
+    }
+
+    /// Takes note of what the nodes made of a body.
+    fn heard(&mut self, stored: &Stored, body: &PairsBody) {
+        self.shared.watch.loaded(stored.loaded);
+        self.small = match stored.loaded == 0 && body.body().len() > 2 * BODY_BYTES {
+            true => SMALL_BODIES,
+            false => self.small.saturating_sub(1),
+        };
+        // What is written over does not go as files.
+        self.load_bytes = match self.shared.settings.onto {
+            Onto::Empty if self.small == 0 => usize::try_from(stored.load_bytes).unwrap_or(0),
+            _ => 0,
+        };
     }
 
     /// Sends a body as soon as the one before is answered.
@@ -136,7 +182,8 @@ impl<'a> Carrier<'a> {
         while let Some(body) = left.pop() {
             let waiting = answer.take().unwrap_or_else(|| self.post(body.clone()));
             match shared.cluster.answered(waiting) {
-                Ok(_) => {
+                Ok(stored) => {
+                    self.heard(&stored, &body);
                     let wire_bytes = body.body().len() as u64;
                     let watch = shared.watch;
                     watch.sent(self.number, body.pairs(), body.bytes(), wire_bytes);
@@ -146,18 +193,31 @@ impl<'a> Carrier<'a> {
                     status: TOO_LARGE, ..
                 }) => {
                     let halves = halves(&body, range)?;
-                    self.body_bytes = self.body_bytes.min(body.body().len() / 2);
+                    self.most_bytes = self.most_bytes.min(body.body().len() / 2);
                     left.extend(halves.into_iter().rev());
                 }
                 Err(error) => {
                     patience.bear(shared.cluster.failed(error), shared.watch)?;
                     shared.check()?;
-                    left.push(body);
+                    // What does not go as files may take longer than an attempt lasts.
+                    match body.body().len() > 2 * BODY_BYTES && body.pairs() > 1 {
+                        true => left.extend(halves(&body, range)?.into_iter().rev()),
+                        false => left.push(body),
+                    }
                 }
             }
         }
         Ok(())
     }
+}
+
+/// How many bytes to gather so that a range makes bodies of about one size, of `most` at most: a small last
+/// one would not go as files.
+fn even(range_bytes: u64, most: usize) -> usize {
+    let bodies = range_bytes.div_ceil(most as u64).max(1);
+    // Lengths come on top, and what a range holds is an estimate.
+    let each = range_bytes / bodies;
+    ((each + each / 8) as usize).clamp(BODY_BYTES, most)
 }
 
 /// The pairs of a body that was too large in two; fails when there is only one.

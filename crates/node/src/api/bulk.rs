@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use bytes::Bytes;
 use dunlin_proto::pairs::{self, CheckedPairs};
 use hyper::header::CONTENT_TYPE;
 use hyper::{Method, Request, StatusCode};
@@ -9,7 +10,7 @@ use serde_json::json;
 use tokio::time::Instant;
 
 use super::attempt::Attempt;
-use super::body::read_body;
+use super::body::{read_body, too_large};
 use super::error::Rejected;
 use super::keys::status_of;
 use super::params::Params;
@@ -18,10 +19,50 @@ use super::upload::Upload;
 use crate::limits::KEY_BYTES;
 use crate::meters::Operation;
 use crate::quorum::{Coordinator, Failure};
-use crate::shard::Arrivals;
+use crate::shard::{Arrivals, Shard};
 
 /// Bytes of a body besides the value of its only pair.
 const EXTRA_BYTES: usize = pairs::HEAD_BYTES + KEY_BYTES + pairs::CHECKSUM_BYTES;
+
+/// The pairs of a body that goes as files may have twice the largest body together, up to this.
+const LOAD_BYTES_MAX: usize = 32 << 20;
+/// Besides: the pair that fills a body.
+const LOAD_MORE_BYTES: usize = 1 << 20;
+/// Bodies above this are looked through off the event loop.
+const CHECKED_HERE_BYTES: usize = 2 << 20;
+
+/// How many bytes of pairs it is best to send at a time; 0 where they would not go as files.
+fn load_bytes(shard: &Shard) -> usize {
+    let config = shard.config();
+    let most = config.max_body_bytes.saturating_mul(2).min(LOAD_BYTES_MAX);
+    match config.load_bytes <= most {
+        true => most,
+        false => 0,
+    }
+}
+
+/// The pairs of a body, none with a longer value than a put may have.
+async fn check(shard: &Shard, body: Bytes) -> Result<CheckedPairs, Rejected> {
+    let most = shard.config().max_body_bytes;
+    let is_small = body.len() <= CHECKED_HERE_BYTES;
+    let is_short = body.len() <= most;
+    let check = move || {
+        let pairs = CheckedPairs::check(body, KEY_BYTES)?;
+        let is_fit = is_short || pairs.clone().all(|(_, value)| value.len() <= most);
+        Ok::<_, String>((pairs, is_fit))
+    };
+    let checked = match is_small {
+        true => check(),
+        false => {
+            let apart = shard.env().store_runner.run_apart(check).await;
+            apart.map_err(|gone| Rejected::bad(gone.to_string()))?
+        }
+    };
+    match checked.map_err(Rejected::bad)? {
+        (pairs, true) => Ok(pairs),
+        (_, false) => Err(too_large(most)),
+    }
+}
 
 /// `POST /v1/keyspaces/{name}/bulk`.
 pub(super) async fn bulk(
@@ -50,25 +91,34 @@ pub(super) async fn bulk(
         (found.keyspace.id, quorum)
     };
     // A value that can be put by itself fits here, too.
-    let limit_bytes = shard.config().max_body_bytes.saturating_add(EXTRA_BYTES);
+    let one = shard.config().max_body_bytes.saturating_add(EXTRA_BYTES);
+    let load_bytes = load_bytes(shard);
+    let limit_bytes = match load_bytes {
+        0 => one,
+        most => one.max(most.saturating_add(LOAD_MORE_BYTES)),
+    };
     let attempt = Attempt::new(shard, arrivals, request.headers())?;
     // Held until all is answered.
     let received = read_body(&shard.front().doors, request.into_body(), limit_bytes).await?;
-    let pairs = CheckedPairs::check(received.bytes.clone(), KEY_BYTES).map_err(Rejected::bad)?;
-    let stored = json!({ "pairs": pairs.pairs, "bytes": pairs.bytes });
+    let pairs = check(shard, received.bytes.clone()).await?;
+    let (count, bytes) = (pairs.pairs, pairs.bytes);
     attempt.check()?;
     let (deadline, floor) = (attempt.deadline(), attempt.floor());
     let begun = Instant::now();
     let written = coordinator
-        .bulk(id, quorum, pairs, deadline, floor)
+        .store(id, quorum, pairs, deadline, floor)
         .await
         .map_err(|failure| attempt.failed(failure));
-    let status = status_of(&written, |()| StatusCode::OK);
+    let status = status_of(&written, |_| StatusCode::OK);
     let spent_us = begun.elapsed().as_micros() as u64;
     shard
         .front()
         .requests
         .record(Operation::Bulk, id, status, spent_us);
-    written?;
+    let loaded = written?;
+    let stored = match load_bytes {
+        0 => json!({ "pairs": count, "bytes": bytes }),
+        _ => json!({ "pairs": count, "bytes": bytes, "loaded": loaded, "load_bytes": load_bytes }),
+    };
     Ok(reply::json(StatusCode::OK, &stored))
 }

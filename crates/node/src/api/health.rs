@@ -72,6 +72,7 @@ pub(super) fn problems(shard: &Shard) -> Vec<String> {
     let mut problems = shard.metadata().problems().borrow().to_vec();
     problems.extend(shard.strays());
     problems.extend(shard.damage());
+    problems.extend(shard.flush_told());
     problems.extend(shard.drops_told());
     problems.extend(shard.ends_told());
     problems

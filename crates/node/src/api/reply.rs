@@ -82,11 +82,14 @@ pub(super) fn typed(mut reply: Reply, content_type: &'static str) -> Reply {
 
 /// Adds the version, also as an `ETag`.
 pub(super) fn with_version(mut reply: Reply, stamp: Stamp) -> Reply {
-    let version = stamp.to_string();
-    if let Ok(value) = HeaderValue::from_str(&version) {
+    let mut quoted = [b'"'; Stamp::TEXT_BYTES + 2];
+    quoted[1..=Stamp::TEXT_BYTES].copy_from_slice(&stamp.to_text());
+    let etag = Bytes::copy_from_slice(&quoted);
+    let version = etag.slice(1..=Stamp::TEXT_BYTES);
+    if let Ok(value) = HeaderValue::from_maybe_shared(version) {
         reply.headers_mut().insert(&VERSION_HEADER, value);
     }
-    if let Ok(value) = HeaderValue::from_str(&format!("\"{version}\"")) {
+    if let Ok(value) = HeaderValue::from_maybe_shared(etag) {
         reply.headers_mut().insert(ETAG, value);
     }
     reply

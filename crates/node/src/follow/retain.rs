@@ -91,7 +91,7 @@ fn first_since(segments: &[Segment], ended_ms: &[u64], since_ms: u64) -> Option<
 
 /// Up to where the log may go, from its beginning: what is flushed, and needed by nobody or beyond what
 /// is kept for those who need it. `is_needed` tells whether a replica needs the segment of that number.
-/// What stands behind `least` stays, whoever needs it.
+/// What stands behind `least` stays, whoever needs it, up to both caps: no keyspace may fill the disk.
 pub(crate) fn released(
     segments: &[Segment],
     flushed: Index,
@@ -104,10 +104,11 @@ pub(crate) fn released(
     let mut before = None;
     for (number, pair) in segments.windows(2).enumerate() {
         let (segment, next) = (&pair[0], &pair[1]);
-        if segment.last_index > flushed || least.is_some_and(|from| from <= segment.last_index) {
+        if segment.last_index > flushed {
             break;
         }
-        let is_pinned = pinned.is_some_and(|from| from <= segment.last_index);
+        let stands_behind = |from: Index| from <= segment.last_index;
+        let is_pinned = pinned.is_some_and(stands_behind) || least.is_some_and(stands_behind);
         let pins_bytes = if is_pinned { caps.pins_bytes } else { 0 };
         let is_within = left <= caps.retention_bytes.saturating_add(pins_bytes);
         if is_within && (is_pinned || is_needed(number)) {

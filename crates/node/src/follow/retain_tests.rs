@@ -83,7 +83,7 @@ fn what_nobody_needs_goes_and_the_rest_within_the_caps_stays() {
 }
 
 #[test]
-fn what_a_keyspace_keeps_at_least_stays_whatever_the_caps() {
+fn what_a_keyspace_keeps_at_least_stays_up_to_the_caps() {
     // Flushed up to, kept from, what goes.
     let cases = [
         ("nothing is kept", 50, None, Some(41)),
@@ -94,14 +94,19 @@ fn what_a_keyspace_keeps_at_least_stays_whatever_the_caps() {
         ("from its end", 50, Some(60), Some(41)),
         ("and it is not flushed", 15, Some(31), Some(11)),
     ];
-    let caps = Caps {
+    let total: u64 = segments().iter().map(|s| s.bytes).sum();
+    let caps = |pins_bytes| Caps {
         retention_bytes: 0,
-        pins_bytes: 0,
+        pins_bytes,
     };
     for (what, flushed, least, expected) in cases {
-        let goes = released(&segments(), flushed, least, None, caps, |_| false);
+        let goes = released(&segments(), flushed, least, None, caps(total), |_| false);
         assert_eq!(goes, expected, "{what}");
     }
+    // A keyspace does not fill the node's disk.
+    let last = segments()[4].bytes;
+    let goes = released(&segments(), 50, Some(1), None, caps(last), |_| false);
+    assert_eq!(goes, Some(41));
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Who this data directory belongs to: `node.json`, so that it is not opened as
 //! another node's, or with another number of shards.
 
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use dunlin_log::disk::{Disk, RealDisk};
@@ -9,7 +10,11 @@ use serde::{Deserialize, Serialize};
 
 use super::StartError;
 use crate::config::NodeConfig;
+use crate::shard::is_full;
 use crate::starts::Starts;
+
+/// What a disk writes as a whole or not at all.
+const SECTOR_BYTES: usize = 512;
 
 /// Contents of `node.json`, and where it is.
 #[derive(Debug, Serialize, Deserialize)]
@@ -201,15 +206,38 @@ impl Identity {
         let next = self.path.with_extension("json.new");
         let write = || {
             let mut file = std::fs::File::create(&next)?;
-            std::io::Write::write_all(&mut file, &json)?;
+            file.write_all(&json)?;
             file.sync_all()?;
             std::fs::rename(&next, &self.path)?;
             // An incarnation must not be given again after a power cut.
             RealDisk.sync_dir(self.path.parent().unwrap_or(std::path::Path::new(".")))
         };
-        write().map_err(|error| StartError::Data {
+        let written = match write() {
+            Err(full) if is_full(&full) => self.overwrite(&next).map_err(|_| full),
+            written => written,
+        };
+        written.map_err(|error| StartError::Data {
             path: self.path.clone(),
             error,
         })
     }
+
+    /// On a full disk, in the room that the file has already: one sector, which is written as a
+    /// whole or not at all.
+    fn overwrite(&self, next: &Path) -> io::Result<()> {
+        drop(std::fs::remove_file(next));
+        let mut file = std::fs::File::options().write(true).open(&self.path)?;
+        let length = usize::try_from(file.metadata()?.len()).map_err(io::Error::other)?;
+        let mut json = serde_json::to_vec(self)?;
+        json.resize(json.len().max(length), b' ');
+        if json.len() > SECTOR_BYTES {
+            return Err(io::ErrorKind::StorageFull.into());
+        }
+        file.write_all(&json)?;
+        file.sync_all()
+    }
 }
+
+#[cfg(test)]
+#[path = "identity_tests.rs"]
+mod tests;

@@ -41,10 +41,14 @@ impl Coordinator {
         async move {
             match (call.await, asked) {
                 (Err(CallError::Refused { code: BEHIND, text }), Some((own, peer, request))) => {
-                    match own.comes_abreast(&peer).await {
-                        true => peer.caller.call(request, timeout).await,
-                        false => Err(CallError::Refused { code: BEHIND, text }),
-                    }
+                    // On the heap: rare, and every read would carry it along.
+                    let again = Box::pin(async move {
+                        match own.comes_abreast(&peer).await {
+                            true => peer.caller.call(request, timeout).await,
+                            false => Err(CallError::Refused { code: BEHIND, text }),
+                        }
+                    });
+                    again.await
                 }
                 (answer, _) => answer,
             }

@@ -6,6 +6,9 @@ mod bulk;
 pub(crate) mod decide;
 mod enter;
 mod error;
+mod load;
+mod load_split;
+mod load_take;
 mod mend;
 mod merge;
 mod read;
@@ -25,10 +28,12 @@ use std::sync::{Arc, Mutex};
 use dunlin_store::Merge;
 use tokio::time::Instant;
 
+use load::Loading;
 use walks::Walks;
 use widen::Widening;
 
 use crate::limits::SWEEP_INTERVAL;
+use crate::loads::Loads;
 use crate::shard::Shard;
 
 /// Where requests of clients are carried out, wherever their replicas are.
@@ -38,12 +43,18 @@ pub struct Coordinator {
     widening: Widening,
     /// Walks over the store that scans may go on with.
     walks: Arc<Mutex<Walks<Merge>>>,
+    /// This shard's own part in loads.
+    loads: Rc<Loads>,
+    /// One load after another, at the rate that leaves clients their latency.
+    loading: tokio::sync::Mutex<Loading>,
 }
 
 impl Coordinator {
     /// Of a shard.
-    pub(crate) fn new(shard: Rc<Shard>) -> Rc<Coordinator> {
+    pub(crate) fn new(shard: Rc<Shard>, loads: Rc<Loads>) -> Rc<Coordinator> {
         Rc::new(Coordinator {
+            loading: tokio::sync::Mutex::new(Loading::new(shard.config().move_latency_us_p99)),
+            loads,
             shard,
             widening: Widening::default(),
             walks: Arc::default(),

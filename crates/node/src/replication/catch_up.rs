@@ -59,7 +59,9 @@ impl Replication {
                 // filled, that is part of it.
                 let is_foreign_seal =
                     origin.is_seal() && (writer != peer.address || self.shard.is_refilling());
-                if origin == self.shard.origin() || have >= version || has_left || is_foreign_seal {
+                let is_coming = self.shard.is_loading(origin);
+                let is_here = origin == self.shard.origin() || have >= version || is_coming;
+                if is_here || has_left || is_foreign_seal {
                     last_seen.remove(&origin);
                     if writer == peer.address && have >= version {
                         peer.is_failing.set(false);

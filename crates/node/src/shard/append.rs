@@ -71,7 +71,7 @@ impl Shard {
 
     pub(super) fn queue_apply(&self, applying: Applying) {
         self.applying.borrow_mut().push_back(applying);
-        self.apply_wake.notify_one();
+        self.quiet.wake();
     }
 
     /// Whether an entry must be synced before it counts. One of a keyspace not known here yet is
@@ -91,7 +91,7 @@ impl Shard {
         if batch.after > have && self.env.sabotage != Sabotage::IgnoreGaps {
             return answer(BatchAnswer::Gap(have));
         }
-        if self.applying.borrow().len() > APPLY_QUEUE {
+        if self.applying.borrow().len() > APPLY_QUEUE || self.backlog.refuses() {
             return answer(BatchAnswer::Refused);
         }
         if batch.up_to > have && !self.take_over(batch.up_to) {

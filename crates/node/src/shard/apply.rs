@@ -9,8 +9,22 @@ use dunlin_store::Outcome;
 
 use super::Shard;
 use super::append::Applying;
+use super::backlog::memtable_bytes_max;
 use crate::limits::APPLY_ENTRIES;
 use crate::sabotage::Sabotage;
+
+/// Pause before the store is tried again.
+const RETRY: Duration = Duration::from_millis(500);
+
+/// How a round of applying ended.
+enum Step {
+    /// All that may be applied is.
+    Done,
+    /// The store refuses.
+    Refused,
+    /// The memtable has to be flushed first.
+    Full,
+}
 
 impl Shard {
     /// Applies what the log has committed, for as long as the shard runs.
@@ -19,25 +33,48 @@ impl Shard {
         loop {
             if progress.failed.is_some() {
                 self.fail_waiting();
-            } else if !self.apply_committed().await {
-                tokio::time::sleep(Duration::from_millis(500)).await;
-                progress = self.log.progress();
-                continue;
+            } else {
+                match self.apply_committed().await {
+                    Step::Done => {}
+                    Step::Refused => {
+                        tokio::time::sleep(RETRY).await;
+                        progress = self.log.progress();
+                        continue;
+                    }
+                    Step::Full => {
+                        self.backlog.room(RETRY).await;
+                        progress = self.log.progress();
+                        continue;
+                    }
+                }
             }
             progress = tokio::select! {
                 biased;
                 new = self.log.changed(&progress) => new,
-                () = self.apply_wake.notified() => self.log.progress(),
+                () = self.quiet.woken() => self.log.progress(),
             };
         }
     }
 
-    /// Applies all that may be applied now; false when the store refuses.
-    async fn apply_committed(&self) -> bool {
-        while self.apply_pauses.get() == 0 {
+    /// Applies all that may be applied now.
+    async fn apply_committed(&self) -> Step {
+        while !self.quiet.is_paused() {
+            if self.store.memtable_bytes() >= memtable_bytes_max(&self.config) {
+                if self.applying.borrow().is_empty() {
+                    self.backlog.has_room();
+                    return Step::Done;
+                }
+                self.backlog.is_full();
+                // Taken back when what waits is applied.
+                if let Err(error) = self.store.check() {
+                    *self.store_stuck.borrow_mut() = Some(error.to_string());
+                }
+                return Step::Full;
+            }
+            self.backlog.has_room();
             let group = self.take_committed();
             let Some(last) = group.last() else {
-                return true;
+                return Step::Done;
             };
             let placement = self.placement();
             let entries: Vec<Entry> = group
@@ -63,17 +100,18 @@ impl Shard {
                     for item in group.into_iter().rev() {
                         applying.push_front(item);
                     }
-                    return false;
+                    return Step::Refused;
                 }
             }
         }
-        true
+        Step::Done
     }
 
     fn take_committed(&self) -> Vec<Applying> {
         let progress = self.log.progress();
         let last = self.log.last();
         let lax = self.env.sabotage == Sabotage::AckUnsynced;
+        let is_any_still = self.quiet.is_any();
         let mut applying = self.applying.borrow_mut();
         let ready = applying
             .iter()
@@ -85,6 +123,10 @@ impl Shard {
                         true => progress.synced,
                         false => progress.written,
                     }
+            })
+            .take_while(|a| {
+                let entry = a.entry.as_ref().filter(|_| is_any_still);
+                !entry.is_some_and(|entry| self.quiet.holds(entry))
             })
             .count();
         applying.drain(..ready).collect()

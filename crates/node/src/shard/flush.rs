@@ -137,22 +137,77 @@ impl Unflushed {
     }
 }
 
+/// Why the last flush failed.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct FlushFailed {
+    /// What is wrong and what to do, in one line.
+    pub line: String,
+    /// Whether the store takes no writes until that is done.
+    pub refuses: bool,
+}
+
+impl FlushFailed {
+    /// By what the flush said, and what the store says to writes.
+    fn of(error: String, check: Result<(), StoreError>) -> FlushFailed {
+        let refuses = check.is_err();
+        let line = match check {
+            Err(StoreError::NoSpace { .. }) => {
+                "no space left for the store: make room on its disk".to_owned()
+            }
+            Err(StoreError::Io { detail }) => {
+                format!("its disk failed: {detail}; restart the node once it works")
+            }
+            Err(other) => other.to_string(),
+            Ok(()) => error,
+        };
+        FlushFailed { line, refuses }
+    }
+}
+
 impl Shard {
     /// Flushes when memory or the log has grown enough, and releases what nobody needs.
     pub(super) async fn flush_loop(self: Rc<Self>) {
         loop {
-            tokio::time::sleep(FLUSH_INTERVAL).await;
+            self.backlog.flush_due(FLUSH_INTERVAL).await;
             let unflushed_segments = self.unflushed_bytes();
             let due = self.store.memtable_bytes() >= self.config.flush_bytes as u64
                 || unflushed_segments >= 4 * self.config.flush_bytes as u64;
-            if due && let Err(error) = self.flush().await {
-                tracing::warn!(%error, "flush failed; trying again");
-            }
+            let flushed = match due || self.flush_failed.borrow().is_some() {
+                true => self.flush().await,
+                false => self.store.check().map_err(|error| error.to_string()),
+            };
+            self.note_flushed(flushed.err());
             self.seal_own();
             let known = self.note_forgetting(self.deletes_known()).await;
             self.grace.set_known(known);
             self.release_log();
         }
+    }
+
+    /// Takes note of how a flush ended: one that failed counts until one succeeds.
+    fn note_flushed(&self, error: Option<String>) {
+        let failed = error.map(|error| FlushFailed::of(error, self.store.check()));
+        if *self.flush_failed.borrow() == failed {
+            return;
+        }
+        match &failed {
+            Some(failed) => {
+                tracing::warn!(error = failed.line, "flush failed; trying again");
+            }
+            None => tracing::info!("the store is flushed again"),
+        }
+        self.flush_failed.replace(failed);
+    }
+
+    /// What is wrong when the store is not brought to disk but still takes writes.
+    pub(crate) fn flush_told(&self) -> Option<String> {
+        let failed = self.flush_failed.borrow();
+        let failed = failed.as_ref().filter(|failed| !failed.refuses)?;
+        Some(format!(
+            "the store of shard {} is not brought to disk: {}",
+            self.label(),
+            failed.line
+        ))
     }
 
     /// Brings everything applied so far to disk, the log first: the store must
@@ -161,12 +216,13 @@ impl Shard {
         self.note_strays().await?;
         // Most of it now, so that applying need not wait for it.
         self.sync_applied().await?;
-        self.pause_applying();
+        let pause = self.pause_applying();
         let synced = self.sync_applied().await;
         let begun = synced.and_then(|()| self.begin_flush().map_err(|e| e.to_string()));
         let number = begun.map(|()| self.unflushed.begun());
-        self.resume_applying();
+        drop(pause);
         let number = number?;
+        self.backlog.began();
         self.counters.flushes.set(self.counters.flushes.get() + 1);
         self.store_behind(Store::flush_wait).await?;
         self.unflushed.done(number);
@@ -194,22 +250,19 @@ impl Shard {
     /// # Errors
     /// When log or store refuse.
     pub async fn compact(&self) -> Result<(), String> {
-        self.pause_applying();
-        let compacted = match self.sync_log_to(self.store.applied()).await {
-            Ok(()) => self.store_behind(Store::compact).await,
-            Err(error) => Err(error),
-        };
-        self.resume_applying();
-        compacted
-    }
-
-    pub(crate) fn pause_applying(&self) {
-        self.apply_pauses.set(self.apply_pauses.get() + 1);
-    }
-
-    pub(crate) fn resume_applying(&self) {
-        self.apply_pauses.set(self.apply_pauses.get() - 1);
-        self.apply_wake.notify_one();
+        let pause = self.pause_applying();
+        self.sync_log_to(self.store.applied()).await?;
+        let (store, runner) = (self.store.clone(), self.env.store_runner.clone());
+        // Whoever waits may give up; what has begun goes on.
+        let compacting = tokio::task::spawn_local(async move {
+            let done = runner.run_behind(move || store.compact()).await;
+            drop(pause);
+            done
+        });
+        let gone = |error: &dyn std::fmt::Display| error.to_string();
+        let done = compacting.await.map_err(|error| gone(&error))?;
+        let done = done.map_err(|error| gone(&error))?;
+        done.map_err(|error| gone(&error))
     }
 
     pub(crate) async fn sync_log_to(&self, index: Index) -> Result<(), String> {

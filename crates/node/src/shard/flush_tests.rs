@@ -39,3 +39,20 @@ fn nothing_is_forgotten_by_a_clock_set_forward_since_it_was_said_what_is_known()
     assert_eq!(grace_after(KNOWN_FOR + Duration::from_millis(1)), None);
     assert_eq!(grace_after(25_550 * DAY), None);
 }
+
+#[test]
+fn a_failed_flush_says_what_to_do() {
+    let full = StoreError::NoSpace {
+        detail: "IO error: No space left on device: While appending to file: 7.sst".to_owned(),
+    };
+    let failed = FlushFailed::of(full.to_string(), Err(full));
+    assert_eq!(
+        failed.line,
+        "no space left for the store: make room on its disk"
+    );
+    assert!(failed.refuses);
+    let few = StoreError::NoFiles;
+    let failed = FlushFailed::of(few.to_string(), Ok(()));
+    assert_eq!(failed.line, few.to_string());
+    assert!(!failed.refuses);
+}

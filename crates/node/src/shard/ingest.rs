@@ -9,9 +9,11 @@ use dunlin_entry::{Entry, Vector, Version};
 use dunlin_log::disk::Disk;
 use dunlin_message::DecodeError;
 use dunlin_store::{Ingestible, Store, StoreError};
+use futures_util::future::join_all;
 
 use super::Shard;
 use super::admit::{Nonsense, admit};
+use super::quiet::Keys;
 
 /// In the shard's directory: no record in files that were taken over has a greater height (its
 /// version, or that of a stamp it replaces). The
@@ -20,6 +22,10 @@ const FILE: &str = "ingested";
 
 /// What is noted is rounded up by about a minute, so that it is seldom written.
 const SLACK: u64 = (1 << 32) - 1;
+
+/// Up to so many files are taken over in one go, more in groups beside each other.
+const FILES_IN_ONE: usize = 8;
+const GROUPS: usize = 2;
 
 /// Records of one partition, keys ascending, that are to be put on disk.
 pub(crate) struct Sorted {
@@ -33,6 +39,8 @@ pub(crate) struct Sorted {
     came: Vector,
     /// The same as a file, where they are enough for one.
     file: Option<Ingestible>,
+    /// A deliberate bug: what is in its way is not looked at.
+    is_blind: bool,
 }
 
 /// Why records cannot be put on disk.
@@ -59,10 +67,43 @@ impl Shard {
         &self,
         read: impl FnOnce() -> Result<Vec<Entry>, DecodeError> + Send + 'static,
     ) -> Result<Option<Sorted>, String> {
+        let min = self.config.ingest_bytes;
+        self.sort_out_if(read, min, |_, _| Ok(true)).await
+    }
+
+    /// The same, but `None` where the store holds something between the first key and the last, which is not
+    /// looked at where `blind`; a file from `file_bytes_min` on.
+    pub(crate) async fn sort_out_clear(
+        &self,
+        read: impl FnOnce() -> Result<Vec<Entry>, DecodeError> + Send + 'static,
+        file_bytes_min: usize,
+        blind: bool,
+    ) -> Result<Option<Sorted>, String> {
+        let is_clear = move |store: &Store, entries: &[Entry]| match blind {
+            true => Ok(true),
+            false => is_clear(store, entries),
+        };
+        let sorted = self.sort_out_if(read, file_bytes_min, is_clear).await;
+        sorted.map(|sorted| {
+            sorted.map(|mut sorted| {
+                sorted.is_blind = blind;
+                sorted
+            })
+        })
+    }
+
+    async fn sort_out_if(
+        &self,
+        read: impl FnOnce() -> Result<Vec<Entry>, DecodeError> + Send + 'static,
+        file_bytes_min: usize,
+        is_wanted: impl FnOnce(&Store, &[Entry]) -> Result<bool, StoreError> + Send + 'static,
+    ) -> Result<Option<Sorted>, String> {
         let store = self.store.clone();
-        let file_bytes_min = self.config.ingest_bytes;
         let sort_out = move || -> Result<Option<Sorted>, Unfit> {
             let entries = read()?;
+            if !is_wanted(&store, &entries)? {
+                return Ok(None);
+            }
             entries.iter().try_for_each(|entry| admit(entry, None))?;
             let Some(newest) = entries.iter().map(|entry| entry.stamp.version).max() else {
                 return Ok(None);
@@ -87,6 +128,7 @@ impl Shard {
                 highest,
                 came,
                 file,
+                is_blind: false,
             }))
         };
         let sorted = self.env.store_runner.run_apart(sort_out).await;
@@ -152,12 +194,40 @@ impl Shard {
                 self.copies.came(origin, version);
             }
         }
-        // What is applied between the look and the taking over would be hidden.
-        self.pause_applying();
-        let rest = self.store_behind(move |store| take_over(store, all)).await;
-        self.resume_applying();
-        rest
+        // What is applied there between the look and the taking over would be hidden.
+        let still = self.quiet.keep(in_files().filter_map(Sorted::keys));
+        let (store, runner) = (self.store.clone(), self.env.store_runner.clone());
+        // Whoever waits may give up: what has begun goes on, and so long nothing is applied there.
+        let taking = tokio::task::spawn_local(async move {
+            let groups = in_groups(all).into_iter().map(|group| {
+                let store = store.clone();
+                runner.run_apart(move || take_over(&store, group))
+            });
+            let done = join_all(groups).await;
+            drop(still);
+            done
+        });
+        let mut rest = Vec::new();
+        for done in taking.await.map_err(|error| error.to_string())? {
+            let done = done.map_err(|error| error.to_string())?;
+            rest.extend(done.map_err(|error| error.to_string())?);
+        }
+        Ok(rest)
     }
+}
+
+/// The disk syncs each file that is taken over, and several at a time for those that ask at a time; each
+/// group holds up puts once.
+fn in_groups(all: Vec<Sorted>) -> Vec<Vec<Sorted>> {
+    let groups = match all.len() > FILES_IN_ONE {
+        true => GROUPS,
+        false => 1,
+    };
+    let each = all.len().div_ceil(groups).max(1);
+    let mut all = all.into_iter();
+    let next = || Some(all.by_ref().take(each).collect::<Vec<_>>());
+    let groups = std::iter::from_fn(next);
+    groups.take_while(|group| !group.is_empty()).collect()
 }
 
 /// Has the store take files over where it holds nothing in between; gives back all else.
@@ -186,12 +256,41 @@ fn take_over(store: &Store, all: Vec<Sorted>) -> Result<Vec<Sorted>, StoreError>
 
 impl Sorted {
     fn is_range_empty(&self, store: &Store) -> Result<bool, StoreError> {
-        let (Some(first), Some(last)) = (self.entries.first(), self.entries.last()) else {
-            return Ok(true);
-        };
-        let (keyspace, partition) = (first.keyspace, first.partition);
-        is_range_empty(store, keyspace, partition, &first.key, Some(&last.key))
+        match self.is_blind {
+            true => Ok(true),
+            false => is_clear(store, &self.entries),
+        }
     }
+
+    /// From the first to the last.
+    fn keys(&self) -> Option<Keys> {
+        let (first, last) = (self.entries.first()?, self.entries.last()?);
+        Some(Keys {
+            keyspace: first.keyspace,
+            partition: first.partition,
+            first: first.key.clone(),
+            last: last.key.clone(),
+        })
+    }
+
+    /// How many records there are.
+    pub(crate) fn count(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// They are to stand in the log, whether or not they would do for a file.
+    pub(crate) fn leave_to_log(&mut self) {
+        self.file = None;
+    }
+}
+
+/// Whether the store holds nothing from the first of some records of a partition to the last.
+fn is_clear(store: &Store, entries: &[Entry]) -> Result<bool, StoreError> {
+    let (Some(first), Some(last)) = (entries.first(), entries.last()) else {
+        return Ok(true);
+    };
+    let (keyspace, partition) = (first.keyspace, first.partition);
+    is_range_empty(store, keyspace, partition, &first.key, Some(&last.key))
 }
 
 /// Whether the store holds nothing of a partition from `start` to `end`, both included.

@@ -134,3 +134,24 @@ fn nothing_is_stored_of_records_that_are_not_in_order_or_no_records() {
         assert!(shard.sort_out(|| Ok(Vec::new())).await.unwrap().is_none());
     });
 }
+
+#[test]
+fn what_is_applied_waits_only_where_files_are_taken_over() {
+    with_shard(|shard| async move {
+        let all = [sorted(&shard, 0, ["b", "d"]).await];
+        let still = shard.quiet.keep(all.iter().filter_map(Sorted::keys));
+        shard.copies_applied(vec![record(0, "a")]).await.unwrap();
+        shard.copies_applied(vec![record(1, "c")]).await.unwrap();
+        let mut waiting = std::pin::pin!(shard.copies_applied(vec![record(0, "c")]));
+        let soon = tokio::time::sleep(std::time::Duration::from_millis(100));
+        tokio::select! {
+            biased;
+            _ = &mut waiting => panic!("it is in the range"),
+            () = soon => {}
+        }
+        assert_eq!(value_bytes(&shard, 0, "c"), None);
+        drop(still);
+        waiting.await.unwrap();
+        assert_eq!(value_bytes(&shard, 0, "c"), Some(600 << 10));
+    });
+}

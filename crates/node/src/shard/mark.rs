@@ -129,7 +129,7 @@ pub(super) fn read_json<T: DeserializeOwned>(disk: &dyn Disk, path: &Path) -> io
 }
 
 /// Whether an error means that the disk, or the quota, is full.
-pub(super) fn is_full(error: &io::Error) -> bool {
+pub(crate) fn is_full(error: &io::Error) -> bool {
     use io::ErrorKind::{QuotaExceeded, StorageFull};
     matches!(error.kind(), StorageFull | QuotaExceeded)
 }

@@ -5,6 +5,7 @@ mod admit;
 mod append;
 mod apply;
 mod aside;
+mod backlog;
 mod claim;
 mod copies;
 mod count;
@@ -26,6 +27,7 @@ mod pages;
 mod past;
 mod peers;
 mod purge;
+mod quiet;
 mod reach;
 mod read;
 mod refill;
@@ -52,7 +54,6 @@ use dunlin_log::Log;
 use dunlin_metadata::{Metadata, Shown, Sync};
 use dunlin_proto::ShardAddress;
 use dunlin_store::Store;
-use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use crate::clock::HybridClock;
@@ -72,6 +73,7 @@ pub(crate) use append::{BatchDone, followed};
 pub(crate) use flush::vector_of;
 pub(crate) use guard::Known;
 pub(crate) use ingest::{Sorted, is_range_empty};
+pub(crate) use mark::is_full;
 pub(crate) use own::{Done, OwnWrite, beyond};
 pub(crate) use pages::Pages;
 pub(crate) use peers::Peer;
@@ -85,6 +87,7 @@ use append::Applying;
 use copies::Copies;
 use front::Front;
 use latency::Latency;
+use quiet::Quiet;
 use slow::Slow;
 
 /// What a shard is made from.
@@ -131,12 +134,13 @@ pub struct Shard {
     slots: RefCell<BTreeMap<ShardAddress, Slot>>,
     acks: RefCell<AckTracker<OwnWrite>>,
     applying: RefCell<VecDeque<Applying>>,
-    /// How many ask that nothing be applied just now.
-    apply_pauses: Cell<u32>,
+    /// What is not applied just now; woken when something is queued, or may be applied again.
+    quiet: Rc<Quiet>,
     /// Why the store takes nothing at the moment, if so.
     store_stuck: RefCell<Option<String>>,
-    /// Woken when something is queued, the log has moved, or applying may go on.
-    apply_wake: Notify,
+    backlog: backlog::Backlog,
+    /// Why the last flush failed; none after one that did not.
+    flush_failed: RefCell<Option<flush::FlushFailed>>,
     /// What of the log is kept for whom.
     pins: Pins,
     /// Who else than clients is read for, and who waits for it.
@@ -180,6 +184,8 @@ pub struct Shard {
     has_met_far: Cell<bool>,
     /// Until when no copy is tried again that was ended by what only somebody can mend.
     copy_pause: Cell<Option<Instant>>,
+    /// Loads that are being taken, by their origins: what they bring is not fetched.
+    loading: RefCell<BTreeMap<Origin, Instant>>,
     /// What was found damaged in the store since the start.
     damage: RefCell<Option<String>>,
     /// Whether the others have been told that it is about to stop.

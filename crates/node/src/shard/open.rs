@@ -11,9 +11,9 @@ use dunlin_log::disk::Disk;
 use dunlin_log::{CursorError, Log};
 use dunlin_metadata::{Keyspace, NodeRecord, Sync};
 use dunlin_store::{Store, StoreError, StoreOptions};
-use tokio::sync::Notify;
 use tokio::time::Instant;
 
+use super::backlog::{Backlog, memtable_bytes_max};
 use super::copies::Copies;
 use super::coverage::Covering;
 use super::dropped::Drops;
@@ -154,6 +154,7 @@ impl Shard {
             &unflushed,
             limit,
             begun(disk, &dir).is_some(),
+            memtable_bytes_max(&parts.config),
         )
         .await?;
         let empty = log.last() == 0;
@@ -229,9 +230,10 @@ impl Shard {
             slots: RefCell::default(),
             acks: RefCell::new(AckTracker::default()),
             applying: RefCell::default(),
-            apply_pauses: Cell::new(0),
+            quiet: Rc::default(),
             store_stuck: RefCell::default(),
-            apply_wake: Notify::new(),
+            flush_failed: RefCell::default(),
+            backlog: Backlog::default(),
             pins: Pins::default(),
             read_turns: Rc::default(),
             held: super::held::Held::default(),
@@ -255,6 +257,7 @@ impl Shard {
             was_ready: Cell::new(false),
             has_met_far: Cell::new(false),
             copy_pause: Cell::new(None),
+            loading: RefCell::default(),
             damage: RefCell::default(),
             leaving: Cell::new(false),
             busy: Rc::default(),
@@ -371,6 +374,7 @@ async fn replay(
     unflushed: &Unflushed,
     limit: Version,
     is_doubted: bool,
+    memtable_bytes_max: u64,
 ) -> Result<Replayed, OpenError> {
     let applied = store.applied();
     if log.last() == 0 {
@@ -436,6 +440,11 @@ async fn replay(
         if end > applied {
             store.apply(&entries, end)?;
             unflushed.applied(&entries);
+            // Opening has synced the log. Where there is no room for a flush memory must do.
+            if store.memtable_bytes() >= memtable_bytes_max && store.has_room() {
+                store.flush_begin()?;
+                store.flush_wait()?;
+            }
         }
     }
     Ok(Replayed {

@@ -137,7 +137,7 @@ impl Shard {
         if self.store_stuck.borrow().is_some() {
             return write.refuse(Refusal::NoSpace);
         }
-        if self.is_superseded() {
+        if self.is_superseded() || self.backlog.refuses() {
             return write.refuse(Refusal::Busy);
         }
         if self.is_dropped(write.entry.keyspace) {
@@ -241,6 +241,11 @@ impl Shard {
             Ok(looked) => self.append_own(write, looked),
             Err(_) => write.refuse(Refusal::Clock),
         }
+    }
+
+    /// Whether stamps far ahead are about.
+    pub(crate) fn has_met_far(&self) -> bool {
+        self.has_met_far.get()
     }
 
     /// What is held for a key, as far as memory tells.

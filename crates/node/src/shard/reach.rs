@@ -13,7 +13,7 @@ use super::{Peer, Shard};
 use crate::limits::{
     LEAVE_GRACE, LEAVE_TIMEOUT, PATIENCE, REACH_TIMEOUT, REACH_WAIT, WRITE_TIMEOUT,
 };
-use crate::ready::{Lack, Tie, lacks, unserved};
+use crate::ready::{Lack, Tie, is_majority, lacks, unserved};
 
 impl Shard {
     /// The shards of a node that this one knows.
@@ -38,12 +38,13 @@ impl Shard {
                 .is_some_and(|p| p.caller.is_connected() && !p.is_leaving.get())
     }
 
-    /// Whether more than half of the members' shards can be asked now.
+    /// Whether more than half of the members can be asked now.
     pub(crate) fn reaches_majority(&self) -> bool {
         let placement = self.placement();
         let members = placement.shards().filter(|s| placement.is_member(s.node));
-        let (reachable, cut_off): (Vec<_>, Vec<_>) = members.partition(|s| self.is_reachable(*s));
-        reachable.len() > cut_off.len()
+        let others = members.filter(|s| s.node != self.address.node);
+        let others = others.map(|s| (s.node, self.is_reachable(s)));
+        is_majority(others, placement.is_member(self.address.node))
     }
 
     /// Gives `replicas` that are coming a moment, until `is_enough`: better than refusing what would
@@ -93,20 +94,29 @@ impl Shard {
         }
         let placement = self.placement();
         let members = placement.shards().filter(|s| placement.is_member(s.node));
-        let (own, others): (Vec<_>, Vec<_>) = members.partition(|s| s.node == self.address.node);
+        let others: Vec<_> = members.filter(|s| s.node != self.address.node).collect();
         let ties = join_all(others.iter().map(|address| self.tie(*address))).await;
-        let named: Vec<(String, Tie)> = others
+        let named: Vec<(u16, String, Tie)> = others
             .iter()
             .map(|address| {
                 let node = placement.nodes.get(&address.node);
                 let node = node.map_or("?", |node| &node.name);
-                format!("{node}/{}", address.shard)
+                (address.node, format!("{node}/{}", address.shard))
             })
             .zip(ties)
+            .map(|((node, name), tie)| (node, name, tie))
             .collect();
-        let ties: Vec<(&str, Tie)> = named.iter().map(|(n, tie)| (n.as_str(), *tie)).collect();
+        let ties: Vec<_> = named
+            .iter()
+            .map(|(node, name, tie)| (*node, name.as_str(), *tie))
+            .collect();
         let is_first = !self.was_ready.get();
-        for (shard, why) in lacks(&ties, own.len(), is_first, self.is_patient()) {
+        for (shard, why) in lacks(
+            &ties,
+            placement.is_member(self.address.node),
+            is_first,
+            self.is_patient(),
+        ) {
             lack(shard, why.to_owned());
         }
         // Of a node's shards one says what is true of them all.

@@ -7,7 +7,6 @@ use dunlin_entry::{Origin, Vector, Version};
 use dunlin_proto::VectorsAnswer;
 
 use super::{Peer, Shard};
-use crate::replication::address_of;
 use crate::sabotage::Sabotage;
 
 /// Nodes that read less do not know what a seal in a vector means.
@@ -96,15 +95,20 @@ impl Shard {
             && self.placement().reads() >= READS_SEALS
     }
 
-    fn sealing(&self) -> Sealing {
+    /// As which this shard writes: one by one, and what it loads (decision 45).
+    fn origins(&self) -> [Origin; 2] {
+        [self.origin, self.origin.of_loads()]
+    }
+
+    fn sealing(&self, own: Origin) -> Sealing {
         let mine = self.vector.borrow();
         let placement = self.placement();
-        let is_done = mine.sealed_to(self.origin) >= self.origin.incarnation().saturating_sub(1);
+        let is_done = mine.sealed_to(own) >= own.incarnation().saturating_sub(1);
         if is_done || !self.may_speak_of_seals() || placement.change.is_some() {
             return Sealing::Wait;
         }
         if self.env.sabotage == Sabotage::SealUnequal {
-            return Sealing::Final(self.origin.incarnation().saturating_sub(1));
+            return Sealing::Final(own.incarnation().saturating_sub(1));
         }
         let peers = self.peers.borrow();
         let sharing: Vec<&Rc<Peer>> = peers.values().filter(|peer| peer.shares.get()).collect();
@@ -114,22 +118,40 @@ impl Shard {
             return Sealing::Wait;
         }
         let told: Vec<Ref<'_, Vector>> = sharing.iter().map(|peer| peer.vector.borrow()).collect();
-        may_seal(self.origin, &mine, told.iter().map(|told| &**told))
+        may_seal(own, &mine, told.iter().map(|told| &**told))
     }
 
     /// Up to which of its starts nothing more comes of this shard; 0 when it cannot say.
     pub(crate) fn final_to(&self) -> u32 {
-        match self.sealing() {
-            Sealing::Wait => 0,
-            Sealing::Final(to) | Sealing::Seal(to) => to,
+        let mut final_to = 0;
+        for own in self.origins() {
+            let to = own.incarnation().saturating_sub(1);
+            let is_done = self.vector.borrow().sealed_to(own) >= to;
+            match self.sealing(own) {
+                Sealing::Wait if is_done => {}
+                // It is said of both.
+                Sealing::Wait => return 0,
+                Sealing::Final(to) | Sealing::Seal(to) => final_to = to,
+            }
         }
+        final_to
     }
 
     /// Seals what a peer's answer says is whole, of the peer's starts or of this shard's.
     pub(crate) fn heard_of_seals(&self, peer: &Peer, answer: &VectorsAnswer) {
         let final_to = answer.answerer.map_or(0, |answerer| answerer.final_to);
         let writer = Origin::new(peer.address.node, peer.address.shard, 0);
-        if final_to > 0 && self.may_speak_of_seals() {
+        for writer in [writer, writer.of_loads()] {
+            self.heard_final(writer, final_to, answer);
+        }
+        self.seal_own();
+    }
+
+    fn heard_final(&self, writer: Origin, final_to: u32, answer: &VectorsAnswer) {
+        // Most starts load nothing.
+        let is_any = |vector: &Vector| vector.starts_of(writer).next().is_some();
+        let is_needed = !writer.is_of_loads() || is_any(&self.vector.borrow());
+        if final_to > 0 && is_needed && self.may_speak_of_seals() {
             let pending = self.copies.pending();
             let theirs = &answer.vector;
             let may = may_take_seal(writer, &self.vector.borrow(), theirs, final_to, &pending);
@@ -137,23 +159,21 @@ impl Shard {
                 self.seal(writer, final_to);
             }
             if self.env.sabotage == Sabotage::SealUnequal && !may {
-                let named = theirs
-                    .iter()
-                    .filter(|(o, _)| address_of(*o) == peer.address);
+                let named = theirs.iter().filter(|(origin, _)| origin.seal() == writer);
                 let old = named.filter(|(o, _)| o.incarnation() <= final_to && !o.is_seal());
                 let top = old.map(|(_, version)| version).max().unwrap_or_default();
                 let seal = (writer, Version(final_to.into()));
                 self.log_claim(&[seal, (writer.at_start(final_to), top)], true);
-                return;
             }
         }
-        self.seal_own();
     }
 
     /// Seals its earlier starts once all others have.
     pub(super) fn seal_own(&self) {
-        if let Sealing::Seal(to) = self.sealing() {
-            self.seal(self.origin.seal(), to);
+        for own in self.origins() {
+            if let Sealing::Seal(to) = self.sealing(own) {
+                self.seal(own.seal(), to);
+            }
         }
     }
 

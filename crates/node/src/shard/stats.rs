@@ -30,6 +30,8 @@ pub(crate) struct Counters {
     pub flushes: Cell<u64>,
     pub pulled: Cell<u64>,
     pub backfilled: Cell<u64>,
+    /// Pairs of loads that were taken over, here or as a replica.
+    pub loaded: Cell<u64>,
     /// Bytes of them.
     pub backfilled_bytes: Cell<u64>,
     /// Bytes of records that were looked at for that, elsewhere.
@@ -91,6 +93,9 @@ pub struct ShardStatus {
     pub pulled: u64,
     /// Records received by backfill.
     pub backfilled: u64,
+    /// Pairs of loads that were taken over, as files or through the log.
+    #[serde(default)]
+    pub loaded: u64,
     /// Bytes of them.
     #[serde(default)]
     pub backfilled_bytes: u64,
@@ -256,6 +261,11 @@ impl Shard {
         if let Some(failure) = self.log.progress().failed {
             return Some(format!("the log failed: {failure}; restart the node"));
         }
+        if let Some(failed) = &*self.flush_failed.borrow()
+            && failed.refuses
+        {
+            return Some(format!("the store takes nothing: {}", failed.line));
+        }
         if let Some(stuck) = &*self.store_stuck.borrow() {
             return Some(format!("the store takes nothing: {stuck}"));
         }
@@ -305,6 +315,7 @@ impl Shard {
             flushes: counters.flushes.get(),
             pulled: counters.pulled.get(),
             backfilled: counters.backfilled.get(),
+            loaded: counters.loaded.get(),
             backfilled_bytes: counters.backfilled_bytes.get(),
             backfill_looked_bytes: counters.backfill_looked_bytes.get(),
             backfills: counters.backfills.get(),

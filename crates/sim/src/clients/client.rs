@@ -6,6 +6,7 @@ use std::time::Duration;
 use dunlin_entry::Stamp;
 use dunlin_node::Quorum;
 use dunlin_proto::Condition;
+use dunlin_proto::pairs::Pairs;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use tokio::time::sleep;
@@ -116,6 +117,9 @@ impl Client {
 
     async fn step(&mut self) {
         let place = self.place();
+        if self.shared.plan.loads && self.random.random_bool(0.15) {
+            return self.load(place).await;
+        }
         match self.random.random_range(0..100) {
             14..38 if self.shared.plan.conditions => self.write_if(place).await,
             0..38 => self.write(place, Wish::Put(None)).await,
@@ -183,20 +187,13 @@ impl Client {
             _ => None,
         };
         let expires = expires && ends_in_ms.is_none();
+        let (client, begun_ms) = (self.number, shared.time.elapsed_ms());
         let id = shared.history.borrow_mut().begin_write(Write {
-            id: 0,
-            place,
-            client: self.number,
             delete: matches!(wish, Wish::Delete),
-            ack: quorum.ack,
-            from: quorum.from,
             expect: condition.map(|(_, expect)| expect),
             expires,
             ends_in_ms,
-            begun: 0,
-            begun_ms: shared.time.elapsed_ms(),
-            attempts: Vec::new(),
-            ended: None,
+            ..Write::put(place, client, (quorum.ack, quorum.from), begun_ms)
         });
         let verb = match wish {
             Wish::Put(condition) => Verb::Put(
@@ -225,6 +222,46 @@ impl Client {
         };
         let at_ms = shared.time.elapsed_ms();
         shared.history.borrow_mut().end_write(id, at_ms, ended);
+    }
+
+    /// Writes some keys beside each other with one request.
+    async fn load(&mut self, first: Place) {
+        let shared = self.shared.clone();
+        let ack = if self.random.random_bool(0.8) { 2 } else { 3 };
+        let quorum = Quorum { ack, from: 3 };
+        let end = (first.1 + self.random.random_range(1..=12)).min(shared.plan.keys);
+        let mut pairs = Pairs::default();
+        let mut ids = Vec::new();
+        for key in first.1..end {
+            let begun_ms = shared.time.elapsed_ms();
+            let put = Write::put((first.0, key), self.number, (ack, quorum.from), begun_ms);
+            let id = shared.history.borrow_mut().begin_write(put);
+            let bytes = self.random.random_range(8..=shared.plan.value_bytes_max);
+            // The format has room for keys and values this short.
+            let _ = pairs.push(&key_name(key), &value_of(id, bytes));
+            ids.push(id);
+        }
+        let verb = Verb::Load(pairs.seal().body().clone());
+        let tries = match self.tries_again {
+            true => shared.plan.attempts,
+            false => 1,
+        };
+        let ask = self.ask(first, quorum, verb);
+        let (&last, others) = match ids.split_last() {
+            Some(ids) => ids,
+            None => return,
+        };
+        let ended = match self.attempt_write(last, &ask, tries).await {
+            Ok(_) => Ended::Acknowledged,
+            Err(ended) => ended,
+        };
+        let at_ms = shared.time.elapsed_ms();
+        for id in others.iter().chain([&last]) {
+            shared
+                .history
+                .borrow_mut()
+                .end_write(*id, at_ms, ended.clone());
+        }
     }
 
     /// How long the next value is to last, if not for ever.

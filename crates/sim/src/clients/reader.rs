@@ -98,21 +98,14 @@ impl Reader {
         let shared = &self.shared;
         let place = (self.host % shared.plan.keyspaces.len(), 0);
         let quorum = Quorum { ack: 2, from: 3 };
-        let id = shared.history.borrow_mut().begin_write(Write {
-            id: 0,
+        let client = shared.plan.clients + self.host;
+        let put = Write::put(
             place,
-            client: shared.plan.clients + self.host,
-            delete: false,
-            ack: quorum.ack,
-            from: quorum.from,
-            expect: None,
-            expires: false,
-            ends_in_ms: None,
-            begun: 0,
-            begun_ms: shared.time.elapsed_ms(),
-            attempts: Vec::new(),
-            ended: None,
-        });
+            client,
+            (quorum.ack, quorum.from),
+            shared.time.elapsed_ms(),
+        );
+        let id = shared.history.borrow_mut().begin_write(put);
         let ask = self.ask(
             place,
             quorum,

@@ -34,6 +34,8 @@ pub enum Verb {
     Delete,
     /// Read all keys.
     Scan,
+    /// Write pairs, encoded as a body of them.
+    Load(Bytes),
 }
 
 /// What a node says.
@@ -106,6 +108,10 @@ impl Message for Ask {
             }
             Verb::Delete => out.put_u8(2),
             Verb::Scan => out.put_u8(3),
+            Verb::Load(pairs) => {
+                out.put_u8(4);
+                put_bytes(out, pairs);
+            }
         }
     }
 
@@ -133,6 +139,7 @@ impl Message for Ask {
                     Verb::Put(condition, expires_in_ms, get_bytes(body)?)
                 }
                 2 => Verb::Delete,
+                4 => Verb::Load(get_bytes(body)?),
                 _ => Verb::Scan,
             },
         })
@@ -141,6 +148,7 @@ impl Message for Ask {
     fn weight(&self) -> usize {
         64 + match &self.verb {
             Verb::Put(_, _, value) => value.len(),
+            Verb::Load(pairs) => pairs.len(),
             _ => 0,
         }
     }

@@ -6,8 +6,9 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use dunlin_entry::{Kind, Version};
+use dunlin_entry::{Kind, Stamp, Version};
 use dunlin_node::{Clock, Coordinator, Failure, Scan};
+use dunlin_proto::pairs::CheckedPairs;
 use dunlin_proto::{Condition, WriteRequest};
 use dunlin_rpc::{Limits, Reply, Transport, serve_stream};
 
@@ -47,6 +48,7 @@ async fn answer(coordinator: Rc<Coordinator>, clock: &SimClock, ask: Ask) -> Tol
             let expiry_ms = expires_in_ms.map(|ms| clock.now_ms().saturating_add(ms));
             write(&coordinator, ask, Kind::Put, condition, expiry_ms, value).await
         }
+        Verb::Load(pairs) => load(&coordinator, ask, pairs).await,
         Verb::Delete => {
             let (kind, condition) = (Kind::Delete, Condition::None);
             write(&coordinator, ask, kind, condition, None, Bytes::new()).await
@@ -75,6 +77,7 @@ async fn write(
     expiry_ms: Option<u64>,
     value: Bytes,
 ) -> Result<Told, Failure> {
+    let (deadline, floor) = window(&ask);
     let request = WriteRequest {
         keyspace: ask.keyspace,
         kind,
@@ -85,14 +88,28 @@ async fn write(
         replaces: None,
         key: ask.key,
         value,
-        deadline: ask
-            .deadline_ms
-            .map_or(Version::MAX, |ms| Version::new(ms, u16::MAX)),
-        floor: ask
-            .after_ms
-            .map_or(Version(0), |ms| Version::new(ms, u16::MAX)),
+        deadline,
+        floor,
     };
     Ok(Told::Written(coordinator.write(request).await?))
+}
+
+async fn load(coordinator: &Rc<Coordinator>, ask: Ask, body: Bytes) -> Result<Told, Failure> {
+    let Ok(pairs) = CheckedPairs::check(body, usize::MAX) else {
+        return Ok(Told::Failed("these are no pairs".to_owned()));
+    };
+    let (deadline, floor) = window(&ask);
+    let stored = coordinator.store(ask.keyspace, ask.quorum, pairs, deadline, floor);
+    stored.await.map(|_| Told::Written(Stamp::default()))
+}
+
+/// Until when an attempt may be stamped, and above what.
+fn window(ask: &Ask) -> (Version, Version) {
+    let end = |ms| Version::new(ms, u16::MAX);
+    (
+        ask.deadline_ms.map_or(Version::MAX, end),
+        ask.after_ms.map_or(Version(0), end),
+    )
 }
 
 async fn scan(coordinator: &Rc<Coordinator>, ask: &Ask) -> Result<Told, Failure> {
