@@ -1,13 +1,16 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 
 use dunlin_entry::{Origin, Version};
 use dunlin_metadata::{KeyspaceSettings, Metadata};
-use dunlin_proto::{Answerer, Batch, BatchAnswer, Life, ReadAnswer, ReadRequest, VectorsAnswer};
+use dunlin_proto::{
+    Answerer, Batch, BatchAnswer, Life, PullAnswer, ReadAnswer, ReadRequest, VectorsAnswer,
+};
 use dunlin_rpc::{QueueOptions, Reply, Service, queue, serve_inbox};
 
 use super::super::reclaim::tests::{CACHES, change, open, until};
 use super::*;
+use crate::limits::REFILL_INTERVAL;
 use crate::process::Process;
 use crate::shard::Shard;
 
@@ -153,12 +156,21 @@ impl Fixture {
         incarnation: u32,
         act: impl FnOnce(Rc<Shard>) -> F,
     ) -> T {
+        self.live_beside(self.replica.clone(), incarnation, act)
+    }
+
+    fn live_beside<T, F: Future<Output = T>>(
+        &self,
+        other: Rc<dyn Service<Request, Response>>,
+        incarnation: u32,
+        act: impl FnOnce(Rc<Shard>) -> F,
+    ) -> T {
         // What its tasks hold goes with them.
         let tasks = tokio::task::LocalSet::new();
         tasks.block_on(&self.runtime, async {
             let (address, inbox) = queue(QueueOptions::default());
             self.process.directory.add("n2", 0, address);
-            tokio::task::spawn_local(serve_inbox(inbox, self.replica.clone()));
+            tokio::task::spawn_local(serve_inbox(inbox, other));
             let dir = self.dir.path();
             let shard = open(dir, &self.metadata, &self.process, incarnation).await;
             let done = act(shard.clone()).await;
@@ -228,4 +240,99 @@ fn what_a_copy_held_and_all_others_have_deleted_and_forgotten_stays_deleted() {
 fn a_replica_that_is_filled_itself_says_nothing_of_deletes() {
     let expected = vec![Some("old".into()), Some("new".into()), Some("old".into())];
     assert_eq!(restored(false), [expected.clone(), expected]);
+}
+
+/// A replica of uncertain past that names more of its own than the other has, and whose page is waited for.
+#[derive(Default)]
+struct Unsure {
+    asked: RefCell<Vec<Reply<Response>>>,
+}
+
+impl Unsure {
+    const LIFE: Life = Life {
+        incarnation: 1,
+        is_whole: false,
+    };
+}
+
+impl Service<Request, Response> for Unsure {
+    fn handle(&self, request: Request, reply: Reply<Response>) {
+        match request {
+            Request::Vectors(_) => reply.send(Response::Vectors(VectorsAnswer {
+                vector: [(THEIRS, Version(40))].into_iter().collect(),
+                answerer: Some(Answerer {
+                    life: Unsure::LIFE,
+                    contradiction: None,
+                    final_to: 0,
+                }),
+            })),
+            Request::Pull(_) => reply.send(Response::Pulled(PullAnswer::TooOld)),
+            Request::Snapshot(_) => self.asked.borrow_mut().push(reply),
+            _ => {}
+        }
+    }
+}
+
+async fn take(shard: &Rc<Shard>, after: u64, up_to: u64, entries: Vec<Bytes>) {
+    let (tell, told) = tokio::sync::oneshot::channel();
+    let batch = Batch {
+        origin: THEIRS,
+        after: Version(after),
+        up_to: Version(up_to),
+        entries,
+        held: Vec::new(),
+    };
+    shard.append_batch(batch, move |answer| tell.send(answer).unwrap());
+    assert!(matches!(told.await.unwrap(), BatchAnswer::Have { .. }));
+}
+
+#[test]
+fn no_refill_ends_while_one_in_doubt_gives_and_what_that_gave_is_compared_after_a_restart_too() {
+    let fixture = Fixture::new();
+    fixture.live(2, |shard| async move {
+        take(&shard, 0, 30, vec![entry("unseen", 30)]).await;
+    });
+    let mark = fixture.dir.path().join("shard-0").join("refill");
+    std::fs::write(&mark, "\"repaired\"").unwrap();
+    let unsure = Rc::new(Unsure::default());
+    let waited = unsure.clone();
+    fixture.live_beside(unsure, 2, |shard| async move {
+        until("its page is asked for", || {
+            !waited.asked.borrow().is_empty()
+        })
+        .await;
+        // It has all that was named now, before what is under way has come.
+        take(&shard, 30, 40, vec![entry("unseen", 40)]).await;
+        tokio::time::sleep(10 * REFILL_INTERVAL).await;
+        assert!(shard.is_refilling());
+        let reply = waited.asked.borrow_mut().pop().unwrap();
+        reply.send(Response::Page(Page {
+            items: vec![Item {
+                key: "deleted".into(),
+                stamp: stamp(5),
+                from: 2,
+                tombstone: false,
+                expiry_ms: None,
+                is_expiry: false,
+                replaces: None,
+                // So much is stored at once.
+                value: vec![0; CHUNK_BYTES].into(),
+            }],
+            next: Some("e".into()),
+            life: Some(Unsure::LIFE),
+            cost: None,
+        }));
+        until("the next is", || !waited.asked.borrow().is_empty()).await;
+        assert!(shard.is_refilling());
+        assert!(value(shard.read_disk(question("deleted")).await).is_some());
+    });
+    assert_eq!(std::fs::read(&mark).unwrap(), b"\"mixed\"");
+    // The other holds nothing but a newer value of "changed".
+    fixture.replica.is_silent.set(false);
+    let values = fixture.live(2, |shard| async move {
+        assert!(shard.is_refilling());
+        until("it is whole", || shard.answers()).await;
+        values(&shard).await
+    });
+    assert_eq!(values, [None, Some("new".into()), Some("old".into())]);
 }

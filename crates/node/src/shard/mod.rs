@@ -75,7 +75,7 @@ pub(crate) use ingest::{Sorted, is_range_empty};
 pub(crate) use mark::is_full;
 pub(crate) use own::{Done, OwnWrite, beyond};
 pub(crate) use peers::Peer;
-pub(crate) use refill::Begun;
+pub(crate) use refill::{Begun, Mixing};
 pub(crate) use stall::{Arrivals, Stalls};
 pub(crate) use stats::Counters;
 pub(crate) use topology::Observer;
