@@ -24,7 +24,7 @@ use crate::limits::{
     BACKFILL_BYTES_PER_S_MIN, BACKFILL_LOOKED_PER_SENT, CHUNK_BYTES, PAGE_BYTES, PAGE_ITEMS,
 };
 use crate::sabotage::Sabotage;
-use crate::shard::{Begun, Pages, Peer};
+use crate::shard::{Begun, Mixing, Pages, Peer};
 
 /// Records that are dropped at once, while writers wait.
 const FORGET_RECORDS: usize = 128;
@@ -122,16 +122,13 @@ impl Replication {
         let done = left.done as u64;
         let progress = Rc::new(Progress::new(terms.places.len() as u64, done));
         peer.backfill.replace(Some(progress.clone()));
-        let fetched = self.fetch(peer, left, &progress).await;
-        let records = progress.records.get();
         let is_compared = terms.life.is_some_and(|life| life.is_whole);
-        if let Err(error) = fetched {
-            if terms.is_refill && !is_compared && records > 0 {
-                // Some of it is here, and others are to be heard on that, too.
-                self.shard.refill_met_uncertain();
-            }
-            return Err(error);
-        }
+        let mixing = (terms.is_refill && !is_compared).then(|| Mixing::begin(&self.shard));
+        let fetched = self.fetch(peer, left, &progress, mixing.as_ref()).await;
+        let records = progress.records.get();
+        // What it gave is compared with what the others hold, also where it gave no more than a part.
+        drop(mixing);
+        fetched?;
         let brought = brought(&terms.covered, &terms.delta.have);
         let claims: Vec<_> = brought
             .iter()
@@ -145,10 +142,6 @@ impl Replication {
         }
         if terms.is_refill {
             self.shard.refill_given(peer.address, begun, is_compared);
-            if !is_compared && records > 0 {
-                // Others are to be heard on what it gave.
-                self.shard.refill_met_uncertain();
-            }
             self.shard.end_refill_if_whole();
         }
         tracing::info!(
@@ -259,12 +252,13 @@ impl Replication {
         peer: &Rc<Peer>,
         mut left: Left,
         progress: &Progress,
+        mixing: Option<&Mixing>,
     ) -> Result<(), String> {
         let latency_us_max = self.shard.config().move_latency_us_p99;
         let mut pace = Pace::at_least(BACKFILL_BYTES_PER_S_MIN, latency_us_max);
         while let Some(place) = left.terms.places.get(left.done).copied() {
             let fetched = self
-                .fetch_partition(peer, place, &mut left, &mut pace, progress)
+                .fetch_partition(peer, place, &mut left, &mut pace, progress, mixing)
                 .await;
             if let Err(error) = fetched {
                 if !left.terms.is_refill {
@@ -286,6 +280,7 @@ impl Replication {
         left: &mut Left,
         pace: &mut Pace,
         progress: &Progress,
+        mixing: Option<&Mixing>,
     ) -> Result<(), String> {
         let terms = left.terms.clone();
         let mut start = left.start.clone();
@@ -317,6 +312,11 @@ impl Replication {
             count(&self.shard.counters().backfilled, records);
             count(&self.shard.counters().backfilled_bytes, sent as u64);
             count(&self.shard.counters().backfill_looked_bytes, looked as u64);
+            if let Some(mixing) = mixing
+                && records > 0
+            {
+                mixing.meets()?;
+            }
             match terms.is_refill {
                 true => self.compare(peer, &terms, place, &start, &mut page).await?,
                 // One of an earlier version sends all it has.

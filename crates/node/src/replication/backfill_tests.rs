@@ -3,11 +3,14 @@ use std::cell::{Cell, RefCell};
 
 use dunlin_entry::{Origin, Version};
 use dunlin_metadata::{KeyspaceSettings, Metadata};
-use dunlin_proto::{Answerer, Batch, BatchAnswer, Life, ReadAnswer, ReadRequest, VectorsAnswer};
+use dunlin_proto::{
+    Answerer, Batch, BatchAnswer, Life, PullAnswer, ReadAnswer, ReadRequest, VectorsAnswer,
+};
 use dunlin_rpc::{QueueOptions, Reply, Service, Sink, queue, refusal, serve_inbox};
 
 use super::super::reclaim::tests::{CACHES, change, open, until};
 use super::*;
+use crate::limits::REFILL_INTERVAL;
 use crate::process::Process;
 use crate::shard::Shard;
 
@@ -395,4 +398,99 @@ fn a_partition_is_asked_for_once_and_comes_page_after_page() {
     ] {
         assert_eq!(borrowed(lender), expected, "{what}");
     }
+}
+
+/// A replica of uncertain past that names more of its own than the other has, and whose page is waited for.
+#[derive(Default)]
+struct Unsure {
+    asked: RefCell<Vec<Reply<Response>>>,
+}
+
+impl Unsure {
+    const LIFE: Life = Life {
+        incarnation: 1,
+        is_whole: false,
+    };
+}
+
+impl Service<Request, Response> for Unsure {
+    fn handle(&self, request: Request, reply: Reply<Response>) {
+        match request {
+            Request::Vectors(_) => reply.send(Response::Vectors(VectorsAnswer {
+                vector: [(THEIRS, Version(40))].into_iter().collect(),
+                answerer: Some(Answerer {
+                    life: Unsure::LIFE,
+                    contradiction: None,
+                    final_to: 0,
+                }),
+            })),
+            Request::Pull(_) => reply.send(Response::Pulled(PullAnswer::TooOld)),
+            Request::Snapshot(_) => self.asked.borrow_mut().push(reply),
+            _ => {}
+        }
+    }
+}
+
+async fn take(shard: &Rc<Shard>, after: u64, up_to: u64, entries: Vec<Bytes>) {
+    let (tell, told) = tokio::sync::oneshot::channel();
+    let batch = Batch {
+        origin: THEIRS,
+        after: Version(after),
+        up_to: Version(up_to),
+        entries,
+        held: Vec::new(),
+    };
+    shard.append_batch(batch, move |answer| tell.send(answer).unwrap());
+    assert!(matches!(told.await.unwrap(), BatchAnswer::Have { .. }));
+}
+
+#[test]
+fn no_refill_ends_while_one_in_doubt_gives_and_what_that_gave_is_compared_after_a_restart_too() {
+    let fixture = Fixture::new();
+    fixture.live(2, |shard| async move {
+        take(&shard, 0, 30, vec![entry("unseen", 30)]).await;
+    });
+    let mark = fixture.dir.path().join("shard-0").join("refill");
+    std::fs::write(&mark, "\"repaired\"").unwrap();
+    let unsure = Rc::new(Unsure::default());
+    let waited = unsure.clone();
+    fixture.live_beside(unsure, 2, |shard| async move {
+        until("its page is asked for", || {
+            !waited.asked.borrow().is_empty()
+        })
+        .await;
+        // It has all that was named now, before what is under way has come.
+        take(&shard, 30, 40, vec![entry("unseen", 40)]).await;
+        tokio::time::sleep(10 * REFILL_INTERVAL).await;
+        assert!(shard.is_refilling());
+        let reply = waited.asked.borrow_mut().pop().unwrap();
+        reply.send(Response::Page(Page {
+            items: vec![Item {
+                key: "deleted".into(),
+                stamp: stamp(5),
+                from: 2,
+                tombstone: false,
+                expiry_ms: None,
+                is_expiry: false,
+                replaces: None,
+                // So much is stored at once.
+                value: vec![0; CHUNK_BYTES].into(),
+            }],
+            next: Some("e".into()),
+            life: Some(Unsure::LIFE),
+            cost: None,
+        }));
+        until("the next is", || !waited.asked.borrow().is_empty()).await;
+        assert!(shard.is_refilling());
+        assert!(value(shard.read_disk(question("deleted")).await).is_some());
+    });
+    assert_eq!(std::fs::read(&mark).unwrap(), b"\"mixed\"");
+    // The other holds nothing but a newer value of "changed".
+    fixture.replica.is_silent.set(false);
+    let values = fixture.live(2, |shard| async move {
+        assert!(shard.is_refilling());
+        until("it is whole", || shard.answers()).await;
+        values(&shard).await
+    });
+    assert_eq!(values, [None, Some("new".into()), Some("old".into())]);
 }

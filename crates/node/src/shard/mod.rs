@@ -77,7 +77,7 @@ pub(crate) use mark::is_full;
 pub(crate) use own::{Done, OwnWrite, beyond};
 pub(crate) use pages::Pages;
 pub(crate) use peers::Peer;
-pub(crate) use refill::Begun;
+pub(crate) use refill::{Begun, Mixing};
 pub(crate) use stall::{Arrivals, Stalls};
 pub(crate) use stats::Counters;
 pub(crate) use topology::Observer;
