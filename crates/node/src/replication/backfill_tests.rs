@@ -461,6 +461,8 @@ fn no_refill_ends_while_one_in_doubt_gives_and_what_that_gave_is_compared_after_
         .await;
         // It has all that was named now, before what is under way has come.
         take(&shard, 30, 40, vec![entry("unseen", 40)]).await;
+        // As when another is heard.
+        shard.end_refill_if_whole();
         tokio::time::sleep(10 * REFILL_INTERVAL).await;
         assert!(shard.is_refilling());
         let reply = waited.asked.borrow_mut().pop().unwrap();
