@@ -9,7 +9,7 @@ use dunlin_metadata::KeyspaceSettings;
 use dunlin_secret::{Door, Guard};
 use dunlin_tls::ServerTls;
 
-use crate::limits::{CHUNK_BYTES, PAGE_ITEMS, TAIL_INTERVAL};
+use crate::limits::{CHUNK_BYTES, PAGE_ITEMS, STREAM_LOOK_BYTES, TAIL_INTERVAL};
 
 /// Settings of one node. Every field has a default that suits a small machine.
 #[derive(Debug, Clone)]
@@ -87,6 +87,8 @@ pub struct CopySteps {
     pub chunk_bytes: usize,
     /// How often the tails of the sources' logs are read between steps.
     pub tail_interval: Duration,
+    /// Bytes of records that are looked at for one stream of pages.
+    pub look_bytes: usize,
 }
 
 impl Default for CopySteps {
@@ -95,6 +97,7 @@ impl Default for CopySteps {
             page_items: PAGE_ITEMS,
             chunk_bytes: CHUNK_BYTES,
             tail_interval: TAIL_INTERVAL,
+            look_bytes: STREAM_LOOK_BYTES,
         }
     }
 }

@@ -52,6 +52,7 @@ mod ready;
 mod replication;
 mod sabotage;
 mod serve;
+mod serve_pages;
 mod services;
 mod shard;
 mod starts;

@@ -166,12 +166,17 @@ pub const PULL_BYTES: usize = 4 << 20;
 pub const LOOK_BYTES: usize = 32 << 20;
 /// Bytes of one page of a backfill or scan.
 pub const PAGE_BYTES: usize = 512 << 10;
-/// Bytes of records that are looked at for one page of a backfill, whatever of them is sent.
-pub const BACKFILL_LOOK_BYTES: usize = 4 << 20;
 /// A backfill goes at least this fast: a replica that is not whole is nobody's.
 pub const BACKFILL_BYTES_PER_S_MIN: f64 = 16_000_000.0;
 /// As many bytes looked at cost as much as one that is sent and stored.
 pub const BACKFILL_LOOKED_PER_SENT: usize = 8;
+/// Bytes of pages that may be on their way to one who takes them over.
+pub const STREAM_BYTES: usize = 2 * PAGE_BYTES;
+/// A stream of pages ends when so much was looked at for it, and its reader opens the next: so that
+/// where little of that is sent its reader's pace holds, too.
+pub const STREAM_LOOK_BYTES: usize = 16 << 20;
+/// Pages of a backfill in that, where little of what is looked at is sent.
+pub const PAGES_LOOKED: usize = 4;
 /// Items of one page.
 pub const PAGE_ITEMS: usize = 2_000;
 /// Walks that a shard keeps between the pages of scans.

@@ -24,6 +24,8 @@ pub enum Sabotage {
     /// A new replica leaves out what the old one's log has had of a part that is not copied to its end, of
     /// keys that are copied, too.
     ForgetTail,
+    /// A new replica reads the old one's log while pages of it are on their way, and stores these behind that.
+    TailAmongPages,
     /// While replicas change, writes go to those that are read, and not to the others.
     SkipJoint,
     /// A shard whose past is not certain answers reads.
@@ -66,7 +68,7 @@ pub enum Sabotage {
 
 impl Sabotage {
     /// All of them, and none.
-    pub const ALL: [Sabotage; 26] = [
+    pub const ALL: [Sabotage; 27] = [
         Sabotage::None,
         Sabotage::AckUnsynced,
         Sabotage::IgnoreGaps,
@@ -76,6 +78,7 @@ impl Sabotage {
         Sabotage::FlushUnsynced,
         Sabotage::SkipTail,
         Sabotage::ForgetTail,
+        Sabotage::TailAmongPages,
         Sabotage::SkipJoint,
         Sabotage::AnswerUncertain,
         Sabotage::RefillOwnOnly,

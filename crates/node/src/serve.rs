@@ -9,10 +9,11 @@ use dunlin_proto::{
     Answerer, BEHIND, CANNOT, ClockAnswer, ReadAnswer, ReadRequest, Refusal, Request, Response,
     VectorsAnswer, VectorsRequest, WriteAnswer,
 };
-use dunlin_rpc::{Refused, Reply, Service};
+use dunlin_rpc::{Refused, Reply, Service, Sink, refusal};
 
 use crate::limits::ENTRY_TIMEOUT;
 use crate::sabotage::Sabotage;
+use crate::serve_pages::Asked;
 use crate::services::Services;
 use crate::shard::{BatchDone, Shard, ShardStatus};
 
@@ -40,18 +41,32 @@ impl ShardService {
     }
 }
 
+/// Why nothing is answered that this node asks, if so.
+fn refused(shard: &Shard, asker: Option<u16>) -> Option<&'static str> {
+    // It goes by replicas that are no longer: what it asks and says must not count.
+    if asker.is_some_and(|asker| shard.placement().is_dead(asker)) {
+        return Some("the asking node is no part of the cluster");
+    }
+    let is_superseded = shard.is_superseded();
+    is_superseded.then_some("another process runs as this node")
+}
+
 impl Service<Request, Response> for ShardService {
+    fn open(&self, request: Request, sink: Sink<Response>) {
+        let Some(asked) = Asked::of(request) else {
+            return sink.refuse(refusal::NO_STREAM, "this is not answered with a stream");
+        };
+        let (services, asker) = (self.services.clone(), self.asker);
+        sink.work(move |sink| async move {
+            let is_refused = || refused(&services.shard, asker);
+            asked.send_all(&services, is_refused, sink).await;
+        });
+    }
+
     fn handle(&self, request: Request, reply: Reply<Response>) {
         let shard = &self.services.shard;
-        // It goes by replicas that are no longer: what it asks and says must not count.
-        if self
-            .asker
-            .is_some_and(|asker| shard.placement().is_dead(asker))
-        {
-            return reply.refuse(CANNOT, "the asking node is no part of the cluster");
-        }
-        if shard.is_superseded() {
-            return reply.refuse(CANNOT, "another process runs as this node");
+        if let Some(why) = refused(shard, self.asker) {
+            return reply.refuse(CANNOT, why);
         }
         let placement = shard.placement();
         let is_fenced = self.asker.is_some_and(|asker| !placement.is_awaited(asker))
@@ -110,12 +125,8 @@ impl Service<Request, Response> for ShardService {
                 reply.work(async move { Ok(Response::Pulled(replication.serve_pull(pull).await)) });
             }
             Request::Snapshot(snapshot) => {
-                let replication = self.services.replication.clone();
-                reply.work(async move {
-                    let page = replication.serve_backfill(snapshot).await;
-                    page.map(Response::Page)
-                        .ok_or(Refused::new(CANNOT, "the partition cannot be read"))
-                });
+                let services = self.services.clone();
+                reply.work(async move { Asked::Snapshot(snapshot).answer(&services).await });
             }
             Request::Scan(scan) => {
                 let (coordinator, busy) = (self.services.coordinator.clone(), shard.busy());
@@ -135,12 +146,8 @@ impl Service<Request, Response> for ShardService {
                 });
             }
             Request::Fill(fill) => {
-                let moves = self.services.moves.clone();
-                reply.work(async move {
-                    let page = moves.serve_fill(fill).await;
-                    page.map(Response::Filled)
-                        .ok_or(Refused::new(CANNOT, "the partition cannot be copied now"))
-                });
+                let services = self.services.clone();
+                reply.work(async move { Asked::Fill(fill).answer(&services).await });
             }
             Request::Tail(tail) => {
                 let moves = self.services.moves.clone();

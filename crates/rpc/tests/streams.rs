@@ -186,6 +186,38 @@ fn work_for_a_stream_ends_with_its_reader() {
 }
 
 #[test]
+fn who_wants_no_more_has_what_came_and_the_end() {
+    local(async {
+        for (caller, source) in callers(Limits::default()).await {
+            for (window, size) in [(20_000, 1_000), (100_000, 70_000), (0, 1), (0, 20_000)] {
+                let request = Bytes::from(format!("1000000 {size}"));
+                let mut items = caller.stream(request, window);
+                for n in 0..3 {
+                    assert_eq!(items.next().await.unwrap().unwrap(), item(n, size));
+                }
+                let ended = source.ended.borrow().len();
+                items.finish();
+                let mut count = 3;
+                while let Some(read) = items.next().await {
+                    assert!(read.unwrap() == item(count, size), "item {count}");
+                    count += 1;
+                }
+                // Before the writer hears of it a half may be granted.
+                let most = 2 * window.max(WINDOW_BYTES_MIN);
+                assert!((count - 3) * size <= most, "{count}");
+                is_so(|| source.ended.borrow().len() > ended).await;
+                items.finish();
+                assert!(items.next().await.is_none());
+            }
+            // The connection goes on.
+            let mut other = caller.stream("3 5".into(), 0);
+            assert_eq!(drain(&mut other, 5).await, (3, None));
+            assert_eq!(caller.stats().reconnects, 0);
+        }
+    });
+}
+
+#[test]
 fn streams_end_as_their_writers_say() {
     local(async {
         for (caller, _) in callers(Limits::default()).await {

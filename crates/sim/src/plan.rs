@@ -344,7 +344,7 @@ impl Plan {
             Sabotage::RefillOwnOnly => self.rest_ms < self.chaos_ms && self.buries,
             // Of writes while members change, and after it.
             Sabotage::SkipTail | Sabotage::SkipJoint => self.moves && self.rest_ms == u64::MAX,
-            Sabotage::ForgetTail => {
+            Sabotage::ForgetTail | Sabotage::TailAmongPages => {
                 self.moves && self.rest_ms == u64::MAX && self.small_copies && self.keys == KEYS_MAX
             }
             Sabotage::ServeBehind => self.deafens,
@@ -363,6 +363,7 @@ impl Plan {
                 page_items: 2,
                 chunk_bytes: 1,
                 tail_interval: Duration::from_millis(1),
+                look_bytes: 400,
             },
             false => CopySteps::default(),
         }

@@ -38,6 +38,7 @@ found! {
     forgetting_tombstones ForgetTombstones
     a_new_replica_without_the_newest SkipTail
     forgetting_what_was_written_beside_the_copy ForgetTail
+    reading_the_log_among_pages TailAmongPages
     answering_without_a_past AnswerUncertain
     not_stamping_again NoRestamp
     taking_the_first_answer FirstAnswer

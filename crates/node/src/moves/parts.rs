@@ -14,9 +14,10 @@ use tokio::time::Instant;
 
 use super::Moves;
 use super::journal::Journal;
-use crate::limits::{CHUNKS_WAITING, PAGE_TIMEOUT, PARTS_AT_ONCE};
+use crate::limits::{CHUNKS_WAITING, PARTS_AT_ONCE};
 use crate::replication::copy_of;
-use crate::shard::{Peer, Sorted};
+use crate::sabotage::Sabotage;
+use crate::shard::{Pages, Peer, Sorted};
 
 /// Records of a partition that are to be put on disk.
 struct Chunk {
@@ -26,6 +27,23 @@ struct Chunk {
     records: u64,
     /// All before it is here once these are.
     next: Option<Bytes>,
+}
+
+/// Pages that have come and are not stored.
+#[derive(Default)]
+struct Got {
+    runs: Vec<Run>,
+    bytes: usize,
+    /// Where those behind them begin; `None` where there are none.
+    next: Option<Bytes>,
+}
+
+impl Got {
+    fn take(&mut self, page: FillPage) {
+        self.bytes += page.run.size_bytes();
+        self.runs.push(page.run);
+        self.next = page.next;
+    }
 }
 
 impl Moves {
@@ -85,76 +103,75 @@ impl Moves {
             return Ok(());
         };
         let ask = |start| {
-            let request = FillRequest {
+            Request::Fill(FillRequest {
                 place,
                 froms,
                 start,
-            };
-            self.page_of(&peer, request)
+            })
         };
-        let mut asked = Some(ask(start).await?);
-        let (mut runs, mut bytes) = (Vec::new(), 0);
-        while let Some(FillPage {
-            run,
-            next,
-            latency_us_p99,
-            read_bytes,
-        }) = asked.take()
-        {
+        let mut pages = Pages::new(&peer, start, ask);
+        let mut got = Got::default();
+        let outcome = loop {
+            let is_full = got.bytes >= self.shard.config().copy_steps.chunk_bytes;
+            let ready = is_full.then(|| std::mem::take(&mut got));
+            let send = async {
+                match ready {
+                    Some(got) => self.send(peer.address, place, got, &chunks).await,
+                    None => Ok(()),
+                }
+            };
+            let (sent, page) = join(send, pages.next()).await;
+            sent?;
+            let page = match page {
+                Ok(Some(Response::Filled(page))) => page,
+                Ok(Some(_)) => break Err("an answer out of turn".to_owned()),
+                Ok(None) => break Ok(()),
+                Err(error) => break Err(error.to_string()),
+            };
             let placement = self.shard.placement();
             if placement.change.as_ref().map(|change| change.id) != Some(change) {
                 return Err("the change was given up".to_owned());
             }
-            bytes += run.size_bytes();
-            runs.push(run);
-            let stops = is_over.get() || self.are_tails_due();
-            let is_full = bytes >= self.shard.config().copy_steps.chunk_bytes;
-            let due = is_full || stops || next.is_none();
-            let ready = due.then(|| std::mem::take(&mut runs));
-            let before = next.clone();
-            let send = async {
-                let Some(runs) = ready else {
-                    return Ok(());
-                };
-                let records = runs.iter().map(|run| run.count() as u64).sum();
-                let copies = move || {
-                    let items = runs.iter().flat_map(Run::items);
-                    let copy = |item| copy_of(item, place.keyspace, place.partition);
-                    items.map(|item| item.map(copy)).collect()
-                };
-                let chunk = Chunk {
-                    source: peer.address,
-                    place,
-                    sorted: self.shard.sort_out(copies).await?,
-                    records,
-                    next: before,
-                };
-                let sent = chunks.send(chunk).await;
-                sent.map_err(|_| "what is copied cannot be stored".to_owned())
-            };
-            if due {
-                bytes = 0;
+            let (read_bytes, latency_us) = (page.read_bytes as usize, page.latency_us_p99);
+            got.take(page);
+            // What is on its way was read before the tails are, and is stored before.
+            if self.shard.env().sabotage == Sabotage::TailAmongPages {
+                drop(self.read_tails_beside().await);
+            } else if is_over.get() || self.are_tails_due() {
+                pages.finish();
             }
-            match next.filter(|_| !stops) {
-                None => send.await?,
-                Some(next) => {
-                    let (sent, page) = join(send, ask(next)).await;
-                    sent?;
-                    asked = Some(page?);
-                }
-            }
-            let read_bytes = read_bytes as usize;
-            self.keep_pace_together(read_bytes, latency_us_p99).await;
+            self.keep_pace_together(read_bytes, latency_us).await;
+        };
+        // What has come need not come again, however it ended.
+        if !got.runs.is_empty() {
+            self.send(peer.address, place, got, &chunks).await?;
         }
-        Ok(())
+        outcome
     }
 
-    async fn page_of(&self, peer: &Peer, request: FillRequest) -> Result<FillPage, String> {
-        match peer.call_aside(Request::Fill(request), PAGE_TIMEOUT).await {
-            Ok(Response::Filled(page)) => Ok(page),
-            Ok(_) => Err("an answer out of turn".to_owned()),
-            Err(error) => Err(error.to_string()),
-        }
+    async fn send(
+        &self,
+        source: ShardAddress,
+        place: Place,
+        got: Got,
+        chunks: &Sender<Chunk>,
+    ) -> Result<(), String> {
+        let Got { runs, next, .. } = got;
+        let records = runs.iter().map(|run| run.count() as u64).sum();
+        let copies = move || {
+            let items = runs.iter().flat_map(Run::items);
+            let copy = |item| copy_of(item, place.keyspace, place.partition);
+            items.map(|item| item.map(copy)).collect()
+        };
+        let chunk = Chunk {
+            source,
+            place,
+            sorted: self.shard.sort_out(copies).await?,
+            records,
+            next,
+        };
+        let sent = chunks.send(chunk).await;
+        sent.map_err(|_| "what is copied cannot be stored".to_owned())
     }
 
     /// Puts on disk what comes, as much at once as is there, until no more does. Nothing after what

@@ -11,6 +11,7 @@ use dunlin_proto::{
     Delta, Item, Life, Page, PageCost, Place, Request, Response, ShardAddress, SnapshotRequest,
     VectorsAnswer,
 };
+use dunlin_rpc::CallError;
 use dunlin_store::Record;
 use tokio::time::Instant;
 
@@ -21,10 +22,9 @@ use super::reconcile::{Verdict, Word, reconcile};
 use crate::follow::{Class, Holder, Pace, Progress};
 use crate::limits::{
     BACKFILL_BYTES_PER_S_MIN, BACKFILL_LOOKED_PER_SENT, CHUNK_BYTES, PAGE_BYTES, PAGE_ITEMS,
-    PAGE_TIMEOUT,
 };
 use crate::sabotage::Sabotage;
-use crate::shard::{Begun, Peer};
+use crate::shard::{Begun, Mixing, Pages, Peer};
 
 /// Records that are dropped at once, while writers wait.
 const FORGET_RECORDS: usize = 128;
@@ -42,6 +42,39 @@ struct Terms {
     /// Revision of the placement by which `places` are shared.
     revision: u64,
     places: Vec<Place>,
+}
+
+impl Terms {
+    /// What asks for pages from a key on.
+    fn page_of(&self, place: Place, start: Bytes) -> SnapshotRequest {
+        SnapshotRequest {
+            keyspace: place.keyspace,
+            partition: place.partition,
+            start,
+            is_asker_whole: !self.is_refill,
+            delta: Some(self.delta.clone()),
+        }
+    }
+
+    /// The page that is the answer, if what was said at the beginning holds for it.
+    fn checked(
+        &self,
+        peer: &Peer,
+        answer: Result<Option<Response>, CallError>,
+    ) -> Result<Page, String> {
+        let page = match answer {
+            Ok(Some(Response::Page(page))) => page,
+            Ok(_) => return Err("an answer out of turn".to_owned()),
+            Err(error) => return Err(error.to_string()),
+        };
+        if !peer.shares.get() {
+            return Err("it has left".to_owned());
+        }
+        if self.life.is_some() && page.life != self.life {
+            return Err("it has started anew, or doubts its past".to_owned());
+        }
+        Ok(page)
+    }
 }
 
 /// A backfill that was interrupted: what comes next.
@@ -89,8 +122,13 @@ impl Replication {
         let done = left.done as u64;
         let progress = Rc::new(Progress::new(terms.places.len() as u64, done));
         peer.backfill.replace(Some(progress.clone()));
-        self.fetch(peer, left, &progress).await?;
+        let is_compared = terms.life.is_some_and(|life| life.is_whole);
+        let mixing = (terms.is_refill && !is_compared).then(|| Mixing::begin(&self.shard));
+        let fetched = self.fetch(peer, left, &progress, mixing.as_ref()).await;
         let records = progress.records.get();
+        // What it gave is compared with what the others hold, also where it gave no more than a part.
+        drop(mixing);
+        fetched?;
         let brought = brought(&terms.covered, &terms.delta.have);
         let claims: Vec<_> = brought
             .iter()
@@ -99,16 +137,11 @@ impl Replication {
         self.shard.log_claim(&claims, false);
         peer.pulled.borrow_mut().merge(&brought);
         // One whose own past is not certain may hold more of it later.
-        if terms.life.is_some_and(|life| life.is_whole) {
+        if is_compared {
             peer.copied.replace(Some((terms.revision, brought)));
         }
         if terms.is_refill {
-            let is_compared = terms.life.is_some_and(|life| life.is_whole);
             self.shard.refill_given(peer.address, begun, is_compared);
-            if !is_compared && records > 0 {
-                // Others are to be heard on what it gave.
-                self.shard.refill_met_uncertain();
-            }
             self.shard.end_refill_if_whole();
         }
         tracing::info!(
@@ -219,12 +252,13 @@ impl Replication {
         peer: &Rc<Peer>,
         mut left: Left,
         progress: &Progress,
+        mixing: Option<&Mixing>,
     ) -> Result<(), String> {
         let latency_us_max = self.shard.config().move_latency_us_p99;
         let mut pace = Pace::at_least(BACKFILL_BYTES_PER_S_MIN, latency_us_max);
         while let Some(place) = left.terms.places.get(left.done).copied() {
             let fetched = self
-                .fetch_partition(peer, place, &mut left, &mut pace, progress)
+                .fetch_partition(peer, place, &mut left, &mut pace, progress, mixing)
                 .await;
             if let Err(error) = fetched {
                 if !left.terms.is_refill {
@@ -246,13 +280,27 @@ impl Replication {
         left: &mut Left,
         pace: &mut Pace,
         progress: &Progress,
+        mixing: Option<&Mixing>,
     ) -> Result<(), String> {
         let terms = left.terms.clone();
         let mut start = left.start.clone();
+        let ask = |start| Request::Snapshot(terms.page_of(place, start));
+        let mut pages = Pages::new(peer, start.clone(), ask);
         let mut chunk = Chunk::default();
         loop {
             let begun = Instant::now();
-            let mut page = self.backfill_page(peer, &terms, place, &start).await?;
+            let answer = pages.next().await;
+            let mut page = match terms.checked(peer, answer) {
+                Ok(page) => page,
+                Err(error) => {
+                    if !terms.is_refill {
+                        // What has come need not come again.
+                        self.store_chunk(chunk).await?;
+                        left.start = start;
+                    }
+                    return Err(error);
+                }
+            };
             let cost = page.cost.take();
             let bytes = |items: &[Item]| {
                 let bytes = items.iter().map(|item| item.key.len() + item.value.len());
@@ -264,6 +312,11 @@ impl Replication {
             count(&self.shard.counters().backfilled, records);
             count(&self.shard.counters().backfilled_bytes, sent as u64);
             count(&self.shard.counters().backfill_looked_bytes, looked as u64);
+            if let Some(mixing) = mixing
+                && records > 0
+            {
+                mixing.meets()?;
+            }
             match terms.is_refill {
                 true => self.compare(peer, &terms, place, &start, &mut page).await?,
                 // One of an earlier version sends all it has.
@@ -298,36 +351,6 @@ impl Replication {
                 None => return Ok(()),
             }
         }
-    }
-
-    async fn backfill_page(
-        &self,
-        peer: &Peer,
-        terms: &Terms,
-        place: Place,
-        start: &Bytes,
-    ) -> Result<Page, String> {
-        let request = SnapshotRequest {
-            keyspace: place.keyspace,
-            partition: place.partition,
-            start: start.clone(),
-            is_asker_whole: !terms.is_refill,
-            delta: Some(terms.delta.clone()),
-        };
-        let answer = peer
-            .call_aside(Request::Snapshot(request), PAGE_TIMEOUT)
-            .await;
-        let Ok(Response::Page(page)) = answer else {
-            return Err("no answer".to_owned());
-        };
-        if !peer.shares.get() {
-            return Err("it has left".to_owned());
-        }
-        if terms.life.is_some() && page.life != terms.life {
-            // What was said at the beginning does not hold for this page.
-            return Err("it has started anew, or doubts its past".to_owned());
-        }
-        Ok(page)
     }
 
     async fn store_chunk(&self, chunk: Chunk) -> Result<(), String> {

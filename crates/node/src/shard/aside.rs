@@ -7,8 +7,8 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use dunlin_proto::{Request, Response};
-use dunlin_rpc::{CallError, Caller, CallerStats};
-use tokio::time::{Instant, sleep};
+use dunlin_rpc::{CallError, Caller, CallerStats, Items};
+use tokio::time::{Instant, sleep, timeout};
 
 use super::Peer;
 use crate::limits::{ASIDE_IDLE, ASIDE_LOOK, ASIDE_WAIT};
@@ -24,6 +24,29 @@ pub(crate) struct Aside {
     /// The incarnation that has answered it.
     answered: Rc<Cell<Option<u32>>>,
     used: Cell<Instant>,
+    /// Held by whoever reads a stream.
+    streams: Rc<()>,
+}
+
+/// A stream over the second connection, which stays for it.
+pub(super) struct AsideItems {
+    items: Items<Response>,
+    _held: Rc<()>,
+}
+
+impl AsideItems {
+    /// The next item, if it comes in time.
+    pub async fn next(&mut self, within: Duration) -> Option<Result<Response, CallError>> {
+        let late = Err(CallError::Timeout(within));
+        timeout(within, self.items.next())
+            .await
+            .unwrap_or(Some(late))
+    }
+
+    /// Wants no more than is on its way.
+    pub fn finish(&mut self) {
+        self.items.finish();
+    }
 }
 
 /// How the second connection is.
@@ -65,6 +88,7 @@ impl Aside {
             open: RefCell::default(),
             answered: Rc::default(),
             used: Cell::new(Instant::now()),
+            streams: Rc::new(()),
         }
     }
 
@@ -91,7 +115,8 @@ impl Aside {
     /// Lets the connection go when nothing was asked over it for long. What is under way keeps it.
     pub fn close_idle(&self, now: Instant) {
         let idle = now.saturating_duration_since(self.used.get());
-        if idle >= ASIDE_IDLE {
+        // Without it the connection of a stream could not be made anew when a later start is known.
+        if idle >= ASIDE_IDLE && Rc::strong_count(&self.streams) == 1 {
             drop(self.open.take());
         }
     }
@@ -119,25 +144,35 @@ impl Peer {
         request: Request,
         timeout: Duration,
     ) -> Result<Response, CallError> {
+        let call = self.caller_aside().await.call(request, timeout);
+        let answer = call.await;
+        self.aside.used.set(Instant::now());
+        answer
+    }
+
+    /// The same for a stream, of which so many bytes may be on their way.
+    pub(super) async fn stream_aside(&self, request: Request, window_bytes: usize) -> AsideItems {
+        let caller = self.caller_aside().await;
+        AsideItems {
+            items: caller.stream(request, window_bytes),
+            _held: self.aside.streams.clone(),
+        }
+    }
+
+    async fn caller_aside(&self) -> Caller<Request, Response> {
         let second = match self.caller.is_connected() {
             true => self.aside.caller(),
             false => None,
         };
         let begun = Instant::now();
-        let caller = loop {
-            match (
-                way(self.caller.is_connected(), state(second.as_ref())),
-                &second,
-            ) {
-                (Way::Second, Some(second)) => break second,
+        loop {
+            let is_first_up = self.caller.is_connected();
+            match (way(is_first_up, state(second.as_ref())), &second) {
+                (Way::Second, Some(second)) => return second.clone(),
                 (Way::Wait, _) if begun.elapsed() < ASIDE_WAIT => sleep(ASIDE_LOOK).await,
-                _ => break &self.caller,
+                _ => return self.caller.clone(),
             }
-        };
-        let call = caller.call(request, timeout);
-        let answer = call.await;
-        self.aside.used.set(Instant::now());
-        answer
+        }
     }
 
     /// What was sent, received and waits, over both connections.

@@ -31,6 +31,8 @@ pub(super) struct Source<'a> {
     pub address: ShardAddress,
     /// Its vector when it was first heard.
     pub target: Option<&'a Vector>,
+    /// Its vector as it was heard last.
+    pub now: &'a Vector,
     /// Up to where its log, or a backfill from it, has brought what it has of each origin.
     pub pulled: &'a Vector,
     pub given: Option<Given>,
@@ -66,8 +68,10 @@ pub(super) fn lacks(
             continue;
         }
         let have = filled.vector.get(origin);
-        if origin.is_seal() {
-            // Of what it covers nobody names what logs would bring.
+        // Of what it covers nobody names what logs would bring; nor is that looked for which a seal has
+        // come to cover since.
+        let is_covered = origin.is_seal() || is_hidden(source.now, origin);
+        if is_covered {
             if have < version && source.given.is_none() {
                 behind = behind.or(Some(Lacks::Records));
             }
@@ -102,6 +106,12 @@ pub(super) fn lacks(
         .is_some_and(|given| !given.is_compared || given.old_entries == filled.old_entries);
     // Who never took anything has nothing to give.
     (!is_given && !target.is_empty()).then_some(Lacks::Records)
+}
+
+/// Whether it stands in `now` no more because a seal covers it. Of what that covers `now` has the greatest
+/// version alone, under the last start of all, also where that one wrote nothing.
+fn is_hidden(now: &Vector, origin: Origin) -> bool {
+    now.is_sealed(origin) && now.starts_of(origin).all(|(start, _)| start != origin)
 }
 
 /// What is inherited with what all of these `targets` gave: what those wrote that have left, and that

@@ -6,7 +6,11 @@ const SOURCE: ShardAddress = ShardAddress { node: 2, shard: 0 };
 const NOW: Origin = Origin::new(1, 0, 5);
 const PAST: Origin = Origin::new(1, 0, 4);
 const THEIRS: Origin = Origin::new(2, 0, 1);
-const THIRD: Origin = Origin::new(3, 0, 1);
+const THEIR_LATER: Origin = Origin::new(2, 0, 2);
+const THIRD_EARLIER: Origin = Origin::new(3, 0, 1);
+const THIRD: Origin = Origin::new(3, 0, 2);
+const THIRD_LATER: Origin = Origin::new(3, 0, 3);
+const THIRD_SEAL: Origin = Origin::new(3, 0, 0);
 const GONE: Origin = Origin::new(4, 0, 1);
 const OWN_SEAL: Origin = Origin::new(1, 0, 0);
 const THEIR_SEAL: Origin = Origin::new(2, 0, 0);
@@ -23,6 +27,8 @@ struct Case {
     doubt: Doubt,
     mine: Pairs,
     target: Option<Pairs>,
+    /// What the source tells now, if not that.
+    now: Option<Pairs>,
     pulled: Pairs,
     given: Option<(u64, bool)>,
     expected: Option<Lacks>,
@@ -33,6 +39,7 @@ const CASE: Case = Case {
     doubt: Doubt::Torn,
     mine: &[(THEIRS, 9), (PAST, 9)],
     target: Some(&[(THEIRS, 9), (PAST, 9), (NOW, 50)]),
+    now: None,
     pulled: &[],
     given: None,
     expected: None,
@@ -44,6 +51,7 @@ const OLD: u64 = 3;
 fn found(case: &Case, own_only: bool) -> Option<Lacks> {
     let mine = vector(case.mine);
     let target = case.target.map(vector);
+    let now = vector(case.now.or(case.target).unwrap_or_default());
     let pulled = vector(case.pulled).iter().collect();
     let filled = Filled {
         address: HERE,
@@ -60,6 +68,7 @@ fn found(case: &Case, own_only: bool) -> Option<Lacks> {
     let source = Source {
         address: SOURCE,
         target: target.as_ref(),
+        now: &now,
         pulled: &pulled,
         given,
     };
@@ -155,6 +164,56 @@ fn a_refill_ends_with_what_everybody_had() {
         Case {
             what: "a start that is sealed here",
             mine: &[(THEIR_SEAL, 1), (THEIRS, 9), (PAST, 9)],
+            ..CASE
+        },
+        Case {
+            what: "a start that a seal covers is brought by logs, as long as it is named",
+            target: Some(&[(THIRD_SEAL, 2), (THIRD, 5)]),
+            mine: &[(THIRD_SEAL, 2), (THIRD_EARLIER, 4)],
+            expected: Some(Entries),
+            ..CASE
+        },
+        Case {
+            what: "and no more once a later one is sealed",
+            target: Some(&[(THIRD_SEAL, 2), (THIRD, 5)]),
+            now: Some(&[(THIRD_SEAL, 3), (THIRD_LATER, 7)]),
+            mine: &[(THIRD_SEAL, 2), (THIRD_EARLIER, 4)],
+            expected: Some(Records),
+            ..CASE
+        },
+        Case {
+            what: "which its store has given",
+            target: Some(&[(THIRD_SEAL, 2), (THIRD, 5)]),
+            now: Some(&[(THIRD_SEAL, 3), (THIRD_LATER, 7)]),
+            mine: &[(THIRD_SEAL, 2), (THIRD_EARLIER, 4)],
+            given: Some((OLD, true)),
+            ..CASE
+        },
+        Case {
+            what: "it is here all the same",
+            target: Some(&[(THIRD_SEAL, 2), (THIRD, 5)]),
+            now: Some(&[(THIRD_SEAL, 3), (THIRD_LATER, 7)]),
+            mine: &[(THIRD_SEAL, 2), (THIRD, 5)],
+            ..CASE
+        },
+        Case {
+            what: "of its own, and of the own past, too",
+            target: Some(&[(THEIRS, 5), (PAST, 9)]),
+            now: Some(&[(THEIR_SEAL, 2), (THEIR_LATER, 7), (OWN_SEAL, 5)]),
+            mine: &[],
+            expected: Some(Records),
+            ..CASE
+        },
+        Case {
+            what: "a lost end, but one of uncertain past has given records: all are compared",
+            doubt: Doubt::Mixed,
+            expected: Some(Records),
+            ..CASE
+        },
+        Case {
+            what: "as they were",
+            doubt: Doubt::Mixed,
+            given: Some((OLD, true)),
             ..CASE
         },
         Case {

@@ -23,6 +23,8 @@ pub(crate) enum Doubt {
     Moved,
     /// Another shard has been told of more than is here.
     Contradicted,
+    /// Only its end was missing, and then one whose own past is not certain gave it records.
+    Mixed,
 }
 
 impl Doubt {
@@ -38,6 +40,7 @@ impl Doubt {
             Doubt::Restored => "its data directory is an older copy",
             Doubt::Moved => "its data directory is a copy, perhaps not of its last state",
             Doubt::Contradicted => "it once said that it holds more than it does",
+            Doubt::Mixed => "one that holds older data, or none, has given it records",
         }
     }
 

@@ -7,7 +7,7 @@ use dunlin_proto::{Item, ItemRef, Page, Place, ReadAnswer, ReadRequest, Run, Run
 use dunlin_store::{Lookup, Record, Store, StoreError, Tier, Versioned, Wanted};
 
 use super::Shard;
-use crate::limits::{BACKFILL_LOOK_BYTES, PAGE_BYTES, PAGE_ITEMS};
+use crate::limits::{PAGE_BYTES, PAGE_ITEMS, PAGES_LOOKED};
 
 impl Shard {
     /// Answers from memory, or says `None` when a disk must be asked.
@@ -68,9 +68,9 @@ impl Shard {
             keyspace,
             partition,
         } = place;
+        let look = self.config.copy_steps.look_bytes / PAGES_LOOKED;
         let read = move |store: &Store| {
-            let (look, room) = (BACKFILL_LOOK_BYTES, PAGE_BYTES);
-            store.scan_wanted(keyspace, partition, &start, look, room, wants)
+            store.scan_wanted(keyspace, partition, &start, look, PAGE_BYTES, wants)
         };
         let Wanted { page, read_bytes } = self.read_aside(read).await?;
         let items = page.items.into_iter();

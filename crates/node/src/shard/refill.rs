@@ -54,6 +54,8 @@ pub(super) struct Refill {
     /// Records dropped since the last flush, because others have deleted and forgotten them.
     forgotten: Cell<u64>,
     ending: Cell<bool>,
+    /// Backfills under way from others of uncertain past.
+    mixing: Cell<u64>,
     /// In this life all were compared with all that the others hold.
     is_compared: Cell<bool>,
     /// Which acknowledgements do not count.
@@ -67,6 +69,51 @@ pub(super) struct Refill {
 pub(crate) struct Begun {
     round: u64,
     old_entries: u64,
+}
+
+/// Records that one of uncertain past gives. No refill ends meanwhile.
+pub(crate) struct Mixing {
+    shard: Rc<Shard>,
+    has_met: Cell<bool>,
+}
+
+impl Mixing {
+    pub fn begin(shard: &Rc<Shard>) -> Mixing {
+        let mixing = &shard.refill.mixing;
+        mixing.set(mixing.get() + 1);
+        Mixing {
+            shard: shard.clone(),
+            has_met: Cell::new(false),
+        }
+    }
+
+    /// To be called before any of them is stored: some may have been deleted, and the delete forgotten, which
+    /// only comparisons with those of certain past show.
+    ///
+    /// # Errors
+    /// Nothing is to be stored when this shard is whole, or when a restart would not know of it.
+    pub fn meets(&self) -> Result<(), String> {
+        let refill = &self.shard.refill;
+        let doubt = refill.doubt.get().ok_or("this shard is whole")?;
+        if doubt.lost_the_end_only() {
+            note(&*self.shard.env.disk, &refill.path, Doubt::Mixed)
+                .map_err(|error| format!("the refill mark cannot be made: {error}"))?;
+            refill.doubt.set(Some(Doubt::Mixed));
+        }
+        self.has_met.set(true);
+        Ok(())
+    }
+}
+
+impl Drop for Mixing {
+    fn drop(&mut self) {
+        let refill = &self.shard.refill;
+        if self.has_met.get() {
+            // Comparisons that began before are made again.
+            refill.old_entries.set(refill.old_entries.get() + 1);
+        }
+        refill.mixing.set(refill.mixing.get().saturating_sub(1));
+    }
 }
 
 /// A refill, for people.
@@ -119,6 +166,7 @@ impl Refill {
             old_entries: Cell::new(0),
             forgotten: Cell::new(0),
             ending: Cell::new(false),
+            mixing: Cell::new(0),
             is_compared: Cell::new(false),
             unsure: Unsure::new(doubt.is_some()),
             told: RefCell::default(),
@@ -359,13 +407,6 @@ impl Shard {
         }
     }
 
-    /// Takes note that another shard of uncertain past has given records.
-    pub(crate) fn refill_met_uncertain(&self) {
-        self.refill
-            .old_entries
-            .set(self.refill.old_entries.get() + 1);
-    }
-
     /// Takes note that records were dropped.
     pub(crate) fn refill_forgot(&self, count: u64) {
         self.refill
@@ -426,6 +467,7 @@ impl Shard {
                 let source = Source {
                     address: peer.address,
                     target: targets.get(&peer.address),
+                    now: &peer.vector.borrow(),
                     pulled: &peer.pulled.borrow(),
                     given: given.get(&peer.address).copied(),
                 };
@@ -458,7 +500,7 @@ impl Shard {
         if !self.peers.borrow().values().any(|peer| peer.shares.get()) {
             return self.end_refill();
         }
-        if self.refill.ending.replace(true) {
+        if self.refill.mixing.get() > 0 || self.refill.ending.replace(true) {
             return;
         }
         let shard = self.clone();
@@ -467,7 +509,9 @@ impl Shard {
             shard.refill.ending.set(false);
             match settled {
                 // What came meanwhile may want another look.
-                Ok(()) if shard.lacking().is_empty() => shard.end_refill(),
+                Ok(()) if shard.refill.mixing.get() == 0 && shard.lacking().is_empty() => {
+                    shard.end_refill();
+                }
                 Ok(()) => {}
                 Err(error) => tracing::warn!(error, "a refill does not end; trying again"),
             }

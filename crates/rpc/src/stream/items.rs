@@ -28,6 +28,13 @@ impl Reads {
         }
     }
 
+    fn finish(&self, stream: u64) {
+        let is_running = self.reading.borrow().is_running(stream);
+        if is_running {
+            self.push(Kind::Stop, stream, |_| {});
+        }
+    }
+
     fn stop(&self, stream: u64) {
         let is_running = self.reading.borrow_mut().stop(stream);
         if is_running {
@@ -89,6 +96,17 @@ impl<R: Message> Items<R> {
                 drop(std::mem::replace(self, Self(Route::Ended(None))));
                 ending.err().map(Err)
             }
+        }
+    }
+}
+
+impl<R> Items<R> {
+    /// Wants no more than is on its way. What has come whole of that can still be read, then the end.
+    pub fn finish(&mut self) {
+        match &self.0 {
+            Route::Line(line) => line.reads.finish(line.stream),
+            Route::Near(near) => near.finish(),
+            Route::Ended(_) => {}
         }
     }
 }

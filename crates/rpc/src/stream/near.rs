@@ -97,6 +97,19 @@ impl<R> Near<R> {
         Poll::Ready(Ok(item))
     }
 
+    /// No more is wanted than there is.
+    pub fn finish(&self) {
+        let (reader, writer) = {
+            let mut inner = self.lock();
+            inner.is_stopped = true;
+            inner.ending.get_or_insert(Ok(()));
+            (inner.reader.take(), inner.writer.take())
+        };
+        wake(reader);
+        wake(writer);
+        self.gone.notify_one();
+    }
+
     /// Nobody reads any more.
     pub fn stop(&self) {
         let (dropped, writer) = {

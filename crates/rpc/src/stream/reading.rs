@@ -104,6 +104,12 @@ impl Reading {
         }
     }
 
+    /// Whether the writer may still send something that will be read.
+    pub fn is_running(&self, stream: u64) -> bool {
+        let open = self.streams.get(&stream);
+        open.is_some_and(|open| open.ending.is_none() && !open.is_stopped)
+    }
+
     /// The next part, or how it ended; after that end it is gone.
     pub fn poll(&mut self, stream: u64, cx: &Context<'_>) -> Poll<Read> {
         let Some(open) = self.streams.get_mut(&stream) else {
