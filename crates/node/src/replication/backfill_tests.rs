@@ -444,6 +444,7 @@ async fn take(shard: &Rc<Shard>, after: u64, up_to: u64, entries: Vec<Bytes>) {
     assert!(matches!(told.await.unwrap(), BatchAnswer::Have { .. }));
 }
 
+#[allow(clippy::disallowed_methods)]
 #[test]
 fn no_refill_ends_while_one_in_doubt_gives_and_what_that_gave_is_compared_after_a_restart_too() {
     let fixture = Fixture::new();
