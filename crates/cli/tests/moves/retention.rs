@@ -133,7 +133,7 @@ fn a_copy_for_which_too_much_log_is_needed_begins_again_and_the_log_goes() {
         // What it has read is further on than what it needs if a source is lost: that goes, too.
         let writes = sum(&shards(flock), "writes");
         let more = 8 * RETENTION_BYTES / VALUE_BYTES;
-        eventually("the log goes on", Duration::from_secs(60), || {
+        eventually("the log goes on", Duration::from_secs(180), || {
             sum(&shards(flock), "writes") > writes + more
         });
         flock.nodes[n4].process_mut().signal("-CONT");
