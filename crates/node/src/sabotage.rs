@@ -62,13 +62,15 @@ pub enum Sabotage {
     CompareNewer,
     /// What is loaded is taken over as files whatever is in their way.
     LoadBlind,
+    /// Files are taken over beside others with the same keys.
+    TakeOverAtOnce,
     /// Followers are shown what one replica has.
     ShowEarly,
 }
 
 impl Sabotage {
     /// All of them, and none.
-    pub const ALL: [Sabotage; 27] = [
+    pub const ALL: [Sabotage; 28] = [
         Sabotage::None,
         Sabotage::AckUnsynced,
         Sabotage::IgnoreGaps,
@@ -95,6 +97,7 @@ impl Sabotage {
         Sabotage::HideGaps,
         Sabotage::CompareNewer,
         Sabotage::LoadBlind,
+        Sabotage::TakeOverAtOnce,
         Sabotage::ShowEarly,
     ];
 }

@@ -238,7 +238,7 @@ impl Plan {
         plan.loads = random.random_bool(0.35);
         if plan.loads && plan.keys == KEYS_MAX {
             // Files want room that nobody has written to.
-            plan.keys = *pick(&mut random, &[KEYS_MAX, 4 * KEYS_MAX]);
+            plan.keys = *pick(&mut random, &[KEYS_MAX, 4 * KEYS_MAX, 16 * KEYS_MAX]);
         }
         plan
     }
@@ -348,6 +348,7 @@ impl Plan {
                 self.moves && self.rest_ms == u64::MAX && self.small_copies && self.keys == KEYS_MAX
             }
             Sabotage::ServeBehind => self.deafens,
+            Sabotage::TakeOverAtOnce => self.loads && self.ingest_bytes == 1,
             Sabotage::LoadBlind => self.loads && self.follows && self.ingest_bytes == 1,
             Sabotage::CompareNewer => self.loses_disks,
             // With few keys, the next write hides that a delete has not come.

@@ -56,5 +56,6 @@ found! {
     hiding_what_no_log_has HideGaps
     comparing_with_what_is_newer_alone CompareNewer
     loading_over_what_is_there LoadBlind
+    taking_over_beside_one_another TakeOverAtOnce
     showing_what_one_replica_has ShowEarly
 }

@@ -43,7 +43,8 @@ fn a_keyspace_keeps_its_log_and_lets_it_go() {
     let altered = wire.request("PATCH", path, keeps.to_string());
     assert_eq!(altered.status, 200, "{altered:?}");
     assert_eq!(altered.json()["retention"], keeps["retention"]);
-    assert_eq!(wire.request("GET", path, "").json(), altered.json());
+    let described = wire.request("GET", path, "").json();
+    assert_eq!(described["retention"], keeps["retention"]);
     for number in 0..48 {
         let key = format!("{path}/keys/k{number}");
         let written = wire.request("PUT", &format!("{key}?ack=3"), noise(number + 1));

@@ -26,6 +26,9 @@ const EXTRA_BYTES: usize = pairs::HEAD_BYTES + KEY_BYTES + pairs::CHECKSUM_BYTES
 
 /// The pairs of a body that goes as files may have twice the largest body together, up to this.
 const LOAD_BYTES_MAX: usize = 32 << 20;
+/// So many of them fit into what clients' requests may take of memory: there is a copy at each replica, and of those
+/// that others load, too.
+const LOADS_IN_MEMORY: usize = 16;
 /// Besides: the pair that fills a body.
 const LOAD_MORE_BYTES: usize = 1 << 20;
 /// Bodies above this are looked through off the event loop.
@@ -35,6 +38,7 @@ const CHECKED_HERE_BYTES: usize = 2 << 20;
 pub(super) fn load_bytes(shard: &Shard) -> usize {
     let config = shard.config();
     let most = config.max_body_bytes.saturating_mul(2).min(LOAD_BYTES_MAX);
+    let most = most.min(shard.front().doors.bounds.memory_bytes / LOADS_IN_MEMORY);
     match config.load_bytes <= most {
         true => most,
         false => 0,

@@ -260,6 +260,10 @@ impl Loads {
             waiting.touched = Instant::now();
             std::mem::take(&mut waiting.parts)
         };
+        // What was acknowledged here before this load came is to be seen, and waits perhaps for another to end.
+        if !self.shard.all_applied().await {
+            return Err("the own log failed".to_owned());
+        }
         let mut groups: Vec<Vec<(u16, Vec<Bytes>)>> = Vec::new();
         groups.resize_with(FILES_AT_ONCE, Vec::new);
         for (number, part) in parts.into_iter().enumerate() {

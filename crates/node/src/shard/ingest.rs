@@ -14,6 +14,7 @@ use futures_util::future::join_all;
 use super::Shard;
 use super::admit::{Nonsense, admit};
 use super::quiet::Keys;
+use crate::sabotage::Sabotage;
 
 /// In the shard's directory: no record in files that were taken over has a greater height (its
 /// version, or that of a stamp it replaces). The
@@ -194,14 +195,27 @@ impl Shard {
                 self.copies.came(origin, version);
             }
         }
-        // What is applied there between the look and the taking over would be hidden.
-        let still = self.quiet.keep(in_files().filter_map(Sorted::keys));
+        // What is applied there between the look and the taking over would be hidden, and so would be what
+        // others take over.
+        let keys = in_files().filter_map(Sorted::keys).collect();
+        let still = match self.env.sabotage == Sabotage::TakeOverAtOnce {
+            true => self.quiet.keep_beside(keys),
+            false => self.quiet.keep(keys).await,
+        };
         let (store, runner) = (self.store.clone(), self.env.store_runner.clone());
         // Whoever waits may give up: what has begun goes on, and so long nothing is applied there.
         let taking = tokio::task::spawn_local(async move {
             let groups = in_groups(all).into_iter().map(|group| {
-                let store = store.clone();
-                runner.run_apart(move || take_over(&store, group))
+                let (store, runner) = (store.clone(), runner.clone());
+                async move {
+                    let at = store.clone();
+                    let looked = runner.run_apart(move || Looked::at(&at, group));
+                    let looked = looked.await.map_err(|gone| gone.to_string())?;
+                    let looked = looked.map_err(|error| error.to_string())?;
+                    let taken = runner.run_apart(move || looked.take_over(&store));
+                    let taken = taken.await.map_err(|gone| gone.to_string())?;
+                    taken.map_err(|error| error.to_string())
+                }
             });
             let done = join_all(groups).await;
             drop(still);
@@ -209,8 +223,7 @@ impl Shard {
         });
         let mut rest = Vec::new();
         for done in taking.await.map_err(|error| error.to_string())? {
-            let done = done.map_err(|error| error.to_string())?;
-            rest.extend(done.map_err(|error| error.to_string())?);
+            rest.extend(done?);
         }
         Ok(rest)
     }
@@ -230,28 +243,42 @@ fn in_groups(all: Vec<Sorted>) -> Vec<Vec<Sorted>> {
     groups.take_while(|group| !group.is_empty()).collect()
 }
 
-/// Has the store take files over where it holds nothing in between; gives back all else.
-fn take_over(store: &Store, all: Vec<Sorted>) -> Result<Vec<Sorted>, StoreError> {
-    let (mut clear, mut files, mut rest) = (Vec::new(), Vec::new(), Vec::new());
-    for mut sorted in all {
-        match sorted.file.take() {
-            Some(file) if sorted.is_range_empty(store)? => {
-                clear.push(sorted);
-                files.push(file);
+/// Records in files, and whether the store holds anything in between.
+struct Looked {
+    clear: Vec<Sorted>,
+    /// Those of the clear ones.
+    files: Vec<Ingestible>,
+    rest: Vec<Sorted>,
+}
+
+impl Looked {
+    fn at(store: &Store, all: Vec<Sorted>) -> Result<Looked, StoreError> {
+        let (mut clear, mut files, mut rest) = (Vec::new(), Vec::new(), Vec::new());
+        for mut sorted in all {
+            match sorted.file.take() {
+                Some(file) if sorted.is_range_empty(store)? => {
+                    clear.push(sorted);
+                    files.push(file);
+                }
+                _ => rest.push(sorted),
             }
-            _ => rest.push(sorted),
         }
+        Ok(Looked { clear, files, rest })
     }
-    if store.ingest(&files)? {
-        return Ok(rest);
-    }
-    // One of them has something in its way.
-    for (sorted, file) in clear.into_iter().zip(files) {
-        if !store.ingest(&[file])? {
-            rest.push(sorted);
+
+    /// Has the store take over what is clear; gives back all else. Nothing may have come there since the look.
+    fn take_over(mut self, store: &Store) -> Result<Vec<Sorted>, StoreError> {
+        if store.ingest(&self.files)? {
+            return Ok(self.rest);
         }
+        // One of them has something in its way.
+        for (sorted, file) in self.clear.into_iter().zip(self.files) {
+            if !store.ingest(&[file])? {
+                self.rest.push(sorted);
+            }
+        }
+        Ok(self.rest)
     }
-    Ok(rest)
 }
 
 impl Sorted {

@@ -139,7 +139,10 @@ fn nothing_is_stored_of_records_that_are_not_in_order_or_no_records() {
 fn what_is_applied_waits_only_where_files_are_taken_over() {
     with_shard(|shard| async move {
         let all = [sorted(&shard, 0, ["b", "d"]).await];
-        let still = shard.quiet.keep(all.iter().filter_map(Sorted::keys));
+        let still = shard
+            .quiet
+            .keep(all.iter().filter_map(Sorted::keys).collect())
+            .await;
         shard.copies_applied(vec![record(0, "a")]).await.unwrap();
         shard.copies_applied(vec![record(1, "c")]).await.unwrap();
         let mut waiting = std::pin::pin!(shard.copies_applied(vec![record(0, "c")]));

@@ -19,6 +19,8 @@ pub(super) struct Quiet {
     ranges: RefCell<BTreeMap<(u32, u16), Vec<Range>>>,
     number: Cell<u64>,
     wake: Notify,
+    /// A range may be kept again.
+    freed: Notify,
 }
 
 struct Range {
@@ -46,8 +48,33 @@ pub(super) struct Still {
 pub(crate) struct Pause(Rc<Quiet>);
 
 impl Quiet {
-    /// Applies nothing there from now on.
-    pub fn keep(self: &Rc<Self>, all: impl Iterator<Item = Keys>) -> Still {
+    /// Applies nothing there from now on, once nobody else keeps any of it: of two who look, and then take
+    /// files over, the later would hide what the earlier brought, whatever their stamps.
+    pub async fn keep(self: &Rc<Self>, all: Vec<Keys>) -> Still {
+        loop {
+            // What is freed from here on is heard of.
+            let freed = self.freed.notified();
+            if !self.is_kept(&all) {
+                return self.keep_beside(all);
+            }
+            freed.await;
+        }
+    }
+
+    /// Whether somebody keeps any of these.
+    fn is_kept(&self, all: &[Keys]) -> bool {
+        let ranges = self.ranges.borrow();
+        all.iter().any(|keys| {
+            let of = ranges.get(&(keys.keyspace, keys.partition));
+            of.is_some_and(|of| {
+                let overlaps = |r: &Range| r.first <= keys.last && keys.first <= r.last;
+                of.iter().any(overlaps)
+            })
+        })
+    }
+
+    /// The same, whoever else does: never where files are taken over, but for a deliberate bug.
+    pub fn keep_beside(self: &Rc<Self>, all: Vec<Keys>) -> Still {
         let number = self.number.get() + 1;
         self.number.set(number);
         let mut ranges = self.ranges.borrow_mut();
@@ -111,6 +138,7 @@ impl Drop for Still {
             !of.is_empty()
         });
         drop(ranges);
+        self.quiet.freed.notify_waiters();
         self.quiet.wake();
     }
 }

@@ -32,8 +32,8 @@ fn keys(partition: u16, first: &'static str, last: &'static str) -> Keys {
 #[test]
 fn only_what_is_in_a_range_waits_and_only_while_somebody_keeps_it() {
     let quiet = Rc::new(Quiet::default());
-    let one = quiet.keep([keys(3, "b", "d"), keys(4, "x", "x")].into_iter());
-    let other = quiet.keep([keys(3, "c", "f")].into_iter());
+    let one = quiet.keep_beside(vec![keys(3, "b", "d"), keys(4, "x", "x")]);
+    let other = quiet.keep_beside(vec![keys(3, "c", "f")]);
     let cases = [
         ("before", 1, 3, "a", [false, false]),
         ("the first", 1, 3, "b", [true, false]),
@@ -63,7 +63,7 @@ fn only_what_is_in_a_range_waits_and_only_while_somebody_keeps_it() {
 #[test]
 fn a_vector_is_of_no_key() {
     let quiet = Rc::new(Quiet::default());
-    let _still = quiet.keep([keys(3, "", "z")].into_iter());
+    let _still = quiet.keep_beside(vec![keys(3, "", "z")]);
     let vector = Entry {
         kind: Kind::Vector,
         ..entry(1, 3, "b")
@@ -92,5 +92,52 @@ fn who_stops_waiting_half_way_stops_nobody_else() {
         drop(other);
         assert!(!quiet.is_paused());
         quiet.woken().await;
+    });
+}
+
+/// Whether `all` can be kept now.
+async fn is_free(quiet: &Rc<Quiet>, all: Vec<Keys>) -> bool {
+    let mut keeping = std::pin::pin!(quiet.keep(all));
+    tokio::select! {
+        biased;
+        _still = &mut keeping => true,
+        () = std::future::ready(()) => false,
+    }
+}
+
+#[test]
+fn ranges_that_overlap_are_kept_one_after_another() {
+    let quiet = Rc::new(Quiet::default());
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .build()
+        .unwrap();
+    runtime.block_on(async {
+        let still = quiet.keep(vec![keys(3, "b", "d"), keys(4, "x", "x")]).await;
+        for (first, last, free) in [
+            ("a", "a~", true),
+            ("a", "b", false),
+            ("b", "d", false),
+            ("c", "c", false),
+            ("a", "z", false),
+            ("d", "e", false),
+            ("da", "e", true),
+        ] {
+            assert_eq!(
+                is_free(&quiet, vec![keys(3, first, last)]).await,
+                free,
+                "{first} {last}"
+            );
+        }
+        assert!(is_free(&quiet, vec![keys(5, "b", "d")]).await);
+        // All or nothing of several.
+        assert!(!is_free(&quiet, vec![keys(5, "b", "d"), keys(4, "w", "y")]).await);
+        assert!(!quiet.holds(&entry(1, 5, "c")));
+        let waits = async { drop(quiet.keep(vec![keys(3, "c", "z")]).await) };
+        let frees = async {
+            tokio::task::yield_now().await;
+            drop(still);
+        };
+        tokio::join!(waits, frees);
+        assert!(!quiet.is_any());
     });
 }

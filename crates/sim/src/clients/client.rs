@@ -22,6 +22,10 @@ use crate::history::{
 use crate::plan::pick;
 
 const IDLE: Duration = Duration::from_millis(50);
+/// Keys of a load at most.
+const LOAD_KEYS_MAX: u64 = 12;
+/// For so long clients that load together load the same ones.
+const LOAD_ROUND_MS: u64 = 500;
 /// Values that expire do so in a day: in no run, unless a clock is believed that is years ahead.
 const EXPIRES_IN_MS: u64 = 86_400_000;
 
@@ -225,11 +229,17 @@ impl Client {
     }
 
     /// Writes some keys beside each other with one request.
-    async fn load(&mut self, first: Place) {
+    async fn load(&mut self, mut first: Place) {
         let shared = self.shared.clone();
+        if self.random.random_bool(0.5) {
+            // Several at a time load the same keys, which nobody has written to before.
+            let round = shared.time.elapsed_ms() / LOAD_ROUND_MS;
+            first.1 = (round * LOAD_KEYS_MAX % u64::from(shared.plan.keys)) as u16;
+        }
         let ack = if self.random.random_bool(0.8) { 2 } else { 3 };
         let quorum = Quorum { ack, from: 3 };
-        let end = (first.1 + self.random.random_range(1..=12)).min(shared.plan.keys);
+        let end =
+            (first.1 + self.random.random_range(1..=LOAD_KEYS_MAX as u16)).min(shared.plan.keys);
         let mut pairs = Pairs::default();
         let mut ids = Vec::new();
         for key in first.1..end {
