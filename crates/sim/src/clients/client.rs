@@ -24,8 +24,8 @@ use crate::plan::pick;
 const IDLE: Duration = Duration::from_millis(50);
 /// Keys of a load at most.
 const LOAD_KEYS_MAX: u64 = 12;
-/// For so long clients that load together load the same ones.
-const LOAD_ROUND_MS: u64 = 500;
+/// Clients that load together begin so often.
+const LOAD_ROUND_MS: u64 = 2_000;
 /// Values that expire do so in a day: in no run, unless a clock is believed that is years ahead.
 const EXPIRES_IN_MS: u64 = 86_400_000;
 
@@ -232,8 +232,11 @@ impl Client {
     async fn load(&mut self, mut first: Place) {
         let shared = self.shared.clone();
         if self.random.random_bool(0.5) {
-            // Several at a time load the same keys, which nobody has written to before.
-            let round = shared.time.elapsed_ms() / LOAD_ROUND_MS;
+            // Several load the same keys at the same moment, most of which nobody has written to before.
+            let now_ms = shared.time.elapsed_ms();
+            let round = now_ms / LOAD_ROUND_MS + 1;
+            let next = Duration::from_millis(round * LOAD_ROUND_MS - now_ms);
+            sleep(next).await;
             first.1 = (round * LOAD_KEYS_MAX % u64::from(shared.plan.keys)) as u16;
         }
         let ack = if self.random.random_bool(0.8) { 2 } else { 3 };
