@@ -238,7 +238,7 @@ impl Plan {
         plan.loads = random.random_bool(0.35);
         if plan.loads && plan.keys == KEYS_MAX {
             // Files want room that nobody has written to.
-            plan.keys = *pick(&mut random, &[KEYS_MAX, 4 * KEYS_MAX, 16 * KEYS_MAX]);
+            plan.keys = *pick(&mut random, &[KEYS_MAX, 4 * KEYS_MAX]);
         }
         plan
     }
