@@ -33,8 +33,8 @@ const FILES_AT_ONCE: usize = 4;
 /// Files are written at least this fast: all replicas of a load wait for the slowest, and whoever loads for as
 /// long as a step may take.
 const BYTES_PER_S_MIN: f64 = 16_000_000.0;
-/// Pairs of one partition become a file from so many bytes on.
-const FILE_BYTES_MIN: usize = 64 << 10;
+/// Pairs of one partition become a file from so many bytes on; fewer are put.
+pub(crate) const FILE_BYTES_MIN: usize = 64 << 10;
 
 /// The loads that a shard takes part in.
 pub(crate) struct Loads {

@@ -16,6 +16,7 @@ use super::attempt::Window;
 use super::load_split::{Part, split};
 use super::load_take::{Prepared, acknowledged, to_take};
 use super::{Coordinator, Failure, Quorum};
+use crate::loads::FILE_BYTES_MIN;
 use crate::shard::Peer;
 
 /// Nodes that read less know nothing of loads.
@@ -156,9 +157,10 @@ impl Coordinator {
             if placement.change.is_some() || !placed.keyspace.takes(quorum.from) {
                 return Ok((parts, 0));
             }
-            for partition in parts.keys() {
+            let bytes_min = FILE_BYTES_MIN.min(self.shard.config().ingest_bytes);
+            for (partition, part) in &parts {
                 let all = placed.replicas(*partition, quorum.from);
-                if all.contains(&me) {
+                if part.bytes >= bytes_min && all.contains(&me) {
                     replicas.insert(*partition, all.to_vec());
                 }
             }
