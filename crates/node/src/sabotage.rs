@@ -64,13 +64,16 @@ pub enum Sabotage {
     LoadBlind,
     /// Files are taken over beside others with the same keys.
     TakeOverAtOnce,
+    /// What another shard was given to load, and did not answer for, is put without regard to the stamp that it may
+    /// get there yet.
+    ForgetGiven,
     /// Followers are shown what one replica has.
     ShowEarly,
 }
 
 impl Sabotage {
     /// All of them, and none.
-    pub const ALL: [Sabotage; 28] = [
+    pub const ALL: [Sabotage; 29] = [
         Sabotage::None,
         Sabotage::AckUnsynced,
         Sabotage::IgnoreGaps,
@@ -98,6 +101,7 @@ impl Sabotage {
         Sabotage::CompareNewer,
         Sabotage::LoadBlind,
         Sabotage::TakeOverAtOnce,
+        Sabotage::ForgetGiven,
         Sabotage::ShowEarly,
     ];
 }

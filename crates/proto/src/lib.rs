@@ -16,6 +16,7 @@
 //! | `reach` `address` | who reaches whom; which shard |
 //! | `introduction` | what stands in a connection's hello, and in the answer to it |
 //! | `load` | many pairs at once, as files |
+//! | `load_for` | the same, for who holds them |
 //! | `token` `text` | where a follower goes on, at any replica; bytes as text for URLs |
 //! | `pairs` | pairs of key and value, many in one body over HTTP |
 //! | `partition` | where a key belongs |
@@ -31,6 +32,7 @@ mod far;
 mod fill;
 mod introduction;
 mod load;
+mod load_for;
 mod page;
 pub mod pairs;
 mod partition;
@@ -53,6 +55,7 @@ pub use far::FarRequest;
 pub use fill::{FillPage, FillRequest, Froms, Place, TailAnswer, TailPin, TailRequest};
 pub use introduction::Introduction;
 pub use load::{LoadAnswer, LoadRequest, LoadStep};
+pub use load_for::{LoadForAnswer, LoadForRequest};
 pub use page::{
     Delta, Item, ItemRef, Page, PageCost, Run, RunBuilder, ScanRequest, SnapshotRequest,
 };

@@ -61,16 +61,6 @@ pub enum LoadAnswer {
     },
 }
 
-fn put_numbers(out: &mut BytesMut, numbers: &[u16]) {
-    out.put_u16_le(numbers.len() as u16);
-    numbers.iter().for_each(|number| out.put_u16_le(*number));
-}
-
-fn get_numbers(body: &mut Bytes) -> Result<Vec<u16>, DecodeError> {
-    let count = get_u16(body)?;
-    (0..count).map(|_| get_u16(body)).collect()
-}
-
 impl LoadRequest {
     pub(crate) fn encode(&self, out: &mut BytesMut) {
         put_stamp(out, self.stamp);

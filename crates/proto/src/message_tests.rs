@@ -78,6 +78,32 @@ fn load_answer() -> impl Strategy<Value = LoadAnswer> {
     ]
 }
 
+fn load_for() -> impl Strategy<Value = LoadForRequest> {
+    let parts = prop::collection::vec((any::<u16>(), prop::collection::vec(bytes(), 0..3)), 0..3);
+    (any::<u32>(), any::<(u8, u8)>(), any::<(u64, u64)>(), parts).prop_map(
+        |(keyspace, (ack, from), (deadline, floor), parts)| LoadForRequest {
+            keyspace,
+            ack,
+            from,
+            deadline: Version(deadline),
+            floor: Version(floor),
+            parts,
+        },
+    )
+}
+
+fn load_for_answer() -> impl Strategy<Value = LoadForAnswer> {
+    let numbers = prop::collection::vec(any::<u16>(), 0..4);
+    prop_oneof![
+        Just(LoadForAnswer::Refused),
+        Just(LoadForAnswer::Late),
+        (numbers, any::<u64>()).prop_map(|(partitions, up_to)| LoadForAnswer::Loaded {
+            partitions,
+            up_to: Version(up_to),
+        }),
+    ]
+}
+
 fn place() -> impl Strategy<Value = Place> {
     (any::<u32>(), any::<u16>()).prop_map(|(keyspace, partition)| Place {
         keyspace,
@@ -276,6 +302,7 @@ fn request() -> impl Strategy<Value = Request> {
         Just(Request::Ready),
         any::<u64>().prop_map(Request::Acts),
         load().prop_map(Request::Load),
+        load_for().prop_map(Request::LoadFor),
     ]
 }
 
@@ -364,6 +391,7 @@ fn response() -> impl Strategy<Value = Response> {
         bytes().prop_map(Response::Status),
         bytes().prop_map(Response::Moved),
         load_answer().prop_map(Response::Loaded),
+        load_for_answer().prop_map(Response::LoadedFor),
         (any::<bool>(), any::<bool>(), any::<bool>()).prop_map(
             |(reaches, is_current, has_heard)| {
                 Response::Reached(Reached {

@@ -6,8 +6,9 @@ use dunlin_message::{DecodeError, Message};
 
 use crate::wire::{self, malformed};
 use crate::{
-    Batch, ClockRequest, FarRequest, FillRequest, LoadRequest, LoadStep, PullRequest, ReadRequest,
-    ScanRequest, ShardAddress, SnapshotRequest, TailRequest, VectorsRequest, WriteRequest,
+    Batch, ClockRequest, FarRequest, FillRequest, LoadForRequest, LoadRequest, LoadStep,
+    PullRequest, ReadRequest, ScanRequest, ShardAddress, SnapshotRequest, TailRequest,
+    VectorsRequest, WriteRequest,
 };
 
 /// A question from one shard to another.
@@ -56,6 +57,8 @@ pub enum Request {
     Acts(u64),
     /// A step of a load. Only to who reads form 4.
     Load(LoadRequest),
+    /// Pairs for the shard to load that holds them. Who does not know it refuses it.
+    LoadFor(LoadForRequest),
 }
 
 impl Message for Request {
@@ -137,6 +140,10 @@ impl Message for Request {
                 out.put_u8(27);
                 m.encode(out);
             }
+            Request::LoadFor(m) => {
+                out.put_u8(28);
+                m.encode(out);
+            }
         }
     }
 
@@ -165,6 +172,7 @@ impl Message for Request {
             25 => Request::Far(FarRequest::decode(body)?),
             26 => Request::Acts(body.try_get_u64_le().map_err(malformed)?),
             27 => Request::Load(LoadRequest::decode(body)?),
+            28 => Request::LoadFor(LoadForRequest::decode(body)?),
             kind => return Err(malformed(format!("unknown request kind {kind}"))),
         })
     }
@@ -179,6 +187,7 @@ impl Message for Request {
                 step: LoadStep::Part { pairs, .. },
                 ..
             }) => pairs.len(),
+            Request::LoadFor(m) => m.bytes(),
             _ => 0,
         }
     }

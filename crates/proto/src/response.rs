@@ -6,8 +6,8 @@ use dunlin_message::{DecodeError, Message};
 
 use crate::wire::malformed;
 use crate::{
-    BatchAnswer, ClockAnswer, FillPage, LoadAnswer, Page, PullAnswer, Reached, ReadAnswer,
-    TailAnswer, VectorsAnswer, WriteAnswer,
+    BatchAnswer, ClockAnswer, FillPage, LoadAnswer, LoadForAnswer, Page, PullAnswer, Reached,
+    ReadAnswer, TailAnswer, VectorsAnswer, WriteAnswer,
 };
 
 /// The code with which a shard refuses a call that it cannot answer; the text beside it says why.
@@ -50,6 +50,8 @@ pub enum Response {
     Clock(ClockAnswer),
     /// To `Load`.
     Loaded(LoadAnswer),
+    /// To `LoadFor`.
+    LoadedFor(LoadForAnswer),
 }
 
 impl Message for Response {
@@ -116,6 +118,10 @@ impl Message for Response {
                 out.put_u8(27);
                 m.encode(out);
             }
+            Response::LoadedFor(m) => {
+                out.put_u8(28);
+                m.encode(out);
+            }
         }
     }
 
@@ -137,6 +143,7 @@ impl Message for Response {
             22 => Response::Ready(body),
             24 => Response::Clock(ClockAnswer::decode(body)?),
             27 => Response::Loaded(LoadAnswer::decode(body)?),
+            28 => Response::LoadedFor(LoadForAnswer::decode(body)?),
             kind => return Err(malformed(format!("unknown response kind {kind}"))),
         })
     }

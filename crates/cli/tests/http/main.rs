@@ -13,6 +13,7 @@ mod framing;
 mod keyspace;
 mod large_range;
 mod limits;
+mod load;
 mod long_key;
 mod malformed;
 mod metrics;

@@ -9,7 +9,7 @@ use crate::harness::up::Up;
 use crate::harness::wire::Wire;
 use crate::harness::{eventually, percent};
 
-const PAIRS: &str = "application/vnd.dunlin.pairs";
+pub const PAIRS: &str = "application/vnd.dunlin.pairs";
 const LINES: &str = "application/x-ndjson";
 
 /// The pairs of a body, after a look at its checksum.
@@ -43,6 +43,14 @@ pub fn crc32c(bytes: &[u8]) -> u32 {
 fn scan(port: u16, query: &str) -> Answer {
     let url = format!("http://127.0.0.1:{port}/v1/keyspaces/default/keys{query}");
     curl(&["-H", &format!("Accept: {PAIRS}"), &url])
+}
+
+/// All of a keyspace.
+pub fn all_of(port: u16, keyspace: &str) -> Vec<(Vec<u8>, Vec<u8>)> {
+    let url = format!("http://127.0.0.1:{port}/v1/keyspaces/{keyspace}/keys");
+    let answer = curl(&["-H", &format!("Accept: {PAIRS}"), &url]);
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    decode(&answer.body)
 }
 
 fn pairs(port: u16, query: &str) -> Vec<(Vec<u8>, Vec<u8>)> {

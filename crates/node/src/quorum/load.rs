@@ -16,8 +16,9 @@ use super::attempt::Window;
 use super::load_split::{Part, split};
 use super::load_take::{Prepared, acknowledged, to_take};
 use super::{Coordinator, Failure, Quorum};
+use crate::config::NodeConfig;
 use crate::loads::FILE_BYTES_MIN;
-use crate::shard::Peer;
+use crate::shard::{Peer, Shard};
 
 /// Nodes that read less know nothing of loads.
 const READS_LOADS: u8 = 4;
@@ -34,7 +35,7 @@ pub(super) struct Loading {
 }
 
 /// Pairs of a body, by partition.
-type Parts = BTreeMap<u16, Part>;
+pub(super) type Parts = BTreeMap<u16, Part>;
 
 /// A load that has its stamp.
 #[derive(Clone, Copy)]
@@ -58,6 +59,48 @@ impl Load {
     }
 }
 
+/// Under which conditions pairs are stored.
+#[derive(Clone, Copy)]
+pub(super) struct Terms {
+    pub keyspace: u32,
+    pub quorum: Quorum,
+    /// They are stamped up to here.
+    pub deadline: Version,
+    /// And above this.
+    pub floor: Version,
+    /// How often this event loop had stood still when they came.
+    stalls: u64,
+}
+
+impl Terms {
+    /// Of pairs that have just come.
+    pub fn new(
+        shard: &Shard,
+        keyspace: u32,
+        quorum: Quorum,
+        deadline: Version,
+        floor: Version,
+    ) -> Terms {
+        Terms {
+            keyspace,
+            quorum,
+            deadline,
+            floor,
+            stalls: shard.stalls().count(),
+        }
+    }
+
+    /// Whether who sent them may have given up, and written something else since.
+    pub fn is_overtaken(&self, shard: &Shard) -> bool {
+        self.deadline == Version::MAX && shard.stalls().count() != self.stalls
+    }
+}
+
+/// Whether so many bytes of a partition are enough for a file.
+pub(super) fn is_file(bytes: usize, config: &NodeConfig) -> bool {
+    bytes >= FILE_BYTES_MIN.min(config.ingest_bytes)
+}
+
 impl Coordinator {
     /// Stores the pairs of a body, in no order; done when each is acknowledged as `quorum` asks. What is
     /// enough for files goes so, where nothing is in its way; all else is put. Answers how many bytes went as
@@ -77,6 +120,7 @@ impl Coordinator {
             let put = self.bulk(keyspace, quorum, pairs, deadline, floor).await;
             return put.map(|()| 0);
         }
+        let terms = Terms::new(&self.shard, keyspace, quorum, deadline, floor);
         self.shard.judged()?;
         self.shard.serves(keyspace)?;
         self.widen_for(keyspace, quorum.from).await?;
@@ -85,42 +129,67 @@ impl Coordinator {
             let placed = placement.keyspace(keyspace);
             placed.ok_or(Failure::UnknownKeyspace)?.partition_count()
         };
+        let lost = |_| Failure::NotEnoughReplicas {
+            got: 0,
+            need: quorum.ack,
+        };
         let apart = self
             .shard
             .env()
             .store_runner
             .run_apart(move || split(pairs, partitions));
-        let parts = apart.await.map_err(|_| Failure::NotEnoughReplicas {
-            got: 0,
-            need: quorum.ack,
-        })?;
+        let parts = apart.await.map_err(|_| lost(()))?;
         // Whoever asks may hang up: what is half done here must be done to its end.
         let (coordinator, busy) = (self.clone(), self.shard.busy());
         let load = tokio::task::spawn_local(async move {
-            let loaded = coordinator.load(keyspace, quorum, parts, deadline, floor);
-            let loaded = loaded.await;
+            let loaded = coordinator.load_all(terms, parts).await;
             drop(busy);
             loaded
         });
-        let loaded = load.await.map_err(|_| Failure::NotEnoughReplicas {
-            got: 0,
-            need: quorum.ack,
-        })?;
-        let (rest, loaded) = loaded?;
+        let (rest, loaded, up_to) = load.await.map_err(|_| lost(()))??;
         if rest.is_empty() {
             return Ok(loaded);
         }
         let rest = rest.into_values().flat_map(Part::pairs);
+        let is_begun = loaded > 0 || up_to > Version(0);
+        let floor = floor.max(up_to);
         match self.bulk(keyspace, quorum, rest, deadline, floor).await {
-            Err(Failure::TooLate) if loaded > 0 => Err(Failure::Overdue),
-            Err(Failure::NotReached { need, .. }) if loaded > 0 => {
+            Err(Failure::TooLate) if is_begun => Err(Failure::Overdue),
+            Err(Failure::NotReached { need, .. }) if is_begun => {
                 Err(Failure::NotEnoughReplicas { got: 0, need })
             }
             put => put.map(|()| loaded),
         }
     }
 
-    fn may_load(&self, keyspace: u32) -> bool {
+    /// Loads what can be, here and at others. Answers what is left, how many bytes were written, and a stamp
+    /// above which what is left is to be put: zero where nothing of it was begun elsewhere.
+    async fn load_all(
+        &self,
+        terms: Terms,
+        mut parts: Parts,
+    ) -> Result<(Parts, u64, Version), Failure> {
+        let mut away = self.who_loads(&terms, &parts);
+        let of_here = away.remove(&self.shard.address()).unwrap_or_default();
+        let here: Parts = parts
+            .extract_if(.., |partition, _| of_here.contains(partition))
+            .collect();
+        let (own, given) = tokio::join!(self.load(terms, here), self.give(terms, &parts, away));
+        let is_begun = given.up_to > Version(0);
+        let (rest, mut loaded) = match own {
+            Err(Failure::TooLate) if is_begun => return Err(Failure::Overdue),
+            own => own?,
+        };
+        parts.retain(|partition, part| {
+            let is_left = !given.partitions.contains(partition);
+            loaded += if is_left { 0 } else { part.bytes as u64 };
+            is_left
+        });
+        parts.extend(rest);
+        Ok((parts, loaded, given.up_to))
+    }
+
+    pub(super) fn may_load(&self, keyspace: u32) -> bool {
         let placement = self.shard.placement();
         placement.reads() >= READS_LOADS
             && placement.change.is_none()
@@ -132,16 +201,26 @@ impl Coordinator {
     }
 
     /// Loads what can be; answers what is left, and how many bytes were written.
-    async fn load(
+    pub(super) async fn load(
         &self,
-        keyspace: u32,
-        quorum: Quorum,
+        terms: Terms,
         mut parts: Parts,
-        deadline: Version,
-        floor: Version,
     ) -> Result<(Parts, u64), Failure> {
+        let Terms {
+            keyspace,
+            quorum,
+            deadline,
+            floor,
+            ..
+        } = terms;
+        if parts.is_empty() {
+            return Ok((parts, 0));
+        }
         let mut loading = self.loading.lock().await;
         self.shard.may_stamp()?;
+        if terms.is_overtaken(&self.shard) {
+            return Err(Failure::TooLate);
+        }
         let until = match self.window(floor, deadline) {
             Window::Until(until) => until,
             Window::TooLate => return Err(Failure::TooLate),
@@ -157,10 +236,9 @@ impl Coordinator {
             if placement.change.is_some() || !placed.keyspace.takes(quorum.from) {
                 return Ok((parts, 0));
             }
-            let bytes_min = FILE_BYTES_MIN.min(self.shard.config().ingest_bytes);
             for (partition, part) in &parts {
                 let all = placed.replicas(*partition, quorum.from);
-                if part.bytes >= bytes_min && all.contains(&me) {
+                if is_file(part.bytes, self.shard.config()) && all.contains(&me) {
                     replicas.insert(*partition, all.to_vec());
                 }
             }

@@ -7,6 +7,8 @@ pub(crate) mod decide;
 mod enter;
 mod error;
 mod load;
+mod load_for;
+mod load_holder;
 mod load_split;
 mod load_take;
 mod mend;
@@ -22,6 +24,7 @@ pub use error::Failure;
 pub use mend::{FarRecord, MendError, Mended};
 pub use scan::Scan;
 
+use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 
@@ -29,6 +32,7 @@ use dunlin_store::Merge;
 use tokio::time::Instant;
 
 use load::Loading;
+use load_for::Giving;
 use walks::Walks;
 use widen::Widening;
 
@@ -47,6 +51,8 @@ pub struct Coordinator {
     loads: Rc<Loads>,
     /// One load after another, at the rate that leaves clients their latency.
     loading: tokio::sync::Mutex<Loading>,
+    /// To whom others' pairs are being given.
+    giving: RefCell<Giving>,
 }
 
 impl Coordinator {
@@ -54,6 +60,7 @@ impl Coordinator {
     pub(crate) fn new(shard: Rc<Shard>, loads: Rc<Loads>) -> Rc<Coordinator> {
         Rc::new(Coordinator {
             loading: tokio::sync::Mutex::default(),
+            giving: RefCell::default(),
             loads,
             shard,
             widening: Widening::default(),
