@@ -64,9 +64,8 @@ pub enum Sabotage {
     LoadBlind,
     /// Files are taken over beside others with the same keys.
     TakeOverAtOnce,
-    /// What another shard was given to load, and did not answer for, is put without regard to the stamp that it may
-    /// get there yet.
-    ForgetGiven,
+    /// All that another shard was given to load counts as loaded, also what it left out.
+    CountGiven,
     /// Followers are shown what one replica has.
     ShowEarly,
 }
@@ -101,7 +100,7 @@ impl Sabotage {
         Sabotage::CompareNewer,
         Sabotage::LoadBlind,
         Sabotage::TakeOverAtOnce,
-        Sabotage::ForgetGiven,
+        Sabotage::CountGiven,
         Sabotage::ShowEarly,
     ];
 }

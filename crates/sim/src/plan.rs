@@ -350,7 +350,7 @@ impl Plan {
             Sabotage::ServeBehind => self.deafens,
             Sabotage::TakeOverAtOnce => self.loads && self.ingest_bytes == 1,
             Sabotage::LoadBlind => self.loads && self.follows && self.ingest_bytes == 1,
-            Sabotage::ForgetGiven => self.loads && self.ingest_bytes == 1 && self.shards > 1,
+            Sabotage::CountGiven => self.loads && self.ingest_bytes == 1 && self.shards > 1,
             Sabotage::CompareNewer => self.loses_disks,
             // With few keys, the next write hides that a delete has not come.
             Sabotage::ForgetTombstones => self.keys == KEYS_MAX,

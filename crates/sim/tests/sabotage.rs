@@ -57,6 +57,6 @@ found! {
     comparing_with_what_is_newer_alone CompareNewer
     loading_over_what_is_there LoadBlind
     taking_over_beside_one_another TakeOverAtOnce
-    forgetting_what_others_were_given ForgetGiven
+    counting_what_others_were_given CountGiven
     showing_what_one_replica_has ShowEarly
 }

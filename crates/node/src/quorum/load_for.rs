@@ -127,10 +127,14 @@ impl Coordinator {
                 parts: pieces.collect(),
             };
             let answer = peer.call_aside(Request::LoadFor(request), LOAD_TIMEOUT);
-            let is_blind = self.shard.env().sabotage == Sabotage::ForgetGiven;
+            let is_blind = self.shard.env().sabotage == Sabotage::CountGiven;
             match answer.await {
                 Ok(Response::LoadedFor(LoadForAnswer::Late)) => {}
                 Ok(Response::LoadedFor(LoadForAnswer::Loaded { partitions, up_to })) => {
+                    let partitions = match is_blind {
+                        true => bundle.to_vec(),
+                        false => partitions,
+                    };
                     return Given {
                         partitions: partitions
                             .into_iter()
@@ -142,7 +146,6 @@ impl Coordinator {
                 Ok(Response::LoadedFor(LoadForAnswer::Refused)) => return nothing,
                 // It was not sent.
                 Err(CallError::Overloaded | CallError::TooLarge { .. }) => return nothing,
-                _ if is_blind => return nothing,
                 _ => {
                     return Given {
                         partitions: BTreeSet::new(),
