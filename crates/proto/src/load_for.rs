@@ -28,8 +28,12 @@ pub struct LoadForRequest {
 pub enum LoadForAnswer {
     /// Nothing was stamped, nor will be: they are to go another way.
     Refused,
-    /// Nothing was stamped, nor will be: others were loaded until the deadline had passed. It may be asked again.
-    Late,
+    /// Nothing was stamped, nor will be: the deadline had passed, by the clock there or while others were loaded. It
+    /// may be asked again with a later one.
+    Late {
+        /// The clock there.
+        clock: Version,
+    },
     /// Some were loaded, or none.
     Loaded {
         /// Partitions of which all is acknowledged.
@@ -80,7 +84,10 @@ impl LoadForAnswer {
     pub(crate) fn encode(&self, out: &mut BytesMut) {
         match self {
             LoadForAnswer::Refused => out.put_u8(0),
-            LoadForAnswer::Late => out.put_u8(1),
+            LoadForAnswer::Late { clock } => {
+                out.put_u8(1);
+                out.put_u64_le(clock.0);
+            }
             LoadForAnswer::Loaded { partitions, up_to } => {
                 out.put_u8(2);
                 put_numbers(out, partitions);
@@ -93,7 +100,9 @@ impl LoadForAnswer {
         let body = &mut body;
         Ok(match get_u8(body)? {
             0 => LoadForAnswer::Refused,
-            1 => LoadForAnswer::Late,
+            1 => LoadForAnswer::Late {
+                clock: Version(get_u64(body)?),
+            },
             2 => LoadForAnswer::Loaded {
                 partitions: get_numbers(body)?,
                 up_to: Version(get_u64(body)?),

@@ -96,7 +96,9 @@ fn load_for_answer() -> impl Strategy<Value = LoadForAnswer> {
     let numbers = prop::collection::vec(any::<u16>(), 0..4);
     prop_oneof![
         Just(LoadForAnswer::Refused),
-        Just(LoadForAnswer::Late),
+        any::<u64>().prop_map(|clock| LoadForAnswer::Late {
+            clock: Version(clock),
+        }),
         (numbers, any::<u64>()).prop_map(|(partitions, up_to)| LoadForAnswer::Loaded {
             partitions,
             up_to: Version(up_to),

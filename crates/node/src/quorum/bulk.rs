@@ -12,7 +12,8 @@ use futures_util::{FutureExt, StreamExt};
 use tokio::sync::Notify;
 
 use super::attempt::Window;
-use super::{Coordinator, Failure, Quorum};
+use super::terms::Terms;
+use super::{Coordinator, Failure};
 
 /// Puts of one request that wait for their acknowledgements.
 const IN_FLIGHT: usize = 4096;
@@ -86,20 +87,24 @@ impl Drop for Ticket {
 }
 
 impl Coordinator {
-    /// Puts `pairs`, in no order; done when each is acknowledged as `quorum` asks. Each is stamped
-    /// up to `deadline` and above `floor`; without a deadline, [`Version::MAX`], only while this
-    /// event loop has not stood still since the call.
+    /// Puts `pairs`, in no order; done when each is acknowledged as its quorum asks. Each is stamped
+    /// up to the deadline and above the floor; without a deadline, [`Version::MAX`], only while this
+    /// event loop has not stood still since they came.
     ///
     /// # Errors
     /// The first failure. Any number of pairs may have been written by then.
-    pub async fn bulk(
+    pub(super) async fn bulk(
         self: &Rc<Self>,
-        keyspace: u32,
-        quorum: Quorum,
+        terms: Terms,
         pairs: impl Iterator<Item = (Bytes, Bytes)>,
-        deadline: Version,
-        floor: Version,
     ) -> Result<(), Failure> {
+        let Terms {
+            keyspace,
+            quorum,
+            deadline,
+            floor,
+            ..
+        } = terms;
         self.shard.judged()?;
         self.shard.serves(keyspace)?;
         self.widen_for(keyspace, quorum.from).await?;
@@ -121,7 +126,6 @@ impl Coordinator {
             floor,
             replaces: None,
         });
-        let stalls = self.shard.stalls().count();
         let mut is_begun = false;
         let mut is_more = true;
         loop {
@@ -130,9 +134,7 @@ impl Coordinator {
                 looked => looked.ok(),
             };
             let window = match self.window(floor, deadline) {
-                _ if deadline == Version::MAX && self.shard.stalls().count() != stalls => {
-                    Window::TooLate
-                }
+                _ if terms.is_overtaken(&self.shard) => Window::TooLate,
                 window => window,
             };
             let until = match window {

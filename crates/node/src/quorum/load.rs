@@ -15,10 +15,11 @@ use futures_util::stream;
 use super::attempt::Window;
 use super::load_split::{Part, split};
 use super::load_take::{Prepared, acknowledged, to_take};
+use super::terms::Terms;
 use super::{Coordinator, Failure, Quorum};
 use crate::config::NodeConfig;
 use crate::loads::FILE_BYTES_MIN;
-use crate::shard::{Peer, Shard};
+use crate::shard::Peer;
 
 /// Nodes that read less know nothing of loads.
 const READS_LOADS: u8 = 4;
@@ -59,43 +60,6 @@ impl Load {
     }
 }
 
-/// Under which conditions pairs are stored.
-#[derive(Clone, Copy)]
-pub(super) struct Terms {
-    pub keyspace: u32,
-    pub quorum: Quorum,
-    /// They are stamped up to here.
-    pub deadline: Version,
-    /// And above this.
-    pub floor: Version,
-    /// How often this event loop had stood still when they came.
-    stalls: u64,
-}
-
-impl Terms {
-    /// Of pairs that have just come.
-    pub fn new(
-        shard: &Shard,
-        keyspace: u32,
-        quorum: Quorum,
-        deadline: Version,
-        floor: Version,
-    ) -> Terms {
-        Terms {
-            keyspace,
-            quorum,
-            deadline,
-            floor,
-            stalls: shard.stalls().count(),
-        }
-    }
-
-    /// Whether who sent them may have given up, and written something else since.
-    pub fn is_overtaken(&self, shard: &Shard) -> bool {
-        self.deadline == Version::MAX && shard.stalls().count() != self.stalls
-    }
-}
-
 /// Whether so many bytes of a partition are enough for a file.
 pub(super) fn is_file(bytes: usize, config: &NodeConfig) -> bool {
     bytes >= FILE_BYTES_MIN.min(config.ingest_bytes)
@@ -116,11 +80,10 @@ impl Coordinator {
         deadline: Version,
         floor: Version,
     ) -> Result<u64, Failure> {
-        if pairs.bytes < self.shard.config().load_bytes as u64 || !self.may_load(keyspace) {
-            let put = self.bulk(keyspace, quorum, pairs, deadline, floor).await;
-            return put.map(|()| 0);
-        }
         let terms = Terms::new(&self.shard, keyspace, quorum, deadline, floor);
+        if pairs.bytes < self.shard.config().load_bytes as u64 || !self.may_load(keyspace) {
+            return self.bulk(terms, pairs).await.map(|()| 0);
+        }
         self.shard.judged()?;
         self.shard.serves(keyspace)?;
         self.widen_for(keyspace, quorum.from).await?;
@@ -139,11 +102,13 @@ impl Coordinator {
             .store_runner
             .run_apart(move || split(pairs, partitions));
         let parts = apart.await.map_err(|_| lost(()))?;
-        // Whoever asks may hang up: what is half done here must be done to its end.
+        // Whoever asks may hang up: what is half done here must be done to its end, and is here for as long.
         let (coordinator, busy) = (self.clone(), self.shard.busy());
+        let mut held = self.shard.front().doors.account();
+        held.set(parts.values().map(|part| part.bytes).sum());
         let load = tokio::task::spawn_local(async move {
             let loaded = coordinator.load_all(terms, parts).await;
-            drop(busy);
+            drop((busy, held));
             loaded
         });
         let (rest, loaded, up_to) = load.await.map_err(|_| lost(()))??;
@@ -152,8 +117,7 @@ impl Coordinator {
         }
         let rest = rest.into_values().flat_map(Part::pairs);
         let is_begun = loaded > 0 || up_to > Version(0);
-        let floor = floor.max(up_to);
-        match self.bulk(keyspace, quorum, rest, deadline, floor).await {
+        match self.bulk(terms.above(up_to), rest).await {
             Err(Failure::TooLate) if is_begun => Err(Failure::Overdue),
             Err(Failure::NotReached { need, .. }) if is_begun => {
                 Err(Failure::NotEnoughReplicas { got: 0, need })

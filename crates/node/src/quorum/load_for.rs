@@ -6,21 +6,22 @@ use std::time::Duration;
 
 use dunlin_entry::Version;
 use dunlin_proto::{LoadForAnswer, LoadForRequest, Request, Response, ShardAddress};
-use dunlin_rpc::CallError;
+use dunlin_rpc::{CallError, refusal};
 use futures_util::future::join_all;
 use tokio::sync::Mutex;
 
 use super::attempt::Window;
-use super::load::{Parts, Terms, is_file};
+use super::load::{Parts, is_file};
 use super::load_holder::{bundles, holder};
 use super::load_split::Part;
+use super::terms::Terms;
 use super::{Coordinator, Failure, Quorum};
 use crate::sabotage::Sabotage;
 
 /// For how long a shard is waited for that loads: as long as its replicas may take for two of their steps.
 const LOAD_TIMEOUT: Duration = Duration::from_secs(30);
-/// A shard that has others to load first is asked so often.
-const TRIES: usize = 3;
+/// A shard that has others to load first, or whose clock is ahead, is asked so often.
+const TRIES: usize = 2;
 
 /// To whom something is being given: one bundle at a time, or those that wait would come late.
 pub(super) type Giving = BTreeMap<ShardAddress, Rc<Mutex<()>>>;
@@ -105,14 +106,16 @@ impl Coordinator {
     ) -> Given {
         let nothing = Given::default();
         for _ in 0..TRIES {
-            if terms.is_overtaken(&self.shard) {
+            // Looks at the clock first, and so sees a stall that has just ended.
+            if self.shard.may_stamp().is_err() || terms.is_overtaken(&self.shard) {
                 return nothing;
             }
             // Whoever is not heard of may stamp it up to here, and what goes another way goes above.
             let Window::Until(until) = self.window(terms.floor, terms.deadline) else {
                 return nothing;
             };
-            let Some(peer) = self.shard.peer(at) else {
+            let peer = self.shard.peer(at);
+            let Some(peer) = peer.filter(|peer| peer.caller.is_connected()) else {
                 return nothing;
             };
             let pieces = bundle
@@ -129,7 +132,9 @@ impl Coordinator {
             let answer = peer.call_aside(Request::LoadFor(request), LOAD_TIMEOUT);
             let is_blind = self.shard.env().sabotage == Sabotage::CountGiven;
             match answer.await {
-                Ok(Response::LoadedFor(LoadForAnswer::Late)) => {}
+                Ok(Response::LoadedFor(LoadForAnswer::Late { clock })) => {
+                    self.shard.clock().observe(clock);
+                }
                 Ok(Response::LoadedFor(LoadForAnswer::Loaded { partitions, up_to })) => {
                     let partitions = match is_blind {
                         true => bundle.to_vec(),
@@ -144,8 +149,9 @@ impl Coordinator {
                     };
                 }
                 Ok(Response::LoadedFor(LoadForAnswer::Refused)) => return nothing,
-                // It was not sent.
+                // It was not sent, or not taken: a build before this one knows nothing of it.
                 Err(CallError::Overloaded | CallError::TooLarge { .. }) => return nothing,
+                Err(CallError::Refused { code, .. }) if code != refusal::DROPPED => return nothing,
                 _ => {
                     return Given {
                         partitions: BTreeSet::new(),
@@ -191,14 +197,18 @@ impl Coordinator {
         });
         let partitions = match load.await {
             Ok(Ok((rest, _))) => all.into_iter().filter(|p| !rest.contains_key(p)).collect(),
-            Ok(Err(Failure::TooLate)) => return LoadForAnswer::Late,
+            Ok(Err(Failure::TooLate)) => {
+                let clock = self.shard.clock().now();
+                return LoadForAnswer::Late { clock };
+            }
             // It is here, perhaps, and not where it should be.
-            Ok(Err(Failure::NotEnoughReplicas { .. })) => Vec::new(),
-            Ok(Err(_)) | Err(_) => return LoadForAnswer::Refused,
+            Ok(Err(Failure::NotEnoughReplicas { .. })) | Err(_) => Vec::new(),
+            Ok(Err(_)) => return LoadForAnswer::Refused,
         };
         LoadForAnswer::Loaded {
             partitions,
-            up_to: self.shard.clock().now(),
+            // Nothing was stamped above its deadline.
+            up_to: self.shard.clock().now().min(deadline),
         }
     }
 }

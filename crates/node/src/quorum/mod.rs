@@ -15,6 +15,7 @@ mod mend;
 mod merge;
 mod read;
 mod scan;
+mod terms;
 mod walks;
 mod widen;
 mod write;
