@@ -108,7 +108,7 @@ fn main() -> io::Result<()> {
     Ok(())
 }
 
-fn tokens() -> [(&'static str, Token); 2] {
+fn tokens() -> [(&'static str, Token); 3] {
     let seen = |node| {
         (
             Origin::new(node, 0, 3),
@@ -128,8 +128,11 @@ fn tokens() -> [(&'static str, Token); 2] {
         (2, near),
         (5, far.clone()),
     ];
+    let mut hints = Token::new(0xfeed, 4, Some(hint), groups.clone());
+    hints.advance(&Token::new(0xfeed, 4, Some(hint), [(1, far.clone())]));
     [
         ("groups", Token::new(0xfeed, 4, Some(hint), groups)),
+        ("hints", hints),
         ("one", Token::new(0xfeed, 4, None, [(0, far)])),
     ]
 }

@@ -14,9 +14,11 @@ fuzz_target!(|data: &[u8]| {
         if let Ok(text) = std::str::from_utf8(data) {
             again(text);
         }
-        let body = [&[1], data].concat();
-        let sealed = [&body[..], &crc32c::crc32c(&body).to_le_bytes()].concat();
-        again(&text_of(&sealed));
+        for form in [1, 2] {
+            let body = [&[form][..], data].concat();
+            let sealed = [&body[..], &crc32c::crc32c(&body).to_le_bytes()].concat();
+            again(&text_of(&sealed));
+        }
     });
 });
 

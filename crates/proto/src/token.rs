@@ -6,12 +6,16 @@ use std::str::FromStr;
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 use dunlin_entry::Vector;
+use dunlin_message::DecodeError;
 
 use crate::address::ShardAddress;
 use crate::text::{from_text, to_text};
-use crate::wire::{get_bytes, get_u8, get_u16, get_u32, get_u64, put_bytes};
+use crate::wire::{get_bytes, get_u8, get_u16, get_u32, get_u64, malformed, put_bytes};
 
+/// One hint, of all its partitions.
 const FORM: u8 = 1;
+/// Any number of hints, each with its partitions.
+const FORM_HINTS: u8 = 2;
 /// Longer texts are not looked at.
 const TEXT_BYTES_MAX: usize = 1 << 20;
 
@@ -25,12 +29,12 @@ pub struct Token {
     pub cluster: u128,
     /// Number of the keyspace.
     pub keyspace: u32,
-    /// Where this stands in one replica's log.
-    pub hint: Option<Hint>,
+    /// Where this stands in replicas' logs, and of which partitions each says so. No partition is named twice.
+    hints: Vec<(Hint, Vec<u16>)>,
     groups: Vec<Group>,
 }
 
-/// All that the log of one shard has of the token's partitions up to a record has been delivered.
+/// All that the log of one shard has of its partitions up to a record has been delivered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Hint {
     /// Whose log.
@@ -80,7 +84,7 @@ pub enum TokenError {
 }
 
 impl Token {
-    /// Of partitions and how far each is.
+    /// Of partitions and how far each is; the hint is of all of them.
     pub fn new(
         cluster: u128,
         keyspace: u32,
@@ -88,6 +92,8 @@ impl Token {
         vectors: impl IntoIterator<Item = (u16, Vector)>,
     ) -> Token {
         let vectors: BTreeMap<u16, Vector> = vectors.into_iter().collect();
+        let partitions: Vec<u16> = vectors.keys().copied().collect();
+        let hint = hint.filter(|_| !partitions.is_empty());
         let mut groups: Vec<Group> = Vec::new();
         for (partition, vector) in vectors {
             match groups.iter_mut().find(|group| group.vector == vector) {
@@ -101,9 +107,65 @@ impl Token {
         Token {
             cluster,
             keyspace,
-            hint,
+            hints: hint.map(|hint| (hint, partitions)).into_iter().collect(),
             groups,
         }
+    }
+
+    /// Goes on with what a token of some of the partitions says of these.
+    pub fn advance(&mut self, other: &Token) {
+        let named: BTreeSet<u16> = other.vectors().map(|(partition, _)| partition).collect();
+        self.retain(|partition| !named.contains(&partition));
+        for group in &other.groups {
+            let same = self
+                .groups
+                .iter_mut()
+                .find(|own| own.vector == group.vector);
+            match same {
+                Some(own) => {
+                    own.partitions.extend(&group.partitions);
+                    own.partitions.sort_unstable();
+                }
+                None => self.groups.push(group.clone()),
+            }
+        }
+        self.groups
+            .sort_by_key(|group| group.partitions.first().copied());
+        self.hints.extend(other.hints.iter().cloned());
+    }
+
+    /// The same of these partitions alone, as far as it names them.
+    #[must_use]
+    pub fn narrow(mut self, partitions: &[u16]) -> Token {
+        let kept: BTreeSet<u16> = partitions.iter().copied().collect();
+        self.retain(|partition| kept.contains(&partition));
+        self
+    }
+
+    fn retain(&mut self, keeps: impl Fn(u16) -> bool) {
+        for group in &mut self.groups {
+            group.partitions.retain(|partition| keeps(*partition));
+        }
+        self.groups.retain(|group| !group.partitions.is_empty());
+        for (_, partitions) in &mut self.hints {
+            partitions.retain(|partition| keeps(*partition));
+        }
+        self.hints.retain(|(_, partitions)| !partitions.is_empty());
+    }
+
+    /// Up to where a shard's log was read for all these partitions, as far as it says so.
+    pub fn hint(&self, shard: ShardAddress, partitions: &[u16]) -> Option<Hint> {
+        let of_shard = || self.hints.iter().filter(|(hint, _)| hint.shard == shard);
+        let is_named = |partition| of_shard().any(|(_, named)| named.contains(partition));
+        let least = of_shard().map(|(hint, _)| *hint).min_by_key(|h| h.index)?;
+        let is_one = of_shard().all(|(hint, _)| hint.incarnation == least.incarnation);
+        (is_one && partitions.iter().all(is_named)).then_some(least)
+    }
+
+    /// Whether it names all these partitions.
+    pub fn names(&self, partitions: &[u16]) -> bool {
+        let named: BTreeSet<u16> = self.vectors().map(|(partition, _)| partition).collect();
+        partitions.iter().all(|partition| named.contains(partition))
     }
 
     /// How far each partition is.
@@ -136,23 +198,31 @@ impl Token {
 
     fn encode(&self) -> Bytes {
         let mut out = BytesMut::new();
-        out.put_u8(FORM);
+        let all: usize = self.groups.iter().map(|g| g.partitions.len()).sum();
+        // The older form where that says it all.
+        let is_simple = match &self.hints[..] {
+            [] => true,
+            [(_, partitions)] => partitions.len() == all,
+            _ => false,
+        };
+        out.put_u8(if is_simple { FORM } else { FORM_HINTS });
         out.put_u128_le(self.cluster);
         out.put_u32_le(self.keyspace);
-        out.put_u8(self.hint.is_some().into());
-        if let Some(hint) = self.hint {
+        match is_simple {
+            true => out.put_u8((!self.hints.is_empty()).into()),
+            false => out.put_u16_le(self.hints.len() as u16),
+        }
+        for (hint, partitions) in &self.hints {
             hint.shard.encode(&mut out);
             out.put_u32_le(hint.incarnation);
             out.put_u64_le(hint.index);
+            if !is_simple {
+                put_partitions(&mut out, partitions);
+            }
         }
         out.put_u16_le(self.groups.len() as u16);
         for group in &self.groups {
-            let ranges = ranges(&group.partitions);
-            out.put_u16_le(ranges.len() as u16);
-            for (first, last) in ranges {
-                out.put_u16_le(first);
-                out.put_u16_le(last);
-            }
+            put_partitions(&mut out, &group.partitions);
             put_bytes(&mut out, &group.vector.encode());
         }
         out.put_u32_le(crc32c::crc32c(&out));
@@ -163,7 +233,7 @@ impl Token {
         let malformed = |what: &dyn fmt::Display| TokenError::Malformed(what.to_string());
         match bytes.first() {
             None => return Err(malformed(&"it is empty")),
-            Some(&FORM) => {}
+            Some(&(FORM | FORM_HINTS)) => {}
             Some(form) => return Err(TokenError::Form(*form)),
         }
         let Some(length) = bytes.len().checked_sub(4) else {
@@ -176,45 +246,78 @@ impl Token {
         Self::decode_body(&mut bytes).map_err(|error| malformed(&error))
     }
 
-    fn decode_body(bytes: &mut Bytes) -> Result<Token, dunlin_message::DecodeError> {
-        let none = dunlin_message::DecodeError::new;
-        get_u8(bytes)?;
-        let cluster = bytes.try_get_u128_le().map_err(|e| none(e.to_string()))?;
+    fn decode_body(bytes: &mut Bytes) -> Result<Token, DecodeError> {
+        let form = get_u8(bytes)?;
+        let cluster = bytes.try_get_u128_le().map_err(malformed)?;
         let keyspace = get_u32(bytes)?;
-        let hint = match get_u8(bytes)? {
-            0 => None,
-            _ => Some(Hint {
+        let count = match form {
+            FORM => u16::from(get_u8(bytes)? > 0),
+            _ => get_u16(bytes)?,
+        };
+        let (mut hints, mut hinted) = (Vec::new(), BTreeSet::new());
+        for _ in 0..count {
+            let hint = Hint {
                 shard: ShardAddress::decode(bytes)?,
                 incarnation: get_u32(bytes)?,
                 index: get_u64(bytes)?,
-            }),
-        };
+            };
+            let partitions = match form {
+                FORM => Vec::new(),
+                _ => get_partitions(bytes, &mut hinted)?,
+            };
+            hints.push((hint, partitions));
+        }
         let (mut groups, mut all) = (Vec::new(), BTreeSet::new());
         for _ in 0..get_u16(bytes)? {
-            let mut partitions = Vec::new();
-            for _ in 0..get_u16(bytes)? {
-                let (first, last) = (get_u16(bytes)?, get_u16(bytes)?);
-                // A vector is held once for a group, however many partitions that names.
-                if first > last || !(first..=last).all(|partition| all.insert(partition)) {
-                    return Err(none("its partitions are out of order".into()));
-                }
-                partitions.extend(first..=last);
-            }
-            let vector = Vector::decode(&get_bytes(bytes)?).map_err(|e| none(e.to_string()))?;
-            if partitions.is_empty() || !partitions.is_sorted() {
-                return Err(none("its partitions are out of order".into()));
-            }
+            let partitions = get_partitions(bytes, &mut all)?;
+            let vector = Vector::decode(&get_bytes(bytes)?).map_err(malformed)?;
             groups.push(Group { vector, partitions });
         }
         if !bytes.is_empty() {
-            return Err(none("something stands behind it".into()));
+            return Err(malformed("something stands behind it"));
+        }
+        if form == FORM {
+            hints.retain(|_| !all.is_empty());
+            for (_, partitions) in &mut hints {
+                partitions.extend(&all);
+            }
+        }
+        if !hinted.is_subset(&all) {
+            return Err(malformed("a hint is of partitions that it does not name"));
         }
         Ok(Token {
             cluster,
             keyspace,
-            hint,
+            hints,
             groups,
         })
+    }
+}
+
+/// Numbers of partitions, ascending.
+fn put_partitions(out: &mut BytesMut, partitions: &[u16]) {
+    let ranges = ranges(partitions);
+    out.put_u16_le(ranges.len() as u16);
+    for (first, last) in ranges {
+        out.put_u16_le(first);
+        out.put_u16_le(last);
+    }
+}
+
+/// Reads them; each may be among `all` once, so that few bytes do not become a lot of memory.
+fn get_partitions(bytes: &mut Bytes, all: &mut BTreeSet<u16>) -> Result<Vec<u16>, DecodeError> {
+    let unordered = || malformed("its partitions are out of order");
+    let mut partitions = Vec::new();
+    for _ in 0..get_u16(bytes)? {
+        let (first, last) = (get_u16(bytes)?, get_u16(bytes)?);
+        if first > last || !(first..=last).all(|partition| all.insert(partition)) {
+            return Err(unordered());
+        }
+        partitions.extend(first..=last);
+    }
+    match partitions.is_empty() || !partitions.is_sorted() {
+        true => Err(unordered()),
+        false => Ok(partitions),
     }
 }
 

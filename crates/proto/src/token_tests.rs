@@ -56,7 +56,7 @@ fn what_is_no_token_is_refused_by_its_kind() {
     let parse = |text: &str| text.parse::<Token>();
     assert!(matches!(parse(""), Err(TokenError::Malformed(_))));
     assert!(matches!(parse("a token!"), Err(TokenError::Malformed(_))));
-    assert!(matches!(parse("AgAAAA"), Err(TokenError::Form(2))));
+    assert!(matches!(parse("AwAAAA"), Err(TokenError::Form(3))));
     assert!(matches!(parse("AQ"), Err(TokenError::Damaged)));
     let text = token().to_string();
     for at in 2..text.len() {
@@ -87,6 +87,32 @@ fn partitions_that_stand_in_it_twice_are_refused() {
     assert!(matches!(read, Err(TokenError::Malformed(_))), "{read:?}");
 }
 
+#[test]
+fn a_hint_counts_where_it_is_of_all_that_is_asked_for() {
+    let part = |node, index, partition| {
+        let shard = ShardAddress { node, shard: 0 };
+        let hint = Hint {
+            shard,
+            incarnation: 1,
+            index,
+        };
+        Token::new(1, 1, Some(hint), [(partition, vector(&[(1, 5)]))])
+    };
+    let mut token = part(1, 30, 0);
+    token.advance(&part(1, 20, 1));
+    token.advance(&part(2, 90, 2));
+    let of = |node, partitions: &[u16]| {
+        let hint = token.hint(ShardAddress { node, shard: 0 }, partitions);
+        hint.map(|hint| hint.index)
+    };
+    // Of two of one log the earlier.
+    assert_eq!(of(1, &[0, 1]), Some(20));
+    assert_eq!(of(1, &[0, 2]), None);
+    assert_eq!(of(2, &[2]), Some(90));
+    assert_eq!(of(3, &[2]), None);
+    assert!(token.names(&[0, 1, 2]) && !token.names(&[0, 3]));
+}
+
 proptest! {
     #[test]
     fn any_token_is_read_as_it_was_written(
@@ -103,6 +129,30 @@ proptest! {
         let vectors = vectors.into_iter().map(|(partition, of)| (partition, vector(&of)));
         let token = Token::new(cluster, keyspace, hint, vectors);
         prop_assert_eq!(token.to_string().parse(), Ok(token));
+    }
+
+    #[test]
+    fn tokens_of_parts_become_one_of_all_whichever_comes_first(
+        parts in prop::collection::vec((0u16..3, 1u64..9, prop::collection::btree_set(0u16..12, 0..6)), 0..8),
+    ) {
+        let mut all = Token::new(1, 2, None, []);
+        let mut last = std::collections::BTreeMap::new();
+        for (node, index, partitions) in parts {
+            let shard = ShardAddress { node, shard: 0 };
+            let hint = Hint { shard, incarnation: 1, index };
+            let of = partitions.iter().map(|p| (*p, vector(&[(node, index)])));
+            all.advance(&Token::new(1, 2, Some(hint), of));
+            last.extend(partitions.iter().map(|p| (*p, (shard, index))));
+        }
+        prop_assert_eq!(all.to_string().parse(), Ok(all.clone()));
+        prop_assert_eq!(all.vectors().count(), last.len());
+        for (partition, (shard, index)) in last {
+            let alone = all.clone().narrow(&[partition]);
+            let hint = alone.hint(shard, &[partition]);
+            prop_assert_eq!(hint.map(|hint| hint.index), Some(index));
+            let seen = alone.vectors().map(|(_, v)| v.clone()).next();
+            prop_assert_eq!(seen, Some(vector(&[(shard.node, index)])));
+        }
     }
 
     #[test]

@@ -285,7 +285,8 @@ impl Follow {
             From::Token(token) => {
                 token.check(self.shard.cluster_number(), self.wanted.keyspace)?;
                 let vectors = token.vectors().map(|(p, v)| (p, v.clone()));
-                (vectors.collect(), token.hint.and_then(|h| self.at(h)))
+                let hint = token.hint(self.shard.address(), &self.wanted.partitions);
+                (vectors.collect(), hint.and_then(|h| self.at(h)))
             }
             _ => (BTreeMap::new(), None),
         };
