@@ -128,16 +128,12 @@ impl Coordinator {
 
     /// Loads what can be, here and at others. Answers what is left, how many bytes were written, and a stamp
     /// above which what is left is to be put: zero where nothing of it was begun elsewhere.
-    async fn load_all(
-        &self,
-        terms: Terms,
-        mut parts: Parts,
-    ) -> Result<(Parts, u64, Version), Failure> {
+    async fn load_all(&self, terms: Terms, parts: Parts) -> Result<(Parts, u64, Version), Failure> {
         let mut away = self.who_loads(&terms, &parts);
         let of_here = away.remove(&self.shard.address()).unwrap_or_default();
-        let here: Parts = parts
-            .extract_if(.., |partition, _| of_here.contains(partition))
-            .collect();
+        let (here, mut parts): (Parts, Parts) = parts
+            .into_iter()
+            .partition(|(partition, _)| of_here.contains(partition));
         let (own, given) = tokio::join!(self.load(terms, here), self.give(terms, &parts, away));
         let is_begun = given.up_to > Version(0);
         let (rest, mut loaded) = match own {

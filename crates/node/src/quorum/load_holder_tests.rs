@@ -8,9 +8,19 @@ const fn shard(node: u16, shard: u16) -> ShardAddress {
 
 const ME: ShardAddress = shard(2, 0);
 
+/// Replicas, those within reach, and who is to load.
+type Holder<'a> = (
+    &'a str,
+    &'a [ShardAddress],
+    &'a [ShardAddress],
+    Option<ShardAddress>,
+);
+/// Partitions with their bytes, and the messages they go in.
+type Bundles<'a> = (&'a str, &'a [(u16, usize)], &'a [&'a [u16]]);
+
 #[test]
 fn who_holds_a_partition_loads_it_and_the_nearest_of_those() {
-    let cases: [(&str, &[ShardAddress], &[ShardAddress], Option<ShardAddress>); 7] = [
+    let cases: [Holder; 7] = [
         ("this one", &[shard(1, 0), ME], &[shard(1, 0)], Some(ME)),
         (
             "this one, whoever is near",
@@ -52,7 +62,7 @@ fn who_holds_a_partition_loads_it_and_the_nearest_of_those() {
 #[test]
 fn partitions_go_whole_and_each_once() {
     let half = BUNDLE_BYTES / 2;
-    let cases: [(&str, &[(u16, usize)], &[&[u16]]); 5] = [
+    let cases: [Bundles; 5] = [
         ("nothing", &[], &[]),
         ("what fits", &[(1, half), (2, half)], &[&[1, 2]]),
         ("one byte more", &[(1, half), (2, half + 1)], &[&[1], &[2]]),
