@@ -1,7 +1,7 @@
 # Dunlin: run, test, measure. Every target does its own set-up.
 SEEDS ?= 100
 
-.PHONY: help run test demo sim fuzz mixed bench build package setup
+.PHONY: help run test trials demo sim fuzz mixed bench build package setup
 .DEFAULT_GOAL := help
 
 help: ## List the targets
@@ -10,8 +10,11 @@ help: ## List the targets
 run: build ## Start a cluster of three nodes in this terminal, data in ./data
 	@exec target/release/dunlin up --nodes 3 --data ./data --http-port 8080
 
-test: ## Check format, lints, docs, licences; run all tests, 20 simulations, fuzzers for 15 s each
+test: ## Check format, lints and docs, run all tests that are fast; what must hold before a change is done
 	@scripts/test.sh
+
+trials: ## Run what takes long, one at a time: kills, moves, fuzzers, planted bugs; NAME=moves runs one set
+	@scripts/trials.sh $(NAME)
 
 demo: build ## Load the Debian catalogue, kill a node half way, prove that nothing is lost
 	@target/release/dunlin demo

@@ -410,7 +410,3 @@ fn thread_cpu() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
-
-#[cfg(test)]
-#[path = "generator_tests.rs"]
-mod tests;

@@ -13,6 +13,9 @@ use super::flock::{Node, entity};
 use super::random::Random;
 use super::wire::Wire;
 
+/// How long a write that is refused with 503 is tried again.
+const REFUSED_MAX: Duration = Duration::from_secs(10);
+
 /// `None` is a deleted key, or one never put.
 type Value = Option<Vec<u8>>;
 
@@ -141,16 +144,25 @@ impl Writer {
     }
 
     fn write(&mut self, at: usize, key: &str, node: usize, value: Value) {
-        let Some(wire) = self.wire(node) else {
-            return; // nothing was sent
+        let begun = Instant::now();
+        let answer = loop {
+            let Some(wire) = self.wire(node) else {
+                return; // nothing was sent, or nothing was taken
+            };
+            let answer = match &value {
+                Some(value) => wire.try_request("PUT", &entity(key, ""), value),
+                None => wire.try_request("DELETE", &entity(key, ""), b""),
+            };
+            if answer.is_err() {
+                self.wires[node] = None;
+            }
+            // 503 means "not taken, try again": a node answers so after it stood still for a while.
+            let is_refused = matches!(&answer, Ok(answer) if answer.status == 503);
+            if !is_refused || begun.elapsed() > REFUSED_MAX {
+                break answer;
+            }
+            std::thread::sleep(Duration::from_millis(20));
         };
-        let answer = match &value {
-            Some(value) => wire.try_request("PUT", &entity(key, ""), value),
-            None => wire.try_request("DELETE", &entity(key, ""), b""),
-        };
-        if answer.is_err() {
-            self.wires[node] = None;
-        }
         let expected = self.ledger.keys.entry(key.to_owned()).or_default();
         if matches!(&answer, Ok(answer) if matches!(answer.status, 201 | 202)) {
             expected.acknowledged = value;

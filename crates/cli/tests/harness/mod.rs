@@ -2,13 +2,14 @@
 //!
 //! Map: [`child`] a process that ends with the test; [`ports`] free ports; [`up`] `dunlin up`;
 //! [`flock`] an etcd and nodes of `dunlin serve`; [`curl`] and [`wire`] two HTTP clients;
-//! [`answer`] what both return; [`load`] writers and the proof that nothing acknowledged is lost;
-//! [`authority`] certificates; [`promtool`] a judge of metrics; [`namespace`] and [`tmpfs`] networks that can be cut and disks that can be full.
+//! [`answer`] what both return; [`asking`] requests of users; [`load`] writers and the proof that nothing acknowledged is lost;
+//! [`authority`] certificates; [`secure`] a node with TLS; [`promtool`] a judge of metrics; [`namespace`] and [`tmpfs`] networks that can be cut and disks that can be full.
 
 // Each test binary compiles its own copy and uses a part of it.
 #![allow(dead_code)]
 
 pub mod answer;
+pub mod asking;
 pub mod authority;
 pub mod child;
 pub mod curl;
@@ -19,6 +20,7 @@ pub mod namespace;
 pub mod ports;
 pub mod promtool;
 pub mod random;
+pub mod secure;
 pub mod tmpfs;
 pub mod up;
 pub mod wire;

@@ -1,8 +1,11 @@
-//! Runs the `dunlin` binary, and a store in memory that answers like a node.
+//! Runs the `dunlin` binary ([`operator`] on a cluster whose members change), a store in memory that
+//! answers like a node ([`store`]), and what nodes hold on disk ([`copies`]).
 
 // Each test binary compiles its own copy and uses a part of it.
 #![allow(dead_code)]
 
+pub mod copies;
+pub mod operator;
 pub mod store;
 
 use std::io::Write;

@@ -1,18 +1,29 @@
-//! Real processes that are stopped, killed, cut off, and robbed of what they did not sync, under
-//! clients whose histories must be linearizable.
-// Tests stand outside the simulation: processes, sockets, files and time are real.
+//! What takes a quiet machine, minutes of load or many processes: `make trials`, one test at a time.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::disallowed_methods)]
 
+#[path = "../copy_support/mod.rs"]
+mod copy_support;
 #[path = "../harness/mod.rs"]
 mod harness;
+#[path = "../log_data/mod.rs"]
+mod log_data;
+#[path = "../support/mod.rs"]
+mod support;
 
-mod clients;
-mod crash;
-mod dropped;
-mod etcd;
-mod forgetful;
-mod fuse;
-mod mixed;
-mod pause;
-mod power;
-mod protocol;
+mod cluster;
+mod copy_damage;
+mod copy_keyspace;
+mod copy_keyspace_kill;
+mod copy_kill;
+mod copy_load_kill;
+mod copy_memory;
+mod damage;
+mod demo;
+mod histories;
+mod http;
+mod moves;
+mod peers;
+mod space;
+mod time;
+mod tls;
+mod users;

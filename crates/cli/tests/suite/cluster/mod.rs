@@ -1,0 +1,4 @@
+//! One cluster that loses nodes and one that grows; the rest of their kind is in the trials.
+
+mod growth;
+mod quorum;

@@ -1,0 +1,28 @@
+//! `dunlin` as those who use it see it: real processes, sockets and files.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::disallowed_methods)]
+
+#[path = "../copy_support/mod.rs"]
+mod copy_support;
+#[path = "../harness/mod.rs"]
+mod harness;
+#[path = "../log_data/mod.rs"]
+mod log_data;
+#[path = "../support/mod.rs"]
+mod support;
+
+mod cluster;
+mod copy;
+mod copy_secret;
+mod http;
+mod import;
+mod key_value;
+mod local_cluster;
+mod log;
+mod log_compressed;
+mod log_inspect;
+mod log_settings;
+mod readme;
+mod shards;
+mod tls;
+mod users;
+mod wrong_use;

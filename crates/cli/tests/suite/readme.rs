@@ -1,0 +1,100 @@
+//! The README's examples, pasted in their order into one shell, on a machine of their own: a network
+//! namespace with nothing on its ports.
+
+// Tests stand outside the simulation: processes, sockets, files and time are real.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use crate::harness::child::Process;
+use crate::harness::namespace::Network;
+
+const README: &str = include_str!("../../../../README.md");
+/// A package catalogue that is there on every machine.
+const CATALOGUE: &str =
+    "#!/bin/sh\nfor i in 1 2 3; do printf 'Package: p%s\\nVersion: 1\\n\\n' $i; done\n";
+/// Long enough for the slowest of them, on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(400);
+
+/// What stands in blocks of shell, in order.
+fn blocks() -> Vec<&'static str> {
+    let of_shell = README.split("```sh\n").skip(1);
+    of_shell
+        .map(|rest| rest.split("```").next().unwrap())
+        .collect()
+}
+
+/// The blocks as one script that says before each which it is, and ends at the first that fails. What it
+/// kills by name it kills in its own namespace alone.
+fn script(directory: &Path) -> String {
+    let mut script = String::from(
+        "set -euo pipefail\n\
+         curl() { if [ \"$1\" = -sf ]; then command curl \"$@\"; else command curl --fail-with-body \"$@\"; fi; }\n\
+         pkill() { command pkill --ns $$ --nslist net \"$@\"; }\n\
+         dunlin up --data ./data --http-port 8080 &\n\
+         until curl -sf http://127.0.0.1:8082/health; do sleep 0.2; done\n",
+    );
+    for block in blocks() {
+        // These are the build, and a cluster of their own that has a test of its own.
+        if block.starts_with("make ") {
+            continue;
+        }
+        let heading = block.lines().next().unwrap().replace('\'', "");
+        script.push_str(&format!("echo '== {heading}'\n"));
+        script.push_str(&block.replace("/tmp/", &format!("{}/", directory.display())));
+    }
+    script + "echo '== all done'\n"
+}
+
+/// What is left running in the namespace ends with the test.
+struct Leftovers(String);
+
+impl Drop for Leftovers {
+    fn drop(&mut self) {
+        let pids = Command::new("ip").args(["netns", "pids", &self.0]).output();
+        let Ok(pids) = pids else { return };
+        for pid in String::from_utf8_lossy(&pids.stdout).lines() {
+            let _ = Command::new("kill").args(["-9", pid]).status();
+        }
+    }
+}
+
+#[test]
+fn every_example_works_when_pasted_in_order() {
+    assert!(blocks().len() > 15);
+    let Some(network) = Network::of(1) else {
+        return;
+    };
+    let namespace = &network.hosts[0].namespace;
+    let directory = tempfile::tempdir().unwrap();
+    let at = directory.path();
+    let bin = at.join("bin");
+    std::fs::create_dir(&bin).unwrap();
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_dunlin"), bin.join("dunlin")).unwrap();
+    let catalogue = bin.join("apt-cache");
+    std::fs::write(&catalogue, CATALOGUE).unwrap();
+    std::fs::set_permissions(&catalogue, PermissionsExt::from_mode(0o755)).unwrap();
+    let file = at.join("readme.sh");
+    std::fs::write(&file, script(at)).unwrap();
+    let path = std::env::var("PATH").unwrap();
+    let mut command = Command::new("ip");
+    command
+        .args(["netns", "exec", namespace, "bash"])
+        .arg(&file)
+        .env("PATH", format!("{}:{path}", bin.display()))
+        .env_remove("DUNLIN_SERVER")
+        .current_dir(at);
+    let mut pasted = Process::start(&mut command, &at.join("said"));
+    let _leftovers = Leftovers(namespace.clone());
+    let deadline = Instant::now() + PATIENCE;
+    while pasted.is_running() && Instant::now() < deadline {
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    let said = pasted.output();
+    let last: Vec<&str> = said.lines().rev().take(60).collect();
+    let last: Vec<&str> = last.into_iter().rev().collect();
+    assert!(!pasted.is_running(), "still at work:\n{}", last.join("\n"));
+    assert!(said.contains("== all done"), "{}", last.join("\n"));
+}

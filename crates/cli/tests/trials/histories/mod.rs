@@ -1,0 +1,13 @@
+//! Real processes that are stopped, killed, cut off, and robbed of what they did not sync, under
+//! clients whose histories must be linearizable.
+
+mod clients;
+mod crash;
+mod dropped;
+mod etcd;
+mod forgetful;
+mod fuse;
+mod mixed;
+mod pause;
+mod power;
+mod protocol;

@@ -1,0 +1,3 @@
+//! TLS while nodes come and go.
+
+mod serving;

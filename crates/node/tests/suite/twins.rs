@@ -1,0 +1,75 @@
+//! A twin that hears nothing from the metadata store hears it from the other nodes.
+
+use std::net::TcpListener;
+use std::path::Path;
+use std::time::Duration;
+
+use crate::common::{CACHES, blocking, request};
+use dunlin_metadata::Metadata;
+use dunlin_node::{Node, NodeConfig, Process};
+
+/// A node in a process of its own, as far as nodes can tell.
+async fn start(name: &str, data: &Path, listen: &str, metadata: &Metadata) -> (Node, Process) {
+    let process = Process::new(CACHES, 1).unwrap();
+    let config = NodeConfig {
+        name: name.to_owned(),
+        data: data.to_owned(),
+        http: "127.0.0.1:0".to_owned(),
+        listen: listen.to_owned(),
+        ..NodeConfig::default()
+    };
+    let node = Node::start(config, metadata.clone(), &process).await;
+    (node.unwrap(), process)
+}
+
+fn free_address() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.local_addr().unwrap().to_string()
+}
+
+#[tokio::test]
+async fn the_others_tell_it_and_then_it_acknowledges_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = |name: &str| dir.path().join(name);
+    let metadata = Metadata::embedded(path("metadata.json")).unwrap();
+    let listen = free_address();
+    let (_n1, _p1) = start("n1", &path("n1"), "127.0.0.1:0", &metadata).await;
+    let (n2, _p2) = start("n2", &path("n2"), &listen, &metadata).await;
+    let (_n3, _p3) = start("n3", &path("n3"), "127.0.0.1:0", &metadata).await;
+    n2.stop().await.unwrap();
+
+    // The earlier one has a metadata store that stands still.
+    std::fs::create_dir(path("still")).unwrap();
+    std::fs::copy(path("metadata.json"), path("still/metadata.json")).unwrap();
+    let still = Metadata::embedded(path("still/metadata.json")).unwrap();
+    let (earlier, process) = start("n2", &path("n2"), &listen, &still).await;
+    let http = earlier.http_address();
+    let put = move || request(http, "PUT /v0/entity?id=k&ack=3", b"v").0;
+    assert_eq!(blocking(put).await, 201);
+    let mut superseded = process.superseded();
+    assert!(superseded.borrow().is_none());
+
+    // What the still store gave, the other one must not give again.
+    let given = metadata.register("n2", "127.0.0.1:1", &listen, 1, 0).await;
+    assert_eq!(given.unwrap().incarnation, 2);
+    let (later, p_later) = start("n2", &path("later"), "127.0.0.1:0", &metadata).await;
+    let heard = superseded.wait_for(Option::is_some);
+    let heard = tokio::time::timeout(Duration::from_secs(10), heard).await;
+    let by = heard.expect("nobody told it").unwrap().clone().unwrap();
+    assert_eq!((&*by.node, by.incarnation, by.newer), ("n2", 2, 3));
+    for head in [
+        "PUT /v0/entity?id=k&ack=1",
+        "GET /v0/entity?id=k&ack=1",
+        "GET /health/ready",
+    ] {
+        let (status, body) = blocking(move || request(http, head, b"w")).await;
+        let text = String::from_utf8(body).unwrap();
+        assert_eq!(status, 503, "{head}: {text}");
+        assert!(text.contains("another process runs as this node"), "{text}");
+    }
+    earlier.stop().await.unwrap();
+    assert!(p_later.superseded().borrow().is_none());
+    let http = later.http_address();
+    let get = move || request(http, "GET /v0/entity?id=k&ack=3", b"");
+    assert_eq!(blocking(get).await, (200, b"v".to_vec()));
+}

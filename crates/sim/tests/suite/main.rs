@@ -1,0 +1,6 @@
+//! Simulated clusters: what a bounded number of seeds must show.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::disallowed_methods)]
+
+mod followers;
+mod replay;
+mod seeds;

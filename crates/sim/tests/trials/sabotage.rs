@@ -1,0 +1,62 @@
+//! Proof that the simulation can fail: it finds each deliberate bug, by values alone.
+//! `dunlin-sim --proof` looks for each in ten ranges of seeds.
+
+use dunlin_sim::{SEEDS, Sabotage, find};
+
+fn is_found(sabotage: Sabotage) {
+    // Twice what a range of `--proof` has: of some bugs' plans there are but twenty in a range.
+    match find(sabotage, 1, 2 * SEEDS).unwrap() {
+        Some(found) => println!("{sabotage:?}: run {}: {}", found.runs, found.line),
+        None => panic!("{sabotage:?} is not found within {} seeds", 2 * SEEDS),
+    }
+}
+
+macro_rules! found {
+    ($($test:ident $sabotage:ident)*) => {
+        $(
+            #[test]
+            fn $test() {
+                is_found(Sabotage::$sabotage);
+            }
+        )*
+
+        #[test]
+        fn none_is_left_out() {
+            let tested = [Sabotage::None, $(Sabotage::$sabotage),*];
+            for sabotage in Sabotage::ALL {
+                assert!(tested.contains(&sabotage), "{sabotage:?} is not looked for");
+            }
+        }
+    };
+}
+
+found! {
+    acknowledging_before_the_sync AckUnsynced
+    ignoring_gaps IgnoreGaps
+    believing_a_store_without_memory TrustEmptyMetadata
+    storing_with_the_first_alone NarrowFrom
+    forgetting_tombstones ForgetTombstones
+    a_new_replica_without_the_newest SkipTail
+    forgetting_what_was_written_beside_the_copy ForgetTail
+    reading_the_log_among_pages TailAmongPages
+    answering_without_a_past AnswerUncertain
+    not_stamping_again NoRestamp
+    taking_the_first_answer FirstAnswer
+    writing_to_old_replicas_alone SkipJoint
+    stamping_late_attempts_anew IgnoreDeadlines
+    stamping_conditional_writes_again RestampConditions
+    serving_the_earlier_of_two_processes AcceptTwins
+    flushing_what_the_log_can_lose FlushUnsynced
+    asking_each_for_its_own_entries_alone RefillOwnOnly
+    believing_any_clock FollowAnyClock
+    answering_who_is_behind ServeBehind
+    counting_the_word_of_the_forgetful CountUnsure
+    ending_renewed_values EndByNow
+    sealing_what_is_not_there SealUnequal
+    hiding_what_no_log_has HideGaps
+    comparing_with_what_is_newer_alone CompareNewer
+    loading_over_what_is_there LoadBlind
+    taking_over_beside_one_another TakeOverAtOnce
+    counting_what_others_were_given CountGiven
+    showing_what_one_replica_has ShowEarly
+}
