@@ -63,7 +63,7 @@ pub enum Command {
     #[command(subcommand)]
     Log(command::log::Log),
     /// Copy a RocksDB database while you watch: to a directory, another machine or a keyspace
-    Copy(command::copy::Copy),
+    Copy(Box<command::copy::Copy>),
     /// Take copies that `dunlin copy` sends
     Receive(command::receive::Receive),
     /// Load the Debian catalogue, kill a node half way, prove that nothing is lost

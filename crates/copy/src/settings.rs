@@ -61,6 +61,8 @@ pub struct Settings {
     pub range_bytes: Option<u64>,
     /// The secret that is proven to a receiver, if any.
     pub guard: Arc<Guard>,
+    /// Where the source's logs are; when absent, beside its tables.
+    pub log_directory: Option<PathBuf>,
     /// Where the checkpoint is made; beside the source when absent.
     pub checkpoint_directory: Option<PathBuf>,
 }
@@ -90,6 +92,7 @@ impl Settings {
             retry_for: Duration::from_secs(60),
             range_bytes: None,
             guard: Guard::off(Door::Copy),
+            log_directory: None,
             checkpoint_directory: None,
         }
     }

@@ -31,6 +31,8 @@ struct Lines {
     objects: Vec<String>,
     /// With this node's registration.
     node: Option<String>,
+    /// With single members of the store.
+    members: Vec<String>,
 }
 
 impl View {
@@ -158,10 +160,16 @@ impl View {
         self.tell(|lines| lines.node = problem);
     }
 
+    /// Which members of the store do not answer while others do.
+    pub fn tell_of_members(&self, problems: Vec<String>) {
+        self.tell(|lines| lines.members = problems);
+    }
+
     fn tell(&self, change: impl FnOnce(&mut Lines)) {
         let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
         change(&mut lines);
-        let all = lines.store.iter().chain(&lines.node).chain(&lines.objects);
+        let single = lines.objects.iter().chain(&lines.members);
+        let all = lines.store.iter().chain(&lines.node).chain(single);
         let all: Vec<String> = all.cloned().collect();
         self.problems.send_if_modified(|current| {
             let changed = **current != all;

@@ -86,6 +86,10 @@ pub const EXPIRY_PAUSE: Duration = Duration::from_millis(5);
 pub const ORPHAN_INTERVAL: Duration = Duration::from_secs(5);
 /// The same, at most, while they cannot be sent on.
 pub const ORPHAN_PAUSE_MAX: Duration = Duration::from_secs(300);
+/// Others hear within this that a keyspace was created.
+pub const KEYSPACE_WAIT: Duration = Duration::from_secs(2);
+/// How often it is looked whether they have.
+pub const KEYSPACE_PAUSE: Duration = Duration::from_millis(5);
 /// Others hear within this that a drop was taken back.
 pub const UNDROP_WAIT: Duration = Duration::from_secs(1);
 /// How often it is looked whether they have.

@@ -120,6 +120,9 @@ pub struct Copy {
     /// File with the secret of the receiver; the first line proves it
     #[arg(long, env = "DUNLIN_SECRET_FILE", value_name = "FILE")]
     secret_file: Option<PathBuf>,
+    /// Directory of SOURCE's write-ahead log (its wal_dir); without it, SOURCE
+    #[arg(long, value_name = "DIR")]
+    wal_dir: Option<PathBuf>,
     /// Directory for the checkpoint; without it, beside SOURCE
     #[arg(long, value_name = "DIR")]
     checkpoint_dir: Option<PathBuf>,
@@ -240,6 +243,7 @@ impl Copy {
         settings.limit_bytes_per_s = self.limit.map(|rate| rate.0);
         settings.retry_for = self.retry_for.0;
         settings.range_bytes = self.range_size.map(|size| size.0);
+        settings.log_directory.clone_from(&self.wal_dir);
         settings
             .checkpoint_directory
             .clone_from(&self.checkpoint_dir);

@@ -25,6 +25,7 @@ use crate::settings::Settings;
 use crate::source::checkpoint::{Checkpoint, Place};
 use crate::source::database::{Source, handle};
 use crate::source::directory;
+use crate::source::survey;
 use crate::watch::Watch;
 use crate::wire::codec::Compression;
 use crate::wire::pair::Tally;
@@ -100,8 +101,7 @@ pub(crate) fn verify(
     let cluster = Cluster::new(address)?;
     let id = cluster.describe(settings, watch)?.id;
     let target = address.to_string();
-    let directory = settings.checkpoint_directory.as_deref();
-    let copying = Place::new(&settings.source, &target, directory)?;
+    let copying = Place::of(settings, &target)?;
     if let Some(Remembered { plan, done }) = recall(copying.paths(), id)? {
         return Err(CopyError::Refused(format!(
             "{target} is partial: {done} of {} units are there; copy again to go on",
@@ -109,13 +109,18 @@ pub(crate) fn verify(
         )));
     }
     let label = format!("verify {target}");
-    let mut checkpoint = Place::new(&settings.source, &label, directory)?.make()?;
+    let mut checkpoint = Place::of(settings, &label)?.make()?;
     let families = &settings.column_families;
-    let compared = Source::open(&mut checkpoint, &settings.source, families).and_then(|source| {
-        let units = ranges(&source, settings.range_bytes())?;
-        let tally = compare(settings, &cluster, &source, &units, watch)?;
-        Ok((tally, units.len()))
-    });
+    let compared = Source::open_as_it_is(&mut checkpoint, &settings.source, families)
+        .and_then(|source| {
+            let units = ranges(&source, settings.range_bytes())?;
+            let tally = compare(settings, &cluster, &source, &units, watch)?;
+            Ok((tally, units.len()))
+        })
+        .and_then(|compared| {
+            survey::all(&mut checkpoint, settings, watch)?;
+            Ok(compared)
+        });
     let removed = checkpoint.remove();
     let (tally, ranges) = compared?;
     removed?;
@@ -183,8 +188,7 @@ fn begin(
     id: u32,
     watch: &Watch,
 ) -> Result<Begun, CopyError> {
-    let directory = settings.checkpoint_directory.as_deref();
-    let place = Place::new(&settings.source, &address.to_string(), directory)?;
+    let place = Place::of(settings, &address.to_string())?;
     let mut remembered = recall(place.paths(), id)?.filter(|left| fits(settings, &left.plan));
     if remembered.as_ref().is_some_and(|left| left.done > 0) && cluster.is_empty(settings, watch)? {
         // A number is given out once in a cluster, but this may be another cluster.
@@ -216,6 +220,7 @@ fn begin(
                 must_be_empty(" but holds a part of what the source was")
             })
             .and_then(|()| check_first_key(&source))
+            .and_then(|()| survey::check(&source, Mode::Insert, settings, watch))
             .and_then(|()| {
                 let choice = Choice {
                     mode: Mode::Insert,

@@ -12,6 +12,7 @@ use crate::settings::Settings;
 use crate::source::checkpoint::{Checkpoint, Place};
 use crate::source::database::{Source, handle};
 use crate::source::ranges::{Table, split};
+use crate::source::survey;
 use crate::watch::Watch;
 use crate::wire::message::{Found, Opened, Receipt, kind};
 
@@ -51,8 +52,7 @@ pub(crate) fn begin(
     let found = look(dialer, settings, watch)?;
     let choice = choose(settings, &found)?;
     let target = settings.target.to_string();
-    let directory = settings.checkpoint_directory.as_deref();
-    let place = Place::new(&settings.source, &target, directory)?;
+    let place = Place::of(settings, &target)?;
     let partial = found.partial.filter(|plan| fits(settings, plan));
     let known = [
         partial.as_ref().map(|plan| plan.fingerprint),
@@ -83,7 +83,9 @@ pub(crate) fn begin(
                         .to_owned(),
                 );
             }
-            match plan(settings, &choice, &checkpoint, &source, fingerprint) {
+            let planned = survey::check(&source, choice.mode, settings, watch)
+                .and_then(|()| plan(settings, &choice, &checkpoint, &source, fingerprint));
+            match planned {
                 Ok(plan) => plan,
                 Err(error) => return Err(give_up(checkpoint, source, error)),
             }

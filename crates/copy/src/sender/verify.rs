@@ -14,6 +14,7 @@ use crate::receiver::digest::digest;
 use crate::settings::Settings;
 use crate::source::checkpoint::{Place, elsewhere};
 use crate::source::database::Source;
+use crate::source::survey;
 use crate::watch::Watch;
 use crate::wire::link::Link;
 use crate::wire::message::{self, DigestRequest, Holds, kind};
@@ -44,9 +45,9 @@ pub(crate) fn verify(
         return Err(CopyError::Refused(format!("{target} holds no database")));
     }
     let label = format!("verify {target}");
-    let directory = settings.checkpoint_directory.as_deref();
-    let mut checkpoint = Place::new(&settings.source, &label, directory)?.make()?;
-    let compared = Source::open(&mut checkpoint, &settings.source, &settings.column_families)
+    let mut checkpoint = Place::of(settings, &label)?.make()?;
+    let families = &settings.column_families;
+    let compared = Source::open_as_it_is(&mut checkpoint, &settings.source, families)
         .and_then(|source| {
             let units = ranges(&source, settings.range_bytes())?;
             Ok((
@@ -54,6 +55,10 @@ pub(crate) fn verify(
                 units,
                 source.column_families,
             ))
+        })
+        .and_then(|compared| {
+            survey::all(&mut checkpoint, settings, watch)?;
+            Ok(compared)
         });
     let removed = checkpoint.remove();
     let (compared, units, column_families) = compared?;

@@ -14,6 +14,7 @@ use super::directory::{self, Listing};
 use crate::CopyError;
 use crate::plan::Hex;
 use crate::receiver::place;
+use crate::settings::Settings;
 
 /// How often a checkpoint is tried while the database changes under it.
 const ATTEMPTS: u32 = 50;
@@ -51,18 +52,26 @@ struct About {
 #[derive(Debug)]
 pub(crate) struct Place {
     source: PathBuf,
+    /// Where its logs are.
+    logs: PathBuf,
     path: PathBuf,
     /// A directory to fall back to where the first one cannot hold hard links.
     fallback: Option<PathBuf>,
 }
 
 impl Place {
-    /// Beside `source`, or in `directory` when one is given.
-    pub fn new(source: &Path, target: &str, directory: Option<&Path>) -> Result<Place, CopyError> {
+    /// Beside the source, or in the directory that the settings name.
+    pub fn of(settings: &Settings, target: &str) -> Result<Place, CopyError> {
+        let directory = settings.checkpoint_directory.as_deref();
+        let source = &settings.source;
         let source = fs::canonicalize(source).map_err(|error| CopyError::NotADatabase {
             path: source.to_path_buf(),
             detail: error.to_string(),
         })?;
+        let logs = match &settings.log_directory {
+            Some(logs) => fs::canonicalize(logs).map_err(|error| CopyError::io(logs, error))?,
+            None => directory::logs_beside(&source)?,
+        };
         let name = source.file_name().unwrap_or_default().to_string_lossy();
         let hash = xxh3_64(format!("{}\0{target}", source.display()).as_bytes());
         let name = format!(".{name}.dunlin-copy-{hash:016x}");
@@ -73,6 +82,7 @@ impl Place {
             .then(|| std::env::temp_dir().join(&name));
         Ok(Place {
             source,
+            logs,
             path,
             fallback,
         })
@@ -99,7 +109,7 @@ impl Place {
 
     /// Makes one, in place of any that is left over.
     pub fn make(&self) -> Result<Checkpoint, CopyError> {
-        directory::list(&self.source)?;
+        directory::list_with(&self.source, &self.logs)?;
         match (self.make_at(&self.path, false), &self.fallback) {
             (Err(error), Some(fallback)) if is_place_to_blame(&error) => {
                 self.make_at(fallback, true).map_err(|_| error)
@@ -117,7 +127,7 @@ impl Place {
         }
         for attempt in 0..ATTEMPTS {
             fs::create_dir(&temporary).map_err(at)?;
-            let linked = link(&self.source, &temporary, softly);
+            let linked = link(self, &temporary, softly);
             match linked {
                 Ok(Some(tables)) => {
                     let about = About {
@@ -188,8 +198,9 @@ impl Checkpoint {
 }
 
 /// Links and copies one state of `source`; `None` when it changed meanwhile.
-fn link(source: &Path, into: &Path, softly: bool) -> Result<Option<Vec<String>>, CopyError> {
-    let before = directory::list(source)?;
+fn link(place: &Place, into: &Path, softly: bool) -> Result<Option<Vec<String>>, CopyError> {
+    let Place { source, logs, .. } = place;
+    let before = directory::list_with(source, logs)?;
     for name in &before.tables {
         let (from, to) = (source.join(name), into.join(name));
         let linked = match softly {
@@ -202,14 +213,15 @@ fn link(source: &Path, into: &Path, softly: bool) -> Result<Option<Vec<String>>,
             linked => linked.map_err(|error| CopyError::io(into, error))?,
         }
     }
-    let mut copies: Vec<(&str, &str)> = before.logs.iter().map(|log| (&**log, &**log)).collect();
-    copies.push(("CURRENT", "CURRENT"));
-    copies.push(("IDENTITY", "IDENTITY"));
+    let each = before.logs.iter();
+    let mut copies: Vec<(&Path, &str, &str)> = each.map(|log| (&**logs, &**log, &**log)).collect();
+    copies.push((source, "CURRENT", "CURRENT"));
+    copies.push((source, "IDENTITY", "IDENTITY"));
     if let Some(options) = &before.options {
-        copies.push((options, OPTIONS));
+        copies.push((source, options, OPTIONS));
     }
-    for (from, to) in copies {
-        let copied = fs::copy(source.join(from), into.join(to));
+    for (directory, from, to) in copies {
+        let copied = fs::copy(directory.join(from), into.join(to));
         match copied {
             Err(error) if error.kind() == io::ErrorKind::NotFound && from == "IDENTITY" => {}
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -220,7 +232,7 @@ fn link(source: &Path, into: &Path, softly: bool) -> Result<Option<Vec<String>>,
     }
     let (manifest, length) = &before.manifest;
     copy_prefix(&source.join(manifest), &into.join(manifest), *length)?;
-    let after = directory::list(source)?;
+    let after = directory::list_with(source, logs)?;
     // Logs only grow at their end, and new tables are of no interest; but a new manifest record
     // or log means that what was copied first and last may not fit together.
     let same = |listing: &Listing| (listing.manifest.clone(), listing.logs.clone());
@@ -230,7 +242,7 @@ fn link(source: &Path, into: &Path, softly: bool) -> Result<Option<Vec<String>>,
     directory::check_log(&into.join(manifest), false).map_err(|error| elsewhere(error, source))?;
     for (at, log) in before.logs.iter().enumerate() {
         directory::check_log(&into.join(log), at + 1 == before.logs.len())
-            .map_err(|error| elsewhere(error, source))?;
+            .map_err(|error| elsewhere(error, logs))?;
     }
     Ok(Some(before.tables))
 }

@@ -43,19 +43,31 @@ pub(crate) struct Source {
 
 impl Source {
     /// Opens a checkpoint of the database at `source` (a path for errors); `chosen` column
-    /// families, or all when none are named.
+    /// families, or all when none are named. What only logs held is in tables afterwards.
     pub fn open(
         checkpoint: &mut Checkpoint,
         source: &Path,
         chosen: &[String],
     ) -> Result<Source, CopyError> {
-        let opened = Source::prepare_and_read(checkpoint, chosen);
+        let opened = Source::read(checkpoint, chosen, true);
         opened.map_err(|error| elsewhere(error, source))
     }
 
-    fn prepare_and_read(
+    /// Opens it as it is, so that RocksDB reads its logs beside its tables. Who compares does not go
+    /// the way of who copies.
+    pub fn open_as_it_is(
+        checkpoint: &mut Checkpoint,
+        source: &Path,
+        chosen: &[String],
+    ) -> Result<Source, CopyError> {
+        let opened = Source::read(checkpoint, chosen, false);
+        opened.map_err(|error| elsewhere(error, source))
+    }
+
+    fn read(
         checkpoint: &mut Checkpoint,
         chosen: &[String],
+        is_prepared: bool,
     ) -> Result<Source, CopyError> {
         let path = checkpoint.path.clone();
         let failed = |error: rocksdb::Error| CopyError::database(&path, &error);
@@ -71,7 +83,7 @@ impl Source {
             let each = all.iter().cloned();
             each.map(|name| ColumnFamilyDescriptor::new(name, family.clone()))
         };
-        if !checkpoint.is_prepared {
+        if is_prepared && !checkpoint.is_prepared {
             let db = DB::open_cf_descriptors(&database, &path, families()).map_err(failed)?;
             for name in &all {
                 db.flush_cf(handle(&db, name)?).map_err(failed)?;
@@ -96,6 +108,11 @@ impl Source {
         })
     }
 
+    /// Where one of its tables is.
+    pub fn path_of(&self, file: &LiveFile) -> PathBuf {
+        self.path.join(file.name.trim_start_matches('/'))
+    }
+
     /// Whether some block that a range lies in is so large that not many should be in memory.
     pub fn is_large(&self, range: &Range) -> bool {
         let outside = |file: &LiveFile| {
@@ -112,7 +129,12 @@ impl Source {
                     .is_some_and(|start| last < start.0.as_slice())
         };
         let mut within = self.files.iter().filter(|file| !outside(file));
-        within.any(|file| self.largest_bytes(&file.name) > LARGE_BYTES as u64)
+        within.any(|file| self.has_large_block(file))
+    }
+
+    /// Whether some block of a table is so large that not many should be in memory.
+    pub fn has_large_block(&self, file: &LiveFile) -> bool {
+        self.largest_bytes(&file.name) > LARGE_BYTES as u64
     }
 
     fn largest_bytes(&self, name: &str) -> u64 {
@@ -204,6 +226,9 @@ pub(crate) fn handle<'a>(db: &'a DB, name: &str) -> Result<&'a rocksdb::ColumnFa
 pub(crate) fn options() -> (Options, Options) {
     let mut database = Options::default();
     database.set_paranoid_checks(true);
+    // Without this, RocksDB takes a record of a log that it cannot apply for the log's end. Logs that
+    // are torn in the middle are refused before (`directory::check_log`).
+    database.set_wal_recovery_mode(rocksdb::DBRecoveryMode::TolerateCorruptedTailRecords);
     database.set_max_open_files(OPEN_FILES_MAX);
     database.set_max_file_opening_threads(2);
     database.set_skip_stats_update_on_db_open(true);

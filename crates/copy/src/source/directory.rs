@@ -22,6 +22,43 @@ pub(crate) struct Listing {
 
 /// Lists a database, or says why there is none.
 pub(crate) fn list(path: &Path) -> Result<Listing, CopyError> {
+    list_with(path, path)
+}
+
+/// Where the logs of a database are when nobody says: beside its tables, unless its options name
+/// another directory that has some, and it has none itself. Such a database is refused: it may be a
+/// checkpoint of one whose logs go on there.
+pub(crate) fn logs_beside(path: &Path) -> Result<PathBuf, CopyError> {
+    let listing = list(path)?;
+    let beside = Ok(path.to_path_buf());
+    let Some(options) = listing.options.filter(|_| listing.logs.is_empty()) else {
+        return beside;
+    };
+    let text = fs::read_to_string(path.join(&options)).unwrap_or_default();
+    let named = text
+        .lines()
+        .find_map(|line| line.trim_start().strip_prefix("wal_dir="))
+        .filter(|named| !named.is_empty());
+    // A relative one was relative to wherever that program ran.
+    let Some(named) = named.filter(|named| !is_same(path, named)) else {
+        return beside;
+    };
+    let own = path.display();
+    Err(CopyError::Unsupported {
+        path: path.to_path_buf(),
+        detail: format!(
+            "its logs are in {named} (wal_dir in {options}); say --wal-dir {named}, or --wal-dir \
+             {own} when nothing was written since it was a checkpoint"
+        ),
+    })
+}
+
+fn is_same(path: &Path, named: &str) -> bool {
+    fs::canonicalize(named).is_ok_and(|named| named == path)
+}
+
+/// Lists a database whose logs are in `logs`.
+pub(crate) fn list_with(path: &Path, logs: &Path) -> Result<Listing, CopyError> {
     let not = |detail: &str| CopyError::NotADatabase {
         path: path.to_path_buf(),
         detail: detail.to_owned(),
@@ -32,8 +69,8 @@ pub(crate) fn list(path: &Path) -> Result<Listing, CopyError> {
     if !path.is_dir() {
         return Err(not("not a directory"));
     }
-    let names = names(path)?;
-    let manifest = current(path)?.ok_or_else(|| match names.iter().find(|n| is_table(n)) {
+    let found = names(path)?;
+    let manifest = current(path)?.ok_or_else(|| match found.iter().find(|n| is_table(n)) {
         Some(table) => CopyError::Damaged {
             file: path.join("CURRENT"),
             detail: format!("the file is missing but {table} is there"),
@@ -52,14 +89,20 @@ pub(crate) fn list(path: &Path) -> Result<Listing, CopyError> {
         manifest: (manifest, length.len()),
         ..Listing::default()
     };
-    for name in names {
+    for name in found {
         if is_table(&name) {
             listing.tables.push(name);
         } else if log_number(&name).is_some() {
-            listing.logs.push(name);
+            if path == logs {
+                listing.logs.push(name);
+            }
         } else if name.starts_with("OPTIONS-") && !name.ends_with(".dbtmp") {
             listing.options = Some(name).max(listing.options);
         }
+    }
+    if path != logs {
+        let all = names(logs)?.into_iter();
+        listing.logs = all.filter(|name| log_number(name).is_some()).collect();
     }
     listing.tables.sort();
     listing.logs.sort_by_key(|name| log_number(name));

@@ -6,4 +6,5 @@ mod crc;
 pub(crate) mod database;
 pub(crate) mod directory;
 pub(crate) mod ranges;
+pub(crate) mod survey;
 pub(crate) mod table;

@@ -9,27 +9,34 @@ mod session;
 mod watch;
 
 use crate::error::MetadataError;
+use crate::topology::Topology;
 use crate::view::View;
 pub use access::{EtcdPlace, EtcdUser};
 use address::Address;
 use cache::Cache;
-use session::{ANSWER_TIMEOUT, Failure, limited};
+use session::{ANSWER_TIMEOUT, Failure, Session};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::task::AbortHandle;
 use tokio::time::timeout;
 use watch::Follower;
 
 /// A cluster's metadata in etcd, followed by a background task.
 pub(crate) struct Etcd {
-    address: Address,
+    session: Arc<Session>,
     pub view: Arc<View>,
     follower: AbortHandle,
+    prober: AbortHandle,
 }
+
+/// A change that the watch has not brought after so long is looked for at another member.
+const OVERDUE: Duration = Duration::from_millis(500);
 
 impl Drop for Etcd {
     fn drop(&mut self) {
         self.follower.abort();
+        self.prober.abort();
     }
 }
 
@@ -50,12 +57,13 @@ impl Etcd {
         let is_cached = cached.is_some();
         let known = cached.unwrap_or_default();
         let view = Arc::new(View::new(address.to_string(), cluster, known));
+        let session = Arc::new(Session::new(address, Some(view.clone())));
         let follower = Follower {
-            address: address.clone(),
+            session: session.clone(),
             cache,
             view: view.clone(),
         };
-        let position = match limited(follower.snapshot()).await {
+        let position = match follower.snapshot().await {
             Ok((position, Ok(()))) => Some(position),
             Ok((position, Err(_))) if is_cached => Some(position),
             Ok((_, Err(refusal))) => return Err(view.refusal(refusal)),
@@ -63,13 +71,15 @@ impl Etcd {
                 view.miss(&detail);
                 None
             }
-            Err(failure) => return Err(failure.at(&address)),
+            Err(failure) => return Err(failure.at(&session.address)),
         };
         let follower = tokio::spawn(follower.follow(position)).abort_handle();
+        let prober = tokio::spawn(watch::probe(session.clone())).abort_handle();
         Ok(Self {
-            address,
+            session,
             view,
             follower,
+            prober,
         })
     }
 
@@ -77,7 +87,15 @@ impl Etcd {
     /// it is seen here yet or not.
     async fn seen(&self, revision: u64) {
         let mut topology = self.view.topology();
-        let arrived = topology.wait_for(|topology| topology.revision >= revision);
+        let has_arrived = |topology: &Arc<Topology>| topology.revision >= revision;
+        if timeout(OVERDUE, topology.wait_for(has_arrived))
+            .await
+            .is_ok()
+        {
+            return;
+        }
+        self.session.overdue.notify_one();
+        let arrived = topology.wait_for(has_arrived);
         if timeout(ANSWER_TIMEOUT, arrived).await.is_err() {
             tracing::warn!(revision, "a change was made that is not seen here yet");
         }

@@ -2,7 +2,7 @@
 use super::access::EtcdPlace;
 use super::address::Address;
 use super::contents::{commit, read};
-use super::session::{Failure, check, client, limited};
+use super::session::{ANSWER_TIMEOUT, Failure, Session, check, limited};
 use crate::cluster::Cluster;
 use crate::objects::{CLUSTER, Put};
 use crate::restore::{Report, RestoreError, plan};
@@ -23,13 +23,18 @@ pub async fn restore(
 ) -> Result<Topology, RestoreError> {
     let address = Address::parse(place.into())?;
     check(&address)?;
-    let at = |failure: Failure| RestoreError::Store(failure.at(&address));
-    let mut client = limited(client(&address)).await.map_err(at)?;
-    let store = limited(read(&mut client)).await.map_err(at)?;
+    let session = Session::new(address, None);
+    let at = |failure: Failure| RestoreError::Store(failure.at(&session.address));
+    let reading = |mut client: Client| async move {
+        let store = read(&mut client).await?;
+        Ok((client, store))
+    };
+    // The member that has answered gets all that follows.
+    let (_, (mut client, store)) = session.ask(reading).await.map_err(at)?;
     let (topology, puts) = plan(reports, &store, force, fresh)?;
     let guards = [CLUSTER.to_owned()];
     if puts.len() <= PUTS_MAX {
-        let written = limited(commit(&mut client, &store, &guards, &puts)).await;
+        let written = limited(ANSWER_TIMEOUT, commit(&mut client, &store, &guards, &puts)).await;
         return match written.map_err(at)? {
             Some(_) => Ok(topology),
             None => Err(RestoreError::Raced),
@@ -52,8 +57,8 @@ async fn in_parts(
     let gone = [(CLUSTER.to_owned(), None)];
     let parts = [&gone[..]].into_iter().chain(rest.chunks(PUTS_MAX));
     for part in parts.chain([&cluster[..]]) {
-        let now = limited(read(client)).await.map_err(&at)?;
-        let written = limited(commit(client, &now, &guards, part)).await;
+        let now = limited(ANSWER_TIMEOUT, read(client)).await.map_err(&at)?;
+        let written = limited(ANSWER_TIMEOUT, commit(client, &now, &guards, part)).await;
         if written.map_err(&at)?.is_none() {
             return Err(RestoreError::Raced);
         }

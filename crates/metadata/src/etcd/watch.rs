@@ -1,8 +1,7 @@
 //! Following etcd: a snapshot, then every change, and again from the start whenever it breaks.
-use super::address::Address;
 use super::cache::Cache;
-use super::contents::{PREFIX, read, take};
-use super::session::{Failure, client, limited};
+use super::contents::{PREFIX, look, read, take};
+use super::session::{ANSWER_TIMEOUT, Failure, Session, limited};
 use crate::accept::{Refusal, Verdict};
 use crate::objects::Objects;
 use crate::view::View;
@@ -13,16 +12,18 @@ use tokio::time::sleep;
 
 const BACKOFF_MIN: Duration = Duration::from_millis(100);
 const BACKOFF_MAX: Duration = Duration::from_secs(2);
+const PROBE_INTERVAL: Duration = Duration::from_secs(10);
 
 /// Keeps the topology like etcd's.
 pub(crate) struct Follower {
-    pub address: Address,
+    pub session: Arc<Session>,
     pub cache: Option<Cache>,
     pub view: Arc<View>,
 }
 
 /// A connection to etcd and what has been read over it.
 pub(crate) struct Position {
+    member: usize,
     client: Client,
     store: Objects,
 }
@@ -62,9 +63,16 @@ impl Follower {
     /// Reads everything and publishes it, unless the store is refused: it is followed even then,
     /// for it may be put back.
     pub async fn snapshot(&self) -> Result<(Position, Result<(), Refusal>), Failure> {
-        let mut client = client(&self.address).await?;
-        let store = limited(read(&mut client)).await?;
-        let position = Position { client, store };
+        let reading = |mut client: Client| async move {
+            let store = read(&mut client).await?;
+            Ok((client, store))
+        };
+        let (member, (client, store)) = self.session.ask(reading).await?;
+        let position = Position {
+            member,
+            client,
+            store,
+        };
         let judged = self.judge(&position.store).await;
         Ok((position, judged))
     }
@@ -89,18 +97,32 @@ impl Follower {
 
     /// Follows from a position until it breaks, and says why.
     async fn watch(&self, position: Position) -> Failure {
-        match self.try_watch(position).await {
+        let member = position.member;
+        let failure = match self.try_watch(position).await {
             Ok(()) => Failure::Etcd("the watch ended".to_owned()),
             Err(failure) => failure,
+        };
+        if let Failure::Etcd(detail) = &failure {
+            self.session.miss(member, detail);
         }
+        failure
     }
 
     async fn try_watch(&self, mut position: Position) -> Result<(), Failure> {
         let next = i64::try_from(position.store.revision + 1).unwrap_or(i64::MAX);
         let options = WatchOptions::new().with_prefix().with_start_revision(next);
         let watching = position.client.watch(PREFIX, Some(options));
-        let mut stream = limited(async { Ok(watching.await?) }).await?;
-        while let Some(response) = stream.message().await? {
+        let mut stream = limited(ANSWER_TIMEOUT, async { Ok(watching.await?) }).await?;
+        loop {
+            let response = tokio::select! {
+                response = stream.message() => response?,
+                () = self.session.overdue.notified() => {
+                    return Err(Failure::Etcd("it does not tell of changes".to_owned()));
+                }
+            };
+            let Some(response) = response else {
+                return Ok(());
+            };
             if response.canceled() {
                 return Err(Failure::Etcd(response.cancel_reason().to_owned()));
             }
@@ -114,6 +136,19 @@ impl Follower {
                 drop(self.judge(&position.store).await);
             }
         }
-        Ok(())
+    }
+}
+
+/// Asks the members now and then, so that one that is away is told of before it is needed.
+pub(crate) async fn probe(session: Arc<Session>) {
+    let members = session.address.members().len();
+    if members == 1 {
+        return;
+    }
+    loop {
+        for member in 0..members {
+            session.probe(member, look).await;
+        }
+        sleep(PROBE_INTERVAL).await;
     }
 }

@@ -14,6 +14,9 @@ pub const SECOND: Duration = Duration::from_secs(1);
 
 /// One etcd member with a folder and ports of its own.
 pub struct Member {
+    name: String,
+    /// All members of its cluster, as etcd is told of them.
+    cluster: String,
     child: Option<Child>,
     folder: TempDir,
     client_port: u16,
@@ -37,16 +40,42 @@ impl Member {
             Path::new(ETCD).exists(),
             "install Debian's etcd-server to run this test"
         );
-        let (client_port, peer_port) = free_ports();
-        let folder = tempfile::tempdir().unwrap();
-        let mut member = Self {
-            child: None,
-            folder,
-            client_port,
-            peer_port,
-        };
-        member.up().await;
-        member
+        Member::cluster(1).await.remove(0)
+    }
+
+    /// Several that are one cluster.
+    pub async fn cluster(members: usize) -> Vec<Self> {
+        let mut all: Vec<Member> = (0..members)
+            .map(|number| {
+                let (client_port, peer_port) = free_ports();
+                Member {
+                    name: format!("m{number}"),
+                    cluster: String::new(),
+                    child: None,
+                    folder: tempfile::tempdir().unwrap(),
+                    client_port,
+                    peer_port,
+                }
+            })
+            .collect();
+        let each = all.iter();
+        let each = each.map(|m| format!("{}=http://127.0.0.1:{}", m.name, m.peer_port));
+        let cluster = each.collect::<Vec<_>>().join(",");
+        for member in &mut all {
+            member.cluster.clone_from(&cluster);
+            member.spawn();
+        }
+        for member in &all {
+            member.wait().await;
+        }
+        all
+    }
+
+    /// The address of several.
+    pub fn address_of(members: &[Member]) -> String {
+        let each = members.iter();
+        let each = each.map(|member| format!("127.0.0.1:{}", member.client_port));
+        format!("etcd://{}", each.collect::<Vec<_>>().join(","))
     }
 
     pub fn address(&self) -> String {
@@ -55,10 +84,15 @@ impl Member {
 
     /// Starts it, again if need be, with the data it has, and waits until it answers.
     pub async fn up(&mut self) {
+        self.spawn();
+        self.wait().await;
+    }
+
+    fn spawn(&mut self) {
         let client = format!("http://127.0.0.1:{}", self.client_port);
         let peer = format!("http://127.0.0.1:{}", self.peer_port);
         let child = Command::new(ETCD)
-            .args(["--name", "m", "--initial-cluster", &format!("m={peer}")])
+            .args(["--name", &self.name, "--initial-cluster", &self.cluster])
             .args([
                 "--listen-client-urls",
                 &client,
@@ -79,6 +113,11 @@ impl Member {
             .spawn()
             .unwrap();
         self.child = Some(child);
+    }
+
+    /// Waits until it answers.
+    pub async fn wait(&self) {
+        let client = format!("http://127.0.0.1:{}", self.client_port);
         for _ in 0..100 {
             let client = etcd_client::Client::connect([&client], None).await;
             let answer = async { client.unwrap().get("x", None).await };
@@ -93,6 +132,16 @@ impl Member {
     /// Kills it as a power cut would.
     pub async fn kill(&mut self) {
         self.child.take().unwrap().kill().await.unwrap();
+    }
+
+    /// Stops it where it stands (SIGSTOP), or lets it go on.
+    pub fn freeze(&self, is_frozen: bool) {
+        let pid = self.child.as_ref().unwrap().id().unwrap().to_string();
+        let signal = if is_frozen { "-STOP" } else { "-CONT" };
+        let sent = std::process::Command::new("kill")
+            .args([signal, &pid])
+            .status();
+        assert!(sent.unwrap().success());
     }
 
     /// Loses all it knew.

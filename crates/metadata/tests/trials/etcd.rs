@@ -386,3 +386,54 @@ async fn nodes_without_members_all_are_and_bad_members_are_not_guessed() {
         .unwrap();
     assert!(refused.to_string().contains("object members"), "{refused}");
 }
+
+async fn create(metadata: &Metadata, name: &str) {
+    let settings = KeyspaceSettings::default();
+    let created = metadata.create_keyspace(name, settings).await;
+    created.unwrap_or_else(|error| panic!("{name}: {error}"));
+}
+
+/// Waits until `metadata` names `member` among its problems, or does not.
+async fn tells_of(metadata: &Metadata, member: &Member, is_told: bool) {
+    let port = member.address().replace("etcd://", "http://");
+    let mut problems = metadata.problems();
+    let names = |lines: &std::sync::Arc<Vec<String>>| {
+        lines.iter().any(|line| line.contains(&port)) == is_told
+    };
+    timeout(40 * SECOND, problems.wait_for(names))
+        .await
+        .unwrap_or_else(|_| panic!("{port} told of: not {is_told}"))
+        .unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_member_of_three_that_is_killed_or_frozen_is_missed_by_nobody() {
+    let mut etcd = Member::cluster(3).await;
+    let address = Member::address_of(&etcd);
+    let old = Metadata::etcd(&address, None, None).await.unwrap();
+    create(&old, "before").await;
+    for (round, how) in ["killed", "frozen"].into_iter().enumerate() {
+        for away in 0..3 {
+            match how {
+                "killed" => etcd[away].kill().await,
+                _ => etcd[away].freeze(true),
+            }
+            // Where it led the others, these choose another leader first.
+            etcd[(away + 1) % 3].wait().await;
+            for number in 0..10 {
+                create(&old, &format!("{how}-{away}-{number}")).await;
+            }
+            for number in 0..8 {
+                let new = Metadata::etcd(&address, None, None).await;
+                let new = new.unwrap_or_else(|error| panic!("{how} {away}: {error}"));
+                register(&new, &format!("n{round}{away}{number}")).await;
+            }
+            tells_of(&old, &etcd[away], true).await;
+            match how {
+                "killed" => etcd[away].up().await,
+                _ => etcd[away].freeze(false),
+            }
+            tells_of(&old, &etcd[away], false).await;
+        }
+    }
+}

@@ -16,7 +16,7 @@ use super::bulk::load_bytes;
 use super::error::Rejected;
 use super::reply::{self, Reply};
 use super::upload::Upload;
-use crate::limits::{UNDROP_PAUSE, UNDROP_WAIT};
+use crate::limits::{KEYSPACE_PAUSE, KEYSPACE_WAIT, UNDROP_PAUSE, UNDROP_WAIT};
 use crate::shard::{Arrivals, Shard, ShardStatus};
 
 /// Largest description of a keyspace, in bytes.
@@ -95,6 +95,7 @@ async fn create(shard: Rc<Shard>, body: &[u8]) -> Result<Reply, Rejected> {
         created = shard.metadata().alter_keyspace(name, retention).await?;
     }
     settle(&shard, &created).await;
+    known_elsewhere(&shard, &created).await;
     let mut reply = reply::json(StatusCode::CREATED, &created);
     let what = format!("create keyspace {}", created.name);
     reply.extensions_mut().insert(Done(what));
@@ -119,6 +120,27 @@ async fn settle(shard: &Shard, created: &Keyspace) {
         }
         tokio::time::sleep(std::time::Duration::from_millis(5)).await;
     }
+}
+
+/// Waits until all shards within reach have met the new keyspace, so that the client's next request,
+/// to whatever node, finds it; but not for ever, for one may be cut off from the metadata store.
+async fn known_elsewhere(shard: &Rc<Shard>, created: &Keyspace) {
+    let deadline = Instant::now() + KEYSPACE_WAIT;
+    let asked = async {
+        loop {
+            let placement = shard.placement();
+            let within_reach = placement.shards().filter(|s| shard.is_reachable(*s));
+            let told = shard.statuses(&within_reach.collect::<Vec<_>>()).await;
+            let is_late = |(_, status): &(ShardAddress, Option<ShardStatus>)| {
+                (status.as_ref()).is_none_or(|status| status.keyspace_max < created.id)
+            };
+            if !told.iter().any(is_late) {
+                return;
+            }
+            sleep(KEYSPACE_PAUSE).await;
+        }
+    };
+    drop(timeout_at(deadline, asked).await);
 }
 
 /// Gives the others a moment to see that the drop was taken back: until then they acknowledge nothing

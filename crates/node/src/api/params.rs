@@ -77,6 +77,17 @@ impl Params {
         }
     }
 
+    /// Refuses parameters of `others`, unless they are among `names`, which are the ones known here.
+    pub fn none(&self, others: &[&str], names: &[&str]) -> Result<(), Rejected> {
+        let is_other = |name: &str| others.contains(&name) && !names.contains(&name);
+        match self.0.iter().find(|(name, _)| is_other(name)) {
+            None => Ok(()),
+            Some((name, _)) => Err(Rejected::bad(format!(
+                "{name} is known to /v1/keyspaces alone"
+            ))),
+        }
+    }
+
     pub fn get(&self, name: &str) -> Option<&Bytes> {
         self.0.iter().find(|(n, _)| n == name).map(|(_, v)| v)
     }

@@ -17,7 +17,7 @@ use super::error::Rejected;
 use super::gate::Gate;
 use super::params::{Params, decode};
 use super::reply::{self, Reply};
-use super::rules::{Rule, allowed, check, check_framing, find, keyspace_of, rules};
+use super::rules::{self, Rule, allowed, check, check_framing, find, keyspace_of};
 use super::upload::Upload;
 use super::users::{self, Asked};
 use super::{bulk, health, keys, keyspaces, members, mend, metadata, metrics, scan, status, v0};
@@ -181,8 +181,8 @@ fn ask(request: &Request<Upload>, path: &str) -> Result<(&'static Rule, Params),
     if !path.starts_with('/') {
         return Err(form(Rejected::bad("the target of a request is a path")));
     }
-    let Some(rules) = rules(path) else {
-        return Err(form(unknown()));
+    let Some(rules) = rules::rules(path) else {
+        return Err(form(unknown(path)));
     };
     let allow = |mut reply: Box<Reply>| {
         if let Ok(methods) = HeaderValue::from_str(&allowed(rules)) {
@@ -195,7 +195,7 @@ fn ask(request: &Request<Upload>, path: &str) -> Result<(&'static Rule, Params),
     }
     let asked = find(rules, method).and_then(|rule| {
         let params = Params::of(request.uri().query(), request.headers())?;
-        check(rule, &params, request.headers()).map(|()| (rule, params))
+        check(rule, path, &params, request.headers()).map(|()| (rule, params))
     });
     asked.map_err(|rejected| match rejected.status {
         StatusCode::METHOD_NOT_ALLOWED => allow(form(rejected)),
@@ -225,7 +225,7 @@ async fn serve(
             Some(rest) => v1(services, arrivals, caller, asker, request, rest, params)
                 .await
                 .unwrap_or_else(Rejected::into_json),
-            None => unknown().into_text(),
+            None => unknown(path).into_text(),
         },
     }
 }
@@ -319,7 +319,7 @@ async fn v1(
             )
             .await
         }
-        _ => Err(unknown()),
+        _ => Err(unknown("/v1/")),
     }
 }
 
@@ -329,8 +329,8 @@ fn rare<F: Future>(answer: F) -> Pin<Box<F>> {
     Box::pin(answer)
 }
 
-fn unknown() -> Rejected {
-    Rejected::new(StatusCode::NOT_FOUND, "no such path")
+fn unknown(path: &str) -> Rejected {
+    Rejected::new(rules::unknown(path), "no such path")
 }
 
 fn text(part: &str) -> Result<String, Rejected> {

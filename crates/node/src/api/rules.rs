@@ -1,5 +1,6 @@
-//! What each path takes: methods, parameters, conditions. What is not named here is refused, never
-//! ignored: a misspelled `expires_in` would keep for ever what was to go.
+//! What each path takes: methods, parameters, conditions. What is not named here is refused by `/v1`,
+//! never ignored: a misspelled `expires_in` would keep for ever what was to go. Clients of `/v0` expect
+//! that it ignores parameters it does not know; those that `/v1` knows it refuses.
 
 use dunlin_metadata::Role;
 use hyper::header::{
@@ -73,6 +74,8 @@ const READ_ALL: Need = Need::Everything(Role::Read);
 const ADMIN_ALL: Need = Need::Everything(Role::Admin);
 const QUORUM: &[&str] = &["ack", "from"];
 const ENTITY: &[&str] = &["id", "ack", "from"];
+/// What `/v1` knows of keys and values. Who says it to `/v0` means something by it.
+const OF_V1: &[&str] = &["expires_in", "prefix", "limit", "key"];
 
 /// The rules of a path, its key and keyspace still encoded; `None` when there is no such path.
 pub(super) fn rules(path: &str) -> Option<&'static [Rule]> {
@@ -158,6 +161,14 @@ pub(super) fn rules(path: &str) -> Option<&'static [Rule]> {
     })
 }
 
+/// The status of a path that is not known. Clients of the store whose paths `/v0` has expect 400.
+pub(super) fn unknown(path: &str) -> StatusCode {
+    match path == "/v1" || path.starts_with("/v1/") {
+        true => StatusCode::NOT_FOUND,
+        false => StatusCode::BAD_REQUEST,
+    }
+}
+
 /// The keyspace that a path names, still encoded; `/v0` has one of its own.
 pub(super) fn keyspace_of(path: &str) -> Option<&str> {
     if path.starts_with("/v0/") {
@@ -191,9 +202,17 @@ pub(super) fn find<'a>(rules: &'a [Rule], method: &Method) -> Result<&'a Rule, R
 }
 
 /// Whether a request's path takes what it asks, but for the values.
-pub(super) fn check(rule: &Rule, params: &Params, headers: &HeaderMap) -> Result<(), Rejected> {
+pub(super) fn check(
+    rule: &Rule,
+    path: &str,
+    params: &Params,
+    headers: &HeaderMap,
+) -> Result<(), Rejected> {
     let named = &rule.method;
-    params.only(rule.params)?;
+    match path.starts_with("/v0/") {
+        true => params.none(OF_V1, rule.params)?,
+        false => params.only(rule.params)?,
+    }
     let refused: &[HeaderName] = match (rule.takes_conditions, *named == Method::GET) {
         // A validator for caches, which this server knows nothing of, may always be ignored.
         (true, true) => &[],

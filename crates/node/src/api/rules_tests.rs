@@ -13,9 +13,11 @@ fn headers(of: &[(HeaderName, &'static str)]) -> HeaderMap {
 
 /// The status of a refusal, 200 where there is none.
 fn status(method: Method, path: &str, query: &str, of: &[(HeaderName, &'static str)]) -> u16 {
-    let Some(rules) = rules(path) else { return 404 };
+    let Some(rules) = rules(path) else {
+        return unknown(path).as_u16();
+    };
     let checked = Params::of(Some(query), &HeaderMap::new())
-        .and_then(|params| check(find(rules, &method)?, &params, &headers(of)));
+        .and_then(|params| check(find(rules, &method)?, path, &params, &headers(of)));
     checked.map_or_else(|rejected| rejected.status.as_u16(), |()| 200)
 }
 
@@ -44,7 +46,14 @@ fn what_a_path_does_not_know_is_refused() {
         (Method::DELETE, "/health", "", &[], 405),
         (Method::GET, "/v1/keyspaces/birds/kay", "", &[], 404),
         (Method::GET, "/v1", "", &[], 404),
-        (Method::GET, "/", "", &[], 404),
+        (Method::GET, "/", "", &[], 400),
+        (Method::GET, "/abracadabra", "", &[], 400),
+        (Method::GET, "/v0/nothing", "", &[], 400),
+        (Method::GET, "/v10/status", "", &[], 400),
+        (Method::GET, "/v0/entities", "start=a&cluster=1", &[], 200),
+        (Method::GET, "/v0/entities", "start=a&limit=1", &[], 400),
+        (Method::PUT, "/v0/entity", "id=a&x", &[], 200),
+        (Method::PUT, "/v0/entity", "id=a&x=1&x=2", &[], 400),
     ] {
         assert_eq!(
             status(method.clone(), path, query, of),

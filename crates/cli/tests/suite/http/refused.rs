@@ -93,15 +93,17 @@ fn methods_and_paths_that_are_not_there() {
         (asked.status, asked.header("allow")),
         (204, Some("GET, HEAD, POST, OPTIONS"))
     );
-    for path in [
-        "/",
-        "/v1",
-        "/v1/keyspace",
-        "/v1/keyspaces/default/key/k",
-        "/v2/keys",
+    for (path, wanted) in [
+        ("/", 400),
+        ("/abracadabra", 400),
+        ("/v0/entries?start=a", 400),
+        ("/v2/keys", 400),
+        ("/v1", 404),
+        ("/v1/keyspace", 404),
+        ("/v1/keyspaces/default/key/k", 404),
     ] {
-        assert_eq!(wire.request("GET", path, "").status, 404, "{path}");
-        assert_eq!(wire.request("PUT", path, "x").status, 404, "{path}");
+        assert_eq!(wire.request("GET", path, "").status, wanted, "{path}");
+        assert_eq!(wire.request("PUT", path, "x").status, wanted, "{path}");
     }
 }
 
@@ -130,6 +132,14 @@ fn what_a_path_does_not_know_is_not_ignored() {
         "/v0/entity?id=k&id=l",
     ] {
         assert_eq!(wire.request("PUT", path, "v").status, 400, "{path}");
+    }
+    // Clients of /v0 say what it does not know, and expect no harm of it.
+    for (method, path, wanted) in [
+        ("PUT", "/v0/entity?id=known&replicas=2/3&x", 201),
+        ("GET", "/v0/entity?id=known&cluster=1", 200),
+        ("GET", "/v0/entities?start=a&cluster=1", 200),
+    ] {
+        assert_eq!(wire.request(method, path, "v").status, wanted, "{path}");
     }
     assert_eq!(
         wire.request("PUT", "/v1/keyspaces/default/keys/%g1", "v")

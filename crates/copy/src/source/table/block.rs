@@ -35,7 +35,7 @@ pub(super) fn varint(input: &mut &[u8]) -> Option<u64> {
     None
 }
 
-fn take<'a>(input: &mut &'a [u8], length: u64) -> Option<&'a [u8]> {
+pub(super) fn take<'a>(input: &mut &'a [u8], length: u64) -> Option<&'a [u8]> {
     let (taken, rest) = input.split_at_checked(usize::try_from(length).ok()?)?;
     *input = rest;
     Some(taken)

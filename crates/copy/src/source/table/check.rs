@@ -6,36 +6,66 @@ use std::path::Path;
 
 use super::block::{self, Handle, Handles, IndexForm, TRAILER_BYTES};
 use super::footer::{self, Checksum, FOOTER_BYTES, Fault};
+use super::record::{self, Record};
 use crate::CopyError;
 use crate::error::no_codec;
 
 /// Read at once.
 const WINDOW_BYTES: u64 = 1 << 20;
+/// Blocks whose records are looked at between two questions whether to go on.
+const BLOCKS_BETWEEN: u64 = 1024;
 /// No block may be larger: the format has 32 bits for it.
 const BLOCK_BYTES_MAX: u64 = 1 << 32;
 
+/// What is done with blocks of data.
+enum Aim<'a> {
+    /// Nothing: the index says how large they are.
+    Measure,
+    /// Compared with their checksums.
+    Check,
+    /// Their records are looked at. Asked now and then whether to go on.
+    Survey(&'a mut dyn FnMut() -> Result<(), CopyError>),
+}
+
 /// Reads every block of the table at `path` and compares it with its checksum.
 pub(crate) fn check(path: &Path) -> Result<(), CopyError> {
-    walk(path, true).map(drop)
+    walk(path, Aim::Check).map(drop)
 }
 
 /// Bytes of the largest block of data, from the index alone.
 pub(crate) fn largest_block(path: &Path) -> Result<u64, CopyError> {
-    walk(path, false)
+    Ok(walk(path, Aim::Measure)?.largest_bytes)
 }
 
-fn walk(path: &Path, is_checked: bool) -> Result<u64, CopyError> {
+/// The first record of the table at `path` that is no plain value and no delete. `go_on` is asked
+/// now and then.
+pub(crate) fn survey(
+    path: &Path,
+    go_on: &mut dyn FnMut() -> Result<(), CopyError>,
+) -> Result<Option<Record>, CopyError> {
+    let seen = walk(path, Aim::Survey(go_on))?;
+    match seen.stopped {
+        Some(error) => Err(error),
+        None => Ok(seen.odd),
+    }
+}
+
+fn walk(path: &Path, aim: Aim<'_>) -> Result<Seen, CopyError> {
     let at = |error| CopyError::io(path, error);
     let file = File::open(path).map_err(at)?;
     let length = file.metadata().map_err(at)?.len();
+    let advice = match aim {
+        Aim::Survey(_) => "files",
+        _ => "ingest",
+    };
     let table = Table {
         file,
         length,
         checksum: None,
         window: Vec::new(),
         window_offset: 0,
-        is_checked,
-        largest_bytes: 0,
+        aim,
+        seen: Seen::default(),
     };
     table.walk().map_err(|fault| match fault {
         Fault::Damaged(detail) => CopyError::Damaged {
@@ -44,7 +74,7 @@ fn walk(path: &Path, is_checked: bool) -> Result<u64, CopyError> {
         },
         Fault::Unknown(detail) => CopyError::Unsupported {
             path: path.to_path_buf(),
-            detail: format!("the table cannot be checked ({detail}); use --mode ingest"),
+            detail: format!("the table cannot be checked ({detail}); use --mode {advice}"),
         },
         Fault::Codec(name) => CopyError::Unsupported {
             path: path.to_path_buf(),
@@ -53,20 +83,30 @@ fn walk(path: &Path, is_checked: bool) -> Result<u64, CopyError> {
     })
 }
 
-struct Table {
+/// What was seen of a table.
+#[derive(Default)]
+struct Seen {
+    /// Bytes of the largest block of data.
+    largest_bytes: u64,
+    /// The first record that is no plain one.
+    odd: Option<Record>,
+    /// Why it was not seen to its end.
+    stopped: Option<CopyError>,
+    blocks: u64,
+}
+
+struct Table<'a> {
     file: File,
     length: u64,
     checksum: Option<Checksum>,
     window: Vec<u8>,
     window_offset: u64,
-    /// Whether blocks are read that are not needed to find the others.
-    is_checked: bool,
-    largest_bytes: u64,
+    aim: Aim<'a>,
+    seen: Seen,
 }
 
-impl Table {
-    /// Answers how large the largest block of data is.
-    fn walk(mut self) -> Result<u64, Fault> {
+impl Table<'_> {
+    fn walk(mut self) -> Result<Seen, Fault> {
         let mut bytes = [0; FOOTER_BYTES];
         let offset = self.length.checked_sub(FOOTER_BYTES as u64);
         let offset = offset.ok_or_else(|| Fault::Damaged("it is too short".to_owned()))?;
@@ -84,13 +124,13 @@ impl Table {
             match name.as_slice() {
                 b"rocksdb.index" => index = Some(handle),
                 b"rocksdb.properties" => form = properties(&self.content(handle)?)?,
-                _ if self.is_checked => self.verify(handle)?,
+                _ if matches!(self.aim, Aim::Check) => self.verify(handle)?,
                 _ => {}
             }
         }
         let index = index.ok_or_else(|| unknown("no index"))?;
         self.index(index, form)?;
-        Ok(self.largest_bytes)
+        Ok(self.seen)
     }
 
     fn index(&mut self, index: Handle, form: IndexForm) -> Result<(), Fault> {
@@ -103,15 +143,35 @@ impl Table {
             let handle = handle.ok_or_else(|| unknown("index"))?;
             match form.is_partitioned {
                 true => self.index(handle, inner)?,
-                false => {
-                    self.largest_bytes = self.largest_bytes.max(handle.size);
-                    if self.is_checked {
-                        self.verify(handle)?;
-                    }
-                }
+                false => self.data(handle)?,
             }
         }
         Ok(())
+    }
+
+    fn data(&mut self, handle: Handle) -> Result<(), Fault> {
+        self.seen.largest_bytes = self.seen.largest_bytes.max(handle.size);
+        self.seen.blocks += 1;
+        match &mut self.aim {
+            Aim::Measure => Ok(()),
+            Aim::Check => self.verify(handle),
+            Aim::Survey(_) if self.seen.odd.is_some() || self.seen.stopped.is_some() => Ok(()),
+            Aim::Survey(go_on) => {
+                if self.seen.blocks.is_multiple_of(BLOCKS_BETWEEN)
+                    && let Err(error) = go_on()
+                {
+                    self.seen.stopped = Some(error);
+                    return Ok(());
+                }
+                let (data, codec) = self.block(handle)?;
+                let odd = match codec {
+                    0 => record::odd(data),
+                    _ => record::odd(&self.content(handle)?),
+                };
+                self.seen.odd = odd.ok_or_else(|| unknown("data"))?;
+                Ok(())
+            }
+        }
     }
 
     /// Checks a block, in little memory however large it is.

@@ -2,7 +2,8 @@
 use std::path::PathBuf;
 
 use rocksdb::{
-    BlockBasedIndexType, BlockBasedOptions, ChecksumType, DB, DBCompressionType, Options,
+    BlockBasedIndexType, BlockBasedOptions, ChecksumType, DB, DBCompressionType,
+    DataBlockIndexType, Options,
 };
 
 use super::*;
@@ -62,6 +63,9 @@ fn forms() -> Vec<(String, BlockBasedOptions)> {
                 form.set_bloom_filter(10.0, false);
                 form.set_block_size(1 << 10);
                 form.set_metadata_block_size(512);
+                if version % 2 == 1 {
+                    form.set_data_block_index_type(DataBlockIndexType::BinaryAndHash);
+                }
                 forms.push((format!("version {version}, {name}, {sum}"), form));
             }
         }
@@ -86,6 +90,9 @@ fn every_form_of_a_whole_table_is_whole() {
                 "{name}: {largest}"
             );
             check(&path).unwrap_or_else(|error| panic!("{name}, {compression:?}: {error}"));
+            let odd = survey(&path, &mut || Ok(()));
+            let odd = odd.unwrap_or_else(|error| panic!("{name}, {compression:?}: {error}"));
+            assert_eq!(odd, None, "{name}, {compression:?}");
         }
     }
 }

@@ -4,5 +4,7 @@
 mod block;
 mod check;
 mod footer;
+mod record;
 
-pub(crate) use check::{check, largest_block};
+pub(crate) use check::{check, largest_block, survey};
+pub(crate) use record::Record;
