@@ -13,7 +13,7 @@ target=target/rocksdb
 cxx=${CXX:-g++}
 
 flags=(-std=c++20 -O2 -fPIC -ffunction-sections -fdata-sections -w -include cstdint
-    -DNDEBUG -DLZ4 -DZSTD -DHAVE_ALIGNED_NEW -DHAVE_UINT128_EXTENSION
+    -DNDEBUG -DBZIP2 -DLZ4 -DSNAPPY -DZLIB -DZSTD -DHAVE_ALIGNED_NEW -DHAVE_UINT128_EXTENSION
     -DOS_LINUX -DROCKSDB_PLATFORM_POSIX -DROCKSDB_LIB_IO_POSIX
     -DROCKSDB_SCHED_GETCPU_PRESENT -DROCKSDB_AUXV_GETAUXVAL_PRESENT -DROCKSDB_FALLOCATE_PRESENT -DROCKSDB_RANGESYNC_PRESENT)
 # For checksums. `dunlin` looks for these before it does anything (crates/cli/src/processor.rs).
@@ -30,6 +30,8 @@ directory_of() {
 sources=$(directory_of librocksdb-sys)
 lz4=$(directory_of lz4-sys)
 zstd=$(directory_of zstd-sys)
+zlib=$(directory_of libz-sys)
+bzip2=$(directory_of bzip2-sys)
 
 made_of=$(printf '%s\n' "$("$cxx" --version | head -1)" "${sources##*/}" "$SOURCES_EACH" "${flags[*]}")
 mkdir -p "$target"
@@ -51,7 +53,8 @@ if [ "$(cat "$parts/made-of" 2>/dev/null || true)" != "$made_of" ]; then
     printf '%s\n' "$made_of" >"$parts/made-of"
 fi
 
-compile=("$cxx" "${flags[@]}" -I"$sources" -I"$sources/rocksdb" -I"$sources/rocksdb/include" -I"$lz4/liblz4/lib" -I"$zstd/zstd/lib")
+compile=("$cxx" "${flags[@]}" -I"$sources" -I"$sources/rocksdb" -I"$sources/rocksdb/include" -I"$sources/snappy"
+    -I"$lz4/liblz4/lib" -I"$zstd/zstd/lib" -I"$zlib/src/zlib" -I"$(echo "$bzip2"/bzip2-*)")
 one() {
     local object=${1%.cc}.o
     [ -f "$object" ] && return

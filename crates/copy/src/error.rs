@@ -296,8 +296,8 @@ fn unsupported(detail: &str) -> Option<String> {
 /// The line about a compression that this build lacks.
 pub(crate) fn no_codec(name: &str) -> String {
     format!(
-        "tables are compressed with {name}, which this program cannot read (it has lz4 and \
-         zstd); compact the database with one of them, or without compression, first"
+        "tables are compressed with {name}, which this program cannot read (it has Snappy, zlib, \
+         bzip2, LZ4 and Zstandard); compact the database with one of them first"
     )
 }
 

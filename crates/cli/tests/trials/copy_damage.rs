@@ -167,23 +167,12 @@ fn what_cannot_be_copied_is_refused_in_one_line() {
         refused(&[&source, &path("there"), more], "in use");
     }
     drop(open);
-    // Another comparator, another compression.
+    // Another comparator.
     let mut options = rocksdb::Options::default();
     options.create_if_missing(true);
     options.set_comparator("backwards", Box::new(|a: &[u8], b: &[u8]| b.cmp(a)));
     drop(rocksdb::DB::open(&options, path("comparator")).unwrap());
     refused(&[&path("comparator"), &path("t")], "backwards");
-    db_bench(
-        path("snappy").as_ref(),
-        &[
-            "--benchmarks=fillseq,compact",
-            "--num=5000",
-            "--compression_type=snappy",
-        ],
-    );
-    for mode in MODES {
-        refused(&[&path("snappy"), &path("t"), "--mode", mode], "Snappy");
-    }
     // Nobody there, and somebody else there.
     refused(&[&source, "127.0.0.1:1"], "127.0.0.1:1");
     for (answer, words) in [

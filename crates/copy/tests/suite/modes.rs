@@ -45,6 +45,37 @@ fn every_mode_copies_all_column_families_to_a_directory() {
     }
 }
 
+/// Snappy is what RocksDB takes when nobody says.
+#[test]
+fn every_compression_of_the_source_is_read_by_every_mode() {
+    use rocksdb::DBCompressionType::{Bz2, Lz4, Lz4hc, Snappy, Zlib, Zstd};
+    for compression in [Snappy, Zlib, Bz2, Lz4, Lz4hc, Zstd] {
+        let (_directory, source, target) = places();
+        let mut options = Options::default();
+        options.create_if_missing(true);
+        options.set_compression_type(compression);
+        let db = DB::open(&options, &source).unwrap();
+        for number in 0..2_000 {
+            let value = format!("{number} {}", "of a kind ".repeat(number % 30));
+            db.put(format!("key {number:06}"), value).unwrap();
+        }
+        db.flush().unwrap();
+        drop(db);
+        let expected = content(&source);
+        assert_eq!(expected["default"].len(), 2_000);
+        for mode in MODES {
+            copy(&Settings {
+                mode: Some(mode),
+                ..settings(&source, &target)
+            })
+            .unwrap_or_else(|error| panic!("{compression:?}, {mode}: {error}"));
+            assert!(content(&target) == expected, "{compression:?}, {mode}");
+            verify(&settings(&source, &target), &Watch::default()).unwrap();
+            std::fs::remove_dir_all(&target).unwrap();
+        }
+    }
+}
+
 #[test]
 fn every_mode_and_compression_copies_over_tcp() {
     for mode in MODES {

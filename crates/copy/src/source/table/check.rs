@@ -1,6 +1,7 @@
 //! Goes over a whole table.
 
 use std::fs::File;
+use std::io::Read;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
@@ -250,12 +251,23 @@ impl Table<'_> {
         if codec == 0 {
             return Ok(data.to_vec());
         }
+        if codec == 1 {
+            // The only one that says by itself how long it becomes.
+            let length = snap::raw::decompress_len(data).map_err(|_| damaged(handle))?;
+            if length as u64 > BLOCK_BYTES_MAX {
+                return Err(damaged(handle));
+            }
+            let inflated = snap::raw::Decoder::new().decompress_vec(data);
+            return inflated.map_err(|_| damaged(handle));
+        }
         let length = block::varint(&mut data).and_then(|length| usize::try_from(length).ok());
         let length = length.filter(|length| *length as u64 <= BLOCK_BYTES_MAX);
         let length = length.ok_or_else(|| damaged(handle))?;
         match codec {
             4 | 5 => lz4_flex::block::decompress(data, length).map_err(|_| damaged(handle)),
             7 => zstd::bulk::decompress(data, length).map_err(|_| damaged(handle)),
+            2 => inflated(flate2::read::DeflateDecoder::new(data), length, handle),
+            3 => inflated(bzip2::read::BzDecoder::new(data), length, handle),
             other => Err(Fault::Unknown(format!("compression type {other}"))),
         }
     }
@@ -285,11 +297,18 @@ fn properties(content: &[u8]) -> Result<IndexForm, Fault> {
 /// source could be compared here.
 fn known(codec: u8) -> Result<(), Fault> {
     match codec {
-        1 => Err(Fault::Codec("Snappy")),
-        2 => Err(Fault::Codec("Zlib")),
-        3 => Err(Fault::Codec("BZip2")),
         6 => Err(Fault::Codec("XPRESS")),
         _ => Ok(()),
+    }
+}
+
+/// What `input` becomes, which must be `length` bytes.
+fn inflated(input: impl Read, length: usize, handle: Handle) -> Result<Vec<u8>, Fault> {
+    let mut content = Vec::new();
+    let read = input.take(length as u64 + 1).read_to_end(&mut content);
+    match read {
+        Ok(read) if read == length => Ok(content),
+        _ => Err(damaged(handle)),
     }
 }
 

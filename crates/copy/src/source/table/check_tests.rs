@@ -78,7 +78,11 @@ fn every_form_of_a_whole_table_is_whole() {
     for (name, form) in forms() {
         for compression in [
             DBCompressionType::None,
+            DBCompressionType::Snappy,
+            DBCompressionType::Zlib,
+            DBCompressionType::Bz2,
             DBCompressionType::Lz4,
+            DBCompressionType::Lz4hc,
             DBCompressionType::Zstd,
         ] {
             let directory = tempfile::tempdir().unwrap();
