@@ -199,3 +199,31 @@ fn wide_column_entities_go_with_files_alone_and_are_never_called_equal() {
         "{error}"
     );
 }
+
+/// Behind the end of a recycled log stand records of its file's earlier life.
+#[test]
+fn recycled_logs_are_read_to_their_end_and_no_further() {
+    let (_directory, source, target) = places();
+    let mut options = creating();
+    options.set_recycle_log_file_num(2);
+    let db = DB::open(&options, &source).unwrap();
+    for round in 0..6 {
+        put(&db, 0..2_000 - round * 100);
+        db.flush().unwrap();
+    }
+    db.delete("key 000001").unwrap();
+    put(&db, 5_000..5_100);
+    drop(db);
+    let expected = content(&source);
+    assert_eq!(expected["default"].len(), 2_000 - 1 + 100);
+    for mode in [Mode::Files, Mode::Ingest] {
+        copy(&Settings {
+            mode: Some(mode),
+            ..settings(&source, &target)
+        })
+        .unwrap();
+        assert!(content(&target) == expected, "{mode}");
+        verify(&settings(&source, &target), &Watch::default()).unwrap();
+        std::fs::remove_dir_all(&target).unwrap();
+    }
+}
