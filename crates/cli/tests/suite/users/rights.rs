@@ -189,7 +189,7 @@ fn health_says_less_to_strangers_and_preflights_are_asked_nothing() {
     assert_eq!(preflight.status, 204);
     let headers = preflight.header("access-control-allow-headers").unwrap();
     assert!(headers.contains("authorization"), "{headers}");
-    assert_eq!(health("", "/no/such/path").status, 404);
+    assert_eq!(health("", "/no/such/path").status, 400);
 }
 
 #[test]
