@@ -1,8 +1,6 @@
 //! What the tables hold besides values that are one text of bytes. Whoever copies pairs looks before
 //! it sends the first: an iterator gives no more than the default column of an entity of several.
 
-use std::sync::Mutex;
-
 use rocksdb::LiveFile;
 
 use super::checkpoint::{Checkpoint, elsewhere};
@@ -51,12 +49,11 @@ fn pairs(source: &Source, settings: &Settings, watch: &Watch) -> Result<(), Copy
     let connections = settings.connections.clamp(1, files.len().max(1));
     let queue = Queue::new(files);
     let gate = Gate::default();
-    let found = Mutex::new(None);
     std::thread::scope(|scope| {
         for _ in 0..connections {
             scope.spawn(|| {
                 while let Some(file) = queue.next() {
-                    if let Err(error) = table(source, file, &gate, &queue, watch, &found) {
+                    if let Err(error) = table(source, file, &gate, &queue, watch) {
                         return queue.fail(error);
                     }
                 }
@@ -65,20 +62,8 @@ fn pairs(source: &Source, settings: &Settings, watch: &Watch) -> Result<(), Copy
     });
     queue
         .end()
-        .map_err(|error| elsewhere(error, &settings.source))?;
-    match found.into_inner() {
-        Ok(None) => Ok(()),
-        Ok(Some((family, record))) => Err(CopyError::Unsupported {
-            path: settings.source.clone(),
-            detail: lost(&family, record),
-        }),
-        Err(_) => Err(CopyError::Refused(
-            "a thread that reads tables died".to_owned(),
-        )),
-    }
+        .map_err(|error| elsewhere(error, &settings.source))
 }
-
-type Found = Mutex<Option<(String, Record)>>;
 
 fn table(
     source: &Source,
@@ -86,16 +71,17 @@ fn table(
     gate: &Gate,
     queue: &Queue<&LiveFile>,
     watch: &Watch,
-    found: &Found,
 ) -> Result<(), CopyError> {
     let path = source.path_of(file);
     // A large block is in memory alone.
     let _permit = source.has_large_block(file).then(|| gate.wait());
-    let record = table::survey(&path, &mut || queue.check(watch))?;
-    if let (Some(record), Ok(mut found)) = (record, found.lock()) {
-        found.get_or_insert_with(|| (file.column_family_name.clone(), record));
+    match table::survey(&path, &mut || queue.check(watch))? {
+        None => Ok(()),
+        Some(record) => Err(CopyError::Unsupported {
+            detail: lost(&file.column_family_name, record),
+            path,
+        }),
     }
-    Ok(())
 }
 
 fn lost(family: &str, record: Record) -> String {

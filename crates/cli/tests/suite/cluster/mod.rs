@@ -1,4 +1,4 @@
-//! One cluster that loses nodes and one that grows; the rest of their kind is in the trials.
+//! A cluster that loses nodes, one that grows, one that gets keyspaces; the rest of their kind is in the trials.
 
 mod growth;
 mod keyspaces;

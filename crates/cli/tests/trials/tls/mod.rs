@@ -1,3 +1,3 @@
-//! TLS while nodes come and go.
+//! TLS with clients that are silent, slow, mistaken or too many.
 
 mod serving;

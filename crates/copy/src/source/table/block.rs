@@ -35,39 +35,86 @@ pub(super) fn varint(input: &mut &[u8]) -> Option<u64> {
     None
 }
 
-pub(super) fn take<'a>(input: &mut &'a [u8], length: u64) -> Option<&'a [u8]> {
+fn take<'a>(input: &mut &'a [u8], length: u64) -> Option<&'a [u8]> {
     let (taken, rest) = input.split_at_checked(usize::try_from(length).ok()?)?;
     *input = rest;
     Some(taken)
 }
 
-/// The entries of a block, without its restart points. `None` for a form that is not known.
-fn entries(block: &[u8]) -> Option<&[u8]> {
-    let (rest, packed) = block.split_last_chunk::<4>()?;
+/// The high bits of a block's last number: of a hash of its keys, and of any other form. Bit 29 only
+/// says how keys are spread.
+const IS_HASHED: u32 = 0x8000_0000;
+const IS_OTHER: u32 = 0x5000_0000;
+
+/// The entries of a block, without its restart points and what else is behind them. `None` for a form
+/// that is not known. Only blocks of data may have hashes.
+fn entries(block: &[u8], may_be_hashed: bool) -> Option<&[u8]> {
+    let (mut rest, packed) = block.split_last_chunk::<4>()?;
     let packed = u32::from_le_bytes(*packed);
-    // Bit 29 only says how keys are spread; the other high bits change the form.
-    if packed & 0xd000_0000 != 0 {
+    let is_hashed = packed & IS_HASHED != 0;
+    if packed & IS_OTHER != 0 || (is_hashed && !may_be_hashed) {
         return None;
+    }
+    if is_hashed {
+        let (before, buckets) = rest.split_last_chunk::<2>()?;
+        let buckets = usize::from(u16::from_le_bytes(*buckets));
+        rest = before.get(..before.len().checked_sub(buckets)?)?;
     }
     let restarts = (packed & 0x0fff_ffff) as usize;
     rest.get(..rest.len().checked_sub(restarts.checked_mul(4)?)?)
 }
 
-/// The keys and values of a block that describes a table.
-pub(super) fn pairs(block: &[u8]) -> Option<Vec<(Vec<u8>, &[u8])>> {
-    let mut input = entries(block)?;
-    let mut key = Vec::new();
-    let mut pairs = Vec::new();
-    while !input.is_empty() {
-        let shared = usize::try_from(varint(&mut input)?).ok()?;
-        let unshared = varint(&mut input)?;
-        let value = varint(&mut input)?;
-        if shared > key.len() {
+/// The keys and values of a block, one after the other.
+pub(super) struct Pairs<'a> {
+    input: &'a [u8],
+    key: Vec<u8>,
+}
+
+impl<'a> Pairs<'a> {
+    /// Of a block that describes a table.
+    pub fn of(block: &'a [u8]) -> Option<Pairs<'a>> {
+        Pairs::in_form(block, false)
+    }
+
+    /// Of a block of data, whose keys end with the kind and the number of their record.
+    pub fn of_data(block: &'a [u8]) -> Option<Pairs<'a>> {
+        Pairs::in_form(block, true)
+    }
+
+    fn in_form(block: &'a [u8], may_be_hashed: bool) -> Option<Pairs<'a>> {
+        Some(Pairs {
+            input: entries(block, may_be_hashed)?,
+            key: Vec::new(),
+        })
+    }
+
+    pub fn is_at_end(&self) -> bool {
+        self.input.is_empty()
+    }
+
+    /// The next one. `None` where the block is none of pairs.
+    pub fn take(&mut self) -> Option<(&[u8], &'a [u8])> {
+        let input = &mut self.input;
+        let shared = usize::try_from(varint(input)?).ok()?;
+        let unshared = varint(input)?;
+        let value = varint(input)?;
+        if shared > self.key.len() {
             return None;
         }
-        key.truncate(shared);
-        key.extend_from_slice(take(&mut input, unshared)?);
-        pairs.push((key.clone(), take(&mut input, value)?));
+        self.key.truncate(shared);
+        self.key.extend_from_slice(take(input, unshared)?);
+        let value = take(input, value)?;
+        Some((&self.key, value))
+    }
+}
+
+/// The keys and values of a block that describes a table.
+pub(super) fn pairs(block: &[u8]) -> Option<Vec<(Vec<u8>, &[u8])>> {
+    let mut each = Pairs::of(block)?;
+    let mut pairs = Vec::new();
+    while !each.is_at_end() {
+        let (key, value) = each.take()?;
+        pairs.push((key.to_vec(), value));
     }
     Some(pairs)
 }
@@ -91,7 +138,7 @@ pub(super) struct Handles<'a> {
 impl<'a> Handles<'a> {
     pub fn of(block: &'a [u8], form: IndexForm) -> Option<Handles<'a>> {
         Some(Handles {
-            input: entries(block)?,
+            input: entries(block, false)?,
             form,
             before: None,
         })
