@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 
 use dunlin_metadata::Metadata;
-use dunlin_node::{Node, NodeConfig, Process, Superseded};
+use dunlin_node::{Node, NodeConfig, Process, StartError, Superseded};
 use dunlin_store::CacheSizes;
 
 use crate::config::room::Room;
@@ -43,7 +43,11 @@ impl Cluster {
             match Node::start(config, metadata.clone(), &cluster.process).await {
                 Ok(node) => cluster.nodes.push(node),
                 Err(error) => {
-                    let failure = Failure::Failed(format!("node {name}: {error}"));
+                    let failure = match error {
+                        // A service manager that tried again would only be refused again.
+                        StartError::Running { .. } => Failure::Superseded(error.to_string()),
+                        error => Failure::Failed(format!("node {name}: {error}")),
+                    };
                     // The reason of the failed start matters more than one of stopping the rest.
                     let _ = cluster.stop().await;
                     return Err(failure);

@@ -14,7 +14,7 @@ pub enum Failure {
     /// The key or keyspace asked for does not exist (exit code 3).
     #[error("{0}")]
     NotFound(String),
-    /// Another process runs as this node: starting it again would end that one (exit code 4).
+    /// Another process runs as this node: starting this one again would not help (exit code 4).
     #[error("{0}")]
     Superseded(String),
     /// It is done but for some of the input, which is malformed (exit code 5).

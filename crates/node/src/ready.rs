@@ -13,7 +13,7 @@ pub(crate) enum Tie {
     MissesHere,
     /// Each reaches the other, and it has yet to take what this shard wrote before.
     MissesThere,
-    /// Each reaches the other, and it answers no reads yet because it has just started.
+    /// Each reaches the other, and it answers no reads or stamps no writes yet because it has just started.
     Unheard,
     /// This shard reaches it, and not the other way round.
     OneWay,
@@ -33,7 +33,7 @@ impl Tie {
             Tie::Whole => "nothing is missing",
             Tie::MissesHere => "it is sending what this node missed",
             Tie::MissesThere => "it has yet to take what this node wrote",
-            Tie::Unheard => "it has yet to hear the others",
+            Tie::Unheard => "it has yet to hear the others and to compare its clock",
             Tie::OneWay => "it does not reach this node",
             Tie::Connecting => "no connection yet",
             Tie::Down => "no connection",

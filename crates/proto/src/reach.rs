@@ -13,7 +13,7 @@ pub struct Reached {
     /// It has sent it all that it wrote before that connection came up.
     pub is_current: bool,
     /// It is past the moment after its start in which it answers no reads because others may know
-    /// better.
+    /// better, and stamps no writes because it has not compared its clock.
     pub has_heard: bool,
 }
 

@@ -157,6 +157,47 @@ pub fn connect<Q: Message, R: Message>(
     Caller::new(Path::Link(Rc::new(link)))
 }
 
+/// Says a hello at `addr`, hears the answer, and hangs up: whether somebody is there, and who.
+///
+/// # Errors
+/// When nobody answers within `time`, or the hello is refused.
+pub async fn knock(
+    transport: &dyn Transport,
+    addr: &str,
+    hello: &[u8],
+    guard: &Guard,
+    time: Duration,
+) -> Result<Bytes, AcceptError> {
+    let knocking = async {
+        let (mut stream, _) = reach(transport, addr, guard).await?;
+        hello::open(&mut *stream, PROTOCOL, hello).await
+    };
+    timeout(time, knocking)
+        .await
+        .unwrap_or(Err(AcceptError::Timeout))
+}
+
+/// A stream on which a hello may be said, and why nothing was proven on it although this side
+/// could.
+async fn reach(
+    transport: &dyn Transport,
+    addr: &str,
+    guard: &Guard,
+) -> Result<(Box<dyn Stream>, Option<Refusal>), AcceptError> {
+    let mut stream = transport.connect(addr).await?;
+    if opens(guard.mode()) == Opens::Plainly {
+        return Ok((stream, None));
+    }
+    match guarded::prove(&mut *stream, guard).await {
+        Ok(()) => Ok((stream, None)),
+        Err(AcceptError::Secret(_, refusal)) if falls_back(guard.mode(), refusal) => {
+            let stream = transport.connect(addr).await?;
+            Ok((stream, Some(refusal)))
+        }
+        Err(error) => Err(error),
+    }
+}
+
 /// What callers and the background task share.
 struct Shared {
     outbox: Rc<Outbox>,
@@ -395,7 +436,8 @@ impl<R: Message> Keeper<R> {
     }
 
     async fn open_in(&self, protocol: u16) -> Result<Wire, AcceptError> {
-        let (mut stream, distrust) = self.reach().await?;
+        let (mut stream, distrust) =
+            reach(&*self.transport, &self.addr, &self.options.guard).await?;
         let hello = self.opening.hello(protocol);
         match hello::open(&mut *stream, protocol, &hello).await {
             Ok(body) if self.opening.is_welcome(protocol, &body) => {
@@ -409,24 +451,6 @@ impl<R: Message> Keeper<R> {
                 }
                 Err(error)
             }
-        }
-    }
-
-    /// A stream on which a hello may be said, and why nothing was proven on it although this side
-    /// could.
-    async fn reach(&self) -> Result<(Box<dyn Stream>, Option<Refusal>), AcceptError> {
-        let guard = &self.options.guard;
-        let mut stream = self.transport.connect(&self.addr).await?;
-        if opens(guard.mode()) == Opens::Plainly {
-            return Ok((stream, None));
-        }
-        match guarded::prove(&mut *stream, guard).await {
-            Ok(()) => Ok((stream, None)),
-            Err(AcceptError::Secret(_, refusal)) if falls_back(guard.mode(), refusal) => {
-                let stream = self.transport.connect(&self.addr).await?;
-                Ok((stream, Some(refusal)))
-            }
-            Err(error) => Err(error),
         }
     }
 

@@ -62,7 +62,7 @@ mod wire;
 
 pub use call::Call;
 pub use caller::{Caller, CallerStats};
-pub use connect::{ConnectOptions, Opening, connect};
+pub use connect::{ConnectOptions, Opening, connect, knock};
 pub use error::{AcceptError, CallError, ServeError, refusal};
 pub use failed::FailedAccepts;
 pub use frame::{FRAME_BYTES_MAX, FrameError};

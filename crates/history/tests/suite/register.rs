@@ -169,13 +169,16 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
+    // Few may be beyond the judge's limit of states.
+    #![proptest_config(ProptestConfig { max_global_rejects: 3, ..ProptestConfig::with_cases(300) })]
 
     #[test]
     fn a_value_from_the_past_is_rejected(shape in shape(), seed in any::<u64>()) {
         let mut operations = history(shape, seed);
         if spoil(&mut operations, seed) {
             let report = judge(&operations);
+            prop_assert!(!report.is_linearizable(), "{}", report);
+            prop_assume!(report.undecided.is_empty());
             prop_assert_eq!(report.violations.len(), 1, "{}", report);
             let proof = judge(&report.violations[0].proof);
             prop_assert_eq!(proof.violations.len(), 1, "{}", report);

@@ -86,7 +86,7 @@ impl Gate {
     /// The same for clients: without the other nodes it could only refuse what they ask.
     /// Tells whether that took so long that a client may have gone on elsewhere.
     pub(super) async fn warm(&self) -> bool {
-        if self.is_warm.get() {
+        if self.is_warm.get() || self.shard().was_ready() {
             return false;
         }
         let begun = Instant::now();

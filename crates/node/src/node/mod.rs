@@ -3,6 +3,7 @@
 mod identity;
 mod join;
 pub(crate) mod loops;
+mod running;
 mod shard;
 
 use std::net::SocketAddr;
@@ -49,6 +50,20 @@ pub enum StartError {
     /// Start the metadata store, or correct its address.
     #[error("{0}")]
     Metadata(#[from] MetadataError),
+    /// Give this one another name, or stop the other first.
+    #[error(
+        "another process runs as node {node} at {listen}, and {} has no data of that node: start this \
+         one with another --name, or stop the other process first",
+        data.display()
+    )]
+    Running {
+        /// The node.
+        node: String,
+        /// Where the other process listens for other nodes.
+        listen: String,
+        /// This one's directory.
+        data: PathBuf,
+    },
     /// A shard's data cannot be opened.
     #[error("shard {shard} of {node}: {error}")]
     Shard {
@@ -101,6 +116,7 @@ impl Node {
             )));
         }
         let mut identity = Identity::load(&config)?;
+        running::refuse(&config, &metadata, &identity).await?;
         let http = listen_http(&config.http).await?;
         let http_address = http.local_addr().map_err(|error| StartError::Listen {
             address: config.http.clone(),

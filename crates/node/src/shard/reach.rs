@@ -10,6 +10,7 @@ use futures_util::stream::FuturesUnordered;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 use super::{Peer, Shard};
+use crate::fence::Trust;
 use crate::limits::{
     LEAVE_GRACE, LEAVE_TIMEOUT, PATIENCE, REACH_TIMEOUT, REACH_WAIT, WRITE_TIMEOUT,
 };
@@ -85,6 +86,8 @@ impl Shard {
             lack(&label, self.damage().unwrap_or(filled));
         } else if !self.answers() {
             lack(&label, "it has yet to hear the others".to_owned());
+        } else if self.trust() == Trust::Starting && self.clock_trouble().is_none() {
+            lack(&label, "it has yet to compare its clock".to_owned());
         }
         if self.is_leaving() {
             lack(&label, "it is stopping".to_owned());
@@ -131,6 +134,11 @@ impl Shard {
             self.was_ready.set(true);
         }
         found
+    }
+
+    /// Whether it has ever been ready.
+    pub(crate) fn was_ready(&self) -> bool {
+        self.was_ready.get()
     }
 
     /// Whether it started so lately that others may not have noticed.
@@ -184,7 +192,8 @@ impl Shard {
             reaches: peer.caller.is_connected(),
             // What this shard cannot send, for a reason of its own, nobody is to wait for.
             is_current: !peer.shares.get() || peer.gauge.is_current() || self.trouble().is_some(),
-            has_heard: self.has_heard(),
+            // Without a clock to stamp by it would refuse what it is chosen for.
+            has_heard: self.has_heard() && self.trust() != Trust::Starting,
         }
     }
 

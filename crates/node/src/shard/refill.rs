@@ -34,9 +34,9 @@ pub const REFILL_REPAIRED: &str = "\"repaired\"";
 pub(super) struct Refill {
     doubt: Cell<Option<Doubt>>,
     /// Others who may know better have not been heard yet.
-    unheard: Cell<bool>,
+    pub(super) unheard: Cell<bool>,
     /// Neither: reads are answered.
-    answers: Cell<bool>,
+    pub(super) answers: Cell<bool>,
     path: PathBuf,
     /// The mark on disk says so, too.
     is_noted: bool,

@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use dunlin_entry::Version;
 use dunlin_proto::{ClockAnswer, ClockRequest, Item, Request, Response};
-use futures_util::future::join_all;
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
 use tokio::time::Instant;
 
 use super::{Peer, Shard};
@@ -186,25 +187,33 @@ impl Shard {
                 .map(|node| (node, self.peer_of(node)))
                 .collect()
         };
-        let offsets: BTreeMap<u16, Option<Offset>> =
-            join_all(others.into_iter().map(|(node, peer)| async move {
+        let judged = |offsets: &BTreeMap<u16, Option<Offset>>| {
+            // After a jump patience proves nothing.
+            let waited = jumps == 0 && self.comparison.begun.get().elapsed() >= CLOCK_PATIENCE;
+            let list: Vec<Option<Offset>> = offsets.values().copied().collect();
+            judge(before, &list, self.clock.bound_ms(), waited)
+        };
+        let mut offsets: BTreeMap<_, _> = others.iter().map(|(node, _)| (*node, None)).collect();
+        let mut asked: FuturesUnordered<_> = others
+            .into_iter()
+            .map(|(node, peer)| async move {
                 let offset = match peer {
                     Some(peer) => self.offset_of(&peer).await,
                     None => None,
                 };
                 (node, offset)
-            }))
-            .await
-            .into_iter()
+            })
             .collect();
-        let list: Vec<Option<Offset>> = offsets.values().copied().collect();
-        // After a jump patience proves nothing.
-        let waited = jumps == 0 && self.comparison.begun.get().elapsed() >= CLOCK_PATIENCE;
-        let verdict = judge(before, &list, self.clock.bound_ms(), waited);
+        while let Some((node, offset)) = asked.next().await {
+            offsets.insert(node, offset);
+            // A start does not wait for one that hangs, when a majority agrees.
+            if before == Trust::Starting && judged(&offsets) == Trust::Trusted {
+                self.conclude(Trust::Trusted, jumps);
+            }
+        }
+        let verdict = judged(&offsets);
         self.comparison.offsets.replace(offsets);
-        self.comparison.verdict.set(verdict);
-        self.comparison.jumps.set(jumps);
-        self.grace.set_trusted(verdict == Trust::Trusted);
+        self.conclude(verdict, jumps);
         // By how much a clock is off differs from look to look.
         if std::mem::discriminant(&verdict) != std::mem::discriminant(&before) {
             match self.clock_trouble() {
@@ -212,6 +221,13 @@ impl Shard {
                 None => tracing::debug!(?verdict, "clocks compared"),
             }
         }
+    }
+
+    /// Stands until there is one more jump.
+    fn conclude(&self, verdict: Trust, jumps: u64) {
+        self.comparison.verdict.set(verdict);
+        self.comparison.jumps.set(jumps);
+        self.grace.set_trusted(verdict == Trust::Trusted);
     }
 
     /// A shard of a node that can be asked, best the one that corresponds.

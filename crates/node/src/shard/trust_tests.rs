@@ -1,6 +1,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use dunlin_entry::Stamp;
+use dunlin_proto::ShardAddress;
 
 use super::*;
 use crate::replication::testing::{among, until};
@@ -48,5 +49,27 @@ fn who_is_alone_goes_by_its_own_clock() {
                 .shows(&item(Some(now_ms + 86_400_000), false))
                 .unwrap()
         );
+    });
+}
+
+/// Clients are sent to who is ready, and by it to whom it holds for ready.
+#[test]
+fn who_has_not_compared_its_clock_is_not_ready() {
+    starting(&["n1", "n2"], async |shard| {
+        let other = ShardAddress { node: 2, shard: 0 };
+        let is_named = async || {
+            let lacks = shard.lacks().await;
+            lacks
+                .iter()
+                .any(|lack| lack.shard == "n1/0" && lack.why.contains("compare its clock"))
+        };
+        shard.refill.answers.set(true);
+        shard.refill.unheard.set(false);
+        assert_eq!(shard.trust(), Trust::Starting);
+        assert!(is_named().await);
+        assert!(!shard.stands_to(other).has_heard);
+        until("it goes on alone", || shard.trust() == Trust::Alone).await;
+        assert!(!is_named().await);
+        assert!(shard.stands_to(other).has_heard);
     });
 }

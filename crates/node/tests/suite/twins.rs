@@ -1,4 +1,5 @@
-//! A twin that hears nothing from the metadata store hears it from the other nodes.
+//! A start without data leaves the name to who answers by it; a twin that hears nothing from the metadata
+//! store hears of a later one from the other nodes.
 
 use std::net::TcpListener;
 use std::path::Path;
@@ -6,10 +7,15 @@ use std::time::Duration;
 
 use crate::common::{CACHES, blocking, request};
 use dunlin_metadata::Metadata;
-use dunlin_node::{Node, NodeConfig, Process};
+use dunlin_node::{Node, NodeConfig, Process, StartError};
 
 /// A node in a process of its own, as far as nodes can tell.
-async fn start(name: &str, data: &Path, listen: &str, metadata: &Metadata) -> (Node, Process) {
+async fn try_start(
+    name: &str,
+    data: &Path,
+    listen: &str,
+    metadata: &Metadata,
+) -> Result<(Node, Process), StartError> {
     let process = Process::new(CACHES, 1).unwrap();
     let config = NodeConfig {
         name: name.to_owned(),
@@ -18,8 +24,12 @@ async fn start(name: &str, data: &Path, listen: &str, metadata: &Metadata) -> (N
         listen: listen.to_owned(),
         ..NodeConfig::default()
     };
-    let node = Node::start(config, metadata.clone(), &process).await;
-    (node.unwrap(), process)
+    let node = Node::start(config, metadata.clone(), &process).await?;
+    Ok((node, process))
+}
+
+async fn start(name: &str, data: &Path, listen: &str, metadata: &Metadata) -> (Node, Process) {
+    try_start(name, data, listen, metadata).await.unwrap()
 }
 
 fn free_address() -> String {
@@ -49,8 +59,18 @@ async fn the_others_tell_it_and_then_it_acknowledges_nothing() {
     let mut superseded = process.superseded();
     assert!(superseded.borrow().is_none());
 
-    // What the still store gave, the other one must not give again.
-    let given = metadata.register("n2", "127.0.0.1:1", &listen, 1, 0).await;
+    // A start without data does not take the name of one that answers.
+    let refused = try_start("n2", &path("later"), "127.0.0.1:0", &metadata).await;
+    let error = refused.err().expect("the earlier one answers");
+    assert!(matches!(error, StartError::Running { .. }), "{error}");
+    for part in ["another process runs as node n2", &listen, "--name"] {
+        assert!(error.to_string().contains(part), "{error}");
+    }
+    assert!(superseded.borrow().is_none());
+
+    // What the still store gave, the other one must not give again; and the earlier one is not found.
+    let nowhere = free_address();
+    let given = metadata.register("n2", "127.0.0.1:1", &nowhere, 1, 0).await;
     assert_eq!(given.unwrap().incarnation, 2);
     let (later, p_later) = start("n2", &path("later"), "127.0.0.1:0", &metadata).await;
     let heard = superseded.wait_for(Option::is_some);

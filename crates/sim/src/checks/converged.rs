@@ -62,6 +62,15 @@ pub fn converged(cluster: &Cluster) -> Result<(), Broken> {
                 state.level
             );
         }
+        for shard in &shards {
+            if let Some(refill) = shard.status().refill {
+                let waits_for = refill.waits_for.join(", ");
+                text += &format!(
+                    "; {} is being filled and waits for {waits_for}",
+                    shard.label()
+                );
+            }
+        }
         return Err(broken(text, None));
     }
     let placement = Placement::compute(&topology);

@@ -3,6 +3,7 @@
 mod backfill;
 mod crash;
 mod cut;
+mod first;
 mod lost;
 mod metadata;
 mod past;
