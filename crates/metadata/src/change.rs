@@ -74,7 +74,7 @@ pub(crate) fn register(
 ) -> Result<Step<NodeRecord>, MetadataError> {
     node.check()?;
     let key = node_key(node.name);
-    let known = now.nodes.iter().find(|known| known.name == node.name);
+    let known = now.node_named(node.name);
     if known.is_none() && store.get(&key).is_some() {
         return Err(unreadable(&key));
     }
@@ -129,7 +129,7 @@ pub(crate) fn announce(
     id: u16,
 ) -> Result<Step<NodeRecord>, MetadataError> {
     node.check()?;
-    let known = now.nodes.iter().find(|known| known.name == node.name);
+    let known = now.node_named(node.name);
     let known = known.filter(|known| known.id == id);
     let known = known.ok_or_else(|| MetadataError::Foreign {
         name: node.name.to_owned(),

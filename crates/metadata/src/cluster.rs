@@ -75,7 +75,7 @@ pub(crate) enum Claim {
 /// Whether a directory belongs to a store that has been accepted, and whether the store gets its
 /// cluster's id from it.
 pub(crate) fn claim(directory: Directory<'_>, now: &Topology) -> Result<Claim, MetadataError> {
-    let named = now.nodes.iter().find(|node| node.name == directory.name);
+    let named = now.node_named(directory.name);
     let foreign = || MetadataError::Foreign {
         name: directory.name.to_owned(),
         id: directory.id,

@@ -250,8 +250,7 @@ pub(crate) fn bury(now: &Topology, node: u16) -> Result<Decision<()>, MetadataEr
 
 /// Forgets a spare node.
 pub(crate) fn forget(now: &Topology, name: &str) -> Result<Decision<()>, MetadataError> {
-    let node = now.nodes.iter().find(|node| node.name == name);
-    let id = match node {
+    let id = match now.node_named(name) {
         Some(node) => node.id,
         None => return Err(unknown(name)),
     };

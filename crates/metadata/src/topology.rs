@@ -117,6 +117,11 @@ impl Topology {
         self.nodes.get(at)
     }
 
+    /// The node with this name.
+    pub fn node_named(&self, name: &str) -> Option<&NodeRecord> {
+        self.nodes.iter().find(|node| node.name == name)
+    }
+
     /// The keyspace with this id.
     pub fn keyspace(&self, id: u32) -> Option<&Keyspace> {
         let at = self

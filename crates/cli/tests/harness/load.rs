@@ -54,6 +54,27 @@ impl Ledger {
     }
 }
 
+/// Has `writers` write until `trouble` is over, however that ends: what they were told, and what it says. It may
+/// stop them before.
+pub fn beside<T>(writers: Vec<Writer>, trouble: impl FnOnce(&AtomicBool) -> T) -> (Ledger, T) {
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let run = |writer: Writer| scope.spawn(|| writer.run(&stop));
+        let writers: Vec<_> = writers.into_iter().map(run).collect();
+        // A panic here must not leave the writers running for ever.
+        let said = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| trouble(&stop)));
+        stop.store(true, Ordering::Relaxed);
+        let mut ledger = Ledger::default();
+        for writer in writers {
+            ledger.merge(writer.join().unwrap());
+        }
+        match said {
+            Ok(said) => (ledger, said),
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    })
+}
+
 /// One writer.
 pub struct Writer {
     name: String,

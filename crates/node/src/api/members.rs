@@ -91,7 +91,7 @@ async fn change(services: &Services, wanted: Wanted) -> Result<(), Rejected> {
     let topology = shard.metadata().topology().borrow().clone();
     let ids = |names: &[String]| -> Result<Vec<u16>, Rejected> {
         let id = |name: &String| {
-            let node = topology.nodes.iter().find(|node| node.name == *name);
+            let node = topology.node_named(name);
             node.map(|node| node.id).ok_or_else(|| {
                 let line = format!("there is no node {name}: start it first");
                 Rejected::new(StatusCode::NOT_FOUND, line)

@@ -21,20 +21,17 @@ pub(super) async fn refuse(
         return Ok(());
     }
     let topology = metadata.topology().borrow().clone();
-    let mut nodes = topology.nodes.iter();
-    let Some(known) = nodes.find(|node| node.name == config.name) else {
+    let Some(known) = topology.node_named(&config.name) else {
         return Ok(());
     };
+    let cluster = topology.cluster.as_ref().map(|cluster| cluster.id.clone());
     let hello = Introduction {
         shard: 0,
         asker: known.id,
         // Below every start: this one has not begun.
         incarnation: Some(0),
         wanted: 0,
-        cluster: topology
-            .cluster
-            .as_ref()
-            .map_or(String::new(), |cluster| cluster.id.clone()),
+        cluster: cluster.unwrap_or_default(),
     };
     let hello = hello.encode(PROTOCOL, &config.name);
     let guard = &config.guard;

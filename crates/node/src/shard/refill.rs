@@ -34,9 +34,9 @@ pub const REFILL_REPAIRED: &str = "\"repaired\"";
 pub(super) struct Refill {
     doubt: Cell<Option<Doubt>>,
     /// Others who may know better have not been heard yet.
-    pub(super) unheard: Cell<bool>,
+    unheard: Cell<bool>,
     /// Neither: reads are answered.
-    pub(super) answers: Cell<bool>,
+    answers: Cell<bool>,
     path: PathBuf,
     /// The mark on disk says so, too.
     is_noted: bool,
@@ -183,7 +183,7 @@ impl Refill {
         self.is_noted
     }
 
-    fn set(&self, doubt: Option<Doubt>, unheard: bool) {
+    pub(super) fn set(&self, doubt: Option<Doubt>, unheard: bool) {
         self.doubt.set(doubt);
         self.unheard.set(unheard);
         self.answers.set(doubt.is_none() && !unheard);

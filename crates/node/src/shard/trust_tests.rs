@@ -63,8 +63,7 @@ fn who_has_not_compared_its_clock_is_not_ready() {
                 .iter()
                 .any(|lack| lack.shard == "n1/0" && lack.why.contains("compare its clock"))
         };
-        shard.refill.answers.set(true);
-        shard.refill.unheard.set(false);
+        shard.refill.set(None, false);
         assert_eq!(shard.trust(), Trust::Starting);
         assert!(is_named().await);
         assert!(!shard.stands_to(other).has_heard);

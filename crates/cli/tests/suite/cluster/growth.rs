@@ -1,11 +1,10 @@
 //! A node comes, another goes, under load.
 
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use crate::harness::eventually;
 use crate::harness::flock::Flock;
-use crate::harness::load::{Ledger, Writer, verify, verify_settled};
+use crate::harness::load::{Writer, beside, verify, verify_settled};
 use crate::support::copies;
 use crate::support::operator::{at, members, names, preload};
 
@@ -16,48 +15,35 @@ fn a_node_is_added_and_another_drained_while_clients_read_and_write() {
     let mut ledger = preload(&mut flock, 20_000);
     let n4 = flock.join();
     let addresses = flock.addresses();
-    let stop = AtomicBool::new(false);
-    let written = std::thread::scope(|scope| {
-        let writers: Vec<_> = (0..4)
-            .map(|number| {
-                let writer = Writer::new(&format!("w{number}"), &addresses, number + 1, 200);
-                let stop = &stop;
-                scope.spawn(move || writer.value_bytes(500).run(stop))
-            })
-            .collect();
-        let changes = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-            flock.up(n4);
-            let line = "n4 holds no data yet: dunlin node add n4";
-            // It says so a moment after it serves.
-            eventually("n4 says that it is spare", Duration::from_secs(20), || {
-                flock.nodes[n4].output().contains(line)
-            });
-            assert_eq!(names(&mut flock), "n1 n2 n3");
-            let added = at(&mut flock, &["node", "add", "n4"]).ok();
-            assert!(added.text().contains("n4 hold data"), "{}", added.text());
-            assert_eq!(added.stderr, "", "no terminal, no progress");
-            assert_eq!(names(&mut flock), "n1 n2 n3 n4");
-            let has_ingested = |index: usize| copies::has_ingested(&flock.nodes[index].data);
-            assert!(has_ingested(n4), "no partition came as a file");
-            assert!(!has_ingested(0), "the mark means nothing");
-            std::thread::sleep(Duration::from_secs(1));
-            let drained = at(&mut flock, &["node", "drain", "n1", "--json"])
-                .ok()
-                .json();
-            assert_eq!(names(&mut flock), "n2 n3 n4");
-            assert_eq!(drained["spare"], serde_json::json!(["n1"]));
-            assert!(drained["change"].is_null());
-            std::thread::sleep(Duration::from_secs(1));
-        }));
-        stop.store(true, Ordering::Relaxed);
-        let mut written = Ledger::default();
-        for writer in writers {
-            written.merge(writer.join().unwrap());
-        }
-        if let Err(panic) = changes {
-            std::panic::resume_unwind(panic);
-        }
-        written
+    let writers = (0..4)
+        .map(|number| {
+            let writer = Writer::new(&format!("w{number}"), &addresses, number + 1, 200);
+            writer.value_bytes(500)
+        })
+        .collect();
+    let (written, ()) = beside(writers, |_| {
+        flock.up(n4);
+        let line = "n4 holds no data yet: dunlin node add n4";
+        // It says so a moment after it serves.
+        eventually("n4 says that it is spare", Duration::from_secs(20), || {
+            flock.nodes[n4].output().contains(line)
+        });
+        assert_eq!(names(&mut flock), "n1 n2 n3");
+        let added = at(&mut flock, &["node", "add", "n4"]).ok();
+        assert!(added.text().contains("n4 hold data"), "{}", added.text());
+        assert_eq!(added.stderr, "", "no terminal, no progress");
+        assert_eq!(names(&mut flock), "n1 n2 n3 n4");
+        let has_ingested = |index: usize| copies::has_ingested(&flock.nodes[index].data);
+        assert!(has_ingested(n4), "no partition came as a file");
+        assert!(!has_ingested(0), "the mark means nothing");
+        std::thread::sleep(Duration::from_secs(1));
+        let drained = at(&mut flock, &["node", "drain", "n1", "--json"])
+            .ok()
+            .json();
+        assert_eq!(names(&mut flock), "n2 n3 n4");
+        assert_eq!(drained["spare"], serde_json::json!(["n1"]));
+        assert!(drained["change"].is_null());
+        std::thread::sleep(Duration::from_secs(1));
     });
     println!(
         "{} acknowledged, {} of unknown outcome, {} reads checked",

@@ -1,11 +1,10 @@
 //! Nodes that come back with nothing, or too late for the log.
 
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use crate::harness::eventually;
 use crate::harness::flock::Flock;
-use crate::harness::load::{Ledger, Writer, verify, verify_within};
+use crate::harness::load::{Ledger, Writer, beside, verify, verify_within};
 
 /// Logs so small that a few megabytes push the first segments out.
 const SMALL: &[&str] = &[
@@ -168,43 +167,26 @@ fn who_comes_back_is_whole_while_writes_go_on_and_is_sent_only_what_it_lacks() {
     let held: usize = before.iter().map(|ledger| ledger.keys.len()).sum();
     flock.kill(2);
     let during = load(&flock, "during", 0..2);
-    let stop = AtomicBool::new(false);
-    let steady = std::thread::scope(|scope| {
-        let writers: Vec<_> = (0..2)
-            .map(|number| {
-                let writer = Writer::new(
-                    &format!("steady{number}"),
-                    &addresses[..2],
-                    number + 31,
-                    300,
-                );
-                let stop = &stop;
-                scope.spawn(move || writer.value_bytes(4_000).run(stop))
-            })
-            .collect();
-        let whole = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-            flock.up(2);
-            eventually("n3 has it all", Duration::from_secs(60), || {
-                let backfills = flock.nodes[2].metric("dunlin_backfills_total");
-                let name = flock.nodes[2].name.clone() + "/0";
-                let follows = |follower: &serde_json::Value| {
-                    follower["to"] != *name || follower["state"] == "streaming"
-                };
-                let status = flock.nodes[0].status();
-                let shards = status["shards"].as_array().unwrap();
-                let is_behind = shards.iter().any(|shard| shard["catching_up"] == true);
-                backfills > 0.0 && !is_behind && flock.nodes[0].followers().iter().all(follows)
-            });
-        }));
-        stop.store(true, Ordering::Relaxed);
-        let mut steady = Ledger::default();
-        for writer in writers {
-            steady.merge(writer.join().unwrap());
-        }
-        if let Err(panic) = whole {
-            std::panic::resume_unwind(panic);
-        }
-        steady
+    let writers = (0..2)
+        .map(|number| {
+            let name = format!("steady{number}");
+            let writer = Writer::new(&name, &addresses[..2], number + 31, 300);
+            writer.value_bytes(4_000)
+        })
+        .collect();
+    let (steady, ()) = beside(writers, |_| {
+        flock.up(2);
+        eventually("n3 has it all", Duration::from_secs(60), || {
+            let backfills = flock.nodes[2].metric("dunlin_backfills_total");
+            let name = flock.nodes[2].name.clone() + "/0";
+            let follows = |follower: &serde_json::Value| {
+                follower["to"] != *name || follower["state"] == "streaming"
+            };
+            let status = flock.nodes[0].status();
+            let shards = status["shards"].as_array().unwrap();
+            let is_behind = shards.iter().any(|shard| shard["catching_up"] == true);
+            backfills > 0.0 && !is_behind && flock.nodes[0].followers().iter().all(follows)
+        });
     });
     let backfills = flock.nodes[2].metric("dunlin_backfills_total");
     // From each of the two others once; and once more where one had not heard yet how far the other was.

@@ -1,10 +1,9 @@
 //! `kill -9` under load, again and again.
 
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::harness::flock::Flock;
-use crate::harness::load::{Ledger, Writer, verify, verify_settled, verify_within};
+use crate::harness::load::{Ledger, Writer, beside, verify, verify_settled, verify_within};
 use crate::harness::random::Random;
 
 const KILLS: usize = 24;
@@ -18,34 +17,20 @@ fn nothing_acknowledged_is_lost_and_no_delete_comes_back() {
     // Small segments and memtables: rotations, flushes and recycling happen under fire, too.
     let mut flock = Flock::start(&["--segment", "1MiB", "--flush", "1MiB", "--shards", "2"]);
     let addresses = flock.addresses();
-    let stop = AtomicBool::new(false);
     let mut kills = 0;
-    let ledger = std::thread::scope(|scope| {
-        let writers: Vec<_> = (0..WRITERS)
-            .map(|number| {
-                let writer = Writer::new(&format!("w{number}"), &addresses, random.next(), 60);
-                let stop = &stop;
-                scope.spawn(move || writer.value_bytes(1_500).run(stop))
-            })
-            .collect();
+    let writers = (0..WRITERS)
+        .map(|number| {
+            let writer = Writer::new(&format!("w{number}"), &addresses, random.next(), 60);
+            writer.value_bytes(1_500)
+        })
+        .collect();
+    let (ledger, ()) = beside(writers, |_| {
         let begun = Instant::now();
-        // A panic here must not leave the writers running for ever.
-        let rounds = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-            while kills < KILLS && begun.elapsed() < LONGEST {
-                std::thread::sleep(random.millis(100, 1_200));
-                kills += round(&mut flock, &mut random);
-            }
-            std::thread::sleep(Duration::from_secs(1));
-        }));
-        stop.store(true, Ordering::Relaxed);
-        let mut ledger = Ledger::default();
-        for writer in writers {
-            ledger.merge(writer.join().unwrap());
+        while kills < KILLS && begun.elapsed() < LONGEST {
+            std::thread::sleep(random.millis(100, 1_200));
+            kills += round(&mut flock, &mut random);
         }
-        if let Err(panic) = rounds {
-            std::panic::resume_unwind(panic);
-        }
-        ledger
+        std::thread::sleep(Duration::from_secs(1));
     });
     println!(
         "{kills} kills, {} acknowledged writes, {} of unknown outcome, {} reads checked under way",

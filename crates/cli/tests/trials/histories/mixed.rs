@@ -5,12 +5,11 @@
 //! writer reads anything but what it wrote last; histories are judged once all are of this build.
 
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use super::clients::Clients;
 use crate::harness::flock::Flock;
-use crate::harness::load::{Ledger, Writer, verify, verify_within};
+use crate::harness::load::{Ledger, Writer, beside, verify, verify_within};
 use crate::harness::random::Random;
 
 const FLAGS: [&str; 6] = ["--segment", "1MiB", "--flush", "1MiB", "--shards", "2"];
@@ -35,27 +34,13 @@ fn flock() -> Option<Flock> {
 fn under_load(flock: &mut Flock, name: &str, trouble: impl FnOnce(&mut Flock)) -> Ledger {
     let mut random = Random::from_environment();
     let addresses = flock.addresses();
-    let stop = AtomicBool::new(false);
-    let mut ledger = Ledger::default();
-    std::thread::scope(|scope| {
-        let writers: Vec<_> = (0..6)
-            .map(|number| {
-                let name = format!("{name}-{number}");
-                let writer = Writer::new(&name, &addresses, random.next(), 60);
-                let stop = &stop;
-                scope.spawn(move || writer.value_bytes(1_000).run(stop))
-            })
-            .collect();
-        let trouble = std::panic::AssertUnwindSafe(|| trouble(flock));
-        let done = std::panic::catch_unwind(trouble);
-        stop.store(true, Ordering::Relaxed);
-        for writer in writers {
-            ledger.merge(writer.join().unwrap());
-        }
-        if let Err(panic) = done {
-            std::panic::resume_unwind(panic);
-        }
-    });
+    let writers = (0..6)
+        .map(|number| {
+            let writer = Writer::new(&format!("{name}-{number}"), &addresses, random.next(), 60);
+            writer.value_bytes(1_000)
+        })
+        .collect();
+    let (ledger, ()) = beside(writers, |_| trouble(flock));
     println!(
         "{name}: {} acknowledged writes, {} of unknown outcome, {} reads checked under way",
         ledger.acknowledged_count, ledger.open_count, ledger.checked_reads

@@ -1,10 +1,9 @@
 //! `kill -9` in the middle of changes.
 
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::harness::flock::Flock;
-use crate::harness::load::{Ledger, Writer, verify, verify_within};
+use crate::harness::load::{Writer, beside, verify, verify_within};
 use crate::harness::random::Random;
 use crate::support::copies;
 use crate::support::operator::{members, preload, wait_complete};
@@ -24,33 +23,20 @@ fn kills_in_the_middle_of_changes_lose_nothing_and_changes_complete() {
         flock.up(index);
     }
     let addresses = flock.addresses();
-    let stop = AtomicBool::new(false);
     let mut kills = 0;
-    let written = std::thread::scope(|scope| {
-        let writers: Vec<_> = (0..4)
-            .map(|number| {
-                let writer = Writer::new(&format!("w{number}"), &addresses, random.next(), 100);
-                let stop = &stop;
-                scope.spawn(move || writer.value_bytes(1_000).run(stop))
-            })
-            .collect();
-        let rounds = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-            let begun = Instant::now();
-            for _ in 0..CHANGES {
-                if begun.elapsed() < LONGEST {
-                    kills += change(&mut flock, &mut random);
-                }
+    let writers = (0..4)
+        .map(|number| {
+            let writer = Writer::new(&format!("w{number}"), &addresses, random.next(), 100);
+            writer.value_bytes(1_000)
+        })
+        .collect();
+    let (written, ()) = beside(writers, |_| {
+        let begun = Instant::now();
+        for _ in 0..CHANGES {
+            if begun.elapsed() < LONGEST {
+                kills += change(&mut flock, &mut random);
             }
-        }));
-        stop.store(true, Ordering::Relaxed);
-        let mut written = Ledger::default();
-        for writer in writers {
-            written.merge(writer.join().unwrap());
         }
-        if let Err(panic) = rounds {
-            std::panic::resume_unwind(panic);
-        }
-        written
     });
     println!(
         "{kills} kills, {} acknowledged, {} of unknown outcome, {} reads checked",

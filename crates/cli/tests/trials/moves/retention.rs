@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::harness::eventually;
 use crate::harness::flock::Flock;
-use crate::harness::load::{Ledger, Writer, verify, verify_settled};
+use crate::harness::load::{Ledger, Writer, beside, verify, verify_settled};
 use crate::support::operator::{SLOW, at, begin, names, preload, wait_complete};
 
 /// What is written in less than a second.
@@ -53,27 +53,13 @@ fn under_load<T>(
 ) -> (Ledger, T) {
     // Not at the node that comes, which may be held.
     let addresses = &flock.addresses()[..3];
-    let stop = AtomicBool::new(false);
-    std::thread::scope(|scope| {
-        let writers: Vec<_> = (0..4)
-            .map(|number| {
-                let writer = Writer::new(&format!("w{number}"), addresses, number + 1, 200);
-                let stop = &stop;
-                scope.spawn(move || writer.value_bytes(VALUE_BYTES as usize).run(stop))
-            })
-            .collect();
-        let changed =
-            std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| change(flock, &stop)));
-        stop.store(true, Ordering::Relaxed);
-        let mut written = Ledger::default();
-        for writer in writers {
-            written.merge(writer.join().unwrap());
-        }
-        match changed {
-            Ok(said) => (written, said),
-            Err(panic) => std::panic::resume_unwind(panic),
-        }
-    })
+    let writers = (0..4)
+        .map(|number| {
+            let writer = Writer::new(&format!("w{number}"), addresses, number + 1, 200);
+            writer.value_bytes(VALUE_BYTES as usize)
+        })
+        .collect();
+    beside(writers, |stop| change(flock, stop))
 }
 
 #[test]
