@@ -61,14 +61,6 @@ pub struct KeyspaceDescription {
     /// What of the log is kept for its followers.
     #[serde(default, skip_serializing_if = "Retention::is_empty")]
     pub retention: Retention,
-    /// How many bytes of pairs it is best to send at a time, so that they go to the replicas as files; 0 where
-    /// they never do.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub load_bytes: u64,
-}
-
-fn is_zero(bytes: &u64) -> bool {
-    *bytes == 0
 }
 
 /// A keyspace that was dropped.

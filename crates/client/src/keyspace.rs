@@ -36,12 +36,6 @@ pub struct Stored {
     pub pairs: u64,
     /// Bytes of keys and values.
     pub bytes: u64,
-    /// How many of them went to the replicas as files; an older server does not say.
-    #[serde(default)]
-    pub loaded: u64,
-    /// How many bytes it is best to send at a time so that they do; 0 where they never do.
-    #[serde(default)]
-    pub load_bytes: u64,
 }
 
 /// One keyspace of a cluster. Keys are any bytes but none at all.

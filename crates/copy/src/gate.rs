@@ -1,5 +1,5 @@
-//! A gate that lets one large value at a time through, or a few of something else, so that memory stays
-//! bounded however many connections there are.
+//! A gate that lets one large value at a time through, so that memory stays bounded however many
+//! connections there are.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
@@ -37,13 +37,6 @@ pub(crate) struct Permit {
 }
 
 impl Gate {
-    /// One that lets so many through at a time.
-    pub fn of(most: usize) -> Gate {
-        let gate = Gate::default();
-        *gate.left() = most;
-        gate
-    }
-
     /// Waits for the others.
     pub fn wait(&self) -> Permit {
         let mut left = self.left();

@@ -13,7 +13,6 @@ pub struct Watch {
     pairs: AtomicU64,
     bytes: AtomicU64,
     wire_bytes: AtomicU64,
-    loaded_bytes: AtomicU64,
     retries: AtomicU64,
     compared_pairs: AtomicU64,
     compared_bytes: AtomicU64,
@@ -88,11 +87,6 @@ impl Watch {
         self.wire_bytes.load(Ordering::Relaxed)
     }
 
-    /// Bytes of keys and values that a cluster took as files.
-    pub fn loaded_bytes(&self) -> u64 {
-        self.loaded_bytes.load(Ordering::Relaxed)
-    }
-
     /// Pairs of the source that were compared.
     pub fn compared_pairs(&self) -> u64 {
         self.compared_pairs.load(Ordering::Relaxed)
@@ -140,10 +134,6 @@ impl Watch {
         self.bytes.fetch_add(bytes, Ordering::Relaxed);
         self.wire_bytes.fetch_add(wire_bytes, Ordering::Relaxed);
         self.came_further(connection, bytes);
-    }
-
-    pub(crate) fn loaded(&self, bytes: u64) {
-        self.loaded_bytes.fetch_add(bytes, Ordering::Relaxed);
     }
 
     /// A connection has compared so many more pairs of its unit.

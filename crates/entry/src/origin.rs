@@ -9,9 +9,6 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Origin(pub u64);
 
-/// The highest bit of the shard's number: of what was loaded.
-const LOADS: u64 = 1 << 47;
-
 impl Origin {
     /// Packs node number, shard number and incarnation.
     #[inline]
@@ -28,20 +25,7 @@ impl Origin {
     /// The shard's number in its node.
     #[inline]
     pub const fn shard(self) -> u16 {
-        (self.0 >> 32 & 0x7fff) as u16
-    }
-
-    /// As which the same start of the shard stamps what it loads (decision 45): a sequence of its own, which
-    /// neither waits for its other writes nor holds them up.
-    #[inline]
-    pub const fn of_loads(self) -> Self {
-        Self(self.0 | LOADS)
-    }
-
-    /// Whether this stands for what was loaded.
-    #[inline]
-    pub const fn is_of_loads(self) -> bool {
-        self.0 & LOADS != 0
+        (self.0 >> 32) as u16
     }
 
     /// Which start of the node this was.

@@ -63,9 +63,6 @@ pub struct NodeConfig {
     /// Records that come in a copy are taken as a file from so many bytes on; below that they go
     /// through the log.
     pub ingest_bytes: usize,
-    /// A body of pairs is loaded, as files, from so many bytes of keys and values on; below that each of its
-    /// pairs is a put (decision 45).
-    pub load_bytes: usize,
     /// The steps in which partitions are copied.
     pub copy_steps: CopySteps,
     /// How far another node's clock may be ahead of this one's, in milliseconds: its stamps are taken
@@ -105,9 +102,6 @@ impl Default for CopySteps {
 /// A sync of this many bytes takes a disk some ten milliseconds: as long as writes in flight may
 /// wait behind one.
 const WRITE_BEHIND_BYTES: u64 = 4 << 20;
-
-/// Files of less cost more than puts.
-const LOAD_BYTES: usize = 8 << 20;
 
 impl NodeConfig {
     /// The settings of a shard's log.
@@ -151,7 +145,6 @@ impl Default for NodeConfig {
             pins_bytes: 8 << 30,
             move_latency_us_p99: 20_000,
             ingest_bytes: 1 << 20,
-            load_bytes: LOAD_BYTES,
             copy_steps: CopySteps::default(),
             clock_bound_ms: 10_000,
             drop_delay_ms: 3_600_000,

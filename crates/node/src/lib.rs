@@ -38,7 +38,6 @@ mod follow;
 mod hearsay;
 mod incarnation;
 mod limits;
-mod loads;
 mod logins;
 mod machine;
 mod meters;

@@ -190,7 +190,9 @@ pub const WALKS_BYTES: usize = 64 << 20;
 /// How long a walk is gone on with: it pins files and memtables.
 pub const WALK_AGE: Duration = Duration::from_secs(2);
 /// Entries applied to the store in one batch, while all else waits.
-pub const APPLY_ENTRIES: usize = 128;
+pub const APPLY_ENTRIES: usize = 512;
+/// Bytes of keys and values from which on such a batch takes no more.
+pub const APPLY_BYTES: usize = 1 << 20;
 /// Entries waiting for the store beyond which replicas are asked to wait.
 pub const APPLY_QUEUE: usize = 100_000;
 /// Bytes queued towards one shard.

@@ -60,19 +60,13 @@ pub enum Sabotage {
     /// A shard whose past is not certain is sent only what its vector does not name, and takes what is
     /// left out for deleted and forgotten.
     CompareNewer,
-    /// What is loaded is taken over as files whatever is in their way.
-    LoadBlind,
-    /// Files are taken over beside others with the same keys.
-    TakeOverAtOnce,
-    /// All that another shard was given to load counts as loaded, also what it left out.
-    CountGiven,
     /// Followers are shown what one replica has.
     ShowEarly,
 }
 
 impl Sabotage {
     /// All of them, and none.
-    pub const ALL: [Sabotage; 29] = [
+    pub const ALL: [Sabotage; 26] = [
         Sabotage::None,
         Sabotage::AckUnsynced,
         Sabotage::IgnoreGaps,
@@ -98,9 +92,6 @@ impl Sabotage {
         Sabotage::SealUnequal,
         Sabotage::HideGaps,
         Sabotage::CompareNewer,
-        Sabotage::LoadBlind,
-        Sabotage::TakeOverAtOnce,
-        Sabotage::CountGiven,
         Sabotage::ShowEarly,
     ];
 }

@@ -177,17 +177,6 @@ impl Service<Request, Response> for ShardService {
                         .map_err(|why| Refused::new(CANNOT, why))
                 });
             }
-            Request::Load(load) => {
-                let loads = self.services.loads.clone();
-                tokio::task::spawn_local(async move {
-                    reply.send(Response::Loaded(loads.take(load).await));
-                });
-            }
-            Request::LoadFor(load) => {
-                let coordinator = self.services.coordinator.clone();
-                reply
-                    .work(async move { Ok(Response::LoadedFor(coordinator.load_for(load).await)) });
-            }
             Request::Clock(asked) => reply.send(Response::Clock(ClockAnswer {
                 now_ms: shard.clock().now_ms(),
                 drops: shard.drops_after(asked.order),

@@ -7,7 +7,6 @@ use dunlin_rpc::{Hello, Stream};
 
 use crate::expiry::Expiry;
 use crate::follow::Followers;
-use crate::loads::Loads;
 use crate::moves::{MoveState, Moves};
 use crate::quorum::Coordinator;
 use crate::replication::Replication;
@@ -25,8 +24,6 @@ pub struct Services {
     pub(crate) moves: Rc<Moves>,
     /// Those who follow its log and are no replicas.
     followers: Rc<Followers>,
-    /// Its part in loads.
-    pub(crate) loads: Rc<Loads>,
     /// The end of values whose time is over.
     expiry: Rc<Expiry>,
 }
@@ -35,8 +32,7 @@ impl Services {
     /// Those of a shard that was just opened and does not run yet.
     pub fn new(shard: Rc<Shard>) -> Rc<Services> {
         let replication = Replication::new(shard.clone());
-        let loads = Loads::new(shard.clone());
-        let coordinator = Coordinator::new(shard.clone(), loads.clone());
+        let coordinator = Coordinator::new(shard.clone());
         let moves = Moves::new(shard.clone());
         let followers = Followers::new(shard.clone(), coordinator.clone());
         let expiry = Expiry::new(shard.clone());
@@ -46,7 +42,6 @@ impl Services {
             coordinator,
             moves,
             followers,
-            loads,
             expiry,
         })
     }
@@ -57,7 +52,6 @@ impl Services {
         self.replication.run();
         self.coordinator.run();
         self.moves.run();
-        self.loads.run();
         self.expiry.run();
     }
 

@@ -15,8 +15,6 @@
 //! | `clock` `drops` | the wall clock, and what is told with it of keyspaces that are dropped |
 //! | `reach` `address` | who reaches whom; which shard |
 //! | `introduction` | what stands in a connection's hello, and in the answer to it |
-//! | `load` | many pairs at once, as files |
-//! | `load_for` | the same, for who holds them |
 //! | `token` `text` | where a follower goes on, at any replica; bytes as text for URLs |
 //! | `pairs` | pairs of key and value, many in one body over HTTP |
 //! | `partition` | where a key belongs |
@@ -31,8 +29,6 @@ mod drops;
 mod far;
 mod fill;
 mod introduction;
-mod load;
-mod load_for;
 mod page;
 pub mod pairs;
 mod partition;
@@ -54,8 +50,6 @@ pub use drops::{Fate, Fates, Order, Word};
 pub use far::FarRequest;
 pub use fill::{FillPage, FillRequest, Froms, Place, TailAnswer, TailPin, TailRequest};
 pub use introduction::Introduction;
-pub use load::{LoadAnswer, LoadRequest, LoadStep};
-pub use load_for::{LoadForAnswer, LoadForRequest};
 pub use page::{
     Delta, Item, ItemRef, Page, PageCost, Run, RunBuilder, ScanRequest, SnapshotRequest,
 };

@@ -47,65 +47,6 @@ fn shard() -> impl Strategy<Value = ShardAddress> {
     (any::<u16>(), any::<u16>()).prop_map(|(node, shard)| ShardAddress { node, shard })
 }
 
-fn load() -> impl Strategy<Value = LoadRequest> {
-    let numbers = || prop::collection::vec(any::<u16>(), 0..4);
-    let step = prop_oneof![
-        (any::<u16>(), bytes()).prop_map(|(partition, pairs)| LoadStep::Part { partition, pairs }),
-        Just(LoadStep::Prepare),
-        numbers().prop_map(|leave_out| LoadStep::Commit { leave_out }),
-        Just(LoadStep::Drop),
-    ];
-    (stamp(), any::<u64>(), any::<u32>(), any::<u8>(), step).prop_map(
-        |(stamp, after, keyspace, from, step)| LoadRequest {
-            stamp,
-            after: Version(after),
-            keyspace,
-            from,
-            step,
-        },
-    )
-}
-
-fn load_answer() -> impl Strategy<Value = LoadAnswer> {
-    let numbers = prop::collection::vec(any::<u16>(), 0..4);
-    prop_oneof![
-        Just(LoadAnswer::Refused),
-        Just(LoadAnswer::Done),
-        numbers.prop_map(|in_the_way| LoadAnswer::Prepared { in_the_way }),
-        any::<u64>().prop_map(|unsure| LoadAnswer::Committed {
-            unsure: Version(unsure),
-        }),
-    ]
-}
-
-fn load_for() -> impl Strategy<Value = LoadForRequest> {
-    let parts = prop::collection::vec((any::<u16>(), prop::collection::vec(bytes(), 0..3)), 0..3);
-    (any::<u32>(), any::<(u8, u8)>(), any::<(u64, u64)>(), parts).prop_map(
-        |(keyspace, (ack, from), (deadline, floor), parts)| LoadForRequest {
-            keyspace,
-            ack,
-            from,
-            deadline: Version(deadline),
-            floor: Version(floor),
-            parts,
-        },
-    )
-}
-
-fn load_for_answer() -> impl Strategy<Value = LoadForAnswer> {
-    let numbers = prop::collection::vec(any::<u16>(), 0..4);
-    prop_oneof![
-        Just(LoadForAnswer::Refused),
-        any::<u64>().prop_map(|clock| LoadForAnswer::Late {
-            clock: Version(clock),
-        }),
-        (numbers, any::<u64>()).prop_map(|(partitions, up_to)| LoadForAnswer::Loaded {
-            partitions,
-            up_to: Version(up_to),
-        }),
-    ]
-}
-
 fn place() -> impl Strategy<Value = Place> {
     (any::<u32>(), any::<u16>()).prop_map(|(keyspace, partition)| Place {
         keyspace,
@@ -303,8 +244,6 @@ fn request() -> impl Strategy<Value = Request> {
         shard().prop_map(Request::Leaving),
         Just(Request::Ready),
         any::<u64>().prop_map(Request::Acts),
-        load().prop_map(Request::Load),
-        load_for().prop_map(Request::LoadFor),
     ]
 }
 
@@ -392,8 +331,6 @@ fn response() -> impl Strategy<Value = Response> {
             )),
         bytes().prop_map(Response::Status),
         bytes().prop_map(Response::Moved),
-        load_answer().prop_map(Response::Loaded),
-        load_for_answer().prop_map(Response::LoadedFor),
         (any::<bool>(), any::<bool>(), any::<bool>()).prop_map(
             |(reaches, is_current, has_heard)| {
                 Response::Reached(Reached {

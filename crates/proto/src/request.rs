@@ -6,9 +6,8 @@ use dunlin_message::{DecodeError, Message};
 
 use crate::wire::{self, malformed};
 use crate::{
-    Batch, ClockRequest, FarRequest, FillRequest, LoadForRequest, LoadRequest, LoadStep,
-    PullRequest, ReadRequest, ScanRequest, ShardAddress, SnapshotRequest, TailRequest,
-    VectorsRequest, WriteRequest,
+    Batch, ClockRequest, FarRequest, FillRequest, PullRequest, ReadRequest, ScanRequest,
+    ShardAddress, SnapshotRequest, TailRequest, VectorsRequest, WriteRequest,
 };
 
 /// A question from one shard to another.
@@ -55,10 +54,6 @@ pub enum Request {
     Far(FarRequest),
     /// By which step of its members the asker goes on this connection from now on.
     Acts(u64),
-    /// A step of a load. Only to who reads form 4.
-    Load(LoadRequest),
-    /// Pairs for the shard to load that holds them. Who does not know it refuses it.
-    LoadFor(LoadForRequest),
 }
 
 impl Message for Request {
@@ -136,14 +131,6 @@ impl Message for Request {
                 out.put_u8(26);
                 out.put_u64_le(*step);
             }
-            Request::Load(m) => {
-                out.put_u8(27);
-                m.encode(out);
-            }
-            Request::LoadFor(m) => {
-                out.put_u8(28);
-                m.encode(out);
-            }
         }
     }
 
@@ -171,8 +158,6 @@ impl Message for Request {
             24 => Request::Clock(ClockRequest::decode(body)?),
             25 => Request::Far(FarRequest::decode(body)?),
             26 => Request::Acts(body.try_get_u64_le().map_err(malformed)?),
-            27 => Request::Load(LoadRequest::decode(body)?),
-            28 => Request::LoadFor(LoadForRequest::decode(body)?),
             kind => return Err(malformed(format!("unknown request kind {kind}"))),
         })
     }
@@ -183,11 +168,6 @@ impl Message for Request {
             Request::Replicate(m) => m.entries.iter().map(|e| e.len() + 8).sum(),
             Request::Repair(entries) => entries.iter().map(Bytes::len).sum(),
             Request::Vectors(m) => m.vector.len() * 16,
-            Request::Load(LoadRequest {
-                step: LoadStep::Part { pairs, .. },
-                ..
-            }) => pairs.len(),
-            Request::LoadFor(m) => m.bytes(),
             _ => 0,
         }
     }

@@ -6,8 +6,8 @@ use dunlin_message::{DecodeError, Message};
 
 use crate::wire::malformed;
 use crate::{
-    BatchAnswer, ClockAnswer, FillPage, LoadAnswer, LoadForAnswer, Page, PullAnswer, Reached,
-    ReadAnswer, TailAnswer, VectorsAnswer, WriteAnswer,
+    BatchAnswer, ClockAnswer, FillPage, Page, PullAnswer, Reached, ReadAnswer, TailAnswer,
+    VectorsAnswer, WriteAnswer,
 };
 
 /// The code with which a shard refuses a call that it cannot answer; the text beside it says why.
@@ -48,10 +48,6 @@ pub enum Response {
     Ready(Bytes),
     /// To `Clock`.
     Clock(ClockAnswer),
-    /// To `Load`.
-    Loaded(LoadAnswer),
-    /// To `LoadFor`.
-    LoadedFor(LoadForAnswer),
 }
 
 impl Message for Response {
@@ -114,14 +110,6 @@ impl Message for Response {
                 out.put_u8(24);
                 m.encode(out);
             }
-            Response::Loaded(m) => {
-                out.put_u8(27);
-                m.encode(out);
-            }
-            Response::LoadedFor(m) => {
-                out.put_u8(28);
-                m.encode(out);
-            }
         }
     }
 
@@ -142,8 +130,6 @@ impl Message for Response {
             20 => Response::Reached(Reached::decode(&mut body)?),
             22 => Response::Ready(body),
             24 => Response::Clock(ClockAnswer::decode(body)?),
-            27 => Response::Loaded(LoadAnswer::decode(body)?),
-            28 => Response::LoadedFor(LoadForAnswer::decode(body)?),
             kind => return Err(malformed(format!("unknown response kind {kind}"))),
         })
     }

@@ -57,16 +57,6 @@ pub(crate) fn get_list(from: &mut Bytes) -> Result<Vec<Bytes>, DecodeError> {
     Ok(list)
 }
 
-pub(crate) fn put_numbers(out: &mut BytesMut, numbers: &[u16]) {
-    out.put_u16_le(numbers.len() as u16);
-    numbers.iter().for_each(|number| out.put_u16_le(*number));
-}
-
-pub(crate) fn get_numbers(body: &mut Bytes) -> Result<Vec<u16>, DecodeError> {
-    let count = get_u16(body)?;
-    (0..count).map(|_| get_u16(body)).collect()
-}
-
 pub(crate) fn put_option_u64(out: &mut BytesMut, value: Option<u64>) {
     out.put_u8(value.is_some().into());
     if let Some(value) = value {

@@ -25,8 +25,6 @@ pub struct Counts {
     pub pulled: u64,
     /// Records received by backfill.
     pub backfilled: u64,
-    /// Pairs taken over as loads, at each replica.
-    pub loaded: u64,
     /// Records taken over while members changed.
     pub moved: u64,
     /// Changes of the members that ended.
@@ -77,7 +75,6 @@ impl Counts {
             pulled: status.pulled,
             backfilled: status.backfilled,
             moved: status.moved,
-            loaded: status.loaded,
             restamps: status.restamps,
             ended: status.ended,
             repairs: status.repairs,
@@ -97,7 +94,6 @@ impl AddAssign for Counts {
         self.pulled += other.pulled;
         self.backfilled += other.backfilled;
         self.moved += other.moved;
-        self.loaded += other.loaded;
         self.changes += other.changes;
         self.restamps += other.restamps;
         self.ended += other.ended;
@@ -117,7 +113,7 @@ impl fmt::Display for Counts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{} writes, {} reads, {} crashes, {} flushes, {} segments released, {} pulls, {} records backfilled, {} loaded, {} moved in {} changes, {} restamps, {} values ended, {} repairs, {} hedges, followers: {} in the same log, {} by vector, {} deltas, {} complete, {} compared, {} values not heard of yet, {} resumed, {} of them elsewhere; since the token was given: {} moved, {} ingested, {} purged, {} sealed, {} restarted, {} buried",
+            "{} writes, {} reads, {} crashes, {} flushes, {} segments released, {} pulls, {} records backfilled, {} moved in {} changes, {} restamps, {} values ended, {} repairs, {} hedges, followers: {} in the same log, {} by vector, {} deltas, {} complete, {} compared, {} values not heard of yet, {} resumed, {} of them elsewhere; since the token was given: {} moved, {} ingested, {} purged, {} sealed, {} restarted, {} buried",
             self.writes,
             self.reads,
             self.crashes,
@@ -125,7 +121,6 @@ impl fmt::Display for Counts {
             self.released_segments,
             self.pulled,
             self.backfilled,
-            self.loaded,
             self.moved,
             self.changes,
             self.restamps,

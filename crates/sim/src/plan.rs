@@ -102,8 +102,8 @@ pub struct Plan {
     pub ends: bool,
     /// Whether logs are followed by others than replicas.
     pub follows: bool,
-    /// Whether clients write many keys with one request, which go as files.
-    pub loads: bool,
+    /// Whether clients write many keys with one request.
+    pub bulk: bool,
     /// Whether nodes prove a secret to each other.
     pub secrets: SecretUse,
     /// Deliberate bug in every node.
@@ -159,7 +159,7 @@ impl Plan {
             expires: false,
             ends: false,
             follows: false,
-            loads: false,
+            bulk: false,
             secrets: SecretUse::None,
             sabotage,
             values_only: sabotage != Sabotage::None,
@@ -235,11 +235,7 @@ impl Plan {
             plan.stir(&mut random);
         }
         let mut random = StdRng::seed_from_u64(seed ^ 0x10ad_0045);
-        plan.loads = random.random_bool(0.35);
-        if plan.loads && plan.keys == KEYS_MAX {
-            // Files want room that nobody has written to.
-            plan.keys = *pick(&mut random, &[KEYS_MAX, 4 * KEYS_MAX]);
-        }
+        plan.bulk = random.random_bool(0.35);
         plan
     }
 
@@ -348,9 +344,6 @@ impl Plan {
                 self.moves && self.rest_ms == u64::MAX && self.small_copies && self.keys == KEYS_MAX
             }
             Sabotage::ServeBehind => self.deafens,
-            Sabotage::TakeOverAtOnce => self.loads && self.ingest_bytes == 1,
-            Sabotage::LoadBlind => self.loads && self.follows && self.ingest_bytes == 1,
-            Sabotage::CountGiven => self.loads && self.ingest_bytes == 1 && self.shards > 1,
             Sabotage::CompareNewer => self.loses_disks,
             // With few keys, the next write hides that a delete has not come.
             Sabotage::ForgetTombstones => self.keys == KEYS_MAX,

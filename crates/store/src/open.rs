@@ -83,7 +83,10 @@ fn database(
         &tuning::database(options).map_err(refused)?,
         path,
         [
-            ColumnFamilyDescriptor::new(DATA, tuning::data(options, clock_ms.clone())),
+            ColumnFamilyDescriptor::new(
+                DATA,
+                tuning::data(options, clock_ms.clone()).map_err(refused)?,
+            ),
             ColumnFamilyDescriptor::new(META, tuning::beside(options)),
             ColumnFamilyDescriptor::new(EXPIRY, tuning::beside(options)),
         ],

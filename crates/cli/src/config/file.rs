@@ -75,8 +75,6 @@ pub struct File {
     /// What clients may wait while partitions are copied.
     #[serde(default, with = "word", skip_serializing_if = "Option::is_none")]
     pub move_latency: Option<Latency>,
-    /// Pairs in bulk that go as files.
-    pub load: Option<Size>,
     /// How long a dropped keyspace can be taken back.
     #[serde(default, with = "word", skip_serializing_if = "Option::is_none")]
     pub drop_delay: Option<Delay>,

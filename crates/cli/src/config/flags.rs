@@ -101,10 +101,6 @@ pub struct Flags {
     /// be answered within this [default: 20ms]
     #[arg(long, env = "DUNLIN_MOVE_LATENCY", value_name = "LATENCY")]
     pub move_latency: Option<Latency>,
-    /// Pairs that come in bulk (`dunlin copy`) go to the replicas as files where there are so many bytes in a
-    /// request; 1TiB is never [default: 8MiB]
-    #[arg(long, env = "DUNLIN_LOAD", value_name = "SIZE")]
-    pub load: Option<Size>,
     /// How long a dropped keyspace keeps its data and can be taken back; of the nodes' settings the
     /// shortest counts [default: 1h]
     #[arg(long, env = "DUNLIN_DROP_DELAY", value_name = "DELAY")]

@@ -102,7 +102,6 @@ impl Settings {
                 .move_latency
                 .or(file.move_latency)
                 .map_or(defaults.move_latency_us_p99, |latency| latency.0),
-            load_bytes: size(flags.load, file.load, defaults.load_bytes),
             drop_delay_ms: flags
                 .drop_delay
                 .or(file.drop_delay)
@@ -235,7 +234,6 @@ impl Settings {
             retention: Some(Size(node.retention_bytes)),
             pins: Some(Size(node.pins_bytes)),
             move_latency: Some(Latency(node.move_latency_us_p99)),
-            load: size(node.load_bytes),
             drop_delay: Some(Delay(node.drop_delay_ms)),
             clock_bound: Some(Latency(node.clock_bound_ms.saturating_mul(1_000))),
             default_keyspace: DefaultKeyspace {

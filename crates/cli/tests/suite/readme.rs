@@ -1,5 +1,5 @@
-//! The README's examples, pasted in their order into one shell, on a machine of their own: a network
-//! namespace with nothing on its ports.
+//! The examples of the README and of the pages behind it, those of a page pasted in their order into one
+//! shell, on a machine of their own: a network namespace with nothing on its ports.
 
 // Tests stand outside the simulation: processes, sockets, files and time are real.
 
@@ -11,7 +11,6 @@ use std::time::{Duration, Instant};
 use crate::harness::child::Process;
 use crate::harness::namespace::Network;
 
-const README: &str = include_str!("../../../../README.md");
 /// A package catalogue that is there on every machine.
 const CATALOGUE: &str =
     "#!/bin/sh\nfor i in 1 2 3; do printf 'Package: p%s\\nVersion: 1\\n\\n' $i; done\n";
@@ -19,8 +18,8 @@ const CATALOGUE: &str =
 const PATIENCE: Duration = Duration::from_secs(400);
 
 /// What stands in blocks of shell, in order.
-fn blocks() -> Vec<&'static str> {
-    let of_shell = README.split("```sh\n").skip(1);
+fn blocks(page: &str) -> Vec<&str> {
+    let of_shell = page.split("```sh\n").skip(1);
     of_shell
         .map(|rest| rest.split("```").next().unwrap())
         .collect()
@@ -28,7 +27,7 @@ fn blocks() -> Vec<&'static str> {
 
 /// The blocks as one script that says before each which it is, and ends at the first that fails. What it
 /// kills by name it kills in its own namespace alone.
-fn script(directory: &Path) -> String {
+fn script(page: &str, directory: &Path) -> String {
     let mut script = String::from(
         "set -euo pipefail\n\
          curl() { if [ \"$1\" = -sf ]; then command curl \"$@\"; else command curl --fail-with-body \"$@\"; fi; }\n\
@@ -36,8 +35,8 @@ fn script(directory: &Path) -> String {
          dunlin up --data ./data --http-port 8080 &\n\
          until curl -sf http://127.0.0.1:8082/health; do sleep 0.2; done\n",
     );
-    for block in blocks() {
-        // These are the build, and a cluster of their own that has a test of its own.
+    for block in blocks(page) {
+        // These are the build and its package, and a cluster of their own that has a test of its own.
         if block.starts_with("make ") {
             continue;
         }
@@ -61,9 +60,9 @@ impl Drop for Leftovers {
     }
 }
 
-#[test]
-fn every_example_works_when_pasted_in_order() {
-    assert!(blocks().len() > 15);
+/// Pastes a page, which has so many blocks.
+fn paste(page: &str, count: usize) {
+    assert_eq!(blocks(page).len(), count);
     let Some(network) = Network::of(1) else {
         return;
     };
@@ -77,7 +76,7 @@ fn every_example_works_when_pasted_in_order() {
     std::fs::write(&catalogue, CATALOGUE).unwrap();
     std::fs::set_permissions(&catalogue, PermissionsExt::from_mode(0o755)).unwrap();
     let file = at.join("readme.sh");
-    std::fs::write(&file, script(at)).unwrap();
+    std::fs::write(&file, script(page, at)).unwrap();
     let path = std::env::var("PATH").unwrap();
     let mut command = Command::new("ip");
     command
@@ -97,4 +96,28 @@ fn every_example_works_when_pasted_in_order() {
     let last: Vec<&str> = last.into_iter().rev().collect();
     assert!(!pasted.is_running(), "still at work:\n{}", last.join("\n"));
     assert!(said.contains("== all done"), "{}", last.join("\n"));
+}
+
+macro_rules! pages {
+    ($($name:ident $file:literal $count:literal)*) => {$(
+        #[test]
+        fn $name() {
+            paste(include_str!(concat!("../../../../", $file)), $count);
+        }
+    )*};
+}
+
+pages! {
+    the_readme "README.md" 6
+    operations "docs/operations.md" 8
+    security "docs/security.md" 4
+    import "docs/import.md" 1
+    the_log_tool "docs/log-tool.md" 3
+    copying_a_database "docs/copy.md" 2
+}
+
+#[test]
+fn the_readme_is_short() {
+    let lines = include_str!("../../../../README.md").lines().count();
+    assert!(lines <= 150, "{lines} lines");
 }

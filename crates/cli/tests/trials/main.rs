@@ -15,7 +15,6 @@ mod copy_damage;
 mod copy_keyspace;
 mod copy_keyspace_kill;
 mod copy_kill;
-mod copy_load_kill;
 mod copy_memory;
 mod damage;
 mod demo;

@@ -3,10 +3,8 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use dunlin_client::KeyspaceDescription;
-
 use super::address::KeyspaceAddress;
-use super::body::{WINDOWS, unfit};
+use super::body::unfit;
 use super::cluster::Cluster;
 use super::compare::compare;
 use super::memory::{Memory, Remembered, recall};
@@ -33,10 +31,6 @@ use crate::wire::pair::Tally;
 /// The column family that is copied when none is named.
 const DEFAULT_FAMILY: &str = "default";
 
-/// Bytes on disk of a range whose pairs nodes take over as files: the more there is of each partition, the
-/// larger these are.
-const LOADED_RANGE_BYTES: u64 = 128 << 20;
-
 /// Copies into a keyspace, then compares, unless told otherwise. Blocks until all is there or nothing more can be done.
 pub(crate) fn copy(
     address: &KeyspaceAddress,
@@ -46,19 +40,11 @@ pub(crate) fn copy(
     directory::list(&settings.source)?;
     let settings = &fitted(address, settings)?;
     let cluster = Cluster::new(address)?;
-    let keyspace = cluster.describe(settings, watch)?;
-    let loads = keyspace.load_bytes > 0 && settings.onto == Onto::Empty;
-    let settings = &Settings {
-        range_bytes: match loads {
-            true => settings.range_bytes.or(Some(LOADED_RANGE_BYTES)),
-            false => settings.range_bytes,
-        },
-        ..settings.clone()
-    };
-    let begun = begin(address, settings, &cluster, keyspace.id, watch)?;
+    let id = cluster.describe(settings, watch)?.id;
+    let begun = begin(address, settings, &cluster, id, watch)?;
     let units_done_before = begun.done().len();
     let began = Instant::now();
-    let (sent, send_time) = match send(settings, &cluster, &keyspace, &begun, watch) {
+    let (sent, send_time) = match send(settings, &cluster, &begun, watch) {
         Ok(sent) => (sent, began.elapsed()),
         Err(error) => return Err(stop(address, begun, error)),
     };
@@ -289,7 +275,6 @@ fn check_first_key(source: &Source) -> Result<(), CopyError> {
 fn send(
     settings: &Settings,
     cluster: &Cluster,
-    keyspace: &KeyspaceDescription,
     begun: &Begun,
     watch: &Watch,
 ) -> Result<Tally, CopyError> {
@@ -305,8 +290,6 @@ fn send(
         watch,
         limit: settings.limit_bytes_per_s.map(Limit::new),
         gate: Gate::default(),
-        keyspace,
-        windows: Gate::of(WINDOWS),
         queue,
         memory: &begun.memory,
         total: Mutex::default(),

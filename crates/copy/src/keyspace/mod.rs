@@ -6,7 +6,6 @@ mod body;
 mod cluster;
 mod compare;
 mod copy;
-mod gathered;
 mod memory;
 mod merge;
 mod pages;

@@ -3,8 +3,6 @@
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-use dunlin_client::KeyspaceDescription;
-
 use super::cluster::Cluster;
 use super::memory::Memory;
 use crate::CopyError;
@@ -27,10 +25,6 @@ pub(crate) struct Shared<'a> {
     pub watch: &'a Watch,
     pub limit: Option<Limit>,
     pub gate: Gate,
-    /// As it was described at the beginning.
-    pub keyspace: &'a KeyspaceDescription,
-    /// Those who gather by partition.
-    pub windows: Gate,
     pub queue: Queue<u32>,
     pub memory: &'a Mutex<Memory>,
     pub total: Mutex<Tally>,

@@ -24,26 +24,8 @@ use crate::shard::{Arrivals, Shard};
 /// Bytes of a body besides the value of its only pair.
 const EXTRA_BYTES: usize = pairs::HEAD_BYTES + KEY_BYTES + pairs::CHECKSUM_BYTES;
 
-/// The pairs of a body that goes as files may have twice the largest body together, up to this.
-const LOAD_BYTES_MAX: usize = 32 << 20;
-/// So many of them fit into what clients' requests may take of memory: there is a copy at each replica, and of those
-/// that others load, too.
-const LOADS_IN_MEMORY: usize = 16;
-/// Besides: the pair that fills a body.
-const LOAD_MORE_BYTES: usize = 1 << 20;
 /// Bodies above this are looked through off the event loop.
 const CHECKED_HERE_BYTES: usize = 2 << 20;
-
-/// How many bytes of pairs it is best to send at a time; 0 where they would not go as files.
-pub(super) fn load_bytes(shard: &Shard) -> usize {
-    let config = shard.config();
-    let most = config.max_body_bytes.saturating_mul(2).min(LOAD_BYTES_MAX);
-    let most = most.min(shard.front().doors.bounds.memory_bytes / LOADS_IN_MEMORY);
-    match config.load_bytes <= most {
-        true => most,
-        false => 0,
-    }
-}
 
 /// The pairs of a body, none with a longer value than a put may have.
 async fn check(shard: &Shard, body: Bytes) -> Result<CheckedPairs, Rejected> {
@@ -96,21 +78,16 @@ pub(super) async fn bulk(
     };
     // A value that can be put by itself fits here, too.
     let one = shard.config().max_body_bytes.saturating_add(EXTRA_BYTES);
-    let load_bytes = load_bytes(shard);
-    let limit_bytes = match load_bytes {
-        0 => one,
-        most => one.max(most.saturating_add(LOAD_MORE_BYTES)),
-    };
     let attempt = Attempt::new(shard, arrivals, request.headers())?;
     // Held until all is answered.
-    let received = read_body(&shard.front().doors, request.into_body(), limit_bytes).await?;
+    let received = read_body(&shard.front().doors, request.into_body(), one).await?;
     let pairs = check(shard, received.bytes.clone()).await?;
     let (count, bytes) = (pairs.pairs, pairs.bytes);
     attempt.check()?;
     let (deadline, floor) = (attempt.deadline(), attempt.floor());
     let begun = Instant::now();
     let written = coordinator
-        .store(id, quorum, pairs, deadline, floor)
+        .bulk(id, quorum, deadline, floor, pairs)
         .await
         .map_err(|failure| attempt.failed(failure));
     let status = status_of(&written, |_| StatusCode::OK);
@@ -119,10 +96,7 @@ pub(super) async fn bulk(
         .front()
         .requests
         .record(Operation::Bulk, id, status, spent_us);
-    let loaded = written?;
-    let stored = match load_bytes {
-        0 => json!({ "pairs": count, "bytes": bytes }),
-        _ => json!({ "pairs": count, "bytes": bytes, "loaded": loaded, "load_bytes": load_bytes }),
-    };
+    written?;
+    let stored = json!({ "pairs": count, "bytes": bytes });
     Ok(reply::json(StatusCode::OK, &stored))
 }

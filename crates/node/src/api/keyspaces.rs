@@ -5,14 +5,13 @@ use std::rc::Rc;
 use dunlin_metadata::{Keyspace, KeyspaceSettings, MetadataError, Retention, Role};
 use dunlin_proto::ShardAddress;
 use hyper::{Method, Request, StatusCode};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use tokio::time::{Instant, sleep, timeout_at};
 
 use super::access::Asker;
 use super::access::audit::Done;
 use super::attempt::in_time;
 use super::body::read_body;
-use super::bulk::load_bytes;
 use super::error::Rejected;
 use super::reply::{self, Reply};
 use super::upload::Upload;
@@ -30,20 +29,6 @@ struct Create {
     retention: Retention,
     #[serde(flatten)]
     settings: serde_json::Map<String, serde_json::Value>,
-}
-
-/// A keyspace, and what this node says of it.
-#[derive(Serialize)]
-struct Described<'a> {
-    #[serde(flatten)]
-    keyspace: &'a Keyspace,
-    /// How many bytes of pairs it is best to send at a time; 0 where they would not go as files.
-    #[serde(skip_serializing_if = "is_zero")]
-    load_bytes: usize,
-}
-
-fn is_zero(bytes: &usize) -> bool {
-    *bytes == 0
 }
 
 /// What of it a client may change; what is left out stays.
@@ -185,14 +170,7 @@ pub(super) async fn one(
                 .keyspaces
                 .iter()
                 .find(|k| k.name == name)
-                .map(|keyspace| {
-                    let load_bytes = load_bytes(&shard);
-                    let described = Described {
-                        keyspace,
-                        load_bytes,
-                    };
-                    reply::json(StatusCode::OK, &described)
-                })
+                .map(|keyspace| reply::json(StatusCode::OK, keyspace))
                 .ok_or_else(|| {
                     Rejected::new(
                         StatusCode::NOT_FOUND,

@@ -101,12 +101,6 @@ impl Pins {
         self.held.borrow_mut().remove(holder);
     }
 
-    /// Whether somebody takes partitions over from here.
-    pub fn are_of_moves(&self) -> bool {
-        let held = self.held.borrow();
-        held.keys().any(|holder| holder.class == Class::Move)
-    }
-
     /// The least position that is kept for anybody.
     pub fn least(&self, now: Instant) -> Option<Index> {
         let mut held = self.held.borrow_mut();

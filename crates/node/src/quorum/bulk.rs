@@ -12,13 +12,12 @@ use futures_util::{FutureExt, StreamExt};
 use tokio::sync::Notify;
 
 use super::attempt::Window;
-use super::terms::Terms;
-use super::{Coordinator, Failure};
+use super::{Coordinator, Failure, Quorum};
 
 /// Puts of one request that wait for their acknowledgements.
 const IN_FLIGHT: usize = 4096;
 /// Puts begun in one go; other requests have their turn after so many.
-const BEGUN_AT_ONCE: usize = 64;
+const BEGUN_AT_ONCE: usize = 512;
 
 /// What becomes of the puts that were begun here.
 #[derive(Default)]
@@ -93,18 +92,15 @@ impl Coordinator {
     ///
     /// # Errors
     /// The first failure. Any number of pairs may have been written by then.
-    pub(super) async fn bulk(
+    pub async fn bulk(
         self: &Rc<Self>,
-        terms: Terms,
+        keyspace: u32,
+        quorum: Quorum,
+        deadline: Version,
+        floor: Version,
         pairs: impl Iterator<Item = (Bytes, Bytes)>,
     ) -> Result<(), Failure> {
-        let Terms {
-            keyspace,
-            quorum,
-            deadline,
-            floor,
-            ..
-        } = terms;
+        let stalls = self.shard.stalls().count();
         self.shard.judged()?;
         self.shard.serves(keyspace)?;
         self.widen_for(keyspace, quorum.from).await?;
@@ -134,7 +130,10 @@ impl Coordinator {
                 looked => looked.ok(),
             };
             let window = match self.window(floor, deadline) {
-                _ if terms.is_overtaken(&self.shard) => Window::TooLate,
+                // Who sent them may have given up, and written something else since.
+                _ if deadline == Version::MAX && self.shard.stalls().count() != stalls => {
+                    Window::TooLate
+                }
                 window => window,
             };
             let until = match window {

@@ -6,16 +6,10 @@ mod bulk;
 pub(crate) mod decide;
 mod enter;
 mod error;
-mod load;
-mod load_for;
-mod load_holder;
-mod load_split;
-mod load_take;
 mod mend;
 mod merge;
 mod read;
 mod scan;
-mod terms;
 mod walks;
 mod widen;
 mod write;
@@ -25,20 +19,16 @@ pub use error::Failure;
 pub use mend::{FarRecord, MendError, Mended};
 pub use scan::Scan;
 
-use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 
 use dunlin_store::Merge;
 use tokio::time::Instant;
 
-use load::Loading;
-use load_for::Giving;
 use walks::Walks;
 use widen::Widening;
 
 use crate::limits::SWEEP_INTERVAL;
-use crate::loads::Loads;
 use crate::shard::Shard;
 
 /// Where requests of clients are carried out, wherever their replicas are.
@@ -48,21 +38,12 @@ pub struct Coordinator {
     widening: Widening,
     /// Walks over the store that scans may go on with.
     walks: Arc<Mutex<Walks<Merge>>>,
-    /// This shard's own part in loads.
-    loads: Rc<Loads>,
-    /// One load after another, at the rate that leaves clients their latency.
-    loading: tokio::sync::Mutex<Loading>,
-    /// To whom others' pairs are being given.
-    giving: RefCell<Giving>,
 }
 
 impl Coordinator {
     /// Of a shard.
-    pub(crate) fn new(shard: Rc<Shard>, loads: Rc<Loads>) -> Rc<Coordinator> {
+    pub(crate) fn new(shard: Rc<Shard>) -> Rc<Coordinator> {
         Rc::new(Coordinator {
-            loading: tokio::sync::Mutex::default(),
-            giving: RefCell::default(),
-            loads,
             shard,
             widening: Widening::default(),
             walks: Arc::default(),

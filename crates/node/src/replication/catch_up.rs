@@ -59,8 +59,7 @@ impl Replication {
                 // filled, that is part of it.
                 let is_foreign_seal =
                     origin.is_seal() && (writer != peer.address || self.shard.is_refilling());
-                let is_coming = self.shard.is_loading(origin);
-                let is_here = origin == self.shard.origin() || have >= version || is_coming;
+                let is_here = origin == self.shard.origin() || have >= version;
                 if is_here || has_left || is_foreign_seal {
                     last_seen.remove(&origin);
                     if writer == peer.address && have >= version {

@@ -26,7 +26,7 @@ fn a_page_ends_after_so_much_of_the_log_though_nothing_was_found() {
         let shard = start.shard(2).await;
         let value = Bytes::from(vec![b'v'; 1 << 20]);
         let values = 2 * (LOOK_BYTES >> 20) + 8;
-        let coordinator = Coordinator::new(shard.clone(), crate::loads::Loads::new(shard.clone()));
+        let coordinator = Coordinator::new(shard.clone());
         for number in 0..values {
             let begun = Instant::now();
             loop {

@@ -10,7 +10,7 @@ use dunlin_store::Outcome;
 use super::Shard;
 use super::append::Applying;
 use super::backlog::memtable_bytes_max;
-use crate::limits::APPLY_ENTRIES;
+use crate::limits::{APPLY_BYTES, APPLY_ENTRIES};
 use crate::sabotage::Sabotage;
 
 /// Pause before the store is tried again.
@@ -72,7 +72,7 @@ impl Shard {
                 return Step::Full;
             }
             self.backlog.has_room();
-            let group = self.take_committed();
+            let (group, full) = self.take_committed();
             let Some(last) = group.last() else {
                 return Step::Done;
             };
@@ -86,7 +86,6 @@ impl Shard {
             match self.store.apply(&entries, last.index) {
                 Ok(outcomes) => {
                     self.unflushed.applied(&entries);
-                    let full = group.len() == APPLY_ENTRIES;
                     self.applied(group, &entries, &outcomes);
                     if full {
                         // More is waiting; so may be clients.
@@ -107,12 +106,14 @@ impl Shard {
         Step::Done
     }
 
-    fn take_committed(&self) -> Vec<Applying> {
+    /// What may be applied now, and whether it is as much as may be at a time.
+    fn take_committed(&self) -> (Vec<Applying>, bool) {
         let progress = self.log.progress();
         let last = self.log.last();
         let lax = self.env.sabotage == Sabotage::AckUnsynced;
         let is_any_still = self.quiet.is_any();
         let mut applying = self.applying.borrow_mut();
+        let mut bytes = 0;
         let ready = applying
             .iter()
             .take(APPLY_ENTRIES)
@@ -128,8 +129,15 @@ impl Shard {
                 let entry = a.entry.as_ref().filter(|_| is_any_still);
                 !entry.is_some_and(|entry| self.quiet.holds(entry))
             })
+            .take_while(|a| {
+                let fits = bytes < APPLY_BYTES;
+                let entry = a.entry.as_ref().filter(|_| fits);
+                bytes += entry.map_or(0, |entry| entry.key.len() + entry.value.len());
+                fits
+            })
             .count();
-        applying.drain(..ready).collect()
+        let group = applying.drain(..ready).collect();
+        (group, ready == APPLY_ENTRIES || bytes >= APPLY_BYTES)
     }
 
     fn applied(&self, group: Vec<Applying>, entries: &[Entry], outcomes: &[Outcome]) {

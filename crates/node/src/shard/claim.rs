@@ -1,29 +1,10 @@
 //! Saying in the log that everything of some origins is here.
 
 use dunlin_entry::{Entry, Origin, Vector, Version};
-use tokio::time::Instant;
 
 use super::Shard;
-use crate::limits::PAGE_TIMEOUT;
 
 impl Shard {
-    /// Whether what was loaded as this origin is on its way here.
-    pub(crate) fn is_loading(&self, origin: Origin) -> bool {
-        let loading = self.loading.borrow();
-        let since = loading.get(&origin);
-        since.is_some_and(|since| since.elapsed() < PAGE_TIMEOUT)
-    }
-
-    /// A step of a load by this origin was asked for.
-    pub(crate) fn loads(&self, origin: Origin) {
-        self.loading.borrow_mut().insert(origin, Instant::now());
-    }
-
-    /// What was loaded as this origin is here, or does not come.
-    pub(crate) fn has_loaded(&self, origin: Origin) {
-        self.loading.borrow_mut().remove(&origin);
-    }
-
     /// Says of these origins that everything up to these versions is here, though not all of it is in the
     /// log in its place.
     pub(crate) async fn claim_aside(&self, claims: &[(Origin, Version)]) -> Result<(), String> {
@@ -32,15 +13,6 @@ impl Shard {
         self.log_claim(claims, false);
         self.close_gap(Some(&Vector::new())).await;
         Ok(())
-    }
-
-    /// Writes into the log what the next start is to claim, before this one does: what it claims is about to
-    /// come in, and nobody else has it.
-    pub(crate) fn log_intent(&self, claims: &[(Origin, Version)]) {
-        let claimed: Vector = claims.iter().copied().collect();
-        let mut record = Entry::of_vector(&claimed);
-        record.copy = true;
-        self.log_vector(&record);
     }
 
     /// Writes into the log that everything of these origins up to these versions is here. Not

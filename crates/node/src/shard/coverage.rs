@@ -78,29 +78,6 @@ impl Shard {
         }
     }
 
-    /// What clients have loaded is in: nobody gave it who could have forgotten deletes.
-    pub(crate) async fn close_gap_of_load(&self) {
-        if self.env.sabotage == Sabotage::HideGaps {
-            return;
-        }
-        let needs = self.needs(&Vector::new());
-        {
-            let mut state = self.covering.state.borrow_mut();
-            state.close(self.log.last(), Some(needs));
-        }
-        if let Err(error) = self.note_coverage().await {
-            // On disk the gap is open, which says less.
-            tracing::warn!(error, "what the log covers is not noted");
-        }
-    }
-
-    /// No delete of a keyspace with a greater stamp has been forgotten here since the start.
-    pub(crate) fn forgotten_since_start(&self, keyspace: u32) -> Version {
-        let now = self.forgetting(self.covering.known.get(), 0);
-        let of = now.iter().find(|(id, _)| *id == keyspace);
-        of.map_or(Version(0), |(_, version)| *version)
-    }
-
     /// Partitions are about to be taken over, or to go.
     pub(crate) async fn uncover(&self, places: Vec<Place>) -> Result<(), String> {
         let is_news = self.env.sabotage != Sabotage::HideGaps

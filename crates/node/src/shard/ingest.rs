@@ -14,7 +14,6 @@ use futures_util::future::join_all;
 use super::Shard;
 use super::admit::{Nonsense, admit};
 use super::quiet::Keys;
-use crate::sabotage::Sabotage;
 
 /// In the shard's directory: no record in files that were taken over has a greater height (its
 /// version, or that of a stamp it replaces). The
@@ -40,8 +39,6 @@ pub(crate) struct Sorted {
     came: Vector,
     /// The same as a file, where they are enough for one.
     file: Option<Ingestible>,
-    /// A deliberate bug: what is in its way is not looked at.
-    is_blind: bool,
 }
 
 /// Why records cannot be put on disk.
@@ -68,43 +65,10 @@ impl Shard {
         &self,
         read: impl FnOnce() -> Result<Vec<Entry>, DecodeError> + Send + 'static,
     ) -> Result<Option<Sorted>, String> {
-        let min = self.config.ingest_bytes;
-        self.sort_out_if(read, min, |_, _| Ok(true)).await
-    }
-
-    /// The same, but `None` where the store holds something between the first key and the last, which is not
-    /// looked at where `blind`; a file from `file_bytes_min` on.
-    pub(crate) async fn sort_out_clear(
-        &self,
-        read: impl FnOnce() -> Result<Vec<Entry>, DecodeError> + Send + 'static,
-        file_bytes_min: usize,
-        blind: bool,
-    ) -> Result<Option<Sorted>, String> {
-        let is_clear = move |store: &Store, entries: &[Entry]| match blind {
-            true => Ok(true),
-            false => is_clear(store, entries),
-        };
-        let sorted = self.sort_out_if(read, file_bytes_min, is_clear).await;
-        sorted.map(|sorted| {
-            sorted.map(|mut sorted| {
-                sorted.is_blind = blind;
-                sorted
-            })
-        })
-    }
-
-    async fn sort_out_if(
-        &self,
-        read: impl FnOnce() -> Result<Vec<Entry>, DecodeError> + Send + 'static,
-        file_bytes_min: usize,
-        is_wanted: impl FnOnce(&Store, &[Entry]) -> Result<bool, StoreError> + Send + 'static,
-    ) -> Result<Option<Sorted>, String> {
+        let file_bytes_min = self.config.ingest_bytes;
         let store = self.store.clone();
         let sort_out = move || -> Result<Option<Sorted>, Unfit> {
             let entries = read()?;
-            if !is_wanted(&store, &entries)? {
-                return Ok(None);
-            }
             entries.iter().try_for_each(|entry| admit(entry, None))?;
             let Some(newest) = entries.iter().map(|entry| entry.stamp.version).max() else {
                 return Ok(None);
@@ -129,7 +93,6 @@ impl Shard {
                 highest,
                 came,
                 file,
-                is_blind: false,
             }))
         };
         let sorted = self.env.store_runner.run_apart(sort_out).await;
@@ -198,10 +161,7 @@ impl Shard {
         // What is applied there between the look and the taking over would be hidden, and so would be what
         // others take over.
         let keys = in_files().filter_map(Sorted::keys).collect();
-        let still = match self.env.sabotage == Sabotage::TakeOverAtOnce {
-            true => self.quiet.keep_beside(keys),
-            false => self.quiet.keep(keys).await,
-        };
+        let still = self.quiet.keep(keys).await;
         let (store, runner) = (self.store.clone(), self.env.store_runner.clone());
         // Whoever waits may give up: what has begun goes on, and so long nothing is applied there.
         let taking = tokio::task::spawn_local(async move {
@@ -283,10 +243,7 @@ impl Looked {
 
 impl Sorted {
     fn is_range_empty(&self, store: &Store) -> Result<bool, StoreError> {
-        match self.is_blind {
-            true => Ok(true),
-            false => is_clear(store, &self.entries),
-        }
+        is_clear(store, &self.entries)
     }
 
     /// From the first to the last.
@@ -298,16 +255,6 @@ impl Sorted {
             first: first.key.clone(),
             last: last.key.clone(),
         })
-    }
-
-    /// How many records there are.
-    pub(crate) fn count(&self) -> usize {
-        self.entries.len()
-    }
-
-    /// They are to stand in the log, whether or not they would do for a file.
-    pub(crate) fn leave_to_log(&mut self) {
-        self.file = None;
     }
 }
 

@@ -184,8 +184,6 @@ pub struct Shard {
     has_met_far: Cell<bool>,
     /// Until when no copy is tried again that was ended by what only somebody can mend.
     copy_pause: Cell<Option<Instant>>,
-    /// Loads that are being taken, by their origins: what they bring is not fetched.
-    loading: RefCell<BTreeMap<Origin, Instant>>,
     /// What was found damaged in the store since the start.
     damage: RefCell<Option<String>>,
     /// Whether the others have been told that it is about to stop.

@@ -257,7 +257,6 @@ impl Shard {
             was_ready: Cell::new(false),
             has_met_far: Cell::new(false),
             copy_pause: Cell::new(None),
-            loading: RefCell::default(),
             damage: RefCell::default(),
             leaving: Cell::new(false),
             busy: Rc::default(),

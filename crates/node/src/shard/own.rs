@@ -243,11 +243,6 @@ impl Shard {
         }
     }
 
-    /// Whether stamps far ahead are about.
-    pub(crate) fn has_met_far(&self) -> bool {
-        self.has_met_far.get()
-    }
-
     /// What is held for a key, as far as memory tells.
     fn rank_at_hand(&self, keyspace: u32, partition: u16, key: &[u8]) -> Option<Rank> {
         // What is held by a shard of uncertain past may be gone everywhere else.

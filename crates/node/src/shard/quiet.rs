@@ -55,7 +55,7 @@ impl Quiet {
             // What is freed from here on is heard of.
             let freed = self.freed.notified();
             if !self.is_kept(&all) {
-                return self.keep_beside(all);
+                return self.hold(all);
             }
             freed.await;
         }
@@ -73,8 +73,7 @@ impl Quiet {
         })
     }
 
-    /// The same, whoever else does: never where files are taken over, but for a deliberate bug.
-    pub fn keep_beside(self: &Rc<Self>, all: Vec<Keys>) -> Still {
+    fn hold(self: &Rc<Self>, all: Vec<Keys>) -> Still {
         let number = self.number.get() + 1;
         self.number.set(number);
         let mut ranges = self.ranges.borrow_mut();

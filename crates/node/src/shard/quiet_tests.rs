@@ -32,8 +32,8 @@ fn keys(partition: u16, first: &'static str, last: &'static str) -> Keys {
 #[test]
 fn only_what_is_in_a_range_waits_and_only_while_somebody_keeps_it() {
     let quiet = Rc::new(Quiet::default());
-    let one = quiet.keep_beside(vec![keys(3, "b", "d"), keys(4, "x", "x")]);
-    let other = quiet.keep_beside(vec![keys(3, "c", "f")]);
+    let one = quiet.hold(vec![keys(3, "b", "d"), keys(4, "x", "x")]);
+    let other = quiet.hold(vec![keys(3, "c", "f")]);
     let cases = [
         ("before", 1, 3, "a", [false, false]),
         ("the first", 1, 3, "b", [true, false]),
@@ -63,7 +63,7 @@ fn only_what_is_in_a_range_waits_and_only_while_somebody_keeps_it() {
 #[test]
 fn a_vector_is_of_no_key() {
     let quiet = Rc::new(Quiet::default());
-    let _still = quiet.keep_beside(vec![keys(3, "", "z")]);
+    let _still = quiet.hold(vec![keys(3, "", "z")]);
     let vector = Entry {
         kind: Kind::Vector,
         ..entry(1, 3, "b")

@@ -95,12 +95,8 @@ impl Shard {
             && self.placement().reads() >= READS_SEALS
     }
 
-    /// As which this shard writes: one by one, and what it loads (decision 45).
-    fn origins(&self) -> [Origin; 2] {
-        [self.origin, self.origin.of_loads()]
-    }
-
-    fn sealing(&self, own: Origin) -> Sealing {
+    fn sealing(&self) -> Sealing {
+        let own = self.origin;
         let mine = self.vector.borrow();
         let placement = self.placement();
         let is_done = mine.sealed_to(own) >= own.incarnation().saturating_sub(1);
@@ -123,35 +119,22 @@ impl Shard {
 
     /// Up to which of its starts nothing more comes of this shard; 0 when it cannot say.
     pub(crate) fn final_to(&self) -> u32 {
-        let mut final_to = 0;
-        for own in self.origins() {
-            let to = own.incarnation().saturating_sub(1);
-            let is_done = self.vector.borrow().sealed_to(own) >= to;
-            match self.sealing(own) {
-                Sealing::Wait if is_done => {}
-                // It is said of both.
-                Sealing::Wait => return 0,
-                Sealing::Final(to) | Sealing::Seal(to) => final_to = to,
-            }
+        match self.sealing() {
+            Sealing::Wait => 0,
+            Sealing::Final(to) | Sealing::Seal(to) => to,
         }
-        final_to
     }
 
     /// Seals what a peer's answer says is whole, of the peer's starts or of this shard's.
     pub(crate) fn heard_of_seals(&self, peer: &Peer, answer: &VectorsAnswer) {
         let final_to = answer.answerer.map_or(0, |answerer| answerer.final_to);
         let writer = Origin::new(peer.address.node, peer.address.shard, 0);
-        for writer in [writer, writer.of_loads()] {
-            self.heard_final(writer, final_to, answer);
-        }
+        self.heard_final(writer, final_to, answer);
         self.seal_own();
     }
 
     fn heard_final(&self, writer: Origin, final_to: u32, answer: &VectorsAnswer) {
-        // Most starts load nothing.
-        let is_any = |vector: &Vector| vector.starts_of(writer).next().is_some();
-        let is_needed = !writer.is_of_loads() || is_any(&self.vector.borrow());
-        if final_to > 0 && is_needed && self.may_speak_of_seals() {
+        if final_to > 0 && self.may_speak_of_seals() {
             let pending = self.copies.pending();
             let theirs = &answer.vector;
             let may = may_take_seal(writer, &self.vector.borrow(), theirs, final_to, &pending);
@@ -170,10 +153,8 @@ impl Shard {
 
     /// Seals its earlier starts once all others have.
     pub(super) fn seal_own(&self) {
-        for own in self.origins() {
-            if let Sealing::Seal(to) = self.sealing(own) {
-                self.seal(own.seal(), to);
-            }
+        if let Sealing::Seal(to) = self.sealing() {
+            self.seal(self.origin.seal(), to);
         }
     }
 

@@ -30,8 +30,6 @@ pub(crate) struct Counters {
     pub flushes: Cell<u64>,
     pub pulled: Cell<u64>,
     pub backfilled: Cell<u64>,
-    /// Pairs of loads that were taken over, here or as a replica.
-    pub loaded: Cell<u64>,
     /// Bytes of them.
     pub backfilled_bytes: Cell<u64>,
     /// Bytes of records that were looked at for that, elsewhere.
@@ -93,9 +91,6 @@ pub struct ShardStatus {
     pub pulled: u64,
     /// Records received by backfill.
     pub backfilled: u64,
-    /// Pairs of loads that were taken over, as files or through the log.
-    #[serde(default)]
-    pub loaded: u64,
     /// Bytes of them.
     #[serde(default)]
     pub backfilled_bytes: u64,
@@ -315,7 +310,6 @@ impl Shard {
             flushes: counters.flushes.get(),
             pulled: counters.pulled.get(),
             backfilled: counters.backfilled.get(),
-            loaded: counters.loaded.get(),
             backfilled_bytes: counters.backfilled_bytes.get(),
             backfill_looked_bytes: counters.backfill_looked_bytes.get(),
             backfills: counters.backfills.get(),

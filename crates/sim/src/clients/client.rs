@@ -22,10 +22,8 @@ use crate::history::{
 use crate::plan::pick;
 
 const IDLE: Duration = Duration::from_millis(50);
-/// Keys of a load at most.
-const LOAD_KEYS_MAX: u64 = 12;
-/// Clients that load together begin so often.
-const LOAD_ROUND_MS: u64 = 2_000;
+/// Keys of one request at most.
+const BULK_KEYS_MAX: u16 = 12;
 /// Values that expire do so in a day: in no run, unless a clock is believed that is years ahead.
 const EXPIRES_IN_MS: u64 = 86_400_000;
 
@@ -121,8 +119,8 @@ impl Client {
 
     async fn step(&mut self) {
         let place = self.place();
-        if self.shared.plan.loads && self.random.random_bool(0.15) {
-            return self.load(place).await;
+        if self.shared.plan.bulk && self.random.random_bool(0.15) {
+            return self.bulk(place).await;
         }
         match self.random.random_range(0..100) {
             14..38 if self.shared.plan.conditions => self.write_if(place).await,
@@ -229,20 +227,11 @@ impl Client {
     }
 
     /// Writes some keys beside each other with one request.
-    async fn load(&mut self, mut first: Place) {
+    async fn bulk(&mut self, first: Place) {
         let shared = self.shared.clone();
-        if self.random.random_bool(0.5) {
-            // Several load the same keys at the same moment, most of which nobody has written to before.
-            let now_ms = shared.time.elapsed_ms();
-            let round = now_ms / LOAD_ROUND_MS + 1;
-            let next = Duration::from_millis(round * LOAD_ROUND_MS - now_ms);
-            sleep(next).await;
-            first.1 = (round * LOAD_KEYS_MAX % u64::from(shared.plan.keys)) as u16;
-        }
         let ack = if self.random.random_bool(0.8) { 2 } else { 3 };
         let quorum = Quorum { ack, from: 3 };
-        let end =
-            (first.1 + self.random.random_range(1..=LOAD_KEYS_MAX as u16)).min(shared.plan.keys);
+        let end = (first.1 + self.random.random_range(1..=BULK_KEYS_MAX)).min(shared.plan.keys);
         let mut pairs = Pairs::default();
         let mut ids = Vec::new();
         for key in first.1..end {
@@ -254,7 +243,7 @@ impl Client {
             let _ = pairs.push(&key_name(key), &value_of(id, bytes));
             ids.push(id);
         }
-        let verb = Verb::Load(pairs.seal().body().clone());
+        let verb = Verb::Bulk(pairs.seal().body().clone());
         let tries = match self.tries_again {
             true => shared.plan.attempts,
             false => 1,

@@ -35,7 +35,7 @@ pub enum Verb {
     /// Read all keys.
     Scan,
     /// Write pairs, encoded as a body of them.
-    Load(Bytes),
+    Bulk(Bytes),
 }
 
 /// What a node says.
@@ -108,7 +108,7 @@ impl Message for Ask {
             }
             Verb::Delete => out.put_u8(2),
             Verb::Scan => out.put_u8(3),
-            Verb::Load(pairs) => {
+            Verb::Bulk(pairs) => {
                 out.put_u8(4);
                 put_bytes(out, pairs);
             }
@@ -139,7 +139,7 @@ impl Message for Ask {
                     Verb::Put(condition, expires_in_ms, get_bytes(body)?)
                 }
                 2 => Verb::Delete,
-                4 => Verb::Load(get_bytes(body)?),
+                4 => Verb::Bulk(get_bytes(body)?),
                 _ => Verb::Scan,
             },
         })
@@ -148,7 +148,7 @@ impl Message for Ask {
     fn weight(&self) -> usize {
         64 + match &self.verb {
             Verb::Put(_, _, value) => value.len(),
-            Verb::Load(pairs) => pairs.len(),
+            Verb::Bulk(pairs) => pairs.len(),
             _ => 0,
         }
     }

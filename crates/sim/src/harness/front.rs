@@ -48,7 +48,7 @@ async fn answer(coordinator: Rc<Coordinator>, clock: &SimClock, ask: Ask) -> Tol
             let expiry_ms = expires_in_ms.map(|ms| clock.now_ms().saturating_add(ms));
             write(&coordinator, ask, Kind::Put, condition, expiry_ms, value).await
         }
-        Verb::Load(pairs) => load(&coordinator, ask, pairs).await,
+        Verb::Bulk(pairs) => bulk(&coordinator, ask, pairs).await,
         Verb::Delete => {
             let (kind, condition) = (Kind::Delete, Condition::None);
             write(&coordinator, ask, kind, condition, None, Bytes::new()).await
@@ -94,13 +94,13 @@ async fn write(
     Ok(Told::Written(coordinator.write(request).await?))
 }
 
-async fn load(coordinator: &Rc<Coordinator>, ask: Ask, body: Bytes) -> Result<Told, Failure> {
+async fn bulk(coordinator: &Rc<Coordinator>, ask: Ask, body: Bytes) -> Result<Told, Failure> {
     let Ok(pairs) = CheckedPairs::check(body, usize::MAX) else {
         return Ok(Told::Failed("these are no pairs".to_owned()));
     };
     let (deadline, floor) = window(&ask);
-    let stored = coordinator.store(ask.keyspace, ask.quorum, pairs, deadline, floor);
-    stored.await.map(|_| Told::Written(Stamp::default()))
+    let stored = coordinator.bulk(ask.keyspace, ask.quorum, deadline, floor, pairs);
+    stored.await.map(|()| Told::Written(Stamp::default()))
 }
 
 /// Until when an attempt may be stamped, and above what.

@@ -207,10 +207,6 @@ impl Host {
             retention_bytes: plan.retention_bytes,
             pins_bytes: plan.pins_bytes,
             ingest_bytes: plan.ingest_bytes,
-            load_bytes: match plan.loads {
-                true => 1,
-                false => usize::MAX,
-            },
             copy_steps: plan.copy_steps(),
             segment_bytes: plan.segment_bytes,
             // Bad clocks are up to ten seconds off to either side.

@@ -55,8 +55,5 @@ found! {
     sealing_what_is_not_there SealUnequal
     hiding_what_no_log_has HideGaps
     comparing_with_what_is_newer_alone CompareNewer
-    loading_over_what_is_there LoadBlind
-    taking_over_beside_one_another TakeOverAtOnce
-    counting_what_others_were_given CountGiven
     showing_what_one_replica_has ShowEarly
 }

@@ -28,8 +28,6 @@ pub struct Report {
     /// Bytes of keys and values, or of files.
     bytes: u64,
     wire_bytes: u64,
-    /// Bytes of keys and values that a cluster took as files.
-    loaded_bytes: u64,
     /// Sum of the checksums of what was sent or compared.
     checksum: Hex,
     retries: u64,
@@ -75,7 +73,6 @@ impl Report {
             pairs: outcome.sent.pairs,
             bytes: outcome.sent.bytes,
             wire_bytes: watch.wire_bytes(),
-            loaded_bytes: watch.loaded_bytes(),
             checksum: Hex(outcome.sent.checksum),
             retries: watch.retries(),
             duration_s: duration.as_secs_f64(),
@@ -142,7 +139,6 @@ impl Report {
             pairs: 0,
             bytes: 0,
             wire_bytes: 0,
-            loaded_bytes: 0,
             checksum: Hex::default(),
             retries: 0,
             duration_s: 0.0,
@@ -174,10 +170,6 @@ impl Report {
         if self.units_done_before > 0 {
             let before = grouped(self.units_done_before as u64);
             text += &format!(", {before} of them by earlier runs");
-        }
-        if self.loaded_bytes > 0 {
-            let loaded = rounded_decimal(self.loaded_bytes as f64);
-            text += &format!(", {loaded} as files");
         }
         text += ")";
         if let Some(cv) = self.bytes_per_s_cv {

@@ -6,7 +6,6 @@ mod entity;
 mod expiry;
 mod framing;
 mod keyspace;
-mod load;
 mod long_key;
 mod malformed;
 mod metrics;

@@ -45,14 +45,6 @@ fn scan(port: u16, query: &str) -> Answer {
     curl(&["-H", &format!("Accept: {PAIRS}"), &url])
 }
 
-/// All of a keyspace.
-pub fn all_of(port: u16, keyspace: &str) -> Vec<(Vec<u8>, Vec<u8>)> {
-    let url = format!("http://127.0.0.1:{port}/v1/keyspaces/{keyspace}/keys");
-    let answer = curl(&["-H", &format!("Accept: {PAIRS}"), &url]);
-    assert_eq!(answer.status, 200, "{}", answer.text());
-    decode(&answer.body)
-}
-
 fn pairs(port: u16, query: &str) -> Vec<(Vec<u8>, Vec<u8>)> {
     let answer = scan(port, query);
     assert_eq!(answer.status, 200, "{}", answer.text());

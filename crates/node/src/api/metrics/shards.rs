@@ -51,11 +51,6 @@ const COUNTERS: &[(&str, &str, Read)] = &[
     ),
     ("dunlin_flushes", "Memtable flushes", |s| s.flushes),
     (
-        "dunlin_loaded_records",
-        "Records that came in bulk and were taken over as files",
-        |s| s.loaded,
-    ),
-    (
         "dunlin_backfilled_records",
         "Records received by backfill",
         |s| s.backfilled,
