@@ -1,7 +1,7 @@
 # Dunlin: run, test, measure. Every target does its own set-up.
 SEEDS ?= 100
 
-.PHONY: help run test trials demo sim fuzz mixed bench build package setup
+.PHONY: help run test trials demo sim fuzz bench build package setup
 .DEFAULT_GOAL := help
 
 help: ## List the targets
@@ -24,9 +24,6 @@ sim: setup ## Simulate SEEDS=n clusters (default 100); SEED=n replays one and tr
 
 fuzz: setup ## Fuzz the readers of logs and connections for SECONDS=n each (default 15)
 	@scripts/fuzz.sh $(SECONDS)
-
-mixed: setup ## Run clusters of nodes of this version and the one before (BEFORE=commit)
-	@scripts/mixed.sh
 
 bench: build ## Measure for about 130 minutes, and write docs/results/
 	@cargo build --release -p dunlin-bench

@@ -138,9 +138,7 @@ fn requests(bytes: &[u8]) -> Option<u32> {
     let Some(mut at) = hello_end(bytes) else {
         return Some(0);
     };
-    // All versions of the protocol carry the same frames, the latest one more of them.
-    let greets = (1..=3).any(|version| bytes.starts_with(&[b'D', b'N', b'L', b'N', version, 0]));
-    let is_latest = bytes.get(4) == Some(&3);
+    let greets = bytes.starts_with(b"DNLN\x04\0");
     if !greets || Some(crc32c::crc32c(&bytes[..at - 4])) != u32_at(bytes, at - 4) {
         return Some(0);
     }
@@ -154,18 +152,16 @@ fn requests(bytes: &[u8]) -> Option<u32> {
             .map_or(0, |n| u64::from_le_bytes(*n));
         let first_u32 = u32_at(&bytes[..end], begin + 9);
         match (bytes[begin], first_u32) {
-            (0, _) => requests += 1,
-            (3 | 4, _) => {}
             // Where no time is left it is not handled.
-            (5, Some(left_ms)) if is_latest => requests += u32::from(left_ms != 0),
-            (6, _) if is_latest => {}
+            (0, Some(left_ms)) => requests += u32::from(left_ms != 0),
+            (3 | 4 | 6, _) => {}
             // Refused: nothing here answers with a stream.
-            (7, Some(credit)) if is_latest && number > latest_stream && credit <= 1 << 30 => {
+            (7, Some(credit)) if number > latest_stream && credit <= 1 << 30 => {
                 latest_stream = number;
             }
             // Too much of it is wrong as long as the refusal has not gone.
-            (9, Some(_)) if is_latest && number <= latest_stream => return None,
-            (11, _) if is_latest && number <= latest_stream => {}
+            (9, Some(_)) if number <= latest_stream => return None,
+            (11, _) if number <= latest_stream => {}
             _ => break,
         }
         at = end;

@@ -12,7 +12,7 @@
 //! - [`load`]: the generator: intended start times, connections, protocols, latencies
 //! - [`cluster`]: servers as child processes, ours and the rivals'
 //! - [`host`]: the machine: CPU, memory, disk, description
-//! - [`report`]: Markdown, JSON and SVG
+//! - [`report`]: Markdown, JSON and SVG; [`png`]: a chart as PNG
 //! - [`interrupt`], [`progress`], [`program`], [`child`], [`error`]: stopping, saying, finding, running, failing
 // A load generator is the outside world: real time, real sockets, real files.
 #![allow(clippy::disallowed_methods)]
@@ -28,6 +28,7 @@ pub mod load;
 pub mod measure;
 pub mod moves;
 pub mod options;
+pub mod png;
 pub mod program;
 pub mod progress;
 pub mod quorum;

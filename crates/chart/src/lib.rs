@@ -1,4 +1,4 @@
-//! Charts as SVG of our own making, and SVG as PNG.
+//! Charts as SVG of our own making.
 //!
 //! | file | what it holds |
 //! |---|---|
@@ -6,18 +6,23 @@
 //! | `series` | values over time as a line |
 //! | `lines` | several things over time |
 //! | `groups` | bars of the same things under several conditions |
-//! | `png` | an SVG as PNG |
 #![deny(unsafe_code)]
 
 mod axis;
 mod groups;
 mod lines;
-pub mod png;
 mod series;
 
 pub use groups::{Bar, Groups};
 pub use lines::Lines;
 pub use series::Series;
+
+/// Whether another program can read it.
+#[cfg(test)]
+fn is_svg(text: &str) -> bool {
+    let options = resvg::usvg::Options::default();
+    resvg::usvg::Tree::from_str(text, &options).is_ok()
+}
 
 /// Text as XML wants it between tags.
 pub fn escape(text: &str) -> String {

@@ -1,7 +1,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 use super::*;
 use crate::axis::{BOTTOM, HEIGHT, TOP};
-use crate::png;
+use crate::is_svg;
 
 fn chart(points: &[(f64, f64)], mean: f64) -> String {
     Series {
@@ -33,7 +33,6 @@ fn every_point_is_inside_and_higher_values_stand_higher() {
 #[test]
 fn any_values_can_be_drawn() {
     for points in [&[][..], &[(0.0, 0.0)], &[(1.0, f64::NAN), (2.0, 1e12)]] {
-        let png = png::render(&chart(points, 0.0)).unwrap();
-        assert!(png.starts_with(b"\x89PNG\r\n\x1a\n"));
+        assert!(is_svg(&chart(points, 0.0)));
     }
 }

@@ -14,7 +14,6 @@ fn node(id: u16, incarnation: u32) -> NodeRecord {
         listen: "h:2".to_owned(),
         shards: 1,
         incarnation,
-        reads: 2,
     }
 }
 

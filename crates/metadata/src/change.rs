@@ -5,7 +5,7 @@ use crate::dropped::Dropped;
 use crate::error::MetadataError;
 use crate::keyspace::{Keyspace, KeyspaceSettings, check_keyspace};
 use crate::members::{self, Decision};
-use crate::node::{NodeRecord, READS, Registration, shards_max};
+use crate::node::{NodeRecord, Registration, SHARDS_MAX};
 use crate::objects::{
     CLUSTER, KEYSPACE_COUNTER, MEMBERS, NODE_COUNTER, Objects, Put, drop_key, encode, keyspace_key,
     node_key,
@@ -109,14 +109,13 @@ fn check_room(
 ) -> Result<(), MetadataError> {
     let others = now.nodes.iter().filter(|other| other.name != node.name);
     let others = others.fold(0, |sum: u16, other| sum.saturating_add(other.shards));
-    let most = shards_max(&now.nodes);
     if known.is_some_and(|known| node.shards <= known.shards)
-        || others.saturating_add(node.shards) <= most
+        || others.saturating_add(node.shards) <= SHARDS_MAX
     {
         return Ok(());
     }
     Err(MetadataError::NoRoom {
-        most,
+        most: SHARDS_MAX,
         others,
         own: node.shards,
     })
@@ -142,7 +141,6 @@ pub(crate) fn announce(
         listen: node.listen.to_owned(),
         shards: node.shards,
         incarnation: node.at_least_incarnation,
-        reads: READS,
     };
     if *known == record {
         return Ok(Step::none(record));

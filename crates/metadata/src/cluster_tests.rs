@@ -10,7 +10,6 @@ fn store(cluster: Option<u128>, node: Option<(&str, u16)>) -> Topology {
         listen: String::new(),
         shards: 1,
         incarnation: 1,
-        reads: 2,
     });
     let topology = Topology {
         cluster: cluster.map(Cluster::new),

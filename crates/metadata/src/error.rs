@@ -77,8 +77,7 @@ pub enum MetadataError {
     /// The cluster has no room for a node's shards. Start it with fewer, if any are left; its data, if
     /// it has any, stay as they are.
     #[error(
-        "{} may have {most} shards, and the other nodes have {others}: {own} more are too many{}",
-        whose(*most),
+        "a cluster may have {most} shards, and the other nodes have {others}: {own} more are too many{}",
         fewer(*most, *others)
     )]
     NoRoom {
@@ -278,14 +277,6 @@ fn wait(phase: Phase) -> &'static str {
         "wait until it has ended, or cancel it"
     } else {
         "wait until it has ended"
-    }
-}
-
-/// What cluster may have so many shards.
-fn whose(most: u16) -> &'static str {
-    match most < crate::node::SHARDS_MAX {
-        true => "a cluster with nodes of an earlier version",
-        false => "a cluster",
     }
 }
 

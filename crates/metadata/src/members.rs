@@ -1,7 +1,6 @@
 //! Which nodes hold data, and the change of that which is under way.
 use crate::error::MetadataError;
 use crate::keyspace::{Keyspace, KeyspaceSettings};
-use crate::node::NodeRecord;
 use crate::topology::Topology;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -114,26 +113,6 @@ pub(crate) fn join(now: &Topology, node: u16) -> Members {
     members
 }
 
-/// Who is to be given what members hold must be able to read it.
-fn check_reads(now: &Topology, to: &[u16]) -> Result<(), MetadataError> {
-    let nodes = |ids: &[u16]| {
-        now.nodes
-            .iter()
-            .filter(|node| ids.contains(&node.id))
-            .collect()
-    };
-    let members: Vec<&NodeRecord> = nodes(&now.members.ids);
-    let least = members.iter().map(|node| node.reads).min().unwrap_or(0);
-    let new: Vec<&NodeRecord> = nodes(to);
-    match new.iter().find(|node| node.reads < least) {
-        Some(node) => Err(MetadataError::invalid(
-            format!("node {}", node.name),
-            "its version does not read all that the members may hold; upgrade it first",
-        )),
-        None => Ok(()),
-    }
-}
-
 /// Begins the change to `to`; the nodes in `dead` are gone for good.
 pub(crate) fn begin(
     now: &Topology,
@@ -161,7 +140,6 @@ pub(crate) fn begin(
         return Err(MetadataError::invalid(format!("node {both}"), rule));
     }
     check_dead(&dead)?;
-    check_reads(now, &to)?;
     if to == now.members.ids {
         return Err(MetadataError::SameMembers);
     }

@@ -11,7 +11,6 @@ fn node(id: u16) -> NodeRecord {
         listen: "h:2".to_owned(),
         shards: 2,
         incarnation: 1,
-        reads: 2,
     }
 }
 
@@ -423,27 +422,4 @@ proptest! {
             }
         }
     }
-}
-
-#[test]
-fn who_does_not_read_what_members_hold_is_given_nothing() {
-    let mut now = topology(4, &[1, 2, 3]);
-    now.nodes[3].reads = 1;
-    let refused = begin(&now, vec![1, 2, 4], vec![]).err().unwrap();
-    assert!(
-        refused
-            .to_string()
-            .contains("node n4: its version does not read"),
-        "{refused}"
-    );
-    // Who is upgraded is; so are nodes of one version, whichever it is.
-    now.nodes[3].reads = 2;
-    assert!(begin(&now, vec![1, 2, 4], vec![]).is_ok());
-    for node in &mut now.nodes {
-        node.reads = 1;
-    }
-    assert!(begin(&now, vec![1, 2, 4], vec![]).is_ok());
-    // Members of which one is not upgraded hold nothing that the others do not read.
-    now.nodes[0].reads = 2;
-    assert!(begin(&now, vec![1, 2, 4], vec![]).is_ok());
 }

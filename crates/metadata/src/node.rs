@@ -8,8 +8,6 @@ pub const NAME_BYTES_MAX: usize = 63;
 pub const SHARDS_OF_NODE_MAX: u16 = 64;
 /// The most shards that a cluster may have, all nodes together: each is connected to all others.
 pub const SHARDS_MAX: u16 = 256;
-/// The same while a node is of a build that keeps books on the others with a bit for each.
-const SHARDS_MAX_BEFORE: u16 = 64;
 /// The longest address, in bytes.
 const ADDRESS_BYTES_MAX: usize = 255;
 
@@ -28,25 +26,6 @@ pub struct NodeRecord {
     pub shards: u16,
     /// From 1; greater at every start, so that entries of different lives never share an origin.
     pub incarnation: u32,
-    /// The newest form of entries that it reads (`docs/formats.md`, section 2): `READS` of its build.
-    #[serde(default = "first_form")]
-    pub reads: u8,
-}
-
-/// The newest form of entries that this build reads.
-pub const READS: u8 = 4;
-
-/// What builds read that do not say.
-fn first_form() -> u8 {
-    1
-}
-
-/// The most shards that a cluster of these nodes may have.
-pub(crate) fn shards_max(nodes: &[NodeRecord]) -> u16 {
-    match nodes.iter().all(|node| node.reads >= 2) {
-        true => SHARDS_MAX,
-        false => SHARDS_MAX_BEFORE,
-    }
 }
 
 /// What a node says of itself when it starts.
@@ -89,7 +68,6 @@ impl Registration<'_> {
             listen: self.listen.to_owned(),
             shards: self.shards,
             incarnation: next.max(self.at_least_incarnation),
-            reads: READS,
         })
     }
 }

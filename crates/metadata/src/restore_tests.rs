@@ -18,7 +18,6 @@ fn known(revision: u64) -> Topology {
         listen: "h:2".to_owned(),
         shards: 1,
         incarnation: 4,
-        reads: 2,
     });
     let topology = Topology {
         cluster: Some(Cluster::new(7)),

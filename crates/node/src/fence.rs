@@ -62,7 +62,7 @@ pub(crate) fn judge(
         };
     }
     match before {
-        // Nobody it reaches says otherwise: alone, or the others are older builds.
+        // Nobody it reaches says otherwise: alone.
         Trust::Starting if waited && differing == 0 => Trust::Alone,
         Trust::Alone if differing > 0 => Trust::Starting,
         before => before,

@@ -14,17 +14,16 @@ pub(crate) enum Verdict {
     Stop,
 }
 
-/// Judges another node that says it is of incarnation `said` (nothing, if it is of a build that
-/// says none) and knows of one of this node's of incarnation `wanted` (0: of none), where `known`
+/// Judges another node that says it is of incarnation `said` and knows of one of this node's of incarnation `wanted` (0: of none), where `known`
 /// is the latest known of it and `mine` this node's own.
-pub(crate) fn judge(known: u32, said: Option<u32>, mine: u32, wanted: u32) -> Verdict {
+pub(crate) fn judge(known: u32, said: u32, mine: u32, wanted: u32) -> Verdict {
     if wanted > mine {
         // Whatever the other is: these numbers come from the metadata store alone.
         return Verdict::Stop;
     }
-    match said {
-        Some(said) if said < known => Verdict::Refuse,
-        _ => Verdict::Serve,
+    match said < known {
+        true => Verdict::Refuse,
+        false => Verdict::Serve,
     }
 }
 

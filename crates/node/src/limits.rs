@@ -26,7 +26,7 @@ pub const STALL_INTERVAL: Duration = Duration::from_millis(200);
 pub const CLOCK_INTERVAL: Duration = Duration::from_secs(1);
 /// See [`CLOCK_INTERVAL`].
 pub const CLOCK_START_INTERVAL: Duration = Duration::from_millis(50);
-/// A start that reaches nobody, or only older builds, trusts its own clock after so long.
+/// A start that reaches nobody trusts its own clock after so long.
 pub const CLOCK_PATIENCE: Duration = Duration::from_secs(2);
 /// A deadline of a client further away than this is a mistake.
 pub const DEADLINE_MOST: Duration = Duration::from_secs(3_600);

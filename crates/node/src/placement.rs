@@ -39,8 +39,7 @@ impl KeyspacePlacement {
         }
     }
 
-    /// By how many of a partition's replicas an entry is stored that carries `from`. One that
-    /// carries fewer than the keyspace keeps is of a version that stored by `from` alone.
+    /// By how many of a partition's replicas an entry is stored that carries `from`.
     pub fn width(&self, from: u8) -> u8 {
         from.max(self.keyspace.settings.replicas)
     }
@@ -280,15 +279,6 @@ impl Placement {
             (width > k.keyspace.settings.replicas).then_some((k.keyspace.id, width))
         });
         widths.collect()
-    }
-
-    /// The newest form of entries that all nodes read.
-    pub fn reads(&self) -> u8 {
-        self.nodes
-            .values()
-            .map(|node| node.reads)
-            .min()
-            .unwrap_or(0)
     }
 
     /// Every shard of every node.

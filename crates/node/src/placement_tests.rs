@@ -14,7 +14,6 @@ fn topology(nodes: u16, shards: u16) -> Topology {
                 listen: String::new(),
                 shards,
                 incarnation: 1,
-                reads: 2,
             })
             .collect(),
         keyspaces: vec![Keyspace::new(3, "default", KeyspaceSettings::default())],

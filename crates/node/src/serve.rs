@@ -4,14 +4,13 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 use bytes::Bytes;
-use dunlin_entry::{Entry, Version};
+use dunlin_entry::Entry;
 use dunlin_proto::{
     Answerer, BEHIND, CANNOT, ClockAnswer, ReadAnswer, ReadRequest, Refusal, Request, Response,
     VectorsAnswer, VectorsRequest, WriteAnswer,
 };
 use dunlin_rpc::{Refused, Reply, Service, Sink, refusal};
 
-use crate::limits::ENTRY_TIMEOUT;
 use crate::sabotage::Sabotage;
 use crate::serve_pages::Asked;
 use crate::services::Services;
@@ -87,15 +86,6 @@ impl Service<Request, Response> for ShardService {
                     let refused = WriteAnswer::Refused(Refusal::Clock);
                     return reply.send(Response::Written(refused));
                 };
-                // From a build before decision 24: it may have waited in the socket and been given
-                // up. Builds that send deadlines send them always.
-                if write.deadline == Version::MAX
-                    && self.asker.is_some()
-                    && shard.stalls().ended_within(ENTRY_TIMEOUT)
-                {
-                    let refused = WriteAnswer::Refused(Refusal::Busy);
-                    return reply.send(Response::Written(refused));
-                }
                 let busy = shard.busy();
                 let done = move |answer| {
                     reply.send(Response::Written(answer));
@@ -124,10 +114,6 @@ impl Service<Request, Response> for ShardService {
                 let replication = self.services.replication.clone();
                 reply.work(async move { Ok(Response::Pulled(replication.serve_pull(pull).await)) });
             }
-            Request::Snapshot(snapshot) => {
-                let services = self.services.clone();
-                reply.work(async move { Asked::Snapshot(snapshot).answer(&services).await });
-            }
             Request::Scan(scan) => {
                 let (coordinator, busy) = (self.services.coordinator.clone(), shard.busy());
                 reply.work(async move {
@@ -144,10 +130,6 @@ impl Service<Request, Response> for ShardService {
                 tokio::task::spawn_local(async move {
                     answer_status(&shard.status_with_keys().await, reply);
                 });
-            }
-            Request::Fill(fill) => {
-                let services = self.services.clone();
-                reply.work(async move { Asked::Fill(fill).answer(&services).await });
             }
             Request::Tail(tail) => {
                 let moves = self.services.moves.clone();
@@ -181,6 +163,9 @@ impl Service<Request, Response> for ShardService {
                 now_ms: shard.clock().now_ms(),
                 drops: shard.drops_after(asked.order),
             })),
+            Request::Snapshot(_) | Request::Fill(_) => {
+                reply.refuse(CANNOT, "this is answered with a stream");
+            }
             Request::Move => match serde_json::to_vec(&self.services.moves.state()) {
                 Ok(json) => reply.send(Response::Moved(json.into())),
                 Err(error) => reply.refuse(CANNOT, &error.to_string()),
@@ -230,14 +215,11 @@ fn answer_vector(shard: &Rc<Shard>, theirs: &VectorsRequest, reply: Reply<Respon
     }
     let answerer = Answerer {
         life: shard.life(),
-        contradiction: theirs.asker.and_then(|asker| shard.told_by(&asker)),
+        contradiction: shard.told_by(&theirs.asker),
         final_to: shard.final_to(),
     };
     shard.finish_after_queue(BatchDone::new(move |_, _| {
-        reply.send(Response::Vectors(VectorsAnswer {
-            vector,
-            answerer: Some(answerer),
-        }));
+        reply.send(Response::Vectors(VectorsAnswer { vector, answerer }));
     }));
 }
 

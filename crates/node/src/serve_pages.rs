@@ -1,4 +1,4 @@
-//! Answering with stored records, by pages: one, or a stream of them (decision 44).
+//! Answering with stored records: a stream of pages (decision 44).
 
 use bytes::Bytes;
 use dunlin_proto::{CANNOT, FillRequest, Request, Response, SnapshotRequest};
@@ -29,11 +29,6 @@ impl Asked {
             Request::Fill(fill) => Some(Asked::Fill(fill)),
             _ => None,
         }
-    }
-
-    /// One page.
-    pub async fn answer(&self, services: &Services) -> Result<Response, Refused> {
-        self.page(services).await.map(|answer| answer.response)
     }
 
     /// Page after page, each read when all before it are on their way. Ends when so much was looked at, too:

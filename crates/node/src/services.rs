@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use dunlin_proto::Introduction;
-use dunlin_rpc::{Hello, Stream};
+use dunlin_rpc::Stream;
 
 use crate::expiry::Expiry;
 use crate::follow::Followers;
@@ -76,16 +76,9 @@ impl Services {
     }
 
     /// Serves a connection that another node has opened, to its end.
-    pub async fn serve_peer(
-        self: Rc<Self>,
-        stream: Box<dyn Stream>,
-        hello: Hello,
-        said: Introduction,
-    ) {
+    pub async fn serve_peer(self: Rc<Self>, stream: Box<dyn Stream>, said: Introduction) {
         let service = ShardService::new(self.clone(), Some(said.asker));
         let shard = self.shard.clone();
-        shard
-            .serve_peer(stream, hello, said, Rc::new(service))
-            .await;
+        shard.serve_peer(stream, said, Rc::new(service)).await;
     }
 }

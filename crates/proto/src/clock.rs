@@ -1,5 +1,4 @@
-//! The wall clock, and beside it what the asker's topology may not have of drops yet. What follows
-//! the clock came later: shards of an earlier version send none of it and read none.
+//! The wall clock, and beside it what the asker's topology may not have of drops yet.
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 use dunlin_message::DecodeError;
@@ -13,8 +12,8 @@ const FATE_BYTES: usize = 9;
 /// Ask for the wall clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClockRequest {
-    /// Of the asker's topology; absent from an earlier version.
-    pub order: Option<Order>,
+    /// Of the asker's topology.
+    pub order: Order,
 }
 
 /// What the clock shows.
@@ -28,17 +27,13 @@ pub struct ClockAnswer {
 
 impl ClockRequest {
     pub(crate) fn encode(&self, out: &mut BytesMut) {
-        if let Some(order) = self.order {
-            put_order(out, order);
-        }
+        put_order(out, self.order);
     }
 
     pub(crate) fn decode(mut body: Bytes) -> Result<Self, DecodeError> {
-        let order = match body.has_remaining() {
-            false => None,
-            true => Some(get_order(&mut body)?),
-        };
-        Ok(ClockRequest { order })
+        Ok(ClockRequest {
+            order: get_order(&mut body)?,
+        })
     }
 }
 

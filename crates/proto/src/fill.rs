@@ -82,8 +82,8 @@ pub struct TailRequest {
     pub index: u64,
     /// Which partitions, and which of their entries.
     pub wants: Vec<(Place, Froms)>,
-    /// What the source is to keep for the asker; none from a build before decision 35.
-    pub pin: Option<TailPin>,
+    /// What the source is to keep for the asker.
+    pub pin: TailPin,
 }
 
 /// What is still needed of a log.
@@ -108,9 +108,8 @@ pub enum TailAnswer {
         next: u64,
         /// The source's vector, when this is all it has: it held so much at least before `next`.
         end: Option<Vector>,
-        /// Last record of its log that is on disk. Who says so has applied all before `next`, and keeps
-        /// what is pinned; none from a build before decision 35, which does neither.
-        synced: Option<u64>,
+        /// Last record of its log that is on disk.
+        synced: u64,
     },
     /// The log no longer reaches back that far, or the source has started since: copy again.
     TooOld,
@@ -177,10 +176,8 @@ impl TailRequest {
             place.encode(out);
             out.put_u64_le(froms.0);
         }
-        if let Some(pin) = &self.pin {
-            pin.asker.encode(out);
-            out.put_u64_le(pin.keep);
-        }
+        self.pin.asker.encode(out);
+        out.put_u64_le(self.pin.keep);
     }
 
     pub(crate) fn decode(mut body: Bytes) -> Result<Self, DecodeError> {
@@ -192,12 +189,9 @@ impl TailRequest {
         for _ in 0..count {
             wants.push((Place::decode(body)?, Froms(get_u64(body)?)));
         }
-        let pin = match body.is_empty() {
-            true => None,
-            false => Some(TailPin {
-                asker: ShardAddress::decode(body)?,
-                keep: get_u64(body)?,
-            }),
+        let pin = TailPin {
+            asker: ShardAddress::decode(body)?,
+            keep: get_u64(body)?,
         };
         Ok(TailRequest {
             incarnation,
@@ -223,9 +217,7 @@ impl TailAnswer {
                 out.put_u64_le(*next);
                 put_option_bytes(out, end.as_ref().map(Vector::encode).as_deref());
                 put_list(out, entries);
-                if let Some(synced) = synced {
-                    out.put_u64_le(*synced);
-                }
+                out.put_u64_le(*synced);
             }
             TailAnswer::TooOld => out.put_u8(2),
             TailAnswer::NotNow => out.put_u8(3),
@@ -245,10 +237,7 @@ impl TailAnswer {
                     next,
                     end: end.transpose()?,
                     entries: get_list(body)?,
-                    synced: match body.is_empty() {
-                        true => None,
-                        false => Some(get_u64(body)?),
-                    },
+                    synced: get_u64(body)?,
                 }
             }
             2 => TailAnswer::TooOld,

@@ -3,9 +3,6 @@
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 
-/// The first version of the protocol in which more is said than which shard and who asks.
-const INCARNATIONS_SINCE: u16 = 2;
-
 /// Who asks, and for what.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Introduction {
@@ -13,8 +10,8 @@ pub struct Introduction {
     pub shard: u16,
     /// Number of the node that asks.
     pub asker: u16,
-    /// Its incarnation; a build that speaks only the oldest protocol does not say.
-    pub incarnation: Option<u32>,
+    /// Its incarnation.
+    pub incarnation: u32,
     /// The latest incarnation of the wanted node that it knows of; 0 for none.
     pub wanted: u32,
     /// The cluster it belongs to; empty when it does not know.
@@ -22,42 +19,36 @@ pub struct Introduction {
 }
 
 impl Introduction {
-    /// To the node of the name `node`, in this version of the protocol.
-    pub fn encode(&self, protocol: u16, node: &str) -> Bytes {
+    /// To the node of the name `node`.
+    pub fn encode(&self, node: &str) -> Bytes {
         let mut out = BytesMut::new();
         out.put_u16_le(self.shard);
         out.put_u16_le(self.asker);
-        if protocol >= INCARNATIONS_SINCE {
-            out.put_u32_le(self.incarnation.unwrap_or(0));
-            out.put_u32_le(self.wanted);
-            // Ids are far shorter; what is cut off would only be no match.
-            let length = self.cluster.len().min(u8::MAX.into());
-            out.put_u8(length as u8);
-            out.put_slice(self.cluster.as_bytes().get(..length).unwrap_or_default());
-        }
+        out.put_u32_le(self.incarnation);
+        out.put_u32_le(self.wanted);
+        // Ids are far shorter; what is cut off would only be no match.
+        let length = self.cluster.len().min(u8::MAX.into());
+        out.put_u8(length as u8);
+        out.put_slice(self.cluster.as_bytes().get(..length).unwrap_or_default());
         out.put_slice(node.as_bytes());
         out.freeze()
     }
 
-    /// Reads what came to the node of the name `node` in this version of the protocol; `None` when it
-    /// is meant for another, or is no introduction.
-    pub fn decode(protocol: u16, mut body: Bytes, node: &str) -> Option<Introduction> {
+    /// Reads what came to the node of the name `node`; `None` when it is meant for another, or is no
+    /// introduction.
+    pub fn decode(mut body: Bytes, node: &str) -> Option<Introduction> {
         let mut said = Introduction {
             shard: body.try_get_u16_le().ok()?,
             asker: body.try_get_u16_le().ok()?,
-            incarnation: None,
-            wanted: 0,
+            incarnation: body.try_get_u32_le().ok()?,
+            wanted: body.try_get_u32_le().ok()?,
             cluster: String::new(),
         };
-        if protocol >= INCARNATIONS_SINCE {
-            said.incarnation = Some(body.try_get_u32_le().ok()?);
-            said.wanted = body.try_get_u32_le().ok()?;
-            let length = usize::from(body.try_get_u8().ok()?);
-            if length > body.len() {
-                return None;
-            }
-            said.cluster = String::from_utf8(body.split_to(length).into()).ok()?;
+        let length = usize::from(body.try_get_u8().ok()?);
+        if length > body.len() {
+            return None;
         }
+        said.cluster = String::from_utf8(body.split_to(length).into()).ok()?;
         (body == node.as_bytes()).then_some(said)
     }
 
@@ -67,7 +58,7 @@ impl Introduction {
         incarnation.to_le_bytes()
     }
 
-    /// `None` where a build of the oldest protocol has answered, which says nothing.
+    /// `None` when it says nothing of the kind.
     pub fn decode_answer(mut body: &[u8]) -> Option<u32> {
         body.try_get_u32_le().ok()
     }

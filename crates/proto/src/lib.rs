@@ -20,7 +20,7 @@
 //! | `partition` | where a key belongs |
 //! | `wire` | the few shapes messages are made of |
 //!
-//! The bytes are those of `docs/formats.md`, sections 4, 5, 8, 9 and 13: a message between shards is extended only at its end.
+//! The bytes are those of `docs/formats.md`, sections 4, 5, 8, 9 and 13.
 #![deny(unsafe_code)]
 
 mod address;

@@ -1,5 +1,5 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
-use bytes::{BufMut, Bytes, BytesMut};
+use bytes::{Bytes, BytesMut};
 use dunlin_entry::{Kind, Origin, Rank, Replaces, Stamp, Vector, Version};
 use dunlin_message::Message;
 use proptest::prelude::*;
@@ -175,14 +175,15 @@ fn request() -> impl Strategy<Value = Request> {
             any::<u16>(),
             bytes(),
             any::<bool>(),
-            prop::option::of((asker(), vector(), any::<u64>()))
+            (asker(), vector(), any::<u64>())
         )
             .prop_map(|(keyspace, partition, start, is_asker_whole, delta)| {
-                let delta = delta.map(|(asker, have, keep)| Delta {
+                let (asker, have, keep) = delta;
+                let delta = Delta {
                     asker: asker.address,
                     have,
                     keep: Version(keep),
-                });
+                };
                 Request::Snapshot(SnapshotRequest {
                     keyspace,
                     partition,
@@ -191,7 +192,7 @@ fn request() -> impl Strategy<Value = Request> {
                     delta,
                 })
             }),
-        (vector(), prop::option::of(asker()))
+        (vector(), asker())
             .prop_map(|(vector, asker)| { Request::Vectors(VectorsRequest { vector, asker }) }),
         (
             any::<u32>(),
@@ -220,19 +221,18 @@ fn request() -> impl Strategy<Value = Request> {
             any::<u32>(),
             any::<u64>(),
             prop::collection::vec((place(), any::<u64>().prop_map(Froms)), 0..4),
-            prop::option::of((shard(), any::<u64>()))
+            (shard(), any::<u64>())
         )
-            .prop_map(
-                |(incarnation, index, wants, pin)| Request::Tail(TailRequest {
+            .prop_map(|(incarnation, index, wants, (asker, keep))| Request::Tail(
+                TailRequest {
                     incarnation,
                     index,
                     wants,
-                    pin: pin.map(|(asker, keep)| TailPin { asker, keep }),
-                })
-            ),
+                    pin: TailPin { asker, keep },
+                }
+            )),
         Just(Request::Move),
-        prop::option::of((any::<u64>(), any::<u64>()))
-            .prop_map(|order| Request::Clock(ClockRequest { order })),
+        (any::<u64>(), any::<u64>()).prop_map(|order| Request::Clock(ClockRequest { order })),
         (any::<u32>(), any::<u16>(), bytes()).prop_map(|(keyspace, partition, start)| {
             Request::Far(FarRequest {
                 keyspace,
@@ -314,7 +314,7 @@ fn response() -> impl Strategy<Value = Response> {
                     cost: life.and(cost),
                 })
             }),
-        (vector(), prop::option::of(answerer())).prop_map(|(vector, answerer)| {
+        (vector(), answerer()).prop_map(|(vector, answerer)| {
             Response::Vectors(VectorsAnswer { vector, answerer })
         }),
         (
@@ -362,7 +362,7 @@ fn response() -> impl Strategy<Value = Response> {
             any::<u32>(),
             any::<u64>(),
             prop::option::of(prop::collection::vec((any::<u64>(), 1u64..), 0..4)),
-            prop::option::of(any::<u64>())
+            any::<u64>()
         )
             .prop_map(|(entries, incarnation, next, end, synced)| Response::Tail(
                 TailAnswer::Entries {
@@ -412,134 +412,4 @@ fn a_set_of_froms_has_what_it_names() {
     assert!(Froms::of(3).has(3) && !Froms::of(3).has(2) && !Froms::of(3).has(4));
     assert!(Froms::and_above(3).has(200) && !Froms::and_above(3).has(2));
     assert!(Froms::of(64).has(255) && Froms::of(1).has(0));
-}
-
-/// Shards of the version before send these bytes, and read no more than these of ours.
-#[test]
-fn an_earlier_version_is_understood_and_understands() {
-    let known: Vector = [(Origin(7), Version(9))].into_iter().collect();
-    let mut body = BytesMut::new();
-    body.put_u8(5);
-    wire::put_vector(&mut body, &known);
-    let body = body.freeze();
-    match Request::decode(body.clone()).unwrap() {
-        Request::Vectors(m) => assert!(m.vector == known && m.asker.is_none()),
-        other => panic!("{other:?}"),
-    }
-    match Response::decode(body.clone()).unwrap() {
-        Response::Vectors(m) => assert!(m.vector == known && m.answerer.is_none()),
-        other => panic!("{other:?}"),
-    }
-    let answer = Response::Vectors(VectorsAnswer {
-        vector: known,
-        answerer: Some(Answerer {
-            life: Life {
-                incarnation: 3,
-                is_whole: true,
-            },
-            contradiction: None,
-            final_to: 2,
-        }),
-    });
-    let encoded_answer = encoded(&answer);
-    assert!(
-        encoded_answer.starts_with(&body),
-        "what is new stands at the end"
-    );
-    // From a build before seals.
-    let before = encoded_answer.slice(..encoded_answer.len() - 4);
-    match Response::decode(before).unwrap() {
-        Response::Vectors(m) => assert_eq!(m.answerer.map(|a| a.final_to), Some(0)),
-        other => panic!("{other:?}"),
-    }
-    let snapshot = SnapshotRequest {
-        keyspace: 1,
-        partition: 2,
-        start: Bytes::new(),
-        is_asker_whole: false,
-        delta: None,
-    };
-    let whole = encoded(&Request::Snapshot(snapshot));
-    match Request::decode(whole.slice(..whole.len() - 1)).unwrap() {
-        Request::Snapshot(m) => assert!(m.is_asker_whole),
-        other => panic!("{other:?}"),
-    }
-}
-
-/// What tells of drops stands behind all that a build reads that does not know it.
-#[test]
-fn what_tells_of_drops_stands_at_the_end() {
-    let have = |uncounted, replaces| {
-        let newer = Stamp::new(Version(3), Origin(1));
-        let conflict = Conflict {
-            version: Version(2),
-            newer: Rank::new(newer, replaces),
-        };
-        encoded(&Response::Replicated(BatchAnswer::Have {
-            conflicts: vec![conflict],
-            uncounted,
-            unsure: Version(0),
-            wants_held: false,
-        }))
-    };
-    let replaces = Replaces {
-        stamp: Stamp::new(Version(9), Origin(2)),
-        is_mend: false,
-    };
-    for replaces in [None, Some(replaces)] {
-        let (known, more) = (have(vec![], replaces), have(vec![Version(7)], replaces));
-        assert!(more.starts_with(&known), "{replaces:?}");
-    }
-    // Of one that replaces nothing that is said, for it is looked for where anything follows.
-    let nothing_replaced = have(vec![], None).len();
-    assert_eq!(have(vec![Version(7)], None)[nothing_replaced], 0);
-
-    let clock = |drops| encoded(&Response::Clock(ClockAnswer { now_ms: 5, drops }));
-    let word = Word {
-        order: (1, 2),
-        fates: Fates::from([(3, Fate::default())]),
-    };
-    assert!(clock(Some(word)).starts_with(&clock(None)));
-    let ask = |order| encoded(&Request::Clock(ClockRequest { order }));
-    assert_eq!(ask(None)[..], [24]);
-    assert!(ask(Some((1, 2))).starts_with(&[24]));
-}
-
-/// A build before decision 24 neither sends deadline and floor nor minds them.
-#[test]
-fn writes_without_a_deadline_have_none() {
-    let request = WriteRequest {
-        keyspace: 1,
-        kind: Kind::Put,
-        ack: 2,
-        from: 3,
-        condition: Condition::None,
-        expiry_ms: None,
-        key: Bytes::from_static(b"key"),
-        value: Bytes::from_static(b"value"),
-        deadline: Version(7),
-        floor: Version(5),
-        replaces: None,
-    };
-    let mut bytes = BytesMut::new();
-    Request::Write(request).encode(&mut bytes);
-    let whole = bytes.freeze();
-    // Nor does one before mends say what it replaces.
-    let Ok(Request::Write(decoded)) = Request::decode(whole.slice(..whole.len() - 1)) else {
-        panic!("not a write");
-    };
-    assert_eq!((decoded.floor, decoded.replaces), (Version(5), None));
-    let old = whole.slice(..whole.len() - 17);
-    let Ok(Request::Write(decoded)) = Request::decode(old.clone()) else {
-        panic!("not a write");
-    };
-    assert_eq!(
-        (decoded.deadline, decoded.floor),
-        (Version::MAX, Version(0))
-    );
-    assert_eq!(decoded.value, "value");
-    // Half of a tail is none.
-    let mut half = BytesMut::from(&old[..]);
-    half.put_u64_le(7);
-    assert!(Request::decode(half.freeze()).is_err());
 }

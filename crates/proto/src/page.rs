@@ -164,11 +164,10 @@ pub struct SnapshotRequest {
     /// First key wanted.
     pub start: Bytes,
     /// Whether the asker's past is certain: what a shard of uncertain past holds, it shows only to
-    /// others like it. An earlier version does not say, and means that it is.
+    /// others like it.
     pub is_asker_whole: bool,
-    /// Which records, and what is kept for the asker meanwhile; none of an earlier version, which wants
-    /// all.
-    pub delta: Option<Delta>,
+    /// Which records, and what is kept for the asker meanwhile.
+    pub delta: Delta,
 }
 
 /// What a backfill is about (decision 40).
@@ -222,9 +221,9 @@ pub struct Page {
     pub items: Vec<Item>,
     /// First key of the next page; `None` when this is the last.
     pub next: Option<Bytes>,
-    /// Who says so, in the answer to `Snapshot`; absent from an earlier version.
+    /// Who says so, in the answers to `Snapshot` and `Far`.
     pub life: Option<Life>,
-    /// What it took, in the same; absent from an earlier version. Only beside `life`.
+    /// What it took, in the answer to `Snapshot`. Only beside `life`.
     pub cost: Option<PageCost>,
 }
 
@@ -297,11 +296,9 @@ impl SnapshotRequest {
         out.put_u16_le(self.partition);
         put_bytes(out, &self.start);
         out.put_u8(self.is_asker_whole.into());
-        if let Some(delta) = &self.delta {
-            delta.asker.encode(out);
-            out.put_u64_le(delta.keep.0);
-            put_vector(out, &delta.have);
-        }
+        self.delta.asker.encode(out);
+        out.put_u64_le(self.delta.keep.0);
+        put_vector(out, &self.delta.have);
     }
 
     pub(crate) fn decode(mut body: Bytes) -> Result<Self, DecodeError> {
@@ -310,14 +307,11 @@ impl SnapshotRequest {
             keyspace: get_u32(body)?,
             partition: get_u16(body)?,
             start: get_bytes(body)?,
-            is_asker_whole: !body.has_remaining() || get_u8(body)? != 0,
-            delta: match body.has_remaining() {
-                false => None,
-                true => Some(Delta {
-                    asker: ShardAddress::decode(body)?,
-                    keep: Version(get_u64(body)?),
-                    have: get_vector(body)?,
-                }),
+            is_asker_whole: get_u8(body)? != 0,
+            delta: Delta {
+                asker: ShardAddress::decode(body)?,
+                keep: Version(get_u64(body)?),
+                have: get_vector(body)?,
             },
         })
     }

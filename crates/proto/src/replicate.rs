@@ -1,7 +1,7 @@
 //! A piece of an origin's log on its way to a replica.
 
 use bytes::{BufMut, Bytes, BytesMut};
-use dunlin_entry::{Origin, Rank, Replaces, Version};
+use dunlin_entry::{Origin, Rank, Version};
 use dunlin_message::DecodeError;
 
 use crate::ShardAddress;
@@ -59,13 +59,10 @@ impl Batch {
         out.put_u64_le(self.after.0);
         out.put_u64_le(self.up_to.0);
         put_list(out, &self.entries);
-        // Behind all that a build reads that does not know it.
-        if !self.held.is_empty() {
-            out.put_u32_le(self.held.len() as u32);
-            for (shard, version) in &self.held {
-                shard.encode(out);
-                out.put_u64_le(version.0);
-            }
+        out.put_u32_le(self.held.len() as u32);
+        for (shard, version) in &self.held {
+            shard.encode(out);
+            out.put_u64_le(version.0);
         }
     }
 
@@ -95,27 +92,14 @@ impl BatchAnswer {
                 for conflict in conflicts {
                     out.put_u64_le(conflict.version.0);
                     put_stamp(out, conflict.newer.stamp());
+                    put_replaces(out, conflict.newer.replaces());
                 }
-                // The rest comes behind, where an earlier version does not look.
-                let is_unsure = *unsure > Version(0) || *wants_held;
-                let is_more = is_unsure || !uncounted.is_empty();
-                if is_more || conflicts.iter().any(|c| c.newer.replaces().is_some()) {
-                    for conflict in conflicts {
-                        put_replaces(out, conflict.newer.replaces());
-                    }
+                out.put_u32_le(uncounted.len() as u32);
+                for version in uncounted {
+                    out.put_u64_le(version.0);
                 }
-                if is_more {
-                    out.put_u32_le(uncounted.len() as u32);
-                    for version in uncounted {
-                        out.put_u64_le(version.0);
-                    }
-                }
-                if is_unsure {
-                    out.put_u64_le(unsure.0);
-                }
-                if *wants_held {
-                    out.put_u8(1);
-                }
+                out.put_u64_le(unsure.0);
+                out.put_u8((*wants_held).into());
             }
             BatchAnswer::Gap(version) => {
                 out.put_u8(2);
@@ -130,37 +114,22 @@ impl BatchAnswer {
         Ok(match get_u8(body)? {
             1 => {
                 let count = get_u32(body)? as usize;
-                let mut lost = Vec::with_capacity(count.min(body.len() / 24));
+                let mut conflicts = Vec::with_capacity(count.min(body.len() / 25));
                 for _ in 0..count {
-                    lost.push((Version(get_u64(body)?), get_stamp(body)?));
+                    let version = Version(get_u64(body)?);
+                    let newer = Rank::new(get_stamp(body)?, get_replaces(body)?);
+                    conflicts.push(Conflict { version, newer });
                 }
-                let is_more = !body.is_empty();
-                let conflicts = lost.into_iter().map(|(version, newer)| {
-                    let replaces: Option<Replaces> = match is_more {
-                        true => get_replaces(body)?,
-                        false => None,
-                    };
-                    let newer = Rank::new(newer, replaces);
-                    Ok(Conflict { version, newer })
-                });
-                let conflicts = conflicts.collect::<Result<_, DecodeError>>()?;
-                let mut uncounted = Vec::new();
-                if !body.is_empty() {
-                    let count = get_u32(body)? as usize;
-                    uncounted.reserve(count.min(body.len() / 8));
-                    for _ in 0..count {
-                        uncounted.push(Version(get_u64(body)?));
-                    }
+                let count = get_u32(body)? as usize;
+                let mut uncounted = Vec::with_capacity(count.min(body.len() / 8));
+                for _ in 0..count {
+                    uncounted.push(Version(get_u64(body)?));
                 }
-                let unsure = match body.is_empty() {
-                    true => Version(0),
-                    false => Version(get_u64(body)?),
-                };
                 BatchAnswer::Have {
                     conflicts,
                     uncounted,
-                    unsure,
-                    wants_held: !body.is_empty() && get_u8(body)? != 0,
+                    unsure: Version(get_u64(body)?),
+                    wants_held: get_u8(body)? != 0,
                 }
             }
             2 => BatchAnswer::Gap(Version(get_u64(body)?)),
@@ -171,9 +140,6 @@ impl BatchAnswer {
 }
 
 fn get_held(body: &mut Bytes) -> Result<Vec<(ShardAddress, Version)>, DecodeError> {
-    if body.is_empty() {
-        return Ok(Vec::new());
-    }
     let count = get_u32(body)? as usize;
     let mut held = Vec::with_capacity(count.min(body.len() / 12));
     for _ in 0..count {

@@ -97,9 +97,7 @@ impl Message for Request {
             }
             Request::Status { counts_keys } => {
                 out.put_u8(10);
-                if *counts_keys {
-                    out.put_u8(1);
-                }
+                out.put_u8((*counts_keys).into());
             }
             Request::Fill(m) => {
                 out.put_u8(11);
@@ -145,9 +143,8 @@ impl Message for Request {
             7 => Request::Snapshot(SnapshotRequest::decode(body)?),
             8 => Request::Scan(ScanRequest::decode(body)?),
             9 => Request::Repair(wire::get_list(&mut body)?),
-            // A byte that earlier builds neither send nor read.
             10 => Request::Status {
-                counts_keys: body.try_get_u8() == Ok(1),
+                counts_keys: body.try_get_u8().map_err(malformed)? != 0,
             },
             11 => Request::Fill(FillRequest::decode(body)?),
             12 => Request::Tail(TailRequest::decode(body)?),

@@ -1,7 +1,6 @@
-//! The exchange of vectors, and beside it what two shards tell one another of their pasts. What
-//! follows the vectors came later: shards of an earlier version send none of it and read none.
+//! The exchange of vectors, and beside it what two shards tell one another of their pasts.
 
-use bytes::{Buf, BufMut, Bytes, BytesMut};
+use bytes::{BufMut, Bytes, BytesMut};
 use dunlin_entry::Vector;
 use dunlin_message::DecodeError;
 
@@ -14,7 +13,7 @@ pub struct VectorsRequest {
     /// Of the asker.
     pub vector: Vector,
     /// Who asks.
-    pub asker: Option<Asker>,
+    pub asker: Asker,
 }
 
 /// A shard as it tells another of itself.
@@ -47,8 +46,8 @@ pub struct Told {
 pub struct VectorsAnswer {
     /// Of the answerer.
     pub vector: Vector,
-    /// More of it; absent from an earlier version.
-    pub answerer: Option<Answerer>,
+    /// More of it.
+    pub answerer: Answerer,
 }
 
 /// What goes with the answerer's vector.
@@ -89,67 +88,55 @@ impl Life {
 impl VectorsRequest {
     pub(crate) fn encode(&self, out: &mut BytesMut) {
         put_vector(out, &self.vector);
-        if let Some(asker) = &self.asker {
-            asker.address.encode(out);
-            out.put_u32_le(asker.incarnation);
-            out.put_u64_le(asker.opened_at);
-            out.put_u64_le(asker.vouched);
-            out.put_u8(asker.is_settled.into());
-        }
+        let asker = &self.asker;
+        asker.address.encode(out);
+        out.put_u32_le(asker.incarnation);
+        out.put_u64_le(asker.opened_at);
+        out.put_u64_le(asker.vouched);
+        out.put_u8(asker.is_settled.into());
     }
 
     pub(crate) fn decode(mut body: Bytes) -> Result<Self, DecodeError> {
         let body = &mut body;
-        let vector = get_vector(body)?;
-        let asker = match body.has_remaining() {
-            false => None,
-            true => Some(Asker {
+        Ok(VectorsRequest {
+            vector: get_vector(body)?,
+            asker: Asker {
                 address: ShardAddress::decode(body)?,
                 incarnation: get_u32(body)?,
                 opened_at: get_u64(body)?,
                 vouched: get_u64(body)?,
                 is_settled: get_u8(body)? != 0,
-            }),
-        };
-        Ok(VectorsRequest { vector, asker })
+            },
+        })
     }
 }
 
 impl VectorsAnswer {
     pub(crate) fn encode(&self, out: &mut BytesMut) {
         put_vector(out, &self.vector);
-        if let Some(answerer) = &self.answerer {
-            answerer.life.encode(out);
-            let told = answerer.contradiction;
-            put_option_u64(out, told.map(|told| told.incarnation.into()));
-            put_option_u64(out, told.map(|told| told.vouched));
-            out.put_u32_le(answerer.final_to);
-        }
+        let answerer = &self.answerer;
+        answerer.life.encode(out);
+        let told = answerer.contradiction;
+        put_option_u64(out, told.map(|told| told.incarnation.into()));
+        put_option_u64(out, told.map(|told| told.vouched));
+        out.put_u32_le(answerer.final_to);
     }
 
     pub(crate) fn decode(mut body: Bytes) -> Result<Self, DecodeError> {
         let body = &mut body;
         let vector = get_vector(body)?;
-        let answerer = match body.has_remaining() {
-            false => None,
-            true => {
-                let life = Life::decode(body)?;
-                let told = (get_option_u64(body)?, get_option_u64(body)?);
-                Some(Answerer {
-                    life,
-                    contradiction: match told {
-                        (Some(incarnation), Some(vouched)) => Some(Told {
-                            incarnation: u32::try_from(incarnation).map_err(malformed)?,
-                            vouched,
-                        }),
-                        _ => None,
-                    },
-                    final_to: match body.has_remaining() {
-                        true => get_u32(body)?,
-                        false => 0,
-                    },
-                })
-            }
+        let life = Life::decode(body)?;
+        let told = (get_option_u64(body)?, get_option_u64(body)?);
+        let answerer = Answerer {
+            life,
+            contradiction: match told {
+                (Some(incarnation), Some(vouched)) => Some(Told {
+                    incarnation: u32::try_from(incarnation).map_err(malformed)?,
+                    vouched,
+                }),
+                _ => None,
+            },
+            final_to: get_u32(body)?,
         };
         Ok(VectorsAnswer { vector, answerer })
     }

@@ -61,13 +61,12 @@ pub enum WriteAnswer {
     /// The log takes nothing now; nothing was written.
     Refused(Refusal),
     /// Any stamp would be above the deadline; nothing was written. The hybrid clock here.
-    /// Only requests with a deadline are answered so: who sends none does not know it.
     TooLate(Version),
     /// A conditional write was logged and met something newer: it is not stamped again, and
-    /// whether anybody saw it is not known. To older builds an answer that says as little.
+    /// whether anybody saw it is not known.
     Overtaken,
     /// It met a value stamped so far ahead that nothing may be stamped above it before a mend; it
-    /// may be logged. Only requests with a deadline are answered so.
+    /// may be logged.
     Beyond(Stamp),
 }
 
@@ -82,8 +81,7 @@ pub enum Refusal {
     Busy,
     /// This node does not know the keyspace (yet, or any more).
     UnknownKeyspace,
-    /// The clock here is too far from the others', or not compared with them yet. To older builds
-    /// an answer that says as little as none.
+    /// The clock here is too far from the others', or not compared with them yet.
     Clock,
 }
 
@@ -115,7 +113,7 @@ impl WriteRequest {
 
     pub(crate) fn decode(mut body: Bytes) -> Result<Self, DecodeError> {
         let body = &mut body;
-        let mut request = WriteRequest {
+        Ok(WriteRequest {
             keyspace: get_u32(body)?,
             kind: match get_u8(body)? {
                 1 => Kind::Put,
@@ -134,19 +132,10 @@ impl WriteRequest {
             expiry_ms: get_option_u64(body)?,
             key: get_bytes(body)?,
             value: get_bytes(body)?,
-            deadline: Version::MAX,
-            floor: Version(0),
-            replaces: None,
-        };
-        // Builds before decision 24 end here.
-        if !body.is_empty() {
-            request.deadline = Version(get_u64(body)?);
-            request.floor = Version(get_u64(body)?);
-        }
-        if !body.is_empty() {
-            request.replaces = get_replaces(body)?;
-        }
-        Ok(request)
+            deadline: Version(get_u64(body)?),
+            floor: Version(get_u64(body)?),
+            replaces: get_replaces(body)?,
+        })
     }
 }
 

@@ -40,11 +40,10 @@ pub async fn read_hello(
 /// Tells the peer that it is not served, why, and `body` (at most 65,535 bytes) beside it.
 pub async fn refuse(
     mut stream: Box<dyn Stream>,
-    hello: &Hello,
     why: Status,
     body: &[u8],
 ) -> Result<(), AcceptError> {
-    hello::answer(&mut *stream, hello.protocol, why, body).await
+    hello::answer(&mut *stream, why, body).await
 }
 
 /// Accepts streams for as long as it is polled, lets each one open within `limit` and calls

@@ -60,8 +60,7 @@ impl<Q: Message, R: Message> Caller<Q, R> {
 
     /// Sends `request` now and gives the stream that answers it. So many bytes of it, within
     /// [`crate::WINDOW_BYTES_MIN`] and [`crate::WINDOW_BYTES_MAX`], may be under way and wait here: what
-    /// is not read costs no more than that, and keeps nothing else. A peer of a version without streams
-    /// is a refusal with [`crate::refusal::NO_STREAM`].
+    /// is not read costs no more than that, and keeps nothing else.
     pub fn stream(&self, request: Q, window_bytes: usize) -> Items<R> {
         match &self.0 {
             Path::Link(link) => link.stream(&request, window_bytes),

@@ -13,10 +13,10 @@ use tokio::time::{Instant, sleep, timeout};
 use crate::backoff::Backoff;
 use crate::call::{Call, Owner};
 use crate::caller::{Caller, CallerStats, Path};
-use crate::error::{AcceptError, CallError, ServeError, refusal};
+use crate::error::{AcceptError, CallError, ServeError};
 use crate::frame::{FRAME_BYTES_MAX, Frame, FrameError, Kind};
 use crate::guarded;
-use crate::hello::{self, PROTOCOL};
+use crate::hello;
 use crate::outage::Outage;
 use crate::outbox::Outbox;
 use crate::pending::Pending;
@@ -73,14 +73,14 @@ impl Default for ConnectOptions {
 const FRESH: Duration = Duration::from_secs(1);
 
 /// What opens connections of one caller. Asked at every attempt, so that a hello says what is known
-/// by then. Plain bytes are one that says the same in every version.
+/// by then. Plain bytes are one that always says the same.
 pub trait Opening {
-    /// What to say in this version of the protocol, at most 65,535 bytes.
-    fn hello(&self, protocol: u16) -> Bytes;
+    /// What to say, at most 65,535 bytes.
+    fn hello(&self) -> Bytes;
 
     /// The peer accepts, and says `body`; false gives the connection up.
-    fn is_welcome(&self, protocol: u16, body: &[u8]) -> bool {
-        let _ = (protocol, body);
+    fn is_welcome(&self, body: &[u8]) -> bool {
+        let _ = body;
         true
     }
 
@@ -91,15 +91,14 @@ pub trait Opening {
 }
 
 impl Opening for Bytes {
-    fn hello(&self, _protocol: u16) -> Bytes {
+    fn hello(&self) -> Bytes {
         self.clone()
     }
 }
 
 /// A caller of whatever the hellos of `opening` name at `addr`. Returns at once; a background task on this
-/// thread's `LocalSet` connects, and connects again whenever the connection breaks. A peer that
-/// does not know the newest version of the protocol is spoken to in the latest it knows, until the next
-/// time. While it is down, calls fail at once with `Disconnected`.
+/// thread's `LocalSet` connects, and connects again whenever the connection breaks. While
+/// it is down, calls fail at once with `Disconnected`.
 pub fn connect<Q: Message, R: Message>(
     transport: Arc<dyn Transport>,
     addr: impl Into<String>,
@@ -122,7 +121,6 @@ pub fn connect<Q: Message, R: Message>(
         distrust: Cell::new(None),
         down_since: Cell::new(Instant::now()),
         connects: Cell::new(0),
-        has_deadlines: Cell::new(false),
         sent_bytes: Cell::new(0),
         received_bytes: Cell::new(0),
     });
@@ -170,7 +168,7 @@ pub async fn knock(
 ) -> Result<Bytes, AcceptError> {
     let knocking = async {
         let (mut stream, _) = reach(transport, addr, guard).await?;
-        hello::open(&mut *stream, PROTOCOL, hello).await
+        hello::open(&mut *stream, hello).await
     };
     timeout(time, knocking)
         .await
@@ -216,8 +214,6 @@ struct Shared {
     /// When there last was a connection, or the caller began.
     down_since: Cell<Instant>,
     connects: Cell<u64>,
-    /// Whether the peer reads how much time is left for a call, and that one is given up.
-    has_deadlines: Cell<bool>,
     sent_bytes: Cell<u64>,
     received_bytes: Cell<u64>,
 }
@@ -225,9 +221,6 @@ struct Shared {
 impl Shared {
     /// Tells the peer that nobody waits for a call, if there is a peer that listens.
     fn cancel(&self, call: u64) {
-        if !self.has_deadlines.get() {
-            return;
-        }
         // No more of them than calls, which are bounded.
         let pushed = self.outbox.push(Kind::Cancel, call, 0, usize::MAX, |_| {});
         if pushed.is_err() {
@@ -251,15 +244,10 @@ impl<R> Link<R> {
         }
         let call = self.owner.pending.insert(Instant::now(), timeout);
         let (outbox, weight) = (&self.shared.outbox, request.weight());
-        let pushed = match self.shared.has_deadlines.get() {
-            true => outbox.push(Kind::Timed, call, weight, self.queue_bytes, |out| {
-                out.put_u32_le(time_left::encode(timeout));
-                request.encode(out);
-            }),
-            false => outbox.push(Kind::Request, call, weight, self.queue_bytes, |out| {
-                request.encode(out);
-            }),
-        };
+        let pushed = outbox.push(Kind::Request, call, weight, self.queue_bytes, |out| {
+            out.put_u32_le(time_left::encode(timeout));
+            request.encode(out);
+        });
         let error = match pushed {
             Ok(()) => return Call::waiting(self.owner.clone(), call),
             Err(error) => error,
@@ -269,12 +257,6 @@ impl<R> Link<R> {
     }
 
     pub fn stream(&self, request: &impl Message, window_bytes: usize) -> Items<R> {
-        if self.is_connected() && !self.shared.has_deadlines.get() {
-            return Items::failed(CallError::Refused {
-                code: refusal::NO_STREAM,
-                text: "the peer is of a version without streams".to_owned(),
-            });
-        }
         let reads = &self.shared.reads;
         if reads.reading.borrow().len() >= STREAMS_MAX {
             return Items::failed(CallError::Overloaded);
@@ -374,11 +356,8 @@ impl<R: Message> Keeper<R> {
         let mut outage = Outage::default();
         loop {
             match self.open().await {
-                Ok((wire, protocol)) => {
-                    tracing::debug!(addr = self.addr, protocol, "connected");
-                    self.shared
-                        .has_deadlines
-                        .set(hello::has_deadlines(protocol));
+                Ok(wire) => {
+                    tracing::debug!(addr = self.addr, "connected");
                     let before = self.shared.received_bytes.get();
                     let end = self.run(wire).await;
                     // A peer that accepts and hangs up at once is not one that is back.
@@ -415,32 +394,18 @@ impl<R: Message> Keeper<R> {
         }
     }
 
-    /// In the newest version of the protocol that both sides know.
-    async fn open(&self) -> Result<(Wire, u16), AcceptError> {
-        let opening = async {
-            let mut protocol = PROTOCOL;
-            loop {
-                match self.open_in(protocol).await {
-                    Ok(wire) => return Ok((wire, protocol)),
-                    Err(AcceptError::Protocol(theirs)) => {
-                        let next = hello::next_to_try(protocol, theirs);
-                        protocol = next.ok_or(AcceptError::Protocol(theirs))?;
-                    }
-                    Err(error) => return Err(error),
-                }
-            }
-        };
-        timeout(self.options.connect_timeout, opening)
+    async fn open(&self) -> Result<Wire, AcceptError> {
+        timeout(self.options.connect_timeout, self.open_now())
             .await
             .unwrap_or(Err(AcceptError::Timeout))
     }
 
-    async fn open_in(&self, protocol: u16) -> Result<Wire, AcceptError> {
+    async fn open_now(&self) -> Result<Wire, AcceptError> {
         let (mut stream, distrust) =
             reach(&*self.transport, &self.addr, &self.options.guard).await?;
-        let hello = self.opening.hello(protocol);
-        match hello::open(&mut *stream, protocol, &hello).await {
-            Ok(body) if self.opening.is_welcome(protocol, &body) => {
+        let hello = self.opening.hello();
+        match hello::open(&mut *stream, &hello).await {
+            Ok(body) if self.opening.is_welcome(&body) => {
                 self.shared.distrust.set(distrust);
                 Ok(Wire::new(stream, self.options.frame_bytes_max))
             }
@@ -533,9 +498,7 @@ impl<R: Message> Handler for Answers<'_, R> {
                 R::decode(frame.body).map_err(|error| CallError::Protocol(error.to_string()))
             }
             Kind::Refusal => Err(refusal_from(&frame.body)),
-            Kind::Item | Kind::End if self.shared.has_deadlines.get() => {
-                return self.on_stream(frame);
-            }
+            Kind::Item | Kind::End => return self.on_stream(frame),
             kind => return Err(FrameError::Kind(kind as u8)),
         };
         self.pending.complete(frame.call, answer);

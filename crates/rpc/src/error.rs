@@ -65,7 +65,7 @@ pub enum AcceptError {
     #[error("not a Dunlin connection: {0}")]
     NotDunlin(&'static str),
     /// The peer speaks another version of the protocol.
-    #[error("peer speaks protocol {0}, not {ours}", ours = crate::hello::PROTOCOL)]
+    #[error("the peer speaks protocol {0} and this build {ours}: run the same build on all nodes", ours = crate::hello::PROTOCOL)]
     Protocol(u16),
     /// The peer does not serve what the hello named.
     #[error("peer does not serve what the hello asks for")]

@@ -14,13 +14,12 @@ pub(crate) const FRAME_OVERHEAD_BYTES: usize = PREFIX_BYTES + HEAD_BYTES;
 /// What a frame is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
+    /// A request, with the time that is left for it.
     Request = 0,
     Response = 1,
     Refusal = 2,
     Ping = 3,
     Pong = 4,
-    /// A request with the time that is left for it.
-    Timed = 5,
     /// Nobody waits for the answer any more.
     Cancel = 6,
     /// A request whose answer is a stream, with the credit for it.
@@ -43,7 +42,6 @@ impl Kind {
             2 => Self::Refusal,
             3 => Self::Ping,
             4 => Self::Pong,
-            5 => Self::Timed,
             6 => Self::Cancel,
             7 => Self::Open,
             8 => Self::Item,

@@ -3,7 +3,7 @@ use super::*;
 use proptest::prelude::*;
 
 fn kinds() -> impl Strategy<Value = Kind> {
-    (0u8..12).prop_map(|byte| Kind::from_byte(byte).unwrap())
+    (0u8..12).prop_filter_map("not a kind", Kind::from_byte)
 }
 
 fn frames() -> impl Strategy<Value = Vec<(Kind, u64, Vec<u8>)>> {

@@ -20,17 +20,8 @@ where
     let refused = |refusal| AcceptError::Secret(guard.door(), refusal);
     let nonce = guard.nonce().map_err(io::Error::other)?;
     let (opener, request) = Opener::begin(guard.door(), guard.secrets(), nonce);
-    // Who knows of no secrets hangs up on a magic that is not its own.
-    let challenge = async {
-        send(stream, &request).await?;
-        receive::<STEP_BYTES>(stream).await
-    };
-    let challenge = challenge.await.map_err(|error| match error.kind() {
-        io::ErrorKind::UnexpectedEof
-        | io::ErrorKind::ConnectionReset
-        | io::ErrorKind::BrokenPipe => refused(Refusal::NoSecret),
-        _ => AcceptError::Io(error),
-    })?;
+    send(stream, &request).await?;
+    let challenge = receive::<STEP_BYTES>(stream).await?;
     let (waiting, proof) = opener.prove(&challenge).map_err(refused)?;
     send(stream, &proof).await?;
     let verdict = receive::<STEP_BYTES>(stream).await?;
@@ -64,7 +55,7 @@ where
             let mut unread = [0; UNREAD_BYTES_MAX];
             let unread = &mut unread[..length.min(UNREAD_BYTES_MAX)];
             stream.read_exact(unread).await?;
-            hello::ask_for_secret(stream, head).await?;
+            hello::answer(stream, hello::Status::SecretAsked, b"").await?;
             return Err(AcceptError::Secret(guard.door(), Refusal::Unproven));
         }
         Serves::Challenging | Serves::WithoutSecret => check(stream, guard, head),

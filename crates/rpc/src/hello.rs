@@ -4,13 +4,8 @@ use bytes::{BufMut, Bytes, BytesMut};
 use dunlin_secret::{Door, Refusal};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
-/// The newest version of the protocol that this crate speaks; it is tried first.
-pub const PROTOCOL: u16 = 3;
-/// The oldest: its answer says nothing but a status.
-pub const PROTOCOL_MIN: u16 = 1;
-/// The first in which calls carry the time left for them and are given up by a frame, and in which there
-/// are streams.
-const DEADLINES_SINCE: u16 = 3;
+/// The version of the protocol between nodes: any other is refused.
+pub const PROTOCOL: u16 = 4;
 const MAGIC: &[u8; 4] = b"DNLN";
 pub(crate) const HEAD_BYTES: usize = 8;
 pub(crate) const CHECKSUM_BYTES: usize = 4;
@@ -18,8 +13,6 @@ pub(crate) const CHECKSUM_BYTES: usize = 4;
 /// What opened a connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hello {
-    /// The version of the protocol it is in.
-    pub protocol: u16,
     /// What it says, for those who serve.
     pub body: Bytes,
 }
@@ -29,7 +22,7 @@ pub struct Hello {
 pub enum Status {
     /// Calls may follow.
     Accepted = 0,
-    /// Try again in the version that stands beside it.
+    /// The peer speaks the version that stands beside it.
     ProtocolUnknown = 1,
     /// What the hello names is not served here.
     NotServed = 2,
@@ -39,22 +32,8 @@ pub enum Status {
     SecretAsked = 4,
 }
 
-/// In which version to try again where `tried` is not known; `theirs` is the latest that the peer knows.
-pub(crate) fn next_to_try(tried: u16, theirs: u16) -> Option<u16> {
-    (PROTOCOL_MIN..tried).contains(&theirs).then_some(theirs)
-}
-
-/// Whether frames of kinds 5 to 11 may be sent in this version.
-pub(crate) fn has_deadlines(protocol: u16) -> bool {
-    protocol >= DEADLINES_SINCE
-}
-
 /// Sends `hello` (at most 65,535 bytes) and waits for the answer; gives what it says.
-pub(crate) async fn open<S>(
-    stream: &mut S,
-    protocol: u16,
-    hello: &[u8],
-) -> Result<Bytes, AcceptError>
+pub(crate) async fn open<S>(stream: &mut S, hello: &[u8]) -> Result<Bytes, AcceptError>
 where
     S: AsyncRead + AsyncWrite + Unpin + ?Sized,
 {
@@ -62,7 +41,7 @@ where
         .map_err(|_| AcceptError::NotDunlin("hello over 65,535 bytes"))?;
     let mut out = BytesMut::with_capacity(HEAD_BYTES + hello.len() + CHECKSUM_BYTES);
     out.put_slice(MAGIC);
-    out.put_u16_le(protocol);
+    out.put_u16_le(PROTOCOL);
     out.put_u16_le(length);
     out.put_slice(hello);
     let checksum = crc32c::crc32c(&out);
@@ -76,23 +55,20 @@ where
     if [m0, m1, m2, m3] != *MAGIC {
         return Err(AcceptError::NotDunlin("answer has another magic"));
     }
-    let answered = u16::from_le_bytes([p0, p1]);
-    let mut checksum = crc32c::crc32c(&head);
-    let length = match answered {
-        0 | PROTOCOL_MIN => 0,
-        _ => {
-            let mut length = [0; 2];
-            stream.read_exact(&mut length).await?;
-            checksum = crc32c::crc32c_append(checksum, &length);
-            usize::from(u16::from_le_bytes(length))
-        }
-    };
+    let theirs = u16::from_le_bytes([p0, p1]);
+    if theirs != PROTOCOL {
+        return Err(AcceptError::Protocol(theirs));
+    }
+    let mut length = [0; 2];
+    stream.read_exact(&mut length).await?;
+    let checksum = crc32c::crc32c_append(crc32c::crc32c(&head), &length);
+    let length = usize::from(u16::from_le_bytes(length));
     let body = read_checked(stream, length, checksum)
         .await?
         .ok_or(AcceptError::NotDunlin("answer is damaged"))?;
     match u16::from_le_bytes([s0, s1]) {
         0 => Ok(body),
-        1 => Err(AcceptError::Protocol(answered)),
+        1 => Err(AcceptError::Protocol(theirs)),
         2 => Err(AcceptError::NotServed),
         3 => Err(AcceptError::Superseded(body)),
         4 => Err(AcceptError::Secret(Door::Peer, Refusal::Asked)),
@@ -124,15 +100,15 @@ where
         return Err(AcceptError::NotDunlin("hello has another magic"));
     }
     let protocol = u16::from_le_bytes([p0, p1]);
-    if !(PROTOCOL_MIN..=PROTOCOL).contains(&protocol) {
-        answer(stream, PROTOCOL, Status::ProtocolUnknown, b"").await?;
+    if protocol != PROTOCOL {
+        answer(stream, Status::ProtocolUnknown, b"").await?;
         return Err(AcceptError::Protocol(protocol));
     }
     let length = usize::from(u16::from_le_bytes([l0, l1]));
     let body = read_checked(stream, length, crc32c::crc32c(&head))
         .await?
         .ok_or(AcceptError::NotDunlin("hello is damaged"))?;
-    Ok(Hello { protocol, body })
+    Ok(Hello { body })
 }
 
 /// Reads `length` bytes and the checksum of all: `checksum`, that of what came before, continued.
@@ -157,23 +133,9 @@ pub(crate) fn is_one(head: [u8; HEAD_BYTES]) -> bool {
     head.starts_with(MAGIC)
 }
 
-/// Says to one who opens with `head` that a secret is asked for.
-pub(crate) async fn ask_for_secret<S>(
-    stream: &mut S,
-    head: [u8; HEAD_BYTES],
-) -> Result<(), AcceptError>
-where
-    S: AsyncWrite + Unpin + ?Sized,
-{
-    let [_, _, _, _, p0, p1, ..] = head;
-    let protocol = u16::from_le_bytes([p0, p1]).clamp(PROTOCOL_MIN, PROTOCOL);
-    answer(stream, protocol, Status::SecretAsked, b"").await
-}
-
-/// Answers a hello of `protocol` with `body` (at most 65,535 bytes; nothing in the oldest version).
+/// Answers a hello with `body` (at most 65,535 bytes).
 pub(crate) async fn answer<S>(
     stream: &mut S,
-    protocol: u16,
     status: Status,
     body: &[u8],
 ) -> Result<(), AcceptError>
@@ -184,16 +146,10 @@ where
         .map_err(|_| AcceptError::NotDunlin("answer over 65,535 bytes"))?;
     let mut out = BytesMut::with_capacity(HEAD_BYTES + 2 + body.len() + CHECKSUM_BYTES);
     out.put_slice(MAGIC);
-    out.put_u16_le(protocol);
-    match (protocol, status) {
-        // Nothing there ends a peer.
-        (PROTOCOL_MIN, Status::Superseded) => out.put_u16_le(Status::NotServed as u16),
-        _ => out.put_u16_le(status as u16),
-    }
-    if protocol > PROTOCOL_MIN {
-        out.put_u16_le(length);
-        out.put_slice(body);
-    }
+    out.put_u16_le(PROTOCOL);
+    out.put_u16_le(status as u16);
+    out.put_u16_le(length);
+    out.put_slice(body);
     let checksum = crc32c::crc32c(&out);
     out.put_u32_le(checksum);
     stream.write_all(&out).await?;

@@ -3,7 +3,7 @@ use super::*;
 use proptest::prelude::*;
 use tokio::io::duplex;
 
-/// Of an answer in the newest version that says two bytes.
+/// Of an answer that says two bytes.
 const ANSWER_BYTES: usize = HEAD_BYTES + 2 + 2 + CHECKSUM_BYTES;
 
 fn block_on<T>(future: impl Future<Output = T>) -> T {
@@ -17,11 +17,8 @@ fn block_on<T>(future: impl Future<Output = T>) -> T {
 /// What a client sends before it waits for the answer.
 async fn opening(hello: &[u8]) -> Vec<u8> {
     let (mut client, mut server) = duplex(1 << 17);
-    let _unanswered = tokio::time::timeout(
-        std::time::Duration::ZERO,
-        open(&mut client, PROTOCOL, hello),
-    )
-    .await;
+    let _unanswered =
+        tokio::time::timeout(std::time::Duration::ZERO, open(&mut client, hello)).await;
     drop(client);
     let mut bytes = Vec::new();
     server.read_to_end(&mut bytes).await.unwrap();
@@ -43,7 +40,7 @@ async fn a_hello_arrives_and_what_follows_it_is_left_in_the_stream() {
         let (mut client, mut server) = duplex(1 << 17);
         client.write_all(&bytes).await.unwrap();
         let read = read(&mut server).await.unwrap();
-        assert_eq!((read.protocol, &read.body[..]), (PROTOCOL, hello));
+        assert_eq!(&read.body[..], hello);
         assert_eq!(server.read_u8().await.unwrap(), 0xaa);
     }
 }
@@ -51,65 +48,42 @@ async fn a_hello_arrives_and_what_follows_it_is_left_in_the_stream() {
 #[tokio::test]
 async fn a_hello_that_is_too_long_is_refused_before_it_is_sent() {
     let (mut client, _server) = duplex(64);
-    let refused = open(&mut client, PROTOCOL, &[0; 65_536]).await;
+    let refused = open(&mut client, &[0; 65_536]).await;
     assert!(matches!(refused, Err(AcceptError::NotDunlin(_))));
 }
 
 #[tokio::test]
 async fn answers_say_what_they_mean() {
-    for (protocol, status, meant) in [
-        (2, Status::Accepted, "Ok(b\"body\")"),
-        (2, Status::ProtocolUnknown, "Err(Protocol(2))"),
-        (2, Status::NotServed, "Err(NotServed)"),
-        (2, Status::Superseded, "Err(Superseded(b\"body\"))"),
-        (1, Status::Accepted, "Ok(b\"\")"),
-        (1, Status::ProtocolUnknown, "Err(Protocol(1))"),
-        (1, Status::NotServed, "Err(NotServed)"),
-        // A build that knows no more does not know the status either.
-        (1, Status::Superseded, "Err(NotServed)"),
+    for (status, meant) in [
+        (Status::Accepted, "Ok(b\"body\")"),
+        (Status::ProtocolUnknown, "Err(Protocol(4))"),
+        (Status::NotServed, "Err(NotServed)"),
+        (Status::Superseded, "Err(Superseded(b\"body\"))"),
     ] {
         let (mut client, mut server) = duplex(1024);
-        answer(&mut server, protocol, status, b"body")
-            .await
-            .unwrap();
+        answer(&mut server, status, b"body").await.unwrap();
         server.write_all(b"what follows").await.unwrap();
-        let opened = open(&mut client, protocol, b"h").await;
-        assert_eq!(format!("{opened:?}"), meant, "{protocol} {status:?}");
+        let opened = open(&mut client, b"h").await;
+        assert_eq!(format!("{opened:?}"), meant, "{status:?}");
         let mut left = [0; 12];
         if !meant.contains("Err") {
             client.read_exact(&mut left).await.unwrap();
-            assert_eq!(&left, b"what follows", "{protocol} {status:?}");
+            assert_eq!(&left, b"what follows", "{status:?}");
         }
-    }
-}
-
-#[test]
-fn who_is_not_understood_tries_what_the_peer_knows() {
-    for (tried, theirs, next) in [
-        (3, 2, Some(2)),
-        (3, 1, Some(1)),
-        (2, 1, Some(1)),
-        // Nothing is gained by what was refused, or by what this side does not know.
-        (3, 3, None),
-        (3, 4, None),
-        (1, 0, None),
-        (3, 0, None),
-    ] {
-        assert_eq!(next_to_try(tried, theirs), next, "{tried} {theirs}");
     }
 }
 
 #[tokio::test]
 async fn another_version_is_told_so() {
     let (mut client, mut server) = duplex(1024);
-    client.write_all(b"DNLN\x04\x00\x00\x00").await.unwrap();
+    client.write_all(b"DNLN\x03\x00\x00\x00").await.unwrap();
     assert!(matches!(
         read(&mut server).await,
-        Err(AcceptError::Protocol(4))
+        Err(AcceptError::Protocol(3))
     ));
     let mut answer = [0; ANSWER_BYTES - 2];
     client.read_exact(&mut answer).await.unwrap();
-    assert_eq!(answer[..10], *b"DNLN\x03\x00\x01\x00\x00\x00");
+    assert_eq!(answer[..10], *b"DNLN\x04\x00\x01\x00\x00\x00");
 }
 
 proptest! {
@@ -135,13 +109,13 @@ proptest! {
         block_on(async {
             let (mut client, mut server) = duplex(1024);
             let (mut near, mut far) = duplex(1024);
-            answer(&mut far, PROTOCOL, Status::Accepted, b"ab").await.unwrap();
+            answer(&mut far, Status::Accepted, b"ab").await.unwrap();
             let mut bytes = [0; ANSWER_BYTES];
             near.read_exact(&mut bytes).await.unwrap();
             bytes[at] ^= 1 << bit;
             server.write_all(&bytes).await.unwrap();
             drop(server);
-            assert!(open(&mut client, PROTOCOL, b"h").await.is_err());
+            assert!(open(&mut client, b"h").await.is_err());
         });
     }
 }

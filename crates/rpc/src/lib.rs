@@ -67,7 +67,7 @@ pub use error::{AcceptError, CallError, ServeError, refusal};
 pub use failed::FailedAccepts;
 pub use frame::{FRAME_BYTES_MAX, FrameError};
 pub use given_up::GivenUp;
-pub use hello::{Hello, PROTOCOL, PROTOCOL_MIN, Status};
+pub use hello::{Hello, PROTOCOL, Status};
 pub use queue::{Inbox, QueueAddress, QueueOptions, queue};
 pub use serve::{Limits, serve_accepted, serve_inbox, serve_stream};
 pub use service::{Refused, Reply, Service};

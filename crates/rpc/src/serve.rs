@@ -11,7 +11,7 @@ use tokio::time::{Instant, timeout};
 use crate::error::{AcceptError, CallError, ServeError, refusal};
 use crate::frame::{FRAME_BYTES_MAX, Frame, FrameError, Kind};
 use crate::given_up::Watches;
-use crate::hello::{self, Hello, Status};
+use crate::hello::{self, Status};
 use crate::outbox::Outbox;
 use crate::queue::{Inbox, Sent};
 use crate::service::{Debt, Reply, Service, StreamReply};
@@ -72,13 +72,13 @@ pub async fn serve_stream<Q: Message, R: Message>(
     let opening = async {
         let hello = hello::read(&mut *stream).await?;
         if accept(&hello.body) {
-            return Ok(hello);
+            return Ok(());
         }
-        hello::answer(&mut *stream, hello.protocol, Status::NotServed, b"").await?;
+        hello::answer(&mut *stream, Status::NotServed, b"").await?;
         Err(AcceptError::NotServed)
     };
     match timeout(limits.hello_timeout, opening).await {
-        Ok(Ok(hello)) => serve_accepted(stream, &hello, b"", service, limits).await,
+        Ok(Ok(())) => serve_accepted(stream, b"", service, limits).await,
         Ok(Err(error)) => error.into(),
         Err(_) => AcceptError::Timeout.into(),
     }
@@ -89,12 +89,11 @@ pub async fn serve_stream<Q: Message, R: Message>(
 /// the usual end.
 pub async fn serve_accepted<Q: Message, R: Message>(
     mut stream: Box<dyn Stream>,
-    hello: &Hello,
     body: &[u8],
     service: Rc<dyn Service<Q, R>>,
     limits: Limits,
 ) -> ServeError {
-    let answer = hello::answer(&mut *stream, hello.protocol, Status::Accepted, body);
+    let answer = hello::answer(&mut *stream, Status::Accepted, body);
     match timeout(limits.hello_timeout, answer).await {
         Ok(Ok(())) => {}
         Ok(Err(error)) => return error.into(),
@@ -119,7 +118,6 @@ pub async fn serve_accepted<Q: Message, R: Message>(
     let mut requests = Requests {
         debt: debt.clone(),
         writes: writes.clone(),
-        has_deadlines: hello::has_deadlines(hello.protocol),
         service: &*service,
         limits: &limits,
         response: PhantomData,
@@ -201,8 +199,6 @@ impl Drop for Written<'_> {
 struct Requests<'a, Q, R> {
     debt: Rc<Debt>,
     writes: Rc<Writes>,
-    /// Whether the peer says how much time is left, and what it gives up.
-    has_deadlines: bool,
     service: &'a dyn Service<Q, R>,
     limits: &'a Limits,
     response: PhantomData<fn() -> R>,
@@ -252,8 +248,7 @@ impl<Q: Message, R: Message> Handler for Requests<'_, Q, R> {
     fn on_frame(&mut self, frame: Frame, times: Times) -> Result<(), FrameError> {
         let mut body = frame.body;
         let deadline = match frame.kind {
-            Kind::Request => None,
-            Kind::Timed if self.has_deadlines => {
+            Kind::Request => {
                 let left_ms = body.try_get_u32_le();
                 let left_ms = left_ms.map_err(|_| FrameError::Body(frame.kind as u8))?;
                 let deadline = time_left::deadline(left_ms, times.received);
@@ -263,11 +258,11 @@ impl<Q: Message, R: Message> Handler for Requests<'_, Q, R> {
                 }
                 deadline
             }
-            Kind::Cancel if self.has_deadlines => {
+            Kind::Cancel => {
                 self.debt.watches.cancel((0, frame.call));
                 return Ok(());
             }
-            Kind::Open | Kind::Credit | Kind::Stop if self.has_deadlines => {
+            Kind::Open | Kind::Credit | Kind::Stop => {
                 return self.on_stream(frame.kind, frame.call, body);
             }
             kind => return Err(FrameError::Kind(kind as u8)),

@@ -8,7 +8,7 @@ pub enum Refusal {
     Asked,
     /// The acceptor does not know the secret that this side proves with.
     Wrong,
-    /// The acceptor has none, or is of a version that knows of none.
+    /// The acceptor has none.
     NoSecret,
     /// The acceptor cannot prove that it knows the secret.
     Impostor,
@@ -48,10 +48,7 @@ impl Refusal {
                     }
                     Door::Copy => "",
                 };
-                format!(
-                    "{other} has no secret, or is of a version that knows of none: start it with \
-                     {flag}{rollout}"
-                )
+                format!("{other} has no secret: start it with {flag}{rollout}")
             }
             Refusal::Impostor => format!(
                 "whoever answers there cannot prove to know the secret that {this} proved: it is not \

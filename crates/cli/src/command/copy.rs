@@ -133,7 +133,7 @@ pub struct Copy {
     /// believed
     #[arg(long, conflicts_with = "verify_only")]
     no_verify: bool,
-    /// Write copy.json, copy.svg and copy.png, the rate over time, into this directory
+    /// Write copy.json and copy.svg, the rate over time, into this directory
     #[arg(long, value_name = "DIR")]
     report: Option<PathBuf>,
     #[command(flatten)]

@@ -25,8 +25,6 @@ pub struct Node {
     pub flags: Vec<String>,
     /// A network namespace it runs in, if not the test's own.
     pub namespace: Option<String>,
-    /// Another build of the program, if not the one under test.
-    pub program: Option<PathBuf>,
     /// Whether its clock is so far ahead, by Debian's package `faketime`.
     pub is_ahead_70_years: bool,
     process: Option<Process>,
@@ -129,8 +127,6 @@ impl Flock {
 
     fn wait_for_health(&mut self, index: usize, path: &str) {
         let node = &mut self.nodes[index];
-        // Another build may know but the one.
-        let path = node.program.as_ref().map_or(path, |_| "/health");
         eventually(&format!("{path} of {}", node.name), START, || {
             assert!(node.is_running(), "{}", node.output());
             node.try_request("GET", path, b"")
@@ -192,17 +188,13 @@ impl Node {
             listen: http + 1,
             flags: flags.iter().map(|&flag| flag.to_owned()).collect(),
             namespace: None,
-            program: None,
             is_ahead_70_years: false,
             process: None,
         }
     }
 
     fn spawn(&mut self, metadata: &str, log: &Path) {
-        let program = match &self.program {
-            None => Path::new(env!("CARGO_BIN_EXE_dunlin")),
-            Some(program) => program,
-        };
+        let program = env!("CARGO_BIN_EXE_dunlin");
         let mut command = match &self.namespace {
             None => Command::new(program),
             Some(namespace) => {

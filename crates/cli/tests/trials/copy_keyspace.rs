@@ -91,7 +91,7 @@ fn a_database_of_db_bench_becomes_a_keyspace_and_is_compared() {
     );
     assert!(compared["duration_s"].as_f64().unwrap() > 0.0, "{json}");
     assert_eq!(json["finish_s"], 0.0);
-    assert!(report.join("copy.png").exists());
+    assert!(report.join("copy.svg").exists());
     assert!(scan(port, "birds") == expected);
     assert_eq!(left_behind(directory.path()), Vec::<String>::new());
 

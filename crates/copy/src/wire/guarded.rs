@@ -32,12 +32,7 @@ pub(crate) fn prove<S: Read + Write>(stream: &mut S, guard: &Guard) -> Result<()
     let (opener, request) = Opener::begin(Door::Copy, guard.secrets(), nonce);
     stream.write_all(&request)?;
     let mut step = [0; STEP_BYTES];
-    // Who knows of no secrets answers as to a hello that it cannot read, and hangs up.
-    stream.read_exact(&mut step[..hello::HELLO_BYTES])?;
-    if step.starts_with(hello::MAGIC) {
-        return Err(Failed::Refused(Refusal::NoSecret));
-    }
-    stream.read_exact(&mut step[hello::HELLO_BYTES..])?;
+    stream.read_exact(&mut step)?;
     let (waiting, proof) = opener.prove(&step).map_err(Failed::Refused)?;
     stream.write_all(&proof)?;
     stream.read_exact(&mut step)?;

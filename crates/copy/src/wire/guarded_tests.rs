@@ -70,34 +70,6 @@ fn who_shares_the_secret_gets_in() {
     }
 }
 
-/// A receiver of a version before, as it answers a hello that it cannot read.
-#[test]
-fn a_receiver_of_before_is_known_by_its_answer() {
-    struct Before(bool);
-    impl Read for Before {
-        fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-            if std::mem::replace(&mut self.0, true) {
-                return Ok(0);
-            }
-            into.copy_from_slice(&hello::encode(1));
-            Ok(into.len())
-        }
-    }
-    impl Write for Before {
-        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            Ok(bytes.len())
-        }
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
-    }
-    let failed = prove(&mut Before(false), &guard(OURS)).unwrap_err();
-    assert!(
-        matches!(failed, Failed::Refused(Refusal::NoSecret)),
-        "{failed:?}"
-    );
-}
-
 proptest! {
     #[test]
     fn no_bytes_get_through(bytes in prop::collection::vec(any::<u8>(), 0..200), valid in 0..3_usize) {

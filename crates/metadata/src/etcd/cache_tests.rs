@@ -10,7 +10,6 @@ fn topology() -> Topology {
         listen: "127.0.0.1:2".to_owned(),
         shards: 1,
         incarnation: 7,
-        reads: 2,
     };
     Topology {
         revision: 1_234,

@@ -74,7 +74,6 @@ pub(super) fn problems(shard: &Shard) -> Vec<String> {
     problems.extend(shard.damage());
     problems.extend(shard.flush_told());
     problems.extend(shard.drops_told());
-    problems.extend(shard.ends_told());
     problems
 }
 

@@ -29,8 +29,7 @@ pub(super) async fn status(services: &Services) -> Result<Reply, Rejected> {
         })
         .collect();
     let topology = shard.metadata().topology().borrow().clone();
-    let mut problems = shard.metadata().problems().borrow().to_vec();
-    problems.extend(shard.ends_told());
+    let problems = shard.metadata().problems().borrow().to_vec();
     let shards: Vec<&ShardStatus> = statuses.iter().filter_map(|(_, s)| s.as_ref()).collect();
     let followers: Vec<_> = shards.iter().flat_map(|s| &s.followers).collect();
     let shards: Vec<Value> = shards

@@ -245,7 +245,7 @@ fn stored(token: &str) -> Hash {
 }
 
 /// Waits until all shards within reach go by these users; answers the names of nodes that do not:
-/// they are away, cut off from the metadata store, or of a version that knows no users.
+/// they are away, or cut off from the metadata store.
 async fn settle(shard: &Rc<Shard>, access: &Access) -> Vec<String> {
     let deadline = Instant::now() + USERS_WAIT;
     let mut behind = Vec::new();

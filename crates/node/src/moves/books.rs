@@ -76,11 +76,6 @@ impl Progress {
 }
 
 impl Source {
-    /// Whether all that is copied of it is.
-    pub(super) fn is_copied(&self) -> bool {
-        self.parts.values().all(|part| part.next.is_none())
-    }
-
     /// Whether its tail may be read while its parts are copied.
     pub(super) fn goes_beside(&self) -> bool {
         self.begin.is_some() && self.synced.is_some()

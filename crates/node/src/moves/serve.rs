@@ -64,7 +64,7 @@ impl Moves {
                     incarnation,
                     next,
                     end: None,
-                    synced: Some(synced),
+                    synced,
                 },
                 false => TailAnswer::NotNow,
             };
@@ -76,7 +76,7 @@ impl Moves {
                 // Who began further on began in a log that is gone.
                 next: self.shard.opened_at() + 1,
                 end: None,
-                synced: Some(self.shard.log_progress().synced),
+                synced: self.shard.log_progress().synced,
             };
         }
         let wants: HashMap<(u32, u16), Froms> = request
@@ -140,15 +140,13 @@ impl Moves {
             incarnation,
             next: source.position(),
             end: (source.position() > end).then_some(vector),
-            synced: Some(self.shard.log_progress().synced),
+            synced: self.shard.log_progress().synced,
         }
     }
 
     /// Keeps what the asker needs of the log: from `begin` on, or from where it says.
-    fn pin(&self, pin: Option<TailPin>, begin: Option<u64>) {
-        let Some(TailPin { asker, keep }) = pin else {
-            return;
-        };
+    fn pin(&self, pin: TailPin, begin: Option<u64>) {
+        let TailPin { asker, keep } = pin;
         if !reads_tails(&self.shard.placement()) {
             return;
         }

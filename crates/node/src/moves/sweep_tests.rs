@@ -33,7 +33,6 @@ fn placement(ids: &[u16], to: Option<&[u16]>) -> Placement {
         listen: String::new(),
         shards: 1,
         incarnation: 1,
-        reads: 2,
     };
     Placement::compute(&Topology {
         revision: 1,

@@ -24,7 +24,7 @@ struct Answered {
     incarnation: u32,
     next: u64,
     end: Option<Vector>,
-    synced: Option<u64>,
+    synced: u64,
 }
 
 impl Moves {
@@ -45,7 +45,7 @@ impl Moves {
                 source.begin = Some(answer.next);
                 source.next = answer.next;
                 source.incarnation = answer.incarnation;
-                source.synced = answer.synced;
+                source.synced = Some(answer.synced);
             }
             fill.journal()
         };
@@ -116,14 +116,6 @@ impl Moves {
             let answer = self
                 .ask_tail(peer, known.max(1), index, keep, wants)
                 .await?;
-            if answer.synced.is_none() && !self.is_copied(peer) {
-                // Of another build than it was: what is left out now might miss in its pages.
-                let mut fill = self.fill.borrow_mut();
-                if let Some(source) = fill.sources.get_mut(&peer.address) {
-                    source.synced = None;
-                }
-                return Ok(());
-            }
             if self.shard.env().sabotage != Sabotage::SkipTail {
                 let due = self.due_of_tail(peer, answer.entries)?;
                 self.apply_tail(due).await?;
@@ -146,23 +138,17 @@ impl Moves {
                 // What its log had not synced when it ended may have been replaced since.
                 source.incarnation = incarnation;
                 source.next = begin;
-                source.synced = answer.synced;
+                source.synced = Some(answer.synced);
                 continue;
             }
             source.next = next;
-            source.synced = answer.synced;
+            source.synced = Some(answer.synced);
             if answer.end.is_some() {
                 source.end = answer.end;
                 return Ok(());
             }
         }
         Ok(())
-    }
-
-    fn is_copied(&self, peer: &Peer) -> bool {
-        let fill = self.fill.borrow();
-        let source = fill.sources.get(&peer.address);
-        source.is_none_or(Source::is_copied)
     }
 
     /// Forgets what was copied from a source, so that it is copied again.
@@ -217,7 +203,7 @@ impl Moves {
             incarnation,
             index,
             wants,
-            pin: Some(TailPin { asker, keep }),
+            pin: TailPin { asker, keep },
         };
         match peer.call_aside(Request::Tail(request), PAGE_TIMEOUT).await {
             Ok(Response::Tail(TailAnswer::Entries {

@@ -2,7 +2,7 @@
 
 use dunlin_metadata::Metadata;
 use dunlin_proto::Introduction;
-use dunlin_rpc::{PROTOCOL, TcpTransport, knock};
+use dunlin_rpc::{TcpTransport, knock};
 
 use super::StartError;
 use super::identity::Identity;
@@ -29,11 +29,11 @@ pub(super) async fn refuse(
         shard: 0,
         asker: known.id,
         // Below every start: this one has not begun.
-        incarnation: Some(0),
+        incarnation: 0,
         wanted: 0,
         cluster: cluster.unwrap_or_default(),
     };
-    let hello = hello.encode(PROTOCOL, &config.name);
+    let hello = hello.encode(&config.name);
     let guard = &config.guard;
     match knock(&TcpTransport, &known.listen, &hello, guard, CALL_TIMEOUT).await {
         Ok(_) => Err(StartError::Running {

@@ -34,7 +34,7 @@ const READY_PATIENCE: Duration = Duration::from_secs(2);
 pub(super) enum Incoming {
     Http(api::Accepted),
     /// With what it opened with.
-    Peer(Detached, Hello, Introduction),
+    Peer(Detached, Introduction),
 }
 
 /// Who this start of the node is.
@@ -158,17 +158,17 @@ async fn live(mut setup: Setup) -> Result<(), String> {
         let to_shards = incoming.clone();
         let guard = setup.config.guard.clone();
         let route = move |hello: Hello, stream: Box<dyn Stream>| {
-            let wanted = Introduction::decode(hello.protocol, hello.body.clone(), &name)
+            let wanted = Introduction::decode(hello.body, &name)
                 .and_then(|said| Some((to_shards.get(said.shard as usize)?, said)));
             match wanted {
                 Some((queue, said)) => {
                     if let Ok(detached) = stream.detach() {
-                        drop(queue.send(Incoming::Peer(detached, hello, said)));
+                        drop(queue.send(Incoming::Peer(detached, said)));
                     }
                 }
                 None => {
                     tokio::task::spawn_local(async move {
-                        drop(accept::refuse(stream, &hello, Status::NotServed, b"").await);
+                        drop(accept::refuse(stream, Status::NotServed, b"").await);
                     });
                 }
             }
@@ -212,11 +212,11 @@ async fn take_incoming(mut incoming: UnboundedReceiver<Incoming>, gate: Rc<Gate>
                 let arrivals = accepted.arrivals(gate.shard().stalls());
                 tokio::task::spawn_local(api::serve_http(accepted, arrivals, gate.clone()));
             }
-            Incoming::Peer(detached, hello, said) => {
+            Incoming::Peer(detached, said) => {
                 let services = gate.services().clone();
                 tokio::task::spawn_local(async move {
                     if let Ok(stream) = detached.attach() {
-                        services.serve_peer(stream, hello, said).await;
+                        services.serve_peer(stream, said).await;
                     }
                 });
             }

@@ -57,7 +57,7 @@ impl Coordinator {
         let Some((request, done)) = self.shard.write(request, looked, done) else {
             return;
         };
-        // From a coordinator of a version that does not ask.
+        // Who coordinates it has not widened the keyspace, or does not know that it was.
         let coordinator = self.clone();
         tokio::task::spawn_local(async move {
             let widened = coordinator.widen(request.keyspace, request.from).await;

@@ -262,7 +262,7 @@ impl Coordinator {
         let peer = peer.ok_or_else(|| silent("it cannot be reached".to_owned()))?;
         match peer.caller.call(Request::Far(request), PAGE_TIMEOUT).await {
             Ok(Response::Page(page)) => Ok(page),
-            Ok(_) => Err(silent("it is of another build".to_owned())),
+            Ok(_) => Err(silent("it answers out of turn".to_owned())),
             Err(error) => Err(silent(error.to_string())),
         }
     }

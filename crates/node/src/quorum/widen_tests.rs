@@ -55,7 +55,6 @@ fn the_line_names_who_is_waited_for() {
         listen: String::new(),
         shards: 2,
         incarnation: 1,
-        reads: 2,
     });
     let placement = Placement::compute(&Topology {
         nodes: nodes.into(),

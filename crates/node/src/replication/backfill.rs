@@ -33,8 +33,8 @@ const FORGET_RECORDS: usize = 128;
 struct Terms {
     /// The peer's vector.
     covered: Vector,
-    /// In which of its lives, and how it is to be taken; unknown of an earlier version.
-    life: Option<Life>,
+    /// In which of its lives, and how it is to be taken.
+    life: Life,
     /// The past of this shard is not certain.
     is_refill: bool,
     /// What is asked for.
@@ -52,7 +52,7 @@ impl Terms {
             partition: place.partition,
             start,
             is_asker_whole: !self.is_refill,
-            delta: Some(self.delta.clone()),
+            delta: self.delta.clone(),
         }
     }
 
@@ -70,7 +70,7 @@ impl Terms {
         if !peer.shares.get() {
             return Err("it has left".to_owned());
         }
-        if self.life.is_some() && page.life != self.life {
+        if page.life != Some(self.life) {
             return Err("it has started anew, or doubts its past".to_owned());
         }
         Ok(page)
@@ -122,7 +122,7 @@ impl Replication {
         let done = left.done as u64;
         let progress = Rc::new(Progress::new(terms.places.len() as u64, done));
         peer.backfill.replace(Some(progress.clone()));
-        let is_compared = terms.life.is_some_and(|life| life.is_whole);
+        let is_compared = terms.life.is_whole;
         let mixing = (terms.is_refill && !is_compared).then(|| Mixing::begin(&self.shard));
         let fetched = self.fetch(peer, left, &progress, mixing.as_ref()).await;
         let records = progress.records.get();
@@ -157,9 +157,7 @@ impl Replication {
     /// beginning still holds, and so does what was asked for.
     fn interrupted(&self, peer: &Peer, answer: &VectorsAnswer) -> Option<Left> {
         let left = self.backfills.borrow_mut().remove(&peer.address)?;
-        let life = answer.answerer.as_ref().map(|answerer| answerer.life);
-        let is_same = life.is_some()
-            && left.terms.life == life
+        let is_same = left.terms.life == answer.answerer.life
             && left.terms.revision == self.shard.placement().revision
             && !self.shard.is_refilling();
         is_same.then_some(left)
@@ -168,7 +166,7 @@ impl Replication {
     fn begin_backfill(&self, peer: &Peer, answer: VectorsAnswer) -> Left {
         let covered = answer.vector;
         let is_refill = self.shard.is_refilling();
-        let life = answer.answerer.map(|answerer| answerer.life);
+        let life = answer.answerer.life;
         let placement = self.shard.placement();
         let have = match is_refill {
             true if self.shard.env().sabotage == Sabotage::CompareNewer => self.shard.vector(),
@@ -193,9 +191,7 @@ impl Replication {
             }
         }
         let ShardAddress { node, shard } = peer.address;
-        let keep = life.map_or(Version(0), |life| {
-            covered.get(Origin::new(node, shard, life.incarnation))
-        });
+        let keep = covered.get(Origin::new(node, shard, life.incarnation));
         count(&self.shard.counters().backfills, 1);
         match is_refill {
             true => tracing::info!(from = peer.label, "backfilling what it holds"),
@@ -317,13 +313,8 @@ impl Replication {
             {
                 mixing.meets()?;
             }
-            match terms.is_refill {
-                true => self.compare(peer, &terms, place, &start, &mut page).await?,
-                // One of an earlier version sends all it has.
-                false => page.items.retain(|item| {
-                    let (stamp, replaces) = (item.stamp, item.replaces);
-                    terms.delta.wants(stamp, item.is_expiry, replaces)
-                }),
+            if terms.is_refill {
+                self.compare(peer, &terms, place, &start, &mut page).await?;
             }
             let placement = self.shard.placement();
             let meant = page.items.into_iter().filter(|item| {
@@ -435,7 +426,7 @@ impl Replication {
         let placement = self.shard.placement();
         let Stamp { version, origin } = ours.stamp;
         Word {
-            is_whole: terms.life.is_some_and(|life| life.is_whole),
+            is_whole: terms.life.is_whole,
             has_seen: terms.covered.get(origin) >= version,
             is_meant: placement
                 .keyspace(place.keyspace)
@@ -454,11 +445,7 @@ impl Replication {
             partition: request.partition,
         };
         let turn = self.shard.turn(Class::Backfill).await;
-        let Some(delta) = request.delta else {
-            let mut page = self.shard.partition_page(place, request.start).await?;
-            page.life = Some(self.shard.life());
-            return Some(page);
-        };
+        let delta = request.delta;
         self.pin_for(&delta);
         let wants =
             move |record: &Record<'_>| delta.wants(record.stamp, record.is_expiry, record.replaces);

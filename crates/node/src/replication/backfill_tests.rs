@@ -6,7 +6,7 @@ use dunlin_metadata::{KeyspaceSettings, Metadata};
 use dunlin_proto::{
     Answerer, Batch, BatchAnswer, Life, PullAnswer, ReadAnswer, ReadRequest, VectorsAnswer,
 };
-use dunlin_rpc::{QueueOptions, Reply, Service, Sink, queue, refusal, serve_inbox};
+use dunlin_rpc::{QueueOptions, Reply, Service, Sink, queue, serve_inbox};
 
 use super::super::reclaim::tests::{CACHES, change, open, until};
 use super::*;
@@ -44,30 +44,45 @@ impl Service<Request, Response> for Replica {
             _ if self.is_silent.get() => {}
             Request::Vectors(_) => reply.send(Response::Vectors(VectorsAnswer {
                 vector: [(THEIRS, Version(SEEN))].into_iter().collect(),
-                answerer: Some(Answerer {
+                answerer: Answerer {
                     life: self.life(),
                     contradiction: None,
                     final_to: 0,
-                }),
-            })),
-            Request::Snapshot(_) => reply.send(Response::Page(Page {
-                items: vec![Item {
-                    key: "changed".into(),
-                    stamp: stamp(15),
-                    from: 2,
-                    tombstone: false,
-                    expiry_ms: None,
-                    is_expiry: false,
-                    replaces: None,
-                    value: "new".into(),
-                }],
-                next: None,
-                life: Some(self.life()),
-                cost: None,
+                },
             })),
             _ => {}
         }
     }
+
+    fn open(&self, request: Request, sink: Sink<Response>) {
+        if self.is_silent.get() || !matches!(request, Request::Snapshot(_)) {
+            return;
+        }
+        let page = Page {
+            items: vec![Item {
+                key: "changed".into(),
+                stamp: stamp(15),
+                from: 2,
+                tombstone: false,
+                expiry_ms: None,
+                is_expiry: false,
+                replaces: None,
+                value: "new".into(),
+            }],
+            next: None,
+            life: Some(self.life()),
+            cost: None,
+        };
+        give(sink, page);
+    }
+}
+
+/// Answers with one page.
+fn give(sink: Sink<Response>, page: Page) {
+    sink.work(move |mut sink| async move {
+        sink.send(Response::Page(page)).await.unwrap();
+        sink.end();
+    });
 }
 
 fn entry(key: &'static str, version: u64) -> Bytes {
@@ -254,11 +269,9 @@ const LENT_PAGES: u64 = 5;
 /// A replica that has a record a page.
 #[derive(Default)]
 struct Lender {
-    knows_streams: Cell<bool>,
     /// After so many pages a stream breaks, or ends.
     breaks_after: Cell<u64>,
     ends_after: Cell<u64>,
-    calls: Cell<u64>,
     streams: Cell<u64>,
     given: RefCell<Vec<u64>>,
 }
@@ -296,23 +309,18 @@ struct Lends(Rc<Lender>);
 
 impl Service<Request, Response> for Lends {
     fn handle(&self, request: Request, reply: Reply<Response>) {
-        match request {
-            Request::Vectors(_) => reply.send(Response::Vectors(VectorsAnswer {
+        if let Request::Vectors(_) = request {
+            reply.send(Response::Vectors(VectorsAnswer {
                 vector: [(THEIRS, Version(3 * SEEN))].into_iter().collect(),
-                answerer: Some(Answerer {
+                answerer: Answerer {
                     life: Life {
                         incarnation: 1,
                         is_whole: true,
                     },
                     contradiction: None,
                     final_to: 0,
-                }),
-            })),
-            Request::Snapshot(snapshot) => {
-                self.0.calls.set(self.0.calls.get() + 1);
-                reply.send(Response::Page(self.0.page(&snapshot)));
-            }
-            _ => {}
+                },
+            }));
         }
     }
 
@@ -320,9 +328,6 @@ impl Service<Request, Response> for Lends {
         let Request::Snapshot(mut snapshot) = request else {
             panic!("{request:?}");
         };
-        if !self.0.knows_streams.get() {
-            return sink.refuse(refusal::NO_STREAM, "of an earlier version");
-        }
         let lender = self.0.clone();
         lender.streams.set(lender.streams.get() + 1);
         sink.work(move |mut sink| async move {
@@ -347,7 +352,7 @@ impl Service<Request, Response> for Lends {
 }
 
 /// Copies all that a lender has; how it asked for it, and how often that failed.
-fn borrowed(lender: Lender) -> (u64, u64, u64) {
+fn borrowed(lender: Lender) -> (u64, u64) {
     let lender = Rc::new(lender);
     let fixture = whole(true).0;
     let service = Rc::new(Lends(lender.clone()));
@@ -377,24 +382,22 @@ fn borrowed(lender: Lender) -> (u64, u64, u64) {
     // Each once, however it went.
     let expected: Vec<u64> = (1..=LENT_PAGES).collect();
     assert_eq!(*lender.given.borrow(), expected);
-    (lender.streams.get(), lender.calls.get(), failed)
+    (lender.streams.get(), failed)
 }
 
 #[test]
 fn a_partition_is_asked_for_once_and_comes_page_after_page() {
-    let lender = |knows_streams: bool, breaks_after: u64, ends_after: u64| Lender {
-        knows_streams: Cell::new(knows_streams),
+    let lender = |breaks_after: u64, ends_after: u64| Lender {
         breaks_after: Cell::new(breaks_after),
         ends_after: Cell::new(ends_after),
         ..Lender::default()
     };
     const NEVER: u64 = u64::MAX;
     for (what, lender, expected) in [
-        ("a stream", lender(true, NEVER, NEVER), (1, 0, 0)),
-        ("by calls", lender(false, NEVER, NEVER), (0, LENT_PAGES, 0)),
-        ("a break", lender(true, 3, NEVER), (2, 0, 1)),
-        ("in runs", lender(true, NEVER, 2), (3, 0, 0)),
-        ("broken at once", lender(true, 0, NEVER), (2, 0, 1)),
+        ("a stream", lender(NEVER, NEVER), (1, 0)),
+        ("a break", lender(3, NEVER), (2, 1)),
+        ("in runs", lender(NEVER, 2), (3, 0)),
+        ("broken at once", lender(0, NEVER), (2, 1)),
     ] {
         assert_eq!(borrowed(lender), expected, "{what}");
     }
@@ -403,7 +406,7 @@ fn a_partition_is_asked_for_once_and_comes_page_after_page() {
 /// A replica of uncertain past that names more of its own than the other has, and whose page is waited for.
 #[derive(Default)]
 struct Unsure {
-    asked: RefCell<Vec<Reply<Response>>>,
+    asked: RefCell<Vec<Sink<Response>>>,
 }
 
 impl Unsure {
@@ -418,15 +421,20 @@ impl Service<Request, Response> for Unsure {
         match request {
             Request::Vectors(_) => reply.send(Response::Vectors(VectorsAnswer {
                 vector: [(THEIRS, Version(40))].into_iter().collect(),
-                answerer: Some(Answerer {
+                answerer: Answerer {
                     life: Unsure::LIFE,
                     contradiction: None,
                     final_to: 0,
-                }),
+                },
             })),
             Request::Pull(_) => reply.send(Response::Pulled(PullAnswer::TooOld)),
-            Request::Snapshot(_) => self.asked.borrow_mut().push(reply),
             _ => {}
+        }
+    }
+
+    fn open(&self, request: Request, sink: Sink<Response>) {
+        if matches!(request, Request::Snapshot(_)) {
+            self.asked.borrow_mut().push(sink);
         }
     }
 }
@@ -466,8 +474,8 @@ fn no_refill_ends_while_one_in_doubt_gives_and_what_that_gave_is_compared_after_
         shard.end_refill_if_whole();
         tokio::time::sleep(10 * REFILL_INTERVAL).await;
         assert!(shard.is_refilling());
-        let reply = waited.asked.borrow_mut().pop().unwrap();
-        reply.send(Response::Page(Page {
+        let sink = waited.asked.borrow_mut().pop().unwrap();
+        let page = Page {
             items: vec![Item {
                 key: "deleted".into(),
                 stamp: stamp(5),
@@ -482,7 +490,8 @@ fn no_refill_ends_while_one_in_doubt_gives_and_what_that_gave_is_compared_after_
             next: Some("e".into()),
             life: Some(Unsure::LIFE),
             cost: None,
-        }));
+        };
+        give(sink, page);
         until("the next is", || !waited.asked.borrow().is_empty()).await;
         assert!(shard.is_refilling());
         assert!(value(shard.read_disk(question("deleted")).await).is_some());

@@ -118,7 +118,7 @@ impl Replication {
     pub(super) async fn exchange(&self, peer: &Rc<Peer>) -> Option<VectorsAnswer> {
         let request = VectorsRequest {
             vector: self.shard.vector(),
-            asker: Some(self.shard.as_asker(peer)),
+            asker: self.shard.as_asker(peer),
         };
         let asked = peer.caller.call(Request::Vectors(request), CALL_TIMEOUT);
         let Ok(Response::Vectors(answer)) = asked.await else {
@@ -127,7 +127,7 @@ impl Replication {
         if !peer.shares.get() {
             return None;
         }
-        if let Some(told) = answer.answerer.and_then(|answerer| answerer.contradiction) {
+        if let Some(told) = answer.answerer.contradiction {
             self.shard.contradicted(peer, told);
         }
         let before = peer.vector.replace(answer.vector.clone());

@@ -13,7 +13,7 @@ use dunlin_metadata::{KeyspaceSettings, Metadata};
 use dunlin_proto::{
     Answerer, Life, Page, PullAnswer, Request, Response, ShardAddress, VectorsAnswer,
 };
-use dunlin_rpc::{QueueOptions, Reply, Service, TcpTransport, queue, serve_inbox};
+use dunlin_rpc::{QueueOptions, Reply, Service, Sink, TcpTransport, queue, serve_inbox};
 use dunlin_store::CacheSizes;
 use tokio::time::sleep;
 
@@ -50,7 +50,11 @@ impl Service<Request, Response> for Replica {
                 let vector = [(LOST, self.names)].into_iter().collect::<Vector>();
                 reply.send(Response::Vectors(VectorsAnswer {
                     vector,
-                    answerer: None,
+                    answerer: Answerer {
+                        life: Keeper::LIFE,
+                        contradiction: None,
+                        final_to: 0,
+                    },
                 }));
             }
             Request::Pull(pull) if pull.origin == LOST => {
@@ -227,27 +231,34 @@ impl Service<Request, Response> for Keeper {
                     .map(|past| (past, Version(1_000)))
                     .into_iter()
                     .collect(),
-                answerer: Some(Answerer {
+                answerer: Answerer {
                     life: Keeper::LIFE,
                     contradiction: None,
                     final_to: 0,
-                }),
+                },
             })),
             Request::Pull(pull) if Keeper::PAST.contains(&pull.origin) => {
                 self.asked.set(self.asked.get() + 1);
                 reply.send(Response::Pulled(PullAnswer::TooOld));
             }
-            Request::Snapshot(_) => {
-                self.copied.set(self.copied.get() + 1);
-                reply.send(Response::Page(Page {
-                    items: Vec::new(),
-                    next: None,
-                    life: Some(Keeper::LIFE),
-                    cost: None,
-                }));
-            }
             // Dropped, it is refused.
             _ => {}
+        }
+    }
+
+    fn open(&self, request: Request, sink: Sink<Response>) {
+        if matches!(request, Request::Snapshot(_)) {
+            self.copied.set(self.copied.get() + 1);
+            let page = Page {
+                items: Vec::new(),
+                next: None,
+                life: Some(Keeper::LIFE),
+                cost: None,
+            };
+            sink.work(move |mut sink| async move {
+                sink.send(Response::Page(page)).await.unwrap();
+                sink.end();
+            });
         }
     }
 }

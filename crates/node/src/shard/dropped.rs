@@ -68,12 +68,10 @@ impl Shard {
     }
 
     /// What the own topology has of drops, for who goes by an older one.
-    pub(crate) fn drops_after(&self, theirs: Option<Order>) -> Option<Word> {
+    pub(crate) fn drops_after(&self, theirs: Order) -> Option<Word> {
         let placement = self.placement.borrow();
         let own = &placement.drops;
-        theirs
-            .is_some_and(|theirs| own.order > theirs)
-            .then(|| own.clone())
+        (own.order > theirs).then(|| own.clone())
     }
 
     /// Takes note of what a node says of drops; `None` when its topology is not newer than the one

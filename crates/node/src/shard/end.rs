@@ -10,35 +10,15 @@ use crate::fence::Trust;
 use crate::limits::APPLY_QUEUE;
 use crate::sabotage::Sabotage;
 
-/// Nodes that read less do not know a delete that ends a value.
-const READS_ENDS: u8 = 2;
-
 impl Shard {
-    /// Whether this shard may say that values are over: others agree with its clock, what it holds is
-    /// certain, and all who may be told understand it. One that trusts its clock because it is alone may
+    /// Whether this shard may say that values are over: others agree with its clock, and what it holds is
+    /// certain. One that trusts its clock because it is alone may
     /// be years ahead, and what it ended would be gone for good.
     pub(crate) fn may_end(&self) -> bool {
         self.answers()
             && self.may_stamp().is_ok()
             && self.trust() == Trust::Trusted
             && !self.is_superseded()
-            && self.placement().reads() >= READS_ENDS
-    }
-
-    /// Says that nothing is ended for the sake of nodes that would not understand it, if so.
-    pub(crate) fn ends_told(&self) -> Option<String> {
-        let placement = self.placement();
-        let before = placement.nodes.values();
-        let before: Vec<&str> = before
-            .filter(|node| node.reads < READS_ENDS)
-            .map(|node| node.name.as_str())
-            .collect();
-        let names = before.join(", ");
-        (!before.is_empty()).then(|| {
-            format!(
-                "values whose time is over keep their room while a node of an earlier version is registered ({names}): upgrade it, or take it out (dunlin node remove)"
-            )
-        })
     }
 
     /// Logs the delete that ends `value`, where that is this shard's to do; false when nothing more can

@@ -291,7 +291,6 @@ impl Shard {
     fn release_log(&self) {
         let flushed = self.store.flushed_applied();
         let segments = self.log.segments();
-        // New replicas of an older build pin nothing, and read on in it where their copy began.
         let is_changing = self.placement().change.is_some();
         let is_needed = |number: usize| {
             let next = segments.get(number + 1);

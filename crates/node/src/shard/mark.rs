@@ -70,7 +70,7 @@ impl Mark {
     }
 
     /// Replaces the file; on disk when this returns. On a full disk a directory that has none stays
-    /// without, as one of an earlier version.
+    /// without.
     ///
     /// # Errors
     /// What the disk says; the file is as it was then.

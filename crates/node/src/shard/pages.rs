@@ -1,8 +1,8 @@
-//! Pages of another shard's stored records: as streams, or one by one where the other knows none (decision 44).
+//! Pages of another shard's stored records, as streams (decision 44).
 
 use bytes::Bytes;
 use dunlin_proto::{Request, Response};
-use dunlin_rpc::{CallError, refusal};
+use dunlin_rpc::CallError;
 
 use super::Peer;
 use super::aside::AsideItems;
@@ -16,8 +16,6 @@ pub(crate) struct Pages<'a, F> {
     /// First key of the next; `None` when all are there.
     start: Option<Bytes>,
     stream: Option<AsideItems>,
-    /// Whether the peer answers with streams, as far as is known.
-    has_streams: bool,
     is_finished: bool,
 }
 
@@ -29,7 +27,6 @@ impl<'a, F: Fn(Bytes) -> Request> Pages<'a, F> {
             ask,
             start: Some(start),
             stream: None,
-            has_streams: true,
             is_finished: false,
         }
     }
@@ -42,11 +39,7 @@ impl<'a, F: Fn(Bytes) -> Request> Pages<'a, F> {
         let Some(start) = self.start.clone() else {
             return Ok(None);
         };
-        let mut page = self.of_stream(&start).await?;
-        if page.is_none() && !self.is_finished {
-            let request = (self.ask)(start);
-            page = Some(self.peer.call_aside(request, PAGE_TIMEOUT).await?);
-        }
+        let page = self.of_stream(&start).await?;
         if let Some(page) = &page {
             self.start = next_of(page)?;
         }
@@ -68,7 +61,7 @@ impl<'a, F: Fn(Bytes) -> Request> Pages<'a, F> {
         loop {
             let stream = match &mut self.stream {
                 Some(stream) => stream,
-                None if self.is_finished || !self.has_streams => return Ok(None),
+                None if self.is_finished => return Ok(None),
                 None if is_new => {
                     let empty = "a stream without a page".to_owned();
                     return Err(CallError::Protocol(empty));
@@ -82,9 +75,6 @@ impl<'a, F: Fn(Bytes) -> Request> Pages<'a, F> {
             match stream.next(PAGE_TIMEOUT).await {
                 Some(Ok(page)) => return Ok(Some(page)),
                 None => {}
-                Some(Err(CallError::Refused { code, .. })) if has_none(code) => {
-                    self.has_streams = false;
-                }
                 Some(Err(error)) => {
                     self.stream = None;
                     return Err(error);
@@ -93,11 +83,6 @@ impl<'a, F: Fn(Bytes) -> Request> Pages<'a, F> {
             self.stream = None;
         }
     }
-}
-
-/// Whether a stream was refused for being one.
-fn has_none(code: u16) -> bool {
-    matches!(code, refusal::NO_STREAM | refusal::TOO_MANY_STREAMS)
 }
 
 /// Where the page after this one begins.

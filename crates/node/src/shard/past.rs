@@ -111,7 +111,7 @@ fn judge(evidence: &Evidence) -> Option<Doubt> {
         return Some(Doubt::Restored);
     }
     let (mark, is_original) = match &evidence.found {
-        // As written by earlier versions, which left no word.
+        // The disk was full when it was to be written.
         Found::None => return evidence.is_torn.then_some(Doubt::Torn),
         Found::Damaged => return Some(Doubt::Restored),
         Found::Mark { mark, is_original } => (mark, *is_original),

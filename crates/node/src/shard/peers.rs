@@ -53,8 +53,7 @@ pub(crate) struct Peer {
     pub is_failing: Cell<bool>,
     /// How far this shard was behind it when it was heard last, in milliseconds of its clock.
     pub behind_ms: Cell<u64>,
-    /// The incarnation that has answered the connection there is, or the last one there was; none
-    /// where that was of a build of the oldest protocol.
+    /// The incarnation that has answered the connection there is, or the last one there was.
     pub answered: Cell<Option<u32>>,
     /// Whether it has said that it is about to stop.
     pub is_leaving: Cell<bool>,

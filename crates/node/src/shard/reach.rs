@@ -159,13 +159,6 @@ impl Shard {
         if peer.is_leaving.get() {
             return Tie::Down;
         }
-        if peer.answered.get().is_none() {
-            // A build that does not know the question. It dials at least once a second.
-            return match self.started.elapsed() < PATIENCE / 2 {
-                true => Tie::OneWay,
-                false => Tie::Whole,
-            };
-        }
         let asked = peer
             .caller
             .call(Request::Reach(self.address), REACH_TIMEOUT);
@@ -210,8 +203,7 @@ impl Shard {
         let peers: Vec<Rc<Peer>> = self.peers.borrow().values().cloned().collect();
         // Those of this node stop together with it.
         let others = peers.iter().filter(|p| p.address.node != self.address.node);
-        // A build that does not know the word finds out when the connection ends.
-        let told = others.filter(|p| p.caller.is_connected() && p.answered.get().is_some());
+        let told = others.filter(|p| p.caller.is_connected());
         let told: Vec<_> = told
             .map(|peer| {
                 peer.caller

@@ -9,9 +9,6 @@ use dunlin_proto::VectorsAnswer;
 use super::{Peer, Shard};
 use crate::sabotage::Sabotage;
 
-/// Nodes that read less do not know what a seal in a vector means.
-const READS_SEALS: u8 = 3;
-
 /// What a shard may say of its earlier starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sealing {
@@ -89,10 +86,7 @@ pub(super) fn may_take_seal(
 impl Shard {
     fn may_speak_of_seals(&self) -> bool {
         // Who is asked for what is sealed gives all it holds, and that sabotage would be mended by it.
-        self.env.sabotage != Sabotage::RefillOwnOnly
-            && self.answers()
-            && !self.is_superseded()
-            && self.placement().reads() >= READS_SEALS
+        self.env.sabotage != Sabotage::RefillOwnOnly && self.answers() && !self.is_superseded()
     }
 
     fn sealing(&self) -> Sealing {
@@ -127,7 +121,7 @@ impl Shard {
 
     /// Seals what a peer's answer says is whole, of the peer's starts or of this shard's.
     pub(crate) fn heard_of_seals(&self, peer: &Peer, answer: &VectorsAnswer) {
-        let final_to = answer.answerer.map_or(0, |answerer| answerer.final_to);
+        let final_to = answer.answerer.final_to;
         let writer = Origin::new(peer.address.node, peer.address.shard, 0);
         self.heard_final(writer, final_to, answer);
         self.seal_own();

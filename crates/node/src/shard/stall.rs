@@ -100,12 +100,6 @@ impl Stalls {
             .is_some_and(|ended| since(ended) < STALL_GRACE)
     }
 
-    /// Whether one ended within so long, as of the last look.
-    pub fn ended_within(&self, time: std::time::Duration) -> bool {
-        let since = |ended| self.seen.get().duration_since(ended);
-        self.ended.get().is_some_and(|ended| since(ended) < time)
-    }
-
     /// Waits for a stall after the first `count`.
     pub async fn after(&self, count: u64) {
         while self.count.get() == count {

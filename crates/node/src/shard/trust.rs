@@ -245,11 +245,11 @@ impl Shard {
     }
 
     /// How far another's clock is ahead, and on the way what it says of drops; `None` without an
-    /// answer, as from an older build.
+    /// answer.
     async fn offset_of(&self, peer: &Peer) -> Option<Offset> {
         let (sent, sent_ms) = (Instant::now(), self.clock.now_ms());
         let request = Request::Clock(ClockRequest {
-            order: Some(self.placement().drops.order),
+            order: self.placement().drops.order,
         });
         match peer.caller.call(request, CALL_TIMEOUT).await {
             Ok(Response::Clock(ClockAnswer { now_ms, drops })) => {

@@ -11,7 +11,7 @@ use std::rc::{Rc, Weak};
 
 use bytes::Bytes;
 use dunlin_proto::{Introduction, Request, Response, ShardAddress, WriteAnswer};
-use dunlin_rpc::{Hello, Limits, Opening, Service, Status, Stream, accept, serve_accepted};
+use dunlin_rpc::{Limits, Opening, Service, Status, Stream, accept, serve_accepted};
 use tokio::sync::Notify;
 
 use super::Shard;
@@ -32,15 +32,13 @@ pub(super) struct Twins {
 
 struct Inbound {
     asker: u16,
-    incarnation: Option<u32>,
+    incarnation: u32,
     close: Rc<Notify>,
 }
 
 impl Inbound {
     fn is_before(&self, asker: u16, incarnation: u32) -> bool {
-        // One that does not say was opened before the news, so most likely by the earlier one; if
-        // not, it costs a connection.
-        self.asker == asker && self.incarnation.is_none_or(|said| said < incarnation)
+        self.asker == asker && self.incarnation < incarnation
     }
 }
 
@@ -49,7 +47,6 @@ impl Shard {
     pub(crate) async fn serve_peer(
         self: Rc<Self>,
         stream: Box<dyn Stream>,
-        hello: Hello,
         said: Introduction,
         service: Rc<impl Service<Request, Response> + 'static>,
     ) {
@@ -74,18 +71,16 @@ impl Shard {
         }
         if verdict != Verdict::Serve {
             let latest = self.twins.latest.borrow().of(said.asker);
-            let is_earlier = said.incarnation.is_some_and(|said| said < latest);
+            let is_earlier = said.incarnation < latest;
             let why = match verdict {
                 Verdict::Refuse if is_known && is_earlier => Status::Superseded,
                 _ => Status::NotServed,
             };
-            drop(accept::refuse(stream, &hello, why, &Introduction::encode_answer(latest)).await);
+            drop(accept::refuse(stream, why, &Introduction::encode_answer(latest)).await);
             return;
         }
         if is_known {
-            if let Some(incarnation) = said.incarnation {
-                self.learn(said.asker, incarnation);
-            }
+            self.learn(said.asker, said.incarnation);
             self.hear_of_own_starts(said.wanted);
         }
         // Whoever asks also answers: no need to wait for the next attempt.
@@ -109,7 +104,7 @@ impl Shard {
                 node = said.asker,
                 "a connection of an earlier start is closed: the node has started again"
             ),
-            _ = serve_accepted(stream, &hello, &answer, service, limits) => {}
+            _ = serve_accepted(stream, &answer, service, limits) => {}
         }
         self.twins.inbound.borrow_mut().remove(&number);
     }
@@ -139,7 +134,7 @@ impl Shard {
         }
     }
 
-    fn judge(&self, node: u16, said: Option<u32>, wanted: u32) -> Verdict {
+    fn judge(&self, node: u16, said: u32, wanted: u32) -> Verdict {
         if self.env.sabotage == Sabotage::AcceptTwins {
             return Verdict::Serve;
         }
@@ -231,7 +226,7 @@ struct Dialing {
 }
 
 impl Opening for Dialing {
-    fn hello(&self, protocol: u16) -> Bytes {
+    fn hello(&self) -> Bytes {
         // Without a shard nobody waits for the answer.
         let Some(shard) = self.shard.upgrade() else {
             return Bytes::new();
@@ -239,33 +234,31 @@ impl Opening for Dialing {
         let said = Introduction {
             shard: self.address.shard,
             asker: shard.address.node,
-            incarnation: Some(shard.origin.incarnation()),
+            incarnation: shard.origin.incarnation(),
             wanted: shard.twins.latest.borrow().of(self.address.node),
             cluster: shard.cluster(),
         };
-        said.encode(protocol, &self.node)
+        said.encode(&self.node)
     }
 
-    fn is_welcome(&self, _protocol: u16, body: &[u8]) -> bool {
-        let Some(shard) = self.shard.upgrade() else {
+    fn is_welcome(&self, body: &[u8]) -> bool {
+        let answered = Introduction::decode_answer(body);
+        let (Some(shard), Some(answered)) = (self.shard.upgrade(), answered) else {
             return false;
         };
-        let answered = Introduction::decode_answer(body);
         if shard.judge(self.address.node, answered, 0) != Verdict::Serve {
             return false;
         }
         // Each connection tells of its own answerer: who is met over one is fenced on the other.
         match (&self.aside, shard.peer(self.address)) {
-            (Some(aside), _) => aside.set(answered),
+            (Some(aside), _) => aside.set(Some(answered)),
             (None, Some(peer)) => {
-                peer.answered.set(answered);
+                peer.answered.set(Some(answered));
                 peer.is_leaving.set(false);
             }
             (None, None) => {}
         }
-        if let Some(incarnation) = answered {
-            shard.learn(self.address.node, incarnation);
-        }
+        shard.learn(self.address.node, answered);
         true
     }
 

@@ -5,8 +5,8 @@ use bytes::{BufMut, Bytes, BytesMut};
 use dunlin_message::{DecodeError, Message};
 use dunlin_rpc::transport::Transport;
 use dunlin_rpc::{
-    CallError, Caller, ConnectOptions, Detached, Hello, Limits, Reply, Status, TcpTransport,
-    accept, connect, refusal, serve_accepted, serve_stream,
+    CallError, Caller, ConnectOptions, Detached, Limits, Reply, Status, TcpTransport, accept,
+    connect, refusal, serve_accepted, serve_stream,
 };
 use dunlin_secret::{Door, Guard};
 use futures_util::future::join_all;
@@ -244,13 +244,13 @@ fn a_unix_socket_serves_as_well_and_its_file_may_be_left_over() {
 
 #[test]
 fn one_thread_accepts_and_another_serves() {
-    let (to_shard, mut streams) = tokio::sync::mpsc::unbounded_channel::<(Hello, Detached)>();
+    let (to_shard, mut streams) = tokio::sync::mpsc::unbounded_channel::<Detached>();
     let shard = std::thread::spawn(move || {
         local(async move {
-            while let Some((hello, stream)) = streams.recv().await {
+            while let Some(stream) = streams.recv().await {
                 let stream = stream.attach().unwrap();
                 tokio::task::spawn_local(async move {
-                    serve_accepted(stream, &hello, b"", echo(), Limits::default()).await
+                    serve_accepted(stream, b"", echo(), Limits::default()).await
                 });
             }
         });
@@ -264,10 +264,10 @@ fn one_thread_accepts_and_another_serves() {
             Guard::off(Door::Peer),
             move |hello, stream| {
                 if hello.body == "echo" {
-                    to_shard.send((hello, stream.detach().unwrap())).unwrap();
+                    to_shard.send(stream.detach().unwrap()).unwrap();
                 } else {
                     tokio::task::spawn_local(async move {
-                        accept::refuse(stream, &hello, Status::NotServed, b"").await
+                        accept::refuse(stream, Status::NotServed, b"").await
                     });
                 }
             },

@@ -8,7 +8,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpStream;
 use tokio::time::{Instant, sleep, timeout};
 
 const MS: Duration = Duration::from_millis(1);
@@ -147,96 +147,34 @@ fn what_comes_too_late_is_not_begun() {
     });
 }
 
-#[test]
-fn a_peer_that_knows_no_time_is_called_as_before() {
-    local(async {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let addr = listener.local_addr().unwrap().to_string();
-        let peer = tokio::task::spawn_local(async move {
-            let mut seen = Vec::new();
-            loop {
-                let (mut stream, _) = listener.accept().await.unwrap();
-                let mut hello = [0; 8 + 4 + 4];
-                stream.read_exact(&mut hello).await.unwrap();
-                if hello[4..6] != [2, 0] {
-                    let unknown = sealed(b"DNLN\x02\0\x01\0\0\0");
-                    stream.write_all(&unknown).await.unwrap();
-                    continue;
-                }
-                let accepted = sealed(b"DNLN\x02\0\0\0\0\0");
-                stream.write_all(&accepted).await.unwrap();
-                while seen.len() < 2 {
-                    let (kind, call, body) = frame(&mut stream).await.unwrap();
-                    if kind == 3 {
-                        continue;
-                    }
-                    seen.push((kind, body.clone()));
-                    if body == "answer" {
-                        let answer = encoded(1, call, &body);
-                        stream.write_all(&answer).await.unwrap();
-                    }
-                }
-                return seen;
-            }
-        });
-        let caller = caller(&addr, ConnectOptions::default()).await;
-        drop(caller.call("drop".into(), SECOND));
-        let answer = caller.call("answer".into(), SECOND).await.unwrap();
-        assert_eq!(answer, "answer");
-        // No cancel between the two.
-        let seen = peer.await.unwrap();
-        assert_eq!(seen, [(0, "drop".into()), (0, "answer".into())]);
-    });
-}
-
-/// Opens in `protocol` as a build of that time did, up to the answer's end.
-async fn opened(addr: &str, protocol: u8) -> TcpStream {
+/// Opens a connection, up to the answer's end.
+async fn opened(addr: &str) -> TcpStream {
     let mut stream = TcpStream::connect(addr).await.unwrap();
-    let hello = sealed(&[b"DNLN", &[protocol, 0, 4, 0][..], b"echo"].concat());
+    let hello = sealed(b"DNLN\x04\0\x04\0echo");
     stream.write_all(&hello).await.unwrap();
     let mut answer = [0; 8 + 2 + 4];
-    let length = if protocol == 1 { 12 } else { 14 };
-    stream.read_exact(&mut answer[..length]).await.unwrap();
-    assert_eq!(answer[4..8], [protocol, 0, 0, 0]);
+    stream.read_exact(&mut answer).await.unwrap();
+    assert_eq!(answer[4..8], [4, 0, 0, 0]);
     stream
 }
 
 #[test]
-fn who_says_no_time_is_served_as_before() {
-    local(async {
-        let (service, _) = working();
-        let addr = serve(service, Limits::default()).await;
-        for protocol in [1, 2, 3] {
-            let mut stream = opened(&addr, protocol).await;
-            let request = encoded(0, 7, b"go");
-            stream.write_all(&request).await.unwrap();
-            assert_eq!(frame(&mut stream).await, Some((1, 7, "go".into())));
-        }
-    });
-}
-
-#[test]
-fn frames_of_a_later_version_and_without_a_time_end_the_connection() {
+fn frames_that_are_not_known_or_say_no_time_end_the_connection() {
     local(async {
         let (service, works) = working();
         let addr = serve(service, Limits::default()).await;
-        for (protocol, kind, body) in [
-            (2, 5, &b"\x10\x27\0\0go"[..]),
-            (2, 6, b""),
-            (3, 5, b"\x10\x27\0"),
-            (3, 12, b""),
-        ] {
-            let mut stream = opened(&addr, protocol).await;
+        for (kind, body) in [(0, &b"\x10\x27\0"[..]), (5, b""), (12, b"")] {
+            let mut stream = opened(&addr).await;
             stream.write_all(&encoded(kind, 7, body)).await.unwrap();
             let ended = timeout(SECOND, stream.read_u8()).await.unwrap();
-            assert!(ended.is_err(), "{protocol} {kind}");
+            assert!(ended.is_err(), "{kind}");
         }
         assert!(works.begun.borrow().is_empty());
-        let mut stream = opened(&addr, 3).await;
-        let timed = encoded(5, 7, b"\x10\x27\0\0go");
+        let mut stream = opened(&addr).await;
+        let request = encoded(0, 7, b"\x10\x27\0\0go");
         let unknown_call = encoded(6, 9, b"");
         stream.write_all(&unknown_call).await.unwrap();
-        stream.write_all(&timed).await.unwrap();
+        stream.write_all(&request).await.unwrap();
         assert_eq!(frame(&mut stream).await, Some((1, 7, "go".into())));
     });
 }

@@ -3,8 +3,8 @@
 use crate::common::{EchoCaller, SECOND, echo, local};
 use bytes::Bytes;
 use dunlin_rpc::{
-    Caller, ConnectOptions, Hello, Limits, Opening, Status, TcpTransport, Transport, accept,
-    connect, serve_accepted,
+    Caller, ConnectOptions, Hello, Limits, Opening, PROTOCOL, Status, TcpTransport, Transport,
+    accept, connect, serve_accepted,
 };
 use dunlin_secret::{Door, Guard};
 use std::cell::{Cell, RefCell};
@@ -12,13 +12,13 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{Instant, sleep, timeout};
 
 /// What was said and heard by one who opens connections.
 #[derive(Default)]
 struct Notes {
-    hellos: RefCell<Vec<u16>>,
+    hellos: Cell<u32>,
     welcomes: RefCell<Vec<Bytes>>,
     superseded: RefCell<Option<Bytes>>,
     is_choosy: Cell<bool>,
@@ -27,12 +27,12 @@ struct Notes {
 struct Noting(Rc<Notes>);
 
 impl Opening for Noting {
-    fn hello(&self, protocol: u16) -> Bytes {
-        self.0.hellos.borrow_mut().push(protocol);
-        Bytes::from(format!("hello {protocol}"))
+    fn hello(&self) -> Bytes {
+        self.0.hellos.set(self.0.hellos.get() + 1);
+        Bytes::from_static(b"hello")
     }
 
-    fn is_welcome(&self, _protocol: u16, body: &[u8]) -> bool {
+    fn is_welcome(&self, body: &[u8]) -> bool {
         let body = Bytes::copy_from_slice(body);
         self.0.welcomes.borrow_mut().push(body);
         !self.0.is_choosy.get()
@@ -67,11 +67,9 @@ async fn serve_at(addr: &str, verdict: impl Fn(&Hello) -> Option<Status> + 'stat
             tokio::task::spawn_local(async move {
                 match why {
                     None => {
-                        serve_accepted(stream, &hello, b"served", echo(), Limits::default()).await;
+                        serve_accepted(stream, b"served", echo(), Limits::default()).await;
                     }
-                    Some(why) => accept::refuse(stream, &hello, why, b"refused")
-                        .await
-                        .unwrap(),
+                    Some(why) => accept::refuse(stream, why, b"refused").await.unwrap(),
                 }
             });
         },
@@ -88,11 +86,7 @@ async fn echoes(caller: &Caller<Bytes, Bytes>) {
 #[test]
 fn both_sides_say_what_they_have_to() {
     local(async {
-        let addr = serve(|hello| {
-            let said = (hello.protocol, &hello.body[..]);
-            (said != (3, b"hello 3")).then_some(Status::NotServed)
-        })
-        .await;
+        let addr = serve(|hello| (&hello.body[..] != b"hello").then_some(Status::NotServed)).await;
         let (caller, notes) = noting(&addr, ConnectOptions::default());
         timeout(SECOND, caller.connected()).await.unwrap();
         echoes(&caller).await;
@@ -100,39 +94,48 @@ fn both_sides_say_what_they_have_to() {
     });
 }
 
-/// As builds of protocol 1 do it, which read no more than a head before they refuse.
+/// It is refused in one line, and asked again the next time: it may be another build by then.
 #[test]
-fn a_peer_of_the_oldest_version_is_spoken_to_in_it_and_asked_anew_the_next_time() {
+fn a_peer_of_another_version_is_no_connection_until_it_is_of_this_one() {
     local(async {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let addr = listener.local_addr().unwrap().to_string();
-        tokio::task::spawn_local(async move {
-            loop {
+        let asked = tokio::task::spawn_local(async move {
+            for _ in 0..2 {
                 let (mut stream, _) = listener.accept().await.unwrap();
                 let mut head = [0; 8];
                 stream.read_exact(&mut head).await.unwrap();
-                let is_old = head[4..6] == [1, 0];
-                let mut answer = b"DNLN\x01\x00".to_vec();
-                answer.extend_from_slice(&u16::to_le_bytes(u16::from(!is_old)));
+                assert_eq!(u16::from_le_bytes([head[4], head[5]]), PROTOCOL);
+                let mut answer = b"DNLN\x03\x00\x01\x00\0\0".to_vec();
                 let checksum = crc32c::crc32c(&answer);
                 answer.extend_from_slice(&checksum.to_le_bytes());
                 stream.write_all(&answer).await.unwrap();
-                if is_old {
-                    let mut rest = [0; b"hello 1".len() + 4];
-                    stream.read_exact(&mut rest).await.unwrap();
-                    assert_eq!(&rest[..7], b"hello 1");
-                    sleep(SECOND / 10).await;
-                }
             }
         });
         let (caller, notes) = noting(&addr, ConnectOptions::default());
-        timeout(SECOND, caller.connected()).await.unwrap();
-        assert_eq!(*notes.hellos.borrow(), [3, 1]);
-        assert_eq!(*notes.welcomes.borrow(), [""]);
-        while notes.hellos.borrow().len() < 4 {
+        timeout(SECOND, asked).await.unwrap().unwrap();
+        while notes.hellos.get() < 2 || !caller.has_failed() {
             sleep(SECOND / 100).await;
         }
-        assert_eq!(*notes.hellos.borrow(), [3, 1, 3, 1]);
+        assert!(!caller.is_connected() && notes.welcomes.borrow().is_empty());
+        serve_at(&addr, |_| None).await;
+        timeout(SECOND, caller.connected()).await.unwrap();
+        echoes(&caller).await;
+    });
+}
+
+#[test]
+fn who_speaks_another_version_is_told_which_this_is() {
+    local(async {
+        let addr = serve(|_| None).await;
+        let mut stream = TcpStream::connect(&addr).await.unwrap();
+        stream.write_all(b"DNLN\x03\x00\x00\x00").await.unwrap();
+        let mut answer = [0; 10];
+        stream.read_exact(&mut answer).await.unwrap();
+        assert_eq!(
+            answer,
+            [b'D', b'N', b'L', b'N', PROTOCOL as u8, 0, 1, 0, 0, 0]
+        );
     });
 }
 
@@ -197,7 +200,7 @@ fn who_has_shown_itself_is_dialed_at_once() {
         caller.retry_now();
         echoes(&caller).await;
         assert_eq!(caller.stats().reconnects, 0);
-        assert!(notes.hellos.borrow().len() <= 2);
+        assert!(notes.hellos.get() <= 2);
     });
 }
 
@@ -213,7 +216,7 @@ fn a_connection_is_exchanged_for_another() {
                 sleep(SECOND / 100).await;
             }
             echoes(&caller).await;
-            assert_eq!(notes.hellos.borrow().len() as u64, hellos);
+            assert_eq!(u64::from(notes.hellos.get()), hellos);
         }
     });
 }

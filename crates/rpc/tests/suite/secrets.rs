@@ -6,14 +6,14 @@ use dunlin_rpc::accept::OPENING_MAX;
 use dunlin_rpc::{
     Caller, ConnectOptions, Limits, TcpTransport, Transport, accept, connect, serve_accepted,
 };
-use dunlin_secret::{Door, Guard, MAGIC, Mode, Outcome, Refusal, Secrets, SystemNonces};
+use dunlin_secret::{Door, Guard, Mode, Outcome, Refusal, Secrets, SystemNonces};
 use proptest::prelude::*;
 use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpStream;
 use tokio::time::{Instant, sleep, timeout};
 
 const OURS: &str = "the secret of our cluster";
@@ -35,10 +35,10 @@ async fn serve_within(limit: Duration, guard: Arc<Guard>) -> (String, Rc<Cell<u3
     let addr = listener.local_addr().unwrap();
     let hellos = Rc::new(Cell::new(0));
     let counted = hellos.clone();
-    let running = accept::run(listener, limit, guard, move |hello, stream| {
+    let running = accept::run(listener, limit, guard, move |_, stream| {
         counted.set(counted.get() + 1);
         tokio::task::spawn_local(async move {
-            serve_accepted(stream, &hello, b"", echo(), Limits::default()).await
+            serve_accepted(stream, b"", echo(), Limits::default()).await
         });
     });
     tokio::task::spawn_local(running);
@@ -155,40 +155,6 @@ fn who_offers_is_served_without_a_proof_and_says_so() {
             assert_eq!(caller.call("hi".into(), SECOND).await.unwrap(), "hi");
             assert_eq!(caller.distrust(), expected, "{opener:?} {acceptor:?}");
             assert_eq!(acceptor.counts.of(Outcome::Plain), 1);
-        });
-    }
-}
-
-/// Nodes of a version before secrets hang up on a magic that is not theirs.
-#[test]
-fn a_node_of_before_is_known_by_its_silence() {
-    for (mode, connects) in [(Mode::Required, false), (Mode::Offered, true)] {
-        local(async {
-            let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-            let addr = listener.local_addr().unwrap().to_string();
-            tokio::task::spawn_local(async move {
-                loop {
-                    let (mut stream, _) = listener.accept().await.unwrap();
-                    let mut head = [0; 8];
-                    stream.read_exact(&mut head).await.unwrap();
-                    if head.starts_with(&MAGIC) {
-                        continue;
-                    }
-                    let mut rest = [0; 9];
-                    stream.read_exact(&mut rest).await.unwrap();
-                    let mut answer = b"DNLN\x02\0\0\0\0\0".to_vec();
-                    answer.extend_from_slice(&crc32c::crc32c(&answer).to_le_bytes());
-                    stream.write_all(&answer).await.unwrap();
-                    tokio::task::spawn_local(async move {
-                        let _held = stream;
-                        sleep(SECOND).await;
-                    });
-                }
-            });
-            let caller = caller(&addr, guard(mode, OURS));
-            assert_eq!(distrust(&caller).await, Refusal::NoSecret);
-            let connected = timeout(SECOND / 4, caller.connected()).await.is_ok();
-            assert_eq!(connected, connects, "{mode}");
         });
     }
 }

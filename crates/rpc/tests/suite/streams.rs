@@ -289,9 +289,9 @@ fn opening(credit: u32, request: &str) -> Vec<u8> {
     [&credit.to_le_bytes(), request.as_bytes()].concat()
 }
 
-/// Answers hellos of `protocol`, and the first stream that is opened with `answer`; then says whether
+/// Answers hellos, and the first stream that is opened with `answer`; then says whether
 /// the connection was ended.
-async fn writer(protocol: u8, answer: Vec<Vec<u8>>) -> (String, tokio::task::JoinHandle<bool>) {
+async fn writer(answer: Vec<Vec<u8>>) -> (String, tokio::task::JoinHandle<bool>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let addr = listener.local_addr().unwrap().to_string();
     let ended = tokio::task::spawn_local(async move {
@@ -299,12 +299,8 @@ async fn writer(protocol: u8, answer: Vec<Vec<u8>>) -> (String, tokio::task::Joi
             let (mut stream, _) = listener.accept().await.unwrap();
             let mut hello = [0; 8 + 4 + 4];
             stream.read_exact(&mut hello).await.unwrap();
-            let status = u8::from(hello[4] != protocol);
-            let said = sealed(&[b'D', b'N', b'L', b'N', protocol, 0, status, 0, 0, 0]);
+            let said = sealed(b"DNLN\x04\0\0\0\0\0");
             stream.write_all(&said).await.unwrap();
-            if status == 1 {
-                continue;
-            }
             while let Some((kind, stream_number, _)) = frame(&mut stream).await {
                 if kind != 7 {
                     continue;
@@ -338,7 +334,7 @@ fn a_writer_that_goes_beyond_what_was_granted_loses_its_connection() {
             ("two ends", vec![end(), end()]),
             ("no part", vec![encoded(8, 1, b"")]),
         ] {
-            let (addr, ended) = writer(3, answer).await;
+            let (addr, ended) = writer(answer).await;
             let caller = caller(&addr, ConnectOptions::default()).await;
             let items = caller.stream("x".into(), 0);
             let ended = timeout(2 * SECOND, ended).await;
@@ -349,21 +345,9 @@ fn a_writer_that_goes_beyond_what_was_granted_loses_its_connection() {
 }
 
 #[test]
-fn a_peer_of_a_version_without_streams_is_called() {
-    local(async {
-        let (addr, _ended) = writer(2, Vec::new()).await;
-        let caller = caller(&addr, ConnectOptions::default()).await;
-        let refused = caller.stream("x".into(), 0).next().await.unwrap();
-        let no_stream = refusal::NO_STREAM;
-        assert!(matches!(refused, Err(CallError::Refused { code, .. }) if code == no_stream));
-        assert!(caller.is_connected());
-    });
-}
-
-#[test]
 fn a_broken_connection_ends_its_streams() {
     local(async {
-        let (addr, ended) = writer(3, vec![encoded(8, 1, &[1, 7])]).await;
+        let (addr, ended) = writer(vec![encoded(8, 1, &[1, 7])]).await;
         let caller = caller(&addr, ConnectOptions::default()).await;
         let mut items = caller.stream("x".into(), 0);
         assert_eq!(items.next().await.unwrap().unwrap(), [7][..]);
@@ -417,7 +401,7 @@ fn a_call_waits_for_a_quantum_at_most() {
         let service = Rc::new(Sources(Rc::default()));
         let far = Box::new(dunlin_rpc::Plain(far));
         tokio::task::spawn_local(serve_stream(far, service, |_| true, Limits::default()));
-        near.write_all(&sealed(b"DNLN\x03\0\0\0")).await.unwrap();
+        near.write_all(&sealed(b"DNLN\x04\0\0\0")).await.unwrap();
         let mut answer = [0; 14];
         near.read_exact(&mut answer).await.unwrap();
         for stream in 1..=5 {
@@ -427,7 +411,9 @@ fn a_call_waits_for_a_quantum_at_most() {
         for n in 0..50 {
             let (kind, _, body) = frame(&mut near).await.unwrap();
             assert!(kind == 8 && body.len() <= QUANTUM_BYTES + 1);
-            near.write_all(&encoded(0, n, b"on")).await.unwrap();
+            near.write_all(&encoded(0, n, b"\x10\x27\0\0on"))
+                .await
+                .unwrap();
             let mut waited = 0;
             while let Some((kind, _, body)) = frame(&mut near).await {
                 if kind == 1 {

@@ -266,15 +266,15 @@ impl Host {
         let mut superseded = process.superseded();
         let guard = config.guard.clone();
         let serving = accept::run(listener, HELLO_TIMEOUT, guard, move |hello, stream| {
-            let wanted = Introduction::decode(hello.protocol, hello.body.clone(), &node)
+            let wanted = Introduction::decode(hello.body, &node)
                 .and_then(|said| Some((served.get(said.shard as usize)?, said)));
             match wanted {
                 Some((services, said)) => {
-                    tokio::task::spawn_local(services.clone().serve_peer(stream, hello, said));
+                    tokio::task::spawn_local(services.clone().serve_peer(stream, said));
                 }
                 None => {
                     tokio::task::spawn_local(async move {
-                        accept::refuse(stream, &hello, Status::NotServed, b"").await
+                        accept::refuse(stream, Status::NotServed, b"").await
                     });
                 }
             }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use dunlin_chart::png;
+use crate::png;
 
 use super::run::Run;
 use crate::error::BenchError;

@@ -1,6 +1,6 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 use super::*;
-use dunlin_chart::png;
+use crate::png;
 
 fn chart(values: &[(f64, f64)]) -> Bars {
     Bars {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use dunlin_chart::png;
+use crate::png;
 
 use crate::error::BenchError;
 use crate::report::write_files;

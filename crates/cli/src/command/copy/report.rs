@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use dunlin_chart::{Series, png};
+use dunlin_chart::Series;
 use dunlin_copy::{Check, Hex, Outcome, Settings, Target, Verified, Watch};
 use serde::Serialize;
 
@@ -205,12 +205,9 @@ impl Report {
         std::fs::create_dir_all(directory).map_err(|error| failed(directory, error))?;
         let json = serde_json::to_string_pretty(self)
             .map_err(|error| Failure::Failed(error.to_string()))?;
-        let svg = self.chart();
-        let png = png::render(&svg).map_err(Failure::Failed)?;
         for (name, bytes) in [
             ("copy.json", (json + "\n").into_bytes()),
-            ("copy.svg", svg.into_bytes()),
-            ("copy.png", png),
+            ("copy.svg", self.chart().into_bytes()),
         ] {
             let path = directory.join(name);
             std::fs::write(&path, bytes).map_err(|error| failed(&path, error))?;

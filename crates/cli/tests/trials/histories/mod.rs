@@ -7,7 +7,5 @@ mod dropped;
 mod etcd;
 mod forgetful;
 mod fuse;
-mod mixed;
 mod pause;
 mod power;
-mod protocol;
