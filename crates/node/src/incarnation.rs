@@ -14,8 +14,8 @@ pub(crate) enum Verdict {
     Stop,
 }
 
-/// Judges another node that says it is of incarnation `said` and knows of one of this node's of incarnation `wanted` (0: of none), where `known`
-/// is the latest known of it and `mine` this node's own.
+/// Judges another node that says it is of incarnation `said` and knows of one of this node's of
+/// incarnation `wanted` (0: of none), where `known` is the latest known of it and `mine` this node's own.
 pub(crate) fn judge(known: u32, said: u32, mine: u32, wanted: u32) -> Verdict {
     if wanted > mine {
         // Whatever the other is: these numbers come from the metadata store alone.

@@ -9,27 +9,20 @@ enum Meeting {
     Refused,
 }
 
-/// Plays an opening: `same` is whether the acceptor knows the opener's secret; `of_before`, whether
-/// the acceptor is of a version that knows of no secrets.
-fn meet(opener: Mode, acceptor: Mode, same: bool, of_before: bool) -> Meeting {
-    let plainly = || match of_before {
-        true => Meeting::Plain,
-        false => match serves(acceptor, *b"DNLN") {
-            Serves::Plainly => Meeting::Plain,
-            _ => Meeting::Refused,
-        },
+/// Plays an opening: `same` is whether the acceptor knows the opener's secret.
+fn meet(opener: Mode, acceptor: Mode, same: bool) -> Meeting {
+    let plainly = || match serves(acceptor, *b"DNLN") {
+        Serves::Plainly => Meeting::Plain,
+        _ => Meeting::Refused,
     };
     if opens(opener) == Opens::Plainly {
         return plainly();
     }
-    let refusal = match of_before {
-        true => Refusal::NoSecret,
-        false => match serves(acceptor, MAGIC) {
-            Serves::Challenging if same => return Meeting::Proven,
-            Serves::Challenging => Refusal::Wrong,
-            Serves::WithoutSecret => Refusal::NoSecret,
-            Serves::Plainly | Serves::Asking => panic!("a preamble is taken for a hello"),
-        },
+    let refusal = match serves(acceptor, MAGIC) {
+        Serves::Challenging if same => return Meeting::Proven,
+        Serves::Challenging => Refusal::Wrong,
+        Serves::WithoutSecret => Refusal::NoSecret,
+        Serves::Plainly | Serves::Asking => panic!("a preamble is taken for a hello"),
     };
     match falls_back(opener, refusal) {
         true => plainly(),
@@ -52,27 +45,8 @@ fn who_lets_whom_in() {
         (Required, Required, Meeting::Proven, Meeting::Refused),
     ];
     for (opener, acceptor, same, other) in cases {
-        assert_eq!(
-            meet(opener, acceptor, true, false),
-            same,
-            "{opener} {acceptor}"
-        );
-        assert_eq!(
-            meet(opener, acceptor, false, false),
-            other,
-            "{opener} {acceptor}"
-        );
-    }
-    for (opener, met) in [
-        (Off, Meeting::Plain),
-        (Offered, Meeting::Plain),
-        (Required, Meeting::Refused),
-    ] {
-        assert_eq!(
-            meet(opener, Off, false, true),
-            met,
-            "{opener}, an older acceptor"
-        );
+        assert_eq!(meet(opener, acceptor, true), same, "{opener} {acceptor}");
+        assert_eq!(meet(opener, acceptor, false), other, "{opener} {acceptor}");
     }
 }
 
@@ -81,7 +55,7 @@ fn steps_of_a_rollout_always_meet() {
     let steps = [Off, Offered, Required];
     for pair in steps.windows(2) {
         for (a, b) in [(pair[0], pair[1]), (pair[1], pair[0])] {
-            assert_ne!(meet(a, b, true, false), Meeting::Refused, "{a} {b}");
+            assert_ne!(meet(a, b, true), Meeting::Refused, "{a} {b}");
         }
     }
 }
