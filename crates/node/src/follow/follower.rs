@@ -15,7 +15,9 @@ use tokio::time::Instant;
 
 use super::apart::Apart;
 use super::settle::{Unsettled, settle};
-use super::{Class, Here, Hits, Holder, Met, Past, Reader, Scope, Selection, Start, begin};
+use super::{
+    Class, Here, Hits, Holder, Met, Past, Reader, Scope, Selection, Start, begin, is_news,
+};
 use crate::env::LocalFuture;
 use crate::limits::{BATCH_BYTES, PAGE_BYTES, PAGE_ITEMS, SETTLE_AFTER, SETTLE_KEYS};
 use crate::quorum::Coordinator;
@@ -291,14 +293,21 @@ impl Follow {
             _ => (BTreeMap::new(), None),
         };
         self.vectors = vectors;
-        // Stored records show all that the vector says before they are read.
-        let vector = self.shard.vector();
-        if !self.shard.all_applied().await {
-            return Err(FollowError::Failed("the own log failed".into()));
-        }
-        let snapshot = self.shard.snapshot();
-        let synced = self.shard.sync_log_to(snapshot.applied()).await;
-        synced.map_err(FollowError::Failed)?;
+        let (snapshot, vector) = loop {
+            let changes = self.shard.coverage().changes();
+            // Stored records show all that the vector says before they are read.
+            let vector = self.shard.vector();
+            if !self.shard.all_applied().await {
+                return Err(FollowError::Failed("the own log failed".into()));
+            }
+            let snapshot = self.shard.snapshot();
+            let synced = self.shard.sync_log_to(snapshot.applied()).await;
+            synced.map_err(FollowError::Failed)?;
+            // What came in beside the log meanwhile is neither in these records nor behind them.
+            if changes == self.shard.coverage().changes() {
+                break (snapshot, vector);
+            }
+        };
         self.check()?;
         self.decide(&from, at, snapshot, vector)
     }
@@ -574,10 +583,19 @@ impl Follow {
             })
         };
         let mut hits = Hits::default();
+        let vectors = &self.vectors;
+        // Where what it has seen lies before it has been read from further back: given again, what was
+        // deleted since would be there for who stops here and goes on elsewhere.
+        let is_due = |view: &EntryView<'_>| {
+            let seen = vectors.get(&view.partition());
+            seen.is_none_or(|seen| is_news(view, seen))
+        };
         let hidden = |index: Index, record: &Bytes| {
             now.set(index);
             match selection.look(record) {
-                Met::Wanted(view) if index > self.settled_to => self.unsettled_entry(&view),
+                Met::Wanted(view) if index > self.settled_to && is_due(&view) => {
+                    self.unsettled_entry(&view)
+                }
                 _ => None,
             }
         };
@@ -608,7 +626,9 @@ impl Follow {
         for (index, record) in records.iter().take_while(|(index, _)| *index < behind) {
             now.set(*index);
             hits.read(record);
-            if let Met::Wanted(_) = selection.look(record) {
+            if let Met::Wanted(view) = selection.look(record)
+                && is_due(&view)
+            {
                 hits.keep(record);
             }
             named_by(record, &mut self.seen);

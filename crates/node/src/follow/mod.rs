@@ -57,7 +57,7 @@ pub use progress::BackfillStatus;
 pub(crate) use progress::Progress;
 pub(crate) use reader::Reader;
 pub(crate) use retain::{Caps, Segment, kept_at_least, kept_at_most, released};
-pub(crate) use selection::{Hits, Met, Selection};
+pub(crate) use selection::{Hits, Met, Selection, is_news};
 pub(crate) use shown::is_shown;
 pub(crate) use source::{Bound, Source};
 pub(crate) use turn::{ReadTurns, Turn};

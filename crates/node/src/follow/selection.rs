@@ -1,7 +1,7 @@
 //! Which records of a log a follower wants. Pure.
 
 use bytes::Bytes;
-use dunlin_entry::{EntryView, Kind, Origin, Version};
+use dunlin_entry::{EntryView, Kind, Origin, Vector, Version};
 
 /// What is kept of a read is copied out where it is less than one part in so many: records from a
 /// segment are slices of what was read with them, up to 256 KiB, and would hold all of it.
@@ -73,6 +73,15 @@ impl<W: Fn(u32, u16, u8) -> bool> Selection<W> {
             false => Met::Passed(view),
         }
     }
+}
+
+/// Whether who has seen so much of a partition has not been given this record of a log, as far as its place
+/// tells. What a copy keeps of an older stamp than the place it was logged at, the end of a value or what was
+/// mended, says nothing of who has it.
+pub(crate) fn is_news(view: &EntryView<'_>, seen: &Vector) -> bool {
+    let position = view.position();
+    position.sequence > seen.get(position.origin)
+        || view.copy() && (view.is_expiry() || view.replaces().is_some())
 }
 
 /// What is kept of one read of a log.

@@ -99,3 +99,35 @@ fn what_is_most_of_a_read_is_not_copied() {
     assert_eq!(hits.bytes(), 512);
     assert_eq!(hits.into_entries()[0].as_ptr(), read.as_ptr());
 }
+
+#[test]
+fn what_was_given_is_no_news_but_for_copies_whose_stamp_says_nothing() {
+    let seen: Vector = [(ME, Version(5))].into_iter().collect();
+    let copy = |entry: Entry| Entry {
+        copy: true,
+        ..entry
+    };
+    let ended = |logged| Entry {
+        kind: Kind::Delete,
+        is_expiry: true,
+        expiry_ms: Some(1),
+        logged,
+        value: Bytes::new(),
+        ..put(OTHER, 2, 1, "a")
+    };
+    let at = |version| Some(Box::new(Position::new(ME, Version(version))));
+    for (what, entry, expected) in [
+        ("behind what was seen", put(ME, 6, 1, "a"), true),
+        ("the last that was seen", put(ME, 5, 1, "a"), false),
+        ("of one not seen", put(OTHER, 1, 1, "a"), true),
+        ("a copy of what was seen", copy(put(ME, 4, 1, "a")), false),
+        ("a copy of what was not", copy(put(ME, 6, 1, "a")), true),
+        ("an end logged later than its stamp", ended(at(6)), true),
+        ("an end that was seen", ended(at(5)), false),
+        ("a copy of an end", copy(ended(None)), true),
+    ] {
+        let record = entry.encode();
+        let view = EntryView::new(&record).unwrap();
+        assert_eq!(is_news(&view, &seen), expected, "{what}");
+    }
+}
