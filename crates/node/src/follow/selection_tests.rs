@@ -1,3 +1,5 @@
+#![allow(clippy::unwrap_used)]
+
 use dunlin_entry::{Entry, Position, Stamp, Vector};
 
 use super::*;
