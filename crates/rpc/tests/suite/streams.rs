@@ -295,23 +295,21 @@ async fn writer(answer: Vec<Vec<u8>>) -> (String, tokio::task::JoinHandle<bool>)
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let addr = listener.local_addr().unwrap().to_string();
     let ended = tokio::task::spawn_local(async move {
-        loop {
-            let (mut stream, _) = listener.accept().await.unwrap();
-            let mut hello = [0; 8 + 4 + 4];
-            stream.read_exact(&mut hello).await.unwrap();
-            let said = sealed(b"DNLN\x04\0\0\0\0\0");
-            stream.write_all(&said).await.unwrap();
-            while let Some((kind, stream_number, _)) = frame(&mut stream).await {
-                if kind != 7 {
-                    continue;
-                }
-                assert_eq!(stream_number, 1);
-                for frame in &answer {
-                    stream.write_all(frame).await.unwrap();
-                }
+        let (mut stream, _) = listener.accept().await.unwrap();
+        let mut hello = [0; 8 + 4 + 4];
+        stream.read_exact(&mut hello).await.unwrap();
+        let said = sealed(b"DNLN\x04\0\0\0\0\0");
+        stream.write_all(&said).await.unwrap();
+        while let Some((kind, stream_number, _)) = frame(&mut stream).await {
+            if kind != 7 {
+                continue;
             }
-            return true;
+            assert_eq!(stream_number, 1);
+            for frame in &answer {
+                stream.write_all(frame).await.unwrap();
+            }
         }
+        true
     });
     (addr, ended)
 }
