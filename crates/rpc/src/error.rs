@@ -15,7 +15,7 @@ pub mod refusal {
     pub const UNDECODABLE: u16 = 0xff02;
     /// The response was larger than a frame may be.
     pub const TOO_LARGE: u16 = 0xff03;
-    /// The service does not answer this with a stream, or the peer is of a version without streams: call.
+    /// The service does not answer this with a stream: call.
     pub const NO_STREAM: u16 = 0xff04;
     /// The peer has as many streams open as it may.
     pub const TOO_MANY_STREAMS: u16 = 0xff05;

@@ -43,8 +43,7 @@ pub(super) struct Source {
     pub(super) incarnation: u32,
     /// First record of its log not read yet.
     pub(super) next: u64,
-    /// Last record of its log that it said to be on disk; `None` of a build whose tail can be read only
-    /// when all parts are copied, for it answers with what it has not applied yet.
+    /// Last record of its log that it said to be on disk; `None` before it was asked.
     pub(super) synced: Option<u64>,
     /// Its vector when its log was last read to the end.
     pub(super) end: Option<Vector>,

@@ -8,7 +8,7 @@ use dunlin_proto::{
 };
 use dunlin_rpc::{QueueOptions, Reply, Service, Sink, queue, serve_inbox};
 
-use super::super::reclaim::tests::{CACHES, change, open, until};
+use super::super::reclaim::tests::{CACHES, change, give, open, until};
 use super::*;
 use crate::limits::REFILL_INTERVAL;
 use crate::process::Process;
@@ -75,14 +75,6 @@ impl Service<Request, Response> for Replica {
         };
         give(sink, page);
     }
-}
-
-/// Answers with one page.
-fn give(sink: Sink<Response>, page: Page) {
-    sink.work(move |mut sink| async move {
-        sink.send(Response::Page(page)).await.unwrap();
-        sink.end();
-    });
 }
 
 fn entry(key: &'static str, version: u64) -> Bytes {

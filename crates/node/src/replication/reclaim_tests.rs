@@ -255,12 +255,17 @@ impl Service<Request, Response> for Keeper {
                 life: Some(Keeper::LIFE),
                 cost: None,
             };
-            sink.work(move |mut sink| async move {
-                sink.send(Response::Page(page)).await.unwrap();
-                sink.end();
-            });
+            give(sink, page);
         }
     }
+}
+
+/// Answers with one page.
+pub(crate) fn give(sink: Sink<Response>, page: Page) {
+    sink.work(move |mut sink| async move {
+        sink.send(Response::Page(page)).await.unwrap();
+        sink.end();
+    });
 }
 
 #[test]

@@ -75,7 +75,7 @@ impl Shard {
     }
 
     /// Takes note of what a node says of drops; `None` when its topology is not newer than the one
-    /// here, or it is of a build that does not say.
+    /// here.
     pub(super) fn hear_of_drops(&self, node: u16, word: Option<Word>) {
         {
             let mut said = self.drops.said.borrow_mut();
