@@ -43,6 +43,8 @@ pub enum Command {
     Delete(command::delete::Delete),
     /// Read a range of keys in order
     Scan(command::scan::Scan),
+    /// Follow a keyspace's changes as they happen
+    Stream(command::stream::Stream),
     /// Load a file of records
     Import(command::import::Import),
     /// Create, list, describe, drop and undrop keyspaces
@@ -80,6 +82,7 @@ impl Command {
             Command::Get(get) => get.run(),
             Command::Delete(delete) => delete.run(),
             Command::Scan(scan) => scan.run(),
+            Command::Stream(stream) => stream.run(),
             Command::Import(import) => import.run(),
             Command::Keyspace(keyspace) => keyspace.run(),
             Command::Node(node) => node.run(),

@@ -1,7 +1,9 @@
 //! Nodes in this process: started in order, stopped together, a failed start leaving none behind.
 
 use std::convert::Infallible;
+use std::sync::Arc;
 
+use dunlin_changes::Changes;
 use dunlin_metadata::Metadata;
 use dunlin_node::{Node, NodeConfig, Process, StartError, Superseded};
 use dunlin_store::CacheSizes;
@@ -37,7 +39,8 @@ impl Cluster {
             process,
             locks: Vec::new(),
         };
-        for (config, lock) in configs {
+        for (mut config, lock) in configs {
+            config.plugs = vec![Arc::new(Changes)];
             cluster.locks.push(lock);
             let name = config.name.clone();
             match Node::start(config, metadata.clone(), &cluster.process).await {

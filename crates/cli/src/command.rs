@@ -14,5 +14,6 @@ pub mod receive;
 pub mod scan;
 pub mod serve;
 pub mod status;
+pub mod stream;
 pub mod up;
 pub mod user;

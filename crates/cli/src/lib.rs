@@ -18,6 +18,7 @@ pub mod command;
 pub mod config;
 pub mod connect;
 pub mod demo;
+pub mod exec;
 pub mod failure;
 pub mod import;
 pub mod key;

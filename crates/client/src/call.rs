@@ -217,6 +217,12 @@ impl Servers {
         result
     }
 
+    /// The server that answered last is asked last from now on: it could not go on.
+    pub(crate) fn prefer_next(&self) {
+        let next = (self.preferred.load(Ordering::Relaxed) + 1) % self.pools.len().max(1);
+        self.preferred.store(next, Ordering::Relaxed);
+    }
+
     fn in_order(&self) -> impl Iterator<Item = (usize, &Pool)> {
         let first = self.preferred.load(Ordering::Relaxed);
         self.pools

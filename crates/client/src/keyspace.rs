@@ -9,6 +9,7 @@ use hyper::{Method, StatusCode};
 use serde::Deserialize;
 
 use crate::call::{Call, Reply, Servers, encode, refusal};
+use crate::changes::{Changes, Subscription};
 use crate::error::ClientError;
 use crate::options::{Quorum, WriteOptions};
 use crate::pair_scan::PairScan;
@@ -45,6 +46,7 @@ pub struct Keyspace {
     path: String,
     long_key_path: String,
     bulk_path: String,
+    changes_path: String,
 }
 
 impl Keyspace {
@@ -54,6 +56,7 @@ impl Keyspace {
             path: format!("/v1/keyspaces/{}/keys", encode(name.as_bytes())),
             long_key_path: format!("/v1/keyspaces/{}/key", encode(name.as_bytes())),
             bulk_path: format!("/v1/keyspaces/{}/bulk", encode(name.as_bytes())),
+            changes_path: format!("/v1/keyspaces/{}/changes", encode(name.as_bytes())),
         }
     }
 
@@ -152,6 +155,11 @@ impl Keyspace {
         quorum.add_to(&mut call);
         call.header(ACCEPT.as_str(), pairs::CONTENT_TYPE.to_owned());
         PairScan::open(&self.servers, &call).await
+    }
+
+    /// Its changes, as they happen.
+    pub async fn changes(&self, wanted: Subscription) -> Result<Changes, ClientError> {
+        Changes::open(Arc::clone(&self.servers), self.changes_path.clone(), wanted).await
     }
 
     fn call(&self, method: Method, key: &[u8]) -> Result<Call, ClientError> {

@@ -6,12 +6,13 @@
 //! - [`scan`]: [`Scan`], a range read as it arrives
 //! - [`pair_scan`]: [`PairScan`], the same without versions, for much data; [`Pairs`], many of them
 //!   stored with one request
+//! - [`changes`]: [`Changes`], a keyspace's changes as they happen
 //! - [`options`]: acknowledgements, expiry, conditions
 //! - [`credentials`]: who asks; [`users`]: who may
 //! - [`description`], [`status`] and [`members`]: what the cluster says about itself
 //! - [`error`]: [`ClientError`], one variant for each thing a caller can do next
 //! - `address`, `pool`, `call`, `attempt`, `answer`: server names, kept-alive connections, one
-//!   request with failover, until when a write may be stamped, a body as it arrives
+//!   request with failover, until when a write may be stamped, a body as it arrives; `lines`, the same line by line
 //!
 //! ```no_run
 //! # async fn example() -> Result<(), dunlin_client::ClientError> {
@@ -27,11 +28,13 @@ mod address;
 mod answer;
 mod attempt;
 mod call;
+pub mod changes;
 pub mod client;
 pub mod credentials;
 pub mod description;
 pub mod error;
 pub mod keyspace;
+mod lines;
 pub mod members;
 pub mod options;
 pub mod pair_scan;
@@ -40,6 +43,7 @@ pub mod scan;
 pub mod status;
 pub mod users;
 
+pub use changes::{Change as KeyChange, Changes, Event, Since, Subscription};
 pub use client::Client;
 pub use credentials::Credentials;
 pub use description::{

@@ -4,12 +4,12 @@ use std::borrow::Cow;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use serde::Deserialize;
 
-use crate::answer::Streamed;
 use crate::call::{Call, Servers};
 use crate::error::ClientError;
+use crate::lines::Lines;
 
 /// Which keys a scan returns.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -51,62 +51,19 @@ pub struct Entry {
 }
 
 /// A running scan; dropping it ends it.
-pub struct Scan {
-    answer: Streamed,
-    buffer: BytesMut,
-    searched: usize,
-    ended: bool,
-}
+pub struct Scan(Lines);
 
 impl Scan {
     pub(crate) async fn open(servers: &Servers, call: &Call) -> Result<Scan, ClientError> {
-        Ok(Scan {
-            answer: Streamed::open(servers, call).await?,
-            buffer: BytesMut::new(),
-            searched: 0,
-            ended: false,
-        })
+        Lines::open(servers, call).await.map(Scan)
     }
 
     /// The next entry in key order, or `None` after the last. A scan that breaks off is an
     /// error, never an early end; begin again after the last key received.
     pub async fn next(&mut self) -> Result<Option<Entry>, ClientError> {
-        loop {
-            if let Some(line) = self.take_line() {
-                if line.is_empty() {
-                    continue;
-                }
-                return self.decode(&line).map(Some);
-            }
-            if self.ended {
-                return Ok(None);
-            }
-            match self.answer.data().await? {
-                Some(data) => self.buffer.extend_from_slice(&data),
-                None => self.ended = true,
-            }
-        }
-    }
-
-    fn take_line(&mut self) -> Option<BytesMut> {
-        match self.buffer[self.searched..]
-            .iter()
-            .position(|byte| *byte == b'\n')
-        {
-            Some(position) => {
-                let mut line = self.buffer.split_to(self.searched + position + 1);
-                line.truncate(line.len() - 1);
-                self.searched = 0;
-                Some(line)
-            }
-            None if self.ended && !self.buffer.is_empty() => {
-                self.searched = 0;
-                Some(self.buffer.split())
-            }
-            None => {
-                self.searched = self.buffer.len();
-                None
-            }
+        match self.0.next().await? {
+            Some(line) => self.decode(&line).map(Some),
+            None => Ok(None),
         }
     }
 
@@ -124,13 +81,13 @@ impl Scan {
             #[serde(default)]
             version: String,
         }
-        let protocol = |reason: String| self.answer.protocol(reason);
+        let protocol = |reason: String| self.0.answer.protocol(reason);
         let line: Line =
             serde_json::from_slice(line).map_err(|error| protocol(error.to_string()))?;
         // The status has long been sent when a scan fails on its way: the last line says why.
         if let Some(message) = line.error {
             return Err(ClientError::Unavailable {
-                server: self.answer.server().to_owned(),
+                server: self.0.answer.server().to_owned(),
                 status: 500,
                 message,
             });

@@ -84,6 +84,20 @@ impl Rank {
         self.height.version
     }
 
+    /// As text that compares, byte by byte, as the rank does: the stamp, and more only where it replaces one, or
+    /// ends a value.
+    pub fn to_text(&self) -> String {
+        let mut text = self.height.to_string();
+        if let Some(replaces) = self.replaces() {
+            let is_no_mend = u8::from(self.is_no_mend);
+            text = format!("{text}2{}{is_no_mend}{}", replaces.stamp, self.stamp);
+        }
+        if self.is_expiry {
+            text.push('1');
+        }
+        text
+    }
+
     /// What a write must carry to stand above this, where no stamp may be above `limit`.
     pub fn above(&self, limit: Version) -> Above {
         let is_replacing = self.height == self.replaced && self.stamp < self.height;

@@ -134,7 +134,24 @@ fn the_end_of_time_can_be_mended_and_nothing_overflows() {
     assert_eq!(with.stamp, end);
 }
 
+fn any_rank() -> impl Strategy<Value = Rank> {
+    let replaced = prop::option::of((1u64..4, 0u64..3, any::<bool>()));
+    (0u64..4, 0u64..3, replaced, any::<bool>()).prop_map(|(version, origin, replaced, ends)| {
+        let replaces = replaced.map(|(version, origin, is_mend)| Replaces {
+            stamp: Stamp::new(Version(version), Origin(origin)),
+            is_mend,
+        });
+        let stamp = Stamp::new(Version(version), Origin(origin));
+        Rank::new(stamp, replaces).with_expiry(ends)
+    })
+}
+
 proptest! {
+    #[test]
+    fn its_text_compares_as_it_does(one in any_rank(), other in any_rank()) {
+        prop_assert_eq!(one.to_text().cmp(&other.to_text()), one.cmp(&other));
+    }
+
     #[test]
     fn what_it_needs_is_enough(version: u64, replaced: Option<(u64, u64, bool)>, limit in 0..u64::MAX) {
         let replaces = replaced.map(|(version, origin, is_mend)| Replaces {

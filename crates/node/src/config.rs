@@ -10,6 +10,7 @@ use dunlin_secret::{Door, Guard};
 use dunlin_tls::ServerTls;
 
 use crate::limits::{CHUNK_BYTES, PAGE_ITEMS, STREAM_LOOK_BYTES, TAIL_INTERVAL};
+use crate::plug::Plug;
 
 /// Settings of one node. Every field has a default that suits a small machine.
 #[derive(Debug, Clone)]
@@ -71,6 +72,8 @@ pub struct NodeConfig {
     /// For how long a dropped keyspace keeps its data and can be taken back, in milliseconds. Of
     /// the nodes' settings the shortest counts.
     pub drop_delay_ms: u64,
+    /// Capabilities that are crates of their own.
+    pub plugs: Vec<Arc<dyn Plug>>,
     /// Settings of the keyspace `default`, used when this start creates it.
     pub default_keyspace: KeyspaceSettings,
 }
@@ -148,6 +151,7 @@ impl Default for NodeConfig {
             copy_steps: CopySteps::default(),
             clock_bound_ms: 10_000,
             drop_delay_ms: 3_600_000,
+            plugs: Vec::new(),
             default_keyspace: KeyspaceSettings::default(),
         }
     }

@@ -15,7 +15,7 @@ use crate::machine::{Machine, RealMachine};
 use crate::sabotage::Sabotage;
 
 /// A future bound to its shard's thread.
-pub(crate) type LocalFuture<T> = Pin<Box<dyn Future<Output = T>>>;
+pub type LocalFuture<T> = Pin<Box<dyn Future<Output = T>>>;
 
 /// Clock, network, disk and threads of one shard.
 #[derive(Clone)]

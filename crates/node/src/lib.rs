@@ -15,6 +15,7 @@
 //! | `moves` | partitions given from node to node while the members change |
 //! | `expiry` | values whose time is over are ended by a delete |
 //! | `quorum` | coordinating reads, writes and scans; the decisions in `decide.rs` are pure |
+//! | `plug` `http` | what plugs into a node as a crate of its own; what that needs to answer over HTTP |
 //! | `services` `serve` | a shard with its capabilities, those above; what other shards ask of them |
 //! | `api` | HTTP |
 //! | `sabotage` | deliberate bugs, for the simulation to find |
@@ -36,6 +37,7 @@ mod expiry;
 mod fence;
 mod follow;
 mod hearsay;
+pub mod http;
 mod incarnation;
 mod limits;
 mod logins;
@@ -44,6 +46,7 @@ mod meters;
 mod moves;
 mod node;
 mod placement;
+pub mod plug;
 mod process;
 mod quorum;
 mod rate;

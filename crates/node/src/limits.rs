@@ -56,6 +56,10 @@ pub const CALL_TIMEOUT: Duration = Duration::from_secs(2);
 pub const RETRY_PAUSE: Duration = Duration::from_millis(200);
 /// How often shards exchange vectors.
 pub const GOSSIP_INTERVAL: Duration = Duration::from_millis(500);
+/// A follower asks for a sync of what it waits for when nobody else has for so long.
+pub const SYNC_AFTER: Duration = Duration::from_millis(100);
+/// Bytes of entries or stored records that a follower reads in one step.
+pub const STEP_BYTES: usize = 64 << 10;
 /// An entry that a follower waits for, and of which nobody says that enough have it, is read by a majority
 /// after so long: that brings it to them.
 pub const SETTLE_AFTER: Duration = Duration::from_millis(600);

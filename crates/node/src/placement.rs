@@ -153,6 +153,15 @@ impl KeyspacePlacement {
         self.concerns(a, partition) && self.concerns(b, partition)
     }
 
+    /// Whether `shard` may have written entries of `partition`: of a member the one shard that has it, of a
+    /// node that is none any more any.
+    pub fn may_write(&self, shard: ShardAddress, partition: u16) -> bool {
+        let (old, new) = self.orders(partition);
+        let mut of_node = old.iter().chain(new).filter(|of| of.node == shard.node);
+        let first = of_node.next();
+        first.is_none_or(|of| *of == shard) || of_node.any(|of| *of == shard)
+    }
+
     /// Number of partitions.
     pub fn partition_count(&self) -> u16 {
         self.old.len() as u16

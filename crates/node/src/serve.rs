@@ -40,6 +40,8 @@ impl ShardService {
     }
 }
 
+const NO_PLUG: &str = "this node has no capability of that number";
+
 /// Why nothing is answered that this node asks, if so.
 fn refused(shard: &Shard, asker: Option<u16>) -> Option<&'static str> {
     // It goes by replicas that are no longer: what it asks and says must not count.
@@ -52,6 +54,15 @@ fn refused(shard: &Shard, asker: Option<u16>) -> Option<&'static str> {
 
 impl Service<Request, Response> for ShardService {
     fn open(&self, request: Request, sink: Sink<Response>) {
+        if let Request::Plug { number, body } = request {
+            if let Some(why) = refused(&self.services.shard, self.asker) {
+                return sink.refuse(CANNOT, why);
+            }
+            return match self.services.plugged(number) {
+                Some(plug) => plug.open(&self.services, body, sink),
+                None => sink.refuse(CANNOT, NO_PLUG),
+            };
+        }
         let Some(asked) = Asked::of(request) else {
             return sink.refuse(refusal::NO_STREAM, "this is not answered with a stream");
         };
@@ -166,6 +177,10 @@ impl Service<Request, Response> for ShardService {
             Request::Snapshot(_) | Request::Fill(_) => {
                 reply.refuse(CANNOT, "this is answered with a stream");
             }
+            Request::Plug { number, body } => match self.services.plugged(number) {
+                Some(plug) => plug.call(&self.services, body, reply),
+                None => reply.refuse(CANNOT, NO_PLUG),
+            },
             Request::Move => match serde_json::to_vec(&self.services.moves.state()) {
                 Ok(json) => reply.send(Response::Moved(json.into())),
                 Err(error) => reply.refuse(CANNOT, &error.to_string()),

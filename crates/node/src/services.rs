@@ -8,6 +8,7 @@ use dunlin_rpc::Stream;
 use crate::expiry::Expiry;
 use crate::follow::Followers;
 use crate::moves::{MoveState, Moves};
+use crate::plug::Plugged;
 use crate::quorum::Coordinator;
 use crate::replication::Replication;
 use crate::serve::ShardService;
@@ -26,6 +27,8 @@ pub struct Services {
     followers: Rc<Followers>,
     /// The end of values whose time is over.
     expiry: Rc<Expiry>,
+    /// Capabilities that are crates of their own.
+    pub(crate) plugged: Vec<Rc<dyn Plugged>>,
 }
 
 impl Services {
@@ -36,7 +39,10 @@ impl Services {
         let moves = Moves::new(shard.clone());
         let followers = Followers::new(shard.clone(), coordinator.clone());
         let expiry = Expiry::new(shard.clone());
+        let plugs = shard.config().plugs.iter();
+        let plugged = plugs.map(|plug| plug.attach()).collect();
         Rc::new(Services {
+            plugged,
             shard,
             replication,
             coordinator,

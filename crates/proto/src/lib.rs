@@ -60,7 +60,7 @@ pub use read::{ReadAnswer, ReadRequest};
 pub use replicate::{Batch, BatchAnswer, Conflict};
 pub use request::Request;
 pub use response::{BEHIND, CANNOT, Response};
-pub use token::{Hint, Token, TokenError};
+pub use token::{Hint, Token, TokenError, Within};
 pub use vectors::{Answerer, Asker, Life, Told, VectorsAnswer, VectorsRequest};
 pub use write::{Condition, Refusal, WriteAnswer, WriteRequest};
 

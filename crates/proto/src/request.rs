@@ -54,6 +54,13 @@ pub enum Request {
     Far(FarRequest),
     /// By which step of its members the asker goes on this connection from now on.
     Acts(u64),
+    /// What a capability that is plugged into the node asks its like: its number, and bytes that it knows.
+    Plug {
+        /// Whose.
+        number: u8,
+        /// What is asked.
+        body: Bytes,
+    },
 }
 
 impl Message for Request {
@@ -129,6 +136,11 @@ impl Message for Request {
                 out.put_u8(26);
                 out.put_u64_le(*step);
             }
+            Request::Plug { number, body } => {
+                out.put_u8(27);
+                out.put_u8(*number);
+                out.put_slice(body);
+            }
         }
     }
 
@@ -155,6 +167,10 @@ impl Message for Request {
             24 => Request::Clock(ClockRequest::decode(body)?),
             25 => Request::Far(FarRequest::decode(body)?),
             26 => Request::Acts(body.try_get_u64_le().map_err(malformed)?),
+            27 => Request::Plug {
+                number: wire::get_u8(&mut body)?,
+                body,
+            },
             kind => return Err(malformed(format!("unknown request kind {kind}"))),
         })
     }
@@ -165,6 +181,7 @@ impl Message for Request {
             Request::Replicate(m) => m.entries.iter().map(|e| e.len() + 8).sum(),
             Request::Repair(entries) => entries.iter().map(Bytes::len).sum(),
             Request::Vectors(m) => m.vector.len() * 16,
+            Request::Plug { body, .. } => body.len(),
             _ => 0,
         }
     }

@@ -48,6 +48,8 @@ pub enum Response {
     Ready(Bytes),
     /// To `Clock`.
     Clock(ClockAnswer),
+    /// To `Plug`: an answer, or an item of a stream.
+    Plug(Bytes),
 }
 
 impl Message for Response {
@@ -110,6 +112,10 @@ impl Message for Response {
                 out.put_u8(24);
                 m.encode(out);
             }
+            Response::Plug(body) => {
+                out.put_u8(27);
+                out.put_slice(body);
+            }
         }
     }
 
@@ -130,6 +136,7 @@ impl Message for Response {
             20 => Response::Reached(Reached::decode(&mut body)?),
             22 => Response::Ready(body),
             24 => Response::Clock(ClockAnswer::decode(body)?),
+            27 => Response::Plug(body),
             kind => return Err(malformed(format!("unknown response kind {kind}"))),
         })
     }
@@ -150,6 +157,7 @@ impl Message for Response {
                 entries.iter().map(Bytes::len).sum()
             }
             Response::Status(json) | Response::Moved(json) | Response::Ready(json) => json.len(),
+            Response::Plug(body) => body.len(),
             Response::Clock(m) => m.weight(),
             _ => 0,
         }

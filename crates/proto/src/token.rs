@@ -12,10 +12,8 @@ use crate::address::ShardAddress;
 use crate::text::{from_text, to_text};
 use crate::wire::{get_bytes, get_u8, get_u16, get_u32, get_u64, malformed, put_bytes};
 
-/// One hint, of all its partitions.
+/// The one there is.
 const FORM: u8 = 1;
-/// Any number of hints, each with its partitions.
-const FORM_HINTS: u8 = 2;
 /// Longer texts are not looked at.
 const TEXT_BYTES_MAX: usize = 1 << 20;
 
@@ -32,6 +30,20 @@ pub struct Token {
     /// Where this stands in replicas' logs, and of which partitions each says so. No partition is named twice.
     hints: Vec<(Hint, Vec<u16>)>,
     groups: Vec<Group>,
+    /// The partitions of whose stored records only a beginning has been delivered.
+    within: BTreeMap<u16, Within>,
+}
+
+/// A place within the snapshot of a partition: of the keys before `next` all has been delivered that
+/// `vector` names, of the others what the token's own vector of the partition names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Within {
+    /// Whether what the snapshot does not name is gone.
+    pub is_complete: bool,
+    /// What the records delivered so far reflect.
+    pub vector: Vector,
+    /// The first key that is still to come.
+    pub next: Bytes,
 }
 
 /// All that the log of one shard has of its partitions up to a record has been delivered.
@@ -109,7 +121,63 @@ impl Token {
             keyspace,
             hints: hint.map(|hint| (hint, partitions)).into_iter().collect(),
             groups,
+            within: BTreeMap::new(),
         }
+    }
+
+    /// The same within the snapshot of a partition, or behind its end.
+    pub fn set_within(&mut self, partition: u16, within: Option<Within>) {
+        match within {
+            Some(within) => self.within.insert(partition, within),
+            None => self.within.remove(&partition),
+        };
+    }
+
+    /// Where it stands within the snapshot of a partition, if it does.
+    pub fn within(&self, partition: u16) -> Option<&Within> {
+        self.within.get(&partition)
+    }
+
+    /// How far a partition is, as far as it is named.
+    pub fn vector(&self, partition: u16) -> Option<&Vector> {
+        let mut groups = self.groups.iter();
+        let group = groups.find(|group| group.partitions.binary_search(&partition).is_ok());
+        group.map(|group| &group.vector)
+    }
+
+    /// Whether it names no partition.
+    pub fn is_empty(&self) -> bool {
+        self.groups.is_empty()
+    }
+
+    /// Sets how far a partition is; hints stay, for what a log was read for stays read.
+    pub fn set_vector(&mut self, partition: u16, vector: Vector) {
+        for group in &mut self.groups {
+            group.partitions.retain(|named| *named != partition);
+        }
+        self.groups.retain(|group| !group.partitions.is_empty());
+        self.add_group(&vector, &[partition]);
+    }
+
+    /// Nothing of a partition has been delivered, whatever it said.
+    pub fn forget(&mut self, partition: u16) {
+        self.retain(|named| named != partition);
+        self.add_group(&Vector::new(), &[partition]);
+    }
+
+    fn add_group(&mut self, vector: &Vector, partitions: &[u16]) {
+        match self.groups.iter_mut().find(|own| own.vector == *vector) {
+            Some(own) => {
+                own.partitions.extend(partitions);
+                own.partitions.sort_unstable();
+            }
+            None => self.groups.push(Group {
+                vector: vector.clone(),
+                partitions: partitions.to_vec(),
+            }),
+        }
+        self.groups
+            .sort_by_key(|group| group.partitions.first().copied());
     }
 
     /// Goes on with what a token of some of the partitions says of these.
@@ -117,20 +185,11 @@ impl Token {
         let named: BTreeSet<u16> = other.vectors().map(|(partition, _)| partition).collect();
         self.retain(|partition| !named.contains(&partition));
         for group in &other.groups {
-            let same = self
-                .groups
-                .iter_mut()
-                .find(|own| own.vector == group.vector);
-            match same {
-                Some(own) => {
-                    own.partitions.extend(&group.partitions);
-                    own.partitions.sort_unstable();
-                }
-                None => self.groups.push(group.clone()),
-            }
+            self.add_group(&group.vector, &group.partitions);
         }
-        self.groups
-            .sort_by_key(|group| group.partitions.first().copied());
+        let within = other.within.iter();
+        self.within
+            .extend(within.map(|(partition, within)| (*partition, within.clone())));
         self.hints.extend(other.hints.iter().cloned());
     }
 
@@ -151,6 +210,7 @@ impl Token {
             partitions.retain(|partition| keeps(*partition));
         }
         self.hints.retain(|(_, partitions)| !partitions.is_empty());
+        self.within.retain(|partition, _| keeps(*partition));
     }
 
     /// Up to where a shard's log was read for all these partitions, as far as it says so.
@@ -196,44 +256,44 @@ impl Token {
         Ok(())
     }
 
-    fn encode(&self) -> Bytes {
+    /// Its bytes, which its text stands for.
+    pub fn encode(&self) -> Bytes {
         let mut out = BytesMut::new();
-        let all: usize = self.groups.iter().map(|g| g.partitions.len()).sum();
-        // The older form where that says it all.
-        let is_simple = match &self.hints[..] {
-            [] => true,
-            [(_, partitions)] => partitions.len() == all,
-            _ => false,
-        };
-        out.put_u8(if is_simple { FORM } else { FORM_HINTS });
+        out.put_u8(FORM);
         out.put_u128_le(self.cluster);
         out.put_u32_le(self.keyspace);
-        match is_simple {
-            true => out.put_u8((!self.hints.is_empty()).into()),
-            false => out.put_u16_le(self.hints.len() as u16),
-        }
+        out.put_u16_le(self.hints.len() as u16);
         for (hint, partitions) in &self.hints {
             hint.shard.encode(&mut out);
             out.put_u32_le(hint.incarnation);
             out.put_u64_le(hint.index);
-            if !is_simple {
-                put_partitions(&mut out, partitions);
-            }
+            put_partitions(&mut out, partitions);
         }
         out.put_u16_le(self.groups.len() as u16);
         for group in &self.groups {
             put_partitions(&mut out, &group.partitions);
             put_bytes(&mut out, &group.vector.encode());
         }
+        out.put_u16_le(self.within.len() as u16);
+        for (partition, within) in &self.within {
+            out.put_u16_le(*partition);
+            out.put_u8(within.is_complete.into());
+            put_bytes(&mut out, &within.vector.encode());
+            put_bytes(&mut out, &within.next);
+        }
         out.put_u32_le(crc32c::crc32c(&out));
         out.freeze()
     }
 
-    fn decode(mut bytes: Bytes) -> Result<Token, TokenError> {
+    /// Reads them.
+    ///
+    /// # Errors
+    /// [`TokenError::Malformed`], [`TokenError::Damaged`], [`TokenError::Form`].
+    pub fn decode(mut bytes: Bytes) -> Result<Token, TokenError> {
         let malformed = |what: &dyn fmt::Display| TokenError::Malformed(what.to_string());
         match bytes.first() {
             None => return Err(malformed(&"it is empty")),
-            Some(&(FORM | FORM_HINTS)) => {}
+            Some(&FORM) => {}
             Some(form) => return Err(TokenError::Form(*form)),
         }
         let Some(length) = bytes.len().checked_sub(4) else {
@@ -247,25 +307,17 @@ impl Token {
     }
 
     fn decode_body(bytes: &mut Bytes) -> Result<Token, DecodeError> {
-        let form = get_u8(bytes)?;
+        get_u8(bytes)?;
         let cluster = bytes.try_get_u128_le().map_err(malformed)?;
         let keyspace = get_u32(bytes)?;
-        let count = match form {
-            FORM => u16::from(get_u8(bytes)? > 0),
-            _ => get_u16(bytes)?,
-        };
         let (mut hints, mut hinted) = (Vec::new(), BTreeSet::new());
-        for _ in 0..count {
+        for _ in 0..get_u16(bytes)? {
             let hint = Hint {
                 shard: ShardAddress::decode(bytes)?,
                 incarnation: get_u32(bytes)?,
                 index: get_u64(bytes)?,
             };
-            let partitions = match form {
-                FORM => Vec::new(),
-                _ => get_partitions(bytes, &mut hinted)?,
-            };
-            hints.push((hint, partitions));
+            hints.push((hint, get_partitions(bytes, &mut hinted)?));
         }
         let (mut groups, mut all) = (Vec::new(), BTreeSet::new());
         for _ in 0..get_u16(bytes)? {
@@ -273,14 +325,22 @@ impl Token {
             let vector = Vector::decode(&get_bytes(bytes)?).map_err(malformed)?;
             groups.push(Group { vector, partitions });
         }
+        let mut within = BTreeMap::new();
+        for _ in 0..get_u16(bytes)? {
+            let partition = get_u16(bytes)?;
+            let place = Within {
+                is_complete: get_u8(bytes)? != 0,
+                vector: Vector::decode(&get_bytes(bytes)?).map_err(malformed)?,
+                next: get_bytes(bytes)?,
+            };
+            if !all.contains(&partition) || within.insert(partition, place).is_some() {
+                return Err(malformed(
+                    "a snapshot is of a partition that it does not name",
+                ));
+            }
+        }
         if !bytes.is_empty() {
             return Err(malformed("something stands behind it"));
-        }
-        if form == FORM {
-            hints.retain(|_| !all.is_empty());
-            for (_, partitions) in &mut hints {
-                partitions.extend(&all);
-            }
         }
         if !hinted.is_subset(&all) {
             return Err(malformed("a hint is of partitions that it does not name"));
@@ -290,6 +350,7 @@ impl Token {
             keyspace,
             hints,
             groups,
+            within,
         })
     }
 }

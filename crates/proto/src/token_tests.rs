@@ -38,7 +38,7 @@ fn partitions_that_are_equally_far_cost_a_few_bytes_however_many() {
         Token::new(1, 1, None, vectors).to_string()
     };
     assert_eq!(text(4_096).len(), text(1).len());
-    assert_eq!(text(64).len(), 120);
+    assert_eq!(text(64).len(), 124);
 }
 
 #[test]
@@ -111,6 +111,29 @@ fn a_hint_counts_where_it_is_of_all_that_is_asked_for() {
     assert_eq!(of(2, &[2]), Some(90));
     assert_eq!(of(3, &[2]), None);
     assert!(token.names(&[0, 1, 2]) && !token.names(&[0, 3]));
+}
+
+#[test]
+fn a_place_within_a_snapshot_travels_with_its_partition() {
+    let within = Within {
+        is_complete: true,
+        vector: vector(&[(1, 7)]),
+        next: Bytes::from_static(b"k\0"),
+    };
+    let mut token = token();
+    token.set_within(2, Some(within.clone()));
+    let mut again: Token = token.to_string().parse().expect("a token");
+    assert_eq!((&again, again.within(2)), (&token, Some(&within)));
+    assert_eq!(again.clone().narrow(&[2]).within(2), Some(&within));
+    assert_eq!(again.clone().narrow(&[1]).within(2), None);
+    // What goes on with the partition ends it.
+    again.advance(&Token::new(0xfeed, 4, None, [(2, vector(&[(1, 8)]))]));
+    assert_eq!(again.within(2), None);
+    token.set_vector(2, vector(&[(1, 10), (2, 20)]));
+    assert_eq!(token.groups.len(), 1);
+    // Of a partition that is not named it says nothing.
+    token.set_within(9, Some(within));
+    assert!(token.to_string().parse::<Token>().is_err());
 }
 
 proptest! {

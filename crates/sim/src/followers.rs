@@ -201,6 +201,7 @@ impl Follower {
             keyspace: self.keyspace,
             partitions: self.partitions.clone(),
             prefix: Bytes::new(),
+            who: "the simulation".to_owned(),
         };
         let mut follow = services.followers().open(from, wanted).await.ok()?;
         let all = &host.shared.followers;

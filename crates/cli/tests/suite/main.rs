@@ -10,6 +10,7 @@ mod log_data;
 #[path = "../support/mod.rs"]
 mod support;
 
+mod changes;
 mod cluster;
 mod copy;
 mod copy_secret;

@@ -13,18 +13,21 @@ pub(super) static WRITTEN_HEADER: HeaderName = HeaderName::from_static("dunlin-w
 
 /// A request that cannot be carried out, with its status and one line that says why.
 #[derive(Debug)]
-pub(super) struct Rejected {
+pub struct Rejected {
+    /// The status.
     pub status: StatusCode,
+    /// Why, and what to do.
     pub line: String,
     /// Version of the value in the way of a conditional write.
-    pub current: Option<dunlin_entry::Stamp>,
+    pub(super) current: Option<dunlin_entry::Stamp>,
     /// When to try again, in seconds.
-    pub retry_after_s: Option<u64>,
+    pub(super) retry_after_s: Option<u64>,
     /// Whether this attempt at a write changed nothing, and never will.
-    pub is_settled: bool,
+    pub(super) is_settled: bool,
 }
 
 impl Rejected {
+    /// With a status and one line that says what to do.
     pub fn new(status: StatusCode, line: impl Into<String>) -> Rejected {
         Rejected {
             status,
@@ -36,36 +39,37 @@ impl Rejected {
     }
 
     /// Of an attempt at a write that changed nothing, and never will.
-    pub fn settled(mut self) -> Rejected {
+    pub(super) fn settled(mut self) -> Rejected {
         self.is_settled = true;
         self
     }
 
+    /// 400: the request is to be corrected.
     pub fn bad(line: impl Into<String>) -> Rejected {
         Rejected::new(StatusCode::BAD_REQUEST, line)
     }
 
     /// No memory is left for requests and answers.
-    pub fn full() -> Rejected {
+    pub(super) fn full() -> Rejected {
         Failure::Full.into()
     }
 
-    pub fn superseded() -> Rejected {
+    pub(super) fn superseded() -> Rejected {
         let line = "another process runs as this node, and this one ends: ask another node";
         Rejected::new(StatusCode::SERVICE_UNAVAILABLE, line)
     }
 
-    pub fn method() -> Rejected {
+    pub(super) fn method() -> Rejected {
         Rejected::new(StatusCode::METHOD_NOT_ALLOWED, "method not allowed here")
     }
 
     /// As one line of text: the form of `/v0`.
-    pub fn into_text(self) -> Reply {
+    pub(super) fn into_text(self) -> Reply {
         self.finish(reply::text)
     }
 
     /// As `{"error": ...}`: the form of `/v1`.
-    pub fn into_json(self) -> Reply {
+    pub(super) fn into_json(self) -> Reply {
         self.finish(|status, line| reply::json(status, &json!({ "error": line })))
     }
 

@@ -108,6 +108,19 @@ impl Gate {
         *self.stage.borrow() >= Stage::Announced
     }
 
+    /// Resolves when a stop is announced.
+    #[allow(
+        clippy::disallowed_methods,
+        reason = "the simulation has no HTTP, and connections end in any order"
+    )]
+    pub(super) fn announced(&self) -> impl Future<Output = ()> + use<> {
+        let mut stage = self.stage.subscribe();
+        async move {
+            // A gate that is gone is past that.
+            drop(stage.wait_for(|stage| *stage >= Stage::Announced).await);
+        }
+    }
+
     /// Whether connections are to end. Those that wait for a request are woken then.
     pub(super) fn is_closing(&self) -> bool {
         *self.stage.borrow() == Stage::Closing

@@ -3,6 +3,7 @@
 mod accept;
 mod access;
 mod arrival;
+mod ask;
 mod attempt;
 mod body;
 mod bulk;
@@ -33,5 +34,12 @@ mod users;
 mod v0;
 mod validators;
 
+pub use access::need::Need;
+pub use ask::Ask;
+pub use ask::stream;
+pub use error::Rejected;
 pub(crate) use handshake::Handshakes;
+pub use params::Params;
+pub use reply::{Chunks, Reply as Answer, empty, json};
+pub use rules::Rule;
 pub(crate) use server::{Accepted, accept_http, serve_http};

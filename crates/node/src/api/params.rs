@@ -18,11 +18,11 @@ const SHOWN_CHARS: usize = 40;
 
 /// The parameters of a request, values percent-decoded, each given once.
 #[derive(Debug, Default)]
-pub(super) struct Params(Vec<(String, Bytes)>);
+pub struct Params(Vec<(String, Bytes)>);
 
 impl Params {
     /// Those of the query, and of the header that goes on with it.
-    pub fn of(query: Option<&str>, headers: &HeaderMap) -> Result<Params, Rejected> {
+    pub(super) fn of(query: Option<&str>, headers: &HeaderMap) -> Result<Params, Rejected> {
         let mut params = Params::default();
         params.add(query.unwrap_or_default())?;
         let mut more = headers.get_all(&QUERY_HEADER).iter();
@@ -58,7 +58,7 @@ impl Params {
     }
 
     /// Refuses parameters that are none of `names`.
-    pub fn only(&self, names: &[&str]) -> Result<(), Rejected> {
+    pub(super) fn only(&self, names: &[&str]) -> Result<(), Rejected> {
         match self
             .0
             .iter()
@@ -78,7 +78,7 @@ impl Params {
     }
 
     /// Refuses parameters of `others`, unless they are among `names`, which are the ones known here.
-    pub fn none(&self, others: &[&str], names: &[&str]) -> Result<(), Rejected> {
+    pub(super) fn none(&self, others: &[&str], names: &[&str]) -> Result<(), Rejected> {
         let is_other = |name: &str| others.contains(&name) && !names.contains(&name);
         match self.0.iter().find(|(name, _)| is_other(name)) {
             None => Ok(()),
@@ -88,12 +88,13 @@ impl Params {
         }
     }
 
+    /// A parameter as it was given, decoded.
     pub fn get(&self, name: &str) -> Option<&Bytes> {
         self.0.iter().find(|(n, _)| n == name).map(|(_, v)| v)
     }
 
     /// A parameter that must be there and not empty.
-    pub fn required(&self, name: &str) -> Result<Bytes, Rejected> {
+    pub(super) fn required(&self, name: &str) -> Result<Bytes, Rejected> {
         match self.get(name) {
             Some(value) if !value.is_empty() => Ok(value.clone()),
             _ => Err(Rejected::bad(format!("{name} is missing or empty"))),
@@ -101,6 +102,9 @@ impl Params {
     }
 
     /// A whole number, if given.
+    ///
+    /// # Errors
+    /// 400 where it is none.
     pub fn number(&self, name: &str) -> Result<Option<u64>, Rejected> {
         let Some(value) = self.get(name) else {
             return Ok(None);
@@ -111,7 +115,7 @@ impl Params {
     }
 
     /// `ack` and `from`, checked against the keyspace and the cluster.
-    pub fn quorum(&self, replicas: u8, nodes: usize) -> Result<Quorum, Rejected> {
+    pub(super) fn quorum(&self, replicas: u8, nodes: usize) -> Result<Quorum, Rejected> {
         let small = |name| {
             let number = self.number(name)?;
             // Anything that large fails the comparison with the number of nodes all the same.

@@ -15,11 +15,11 @@ use crate::limits::COUNTED_BYTES;
 use crate::quorum::Failure;
 
 /// A stream of chunks that may break off.
-pub(super) type Chunks = LocalBoxStream<'static, Result<Frame<Bytes>, Failure>>;
+pub type Chunks = LocalBoxStream<'static, Result<Frame<Bytes>, Failure>>;
 /// Bytes at hand, or a stream of them.
-pub(super) type Body = Either<Full<Bytes>, StreamBody<Chunks>>;
+pub type Body = Either<Full<Bytes>, StreamBody<Chunks>>;
 /// A response on its way.
-pub(super) type Reply = Response<Body>;
+pub type Reply = Response<Body>;
 
 /// Header with the version of the value read or written.
 pub(super) static VERSION_HEADER: HeaderName = HeaderName::from_static("dunlin-version");
@@ -51,7 +51,8 @@ impl AsRef<[u8]> for Counted {
     }
 }
 
-pub(super) fn empty(status: StatusCode) -> Reply {
+/// A status alone.
+pub fn empty(status: StatusCode) -> Reply {
     bytes(status, Bytes::new())
 }
 
@@ -59,7 +60,8 @@ pub(super) fn text(status: StatusCode, line: impl Into<String>) -> Reply {
     typed(bytes(status, line.into()), "text/plain; charset=utf-8")
 }
 
-pub(super) fn json(status: StatusCode, value: &impl serde::Serialize) -> Reply {
+/// A value as JSON.
+pub fn json(status: StatusCode, value: &impl serde::Serialize) -> Reply {
     match serde_json::to_vec(value) {
         Ok(body) => typed(bytes(status, body), "application/json"),
         Err(error) => text(StatusCode::INTERNAL_SERVER_ERROR, error.to_string()),

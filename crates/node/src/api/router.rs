@@ -11,6 +11,7 @@ use super::access::audit::{self, Done};
 use super::access::caller::Caller;
 use super::access::need::Need;
 use super::access::{Asker, Barred, admit};
+use super::ask::Ask;
 use super::attempt::TIME_HEADER;
 use super::cors::{Cors, is_strange};
 use super::error::Rejected;
@@ -64,7 +65,7 @@ async fn answer(
             "the page that sends this is of another origin: --cors-origin names those that may";
         return Rejected::new(StatusCode::FORBIDDEN, line).into_json();
     }
-    let (rule, asked) = match ask(&request, &path) {
+    let (rule, asked) = match ask(gate.services(), &request, &path) {
         Ok(asked) => asked,
         Err(reply) => return *reply,
     };
@@ -153,16 +154,7 @@ async fn let_in(
     if gate.warm().await && !is_read {
         arrivals.has_been_held_up();
     }
-    let reply = serve(
-        gate.services(),
-        arrivals,
-        caller,
-        asker,
-        request,
-        path,
-        asked,
-    )
-    .await;
+    let reply = serve(gate, arrivals, caller, asker, request, path, asked).await;
     match shard.is_superseded() {
         // Whatever was done here does not count.
         true => Rejected::superseded().into_text(),
@@ -171,7 +163,11 @@ async fn let_in(
 }
 
 /// The rule of a request and the parameters that it knows, or what refuses it.
-fn ask(request: &Request<Upload>, path: &str) -> Result<(&'static Rule, Params), Box<Reply>> {
+fn ask(
+    services: &Services,
+    request: &Request<Upload>,
+    path: &str,
+) -> Result<(&'static Rule, Params), Box<Reply>> {
     let form = |rejected: Rejected| Box::new(form(path, rejected));
     check_framing(request.version(), request.headers()).map_err(form)?;
     let method = request.method();
@@ -181,7 +177,8 @@ fn ask(request: &Request<Upload>, path: &str) -> Result<(&'static Rule, Params),
     if !path.starts_with('/') {
         return Err(form(Rejected::bad("the target of a request is a path")));
     }
-    let Some(rules) = rules::rules(path) else {
+    let plugged = || services.plugged_rules(path).map(|(_, rules)| rules);
+    let Some(rules) = rules::rules(path).or_else(plugged) else {
         return Err(form(unknown(path)));
     };
     let allow = |mut reply: Box<Reply>| {
@@ -204,7 +201,7 @@ fn ask(request: &Request<Upload>, path: &str) -> Result<(&'static Rule, Params),
 }
 
 async fn serve(
-    services: &Rc<Services>,
+    gate: &Gate,
     arrivals: &Rc<Arrivals>,
     caller: &Caller,
     asker: &Asker,
@@ -212,7 +209,12 @@ async fn serve(
     path: &str,
     params: Params,
 ) -> Reply {
+    let services = gate.services();
     let coordinator = || services.coordinator.clone();
+    if services.plugged_rules(path).is_some() {
+        let answer = plugged(gate, caller, asker, &request, path, params);
+        return rare(answer).await.unwrap_or_else(Rejected::into_json);
+    }
     match path {
         "/v0/entity" => v0::entity(coordinator(), arrivals, request, params)
             .await
@@ -321,6 +323,36 @@ async fn v1(
         }
         _ => Err(unknown("/v1/")),
     }
+}
+
+/// Answers by a capability that is plugged in.
+async fn plugged(
+    gate: &Gate,
+    caller: &Caller,
+    asker: &Asker,
+    request: &Request<Upload>,
+    path: &str,
+    params: Params,
+) -> Result<Reply, Rejected> {
+    let services = gate.services();
+    let missing = || unknown(path);
+    let (plug, rules) = services.plugged_rules(path).ok_or_else(missing)?;
+    let need = find(rules, request.method())?.needed(&params);
+    let parts = path.trim_start_matches("/v1/").split('/').map(text);
+    let name = keyspace_of(path).and_then(|name| text(name).ok());
+    let (shard, asker) = (services.shard.clone(), asker.clone());
+    let who = format!("{} from {}", asker.name(), caller.place());
+    let name = name.unwrap_or_default();
+    let ask = Ask {
+        method: request.method().clone(),
+        parts: parts.collect::<Result<_, _>>()?,
+        params,
+        headers: request.headers().clone(),
+        who,
+        still: Box::new(move || asker.may_still(&shard, need, &name)),
+        stopping: Box::pin(gate.announced()),
+    };
+    plug.http(services.clone(), ask).await
 }
 
 /// A future on the heap: those of gets and puts are moved with each request, and would be as large as

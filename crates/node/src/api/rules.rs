@@ -14,18 +14,24 @@ use super::error::Rejected;
 use super::params::Params;
 
 /// One method of a path. `GET` stands for `HEAD` too.
-pub(super) struct Rule {
+#[derive(Debug)]
+pub struct Rule {
     method: Method,
     params: &'static [&'static str],
     /// Whether `If-Match` and `If-None-Match` mean something to it.
     takes_conditions: bool,
     /// What its asker must have.
-    pub need: Need,
+    pub(super) need: Need,
 }
 
 impl Rule {
+    /// Of a capability that is plugged in: a method, the parameters that it knows, what its asker must have.
+    pub const fn new(method: Method, params: &'static [&'static str], need: Need) -> Rule {
+        rule(method, params, need)
+    }
+
     /// What its asker must have, for what he asks.
-    pub fn needed(&self, params: &Params) -> Need {
+    pub(super) fn needed(&self, params: &Params) -> Need {
         match self.need == READ_ALL && asks_for_users(params) {
             true => ADMIN_ALL,
             false => self.need,
@@ -33,7 +39,7 @@ impl Rule {
     }
 
     /// Whether it is told of in the audit: what administrators change, and hashes leaving the cluster.
-    pub fn is_audited(&self, params: &Params) -> bool {
+    pub(super) fn is_audited(&self, params: &Params) -> bool {
         match self.need {
             Need::Keyspace(Role::Admin) | Need::Everything(Role::Admin) => {
                 self.method != Method::GET

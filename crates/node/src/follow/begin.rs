@@ -1,6 +1,6 @@
 //! Where a follower begins at a shard, of one partition. Pure; the table of all cases is in its tests.
 
-use dunlin_entry::{Vector, Version};
+use dunlin_entry::{Origin, Vector, Version};
 use dunlin_log::Index;
 
 use super::{Mark, Serves};
@@ -30,6 +30,17 @@ pub(crate) struct Here<'a> {
     pub strays: &'a Vector,
     /// Deletes up to this stamp may be forgotten.
     pub forgotten: Version,
+    /// Whether an origin may have written entries of the partition. Shards of one node do not name each
+    /// other in their vectors: what no one could write there is looked for in none.
+    pub writes: &'a dyn Fn(Origin) -> bool,
+}
+
+impl Here<'_> {
+    /// Whether all that `other` names of the partition is named by `seen`.
+    fn covers(&self, seen: &Vector, other: &Vector) -> bool {
+        let mut named = other.iter();
+        named.all(|(origin, version)| seen.get(origin) >= version || !(self.writes)(origin))
+    }
 }
 
 /// Where it begins.
@@ -82,16 +93,19 @@ pub(crate) fn begin(past: Past<'_>, here: &Here<'_>) -> Start {
 /// The record from which on the log has all that is behind a vector; `None` where it may lack some.
 fn by_vector(seen: &Vector, mark: &Mark, here: &Here<'_>) -> Option<Index> {
     // A copy stands where it came, not where its origin's entries stand.
-    if !seen.covers(here.strays) {
+    if !here.covers(seen, here.strays) {
         return None;
     }
     let mut segments = here.segments.iter().rev();
-    let segment = segments.find(|(_, before)| seen.covers(before));
+    let segment = segments.find(|(_, before)| here.covers(seen, before));
     let segment = segment.map(|(first, _)| *first);
     if segment.is_some_and(|first| first > mark.index) {
         return segment;
     }
-    let has_all = mark.needs.as_ref().is_some_and(|needs| seen.covers(needs));
+    let has_all = mark
+        .needs
+        .as_ref()
+        .is_some_and(|needs| here.covers(seen, needs));
     (has_all && mark.index + 1 >= here.first).then_some(mark.index + 1)
 }
 
@@ -108,7 +122,7 @@ fn scope(seen: &Vector, mark: &Mark, here: &Here<'_>) -> Scope {
         .iter()
         .map(|(origin, version)| (origin, version.min(here.forgotten)))
         .collect();
-    match !seen.is_empty() && seen.covers(&due) {
+    match !seen.is_empty() && here.covers(seen, &due) {
         true => Scope::Delta,
         false => Scope::Complete,
     }

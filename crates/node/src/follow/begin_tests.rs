@@ -21,6 +21,7 @@ fn here<'a>(segments: &'a [(Index, Vector)], vector: &'a Vector, strays: &'a Vec
         vector,
         strays,
         forgotten: Version(12),
+        writes: &|_| true,
     }
 }
 

@@ -9,7 +9,7 @@ use std::rc::Rc;
 use bytes::Bytes;
 use dunlin_entry::{Entry, EntryView, Kind, Vector};
 use dunlin_log::{CursorError, Index};
-use dunlin_proto::{Hint, Page, Place, Token, TokenError};
+use dunlin_proto::{Hint, Page, Place, Token, TokenError, Within};
 use dunlin_store::Snapshot;
 use tokio::time::Instant;
 
@@ -19,9 +19,9 @@ use super::{
     Class, Here, Hits, Holder, Met, Past, Reader, Scope, Selection, Start, begin, is_news,
 };
 use crate::env::LocalFuture;
-use crate::limits::{BATCH_BYTES, PAGE_BYTES, PAGE_ITEMS, SETTLE_AFTER, SETTLE_KEYS};
+use crate::limits::{PAGE_ITEMS, SETTLE_AFTER, SETTLE_KEYS, STEP_BYTES};
 use crate::quorum::Coordinator;
-use crate::replication::copy_of;
+use crate::replication::{address_of, copy_of};
 use crate::shard::{Shard, vector_of};
 
 /// From where on a follower wants a keyspace's entries.
@@ -44,6 +44,8 @@ pub struct Wanted {
     pub partitions: Vec<u16>,
     /// Keys that begin with this.
     pub prefix: Bytes,
+    /// Who follows, for people.
+    pub who: String,
 }
 
 /// What comes next.
@@ -110,7 +112,7 @@ impl Followers {
         let holder = Holder {
             class: Class::Follower,
             keyspace: Some(wanted.keyspace),
-            name: format!("follower {}", self.count.get()),
+            name: format!("follower {}: {}", self.count.get(), wanted.who),
         };
         self.shard.held().count(true);
         let mut follow = Follow {
@@ -146,7 +148,7 @@ pub struct Follow {
     /// From which record on each is read in the log.
     starts: BTreeMap<u16, Index>,
     /// What is given as stored records first.
-    filling: VecDeque<(u16, Scope)>,
+    filling: VecDeque<Filling>,
     fill: Option<Fill>,
     /// What the log names up to the cursor.
     seen: Vector,
@@ -193,13 +195,19 @@ impl Begun {
     }
 }
 
+/// A partition that is given as stored records first.
+struct Filling {
+    partition: u16,
+    scope: Scope,
+    /// All of this has been given when its records have.
+    vector: Vector,
+    /// Where it goes on; `None` before its first page.
+    next: Option<Bytes>,
+}
+
 /// The view that stored records are read from.
 struct Fill {
     snapshot: Snapshot,
-    /// All of this is in it.
-    vector: Vector,
-    /// Where the partition that is read goes on; `None` before its first page.
-    next: Option<Bytes>,
     /// The page that is being read.
     reading: Option<Apart<Option<Page>>>,
     /// The page that was read last, where not all of it may be shown yet.
@@ -217,12 +225,41 @@ impl Follow {
             index: self.source.position() - 1,
         });
         let vectors = self.vectors.iter().map(|(p, v)| (*p, v.clone()));
-        Token::new(
+        let mut token = Token::new(
             self.shard.cluster_number(),
             self.wanted.keyspace,
             hint,
             vectors,
-        )
+        );
+        for filling in &self.filling {
+            let within = filling.next.clone().map(|next| Within {
+                is_complete: filling.scope == Scope::Complete,
+                vector: filling.vector.clone(),
+                next,
+            });
+            token.set_within(filling.partition, within);
+        }
+        token
+    }
+
+    /// Whether all that is named of a partition is in this shard's log.
+    pub fn has(&self, partition: u16, vector: &Vector) -> bool {
+        let placement = self.shard.placement();
+        let placed = placement.keyspace(self.wanted.keyspace);
+        let writes = |origin| placed.is_none_or(|k| k.may_write(address_of(origin), partition));
+        let known = self.shard.known();
+        let mut named = vector.iter();
+        named.all(|(origin, version)| known.get(origin) >= version || !writes(origin))
+    }
+
+    /// The last record of the log there is, for [`Follow::is_past`].
+    pub fn log_end(&self) -> Index {
+        self.shard.log_last()
+    }
+
+    /// Whether the log has been given up to this record.
+    pub fn is_past(&self, end: Index) -> bool {
+        self.filling.is_empty() && self.source.position() > end
     }
 
     /// How it was gone on with.
@@ -250,8 +287,8 @@ impl Follow {
                 self.begin(From::Token(token)).await?;
             }
             self.hold();
-            if let Some((partition, scope)) = self.filling.front().copied() {
-                match self.page(partition, scope).await? {
+            if !self.filling.is_empty() {
+                match self.page().await? {
                     Some(next) => return Ok(next),
                     None => continue,
                 }
@@ -283,8 +320,13 @@ impl Follow {
     /// Decides where each partition is gone on with.
     async fn begin(&mut self, from: From) -> Result<(), FollowError> {
         self.check()?;
+        let mut within = BTreeMap::new();
         let (vectors, at) = match &from {
             From::Token(token) => {
+                for partition in &self.wanted.partitions {
+                    let place = token.within(*partition).cloned();
+                    within.extend(place.map(|place| (*partition, place)));
+                }
                 token.check(self.shard.cluster_number(), self.wanted.keyspace)?;
                 let vectors = token.vectors().map(|(p, v)| (p, v.clone()));
                 let hint = token.hint(self.shard.address(), &self.wanted.partitions);
@@ -309,19 +351,27 @@ impl Follow {
             }
         };
         self.check()?;
-        self.decide(&from, at, snapshot, vector)
+        self.decide(&from, at, &within, snapshot, vector)
     }
 
     fn decide(
         &mut self,
         from: &From,
         at: Option<Index>,
+        within: &BTreeMap<u16, Within>,
         snapshot: Snapshot,
         vector: Vector,
     ) -> Result<(), FollowError> {
         let before = |s: &dunlin_log::SegmentInfo| Some((s.first_index, vector_of(&s.preamble)?));
         let segments: Vec<_> = self.shard.segments().iter().filter_map(before).collect();
-        let (last, strays) = (self.shard.log_progress().synced, self.shard.stray_copies());
+        let strays = self.shard.stray_copies();
+        // From now on: behind all that the vector names, on disk or not.
+        let last = match from {
+            From::Now => self.shard.log_last(),
+            _ => self.shard.log_progress().synced,
+        };
+        let placement = self.shard.placement();
+        let placed = placement.keyspace(self.wanted.keyspace);
         let now = self.shard.vector();
         let changes = self.shard.coverage().changes();
         let (mut starts, mut filling) = (BTreeMap::new(), VecDeque::new());
@@ -331,6 +381,8 @@ impl Follow {
                 keyspace: self.wanted.keyspace,
                 partition: *partition,
             };
+            let writes =
+                |origin| placed.is_none_or(|k| k.may_write(address_of(origin), *partition));
             let here = Here {
                 serves: self.shard.coverage().of(place),
                 first: self.shard.log_first(),
@@ -339,12 +391,25 @@ impl Follow {
                 vector: &now,
                 strays: &strays,
                 forgotten: self.shard.forgotten(self.wanted.keyspace),
+                writes: &writes,
             };
             let seen = self.vectors.entry(*partition).or_default();
             let past = match from {
                 From::Now => Past::Now,
                 _ => Past::Seen(seen, at),
             };
+            if let Some(place) = within.get(partition)
+                && let Some((start, scope, vector)) = go_on(place, seen, &vector, &here)
+            {
+                filling.push_back(Filling {
+                    partition: *partition,
+                    scope,
+                    vector,
+                    next: Some(place.next.clone()),
+                });
+                starts.insert(*partition, start);
+                continue;
+            }
             let start = match begin(past, &here) {
                 Start::Log(index) if at == Some(index - 1) => {
                     begun.log_again += 1;
@@ -359,7 +424,12 @@ impl Follow {
                         Scope::Delta => begun.delta += 1,
                         Scope::Complete => begun.complete += 1,
                     }
-                    filling.push_back((*partition, scope));
+                    filling.push_back(Filling {
+                        partition: *partition,
+                        scope,
+                        vector: vector.clone(),
+                        next: None,
+                    });
                     snapshot.applied() + 1
                 }
                 Start::Elsewhere => return Err(FollowError::Elsewhere(*partition)),
@@ -379,15 +449,13 @@ impl Follow {
         self.source.seek(start);
         self.fill = (!self.filling.is_empty()).then_some(Fill {
             snapshot,
-            vector,
-            next: None,
             reading: None,
             page: None,
             is_settled: false,
         });
         if matches!(from, From::Now) {
             let partitions = self.vectors.values_mut();
-            partitions.for_each(|seen| seen.merge(&self.seen));
+            partitions.for_each(|seen| seen.merge(&now));
         }
         Ok(())
     }
@@ -411,15 +479,19 @@ impl Follow {
     }
 
     /// The next page of stored records.
-    async fn page(&mut self, partition: u16, scope: Scope) -> Result<Option<Next>, FollowError> {
+    async fn page(&mut self) -> Result<Option<Next>, FollowError> {
         let gone = || FollowError::Failed("the partition cannot be read".into());
+        let Some(filling) = self.filling.front() else {
+            return Ok(None);
+        };
+        let (partition, scope) = (filling.partition, filling.scope);
+        let start = filling.next.clone();
+        let begins = start.is_none();
         let keyspace = self.wanted.keyspace;
         let fill = self.fill.as_mut().ok_or_else(gone)?;
-        let begins = fill.next.is_none();
         let page = match fill.page.take() {
             Some(page) => page,
             None => {
-                let start = fill.next.clone();
                 let start = start.unwrap_or_else(|| self.wanted.prefix.clone());
                 let read = || read_stored(&self.shard, &fill.snapshot, keyspace, partition, start);
                 let reading = fill.reading.get_or_insert_with(|| Apart::begin(read()));
@@ -462,16 +534,17 @@ impl Follow {
             // Who has begun to forget what it had must be given all, here or elsewhere.
             self.vectors.insert(partition, Vector::new());
         }
-        let fill = self.fill.as_mut().ok_or_else(gone)?;
-        fill.is_settled = false;
+        self.fill.as_mut().ok_or_else(gone)?.is_settled = false;
         let ends = next.is_none();
-        fill.next = next;
+        let filling = self.filling.front_mut().ok_or_else(gone)?;
+        filling.next = next;
         if ends {
+            let vector = std::mem::take(&mut filling.vector);
             let seen = self.vectors.entry(partition).or_default();
             match scope {
-                Scope::Delta => seen.merge(&fill.vector),
+                Scope::Delta => seen.merge(&vector),
                 // What was delivered beyond that is forgotten, and comes again.
-                Scope::Complete => *seen = fill.vector.clone(),
+                Scope::Complete => *seen = vector,
             }
             self.filling.pop_front();
             if self.filling.is_empty() {
@@ -566,7 +639,7 @@ impl Follow {
     async fn read(&mut self) -> Result<Option<Vec<Entry>>, FollowError> {
         let failed = |error: CursorError| FollowError::Failed(error.to_string());
         let position = self.source.position();
-        let records = self.source.next(BATCH_BYTES).await.map_err(failed)?;
+        let records = self.source.next(STEP_BYTES).await.map_err(failed)?;
         if self.changes != self.shard.coverage().changes() {
             self.source.seek(position);
             return Ok(None);
@@ -650,6 +723,33 @@ impl Follow {
     }
 }
 
+/// From which record on the log has what a snapshot lacks that is gone on with at a place within it, what the
+/// snapshot then tells, and what will have been given with its end; `None` where it must be begun anew.
+fn go_on(
+    place: &Within,
+    seen: &Vector,
+    view: &Vector,
+    here: &Here<'_>,
+) -> Option<(Index, Scope, Vector)> {
+    // Of keys before the place the one is given, of those behind it the other.
+    let both = place.vector.iter();
+    let both: Vector = both
+        .map(|(origin, version)| (origin, version.min(view.get(origin))))
+        .collect();
+    let Start::Log(start) = begin(Past::Seen(&both, None), here) else {
+        return None;
+    };
+    let scope = match place.is_complete {
+        true => Scope::Complete,
+        // Deletes that were still to come may be forgotten meanwhile.
+        false if begin(Past::Seen(seen, None), here) == Start::Backfill(Scope::Complete) => {
+            return None;
+        }
+        false => Scope::Delta,
+    };
+    Some((start, scope, both))
+}
+
 /// Reads a page of a view from a key on, when it is its turn.
 fn read_stored(
     shard: &Rc<Shard>,
@@ -665,7 +765,7 @@ fn read_stored(
             let (start, end) = (Key::Included(&start[..]), Key::Unbounded);
             let view = Some(&snapshot);
             store.scan_page(
-                keyspace, partition, start, end, PAGE_ITEMS, PAGE_BYTES, view,
+                keyspace, partition, start, end, PAGE_ITEMS, STEP_BYTES, view,
             )
         });
         let page = read.await?;

@@ -5,6 +5,9 @@ use std::pin::Pin;
 
 use bytes::Bytes;
 use dunlin_log::{Cursor, CursorError, Index, Log, Tail};
+use tokio::time::{Instant, timeout_at};
+
+use crate::limits::SYNC_AFTER;
 
 /// Records in the log's order.
 pub(super) type Records = Vec<(Index, Bytes)>;
@@ -14,7 +17,7 @@ pub(super) type Records = Vec<(Index, Bytes)>;
 pub(crate) enum Bound {
     /// All that is accepted, before it is written even.
     Accepted,
-    /// What is on disk for good. It asks for syncs, where nobody else does.
+    /// What is on disk for good. It asks for a sync where nobody else does for a while.
     Synced,
     /// Up to this record; what is known of it (that it is applied, say) is the asker's matter.
     UpTo(Index),
@@ -137,12 +140,25 @@ impl Source {
     /// Waits until the next record is synced; up to where all are.
     async fn synced(&self) -> Result<Index, CursorError> {
         let mut progress = self.log.progress();
+        let mut due = None;
         while progress.synced < self.position {
             if let Some(failure) = progress.failed {
                 return Err(CursorError::Failed(failure));
             }
-            self.log.request_sync();
-            progress = self.log.changed(&progress).await;
+            let changed = self.log.changed(&progress);
+            if self.log.last() < self.position {
+                progress = changed.await;
+                continue;
+            }
+            // Who wants no syncs for his writes is not to have one for each because somebody reads them.
+            let due = *due.get_or_insert_with(|| Instant::now() + SYNC_AFTER);
+            progress = match timeout_at(due, changed).await {
+                Ok(progress) => progress,
+                Err(_) => {
+                    self.log.request_sync();
+                    self.log.changed(&progress).await
+                }
+            };
         }
         Ok(progress.synced)
     }

@@ -29,9 +29,9 @@ pub(crate) struct Aside {
 }
 
 /// A stream over the second connection, which stays for it.
-pub(super) struct AsideItems {
+pub(crate) struct AsideItems {
     items: Items<Response>,
-    _held: Rc<()>,
+    held: Rc<()>,
 }
 
 impl AsideItems {
@@ -41,6 +41,11 @@ impl AsideItems {
         timeout(within, self.items.next())
             .await
             .unwrap_or(Some(late))
+    }
+
+    /// The items, and what keeps the connection.
+    pub fn into_parts(self) -> (Items<Response>, Rc<()>) {
+        (self.items, self.held)
     }
 
     /// Wants no more than is on its way.
@@ -151,11 +156,11 @@ impl Peer {
     }
 
     /// The same for a stream, of which so many bytes may be on their way.
-    pub(super) async fn stream_aside(&self, request: Request, window_bytes: usize) -> AsideItems {
+    pub(crate) async fn stream_aside(&self, request: Request, window_bytes: usize) -> AsideItems {
         let caller = self.caller_aside().await;
         AsideItems {
             items: caller.stream(request, window_bytes),
-            _held: self.aside.streams.clone(),
+            held: self.aside.streams.clone(),
         }
     }
 

@@ -15,7 +15,7 @@ pub(super) mod audit;
 pub(super) mod caller;
 mod credentials;
 mod judge;
-pub(super) mod need;
+pub mod need;
 
 use std::rc::Rc;
 

@@ -4,7 +4,7 @@ use dunlin_metadata::Role;
 
 /// Of whoever asks; only in a cluster that has users.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::api) enum Need {
+pub enum Need {
     /// Nothing: anybody may, and is not asked.
     Nothing,
     /// Nothing, but readers of all are told more.

@@ -1,0 +1,38 @@
+//! Which replica serves which partitions of a stream. Pure; the table of cases is in its tests.
+
+use std::collections::BTreeMap;
+
+use dunlin_proto::ShardAddress;
+
+/// Gives each partition to one of its replicas: to this shard where it is one, else to another of this node,
+/// else to the best that can be asked. Partitions of which none can be are in no list.
+pub(crate) fn assign(
+    partitions: &[u16],
+    own: ShardAddress,
+    replicas: impl Fn(u16) -> Vec<ShardAddress>,
+    can_serve: impl Fn(ShardAddress) -> bool,
+) -> BTreeMap<ShardAddress, Vec<u16>> {
+    let mut assigned: BTreeMap<ShardAddress, Vec<u16>> = BTreeMap::new();
+    for partition in partitions {
+        let replicas = replicas(*partition);
+        let mut able = replicas.into_iter().filter(|shard| can_serve(*shard));
+        let distance = |shard: &ShardAddress| match shard {
+            shard if *shard == own => 0,
+            shard if shard.node == own.node => 1,
+            _ => 2,
+        };
+        let Some(first) = able.next() else { continue };
+        let best = able.fold(first, |best, shard| {
+            match distance(&shard) < distance(&best) {
+                true => shard,
+                false => best,
+            }
+        });
+        assigned.entry(best).or_default().push(*partition);
+    }
+    assigned
+}
+
+#[cfg(test)]
+#[path = "assign_tests.rs"]
+mod tests;

@@ -1,0 +1,246 @@
+//! A stream as the body of an answer: made as the client takes it, a batch at a time.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use dunlin_node::Services;
+use dunlin_node::http::{Answer, Ask, LocalFuture, Rejected, stream};
+use futures_util::{StreamExt, stream as streams};
+use hyper::body::Frame;
+use tokio::time::{Instant, sleep, sleep_until};
+
+use crate::line::{Form, Reason};
+use crate::merge::{Merged, Told};
+use crate::subscription::Subscription;
+use crate::target::targets;
+
+/// Where nothing is told for so long, it is said how far the stream is.
+const BEAT: Duration = Duration::from_secs(5);
+/// A token stands behind what was told after so long at most.
+const TOKEN_AFTER: Duration = Duration::from_millis(100);
+/// Nothing more is at hand when nothing came for so long.
+const IDLE: Duration = Duration::from_millis(20);
+/// A stream with an end that gets no further for so long ends without.
+const UNREACHABLE_AFTER: Duration = Duration::from_secs(30);
+/// How often those who hold the partitions are asked what they have, where no majority answers.
+const TARGET_PAUSE: Duration = Duration::from_millis(200);
+
+struct Body {
+    services: Rc<Services>,
+    merged: Merged,
+    form: Form,
+    keys_only: bool,
+    /// Changes that may still be told.
+    left: Option<u64>,
+    wait_until: Option<Instant>,
+    until_end: bool,
+    has_told: bool,
+    /// What was told has no token behind it since then.
+    open_since: Option<Instant>,
+    has_begun: bool,
+    last_line: Instant,
+    /// When it last got any further.
+    last_told: Instant,
+    still: Box<dyn Fn() -> Result<(), Rejected>>,
+    stopping: LocalFuture<()>,
+    /// Why it ends at once.
+    fate: Option<Reason>,
+    has_ended: bool,
+}
+
+/// The stream.
+pub(crate) fn answer(services: Rc<Services>, subscription: Subscription, ask: Ask) -> Answer {
+    let form = subscription.form;
+    let at = services.clone();
+    let begin = async move { Body::begin(at, subscription, ask).await };
+    let chunks = streams::once(begin).flat_map(|body| {
+        streams::unfold(body, |mut body| async move {
+            let chunk = body.next().await?;
+            Some((Ok(Frame::data(chunk)), body))
+        })
+    });
+    stream(&services, form.media_type(), chunks.boxed_local())
+}
+
+impl Body {
+    async fn begin(services: Rc<Services>, subscription: Subscription, ask: Ask) -> Body {
+        let Subscription {
+            asked,
+            partitions,
+            from,
+            limit,
+            wait,
+            until_end,
+            form,
+        } = subscription;
+        let now = Instant::now();
+        let keys_only = asked.keys_only;
+        let (mut ends, mut fate) = (None, None);
+        if until_end {
+            ends = all_targets(&services, asked.keyspace, &partitions).await;
+            fate = ends.is_none().then_some(Reason::Unreachable);
+        }
+        let merged = Merged::new(&services, asked, partitions, from, ends);
+        Body {
+            services,
+            merged,
+            form,
+            keys_only,
+            left: limit,
+            wait_until: wait.map(|wait| now + wait),
+            until_end,
+            has_told: false,
+            open_since: None,
+            has_begun: false,
+            last_line: now,
+            last_told: now,
+            still: ask.still,
+            stopping: ask.stopping,
+            fate,
+            has_ended: false,
+        }
+    }
+
+    /// The next lines; `None` behind the last.
+    async fn next(&mut self) -> Option<Bytes> {
+        let mut out = BytesMut::new();
+        while out.is_empty() {
+            if self.has_ended {
+                return None;
+            }
+            if let Some(reason) = self.fate.take() {
+                self.end(&mut out, reason);
+                break;
+            }
+            if (self.still)().is_err() {
+                self.end(&mut out, Reason::Forbidden);
+                break;
+            }
+            if self.left == Some(0) {
+                self.end(&mut out, Reason::Limit);
+                break;
+            }
+            self.step(&mut out).await;
+        }
+        self.last_line = Instant::now();
+        Some(out.freeze())
+    }
+
+    async fn step(&mut self, out: &mut BytesMut) {
+        let changes_max = self.left.map_or(usize::MAX, |left| {
+            usize::try_from(left).unwrap_or(usize::MAX)
+        });
+        let far = Instant::now() + UNREACHABLE_AFTER;
+        let token_due = self.open_since.map(|since| since + TOKEN_AFTER);
+        let idle = (self.wait_until.is_some() && self.has_told).then(|| self.last_told + IDLE);
+        let unreachable = self.until_end.then(|| self.last_told + UNREACHABLE_AFTER);
+        tokio::select! {
+            biased;
+            () = &mut self.stopping => self.end(out, Reason::Stopping),
+            told = self.merged.next(changes_max) => self.tell(told, out),
+            () = sleep_until(idle.unwrap_or(far)), if idle.is_some() => self.end(out, Reason::Wait),
+            () = sleep_until(token_due.unwrap_or(far)), if token_due.is_some() => self.progress(out),
+            () = sleep_until(self.wait_until.unwrap_or(far)), if self.wait_until.is_some() => {
+                self.end(out, Reason::Wait);
+            }
+            () = sleep_until(unreachable.unwrap_or(far)), if unreachable.is_some() => {
+                self.end(out, Reason::Unreachable);
+            }
+            () = sleep_until(self.last_line + BEAT) => self.progress(out),
+        }
+    }
+
+    fn tell(&mut self, told: Told, out: &mut BytesMut) {
+        let now_ms = self.services.now_ms();
+        let form = self.form;
+        match told {
+            Told::Beat => {
+                // The first token says that all have begun: what is written from here on will be told.
+                if !self.has_begun && self.merged.token().is_some() {
+                    self.progress(out);
+                }
+            }
+            Told::Entries(entries) => self.changes(&entries, now_ms, out),
+            Told::Records {
+                partition,
+                begins,
+                records,
+                ends,
+            } => {
+                if let Some((scope, token)) = begins {
+                    form.snapshot_begins(out, partition, scope, Some(&*token));
+                }
+                self.changes(&records, now_ms, out);
+                self.last_told = Instant::now();
+                if ends {
+                    let token = self.merged.token();
+                    self.open_since = None;
+                    form.snapshot_ends(out, partition, token.as_ref());
+                }
+            }
+            Told::Moved { partitions, to } => {
+                let to = self.services.label_of(to);
+                form.moved(out, &partitions, &to);
+            }
+            Told::Done => self.end(out, Reason::Until),
+            Told::Dropped => {
+                self.has_ended = true;
+                form.dropped(out);
+            }
+        }
+        if self
+            .open_since
+            .is_some_and(|since| since.elapsed() >= TOKEN_AFTER)
+        {
+            self.progress(out);
+        }
+    }
+
+    fn changes(&mut self, entries: &[dunlin_entry::Entry], now_ms: u64, out: &mut BytesMut) {
+        if entries.is_empty() {
+            return;
+        }
+        for entry in entries {
+            self.form.change(out, entry, self.keys_only, now_ms);
+        }
+        let now = Instant::now();
+        (self.last_told, self.has_told) = (now, true);
+        self.open_since.get_or_insert(now);
+        if let Some(left) = &mut self.left {
+            *left = left.saturating_sub(entries.len() as u64);
+        }
+    }
+
+    fn progress(&mut self, out: &mut BytesMut) {
+        let token = self.merged.token();
+        self.has_begun |= token.is_some();
+        self.open_since = None;
+        self.form.progress(out, token.as_ref());
+    }
+
+    fn end(&mut self, out: &mut BytesMut, reason: Reason) {
+        self.has_ended = true;
+        self.form.ended(out, reason, self.merged.token().as_ref());
+    }
+}
+
+/// What all must have been told; asked until a majority of each partition answers. `None` where none does.
+async fn all_targets(
+    services: &Rc<Services>,
+    keyspace: u32,
+    partitions: &[u16],
+) -> Option<BTreeMap<u16, dunlin_entry::Vector>> {
+    let begun = Instant::now();
+    loop {
+        let targets = targets(services, keyspace, partitions).await;
+        if targets.len() == partitions.len() {
+            return Some(targets);
+        }
+        if begun.elapsed() > UNREACHABLE_AFTER {
+            return None;
+        }
+        sleep(TARGET_PAUSE).await;
+    }
+}

@@ -1,0 +1,213 @@
+//! What a source gives at a time, and what it is asked. `docs/formats.md`, section 14.
+
+use bytes::{Buf, BufMut, Bytes, BytesMut};
+use dunlin_entry::{Entry, Vector};
+use dunlin_node::Scope;
+use dunlin_proto::Token;
+
+/// What a source gives at a time.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Item {
+    /// What there is.
+    pub what: What,
+    /// Where the source's partitions are gone on with, all of this having been told.
+    pub token: Token,
+    /// All that the log has had has been told.
+    pub is_current: bool,
+    /// All that was to be told has been, where there is an end.
+    pub is_done: bool,
+}
+
+/// What there is.
+#[derive(Debug, Clone, PartialEq)]
+pub enum What {
+    /// Nothing, for a while.
+    Beat,
+    /// Stored records of a partition.
+    Records {
+        /// Which.
+        partition: u16,
+        /// What what is not named means, on the first page.
+        begins: Option<Scope>,
+        /// Ascending by key.
+        records: Vec<Entry>,
+        /// They are the last.
+        ends: bool,
+    },
+    /// Entries, each origin's in its order.
+    Entries(Vec<Entry>),
+}
+
+/// What another shard is asked to stream.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Open {
+    pub keyspace: u32,
+    pub partitions: Vec<u16>,
+    /// Values are not wanted.
+    pub keys_only: bool,
+    pub prefix: Bytes,
+    /// Where it goes on; what comes from now on where there is none.
+    pub from: Option<Token>,
+    /// What must have been told at its end, of each partition, where there is an end.
+    pub until: Option<Vec<(u16, Vector)>>,
+    /// Who follows, for people.
+    pub who: String,
+}
+
+/// Bytes that are none of these.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("malformed bytes from another shard")]
+pub(crate) struct Malformed;
+
+impl Open {
+    pub fn encode(&self) -> Bytes {
+        let mut out = BytesMut::new();
+        out.put_u32_le(self.keyspace);
+        out.put_u8(self.keys_only.into());
+        out.put_u16_le(self.partitions.len() as u16);
+        self.partitions.iter().for_each(|p| out.put_u16_le(*p));
+        put_bytes(&mut out, &self.prefix);
+        let token = self.from.as_ref().map(Token::encode);
+        put_bytes(&mut out, &token.unwrap_or_default());
+        put_bytes(&mut out, self.who.as_bytes());
+        out.put_u8(self.until.is_some().into());
+        for (partition, vector) in self.until.iter().flatten() {
+            out.put_u16_le(*partition);
+            put_bytes(&mut out, &vector.encode());
+        }
+        out.freeze()
+    }
+
+    pub fn decode(mut body: Bytes) -> Result<Open, Malformed> {
+        let keyspace = body.try_get_u32_le().map_err(|_| Malformed)?;
+        let keys_only = get_flag(&mut body)?;
+        let count = body.try_get_u16_le().map_err(|_| Malformed)?;
+        let partitions = (0..count).map(|_| body.try_get_u16_le().map_err(|_| Malformed));
+        let partitions = partitions.collect::<Result<_, _>>()?;
+        let prefix = get_bytes(&mut body)?;
+        let token = get_bytes(&mut body)?;
+        let from = match token.is_empty() {
+            true => None,
+            false => Some(Token::decode(token).map_err(|_| Malformed)?),
+        };
+        let who = String::from_utf8_lossy(&get_bytes(&mut body)?).into_owned();
+        let mut until = get_flag(&mut body)?.then(Vec::new);
+        if let Some(until) = &mut until {
+            while body.has_remaining() {
+                let partition = body.try_get_u16_le().map_err(|_| Malformed)?;
+                until.push((partition, get_vector(&mut body)?));
+            }
+        }
+        Ok(Open {
+            keyspace,
+            partitions,
+            keys_only,
+            prefix,
+            from,
+            until,
+            who,
+        })
+    }
+}
+
+impl Item {
+    pub(crate) fn encode(&self) -> Bytes {
+        let mut out = BytesMut::new();
+        out.put_u8(u8::from(self.is_current) | u8::from(self.is_done) << 1);
+        put_bytes(&mut out, &self.token.encode());
+        let entries = match &self.what {
+            What::Beat => {
+                out.put_u8(0);
+                return out.freeze();
+            }
+            What::Entries(entries) => {
+                out.put_u8(1);
+                entries
+            }
+            What::Records {
+                partition,
+                begins,
+                records,
+                ends,
+            } => {
+                out.put_u8(2);
+                out.put_u16_le(*partition);
+                out.put_u8(match begins {
+                    None => 0,
+                    Some(Scope::Delta) => 1,
+                    Some(Scope::Complete) => 2,
+                });
+                out.put_u8((*ends).into());
+                records
+            }
+        };
+        for entry in entries {
+            put_bytes(&mut out, &entry.encode());
+        }
+        out.freeze()
+    }
+
+    pub(crate) fn decode(mut body: Bytes) -> Result<Item, Malformed> {
+        let flags = body.try_get_u8().map_err(|_| Malformed)?;
+        let token = Token::decode(get_bytes(&mut body)?).map_err(|_| Malformed)?;
+        let what = match body.try_get_u8().map_err(|_| Malformed)? {
+            0 => What::Beat,
+            1 => What::Entries(get_entries(&mut body)?),
+            2 => What::Records {
+                partition: body.try_get_u16_le().map_err(|_| Malformed)?,
+                begins: match body.try_get_u8().map_err(|_| Malformed)? {
+                    0 => None,
+                    1 => Some(Scope::Delta),
+                    2 => Some(Scope::Complete),
+                    _ => return Err(Malformed),
+                },
+                ends: get_flag(&mut body)?,
+                records: get_entries(&mut body)?,
+            },
+            _ => return Err(Malformed),
+        };
+        Ok(Item {
+            what,
+            token,
+            is_current: flags & 1 != 0,
+            is_done: flags & 2 != 0,
+        })
+    }
+}
+
+fn get_entries(body: &mut Bytes) -> Result<Vec<Entry>, Malformed> {
+    let mut entries = Vec::new();
+    while body.has_remaining() {
+        entries.push(Entry::decode(get_bytes(body)?).map_err(|_| Malformed)?);
+    }
+    Ok(entries)
+}
+
+pub(crate) fn get_vector(body: &mut Bytes) -> Result<Vector, Malformed> {
+    Vector::decode(&get_bytes(body)?).map_err(|_| Malformed)
+}
+
+fn get_flag(body: &mut Bytes) -> Result<bool, Malformed> {
+    match body.try_get_u8() {
+        Ok(0) => Ok(false),
+        Ok(1) => Ok(true),
+        _ => Err(Malformed),
+    }
+}
+
+fn put_bytes(out: &mut BytesMut, bytes: &[u8]) {
+    out.put_u32_le(bytes.len() as u32);
+    out.put_slice(bytes);
+}
+
+fn get_bytes(body: &mut Bytes) -> Result<Bytes, Malformed> {
+    let length = body.try_get_u32_le().map_err(|_| Malformed)? as usize;
+    match length <= body.len() {
+        true => Ok(body.split_to(length)),
+        false => Err(Malformed),
+    }
+}
+
+#[cfg(test)]
+#[path = "item_tests.rs"]
+mod tests;

@@ -1,0 +1,77 @@
+#![allow(clippy::unwrap_used)]
+use dunlin_entry::{Kind, Origin, Stamp, Version};
+use proptest::prelude::*;
+
+use super::*;
+
+fn entry(key: &[u8], value: &[u8]) -> Entry {
+    Entry {
+        kind: Kind::Put,
+        copy: false,
+        from: 3,
+        partition: 4,
+        keyspace: 5,
+        stamp: Stamp::new(Version(6), Origin::new(1, 0, 1)),
+        logged: None,
+        expiry_ms: Some(7),
+        is_expiry: false,
+        replaces: None,
+        key: Bytes::copy_from_slice(key),
+        value: Bytes::copy_from_slice(value),
+    }
+}
+
+fn vector() -> Vector {
+    [(Origin::new(1, 0, 1), Version(6))].into_iter().collect()
+}
+
+fn token() -> Token {
+    Token::new(1, 5, None, [(4, vector())])
+}
+
+proptest! {
+    #[test]
+    fn an_item_is_read_as_it_was_written(
+        kind in 0u8..4,
+        entries in prop::collection::vec((prop::collection::vec(any::<u8>(), 1..9), any::<Vec<u8>>()), 0..5),
+        is_current: bool,
+        is_done: bool,
+        ends: bool,
+    ) {
+        let entries = entries.iter().map(|(key, value)| entry(key, value)).collect();
+        let what = match kind {
+            0 => What::Beat,
+            1 => What::Entries(entries),
+            2 => What::Records { partition: 4, begins: None, records: entries, ends },
+            _ => What::Records { partition: 4, begins: Some(Scope::Complete), records: entries, ends },
+        };
+        let item = Item { what, token: token(), is_current, is_done };
+        let bytes = item.encode();
+        prop_assert_eq!(Item::decode(bytes.clone()), Ok(item));
+        for at in 0..bytes.len().min(40) {
+            prop_assert!(Item::decode(bytes.slice(..at)).is_err());
+        }
+    }
+}
+
+#[test]
+fn a_request_is_read_as_it_was_written() {
+    for (from, until) in [
+        (None, None),
+        (Some(token()), Some(vec![(4, vector())])),
+        (None, Some(Vec::new())),
+    ] {
+        let open = Open {
+            keyspace: 5,
+            partitions: vec![1, 4],
+            keys_only: true,
+            prefix: Bytes::from_static(b"a"),
+            from,
+            until,
+            who: "me".to_owned(),
+        };
+        let bytes = open.encode();
+        assert_eq!(Open::decode(bytes.clone()).unwrap(), open);
+        assert_eq!(Open::decode(bytes.slice(..bytes.len() / 2)), Err(Malformed));
+    }
+}

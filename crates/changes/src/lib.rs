@@ -1,0 +1,38 @@
+//! Change streams: a client is one more follower of the log (decision 48).
+//!
+//! A stream is of a keyspace, at whichever node the client reaches. Its partitions are shared out among
+//! replicas, those of this node first; each *source* is one follower of one shard's log, here or at another
+//! shard, and their items are merged as they come. Nothing is queued for who is slow: what is not read yet is
+//! in a log or a store.
+//!
+//! | file | duty |
+//! |---|---|
+//! | `plug` | what plugs into the node: paths, requests of other shards |
+//! | `subscription` | what a client wants, out of a request |
+//! | `assign` | pure: which replica serves which partitions |
+//! | `merge` | all sources of a stream, as one |
+//! | `source` | one of them: a follower here, or a stream from another shard |
+//! | `reading` | a follower and what is asked of it, on either side of a connection |
+//! | `item` | what a source gives at a time, as value and as bytes; what it is asked |
+//! | `cut` | pure: the token in the middle of an item |
+//! | `target` | what a stream that ends must have told: asked of a majority |
+//! | `body` | a stream as the body of an answer |
+//! | `line` | events as lines of JSON or as server-sent events |
+#![deny(unsafe_code)]
+
+mod assign;
+mod body;
+mod cut;
+mod item;
+mod line;
+mod merge;
+mod plug;
+mod reading;
+mod source;
+mod subscription;
+mod target;
+
+pub use item::{Item, What};
+pub use merge::{Merged, Told};
+pub use plug::Changes;
+pub use reading::Asked;

@@ -1,0 +1,89 @@
+#![allow(clippy::unwrap_used)]
+use bytes::Bytes;
+use dunlin_entry::{Origin, Stamp, Version};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::*;
+
+fn entry(key: &[u8], value: &[u8]) -> Entry {
+    Entry {
+        kind: Kind::Put,
+        copy: false,
+        from: 3,
+        partition: 12,
+        keyspace: 5,
+        stamp: Stamp::new(Version(6), Origin::new(1, 0, 1)),
+        logged: None,
+        expiry_ms: None,
+        is_expiry: false,
+        replaces: None,
+        key: Bytes::copy_from_slice(key),
+        value: Bytes::copy_from_slice(value),
+    }
+}
+
+fn told(entry: &Entry) -> Value {
+    let mut out = BytesMut::new();
+    Form::Lines.change(&mut out, entry, false, 1_000);
+    assert_eq!(out.iter().filter(|byte| **byte == b'\n').count(), 1);
+    serde_json::from_slice(&out).unwrap()
+}
+
+#[test]
+fn a_change_is_told_whole() {
+    let stamp = "0000000000000006-0001000000000001";
+    let of = |more: Value| {
+        let mut all = json!({
+            "event": "change", "partition": 12, "key": "k", "version": stamp, "rank": stamp,
+        });
+        all.as_object_mut()
+            .unwrap()
+            .extend(more.as_object().unwrap().clone());
+        all
+    };
+    let plain = entry(b"k", b"v");
+    assert_eq!(told(&plain), of(json!({"value": "v"})));
+    let binary = entry(b"k", b"\xff");
+    assert_eq!(told(&binary), of(json!({"value_base64": "/w=="})));
+    let deleted = Entry {
+        kind: Kind::Delete,
+        ..plain.clone()
+    };
+    assert_eq!(told(&deleted), of(json!({"absent": "deleted"})));
+    let rank = format!("{stamp}1");
+    let ended = Entry {
+        is_expiry: true,
+        ..deleted
+    };
+    assert_eq!(told(&ended), of(json!({"absent": "expired", "rank": rank})));
+    let of_time = |expiry_ms| Entry {
+        expiry_ms: Some(expiry_ms),
+        ..plain.clone()
+    };
+    let there = of(json!({"value": "v", "expires_at_ms": 1_001}));
+    assert_eq!(told(&of_time(1_001)), there);
+    assert_eq!(told(&of_time(1_000)), of(json!({"absent": "expired"})));
+}
+
+#[test]
+fn a_server_sent_event_has_its_token_as_id() {
+    let token = Token::new(1, 5, None, []);
+    let mut out = BytesMut::new();
+    Form::Events.progress(&mut out, Some(&token));
+    Form::Events.moved(&mut out, &[1, 65_535], "n2/0");
+    let text = format!(
+        "event: progress\nid: {token}\ndata: {{\"event\":\"progress\",\"token\":\"{token}\"}}\n\n\
+         event: moved\ndata: {{\"event\":\"moved\",\"partitions\":[1,65535],\"to\":\"n2/0\"}}\n\n"
+    );
+    assert_eq!(std::str::from_utf8(&out).unwrap(), text);
+}
+
+proptest! {
+    #[test]
+    fn any_text_is_read_as_it_was_told(key in ".*", value in ".*") {
+        let told = told(&entry(key.as_bytes(), value.as_bytes()));
+        prop_assert_eq!(&told["key"], &key);
+        prop_assert_eq!(&told["value"], &value);
+    }
+}

@@ -1,0 +1,327 @@
+//! All sources of a stream, as one: items as they come, and one token of all that was told.
+
+use std::collections::BTreeMap;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::time::Duration;
+
+use dunlin_entry::{Entry, Vector};
+use dunlin_node::{Scope, Services};
+use dunlin_proto::{ShardAddress, Token};
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
+use tokio::time::{Instant, sleep_until};
+
+use crate::assign::assign;
+use crate::cut::cut;
+use crate::item::{Item, Open, What};
+use crate::reading::{Asked, beginning};
+use crate::source::{Broken, Source};
+
+/// A shard that could not serve is not asked again for so long.
+const AVOID: Duration = Duration::from_millis(500);
+/// How often partitions that nobody serves are tried again.
+const RETRY: Duration = Duration::from_millis(200);
+
+/// What there is to tell.
+#[derive(Debug)]
+pub enum Told {
+    /// Nothing: the stream has got further, or stands still.
+    Beat,
+    /// Stored records of a partition.
+    Records {
+        /// Which.
+        partition: u16,
+        /// What what is not named means, at the beginning; the token of before it tells of.
+        begins: Option<(Scope, Box<Token>)>,
+        /// Ascending by key.
+        records: Vec<Entry>,
+        /// They are the last.
+        ends: bool,
+    },
+    /// Entries, each origin's in its order.
+    Entries(Vec<Entry>),
+    /// These come from another replica from now on.
+    Moved {
+        /// Which.
+        partitions: Vec<u16>,
+        /// Where from.
+        to: ShardAddress,
+    },
+    /// All that was to be told has been.
+    Done,
+    /// The keyspace is dropped; nothing more comes.
+    Dropped,
+}
+
+type Turn = (u64, Option<Source>, Result<Item, Broken>);
+
+/// A source that is being read.
+struct Reader {
+    at: ShardAddress,
+    partitions: Vec<u16>,
+    /// What it said last, and was told.
+    latest: Option<Token>,
+    is_current: bool,
+}
+
+/// A stream of a keyspace.
+pub struct Merged {
+    services: Rc<Services>,
+    asked: Asked,
+    /// None as long as what was before the beginning is not wanted, and no beginning known.
+    token: Option<Token>,
+    targets: Option<BTreeMap<u16, Vector>>,
+    partitions: Vec<u16>,
+    readers: BTreeMap<u64, Reader>,
+    turns: FuturesUnordered<Pin<Box<dyn Future<Output = Turn>>>>,
+    count: u64,
+    /// Partitions that nobody serves.
+    unserved: Vec<u16>,
+    retry: Instant,
+    avoid: BTreeMap<ShardAddress, Instant>,
+    /// Who served each partition last.
+    served: BTreeMap<u16, ShardAddress>,
+    moved: Vec<(Vec<u16>, ShardAddress)>,
+}
+
+impl Merged {
+    /// Of these partitions, from a token on: one that names nothing begins at the beginning, none with what
+    /// comes from now on. With `targets` it is done when all of these have been told.
+    pub fn new(
+        services: &Rc<Services>,
+        asked: Asked,
+        partitions: Vec<u16>,
+        from: Option<Token>,
+        targets: Option<BTreeMap<u16, Vector>>,
+    ) -> Merged {
+        let token = from.map(|token| token.narrow(&partitions));
+        Merged {
+            services: services.clone(),
+            asked,
+            token,
+            targets,
+            unserved: partitions.clone(),
+            partitions,
+            readers: BTreeMap::new(),
+            turns: FuturesUnordered::new(),
+            count: 0,
+            retry: Instant::now(),
+            avoid: BTreeMap::new(),
+            served: BTreeMap::new(),
+            moved: Vec::new(),
+        }
+    }
+
+    /// A token that begins a keyspace at its beginning.
+    pub fn beginning(services: &Services, keyspace: u32) -> Token {
+        beginning(services.cluster_number(), keyspace)
+    }
+
+    /// Where all goes on that was told; `None` as long as a partition has not begun.
+    pub fn token(&self) -> Option<Token> {
+        let mut token = match &self.token {
+            Some(token) => token.clone(),
+            None => beginning(self.services.cluster_number(), self.asked.keyspace),
+        };
+        let latest = self.readers.values().filter_map(|r| r.latest.as_ref());
+        latest.for_each(|latest| token.advance(latest));
+        (self.token.is_some() || token.names(&self.partitions)).then_some(token)
+    }
+
+    /// Whether all that was there has been told.
+    pub fn is_current(&self) -> bool {
+        self.unserved.is_empty() && self.readers.values().all(|reader| reader.is_current)
+    }
+
+    /// What is told next, of at most so many changes; with fewer than there were at hand this is at its end.
+    /// Dropped while it waits, nothing is lost.
+    pub async fn next(&mut self, changes_max: usize) -> Told {
+        loop {
+            if self.services.is_gone(self.asked.keyspace) {
+                return Told::Dropped;
+            }
+            self.serve();
+            if let Some((partitions, to)) = self.moved.pop() {
+                return Told::Moved { partitions, to };
+            }
+            if self.is_done() {
+                return Told::Done;
+            }
+            let turn = tokio::select! {
+                biased;
+                Some(turn) = self.turns.next() => turn,
+                () = sleep_until(self.retry), if !self.unserved.is_empty() => continue,
+                // There is always one of the two, unless nothing is wanted.
+                else => return Told::Done,
+            };
+            if let Some(told) = self.take(turn, changes_max) {
+                return told;
+            }
+        }
+    }
+
+    fn is_done(&self) -> bool {
+        self.targets.is_some() && self.unserved.is_empty() && self.turns.is_empty()
+    }
+
+    /// Opens sources for partitions that have none.
+    fn serve(&mut self) {
+        let now = Instant::now();
+        if self.unserved.is_empty() || now < self.retry {
+            return;
+        }
+        self.retry = now + RETRY;
+        self.avoid.retain(|_, until| *until > now);
+        let (services, keyspace) = (&self.services, self.asked.keyspace);
+        let assigned = assign(
+            &self.unserved,
+            services.shard().address(),
+            |partition| services.replicas(keyspace, partition),
+            |shard| services.is_reachable(shard) && !self.avoid.contains_key(&shard),
+        );
+        for (at, partitions) in assigned {
+            self.unserved.retain(|p| !partitions.contains(p));
+            self.open(at, partitions);
+        }
+    }
+
+    fn open(&mut self, at: ShardAddress, partitions: Vec<u16>) {
+        self.count += 1;
+        let number = self.count;
+        let from = self.token.clone().map(|token| token.narrow(&partitions));
+        let until = self.targets.as_ref().map(|targets| {
+            let of = |p: &u16| Some((*p, targets.get(p)?.clone()));
+            partitions.iter().filter_map(of).collect()
+        });
+        let open = Open {
+            keyspace: self.asked.keyspace,
+            partitions: partitions.clone(),
+            keys_only: self.asked.keys_only,
+            prefix: self.asked.prefix.clone(),
+            from,
+            until,
+            who: self.asked.who.clone(),
+        };
+        let changed = |p: &&u16| self.served.get(p).is_some_and(|before| *before != at);
+        let moved: Vec<u16> = partitions.iter().filter(changed).copied().collect();
+        if !moved.is_empty() {
+            self.moved.push((moved, at));
+        }
+        self.served.extend(partitions.iter().map(|p| (*p, at)));
+        let reader = Reader {
+            at,
+            partitions,
+            latest: None,
+            is_current: false,
+        };
+        self.readers.insert(number, reader);
+        let services = self.services.clone();
+        self.turns.push(Box::pin(async move {
+            match Source::open(&services, at, open).await {
+                Ok(source) => turn(number, source).await,
+                Err(broken) => (number, None, Err(broken)),
+            }
+        }));
+    }
+
+    /// Takes what a source gave; `None` where there is nothing to tell of it.
+    fn take(&mut self, (number, source, given): Turn, changes_max: usize) -> Option<Told> {
+        let mut item = match (given, source) {
+            (Ok(item), Some(source)) => {
+                if !item.is_done {
+                    self.turns.push(Box::pin(turn(number, source)));
+                }
+                item
+            }
+            (Err(broken), _) => {
+                self.give_up(number, &broken);
+                return Some(Told::Beat);
+            }
+            (Ok(_), None) => return None,
+        };
+        let count = match &item.what {
+            What::Beat => 0,
+            What::Records { records, .. } => records.len(),
+            What::Entries(entries) => entries.len(),
+        };
+        let reader = self.readers.get(&number)?;
+        let latest = reader.latest.clone();
+        let before = latest.or_else(|| {
+            let token = self.token.clone()?;
+            Some(token.narrow(&reader.partitions))
+        });
+        let before = before
+            .unwrap_or_else(|| beginning(self.services.cluster_number(), self.asked.keyspace));
+        if count > changes_max {
+            cut(&mut item, &before, changes_max);
+        }
+        let reader = self.readers.get_mut(&number)?;
+        reader.is_current = item.is_current;
+        let mut told = match item.what {
+            What::Beat => Told::Beat,
+            What::Entries(entries) => Told::Entries(entries),
+            What::Records {
+                partition,
+                begins,
+                records,
+                ends,
+            } => {
+                // Whoever forgets what he had stores with that that he has nothing.
+                let begins = begins.map(|scope| {
+                    let mut token = before;
+                    token.set_within(partition, None);
+                    if scope == Scope::Complete {
+                        token.forget(partition);
+                    }
+                    reader.latest = Some(token.clone());
+                    (scope, Box::new(token))
+                });
+                Told::Records {
+                    partition,
+                    begins,
+                    records,
+                    ends,
+                }
+            }
+        };
+        if let Told::Records {
+            begins: Some((_, token)),
+            ..
+        } = &mut told
+        {
+            // Of all partitions, as of before these records.
+            if let Some(all) = self.token() {
+                **token = all;
+            }
+        }
+        if let Some(reader) = self.readers.get_mut(&number) {
+            reader.latest = Some(item.token);
+        }
+        // The token of one that began with what comes from now on is known when all have begun.
+        if self.token.is_none() {
+            self.token = self.token();
+        }
+        Some(told)
+    }
+
+    fn give_up(&mut self, number: u64, broken: &Broken) {
+        let Some(reader) = self.readers.remove(&number) else {
+            return;
+        };
+        let now = Instant::now();
+        tracing::debug!(at = %reader.at, %broken, who = self.asked.who, "a source of a stream is lost");
+        self.avoid.insert(reader.at, now + AVOID);
+        // As long as not all have begun there is no token: what comes from now on begins again.
+        if let (Some(token), Some(latest)) = (&mut self.token, &reader.latest) {
+            token.advance(latest);
+        }
+        self.unserved.extend(reader.partitions);
+        self.retry = now;
+    }
+}
+
+async fn turn(number: u64, mut source: Source) -> Turn {
+    let given = source.next().await;
+    (number, Some(source), given)
+}

@@ -1,0 +1,152 @@
+//! A follower of one shard and what is asked of it: here for a client, or for another shard.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use dunlin_entry::{Entry, Vector};
+use dunlin_node::{Follow, FollowError, From, Next, Services, Wanted};
+use dunlin_proto::Token;
+use tokio::time::{Instant, sleep_until, timeout_at};
+
+use crate::item::{Item, Open, What};
+
+/// A source says at least so often that it is there.
+pub(crate) const BEAT: Duration = Duration::from_secs(1);
+/// How often it is looked whether the shard has what must be told.
+const LOOK: Duration = Duration::from_millis(20);
+/// What comes at the end of a log is gathered for so long: no work for each entry and reader.
+const GATHER: Duration = Duration::from_millis(4);
+
+/// What is asked of a source.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Asked {
+    /// Number of the keyspace.
+    pub keyspace: u32,
+    /// Keys that begin with this.
+    pub prefix: Bytes,
+    /// Values are not wanted.
+    pub keys_only: bool,
+    /// Who follows, for people.
+    pub who: String,
+}
+
+/// A follower of one shard.
+pub(crate) struct Reading {
+    follow: Follow,
+    keys_only: bool,
+    until: Option<Vec<(u16, Vector)>>,
+    /// The end of the log, when the shard had all that is to be told.
+    end: Option<u64>,
+    /// It has said where it begins.
+    has_begun: bool,
+    /// Not read before.
+    rests_until: Instant,
+    next_beat: Instant,
+}
+
+impl Reading {
+    pub async fn open(services: &Services, open: Open) -> Result<Reading, FollowError> {
+        let from = match open.from {
+            None => From::Now,
+            Some(token) if token.is_empty() => From::Beginning,
+            Some(token) => From::Token(token.narrow(&open.partitions)),
+        };
+        let wanted = Wanted {
+            keyspace: open.keyspace,
+            partitions: open.partitions,
+            prefix: open.prefix,
+            who: open.who,
+        };
+        let now = Instant::now();
+        Ok(Reading {
+            follow: services.followers().open(from, wanted).await?,
+            keys_only: open.keys_only,
+            until: open.until,
+            end: None,
+            has_begun: false,
+            rests_until: now,
+            next_beat: now,
+        })
+    }
+
+    /// The next item: a beat when nothing comes for a while. Dropped while it waits, nothing is lost.
+    pub async fn next(&mut self) -> Result<Item, FollowError> {
+        if !self.has_begun {
+            self.has_begun = true;
+            return Ok(self.item(What::Beat));
+        }
+        loop {
+            if self.is_done() {
+                return Ok(self.item(What::Beat));
+            }
+            let look = match (&self.until, self.end) {
+                (Some(_), None) => Instant::now() + LOOK,
+                _ => self.next_beat,
+            };
+            if self.follow.is_current() && self.rests_until > Instant::now() {
+                sleep_until(self.rests_until).await;
+            }
+            let Ok(next) = timeout_at(look.min(self.next_beat), self.follow.next()).await else {
+                if Instant::now() < self.next_beat {
+                    continue;
+                }
+                return Ok(self.item(What::Beat));
+            };
+            self.rests_until = Instant::now() + GATHER;
+            let what = match next? {
+                Next::Entries(entries) if entries.is_empty() => continue,
+                Next::Entries(entries) => What::Entries(self.strip(entries)),
+                Next::Records {
+                    partition,
+                    begins,
+                    records,
+                    ends,
+                } => What::Records {
+                    partition,
+                    begins,
+                    records: self.strip(records),
+                    ends,
+                },
+            };
+            return Ok(self.item(what));
+        }
+    }
+
+    /// Whether all has been told that was to be. What the shard has of copies, no vector names: so it has read
+    /// its log to the end that it had when it had all that is named.
+    fn is_done(&mut self) -> bool {
+        let Some(until) = &self.until else {
+            return false;
+        };
+        if self.end.is_none()
+            && until
+                .iter()
+                .all(|(partition, vector)| self.follow.has(*partition, vector))
+        {
+            self.end = Some(self.follow.log_end());
+        }
+        self.end.is_some_and(|end| self.follow.is_past(end))
+    }
+
+    fn item(&mut self, what: What) -> Item {
+        self.next_beat = Instant::now() + BEAT;
+        Item {
+            what,
+            token: self.follow.token(),
+            is_current: self.follow.is_current(),
+            is_done: self.is_done(),
+        }
+    }
+
+    fn strip(&self, mut entries: Vec<Entry>) -> Vec<Entry> {
+        if self.keys_only {
+            entries.iter_mut().for_each(|e| e.value = Bytes::new());
+        }
+        entries
+    }
+}
+
+/// Where what another shard is asked goes on: at its beginning, a token that names nothing.
+pub(crate) fn beginning(cluster: u128, keyspace: u32) -> Token {
+    Token::new(cluster, keyspace, None, [])
+}

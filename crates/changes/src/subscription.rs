@@ -1,0 +1,166 @@
+//! What a client wants, out of its request.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use dunlin_node::Services;
+use dunlin_node::http::{Ask, Params, Rejected};
+use dunlin_proto::Token;
+use hyper::StatusCode;
+use hyper::header::ACCEPT;
+
+use crate::line::Form;
+use crate::merge::Merged;
+use crate::reading::Asked;
+
+pub(crate) const PARAMS: &[&str] = &[
+    "from",
+    "prefix",
+    "keys_only",
+    "limit",
+    "wait",
+    "until",
+    "partitions",
+];
+
+/// The longest wait.
+const WAIT_MAX: Duration = Duration::from_secs(3_600);
+
+/// What a client wants.
+pub(crate) struct Subscription {
+    pub asked: Asked,
+    pub partitions: Vec<u16>,
+    /// What comes from now on, where there is none.
+    pub from: Option<Token>,
+    pub limit: Option<u64>,
+    pub wait: Option<Duration>,
+    /// It ends when all has been told that there was when it began.
+    pub until_end: bool,
+    pub form: Form,
+}
+
+impl Subscription {
+    pub fn of(services: &Services, ask: &Ask) -> Result<Subscription, Rejected> {
+        let params = &ask.params;
+        let name = ask.parts.get(1).map(String::as_str).unwrap_or_default();
+        let missing = || Rejected::new(StatusCode::NOT_FOUND, "there is no such keyspace");
+        let (keyspace, count) = services.keyspace(name).ok_or_else(missing)?;
+        let limit = params.number("limit")?;
+        if limit == Some(0) {
+            return Err(Rejected::bad("limit is a number of changes, at least 1"));
+        }
+        Ok(Subscription {
+            asked: Asked {
+                keyspace,
+                prefix: params.get("prefix").cloned().unwrap_or_default(),
+                keys_only: flag(params, "keys_only")?,
+                who: ask.who.clone(),
+            },
+            partitions: partitions(params, count)?,
+            from: from(services, ask, keyspace)?,
+            limit,
+            wait: text(params, "wait")?.map(duration).transpose()?,
+            until_end: match text(params, "until")? {
+                None => false,
+                Some("end") => true,
+                Some(_) => return Err(Rejected::bad("until takes only end")),
+            },
+            form: form(ask),
+        })
+    }
+}
+
+/// A browser that comes back says behind which event.
+fn from(services: &Services, ask: &Ask, keyspace: u32) -> Result<Option<Token>, Rejected> {
+    let last = ask.headers.get("last-event-id");
+    let last = last
+        .and_then(|id| id.to_str().ok())
+        .filter(|id| !id.is_empty());
+    let given = text(&ask.params, "from")?;
+    let token = match last.or(given) {
+        None | Some("now") => return Ok(None),
+        Some("beginning") => return Ok(Some(Merged::beginning(services, keyspace))),
+        Some(text) => text.parse::<Token>(),
+    };
+    let token =
+        token.map_err(|error| Rejected::bad(format!("from: {error}; or say beginning or now")))?;
+    token
+        .check(services.cluster_number(), keyspace)
+        .map_err(|error| Rejected::bad(format!("from: {error}; begin anew")))?;
+    Ok(Some(token))
+}
+
+/// Numbers and ranges of numbers, as in `0,4-7`.
+fn partitions(params: &Params, count: u16) -> Result<Vec<u16>, Rejected> {
+    let Some(given) = text(params, "partitions")? else {
+        return Ok((0..count).collect());
+    };
+    let wrong = || {
+        let last = count.saturating_sub(1);
+        Rejected::bad(format!(
+            "partitions are numbers from 0 to {last} and ranges of them, as in 0,4-7"
+        ))
+    };
+    let mut wanted = Vec::new();
+    for part in given.split(',') {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let number = |text: &str| {
+            let number = text.parse::<u16>().map_err(|_| wrong())?;
+            (number < count).then_some(number).ok_or_else(wrong)
+        };
+        wanted.extend(number(first)?..=number(last)?);
+    }
+    wanted.sort_unstable();
+    wanted.dedup();
+    match wanted.is_empty() {
+        true => Err(wrong()),
+        false => Ok(wanted),
+    }
+}
+
+/// `30s`, `500ms`, `2min`, or a number of seconds.
+fn duration(text: &str) -> Result<Duration, Rejected> {
+    let wrong = || Rejected::bad("wait is a time of at most an hour, as in 30s, 500ms or 2min");
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let (number, unit) = text.split_at(digits);
+    let number: u64 = number.parse().map_err(|_| wrong())?;
+    let factor = match unit {
+        "ms" => 1,
+        "" | "s" => 1_000,
+        "min" => 60_000,
+        _ => return Err(wrong()),
+    };
+    let wait = number.checked_mul(factor).map(Duration::from_millis);
+    wait.filter(|wait| *wait <= WAIT_MAX).ok_or_else(wrong)
+}
+
+fn flag(params: &Params, name: &str) -> Result<bool, Rejected> {
+    match text(params, name)? {
+        None | Some("false") => Ok(false),
+        Some("true") => Ok(true),
+        Some(_) => Err(Rejected::bad(format!("{name} is true or false"))),
+    }
+}
+
+fn text<'a>(params: &'a Params, name: &str) -> Result<Option<&'a str>, Rejected> {
+    let Some(bytes) = params.get(name) else {
+        return Ok(None);
+    };
+    let bytes: &'a Bytes = bytes;
+    let text = std::str::from_utf8(bytes);
+    text.map(Some)
+        .map_err(|_| Rejected::bad(format!("{name} is not UTF-8")))
+}
+
+fn form(ask: &Ask) -> Form {
+    let accepted = ask.headers.get_all(ACCEPT).iter();
+    let mut accepted = accepted.filter_map(|value| value.to_str().ok());
+    match accepted.any(|value| value.contains("text/event-stream")) {
+        true => Form::Events,
+        false => Form::Lines,
+    }
+}
+
+#[cfg(test)]
+#[path = "subscription_tests.rs"]
+mod tests;

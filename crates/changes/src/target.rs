@@ -1,0 +1,67 @@
+//! What a stream that ends must have told: all that a majority of each partition's replicas had when it began.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::time::Duration;
+
+use bytes::{BufMut, Bytes, BytesMut};
+use dunlin_entry::Vector;
+use dunlin_node::Services;
+use dunlin_proto::ShardAddress;
+use futures_util::future::join_all;
+
+use crate::item::get_vector;
+use crate::plug::NUMBER;
+
+const ASK_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// Asks who holds the partitions what they have. Those of which no majority answered are in no list.
+pub(crate) async fn targets(
+    services: &Rc<Services>,
+    keyspace: u32,
+    partitions: &[u16],
+) -> BTreeMap<u16, Vector> {
+    let of = |partition: &u16| (*partition, services.replicas(keyspace, *partition));
+    let replicas: BTreeMap<u16, Vec<ShardAddress>> = partitions.iter().map(of).collect();
+    let mut shards: Vec<ShardAddress> = replicas.values().flatten().copied().collect();
+    shards.sort_unstable();
+    shards.dedup();
+    let asked = shards.iter().map(|shard| vector_at(services, *shard));
+    let answers = join_all(asked).await;
+    let told: BTreeMap<ShardAddress, Vector> = shards
+        .into_iter()
+        .zip(answers)
+        .filter_map(|(shard, vector)| Some((shard, vector?)))
+        .collect();
+    let mut targets = BTreeMap::new();
+    for (partition, replicas) in replicas {
+        let vectors: Vec<&Vector> = replicas.iter().filter_map(|r| told.get(r)).collect();
+        if vectors.len() * 2 > replicas.len() {
+            let mut all = Vector::new();
+            for vector in vectors {
+                let of_partition = |origin| services.may_write(keyspace, partition, origin);
+                let named = vector.iter().filter(|(origin, _)| of_partition(*origin));
+                all.merge(&named.collect());
+            }
+            targets.insert(partition, all);
+        }
+    }
+    targets
+}
+
+async fn vector_at(services: &Rc<Services>, shard: ShardAddress) -> Option<Vector> {
+    if shard == services.shard().address() {
+        return Some(services.shard().vector());
+    }
+    let answer = services.ask(shard, NUMBER, Bytes::new(), ASK_TIMEOUT).await;
+    get_vector(&mut answer.ok()?).ok()
+}
+
+/// The answer to who asks.
+pub(crate) fn answer(services: &Services) -> Bytes {
+    let vector = services.shard().vector().encode();
+    let mut out = BytesMut::with_capacity(vector.len() + 4);
+    out.put_u32_le(vector.len() as u32);
+    out.put_slice(&vector);
+    out.freeze()
+}

@@ -1,0 +1,187 @@
+//! `dunlin stream`: a keyspace's changes as they happen.
+
+use std::ffi::OsString;
+
+use bytes::Bytes;
+use clap::{Args, ValueEnum};
+use dunlin_client::{Changes, Event, KeyChange, Since, Subscription};
+
+use crate::connect::{DEFAULT_KEYSPACE, Server};
+use crate::exec::Exec;
+use crate::failure::Failure;
+use crate::output::Output;
+use crate::signal::Stop;
+use crate::{key, runtime};
+
+const EXAMPLES: &str = "\
+Prints \"+ KEY\", a tab and the value, or \"- KEY\" for a key that was deleted or has expired. --json prints every
+event as the server tells it, snapshots and tokens among them: docs/streams.md says what they mean.
+
+Ends on Ctrl-C, with --limit and --until end, and then says with which token to go on. It goes on by itself
+at the next of --server when its node is lost; what came behind the last token is told again then.
+
+Examples:
+  dunlin stream default                                  what changes from now on
+  dunlin stream default --from beginning --until end     all there is
+  dunlin stream orders --prefix paid: --exec ./ship.sh   batches on its standard input";
+
+/// Arguments of `stream`.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Stream {
+    /// Keyspace
+    #[arg(default_value = DEFAULT_KEYSPACE)]
+    keyspace: String,
+    /// beginning, now, or the token that an earlier stream ended with
+    #[arg(long, value_name = "PLACE", default_value = "now")]
+    from: String,
+    /// Only keys that begin so
+    #[arg(long, value_name = "PREFIX")]
+    prefix: Option<OsString>,
+    /// No values
+    #[arg(long)]
+    keys_only: bool,
+    /// At most so many changes
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    limit: Option<u64>,
+    /// Where to end: end, when all is told that was there at the beginning
+    #[arg(long, value_name = "WHEN")]
+    until: Option<Until>,
+    /// Runs this command for each batch, events as lines of JSON on its standard input, a token in the last: exit
+    /// code 0 goes on, else it is tried again, six times in all
+    #[arg(long, value_name = "COMMAND")]
+    exec: Option<String>,
+    #[command(flatten)]
+    server: Server,
+    /// One JSON object a line for each event
+    #[arg(long)]
+    json: bool,
+}
+
+/// Where a stream ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Until {
+    /// When all is told that was there at the beginning
+    End,
+}
+
+impl Stream {
+    /// Prints changes until it is to end.
+    pub fn run(self) -> Result<(), Failure> {
+        let wanted = Subscription {
+            since: match &*self.from {
+                "beginning" => Since::Beginning,
+                "now" => Since::Now,
+                token => Since::Token(token.to_owned()),
+            },
+            prefix: self.prefix.map(key::bytes),
+            keys_only: self.keys_only,
+            limit: self.limit,
+            until_end: self.until.is_some(),
+        };
+        let to = match self.exec {
+            Some(command) => To::Exec(Exec::new(command)),
+            None => To::Output {
+                output: Output::new(),
+                json: self.json,
+            },
+        };
+        runtime::block_on(async move {
+            let mut stop = Stop::listen()?;
+            let keyspace = self.server.client()?.keyspace(&self.keyspace);
+            let mut changes = tokio::select! {
+                opened = keyspace.changes(wanted) => opened?,
+                () = stop.asked() => return Ok(()),
+            };
+            let mut to = to;
+            let told = follow(&mut changes, &mut to, &mut stop).await;
+            if !self.json
+                && let Some(token) = to.token(&changes)
+            {
+                eprintln!("dunlin: go on with --from {token}");
+            }
+            told
+        })
+    }
+}
+
+/// Where changes go.
+enum To {
+    Output { output: Output, json: bool },
+    Exec(Exec),
+}
+
+impl To {
+    /// All before it has been taken.
+    fn token<'a>(&'a self, changes: &'a Changes) -> Option<&'a str> {
+        match self {
+            To::Output { .. } => changes.token(),
+            To::Exec(exec) => exec.token(),
+        }
+    }
+}
+
+async fn follow(changes: &mut Changes, to: &mut To, stop: &mut Stop) -> Result<(), Failure> {
+    loop {
+        let next = tokio::select! {
+            biased;
+            () = stop.asked() => None,
+            next = changes.next() => next?,
+        };
+        let Some(event) = next else {
+            return match to {
+                To::Output { output, .. } => output.flush(),
+                To::Exec(_) => Ok(()),
+            };
+        };
+        match to {
+            To::Output { output, json } => {
+                print(output, *json, &event, changes.line())?;
+                if !changes.is_at_hand() {
+                    output.flush()?;
+                }
+            }
+            To::Exec(exec) => {
+                tokio::select! {
+                    biased;
+                    () = stop.asked() => return Ok(()),
+                    done = exec.take(&event, changes.line()) => done?,
+                }
+            }
+        }
+        match event {
+            Event::Dropped => {
+                return Err(Failure::NotFound("the keyspace was dropped".to_owned()));
+            }
+            Event::End { reason, .. } if reason == "forbidden" => {
+                let line = "the users were changed: this one may not follow the keyspace any more";
+                return Err(Failure::Failed(line.to_owned()));
+            }
+            Event::End { reason, .. } if reason == "unreachable" => {
+                let line = "a partition has no majority of replicas, so its end is not known: start more nodes";
+                return Err(Failure::Failed(line.to_owned()));
+            }
+            _ => {}
+        }
+    }
+}
+
+fn print(output: &mut Output, json: bool, event: &Event, line: &Bytes) -> Result<(), Failure> {
+    if json {
+        output.bytes(line)?;
+        return output.bytes(b"\n");
+    }
+    let Event::Change(KeyChange {
+        key, value, absent, ..
+    }) = event
+    else {
+        return Ok(());
+    };
+    output.bytes(if absent.is_some() { b"- " } else { b"+ " })?;
+    output.bytes(key)?;
+    if let Some(value) = value {
+        output.bytes(b"\t")?;
+        output.bytes(value)?;
+    }
+    output.bytes(b"\n")
+}

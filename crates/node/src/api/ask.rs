@@ -1,0 +1,40 @@
+//! A request as a capability that is plugged into the node has it.
+
+use std::rc::Rc;
+
+use futures_util::{StreamExt, TryStreamExt};
+use hyper::{HeaderMap, Method};
+
+use super::error::Rejected;
+use super::params::Params;
+use super::reply::{self, Chunks, Reply};
+use crate::env::LocalFuture;
+use crate::services::Services;
+
+/// A request that a rule let in.
+pub struct Ask {
+    /// Its method.
+    pub method: Method,
+    /// Its path behind `/v1/`, cut at the slashes and decoded.
+    pub parts: Vec<String>,
+    /// Its parameters, none of which the rule does not know.
+    pub params: Params,
+    /// Its headers.
+    pub headers: HeaderMap,
+    /// Who asks, and from where, for people.
+    pub who: String,
+    /// Whether its asker still may what he asks: users may be changed while an answer lasts.
+    pub still: Box<dyn Fn() -> Result<(), Rejected>>,
+    /// Ready when the node stops: answers that last are to end.
+    pub stopping: LocalFuture<()>,
+}
+
+/// An answer of status 200 that is made as the client takes it; what is being taken counts as memory of
+/// answers.
+pub fn stream(services: &Rc<Services>, content_type: &'static str, chunks: Chunks) -> Reply {
+    let mut held = services.shard.front().doors.account();
+    let chunks = chunks.inspect_ok(move |frame| {
+        held.set(frame.data_ref().map_or(0, bytes::Bytes::len));
+    });
+    reply::stream(content_type, chunks.boxed_local())
+}

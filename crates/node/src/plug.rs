@@ -1,0 +1,179 @@
+//! Capabilities that are crates of their own: each plugs into the node, which knows none of them by name.
+//! What a capability may do with the shard it is plugged into is in [`Services`] and in what that gives.
+
+use std::fmt::Debug;
+use std::rc::Rc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use dunlin_entry::Origin;
+use dunlin_proto::{Request, Response, ShardAddress};
+use dunlin_rpc::{CallError, Items, Reply, Sink};
+
+use crate::env::LocalFuture;
+use crate::http::{Answer, Ask, Rejected, Rule};
+use crate::replication::address_of;
+use crate::services::Services;
+
+/// A capability, for all nodes of a process.
+pub trait Plug: Debug + Send + Sync {
+    /// Its part at one shard, made on that shard's event loop.
+    fn attach(&self) -> Rc<dyn Plugged>;
+}
+
+/// A capability's part at one shard.
+pub trait Plugged {
+    /// Its number among the capabilities, the same at all nodes.
+    fn number(&self) -> u8;
+
+    /// What a path below `/v1/` takes, cut at its slashes and not decoded; `None` where it is not its own.
+    fn rules(&self, parts: &[&str]) -> Option<&'static [Rule]>;
+
+    /// Answers a request that these rules let in.
+    fn http(&self, services: Rc<Services>, ask: Ask) -> LocalFuture<Result<Answer, Rejected>>;
+
+    /// Answers its like at another shard.
+    fn call(&self, services: &Rc<Services>, body: Bytes, reply: Reply<Response>);
+
+    /// The same with a stream of items.
+    fn open(&self, services: &Rc<Services>, body: Bytes, sink: Sink<Response>);
+}
+
+/// Items that another shard sends, over the connection for what nobody's put waits behind.
+pub struct PlugItems {
+    items: Items<Response>,
+    /// Keeps the connection.
+    _held: Rc<()>,
+}
+
+impl PlugItems {
+    /// The next; `None` when all were sent. Given up while it waits, nothing is lost.
+    ///
+    /// # Errors
+    /// See [`CallError`]; nothing more comes.
+    pub async fn next(&mut self) -> Option<Result<Bytes, CallError>> {
+        match self.items.next().await? {
+            Ok(Response::Plug(body)) => Some(Ok(body)),
+            Ok(_) => Some(Err(CallError::Protocol("an answer out of turn".to_owned()))),
+            Err(error) => Some(Err(error)),
+        }
+    }
+}
+
+impl Services {
+    /// Asks the capability of this number at another shard.
+    ///
+    /// # Errors
+    /// See [`CallError`].
+    pub async fn ask(
+        &self,
+        at: ShardAddress,
+        number: u8,
+        body: Bytes,
+        within: Duration,
+    ) -> Result<Bytes, CallError> {
+        let peer = self.shard.peer(at).ok_or(CallError::Disconnected)?;
+        match peer
+            .caller
+            .call(Request::Plug { number, body }, within)
+            .await?
+        {
+            Response::Plug(body) => Ok(body),
+            _ => Err(CallError::Protocol("an answer out of turn".to_owned())),
+        }
+    }
+
+    /// Opens a stream of items of the capability of this number at another shard, of which so many bytes may
+    /// be on their way.
+    ///
+    /// # Errors
+    /// When there is no such shard.
+    pub async fn open(
+        &self,
+        at: ShardAddress,
+        number: u8,
+        body: Bytes,
+        window_bytes: usize,
+    ) -> Result<PlugItems, CallError> {
+        let peer = self.shard.peer(at).ok_or(CallError::Disconnected)?;
+        let request = Request::Plug { number, body };
+        let (items, held) = peer.stream_aside(request, window_bytes).await.into_parts();
+        Ok(PlugItems { items, _held: held })
+    }
+
+    /// Whether a shard can be asked now.
+    pub fn is_reachable(&self, at: ShardAddress) -> bool {
+        self.shard.is_reachable(at)
+    }
+
+    /// What a shard is called, for people.
+    pub fn label_of(&self, at: ShardAddress) -> String {
+        match at == self.shard.address() {
+            true => self.shard.label(),
+            false => self.shard.label_of(at),
+        }
+    }
+
+    /// The replicas of a partition that are read, best first; none where the keyspace is not there or is dropped.
+    pub fn replicas(&self, keyspace: u32, partition: u16) -> Vec<ShardAddress> {
+        let placement = self.shard.placement();
+        let placed = placement.keyspace(keyspace);
+        let placed = placed.filter(|_| !self.shard.is_dropped(keyspace));
+        placed.map_or(Vec::new(), |k| {
+            let replicas = k.keyspace.settings.replicas;
+            k.replicas(partition, replicas).to_vec()
+        })
+    }
+
+    /// Number of a keyspace and of its partitions, by its name.
+    pub fn keyspace(&self, name: &str) -> Option<(u32, u16)> {
+        let placement = self.shard.placement();
+        let placed = placement.named(name)?;
+        let id = placed.keyspace.id;
+        (!self.shard.is_dropped(id)).then(|| (id, placed.partition_count()))
+    }
+
+    /// Whether this keyspace is dropped, or not known.
+    pub fn is_gone(&self, keyspace: u32) -> bool {
+        self.shard.placement().keyspace(keyspace).is_none() || self.shard.is_dropped(keyspace)
+    }
+
+    /// Whether an origin may have written entries of a partition, as far as placement says.
+    pub fn may_write(&self, keyspace: u32, partition: u16, origin: Origin) -> bool {
+        let placement = self.shard.placement();
+        let placed = placement.keyspace(keyspace);
+        placed.is_none_or(|k| k.may_write(address_of(origin), partition))
+    }
+
+    /// The cluster's number, which tokens carry.
+    pub fn cluster_number(&self) -> u128 {
+        self.shard.cluster_number()
+    }
+
+    /// A number that differs from call to call.
+    pub fn next_turn(&self) -> usize {
+        self.shard.next_turn()
+    }
+
+    /// Milliseconds since 1970 by the shard's clock.
+    pub fn now_ms(&self) -> u64 {
+        self.shard.clock().now_ms()
+    }
+
+    /// Deliberate bugs, for the simulation to find.
+    pub fn sabotage(&self) -> crate::Sabotage {
+        self.shard.env().sabotage
+    }
+
+    /// The plugged capability of this number.
+    pub(crate) fn plugged(&self, number: u8) -> Option<&Rc<dyn Plugged>> {
+        self.plugged.iter().find(|plug| plug.number() == number)
+    }
+
+    /// What a path takes that the node does not know, and whose it is.
+    pub(crate) fn plugged_rules(&self, path: &str) -> Option<(&Rc<dyn Plugged>, &'static [Rule])> {
+        let parts: Vec<&str> = path.strip_prefix("/v1/")?.split('/').collect();
+        let mut plugged = self.plugged.iter();
+        plugged.find_map(|plug| Some((plug, plug.rules(&parts)?)))
+    }
+}
