@@ -11,6 +11,7 @@ use futures_util::{StreamExt, stream as streams};
 use hyper::body::Frame;
 use tokio::time::{Instant, sleep, sleep_until};
 
+use crate::lease::Lease;
 use crate::line::{Form, Reason};
 use crate::merge::{Merged, Told};
 use crate::subscription::Subscription;
@@ -47,6 +48,9 @@ struct Body {
     stopping: LocalFuture<()>,
     /// Why it ends at once.
     fate: Option<Reason>,
+    /// The cursor that it has.
+    lease: Option<Lease>,
+    has_named_cursor: bool,
     has_ended: bool,
 }
 
@@ -74,6 +78,7 @@ impl Body {
             wait,
             until_end,
             form,
+            lease,
         } = subscription;
         let now = Instant::now();
         let keys_only = asked.keys_only;
@@ -99,6 +104,8 @@ impl Body {
             still: ask.still,
             stopping: ask.stopping,
             fate,
+            lease,
+            has_named_cursor: false,
             has_ended: false,
         }
     }
@@ -106,6 +113,12 @@ impl Body {
     /// The next lines; `None` behind the last.
     async fn next(&mut self) -> Option<Bytes> {
         let mut out = BytesMut::new();
+        if let Some(lease) = &self.lease
+            && !std::mem::replace(&mut self.has_named_cursor, true)
+        {
+            let (name, generation) = lease.holder();
+            self.form.cursor(&mut out, name, generation);
+        }
         while out.is_empty() {
             if self.has_ended {
                 return None;
@@ -124,6 +137,12 @@ impl Body {
             }
             self.step(&mut out).await;
         }
+        // Whoever sees the end may begin anew at once.
+        if self.has_ended
+            && let Some(lease) = self.lease.take()
+        {
+            lease.release().await;
+        }
         self.last_line = Instant::now();
         Some(out.freeze())
     }
@@ -139,6 +158,7 @@ impl Body {
         tokio::select! {
             biased;
             () = &mut self.stopping => self.end(out, Reason::Stopping),
+            () = lost(&mut self.lease) => self.end(out, Reason::Taken),
             told = self.merged.next(changes_max) => self.tell(told, out),
             () = sleep_until(idle.unwrap_or(far)), if idle.is_some() => self.end(out, Reason::Wait),
             () = sleep_until(token_due.unwrap_or(far)), if token_due.is_some() => self.progress(out),
@@ -223,6 +243,14 @@ impl Body {
     fn end(&mut self, out: &mut BytesMut, reason: Reason) {
         self.has_ended = true;
         self.form.ended(out, reason, self.merged.token().as_ref());
+    }
+}
+
+/// Waits until the cursor is another's, where there is one.
+async fn lost(lease: &mut Option<Lease>) {
+    match lease {
+        Some(lease) => lease.lost().await,
+        None => std::future::pending().await,
     }
 }
 

@@ -14,6 +14,7 @@
 //! | `source` | one of them: a follower here, or a stream from another shard |
 //! | `reading` | a follower and what is asked of it, on either side of a connection |
 //! | `item` | what a source gives at a time, as value and as bytes; what it is asked |
+//! | `cursor` | pure: a named cursor, and who has it; `cursors`, where they are kept; `cursor_http`, their paths; `lease`, a stream that has one |
 //! | `cut` | pure: the token in the middle of an item |
 //! | `target` | what a stream that ends must have told: asked of a majority |
 //! | `body` | a stream as the body of an answer |
@@ -22,8 +23,12 @@
 
 mod assign;
 mod body;
+mod cursor;
+mod cursor_http;
+mod cursors;
 mod cut;
 mod item;
+mod lease;
 mod line;
 mod merge;
 mod plug;

@@ -26,6 +26,7 @@ pub(crate) enum Reason {
     Stopping,
     Forbidden,
     Unreachable,
+    Taken,
 }
 
 impl Reason {
@@ -37,6 +38,7 @@ impl Reason {
             Reason::Stopping => "stopping",
             Reason::Forbidden => "forbidden",
             Reason::Unreachable => "unreachable",
+            Reason::Taken => "taken",
         }
     }
 }
@@ -104,6 +106,14 @@ impl Form {
 
     pub fn progress(self, out: &mut BytesMut, token: Option<&Token>) {
         self.begin(out, "progress", token);
+        self.end(out);
+    }
+
+    pub fn cursor(self, out: &mut BytesMut, name: &str, generation: u64) {
+        self.begin(out, "cursor", None);
+        text(out, "name", name);
+        out.put_slice(b",\"generation\":");
+        number(out, generation);
         self.end(out);
     }
 

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use dunlin_entry::{Entry, Vector};
-use dunlin_node::{Scope, Services};
+use dunlin_node::{Sabotage, Scope, Services};
 use dunlin_proto::{ShardAddress, Token};
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
@@ -83,6 +83,8 @@ pub struct Merged {
     /// Who served each partition last.
     served: BTreeMap<u16, ShardAddress>,
     moved: Vec<(Vec<u16>, ShardAddress)>,
+    /// Whose log or store had what was told last.
+    teller: ShardAddress,
 }
 
 impl Merged {
@@ -110,7 +112,13 @@ impl Merged {
             avoid: BTreeMap::new(),
             served: BTreeMap::new(),
             moved: Vec::new(),
+            teller: services.shard().address(),
         }
+    }
+
+    /// Whose log or store had what [`Merged::next`] gave last.
+    pub fn teller(&self) -> ShardAddress {
+        self.teller
     }
 
     /// A token that begins a keyspace at its beginning.
@@ -189,7 +197,10 @@ impl Merged {
     fn open(&mut self, at: ShardAddress, partitions: Vec<u16>) {
         self.count += 1;
         let number = self.count;
-        let from = self.token.clone().map(|token| token.narrow(&partitions));
+        let mut from = self.token.clone().map(|token| token.narrow(&partitions));
+        if self.services.sabotage() == Sabotage::SkipAtSwitch && !self.served.is_empty() {
+            from = None;
+        }
         let until = self.targets.as_ref().map(|targets| {
             let of = |p: &u16| Some((*p, targets.get(p)?.clone()));
             partitions.iter().filter_map(of).collect()
@@ -254,8 +265,13 @@ impl Merged {
         let before = before
             .unwrap_or_else(|| beginning(self.services.cluster_number(), self.asked.keyspace));
         if count > changes_max {
+            let ahead = item.token.clone();
             cut(&mut item, &before, changes_max);
+            if self.services.sabotage() == Sabotage::TokenAhead {
+                item.token = ahead;
+            }
         }
+        self.teller = reader.at;
         let reader = self.readers.get_mut(&number)?;
         reader.is_current = item.is_current;
         let mut told = match item.what {
@@ -271,7 +287,9 @@ impl Merged {
                 let begins = begins.map(|scope| {
                     let mut token = before;
                     token.set_within(partition, None);
-                    if scope == Scope::Complete {
+                    if scope == Scope::Complete
+                        && self.services.sabotage() != Sabotage::NameForgotten
+                    {
                         token.forget(partition);
                     }
                     reader.latest = Some(token.clone());

@@ -1,29 +1,41 @@
 //! What plugs into the node: the paths of change streams, and requests of other shards.
 
+use std::cell::RefCell;
 use std::rc::Rc;
+use std::time::Duration;
 
 use bytes::Bytes;
+use dunlin_metadata::Role;
 use dunlin_node::Services;
 use dunlin_node::http::{Answer, Ask, LocalFuture, Need, Rejected, Rule};
 use dunlin_node::plug::{Plug, Plugged};
-use dunlin_proto::{CANNOT, Response};
+use dunlin_proto::{CANNOT, Response, Token};
 use dunlin_rpc::{Reply, Sink};
 use hyper::Method;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 
-use crate::body;
 use crate::item::Open;
+use crate::lease::{self, Leaving};
 use crate::reading::Reading;
 use crate::subscription::{PARAMS, Subscription};
 use crate::target;
+use crate::{body, cursor_http, cursors};
 
 /// Its number among the capabilities.
 pub(crate) const NUMBER: u8 = 1;
 
-const OF_CHANGES: &[Rule] = &[Rule::new(
-    Method::GET,
-    PARAMS,
-    Need::Keyspace(dunlin_metadata::Role::Read),
-)];
+const READ: Need = Need::Keyspace(Role::Read);
+const WRITE: Need = Need::Keyspace(Role::Write);
+const OF_CURSORS: &[Rule] = &[Rule::new(Method::GET, &[], READ)];
+const OF_CURSOR: &[Rule] = &[
+    Rule::new(Method::GET, &[], READ),
+    Rule::new(Method::PUT, &[], WRITE),
+    Rule::new(Method::DELETE, &[], WRITE),
+];
+const OF_COMMIT: &[Rule] = &[Rule::new(Method::POST, &[], WRITE)];
+/// How often it is looked what cursors still need of the log.
+const PIN_INTERVAL: Duration = Duration::from_secs(5);
+const OF_CHANGES: &[Rule] = &[Rule::new(Method::GET, PARAMS, READ)];
 
 /// Change streams.
 #[derive(Debug)]
@@ -31,11 +43,19 @@ pub struct Changes;
 
 impl Plug for Changes {
     fn attach(&self) -> Rc<dyn Plugged> {
-        Rc::new(AtShard)
+        let (behind, leaving) = lease::channel();
+        Rc::new(AtShard {
+            behind,
+            leaving: RefCell::new(Some(leaving)),
+        })
     }
 }
 
-struct AtShard;
+struct AtShard {
+    /// Takes cursors whose streams broke off.
+    behind: UnboundedSender<Leaving>,
+    leaving: RefCell<Option<UnboundedReceiver<Leaving>>>,
+}
 
 impl Plugged for AtShard {
     fn number(&self) -> u8 {
@@ -45,15 +65,37 @@ impl Plugged for AtShard {
     fn rules(&self, parts: &[&str]) -> Option<&'static [Rule]> {
         match parts {
             ["keyspaces", _, "changes"] => Some(OF_CHANGES),
+            ["keyspaces", _, "cursors"] => Some(OF_CURSORS),
+            ["keyspaces", _, "cursors", _] => Some(OF_CURSOR),
+            ["keyspaces", _, "cursors", _, "commit"] => Some(OF_COMMIT),
             _ => None,
         }
     }
 
     fn http(&self, services: Rc<Services>, ask: Ask) -> LocalFuture<Result<Answer, Rejected>> {
+        if ask.parts.get(2).is_some_and(|part| part == "cursors") {
+            return Box::pin(cursor_http::answer(services, ask));
+        }
+        let behind = self.behind.clone();
         Box::pin(async move {
-            let subscription = Subscription::of(&services, &ask)?;
+            let subscription = Subscription::of(&services, &ask, behind).await?;
             Ok(body::answer(services, subscription, ask))
         })
+    }
+
+    fn run(&self, services: &Rc<Services>) {
+        if let Some(leaving) = self.leaving.take() {
+            let services = Rc::downgrade(services);
+            tokio::task::spawn_local(lease::release_all(services, leaving));
+        }
+        let services = Rc::downgrade(services);
+        tokio::task::spawn_local(async move {
+            while let Some(services) = services.upgrade() {
+                pin_all(&services).await;
+                drop(services);
+                tokio::time::sleep(PIN_INTERVAL).await;
+            }
+        });
     }
 
     fn call(&self, services: &Rc<Services>, _: Bytes, reply: Reply<Response>) {
@@ -67,6 +109,22 @@ impl Plugged for AtShard {
         };
         let services = services.clone();
         sink.work(move |sink| send_all(services, open, sink));
+    }
+}
+
+/// Keeps of this shard's log what is behind each cursor.
+async fn pin_all(services: &Rc<Services>) {
+    let cursors = match cursors::list(services, cursors::PREFIX.into()).await {
+        Ok(cursors) => cursors,
+        Err(rejected) => {
+            tracing::debug!(why = rejected.line, "the cursors cannot be read");
+            return;
+        }
+    };
+    for cursor in cursors {
+        if let Ok(token) = cursor.token.parse::<Token>() {
+            services.followers().keep(&cursor.name, &token);
+        }
     }
 }
 

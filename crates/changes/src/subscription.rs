@@ -1,14 +1,20 @@
 //! What a client wants, out of its request.
 
+use std::rc::Rc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use dunlin_metadata::Role;
 use dunlin_node::Services;
 use dunlin_node::http::{Ask, Params, Rejected};
 use dunlin_proto::Token;
 use hyper::StatusCode;
 use hyper::header::ACCEPT;
 
+use tokio::sync::mpsc::UnboundedSender;
+
+use crate::cursors::Cursors;
+use crate::lease::{Lease, Leaving};
 use crate::line::Form;
 use crate::merge::Merged;
 use crate::reading::Asked;
@@ -21,6 +27,7 @@ pub(crate) const PARAMS: &[&str] = &[
     "wait",
     "until",
     "partitions",
+    "cursor",
 ];
 
 /// The longest wait.
@@ -37,10 +44,17 @@ pub(crate) struct Subscription {
     /// It ends when all has been told that there was when it began.
     pub until_end: bool,
     pub form: Form,
+    /// By which cursor it goes, where it does.
+    pub lease: Option<Lease>,
 }
 
 impl Subscription {
-    pub fn of(services: &Services, ask: &Ask) -> Result<Subscription, Rejected> {
+    /// Of a request; one by a cursor has it from now on.
+    pub async fn of(
+        services: &Rc<Services>,
+        ask: &Ask,
+        behind: UnboundedSender<Leaving>,
+    ) -> Result<Subscription, Rejected> {
         let params = &ask.params;
         let name = ask.parts.get(1).map(String::as_str).unwrap_or_default();
         let missing = || Rejected::new(StatusCode::NOT_FOUND, "there is no such keyspace");
@@ -49,7 +63,7 @@ impl Subscription {
         if limit == Some(0) {
             return Err(Rejected::bad("limit is a number of changes, at least 1"));
         }
-        Ok(Subscription {
+        let mut subscription = Subscription {
             asked: Asked {
                 keyspace,
                 prefix: params.get("prefix").cloned().unwrap_or_default(),
@@ -66,7 +80,47 @@ impl Subscription {
                 Some(_) => return Err(Rejected::bad("until takes only end")),
             },
             form: form(ask),
-        })
+            lease: None,
+        };
+        if let Some(name) = text(params, "cursor")? {
+            subscription.by_cursor(services, ask, name, behind).await?;
+        }
+        Ok(subscription)
+    }
+
+    async fn by_cursor(
+        &mut self,
+        services: &Rc<Services>,
+        ask: &Ask,
+        name: &str,
+        behind: UnboundedSender<Leaving>,
+    ) -> Result<(), Rejected> {
+        if ask.params.get("from").is_some() || ask.params.get("partitions").is_some() {
+            let line = "a cursor says from where on, and is of all partitions: PUT it with \"seek\": true to set it elsewhere";
+            return Err(Rejected::bad(line));
+        }
+        if !(ask.may)(Role::Write) {
+            let line =
+                "who reads by a cursor changes it: that needs the role write on the keyspace";
+            return Err(Rejected::new(StatusCode::FORBIDDEN, line));
+        }
+        let keyspace = self.asked.keyspace;
+        let now_ms = services.now_ms();
+        let cursors = Cursors::of(services, keyspace);
+        let granted = cursors.change(name, |cursor| cursor.grant(&ask.who, now_ms));
+        let granted = granted.await?;
+        let token = granted.token.parse::<Token>();
+        let token = token.map_err(|error| Rejected::bad(format!("cursor {name}: {error}")))?;
+        self.from = Some(token);
+        let name = granted.name;
+        self.lease = Some(Lease::new(
+            services,
+            keyspace,
+            name,
+            granted.generation,
+            behind,
+        ));
+        Ok(())
     }
 }
 

@@ -45,6 +45,9 @@ pub enum Command {
     Scan(command::scan::Scan),
     /// Follow a keyspace's changes as they happen
     Stream(command::stream::Stream),
+    /// Create, list, show, set and drop named cursors of change streams
+    #[command(subcommand)]
+    Cursor(command::cursor::Cursor),
     /// Load a file of records
     Import(command::import::Import),
     /// Create, list, describe, drop and undrop keyspaces
@@ -83,6 +86,7 @@ impl Command {
             Command::Delete(delete) => delete.run(),
             Command::Scan(scan) => scan.run(),
             Command::Stream(stream) => stream.run(),
+            Command::Cursor(cursor) => cursor.run(),
             Command::Import(import) => import.run(),
             Command::Keyspace(keyspace) => keyspace.run(),
             Command::Node(node) => node.run(),

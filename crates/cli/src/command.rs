@@ -1,6 +1,7 @@
 //! One file a verb.
 
 pub mod copy;
+pub mod cursor;
 pub mod delete;
 pub mod demo;
 pub mod get;

@@ -17,6 +17,8 @@ use crate::lines::Lines;
 
 /// Nobody who serves the stream is looked for longer than this at a time.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// A cursor is free when its consumer has given no sign for so long, and a little.
+const LEASE: Duration = Duration::from_secs(20);
 const PAUSE: Duration = Duration::from_millis(100);
 const PAUSE_MAX: Duration = Duration::from_secs(2);
 
@@ -45,6 +47,9 @@ pub struct Subscription {
     pub limit: Option<u64>,
     /// Ends when all has been told that a majority had at the beginning.
     pub until_end: bool,
+    /// By this cursor, which says from where on. What is done with is committed with
+    /// [`crate::Keyspace::commit_cursor`] and [`Changes::generation`].
+    pub cursor: Option<String>,
 }
 
 /// What is told.
@@ -73,6 +78,13 @@ pub enum Event {
         /// Where it goes on; none as long as not all partitions have begun.
         token: Option<String>,
     },
+    /// The first, of a stream by a cursor: it has it.
+    Cursor {
+        /// Its name.
+        name: String,
+        /// Which consumer this is.
+        generation: u64,
+    },
     /// Partitions come from another replica from now on.
     Moved {
         /// Which.
@@ -84,7 +96,7 @@ pub enum Event {
     Dropped,
     /// The last: why, and where it goes on.
     End {
-        /// `limit`, `until`, `forbidden` or `unreachable`.
+        /// `limit`, `until`, `forbidden`, `unreachable`, or `taken`: the cursor is another's.
         reason: String,
         /// Where it goes on.
         token: Option<String>,
@@ -119,7 +131,7 @@ impl Event {
             | Event::SnapshotEnds { token, .. }
             | Event::Progress { token }
             | Event::End { token, .. } => token.as_deref(),
-            Event::Change(_) | Event::Moved { .. } | Event::Dropped => None,
+            Event::Change(_) | Event::Cursor { .. } | Event::Moved { .. } | Event::Dropped => None,
         }
     }
 }
@@ -133,6 +145,7 @@ pub struct Changes {
     lines: Option<Lines>,
     told: u64,
     token: Option<String>,
+    generation: Option<u64>,
     line: Bytes,
     has_ended: bool,
 }
@@ -153,6 +166,7 @@ impl Changes {
             wanted,
             lines: None,
             told: 0,
+            generation: None,
             line: Bytes::new(),
             has_ended: false,
         };
@@ -189,6 +203,7 @@ impl Changes {
             }
             match &event {
                 Event::Change(_) => self.told += 1,
+                Event::Cursor { generation, .. } => self.generation = Some(*generation),
                 Event::End { reason, .. } if reason == "stopping" => {
                     self.go_elsewhere();
                     continue;
@@ -211,6 +226,11 @@ impl Changes {
         self.token.as_deref()
     }
 
+    /// Which consumer of its cursor this is, if it goes by one.
+    pub fn generation(&self) -> Option<u64> {
+        self.generation
+    }
+
     /// Whether the next event has come already.
     pub fn is_at_hand(&self) -> bool {
         self.lines.as_ref().is_some_and(Lines::is_at_hand)
@@ -227,6 +247,9 @@ impl Changes {
         loop {
             match Lines::open(&self.servers, &self.call()).await {
                 Ok(lines) => return Ok(self.lines.insert(lines)),
+                // One that had the cursor may not be known to be gone yet: it is this very one.
+                Err(ClientError::Refused { status: 409, .. })
+                    if self.generation.is_some() && begun.elapsed() < LEASE => {}
                 Err(error) if !error.is_retryable() || begun.elapsed() > PATIENCE => {
                     return Err(error);
                 }
@@ -244,7 +267,10 @@ impl Changes {
             (None, Since::Beginning) => "beginning",
             (None, _) => "now",
         };
-        call.parameter("from", since);
+        match &self.wanted.cursor {
+            Some(cursor) => call.parameter("cursor", cursor),
+            None => call.parameter("from", since),
+        }
         if let Some(prefix) = &self.wanted.prefix {
             call.parameter_bytes("prefix", prefix);
         }
@@ -289,6 +315,10 @@ fn read(line: &[u8]) -> Result<Event, String> {
         to: String,
         #[serde(default)]
         reason: String,
+        #[serde(default)]
+        name: String,
+        #[serde(default)]
+        generation: u64,
     }
     let line: Line = serde_json::from_slice(line).map_err(|error| error.to_string())?;
     let either = |name: &str, text: Option<String>, coded: Option<Cow<'_, str>>| match coded {
@@ -316,6 +346,10 @@ fn read(line: &[u8]) -> Result<Event, String> {
         },
         "snapshot_ends" => Event::SnapshotEnds { partition, token },
         "progress" => Event::Progress { token },
+        "cursor" => Event::Cursor {
+            name: line.name,
+            generation: line.generation,
+        },
         "moved" => Event::Moved {
             partitions: line.partitions,
             to: line.to,

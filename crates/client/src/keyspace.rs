@@ -47,6 +47,7 @@ pub struct Keyspace {
     long_key_path: String,
     bulk_path: String,
     changes_path: String,
+    cursors_path: String,
 }
 
 impl Keyspace {
@@ -56,6 +57,7 @@ impl Keyspace {
             path: format!("/v1/keyspaces/{}/keys", encode(name.as_bytes())),
             long_key_path: format!("/v1/keyspaces/{}/key", encode(name.as_bytes())),
             bulk_path: format!("/v1/keyspaces/{}/bulk", encode(name.as_bytes())),
+            cursors_path: format!("/v1/keyspaces/{}/cursors", encode(name.as_bytes())),
             changes_path: format!("/v1/keyspaces/{}/changes", encode(name.as_bytes())),
         }
     }
@@ -155,6 +157,14 @@ impl Keyspace {
         quorum.add_to(&mut call);
         call.header(ACCEPT.as_str(), pairs::CONTENT_TYPE.to_owned());
         PairScan::open(&self.servers, &call).await
+    }
+
+    pub(crate) fn cursors_path(&self) -> &str {
+        &self.cursors_path
+    }
+
+    pub(crate) async fn ask(&self, call: Call) -> Result<Reply, ClientError> {
+        self.servers.reply(&call).await
     }
 
     /// Its changes, as they happen.

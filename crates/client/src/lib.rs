@@ -7,6 +7,7 @@
 //! - [`pair_scan`]: [`PairScan`], the same without versions, for much data; [`Pairs`], many of them
 //!   stored with one request
 //! - [`changes`]: [`Changes`], a keyspace's changes as they happen
+//! - [`cursors`]: [`Cursor`], places in them that the cluster keeps
 //! - [`options`]: acknowledgements, expiry, conditions
 //! - [`credentials`]: who asks; [`users`]: who may
 //! - [`description`], [`status`] and [`members`]: what the cluster says about itself
@@ -31,6 +32,7 @@ mod call;
 pub mod changes;
 pub mod client;
 pub mod credentials;
+pub mod cursors;
 pub mod description;
 pub mod error;
 pub mod keyspace;
@@ -46,6 +48,7 @@ pub mod users;
 pub use changes::{Change as KeyChange, Changes, Event, Since, Subscription};
 pub use client::Client;
 pub use credentials::Credentials;
+pub use cursors::Cursor;
 pub use description::{
     CreateKeyspace, DroppedKeyspace, FarRecord, KeyspaceDescription, KeyspaceSettings,
     MendedStamps, Retention,

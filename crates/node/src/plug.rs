@@ -15,6 +15,9 @@ use crate::http::{Answer, Ask, Rejected, Rule};
 use crate::replication::address_of;
 use crate::services::Services;
 
+/// The keyspace that capabilities keep their own in. Names that begin with `_` are not for users.
+pub const SYSTEM_KEYSPACE: &str = "_system";
+
 /// A capability, for all nodes of a process.
 pub trait Plug: Debug + Send + Sync {
     /// Its part at one shard, made on that shard's event loop.
@@ -31,6 +34,9 @@ pub trait Plugged {
 
     /// Answers a request that these rules let in.
     fn http(&self, services: Rc<Services>, ask: Ask) -> LocalFuture<Result<Answer, Rejected>>;
+
+    /// Its duties, until the shard ends.
+    fn run(&self, services: &Rc<Services>);
 
     /// Answers its like at another shard.
     fn call(&self, services: &Rc<Services>, body: Bytes, reply: Reply<Response>);
@@ -131,6 +137,22 @@ impl Services {
         let placed = placement.named(name)?;
         let id = placed.keyspace.id;
         (!self.shard.is_dropped(id)).then(|| (id, placed.partition_count()))
+    }
+
+    /// Number of the keyspace that capabilities keep their own in; none before the first has anything.
+    pub fn system(&self) -> Option<u32> {
+        self.keyspace(SYSTEM_KEYSPACE).map(|(id, _)| id)
+    }
+
+    /// The same, made if there is none.
+    ///
+    /// # Errors
+    /// As of making a keyspace.
+    pub async fn make_system(&self) -> Result<u32, Rejected> {
+        match self.system() {
+            Some(id) => Ok(id),
+            None => crate::api::make_system(&self.shard).await,
+        }
     }
 
     /// Whether this keyspace is dropped, or not known.

@@ -62,11 +62,17 @@ pub enum Sabotage {
     CompareNewer,
     /// Followers are shown what one replica has.
     ShowEarly,
+    /// A stream that goes on at another replica goes on with what comes from now on.
+    SkipAtSwitch,
+    /// The token of a stream is that of all that had come, where not all of it was told.
+    TokenAhead,
+    /// The token of a stream names a partition of which a complete snapshot begins, as if it were kept.
+    NameForgotten,
 }
 
 impl Sabotage {
     /// All of them, and none.
-    pub const ALL: [Sabotage; 26] = [
+    pub const ALL: [Sabotage; 29] = [
         Sabotage::None,
         Sabotage::AckUnsynced,
         Sabotage::IgnoreGaps,
@@ -93,5 +99,8 @@ impl Sabotage {
         Sabotage::HideGaps,
         Sabotage::CompareNewer,
         Sabotage::ShowEarly,
+        Sabotage::SkipAtSwitch,
+        Sabotage::TokenAhead,
+        Sabotage::NameForgotten,
     ];
 }

@@ -53,12 +53,13 @@ impl Services {
     }
 
     /// Starts all their duties on this thread's `LocalSet`.
-    pub fn run(&self) {
+    pub fn run(self: &Rc<Self>) {
         self.shard.run();
         self.replication.run();
         self.coordinator.run();
         self.moves.run();
         self.expiry.run();
+        self.plugged.iter().for_each(|plug| plug.run(self));
     }
 
     /// The shard.

@@ -1,3 +1,4 @@
+#![allow(clippy::unwrap_used, clippy::expect_used)]
 use dunlin_entry::{Origin, Version};
 use proptest::prelude::*;
 

@@ -49,6 +49,8 @@ pub struct Counts {
     pub followed_checked: u64,
     /// Values that were not looked for there, as the replica had not heard of them yet.
     pub followed_unheard: u64,
+    /// Times that what a merged stream told was taken.
+    pub streamed: u64,
     /// Tokens used, and what had happened since each was given.
     pub resumed: Resumed,
 }
@@ -63,6 +65,7 @@ impl Counts {
         self.followed_complete += begun.complete;
         self.followed_checked += checked;
         self.followed_unheard += unheard;
+        self.streamed += followers.streamed.get();
         self.resumed += followers.resumed();
     }
 
@@ -105,6 +108,7 @@ impl AddAssign for Counts {
         self.followed_complete += other.followed_complete;
         self.followed_checked += other.followed_checked;
         self.followed_unheard += other.followed_unheard;
+        self.streamed += other.streamed;
         self.resumed += other.resumed;
     }
 }
@@ -113,7 +117,7 @@ impl fmt::Display for Counts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{} writes, {} reads, {} crashes, {} flushes, {} segments released, {} pulls, {} records backfilled, {} moved in {} changes, {} restamps, {} values ended, {} repairs, {} hedges, followers: {} in the same log, {} by vector, {} deltas, {} complete, {} compared, {} values not heard of yet, {} resumed, {} of them elsewhere; since the token was given: {} moved, {} ingested, {} purged, {} sealed, {} restarted, {} buried",
+            "{} writes, {} reads, {} crashes, {} flushes, {} segments released, {} pulls, {} records backfilled, {} moved in {} changes, {} restamps, {} values ended, {} repairs, {} hedges, followers: {} in the same log, {} by vector, {} deltas, {} complete, {} compared, {} values not heard of yet, {} told by streams, {} resumed, {} of them elsewhere; since the token was given: {} moved, {} ingested, {} purged, {} sealed, {} restarted, {} buried",
             self.writes,
             self.reads,
             self.crashes,
@@ -133,6 +137,7 @@ impl fmt::Display for Counts {
             self.followed_complete,
             self.followed_checked,
             self.followed_unheard,
+            self.streamed,
             self.resumed.all,
             self.resumed.elsewhere,
             self.resumed.moved,

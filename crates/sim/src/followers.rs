@@ -26,6 +26,9 @@ const FOLLOWERS: usize = 24;
 /// Of which so many may be at one shard.
 const LANES: u64 = 3;
 
+/// Up to where each origin's entries of a partition were given.
+pub(crate) type Last = BTreeMap<(Origin, u16), Version>;
+
 /// What a follower was given last of a key.
 #[derive(Debug, Clone)]
 pub struct Given {
@@ -42,9 +45,9 @@ pub struct Given {
 #[derive(Debug)]
 pub struct Follower {
     number: usize,
-    keyspace: u32,
-    partitions: Vec<u16>,
-    token: Option<(Token, TokenGiven)>,
+    pub(crate) keyspace: u32,
+    pub(crate) partitions: Vec<u16>,
+    pub(crate) token: Option<(Token, TokenGiven)>,
     /// Until when it follows nobody, in milliseconds since the beginning of the run.
     rests_until_ms: u64,
     given: BTreeMap<Bytes, Given>,
@@ -60,10 +63,12 @@ pub struct Followers {
     unheard: std::cell::Cell<u64>,
     missed: RefCell<Option<String>>,
     shown: RefCell<BTreeMap<(u32, Bytes), Given>>,
-    happenings: Happenings,
+    pub(crate) happenings: Happenings,
     /// All running shards that are followed.
     shards: RefCell<BTreeMap<ShardAddress, Weak<Services>>>,
     resumed: RefCell<Resumed>,
+    /// How often what a stream told was taken.
+    pub(crate) streamed: std::cell::Cell<u64>,
 }
 
 impl Followers {
@@ -172,7 +177,10 @@ async fn run_lane(host: Rc<Host>, services: Rc<Services>, lane: u64) {
             follower: Some(follower),
         };
         if let Some(follower) = &mut visit.follower {
-            let text = follower.visit(&host, &services, &mut random).await;
+            let text = match random.random_bool(0.4) {
+                true => follower.stream(&host, &services, &mut random).await,
+                false => follower.visit(&host, &services, &mut random).await,
+            };
             if let Some(text) = text {
                 host.shared.followers.miss(text);
             }
@@ -212,7 +220,7 @@ impl Follower {
                 happenings.since(given, token, shared, services, self.keyspace, partitions);
             *all.resumed.borrow_mut() += resumed;
         }
-        let mut last: BTreeMap<Origin, Version> = BTreeMap::new();
+        let mut last = Last::new();
         // Most break off at once, some stay for long.
         let steps = match random.random_bool(0.8) {
             true => random.random_range(1..4),
@@ -251,10 +259,10 @@ impl Follower {
         again
     }
 
-    fn take(
+    pub(crate) fn take(
         &mut self,
         next: Next,
-        last: &mut BTreeMap<Origin, Version>,
+        last: &mut Last,
         host: &Host,
         here: ShardAddress,
     ) -> Option<String> {
@@ -276,8 +284,9 @@ impl Follower {
                 for entry in entries {
                     let position = entry.position();
                     let is_new = |before: Version| position.sequence > before;
+                    let place = (position.origin, entry.partition);
                     if !entry.copy
-                        && let Some(before) = last.insert(position.origin, position.sequence)
+                        && let Some(before) = last.insert(place, position.sequence)
                         && !is_new(before)
                     {
                         return Some(format!(

@@ -32,6 +32,7 @@ mod proof;
 mod report;
 mod resumed;
 mod run;
+mod streams;
 
 pub use checks::Checked;
 pub use counts::Counts;

@@ -332,6 +332,10 @@ impl Plan {
             Sabotage::ShowEarly => {
                 self.buries_late || self.follows && !self.moves && self.keeps_disks()
             }
+            Sabotage::SkipAtSwitch | Sabotage::TokenAhead => self.follows,
+            Sabotage::NameForgotten => {
+                self.follows && (self.moves || self.loses_disks) && self.keys == KEYS_MAX
+            }
             Sabotage::TrustEmptyMetadata => self.bad_metadata,
             Sabotage::AnswerUncertain => self.loses_disks,
             Sabotage::AcceptTwins => self.twins,

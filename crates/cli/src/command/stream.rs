@@ -4,14 +4,19 @@ use std::ffi::OsString;
 
 use bytes::Bytes;
 use clap::{Args, ValueEnum};
-use dunlin_client::{Changes, Event, KeyChange, Since, Subscription};
+use dunlin_client::{Changes, Event, KeyChange, Keyspace, Subscription};
+use tokio::time::{Duration, Instant};
 
+use crate::command::cursor::since;
 use crate::connect::{DEFAULT_KEYSPACE, Server};
 use crate::exec::Exec;
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::signal::Stop;
 use crate::{key, runtime};
+
+/// How often what was delivered is committed.
+const COMMIT_AFTER: Duration = Duration::from_secs(1);
 
 const EXAMPLES: &str = "\
 Prints \"+ KEY\", a tab and the value, or \"- KEY\" for a key that was deleted or has expired. --json prints every
@@ -23,7 +28,8 @@ at the next of --server when its node is lost; what came behind the last token i
 Examples:
   dunlin stream default                                  what changes from now on
   dunlin stream default --from beginning --until end     all there is
-  dunlin stream orders --prefix paid: --exec ./ship.sh   batches on its standard input";
+  dunlin stream orders --prefix paid: --exec ./ship.sh   batches on its standard input
+  dunlin stream orders --cursor shipping                 goes on where it was committed last";
 
 /// Arguments of `stream`.
 #[derive(Debug, Args)]
@@ -33,8 +39,16 @@ pub struct Stream {
     #[arg(default_value = DEFAULT_KEYSPACE)]
     keyspace: String,
     /// beginning, now, or the token that an earlier stream ended with
-    #[arg(long, value_name = "PLACE", default_value = "now")]
+    #[arg(
+        long,
+        value_name = "PLACE",
+        default_value = "now",
+        conflicts_with = "cursor"
+    )]
     from: String,
+    /// By this cursor: from where it is, and what was printed or taken by --exec is committed
+    #[arg(long, value_name = "NAME")]
+    cursor: Option<String>,
     /// Only keys that begin so
     #[arg(long, value_name = "PREFIX")]
     prefix: Option<OsString>,
@@ -69,15 +83,12 @@ impl Stream {
     /// Prints changes until it is to end.
     pub fn run(self) -> Result<(), Failure> {
         let wanted = Subscription {
-            since: match &*self.from {
-                "beginning" => Since::Beginning,
-                "now" => Since::Now,
-                token => Since::Token(token.to_owned()),
-            },
+            since: since(&self.from),
             prefix: self.prefix.map(key::bytes),
             keys_only: self.keys_only,
             limit: self.limit,
             until_end: self.until.is_some(),
+            cursor: self.cursor.clone(),
         };
         let to = match self.exec {
             Some(command) => To::Exec(Exec::new(command)),
@@ -94,7 +105,12 @@ impl Stream {
                 () = stop.asked() => return Ok(()),
             };
             let mut to = to;
-            let told = follow(&mut changes, &mut to, &mut stop).await;
+            let mut commits = self.cursor.map(|name| Commits::new(keyspace, name));
+            let told = follow(&mut changes, &mut to, &mut commits, &mut stop).await;
+            if let Some(commits) = &mut commits {
+                let committed = commits.commit(&changes, to.token(&changes), true).await;
+                return told.and(committed);
+            }
             if !self.json
                 && let Some(token) = to.token(&changes)
             {
@@ -121,8 +137,67 @@ impl To {
     }
 }
 
-async fn follow(changes: &mut Changes, to: &mut To, stop: &mut Stop) -> Result<(), Failure> {
+/// What was delivered is committed, now and then.
+struct Commits {
+    keyspace: Keyspace,
+    name: String,
+    committed: Option<String>,
+    next: Instant,
+}
+
+impl Commits {
+    fn new(keyspace: Keyspace, name: String) -> Commits {
+        Commits {
+            keyspace,
+            name,
+            committed: None,
+            next: Instant::now() + COMMIT_AFTER,
+        }
+    }
+
+    fn is_due(&self) -> bool {
+        Instant::now() >= self.next
+    }
+
+    /// Commits; what cannot be now is with the next, unless it is the last.
+    async fn commit(
+        &mut self,
+        changes: &Changes,
+        token: Option<&str>,
+        is_last: bool,
+    ) -> Result<(), Failure> {
+        self.next = Instant::now() + COMMIT_AFTER;
+        let Some(token) = token.filter(|token| self.committed.as_deref() != Some(*token)) else {
+            return Ok(());
+        };
+        let generation = changes.generation();
+        let committed = self.keyspace.commit_cursor(&self.name, token, generation);
+        match committed.await {
+            Ok(_) => {
+                self.committed = Some(token.to_owned());
+                Ok(())
+            }
+            Err(error) if error.is_retryable() && !is_last => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+async fn follow(
+    changes: &mut Changes,
+    to: &mut To,
+    commits: &mut Option<Commits>,
+    stop: &mut Stop,
+) -> Result<(), Failure> {
     loop {
+        if let Some(commits) = commits
+            && commits.is_due()
+        {
+            if let To::Output { output, .. } = to {
+                output.flush()?;
+            }
+            commits.commit(changes, to.token(changes), false).await?;
+        }
         let next = tokio::select! {
             biased;
             () = stop.asked() => None,
@@ -155,6 +230,10 @@ async fn follow(changes: &mut Changes, to: &mut To, stop: &mut Stop) -> Result<(
             }
             Event::End { reason, .. } if reason == "forbidden" => {
                 let line = "the users were changed: this one may not follow the keyspace any more";
+                return Err(Failure::Failed(line.to_owned()));
+            }
+            Event::End { reason, .. } if reason == "taken" => {
+                let line = "the cursor was given to another consumer, or set elsewhere";
                 return Err(Failure::Failed(line.to_owned()));
             }
             Event::End { reason, .. } if reason == "unreachable" => {

@@ -48,12 +48,17 @@ impl Mirror {
         }
     }
 
-    /// Follows one node until the stream ends, or so many lines have come; why it ended, if it did.
-    pub fn follow(
+    /// Follows one node until the stream ends; why it ended, if it said so.
+    pub fn follow(&mut self, node: SocketAddr, query: &str) -> io::Result<Option<String>> {
+        self.follow_until(node, query, || false)
+    }
+
+    /// The same, until `is_over` after a line.
+    pub fn follow_until(
         &mut self,
         node: SocketAddr,
         query: &str,
-        lines_max: usize,
+        mut is_over: impl FnMut() -> bool,
     ) -> io::Result<Option<String>> {
         self.open.clear();
         let mut wire = Wire::try_open_at(node)?;
@@ -66,7 +71,7 @@ impl Mirror {
         if head.status != 200 {
             return Err(io::Error::other(format!("status {}", head.status)));
         }
-        let (mut bytes, mut lines) = (Vec::new(), 0);
+        let mut bytes = Vec::new();
         while let Some(chunk) = wire.chunk()? {
             bytes.extend_from_slice(&chunk);
             while let Some(at) = bytes.iter().position(|byte| *byte == b'\n') {
@@ -74,11 +79,10 @@ impl Mirror {
                 bytes.drain(..=at);
                 let reason = line["reason"].as_str().map(str::to_owned);
                 self.take(line);
-                lines += 1;
                 if reason.is_some() {
                     return Ok(reason);
                 }
-                if lines >= lines_max {
+                if is_over() {
                     return Ok(None);
                 }
             }

@@ -47,7 +47,7 @@ fn all_there_is_is_told_to_the_end_and_then_only_what_comes() {
     fill(&up, 200);
     for node in 0..3 {
         let mut mirror = Mirror::new("default");
-        let ended = mirror.follow(address(&up, node), "&until=end", usize::MAX);
+        let ended = mirror.follow(address(&up, node), "&until=end");
         assert_eq!(ended.unwrap().as_deref(), Some("until"));
         assert_eq!(mirror.values(), scan(address(&up, 0), "default"));
         // It goes on at another node, where nothing is told twice.
@@ -58,7 +58,7 @@ fn all_there_is_is_told_to_the_end_and_then_only_what_comes() {
             Wire::open(up.ports[0]).request("PUT", &path, "v").status,
             201
         );
-        let ended = mirror.follow(other, "&until=end", usize::MAX);
+        let ended = mirror.follow(other, "&until=end");
         assert_eq!(ended.unwrap().as_deref(), Some("until"));
         assert_eq!(mirror.changes, told + 1);
         assert_eq!(mirror.snapshots, (0, 0));
@@ -73,7 +73,7 @@ fn pages_of_a_few_changes_come_to_the_end_at_whichever_node() {
     let mut mirror = Mirror::new("default");
     for page in 0.. {
         assert!(page < 200, "it comes to no end");
-        let ended = mirror.follow(address(&up, page % 3), "&until=end&limit=3", usize::MAX);
+        let ended = mirror.follow(address(&up, page % 3), "&until=end&limit=3");
         match ended.unwrap().as_deref() {
             Some("limit") => {}
             Some("until") => break,
@@ -302,4 +302,102 @@ fn the_command_passes_over_a_lost_server_and_says_its_token_when_it_is_asked_to_
     assert_eq!(follows.stop(), Some(0));
     let said = follows.output();
     assert!(said.contains("dunlin: go on with --from "), "{said}");
+}
+
+#[test]
+fn a_named_cursor_goes_on_where_it_was_committed() {
+    let up = Up::with(3, &["--shards=2"]);
+    fill(&up, 6);
+    let server = format!("{},{}", up.url(1, ""), up.url(2, ""));
+    let run = |arguments: &[&str]| {
+        let mut command = dunlin();
+        let output = command
+            .args(arguments)
+            .args(["--server", &server])
+            .output()
+            .unwrap();
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        (
+            output.status.code(),
+            text(output.stdout) + &text(output.stderr),
+        )
+    };
+    let cursor = |verb: &str, more: &[&str]| {
+        let all = [&["cursor", verb, "c1", "--keyspace", "default"], more].concat();
+        run(&all)
+    };
+    let stream = || run(&["stream", "default", "--cursor", "c1", "--until", "end"]);
+    let (code, said) = cursor("create", &[]);
+    assert_eq!(code, Some(0), "{said}");
+    assert_eq!(cursor("create", &[]).0, Some(1));
+    let (code, said) = stream();
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("+ key-0001\tsecond of 1\n"), "{said}");
+    assert_eq!(stream(), (Some(0), String::new()));
+    let put = Wire::open(up.ports[0]).request("PUT", &format!("{KEYS}/x"), "y");
+    assert_eq!(put.status, 201);
+    assert_eq!(stream(), (Some(0), "+ x\ty\n".to_owned()));
+
+    // One consumer at a time; who is set aside cannot commit.
+    let mut follows = Wire::open(up.ports[0]);
+    follows
+        .try_send("GET", &format!("{CHANGES}?cursor=c1"), "", b"")
+        .unwrap();
+    assert_eq!(follows.head().unwrap().status, 200);
+    let first = String::from_utf8(follows.chunk().unwrap().unwrap()).unwrap();
+    let first: Value = serde_json::from_str(first.lines().next().unwrap()).unwrap();
+    assert_eq!(
+        (&first["event"], &first["name"]),
+        (&"cursor".into(), &"c1".into())
+    );
+    let (code, said) = stream();
+    assert_eq!(code, Some(1));
+    assert!(
+        said.contains("is being read by anybody from 127.0.0.1"),
+        "{said}"
+    );
+    let (code, shown) = cursor("show", &["--json"]);
+    assert_eq!(code, Some(0), "{shown}");
+    let shown: Value = serde_json::from_str(&shown).unwrap();
+    assert_eq!(shown["generation"], first["generation"]);
+    assert_eq!(cursor("seek", &["--from", "beginning"]).0, Some(0));
+    let commit = "/v1/keyspaces/default/cursors/c1/commit";
+    let body = serde_json::json!({ "token": shown["token"], "generation": first["generation"] });
+    let stale = Wire::open(up.ports[2]).request("POST", commit, body.to_string());
+    assert_eq!(stale.status, 409, "{}", stale.text());
+    let mut last = Vec::new();
+    while let Some(chunk) = follows.chunk().unwrap() {
+        last = chunk;
+    }
+    assert!(
+        String::from_utf8(last)
+            .unwrap()
+            .contains("\"reason\":\"taken\"")
+    );
+    let (code, said) = stream();
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("+ key-0001\t"), "{said}");
+    let (_, all) = run(&["cursor", "list"]);
+    assert!(all.starts_with("c1  free  "), "{all}");
+    assert_eq!(cursor("drop", &[]).0, Some(0));
+    assert_eq!(stream().0, Some(3));
+    assert_eq!(cursor("drop", &[]).0, Some(3));
+
+    for (method, path, body, status) in [
+        ("PUT", "cursors/a%20b", "{}", 400),
+        ("PUT", "cursors/a", "{\"from\": \"yesterday\"}", 400),
+        ("PUT", "cursors/a", "no JSON", 400),
+        ("PUT", "cursors/a", "{\"seek\": true}", 404),
+        ("POST", "cursors/none/commit", "{\"token\": \"x\"}", 400),
+        ("GET", "cursors/none", "", 404),
+        ("GET", "changes?cursor=none", "", 404),
+        ("GET", "changes?cursor=none&from=now", "", 400),
+    ] {
+        let path = format!("/v1/keyspaces/default/{path}");
+        let answer = Wire::open(up.ports[0]).request(method, &path, body);
+        assert_eq!(answer.status, status, "{method} {path}: {}", answer.text());
+    }
+    let reserved = br#"{"name": "_mine"}"#;
+    let refused = Wire::open(up.ports[0]).request("POST", "/v1/keyspaces", reserved);
+    assert_eq!(refused.status, 400);
 }

@@ -10,6 +10,7 @@ mod log_data;
 #[path = "../support/mod.rs"]
 mod support;
 
+mod changes;
 mod cluster;
 mod copy_damage;
 mod copy_keyspace;

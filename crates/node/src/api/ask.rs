@@ -2,6 +2,8 @@
 
 use std::rc::Rc;
 
+use bytes::Bytes;
+use dunlin_metadata::Role;
 use futures_util::{StreamExt, TryStreamExt};
 use hyper::{HeaderMap, Method};
 
@@ -21,10 +23,14 @@ pub struct Ask {
     pub params: Params,
     /// Its headers.
     pub headers: HeaderMap,
+    /// Its body, where it has one.
+    pub body: Bytes,
     /// Who asks, and from where, for people.
     pub who: String,
     /// Whether its asker still may what he asks: users may be changed while an answer lasts.
     pub still: Box<dyn Fn() -> Result<(), Rejected>>,
+    /// Whether its asker has a role on the keyspace of the path.
+    pub may: Box<dyn Fn(Role) -> bool>,
     /// Ready when the node stops: answers that last are to end.
     pub stopping: LocalFuture<()>,
 }
@@ -34,7 +40,7 @@ pub struct Ask {
 pub fn stream(services: &Rc<Services>, content_type: &'static str, chunks: Chunks) -> Reply {
     let mut held = services.shard.front().doors.account();
     let chunks = chunks.inspect_ok(move |frame| {
-        held.set(frame.data_ref().map_or(0, bytes::Bytes::len));
+        held.set(frame.data_ref().map_or(0, Bytes::len));
     });
     reply::stream(content_type, chunks.boxed_local())
 }

@@ -16,10 +16,14 @@ use super::error::Rejected;
 use super::reply::{self, Reply};
 use super::upload::Upload;
 use crate::limits::{KEYSPACE_PAUSE, KEYSPACE_WAIT, UNDROP_PAUSE, UNDROP_WAIT};
+use crate::plug::SYSTEM_KEYSPACE;
+use crate::quorum::Failure;
 use crate::shard::{Arrivals, Shard, ShardStatus};
 
 /// Largest description of a keyspace, in bytes.
 const BODY_BYTES: usize = 64 << 10;
+/// Of the keyspace of capabilities, which is small.
+const SYSTEM_PARTITIONS: u16 = 8;
 
 /// What a client sends to create one; settings left out take their defaults.
 #[derive(Deserialize)]
@@ -70,6 +74,7 @@ async fn create(shard: Rc<Shard>, body: &[u8]) -> Result<Reply, Rejected> {
     let settings: KeyspaceSettings =
         serde_json::from_value(create.settings.into()).map_err(malformed)?;
     create.retention.check()?;
+    check_reserved(&create.name)?;
     let met = greatest_met(&shard).await;
     let mut created = shard
         .metadata()
@@ -85,6 +90,50 @@ async fn create(shard: Rc<Shard>, body: &[u8]) -> Result<Reply, Rejected> {
     let what = format!("create keyspace {}", created.name);
     reply.extensions_mut().insert(Done(what));
     Ok(reply)
+}
+
+/// Number of the keyspace of capabilities, made if there is none.
+pub(crate) async fn make_system(shard: &Rc<Shard>) -> Result<u32, Rejected> {
+    let members = shard.placement().member_count().clamp(1, 3) as u8;
+    let settings = KeyspaceSettings {
+        replicas: members,
+        partitions: SYSTEM_PARTITIONS,
+        ..KeyspaceSettings::default()
+    };
+    let met = greatest_met(shard).await;
+    let metadata = shard.metadata();
+    let made = metadata.create_keyspace_above(SYSTEM_KEYSPACE, settings, met);
+    match made.await {
+        Ok(created) => {
+            settle(shard, &created).await;
+            known_elsewhere(shard, &created).await;
+            Ok(created.id)
+        }
+        // Another was faster.
+        Err(MetadataError::Exists { .. }) => {
+            let deadline = Instant::now() + KEYSPACE_WAIT;
+            loop {
+                if let Some(placed) = shard.placement().named(SYSTEM_KEYSPACE) {
+                    return Ok(placed.keyspace.id);
+                }
+                if Instant::now() > deadline {
+                    return Err(Failure::Busy.into());
+                }
+                sleep(KEYSPACE_PAUSE).await;
+            }
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Refuses names that are not for users.
+fn check_reserved(name: &str) -> Result<(), Rejected> {
+    match name.starts_with('_') {
+        false => Ok(()),
+        true => Err(Rejected::bad(format!(
+            "keyspace {name}: names that begin with _ are reserved"
+        ))),
+    }
 }
 
 /// The greatest number of a keyspace that any shard within reach has met.
@@ -195,6 +244,7 @@ pub(super) async fn one(
         }
         Method::DELETE => {
             in_time(arrivals)?;
+            check_reserved(name)?;
             let now_ms = shard.env().clock.now_ms();
             shard.metadata().drop_keyspace(name, now_ms).await?;
             Ok(reply::empty(StatusCode::NO_CONTENT))

@@ -39,6 +39,7 @@ pub use ask::Ask;
 pub use ask::stream;
 pub use error::Rejected;
 pub(crate) use handshake::Handshakes;
+pub(crate) use keyspaces::make_system;
 pub use params::Params;
 pub use reply::{Chunks, Reply as Answer, empty, json};
 pub use rules::Rule;

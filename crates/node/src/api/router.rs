@@ -12,7 +12,8 @@ use super::access::caller::Caller;
 use super::access::need::Need;
 use super::access::{Asker, Barred, admit};
 use super::ask::Ask;
-use super::attempt::TIME_HEADER;
+use super::attempt::{TIME_HEADER, in_time};
+use super::body::read_body;
 use super::cors::{Cors, is_strange};
 use super::error::Rejected;
 use super::gate::Gate;
@@ -25,6 +26,9 @@ use super::{bulk, health, keys, keyspaces, members, mend, metadata, metrics, sca
 use crate::meters::class;
 use crate::services::Services;
 use crate::shard::{Arrivals, Shard};
+
+/// The largest body for a capability that is plugged in.
+const PLUGGED_BODY_BYTES: usize = 1 << 20;
 
 /// Answers any request.
 pub(super) async fn route(
@@ -212,7 +216,7 @@ async fn serve(
     let services = gate.services();
     let coordinator = || services.coordinator.clone();
     if services.plugged_rules(path).is_some() {
-        let answer = plugged(gate, caller, asker, &request, path, params);
+        let answer = plugged(gate, arrivals, caller, asker, request, path, params);
         return rare(answer).await.unwrap_or_else(Rejected::into_json);
     }
     match path {
@@ -328,9 +332,10 @@ async fn v1(
 /// Answers by a capability that is plugged in.
 async fn plugged(
     gate: &Gate,
+    arrivals: &Arrivals,
     caller: &Caller,
     asker: &Asker,
-    request: &Request<Upload>,
+    request: Request<Upload>,
     path: &str,
     params: Params,
 ) -> Result<Reply, Rejected> {
@@ -343,12 +348,21 @@ async fn plugged(
     let (shard, asker) = (services.shard.clone(), asker.clone());
     let who = format!("{} from {}", asker.name(), caller.place());
     let name = name.unwrap_or_default();
+    let (head, body) = request.into_parts();
+    let is_read = matches!(head.method, Method::GET | Method::HEAD);
+    let body = read_body(&shard.front().doors, body, PLUGGED_BODY_BYTES).await?;
+    if !is_read {
+        in_time(arrivals)?;
+    }
+    let (of, on) = (asker.clone(), name.clone());
     let ask = Ask {
-        method: request.method().clone(),
+        method: head.method,
         parts: parts.collect::<Result<_, _>>()?,
         params,
-        headers: request.headers().clone(),
+        headers: head.headers,
+        body: body.bytes.clone(),
         who,
+        may: Box::new(move |role| of.may(role, &on)),
         still: Box::new(move || asker.may_still(&shard, need, &name)),
         stopping: Box::pin(gate.announced()),
     };

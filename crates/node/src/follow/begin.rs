@@ -2,6 +2,7 @@
 
 use dunlin_entry::{Origin, Vector, Version};
 use dunlin_log::Index;
+use dunlin_proto::Within;
 
 use super::{Mark, Serves};
 
@@ -88,6 +89,33 @@ pub(crate) fn begin(past: Past<'_>, here: &Here<'_>) -> Start {
         return Start::Log(index);
     }
     Start::Backfill(scope(seen, mark, here))
+}
+
+/// From which record on the log has what a snapshot lacks that is gone on with at a place within it, what the
+/// snapshot then tells, and what will have been given with its end; `None` where it must be begun anew.
+pub(crate) fn go_on(
+    place: &Within,
+    seen: &Vector,
+    view: &Vector,
+    here: &Here<'_>,
+) -> Option<(Index, Scope, Vector)> {
+    // Of keys before the place the one is given, of those behind it the other.
+    let both = place.vector.iter();
+    let both: Vector = both
+        .map(|(origin, version)| (origin, version.min(view.get(origin))))
+        .collect();
+    let Start::Log(start) = begin(Past::Seen(&both, None), here) else {
+        return None;
+    };
+    let scope = match place.is_complete {
+        true => Scope::Complete,
+        // Deletes that were still to come may be forgotten meanwhile.
+        false if begin(Past::Seen(seen, None), here) == Start::Backfill(Scope::Complete) => {
+            return None;
+        }
+        false => Scope::Delta,
+    };
+    Some((start, scope, both))
 }
 
 /// The record from which on the log has all that is behind a vector; `None` where it may lack some.

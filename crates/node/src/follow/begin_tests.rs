@@ -198,3 +198,45 @@ fn a_new_log_is_served_from_its_beginning() {
     assert_eq!(begin(Past::Seen(&none, None), &here), Start::Log(1));
     assert_eq!(begin(Past::Seen(&seen(9, 9), None), &here), Start::Log(1));
 }
+
+#[test]
+fn a_snapshot_is_gone_on_with_where_the_log_has_what_it_lacks() {
+    let (segments, vector, none) = (segments(), seen(40, 40), Vector::new());
+    let here = here(&segments, &vector, &none);
+    let place = |is_complete, a, b| Within {
+        is_complete,
+        vector: seen(a, b),
+        next: bytes::Bytes::from_static(b"k"),
+    };
+    let on = |place: &Within, view: &Vector, before: &Vector| go_on(place, before, view, &here);
+    let complete = place(true, 35, 25);
+    let whole = on(&complete, &vector, &none);
+    assert_eq!(whole, Some((200, Scope::Complete, seen(35, 25))));
+    // What this view has not, of keys behind the place, is named no more.
+    let behind = on(&complete, &seen(30, 40), &none);
+    assert_eq!(behind, Some((200, Scope::Complete, seen(30, 25))));
+    let delta = place(false, 35, 25);
+    let gone = on(&delta, &vector, &seen(12, 12));
+    assert_eq!(gone, Some((200, Scope::Delta, seen(35, 25))));
+    // Deletes that were still to come may be forgotten, or the log does not reach back.
+    assert_eq!(on(&delta, &vector, &seen(11, 12)), None);
+    assert_eq!(on(&place(true, 5, 25), &vector, &none), None);
+}
+
+#[test]
+fn what_nobody_could_write_there_is_not_looked_for() {
+    const OTHER: Origin = Origin::new(1, 1, 1);
+    let (mut segments, mut vector, none) = (segments(), seen(40, 40), Vector::new());
+    for (_, before) in &mut segments {
+        before.advance(OTHER, Version(9));
+    }
+    vector.advance(OTHER, Version(9));
+    let all = here(&segments, &vector, &none);
+    let seen = seen(35, 25);
+    assert_eq!(begin(Past::Seen(&seen, None), &all), Start::Log(151));
+    let some = Here {
+        writes: &|origin| origin != OTHER,
+        ..all
+    };
+    assert_eq!(begin(Past::Seen(&seen, None), &some), Start::Log(200));
+}

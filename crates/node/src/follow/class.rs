@@ -12,6 +12,8 @@ pub(crate) enum Class {
     Replica,
     /// Somebody who is no replica reads entries.
     Follower,
+    /// Somebody will, from where he committed last.
+    Cursor,
 }
 
 /// Ranks there are.
@@ -24,7 +26,7 @@ impl Class {
         match self {
             Class::Backfill | Class::Replica => 0,
             Class::Move => 1,
-            Class::Follower => 2,
+            Class::Follower | Class::Cursor => 2,
         }
     }
 }

@@ -16,7 +16,7 @@ use tokio::time::Instant;
 use super::apart::Apart;
 use super::settle::{Unsettled, settle};
 use super::{
-    Class, Here, Hits, Holder, Met, Past, Reader, Scope, Selection, Start, begin, is_news,
+    Class, Here, Hits, Holder, Met, Past, Reader, Scope, Selection, Start, begin, go_on, is_news,
 };
 use crate::env::LocalFuture;
 use crate::limits::{PAGE_ITEMS, SETTLE_AFTER, SETTLE_KEYS, STEP_BYTES};
@@ -88,7 +88,7 @@ pub enum FollowError {
 
 /// Those who follow a shard's log and are no replicas.
 pub struct Followers {
-    shard: Rc<Shard>,
+    pub(super) shard: Rc<Shard>,
     coordinator: Rc<Coordinator>,
     count: Cell<u64>,
 }
@@ -330,7 +330,10 @@ impl Follow {
                 token.check(self.shard.cluster_number(), self.wanted.keyspace)?;
                 let vectors = token.vectors().map(|(p, v)| (p, v.clone()));
                 let hint = token.hint(self.shard.address(), &self.wanted.partitions);
-                (vectors.collect(), hint.and_then(|h| self.at(h)))
+                (
+                    vectors.collect(),
+                    hint.and_then(|h| still_at(&self.shard, h)),
+                )
             }
             _ => (BTreeMap::new(), None),
         };
@@ -458,16 +461,6 @@ impl Follow {
             partitions.for_each(|seen| seen.merge(&now));
         }
         Ok(())
-    }
-
-    /// Up to where this shard's log was read by who has the hint, if it is still that log.
-    fn at(&self, hint: Hint) -> Option<Index> {
-        let now = self.shard.origin().incarnation();
-        let is_kept = hint.incarnation == now
-            || hint.incarnation < now
-                && hint.incarnation >= self.shard.coverage().since
-                && hint.index <= self.shard.opened_at();
-        (hint.shard == self.shard.address() && is_kept).then_some(hint.index)
     }
 
     /// Keeps what is still to be read of the log.
@@ -723,31 +716,14 @@ impl Follow {
     }
 }
 
-/// From which record on the log has what a snapshot lacks that is gone on with at a place within it, what the
-/// snapshot then tells, and what will have been given with its end; `None` where it must be begun anew.
-fn go_on(
-    place: &Within,
-    seen: &Vector,
-    view: &Vector,
-    here: &Here<'_>,
-) -> Option<(Index, Scope, Vector)> {
-    // Of keys before the place the one is given, of those behind it the other.
-    let both = place.vector.iter();
-    let both: Vector = both
-        .map(|(origin, version)| (origin, version.min(view.get(origin))))
-        .collect();
-    let Start::Log(start) = begin(Past::Seen(&both, None), here) else {
-        return None;
-    };
-    let scope = match place.is_complete {
-        true => Scope::Complete,
-        // Deletes that were still to come may be forgotten meanwhile.
-        false if begin(Past::Seen(seen, None), here) == Start::Backfill(Scope::Complete) => {
-            return None;
-        }
-        false => Scope::Delta,
-    };
-    Some((start, scope, both))
+/// Up to where a shard's log was read by who has the hint, if it is still that log.
+pub(super) fn still_at(shard: &Shard, hint: Hint) -> Option<Index> {
+    let now = shard.origin().incarnation();
+    let is_kept = hint.incarnation == now
+        || hint.incarnation < now
+            && hint.incarnation >= shard.coverage().since
+            && hint.index <= shard.opened_at();
+    (hint.shard == shard.address() && is_kept).then_some(hint.index)
 }
 
 /// Reads a page of a view from a key on, when it is its turn.

@@ -7,6 +7,7 @@
 //! | `begin` | pure: where a follower begins that has come so far |
 //! | `class` | whom a shard is read for |
 //! | `coverage` | pure: from where on the log serves a partition; `coverage_note`, the same on disk |
+//! | `cursor` | what of the log is kept for who committed up to a token |
 //! | `follower` | who reads a keyspace's entries from a token on: log and stored records |
 //! | `gauge` | how far each is, and how fast |
 //! | `lag` | pure: what is done for a replica that falls behind |
@@ -26,6 +27,7 @@ mod begin;
 mod class;
 mod coverage;
 mod coverage_note;
+mod cursor;
 mod follower;
 mod gauge;
 mod lag;
@@ -42,7 +44,7 @@ mod turn;
 mod turns;
 
 pub use begin::Scope;
-pub(crate) use begin::{Here, Past, Start, begin};
+pub(crate) use begin::{Here, Past, Start, begin, go_on};
 pub(crate) use class::Class;
 pub(crate) use coverage::{Coverage, Found, Mark, Serves};
 pub(crate) use coverage_note::Note;

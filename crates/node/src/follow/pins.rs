@@ -72,7 +72,7 @@ impl Pins {
     /// `holder` needs the log from `position` on.
     pub fn hold(&self, holder: Holder, position: Index, now: Instant) {
         let mut held = self.held.borrow_mut();
-        let stands_by_nature = holder.class == Class::Backfill;
+        let stands_by_nature = matches!(holder.class, Class::Backfill | Class::Cursor);
         let pin = held.entry(holder).or_insert(Pin {
             position,
             since: now,

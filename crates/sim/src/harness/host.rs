@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
+use dunlin_changes::Changes;
 use dunlin_log::sim::SimDisk;
 use dunlin_log::{Compression, Padding, Runner};
 use dunlin_metadata::{Metadata, NodeRecord, sim::SimStore};
@@ -211,6 +212,7 @@ impl Host {
             segment_bytes: plan.segment_bytes,
             // Bad clocks are up to ten seconds off to either side.
             clock_bound_ms: 30_000,
+            plugs: vec![Arc::new(Changes)],
             ..log_settings
         });
         let mut shards = Vec::new();

@@ -56,4 +56,7 @@ found! {
     hiding_what_no_log_has HideGaps
     comparing_with_what_is_newer_alone CompareNewer
     showing_what_one_replica_has ShowEarly
+    going_on_elsewhere_from_now SkipAtSwitch
+    saying_more_than_was_told TokenAhead
+    naming_what_was_forgotten NameForgotten
 }

@@ -1,0 +1,127 @@
+//! A named cursor: where a consumer is that keeps no token, and who it is. Pure.
+
+use serde::{Deserialize, Serialize};
+
+/// A consumer that gives no sign for so long has lost its place.
+pub(crate) const LEASE_MS: u64 = 15_000;
+
+/// What is kept of a cursor; `docs/formats.md`, section 15.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Cursor {
+    /// Number of the keyspace.
+    pub keyspace: u32,
+    pub name: String,
+    /// All before it has been committed.
+    pub token: String,
+    /// Grows with each consumer that is let in, and with each seek.
+    pub generation: u64,
+    pub holder: String,
+    /// 0 when nobody has it.
+    pub lease_until_ms: u64,
+    pub created_ms: u64,
+    pub committed_ms: u64,
+}
+
+/// Why a cursor cannot be had.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum CursorError {
+    /// Wait, or end the other.
+    #[error(
+        "cursor {name} is being read by {holder}: it is free when that ends, {left_s} s after its last sign at the latest"
+    )]
+    Held {
+        name: String,
+        holder: String,
+        left_s: u64,
+    },
+    /// Begin to read again.
+    #[error(
+        "cursor {0} was given to another consumer, or set elsewhere: what comes behind its token comes again there"
+    )]
+    Stale(String),
+}
+
+impl Cursor {
+    pub fn new(keyspace: u32, name: &str, token: String, now_ms: u64) -> Cursor {
+        Cursor {
+            keyspace,
+            name: name.to_owned(),
+            token,
+            generation: 1,
+            holder: String::new(),
+            lease_until_ms: 0,
+            created_ms: now_ms,
+            committed_ms: now_ms,
+        }
+    }
+
+    /// Whether somebody has it.
+    pub fn is_held(&self, now_ms: u64) -> bool {
+        self.lease_until_ms > now_ms
+    }
+
+    /// Lets a consumer in, one at a time.
+    pub fn grant(mut self, holder: &str, now_ms: u64) -> Result<Cursor, CursorError> {
+        if self.is_held(now_ms) {
+            return Err(CursorError::Held {
+                left_s: (self.lease_until_ms - now_ms).div_ceil(1_000),
+                name: self.name,
+                holder: self.holder,
+            });
+        }
+        self.generation += 1;
+        self.holder = holder.to_owned();
+        self.lease_until_ms = now_ms + LEASE_MS;
+        Ok(self)
+    }
+
+    /// The consumer of this generation is still there.
+    pub fn renew(mut self, generation: u64, now_ms: u64) -> Result<Cursor, CursorError> {
+        self.check(Some(generation))?;
+        self.lease_until_ms = now_ms + LEASE_MS;
+        Ok(self)
+    }
+
+    /// The consumer of this generation is not there any more.
+    pub fn release(mut self, generation: u64) -> Result<Cursor, CursorError> {
+        self.check(Some(generation))?;
+        self.lease_until_ms = 0;
+        Ok(self)
+    }
+
+    /// The consumer is through with all before a token. It replaces the one before, whichever is further.
+    pub fn commit(
+        mut self,
+        token: String,
+        generation: Option<u64>,
+        now_ms: u64,
+    ) -> Result<Cursor, CursorError> {
+        self.check(generation)?;
+        self.token = token;
+        self.committed_ms = now_ms;
+        if self.is_held(now_ms) {
+            self.lease_until_ms = now_ms + LEASE_MS;
+        }
+        Ok(self)
+    }
+
+    /// Sets it elsewhere; whoever reads by it is through.
+    pub fn seek(mut self, token: String, now_ms: u64) -> Cursor {
+        self.token = token;
+        self.generation += 1;
+        self.lease_until_ms = 0;
+        self.committed_ms = now_ms;
+        self
+    }
+
+    fn check(&self, generation: Option<u64>) -> Result<(), CursorError> {
+        match generation.is_none_or(|of| of == self.generation) {
+            true => Ok(()),
+            false => Err(CursorError::Stale(self.name.clone())),
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "cursor_tests.rs"]
+mod tests;

@@ -1,0 +1,181 @@
+//! Named cursors where they are kept: in the keyspace `_system`, like data, each change a conditional write.
+
+use std::rc::Rc;
+
+use bytes::Bytes;
+use dunlin_entry::{Kind, Stamp, Version};
+use dunlin_node::http::Rejected;
+use dunlin_node::{Failure, Quorum, Scan, Services};
+use dunlin_proto::{Condition, WriteRequest};
+use hyper::StatusCode;
+
+use crate::cursor::{Cursor, CursorError};
+
+/// What others have changed meanwhile is read again so often.
+const TRIES: u32 = 8;
+
+/// The cursors of a keyspace.
+pub(crate) struct Cursors<'a> {
+    services: &'a Rc<Services>,
+    keyspace: u32,
+}
+
+impl<'a> Cursors<'a> {
+    pub fn of(services: &'a Rc<Services>, keyspace: u32) -> Cursors<'a> {
+        Cursors { services, keyspace }
+    }
+
+    /// The cursor of this name, and its version.
+    pub async fn get(&self, name: &str) -> Result<Option<(Cursor, Stamp)>, Rejected> {
+        let Some(system) = self.services.system() else {
+            return Ok(None);
+        };
+        let key = key(self.keyspace, name);
+        let coordinator = self.services.coordinator();
+        let found = coordinator.read(system, &key, self.quorum(system)).await;
+        let found = found
+            .map_err(Rejected::from)?
+            .filter(|item| !item.tombstone);
+        Ok(match found {
+            Some(item) => Some((read(&item.value)?, item.stamp)),
+            None => None,
+        })
+    }
+
+    /// The same, where it is to be there.
+    pub async fn named(&self, name: &str) -> Result<(Cursor, Stamp), Rejected> {
+        let missing = || {
+            let line = format!(
+                "there is no cursor {name} of this keyspace: make it with PUT, or dunlin cursor create"
+            );
+            Rejected::new(StatusCode::NOT_FOUND, line)
+        };
+        self.get(name).await?.ok_or_else(missing)
+    }
+
+    /// All of them, by name.
+    pub async fn all(&self) -> Result<Vec<Cursor>, Rejected> {
+        let prefix = key(self.keyspace, "");
+        list(self.services, prefix).await
+    }
+
+    /// Makes one, unless there is one of its name.
+    pub async fn create(&self, cursor: &Cursor) -> Result<(), Failure> {
+        let system = self.services.system().ok_or(Failure::UnknownKeyspace)?;
+        self.put(system, cursor, Condition::Absent).await
+    }
+
+    /// Changes one as it is now. What others change meanwhile is seen.
+    pub async fn change(
+        &self,
+        name: &str,
+        change: impl Fn(Cursor) -> Result<Cursor, CursorError>,
+    ) -> Result<Cursor, Rejected> {
+        let mut failure = None;
+        for _ in 0..TRIES {
+            let (cursor, stamp) = self.named(name).await?;
+            let changed = change(cursor)
+                .map_err(|error| Rejected::new(StatusCode::CONFLICT, error.to_string()))?;
+            let system = self.services.system().ok_or(Failure::UnknownKeyspace)?;
+            match self.put(system, &changed, Condition::Is(stamp)).await {
+                Ok(()) => return Ok(changed),
+                Err(Failure::ConditionFailed(_)) => failure = Some(Failure::Busy),
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Err(failure.unwrap_or(Failure::Busy).into())
+    }
+
+    pub async fn delete(&self, name: &str) -> Result<(), Rejected> {
+        let (cursor, _) = self.named(name).await?;
+        let system = self.services.system().ok_or(Failure::UnknownKeyspace)?;
+        let written = self
+            .write(system, &cursor.name, None, Condition::None)
+            .await;
+        written.map_err(Rejected::from)
+    }
+
+    async fn put(&self, system: u32, cursor: &Cursor, on: Condition) -> Result<(), Failure> {
+        let value = serde_json::to_vec(cursor).unwrap_or_default();
+        self.write(system, &cursor.name, Some(value.into()), on)
+            .await
+    }
+
+    async fn write(
+        &self,
+        system: u32,
+        name: &str,
+        value: Option<Bytes>,
+        condition: Condition,
+    ) -> Result<(), Failure> {
+        let quorum = self.quorum(system);
+        let request = WriteRequest {
+            keyspace: system,
+            kind: match value {
+                Some(_) => Kind::Put,
+                None => Kind::Delete,
+            },
+            ack: quorum.ack,
+            from: quorum.from,
+            condition,
+            expiry_ms: None,
+            key: key(self.keyspace, name),
+            value: value.unwrap_or_default(),
+            deadline: Version::MAX,
+            floor: Version(0),
+            replaces: None,
+        };
+        self.services.coordinator().write(request).await.map(drop)
+    }
+
+    fn quorum(&self, system: u32) -> Quorum {
+        quorum(self.services, system)
+    }
+}
+
+/// A majority.
+fn quorum(services: &Services, system: u32) -> Quorum {
+    let from = services.replicas(system, 0).len().clamp(1, 255) as u8;
+    Quorum {
+        ack: from / 2 + 1,
+        from,
+    }
+}
+
+/// All cursors whose keys begin so.
+pub(crate) async fn list(services: &Rc<Services>, prefix: Bytes) -> Result<Vec<Cursor>, Rejected> {
+    let Some(system) = services.system() else {
+        return Ok(Vec::new());
+    };
+    let mut end = prefix.to_vec();
+    if let Some(last) = end.last_mut() {
+        *last += 1;
+    }
+    let quorum = quorum(services, system);
+    let coordinator = services.coordinator();
+    let mut scan = Scan::begin(coordinator, system, prefix, Some(end.into()), quorum)?;
+    let mut cursors = Vec::new();
+    loop {
+        let page = scan.next_page().await?;
+        if page.is_empty() {
+            return Ok(cursors);
+        }
+        for item in page {
+            cursors.push(read(&item.value)?);
+        }
+    }
+}
+
+/// What the keys of all cursors begin with.
+pub(crate) const PREFIX: &str = "cursor/";
+
+fn key(keyspace: u32, name: &str) -> Bytes {
+    format!("{PREFIX}{keyspace:08x}/{name}").into()
+}
+
+fn read(value: &[u8]) -> Result<Cursor, Rejected> {
+    serde_json::from_slice(value).map_err(|error| {
+        let line = format!("a cursor of the keyspace _system cannot be read ({error}): drop it");
+        Rejected::new(StatusCode::INTERNAL_SERVER_ERROR, line)
+    })
+}

@@ -1,0 +1,254 @@
+//! Change streams under kills and under load.
+
+use std::net::SocketAddr;
+use std::path::Path;
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use crate::harness::child::{Process, dunlin};
+use crate::harness::flock::Flock;
+use crate::harness::load::{Writer, beside};
+use crate::harness::mirror::{Mirror, scan};
+use crate::harness::random::Random;
+use crate::harness::up::Up;
+use crate::harness::wire::Wire;
+
+const CLIENTS: u64 = 5;
+
+/// Follows one node after another until told to stop, each for some lines; then all to the end.
+fn roam(mut random: Random, nodes: &[SocketAddr], stop: &AtomicBool) -> Mirror {
+    let mut mirror = Mirror::new("default");
+    while !stop.load(Ordering::Relaxed) {
+        let node = nodes[random.below(nodes.len())];
+        let query = ["", "&limit=7", "&wait=200ms", "&until=end"][random.below(4)];
+        let mut left = 1 + random.below(3_000);
+        let is_over = || {
+            left -= 1;
+            left == 0 || stop.load(Ordering::Relaxed)
+        };
+        // The node may be killed in the middle.
+        if mirror.follow_until(node, query, is_over).is_err() {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+    mirror
+}
+
+/// Whatever is told, to its end, at a node that is there.
+fn finish(mirror: &mut Mirror, node: SocketAddr) {
+    let deadline = Instant::now() + Duration::from_secs(60);
+    loop {
+        match mirror.follow(node, "&until=end") {
+            Ok(Some(reason)) if reason == "until" => return,
+            other => assert!(Instant::now() < deadline, "{other:?}"),
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
+}
+
+#[test]
+fn clients_miss_nothing_while_each_node_is_killed_in_turn() {
+    let mut random = Random::from_environment();
+    for shards in ["--shards=1", "--shards=2"] {
+        let flags = [shards, "--segment=256KiB", "--flush=1MiB"];
+        let mut flock = Flock::start(&flags);
+        let nodes = flock.addresses();
+        let writer = |number| {
+            let name = format!("w{number}");
+            Writer::new(&name, &nodes, random.next(), 200).value_bytes(300)
+        };
+        let writers: Vec<Writer> = (0..3).map(writer).collect();
+        let stop = AtomicBool::new(false);
+        let (ledger, mirrors) = std::thread::scope(|scope| {
+            let clients: Vec<_> = (0..CLIENTS)
+                .map(|_| {
+                    let (random, nodes, stop) = (Random::new(random.next()), &nodes, &stop);
+                    scope.spawn(move || roam(random, nodes, stop))
+                })
+                .collect();
+            let (ledger, ()) = beside(writers, |_| {
+                for index in 0..3 {
+                    std::thread::sleep(random.millis(2_000, 5_000));
+                    flock.kill(index);
+                    std::thread::sleep(random.millis(500, 4_000));
+                    flock.up(index);
+                    flock.wait_connected();
+                }
+                std::thread::sleep(random.millis(1_000, 2_000));
+            });
+            stop.store(true, Ordering::Relaxed);
+            let mirrors: Vec<Mirror> = clients.into_iter().map(|c| c.join().unwrap()).collect();
+            (ledger, mirrors)
+        });
+        println!(
+            "{shards}: {} writes acknowledged",
+            ledger.acknowledged_count
+        );
+        let all = scan(nodes[0], "default");
+        for mut mirror in mirrors {
+            finish(&mut mirror, nodes[1]);
+            println!(
+                "{} changes told, snapshots {:?}",
+                mirror.changes, mirror.snapshots
+            );
+            let told = mirror.values();
+            let wrong = all
+                .iter()
+                .filter(|(key, value)| told.get(*key) != Some(value));
+            let wrong: Vec<_> = wrong.map(|(key, _)| String::from_utf8_lossy(key)).collect();
+            assert!(wrong.is_empty(), "{} wrong: {:?}", wrong.len(), &wrong[..3]);
+            assert_eq!(told.len(), all.len());
+        }
+    }
+}
+
+#[test]
+fn pages_of_a_hundred_come_to_the_end_of_a_partition_that_is_written() {
+    const KEYS: usize = 100_000;
+    let flock = Flock::start(&["--shards=2", "--segment=1MiB", "--flush=2MiB"]);
+    let nodes = flock.addresses();
+    let mut wire = flock.nodes[0].wire();
+    let made = br#"{"name": "one", "partitions": 1}"#;
+    assert_eq!(wire.request("POST", "/v1/keyspaces", made).status, 201);
+    let keys = "/v1/keyspaces/one/keys";
+    let input = flock.directory.path().join("input");
+    let lines: String = (0..KEYS)
+        .map(|n| format!("{{\"id\":\"{n:06}\"}}\n"))
+        .collect();
+    std::fs::write(&input, lines).unwrap();
+    let loaded = dunlin()
+        .args(["import", "--format", "jsonl", "--key", "id", "-k", "one"])
+        .args(["--server", &format!("http://{}", nodes[0])])
+        .arg(&input)
+        .status();
+    assert!(loaded.unwrap().success());
+    let stop = AtomicBool::new(false);
+    let mut mirror = Mirror::new("one");
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut wire = flock.nodes[1].wire();
+            for number in (0..).step_by(7) {
+                if stop.load(Ordering::Relaxed) {
+                    break;
+                }
+                let path = format!("{keys}/{:06}", number % KEYS);
+                assert_eq!(wire.request("PUT", &path, "again").status, 201);
+            }
+        });
+        let deadline = Instant::now() + Duration::from_secs(120);
+        for page in 0.. {
+            let node = nodes[page / 50 % 3];
+            let ended = mirror.follow(node, "&limit=100&until=end").unwrap();
+            if ended.as_deref() == Some("until") {
+                break;
+            }
+            assert!(Instant::now() < deadline, "no end: {} told", mirror.changes);
+        }
+        stop.store(true, Ordering::Relaxed);
+    });
+    finish(&mut mirror, nodes[2]);
+    println!(
+        "{} changes, snapshots {:?}",
+        mirror.changes, mirror.snapshots
+    );
+    assert_eq!(mirror.values(), scan(nodes[0], "one"));
+}
+
+#[test]
+fn who_does_not_read_costs_little_is_closed_and_is_in_nobodys_way() {
+    let up = Up::with(1, &["--shards=2"]);
+    let keys = "/v1/keyspaces/default/keys";
+    let mut wire = Wire::open(up.ports[0]);
+    let value = "v".repeat(4_000);
+    for number in 0..4_000 {
+        let put = wire.request("PUT", &format!("{keys}/{number}"), &value);
+        assert_eq!(put.status, 201);
+    }
+    let path = "/v1/keyspaces/default/changes?from=beginning";
+    let before = up.process.rss_kib();
+    let mut stuck: Vec<Wire> = (0..50)
+        .map(|_| {
+            let mut wire = Wire::open(up.ports[0]);
+            wire.try_send("GET", path, "", b"").unwrap();
+            assert_eq!(wire.head().unwrap().status, 200);
+            wire
+        })
+        .collect();
+    // Another is told all beside them.
+    let mut mirror = Mirror::new("default");
+    finish(&mut mirror, ([127, 0, 0, 1], up.ports[0]).into());
+    assert_eq!(mirror.values().len(), 4_000);
+    let grown = up.process.rss_kib().saturating_sub(before);
+    println!("50 clients that do not read take {grown} KiB");
+    assert!(grown < 100 << 10, "{grown} KiB");
+    std::thread::sleep(Duration::from_secs(75));
+    let closed = stuck.iter_mut().filter_map(|wire| {
+        wire.patience(Duration::from_secs(5));
+        while let Ok(Some(_)) = wire.chunk() {}
+        wire.is_closed().then_some(())
+    });
+    assert_eq!(closed.count(), 50);
+}
+
+#[test]
+fn the_example_mirrors_a_keyspace_though_it_is_killed_ten_times() {
+    let mut random = Random::from_environment();
+    let flock = Flock::start(&["--shards=2", "--segment=256KiB", "--flush=1MiB"]);
+    let nodes = flock.addresses();
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("mirror.db");
+    let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/mirror.py");
+    let servers: Vec<String> = nodes.iter().map(|node| format!("http://{node}")).collect();
+    let mirror = || {
+        let mut command = Command::new("python3");
+        command
+            .arg(&example)
+            .arg(servers.join(","))
+            .arg("default")
+            .arg(&file);
+        command
+    };
+    let writers = vec![
+        Writer::new("a", &nodes, random.next(), 2_000).value_bytes(200),
+        Writer::new("b", &nodes, random.next(), 2_000).value_bytes(200),
+    ];
+    beside(writers, |_| {
+        for _ in 0..10 {
+            let mut running = Process::start(&mut mirror(), &directory.path().join("said"));
+            std::thread::sleep(random.millis(100, 1_500));
+            running.kill();
+        }
+    });
+    let said = mirror().arg("--until-end").output().unwrap();
+    assert!(said.status.success(), "{said:?}");
+    let told = "import sqlite3, sys; print(len(sqlite3.connect(sys.argv[1]).execute(\
+        'SELECT 1 FROM pairs WHERE value IS NOT NULL').fetchall()))";
+    let count = Command::new("python3")
+        .args(["-c", told])
+        .arg(&file)
+        .output()
+        .unwrap();
+    let all = scan(nodes[0], "default");
+    assert_eq!(
+        String::from_utf8_lossy(&count.stdout).trim(),
+        all.len().to_string()
+    );
+    let read = "import sqlite3, sys\n\
+        for k, v in sqlite3.connect(sys.argv[1]).execute(\
+        'SELECT key, value FROM pairs WHERE value IS NOT NULL ORDER BY key'): print(k.hex(), v.hex())";
+    let rows = Command::new("python3")
+        .args(["-c", read])
+        .arg(&file)
+        .output()
+        .unwrap();
+    let hex = |bytes: &[u8]| bytes.iter().map(|b| format!("{b:02x}")).collect::<String>();
+    let expected: String = all
+        .iter()
+        .map(|(k, v)| format!("{} {}\n", hex(k), hex(v)))
+        .collect();
+    assert!(
+        String::from_utf8_lossy(&rows.stdout) == expected,
+        "the mirror differs from a scan"
+    );
+}

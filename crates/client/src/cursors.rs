@@ -1,0 +1,111 @@
+//! Named cursors: places in a keyspace's changes that the cluster keeps.
+
+use hyper::{Method, StatusCode};
+use serde::{Deserialize, Serialize};
+
+use crate::call::{Call, Reply, encode, refusal};
+use crate::changes::Since;
+use crate::error::ClientError;
+use crate::keyspace::Keyspace;
+
+/// A cursor as the cluster has it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cursor {
+    /// Its name.
+    pub name: String,
+    /// All before it has been committed.
+    pub token: String,
+    /// Grows whenever a consumer is let in, and whenever it is set elsewhere.
+    pub generation: u64,
+    /// When it was made, in milliseconds since 1970.
+    pub created_ms: u64,
+    /// When it was committed last.
+    pub committed_ms: u64,
+    /// Who reads by it, if anybody.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub holder: Option<String>,
+    /// For how long that counts without another sign.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lease_left_ms: Option<u64>,
+}
+
+impl Keyspace {
+    /// All cursors of the keyspace, by name.
+    pub async fn cursors(&self) -> Result<Vec<Cursor>, ClientError> {
+        let reply = self.ask(Call::new(Method::GET, self.cursors_path().to_owned()));
+        json(reply.await?)
+    }
+
+    /// One of them. [`ClientError::NotFound`] when there is none of that name.
+    pub async fn cursor(&self, name: &str) -> Result<Cursor, ClientError> {
+        json(
+            self.ask(Call::new(Method::GET, self.cursor_path(name)))
+                .await?,
+        )
+    }
+
+    /// Makes one. A name that is taken gives [`ClientError::Refused`] with status 409.
+    pub async fn create_cursor(&self, name: &str, since: &Since) -> Result<Cursor, ClientError> {
+        self.put_cursor(name, since, false).await
+    }
+
+    /// Sets one elsewhere; who reads by it ends.
+    pub async fn seek_cursor(&self, name: &str, since: &Since) -> Result<Cursor, ClientError> {
+        self.put_cursor(name, since, true).await
+    }
+
+    /// Drops one.
+    pub async fn drop_cursor(&self, name: &str) -> Result<(), ClientError> {
+        let reply = self.ask(Call::new(Method::DELETE, self.cursor_path(name)));
+        match reply.await? {
+            reply if reply.head.status().is_success() => Ok(()),
+            reply => Err(refusal(reply)),
+        }
+    }
+
+    /// All before a token is done with. With the generation of an earlier consumer it is refused with status 409.
+    pub async fn commit_cursor(
+        &self,
+        name: &str,
+        token: &str,
+        generation: Option<u64>,
+    ) -> Result<Cursor, ClientError> {
+        let path = format!("{}/commit", self.cursor_path(name));
+        let mut call = Call::new(Method::POST, path);
+        let body = serde_json::json!({ "token": token, "generation": generation });
+        call.json(body.to_string().into_bytes());
+        json(self.ask(call).await?)
+    }
+
+    async fn put_cursor(
+        &self,
+        name: &str,
+        since: &Since,
+        seek: bool,
+    ) -> Result<Cursor, ClientError> {
+        let mut call = Call::new(Method::PUT, self.cursor_path(name));
+        let from = match since {
+            Since::Beginning => "beginning",
+            Since::Now => "now",
+            Since::Token(token) => token,
+        };
+        let body = serde_json::json!({ "from": from, "seek": seek });
+        call.json(body.to_string().into_bytes());
+        call.repeatable = seek;
+        json(self.ask(call).await?)
+    }
+
+    fn cursor_path(&self, name: &str) -> String {
+        format!("{}/{}", self.cursors_path(), encode(name.as_bytes()))
+    }
+}
+
+fn json<T: serde::de::DeserializeOwned>(reply: Reply) -> Result<T, ClientError> {
+    if !matches!(reply.head.status(), StatusCode::OK | StatusCode::CREATED) {
+        return Err(refusal(reply));
+    }
+    serde_json::from_slice(&reply.body).map_err(|error| ClientError::Protocol {
+        server: reply.server,
+        reason: error.to_string(),
+    })
+}

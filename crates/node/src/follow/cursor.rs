@@ -1,0 +1,66 @@
+//! What is kept of a shard's log for who committed up to a token, and may read on at any time.
+
+use dunlin_entry::Vector;
+use dunlin_proto::{Place, Token};
+use tokio::time::Instant;
+
+use super::follower::still_at;
+use super::{Class, Followers, Here, Holder, Past, Start, begin};
+use crate::replication::address_of;
+use crate::shard::vector_of;
+
+impl Followers {
+    /// Keeps what is still to be read of the log from a token on, for as long as that is said again; whether the
+    /// log still has all of it that this shard is to serve.
+    pub fn keep(&self, name: &str, token: &Token) -> bool {
+        let shard = &self.shard;
+        let holder = Holder {
+            class: Class::Cursor,
+            keyspace: Some(token.keyspace),
+            name: format!("cursor {name}"),
+        };
+        let placement = shard.placement();
+        let Some(placed) = placement.keyspace(token.keyspace) else {
+            shard.pins().end_of(&holder);
+            return false;
+        };
+        let before = |s: &dunlin_log::SegmentInfo| Some((s.first_index, vector_of(&s.preamble)?));
+        let segments: Vec<_> = shard.segments().iter().filter_map(before).collect();
+        let (vector, strays) = (shard.vector(), shard.stray_copies());
+        let (mut least, mut has_all, nothing) = (None, true, Vector::new());
+        for partition in 0..placed.partition_count() {
+            let replicas = placed.replicas(partition, placed.keyspace.settings.replicas);
+            if !replicas.contains(&shard.address()) {
+                continue;
+            }
+            let writes = |origin| placed.may_write(address_of(origin), partition);
+            let place = Place {
+                keyspace: token.keyspace,
+                partition,
+            };
+            let here = Here {
+                serves: shard.coverage().of(place),
+                first: shard.log_first(),
+                last: shard.log_last(),
+                segments: &segments,
+                vector: &vector,
+                strays: &strays,
+                forgotten: shard.forgotten(token.keyspace),
+                writes: &writes,
+            };
+            let seen = token.vector(partition).unwrap_or(&nothing);
+            let hint = token.hint(shard.address(), &[partition]);
+            let at = hint.and_then(|hint| still_at(shard, hint));
+            match begin(Past::Seen(seen, at), &here) {
+                Start::Log(index) => least = Some(least.unwrap_or(index).min(index)),
+                Start::Backfill(_) => has_all = false,
+                Start::Elsewhere | Start::Later => {}
+            }
+        }
+        match least {
+            Some(index) => shard.pins().hold(holder, index, Instant::now()),
+            None => shard.pins().end_of(&holder),
+        }
+        has_all
+    }
+}
