@@ -6,6 +6,7 @@
 //! - [`copy`]: paper 000: copying a database, beside rsync, cp, the disk and the loopback
 //! - [`moves`]: what clients feel while a node joins and a node is drained
 //! - [`shards`]: one node with one shard and with several
+//! - [`replication`]: paper 001: two nodes under constant rates, stream clients beside
 //! - [`rivals`]: the same requests to Dunlin, etcd, NATS JetStream and Redis, in turns
 //! - [`sweep`]: how the highest rate is searched for, decisions only
 //! - [`measure`]: one load run with the CPU it cost; [`spread`], [`interval`]: medians, means of several
@@ -32,6 +33,7 @@ pub mod png;
 pub mod program;
 pub mod progress;
 pub mod quorum;
+pub mod replication;
 pub mod report;
 pub mod rivals;
 pub mod shards;

@@ -8,10 +8,10 @@ use dunlin_bench::error::BenchError;
 use dunlin_bench::host::date;
 use dunlin_bench::interrupt::Interrupt;
 use dunlin_bench::options::{
-    CopyOptions, MoveOptions, Options, QuorumOptions, RivalsOptions, ShardsOptions, Table,
-    WalOptions,
+    CopyOptions, MoveOptions, Options, QuorumOptions, ReplicationOptions, RivalsOptions,
+    ShardsOptions, Table, WalOptions,
 };
-use dunlin_bench::{copy, moves, quorum, report, rivals, shards, wal};
+use dunlin_bench::{copy, moves, quorum, replication, report, rivals, shards, wal};
 
 // The date of a report is the one thing here that is taken from the calendar.
 #[allow(clippy::disallowed_methods)]
@@ -37,6 +37,7 @@ fn run(options: Options, date_utc: &str) -> Result<(), BenchError> {
         Table::Copy(options) => run_copy(&options, date_utc, &command_line),
         Table::Move(options) => run_move(&options, date_utc, &command_line),
         Table::Shards(options) => run_shards(&options, date_utc, &command_line),
+        Table::Replication(options) => run_replication(&options, date_utc, &command_line),
         Table::Rivals(options) => run_rivals(&options, date_utc, &command_line),
     }
 }
@@ -108,6 +109,18 @@ fn run_shards(
     let written = shards::report::write(&report, &out)?;
     println!("{}", shards::report::table(&report));
     println!("written: {}/{}", out.display(), written.join(", "));
+    Ok(())
+}
+
+fn run_replication(
+    options: &ReplicationOptions,
+    date_utc: &str,
+    command_line: &str,
+) -> Result<(), BenchError> {
+    let report = replication::run(options, &Interrupt::watch()?, date_utc, command_line)?;
+    let written = replication::report::write(&report, &options.out)?;
+    println!("{}", replication::report::table(&report));
+    println!("written: {}/{}", options.out.display(), written.join(", "));
     Ok(())
 }
 

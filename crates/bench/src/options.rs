@@ -30,6 +30,8 @@ pub enum Table {
     Move(MoveOptions),
     /// One node with one shard and with several.
     Shards(ShardsOptions),
+    /// Paper 001: two nodes under constant rates, change stream clients beside.
+    Replication(ReplicationOptions),
     /// Puts and gets of Dunlin, etcd, NATS JetStream and Redis, in turns.
     ///
     /// etcd and NATS are those that `scripts/rivals.sh` builds (it needs Go), Redis is the installed one (Debian:
@@ -232,6 +234,43 @@ impl ShardsOptions {
     /// Where the report goes.
     pub fn out(&self) -> PathBuf {
         out(&self.out, self.quick)
+    }
+}
+
+/// Options of `dunlin-bench replication`.
+#[derive(Debug, Clone, Args)]
+pub struct ReplicationOptions {
+    /// The dunlin binary [default: the one beside this program].
+    #[arg(long)]
+    pub dunlin: Option<PathBuf>,
+    /// Seconds of each cell, as in 20s; the paper has 15 minutes.
+    #[arg(long, default_value = "60s", value_parser = cell_length)]
+    pub cell: Duration,
+    /// Sets a second without clients.
+    #[arg(long, value_delimiter = ',', default_values_t = [6_000, 11_000, 14_000])]
+    pub rates: Vec<u32>,
+    /// Stream clients, at the first of the rates.
+    #[arg(long, value_delimiter = ',', default_values_t = [1, 5, 10, 25])]
+    pub clients: Vec<usize>,
+    /// When writes are acknowledged: without a sync, as in the paper, or with one.
+    #[arg(long, value_enum, default_value = "never")]
+    pub sync: Sync,
+    /// Shards of each node.
+    #[arg(long, default_value_t = 1)]
+    pub shards: u16,
+    /// Where the nodes keep their data while it lasts [default: the temporary directory].
+    #[arg(long)]
+    pub data_dir: Option<PathBuf>,
+    /// Where the report goes.
+    #[arg(long, default_value = "docs/results")]
+    pub out: PathBuf,
+}
+
+fn cell_length(text: &str) -> Result<Duration, String> {
+    let number = text.strip_suffix('s').unwrap_or(text);
+    match number.parse() {
+        Ok(seconds @ 2..) => Ok(Duration::from_secs(seconds)),
+        _ => Err("write seconds, at least 2, as in 20s".to_owned()),
     }
 }
 

@@ -8,8 +8,8 @@ use super::server::Server;
 use super::{Cluster, ClusterError, Sync, directory, etcd, ports, ready};
 use crate::interrupt::Interrupt;
 
-/// Nodes that hold data: as many as there are copies of a key.
-const MEMBERS: u16 = 3;
+/// Nodes that hold data unless somebody says otherwise: as many as there are copies of a key.
+pub const MEMBERS: u16 = 3;
 
 /// What all nodes of a cluster are started with.
 #[derive(Debug, Clone, Copy)]
@@ -20,7 +20,11 @@ pub struct Setup<'a> {
     pub sync: Sync,
     /// Further arguments of `dunlin serve`.
     pub more: &'a [String],
-    /// Nodes that join when there are three that hold data, and so hold nothing.
+    /// Of each node, which shares the machine with the others.
+    pub shards: u16,
+    /// Nodes that hold data.
+    pub members: u16,
+    /// Nodes that join behind those, and so hold nothing.
     pub spare: u16,
 }
 
@@ -38,12 +42,14 @@ pub fn start(
         dunlin,
         sync,
         more: &[],
+        shards: 1,
+        members: MEMBERS,
         spare: 0,
     };
     start_with(&setup, parent, interrupt)
 }
 
-/// The same, with other settings and spare nodes behind the three.
+/// The same, with other settings and numbers of nodes.
 ///
 /// # Errors
 /// When they do not start.
@@ -53,7 +59,7 @@ pub fn start_with(
     interrupt: &Interrupt,
 ) -> Result<Cluster, ClusterError> {
     let directory = directory(parent, "processes")?;
-    let nodes = MEMBERS + setup.spare;
+    let nodes = setup.members + setup.spare;
     let base = ports::consecutive(2 + 2 * nodes)?;
     let (first_http, first_listen) = (base + 2, base + 2 + nodes);
     let (program, name) = (etcd::program(), "metadata");
@@ -69,7 +75,7 @@ pub fn start_with(
         ready::expect(metadata_address, "GET", "/health", 200)
     })?;
     for node in 0..nodes {
-        if node >= MEMBERS {
+        if node >= setup.members {
             // The first to come hold data.
             ready::all_nodes(&mut cluster, interrupt)?;
         }
@@ -83,8 +89,7 @@ pub fn start_with(
             .args(["--listen", &local(first_listen + node).to_string()])
             .args(["--metadata", &format!("etcd://{metadata_address}")])
             .args(["--sync", setup.sync.name()])
-            // The nodes share the machine.
-            .args(["--shards", "1"])
+            .args(["--shards", &setup.shards.to_string()])
             .args(setup.more);
         let log = cluster.directory().join(format!("{name}.log"));
         cluster.servers.push(Server::spawn(&name, command, log)?);

@@ -158,6 +158,8 @@ pub fn run(session: &Session, condition: Condition) -> Result<Run, BenchError> {
     let interrupt = &session.interrupt;
     let flags = condition.serve_flags();
     let setup = Setup {
+        shards: 1,
+        members: processes::MEMBERS,
         dunlin: &session.dunlin,
         sync: condition.sync,
         more: &flags,

@@ -1,0 +1,275 @@
+//! One cell of the table: a cluster of its own, the load, the probe, the clients, and what is sampled meanwhile.
+
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::PoisonError;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+
+use super::VALUE_BYTES;
+use super::probe::Probe;
+use super::stream::{self, Shared, Told};
+use crate::cluster::processes::{self, Setup};
+use crate::cluster::{Cluster, http};
+use crate::error::BenchError;
+use crate::host::cpu::Meter;
+use crate::host::memory::resident_bytes;
+use crate::interrupt::Interrupt;
+use crate::load::generator::{self, Edge, Pace, Plan};
+use crate::load::http::{Copies, HttpWorkload, Verb};
+use crate::load::key::{Choice, KeySet, Order};
+use crate::load::value::Values;
+use crate::options::ReplicationOptions;
+
+const COPIES: Copies = Copies { ack: 1, from: 2 };
+const TAG: u8 = b'q';
+const CONNECTIONS: usize = 32;
+const SAMPLE: Duration = Duration::from_millis(500);
+const PROBE_EVERY: Duration = Duration::from_millis(50);
+/// Clients that have not been told all by then have failed.
+const FINISH: Duration = Duration::from_secs(120);
+
+/// What one cell measured.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Cell {
+    /// Sets a second that were meant to be.
+    pub rate: u32,
+    /// Stream clients.
+    pub clients: usize,
+    /// Sets a second that were acknowledged.
+    pub rate_reached: f64,
+    /// 99th percentile of the sets' own latency, in milliseconds.
+    pub set_ms_p99: f64,
+    /// Entries that replicas had yet to acknowledge, of both nodes: average.
+    pub items_average: f64,
+    /// The most.
+    pub items_max: u64,
+    /// Bytes of entries that were sent to replicas, a second: average, greatest, least, in MB.
+    pub mb_per_s: [f64; 3],
+    /// From write to visible on both nodes, in milliseconds: 80th, 95th, 99th percentile.
+    pub visible_ms: [f64; 3],
+    /// Probes.
+    pub probes: usize,
+    /// Clients that were told every key.
+    pub complete: usize,
+    /// When the last of them was, in seconds behind the end of the load.
+    pub complete_s: f64,
+    /// Lines told to all clients together, a second of the load, in MB.
+    pub told_mb_per_s: f64,
+    /// Changes that were told again, of all clients.
+    pub told_again: u64,
+    /// The most memory of both nodes above that before the load, in MB.
+    pub memory_mb: f64,
+    /// Processors that the nodes used.
+    pub cpus: f64,
+}
+
+impl Cell {
+    /// For who watches.
+    pub fn line(&self) -> String {
+        format!(
+            "{:.0} sets/s, visible p99 {:.1} ms, items {:.0} (at most {}), {} of {} clients complete",
+            self.rate_reached,
+            self.visible_ms[2],
+            self.items_average,
+            self.items_max,
+            self.complete,
+            self.clients
+        )
+    }
+}
+
+#[derive(Default)]
+struct Samples {
+    items: Vec<u64>,
+    bytes_per_s: Vec<u64>,
+    memory_max: u64,
+    visible: Vec<Duration>,
+}
+
+/// Runs it on a cluster of its own.
+///
+/// # Errors
+/// See [`super::run`].
+pub fn run(
+    dunlin: &Path,
+    data: &Path,
+    options: &ReplicationOptions,
+    (rate, clients): (u32, usize),
+    interrupt: &Interrupt,
+) -> Result<Cell, BenchError> {
+    let more = ["--replicas", "2"].map(str::to_owned);
+    let setup = Setup {
+        dunlin,
+        sync: options.sync,
+        more: &more,
+        shards: options.shards,
+        members: 2,
+        spare: 0,
+    };
+    let mut cluster = processes::start_with(&setup, data, interrupt)?;
+    let plan = Plan {
+        addresses: cluster.addresses.clone(),
+        connections: CONNECTIONS,
+        pace: Pace::Rate(f64::from(rate)),
+        warmup: Duration::ZERO,
+        duration: options.cell,
+    };
+    let keys = KeySet {
+        tag: TAG,
+        order: Order::Sequential,
+    };
+    let each = Choice::Each {
+        next: 0,
+        end: u64::MAX >> 8,
+    };
+    let values = Values::new(VALUE_BYTES);
+    let mut workload = HttpWorkload::new(Verb::Put, COPIES, keys, each, values);
+    let cell = beside(&mut cluster, &plan, &mut workload, clients, interrupt)?;
+    cluster.check()?;
+    Ok(Cell {
+        rate,
+        clients,
+        ..cell
+    })
+}
+
+fn beside(
+    cluster: &mut Cluster,
+    plan: &Plan,
+    workload: &mut HttpWorkload,
+    clients: usize,
+    interrupt: &Interrupt,
+) -> Result<Cell, BenchError> {
+    let (nodes, pids) = (cluster.addresses.clone(), cluster.pids());
+    let (shared, is_loaded) = (Shared::default(), AtomicBool::new(false));
+    let samples = Mutex::new(Samples::default());
+    let before = resident_bytes(&pids);
+    let meter = Meter::new(pids.clone());
+    std::thread::scope(|scope| {
+        let (samples, is_loaded, shared, nodes) = (&samples, &is_loaded, &shared, &nodes);
+        scope.spawn(move || sample(nodes, &pids, samples, is_loaded));
+        scope.spawn(move || probe(nodes, samples, is_loaded));
+        // They join a cluster that is at work.
+        let streams: Vec<_> = (0..clients)
+            .map(|client| {
+                let node = nodes[client % nodes.len()];
+                scope.spawn(move || {
+                    std::thread::sleep(plan.duration / 10);
+                    stream::follow(node, TAG, shared)
+                })
+            })
+            .collect();
+        let mut cpu = Duration::ZERO;
+        let outcome = generator::run(plan, workload, interrupt, &mut |edge| {
+            cpu = match edge {
+                Edge::Begin => meter.total(),
+                Edge::End => meter.total().saturating_sub(cpu),
+            };
+        });
+        is_loaded.store(true, Relaxed);
+        let ended = Instant::now();
+        let keys = match workload.choice() {
+            Choice::Each { next, .. } => *next,
+            Choice::Any { .. } => 0,
+        };
+        shared.keys.store(keys, Relaxed);
+        while ended.elapsed() < FINISH && !streams.iter().all(|s| s.is_finished()) {
+            std::thread::sleep(Duration::from_millis(50));
+            if interrupt.is_set() {
+                break;
+            }
+        }
+        shared.is_over.store(true, Relaxed);
+        let told: Vec<Told> = streams
+            .into_iter()
+            .filter_map(|stream| stream.join().ok()?.ok())
+            .collect();
+        let outcome = outcome?;
+        if outcome.errors() > 0 {
+            return Err(BenchError::Unsound {
+                what: format!("sets beside {clients} clients"),
+                errors: outcome.errors(),
+                requests: outcome.measured(),
+                detail: outcome.errors_text(),
+            });
+        }
+        let samples = samples.lock().unwrap_or_else(PoisonError::into_inner);
+        let seconds = plan.duration.as_secs_f64();
+        let complete = told.iter().filter_map(|told| told.complete);
+        let late = complete.map(|at| at.saturating_duration_since(ended).as_secs_f64());
+        let late: Vec<f64> = late.collect();
+        let told_bytes: u64 = told.iter().map(|told| told.bytes).sum();
+        let mb = |bytes: f64| bytes / 1e6;
+        let rates = &samples.bytes_per_s;
+        Ok(Cell {
+            rate_reached: outcome.rate_per_s(),
+            set_ms_p99: outcome.percentile_us(99.0) as f64 / 1e3,
+            items_average: average(&samples.items),
+            items_max: samples.items.iter().copied().max().unwrap_or(0),
+            mb_per_s: [
+                mb(average(rates)),
+                mb(rates.iter().copied().max().unwrap_or(0) as f64),
+                mb(rates.iter().copied().min().unwrap_or(0) as f64),
+            ],
+            visible_ms: percentiles(&samples.visible),
+            probes: samples.visible.len(),
+            complete: late.len(),
+            complete_s: late.iter().copied().fold(0.0, f64::max),
+            told_mb_per_s: mb(told_bytes as f64) / seconds,
+            told_again: told.iter().map(|told| told.changes - told.keys).sum(),
+            memory_mb: mb(samples.memory_max.saturating_sub(before) as f64),
+            cpus: cpu.as_secs_f64() / seconds,
+            ..Cell::default()
+        })
+    })
+}
+
+fn sample(
+    nodes: &[std::net::SocketAddr],
+    pids: &[u32],
+    samples: &Mutex<Samples>,
+    is_loaded: &AtomicBool,
+) {
+    while !is_loaded.load(Relaxed) {
+        std::thread::sleep(SAMPLE);
+        let Ok((200, body)) = http::request(nodes[0], "GET", "/v1/status", b"") else {
+            continue;
+        };
+        let status: serde_json::Value = serde_json::from_str(&body).unwrap_or_default();
+        let followers = status["followers"].as_array().cloned().unwrap_or_default();
+        let sum = |name: &str| followers.iter().filter_map(|f| f[name].as_u64()).sum();
+        let mut samples = samples.lock().unwrap_or_else(PoisonError::into_inner);
+        samples.items.push(sum("items_remaining"));
+        samples.bytes_per_s.push(sum("bytes_per_s"));
+        samples.memory_max = samples.memory_max.max(resident_bytes(pids));
+    }
+}
+
+fn probe(nodes: &[std::net::SocketAddr], samples: &Mutex<Samples>, is_loaded: &AtomicBool) {
+    let Ok(mut probe) = Probe::new(nodes) else {
+        return;
+    };
+    while !is_loaded.load(Relaxed) {
+        let Ok(visible) = probe.once() else { return };
+        let mut samples = samples.lock().unwrap_or_else(PoisonError::into_inner);
+        samples.visible.push(visible);
+        drop(samples);
+        std::thread::sleep(PROBE_EVERY);
+    }
+}
+
+fn average(numbers: &[u64]) -> f64 {
+    numbers.iter().sum::<u64>() as f64 / numbers.len().max(1) as f64
+}
+
+fn percentiles(times: &[Duration]) -> [f64; 3] {
+    let mut times = times.to_vec();
+    times.sort_unstable();
+    [80, 95, 99].map(|percent| {
+        let at = (times.len() * percent / 100).min(times.len().saturating_sub(1));
+        times.get(at).map_or(0.0, |time| time.as_secs_f64() * 1e3)
+    })
+}

@@ -1,0 +1,81 @@
+//! Paper 001: two nodes, each key on both, values of 1 KB, sets at a constant rate; and the same while clients stream
+//! all there is from the beginning.
+
+use serde::Serialize;
+
+use crate::error::BenchError;
+use crate::host::machine::{Machine, revision, version};
+use crate::interrupt::Interrupt;
+use crate::options::ReplicationOptions;
+use crate::program;
+use crate::progress::Progress;
+
+mod cell;
+mod probe;
+pub mod report;
+mod stream;
+
+pub use cell::Cell;
+
+/// Bytes in a value.
+pub const VALUE_BYTES: usize = 1_024;
+
+/// The whole run.
+#[derive(Debug, Clone, Serialize)]
+pub struct Report {
+    /// When it began.
+    pub date_utc: String,
+    /// As it was started.
+    pub command_line: String,
+    /// Where.
+    pub machine: Machine,
+    /// The commit.
+    pub revision: Option<String>,
+    /// The version.
+    pub dunlin: String,
+    /// When writes are acknowledged.
+    pub sync: String,
+    /// Of each node.
+    pub shards: u16,
+    /// Seconds of each cell.
+    pub cell_s: u64,
+    /// In the order of the table.
+    pub cells: Vec<Cell>,
+}
+
+/// Carries it out.
+///
+/// # Errors
+/// When a node does not start, a request cannot be sent or is not answered as it must be, or the user
+/// stops the run.
+pub fn run(
+    options: &ReplicationOptions,
+    interrupt: &Interrupt,
+    date_utc: &str,
+    command_line: &str,
+) -> Result<Report, BenchError> {
+    let dunlin = program::dunlin_or(options.dunlin.as_deref())?;
+    let data = options.data_dir.clone().unwrap_or_else(std::env::temp_dir);
+    let progress = Progress::start();
+    let alone = options.rates.iter().map(|rate| (*rate, 0));
+    let least = options.rates.first().copied().unwrap_or(6_000);
+    let beside = options.clients.iter().map(|clients| (least, *clients));
+    let mut cells = Vec::new();
+    for (rate, clients) in alone.chain(beside) {
+        progress.say(&format!("{rate} sets/s, {clients} clients"));
+        let cell = cell::run(&dunlin, &data, options, (rate, clients), interrupt)?;
+        progress.say(&cell.line());
+        cells.push(cell);
+    }
+    Ok(Report {
+        date_utc: date_utc.to_owned(),
+        command_line: command_line.to_owned(),
+        machine: Machine::describe(&data),
+        revision: revision(),
+        dunlin: version(&dunlin, "dunlin").unwrap_or_else(|| "unknown".into()),
+        sync: options.sync.name().to_owned(),
+        shards: options.shards,
+        cell_s: options.cell.as_secs(),
+        cells,
+    })
+}

@@ -1,0 +1,139 @@
+//! What is written down of it.
+
+use std::path::Path;
+
+use super::Report;
+use crate::error::BenchError;
+use crate::report::table::Table;
+use crate::report::write_files;
+
+const METHOD: &str = "\
+- Two nodes, a process each, their etcd, the load, the probe and all clients on one machine. Every key is on both \
+nodes (`--replicas 2`); values have 1,024 bytes; a set is acknowledged by one node (`ack=1&from=2`), as in the paper.
+- The load keeps its rate whatever happens; every row has a cluster of its own.
+- Items remaining: log records that the other node has yet to acknowledge, of both nodes, every 500 ms. MB/s: bytes of \
+entries sent between them.
+- Visible: a unique key is written at one node in turn, and asked for at both every 2 ms until both have it, 20 times a \
+second.
+- Clients begin at the beginning when a tenth of the cell is over, half of them at each node. Complete: every key of \
+the load was told, with its value; the time is that of the last client, behind the end of the load.
+- Memory: the most resident memory of both nodes above that before the load. Without clients it grows, too: memtables \
+and caches fill.
+";
+
+/// Writes `replication.md` and `replication.json` into a directory, made if need be; returns their names.
+///
+/// # Errors
+/// [`BenchError::File`] naming the path that cannot be written.
+pub fn write(report: &Report, directory: &Path) -> Result<Vec<String>, BenchError> {
+    let files: Vec<(String, Vec<u8>)> = vec![("replication.md".into(), render(report).into())];
+    write_files(directory, &files)?;
+    Ok(files.into_iter().map(|(name, _)| name).collect())
+}
+
+fn render(report: &Report) -> String {
+    format!(
+        "# Replication under constant rates, and stream clients beside it (paper 001)\n\n\
+         - Date: {}\n- Command: `{}`\n- Machine: {}\n- System: {}, kernel {}\n- Programs: {}; revision {}\n\
+         - Sync: {}; shards of each node: {}; {} s a cell (paper: 900)\n\n{}\n{}\n## How it was measured\n\n{METHOD}",
+        report.date_utc,
+        report.command_line,
+        report.machine.line("data"),
+        report.machine.system,
+        report.machine.kernel,
+        report.dunlin,
+        report.revision.as_deref().unwrap_or("unknown"),
+        report.sync,
+        report.shards,
+        report.cell_s,
+        table(report),
+        targets(report)
+    )
+}
+
+/// A row for each cell.
+pub fn table(report: &Report) -> String {
+    let head = [
+        "sets/s",
+        "clients",
+        "reached",
+        "items remaining avg, max",
+        "MB/s avg, max, min",
+        "visible ms p80, p95, p99",
+        "set ms p99",
+        "complete",
+        "after s",
+        "told MB/s",
+        "told again",
+        "memory MB",
+        "CPUs",
+    ];
+    let mut table = Table::new(&head);
+    for cell in &report.cells {
+        let of_clients = |text: String| match cell.clients {
+            0 => "-".to_owned(),
+            _ => text,
+        };
+        let [mb_average, mb_max, mb_min] = cell.mb_per_s;
+        let [p80, p95, p99] = cell.visible_ms;
+        table.row(vec![
+            cell.rate.to_string(),
+            cell.clients.to_string(),
+            format!("{:.0}", cell.rate_reached),
+            format!("{:.0}, {}", cell.items_average, cell.items_max),
+            format!("{mb_average:.1}, {mb_max:.1}, {mb_min:.1}"),
+            format!("{p80:.1}, {p95:.1}, {p99:.1}"),
+            format!("{:.1}", cell.set_ms_p99),
+            of_clients(format!("{} of {}", cell.complete, cell.clients)),
+            of_clients(format!("{:.1}", cell.complete_s)),
+            of_clients(format!("{:.1}", cell.told_mb_per_s)),
+            of_clients(cell.told_again.to_string()),
+            format!("{:.0}", cell.memory_mb),
+            format!("{:.2}", cell.cpus),
+        ]);
+    }
+    table.render()
+}
+
+/// What was to be reached, beside what was.
+fn targets(report: &Report) -> String {
+    let mut table = Table::new(&["target", "wanted", "measured", "reached"]);
+    let alone = |rate| {
+        let mut cells = report.cells.iter();
+        cells.find(|cell| cell.rate == rate && cell.clients == 0)
+    };
+    let mut row = |what: &str, wanted: String, measured: String, is_reached: bool| {
+        let reached = if is_reached { "yes" } else { "no" };
+        table.row(vec![what.to_owned(), wanted, measured, reached.to_owned()]);
+    };
+    if let Some(cell) = alone(14_000) {
+        let p99 = cell.visible_ms[2];
+        let measured = format!("{p99:.1} ms");
+        row(
+            "14,000 sets/s alone, visible p99",
+            "10 ms (paper: 7,253)".into(),
+            measured,
+            p99 < 10.0,
+        );
+    }
+    let beside = report.cells.iter().max_by_key(|cell| cell.clients);
+    let beside = beside.filter(|cell| cell.clients > 0);
+    if let (Some(beside), Some(alone)) = (beside, beside.and_then(|cell| alone(cell.rate))) {
+        let (p99, before) = (beside.visible_ms[2], alone.visible_ms[2]);
+        let what = format!("{} clients, visible p99", beside.clients);
+        let wanted = format!("{:.1} ms, twice that alone", 2.0 * before);
+        row(&what, wanted, format!("{p99:.1} ms"), p99 <= 2.0 * before);
+        let what = format!("{} clients complete", beside.clients);
+        let is_complete = beside.complete == beside.clients;
+        let measured = format!("{} of {}", beside.complete, beside.clients);
+        row(&what, "all (paper: never)".into(), measured, is_complete);
+        let more = beside.memory_mb - alone.memory_mb;
+        let what = format!("{} clients, memory above that alone", beside.clients);
+        row(&what, "64 MB".into(), format!("{more:.0} MB"), more < 64.0);
+    }
+    table.render()
+}
+
+#[cfg(test)]
+#[path = "report_tests.rs"]
+mod tests;

@@ -1,0 +1,46 @@
+use super::super::stream::number_of;
+use super::*;
+use crate::replication::Cell;
+
+#[test]
+fn a_change_of_the_load_is_told_by_its_number() {
+    let line = br#"{"event":"change","partition":5,"key":"q00000000000002a","value_base64":"AA==","version":"x"}"#;
+    assert_eq!(number_of(line, b'q'), Some(42));
+    assert_eq!(number_of(line, b'r'), None);
+    let gone = br#"{"event":"change","partition":5,"key":"q00000000000002a","absent":"deleted"}"#;
+    assert_eq!(number_of(gone, b'q'), None);
+    assert_eq!(
+        number_of(br#"{"event":"progress","token":"x"}"#, b'q'),
+        None
+    );
+}
+
+#[test]
+fn targets_stand_beside_what_was_measured() {
+    let cell = |rate, clients, p99, complete| Cell {
+        rate,
+        clients,
+        complete,
+        visible_ms: [1.0, 2.0, p99],
+        ..Cell::default()
+    };
+    let report = Report {
+        date_utc: String::new(),
+        command_line: String::new(),
+        machine: crate::host::machine::Machine::describe(std::path::Path::new("/tmp")),
+        revision: None,
+        dunlin: String::new(),
+        sync: "never".to_owned(),
+        shards: 1,
+        cell_s: 20,
+        cells: vec![
+            cell(6_000, 0, 4.0, 0),
+            cell(14_000, 0, 11.0, 0),
+            cell(6_000, 25, 7.0, 24),
+        ],
+    };
+    let text = render(&report);
+    let lines: Vec<&str> = text.lines().filter(|line| line.contains("| no")).collect();
+    assert_eq!(lines.len(), 2, "{text}");
+    assert!(text.contains("8.0 ms, twice that alone"), "{text}");
+}
