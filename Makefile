@@ -25,7 +25,7 @@ sim: setup ## Simulate SEEDS=n clusters (default 100); SEED=n replays one and tr
 fuzz: setup ## Fuzz the readers of logs and connections for SECONDS=n each (default 15)
 	@scripts/fuzz.sh $(SECONDS)
 
-bench: build ## Measure for about 130 minutes, and write docs/results/
+bench: build ## Measure for about 140 minutes, and write docs/results/
 	@cargo build --release -p dunlin-bench
 	@scripts/rivals.sh
 	@target/release/dunlin-bench quorum
@@ -33,6 +33,7 @@ bench: build ## Measure for about 130 minutes, and write docs/results/
 	@target/release/dunlin-bench copy
 	@target/release/dunlin-bench move
 	@target/release/dunlin-bench shards
+	@target/release/dunlin-bench replication
 	@target/release/dunlin-bench rivals
 
 build: setup ## Build the dunlin binary; the first time takes about 10 minutes on 2 cores

@@ -1,6 +1,5 @@
 //! A stream as the body of an answer: made as the client takes it, a batch at a time.
 
-use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -9,13 +8,12 @@ use dunlin_node::Services;
 use dunlin_node::http::{Answer, Ask, LocalFuture, Rejected, stream};
 use futures_util::{StreamExt, stream as streams};
 use hyper::body::Frame;
-use tokio::time::{Instant, sleep, sleep_until};
+use tokio::time::{Instant, sleep_until};
 
 use crate::lease::Lease;
 use crate::line::{Form, Reason};
 use crate::merge::{Merged, Told};
 use crate::subscription::Subscription;
-use crate::target::targets;
 
 /// Where nothing is told for so long, it is said how far the stream is.
 const BEAT: Duration = Duration::from_secs(5);
@@ -25,8 +23,6 @@ const TOKEN_AFTER: Duration = Duration::from_millis(100);
 const IDLE: Duration = Duration::from_millis(20);
 /// A stream with an end that gets no further for so long ends without.
 const UNREACHABLE_AFTER: Duration = Duration::from_secs(30);
-/// How often those who hold the partitions are asked what they have, where no majority answers.
-const TARGET_PAUSE: Duration = Duration::from_millis(200);
 
 struct Body {
     services: Rc<Services>,
@@ -46,8 +42,6 @@ struct Body {
     last_told: Instant,
     still: Box<dyn Fn() -> Result<(), Rejected>>,
     stopping: LocalFuture<()>,
-    /// Why it ends at once.
-    fate: Option<Reason>,
     /// The cursor that it has.
     lease: Option<Lease>,
     has_named_cursor: bool,
@@ -57,37 +51,30 @@ struct Body {
 /// The stream.
 pub(crate) fn answer(services: Rc<Services>, subscription: Subscription, ask: Ask) -> Answer {
     let form = subscription.form;
-    let at = services.clone();
-    let begin = async move { Body::begin(at, subscription, ask).await };
-    let chunks = streams::once(begin).flat_map(|body| {
-        streams::unfold(body, |mut body| async move {
-            let chunk = body.next().await?;
-            Some((Ok(Frame::data(chunk)), body))
-        })
+    let body = Body::begin(services.clone(), subscription, ask);
+    let chunks = streams::unfold(body, |mut body| async move {
+        let chunk = body.next().await?;
+        Some((Ok(Frame::data(chunk)), body))
     });
     stream(&services, form.media_type(), chunks.boxed_local())
 }
 
 impl Body {
-    async fn begin(services: Rc<Services>, subscription: Subscription, ask: Ask) -> Body {
+    fn begin(services: Rc<Services>, subscription: Subscription, ask: Ask) -> Body {
         let Subscription {
             asked,
             partitions,
             from,
             limit,
             wait,
-            until_end,
             form,
             lease,
+            targets,
         } = subscription;
         let now = Instant::now();
         let keys_only = asked.keys_only;
-        let (mut ends, mut fate) = (None, None);
-        if until_end {
-            ends = all_targets(&services, asked.keyspace, &partitions).await;
-            fate = ends.is_none().then_some(Reason::Unreachable);
-        }
-        let merged = Merged::new(&services, asked, partitions, from, ends);
+        let until_end = targets.is_some();
+        let merged = Merged::new(&services, asked, partitions, from, targets);
         Body {
             services,
             merged,
@@ -103,7 +90,6 @@ impl Body {
             last_told: now,
             still: ask.still,
             stopping: ask.stopping,
-            fate,
             lease,
             has_named_cursor: false,
             has_ended: false,
@@ -122,10 +108,6 @@ impl Body {
         while out.is_empty() {
             if self.has_ended {
                 return None;
-            }
-            if let Some(reason) = self.fate.take() {
-                self.end(&mut out, reason);
-                break;
             }
             if (self.still)().is_err() {
                 self.end(&mut out, Reason::Forbidden);
@@ -159,15 +141,15 @@ impl Body {
             biased;
             () = &mut self.stopping => self.end(out, Reason::Stopping),
             () = lost(&mut self.lease) => self.end(out, Reason::Taken),
-            told = self.merged.next(changes_max) => self.tell(told, out),
-            () = sleep_until(idle.unwrap_or(far)), if idle.is_some() => self.end(out, Reason::Wait),
-            () = sleep_until(token_due.unwrap_or(far)), if token_due.is_some() => self.progress(out),
             () = sleep_until(self.wait_until.unwrap_or(far)), if self.wait_until.is_some() => {
                 self.end(out, Reason::Wait);
             }
             () = sleep_until(unreachable.unwrap_or(far)), if unreachable.is_some() => {
                 self.end(out, Reason::Unreachable);
             }
+            told = self.merged.next(changes_max) => self.tell(told, out),
+            () = sleep_until(idle.unwrap_or(far)), if idle.is_some() => self.end(out, Reason::Wait),
+            () = sleep_until(token_due.unwrap_or(far)), if token_due.is_some() => self.progress(out),
             () = sleep_until(self.last_line + BEAT) => self.progress(out),
         }
     }
@@ -178,7 +160,8 @@ impl Body {
         match told {
             Told::Beat => {
                 // The first token says that all have begun: what is written from here on will be told.
-                if !self.has_begun && self.merged.token().is_some() {
+                let is_first = !self.has_begun && self.merged.token().is_some();
+                if is_first || self.last_line.elapsed() >= BEAT {
                     self.progress(out);
                 }
             }
@@ -251,24 +234,5 @@ async fn lost(lease: &mut Option<Lease>) {
     match lease {
         Some(lease) => lease.lost().await,
         None => std::future::pending().await,
-    }
-}
-
-/// What all must have been told; asked until a majority of each partition answers. `None` where none does.
-async fn all_targets(
-    services: &Rc<Services>,
-    keyspace: u32,
-    partitions: &[u16],
-) -> Option<BTreeMap<u16, dunlin_entry::Vector>> {
-    let begun = Instant::now();
-    loop {
-        let targets = targets(services, keyspace, partitions).await;
-        if targets.len() == partitions.len() {
-            return Some(targets);
-        }
-        if begun.elapsed() > UNREACHABLE_AFTER {
-            return None;
-        }
-        sleep(TARGET_PAUSE).await;
     }
 }

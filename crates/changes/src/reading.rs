@@ -94,7 +94,13 @@ impl Reading {
             };
             self.rests_until = Instant::now() + GATHER;
             let what = match next? {
-                Next::Entries(entries) if entries.is_empty() => continue,
+                // Much may be written that is none of its own: it is said how far it is all the same.
+                Next::Entries(entries) if entries.is_empty() => {
+                    if Instant::now() < self.next_beat {
+                        continue;
+                    }
+                    What::Beat
+                }
                 Next::Entries(entries) => What::Entries(self.strip(entries)),
                 Next::Records {
                     partition,

@@ -1,9 +1,11 @@
 //! What a client wants, out of its request.
 
+use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use dunlin_entry::Vector;
 use dunlin_metadata::Role;
 use dunlin_node::Services;
 use dunlin_node::http::{Ask, Params, Rejected};
@@ -12,12 +14,14 @@ use hyper::StatusCode;
 use hyper::header::ACCEPT;
 
 use tokio::sync::mpsc::UnboundedSender;
+use tokio::time::{Instant, sleep};
 
 use crate::cursors::Cursors;
 use crate::lease::{Lease, Leaving};
 use crate::line::Form;
 use crate::merge::Merged;
 use crate::reading::Asked;
+use crate::target::targets;
 
 pub(crate) const PARAMS: &[&str] = &[
     "from",
@@ -30,6 +34,9 @@ pub(crate) const PARAMS: &[&str] = &[
     "cursor",
 ];
 
+/// How long those who hold the partitions are asked what they have, and how often.
+const TARGET_TIMEOUT: Duration = Duration::from_secs(4);
+const TARGET_PAUSE: Duration = Duration::from_millis(200);
 /// The longest wait.
 const WAIT_MAX: Duration = Duration::from_secs(3_600);
 
@@ -41,8 +48,8 @@ pub(crate) struct Subscription {
     pub from: Option<Token>,
     pub limit: Option<u64>,
     pub wait: Option<Duration>,
-    /// It ends when all has been told that there was when it began.
-    pub until_end: bool,
+    /// It ends when all of this has been told, where it has an end.
+    pub targets: Option<BTreeMap<u16, Vector>>,
     pub form: Form,
     /// By which cursor it goes, where it does.
     pub lease: Option<Lease>,
@@ -74,14 +81,19 @@ impl Subscription {
             from: from(services, ask, keyspace)?,
             limit,
             wait: text(params, "wait")?.map(duration).transpose()?,
-            until_end: match text(params, "until")? {
-                None => false,
-                Some("end") => true,
-                Some(_) => return Err(Rejected::bad("until takes only end")),
-            },
+            targets: None,
             form: form(ask),
             lease: None,
         };
+        match text(params, "until")? {
+            None => {}
+            Some("end") => {
+                let partitions = &subscription.partitions;
+                let targets = all_targets(services, keyspace, partitions).await?;
+                subscription.targets = Some(targets);
+            }
+            Some(_) => return Err(Rejected::bad("until takes only end")),
+        }
         if let Some(name) = text(params, "cursor")? {
             subscription.by_cursor(services, ask, name, behind).await?;
         }
@@ -121,6 +133,29 @@ impl Subscription {
             behind,
         ));
         Ok(())
+    }
+}
+
+/// What all must have been told at the end: all that a majority of each partition has.
+async fn all_targets(
+    services: &Rc<Services>,
+    keyspace: u32,
+    partitions: &[u16],
+) -> Result<BTreeMap<u16, Vector>, Rejected> {
+    let begun = Instant::now();
+    loop {
+        let targets = targets(services, keyspace, partitions).await;
+        let mut lacking = partitions.iter().filter(|p| !targets.contains_key(p));
+        let Some(partition) = lacking.next() else {
+            return Ok(targets);
+        };
+        if begun.elapsed() > TARGET_TIMEOUT {
+            let line = format!(
+                "no majority of the replicas of partition {partition} answers, so its end is not known: dunlin status shows who is away"
+            );
+            return Err(Rejected::new(StatusCode::GATEWAY_TIMEOUT, line));
+        }
+        sleep(TARGET_PAUSE).await;
     }
 }
 

@@ -179,6 +179,7 @@ impl Changes {
     /// # Errors
     /// See [`ClientError`]: when no server can serve it for a minute, or none ever will.
     pub async fn next(&mut self) -> Result<Option<Event>, ClientError> {
+        let begun = Instant::now();
         while !self.has_ended {
             let lines = match &mut self.lines {
                 Some(lines) => lines,
@@ -187,14 +188,16 @@ impl Changes {
             let line = match lines.next().await {
                 Ok(Some(line)) => line.freeze(),
                 Ok(None) => {
-                    self.go_elsewhere();
+                    let server = lines.answer.server().to_owned();
+                    let reason = "the stream broke off".to_owned();
+                    let error = ClientError::Interrupted { server, reason };
+                    self.go_on(error, begun).await?;
                     continue;
                 }
-                Err(error) if error.is_retryable() => {
-                    self.go_elsewhere();
+                Err(error) => {
+                    self.go_on(error, begun).await?;
                     continue;
                 }
-                Err(error) => return Err(error),
             };
             let event = read(&line).map_err(|reason| lines.answer.protocol(reason))?;
             self.line = line;
@@ -206,6 +209,7 @@ impl Changes {
                 Event::Cursor { generation, .. } => self.generation = Some(*generation),
                 Event::End { reason, .. } if reason == "stopping" => {
                     self.go_elsewhere();
+                    sleep(PAUSE).await;
                     continue;
                 }
                 Event::End { .. } | Event::Dropped => self.has_ended = true,
@@ -234,6 +238,16 @@ impl Changes {
     /// Whether the next event has come already.
     pub fn is_at_hand(&self) -> bool {
         self.lines.as_ref().is_some_and(Lines::is_at_hand)
+    }
+
+    /// Goes on at another server, unless no server will do, or none has told anything since it was asked for, long ago.
+    async fn go_on(&mut self, error: ClientError, begun: Instant) -> Result<(), ClientError> {
+        if !error.is_retryable() || begun.elapsed() > PATIENCE {
+            return Err(error);
+        }
+        self.go_elsewhere();
+        sleep(PAUSE).await;
+        Ok(())
     }
 
     fn go_elsewhere(&mut self) {
