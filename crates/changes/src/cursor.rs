@@ -60,9 +60,14 @@ impl Cursor {
         self.lease_until_ms > now_ms
     }
 
-    /// Lets a consumer in, one at a time.
-    pub fn grant(mut self, holder: &str, now_ms: u64) -> Result<Cursor, CursorError> {
-        if self.is_held(now_ms) {
+    /// Lets a consumer in, one at a time; the one that has it by its generation, which comes from a lost node.
+    pub fn grant(
+        mut self,
+        holder: &str,
+        generation: Option<u64>,
+        now_ms: u64,
+    ) -> Result<Cursor, CursorError> {
+        if self.is_held(now_ms) && generation != Some(self.generation) {
             return Err(CursorError::Held {
                 left_s: (self.lease_until_ms - now_ms).div_ceil(1_000),
                 name: self.name,
@@ -78,6 +83,9 @@ impl Cursor {
     /// The consumer of this generation is still there.
     pub fn renew(mut self, generation: u64, now_ms: u64) -> Result<Cursor, CursorError> {
         self.check(Some(generation))?;
+        if self.lease_until_ms == 0 {
+            return Err(CursorError::Stale(self.name));
+        }
         self.lease_until_ms = now_ms + LEASE_MS;
         Ok(self)
     }

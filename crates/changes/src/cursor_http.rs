@@ -36,6 +36,9 @@ struct Set {
 struct Commit {
     token: String,
     generation: Option<u64>,
+    /// The consumer ends with that.
+    #[serde(default)]
+    release: bool,
 }
 
 /// Answers a request below `/v1/keyspaces/NAME/cursors`.
@@ -72,7 +75,12 @@ pub(crate) async fn answer(services: Rc<Services>, ask: Ask) -> Result<Answer, R
             token(&services, keyspace, &commit.token)?;
             let committed = cursors
                 .change(name, |cursor| {
-                    cursor.commit(commit.token.clone(), commit.generation, now_ms)
+                    let committed =
+                        cursor.commit(commit.token.clone(), commit.generation, now_ms)?;
+                    match (commit.release, commit.generation) {
+                        (true, Some(generation)) => committed.release(generation),
+                        _ => Ok(committed),
+                    }
                 })
                 .await?;
             Ok(json(StatusCode::OK, &shown(&committed, now_ms)))

@@ -13,24 +13,32 @@ fn stale() -> CursorError {
 
 #[test]
 fn one_consumer_has_it_at_a_time() {
-    let held = new().grant("a", NOW).unwrap();
+    let held = new().grant("a", None, NOW).unwrap();
     assert_eq!((held.generation, &*held.holder), (2, "a"));
-    let refused = held.clone().grant("b", NOW + LEASE_MS - 1).unwrap_err();
+    let refused = held
+        .clone()
+        .grant("b", None, NOW + LEASE_MS - 1)
+        .unwrap_err();
     assert!(refused.to_string().contains("read by a"), "{refused}");
     // It gives a sign, and then none.
     let renewed = held.clone().renew(2, NOW + 10_000).unwrap();
-    assert!(renewed.clone().grant("b", NOW + LEASE_MS).is_err());
-    let taken = renewed.grant("b", NOW + 10_000 + LEASE_MS).unwrap();
+    assert!(renewed.clone().grant("b", None, NOW + LEASE_MS).is_err());
+    let taken = renewed.grant("b", None, NOW + 10_000 + LEASE_MS).unwrap();
     assert_eq!((taken.generation, &*taken.holder), (3, "b"));
-    // Or says that it ends.
+    // It comes again by its generation, through another node.
+    let again = held.clone().grant("a", Some(2), NOW + 1).unwrap();
+    assert_eq!(again.generation, 3);
+    assert!(again.grant("a", Some(2), NOW + 2).is_err());
+    // Or says that it ends: then a stream that does not know it yet gives no more signs.
     let free = held.release(2).unwrap();
-    assert!(free.grant("b", NOW + 1).is_ok());
+    assert_eq!(free.clone().renew(2, NOW + 1), Err(stale()));
+    assert!(free.grant("b", None, NOW + 1).is_ok());
 }
 
 #[test]
 fn what_an_earlier_consumer_says_counts_no_more() {
-    let first = new().grant("a", NOW).unwrap();
-    let second = first.grant("b", NOW + LEASE_MS).unwrap();
+    let first = new().grant("a", None, NOW).unwrap();
+    let second = first.grant("b", None, NOW + LEASE_MS).unwrap();
     let now = NOW + LEASE_MS + 1;
     assert_eq!(
         second.clone().commit("t".into(), Some(2), now),

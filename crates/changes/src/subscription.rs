@@ -32,6 +32,7 @@ pub(crate) const PARAMS: &[&str] = &[
     "until",
     "partitions",
     "cursor",
+    "generation",
 ];
 
 /// How long those who hold the partitions are asked what they have, and how often.
@@ -117,9 +118,10 @@ impl Subscription {
             return Err(Rejected::new(StatusCode::FORBIDDEN, line));
         }
         let keyspace = self.asked.keyspace;
+        let generation = ask.params.number("generation")?;
         let now_ms = services.now_ms();
         let cursors = Cursors::of(services, keyspace);
-        let granted = cursors.change(name, |cursor| cursor.grant(&ask.who, now_ms));
+        let granted = cursors.change(name, |cursor| cursor.grant(&ask.who, generation, now_ms));
         let granted = granted.await?;
         let token = granted.token.parse::<Token>();
         let token = token.map_err(|error| Rejected::bad(format!("cursor {name}: {error}")))?;

@@ -282,7 +282,12 @@ impl Changes {
             (None, _) => "now",
         };
         match &self.wanted.cursor {
-            Some(cursor) => call.parameter("cursor", cursor),
+            Some(cursor) => {
+                call.parameter("cursor", cursor);
+                if let Some(generation) = self.generation {
+                    call.parameter("generation", &generation.to_string());
+                }
+            }
             None => call.parameter("from", since),
         }
         if let Some(prefix) = &self.wanted.prefix {

@@ -63,16 +63,19 @@ impl Keyspace {
         }
     }
 
-    /// All before a token is done with. With the generation of an earlier consumer it is refused with status 409.
+    /// All before a token is done with; with `release` this consumer ends, and another may have the cursor at once.
+    /// With the generation of an earlier consumer it is refused with status 409.
     pub async fn commit_cursor(
         &self,
         name: &str,
         token: &str,
         generation: Option<u64>,
+        release: bool,
     ) -> Result<Cursor, ClientError> {
         let path = format!("{}/commit", self.cursor_path(name));
         let mut call = Call::new(Method::POST, path);
-        let body = serde_json::json!({ "token": token, "generation": generation });
+        let body =
+            serde_json::json!({ "token": token, "generation": generation, "release": release });
         call.json(body.to_string().into_bytes());
         json(self.ask(call).await?)
     }

@@ -108,6 +108,10 @@ impl Stream {
             let mut commits = self.cursor.map(|name| Commits::new(keyspace, name));
             let told = follow(&mut changes, &mut to, &mut commits, &mut stop).await;
             if let Some(commits) = &mut commits {
+                // What was not printed comes again; what --exec took is known.
+                if told.is_err() && matches!(to, To::Output { .. }) {
+                    return told;
+                }
                 let committed = commits.commit(&changes, to.token(&changes), true).await;
                 return told.and(committed);
             }
@@ -167,11 +171,14 @@ impl Commits {
         is_last: bool,
     ) -> Result<(), Failure> {
         self.next = Instant::now() + COMMIT_AFTER;
-        let Some(token) = token.filter(|token| self.committed.as_deref() != Some(*token)) else {
+        let is_news = |token: &&str| is_last || self.committed.as_deref() != Some(*token);
+        let Some(token) = token.filter(is_news) else {
             return Ok(());
         };
         let generation = changes.generation();
-        let committed = self.keyspace.commit_cursor(&self.name, token, generation);
+        let committed = self
+            .keyspace
+            .commit_cursor(&self.name, token, generation, is_last);
         match committed.await {
             Ok(_) => {
                 self.committed = Some(token.to_owned());

@@ -360,6 +360,13 @@ fn a_named_cursor_goes_on_where_it_was_committed() {
     assert_eq!(code, Some(0), "{shown}");
     let shown: Value = serde_json::from_str(&shown).unwrap();
     assert_eq!(shown["generation"], first["generation"]);
+    // The same consumer goes on through another node.
+    let again = format!(
+        "{CHANGES}?cursor=c1&generation={}&wait=0",
+        first["generation"]
+    );
+    let again = curl(&[&up.url(2, &again)]);
+    assert_eq!(again.status, 200, "{}", again.text());
     assert_eq!(cursor("seek", &["--from", "beginning"]).0, Some(0));
     let commit = "/v1/keyspaces/default/cursors/c1/commit";
     let body = serde_json::json!({ "token": shown["token"], "generation": first["generation"] });
