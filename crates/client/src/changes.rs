@@ -235,6 +235,11 @@ impl Changes {
         self.generation
     }
 
+    /// Whether a server is being followed, or is to be looked for first.
+    pub fn is_connected(&self) -> bool {
+        self.lines.is_some()
+    }
+
     /// Whether the next event has come already.
     pub fn is_at_hand(&self) -> bool {
         self.lines.as_ref().is_some_and(Lines::is_at_hand)

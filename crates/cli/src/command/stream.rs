@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use bytes::Bytes;
 use clap::{Args, ValueEnum};
 use dunlin_client::{Changes, Event, KeyChange, Keyspace, Subscription};
-use tokio::time::{Duration, Instant};
+use tokio::time::{Duration, Instant, sleep_until};
 
 use crate::command::cursor::since;
 use crate::connect::{DEFAULT_KEYSPACE, Server};
@@ -159,6 +159,10 @@ impl Commits {
         }
     }
 
+    fn is_behind(&self, token: Option<&str>) -> bool {
+        token.is_some_and(|token| self.committed.as_deref() != Some(token))
+    }
+
     fn is_due(&self) -> bool {
         Instant::now() >= self.next
     }
@@ -205,10 +209,17 @@ async fn follow(
             }
             commits.commit(changes, to.token(changes), false).await?;
         }
+        let due = commits
+            .as_ref()
+            .filter(|commits| commits.is_behind(to.token(changes)));
+        // Who looks for a server is not disturbed.
+        let due = due.filter(|_| changes.is_connected());
+        let due = due.map(|commits| commits.next);
         let next = tokio::select! {
             biased;
             () = stop.asked() => None,
             next = changes.next() => next?,
+            () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => continue,
         };
         let Some(event) = next else {
             return match to {

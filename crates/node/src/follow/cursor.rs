@@ -1,6 +1,5 @@
 //! What is kept of a shard's log for who committed up to a token, and may read on at any time.
 
-use dunlin_entry::Vector;
 use dunlin_proto::{Place, Token};
 use tokio::time::Instant;
 
@@ -27,7 +26,7 @@ impl Followers {
         let before = |s: &dunlin_log::SegmentInfo| Some((s.first_index, vector_of(&s.preamble)?));
         let segments: Vec<_> = shard.segments().iter().filter_map(before).collect();
         let (vector, strays) = (shard.vector(), shard.stray_copies());
-        let (mut least, mut has_all, nothing) = (None, true, Vector::new());
+        let (mut least, mut has_all) = (None, true);
         for partition in 0..placed.partition_count() {
             let replicas = placed.replicas(partition, placed.keyspace.settings.replicas);
             if !replicas.contains(&shard.address()) {
@@ -48,7 +47,14 @@ impl Followers {
                 forgotten: shard.forgotten(token.keyspace),
                 writes: &writes,
             };
-            let seen = token.vector(partition).unwrap_or(&nothing);
+            // Within a snapshot, what is behind the view; at the beginning a snapshot does as well as the log.
+            let within = token.within(partition).map(|within| &within.vector);
+            let Some(seen) = within.or(token.vector(partition)) else {
+                continue;
+            };
+            if seen.is_empty() {
+                continue;
+            }
             let hint = token.hint(shard.address(), &[partition]);
             let at = hint.and_then(|hint| still_at(shard, hint));
             match begin(Past::Seen(seen, at), &here) {
