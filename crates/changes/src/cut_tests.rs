@@ -36,7 +36,6 @@ fn item(what: What, token: Token) -> Item {
     Item {
         what,
         token,
-        is_current: true,
         is_done: false,
     }
 }

@@ -12,8 +12,6 @@ pub struct Item {
     pub what: What,
     /// Where the source's partitions are gone on with, all of this having been told.
     pub token: Token,
-    /// All that the log has had has been told.
-    pub is_current: bool,
     /// All that was to be told has been, where there is an end.
     pub is_done: bool,
 }
@@ -113,7 +111,7 @@ impl Open {
 impl Item {
     pub(crate) fn encode(&self) -> Bytes {
         let mut out = BytesMut::new();
-        out.put_u8(u8::from(self.is_current) | u8::from(self.is_done) << 1);
+        out.put_u8(self.is_done.into());
         put_bytes(&mut out, &self.token.encode());
         let entries = match &self.what {
             What::Beat => {
@@ -148,7 +146,7 @@ impl Item {
     }
 
     pub(crate) fn decode(mut body: Bytes) -> Result<Item, Malformed> {
-        let flags = body.try_get_u8().map_err(|_| Malformed)?;
+        let is_done = get_flag(&mut body)?;
         let token = Token::decode(get_bytes(&mut body)?).map_err(|_| Malformed)?;
         let what = match body.try_get_u8().map_err(|_| Malformed)? {
             0 => What::Beat,
@@ -169,8 +167,7 @@ impl Item {
         Ok(Item {
             what,
             token,
-            is_current: flags & 1 != 0,
-            is_done: flags & 2 != 0,
+            is_done,
         })
     }
 }

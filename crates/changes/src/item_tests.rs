@@ -34,7 +34,6 @@ proptest! {
     fn an_item_is_read_as_it_was_written(
         kind in 0u8..4,
         entries in prop::collection::vec((prop::collection::vec(any::<u8>(), 1..9), any::<Vec<u8>>()), 0..5),
-        is_current: bool,
         is_done: bool,
         ends: bool,
     ) {
@@ -45,7 +44,7 @@ proptest! {
             2 => What::Records { partition: 4, begins: None, records: entries, ends },
             _ => What::Records { partition: 4, begins: Some(Scope::Complete), records: entries, ends },
         };
-        let item = Item { what, token: token(), is_current, is_done };
+        let item = Item { what, token: token(), is_done };
         let bytes = item.encode();
         prop_assert_eq!(Item::decode(bytes.clone()), Ok(item));
         for at in 0..bytes.len().min(40) {

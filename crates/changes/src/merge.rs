@@ -62,7 +62,6 @@ struct Reader {
     partitions: Vec<u16>,
     /// What it said last, and was told.
     latest: Option<Token>,
-    is_current: bool,
 }
 
 /// A stream of a keyspace.
@@ -135,11 +134,6 @@ impl Merged {
         let latest = self.readers.values().filter_map(|r| r.latest.as_ref());
         latest.for_each(|latest| token.advance(latest));
         (self.token.is_some() || token.names(&self.partitions)).then_some(token)
-    }
-
-    /// Whether all that was there has been told.
-    pub fn is_current(&self) -> bool {
-        self.unserved.is_empty() && self.readers.values().all(|reader| reader.is_current)
     }
 
     /// What is told next, of at most so many changes; with fewer than there were at hand this is at its end.
@@ -224,7 +218,6 @@ impl Merged {
             at,
             partitions,
             latest: None,
-            is_current: false,
         };
         self.readers.insert(number, reader);
         let services = self.services.clone();
@@ -273,7 +266,6 @@ impl Merged {
         }
         self.teller = reader.at;
         let reader = self.readers.get_mut(&number)?;
-        reader.is_current = item.is_current;
         let mut told = match item.what {
             What::Beat => Told::Beat,
             What::Entries(entries) => Told::Entries(entries),

@@ -139,7 +139,6 @@ impl Reading {
         Item {
             what,
             token: self.follow.token(),
-            is_current: self.follow.is_current(),
             is_done: self.is_done(),
         }
     }

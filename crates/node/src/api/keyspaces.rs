@@ -84,7 +84,7 @@ async fn create(shard: Rc<Shard>, body: &[u8]) -> Result<Reply, Rejected> {
         let (name, retention) = (&create.name, create.retention);
         created = shard.metadata().alter_keyspace(name, retention).await?;
     }
-    settle(&shard, &created).await;
+    settle(&shard, &created.name).await;
     known_elsewhere(&shard, &created).await;
     let mut reply = reply::json(StatusCode::CREATED, &created);
     let what = format!("create keyspace {}", created.name);
@@ -105,25 +105,16 @@ pub(crate) async fn make_system(shard: &Rc<Shard>) -> Result<u32, Rejected> {
     let made = metadata.create_keyspace_above(SYSTEM_KEYSPACE, settings, met);
     match made.await {
         Ok(created) => {
-            settle(shard, &created).await;
+            settle(shard, SYSTEM_KEYSPACE).await;
             known_elsewhere(shard, &created).await;
-            Ok(created.id)
         }
         // Another was faster.
-        Err(MetadataError::Exists { .. }) => {
-            let deadline = Instant::now() + KEYSPACE_WAIT;
-            loop {
-                if let Some(placed) = shard.placement().named(SYSTEM_KEYSPACE) {
-                    return Ok(placed.keyspace.id);
-                }
-                if Instant::now() > deadline {
-                    return Err(Failure::Busy.into());
-                }
-                sleep(KEYSPACE_PAUSE).await;
-            }
-        }
-        Err(error) => Err(error.into()),
+        Err(MetadataError::Exists { .. }) => settle(shard, SYSTEM_KEYSPACE).await,
+        Err(error) => return Err(error.into()),
     }
+    let placement = shard.placement();
+    let placed = placement.named(SYSTEM_KEYSPACE).ok_or(Failure::Busy)?;
+    Ok(placed.keyspace.id)
 }
 
 /// Refuses names that are not for users.
@@ -147,9 +138,9 @@ async fn greatest_met(shard: &Rc<Shard>) -> u32 {
 }
 
 /// Waits until this node serves the new keyspace, so that the client's next request finds it.
-async fn settle(shard: &Shard, created: &Keyspace) {
+async fn settle(shard: &Shard, name: &str) {
     for _ in 0..200 {
-        if shard.placement().named(&created.name).is_some() {
+        if shard.placement().named(name).is_some() {
             return;
         }
         tokio::time::sleep(std::time::Duration::from_millis(5)).await;
@@ -275,7 +266,7 @@ pub(super) async fn undrop(
         Method::POST => {
             in_time(arrivals)?;
             let back = shard.metadata().undrop_keyspace(name).await?;
-            settle(&shard, &back).await;
+            settle(&shard, &back.name).await;
             settle_elsewhere(&shard, &back).await;
             Ok(reply::json(StatusCode::OK, &back))
         }

@@ -215,10 +215,6 @@ async fn serve(
 ) -> Reply {
     let services = gate.services();
     let coordinator = || services.coordinator.clone();
-    if services.plugged_rules(path).is_some() {
-        let answer = plugged(gate, arrivals, caller, asker, request, path, params);
-        return rare(answer).await.unwrap_or_else(Rejected::into_json);
-    }
     match path {
         "/v0/entity" => v0::entity(coordinator(), arrivals, request, params)
             .await
@@ -228,7 +224,7 @@ async fn serve(
             .unwrap_or_else(Rejected::into_text),
         "/metrics" => rare(metrics::metrics(services.shard.clone(), request.headers())).await,
         path => match path.strip_prefix("/v1/") {
-            Some(rest) => v1(services, arrivals, caller, asker, request, rest, params)
+            Some(rest) => v1(gate, arrivals, caller, asker, request, rest, params)
                 .await
                 .unwrap_or_else(Rejected::into_json),
             None => unknown(path).into_text(),
@@ -237,7 +233,7 @@ async fn serve(
 }
 
 async fn v1(
-    services: &Rc<Services>,
+    gate: &Gate,
     arrivals: &Rc<Arrivals>,
     caller: &Caller,
     asker: &Asker,
@@ -247,6 +243,7 @@ async fn v1(
 ) -> Result<Reply, Rejected> {
     // A key may hold an encoded slash, so the path is cut before it is decoded.
     let parts: Vec<&str> = rest.splitn(4, '/').collect();
+    let services = gate.services();
     let shard = services.shard.clone();
     let by_whom = |shard| Asked {
         shard,
@@ -325,7 +322,7 @@ async fn v1(
             )
             .await
         }
-        _ => Err(unknown("/v1/")),
+        _ => rare(plugged(gate, arrivals, caller, asker, request, params)).await,
     }
 }
 
@@ -336,10 +333,10 @@ async fn plugged(
     caller: &Caller,
     asker: &Asker,
     request: Request<Upload>,
-    path: &str,
     params: Params,
 ) -> Result<Reply, Rejected> {
     let services = gate.services();
+    let path = &request.uri().path().to_owned();
     let missing = || unknown(path);
     let (plug, rules) = services.plugged_rules(path).ok_or_else(missing)?;
     let need = find(rules, request.method())?.needed(&params);

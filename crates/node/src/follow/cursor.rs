@@ -9,9 +9,8 @@ use crate::replication::address_of;
 use crate::shard::vector_of;
 
 impl Followers {
-    /// Keeps what is still to be read of the log from a token on, for as long as that is said again; whether the
-    /// log still has all of it that this shard is to serve.
-    pub fn keep(&self, name: &str, token: &Token) -> bool {
+    /// Keeps what is still to be read of the log from a token on, for as long as that is said again.
+    pub fn keep(&self, name: &str, token: &Token) {
         let shard = &self.shard;
         let holder = Holder {
             class: Class::Cursor,
@@ -20,13 +19,12 @@ impl Followers {
         };
         let placement = shard.placement();
         let Some(placed) = placement.keyspace(token.keyspace) else {
-            shard.pins().end_of(&holder);
-            return false;
+            return shard.pins().end_of(&holder);
         };
         let before = |s: &dunlin_log::SegmentInfo| Some((s.first_index, vector_of(&s.preamble)?));
         let segments: Vec<_> = shard.segments().iter().filter_map(before).collect();
         let (vector, strays) = (shard.vector(), shard.stray_copies());
-        let (mut least, mut has_all) = (None, true);
+        let mut least = None;
         for partition in 0..placed.partition_count() {
             let replicas = placed.replicas(partition, placed.keyspace.settings.replicas);
             if !replicas.contains(&shard.address()) {
@@ -57,16 +55,13 @@ impl Followers {
             }
             let hint = token.hint(shard.address(), &[partition]);
             let at = hint.and_then(|hint| still_at(shard, hint));
-            match begin(Past::Seen(seen, at), &here) {
-                Start::Log(index) => least = Some(least.unwrap_or(index).min(index)),
-                Start::Backfill(_) => has_all = false,
-                Start::Elsewhere | Start::Later => {}
+            if let Start::Log(index) = begin(Past::Seen(seen, at), &here) {
+                least = Some(least.unwrap_or(index).min(index));
             }
         }
         match least {
             Some(index) => shard.pins().hold(holder, index, Instant::now()),
             None => shard.pins().end_of(&holder),
         }
-        has_all
     }
 }
