@@ -252,6 +252,12 @@ pub struct ReplicationOptions {
     /// Stream clients, at the first of the rates.
     #[arg(long, value_delimiter = ',', default_values_t = [1, 5, 10, 25])]
     pub clients: Vec<usize>,
+    /// Clients of a keyspace that nobody writes, beside the most of the others; 0 leaves them out.
+    #[arg(long, default_value_t = 1_000)]
+    pub quiet: usize,
+    /// Leaves out how fast one client is told all there is.
+    #[arg(long)]
+    pub no_drains: bool,
     /// When writes are acknowledged: without a sync, as in the paper, or with one.
     #[arg(long, value_enum, default_value = "never")]
     pub sync: Sync,

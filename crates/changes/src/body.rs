@@ -75,6 +75,9 @@ impl Body {
         let keys_only = asked.keys_only;
         let until_end = targets.is_some();
         let merged = Merged::new(&services, asked, partitions, from, targets);
+        if let Some(lease) = &lease {
+            merged.set_cursor(lease.holder().0);
+        }
         Body {
             services,
             merged,
@@ -165,7 +168,12 @@ impl Body {
                     self.progress(out);
                 }
             }
-            Told::Entries(entries) => self.changes(&entries, now_ms, out),
+            Told::Entries(changes) => {
+                for change in &changes {
+                    form.change(out, change, self.keys_only, now_ms);
+                }
+                self.told(changes.len());
+            }
             Told::Records {
                 partition,
                 begins,
@@ -175,7 +183,10 @@ impl Body {
                 if let Some((scope, token)) = begins {
                     form.snapshot_begins(out, partition, scope, Some(&*token));
                 }
-                self.changes(&records, now_ms, out);
+                for record in &records {
+                    form.record(out, record, self.keys_only, now_ms);
+                }
+                self.told(records.len());
                 self.last_told = Instant::now();
                 if ends {
                     let token = self.merged.token();
@@ -201,18 +212,15 @@ impl Body {
         }
     }
 
-    fn changes(&mut self, entries: &[dunlin_entry::Entry], now_ms: u64, out: &mut BytesMut) {
-        if entries.is_empty() {
+    fn told(&mut self, changes: usize) {
+        if changes == 0 {
             return;
-        }
-        for entry in entries {
-            self.form.change(out, entry, self.keys_only, now_ms);
         }
         let now = Instant::now();
         (self.last_told, self.has_told) = (now, true);
         self.open_since.get_or_insert(now);
         if let Some(left) = &mut self.left {
-            *left = left.saturating_sub(entries.len() as u64);
+            *left = left.saturating_sub(changes as u64);
         }
     }
 

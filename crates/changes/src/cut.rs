@@ -1,5 +1,7 @@
 //! The token in the middle of an item: all before it has been told, the rest comes again. Pure.
 
+use std::rc::Rc;
+
 use bytes::Bytes;
 use dunlin_entry::{Entry, Vector};
 use dunlin_node::Scope;
@@ -11,7 +13,7 @@ use crate::item::{Item, What};
 /// gone on with before it.
 pub(crate) fn cut(item: &mut Item, before: &Token, count: usize) {
     if count == 0 {
-        (item.what, item.token) = (What::Beat, before.clone());
+        (item.what, item.token) = (What::Beat, Rc::new(before.clone()));
         return;
     }
     let after = &item.token;
@@ -28,7 +30,7 @@ pub(crate) fn cut(item: &mut Item, before: &Token, count: usize) {
                 vector.advance(position.origin, position.sequence);
                 token.set_vector(entry.partition, vector);
             }
-            item.token = token;
+            item.token = Rc::new(token);
         }
         What::Records { records, .. } if records.len() <= count => {}
         What::Records {
@@ -65,7 +67,7 @@ pub(crate) fn cut(item: &mut Item, before: &Token, count: usize) {
                     next,
                 }),
             );
-            item.token = token;
+            item.token = Rc::new(token);
         }
     }
 }

@@ -2,6 +2,7 @@
 use dunlin_entry::{Kind, Origin, Stamp, Version};
 
 use super::*;
+use crate::change::Change;
 
 const A: Origin = Origin::new(1, 0, 1);
 const B: Origin = Origin::new(2, 0, 1);
@@ -35,7 +36,8 @@ fn token(of: &[(u16, Vector)]) -> Token {
 fn item(what: What, token: Token) -> Item {
     Item {
         what,
-        token,
+        token: Rc::new(token),
+        end: 0,
         is_done: false,
     }
 }
@@ -46,27 +48,25 @@ fn entries_that_were_told_are_named_and_no_others() {
         copy: true,
         ..entry(B, 9, 0, "c")
     };
-    let all = vec![
+    let all = [
         entry(A, 11, 0, "a"),
         copy,
         entry(B, 21, 1, "b"),
         entry(A, 12, 0, "d"),
-    ];
+    ]
+    .map(Change::new);
     let before = token(&[(0, seen(10, 20)), (1, seen(10, 20))]);
     let after = token(&[(0, seen(12, 21)), (1, seen(12, 21))]);
     let cut_at = |count| {
-        let mut item = item(What::Entries(all.clone()), after.clone());
+        let mut item = item(What::Entries(all.to_vec()), after.clone());
         cut(&mut item, &before, count);
         item
     };
     let three = cut_at(3);
     assert_eq!(three.what, What::Entries(all[..3].to_vec()));
-    assert_eq!(three.token, token(&[(0, seen(11, 20)), (1, seen(10, 21))]));
-    assert_eq!(
-        (cut_at(0).what, cut_at(0).token),
-        (What::Beat, before.clone())
-    );
-    assert_eq!(cut_at(4).token, after);
+    assert_eq!(*three.token, token(&[(0, seen(11, 20)), (1, seen(10, 21))]));
+    assert_eq!((cut_at(0).what, &*cut_at(0).token), (What::Beat, &before));
+    assert_eq!(*cut_at(4).token, after);
 }
 
 #[test]

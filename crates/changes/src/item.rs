@@ -1,9 +1,14 @@
 //! What a source gives at a time, and what it is asked. `docs/formats.md`, section 14.
 
+use std::rc::Rc;
+
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 use dunlin_entry::{Entry, Vector};
+use dunlin_log::Index;
 use dunlin_node::Scope;
 use dunlin_proto::Token;
+
+use crate::change::Change;
 
 /// What a source gives at a time.
 #[derive(Debug, Clone, PartialEq)]
@@ -11,7 +16,9 @@ pub struct Item {
     /// What there is.
     pub what: What,
     /// Where the source's partitions are gone on with, all of this having been told.
-    pub token: Token,
+    pub token: Rc<Token>,
+    /// The last record of the source's log.
+    pub end: Index,
     /// All that was to be told has been, where there is an end.
     pub is_done: bool,
 }
@@ -32,8 +39,8 @@ pub enum What {
         /// They are the last.
         ends: bool,
     },
-    /// Entries, each origin's in its order.
-    Entries(Vec<Entry>),
+    /// Changes, each origin's in its order.
+    Entries(Vec<Rc<Change>>),
 }
 
 /// What another shard is asked to stream.
@@ -48,6 +55,8 @@ pub(crate) struct Open {
     pub from: Option<Token>,
     /// What must have been told at its end, of each partition, where there is an end.
     pub until: Option<Vec<(u16, Vector)>>,
+    /// It is read for many, from the end of the log on: it ends where anything else were to be told.
+    pub is_tail: bool,
     /// Who follows, for people.
     pub who: String,
 }
@@ -62,6 +71,7 @@ impl Open {
         let mut out = BytesMut::new();
         out.put_u32_le(self.keyspace);
         out.put_u8(self.keys_only.into());
+        out.put_u8(self.is_tail.into());
         out.put_u16_le(self.partitions.len() as u16);
         self.partitions.iter().for_each(|p| out.put_u16_le(*p));
         put_bytes(&mut out, &self.prefix);
@@ -79,6 +89,7 @@ impl Open {
     pub fn decode(mut body: Bytes) -> Result<Open, Malformed> {
         let keyspace = body.try_get_u32_le().map_err(|_| Malformed)?;
         let keys_only = get_flag(&mut body)?;
+        let is_tail = get_flag(&mut body)?;
         let count = body.try_get_u16_le().map_err(|_| Malformed)?;
         let partitions = (0..count).map(|_| body.try_get_u16_le().map_err(|_| Malformed));
         let partitions = partitions.collect::<Result<_, _>>()?;
@@ -103,24 +114,33 @@ impl Open {
             prefix,
             from,
             until,
+            is_tail,
             who,
         })
     }
 }
 
 impl Item {
+    /// Bytes of its keys and values.
+    pub(crate) fn bytes(&self) -> usize {
+        let of = |entry: &Entry| entry.key.len() + entry.value.len();
+        match &self.what {
+            What::Beat => 0,
+            What::Entries(changes) => changes.iter().map(|change| of(change)).sum(),
+            What::Records { records, .. } => records.iter().map(of).sum(),
+        }
+    }
+
     pub(crate) fn encode(&self) -> Bytes {
         let mut out = BytesMut::new();
         out.put_u8(self.is_done.into());
         put_bytes(&mut out, &self.token.encode());
-        let entries = match &self.what {
-            What::Beat => {
-                out.put_u8(0);
-                return out.freeze();
-            }
-            What::Entries(entries) => {
+        out.put_u64_le(self.end);
+        match &self.what {
+            What::Beat => out.put_u8(0),
+            What::Entries(changes) => {
                 out.put_u8(1);
-                entries
+                put_entries(&mut out, changes.iter().map(|change| &***change));
             }
             What::Records {
                 partition,
@@ -136,11 +156,8 @@ impl Item {
                     Some(Scope::Complete) => 2,
                 });
                 out.put_u8((*ends).into());
-                records
+                put_entries(&mut out, records.iter());
             }
-        };
-        for entry in entries {
-            put_bytes(&mut out, &entry.encode());
         }
         out.freeze()
     }
@@ -148,9 +165,15 @@ impl Item {
     pub(crate) fn decode(mut body: Bytes) -> Result<Item, Malformed> {
         let is_done = get_flag(&mut body)?;
         let token = Token::decode(get_bytes(&mut body)?).map_err(|_| Malformed)?;
+        let end = body.try_get_u64_le().map_err(|_| Malformed)?;
         let what = match body.try_get_u8().map_err(|_| Malformed)? {
             0 => What::Beat,
-            1 => What::Entries(get_entries(&mut body)?),
+            1 => What::Entries(
+                get_entries(&mut body)?
+                    .into_iter()
+                    .map(Change::new)
+                    .collect(),
+            ),
             2 => What::Records {
                 partition: body.try_get_u16_le().map_err(|_| Malformed)?,
                 begins: match body.try_get_u8().map_err(|_| Malformed)? {
@@ -166,10 +189,15 @@ impl Item {
         };
         Ok(Item {
             what,
-            token,
+            token: Rc::new(token),
+            end,
             is_done,
         })
     }
+}
+
+fn put_entries<'e>(out: &mut BytesMut, entries: impl Iterator<Item = &'e Entry>) {
+    entries.for_each(|entry| put_bytes(out, &entry.encode()));
 }
 
 fn get_entries(body: &mut Bytes) -> Result<Vec<Entry>, Malformed> {

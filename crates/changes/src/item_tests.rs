@@ -37,14 +37,14 @@ proptest! {
         is_done: bool,
         ends: bool,
     ) {
-        let entries = entries.iter().map(|(key, value)| entry(key, value)).collect();
+        let entries: Vec<Entry> = entries.iter().map(|(key, value)| entry(key, value)).collect();
         let what = match kind {
             0 => What::Beat,
-            1 => What::Entries(entries),
+            1 => What::Entries(entries.into_iter().map(Change::new).collect()),
             2 => What::Records { partition: 4, begins: None, records: entries, ends },
             _ => What::Records { partition: 4, begins: Some(Scope::Complete), records: entries, ends },
         };
-        let item = Item { what, token: token(), is_done };
+        let item = Item { what, token: Rc::new(token()), end: 7, is_done };
         let bytes = item.encode();
         prop_assert_eq!(Item::decode(bytes.clone()), Ok(item));
         for at in 0..bytes.len().min(40) {
@@ -67,6 +67,7 @@ fn a_request_is_read_as_it_was_written() {
             prefix: Bytes::from_static(b"a"),
             from,
             until,
+            is_tail: true,
             who: "me".to_owned(),
         };
         let bytes = open.encode();

@@ -11,11 +11,14 @@
 //! | `subscription` | what a client wants, out of a request |
 //! | `assign` | pure: which replica serves which partitions |
 //! | `merge` | all sources of a stream, as one |
-//! | `source` | one of them: a follower here, or a stream from another shard |
+//! | `source` | one of them: a follower here, or a stream from another shard; at its end a place at its tail |
+//! | `tail` | the end of a log, read once for all who are there; `ring` (pure), what it had lately; `joined`, a place in that |
+//! | `places` | places for who catches up at another shard, lent for a while |
 //! | `reading` | a follower and what is asked of it, on either side of a connection |
-//! | `item` | what a source gives at a time, as value and as bytes; what it is asked |
+//! | `item` | what a source gives at a time, as value and as bytes; what it is asked; `change`, one of its changes |
 //! | `cursor` | pure: a named cursor, and who has it; `cursors`, where they are kept; `cursor_http`, their paths; `lease`, a stream that has one |
 //! | `cut` | pure: the token in the middle of an item |
+//! | `gauge` | how far each stream is, for people |
 //! | `target` | what a stream that ends must have told: asked of a majority |
 //! | `body` | a stream as the body of an answer |
 //! | `line` | events as lines of JSON or as server-sent events |
@@ -23,20 +26,27 @@
 
 mod assign;
 mod body;
+mod change;
 mod cursor;
 mod cursor_http;
 mod cursors;
 mod cut;
+mod gauge;
 mod item;
+mod joined;
 mod lease;
 mod line;
 mod merge;
+mod places;
 mod plug;
 mod reading;
+mod ring;
 mod source;
 mod subscription;
+mod tail;
 mod target;
 
+pub use change::Change;
 pub use item::{Item, What};
 pub use merge::{Merged, Told};
 pub use plug::Changes;

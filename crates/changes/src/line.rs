@@ -1,12 +1,16 @@
 //! Events as lines of JSON, or as server-sent events. Written byte by byte: there are hundreds of thousands a
 //! second.
 
+use std::rc::Rc;
+
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use bytes::{BufMut, BytesMut};
 use dunlin_entry::{Entry, Kind};
 use dunlin_node::Scope;
 use dunlin_proto::Token;
+
+use crate::change::Change;
 
 /// How events are told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,31 +56,16 @@ impl Form {
     }
 
     /// A change, as of a time in milliseconds since 1970: a value whose time is over is absent.
-    pub fn change(self, out: &mut BytesMut, entry: &Entry, keys_only: bool, now_ms: u64) {
+    pub fn change(self, out: &mut BytesMut, change: &Rc<Change>, keys_only: bool, now_ms: u64) {
         self.begin(out, "change", None);
-        out.put_slice(b",\"partition\":");
-        number(out, entry.partition.into());
-        bytes(out, "key", &entry.key);
-        let is_over = entry.expiry_ms.is_some_and(|expiry| expiry <= now_ms);
-        match entry.kind {
-            Kind::Put if !is_over => {
-                if !keys_only {
-                    bytes(out, "value", &entry.value);
-                }
-                if let Some(expiry_ms) = entry.expiry_ms {
-                    out.put_slice(b",\"expires_at_ms\":");
-                    number(out, expiry_ms);
-                }
-            }
-            Kind::Put => out.put_slice(b",\"absent\":\"expired\""),
-            _ if entry.is_expiry => out.put_slice(b",\"absent\":\"expired\""),
-            _ => out.put_slice(b",\"absent\":\"deleted\""),
-        }
-        out.put_slice(b",\"version\":\"");
-        out.put_slice(&entry.stamp.to_text());
-        out.put_slice(b"\",\"rank\":\"");
-        out.put_slice(entry.rank().to_text().as_bytes());
-        out.put_u8(b'"');
+        change.line(keys_only, out, |out| object(out, change, keys_only, now_ms));
+        self.end(out);
+    }
+
+    /// The same of a stored record.
+    pub fn record(self, out: &mut BytesMut, record: &Entry, keys_only: bool, now_ms: u64) {
+        self.begin(out, "change", None);
+        object(out, record, keys_only, now_ms);
         self.end(out);
     }
 
@@ -167,6 +156,33 @@ impl Form {
             Form::Events => out.put_slice(b"}\n\n"),
         }
     }
+}
+
+/// What a change says behind its name.
+fn object(out: &mut BytesMut, entry: &Entry, keys_only: bool, now_ms: u64) {
+    out.put_slice(b",\"partition\":");
+    number(out, entry.partition.into());
+    bytes(out, "key", &entry.key);
+    let is_over = entry.expiry_ms.is_some_and(|expiry| expiry <= now_ms);
+    match entry.kind {
+        Kind::Put if !is_over => {
+            if !keys_only {
+                bytes(out, "value", &entry.value);
+            }
+            if let Some(expiry_ms) = entry.expiry_ms {
+                out.put_slice(b",\"expires_at_ms\":");
+                number(out, expiry_ms);
+            }
+        }
+        Kind::Put => out.put_slice(b",\"absent\":\"expired\""),
+        _ if entry.is_expiry => out.put_slice(b",\"absent\":\"expired\""),
+        _ => out.put_slice(b",\"absent\":\"deleted\""),
+    }
+    out.put_slice(b",\"version\":\"");
+    out.put_slice(&entry.stamp.to_text());
+    out.put_slice(b"\",\"rank\":\"");
+    out.put_slice(entry.rank().to_text().as_bytes());
+    out.put_u8(b'"');
 }
 
 fn number(out: &mut BytesMut, mut number: u64) {

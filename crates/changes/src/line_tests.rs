@@ -25,7 +25,7 @@ fn entry(key: &[u8], value: &[u8]) -> Entry {
 
 fn told(entry: &Entry) -> Value {
     let mut out = BytesMut::new();
-    Form::Lines.change(&mut out, entry, false, 1_000);
+    Form::Lines.record(&mut out, entry, false, 1_000);
     assert_eq!(out.iter().filter(|byte| **byte == b'\n').count(), 1);
     serde_json::from_slice(&out).unwrap()
 }
@@ -64,6 +64,28 @@ fn a_change_is_told_whole() {
     let there = of(json!({"value": "v", "expires_at_ms": 1_001}));
     assert_eq!(told(&of_time(1_001)), there);
     assert_eq!(told(&of_time(1_000)), of(json!({"absent": "expired"})));
+}
+
+#[test]
+fn what_many_are_told_is_told_as_what_one_is() {
+    let ending = Entry {
+        expiry_ms: Some(1_000),
+        ..entry(b"k", b"v")
+    };
+    for entry in [entry(b"k", b"v"), ending] {
+        let change = Change::new(entry.clone());
+        let _held = change.clone();
+        for now_ms in [999, 1_000] {
+            for keys_only in [false, true, false] {
+                for form in [Form::Lines, Form::Events, Form::Lines] {
+                    let (mut many, mut one) = (BytesMut::new(), BytesMut::new());
+                    form.change(&mut many, &change, keys_only, now_ms);
+                    form.record(&mut one, &entry, keys_only, now_ms);
+                    assert_eq!(many, one);
+                }
+            }
+        }
+    }
 }
 
 #[test]

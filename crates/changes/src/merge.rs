@@ -13,13 +13,14 @@ use futures_util::stream::FuturesUnordered;
 use tokio::time::{Instant, sleep_until};
 
 use crate::assign::assign;
+use crate::change::Change;
 use crate::cut::cut;
+use crate::gauge::{Gauge, Streams};
 use crate::item::{Item, Open, What};
+use crate::plug::AtShard;
 use crate::reading::{Asked, beginning};
-use crate::source::{Broken, Source};
+use crate::source::{AVOID, Broken, Source};
 
-/// A shard that could not serve is not asked again for so long.
-const AVOID: Duration = Duration::from_millis(500);
 /// How often partitions that nobody serves are tried again.
 const RETRY: Duration = Duration::from_millis(200);
 
@@ -40,7 +41,7 @@ pub enum Told {
         ends: bool,
     },
     /// Entries, each origin's in its order.
-    Entries(Vec<Entry>),
+    Entries(Vec<Rc<Change>>),
     /// These come from another replica from now on.
     Moved {
         /// Which.
@@ -61,7 +62,7 @@ struct Reader {
     at: ShardAddress,
     partitions: Vec<u16>,
     /// What it said last, and was told.
-    latest: Option<Token>,
+    latest: Option<Rc<Token>>,
 }
 
 /// A stream of a keyspace.
@@ -84,6 +85,8 @@ pub struct Merged {
     moved: Vec<(Vec<u16>, ShardAddress)>,
     /// Whose log or store had what was told last.
     teller: ShardAddress,
+    streams: Rc<Streams>,
+    gauge: Rc<Gauge>,
 }
 
 impl Merged {
@@ -97,6 +100,8 @@ impl Merged {
         targets: Option<BTreeMap<u16, Vector>>,
     ) -> Merged {
         let token = from.map(|token| token.narrow(&partitions));
+        let streams = AtShard::of(services).map_or_else(Rc::default, |own| own.streams.clone());
+        let gauge = streams.begin(asked.keyspace, &asked.who);
         Merged {
             services: services.clone(),
             asked,
@@ -112,12 +117,19 @@ impl Merged {
             served: BTreeMap::new(),
             moved: Vec::new(),
             teller: services.shard().address(),
+            streams,
+            gauge,
         }
     }
 
     /// Whose log or store had what [`Merged::next`] gave last.
     pub fn teller(&self) -> ShardAddress {
         self.teller
+    }
+
+    /// It goes by a cursor.
+    pub(crate) fn set_cursor(&self, name: &str) {
+        self.gauge.set_cursor(name);
     }
 
     /// A token that begins a keyspace at its beginning.
@@ -139,6 +151,7 @@ impl Merged {
     /// What is told next, of at most so many changes; with fewer than there were at hand this is at its end.
     /// Dropped while it waits, nothing is lost.
     pub async fn next(&mut self, changes_max: usize) -> Told {
+        let _wanting = self.gauge.wanting();
         loop {
             if self.services.is_gone(self.asked.keyspace) {
                 return Told::Dropped;
@@ -206,6 +219,7 @@ impl Merged {
             prefix: self.asked.prefix.clone(),
             from,
             until,
+            is_tail: false,
             who: self.asked.who.clone(),
         };
         let changed = |p: &&u16| self.served.get(p).is_some_and(|before| *before != at);
@@ -253,10 +267,12 @@ impl Merged {
         let latest = reader.latest.clone();
         let before = latest.or_else(|| {
             let token = self.token.clone()?;
-            Some(token.narrow(&reader.partitions))
+            Some(Rc::new(token.narrow(&reader.partitions)))
         });
-        let before = before
-            .unwrap_or_else(|| beginning(self.services.cluster_number(), self.asked.keyspace));
+        let before = before.unwrap_or_else(|| {
+            let cluster = self.services.cluster_number();
+            Rc::new(beginning(cluster, self.asked.keyspace))
+        });
         if count > changes_max {
             let ahead = item.token.clone();
             cut(&mut item, &before, changes_max);
@@ -265,6 +281,8 @@ impl Merged {
             }
         }
         self.teller = reader.at;
+        let (services, streams) = (&self.services, &self.streams);
+        self.gauge.told(services, streams, number, reader.at, &item);
         let reader = self.readers.get_mut(&number)?;
         let mut told = match item.what {
             What::Beat => Told::Beat,
@@ -277,14 +295,14 @@ impl Merged {
             } => {
                 // Whoever forgets what he had stores with that that he has nothing.
                 let begins = begins.map(|scope| {
-                    let mut token = before;
+                    let mut token = Token::clone(&before);
                     token.set_within(partition, None);
                     if scope == Scope::Complete
                         && self.services.sabotage() != Sabotage::NameForgotten
                     {
                         token.forget(partition);
                     }
-                    reader.latest = Some(token.clone());
+                    reader.latest = Some(Rc::new(token.clone()));
                     (scope, Box::new(token))
                 });
                 Told::Records {
@@ -319,6 +337,7 @@ impl Merged {
         let Some(reader) = self.readers.remove(&number) else {
             return;
         };
+        self.gauge.lost(number);
         let now = Instant::now();
         tracing::debug!(at = %reader.at, %broken, who = self.asked.who, "a source of a stream is lost");
         self.avoid.insert(reader.at, now + AVOID);

@@ -8,16 +8,19 @@ use bytes::Bytes;
 use dunlin_metadata::Role;
 use dunlin_node::Services;
 use dunlin_node::http::{Answer, Ask, LocalFuture, Need, Rejected, Rule};
-use dunlin_node::plug::{Plug, Plugged};
+use dunlin_node::plug::{Plug, Plugged, StreamStatus};
 use dunlin_proto::{CANNOT, Response, Token};
 use dunlin_rpc::{Reply, Sink};
 use hyper::Method;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 
+use crate::gauge::Streams;
 use crate::item::Open;
 use crate::lease::{self, Leaving};
+use crate::places::Places;
 use crate::reading::Reading;
 use crate::subscription::{PARAMS, Subscription};
+use crate::tail::Tails;
 use crate::target;
 use crate::{body, cursor_http, cursors};
 
@@ -47,14 +50,29 @@ impl Plug for Changes {
         Rc::new(AtShard {
             behind,
             leaving: RefCell::new(Some(leaving)),
+            tails: Rc::default(),
+            streams: Rc::default(),
+            places: Places::default(),
         })
     }
 }
 
-struct AtShard {
+/// Change streams at one shard.
+pub(crate) struct AtShard {
     /// Takes cursors whose streams broke off.
     behind: UnboundedSender<Leaving>,
     leaving: RefCell<Option<UnboundedReceiver<Leaving>>>,
+    /// The ends of logs that are read for many.
+    pub tails: Rc<Tails>,
+    pub streams: Rc<Streams>,
+    pub places: Places,
+}
+
+impl AtShard {
+    /// Those of a shard, where they are plugged in.
+    pub fn of(services: &Services) -> Option<Rc<AtShard>> {
+        services.find()
+    }
 }
 
 impl Plugged for AtShard {
@@ -98,6 +116,10 @@ impl Plugged for AtShard {
         });
     }
 
+    fn streams(&self, services: &Services) -> Vec<StreamStatus> {
+        self.streams.status(services)
+    }
+
     fn call(&self, services: &Rc<Services>, _: Bytes, reply: Reply<Response>) {
         reply.send(Response::Plug(target::answer(services)));
     }
@@ -123,7 +145,8 @@ async fn pin_all(services: &Rc<Services>) {
     };
     for cursor in cursors {
         if let Ok(token) = cursor.token.parse::<Token>() {
-            services.followers().keep(&cursor.name, &token);
+            let holder = format!("cursor {}", cursor.name);
+            services.followers().keep(&holder, &token);
         }
     }
 }

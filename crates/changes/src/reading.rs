@@ -1,13 +1,15 @@
 //! A follower of one shard and what is asked of it: here for a client, or for another shard.
 
+use std::rc::Rc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use dunlin_entry::{Entry, Vector};
-use dunlin_node::{Follow, FollowError, From, Next, Services, Wanted};
+use dunlin_node::{Begun, Follow, FollowError, From, Next, Services, Wanted};
 use dunlin_proto::Token;
 use tokio::time::{Instant, sleep_until, timeout_at};
 
+use crate::change::Change;
 use crate::item::{Item, Open, What};
 
 /// A source says at least so often that it is there.
@@ -35,6 +37,8 @@ pub(crate) struct Reading {
     follow: Follow,
     keys_only: bool,
     until: Option<Vec<(u16, Vector)>>,
+    /// What must stay as it is, for who are at the tail that this reads: how the log was gone on with.
+    begun: Option<Begun>,
     /// The end of the log, when the shard had all that is to be told.
     end: Option<u64>,
     /// It has said where it begins.
@@ -58,8 +62,10 @@ impl Reading {
             who: open.who,
         };
         let now = Instant::now();
+        let follow = services.followers().open(from, wanted).await?;
         Ok(Reading {
-            follow: services.followers().open(from, wanted).await?,
+            begun: open.is_tail.then(|| follow.begun()),
+            follow,
             keys_only: open.keys_only,
             until: open.until,
             end: None,
@@ -93,7 +99,12 @@ impl Reading {
                 return Ok(self.item(What::Beat));
             };
             self.rests_until = Instant::now() + GATHER;
-            let what = match next? {
+            let next = next?;
+            if self.begun.is_some_and(|begun| begun != self.follow.begun()) {
+                let line = "the log of this shard is not all there is any more";
+                return Err(FollowError::Failed(line.to_owned()));
+            }
+            let what = match next {
                 // Much may be written that is none of its own: it is said how far it is all the same.
                 Next::Entries(entries) if entries.is_empty() => {
                     if Instant::now() < self.next_beat {
@@ -101,7 +112,10 @@ impl Reading {
                     }
                     What::Beat
                 }
-                Next::Entries(entries) => What::Entries(self.strip(entries)),
+                Next::Entries(entries) => {
+                    let entries = self.strip(entries).into_iter();
+                    What::Entries(entries.map(Change::new).collect())
+                }
                 Next::Records {
                     partition,
                     begins,
@@ -138,7 +152,8 @@ impl Reading {
         self.next_beat = Instant::now() + BEAT;
         Item {
             what,
-            token: self.follow.token(),
+            token: Rc::new(self.follow.token()),
+            end: self.follow.log_end(),
             is_done: self.is_done(),
         }
     }

@@ -62,5 +62,5 @@ pub use members::{Change, ChangeMembers, Members, MoveState};
 pub use options::{Condition, Quorum, WriteOptions};
 pub use pair_scan::PairScan;
 pub use scan::{Entry, Range, Scan};
-pub use status::{Backfill, Follower, NodeStatus, Pin, Refill, ShardStatus, Status};
+pub use status::{Backfill, ChangeStream, Follower, NodeStatus, Pin, Refill, ShardStatus, Status};
 pub use users::{ChangedUsers, NewUser, SetUser, User, Users};

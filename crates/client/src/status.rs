@@ -26,6 +26,9 @@ pub struct Status {
     /// One for each shard that follows the log of another; servers before called them links.
     #[serde(alias = "links")]
     pub followers: Vec<Follower>,
+    /// Streams of changes that clients follow.
+    #[serde(default)]
+    pub streams: Vec<ChangeStream>,
     /// What a newer server says beyond this.
     #[serde(flatten)]
     pub more: serde_json::Map<String, serde_json::Value>,
@@ -157,6 +160,34 @@ pub struct Refill {
     /// What of its own keeps it from being filled, and what is to be done about that.
     #[serde(default)]
     pub damage: Option<String>,
+}
+
+/// A stream of changes that a client follows.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ChangeStream {
+    /// The shard that serves it, `NODE/SHARD`.
+    pub at: String,
+    /// Of which keyspace.
+    pub keyspace: String,
+    /// Who follows.
+    pub who: String,
+    /// The named cursor that it goes by.
+    pub cursor: Option<String>,
+    /// `snapshot`, `catching_up`, `streaming`, or `not_read`: its client takes nothing.
+    pub state: String,
+    /// Log records that it has yet to read; none while it is given a snapshot.
+    pub entries_behind: Option<u64>,
+    /// Bytes of these, roughly.
+    pub bytes_behind: Option<u64>,
+    /// How far it is behind, in milliseconds.
+    pub behind_ms: u64,
+    /// Changes told.
+    pub changes: u64,
+    /// Bytes of keys and values told each second.
+    pub bytes_per_s: u64,
+    /// Since when it is connected, in milliseconds.
+    pub connected_ms: u64,
 }
 
 /// One shard that follows the log of another.

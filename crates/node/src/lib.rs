@@ -75,6 +75,7 @@ pub use node::{Node, StartError, StopError, cluster_of, fresh_cluster, shards_of
 pub use placement::{KeyspacePlacement, Placement};
 pub use process::{Directory, Process, Superseded};
 pub use quorum::{Coordinator, Failure, Quorum, Scan};
+pub use rate::Rate;
 pub use ready::Lack;
 pub use sabotage::Sabotage;
 pub use serve::ShardService;

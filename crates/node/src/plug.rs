@@ -1,22 +1,56 @@
 //! Capabilities that are crates of their own: each plugs into the node, which knows none of them by name.
 //! What a capability may do with the shard it is plugged into is in [`Services`] and in what that gives.
 
+use std::any::Any;
 use std::fmt::Debug;
 use std::rc::Rc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use dunlin_entry::Origin;
+use dunlin_log::Index;
 use dunlin_proto::{Request, Response, ShardAddress};
 use dunlin_rpc::{CallError, Items, Reply, Sink};
+use serde::{Deserialize, Serialize};
 
 use crate::env::LocalFuture;
+use crate::follow::{Segment, bytes_behind};
 use crate::http::{Answer, Ask, Rejected, Rule};
 use crate::replication::address_of;
 use crate::services::Services;
 
 /// The keyspace that capabilities keep their own in. Names that begin with `_` are not for users.
 pub const SYSTEM_KEYSPACE: &str = "_system";
+
+/// A stream of changes that a shard serves, told to others.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StreamStatus {
+    /// The shard that serves it, `NODE/SHARD`.
+    pub at: String,
+    /// Of which keyspace.
+    pub keyspace: String,
+    /// Who follows.
+    pub who: String,
+    /// The named cursor that it goes by.
+    pub cursor: Option<String>,
+    /// `snapshot`, `catching_up`, `streaming`, or `not_read`: its client takes nothing.
+    pub state: String,
+    /// Records of logs that it has yet to read, whoever they are for; none while it is given stored records.
+    pub entries_behind: Option<u64>,
+    /// Bytes of these, roughly.
+    pub bytes_behind: Option<u64>,
+    /// How old what it was told last was when it was told, or since when it has not had all, in milliseconds.
+    pub behind_ms: u64,
+    /// Changes told.
+    pub changes: u64,
+    /// Bytes of keys and values told, per second, over the last seconds.
+    pub bytes_per_s: u64,
+    /// Since when it is connected, in milliseconds.
+    pub connected_ms: u64,
+}
+
+/// Tells of the streams that capabilities serve at a shard.
+pub(crate) type TellStreams = Box<dyn Fn() -> Vec<StreamStatus>>;
 
 /// A capability, for all nodes of a process.
 pub trait Plug: Debug + Send + Sync {
@@ -25,7 +59,7 @@ pub trait Plug: Debug + Send + Sync {
 }
 
 /// A capability's part at one shard.
-pub trait Plugged {
+pub trait Plugged: Any {
     /// Its number among the capabilities, the same at all nodes.
     fn number(&self) -> u8;
 
@@ -37,6 +71,11 @@ pub trait Plugged {
 
     /// Its duties, until the shard ends.
     fn run(&self, services: &Rc<Services>);
+
+    /// The streams that it serves, for status and metrics.
+    fn streams(&self, _: &Services) -> Vec<StreamStatus> {
+        Vec::new()
+    }
 
     /// Answers its like at another shard.
     fn call(&self, services: &Rc<Services>, body: Bytes, reply: Reply<Response>);
@@ -139,6 +178,37 @@ impl Services {
         (!self.shard.is_dropped(id)).then(|| (id, placed.partition_count()))
     }
 
+    /// How many partitions a keyspace has.
+    pub fn partition_count(&self, keyspace: u32) -> Option<u16> {
+        let placement = self.shard.placement();
+        Some(placement.keyspace(keyspace)?.partition_count())
+    }
+
+    /// A keyspace's name, for people.
+    pub fn keyspace_name(&self, keyspace: u32) -> String {
+        let placement = self.shard.placement();
+        let placed = placement.keyspace(keyspace);
+        placed.map_or_else(|| keyspace.to_string(), |k| k.keyspace.name.clone())
+    }
+
+    /// The last record of the shard's log.
+    pub fn log_last(&self) -> Index {
+        self.shard.log_last()
+    }
+
+    /// Bytes of its log behind a record, roughly.
+    pub fn log_bytes_behind(&self, index: Index) -> u64 {
+        let segments: Vec<Segment> = self.shard.segments().iter().map(Segment::of).collect();
+        bytes_behind(&segments, index)
+    }
+
+    /// Bytes of one record of its log, on average.
+    pub fn log_record_bytes(&self) -> u64 {
+        let before = self.shard.log_first().saturating_sub(1);
+        let records = self.shard.log_last().saturating_sub(before);
+        self.log_bytes_behind(before) / records.max(1)
+    }
+
     /// Number of the keyspace that capabilities keep their own in; none before the first has anything.
     pub fn system(&self) -> Option<u32> {
         self.keyspace(SYSTEM_KEYSPACE).map(|(id, _)| id)
@@ -185,6 +255,15 @@ impl Services {
     /// Deliberate bugs, for the simulation to find.
     pub fn sabotage(&self) -> crate::Sabotage {
         self.shard.env().sabotage
+    }
+
+    /// A capability's part at this shard, by its type.
+    pub fn find<P: Plugged>(&self) -> Option<Rc<P>> {
+        let mut plugged = self.plugged.iter();
+        plugged.find_map(|plug| {
+            let plug: Rc<dyn Any> = plug.clone();
+            plug.downcast().ok()
+        })
     }
 
     /// The plugged capability of this number.

@@ -9,7 +9,7 @@ const WINDOW: Duration = Duration::from_secs(2);
 
 /// A count of bytes, and how fast it grew in the last window.
 #[derive(Debug, Default)]
-pub(crate) struct Rate {
+pub struct Rate {
     bytes: Cell<u64>,
     window: Cell<Option<(Instant, u64)>>,
     bytes_per_s: Cell<u64>,

@@ -68,11 +68,13 @@ pub enum Sabotage {
     TokenAhead,
     /// The token of a stream names a partition of which a complete snapshot begins, as if it were kept.
     NameForgotten,
+    /// Who comes to the end of a log goes on with what comes there next, whatever he has read of it.
+    JoinAtEnd,
 }
 
 impl Sabotage {
     /// All of them, and none.
-    pub const ALL: [Sabotage; 29] = [
+    pub const ALL: [Sabotage; 30] = [
         Sabotage::None,
         Sabotage::AckUnsynced,
         Sabotage::IgnoreGaps,
@@ -102,5 +104,6 @@ impl Sabotage {
         Sabotage::SkipAtSwitch,
         Sabotage::TokenAhead,
         Sabotage::NameForgotten,
+        Sabotage::JoinAtEnd,
     ];
 }

@@ -60,6 +60,15 @@ impl Services {
         self.moves.run();
         self.expiry.run();
         self.plugged.iter().for_each(|plug| plug.run(self));
+        let services = Rc::downgrade(self);
+        self.shard.set_streams(Box::new(move || {
+            let services = services.upgrade();
+            let of = |services: Rc<Services>| {
+                let plugged = services.plugged.iter();
+                plugged.flat_map(|plug| plug.streams(&services)).collect()
+            };
+            services.map_or(Vec::new(), of)
+        }));
     }
 
     /// The shard.

@@ -332,7 +332,7 @@ impl Plan {
             Sabotage::ShowEarly => {
                 self.buries_late || self.follows && !self.moves && self.keeps_disks()
             }
-            Sabotage::SkipAtSwitch | Sabotage::TokenAhead => self.follows,
+            Sabotage::SkipAtSwitch | Sabotage::TokenAhead | Sabotage::JoinAtEnd => self.follows,
             Sabotage::NameForgotten => {
                 self.follows && (self.moves || self.loses_disks) && self.keys == KEYS_MAX
             }

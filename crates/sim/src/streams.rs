@@ -53,7 +53,10 @@ impl Follower {
             let next = match told {
                 Told::Beat | Told::Moved { .. } => None,
                 Told::Done | Told::Dropped => break,
-                Told::Entries(entries) => Some(Next::Entries(entries)),
+                Told::Entries(changes) => {
+                    let entries = changes.iter().map(|change| (***change).clone());
+                    Some(Next::Entries(entries.collect()))
+                }
                 Told::Records {
                     partition,
                     begins,

@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use super::VALUE_BYTES;
 use super::probe::Probe;
+use super::quiet;
 use super::stream::{self, Shared, Told};
 use crate::cluster::processes::{self, Setup};
 use crate::cluster::{Cluster, http};
@@ -31,13 +32,38 @@ const PROBE_EVERY: Duration = Duration::from_millis(50);
 /// Clients that have not been told all by then have failed.
 const FINISH: Duration = Duration::from_secs(120);
 
-/// What one cell measured.
-#[derive(Debug, Clone, Default, Serialize)]
-pub struct Cell {
+/// What a cell is of.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Row {
     /// Sets a second that were meant to be.
     pub rate: u32,
     /// Stream clients.
     pub clients: usize,
+    /// Stream clients of another keyspace, that nobody writes.
+    pub quiet: usize,
+}
+
+impl std::fmt::Display for Row {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Row {
+            rate,
+            clients,
+            quiet,
+        } = self;
+        write!(
+            f,
+            "{rate} sets/s, {clients} clients, {quiet} of a quiet keyspace"
+        )
+    }
+}
+
+/// What one cell measured.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Cell {
+    /// Of what.
+    pub row: Row,
+    /// Clients of the quiet keyspace that were connected to the end.
+    pub quiet_left: usize,
     /// Sets a second that were acknowledged.
     pub rate_reached: f64,
     /// 99th percentile of the sets' own latency, in milliseconds.
@@ -76,7 +102,7 @@ impl Cell {
             self.items_average,
             self.items_max,
             self.complete,
-            self.clients
+            self.row.clients
         )
     }
 }
@@ -97,7 +123,7 @@ pub fn run(
     dunlin: &Path,
     data: &Path,
     options: &ReplicationOptions,
-    (rate, clients): (u32, usize),
+    row: Row,
     interrupt: &Interrupt,
 ) -> Result<Cell, BenchError> {
     let more = ["--replicas", "2"].map(str::to_owned);
@@ -113,7 +139,7 @@ pub fn run(
     let plan = Plan {
         addresses: cluster.addresses.clone(),
         connections: CONNECTIONS,
-        pace: Pace::Rate(f64::from(rate)),
+        pace: Pace::Rate(f64::from(row.rate)),
         warmup: Duration::ZERO,
         duration: options.cell,
     };
@@ -127,33 +153,34 @@ pub fn run(
     };
     let values = Values::new(VALUE_BYTES);
     let mut workload = HttpWorkload::new(Verb::Put, COPIES, keys, each, values);
-    let cell = beside(&mut cluster, &plan, &mut workload, clients, interrupt)?;
+    let cell = beside(&mut cluster, &plan, &mut workload, row, interrupt)?;
     cluster.check()?;
-    Ok(Cell {
-        rate,
-        clients,
-        ..cell
-    })
+    Ok(cell)
 }
 
 fn beside(
     cluster: &mut Cluster,
     plan: &Plan,
     workload: &mut HttpWorkload,
-    clients: usize,
+    row: Row,
     interrupt: &Interrupt,
 ) -> Result<Cell, BenchError> {
     let (nodes, pids) = (cluster.addresses.clone(), cluster.pids());
     let (shared, is_loaded) = (Shared::default(), AtomicBool::new(false));
     let samples = Mutex::new(Samples::default());
     let before = resident_bytes(&pids);
+    let quiet = match row.quiet {
+        0 => Vec::new(),
+        clients => quiet_clients(&nodes, clients)?,
+    };
     let meter = Meter::new(pids.clone());
     std::thread::scope(|scope| {
         let (samples, is_loaded, shared, nodes) = (&samples, &is_loaded, &shared, &nodes);
         scope.spawn(move || sample(nodes, &pids, samples, is_loaded));
         scope.spawn(move || probe(nodes, samples, is_loaded));
         // They join a cluster that is at work.
-        let streams: Vec<_> = (0..clients)
+        let quiet = scope.spawn(move || quiet::read(quiet, is_loaded));
+        let streams: Vec<_> = (0..row.clients)
             .map(|client| {
                 let node = nodes[client % nodes.len()];
                 scope.spawn(move || {
@@ -187,10 +214,11 @@ fn beside(
             .into_iter()
             .filter_map(|stream| stream.join().ok()?.ok())
             .collect();
+        let quiet_left = quiet.join().unwrap_or(0);
         let outcome = outcome?;
         if outcome.errors() > 0 {
             return Err(BenchError::Unsound {
-                what: format!("sets beside {clients} clients"),
+                what: format!("{row}"),
                 errors: outcome.errors(),
                 requests: outcome.measured(),
                 detail: outcome.errors_text(),
@@ -205,6 +233,8 @@ fn beside(
         let mb = |bytes: f64| bytes / 1e6;
         let rates = &samples.bytes_per_s;
         Ok(Cell {
+            row,
+            quiet_left,
             rate_reached: outcome.rate_per_s(),
             set_ms_p99: outcome.percentile_us(99.0) as f64 / 1e3,
             items_average: average(&samples.items),
@@ -222,9 +252,28 @@ fn beside(
             told_again: told.iter().map(|told| told.changes - told.keys).sum(),
             memory_mb: mb(samples.memory_max.saturating_sub(before) as f64),
             cpus: cpu.as_secs_f64() / seconds,
-            ..Cell::default()
         })
     })
+}
+
+/// Clients of a keyspace of their own.
+fn quiet_clients(
+    nodes: &[std::net::SocketAddr],
+    clients: usize,
+) -> Result<Vec<std::net::TcpStream>, BenchError> {
+    let failed = |error: std::io::Error| BenchError::Unsound {
+        what: format!("{clients} clients of a quiet keyspace"),
+        errors: 1,
+        requests: clients as u64,
+        detail: error.to_string(),
+    };
+    let made = format!("{{\"name\": \"{}\", \"replicas\": 2}}", quiet::KEYSPACE);
+    let answer = http::request(nodes[0], "POST", "/v1/keyspaces", made.as_bytes());
+    match answer {
+        Ok((201, _)) => quiet::connect(nodes, clients).map_err(failed),
+        Ok((_, body)) => Err(failed(std::io::Error::other(body))),
+        Err(error) => Err(failed(std::io::Error::other(error.to_string()))),
+    }
 }
 
 fn sample(

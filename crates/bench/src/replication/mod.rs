@@ -11,11 +11,14 @@ use crate::program;
 use crate::progress::Progress;
 
 mod cell;
+mod drain;
 mod probe;
+mod quiet;
 pub mod report;
 mod stream;
 
-pub use cell::Cell;
+pub use cell::{Cell, Row};
+pub use drain::{Drain, Kind};
 
 /// Bytes in a value.
 pub const VALUE_BYTES: usize = 1_024;
@@ -41,6 +44,8 @@ pub struct Report {
     pub cell_s: u64,
     /// In the order of the table.
     pub cells: Vec<Cell>,
+    /// How fast one client is told all there is.
+    pub drains: Vec<Drain>,
 }
 
 /// Carries it out.
@@ -57,15 +62,34 @@ pub fn run(
     let dunlin = program::dunlin_or(options.dunlin.as_deref())?;
     let data = options.data_dir.clone().unwrap_or_else(std::env::temp_dir);
     let progress = Progress::start();
-    let alone = options.rates.iter().map(|rate| (*rate, 0));
+    let row = |rate, clients, quiet| Row {
+        rate,
+        clients,
+        quiet,
+    };
+    let mut rows: Vec<Row> = options.rates.iter().map(|rate| row(*rate, 0, 0)).collect();
     let least = options.rates.first().copied().unwrap_or(6_000);
-    let beside = options.clients.iter().map(|clients| (least, *clients));
+    rows.extend(
+        options
+            .clients
+            .iter()
+            .map(|clients| row(least, *clients, 0)),
+    );
+    if options.quiet > 0 {
+        let most = options.clients.iter().max().copied().unwrap_or(0);
+        rows.push(row(least, most, options.quiet));
+    }
     let mut cells = Vec::new();
-    for (rate, clients) in alone.chain(beside) {
-        progress.say(&format!("{rate} sets/s, {clients} clients"));
-        let cell = cell::run(&dunlin, &data, options, (rate, clients), interrupt)?;
+    for row in rows {
+        progress.say(&row.to_string());
+        let cell = cell::run(&dunlin, &data, options, row, interrupt)?;
         progress.say(&cell.line());
         cells.push(cell);
+    }
+    let mut drains = Vec::new();
+    if !options.no_drains {
+        progress.say("one client, told all there is");
+        drains = drain::run(&dunlin, &data, options, interrupt)?;
     }
     Ok(Report {
         date_utc: date_utc.to_owned(),
@@ -77,5 +101,6 @@ pub fn run(
         shards: options.shards,
         cell_s: options.cell.as_secs(),
         cells,
+        drains,
     })
 }

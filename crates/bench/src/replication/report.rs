@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::Report;
+use super::{Kind, Report};
 use crate::error::BenchError;
 use crate::report::table::Table;
 use crate::report::write_files;
@@ -17,6 +17,10 @@ entries sent between them.
 second.
 - Clients begin at the beginning when a tenth of the cell is over, half of them at each node. Complete: every key of \
 the load was told, with its value; the time is that of the last client, behind the end of the load.
+- Quiet clients follow from now on a keyspace of their own, that nobody writes, half of them at each node.
+- One client that is told all there is (`until=end`) five times, of a cluster of two nodes that has nothing else to do: \
+as stored records, the log having gone, or out of the log. MB/s are keys and values; values are no text, so that lines \
+have them in base64, a third longer.
 - Memory: the most resident memory of both nodes above that before the load. Without clients it grows, too: memtables \
 and caches fill.
 ";
@@ -35,7 +39,7 @@ fn render(report: &Report) -> String {
     format!(
         "# Replication under constant rates, and stream clients beside it (paper 001)\n\n\
          - Date: {}\n- Command: `{}`\n- Machine: {}\n- System: {}, kernel {}\n- Programs: {}; revision {}\n\
-         - Sync: {}; shards of each node: {}; {} s a cell (paper: 900)\n\n{}\n{}\n## How it was measured\n\n{METHOD}",
+         - Sync: {}; shards of each node: {}; {} s a cell (paper: 900)\n\n{}\n{}{}\n## How it was measured\n\n{METHOD}",
         report.date_utc,
         report.command_line,
         report.machine.line("data"),
@@ -47,6 +51,7 @@ fn render(report: &Report) -> String {
         report.shards,
         report.cell_s,
         table(report),
+        drains(report),
         targets(report)
     )
 }
@@ -56,6 +61,7 @@ pub fn table(report: &Report) -> String {
     let head = [
         "sets/s",
         "clients",
+        "quiet clients",
         "reached",
         "items remaining avg, max",
         "MB/s avg, max, min",
@@ -70,21 +76,25 @@ pub fn table(report: &Report) -> String {
     ];
     let mut table = Table::new(&head);
     for cell in &report.cells {
-        let of_clients = |text: String| match cell.clients {
+        let of_clients = |text: String| match cell.row.clients {
             0 => "-".to_owned(),
             _ => text,
         };
         let [mb_average, mb_max, mb_min] = cell.mb_per_s;
         let [p80, p95, p99] = cell.visible_ms;
         table.row(vec![
-            cell.rate.to_string(),
-            cell.clients.to_string(),
+            cell.row.rate.to_string(),
+            cell.row.clients.to_string(),
+            match cell.row.quiet {
+                0 => "-".to_owned(),
+                quiet => format!("{} of {quiet}", cell.quiet_left),
+            },
             format!("{:.0}", cell.rate_reached),
             format!("{:.0}, {}", cell.items_average, cell.items_max),
             format!("{mb_average:.1}, {mb_max:.1}, {mb_min:.1}"),
             format!("{p80:.1}, {p95:.1}, {p99:.1}"),
             format!("{:.1}", cell.set_ms_p99),
-            of_clients(format!("{} of {}", cell.complete, cell.clients)),
+            of_clients(format!("{} of {}", cell.complete, cell.row.clients)),
             of_clients(format!("{:.1}", cell.complete_s)),
             of_clients(format!("{:.1}", cell.told_mb_per_s)),
             of_clients(cell.told_again.to_string()),
@@ -95,12 +105,43 @@ pub fn table(report: &Report) -> String {
     table.render()
 }
 
+/// How fast one client is told all there is.
+fn drains(report: &Report) -> String {
+    if report.drains.is_empty() {
+        return String::new();
+    }
+    let head = [
+        "one client, out of",
+        "entries",
+        "bytes of a value",
+        "entries/s median (least, greatest)",
+        "MB/s median (least, greatest)",
+        "CPUs",
+    ];
+    let mut table = Table::new(&head);
+    for drain in &report.drains {
+        let (rate, mb) = (drain.entries_per_s, drain.mb_per_s);
+        table.row(vec![
+            match drain.kind {
+                Kind::Snapshot => "a snapshot".to_owned(),
+                Kind::Log => "a log".to_owned(),
+            },
+            drain.entries.to_string(),
+            drain.value_bytes.to_string(),
+            format!("{:.0} ({:.0}, {:.0})", rate.median, rate.min, rate.max),
+            format!("{:.0} ({:.0}, {:.0})", mb.median, mb.min, mb.max),
+            format!("{:.2}", drain.cpus),
+        ]);
+    }
+    format!("{}\n", table.render())
+}
+
 /// What was to be reached, beside what was.
 fn targets(report: &Report) -> String {
     let mut table = Table::new(&["target", "wanted", "measured", "reached"]);
     let alone = |rate| {
         let mut cells = report.cells.iter();
-        cells.find(|cell| cell.rate == rate && cell.clients == 0)
+        cells.find(|cell| cell.row.rate == rate && cell.row.clients == 0)
     };
     let mut row = |what: &str, wanted: String, measured: String, is_reached: bool| {
         let reached = if is_reached { "yes" } else { "no" };
@@ -116,20 +157,65 @@ fn targets(report: &Report) -> String {
             p99 < 10.0,
         );
     }
-    let beside = report.cells.iter().max_by_key(|cell| cell.clients);
-    let beside = beside.filter(|cell| cell.clients > 0);
-    if let (Some(beside), Some(alone)) = (beside, beside.and_then(|cell| alone(cell.rate))) {
+    let most = |quiet: bool| {
+        let cells = report.cells.iter();
+        let cells = cells.filter(|cell| cell.row.clients > 0 && (cell.row.quiet > 0) == quiet);
+        let beside = cells.max_by_key(|cell| cell.row.clients)?;
+        Some((beside, alone(beside.row.rate)?))
+    };
+    if let Some((beside, alone)) = most(false) {
         let (p99, before) = (beside.visible_ms[2], alone.visible_ms[2]);
-        let what = format!("{} clients, visible p99", beside.clients);
+        let what = format!("{} clients, visible p99", beside.row.clients);
         let wanted = format!("{:.1} ms, twice that alone", 2.0 * before);
         row(&what, wanted, format!("{p99:.1} ms"), p99 <= 2.0 * before);
-        let what = format!("{} clients complete", beside.clients);
-        let is_complete = beside.complete == beside.clients;
-        let measured = format!("{} of {}", beside.complete, beside.clients);
+        let what = format!("{} clients complete", beside.row.clients);
+        let is_complete = beside.complete == beside.row.clients;
+        let measured = format!("{} of {}", beside.complete, beside.row.clients);
         row(&what, "all (paper: never)".into(), measured, is_complete);
         let more = beside.memory_mb - alone.memory_mb;
-        let what = format!("{} clients, memory above that alone", beside.clients);
+        let what = format!("{} clients, memory above that alone", beside.row.clients);
         row(&what, "64 MB".into(), format!("{more:.0} MB"), more < 64.0);
+    }
+    if let Some((beside, alone)) = most(true) {
+        let clients = format!(
+            "{} clients and {} quiet ones",
+            beside.row.clients, beside.row.quiet
+        );
+        let (p99, before) = (beside.visible_ms[2], alone.visible_ms[2]);
+        let wanted = format!("{:.1} ms, twice that alone", 2.0 * before);
+        let what = format!("{clients}, visible p99");
+        row(&what, wanted, format!("{p99:.1} ms"), p99 <= 2.0 * before);
+        let more = beside.memory_mb - alone.memory_mb;
+        let what = format!("{clients}, memory above that alone");
+        row(
+            &what,
+            "100 MB".into(),
+            format!("{more:.0} MB"),
+            more < 100.0,
+        );
+    }
+    for drain in &report.drains {
+        let (mb, entries) = (drain.mb_per_s.median, drain.entries_per_s.median);
+        match drain.kind {
+            Kind::Snapshot => {
+                let measured = format!("{mb:.0} MB/s");
+                row(
+                    "one client, a snapshot",
+                    "100 MB/s".into(),
+                    measured,
+                    mb >= 100.0,
+                );
+            }
+            Kind::Log => {
+                let measured = format!("{entries:.0} entries/s");
+                row(
+                    "one client, a log",
+                    "200000 entries/s".into(),
+                    measured,
+                    entries >= 2e5,
+                );
+            }
+        }
     }
     table.render()
 }

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use clap::Args;
 use dunlin_client::{
-    Backfill, Follower, KeyspaceDescription, Pin, Refill, ShardStatus, Status as Cluster,
+    Backfill, ChangeStream, Follower, KeyspaceDescription, Pin, Refill, ShardStatus,
+    Status as Cluster,
 };
 
 use crate::command::keyspace;
@@ -30,7 +31,9 @@ the others have given it what it should hold. One that is catching up was away, 
 what it has: what it copies, and how long that will take, is said below the tables. Each row of the last table is a shard that follows the
 log of another: the entries it has not yet acknowledged, how much of the log that is, the bytes it is
 sent each second, how long it has yet to go at that rate, and percentiles of the time from a write to
-its acknowledgement.
+its acknowledgement. Below it stand the streams of changes that clients follow: how many records of
+logs each has yet to read, how much that is, how old what it was told last is, and what it is told
+each second. One that is not read has a client that takes nothing; it is closed after a minute.
 
 While a node copies from a shard, that keeps of its log what the node has yet to read; how much, and
 for whom, is said below the tables.
@@ -95,6 +98,7 @@ fn text(status: &Cluster, coloured: bool) -> String {
     ]
     .map(|table| table.render(coloured))
     .join("\n")
+        + &streams(&status.streams, coloured)
         + &members::change(&status.members, coloured)
         + &shortages(status)
         + &troubles(&status.shards)
@@ -171,19 +175,35 @@ fn catching_up(shards: &[ShardStatus]) -> String {
     shards.iter().map(lines).collect()
 }
 
+/// So many of those that a log is kept for are named.
+const HOLDERS_MAX: usize = 3;
+
 /// Log that is kept for whoever reads it, and log that had to go all the same.
 fn pins(shards: &[ShardStatus]) -> String {
-    let held = |shard: &ShardStatus, pin: &Pin| match pin.let_go {
-        true => format!(
-            "\n{}: keeps no log for {} any more\n",
-            shard.shard, pin.holder
-        ),
-        false => format!(
-            "\n{}: keeps {} of its log for {}\n",
+    let let_go = |shard: &ShardStatus, pin: &Pin| {
+        let (shard, holder) = (&shard.shard, &pin.holder);
+        format!("\n{shard}: keeps no log for {holder} any more\n")
+    };
+    // Who needs most of it keeps it for all.
+    let held = |shard: &ShardStatus| {
+        let held = shard.pins.iter().filter(|pin| !pin.let_go);
+        let mut held: Vec<&Pin> = held.filter(|pin| pin.bytes > 0).collect();
+        held.sort_by_key(|pin| std::cmp::Reverse(pin.bytes));
+        let Some(most) = held.first() else {
+            return String::new();
+        };
+        let mut holders: Vec<&str> = held.iter().map(|pin| &*pin.holder).collect();
+        let more = match holders.len().saturating_sub(HOLDERS_MAX) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        holders.truncate(HOLDERS_MAX);
+        format!(
+            "\n{}: keeps {} of its log for {}{more}\n",
             shard.shard,
-            rounded(pin.bytes as f64),
-            pin.holder
-        ),
+            rounded(most.bytes as f64),
+            holders.join(", ")
+        )
     };
     let cut = |shard: &ShardStatus| match shard.pins_cut {
         0 => String::new(),
@@ -193,8 +213,9 @@ fn pins(shards: &[ShardStatus]) -> String {
         ),
     };
     let lines = |shard: &ShardStatus| {
-        let pins: String = shard.pins.iter().map(|pin| held(shard, pin)).collect();
-        pins + &cut(shard)
+        let gone = shard.pins.iter().filter(|pin| pin.let_go);
+        let gone: String = gone.map(|pin| let_go(shard, pin)).collect();
+        held(shard) + &gone + &cut(shard)
     };
     shards.iter().map(lines).collect()
 }
@@ -305,6 +326,55 @@ fn followers(followers: &[Follower]) -> Table {
         ]);
     }
     table
+}
+
+/// More than these are counted.
+const STREAMS_MAX: usize = 20;
+
+/// Streams that clients follow, who is furthest behind first; nothing where there are none.
+fn streams(streams: &[ChangeStream], coloured: bool) -> String {
+    if streams.is_empty() {
+        return String::new();
+    }
+    let mut streams: Vec<&ChangeStream> = streams.iter().collect();
+    streams.sort_by_key(|stream| std::cmp::Reverse(stream.behind_ms));
+    let mut table = Table::new(&[
+        ("STREAM OF", Align::Left),
+        ("CLIENT", Align::Left),
+        ("CURSOR", Align::Left),
+        ("AT", Align::Left),
+        ("STATE", Align::Left),
+        ("BEHIND", Align::Right),
+        ("BYTES", Align::Right),
+        ("TIME", Align::Right),
+        ("PER SECOND", Align::Right),
+        ("CHANGES", Align::Right),
+    ]);
+    for stream in streams.iter().take(STREAMS_MAX) {
+        let colour = match stream.state.as_str() {
+            "streaming" => Colour::Green,
+            "not_read" => Colour::Red,
+            _ => Colour::Yellow,
+        };
+        let or_none = |figure: Option<String>| Cell::plain(figure.unwrap_or_else(|| "-".into()));
+        table.row(vec![
+            Cell::plain(&stream.keyspace),
+            Cell::plain(&stream.who),
+            or_none(stream.cursor.clone()),
+            Cell::plain(&stream.at),
+            Cell::coloured(stream.state.replace('_', " "), colour),
+            or_none(stream.entries_behind.map(grouped)),
+            or_none(stream.bytes_behind.map(|bytes| rounded(bytes as f64))),
+            Cell::plain(rounded_time(stream.behind_ms as f64 / 1e3)),
+            Cell::plain(rounded(stream.bytes_per_s as f64)),
+            Cell::plain(grouped(stream.changes)),
+        ]);
+    }
+    let more = match streams.len().saturating_sub(STREAMS_MAX) {
+        0 => String::new(),
+        more => format!("and {more} streams that are less behind\n"),
+    };
+    format!("\n{}{more}", table.render(coloured))
 }
 
 #[cfg(test)]

@@ -50,6 +50,69 @@ n2/0: no space left for the log: make room on its disk
 }
 
 #[test]
+fn streams_stand_in_a_table_who_is_furthest_behind_first() {
+    let stream = |state: &str, entries_behind, behind_ms| ChangeStream {
+        at: "n1/0".into(),
+        keyspace: "birds".into(),
+        who: "ada from 10.0.0.1:5".into(),
+        state: state.into(),
+        entries_behind,
+        bytes_behind: entries_behind.map(|entries| entries * 1_024),
+        behind_ms,
+        changes: 1_200,
+        bytes_per_s: 2_048,
+        ..ChangeStream::default()
+    };
+    let late = ChangeStream {
+        cursor: Some("c1".into()),
+        ..stream("not_read", Some(15), 90_000)
+    };
+    let all = [
+        stream("streaming", Some(0), 0),
+        late,
+        stream("snapshot", None, 3_000),
+    ];
+    let expected = "
+STREAM OF  CLIENT               CURSOR  AT    STATE      BEHIND     BYTES   TIME  PER SECOND  CHANGES
+birds      ada from 10.0.0.1:5  c1      n1/0  not read       15  15.0 KiB   90 s     2.0 KiB    1,200
+birds      ada from 10.0.0.1:5  -       n1/0  snapshot        -         -    3 s     2.0 KiB    1,200
+birds      ada from 10.0.0.1:5  -       n1/0  streaming       0       0 B    0 s     2.0 KiB    1,200
+";
+    assert_eq!(streams(&all, false), expected);
+    assert_eq!(streams(&[], false), "");
+    let many = vec![stream("streaming", Some(0), 0); 23];
+    assert!(streams(&many, false).ends_with("\nand 3 streams that are less behind\n"));
+}
+
+#[test]
+fn a_log_that_is_kept_for_many_is_said_once() {
+    let pin = |holder: &str, bytes, let_go| Pin {
+        holder: holder.into(),
+        bytes,
+        let_go,
+        ..Pin::default()
+    };
+    let shard = ShardStatus {
+        shard: "n1/0".into(),
+        pins: vec![
+            pin("a", 0, false),
+            pin("b", 1_024, false),
+            pin("c", 4_096, false),
+            pin("d", 2_048, false),
+            pin("e", 512, false),
+            pin("f", 0, true),
+        ],
+        ..cluster().shards.remove(0)
+    };
+    let expected = "
+n1/0: keeps 4.0 KiB of its log for c, d, b and 1 more
+
+n1/0: keeps no log for f any more
+";
+    assert_eq!(pins(&[shard]), expected);
+}
+
+#[test]
 fn who_is_behind_is_said_to_be_there_in_a_while() {
     // State, bytes that remain, bytes a second; what is shown.
     for (state, bytes_remaining, bytes_per_s, shown) in [

@@ -408,3 +408,68 @@ fn a_named_cursor_goes_on_where_it_was_committed() {
     let refused = Wire::open(up.ports[0]).request("POST", "/v1/keyspaces", reserved);
     assert_eq!(refused.status, 400);
 }
+
+#[test]
+fn status_and_metrics_show_each_stream_and_who_does_not_read() {
+    let up = Up::with(3, &["--shards=2"]);
+    let cursor = format!("{}/v1/keyspaces/default/cursors/c1", up.url(0, ""));
+    assert_eq!(curl(&["-X", "PUT", &cursor]).status, 201);
+    let open = |node: usize, query: &str| {
+        let mut wire = Wire::open(up.ports[node]);
+        let path = format!("{CHANGES}?from=now{query}");
+        let path = path.replace("from=now&cursor", "cursor");
+        wire.try_send("GET", &path, "", b"").unwrap();
+        assert_eq!(wire.head().unwrap().status, 200);
+        assert!(wire.chunk().unwrap().is_some());
+        wire
+    };
+    let (mut reads, unread) = (open(0, "&cursor=c1"), open(1, ""));
+    let streams = || {
+        let status = curl(&[&up.url(0, "/v1/status")]);
+        let status: Value = serde_json::from_str(status.text()).unwrap();
+        status["streams"].as_array().unwrap().clone()
+    };
+    std::thread::scope(|scope| {
+        let reading = scope.spawn(|| while let Ok(Some(_)) = reads.chunk() {});
+        let mut wire = Wire::open(up.ports[0]);
+        for number in 0..40 {
+            let value = vec![b'v'; 400_000];
+            let path = format!("{KEYS}/{number}");
+            assert_eq!(wire.request("PUT", &path, value).status, 201);
+        }
+        eventually(
+            "one is not read, the other has all",
+            Duration::from_secs(30),
+            || {
+                let streams = streams();
+                let of = |state: &str| streams.iter().find(|stream| stream["state"] == state);
+                let (Some(late), Some(well)) = (of("not_read"), of("streaming")) else {
+                    return false;
+                };
+                late["entries_behind"].as_u64() > Some(0)
+                    && late["bytes_behind"].as_u64() > Some(400_000)
+                    && late["behind_ms"].as_u64() > Some(1_000)
+                    && late["cursor"].is_null()
+                    && well["cursor"] == "c1"
+                    && well["entries_behind"] == 0
+                    && well["changes"] == 40
+            },
+        );
+        let metrics = curl(&[&up.url(1, "/metrics")]);
+        let line = |text: &str| metrics.text().lines().any(|line| line.starts_with(text));
+        assert!(line("dunlin_streams_not_read{"), "{}", metrics.text());
+        let shown = dunlin()
+            .args(["status", "--server", &up.url(0, "")])
+            .output()
+            .unwrap();
+        let shown = String::from_utf8(shown.stdout).unwrap();
+        assert!(shown.contains("not read"), "{shown}");
+        drop(unread);
+        // It ends with its cursor.
+        assert!(curl(&["-X", "DELETE", &cursor]).status < 300);
+        reading.join().unwrap();
+    });
+    eventually("no stream is left", Duration::from_secs(30), || {
+        streams().is_empty()
+    });
+}

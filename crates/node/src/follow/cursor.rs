@@ -15,7 +15,7 @@ impl Followers {
         let holder = Holder {
             class: Class::Cursor,
             keyspace: Some(token.keyspace),
-            name: format!("cursor {name}"),
+            name: name.to_owned(),
         };
         let placement = shard.placement();
         let Some(placed) = placement.keyspace(token.keyspace) else {

@@ -61,6 +61,7 @@ use crate::config::NodeConfig;
 use crate::env::Env;
 use crate::follow::{Pins, ReadTurns};
 use crate::placement::{KeyspacePlacement, Placement};
+use crate::plug::TellStreams;
 use crate::process::{Directory, Process, Superseded};
 use crate::replication::acks::{AckTracker, Slot};
 
@@ -143,6 +144,8 @@ pub struct Shard {
     flush_failed: RefCell<Option<flush::FlushFailed>>,
     /// What of the log is kept for whom.
     pins: Pins,
+    /// Tells of the streams that capabilities serve.
+    streams: RefCell<Option<TellStreams>>,
     /// Who else than clients is read for, and who waits for it.
     read_turns: Rc<ReadTurns>,
     /// Who has which entries, as far as followers that are no replicas need to know.

@@ -14,6 +14,7 @@ use super::{Peer, RefillStatus, Shard};
 use crate::follow::{BackfillStatus, FollowerStatus, PinStatus, Segment, bytes_behind};
 use crate::limits::CALL_TIMEOUT;
 use crate::meters::CLASSES;
+use crate::plug::{StreamStatus, TellStreams};
 
 /// Counts since the start.
 #[derive(Debug, Default)]
@@ -227,6 +228,9 @@ pub struct ShardStatus {
     /// Other shards with which it does not share a secret, each with what to do about it.
     #[serde(default)]
     pub distrusts: Vec<String>,
+    /// Streams of changes that it serves.
+    #[serde(default)]
+    pub streams: Vec<StreamStatus>,
     /// Who follows its log. Builds before call it so.
     #[serde(rename = "links")]
     pub followers: Vec<FollowerStatus>,
@@ -251,6 +255,11 @@ impl ShardStatus {
 }
 
 impl Shard {
+    /// From now on it is told of these streams with its status.
+    pub(crate) fn set_streams(&self, told: TellStreams) {
+        *self.streams.borrow_mut() = Some(told);
+    }
+
     /// Why this shard takes no writes, if it takes none.
     pub fn trouble(&self) -> Option<String> {
         if let Some(failure) = self.log.progress().failed {
@@ -367,6 +376,11 @@ impl Shard {
             drops_heard: self.drops_heard(),
             users: Some(self.front.guard.changes()),
             distrusts: self.distrusts(),
+            streams: self
+                .streams
+                .borrow()
+                .as_ref()
+                .map_or(Vec::new(), |told| told()),
             followers: self.followers_status(),
         }
     }

@@ -59,4 +59,5 @@ found! {
     going_on_elsewhere_from_now SkipAtSwitch
     saying_more_than_was_told TokenAhead
     naming_what_was_forgotten NameForgotten
+    coming_to_the_end_with_a_gap JoinAtEnd
 }

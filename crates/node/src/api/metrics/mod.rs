@@ -6,6 +6,7 @@ mod process;
 mod procfs;
 mod requests;
 mod shards;
+mod streams;
 
 use std::rc::Rc;
 use std::sync::atomic::AtomicU64;
@@ -43,6 +44,7 @@ pub(super) async fn metrics(shard: Rc<Shard>, headers: &HeaderMap) -> Reply {
         shard.front().meters.of_node(&shard.config().name),
     );
     shards::of_shards(&mut registry, &statuses);
+    streams::of_streams(&mut registry, &statuses);
     match form.write(&registry) {
         Ok(text) => reply::typed(reply::bytes(StatusCode::OK, text), form.content_type()),
         Err(error) => reply::text(StatusCode::INTERNAL_SERVER_ERROR, error.to_string()),

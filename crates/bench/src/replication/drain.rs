@@ -1,0 +1,179 @@
+//! How fast one client is told all there is, on a cluster that has nothing else to do: out of the log, and as
+//! stored records where the log no longer reaches back.
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+
+use super::stream::number_of;
+use crate::cluster::processes::{self, Setup};
+use crate::error::BenchError;
+use crate::host::cpu::Meter;
+use crate::interrupt::Interrupt;
+use crate::load::generator::{self, Pace, Plan};
+use crate::load::http::{Copies, HttpWorkload, Verb};
+use crate::load::key::{Choice, KEY_LENGTH, KeySet, Order};
+use crate::load::value::Values;
+use crate::options::ReplicationOptions;
+use crate::spread::Spread;
+
+const TAG: u8 = b'd';
+const COPIES: Copies = Copies { ack: 1, from: 2 };
+/// Each is told all so often.
+const TIMES: usize = 5;
+/// What a snapshot is drained of, and a log.
+const CASES: [(Kind, u64, usize); 2] = [
+    (Kind::Snapshot, 150_000, super::VALUE_BYTES),
+    (Kind::Log, 400_000, 100),
+];
+
+/// Where it comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// The stores.
+    Snapshot,
+    /// The log.
+    Log,
+}
+
+/// What was measured.
+#[derive(Debug, Clone, Serialize)]
+pub struct Drain {
+    /// Where it comes from.
+    pub kind: Kind,
+    /// Entries there are.
+    pub entries: u64,
+    /// Bytes in each value.
+    pub value_bytes: usize,
+    /// Entries told a second.
+    pub entries_per_s: Spread,
+    /// Keys and values told a second, in MB.
+    pub mb_per_s: Spread,
+    /// Processors that the nodes used.
+    pub cpus: f64,
+}
+
+/// Carries both out.
+///
+/// # Errors
+/// See [`super::run`].
+pub fn run(
+    dunlin: &Path,
+    data: &Path,
+    options: &ReplicationOptions,
+    interrupt: &Interrupt,
+) -> Result<Vec<Drain>, BenchError> {
+    let drain = |case| one(dunlin, data, options, case, interrupt);
+    CASES.into_iter().map(drain).collect()
+}
+
+fn one(
+    dunlin: &Path,
+    data: &Path,
+    options: &ReplicationOptions,
+    (kind, entries, value_bytes): (Kind, u64, usize),
+    interrupt: &Interrupt,
+) -> Result<Drain, BenchError> {
+    let mut more = vec!["--replicas", "2"];
+    if kind == Kind::Snapshot {
+        // The log does not reach back to the beginning.
+        more.extend(["--segment", "4MiB", "--flush", "8MiB"]);
+    }
+    let more: Vec<String> = more.into_iter().map(str::to_owned).collect();
+    let setup = Setup {
+        dunlin,
+        sync: options.sync,
+        more: &more,
+        shards: options.shards,
+        members: 2,
+        spare: 0,
+    };
+    let mut cluster = processes::start_with(&setup, data, interrupt)?;
+    let plan = Plan {
+        addresses: cluster.addresses.clone(),
+        connections: 64,
+        pace: Pace::Closed,
+        warmup: Duration::ZERO,
+        duration: Duration::from_secs(300),
+    };
+    let keys = KeySet {
+        tag: TAG,
+        order: Order::Sequential,
+    };
+    let each = Choice::Each {
+        next: 0,
+        end: entries,
+    };
+    let values = Values::new(value_bytes);
+    let mut workload = HttpWorkload::new(Verb::Put, COPIES, keys, each, values);
+    let outcome = generator::run(&plan, &mut workload, interrupt, &mut |_| {})?;
+    let unsound = |what: String| BenchError::Unsound {
+        what,
+        errors: outcome.errors(),
+        requests: entries,
+        detail: outcome.errors_text(),
+    };
+    if outcome.errors() > 0 {
+        return Err(unsound("loading".to_owned()));
+    }
+    let meter = Meter::new(cluster.pids());
+    let (cpu, begun) = (meter.total(), Instant::now());
+    let mut rates = Vec::new();
+    for turn in 0..TIMES {
+        let node = cluster.addresses[turn % cluster.addresses.len()];
+        let (told, seconds) = drain(node).map_err(|error| unsound(error.to_string()))?;
+        let is_right = told.entries == entries && (told.snapshots > 0) == (kind == Kind::Snapshot);
+        if !is_right {
+            return Err(unsound(format!("{kind:?}: {told:?} of {entries}")));
+        }
+        rates.push(entries as f64 / seconds);
+    }
+    let cpus = meter.total().saturating_sub(cpu).as_secs_f64() / begun.elapsed().as_secs_f64();
+    cluster.check()?;
+    let bytes = (value_bytes + KEY_LENGTH) as f64;
+    Ok(Drain {
+        kind,
+        entries,
+        value_bytes,
+        entries_per_s: Spread::of(rates.iter().copied()),
+        mb_per_s: Spread::of(rates.iter().map(|rate| rate * bytes / 1e6)),
+        cpus,
+    })
+}
+
+#[derive(Debug, Default)]
+struct Told {
+    entries: u64,
+    snapshots: u64,
+    has_ended: bool,
+}
+
+/// Is told all there is, and how long that takes.
+fn drain(node: SocketAddr) -> std::io::Result<(Told, f64)> {
+    let begun = Instant::now();
+    let mut stream = TcpStream::connect(node)?;
+    // HTTP/1.0: not chunked.
+    stream.write_all(
+        b"GET /v1/keyspaces/default/changes?from=beginning&until=end HTTP/1.0\r\nHost: bench\r\n\r\n",
+    )?;
+    let mut reader = BufReader::with_capacity(256 << 10, stream);
+    let (mut line, mut told) = (Vec::new(), Told::default());
+    while reader.read_until(b'\n', &mut line)? > 0 {
+        if number_of(&line, TAG).is_some() {
+            told.entries += 1;
+        } else if line.starts_with(b"{\"event\":\"snapshot_begins\"") {
+            told.snapshots += 1;
+        } else if line.starts_with(b"{\"event\":\"end\"") {
+            told.has_ended = true;
+        }
+        line.clear();
+    }
+    match told.has_ended {
+        true => Ok((told, begun.elapsed().as_secs_f64())),
+        false => Err(std::io::Error::other("the stream broke off")),
+    }
+}

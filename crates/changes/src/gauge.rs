@@ -1,0 +1,207 @@
+//! How far each stream is, for people.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::rc::{Rc, Weak};
+use std::time::Duration;
+
+use dunlin_log::Index;
+use dunlin_node::plug::StreamStatus;
+use dunlin_node::{Rate, Services};
+use dunlin_proto::ShardAddress;
+use tokio::time::Instant;
+
+use crate::item::{Item, What};
+
+/// A stream that is further behind is catching up, in milliseconds.
+const BEHIND_MS: u64 = 1_000;
+/// A stream whose client has taken nothing for so long is not read.
+const UNREAD_AFTER: Duration = Duration::from_secs(1);
+
+/// The streams that a shard serves.
+#[derive(Default)]
+pub(crate) struct Streams {
+    all: RefCell<Vec<Weak<Gauge>>>,
+    /// The last record of each shard's log, as it said last.
+    ends: RefCell<BTreeMap<ShardAddress, Index>>,
+}
+
+/// How far one stream is.
+pub(crate) struct Gauge {
+    keyspace: u32,
+    who: String,
+    begun: Instant,
+    cursor: RefCell<Option<String>>,
+    /// Of each source its shard, and up to which record of its log it was read; `None` in a snapshot.
+    sources: RefCell<BTreeMap<u64, (ShardAddress, Option<Index>)>>,
+    changes: Cell<u64>,
+    rate: Rate,
+    /// When the newest change that was told was written, in milliseconds since 1970.
+    newest_ms: Cell<u64>,
+    /// When it last had been told all there was.
+    current_ms: Cell<u64>,
+    /// When its client last wanted more; `None` while he does.
+    left: Cell<Option<Instant>>,
+}
+
+/// Somebody waits for what comes next.
+pub(crate) struct Wanting(Rc<Gauge>);
+
+impl Drop for Wanting {
+    fn drop(&mut self) {
+        self.0.left.set(Some(Instant::now()));
+    }
+}
+
+impl Streams {
+    /// A stream has begun.
+    pub fn begin(&self, keyspace: u32, who: &str) -> Rc<Gauge> {
+        let gauge = Rc::new(Gauge::new(keyspace, who));
+        let mut all = self.all.borrow_mut();
+        all.retain(|gauge| gauge.strong_count() > 0);
+        all.push(Rc::downgrade(&gauge));
+        gauge
+    }
+
+    /// A shard has said where its log ends.
+    pub fn ends(&self, shard: ShardAddress, last: Index) {
+        self.ends.borrow_mut().insert(shard, last);
+    }
+
+    /// The last record of a shard's log.
+    pub fn end_of(&self, services: &Services, shard: ShardAddress) -> Index {
+        if shard == services.shard().address() {
+            return services.log_last();
+        }
+        self.ends.borrow().get(&shard).copied().unwrap_or(0)
+    }
+
+    /// All of them, who is furthest behind first.
+    pub fn status(&self, services: &Services) -> Vec<StreamStatus> {
+        let all = self.all.borrow();
+        let live = all.iter().filter_map(Weak::upgrade);
+        let mut told: Vec<_> = live.map(|gauge| gauge.status(services, self)).collect();
+        told.sort_by_key(|stream| std::cmp::Reverse(stream.behind_ms));
+        told
+    }
+}
+
+impl Gauge {
+    pub fn new(keyspace: u32, who: &str) -> Gauge {
+        Gauge {
+            keyspace,
+            who: who.to_owned(),
+            begun: Instant::now(),
+            cursor: RefCell::default(),
+            sources: RefCell::default(),
+            changes: Cell::new(0),
+            rate: Rate::default(),
+            newest_ms: Cell::new(0),
+            current_ms: Cell::new(0),
+            left: Cell::new(None),
+        }
+    }
+
+    /// It goes by a cursor.
+    pub fn set_cursor(&self, name: &str) {
+        *self.cursor.borrow_mut() = Some(name.to_owned());
+    }
+
+    /// Its client wants more.
+    pub fn wanting(self: &Rc<Self>) -> Wanting {
+        self.left.set(None);
+        Wanting(self.clone())
+    }
+
+    /// A source has given an item, of which all is told.
+    pub fn told(
+        &self,
+        services: &Services,
+        streams: &Streams,
+        number: u64,
+        at: ShardAddress,
+        item: &Item,
+    ) {
+        streams.ends(at, item.end);
+        // It is of all its partitions, or there is none.
+        let index = item.token.hint(at, &[]).map(|hint| hint.index);
+        self.sources.borrow_mut().insert(number, (at, index));
+        let count = |changes: usize| self.changes.set(self.changes.get() + changes as u64);
+        match &item.what {
+            What::Beat => {}
+            What::Entries(changes) => {
+                count(changes.len());
+                let written = changes.iter().map(|change| change.stamp.version.millis());
+                let newest_ms = written.fold(self.newest_ms.get(), u64::max);
+                self.newest_ms.set(newest_ms);
+            }
+            What::Records { records, .. } => count(records.len()),
+        }
+        self.rate.add(item.bytes());
+        self.rate.tick(Instant::now());
+        if self.entries_behind(services, streams) == Some(0) {
+            self.current_ms.set(services.now_ms());
+        }
+    }
+
+    /// A source is lost.
+    pub fn lost(&self, number: u64) {
+        self.sources.borrow_mut().remove(&number);
+    }
+
+    /// Records of logs that are still to be read; `None` where stored records come first.
+    fn entries_behind(&self, services: &Services, streams: &Streams) -> Option<u64> {
+        let sources = self.sources.borrow();
+        let mut all = 0;
+        for (at, index) in sources.values() {
+            all += streams.end_of(services, *at).saturating_sub((*index)?);
+        }
+        Some(all)
+    }
+
+    fn status(&self, services: &Services, streams: &Streams) -> StreamStatus {
+        let entries_behind = self.entries_behind(services, streams);
+        let is_unread = self
+            .left
+            .get()
+            .is_some_and(|left| left.elapsed() > UNREAD_AFTER);
+        self.rate.tick(Instant::now());
+        let last_ms = self.newest_ms.get().max(self.current_ms.get());
+        let behind_ms = match entries_behind {
+            Some(0) => 0,
+            _ if last_ms == 0 => self.begun.elapsed().as_millis() as u64,
+            _ => services.now_ms().saturating_sub(last_ms),
+        };
+        let state = match entries_behind {
+            _ if is_unread => "not_read",
+            None => "snapshot",
+            Some(_) if behind_ms > BEHIND_MS => "catching_up",
+            Some(_) => "streaming",
+        };
+        StreamStatus {
+            at: services.label_of(services.shard().address()),
+            keyspace: services.keyspace_name(self.keyspace),
+            who: self.who.clone(),
+            cursor: self.cursor.borrow().clone(),
+            state: state.to_owned(),
+            entries_behind,
+            bytes_behind: entries_behind.map(|entries| self.bytes_behind(services, entries)),
+            behind_ms,
+            changes: self.changes.get(),
+            bytes_per_s: self.rate.bytes_per_s(),
+            connected_ms: self.begun.elapsed().as_millis() as u64,
+        }
+    }
+
+    /// Bytes of so many records, as if all logs had records of the size that this shard's has.
+    fn bytes_behind(&self, services: &Services, entries: u64) -> u64 {
+        let sources = self.sources.borrow();
+        let own = services.shard().address();
+        match sources.values().next() {
+            Some((at, Some(index))) if sources.len() == 1 && *at == own => {
+                services.log_bytes_behind(*index)
+            }
+            _ => services.log_record_bytes().saturating_mul(entries),
+        }
+    }
+}
