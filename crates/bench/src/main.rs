@@ -119,7 +119,7 @@ fn run_replication(
 ) -> Result<(), BenchError> {
     let report = replication::run(options, &Interrupt::watch()?, date_utc, command_line)?;
     let written = replication::report::write(&report, &options.out)?;
-    println!("{}", replication::report::table(&report));
+    println!("{}", replication::report::tables(&report));
     println!("written: {}/{}", options.out.display(), written.join(", "));
     Ok(())
 }

@@ -258,6 +258,9 @@ pub struct ReplicationOptions {
     /// Leaves out how fast one client is told all there is.
     #[arg(long)]
     pub no_drains: bool,
+    /// Leaves out Redis with a replica, where it is installed (Debian: `redis-server`).
+    #[arg(long)]
+    pub no_redis: bool,
     /// When writes are acknowledged: without a sync, as in the paper, or with one.
     #[arg(long, value_enum, default_value = "never")]
     pub sync: Sync,

@@ -13,6 +13,7 @@ use tokio::time::{Instant, sleep_until};
 use crate::lease::Lease;
 use crate::line::{Form, Reason};
 use crate::merge::{Merged, Told};
+use crate::plug::AtShard;
 use crate::subscription::Subscription;
 
 /// Where nothing is told for so long, it is said how far the stream is.
@@ -25,6 +26,7 @@ const IDLE: Duration = Duration::from_millis(20);
 const UNREACHABLE_AFTER: Duration = Duration::from_secs(30);
 
 struct Body {
+    plugged: Option<Rc<AtShard>>,
     services: Rc<Services>,
     merged: Merged,
     form: Form,
@@ -79,6 +81,7 @@ impl Body {
             merged.set_cursor(lease.holder().0);
         }
         Body {
+            plugged: AtShard::of(&services),
             services,
             merged,
             form,
@@ -150,7 +153,14 @@ impl Body {
             () = sleep_until(unreachable.unwrap_or(far)), if unreachable.is_some() => {
                 self.end(out, Reason::Unreachable);
             }
-            told = self.merged.next(changes_max) => self.tell(told, out),
+            told = self.merged.next(changes_max) => {
+                let plugged = self.plugged.clone();
+                let _turn = match &plugged {
+                    Some(plugged) => plugged.turns.take(&self.services, told.bytes()).await,
+                    None => None,
+                };
+                self.tell(told, out);
+            }
             () = sleep_until(idle.unwrap_or(far)), if idle.is_some() => self.end(out, Reason::Wait),
             () = sleep_until(token_due.unwrap_or(far)), if token_due.is_some() => self.progress(out),
             () = sleep_until(self.last_line + BEAT) => self.progress(out),

@@ -21,6 +21,7 @@
 //! | `gauge` | how far each stream is, for people |
 //! | `target` | what a stream that ends must have told: asked of a majority |
 //! | `body` | a stream as the body of an answer |
+//! | `turn` | whose turn it is to write much to a client |
 //! | `line` | events as lines of JSON or as server-sent events |
 #![deny(unsafe_code)]
 
@@ -45,6 +46,7 @@ mod source;
 mod subscription;
 mod tail;
 mod target;
+mod turn;
 
 pub use change::Change;
 pub use item::{Item, What};

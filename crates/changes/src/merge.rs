@@ -55,6 +55,18 @@ pub enum Told {
     Dropped,
 }
 
+impl Told {
+    /// Bytes of keys and values.
+    pub(crate) fn bytes(&self) -> usize {
+        let of = |entry: &Entry| entry.key.len() + entry.value.len();
+        match self {
+            Told::Records { records, .. } => records.iter().map(of).sum(),
+            Told::Entries(changes) => changes.iter().map(|change| of(change)).sum(),
+            _ => 0,
+        }
+    }
+}
+
 type Turn = (u64, Option<Source>, Result<Item, Broken>);
 
 /// A source that is being read.

@@ -22,6 +22,7 @@ use crate::reading::Reading;
 use crate::subscription::{PARAMS, Subscription};
 use crate::tail::Tails;
 use crate::target;
+use crate::turn::Turns;
 use crate::{body, cursor_http, cursors};
 
 /// Its number among the capabilities.
@@ -53,6 +54,7 @@ impl Plug for Changes {
             tails: Rc::default(),
             streams: Rc::default(),
             places: Places::default(),
+            turns: Turns::default(),
         })
     }
 }
@@ -66,6 +68,7 @@ pub(crate) struct AtShard {
     pub tails: Rc<Tails>,
     pub streams: Rc<Streams>,
     pub places: Places,
+    pub turns: Turns,
 }
 
 impl AtShard {

@@ -196,6 +196,11 @@ impl Services {
         self.shard.log_last()
     }
 
+    /// Whether clients ask for anything here.
+    pub fn has_requests(&self) -> bool {
+        self.shard.latency().p99_us() > 0
+    }
+
     /// Bytes of its log behind a record, roughly.
     pub fn log_bytes_behind(&self, index: Index) -> u64 {
         let segments: Vec<Segment> = self.shard.segments().iter().map(Segment::of).collect();

@@ -12,5 +12,6 @@ pub mod outcome;
 pub mod protobuf;
 pub mod protocol;
 pub mod redis;
+pub mod redis_stream;
 pub mod response;
 pub mod value;

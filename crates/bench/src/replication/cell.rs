@@ -9,18 +9,20 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 
 use super::VALUE_BYTES;
-use super::probe::Probe;
 use super::quiet;
-use super::stream::{self, Shared, Told};
+use super::stream::{Shared, Told};
+use super::system::{self, Dunlin, Redis, System};
 use crate::cluster::processes::{self, Setup};
-use crate::cluster::{Cluster, http};
+use crate::cluster::{Cluster, http, redis};
 use crate::error::BenchError;
 use crate::host::cpu::Meter;
 use crate::host::memory::resident_bytes;
 use crate::interrupt::Interrupt;
 use crate::load::generator::{self, Edge, Pace, Plan};
 use crate::load::http::{Copies, HttpWorkload, Verb};
-use crate::load::key::{Choice, KeySet, Order};
+use crate::load::key::{Choice, KeySet, Keys, Order};
+use crate::load::protocol::Protocol;
+use crate::load::redis_stream::StreamWorkload;
 use crate::load::value::Values;
 use crate::options::ReplicationOptions;
 
@@ -68,6 +70,8 @@ pub struct Cell {
     pub rate_reached: f64,
     /// 99th percentile of the sets' own latency, in milliseconds.
     pub set_ms_p99: f64,
+    /// Whether it is known what replicas lack.
+    pub tells_items: bool,
     /// Entries that replicas had yet to acknowledge, of both nodes: average.
     pub items_average: f64,
     /// The most.
@@ -136,13 +140,50 @@ pub fn run(
         spare: 0,
     };
     let mut cluster = processes::start_with(&setup, data, interrupt)?;
-    let plan = Plan {
-        addresses: cluster.addresses.clone(),
-        connections: CONNECTIONS,
-        pace: Pace::Rate(f64::from(row.rate)),
-        warmup: Duration::ZERO,
-        duration: options.cell,
+    let (keys, each) = keys();
+    let values = Values::new(VALUE_BYTES);
+    let mut workload = HttpWorkload::new(Verb::Put, COPIES, keys, each, values);
+    let written = |workload: &HttpWorkload| match workload.choice() {
+        Choice::Each { next, .. } => *next,
+        Choice::Any { .. } => 0,
     };
+    let run = Run {
+        plan: plan(&cluster, options, row),
+        nodes: cluster.addresses.clone(),
+        row,
+        system: &Dunlin,
+    };
+    let cell = run.beside(&cluster, &mut workload, written, interrupt)?;
+    cluster.check()?;
+    Ok(cell)
+}
+
+/// The same with a stream of Redis, of which a replica has a copy.
+///
+/// # Errors
+/// See [`super::run`].
+pub fn of_redis(
+    data: &Path,
+    options: &ReplicationOptions,
+    row: Row,
+    interrupt: &Interrupt,
+) -> Result<Cell, BenchError> {
+    let mut cluster = redis::start(data, interrupt)?;
+    let (keys, each) = keys();
+    let mut workload = StreamWorkload::new(Keys::new(keys, each), Values::new(VALUE_BYTES));
+    let primary = cluster.addresses[0];
+    let run = Run {
+        plan: plan(&cluster, options, row),
+        nodes: vec![primary, system::replica(primary)],
+        row,
+        system: &Redis,
+    };
+    let cell = run.beside(&cluster, &mut workload, StreamWorkload::added, interrupt)?;
+    cluster.check()?;
+    Ok(cell)
+}
+
+fn keys() -> (KeySet, Choice) {
     let keys = KeySet {
         tag: TAG,
         order: Order::Sequential,
@@ -151,109 +192,123 @@ pub fn run(
         next: 0,
         end: u64::MAX >> 8,
     };
-    let values = Values::new(VALUE_BYTES);
-    let mut workload = HttpWorkload::new(Verb::Put, COPIES, keys, each, values);
-    let cell = beside(&mut cluster, &plan, &mut workload, row, interrupt)?;
-    cluster.check()?;
-    Ok(cell)
+    (keys, each)
 }
 
-fn beside(
-    cluster: &mut Cluster,
-    plan: &Plan,
-    workload: &mut HttpWorkload,
+fn plan(cluster: &Cluster, options: &ReplicationOptions, row: Row) -> Plan {
+    Plan {
+        addresses: cluster.addresses.clone(),
+        connections: CONNECTIONS,
+        pace: Pace::Rate(f64::from(row.rate)),
+        warmup: Duration::ZERO,
+        duration: options.cell,
+    }
+}
+
+struct Run<'a> {
+    plan: Plan,
+    /// Those that clients follow.
+    nodes: Vec<std::net::SocketAddr>,
     row: Row,
-    interrupt: &Interrupt,
-) -> Result<Cell, BenchError> {
-    let (nodes, pids) = (cluster.addresses.clone(), cluster.pids());
-    let (shared, is_loaded) = (Shared::default(), AtomicBool::new(false));
-    let samples = Mutex::new(Samples::default());
-    let before = resident_bytes(&pids);
-    let quiet = match row.quiet {
-        0 => Vec::new(),
-        clients => quiet_clients(&nodes, clients)?,
-    };
-    let meter = Meter::new(pids.clone());
-    std::thread::scope(|scope| {
-        let (samples, is_loaded, shared, nodes) = (&samples, &is_loaded, &shared, &nodes);
-        scope.spawn(move || sample(nodes, &pids, samples, is_loaded));
-        scope.spawn(move || probe(nodes, samples, is_loaded));
-        // They join a cluster that is at work.
-        let quiet = scope.spawn(move || quiet::read(quiet, is_loaded));
-        let streams: Vec<_> = (0..row.clients)
-            .map(|client| {
-                let node = nodes[client % nodes.len()];
-                scope.spawn(move || {
-                    std::thread::sleep(plan.duration / 10);
-                    stream::follow(node, TAG, shared)
-                })
-            })
-            .collect();
-        let mut cpu = Duration::ZERO;
-        let outcome = generator::run(plan, workload, interrupt, &mut |edge| {
-            cpu = match edge {
-                Edge::Begin => meter.total(),
-                Edge::End => meter.total().saturating_sub(cpu),
-            };
-        });
-        is_loaded.store(true, Relaxed);
-        let ended = Instant::now();
-        let keys = match workload.choice() {
-            Choice::Each { next, .. } => *next,
-            Choice::Any { .. } => 0,
+    system: &'a dyn System,
+}
+
+impl Run<'_> {
+    fn beside<P: Protocol>(
+        &self,
+        cluster: &Cluster,
+        workload: &mut P,
+        written: impl Fn(&P) -> u64,
+        interrupt: &Interrupt,
+    ) -> Result<Cell, BenchError> {
+        let (nodes, pids) = (self.nodes.clone(), cluster.pids());
+        let (plan, row, system) = (&self.plan, self.row, self.system);
+        let (shared, is_loaded) = (Shared::default(), AtomicBool::new(false));
+        let samples = Mutex::new(Samples::default());
+        let before = resident_bytes(&pids);
+        let quiet = match row.quiet {
+            0 => Vec::new(),
+            clients => quiet_clients(&nodes, clients)?,
         };
-        shared.keys.store(keys, Relaxed);
-        while ended.elapsed() < FINISH && !streams.iter().all(|s| s.is_finished()) {
-            std::thread::sleep(Duration::from_millis(50));
-            if interrupt.is_set() {
-                break;
-            }
-        }
-        shared.is_over.store(true, Relaxed);
-        let told: Vec<Told> = streams
-            .into_iter()
-            .filter_map(|stream| stream.join().ok()?.ok())
-            .collect();
-        let quiet_left = quiet.join().unwrap_or(0);
-        let outcome = outcome?;
-        if outcome.errors() > 0 {
-            return Err(BenchError::Unsound {
-                what: format!("{row}"),
-                errors: outcome.errors(),
-                requests: outcome.measured(),
-                detail: outcome.errors_text(),
+        let meter = Meter::new(pids.clone());
+        std::thread::scope(|scope| {
+            let (samples, is_loaded, shared, nodes) = (&samples, &is_loaded, &shared, &nodes);
+            scope.spawn(move || sample(system, nodes, &pids, samples, is_loaded));
+            scope.spawn(move || probe(system, nodes, samples, is_loaded));
+            // They join a cluster that is at work.
+            let quiet = scope.spawn(move || quiet::read(quiet, is_loaded));
+            let streams: Vec<_> = (0..row.clients)
+                .map(|client| {
+                    let node = nodes[client % nodes.len()];
+                    scope.spawn(move || {
+                        std::thread::sleep(plan.duration / 10);
+                        system.follow(node, TAG, shared)
+                    })
+                })
+                .collect();
+            let mut cpu = Duration::ZERO;
+            let outcome = generator::run(plan, workload, interrupt, &mut |edge| {
+                cpu = match edge {
+                    Edge::Begin => meter.total(),
+                    Edge::End => meter.total().saturating_sub(cpu),
+                };
             });
-        }
-        let samples = samples.lock().unwrap_or_else(PoisonError::into_inner);
-        let seconds = plan.duration.as_secs_f64();
-        let complete = told.iter().filter_map(|told| told.complete);
-        let late = complete.map(|at| at.saturating_duration_since(ended).as_secs_f64());
-        let late: Vec<f64> = late.collect();
-        let told_bytes: u64 = told.iter().map(|told| told.bytes).sum();
-        let mb = |bytes: f64| bytes / 1e6;
-        let rates = &samples.bytes_per_s;
-        Ok(Cell {
-            row,
-            quiet_left,
-            rate_reached: outcome.rate_per_s(),
-            set_ms_p99: outcome.percentile_us(99.0) as f64 / 1e3,
-            items_average: average(&samples.items),
-            items_max: samples.items.iter().copied().max().unwrap_or(0),
-            mb_per_s: [
-                mb(average(rates)),
-                mb(rates.iter().copied().max().unwrap_or(0) as f64),
-                mb(rates.iter().copied().min().unwrap_or(0) as f64),
-            ],
-            visible_ms: percentiles(&samples.visible),
-            probes: samples.visible.len(),
-            complete: late.len(),
-            complete_s: late.iter().copied().fold(0.0, f64::max),
-            told_mb_per_s: mb(told_bytes as f64) / seconds,
-            told_again: told.iter().map(|told| told.changes - told.keys).sum(),
-            memory_mb: mb(samples.memory_max.saturating_sub(before) as f64),
-            cpus: cpu.as_secs_f64() / seconds,
+            is_loaded.store(true, Relaxed);
+            let ended = Instant::now();
+            shared.keys.store(written(workload), Relaxed);
+            while ended.elapsed() < FINISH && !streams.iter().all(|s| s.is_finished()) {
+                std::thread::sleep(Duration::from_millis(50));
+                if interrupt.is_set() {
+                    break;
+                }
+            }
+            shared.is_over.store(true, Relaxed);
+            let told: Vec<Told> = streams
+                .into_iter()
+                .filter_map(|stream| stream.join().ok()?.ok())
+                .collect();
+            let quiet_left = quiet.join().unwrap_or(0);
+            let outcome = outcome?;
+            if outcome.errors() > 0 {
+                return Err(BenchError::Unsound {
+                    what: format!("{row}"),
+                    errors: outcome.errors(),
+                    requests: outcome.measured(),
+                    detail: outcome.errors_text(),
+                });
+            }
+            let samples = samples.lock().unwrap_or_else(PoisonError::into_inner);
+            let seconds = plan.duration.as_secs_f64();
+            let complete = told.iter().filter_map(|told| told.complete);
+            let late = complete.map(|at| at.saturating_duration_since(ended).as_secs_f64());
+            let late: Vec<f64> = late.collect();
+            let told_bytes: u64 = told.iter().map(|told| told.bytes).sum();
+            let mb = |bytes: f64| bytes / 1e6;
+            let rates = &samples.bytes_per_s;
+            Ok(Cell {
+                row,
+                quiet_left,
+                rate_reached: outcome.rate_per_s(),
+                set_ms_p99: outcome.percentile_us(99.0) as f64 / 1e3,
+                tells_items: !samples.items.is_empty(),
+                items_average: average(&samples.items),
+                items_max: samples.items.iter().copied().max().unwrap_or(0),
+                mb_per_s: [
+                    mb(average(rates)),
+                    mb(rates.iter().copied().max().unwrap_or(0) as f64),
+                    mb(rates.iter().copied().min().unwrap_or(0) as f64),
+                ],
+                visible_ms: percentiles(&samples.visible),
+                probes: samples.visible.len(),
+                complete: late.len(),
+                complete_s: late.iter().copied().fold(0.0, f64::max),
+                told_mb_per_s: mb(told_bytes as f64) / seconds,
+                told_again: told.iter().map(|told| told.changes - told.keys).sum(),
+                memory_mb: mb(samples.memory_max.saturating_sub(before) as f64),
+                cpus: cpu.as_secs_f64() / seconds,
+            })
         })
-    })
+    }
 }
 
 /// Clients of a keyspace of their own.
@@ -277,6 +332,7 @@ fn quiet_clients(
 }
 
 fn sample(
+    system: &dyn System,
     nodes: &[std::net::SocketAddr],
     pids: &[u32],
     samples: &Mutex<Samples>,
@@ -284,25 +340,27 @@ fn sample(
 ) {
     while !is_loaded.load(Relaxed) {
         std::thread::sleep(SAMPLE);
-        let Ok((200, body)) = http::request(nodes[0], "GET", "/v1/status", b"") else {
-            continue;
-        };
-        let status: serde_json::Value = serde_json::from_str(&body).unwrap_or_default();
-        let followers = status["followers"].as_array().cloned().unwrap_or_default();
-        let sum = |name: &str| followers.iter().filter_map(|f| f[name].as_u64()).sum();
+        let remaining = system.remaining(nodes[0]);
         let mut samples = samples.lock().unwrap_or_else(PoisonError::into_inner);
-        samples.items.push(sum("items_remaining"));
-        samples.bytes_per_s.push(sum("bytes_per_s"));
+        if let Some((items, bytes_per_s)) = remaining {
+            samples.items.push(items);
+            samples.bytes_per_s.push(bytes_per_s);
+        }
         samples.memory_max = samples.memory_max.max(resident_bytes(pids));
     }
 }
 
-fn probe(nodes: &[std::net::SocketAddr], samples: &Mutex<Samples>, is_loaded: &AtomicBool) {
-    let Ok(mut probe) = Probe::new(nodes) else {
+fn probe(
+    system: &dyn System,
+    nodes: &[std::net::SocketAddr],
+    samples: &Mutex<Samples>,
+    is_loaded: &AtomicBool,
+) {
+    let Ok(mut probe) = system.probe(nodes) else {
         return;
     };
     while !is_loaded.load(Relaxed) {
-        let Ok(visible) = probe.once() else { return };
+        let Ok(visible) = probe() else { return };
         let mut samples = samples.lock().unwrap_or_else(PoisonError::into_inner);
         samples.visible.push(visible);
         drop(samples);

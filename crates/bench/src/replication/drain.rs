@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 
 use super::stream::number_of;
+use crate::cluster::http;
 use crate::cluster::processes::{self, Setup};
 use crate::error::BenchError;
 use crate::host::cpu::Meter;
@@ -93,6 +94,9 @@ fn one(
         spare: 0,
     };
     let mut cluster = processes::start_with(&setup, data, interrupt)?;
+    if kind == Kind::Log {
+        keep_log(cluster.addresses[0])?;
+    }
     let plan = Plan {
         addresses: cluster.addresses.clone(),
         connections: 64,
@@ -143,6 +147,21 @@ fn one(
         mb_per_s: Spread::of(rates.iter().map(|rate| rate * bytes / 1e6)),
         cpus,
     })
+}
+
+/// The log reaches back to the beginning.
+fn keep_log(node: SocketAddr) -> Result<(), BenchError> {
+    let keeps = br#"{"retention": {"min_bytes": 1073741824}}"#;
+    let answer = http::request(node, "PATCH", "/v1/keyspaces/default", keeps);
+    match answer {
+        Ok((200, _)) => Ok(()),
+        other => Err(BenchError::Unsound {
+            what: "keeping the log".to_owned(),
+            errors: 1,
+            requests: 1,
+            detail: format!("{other:?}"),
+        }),
+    }
 }
 
 #[derive(Debug, Default)]

@@ -3,6 +3,7 @@
 
 use serde::Serialize;
 
+use crate::cluster::redis;
 use crate::error::BenchError;
 use crate::host::machine::{Machine, revision, version};
 use crate::interrupt::Interrupt;
@@ -16,6 +17,7 @@ mod probe;
 mod quiet;
 pub mod report;
 mod stream;
+mod system;
 
 pub use cell::{Cell, Row};
 pub use drain::{Drain, Kind};
@@ -46,6 +48,10 @@ pub struct Report {
     pub cells: Vec<Cell>,
     /// How fast one client is told all there is.
     pub drains: Vec<Drain>,
+    /// The same cells of Redis, where it is installed.
+    pub redis: Vec<Cell>,
+    /// Its version.
+    pub redis_version: Option<String>,
 }
 
 /// Carries it out.
@@ -79,12 +85,19 @@ pub fn run(
         let most = options.clients.iter().max().copied().unwrap_or(0);
         rows.push(row(least, most, options.quiet));
     }
-    let mut cells = Vec::new();
+    let (mut cells, mut beside) = (Vec::new(), Vec::new());
+    let redis_program = redis::program().filter(|_| !options.no_redis);
     for row in rows {
         progress.say(&row.to_string());
         let cell = cell::run(&dunlin, &data, options, row, interrupt)?;
         progress.say(&cell.line());
         cells.push(cell);
+        if redis_program.is_some() && row.rate == least && row.quiet == 0 {
+            progress.say(&format!("{row}, Redis"));
+            let cell = cell::of_redis(&data, options, row, interrupt)?;
+            progress.say(&cell.line());
+            beside.push(cell);
+        }
     }
     let mut drains = Vec::new();
     if !options.no_drains {
@@ -102,5 +115,7 @@ pub fn run(
         cell_s: options.cell.as_secs(),
         cells,
         drains,
+        redis: beside,
+        redis_version: redis_program.and_then(|program| version(&program, redis::NAME)),
     })
 }

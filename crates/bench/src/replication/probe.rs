@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 use crate::load::http::Whole;
 
 /// How often both nodes are asked.
-const POLL: Duration = Duration::from_millis(2);
+pub const POLL: Duration = Duration::from_millis(2);
 /// One that is not there by then counts with this.
-const PATIENCE: Duration = Duration::from_secs(30);
+pub const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A connection to each node.
 pub struct Probe {

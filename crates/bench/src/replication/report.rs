@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{Kind, Report};
+use super::{Cell, Kind, Report};
 use crate::error::BenchError;
 use crate::report::table::Table;
 use crate::report::write_files;
@@ -18,6 +18,9 @@ second.
 - Clients begin at the beginning when a tenth of the cell is over, half of them at each node. Complete: every key of \
 the load was told, with its value; the time is that of the last client, behind the end of the load.
 - Quiet clients follow from now on a keyspace of their own, that nobody writes, half of them at each node.
+- Redis: `XADD` of key and value to one stream at the primary, without a sync or an acknowledgement of the replica; \
+clients ask for 256 entries at a time with `XREAD BLOCK`, half of them at the replica; the probe is a key that is set at \
+the primary. It keeps no keys by that, only the stream, in memory, and never drops of it.
 - One client that is told all there is (`until=end`) five times, of a cluster of two nodes that has nothing else to do: \
 as stored records, the log having gone, or out of the log. MB/s are keys and values; values are no text, so that lines \
 have them in base64, a third longer.
@@ -39,7 +42,7 @@ fn render(report: &Report) -> String {
     format!(
         "# Replication under constant rates, and stream clients beside it (paper 001)\n\n\
          - Date: {}\n- Command: `{}`\n- Machine: {}\n- System: {}, kernel {}\n- Programs: {}; revision {}\n\
-         - Sync: {}; shards of each node: {}; {} s a cell (paper: 900)\n\n{}\n{}{}\n## How it was measured\n\n{METHOD}",
+         - Sync: {}; shards of each node: {}; {} s a cell (paper: 900)\n\n{}\n## How it was measured\n\n{METHOD}",
         report.date_utc,
         report.command_line,
         report.machine.line("data"),
@@ -50,14 +53,23 @@ fn render(report: &Report) -> String {
         report.sync,
         report.shards,
         report.cell_s,
-        table(report),
-        drains(report),
-        targets(report)
+        tables(report)
     )
 }
 
+/// All of them.
+pub fn tables(report: &Report) -> String {
+    let tables = [
+        table(&report.cells),
+        of_redis(report),
+        drains(report),
+        targets(report),
+    ];
+    tables.join("\n")
+}
+
 /// A row for each cell.
-pub fn table(report: &Report) -> String {
+fn table(cells: &[Cell]) -> String {
     let head = [
         "sets/s",
         "clients",
@@ -75,10 +87,14 @@ pub fn table(report: &Report) -> String {
         "CPUs",
     ];
     let mut table = Table::new(&head);
-    for cell in &report.cells {
+    for cell in cells {
         let of_clients = |text: String| match cell.row.clients {
             0 => "-".to_owned(),
             _ => text,
+        };
+        let or_none = |text: String| match cell.tells_items {
+            true => text,
+            false => "-".to_owned(),
         };
         let [mb_average, mb_max, mb_min] = cell.mb_per_s;
         let [p80, p95, p99] = cell.visible_ms;
@@ -90,8 +106,8 @@ pub fn table(report: &Report) -> String {
                 quiet => format!("{} of {quiet}", cell.quiet_left),
             },
             format!("{:.0}", cell.rate_reached),
-            format!("{:.0}, {}", cell.items_average, cell.items_max),
-            format!("{mb_average:.1}, {mb_max:.1}, {mb_min:.1}"),
+            or_none(format!("{:.0}, {}", cell.items_average, cell.items_max)),
+            or_none(format!("{mb_average:.1}, {mb_max:.1}, {mb_min:.1}")),
             format!("{p80:.1}, {p95:.1}, {p99:.1}"),
             format!("{:.1}", cell.set_ms_p99),
             of_clients(format!("{} of {}", cell.complete, cell.row.clients)),
@@ -103,6 +119,18 @@ pub fn table(report: &Report) -> String {
         ]);
     }
     table.render()
+}
+
+/// The same of Redis.
+fn of_redis(report: &Report) -> String {
+    if report.redis.is_empty() {
+        return String::new();
+    }
+    let version = report.redis_version.as_deref().unwrap_or("Redis");
+    format!(
+        "Beside it, each behind the row of the same rate and clients: {version}, a primary and a replica.\n\n{}\n",
+        table(&report.redis)
+    )
 }
 
 /// How fast one client is told all there is.

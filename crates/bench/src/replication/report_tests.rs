@@ -43,6 +43,8 @@ fn targets_stand_beside_what_was_measured() {
             cell(6_000, 25, 0, 7.0),
             cell(6_000, 25, 1_000, 8.5),
         ],
+        redis: Vec::new(),
+        redis_version: None,
         drains: [Kind::Snapshot, Kind::Log]
             .map(|kind| Drain {
                 kind,

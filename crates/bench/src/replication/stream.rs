@@ -34,12 +34,71 @@ pub struct Told {
     pub first_line: Duration,
 }
 
+/// What a client has been told so far.
+#[derive(Debug)]
+pub struct Ticks {
+    tag: u8,
+    seen: Vec<u64>,
+    told: Told,
+    begun: Instant,
+}
+
+impl Ticks {
+    /// Of keys with a tag.
+    pub fn new(tag: u8) -> Ticks {
+        Ticks {
+            tag,
+            seen: Vec::new(),
+            told: Told::default(),
+            begun: Instant::now(),
+        }
+    }
+
+    /// The number of a key, if it is one of the load's.
+    pub fn number(&self, key: &[u8]) -> Option<u64> {
+        number_of_key(key, self.tag)
+    }
+
+    /// So many bytes have come in all.
+    pub fn set_bytes(&mut self, bytes: u64) {
+        if self.told.bytes == 0 && bytes > 0 {
+            self.told.first_line = self.begun.elapsed();
+        }
+        self.told.bytes = bytes;
+    }
+
+    /// A key was told, with its value.
+    pub fn tick(&mut self, number: u64) {
+        self.told.changes += 1;
+        let (word, bit) = ((number / 64) as usize, 1 << (number % 64));
+        if self.seen.len() <= word {
+            self.seen.resize(word + 1024, 0);
+        }
+        self.told.keys += u64::from(self.seen[word] & bit == 0);
+        self.seen[word] |= bit;
+    }
+
+    /// Whether all has been told, or nobody waits any more.
+    pub fn is_done(&mut self, shared: &Shared) -> bool {
+        let keys = shared.keys.load(Relaxed);
+        if keys > 0 && self.told.keys >= keys {
+            self.told.complete = Some(Instant::now());
+            return true;
+        }
+        shared.is_over.load(Relaxed)
+    }
+
+    /// What it was.
+    pub fn told(&self) -> Told {
+        self.told
+    }
+}
+
 /// Follows a node from the beginning until it has been told all keys, whose tag is `tag`.
 ///
 /// # Errors
 /// When the node cannot be reached or breaks off.
 pub fn follow(node: SocketAddr, tag: u8, shared: &Shared) -> std::io::Result<Told> {
-    let begun = Instant::now();
     let mut stream = TcpStream::connect(node)?;
     stream.set_read_timeout(Some(LOOK))?;
     // HTTP/1.0: not chunked.
@@ -47,38 +106,25 @@ pub fn follow(node: SocketAddr, tag: u8, shared: &Shared) -> std::io::Result<Tol
         b"GET /v1/keyspaces/default/changes?from=beginning HTTP/1.0\r\nHost: bench\r\n\r\n",
     )?;
     let mut reader = BufReader::with_capacity(256 << 10, stream);
-    let (mut line, mut seen, mut told) = (Vec::new(), Vec::<u64>::new(), Told::default());
+    let (mut line, mut ticks, mut bytes) = (Vec::new(), Ticks::new(tag), 0);
     loop {
         match reader.read_until(b'\n', &mut line) {
-            Ok(0) => return Ok(told),
+            Ok(0) => return Ok(ticks.told()),
             Ok(_) if line.last() == Some(&b'\n') => {}
-            Ok(_) => return Ok(told),
+            Ok(_) => return Ok(ticks.told()),
             Err(error) if is_late(&error) => {}
             Err(error) => return Err(error),
         }
         if line.last() == Some(&b'\n') {
-            if told.bytes == 0 {
-                told.first_line = begun.elapsed();
-            }
-            told.bytes += line.len() as u64;
+            bytes += line.len() as u64;
+            ticks.set_bytes(bytes);
             if let Some(number) = number_of(&line, tag) {
-                told.changes += 1;
-                let (word, bit) = ((number / 64) as usize, 1 << (number % 64));
-                if seen.len() <= word {
-                    seen.resize(word + 1024, 0);
-                }
-                told.keys += u64::from(seen[word] & bit == 0);
-                seen[word] |= bit;
+                ticks.tick(number);
             }
             line.clear();
         }
-        let keys = shared.keys.load(Relaxed);
-        if keys > 0 && told.keys >= keys {
-            told.complete = Some(Instant::now());
-            return Ok(told);
-        }
-        if shared.is_over.load(Relaxed) {
-            return Ok(told);
+        if ticks.is_done(shared) {
+            return Ok(ticks.told());
         }
     }
 }
@@ -100,9 +146,15 @@ pub fn number_of(line: &[u8], tag: u8) -> Option<u64> {
     let at = head.windows(mark.len()).position(|w| w == mark)? + mark.len();
     let key = line.get(at..at + KEY_LENGTH)?;
     let value = line.get(at + KEY_LENGTH..)?;
-    if key[0] != tag || !value.starts_with(b"\",\"value") {
-        return None;
+    match value.starts_with(b"\",\"value") {
+        true => number_of_key(key, tag),
+        false => None,
     }
-    let digits = std::str::from_utf8(&key[1..]).ok()?;
-    u64::from_str_radix(digits, 16).ok()
+}
+
+fn number_of_key(key: &[u8], tag: u8) -> Option<u64> {
+    let (first, digits) = key.split_first()?;
+    let digits = std::str::from_utf8(digits).ok()?;
+    let number = u64::from_str_radix(digits, 16).ok();
+    number.filter(|_| *first == tag)
 }
