@@ -33,6 +33,25 @@ pub(crate) fn assign(
     assigned
 }
 
+/// Partitions of which one gets no further, in two: those that are to be followed apart with it, which are all that
+/// lack a majority as well, and the others. Where all lack one, it goes alone.
+pub(crate) fn set_apart(
+    partitions: &[u16],
+    stands: u16,
+    lacks: impl Fn(u16) -> bool,
+) -> (Vec<u16>, Vec<u16>) {
+    let split = |is_apart: &dyn Fn(u16) -> bool| -> (Vec<u16>, Vec<u16>) {
+        partitions
+            .iter()
+            .partition(|partition| is_apart(**partition))
+    };
+    let (apart, others) = split(&|partition| partition == stands || lacks(partition));
+    match others.is_empty() {
+        true => split(&|partition| partition == stands),
+        false => (apart, others),
+    }
+}
+
 #[cfg(test)]
 #[path = "assign_tests.rs"]
 mod tests;

@@ -49,3 +49,13 @@ fn partitions_of_one_shard_are_served_together() {
     let expected = [(shard(2, 0), vec![0, 2, 4]), (shard(3, 0), vec![1, 3])];
     assert_eq!(assigned.into_iter().collect::<Vec<_>>(), expected);
 }
+
+#[test]
+fn who_gets_no_further_is_set_apart_with_those_that_cannot_either() {
+    let apart = |lacking: &[u16]| set_apart(&[1, 2, 3, 4], 2, |p| lacking.contains(&p));
+    assert_eq!(apart(&[]), (vec![2], vec![1, 3, 4]));
+    assert_eq!(apart(&[2]), (vec![2], vec![1, 3, 4]));
+    assert_eq!(apart(&[2, 4]), (vec![2, 4], vec![1, 3]));
+    assert_eq!(apart(&[1, 2, 3, 4]), (vec![2], vec![1, 3, 4]));
+    assert_eq!(set_apart(&[2], 2, |_| true), (vec![2], vec![]));
+}

@@ -128,7 +128,7 @@ impl Gauge {
         self.sources.borrow_mut().insert(number, (at, index));
         let count = |changes: usize| self.changes.set(self.changes.get() + changes as u64);
         match &item.what {
-            What::Beat => {}
+            What::Beat | What::Stands(_) => {}
             What::Entries(changes) => {
                 count(changes.len());
                 let written = changes.iter().map(|change| change.stamp.version.millis());

@@ -28,6 +28,8 @@ pub struct Item {
 pub enum What {
     /// Nothing, for a while.
     Beat,
+    /// Nothing, for this partition gets no further: of what comes next no majority is known to have it.
+    Stands(u16),
     /// Stored records of a partition.
     Records {
         /// Which.
@@ -125,7 +127,7 @@ impl Item {
     pub(crate) fn bytes(&self) -> usize {
         let of = |entry: &Entry| entry.key.len() + entry.value.len();
         match &self.what {
-            What::Beat => 0,
+            What::Beat | What::Stands(_) => 0,
             What::Entries(changes) => changes.iter().map(|change| of(change)).sum(),
             What::Records { records, .. } => records.iter().map(of).sum(),
         }
@@ -138,6 +140,10 @@ impl Item {
         out.put_u64_le(self.end);
         match &self.what {
             What::Beat => out.put_u8(0),
+            What::Stands(partition) => {
+                out.put_u8(3);
+                out.put_u16_le(*partition);
+            }
             What::Entries(changes) => {
                 out.put_u8(1);
                 put_entries(&mut out, changes.iter().map(|change| &***change));
@@ -185,6 +191,7 @@ impl Item {
                 ends: get_flag(&mut body)?,
                 records: get_entries(&mut body)?,
             },
+            3 => What::Stands(body.try_get_u16_le().map_err(|_| Malformed)?),
             _ => return Err(Malformed),
         };
         Ok(Item {

@@ -32,7 +32,7 @@ fn token() -> Token {
 proptest! {
     #[test]
     fn an_item_is_read_as_it_was_written(
-        kind in 0u8..4,
+        kind in 0u8..5,
         entries in prop::collection::vec((prop::collection::vec(any::<u8>(), 1..9), any::<Vec<u8>>()), 0..5),
         is_done: bool,
         ends: bool,
@@ -40,6 +40,7 @@ proptest! {
         let entries: Vec<Entry> = entries.iter().map(|(key, value)| entry(key, value)).collect();
         let what = match kind {
             0 => What::Beat,
+            4 => What::Stands(9),
             1 => What::Entries(entries.into_iter().map(Change::new).collect()),
             2 => What::Records { partition: 4, begins: None, records: entries, ends },
             _ => What::Records { partition: 4, begins: Some(Scope::Complete), records: entries, ends },

@@ -12,7 +12,7 @@ use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use tokio::time::{Instant, sleep_until};
 
-use crate::assign::assign;
+use crate::assign::{assign, set_apart};
 use crate::change::Change;
 use crate::cut::cut;
 use crate::gauge::{Gauge, Streams};
@@ -209,14 +209,15 @@ impl Merged {
         );
         for (at, partitions) in assigned {
             self.unserved.retain(|p| !partitions.contains(p));
-            self.open(at, partitions);
+            let token = self.token.clone();
+            self.open(at, partitions, token);
         }
     }
 
-    fn open(&mut self, at: ShardAddress, partitions: Vec<u16>) {
+    fn open(&mut self, at: ShardAddress, partitions: Vec<u16>, from: Option<Token>) {
         self.count += 1;
         let number = self.count;
-        let mut from = self.token.clone().map(|token| token.narrow(&partitions));
+        let mut from = from.map(|token| token.narrow(&partitions));
         if self.services.sabotage() == Sabotage::SkipAtSwitch && !self.served.is_empty() {
             from = None;
         }
@@ -234,6 +235,11 @@ impl Merged {
             is_tail: false,
             who: self.asked.who.clone(),
         };
+        let latest = match self.token {
+            Some(_) => None,
+            // One that begins with what comes from now on, and has begun.
+            None => open.from.clone().map(Rc::new),
+        };
         let changed = |p: &&u16| self.served.get(p).is_some_and(|before| *before != at);
         let moved: Vec<u16> = partitions.iter().filter(changed).copied().collect();
         if !moved.is_empty() {
@@ -243,7 +249,7 @@ impl Merged {
         let reader = Reader {
             at,
             partitions,
-            latest: None,
+            latest,
         };
         self.readers.insert(number, reader);
         let services = self.services.clone();
@@ -259,7 +265,7 @@ impl Merged {
     fn take(&mut self, (number, source, given): Turn, changes_max: usize) -> Option<Told> {
         let mut item = match (given, source) {
             (Ok(item), Some(source)) => {
-                if !item.is_done {
+                if !item.is_done && !matches!(item.what, What::Stands(_)) {
                     self.turns.push(Box::pin(turn(number, source)));
                 }
                 item
@@ -270,8 +276,12 @@ impl Merged {
             }
             (Ok(_), None) => return None,
         };
+        if let What::Stands(partition) = item.what {
+            self.set_apart(number, partition, &item.token);
+            return Some(Told::Beat);
+        }
         let count = match &item.what {
-            What::Beat => 0,
+            What::Beat | What::Stands(_) => 0,
             What::Records { records, .. } => records.len(),
             What::Entries(entries) => entries.len(),
         };
@@ -297,7 +307,7 @@ impl Merged {
         self.gauge.told(services, streams, number, reader.at, &item);
         let reader = self.readers.get_mut(&number)?;
         let mut told = match item.what {
-            What::Beat => Told::Beat,
+            What::Beat | What::Stands(_) => Told::Beat,
             What::Entries(entries) => Told::Entries(entries),
             What::Records {
                 partition,
@@ -343,6 +353,25 @@ impl Merged {
             self.token = self.token();
         }
         Some(told)
+    }
+
+    /// Goes on with a source's partitions as two: one of them gets no further and is not to hold the others.
+    fn set_apart(&mut self, number: u64, stands: u16, token: &Token) {
+        let Some(reader) = self.readers.remove(&number) else {
+            return;
+        };
+        self.gauge.lost(number);
+        if let Some(told) = &mut self.token {
+            told.advance(token);
+        }
+        let (services, keyspace) = (self.services.clone(), self.asked.keyspace);
+        let lacks = |partition| services.lacks_majority(keyspace, partition);
+        let (apart, others) = set_apart(&reader.partitions, stands, lacks);
+        for partitions in [apart, others] {
+            if !partitions.is_empty() {
+                self.open(reader.at, partitions, Some(token.clone()));
+            }
+        }
     }
 
     fn give_up(&mut self, number: u64, broken: &Broken) {

@@ -1,5 +1,5 @@
 //! Places for who catches up at another shard. There are few, for moves of partitions need the connection, too; each
-//! is lent for a while, where others wait.
+//! is lent for a while, where others wait, whether or not what came is taken.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -7,9 +7,15 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
+use dunlin_node::Services;
 use dunlin_proto::ShardAddress;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::time::Instant;
+use tokio::sync::mpsc::{self, Receiver, Sender};
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, sleep_until};
+
+use crate::item::{Item, Open};
+use crate::source::{Broken, Own};
 
 /// Places at each shard.
 const PLACES: usize = 16;
@@ -27,10 +33,12 @@ pub(crate) struct Places {
 struct At {
     places: Arc<Semaphore>,
     waiting: Cell<usize>,
+    /// Somebody waits.
+    wanted: Notify,
 }
 
 /// One that is lent.
-pub(crate) struct Place {
+struct Place {
     at: Rc<At>,
     _permit: Option<OwnedSemaphorePermit>,
     since: Instant,
@@ -40,26 +48,50 @@ pub(crate) struct Place {
 /// Somebody waits.
 struct Waiting(Rc<At>);
 
+/// What is read by who has a place, as long as he has it.
+pub(crate) struct Lent {
+    items: Receiver<Result<Item, Broken>>,
+    reading: JoinHandle<()>,
+}
+
 impl Drop for Waiting {
     fn drop(&mut self) {
         self.0.waiting.set(self.0.waiting.get().saturating_sub(1));
     }
 }
 
+impl Drop for Lent {
+    fn drop(&mut self) {
+        self.reading.abort();
+    }
+}
+
 impl Places {
+    /// Reads from another shard, when there is a place.
+    pub fn lend(self: &Rc<Self>, services: &Rc<Services>, at: ShardAddress, open: Open) -> Lent {
+        let (told, items) = mpsc::channel(1);
+        let reading = read(self.clone(), services.clone(), at, open, told);
+        Lent {
+            items,
+            reading: tokio::task::spawn_local(reading),
+        }
+    }
+
     /// Waits for a place; who waits longest has the next.
-    pub async fn take(&self, shard: ShardAddress) -> Place {
+    async fn take(&self, shard: ShardAddress) -> Place {
         let at = {
             let mut at = self.at.borrow_mut();
             let new = || {
                 Rc::new(At {
                     places: Arc::new(Semaphore::new(PLACES)),
                     waiting: Cell::new(0),
+                    wanted: Notify::new(),
                 })
             };
             at.entry(shard).or_insert_with(new).clone()
         };
         at.waiting.set(at.waiting.get() + 1);
+        at.wanted.notify_waiters();
         let waiting = Waiting(at.clone());
         let permit = at.places.clone().acquire_owned().await;
         drop(waiting);
@@ -74,15 +106,62 @@ impl Places {
 }
 
 impl Place {
-    /// So much has come.
-    pub fn count(&mut self, bytes: usize) {
-        self.bytes += bytes;
+    /// Waits until it is somebody else's turn.
+    async fn over(&self) {
+        if self.bytes < LENT_BYTES {
+            sleep_until(self.since + LENT_FOR).await;
+        }
+        loop {
+            let wanted = self.at.wanted.notified();
+            if self.at.waiting.get() > 0 {
+                return;
+            }
+            wanted.await;
+        }
     }
+}
 
-    /// Whether it is somebody else's turn.
-    pub fn is_over(&self) -> bool {
-        let was_long = self.since.elapsed() >= LENT_FOR || self.bytes >= LENT_BYTES;
-        was_long && self.at.waiting.get() > 0
+impl Lent {
+    /// What comes next; `None` where the place has gone to somebody else. Dropped while it waits, nothing is lost.
+    pub async fn next(&mut self) -> Option<Result<Item, Broken>> {
+        self.items.recv().await
+    }
+}
+
+async fn read(
+    places: Rc<Places>,
+    services: Rc<Services>,
+    at: ShardAddress,
+    open: Open,
+    told: Sender<Result<Item, Broken>>,
+) {
+    let mut place = places.take(at).await;
+    let mut own = match Own::open(&services, at, open).await {
+        Ok(own) => own,
+        Err(broken) => return drop(told.send(Err(broken)).await),
+    };
+    loop {
+        let item = tokio::select! {
+            biased;
+            () = place.over() => return,
+            Some(item) = own.next() => item,
+            else => return,
+        };
+        let (bytes, is_last) = match &item {
+            Ok(item) => (item.bytes(), item.is_done),
+            Err(_) => (0, true),
+        };
+        place.bytes += bytes;
+        tokio::select! {
+            biased;
+            sent = told.send(item) => {
+                if sent.is_err() || is_last {
+                    return;
+                }
+            }
+            // It comes again to who goes on from what he has taken.
+            () = place.over() => return,
+        }
     }
 }
 

@@ -14,23 +14,28 @@ async fn a_place_goes_to_who_waits_longest_when_its_time_is_over() {
         lent.push(places.take(SHARD).now_or_never().unwrap());
     }
     assert!(places.take(OTHER).now_or_never().is_some());
-    tokio::time::advance(LENT_FOR).await;
-    assert!(!lent[0].is_over(), "nobody waits");
     {
         let mut first = Box::pin(places.take(SHARD));
         let mut second = Box::pin(places.take(SHARD));
         assert!((&mut first).now_or_never().is_none());
         assert!((&mut second).now_or_never().is_none());
-        assert!(lent[0].is_over());
+        assert!(lent[0].over().now_or_never().is_none(), "it has just begun");
+        tokio::time::sleep(LENT_FOR).await;
+        assert!(lent[0].over().now_or_never().is_some());
         drop(lent.remove(0));
         assert!((&mut second).now_or_never().is_none());
-        let place = (&mut first).now_or_never().unwrap();
-        // It has just begun; and bytes count, too.
-        assert!(!place.is_over());
-        let mut place = place;
-        place.count(LENT_BYTES);
-        assert!(place.is_over());
+        let mut place = (&mut first).now_or_never().unwrap();
+        // Bytes count, too.
+        assert!(place.over().now_or_never().is_none());
+        place.bytes = LENT_BYTES;
+        assert!(place.over().now_or_never().is_some());
     }
-    // Who has given up waits no more.
-    assert!(!lent[0].is_over());
+    // Who has given up waits no more, and one place is free.
+    let mut over = Box::pin(lent[0].over());
+    assert!((&mut over).now_or_never().is_none());
+    let free = places.take(SHARD).now_or_never();
+    assert!(free.is_some());
+    let mut last = Box::pin(places.take(SHARD));
+    assert!((&mut last).now_or_never().is_none());
+    assert!((&mut over).now_or_never().is_some());
 }

@@ -53,7 +53,7 @@ impl Plug for Changes {
             leaving: RefCell::new(Some(leaving)),
             tails: Rc::default(),
             streams: Rc::default(),
-            places: Places::default(),
+            places: Rc::default(),
             turns: Turns::default(),
         })
     }
@@ -67,7 +67,7 @@ pub(crate) struct AtShard {
     /// The ends of logs that are read for many.
     pub tails: Rc<Tails>,
     pub streams: Rc<Streams>,
-    pub places: Places,
+    pub places: Rc<Places>,
     pub turns: Turns,
 }
 

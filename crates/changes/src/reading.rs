@@ -16,6 +16,8 @@ use crate::item::{Item, Open, What};
 pub(crate) const BEAT: Duration = Duration::from_secs(1);
 /// How often it is looked whether the shard has what must be told.
 const LOOK: Duration = Duration::from_millis(20);
+/// A partition that gets no further for so long is followed by itself.
+const STANDS_FOR: Duration = Duration::from_secs(2);
 /// What comes at the end of a log is gathered for so long: no work for each entry and reader.
 const GATHER: Duration = Duration::from_millis(4);
 
@@ -41,6 +43,8 @@ pub(crate) struct Reading {
     begun: Option<Begun>,
     /// The end of the log, when the shard had all that is to be told.
     end: Option<u64>,
+    /// It is of more than one partition.
+    is_of_many: bool,
     /// It has said where it begins.
     has_begun: bool,
     /// Not read before.
@@ -55,6 +59,7 @@ impl Reading {
             Some(token) if token.is_empty() => From::Beginning,
             Some(token) => From::Token(token.narrow(&open.partitions)),
         };
+        let is_of_many = open.partitions.len() > 1;
         let wanted = Wanted {
             keyspace: open.keyspace,
             partitions: open.partitions,
@@ -69,6 +74,7 @@ impl Reading {
             keys_only: open.keys_only,
             until: open.until,
             end: None,
+            is_of_many,
             has_begun: false,
             rests_until: now,
             next_beat: now,
@@ -96,7 +102,7 @@ impl Reading {
                 if Instant::now() < self.next_beat {
                     continue;
                 }
-                return Ok(self.item(What::Beat));
+                return Ok(self.item(self.silence()));
             };
             self.rests_until = Instant::now() + GATHER;
             let next = next?;
@@ -129,6 +135,16 @@ impl Reading {
                 },
             };
             return Ok(self.item(what));
+        }
+    }
+
+    /// What is said where nothing came.
+    fn silence(&self) -> What {
+        match self.follow.stands() {
+            Some((partition, since)) if since.elapsed() >= STANDS_FOR && self.is_of_many => {
+                What::Stands(partition)
+            }
+            _ => What::Beat,
         }
     }
 

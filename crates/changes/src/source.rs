@@ -11,7 +11,7 @@ use tokio::time::timeout;
 
 use crate::item::{Item, Open, What};
 use crate::joined::Joined;
-use crate::places::Place;
+use crate::places::Lent;
 use crate::plug::{AtShard, NUMBER};
 use crate::reading::{BEAT, Reading};
 use crate::tail::Tail;
@@ -41,22 +41,20 @@ enum State {
     /// It reads by itself.
     Own {
         own: Own,
-        /// At another shard.
-        place: Option<Place>,
         /// Where what it gave last goes on.
         latest: Option<Rc<Token>>,
         /// What it is to meet.
         tail: Option<Rc<Tail>>,
     },
     Tail(Joined),
-    /// It was lost.
-    Gone,
 }
 
 /// One that reads by itself.
 pub(crate) enum Own {
     Here(Box<Reading>),
     There(PlugItems),
+    /// The same while it has a place.
+    Lent(Lent),
 }
 
 impl Source {
@@ -80,49 +78,43 @@ impl Source {
     pub async fn next(&mut self) -> Result<Item, Broken> {
         loop {
             match &mut self.state {
-                State::Own {
-                    own, place, latest, ..
-                } => {
-                    if let Some(latest) =
-                        latest.take_if(|_| place.as_ref().is_some_and(Place::is_over))
-                    {
-                        self.go_on(&latest).await?;
+                State::Own { own, latest, .. } => {
+                    let Some(item) = own.next().await else {
+                        let latest = latest.take();
+                        self.go_on(latest.as_deref()).await?;
                         continue;
-                    }
-                    let item = own.next().await?;
-                    if let Some(place) = place {
-                        place.count(item.bytes());
-                    }
+                    };
+                    let item = item?;
                     *latest = Some(item.token.clone());
-                    if !matches!(item.what, What::Records { .. }) {
-                        self.join(&item.token);
+                    let is_further = matches!(item.what, What::Entries(_));
+                    if is_further || item.what == What::Beat {
+                        self.join(&item.token, is_further);
                     }
                     return Ok(item);
                 }
-                State::Gone => return Err(Broken("it was not opened again".to_owned())),
                 State::Tail(joined) => {
                     if let Some(item) = joined.next().await {
                         return Ok(item);
                     }
                     let token = joined.token();
-                    self.go_on(&token).await?;
+                    self.go_on(Some(&token)).await?;
                 }
             }
         }
     }
 
-    /// Reads by itself from a token on.
-    async fn go_on(&mut self, token: &Token) -> Result<(), Broken> {
-        self.open.from = Some(token.clone());
-        // What it has now is free for who waits.
-        self.state = State::Gone;
+    /// Reads by itself from a token on; where there is none, from where it began.
+    async fn go_on(&mut self, token: Option<&Token>) -> Result<(), Broken> {
+        if let Some(token) = token {
+            self.open.from = Some(token.clone());
+        }
         let (services, plugged) = (&self.services, self.plugged.as_deref());
         self.state = State::own(services, plugged, self.at, &self.open).await?;
         Ok(())
     }
 
     /// Goes on at the tail, where it has come so far.
-    fn join(&mut self, token: &Rc<Token>) {
+    fn join(&mut self, token: &Rc<Token>, is_further: bool) {
         let (State::Own { tail: met, .. }, Some(plugged)) = (&mut self.state, &self.plugged) else {
             return;
         };
@@ -136,6 +128,8 @@ impl Source {
         };
         match tail.join(&self.services, &self.open, token) {
             Some(joined) => self.state = State::Tail(joined),
+            // What gets further again has its place at the tail.
+            None if is_further && plugged.tails.is_left_out(&tail, &self.open) => tail.end(),
             None => *met = Some(tail),
         }
     }
@@ -149,15 +143,14 @@ impl State {
         at: ShardAddress,
         open: &Open,
     ) -> Result<State, Broken> {
-        let place = match plugged {
+        let own = match plugged {
             Some(plugged) if at != services.shard().address() => {
-                Some(plugged.places.take(at).await)
+                Own::Lent(plugged.places.lend(services, at, open.clone()))
             }
-            _ => None,
+            _ => Own::open(services, at, open.clone()).await?,
         };
         Ok(State::Own {
-            own: Own::open(services, at, open.clone()).await?,
-            place,
+            own,
             latest: None,
             tail: None,
         })
@@ -181,9 +174,9 @@ impl Own {
             .map_err(|error| Broken(error.to_string()))
     }
 
-    /// What it gives next. Dropped while it waits, nothing is lost.
-    pub async fn next(&mut self) -> Result<Item, Broken> {
-        match self {
+    /// What it gives next; `None` where it is to be opened again. Dropped while it waits, nothing is lost.
+    pub async fn next(&mut self) -> Option<Result<Item, Broken>> {
+        let given = match self {
             Own::Here(reading) => {
                 let next = reading.next().await;
                 next.map_err(|error| Broken(error.to_string()))
@@ -194,6 +187,8 @@ impl Own {
                 Ok(None) => Err(Broken("it has ended".to_owned())),
                 Err(_) => Err(Broken("it says nothing any more".to_owned())),
             },
-        }
+            Own::Lent(lent) => return lent.next().await,
+        };
+        Some(given)
     }
 }

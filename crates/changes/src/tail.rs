@@ -4,6 +4,7 @@
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::{Rc, Weak};
+use std::time::Duration;
 
 use bytes::Bytes;
 use dunlin_log::Index;
@@ -13,11 +14,15 @@ use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
+use crate::assign::set_apart;
 use crate::change::Change;
 use crate::item::{Open, What};
 use crate::joined::{Joined, Place};
 use crate::ring::Ring;
 use crate::source::{AVOID, Own};
+
+/// A partition that got no further is left out for so long.
+const LEFT_OUT: Duration = Duration::from_secs(30);
 
 /// The tails that a shard reads, its own and those of others.
 #[derive(Default)]
@@ -25,6 +30,8 @@ pub(crate) struct Tails {
     open: RefCell<BTreeMap<(ShardAddress, u32), Weak<Tail>>>,
     /// Where one has just broken off.
     avoid: RefCell<BTreeMap<(ShardAddress, u32), Instant>>,
+    /// Partitions that got no further, and until when they are left out for that.
+    standing: RefCell<BTreeMap<(ShardAddress, u32), BTreeMap<u16, Instant>>>,
 }
 
 /// The tail of one shard's log for one keyspace.
@@ -75,7 +82,10 @@ impl Tails {
             return None;
         }
         let count = services.partition_count(keyspace)?;
-        let is_there = |partition: &u16| services.replicas(keyspace, *partition).contains(&at);
+        let is_there = |partition: &u16| {
+            let is_held = services.replicas(keyspace, *partition).contains(&at);
+            is_held && !self.is_standing(name, *partition)
+        };
         let tail = Rc::new(Tail {
             at,
             partitions: (0..count).filter(is_there).collect(),
@@ -91,6 +101,30 @@ impl Tails {
         *tail.reading.borrow_mut() = Some(tokio::task::spawn_local(reading));
         open.insert(name, Rc::downgrade(&tail));
         Some(tail)
+    }
+
+    /// One partition gets no further: it is left out for a while, with those that cannot either.
+    fn leave_out(&self, services: &Services, name: (ShardAddress, u32), all: &[u16], stands: u16) {
+        let lacks = |partition| services.lacks_majority(name.1, partition);
+        let (apart, _) = set_apart(all, stands, lacks);
+        let until = Instant::now() + LEFT_OUT;
+        let mut standing = self.standing.borrow_mut();
+        let standing = standing.entry(name).or_default();
+        standing.extend(apart.into_iter().map(|partition| (partition, until)));
+    }
+
+    fn is_standing(&self, name: (ShardAddress, u32), partition: u16) -> bool {
+        let standing = self.standing.borrow();
+        let until = standing.get(&name).and_then(|of| of.get(&partition));
+        until.is_some_and(|until| *until > Instant::now())
+    }
+
+    /// Whether a tail lacks any of these partitions, and need not any more.
+    pub fn is_left_out(&self, tail: &Tail, open: &Open) -> bool {
+        let name = (tail.at, open.keyspace);
+        let is_lacking = |p: &&u16| tail.partitions.binary_search(p).is_err();
+        let mut lacking = open.partitions.iter().filter(is_lacking);
+        lacking.any(|partition| !self.is_standing(name, *partition))
     }
 }
 
@@ -118,8 +152,9 @@ async fn read(
     let broken = match Own::open(&services, at, open).await {
         Ok(mut own) => loop {
             let item = match own.next().await {
-                Ok(item) => item,
-                Err(broken) => break broken.to_string(),
+                Some(Ok(item)) => item,
+                Some(Err(broken)) => break broken.to_string(),
+                None => break "it has ended".to_owned(),
             };
             let Some(tail) = tail.upgrade() else { return };
             tail.end.set(item.end);
@@ -127,6 +162,10 @@ async fn read(
                 What::Beat => Vec::new(),
                 What::Entries(changes) => changes,
                 What::Records { .. } => break "stored records come".to_owned(),
+                What::Stands(partition) => {
+                    tails.leave_out(&services, name, &tail.partitions, partition);
+                    break format!("partition {partition} gets no further");
+                }
             };
             if !tail.take(&services, changes, item.token) {
                 break "it does not say where it is".to_owned();
@@ -140,12 +179,17 @@ async fn read(
         .borrow_mut()
         .insert(name, Instant::now() + AVOID);
     if let Some(tail) = tail.upgrade() {
-        tail.is_over.set(true);
-        tail.changed.notify_waiters();
+        tail.end();
     }
 }
 
 impl Tail {
+    /// All who are there read by themselves again, and meet at another.
+    pub fn end(&self) {
+        self.is_over.set(true);
+        self.changed.notify_waiters();
+    }
+
     /// The log has been read up to where a token goes on.
     fn take(&self, services: &Services, changes: Vec<Rc<Change>>, token: Rc<Token>) -> bool {
         let Some(hint) = token.hint(self.at, &self.partitions) else {

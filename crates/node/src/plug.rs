@@ -170,6 +170,13 @@ impl Services {
         })
     }
 
+    /// Whether no majority of a partition's replicas can be reached.
+    pub fn lacks_majority(&self, keyspace: u32, partition: u16) -> bool {
+        let replicas = self.replicas(keyspace, partition);
+        let reached = replicas.iter().filter(|shard| self.is_reachable(**shard));
+        reached.count() * 2 <= replicas.len()
+    }
+
     /// Number of a keyspace and of its partitions, by its name.
     pub fn keyspace(&self, name: &str) -> Option<(u32, u16)> {
         let placement = self.shard.placement();

@@ -73,10 +73,10 @@ fn streams_stand_in_a_table_who_is_furthest_behind_first() {
         stream("snapshot", None, 3_000),
     ];
     let expected = "
-STREAM OF  CLIENT               CURSOR  AT    STATE      BEHIND     BYTES   TIME  PER SECOND  CHANGES
-birds      ada from 10.0.0.1:5  c1      n1/0  not read       15  15.0 KiB   90 s     2.0 KiB    1,200
-birds      ada from 10.0.0.1:5  -       n1/0  snapshot        -         -    3 s     2.0 KiB    1,200
-birds      ada from 10.0.0.1:5  -       n1/0  streaming       0       0 B    0 s     2.0 KiB    1,200
+STREAM OF  CLIENT               CURSOR  AT    STATE      BEHIND     BYTES  TIME  PER SECOND  CHANGES
+birds      ada from 10.0.0.1:5  c1      n1/0  not read       15  15.0 KiB  90 s     2.0 KiB    1,200
+birds      ada from 10.0.0.1:5  -       n1/0  snapshot        -         -   3 s     2.0 KiB    1,200
+birds      ada from 10.0.0.1:5  -       n1/0  streaming       0       0 B   0 s     2.0 KiB    1,200
 ";
     assert_eq!(streams(&all, false), expected);
     assert_eq!(streams(&[], false), "");

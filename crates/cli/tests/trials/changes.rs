@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::harness::child::{Process, dunlin};
+use crate::harness::eventually;
 use crate::harness::flock::Flock;
 use crate::harness::load::{Writer, beside};
 use crate::harness::mirror::{Mirror, scan};
@@ -251,4 +252,72 @@ fn the_example_mirrors_a_keyspace_though_it_is_killed_ten_times() {
         String::from_utf8_lossy(&rows.stdout) == expected,
         "the mirror differs from a scan"
     );
+}
+
+#[test]
+fn a_partition_without_a_majority_holds_up_no_other() {
+    let mut flock = Flock::start(&["--shards=2"]);
+    let mut wire = flock.nodes[0].wire();
+    let made = br#"{"name": "two", "replicas": 2}"#;
+    assert_eq!(wire.request("POST", "/v1/keyspaces", made).status, 201);
+    flock.kill(2);
+    let mut follows: Vec<Wire> = (0..2).map(|node| flock.nodes[node].wire()).collect();
+    let stop = AtomicBool::new(false);
+    let (mut held, mut lacking) = (Vec::new(), Vec::new());
+    std::thread::scope(|scope| {
+        let told: Vec<_> = follows
+            .iter_mut()
+            .map(|wire| {
+                let told = std::sync::Mutex::new(std::collections::BTreeSet::new());
+                let told = std::sync::Arc::new(told);
+                let (keeps, stop) = (told.clone(), &stop);
+                let path = "/v1/keyspaces/two/changes?from=beginning";
+                wire.try_send("GET", path, "", b"").unwrap();
+                scope.spawn(move || {
+                    while let Ok(Some(lines)) = wire.chunk() {
+                        for line in String::from_utf8(lines).unwrap().lines() {
+                            let line: serde_json::Value = serde_json::from_str(line).unwrap();
+                            if let Some(key) = line["key"].as_str() {
+                                keeps.lock().unwrap().insert(key.to_owned());
+                            }
+                        }
+                        if stop.load(Ordering::Relaxed) {
+                            break;
+                        }
+                    }
+                });
+                told
+            })
+            .collect();
+        // Each is written before the next, so that some stand before others in every log.
+        for number in 0..60 {
+            let key = format!("key-{number}");
+            let put = |ack: &str| {
+                let path = format!("/v1/keyspaces/two/keys/{key}?ack={ack}");
+                flock.nodes[number % 2].request("PUT", &path, b"v").status
+            };
+            eventually("it is written once", Duration::from_secs(20), || {
+                put("1") == 201
+            });
+            match put("2") {
+                201 => held.push(key),
+                _ => lacking.push(key),
+            }
+        }
+        println!("{} held by a majority, {} not", held.len(), lacking.len());
+        assert!(held.len() > 5 && lacking.len() > 5);
+        let has_all = |keys: &[String]| {
+            let mut told = told.iter().map(|told| told.lock().unwrap());
+            told.all(|told| keys.iter().all(|key| told.contains(key)))
+        };
+        eventually(
+            "what a majority has is told",
+            Duration::from_secs(30),
+            || has_all(&held),
+        );
+        assert!(!has_all(&lacking[..1]), "what too few have was told");
+        flock.up(2);
+        eventually("all is told", Duration::from_secs(30), || has_all(&lacking));
+        stop.store(true, Ordering::Relaxed);
+    });
 }

@@ -119,6 +119,7 @@ impl Followers {
             coordinator: self.coordinator.clone(),
             settled_to: 0,
             waits: None,
+            stands: None,
             settling: None,
             source: self.shard.reader(1),
             shard: self.shard.clone(),
@@ -160,6 +161,8 @@ pub struct Follow {
     settled_to: Index,
     /// For what it waits to be held by enough, and since when.
     waits: Option<(Waits, Instant)>,
+    /// The partition for which it gets no further, and since when.
+    stands: Option<(u16, Instant)>,
     settling: Option<(Waits, Index, LocalFuture<bool>)>,
 }
 
@@ -260,6 +263,12 @@ impl Follow {
     /// Whether the log has been given up to this record.
     pub fn is_past(&self, end: Index) -> bool {
         self.filling.is_empty() && self.source.position() > end
+    }
+
+    /// The partition for which it gets no further, and since when: what comes next is not known to be held by
+    /// enough.
+    pub fn stands(&self) -> Option<(u16, Instant)> {
+        self.stands
     }
 
     /// How it was gone on with.
@@ -522,6 +531,7 @@ impl Follow {
                 return Ok(None);
             }
         }
+        self.stands = None;
         let StoredPage { records, next } = page;
         if begins && scope == Scope::Complete {
             // Who has begun to forget what it had must be given all, here or elsewhere.
@@ -597,6 +607,10 @@ impl Follow {
         hidden: Vec<Unsettled>,
         last: Index,
     ) -> Option<Index> {
+        let partition = hidden.first().map(|first| first.partition);
+        if self.stands.map(|(partition, _)| partition) != partition {
+            self.stands = partition.map(|partition| (partition, Instant::now()));
+        }
         let since = match &self.waits {
             Some((waits, since)) if *waits == what => *since,
             _ => {
@@ -689,6 +703,7 @@ impl Follow {
             return Ok(None);
         }
         drop(hidden);
+        self.stands = None;
         for (index, record) in records.iter().take_while(|(index, _)| *index < behind) {
             now.set(*index);
             hits.read(record);
