@@ -238,7 +238,8 @@ impl Body {
         let token = self.merged.token();
         self.has_begun |= token.is_some();
         self.open_since = None;
-        self.form.progress(out, token.as_ref());
+        self.form
+            .progress(out, token.as_ref(), self.merged.forgotten());
     }
 
     fn end(&mut self, out: &mut BytesMut, reason: Reason) {

@@ -38,6 +38,7 @@ fn item(what: What, token: Token) -> Item {
         what,
         token: Rc::new(token),
         end: 0,
+        forgotten: Version(0),
         is_done: false,
     }
 }

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
-use dunlin_entry::{Entry, Vector};
+use dunlin_entry::{Entry, Vector, Version};
 use dunlin_log::Index;
 use dunlin_node::Scope;
 use dunlin_proto::Token;
@@ -19,6 +19,8 @@ pub struct Item {
     pub token: Rc<Token>,
     /// The last record of the source's log.
     pub end: Index,
+    /// Deletes up to this stamp may be forgotten there.
+    pub forgotten: Version,
     /// All that was to be told has been, where there is an end.
     pub is_done: bool,
 }
@@ -138,6 +140,7 @@ impl Item {
         out.put_u8(self.is_done.into());
         put_bytes(&mut out, &self.token.encode());
         out.put_u64_le(self.end);
+        out.put_u64_le(self.forgotten.0);
         match &self.what {
             What::Beat => out.put_u8(0),
             What::Stands(partition) => {
@@ -172,6 +175,7 @@ impl Item {
         let is_done = get_flag(&mut body)?;
         let token = Token::decode(get_bytes(&mut body)?).map_err(|_| Malformed)?;
         let end = body.try_get_u64_le().map_err(|_| Malformed)?;
+        let forgotten = Version(body.try_get_u64_le().map_err(|_| Malformed)?);
         let what = match body.try_get_u8().map_err(|_| Malformed)? {
             0 => What::Beat,
             1 => What::Entries(
@@ -198,6 +202,7 @@ impl Item {
             what,
             token: Rc::new(token),
             end,
+            forgotten,
             is_done,
         })
     }

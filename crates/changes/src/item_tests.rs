@@ -45,7 +45,7 @@ proptest! {
             2 => What::Records { partition: 4, begins: None, records: entries, ends },
             _ => What::Records { partition: 4, begins: Some(Scope::Complete), records: entries, ends },
         };
-        let item = Item { what, token: Rc::new(token()), end: 7, is_done };
+        let item = Item { what, token: Rc::new(token()), end: 7, forgotten: Version(8), is_done };
         let bytes = item.encode();
         prop_assert_eq!(Item::decode(bytes.clone()), Ok(item));
         for at in 0..bytes.len().min(40) {

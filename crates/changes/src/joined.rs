@@ -104,6 +104,7 @@ impl Joined {
             what,
             token: self.token(),
             end: self.tail.end.get(),
+            forgotten: self.tail.forgotten.get(),
             is_done: false,
         }
     }

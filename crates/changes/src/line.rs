@@ -6,7 +6,7 @@ use std::rc::Rc;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use bytes::{BufMut, BytesMut};
-use dunlin_entry::{Entry, Kind};
+use dunlin_entry::{Entry, Kind, Version};
 use dunlin_node::Scope;
 use dunlin_proto::Token;
 
@@ -93,8 +93,12 @@ impl Form {
         self.end(out);
     }
 
-    pub fn progress(self, out: &mut BytesMut, token: Option<&Token>) {
+    /// `forgotten` is up to where deletes may be forgotten.
+    pub fn progress(self, out: &mut BytesMut, token: Option<&Token>, forgotten: Option<Version>) {
         self.begin(out, "progress", token);
+        if let Some(version) = forgotten {
+            text(out, "deletes_forgotten", &version.to_string());
+        }
         self.end(out);
     }
 

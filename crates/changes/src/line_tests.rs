@@ -92,10 +92,10 @@ fn what_many_are_told_is_told_as_what_one_is() {
 fn a_server_sent_event_has_its_token_as_id() {
     let token = Token::new(1, 5, None, []);
     let mut out = BytesMut::new();
-    Form::Events.progress(&mut out, Some(&token));
+    Form::Events.progress(&mut out, Some(&token), Some(Version(0xab)));
     Form::Events.moved(&mut out, &[1, 65_535], "n2/0");
     let text = format!(
-        "event: progress\nid: {token}\ndata: {{\"event\":\"progress\",\"token\":\"{token}\"}}\n\n\
+        "event: progress\nid: {token}\ndata: {{\"event\":\"progress\",\"token\":\"{token}\",\"deletes_forgotten\":\"00000000000000ab\"}}\n\n\
          event: moved\ndata: {{\"event\":\"moved\",\"partitions\":[1,65535],\"to\":\"n2/0\"}}\n\n"
     );
     assert_eq!(std::str::from_utf8(&out).unwrap(), text);

@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::time::Duration;
 
-use dunlin_entry::{Entry, Vector};
+use dunlin_entry::{Entry, Vector, Version};
 use dunlin_node::{Sabotage, Scope, Services};
 use dunlin_proto::{ShardAddress, Token};
 use futures_util::StreamExt;
@@ -75,6 +75,8 @@ struct Reader {
     partitions: Vec<u16>,
     /// What it said last, and was told.
     latest: Option<Rc<Token>>,
+    /// Deletes up to this stamp may be forgotten there.
+    forgotten: Version,
 }
 
 /// A stream of a keyspace.
@@ -158,6 +160,14 @@ impl Merged {
         let latest = self.readers.values().filter_map(|r| r.latest.as_ref());
         latest.for_each(|latest| token.advance(latest));
         (self.token.is_some() || token.names(&self.partitions)).then_some(token)
+    }
+
+    /// Deletes up to this stamp may be forgotten by who serves: nothing older of their keys comes again. None where
+    /// not all is served.
+    pub fn forgotten(&self) -> Option<Version> {
+        let readers = self.readers.values().map(|reader| reader.forgotten);
+        let least = readers.min().filter(|least| *least > Version(0));
+        least.filter(|_| self.unserved.is_empty())
     }
 
     /// What is told next, of at most so many changes; with fewer than there were at hand this is at its end.
@@ -250,6 +260,7 @@ impl Merged {
             at,
             partitions,
             latest,
+            forgotten: Version(0),
         };
         self.readers.insert(number, reader);
         let services = self.services.clone();
@@ -347,6 +358,7 @@ impl Merged {
         }
         if let Some(reader) = self.readers.get_mut(&number) {
             reader.latest = Some(item.token);
+            reader.forgotten = item.forgotten;
         }
         // The token of one that began with what comes from now on is known when all have begun.
         if self.token.is_none() {

@@ -39,6 +39,8 @@ const OF_CURSOR: &[Rule] = &[
 const OF_COMMIT: &[Rule] = &[Rule::new(Method::POST, &[], WRITE)];
 /// How often it is looked what cursors still need of the log.
 const PIN_INTERVAL: Duration = Duration::from_secs(5);
+/// For whom all of the log is kept before the cursors are read, for a minute at most.
+const ALL_CURSORS: &str = "cursors, which could not be read yet";
 const OF_CHANGES: &[Rule] = &[Rule::new(Method::GET, PARAMS, READ)];
 
 /// Change streams.
@@ -109,10 +111,14 @@ impl Plugged for AtShard {
             let services = Rc::downgrade(services);
             tokio::task::spawn_local(lease::release_all(services, leaving));
         }
+        // What they need is not known yet.
+        services.followers().keep_all(ALL_CURSORS);
         let services = Rc::downgrade(services);
         tokio::task::spawn_local(async move {
             while let Some(services) = services.upgrade() {
-                pin_all(&services).await;
+                if pin_all(&services).await {
+                    services.followers().let_go(ALL_CURSORS);
+                }
                 drop(services);
                 tokio::time::sleep(PIN_INTERVAL).await;
             }
@@ -137,13 +143,13 @@ impl Plugged for AtShard {
     }
 }
 
-/// Keeps of this shard's log what is behind each cursor.
-async fn pin_all(services: &Rc<Services>) {
+/// Keeps of this shard's log what is behind each cursor; whether they could be read.
+async fn pin_all(services: &Rc<Services>) -> bool {
     let cursors = match cursors::list(services, cursors::PREFIX.into()).await {
         Ok(cursors) => cursors,
         Err(rejected) => {
             tracing::debug!(why = rejected.line, "the cursors cannot be read");
-            return;
+            return false;
         }
     };
     for cursor in cursors {
@@ -152,6 +158,7 @@ async fn pin_all(services: &Rc<Services>) {
             services.followers().keep(&holder, &token);
         }
     }
+    true
 }
 
 /// Streams one follower to another shard.

@@ -170,6 +170,7 @@ impl Reading {
             what,
             token: Rc::new(self.follow.token()),
             end: self.follow.log_end(),
+            forgotten: self.follow.forgotten(),
             is_done: self.is_done(),
         }
     }

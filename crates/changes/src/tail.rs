@@ -7,6 +7,7 @@ use std::rc::{Rc, Weak};
 use std::time::Duration;
 
 use bytes::Bytes;
+use dunlin_entry::Version;
 use dunlin_log::Index;
 use dunlin_node::{Sabotage, Services};
 use dunlin_proto::{ShardAddress, Token};
@@ -45,6 +46,8 @@ pub(crate) struct Tail {
     incarnation: Cell<u32>,
     /// The last record of the log.
     pub end: Cell<Index>,
+    /// Deletes up to this stamp may be forgotten at the shard.
+    pub forgotten: Cell<Version>,
     pub is_over: Cell<bool>,
     pub changed: Notify,
     /// Who is in the ring, and where.
@@ -92,6 +95,7 @@ impl Tails {
             ring: RefCell::new(None),
             incarnation: Cell::new(0),
             end: Cell::new(0),
+            forgotten: Cell::default(),
             is_over: Cell::new(false),
             changed: Notify::new(),
             places: RefCell::default(),
@@ -158,6 +162,7 @@ async fn read(
             };
             let Some(tail) = tail.upgrade() else { return };
             tail.end.set(item.end);
+            tail.forgotten.set(item.forgotten);
             let changes = match item.what {
                 What::Beat => Vec::new(),
                 What::Entries(changes) => changes,

@@ -8,7 +8,27 @@ use super::{Class, Followers, Here, Holder, Past, Start, begin};
 use crate::replication::address_of;
 use crate::shard::vector_of;
 
+/// Who holds the whole log.
+fn of_all(name: &str) -> Holder {
+    Holder {
+        class: Class::Cursor,
+        keyspace: None,
+        name: name.to_owned(),
+    }
+}
+
 impl Followers {
+    /// Keeps all there is of the log for a while, or until that is let go.
+    pub fn keep_all(&self, name: &str) {
+        let (shard, holder) = (&self.shard, of_all(name));
+        shard.pins().hold(holder, shard.log_first(), Instant::now());
+    }
+
+    /// Lets go of what was kept so.
+    pub fn let_go(&self, name: &str) {
+        self.shard.pins().end_of(&of_all(name));
+    }
+
     /// Keeps what is still to be read of the log from a token on, for as long as that is said again.
     pub fn keep(&self, name: &str, token: &Token) {
         let shard = &self.shard;

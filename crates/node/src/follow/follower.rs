@@ -7,7 +7,7 @@ use std::ops::Bound as Key;
 use std::rc::Rc;
 
 use bytes::Bytes;
-use dunlin_entry::{Entry, EntryView, Kind, Vector};
+use dunlin_entry::{Entry, EntryView, Kind, Vector, Version};
 use dunlin_log::{CursorError, Index};
 use dunlin_proto::{Hint, Page, Place, Token, TokenError, Within};
 use dunlin_store::Snapshot;
@@ -258,6 +258,11 @@ impl Follow {
     /// The last record of the log there is, for [`Follow::is_past`].
     pub fn log_end(&self) -> Index {
         self.shard.log_last()
+    }
+
+    /// Deletes of the keyspace up to this stamp may be forgotten here.
+    pub fn forgotten(&self) -> Version {
+        self.shard.forgotten(self.wanted.keyspace)
     }
 
     /// Whether the log has been given up to this record.

@@ -1,9 +1,12 @@
 //! Every verb of each role on each kind of path.
 
+use std::time::Duration;
+
 use serde_json::json;
 
 use crate::harness::asking::{ADMIN, add, ask, close, status};
 use crate::harness::curl::curl;
+use crate::harness::eventually;
 use crate::harness::up::Up;
 
 /// method, path, body, and who may: r w a on birds, R W A on all, d who may read default.
@@ -30,6 +33,20 @@ const TABLE: &[(&str, &str, &[u8], &str)] = &[
         b"",
         "r w a R W A",
     ),
+    (
+        "GET",
+        "/v1/keyspaces/birds/changes?from=beginning&until=end",
+        b"",
+        "r w a R W A",
+    ),
+    (
+        "GET",
+        "/v1/keyspaces/birds/changes?cursor=none",
+        b"",
+        "w a W A",
+    ),
+    ("GET", "/v1/keyspaces/birds/cursors", b"", "r w a R W A"),
+    ("DELETE", "/v1/keyspaces/birds/cursors/none", b"", "w a W A"),
     ("GET", "/v1/keyspaces/birds", b"", "r w a R W A"),
     ("GET", "/v1/keyspaces/birds/mend-stamps", b"", "a A"),
     ("POST", "/v1/keyspaces/birds/mend-stamps", b"", "a A"),
@@ -155,6 +172,30 @@ fn each_role_may_what_it_says() {
     );
     let refused = ask(&login("d"), "PUT", &up.url(0, "/v0/entity?id=x"), b"v");
     assert_eq!(refused.text(), "user d lacks the role write on default");
+}
+
+#[test]
+fn a_stream_ends_with_its_user() {
+    let up = Up::nodes(2);
+    let server = up.url(0, "");
+    close(&server);
+    let login = "tern:password of tern";
+    add(ADMIN, &server, login, json!({ "default": "read" }), false);
+    let url = up.url(1, "/v1/keyspaces/default/changes");
+    std::thread::scope(|scope| {
+        let follows = scope.spawn(|| curl(&["-N", "-m", "60", "-u", login, &url]));
+        let streams = || ask(ADMIN, "GET", &up.url(0, "/v1/status"), b"").json()["streams"].clone();
+        eventually("it follows", Duration::from_secs(20), || {
+            streams()[0]["who"].as_str().is_some_and(|who| who.starts_with("tern from "))
+        });
+        let gone = status(ADMIN, "DELETE", &up.url(0, "/v1/users/tern"), b"");
+        assert!(gone < 300, "{gone}");
+        let told = follows.join().unwrap();
+        let last = told.text().lines().last().unwrap();
+        assert!(last.contains("\"reason\":\"forbidden\""), "{last}");
+        let again = curl(&["-u", login, &url]);
+        assert_eq!(again.status, 401);
+    });
 }
 
 #[test]
