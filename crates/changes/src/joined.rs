@@ -37,6 +37,7 @@ impl Place {
 pub(crate) struct Joined {
     tail: Rc<Tail>,
     pub place: Rc<Place>,
+    /// Ascending.
     partitions: Vec<u16>,
     prefix: Bytes,
     /// What he has been told may be more than the tail has read: up to this record, and this.
@@ -47,9 +48,12 @@ pub(crate) struct Joined {
 impl Joined {
     /// At a place of the ring, having read the log up to a record and been told all before a token.
     pub fn new(tail: Rc<Tail>, open: &Open, token: Rc<Token>, next: u64, from: Index) -> Joined {
+        // Those of several that were lost come in any order.
+        let mut partitions = open.partitions.clone();
+        partitions.sort_unstable();
         Joined {
             tail,
-            partitions: open.partitions.clone(),
+            partitions,
             prefix: open.prefix.clone(),
             from,
             ahead: Some(token.clone()),

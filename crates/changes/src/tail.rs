@@ -38,7 +38,7 @@ pub(crate) struct Tails {
 /// The tail of one shard's log for one keyspace.
 pub(crate) struct Tail {
     pub at: ShardAddress,
-    /// Those that the shard holds.
+    /// Those that the shard holds, ascending.
     pub partitions: Vec<u16>,
     /// None before it has begun.
     pub ring: RefCell<Option<Ring>>,

@@ -186,7 +186,9 @@ fn a_stream_ends_with_its_user() {
         let follows = scope.spawn(|| curl(&["-N", "-m", "60", "-u", login, &url]));
         let streams = || ask(ADMIN, "GET", &up.url(0, "/v1/status"), b"").json()["streams"].clone();
         eventually("it follows", Duration::from_secs(20), || {
-            streams()[0]["who"].as_str().is_some_and(|who| who.starts_with("tern from "))
+            streams()[0]["who"]
+                .as_str()
+                .is_some_and(|who| who.starts_with("tern from "))
         });
         let gone = status(ADMIN, "DELETE", &up.url(0, "/v1/users/tern"), b"");
         assert!(gone < 300, "{gone}");
