@@ -168,3 +168,7 @@ fn is_old(change: &Entry, token: &Token) -> bool {
     let is_named = seen.is_some_and(|seen| seen.get(position.origin) >= position.sequence);
     is_named && !(change.copy && (change.is_expiry || change.replaces.is_some()))
 }
+
+#[cfg(test)]
+#[path = "joined_tests.rs"]
+mod tests;

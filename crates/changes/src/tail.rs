@@ -89,18 +89,7 @@ impl Tails {
             let is_held = services.replicas(keyspace, *partition).contains(&at);
             is_held && !self.is_standing(name, *partition)
         };
-        let tail = Rc::new(Tail {
-            at,
-            partitions: (0..count).filter(is_there).collect(),
-            ring: RefCell::new(None),
-            incarnation: Cell::new(0),
-            end: Cell::new(0),
-            forgotten: Cell::default(),
-            is_over: Cell::new(false),
-            changed: Notify::new(),
-            places: RefCell::default(),
-            reading: RefCell::default(),
-        });
+        let tail = Rc::new(Tail::new(at, (0..count).filter(is_there).collect()));
         let reading = read(self.clone(), services.clone(), Rc::downgrade(&tail), name);
         *tail.reading.borrow_mut() = Some(tokio::task::spawn_local(reading));
         open.insert(name, Rc::downgrade(&tail));
@@ -189,6 +178,22 @@ async fn read(
 }
 
 impl Tail {
+    /// Of a shard's log, not read yet.
+    pub fn new(at: ShardAddress, partitions: Vec<u16>) -> Tail {
+        Tail {
+            at,
+            partitions,
+            ring: RefCell::new(None),
+            incarnation: Cell::new(0),
+            end: Cell::new(0),
+            forgotten: Cell::default(),
+            is_over: Cell::new(false),
+            changed: Notify::new(),
+            places: RefCell::default(),
+            reading: RefCell::default(),
+        }
+    }
+
     /// All who are there read by themselves again, and meet at another.
     pub fn end(&self) {
         self.is_over.set(true);
