@@ -114,7 +114,7 @@ pages! {
     import "docs/import.md" 1
     the_log_tool "docs/log-tool.md" 3
     copying_a_database "docs/copy.md" 2
-    change_streams "docs/streams.md" 2
+    change_streams "docs/streams.md" 3
 }
 
 #[test]
