@@ -7,6 +7,11 @@ use std::rc::Rc;
 use bytes::{Bytes, BytesMut};
 use dunlin_entry::Entry;
 
+/// Bytes of its key and value.
+pub(crate) fn bytes_of(entry: &Entry) -> usize {
+    entry.key.len() + entry.value.len()
+}
+
 /// A change.
 #[derive(Debug)]
 pub struct Change {
@@ -43,7 +48,7 @@ impl Change {
 
     /// What it takes of memory, without its lines, roughly.
     pub(crate) fn bytes(&self) -> usize {
-        size_of::<Change>() + self.entry.key.len() + self.entry.value.len()
+        size_of::<Change>() + bytes_of(&self.entry)
     }
 }
 

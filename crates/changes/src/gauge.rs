@@ -126,17 +126,13 @@ impl Gauge {
         // It is of all its partitions, or there is none.
         let index = item.token.hint(at, &[]).map(|hint| hint.index);
         self.sources.borrow_mut().insert(number, (at, index));
-        let count = |changes: usize| self.changes.set(self.changes.get() + changes as u64);
-        match &item.what {
-            What::Beat | What::Stands(_) => {}
-            What::Entries(changes) => {
-                count(changes.len());
-                let written = changes.iter().map(|change| change.stamp.version.millis());
-                let newest_ms = written.fold(self.newest_ms.get(), u64::max);
-                self.newest_ms.set(newest_ms);
-            }
-            What::Records { records, .. } => count(records.len()),
+        if let What::Entries(changes) = &item.what {
+            let written = changes.iter().map(|change| change.stamp.version.millis());
+            let newest_ms = written.fold(self.newest_ms.get(), u64::max);
+            self.newest_ms.set(newest_ms);
         }
+        let changes = self.changes.get() + item.changes() as u64;
+        self.changes.set(changes);
         self.rate.add(item.bytes());
         self.rate.tick(Instant::now());
         if self.entries_behind(services, streams) == Some(0) {

@@ -8,7 +8,7 @@ use dunlin_log::Index;
 use dunlin_node::Scope;
 use dunlin_proto::Token;
 
-use crate::change::Change;
+use crate::change::{Change, bytes_of};
 
 /// What a source gives at a time.
 #[derive(Debug, Clone, PartialEq)]
@@ -127,11 +127,19 @@ impl Open {
 impl Item {
     /// Bytes of its keys and values.
     pub(crate) fn bytes(&self) -> usize {
-        let of = |entry: &Entry| entry.key.len() + entry.value.len();
         match &self.what {
             What::Beat | What::Stands(_) => 0,
-            What::Entries(changes) => changes.iter().map(|change| of(change)).sum(),
-            What::Records { records, .. } => records.iter().map(of).sum(),
+            What::Entries(changes) => changes.iter().map(|change| bytes_of(change)).sum(),
+            What::Records { records, .. } => records.iter().map(bytes_of).sum(),
+        }
+    }
+
+    /// How many changes there are.
+    pub(crate) fn changes(&self) -> usize {
+        match &self.what {
+            What::Beat | What::Stands(_) => 0,
+            What::Entries(changes) => changes.len(),
+            What::Records { records, .. } => records.len(),
         }
     }
 

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use bytes::Bytes;
 use dunlin_entry::Entry;
 use dunlin_log::Index;
-use dunlin_node::Services;
+use dunlin_node::{Services, is_news_at};
 use dunlin_proto::Token;
 use tokio::time::{Instant, timeout_at};
 
@@ -163,10 +163,11 @@ impl Joined {
 
 /// Whether a change that a log has is named by a token, as far as its place tells.
 fn is_old(change: &Entry, token: &Token) -> bool {
-    let position = change.position();
-    let seen = token.vector(change.partition);
-    let is_named = seen.is_some_and(|seen| seen.get(position.origin) >= position.sequence);
-    is_named && !(change.copy && (change.is_expiry || change.replaces.is_some()))
+    let is_older = change.is_expiry || change.replaces.is_some();
+    let is_news = |seen| is_news_at(change.position(), change.copy && is_older, seen);
+    token
+        .vector(change.partition)
+        .is_some_and(|seen| !is_news(seen))
 }
 
 #[cfg(test)]

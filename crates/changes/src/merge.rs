@@ -13,7 +13,7 @@ use futures_util::stream::FuturesUnordered;
 use tokio::time::{Instant, sleep_until};
 
 use crate::assign::{assign, set_apart};
-use crate::change::Change;
+use crate::change::{Change, bytes_of};
 use crate::cut::cut;
 use crate::gauge::{Gauge, Streams};
 use crate::item::{Item, Open, What};
@@ -58,10 +58,9 @@ pub enum Told {
 impl Told {
     /// Bytes of keys and values.
     pub(crate) fn bytes(&self) -> usize {
-        let of = |entry: &Entry| entry.key.len() + entry.value.len();
         match self {
-            Told::Records { records, .. } => records.iter().map(of).sum(),
-            Told::Entries(changes) => changes.iter().map(|change| of(change)).sum(),
+            Told::Records { records, .. } => records.iter().map(bytes_of).sum(),
+            Told::Entries(changes) => changes.iter().map(|change| bytes_of(change)).sum(),
             _ => 0,
         }
     }
@@ -291,11 +290,6 @@ impl Merged {
             self.set_apart(number, partition, &item.token);
             return Some(Told::Beat);
         }
-        let count = match &item.what {
-            What::Beat | What::Stands(_) => 0,
-            What::Records { records, .. } => records.len(),
-            What::Entries(entries) => entries.len(),
-        };
         let reader = self.readers.get(&number)?;
         let latest = reader.latest.clone();
         let before = latest.or_else(|| {
@@ -306,7 +300,7 @@ impl Merged {
             let cluster = self.services.cluster_number();
             Rc::new(beginning(cluster, self.asked.keyspace))
         });
-        if count > changes_max {
+        if item.changes() > changes_max {
             let ahead = item.token.clone();
             cut(&mut item, &before, changes_max);
             if self.services.sabotage() == Sabotage::TokenAhead {

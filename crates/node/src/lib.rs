@@ -65,7 +65,7 @@ pub use doors::{Bounds, REFUSALS_MAX};
 pub use env::Env;
 pub use follow::{
     BackfillStatus, Begun, Follow, FollowError, FollowerStatus, Followers, From, Next, PinStatus,
-    Scope, Wanted,
+    Scope, Wanted, is_news_at,
 };
 pub use limits::BODY_BYTES_MAX;
 pub use logins::{check_password, password_hash};

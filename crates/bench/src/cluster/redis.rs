@@ -48,9 +48,14 @@ pub fn start(parent: &Path, interrupt: &Interrupt) -> Result<Cluster, ClusterErr
         let log = cluster.directory().join(format!("{name}.log"));
         cluster.servers.push(Server::spawn(name, command, log)?);
     }
-    let replica = SocketAddr::from((Ipv4Addr::LOCALHOST, base + 1));
+    let replica = replica(cluster.addresses[0]);
     ready::wait("redis", &mut cluster, interrupt, |_| linked(replica))?;
     Ok(cluster)
+}
+
+/// Where the replica of a primary is that was started so.
+pub fn replica(primary: SocketAddr) -> SocketAddr {
+    SocketAddr::new(primary.ip(), primary.port() + 1)
 }
 
 fn linked(replica: SocketAddr) -> Result<(), String> {

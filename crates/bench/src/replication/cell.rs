@@ -8,26 +8,26 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
-use super::VALUE_BYTES;
 use super::quiet;
 use super::stream::{Shared, Told};
-use super::system::{self, Dunlin, Redis, System};
-use crate::cluster::processes::{self, Setup};
+use super::system::{Dunlin, Redis, System};
+use super::{COPIES, VALUE_BYTES, failed, keys, two_nodes};
 use crate::cluster::{Cluster, http, redis};
 use crate::error::BenchError;
 use crate::host::cpu::Meter;
 use crate::host::memory::resident_bytes;
 use crate::interrupt::Interrupt;
 use crate::load::generator::{self, Edge, Pace, Plan};
-use crate::load::http::{Copies, HttpWorkload, Verb};
-use crate::load::key::{Choice, KeySet, Keys, Order};
+use crate::load::http::{HttpWorkload, Verb};
+use crate::load::key::{Choice, Keys};
 use crate::load::protocol::Protocol;
 use crate::load::redis_stream::StreamWorkload;
 use crate::load::value::Values;
 use crate::options::ReplicationOptions;
 
-const COPIES: Copies = Copies { ack: 1, from: 2 };
 const TAG: u8 = b'q';
+/// More than are ever written.
+const KEYS_MAX: u64 = u64::MAX >> 8;
 const CONNECTIONS: usize = 32;
 const SAMPLE: Duration = Duration::from_millis(500);
 const PROBE_EVERY: Duration = Duration::from_millis(50);
@@ -130,17 +130,8 @@ pub fn run(
     row: Row,
     interrupt: &Interrupt,
 ) -> Result<Cell, BenchError> {
-    let more = ["--replicas", "2"].map(str::to_owned);
-    let setup = Setup {
-        dunlin,
-        sync: options.sync,
-        more: &more,
-        shards: options.shards,
-        members: 2,
-        spare: 0,
-    };
-    let mut cluster = processes::start_with(&setup, data, interrupt)?;
-    let (keys, each) = keys();
+    let mut cluster = two_nodes(dunlin, data, options, &[], interrupt)?;
+    let (keys, each) = keys(TAG, KEYS_MAX);
     let values = Values::new(VALUE_BYTES);
     let mut workload = HttpWorkload::new(Verb::Put, COPIES, keys, each, values);
     let written = |workload: &HttpWorkload| match workload.choice() {
@@ -169,30 +160,18 @@ pub fn of_redis(
     interrupt: &Interrupt,
 ) -> Result<Cell, BenchError> {
     let mut cluster = redis::start(data, interrupt)?;
-    let (keys, each) = keys();
+    let (keys, each) = keys(TAG, KEYS_MAX);
     let mut workload = StreamWorkload::new(Keys::new(keys, each), Values::new(VALUE_BYTES));
     let primary = cluster.addresses[0];
     let run = Run {
         plan: plan(&cluster, options, row),
-        nodes: vec![primary, system::replica(primary)],
+        nodes: vec![primary, redis::replica(primary)],
         row,
         system: &Redis,
     };
     let cell = run.beside(&cluster, &mut workload, StreamWorkload::added, interrupt)?;
     cluster.check()?;
     Ok(cell)
-}
-
-fn keys() -> (KeySet, Choice) {
-    let keys = KeySet {
-        tag: TAG,
-        order: Order::Sequential,
-    };
-    let each = Choice::Each {
-        next: 0,
-        end: u64::MAX >> 8,
-    };
-    (keys, each)
 }
 
 fn plan(cluster: &Cluster, options: &ReplicationOptions, row: Row) -> Plan {
@@ -316,18 +295,13 @@ fn quiet_clients(
     nodes: &[std::net::SocketAddr],
     clients: usize,
 ) -> Result<Vec<std::net::TcpStream>, BenchError> {
-    let failed = |error: std::io::Error| BenchError::Unsound {
-        what: format!("{clients} clients of a quiet keyspace"),
-        errors: 1,
-        requests: clients as u64,
-        detail: error.to_string(),
-    };
+    let failed = |detail| failed(format!("{clients} clients of a quiet keyspace"), detail);
     let made = format!("{{\"name\": \"{}\", \"replicas\": 2}}", quiet::KEYSPACE);
     let answer = http::request(nodes[0], "POST", "/v1/keyspaces", made.as_bytes());
     match answer {
-        Ok((201, _)) => quiet::connect(nodes, clients).map_err(failed),
-        Ok((_, body)) => Err(failed(std::io::Error::other(body))),
-        Err(error) => Err(failed(std::io::Error::other(error.to_string()))),
+        Ok((201, _)) => quiet::connect(nodes, clients).map_err(|e| failed(e.to_string())),
+        Ok((_, body)) => Err(failed(body)),
+        Err(error) => Err(failed(error.to_string())),
     }
 }
 

@@ -9,20 +9,19 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 
 use super::stream::number_of;
+use super::{COPIES, failed, keys, two_nodes};
 use crate::cluster::http;
-use crate::cluster::processes::{self, Setup};
 use crate::error::BenchError;
 use crate::host::cpu::Meter;
 use crate::interrupt::Interrupt;
 use crate::load::generator::{self, Pace, Plan};
-use crate::load::http::{Copies, HttpWorkload, Verb};
-use crate::load::key::{Choice, KEY_LENGTH, KeySet, Order};
+use crate::load::http::{HttpWorkload, Verb};
+use crate::load::key::KEY_LENGTH;
 use crate::load::value::Values;
 use crate::options::ReplicationOptions;
 use crate::spread::Spread;
 
 const TAG: u8 = b'd';
-const COPIES: Copies = Copies { ack: 1, from: 2 };
 /// Each is told all so often.
 const TIMES: usize = 5;
 /// What a snapshot is drained of, and a log.
@@ -79,21 +78,12 @@ fn one(
     (kind, entries, value_bytes): (Kind, u64, usize),
     interrupt: &Interrupt,
 ) -> Result<Drain, BenchError> {
-    let mut more = vec!["--replicas", "2"];
-    if kind == Kind::Snapshot {
+    let more: &[&str] = match kind {
         // The log does not reach back to the beginning.
-        more.extend(["--segment", "4MiB", "--flush", "8MiB"]);
-    }
-    let more: Vec<String> = more.into_iter().map(str::to_owned).collect();
-    let setup = Setup {
-        dunlin,
-        sync: options.sync,
-        more: &more,
-        shards: options.shards,
-        members: 2,
-        spare: 0,
+        Kind::Snapshot => &["--segment", "4MiB", "--flush", "8MiB"],
+        Kind::Log => &[],
     };
-    let mut cluster = processes::start_with(&setup, data, interrupt)?;
+    let mut cluster = two_nodes(dunlin, data, options, more, interrupt)?;
     if kind == Kind::Log {
         keep_log(cluster.addresses[0])?;
     }
@@ -104,35 +94,28 @@ fn one(
         warmup: Duration::ZERO,
         duration: Duration::from_secs(300),
     };
-    let keys = KeySet {
-        tag: TAG,
-        order: Order::Sequential,
-    };
-    let each = Choice::Each {
-        next: 0,
-        end: entries,
-    };
+    let (keys, each) = keys(TAG, entries);
     let values = Values::new(value_bytes);
     let mut workload = HttpWorkload::new(Verb::Put, COPIES, keys, each, values);
     let outcome = generator::run(&plan, &mut workload, interrupt, &mut |_| {})?;
-    let unsound = |what: String| BenchError::Unsound {
-        what,
-        errors: outcome.errors(),
-        requests: entries,
-        detail: outcome.errors_text(),
-    };
     if outcome.errors() > 0 {
-        return Err(unsound("loading".to_owned()));
+        return Err(BenchError::Unsound {
+            what: "loading".to_owned(),
+            errors: outcome.errors(),
+            requests: entries,
+            detail: outcome.errors_text(),
+        });
     }
+    let failed = |detail| failed(format!("{kind:?} of {entries} entries"), detail);
     let meter = Meter::new(cluster.pids());
     let (cpu, begun) = (meter.total(), Instant::now());
     let mut rates = Vec::new();
     for turn in 0..TIMES {
         let node = cluster.addresses[turn % cluster.addresses.len()];
-        let (told, seconds) = drain(node).map_err(|error| unsound(error.to_string()))?;
+        let (told, seconds) = drain(node).map_err(|error| failed(error.to_string()))?;
         let is_right = told.entries == entries && (told.snapshots > 0) == (kind == Kind::Snapshot);
         if !is_right {
-            return Err(unsound(format!("{kind:?}: {told:?} of {entries}")));
+            return Err(failed(format!("{told:?}")));
         }
         rates.push(entries as f64 / seconds);
     }
@@ -155,12 +138,7 @@ fn keep_log(node: SocketAddr) -> Result<(), BenchError> {
     let answer = http::request(node, "PATCH", "/v1/keyspaces/default", keeps);
     match answer {
         Ok((200, _)) => Ok(()),
-        other => Err(BenchError::Unsound {
-            what: "keeping the log".to_owned(),
-            errors: 1,
-            requests: 1,
-            detail: format!("{other:?}"),
-        }),
+        other => Err(failed("keeping the log".to_owned(), format!("{other:?}"))),
     }
 }
 

@@ -1,12 +1,17 @@
 //! Paper 001: two nodes, each key on both, values of 1 KB, sets at a constant rate; and the same while clients stream
 //! all there is from the beginning.
 
+use std::path::Path;
+
 use serde::Serialize;
 
-use crate::cluster::redis;
+use crate::cluster::processes::{self, Setup};
+use crate::cluster::{Cluster, redis};
 use crate::error::BenchError;
 use crate::host::machine::{Machine, revision, version};
 use crate::interrupt::Interrupt;
+use crate::load::http::Copies;
+use crate::load::key::{Choice, KeySet, Order};
 use crate::options::ReplicationOptions;
 use crate::program;
 use crate::progress::Progress;
@@ -24,6 +29,46 @@ pub use drain::{Drain, Kind};
 
 /// Bytes in a value.
 pub const VALUE_BYTES: usize = 1_024;
+
+/// How each set is acknowledged.
+const COPIES: Copies = Copies { ack: 1, from: 2 };
+
+/// Two nodes, each key on both.
+fn two_nodes(
+    dunlin: &Path,
+    data: &Path,
+    options: &ReplicationOptions,
+    more: &[&str],
+    interrupt: &Interrupt,
+) -> Result<Cluster, BenchError> {
+    let more = [&["--replicas", "2"], more].concat();
+    let more: Vec<String> = more.into_iter().map(str::to_owned).collect();
+    let setup = Setup {
+        dunlin,
+        sync: options.sync,
+        more: &more,
+        shards: options.shards,
+        members: 2,
+        spare: 0,
+    };
+    Ok(processes::start_with(&setup, data, interrupt)?)
+}
+
+/// So many keys of a tag, each once.
+fn keys(tag: u8, end: u64) -> (KeySet, Choice) {
+    let order = Order::Sequential;
+    (KeySet { tag, order }, Choice::Each { next: 0, end })
+}
+
+/// Something failed that is no set of the load.
+fn failed(what: String, detail: String) -> BenchError {
+    BenchError::Unsound {
+        what,
+        errors: 1,
+        requests: 1,
+        detail,
+    }
+}
 
 /// The whole run.
 #[derive(Debug, Clone, Serialize)]

@@ -7,9 +7,34 @@ use std::time::{Duration, Instant};
 use crate::load::http::Whole;
 
 /// How often both nodes are asked.
-pub const POLL: Duration = Duration::from_millis(2);
+const POLL: Duration = Duration::from_millis(2);
 /// One that is not there by then counts with this.
 pub const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Asks so many nodes again and again until all have what was written at `begun`; how long that took.
+///
+/// # Errors
+/// When a node does not answer.
+pub fn until_all(
+    nodes: usize,
+    begun: Instant,
+    mut has: impl FnMut(usize) -> std::io::Result<bool>,
+) -> std::io::Result<Duration> {
+    let mut waits: Vec<usize> = (0..nodes).collect();
+    while !waits.is_empty() && begun.elapsed() < PATIENCE {
+        let mut left = Vec::new();
+        for node in waits {
+            if !has(node)? {
+                left.push(node);
+            }
+        }
+        waits = left;
+        if !waits.is_empty() {
+            std::thread::sleep(POLL);
+        }
+    }
+    Ok(begun.elapsed())
+}
 
 /// A connection to each node.
 pub struct Probe {
@@ -47,20 +72,9 @@ impl Probe {
         );
         self.ask(at, &put)?;
         let get = format!("GET /v0/entity?id={key}&ack=1&from=2 HTTP/1.1\r\nHost: bench\r\n\r\n");
-        let mut waits: Vec<usize> = (0..self.streams.len()).collect();
-        while !waits.is_empty() && begun.elapsed() < PATIENCE {
-            let mut left = Vec::new();
-            for node in waits {
-                if self.ask(node, &get)? != 200 {
-                    left.push(node);
-                }
-            }
-            waits = left;
-            if !waits.is_empty() {
-                std::thread::sleep(POLL);
-            }
-        }
-        Ok(begun.elapsed())
+        until_all(self.streams.len(), begun, |node| {
+            Ok(self.ask(node, &get)? == 200)
+        })
     }
 
     fn ask(&mut self, node: usize, request: &str) -> std::io::Result<u16> {

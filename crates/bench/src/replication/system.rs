@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
-use super::probe::{PATIENCE, POLL, Probe};
+use super::probe::{PATIENCE, Probe, until_all};
 use super::stream::{self, Shared, Told};
 use crate::cluster::http;
 use crate::load::redis_stream;
@@ -86,21 +86,10 @@ impl System for Redis {
             let begun = Instant::now();
             clients[0].send(&format!("SET probe-{number:016} {value}\r\n"))?;
             clients[0].line()?;
-            let mut waits: Vec<usize> = (0..clients.len()).collect();
-            while !waits.is_empty() && begun.elapsed() < PATIENCE {
-                let mut left = Vec::new();
-                for at in waits {
-                    clients[at].send(&format!("GET probe-{number:016}\r\n"))?;
-                    if !clients[at].has_value()? {
-                        left.push(at);
-                    }
-                }
-                waits = left;
-                if !waits.is_empty() {
-                    std::thread::sleep(POLL);
-                }
-            }
-            Ok(begun.elapsed())
+            until_all(clients.len(), begun, |node| {
+                clients[node].send(&format!("GET probe-{number:016}\r\n"))?;
+                Ok(clients[node].bulk()?.is_some())
+            })
         }))
     }
 
@@ -165,10 +154,6 @@ impl RedisClient {
         Ok(Some(&self.bulk[..length]))
     }
 
-    fn has_value(&mut self) -> std::io::Result<bool> {
-        Ok(self.bulk()?.is_some())
-    }
-
     /// The answer to `XREAD` of one stream.
     fn entries(&mut self, last: &mut String, told: &mut stream::Ticks) -> std::io::Result<()> {
         let (_, streams) = self.line()?;
@@ -195,9 +180,4 @@ impl RedisClient {
         told.set_bytes(self.bytes);
         Ok(())
     }
-}
-
-/// The replica of a primary that was just started beside it.
-pub fn replica(primary: SocketAddr) -> SocketAddr {
-    SocketAddr::new(primary.ip(), primary.port() + 1)
 }

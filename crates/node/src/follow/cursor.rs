@@ -8,11 +8,11 @@ use super::{Class, Followers, Here, Holder, Past, Start, begin};
 use crate::replication::address_of;
 use crate::shard::vector_of;
 
-/// Who holds the whole log.
-fn of_all(name: &str) -> Holder {
+/// Who holds what is kept, of one keyspace or of all.
+fn holder(name: &str, keyspace: Option<u32>) -> Holder {
     Holder {
         class: Class::Cursor,
-        keyspace: None,
+        keyspace,
         name: name.to_owned(),
     }
 }
@@ -20,23 +20,19 @@ fn of_all(name: &str) -> Holder {
 impl Followers {
     /// Keeps all there is of the log for a while, or until that is let go.
     pub fn keep_all(&self, name: &str) {
-        let (shard, holder) = (&self.shard, of_all(name));
+        let (shard, holder) = (&self.shard, holder(name, None));
         shard.pins().hold(holder, shard.log_first(), Instant::now());
     }
 
     /// Lets go of what was kept so.
     pub fn let_go(&self, name: &str) {
-        self.shard.pins().end_of(&of_all(name));
+        self.shard.pins().end_of(&holder(name, None));
     }
 
     /// Keeps what is still to be read of the log from a token on, for as long as that is said again.
     pub fn keep(&self, name: &str, token: &Token) {
         let shard = &self.shard;
-        let holder = Holder {
-            class: Class::Cursor,
-            keyspace: Some(token.keyspace),
-            name: name.to_owned(),
-        };
+        let holder = holder(name, Some(token.keyspace));
         let placement = shard.placement();
         let Some(placed) = placement.keyspace(token.keyspace) else {
             return shard.pins().end_of(&holder);

@@ -3,7 +3,6 @@
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, VecDeque};
-use std::ops::Bound as Key;
 use std::rc::Rc;
 
 use bytes::Bytes;
@@ -15,11 +14,12 @@ use tokio::time::Instant;
 
 use super::apart::Apart;
 use super::settle::{Unsettled, settle};
+use super::stored::{StoredPage, read_stored};
 use super::{
     Class, Here, Hits, Holder, Met, Past, Reader, Scope, Selection, Start, begin, go_on, is_news,
 };
 use crate::env::LocalFuture;
-use crate::limits::{PAGE_ITEMS, SETTLE_AFTER, SETTLE_KEYS, STEP_BYTES};
+use crate::limits::{SETTLE_AFTER, SETTLE_KEYS, STEP_BYTES};
 use crate::quorum::Coordinator;
 use crate::replication::{address_of, copy_of};
 use crate::shard::{Shard, vector_of};
@@ -744,37 +744,6 @@ pub(super) fn still_at(shard: &Shard, hint: Hint) -> Option<Index> {
             && hint.incarnation >= shard.coverage().since
             && hint.index <= shard.opened_at();
     (hint.shard == shard.address() && is_kept).then_some(hint.index)
-}
-
-/// Reads a page of a view from a key on, when it is its turn.
-fn read_stored(
-    shard: &Rc<Shard>,
-    snapshot: &Snapshot,
-    keyspace: u32,
-    partition: u16,
-    start: Bytes,
-) -> impl Future<Output = Option<Page>> + use<> {
-    let (shard, snapshot) = (shard.clone(), snapshot.clone());
-    async move {
-        let turn = shard.turn(Class::Follower).await;
-        let read = shard.read_page(move |store| {
-            let (start, end) = (Key::Included(&start[..]), Key::Unbounded);
-            let view = Some(&snapshot);
-            store.scan_page(
-                keyspace, partition, start, end, PAGE_ITEMS, STEP_BYTES, view,
-            )
-        });
-        let page = read.await?;
-        let bytes = page.items.iter().map(|i| i.key.len() + i.value.len());
-        turn.end(bytes.sum());
-        Some(page)
-    }
-}
-
-/// A page of stored records.
-struct StoredPage {
-    records: Vec<Entry>,
-    next: Option<Bytes>,
 }
 
 /// Adds what a record of a log says of its origin, or of all.

@@ -20,6 +20,7 @@
 //! | `shown` | pure: whether who is no replica may be shown an entry |
 //! | `selection` | pure: which records a follower wants; what is kept of them |
 //! | `source` | a place in the log that goes on, as far as its reader may see |
+//! | `stored` | stored records for who is no replica, a page at a time |
 //! | `turns` | pure: who is read for first, a quantum at a time; `turn`, waiting for it |
 
 mod apart;
@@ -40,6 +41,7 @@ mod selection;
 mod settle;
 mod shown;
 mod source;
+mod stored;
 mod turn;
 mod turns;
 
@@ -59,6 +61,7 @@ pub use progress::BackfillStatus;
 pub(crate) use progress::Progress;
 pub(crate) use reader::Reader;
 pub(crate) use retain::{Caps, Segment, kept_at_least, kept_at_most, released};
+pub use selection::is_news_at;
 pub(crate) use selection::{Hits, Met, Selection, is_news};
 pub(crate) use shown::is_shown;
 pub(crate) use source::{Bound, Source};

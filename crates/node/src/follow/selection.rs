@@ -1,7 +1,7 @@
 //! Which records of a log a follower wants. Pure.
 
 use bytes::Bytes;
-use dunlin_entry::{EntryView, Kind, Origin, Vector, Version};
+use dunlin_entry::{EntryView, Kind, Origin, Position, Vector, Version};
 
 /// What is kept of a read is copied out where it is less than one part in so many: records from a
 /// segment are slices of what was read with them, up to 256 KiB, and would hold all of it.
@@ -79,9 +79,13 @@ impl<W: Fn(u32, u16, u8) -> bool> Selection<W> {
 /// tells. What a copy keeps of an older stamp than the place it was logged at, the end of a value or what was
 /// mended, says nothing of who has it.
 pub(crate) fn is_news(view: &EntryView<'_>, seen: &Vector) -> bool {
-    let position = view.position();
-    position.sequence > seen.get(position.origin)
-        || view.copy() && (view.is_expiry() || view.replaces().is_some())
+    let is_older = view.is_expiry() || view.replaces().is_some();
+    is_news_at(view.position(), view.copy() && is_older, seen)
+}
+
+/// The same of a place in a log; and whether what stands there is a copy that keeps a stamp older than its place.
+pub fn is_news_at(position: Position, is_older_copy: bool, seen: &Vector) -> bool {
+    is_older_copy || position.sequence > seen.get(position.origin)
 }
 
 /// What is kept of one read of a log.
