@@ -6,7 +6,7 @@ use dunlin_proto::ShardAddress;
 
 /// Gives each partition to one of its replicas: to this shard where it is one, else to another of this node,
 /// else to the best that can be asked. Partitions of which none can be are in no list.
-pub(crate) fn assign(
+pub fn assign(
     partitions: &[u16],
     own: ShardAddress,
     replicas: impl Fn(u16) -> Vec<ShardAddress>,

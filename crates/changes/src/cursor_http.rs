@@ -135,6 +135,7 @@ async fn now(services: &Rc<Services>, keyspace: u32, partitions: u16) -> Result<
         keyspace,
         prefix: bytes::Bytes::new(),
         keys_only: true,
+        only_here: false,
         who: "a cursor that is made".to_owned(),
     };
     let mut merged = Merged::new(services, asked, (0..partitions).collect(), None, None);

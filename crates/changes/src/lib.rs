@@ -48,8 +48,10 @@ mod tail;
 mod target;
 mod turn;
 
+pub use assign::assign;
 pub use change::Change;
 pub use item::{Item, What};
 pub use merge::{Merged, Told};
 pub use plug::Changes;
 pub use reading::Asked;
+pub use target::targets;

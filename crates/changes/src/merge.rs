@@ -210,11 +210,14 @@ impl Merged {
         self.retry = now + RETRY;
         self.avoid.retain(|_, until| *until > now);
         let (services, keyspace) = (&self.services, self.asked.keyspace);
+        let own = services.shard().address();
+        let is_wanted = |shard| shard == own || !self.asked.only_here;
+        let can_serve = |shard| services.is_reachable(shard) && !self.avoid.contains_key(&shard);
         let assigned = assign(
             &self.unserved,
-            services.shard().address(),
+            own,
             |partition| services.replicas(keyspace, partition),
-            |shard| services.is_reachable(shard) && !self.avoid.contains_key(&shard),
+            |shard| is_wanted(shard) && can_serve(shard),
         );
         for (at, partitions) in assigned {
             self.unserved.retain(|p| !partitions.contains(p));

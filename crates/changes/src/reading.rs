@@ -30,6 +30,8 @@ pub struct Asked {
     pub prefix: Bytes,
     /// Values are not wanted.
     pub keys_only: bool,
+    /// Only what this very shard has is wanted, as of the replica that it is.
+    pub only_here: bool,
     /// Who follows, for people.
     pub who: String,
 }

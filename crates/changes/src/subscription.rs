@@ -76,6 +76,7 @@ impl Subscription {
                 keyspace,
                 prefix: params.get("prefix").cloned().unwrap_or_default(),
                 keys_only: flag(params, "keys_only")?,
+                only_here: false,
                 who: ask.who.clone(),
             },
             partitions: partitions(params, count)?,

@@ -16,7 +16,7 @@ use crate::plug::NUMBER;
 const ASK_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Asks who holds the partitions what they have. Those of which no majority answered are in no list.
-pub(crate) async fn targets(
+pub async fn targets(
     services: &Rc<Services>,
     keyspace: u32,
     partitions: &[u16],

@@ -48,6 +48,9 @@ pub enum Command {
     /// Create, list, show, set and drop named cursors of change streams
     #[command(subcommand)]
     Cursor(command::cursor::Cursor),
+    /// Create, ask, verify and drop views: indexes that a map function makes of a keyspace
+    #[command(subcommand)]
+    View(command::view::View),
     /// Load a file of records
     Import(command::import::Import),
     /// Create, list, describe, drop and undrop keyspaces
@@ -87,6 +90,7 @@ impl Command {
             Command::Scan(scan) => scan.run(),
             Command::Stream(stream) => stream.run(),
             Command::Cursor(cursor) => cursor.run(),
+            Command::View(view) => view.run(),
             Command::Import(import) => import.run(),
             Command::Keyspace(keyspace) => keyspace.run(),
             Command::Node(node) => node.run(),

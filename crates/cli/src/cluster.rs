@@ -7,6 +7,7 @@ use dunlin_changes::Changes;
 use dunlin_metadata::Metadata;
 use dunlin_node::{Node, NodeConfig, Process, StartError, Superseded};
 use dunlin_store::CacheSizes;
+use dunlin_views::Views;
 
 use crate::config::room::Room;
 use crate::failure::Failure;
@@ -40,7 +41,7 @@ impl Cluster {
             locks: Vec::new(),
         };
         for (mut config, lock) in configs {
-            config.plugs = vec![Arc::new(Changes)];
+            config.plugs = vec![Arc::new(Changes), Arc::new(Views)];
             cluster.locks.push(lock);
             let name = config.name.clone();
             match Node::start(config, metadata.clone(), &cluster.process).await {

@@ -18,3 +18,4 @@ pub mod status;
 pub mod stream;
 pub mod up;
 pub mod user;
+pub mod view;

@@ -446,3 +446,14 @@ fn one_line(body: &[u8]) -> Option<String> {
     let line = text.lines().map(str::trim).find(|line| !line.is_empty())?;
     Some(line.chars().take(300).collect())
 }
+
+/// The JSON of an answer that went well.
+pub(crate) fn json<T: serde::de::DeserializeOwned>(reply: Reply) -> Result<T, ClientError> {
+    if !matches!(reply.head.status(), StatusCode::OK | StatusCode::CREATED) {
+        return Err(refusal(reply));
+    }
+    serde_json::from_slice(&reply.body).map_err(|error| ClientError::Protocol {
+        server: reply.server,
+        reason: error.to_string(),
+    })
+}

@@ -1,9 +1,9 @@
 //! Named cursors: places in a keyspace's changes that the cluster keeps.
 
-use hyper::{Method, StatusCode};
+use hyper::Method;
 use serde::{Deserialize, Serialize};
 
-use crate::call::{Call, Reply, encode, refusal};
+use crate::call::{Call, encode, json, refusal};
 use crate::changes::Since;
 use crate::error::ClientError;
 use crate::keyspace::Keyspace;
@@ -101,14 +101,4 @@ impl Keyspace {
     fn cursor_path(&self, name: &str) -> String {
         format!("{}/{}", self.cursors_path(), encode(name.as_bytes()))
     }
-}
-
-fn json<T: serde::de::DeserializeOwned>(reply: Reply) -> Result<T, ClientError> {
-    if !matches!(reply.head.status(), StatusCode::OK | StatusCode::CREATED) {
-        return Err(refusal(reply));
-    }
-    serde_json::from_slice(&reply.body).map_err(|error| ClientError::Protocol {
-        server: reply.server,
-        reason: error.to_string(),
-    })
 }

@@ -48,6 +48,8 @@ pub struct Keyspace {
     bulk_path: String,
     changes_path: String,
     cursors_path: String,
+    views_path: String,
+    try_view_path: String,
 }
 
 impl Keyspace {
@@ -57,6 +59,8 @@ impl Keyspace {
             path: format!("/v1/keyspaces/{}/keys", encode(name.as_bytes())),
             long_key_path: format!("/v1/keyspaces/{}/key", encode(name.as_bytes())),
             bulk_path: format!("/v1/keyspaces/{}/bulk", encode(name.as_bytes())),
+            views_path: format!("/v1/keyspaces/{}/views", encode(name.as_bytes())),
+            try_view_path: format!("/v1/keyspaces/{}/try-view", encode(name.as_bytes())),
             cursors_path: format!("/v1/keyspaces/{}/cursors", encode(name.as_bytes())),
             changes_path: format!("/v1/keyspaces/{}/changes", encode(name.as_bytes())),
         }
@@ -161,6 +165,18 @@ impl Keyspace {
 
     pub(crate) fn cursors_path(&self) -> &str {
         &self.cursors_path
+    }
+
+    pub(crate) fn views_path(&self) -> &str {
+        &self.views_path
+    }
+
+    pub(crate) fn try_view_path(&self) -> &str {
+        &self.try_view_path
+    }
+
+    pub(crate) fn servers(&self) -> &Arc<Servers> {
+        &self.servers
     }
 
     pub(crate) async fn ask(&self, call: Call) -> Result<Reply, ClientError> {

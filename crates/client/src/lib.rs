@@ -8,6 +8,7 @@
 //!   stored with one request
 //! - [`changes`]: [`Changes`], a keyspace's changes as they happen
 //! - [`cursors`]: [`Cursor`], places in them that the cluster keeps
+//! - [`views`]: [`View`], indexes of a keyspace, and [`ViewRows`], what they answer
 //! - [`options`]: acknowledgements, expiry, conditions
 //! - [`credentials`]: who asks; [`users`]: who may
 //! - [`description`], [`status`] and [`members`]: what the cluster says about itself
@@ -44,6 +45,7 @@ mod pool;
 pub mod scan;
 pub mod status;
 pub mod users;
+mod views;
 
 pub use changes::{Change as KeyChange, Changes, Event, Since, Subscription};
 pub use client::Client;
@@ -64,3 +66,7 @@ pub use pair_scan::PairScan;
 pub use scan::{Entry, Range, Scan};
 pub use status::{Backfill, ChangeStream, Follower, NodeStatus, Pin, Refill, ShardStatus, Status};
 pub use users::{ChangedUsers, NewUser, SetUser, User, Users};
+pub use views::{
+    SkippedDocument, TriedDocument, TriedRow, View, ViewAtShard, ViewDifference, ViewRow, ViewRows,
+    ViewVerification, ViewVerified,
+};

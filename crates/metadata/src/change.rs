@@ -10,7 +10,6 @@ use crate::objects::{
     CLUSTER, KEYSPACE_COUNTER, MEMBERS, NODE_COUNTER, Objects, Put, drop_key, encode, keyspace_key,
     node_key,
 };
-use crate::retention::Retention;
 use crate::topology::Topology;
 
 /// What to write, and what to answer when it is written.
@@ -257,24 +256,20 @@ pub(crate) fn widen_keyspace(
     })
 }
 
-/// Sets what of the log is kept for a keyspace's followers.
+/// Makes of a keyspace's record what `alter` says.
 pub(crate) fn alter_keyspace(
     now: &Topology,
     store: &Objects,
     name: &str,
-    retention: Retention,
+    alter: impl Fn(&Keyspace) -> Result<Keyspace, MetadataError>,
 ) -> Result<Step<Keyspace>, MetadataError> {
-    retention.check()?;
     let key = keyspace_key(name);
     let keyspace = now.keyspace_named(name);
     let keyspace = keyspace.filter(|_| store.get(&key).is_some());
     let keyspace = keyspace.ok_or_else(|| MetadataError::NotFound {
         name: name.to_owned(),
     })?;
-    let altered = Keyspace {
-        retention,
-        ..keyspace.clone()
-    };
+    let altered = alter(keyspace)?;
     if altered == *keyspace {
         return Ok(Step::none(altered));
     }

@@ -25,6 +25,18 @@ pub enum MetadataError {
         /// The name that was asked for.
         name: String,
     },
+    /// The keyspace has no view of this name. List its views to see which it has.
+    #[error("there is no view {name}: dunlin view list shows which there are")]
+    NoView {
+        /// The name that was asked for.
+        name: String,
+    },
+    /// The keyspace has a view of this name. Drop it first, or choose another name.
+    #[error("there is a view {name} already: drop it first, or choose another name")]
+    ViewExists {
+        /// The name.
+        name: String,
+    },
     /// The drop was too long ago. The data is gone.
     #[error("keyspace {name} was dropped too long ago: its data is gone")]
     Purged {

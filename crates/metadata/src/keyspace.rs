@@ -3,6 +3,7 @@ use crate::error::MetadataError;
 use crate::node::check_name;
 use crate::retention::Retention;
 use crate::sync::Sync;
+use crate::view_record::ViewRecord;
 use serde::{Deserialize, Serialize};
 
 /// How a keyspace's replicas agree.
@@ -105,6 +106,12 @@ pub struct Keyspace {
     /// it writes the record anew.
     #[serde(default, skip_serializing_if = "Retention::is_empty")]
     pub retention: Retention,
+    /// Its views, by name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub views: Vec<ViewRecord>,
+    /// The last id given to one of its views. Only grows.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub views_made: u32,
 }
 
 fn is_zero(count: &u32) -> bool {
@@ -123,6 +130,8 @@ impl Keyspace {
             known: replicas,
             undrops: 0,
             retention: Retention::default(),
+            views: Vec::new(),
+            views_made: 0,
         }
     }
 

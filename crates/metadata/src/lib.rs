@@ -13,6 +13,7 @@
 //! | `accept` | pure: whether a store is believed, and what becomes of what it says beside what is known |
 //! | `change` | pure: what a change writes, the same for every store |
 //! | `restore` | pure: a lost store put back from what nodes know |
+//! | `view_record` | a keyspace's views, and what a change of them makes of its record |
 //! | `view` | what this process knows, and what is wrong, for all to watch |
 //! | `watcher` | a value that many watch, woken in their order |
 //! | `metadata` | [`Metadata`], the handle, whichever store is behind it |
@@ -46,6 +47,7 @@ pub mod sim;
 mod sync;
 mod topology;
 mod view;
+mod view_record;
 mod watcher;
 
 pub use accept::Refusal;
@@ -64,4 +66,5 @@ pub use restore::{Report, RestoreError};
 pub use retention::Retention;
 pub use sync::{Sync, SyncParseError};
 pub use topology::{Counters, Topology};
+pub use view_record::{VIEW_SOURCE_BYTES_MAX, VIEWS_MAX, ViewChange, ViewRecord};
 pub use watcher::{Shown, Watcher};

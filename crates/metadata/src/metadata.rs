@@ -15,6 +15,7 @@ use crate::retention::Retention;
 use crate::sim;
 use crate::topology::Topology;
 use crate::view::View;
+use crate::view_record::ViewChange;
 use crate::watcher::Watcher;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -173,8 +174,28 @@ impl Metadata {
         name: &str,
         retention: Retention,
     ) -> Result<Keyspace, MetadataError> {
-        self.change(|now, store| change::alter_keyspace(now, store, name, retention))
-            .await
+        retention.check()?;
+        self.change(|now, store| {
+            change::alter_keyspace(now, store, name, |keyspace| {
+                Ok(Keyspace {
+                    retention,
+                    ..keyspace.clone()
+                })
+            })
+        })
+        .await
+    }
+
+    /// Changes a keyspace's views. Fails with `NotFound`, `NoView`, `ViewExists` and `Invalid`.
+    pub async fn change_views(
+        &self,
+        name: &str,
+        views: &ViewChange,
+    ) -> Result<Keyspace, MetadataError> {
+        self.change(|now, store| {
+            change::alter_keyspace(now, store, name, |keyspace| keyspace.with_views(views))
+        })
+        .await
     }
 
     /// Takes a keyspace out of use. Its data stays until [`Metadata::purge_keyspace`], and its id is

@@ -3,24 +3,33 @@
 
 use std::any::Any;
 use std::fmt::Debug;
+use std::io;
+use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use dunlin_entry::Origin;
-use dunlin_log::Index;
-use dunlin_proto::{Request, Response, ShardAddress};
+use dunlin_log::{Index, Runner};
+use dunlin_metadata::{Keyspace, ViewChange, ViewRecord};
+use dunlin_proto::{Item, Request, Response, ShardAddress};
 use dunlin_rpc::{CallError, Items, Reply, Sink};
+use dunlin_store::SharedResources;
 use serde::{Deserialize, Serialize};
 
 use crate::env::LocalFuture;
 use crate::follow::{Segment, bytes_behind};
 use crate::http::{Answer, Ask, Rejected, Rule};
+use crate::quorum::{Failure, Quorum, Scan};
 use crate::replication::address_of;
 use crate::services::Services;
 
 /// The keyspace that capabilities keep their own in. Names that begin with `_` are not for users.
 pub const SYSTEM_KEYSPACE: &str = "_system";
+
+/// How often, and after what pauses, it is looked whether a change of the metadata was seen here.
+const SEEN_LOOKS: usize = 400;
+const SEEN_PAUSE: Duration = Duration::from_millis(5);
 
 /// A stream of changes that a shard serves, told to others.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -247,6 +256,111 @@ impl Services {
         let placement = self.shard.placement();
         let placed = placement.keyspace(keyspace);
         placed.is_none_or(|k| k.may_write(address_of(origin), partition))
+    }
+
+    /// The views of all keyspaces in use, each with its keyspace's number.
+    pub fn views(&self) -> Vec<(u32, ViewRecord)> {
+        let placement = self.shard.placement();
+        let keyspaces = placement.in_use().map(|k| (k.id, k.views.clone()));
+        let shown = keyspaces.filter(|(id, _)| !self.shard.is_dropped(*id));
+        let named = |(id, views): (u32, Vec<ViewRecord>)| {
+            let views = views.into_iter();
+            views.map(move |view| (id, view)).collect::<Vec<_>>()
+        };
+        shown.flat_map(named).collect()
+    }
+
+    /// Changes the views of a keyspace, by its name, and waits until this shard has seen that.
+    ///
+    /// # Errors
+    /// When there is no such keyspace or view, there is one already, or the metadata store does not answer.
+    pub async fn change_views(
+        &self,
+        keyspace: &str,
+        change: &ViewChange,
+    ) -> Result<Keyspace, Rejected> {
+        let changed = self.shard.metadata().change_views(keyspace, change).await?;
+        for _ in 0..SEEN_LOOKS {
+            let placement = self.shard.placement();
+            let now = placement.named(keyspace).map(|k| &k.keyspace.views);
+            if now.is_none_or(|views| *views == changed.views) {
+                break;
+            }
+            tokio::time::sleep(SEEN_PAUSE).await;
+        }
+        Ok(changed)
+    }
+
+    /// The newest value of a key that a majority of its replicas knows, as clients read it; none where there is none.
+    ///
+    /// # Errors
+    /// When too few replicas answer.
+    pub async fn read(&self, keyspace: u32, key: &Bytes) -> Result<Option<Item>, Failure> {
+        let quorum = self.quorum(keyspace)?;
+        let read = self.coordinator.read(keyspace, key, quorum).await?;
+        let now_ms = self.now_ms();
+        let is_over = |item: &Item| item.expiry_ms.is_some_and(|expiry_ms| expiry_ms <= now_ms);
+        Ok(read.filter(|item| !item.tombstone && !is_over(item)))
+    }
+
+    /// The first records of a keyspace, by key.
+    ///
+    /// # Errors
+    /// When too few replicas answer.
+    pub async fn sample(&self, keyspace: u32, count: usize) -> Result<Vec<Item>, Failure> {
+        let quorum = self.quorum(keyspace)?;
+        let mut scan = Scan::begin(&self.coordinator, keyspace, Bytes::new(), None, quorum)?;
+        let mut sample = Vec::new();
+        while sample.len() < count {
+            let page = scan.next_page().await?;
+            if page.is_empty() {
+                break;
+            }
+            sample.extend(page);
+        }
+        sample.truncate(count);
+        Ok(sample)
+    }
+
+    fn quorum(&self, keyspace: u32) -> Result<Quorum, Failure> {
+        let placement = self.shard.placement();
+        let placed = placement.keyspace(keyspace);
+        let placed = placed.ok_or(Failure::UnknownKeyspace)?;
+        let replicas = placed.keyspace.settings.replicas;
+        let quorum = Quorum::choose(None, None, replicas, placement.member_count());
+        quorum.map_err(|_| Failure::Busy)
+    }
+
+    /// Whether it knows of any keyspaces yet.
+    pub fn has_keyspaces(&self) -> bool {
+        self.shard.placement().keyspaces().next().is_some()
+    }
+
+    /// The directory of the shard, which the names of a capability's own files begin behind.
+    pub fn directory(&self) -> PathBuf {
+        self.shard.dir()
+    }
+
+    /// What the databases of the process share.
+    pub fn resources(&self) -> &SharedResources {
+        self.shard.resources()
+    }
+
+    /// Threads of a capability's own; in the simulation, the shard's.
+    ///
+    /// # Errors
+    /// When the operating system refuses them.
+    pub fn runner(&self, name: &str) -> io::Result<Runner> {
+        let env = self.shard.env();
+        match env.store_background {
+            true => Runner::thread(&format!("{}-{name}", self.shard.label())),
+            false => Ok(env.store_runner.clone()),
+        }
+    }
+
+    /// Whether databases may work on threads of their own.
+    pub fn has_background(&self) -> bool {
+        self.shard.env().store_background
     }
 
     /// The cluster's number, which tokens carry.

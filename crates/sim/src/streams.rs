@@ -25,6 +25,7 @@ impl Follower {
         let asked = Asked {
             keyspace: self.keyspace,
             prefix: Bytes::new(),
+            only_here: false,
             keys_only: false,
             who: "the simulation".to_owned(),
         };

@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
-use rocksdb::{Cache, Env};
+use rocksdb::{Cache, Env, Options};
 use rustix::process::{getpriority_process, setpriority_process};
 
-use crate::StoreError;
 use crate::rows::{RowCache, Rows, row_cache};
+use crate::{StoreError, tuning};
 
 /// How much memory the stores of a process may use to read faster. Both caches fill as they are
 /// read; an idle process does not pay for them.
@@ -59,6 +59,12 @@ impl SharedResources {
     #[must_use]
     pub fn with_open_files(self, open_files: u16) -> Self {
         Self { open_files, ..self }
+    }
+
+    /// Options of a database beside the stores, which shares their cache and threads. What it holds can be made
+    /// anew: it has no log, and keeps `memtable_bytes` in memory before it writes them.
+    pub fn database_beside(&self, memtable_bytes: usize) -> Options {
+        tuning::database_beside(self, memtable_bytes)
     }
 
     /// Bytes the block cache holds now.

@@ -10,7 +10,7 @@ use rocksdb::{
 
 use crate::key::PREFIX_BYTES;
 use crate::record::Record;
-use crate::{Grace, StoreOptions, key, purge};
+use crate::{Grace, SharedResources, StoreOptions, key, purge};
 
 /// Column family of positions and settings.
 pub(crate) const META: &str = "meta";
@@ -93,6 +93,34 @@ pub(crate) fn beside(options: &StoreOptions) -> Options {
     table.set_block_cache(&options.shared.cache);
     cf.set_block_based_table_factory(&table);
     cf
+}
+
+/// Options of a database that is no store, beside them.
+pub(crate) fn database_beside(shared: &SharedResources, memtable_bytes: usize) -> Options {
+    let mut db = Options::default();
+    db.set_env(&shared.env);
+    db.create_if_missing(true);
+    db.set_paranoid_checks(true);
+    db.set_allow_concurrent_memtable_write(false);
+    db.set_enable_write_thread_adaptive_yield(false);
+    db.set_max_background_jobs(2);
+    db.set_max_open_files(i32::from(shared.open_files));
+    db.set_max_file_opening_threads(1);
+    db.set_manifest_preallocation_size(64 << 10);
+    db.set_stats_dump_period_sec(0);
+    db.set_stats_persist_period_sec(0);
+    db.set_log_level(LogLevel::Warn);
+    db.set_max_log_file_size(1 << 20);
+    db.set_keep_log_file_num(2);
+    db.set_bytes_per_sync(1 << 20);
+    let mut table = table();
+    table.set_block_cache(&shared.cache);
+    table.set_bloom_filter(10.0, false);
+    db.set_block_based_table_factory(&table);
+    db.set_compression_type(COMPRESSION);
+    db.set_write_buffer_size(memtable_bytes);
+    db.set_target_file_size_base(64 << 20);
+    db
 }
 
 /// Options of files that are ingested as data.

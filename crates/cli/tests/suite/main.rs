@@ -26,4 +26,5 @@ mod readme;
 mod shards;
 mod tls;
 mod users;
+mod views;
 mod wrong_use;

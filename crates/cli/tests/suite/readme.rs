@@ -108,13 +108,14 @@ macro_rules! pages {
 }
 
 pages! {
-    the_readme "README.md" 7
+    the_readme "README.md" 8
     operations "docs/operations.md" 8
     security "docs/security.md" 4
     import "docs/import.md" 1
     the_log_tool "docs/log-tool.md" 3
     copying_a_database "docs/copy.md" 2
     change_streams "docs/streams.md" 3
+    views "docs/views.md" 2
 }
 
 #[test]

@@ -53,7 +53,7 @@ use dunlin_entry::{Origin, Vector, Version};
 use dunlin_log::Log;
 use dunlin_metadata::{Metadata, Shown, Sync};
 use dunlin_proto::ShardAddress;
-use dunlin_store::Store;
+use dunlin_store::{SharedResources, Store};
 use tokio::time::Instant;
 
 use crate::clock::HybridClock;
@@ -123,6 +123,7 @@ pub struct Shard {
     front: Front,
     log: Log,
     store: Store,
+    resources: SharedResources,
     clock: HybridClock,
     counters: Counters,
     /// Up to which version of each origin everything meant for this shard is in its log.

@@ -222,6 +222,7 @@ impl Shard {
             directory: parts.process.directory.clone(),
             log,
             store,
+            resources: parts.process.resources.clone(),
             counters: Counters::default(),
             vector: RefCell::new(vector),
             placement: RefCell::new(Rc::new(Placement::default())),

@@ -9,6 +9,7 @@ use dunlin_entry::{Origin, Vector, Version};
 use dunlin_log::{Index, Progress, SegmentInfo};
 use dunlin_metadata::Metadata;
 use dunlin_proto::ShardAddress;
+use dunlin_store::SharedResources;
 use dunlin_store::{Snapshot, Store};
 
 use super::held::Held;
@@ -55,6 +56,11 @@ impl Shard {
         self.config
             .data
             .join(format!("shard-{}", self.address.shard))
+    }
+
+    /// What the databases of the process share.
+    pub(crate) fn resources(&self) -> &SharedResources {
+        &self.resources
     }
 
     /// The cluster's metadata store.

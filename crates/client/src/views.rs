@@ -1,0 +1,333 @@
+//! Views: indexes that a map function makes of a keyspace's records.
+
+use hyper::Method;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use crate::call::{Call, encode, json, refusal};
+use crate::error::ClientError;
+use crate::keyspace::Keyspace;
+use crate::lines::Lines;
+
+/// A view, and how it is doing.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct View {
+    /// Its name.
+    pub name: String,
+    /// Source of its map function.
+    pub map: String,
+    /// How its rows are reduced.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reduce: Option<String>,
+    /// When it was made, in milliseconds since 1970.
+    pub created_ms: u64,
+    /// Whether all shards that can be reached have all of it.
+    pub is_whole: bool,
+    /// How much is built where least is, from 0 to 1.
+    pub built: f64,
+    /// How long the rest takes, in milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub left_ms: Option<u64>,
+    /// The same of each shard.
+    pub shards: Vec<ViewAtShard>,
+    /// Shards that hold a part and do not answer.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unreachable: Vec<String>,
+}
+
+/// How a view is doing at one shard.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ViewAtShard {
+    /// The shard, `NODE/SHARD`.
+    pub at: String,
+    /// Partitions that it holds.
+    pub partitions: usize,
+    /// Of these, those that are whole.
+    pub whole: usize,
+    /// How much of what is being built is done, from 0 to 1.
+    pub built: f64,
+    /// Documents with rows.
+    pub documents: u64,
+    /// Rows.
+    pub rows: u64,
+    /// Documents that were skipped, for the map function failed.
+    pub failed: u64,
+    /// The latest of these.
+    pub skipped: Vec<SkippedDocument>,
+    /// Bytes of the log that the index has yet to read, roughly.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bytes_behind: Option<u64>,
+    /// Why it does not get further, if so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+/// A document that was skipped.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SkippedDocument {
+    /// Its key.
+    pub id: String,
+    /// Why.
+    pub reason: String,
+}
+
+/// What a map function makes of a document.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct TriedDocument {
+    /// The document's key.
+    pub id: String,
+    /// What it emits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rows: Option<Vec<TriedRow>>,
+    /// Why it fails.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+/// A row that a map function emits.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct TriedRow {
+    /// Its key.
+    pub key: Box<RawValue>,
+    /// Its value.
+    pub value: Box<RawValue>,
+}
+
+/// A row of an answer. `id` is of rows, not of what they are reduced to.
+#[derive(Debug, Clone, Deserialize)]
+pub struct ViewRow {
+    /// Key of the document, where it is text.
+    pub id: Option<String>,
+    /// The same in base64, where it is none.
+    pub id_base64: Option<String>,
+    /// The row's key.
+    pub key: Box<RawValue>,
+    /// Its value.
+    pub value: Box<RawValue>,
+    /// The document, where it was asked for.
+    pub doc: Option<Box<RawValue>>,
+}
+
+/// What verification says of one shard, again and again until it is done.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ViewVerified {
+    /// The shard.
+    pub at: String,
+    /// How much of the records has been read again, from 0 to 1.
+    pub read: f64,
+    /// Whether this is the result.
+    pub is_done: bool,
+    /// Documents that were compared.
+    pub documents: u64,
+    /// Rows that were compared.
+    pub rows: u64,
+    /// Documents that changed behind the position compared at.
+    pub changed: u64,
+    /// How many differences there are.
+    pub differences: u64,
+    /// The first of these.
+    pub shown: Vec<ViewDifference>,
+    /// The position, as a token.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub token: Option<String>,
+    /// Why there is no result.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+/// A difference between an index and what the records make of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ViewDifference {
+    /// The document's key, or the row's.
+    pub of: String,
+    /// What differs.
+    pub what: String,
+}
+
+/// An answer of a view, as it arrives.
+pub struct ViewRows {
+    lines: Lines,
+    token: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct End {
+    token: String,
+}
+
+impl ViewRows {
+    /// The next row, as JSON; `None` behind the last.
+    ///
+    /// # Errors
+    /// When the answer breaks off.
+    pub async fn next(&mut self) -> Result<Option<String>, ClientError> {
+        loop {
+            let Some(line) = self.lines.next().await? else {
+                let is_whole = self.token.is_some();
+                let cut = || {
+                    self.lines
+                        .answer
+                        .protocol("the answer ends early".to_owned())
+                };
+                return is_whole.then_some(None).ok_or_else(cut);
+            };
+            let line = String::from_utf8_lossy(&line).into_owned();
+            if let Some(end) = line.strip_prefix("],") {
+                let end = serde_json::from_str::<End>(&format!("{{{end}"));
+                let wrong =
+                    |error: serde_json::Error| self.lines.answer.protocol(error.to_string());
+                self.token = Some(end.map_err(wrong)?.token);
+            } else if line != "{\"rows\":[" {
+                return Ok(Some(line.trim_end_matches(',').to_owned()));
+            }
+        }
+    }
+
+    /// The same, read.
+    ///
+    /// # Errors
+    /// When the answer breaks off, or makes no sense.
+    pub async fn row(&mut self) -> Result<Option<ViewRow>, ClientError> {
+        let Some(line) = self.next().await? else {
+            return Ok(None);
+        };
+        let row = serde_json::from_str(&line);
+        row.map(Some)
+            .map_err(|error| self.lines.answer.protocol(error.to_string()))
+    }
+
+    /// What the answer reflects, behind its last row.
+    pub fn token(&self) -> Option<&str> {
+        self.token.as_deref()
+    }
+}
+
+/// Verification under way.
+pub struct ViewVerification {
+    lines: Lines,
+}
+
+impl ViewVerification {
+    /// What is said next; `None` when all shards are done.
+    ///
+    /// # Errors
+    /// When the answer breaks off, or makes no sense.
+    pub async fn next(&mut self) -> Result<Option<ViewVerified>, ClientError> {
+        let Some(line) = self.lines.next().await? else {
+            return Ok(None);
+        };
+        let verified = serde_json::from_slice(&line);
+        verified
+            .map(Some)
+            .map_err(|error| self.lines.answer.protocol(error.to_string()))
+    }
+}
+
+impl Keyspace {
+    /// All views of the keyspace, by name.
+    ///
+    /// # Errors
+    /// See [`ClientError`], here and below.
+    pub async fn views(&self) -> Result<Vec<View>, ClientError> {
+        let call = Call::new(Method::GET, self.views_path().to_owned());
+        json(self.ask(call).await?)
+    }
+
+    /// One of them.
+    ///
+    /// # Errors
+    /// [`ClientError::NotFound`] when there is none of that name.
+    pub async fn view(&self, name: &str) -> Result<View, ClientError> {
+        let call = Call::new(Method::GET, self.view_path(name, "/status"));
+        json(self.ask(call).await?)
+    }
+
+    /// Makes one; it is built in the background. `reduce` is `_count`, `_sum` or `_stats`.
+    ///
+    /// # Errors
+    /// [`ClientError::Refused`] when the name is taken, or the source is no function.
+    pub async fn create_view(
+        &self,
+        name: &str,
+        map: &str,
+        reduce: Option<&str>,
+    ) -> Result<(), ClientError> {
+        let mut call = Call::new(Method::POST, self.views_path().to_owned());
+        call.repeatable = false;
+        let body = serde_json::json!({ "name": name, "map": map, "reduce": reduce });
+        call.json(body.to_string().into_bytes());
+        self.done(call).await
+    }
+
+    /// Drops one.
+    ///
+    /// # Errors
+    /// [`ClientError::NotFound`] when there is none of that name.
+    pub async fn drop_view(&self, name: &str) -> Result<(), ClientError> {
+        self.done(Call::new(Method::DELETE, self.view_path(name, "")))
+            .await
+    }
+
+    /// Builds one anew.
+    ///
+    /// # Errors
+    /// [`ClientError::NotFound`] when there is none of that name.
+    pub async fn rebuild_view(&self, name: &str) -> Result<(), ClientError> {
+        self.done(Call::new(Method::POST, self.view_path(name, "/rebuild")))
+            .await
+    }
+
+    /// Shows what a map function makes of the first `limit` documents, and changes nothing.
+    ///
+    /// # Errors
+    /// [`ClientError::Refused`] when the source is no function.
+    pub async fn try_view(
+        &self,
+        map: &str,
+        reduce: Option<&str>,
+        limit: usize,
+    ) -> Result<Vec<TriedDocument>, ClientError> {
+        let mut call = Call::new(Method::POST, self.try_view_path().to_owned());
+        let body = serde_json::json!({ "map": map, "reduce": reduce, "limit": limit });
+        call.json(body.to_string().into_bytes());
+        json(self.ask(call).await?)
+    }
+
+    /// Asks a view, with parameters as over HTTP.
+    ///
+    /// # Errors
+    /// [`ClientError::Refused`] when they make no sense.
+    pub async fn query_view(
+        &self,
+        name: &str,
+        parameters: &[(&str, String)],
+    ) -> Result<ViewRows, ClientError> {
+        let mut call = Call::new(Method::GET, self.view_path(name, ""));
+        for (name, value) in parameters {
+            call.parameter(name, value);
+        }
+        let lines = Lines::open(self.servers(), &call).await?;
+        Ok(ViewRows { lines, token: None })
+    }
+
+    /// Has the index of each shard compared with one that is made anew.
+    ///
+    /// # Errors
+    /// [`ClientError::NotFound`] when there is none of that name.
+    pub async fn verify_view(&self, name: &str) -> Result<ViewVerification, ClientError> {
+        let call = Call::new(Method::POST, self.view_path(name, "/verify"));
+        let lines = Lines::open(self.servers(), &call).await?;
+        Ok(ViewVerification { lines })
+    }
+
+    async fn done(&self, call: Call) -> Result<(), ClientError> {
+        match self.ask(call).await? {
+            reply if reply.head.status().is_success() => Ok(()),
+            reply => Err(refusal(reply)),
+        }
+    }
+
+    fn view_path(&self, name: &str, what: &str) -> String {
+        format!("{}/{}{what}", self.views_path(), encode(name.as_bytes()))
+    }
+}

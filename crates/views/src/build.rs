@@ -1,0 +1,295 @@
+//! What keeps a view's index at one shard: a subscription to what the shard has of the keyspace.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::time::Duration;
+
+use dunlin_changes::{Asked, Merged, Told};
+use dunlin_entry::Entry;
+use dunlin_log::Runner;
+use dunlin_node::{Scope, Services};
+use dunlin_proto::Token;
+use tokio::time::{Instant, sleep, timeout_at};
+
+use crate::index::{Index, IndexError, Place};
+use crate::view::View;
+
+/// How often it is looked which partitions the shard holds.
+const LOOK: Duration = Duration::from_millis(200);
+/// What does not work is tried again after so long.
+const RETRY: Duration = Duration::from_secs(1);
+/// What is in memory goes to disk when so much of the log is behind it, or after so long.
+const FLUSH_LOG_BYTES: u64 = 64 << 20;
+const FLUSH_AFTER: Duration = Duration::from_secs(60);
+/// How often it is said what is still needed of the log, and looked which deletes can be forgotten.
+const CARE: Duration = Duration::from_secs(5);
+
+/// Keeps a view's index, for as long as it is polled.
+pub(crate) struct Builder {
+    services: Rc<Services>,
+    view: Rc<View>,
+    runner: Runner,
+    /// Not while a job has it.
+    index: Option<Index>,
+    /// What is on disk.
+    flushed: Option<Token>,
+    flushed_at: Instant,
+    cared_at: Option<Instant>,
+}
+
+/// Where a view's index is.
+pub(crate) fn path_of(services: &Services, keyspace: u32, id: u32) -> PathBuf {
+    services.directory().join(format!("view-{keyspace}-{id}"))
+}
+
+impl Builder {
+    pub fn new(services: &Rc<Services>, view: &Rc<View>, runner: &Runner) -> Builder {
+        Builder {
+            services: services.clone(),
+            view: view.clone(),
+            runner: runner.clone(),
+            index: None,
+            flushed: None,
+            flushed_at: Instant::now(),
+            cared_at: None,
+        }
+    }
+
+    pub async fn run(mut self) {
+        loop {
+            if let Err(error) = self.keep().await {
+                tracing::warn!(view = self.view.label(), %error, "a view gets no further for now");
+                self.view.unset(error.to_string());
+                // What is damaged is seen, and made anew, when it is opened.
+                self.index = None;
+            }
+            sleep(RETRY).await;
+        }
+    }
+
+    async fn keep(&mut self) -> Result<(), IndexError> {
+        if self.index.is_none() {
+            self.open().await?;
+        }
+        loop {
+            let held = self.held();
+            let token = self.prepare(&held).await?;
+            if held.is_empty() {
+                sleep(LOOK).await;
+                continue;
+            }
+            let asked = Asked {
+                keyspace: self.view.keyspace,
+                prefix: bytes::Bytes::new(),
+                keys_only: false,
+                only_here: true,
+                who: format!("view {}", self.view.record.name),
+            };
+            let partitions = held.iter().copied().collect();
+            let mut merged = Merged::new(&self.services, asked, partitions, Some(token), None);
+            let mut look = Instant::now() + LOOK;
+            loop {
+                if Instant::now() >= look {
+                    look = Instant::now() + LOOK;
+                    if self.held() != held {
+                        break;
+                    }
+                    self.care(&merged).await?;
+                }
+                match timeout_at(look, merged.next(usize::MAX)).await {
+                    Ok(told) => self.take(&merged, told).await?,
+                    Err(_) => continue,
+                }
+            }
+        }
+    }
+
+    async fn open(&mut self) -> Result<(), IndexError> {
+        let view = &self.view;
+        let place = Place {
+            path: path_of(&self.services, view.keyspace, view.record.id),
+            map: view.record.map.clone(),
+            reduce: view.reduce,
+            resources: self.services.resources().clone(),
+            has_background: self.services.has_background(),
+        };
+        let index = self.runner.run_behind(move || Index::open(&place)).await;
+        let index = index.map_err(gone)??;
+        self.flushed = index.token().cloned();
+        self.view.set(&index);
+        self.index = Some(index);
+        Ok(())
+    }
+
+    /// The partitions that the shard holds.
+    fn held(&self) -> BTreeSet<u16> {
+        let (services, keyspace) = (&self.services, self.view.keyspace);
+        let own = services.shard().address();
+        let count = services.partition_count(keyspace).unwrap_or(0);
+        let all = 0..count;
+        all.filter(|partition| services.replicas(keyspace, *partition).contains(&own))
+            .collect()
+    }
+
+    /// Removes what is not held here any more, and what was begun and is begun again; where it goes on.
+    async fn prepare(&mut self, held: &BTreeSet<u16>) -> Result<Token, IndexError> {
+        let (services, keyspace) = (&self.services, self.view.keyspace);
+        let (cluster, held) = (services.cluster_number(), held.clone());
+        let end = services.log_last();
+        let prepare = move |index: &mut Index| {
+            let kept: Vec<u16> = held.iter().copied().collect();
+            let token = index
+                .token()
+                .filter(|token| token.check(cluster, keyspace).is_ok());
+            let token = match token {
+                Some(token) => token.clone().narrow(&kept),
+                None => Token::new(cluster, keyspace, None, []),
+            };
+            let is_named = |partition: &u16| token.vector(*partition).is_some();
+            let mut building: BTreeSet<u16> =
+                index.building().intersection(&held).copied().collect();
+            building.extend(held.iter().filter(|partition| !is_named(partition)));
+            let is_begun = |partition: &u16| token.within(*partition).is_some();
+            // What a crash left of one that was being forgotten goes, too.
+            let is_empty = |p: &u16| token.vector(*p).is_some_and(|vector| vector.is_empty());
+            let removed = index.partitions()?.into_iter().filter(|partition| {
+                !is_named(partition)
+                    || building.contains(partition) && is_empty(partition) && !is_begun(partition)
+            });
+            let removed: Vec<u16> = removed.collect();
+            // First it is noted that they are not there: a crash in between would leave holes.
+            index.note(&token, building.clone())?;
+            for partition in removed {
+                while index.remove_some(partition)? {}
+            }
+            Ok((token, building, held))
+        };
+        let (token, building, held) = self.on_index(prepare).await?;
+        self.view.subscribe(&held, &building, end);
+        Ok(token)
+    }
+
+    async fn take(&mut self, merged: &Merged, told: Told) -> Result<(), IndexError> {
+        let Some(token) = merged.token() else {
+            return Ok(());
+        };
+        match told {
+            Told::Beat => self.apply(Vec::new(), token).await,
+            Told::Entries(changes) => {
+                let entries = changes.iter().map(|change| Entry::clone(change)).collect();
+                self.apply(entries, token).await
+            }
+            Told::Records {
+                partition,
+                begins,
+                records,
+                ends,
+            } => {
+                if let Some((scope, before)) = begins {
+                    self.begin(partition, scope, *before).await?;
+                }
+                if ends {
+                    self.view.filled(partition);
+                }
+                self.apply(records, token).await
+            }
+            // The keyspace is gone: whoever looks after views ends this one.
+            Told::Done | Told::Dropped => {
+                sleep(LOOK).await;
+                Ok(())
+            }
+            Told::Moved { .. } => Ok(()),
+        }
+    }
+
+    /// Stored records of a partition begin.
+    async fn begin(
+        &mut self,
+        partition: u16,
+        scope: Scope,
+        token: Token,
+    ) -> Result<(), IndexError> {
+        self.view.begin(partition, self.services.log_last());
+        self.on_index(move |index| {
+            let mut building = index.building().clone();
+            building.insert(partition);
+            index.note(&token, building)?;
+            if scope == Scope::Complete {
+                while index.remove_some(partition)? {}
+            }
+            Ok(())
+        })
+        .await
+    }
+
+    async fn apply(&mut self, entries: Vec<Entry>, token: Token) -> Result<(), IndexError> {
+        let building = self.view.still_building(&self.services, &token);
+        self.on_index(move |index| {
+            match entries.is_empty() {
+                true if index.token() == Some(&token) => {}
+                _ => index.apply(&entries, &token)?,
+            }
+            match *index.building() == building {
+                true => Ok(()),
+                false => index.note(&token, building),
+            }
+        })
+        .await
+    }
+
+    /// Flushes what is due, keeps what is needed of the log, and forgets deletes that can be.
+    async fn care(&mut self, merged: &Merged) -> Result<(), IndexError> {
+        if self.cared_at.is_some_and(|at| at.elapsed() < CARE) {
+            return Ok(());
+        }
+        self.cared_at = Some(Instant::now());
+        let own = self.services.shard().address();
+        let held: Vec<u16> = self.held().into_iter().collect();
+        let hint = self
+            .flushed
+            .as_ref()
+            .and_then(|token| token.hint(own, &held));
+        let behind = hint.map_or(u64::MAX, |hint| self.services.log_bytes_behind(hint.index));
+        let now = self.index.as_ref().and_then(Index::token).cloned();
+        let is_due = behind >= FLUSH_LOG_BYTES || self.flushed_at.elapsed() >= FLUSH_AFTER;
+        if is_due && now != self.flushed {
+            self.on_index(|index| index.flush()).await?;
+            self.flushed = now;
+            self.flushed_at = Instant::now();
+        }
+        if let Some(flushed) = &self.flushed {
+            self.services.followers().keep(&self.view.label(), flushed);
+        }
+        // What is older than this does not come any more: the log has been read to its end.
+        let is_current = self.view.status(&self.services).bytes_behind == Some(0);
+        if let Some(forgotten) = merged.forgotten().filter(|_| is_current) {
+            while self
+                .on_index(move |index| index.forget_some(forgotten))
+                .await?
+            {}
+        }
+        Ok(())
+    }
+
+    /// Runs a job with the index, on the thread of views.
+    async fn on_index<T: Send + 'static>(
+        &mut self,
+        job: impl FnOnce(&mut Index) -> Result<T, IndexError> + Send + 'static,
+    ) -> Result<T, IndexError> {
+        let closed = || IndexError::Io("it is not open".to_owned());
+        let mut index = self.index.take().ok_or_else(closed)?;
+        let run = self.runner.run_behind(move || {
+            let result = job(&mut index);
+            (index, result)
+        });
+        let (index, result) = run.await.map_err(gone)?;
+        self.view.set(&index);
+        self.index = Some(index);
+        result
+    }
+}
+
+fn gone(error: dunlin_log::Gone) -> IndexError {
+    IndexError::Io(error.to_string())
+}

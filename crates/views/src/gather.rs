@@ -1,0 +1,312 @@
+//! The answer to a query, gathered from the indexes of as many shards as it takes.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::rc::Rc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use dunlin_changes::{assign, targets};
+use dunlin_entry::Vector;
+use dunlin_metadata::ViewRecord;
+use dunlin_node::Services;
+use dunlin_node::http::Rejected;
+use dunlin_node::plug::PlugItems;
+use dunlin_proto::{ShardAddress, Token};
+use futures_util::future::join_all;
+use hyper::StatusCode;
+use tokio::time::{Instant, sleep, timeout};
+
+use crate::page::{Head, Page, Piece, What};
+use crate::plug::NUMBER;
+use crate::query::{Query, Stale};
+use crate::reduce::Reduce;
+use crate::serve::{Serving, WAIT};
+use crate::wanted::Wanted;
+
+/// Bytes that may be on their way from another shard.
+const WINDOW_BYTES: usize = 192 << 10;
+/// A shard that says nothing for so long is given up.
+const SILENCE: Duration = Duration::from_secs(10);
+/// How often it is looked for who serves what nobody does.
+const RETRY: Duration = Duration::from_millis(100);
+
+/// Why an answer breaks off.
+#[derive(Debug, thiserror::Error)]
+#[error("the answer of a view broke off: {0}")]
+pub(crate) struct Broken(String);
+
+impl Broken {
+    pub fn of(why: &impl std::fmt::Display) -> Broken {
+        Broken(why.to_string())
+    }
+
+    pub fn malformed() -> Broken {
+        Broken("a row of another shard cannot be read".to_owned())
+    }
+
+    pub fn forbidden() -> Broken {
+        Broken("who asked may not read any more".to_owned())
+    }
+
+    pub fn stopping() -> Broken {
+        Broken("the node stops".to_owned())
+    }
+}
+
+/// An answer under way.
+pub(crate) struct Gather {
+    sources: Vec<Source>,
+    descending: bool,
+    /// What it reflects.
+    pub token: Token,
+}
+
+struct Source {
+    from: From,
+    reduce: Option<Reduce>,
+    pieces: VecDeque<Piece>,
+    is_last: bool,
+}
+
+enum From {
+    Here(Box<Serving>),
+    There(PlugItems),
+}
+
+impl Gather {
+    /// Begins an answer.
+    pub async fn begin(
+        services: &Rc<Services>,
+        keyspace: u32,
+        view: &ViewRecord,
+        reduce: Option<Reduce>,
+        query: &Query,
+    ) -> Result<Gather, Rejected> {
+        let count = services.partition_count(keyspace).unwrap_or(0);
+        let mut left: Vec<u16> = (0..count).collect();
+        let wanted_targets = match query.stale {
+            Stale::No => Some(all_targets(services, keyspace, &left).await?),
+            _ => None,
+        };
+        let wanted = Wanted {
+            keyspace,
+            view: view.id,
+            partitions: Vec::new(),
+            ranges: query.ranges.clone(),
+            descending: query.descending,
+            group: query.group,
+            by_keys: query.by_keys,
+            rows_max: match query.group {
+                None => query.limit.saturating_add(query.skip),
+                Some(_) => u64::MAX,
+            },
+            targets: None,
+        };
+        let mut gather = Gather {
+            sources: Vec::new(),
+            descending: query.descending,
+            token: Token::new(services.cluster_number(), keyspace, None, []),
+        };
+        let mut tried: BTreeMap<ShardAddress, Vec<u16>> = BTreeMap::new();
+        let mut why_not = "no replica of it can be reached".to_owned();
+        let until = Instant::now() + WAIT;
+        while !left.is_empty() {
+            let own = services.shard().address();
+            let mut assigned: BTreeMap<ShardAddress, Vec<u16>> = BTreeMap::new();
+            for partition in &left {
+                let is_open = |shard| {
+                    let of_shard = tried.get(&shard);
+                    services.is_reachable(shard)
+                        && !of_shard.is_some_and(|tried| tried.contains(partition))
+                };
+                let replicas = |partition| services.replicas(keyspace, partition);
+                for (at, partitions) in assign(&[*partition], own, replicas, is_open) {
+                    assigned.entry(at).or_default().extend(partitions);
+                }
+            }
+            if assigned.is_empty() {
+                // Who is filled, or takes over, may be there in a moment.
+                if query.stale == Stale::No && Instant::now() < until {
+                    tried.clear();
+                    sleep(RETRY).await;
+                    continue;
+                }
+                return Err(unserved(view, query, left.first().copied(), &why_not));
+            }
+            let opened = assigned.iter().map(|(at, partitions)| {
+                let of = |p: &u16| Some((*p, wanted_targets.as_ref()?.get(p)?.clone()));
+                let wanted = Wanted {
+                    partitions: partitions.clone(),
+                    targets: wanted_targets
+                        .is_some()
+                        .then(|| partitions.iter().filter_map(of).collect()),
+                    ..wanted.clone()
+                };
+                Source::open(services, *at, reduce, wanted)
+            });
+            let opened = join_all(opened).await;
+            for ((at, partitions), opened) in assigned.into_iter().zip(opened) {
+                tried.entry(at).or_default().extend(partitions);
+                match opened {
+                    Err(Broken(why)) => why_not = why,
+                    Ok((head, source)) => {
+                        if let (Some(token), Some(source)) = (&head.token, source) {
+                            left.retain(|partition| token.vector(*partition).is_none());
+                            gather.token.advance(token);
+                            gather.sources.push(source);
+                        }
+                        if !head.why_not.is_empty() {
+                            why_not = head.why_not;
+                        }
+                    }
+                }
+            }
+        }
+        Ok(gather)
+    }
+
+    /// The next piece of the answer; of a group, all of it.
+    pub async fn next(&mut self) -> Result<Option<Piece>, Broken> {
+        let Some(mut piece) = self.pop().await? else {
+            return Ok(None);
+        };
+        if let What::Group(all) = &mut piece.what {
+            loop {
+                self.fill().await?;
+                let is_same = |next: &Piece| next.range == piece.range && next.at == piece.at;
+                let mut sources = self.sources.iter_mut();
+                let source = sources.find(|source| source.pieces.front().is_some_and(is_same));
+                let Some(more) = source.and_then(|source| source.pieces.pop_front()) else {
+                    break;
+                };
+                if let What::Group(more) = &more.what {
+                    all.merge(more);
+                }
+            }
+        }
+        Ok(Some(piece))
+    }
+
+    async fn pop(&mut self) -> Result<Option<Piece>, Broken> {
+        self.fill().await?;
+        let descending = self.descending;
+        let is_before = |a: &Piece, b: &Piece| {
+            let order = a.at.cmp(&b.at);
+            let order = if descending { order.reverse() } else { order };
+            a.range.cmp(&b.range).then(order).is_lt()
+        };
+        let mut first: Option<usize> = None;
+        for (n, source) in self.sources.iter().enumerate() {
+            let Some(piece) = source.pieces.front() else {
+                continue;
+            };
+            let best = first.and_then(|first| self.sources[first].pieces.front());
+            if best.is_none_or(|best| is_before(piece, best)) {
+                first = Some(n);
+            }
+        }
+        Ok(first.and_then(|first| self.sources[first].pieces.pop_front()))
+    }
+
+    /// Sees to it that each source that has more has it at hand.
+    async fn fill(&mut self) -> Result<(), Broken> {
+        let empty = |source: &&mut Source| source.pieces.is_empty() && !source.is_last;
+        let lacking: Vec<_> = self.sources.iter_mut().filter(empty).collect();
+        if lacking.is_empty() {
+            return Ok(());
+        }
+        let filled = join_all(lacking.into_iter().map(Source::fill)).await;
+        filled.into_iter().collect()
+    }
+}
+
+impl Source {
+    async fn open(
+        services: &Rc<Services>,
+        at: ShardAddress,
+        reduce: Option<Reduce>,
+        wanted: Wanted,
+    ) -> Result<(Head, Option<Source>), Broken> {
+        let source = |from, reduce| Source {
+            from,
+            reduce,
+            pieces: VecDeque::new(),
+            is_last: false,
+        };
+        if at == services.shard().address() {
+            let (head, serving) = Serving::begin(services, wanted).await;
+            let here = |serving| source(From::Here(Box::new(serving)), reduce);
+            return Ok((head, serving.map(here)));
+        }
+        let body = crate::plug::ask_query(&wanted);
+        let items = services.open(at, NUMBER, body, WINDOW_BYTES).await;
+        let mut items = items.map_err(|error| Broken(error.to_string()))?;
+        let head = Head::decode(next(&mut items).await?);
+        let head = head.map_err(|error| Broken(error.to_string()))?;
+        let is_served = head.token.is_some();
+        Ok((head, is_served.then(|| source(From::There(items), reduce))))
+    }
+
+    async fn fill(&mut self) -> Result<(), Broken> {
+        while self.pieces.is_empty() && !self.is_last {
+            let page = match &mut self.from {
+                From::Here(serving) => {
+                    let page = serving.next().await;
+                    page.map_err(|error| Broken(error.to_string()))?
+                }
+                From::There(items) => {
+                    let page = Page::decode(self.reduce, next(items).await?);
+                    page.map_err(|error| Broken(error.to_string()))?
+                }
+            };
+            self.is_last = page.is_last;
+            self.pieces = page.pieces.into();
+        }
+        Ok(())
+    }
+}
+
+async fn next(items: &mut PlugItems) -> Result<Bytes, Broken> {
+    match timeout(SILENCE, items.next()).await {
+        Ok(Some(Ok(body))) => Ok(body),
+        Ok(Some(Err(error))) => Err(Broken(error.to_string())),
+        Ok(None) => Err(Broken("another shard ended early".to_owned())),
+        Err(_) => Err(Broken("another shard says nothing any more".to_owned())),
+    }
+}
+
+/// What the answer must reflect: all that a majority of each partition has.
+async fn all_targets(
+    services: &Rc<Services>,
+    keyspace: u32,
+    partitions: &[u16],
+) -> Result<BTreeMap<u16, Vector>, Rejected> {
+    let until = Instant::now() + WAIT;
+    loop {
+        let targets = targets(services, keyspace, partitions).await;
+        let lacking = partitions.iter().find(|p| !targets.contains_key(p));
+        match lacking {
+            None => return Ok(targets),
+            Some(partition) if Instant::now() >= until => {
+                let line = format!(
+                    "no majority of the replicas of partition {partition} answers, so what was written is not known: stale=ok asks for what the index has"
+                );
+                return Err(Rejected::new(StatusCode::GATEWAY_TIMEOUT, line));
+            }
+            Some(_) => sleep(RETRY).await,
+        }
+    }
+}
+
+fn unserved(view: &ViewRecord, query: &Query, partition: Option<u16>, why_not: &str) -> Rejected {
+    let partition = partition.unwrap_or(0);
+    let line = format!(
+        "view {} cannot be read of partition {partition}: {why_not}; try again, dunlin view show tells how far it is",
+        view.name
+    );
+    let status = match query.stale {
+        Stale::No => StatusCode::GATEWAY_TIMEOUT,
+        _ => StatusCode::SERVICE_UNAVAILABLE,
+    };
+    Rejected::new(status, line)
+}

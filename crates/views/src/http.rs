@@ -1,0 +1,275 @@
+//! The paths of views.
+
+use std::rc::Rc;
+
+use bytes::Bytes;
+use dunlin_metadata::{ViewChange, ViewRecord};
+use dunlin_node::http::{Answer, Ask, Rejected, empty, json, stream};
+use dunlin_node::{Failure, Services};
+use dunlin_proto::ShardAddress;
+use futures_util::{StreamExt, stream as streams};
+use hyper::body::Frame;
+use hyper::{Method, StatusCode};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use tokio::sync::mpsc::unbounded_channel;
+use tokio::task::spawn_local;
+
+use crate::gather::Gather;
+use crate::index::rows_of;
+use crate::map::Map;
+use crate::plug::{AtShard, NUMBER, ask_verify};
+use crate::query::Query;
+use crate::reduce::Reduce;
+use crate::{body, collate, status, verify};
+
+/// Documents that a map function is tried on, where nothing is said, and at most.
+const TRIED: usize = 10;
+const TRIED_MAX: usize = 1_000;
+/// Bytes that may be on their way from a shard that verifies.
+const WINDOW_BYTES: usize = 64 << 10;
+
+/// A view that is to be made.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Create {
+    name: String,
+    map: String,
+    reduce: Option<String>,
+}
+
+/// A map function that is to be tried.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Try {
+    map: String,
+    reduce: Option<String>,
+    limit: Option<usize>,
+}
+
+/// What a map function made of a document.
+#[derive(Serialize)]
+struct Tried {
+    id: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rows: Option<Vec<TriedRow>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+}
+
+#[derive(Serialize)]
+struct TriedRow {
+    key: Box<RawValue>,
+    value: Box<RawValue>,
+}
+
+/// Answers a request.
+pub(crate) async fn answer(services: Rc<Services>, ask: Ask) -> Result<Answer, Rejected> {
+    let parts: Vec<String> = ask.parts.clone();
+    let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
+    let keyspace = parts.get(1).copied().unwrap_or_default();
+    let missing = || Rejected::new(StatusCode::NOT_FOUND, "there is no such keyspace");
+    let (id, _) = services.keyspace(keyspace).ok_or_else(missing)?;
+    let is_post = ask.method == Method::POST;
+    match parts[2..] {
+        ["try-view"] => try_map(services, id, &ask.body).await,
+        ["views"] if is_post => create(services, keyspace, &ask.body).await,
+        ["views"] => {
+            let mut all = Vec::new();
+            for (_, view) in services.views().into_iter().filter(|(of, _)| *of == id) {
+                all.push(status::of(&services, id, &view).await);
+            }
+            Ok(json(StatusCode::OK, &all))
+        }
+        ["views", name] if ask.method == Method::DELETE => {
+            let change = ViewChange::Drop(name.to_owned());
+            services.change_views(keyspace, &change).await?;
+            Ok(empty(StatusCode::NO_CONTENT))
+        }
+        ["views", name, "rebuild"] => {
+            let change = ViewChange::Rebuild(name.to_owned());
+            services.change_views(keyspace, &change).await?;
+            Ok(empty(StatusCode::NO_CONTENT))
+        }
+        ["views", name, "status"] => {
+            let view = find(&services, id, name)?;
+            let told = status::of(&services, id, &view).await;
+            Ok(json(StatusCode::OK, &told))
+        }
+        ["views", name, "verify"] => {
+            let view = find(&services, id, name)?;
+            Ok(verify_all(&services, id, &view))
+        }
+        ["views", name, ..] => {
+            let view = find(&services, id, name)?;
+            let reduce = reduce_of(view.reduce.as_deref())?;
+            let query = match is_post {
+                true => Query::of_body(&ask.body, reduce)?,
+                false => Query::of_params(&ask.params, reduce)?,
+            };
+            let gather = Gather::begin(&services, id, &view, reduce, &query).await?;
+            let (still, stopping) = (ask.still, ask.stopping);
+            Ok(body::answer(
+                &services, id, gather, &query, reduce, still, stopping,
+            ))
+        }
+        _ => Err(missing()),
+    }
+}
+
+fn find(services: &Services, keyspace: u32, name: &str) -> Result<ViewRecord, Rejected> {
+    let mut all = services.views().into_iter();
+    let found = all.find(|(of, view)| *of == keyspace && view.name == name);
+    let missing = || {
+        let line = format!("there is no view {name}: dunlin view list shows which there are");
+        Rejected::new(StatusCode::NOT_FOUND, line)
+    };
+    found.map(|(_, view)| view).ok_or_else(missing)
+}
+
+fn reduce_of(name: Option<&str>) -> Result<Option<Reduce>, Rejected> {
+    let reduce = name.map(Reduce::of).transpose();
+    reduce.map_err(|error| Rejected::bad(error.to_string()))
+}
+
+async fn create(services: Rc<Services>, keyspace: &str, body: &Bytes) -> Result<Answer, Rejected> {
+    let wrong = |error| Rejected::bad(format!("the body does not describe a view: {error}"));
+    let create: Create = serde_json::from_slice(body).map_err(wrong)?;
+    reduce_of(create.reduce.as_deref())?;
+    check_map(&services, create.map.clone()).await?;
+    let view = ViewRecord {
+        id: 0,
+        name: create.name.clone(),
+        map: create.map,
+        reduce: create.reduce,
+        created_ms: services.now_ms(),
+    };
+    let changed = services
+        .change_views(keyspace, &ViewChange::Create(view))
+        .await?;
+    let mut views = changed.views.into_iter();
+    let made = views.find(|view| view.name == create.name);
+    Ok(json(StatusCode::CREATED, &made))
+}
+
+/// Refuses a source that is no map function.
+async fn check_map(services: &Rc<Services>, source: String) -> Result<(), Rejected> {
+    let checked = on_thread(services, move || Map::new(&source).map(drop)).await?;
+    checked.map_err(|error| Rejected::bad(format!("map: {error}")))
+}
+
+/// Runs a job with a map function where those are run.
+async fn on_thread<T: Send + 'static>(
+    services: &Rc<Services>,
+    job: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, Rejected> {
+    let failed = |why: String| Rejected::new(StatusCode::SERVICE_UNAVAILABLE, why);
+    let own = AtShard::of(services).ok_or_else(|| failed("views are not served here".into()))?;
+    let runner = own
+        .make_runner(services)
+        .map_err(|error| failed(error.to_string()))?;
+    let done = runner.run_behind(job).await;
+    done.map_err(|gone| failed(gone.to_string()))
+}
+
+/// Shows what a map function makes of the first documents, and changes nothing.
+async fn try_map(services: Rc<Services>, keyspace: u32, body: &Bytes) -> Result<Answer, Rejected> {
+    let wrong = |error| Rejected::bad(format!("the body does not say what to try: {error}"));
+    let tried: Try = serde_json::from_slice(body).map_err(wrong)?;
+    let reduce = reduce_of(tried.reduce.as_deref())?;
+    check_map(&services, tried.map.clone()).await?;
+    let count = tried.limit.unwrap_or(TRIED).min(TRIED_MAX);
+    let sample = services.sample(keyspace, count).await?;
+    let job = move || {
+        let mut map = Map::new(&tried.map)?;
+        let one = |item: dunlin_proto::Item| {
+            let entry = dunlin_entry::Entry {
+                kind: dunlin_entry::Kind::Put,
+                copy: false,
+                from: item.from,
+                partition: 0,
+                keyspace,
+                stamp: item.stamp,
+                logged: None,
+                expiry_ms: item.expiry_ms,
+                is_expiry: false,
+                replaces: item.replaces,
+                key: item.key,
+                value: item.value,
+            };
+            let id = String::from_utf8_lossy(&entry.key).into_owned();
+            let row = |(row, _): (crate::map::Emitted, f64)| {
+                let key = collate::decode(&row.key).ok()?;
+                Some(TriedRow {
+                    key: RawValue::from_string(key).ok()?,
+                    value: RawValue::from_string(row.value.into()).ok()?,
+                })
+            };
+            match rows_of(&mut map, reduce, &entry) {
+                Ok(rows) => Tried {
+                    id,
+                    rows: Some(rows.into_iter().filter_map(row).collect()),
+                    error: None,
+                },
+                Err(error) => Tried {
+                    id,
+                    rows: None,
+                    error: Some(error.to_string()),
+                },
+            }
+        };
+        Ok::<Vec<Tried>, crate::map::ScriptError>(sample.into_iter().map(one).collect())
+    };
+    let tried = on_thread(&services, job).await?;
+    let tried = tried.map_err(|error| Rejected::bad(format!("map: {error}")))?;
+    Ok(json(StatusCode::OK, &tried))
+}
+
+/// Verifies at all shards that hold a part: a line of JSON each time that one says something.
+fn verify_all(services: &Rc<Services>, keyspace: u32, view: &ViewRecord) -> Answer {
+    let (say, said) = unbounded_channel();
+    for at in status::holders(services, keyspace) {
+        let (services, say, id) = (services.clone(), say.clone(), view.id);
+        spawn_local(async move {
+            if at == services.shard().address() {
+                verify::here(&services, keyspace, id, say).await;
+            } else if let Err(error) = verify_there(&services, at, keyspace, id, &say).await {
+                // Who asked may be gone.
+                let _ = say.send(verify::Verified::failed(services.label_of(at), error));
+            }
+        });
+    }
+    let lines = streams::unfold(said, |mut said| async move {
+        let verified = said.recv().await?;
+        let mut line = serde_json::to_vec(&verified).unwrap_or_default();
+        line.push(b'\n');
+        Some((Ok::<_, Failure>(Frame::data(Bytes::from(line))), said))
+    });
+    stream(services, "application/x-ndjson", lines.boxed_local())
+}
+
+async fn verify_there(
+    services: &Rc<Services>,
+    at: ShardAddress,
+    keyspace: u32,
+    view: u32,
+    say: &tokio::sync::mpsc::UnboundedSender<verify::Verified>,
+) -> Result<(), String> {
+    let body = ask_verify(keyspace, view);
+    let items = services.open(at, NUMBER, body, WINDOW_BYTES).await;
+    let mut items = items.map_err(|error| error.to_string())?;
+    loop {
+        let next = tokio::select! {
+            next = items.next() => next,
+            () = say.closed() => return Ok(()),
+        };
+        let Some(item) = next else {
+            return Ok(());
+        };
+        let item = item.map_err(|error| error.to_string())?;
+        let verified = serde_json::from_slice(&item).map_err(|error| error.to_string())?;
+        if say.send(verified).is_err() {
+            return Ok(());
+        }
+    }
+}

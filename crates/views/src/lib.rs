@@ -1,0 +1,46 @@
+//! Views: an index that a map function makes of a keyspace's records (decision 53).
+//!
+//! An index is kept by each shard of what it holds itself, by a subscription to its changes, and the token that
+//! it reflects stands in the same batch as the rows. A query takes one replica of each partition.
+//!
+//! | file | duty |
+//! |---|---|
+//! | `plug` | what plugs into the node: paths, requests of other shards, an index for each view |
+//! | `http` | the paths |
+//! | `collate` | pure: keys of rows as bytes that compare as they do |
+//! | `map` | map functions: JavaScript with bounds; `prelude.js` is what they see of the world |
+//! | `reduce` | pure: counts, sums, statistics; `sum` (pure), a sum that forgets nothing |
+//! | `row` | pure: keys and values of an index's database |
+//! | `index` | that database: changes in, rows out, what is not held any more removed |
+//! | `build` | what keeps an index: the subscription, what is flushed, what of the log is still needed |
+//! | `view` | what all at a shard know of a view; how it is doing; `status`, the same of all shards |
+//! | `query` | what a client asks; `wanted`, what an index is asked; `page`, what it gives: as values and as bytes |
+//! | `scan` | an index as it was at one moment, a page at a time |
+//! | `serve` | what one shard gives to a query |
+//! | `gather` | all shards of a query, as one; `body`, that as the body of an answer |
+//! | `verify` | an index compared with one that is made anew |
+#![deny(unsafe_code)]
+
+mod body;
+mod build;
+mod collate;
+mod gather;
+mod http;
+mod index;
+mod map;
+mod page;
+mod plug;
+mod query;
+mod reduce;
+mod row;
+mod scan;
+mod serve;
+mod status;
+mod sum;
+mod verify;
+mod view;
+mod wanted;
+
+pub use plug::Views;
+pub use verify::{Difference, Verified};
+pub use view::{Skipped, ViewStatus};

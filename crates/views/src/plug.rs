@@ -1,0 +1,311 @@
+//! What plugs into the node: the paths of views, requests of other shards, and an index for each view.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::time::Duration;
+
+use bytes::{Buf, BufMut, Bytes, BytesMut};
+use dunlin_log::Runner;
+use dunlin_metadata::{Role, ViewRecord};
+use dunlin_node::Services;
+use dunlin_node::http::{Answer, Ask, LocalFuture, Need, Rejected, Rule};
+use dunlin_node::plug::{Plug, Plugged};
+use dunlin_proto::{CANNOT, Response};
+use dunlin_rpc::{Reply, Sink};
+use hyper::Method;
+use tokio::task::{AbortHandle, spawn_local};
+use tokio::time::sleep;
+
+use crate::build::{Builder, path_of};
+use crate::index::Index;
+use crate::query::PARAMS;
+use crate::serve::Serving;
+use crate::view::View;
+use crate::wanted::Wanted;
+use crate::{http, status, verify};
+
+/// Its number among the capabilities.
+pub(crate) const NUMBER: u8 = 2;
+/// How often it is looked which views there are.
+const LOOK: Duration = Duration::from_millis(50);
+
+const READ: Need = Need::Keyspace(Role::Read);
+const ADMIN: Need = Need::Keyspace(Role::Admin);
+const OF_VIEWS: &[Rule] = &[
+    Rule::new(Method::GET, &[], READ),
+    Rule::new(Method::POST, &[], ADMIN),
+];
+const OF_VIEW: &[Rule] = &[
+    Rule::new(Method::GET, PARAMS, READ),
+    Rule::new(Method::DELETE, &[], ADMIN),
+];
+const OF_QUERY: &[Rule] = &[Rule::new(Method::POST, &[], READ)];
+const OF_STATUS: &[Rule] = &[Rule::new(Method::GET, &[], READ)];
+const OF_CHANGE: &[Rule] = &[Rule::new(Method::POST, &[], ADMIN)];
+
+/// What another shard is asked for.
+const QUERY: u8 = 1;
+const VERIFY: u8 = 2;
+
+/// Views.
+#[derive(Debug)]
+pub struct Views;
+
+impl Plug for Views {
+    fn attach(&self) -> Rc<dyn Plugged> {
+        Rc::new(AtShard {
+            views: RefCell::default(),
+            runner: RefCell::default(),
+            verifying: Rc::default(),
+        })
+    }
+}
+
+/// Views at one shard.
+pub(crate) struct AtShard {
+    /// By number of the keyspace and of the view.
+    views: RefCell<BTreeMap<(u32, u32), Running>>,
+    /// Where indexes are kept and read; none before the first.
+    runner: RefCell<Option<Runner>>,
+    /// What is being verified.
+    verifying: Rc<RefCell<BTreeSet<PathBuf>>>,
+}
+
+/// Verification that is under way.
+pub(crate) struct Verifying {
+    all: Rc<RefCell<BTreeSet<PathBuf>>>,
+    path: PathBuf,
+}
+
+impl Drop for Verifying {
+    fn drop(&mut self) {
+        self.all.borrow_mut().remove(&self.path);
+    }
+}
+
+struct Running {
+    view: Rc<View>,
+    task: AbortHandle,
+}
+
+impl AtShard {
+    /// Those of a shard, where they are plugged in.
+    pub fn of(services: &Services) -> Option<Rc<AtShard>> {
+        services.find()
+    }
+
+    /// A view, where it is known here.
+    pub fn view(&self, keyspace: u32, id: u32) -> Option<Rc<View>> {
+        let views = self.views.borrow();
+        views
+            .get(&(keyspace, id))
+            .map(|running| running.view.clone())
+    }
+
+    /// Where indexes are read.
+    pub fn runner(&self) -> Option<Runner> {
+        self.runner.borrow().clone()
+    }
+
+    /// The same, started if need be.
+    pub fn make_runner(&self, services: &Services) -> std::io::Result<Runner> {
+        if let Some(runner) = self.runner() {
+            return Ok(runner);
+        }
+        let runner = services.runner("views")?;
+        *self.runner.borrow_mut() = Some(runner.clone());
+        Ok(runner)
+    }
+
+    /// Verification that begins; none where one is under way.
+    pub fn verifying(&self, path: &Path) -> Option<Verifying> {
+        let is_first = self.verifying.borrow_mut().insert(path.to_owned());
+        is_first.then(|| Verifying {
+            all: self.verifying.clone(),
+            path: path.to_owned(),
+        })
+    }
+
+    /// Begins and ends indexes, as there are views; what is to be removed.
+    fn look(&self, services: &Rc<Services>) -> std::io::Result<Vec<PathBuf>> {
+        let wanted: BTreeMap<(u32, u32), ViewRecord> = services
+            .views()
+            .into_iter()
+            .map(|(keyspace, view)| ((keyspace, view.id), view))
+            .collect();
+        let mut removed = Vec::new();
+        let mut views = self.views.borrow_mut();
+        views.retain(|key, running| {
+            let is_kept = wanted.contains_key(key);
+            if !is_kept {
+                running.task.abort();
+                services.followers().let_go(&running.view.label());
+                removed.push(path_of(services, key.0, key.1));
+            }
+            is_kept
+        });
+        for ((keyspace, id), record) in wanted {
+            if views.contains_key(&(keyspace, id)) {
+                continue;
+            }
+            let runner = self.make_runner(services)?;
+            let view = Rc::new(View::new(keyspace, record));
+            let builder = Builder::new(services, &view, &runner);
+            let task = spawn_local(builder.run()).abort_handle();
+            views.insert((keyspace, id), Running { view, task });
+        }
+        Ok(removed)
+    }
+
+    /// Indexes of views that are none any more.
+    fn left_over(&self, services: &Services) -> Vec<PathBuf> {
+        let Ok(found) = std::fs::read_dir(services.directory()) else {
+            return Vec::new();
+        };
+        let views = self.views.borrow();
+        let known = views
+            .keys()
+            .map(|(keyspace, id)| path_of(services, *keyspace, *id));
+        let known: Vec<PathBuf> = known.collect();
+        let is_left = |path: &PathBuf| {
+            let name = path
+                .file_name()
+                .unwrap_or_default()
+                .to_string_lossy()
+                .into_owned();
+            name.starts_with("view-") && !known.contains(path)
+        };
+        found
+            .flatten()
+            .map(|entry| entry.path())
+            .filter(is_left)
+            .collect()
+    }
+
+    async fn keep(&self, services: &Rc<Services>, removed: &mut Vec<PathBuf>) {
+        match self.look(services) {
+            Ok(more) => removed.extend(more),
+            Err(error) => tracing::warn!(%error, "a view cannot be begun"),
+        }
+        if removed.is_empty() {
+            return;
+        }
+        let Ok(runner) = self.make_runner(services) else {
+            return;
+        };
+        let mut left = Vec::new();
+        for path in removed.drain(..) {
+            let at = path.clone();
+            // Who reads it still has it open; then it goes later.
+            let done = runner.run_behind(move || Index::remove(&at)).await;
+            if !matches!(done, Ok(Ok(()))) {
+                left.push(path);
+            }
+        }
+        *removed = left;
+    }
+}
+
+impl Plugged for AtShard {
+    fn number(&self) -> u8 {
+        NUMBER
+    }
+
+    fn rules(&self, parts: &[&str]) -> Option<&'static [Rule]> {
+        match parts {
+            ["keyspaces", _, "views"] => Some(OF_VIEWS),
+            ["keyspaces", _, "views", _] => Some(OF_VIEW),
+            ["keyspaces", _, "views", _, "query"] => Some(OF_QUERY),
+            ["keyspaces", _, "views", _, "status"] => Some(OF_STATUS),
+            ["keyspaces", _, "views", _, "rebuild" | "verify"] => Some(OF_CHANGE),
+            ["keyspaces", _, "try-view"] => Some(OF_CHANGE),
+            _ => None,
+        }
+    }
+
+    fn http(&self, services: Rc<Services>, ask: Ask) -> LocalFuture<Result<Answer, Rejected>> {
+        Box::pin(http::answer(services, ask))
+    }
+
+    fn run(&self, services: &Rc<Services>) {
+        let services = Rc::downgrade(services);
+        spawn_local(async move {
+            let mut removed = Vec::new();
+            let mut has_looked = false;
+            while let Some(services) = services.upgrade() {
+                if let Some(own) = AtShard::of(&services) {
+                    own.keep(&services, &mut removed).await;
+                    if !has_looked && services.has_keyspaces() {
+                        has_looked = true;
+                        removed.extend(own.left_over(&services));
+                    }
+                }
+                drop(services);
+                sleep(LOOK).await;
+            }
+        });
+    }
+
+    fn call(&self, services: &Rc<Services>, mut body: Bytes, reply: Reply<Response>) {
+        let asked = body.try_get_u32_le().ok().zip(body.try_get_u32_le().ok());
+        let view = asked.and_then(|(keyspace, id)| self.view(keyspace, id));
+        let told = status::encode(view.map(|view| view.status(services)).as_ref());
+        reply.send(Response::Plug(told));
+    }
+
+    fn open(&self, services: &Rc<Services>, mut body: Bytes, sink: Sink<Response>) {
+        let services = services.clone();
+        match body.try_get_u8() {
+            Ok(QUERY) => match Wanted::decode(body) {
+                Ok(wanted) => sink.work(move |sink| serve(services, wanted, sink)),
+                Err(malformed) => sink.refuse(CANNOT, &malformed.to_string()),
+            },
+            Ok(VERIFY) => sink.work(move |sink| verify::serve(services, body, sink)),
+            _ => sink.refuse(CANNOT, "malformed bytes from another shard"),
+        }
+    }
+}
+
+/// What asks another shard for what is wanted.
+pub(crate) fn ask_query(wanted: &Wanted) -> Bytes {
+    let wanted = wanted.encode();
+    let mut out = BytesMut::with_capacity(wanted.len() + 1);
+    out.put_u8(QUERY);
+    out.put_slice(&wanted);
+    out.freeze()
+}
+
+/// What asks another shard to verify an index.
+pub(crate) fn ask_verify(keyspace: u32, view: u32) -> Bytes {
+    let mut out = BytesMut::with_capacity(9);
+    out.put_u8(VERIFY);
+    out.put_u32_le(keyspace);
+    out.put_u32_le(view);
+    out.freeze()
+}
+
+async fn serve(services: Rc<Services>, wanted: Wanted, mut sink: Sink<Response>) {
+    let (head, serving) = Serving::begin(&services, wanted).await;
+    if sink.send(Response::Plug(head.encode())).await.is_err() {
+        return;
+    }
+    let Some(mut serving) = serving else {
+        return sink.end();
+    };
+    loop {
+        let page = match serving.next().await {
+            Ok(page) => page,
+            Err(error) => return sink.refuse(CANNOT, &error.to_string()),
+        };
+        let is_last = page.is_last;
+        let body = page.encode(serving.reduce());
+        if sink.send(Response::Plug(body)).await.is_err() {
+            return;
+        }
+        if is_last {
+            return sink.end();
+        }
+    }
+}

@@ -1,0 +1,48 @@
+// What a map function sees of the world: nothing that differs between two replicas or two runs.
+(function (global, source) {
+  "use strict";
+  const stringify = JSON.stringify;
+  const Given = Date;
+  const timeless = "a map function has no clock: new Date takes a time here";
+
+  function Dated(...parts) {
+    if (!new.target || parts.length === 0) throw new TypeError(timeless);
+    return Reflect.construct(Given, parts, new.target);
+  }
+  Dated.prototype = Given.prototype;
+  Dated.parse = Given.parse;
+  Dated.UTC = Given.UTC;
+  Given.prototype.constructor = Dated;
+  // Of whatever zone the machine is, here it is UTC.
+  for (const part of ["FullYear", "Month", "Date", "Day", "Hours", "Minutes", "Seconds", "Milliseconds"])
+    Given.prototype["get" + part] = Given.prototype["getUTC" + part];
+  Given.prototype.getTimezoneOffset = () => 0;
+  global.Date = Dated;
+  delete Math.random;
+
+  let rows = [];
+  let isFull = false;
+  global.emit = (key, value) => {
+    if (rows.length >= 2 * ROWS_MAX) {
+      isFull = true;
+      throw new RangeError("more rows emitted than " + ROWS_MAX);
+    }
+    rows.push(key === undefined ? null : key, value === undefined ? null : value);
+  };
+  let map = null;
+  global[SET] = (given) => {
+    map = given;
+    delete global[SET];
+    Object.freeze(global);
+  };
+  global[RUN] = (doc, meta) => {
+    rows = [];
+    isFull = false;
+    map(doc, meta);
+    if (isFull) throw new RangeError("more rows emitted than " + ROWS_MAX);
+    const text = stringify(rows);
+    rows = [];
+    return text;
+  };
+  for (const name of ["JSON", "Math", "Object", "Reflect"]) Object.freeze(global[name]);
+})(globalThis);

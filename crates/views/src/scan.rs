@@ -1,0 +1,272 @@
+//! Reading an index as it was at one moment, a page at a time.
+
+use std::sync::Arc;
+
+use bytes::{Buf, Bytes};
+use dunlin_proto::Token;
+use rocksdb::{DB, ReadOptions};
+use self_cell::self_cell;
+
+use crate::collate;
+use crate::index::IndexError;
+use crate::page::{Page, Piece, What};
+use crate::reduce::{Aggregate, Reduce};
+use crate::row::{AGGREGATE, BUILDING, ROW, TOKEN, after};
+use crate::wanted::{Group, Wanted};
+
+/// A page has no more bytes than this, but for its last piece.
+const PAGE_BYTES: usize = 48 << 10;
+/// No more rows than these are looked at for one page.
+const LOOKED_AT: usize = 16_384;
+
+type Frozen<'a> = rocksdb::Snapshot<'a>;
+
+self_cell!(
+    struct Cell {
+        owner: Arc<DB>,
+        #[covariant]
+        dependent: Frozen,
+    }
+);
+
+/// An index as it was.
+pub(crate) struct Snapshot {
+    cell: Cell,
+    pub reduce: Option<Reduce>,
+}
+
+/// Where a scan goes on.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Position {
+    range: usize,
+    /// Behind this database key, in the direction of the scan; empty at the beginning of the range.
+    behind: Vec<u8>,
+    /// Rows that were given.
+    given: u64,
+}
+
+impl Snapshot {
+    pub fn new(db: Arc<DB>, reduce: Option<Reduce>) -> Snapshot {
+        Snapshot {
+            cell: Cell::new(db, |db| db.snapshot()),
+            reduce,
+        }
+    }
+
+    /// What it reflects.
+    pub fn token(&self) -> Result<Option<Token>, IndexError> {
+        let bytes = self.cell.borrow_dependent().get(TOKEN)?;
+        let token = bytes.map(|bytes| Token::decode(bytes.into())).transpose();
+        token.map_err(|error| IndexError::Damaged(error.to_string()))
+    }
+
+    /// Whether a partition is whole.
+    pub fn is_whole(&self, partition: u16) -> Result<bool, IndexError> {
+        let [a, b] = partition.to_be_bytes();
+        let building = self.cell.borrow_dependent().get([BUILDING, a, b])?;
+        Ok(building.is_none())
+    }
+
+    /// The value of a database key.
+    pub fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>, IndexError> {
+        Ok(self.cell.borrow_dependent().get(key)?)
+    }
+
+    /// What there is between two database keys.
+    pub fn iterate(&self, lower: Vec<u8>, upper: Vec<u8>) -> rocksdb::DBRawIterator<'_> {
+        let mut read = ReadOptions::default();
+        read.set_iterate_lower_bound(lower);
+        read.set_iterate_upper_bound(upper);
+        self.cell.borrow_dependent().raw_iterator_opt(read)
+    }
+
+    /// What comes next of what is wanted.
+    pub fn page(&self, wanted: &Wanted, position: &mut Position) -> Result<Page, IndexError> {
+        let mut page = Filling::new(wanted, self.reduce);
+        while let Some(range) = wanted.ranges.get(position.range) {
+            let by_keys = self.is_by_keys(wanted);
+            let kind = if by_keys { AGGREGATE } else { ROW };
+            let bound = |place: &[u8]| [&[kind][..], place].concat();
+            let mut lower = bound(&range.lower);
+            let mut upper = match range.upper.is_empty() {
+                true => after(&[kind]),
+                false => bound(&range.upper),
+            };
+            if !position.behind.is_empty() {
+                match wanted.descending {
+                    true => upper = position.behind.clone(),
+                    false => lower = [&position.behind[..], &[0]].concat(),
+                }
+            }
+            let mut iter = self.iterate(lower, upper);
+            match wanted.descending {
+                true => iter.seek_to_last(),
+                false => iter.seek_to_first(),
+            }
+            while let Some((key, value)) = iter.item() {
+                if page.is_full() || position.given >= wanted.rows_max {
+                    break;
+                }
+                position.behind.clear();
+                position.behind.extend_from_slice(key);
+                let is_given = match by_keys {
+                    true => page.aggregate(position.range as u32, key, value)?,
+                    false => page.row(position.range as u32, key, value)?,
+                };
+                position.given += u64::from(is_given);
+                match wanted.descending {
+                    true => iter.prev(),
+                    false => iter.next(),
+                }
+            }
+            iter.status()?;
+            if position.given >= wanted.rows_max {
+                return Ok(page.end(true));
+            }
+            if iter.valid() {
+                return Ok(page.end(false));
+            }
+            position.range += 1;
+            position.behind.clear();
+        }
+        Ok(page.end(true))
+    }
+
+    /// Whether what is kept of keys will do.
+    fn is_by_keys(&self, wanted: &Wanted) -> bool {
+        wanted.group.is_some() && wanted.by_keys && self.reduce.is_some_and(Reduce::is_kept)
+    }
+}
+
+/// A page that is being made.
+struct Filling<'w> {
+    wanted: &'w Wanted,
+    reduce: Option<Reduce>,
+    /// Which partitions are wanted.
+    wants: Vec<bool>,
+    pieces: Vec<Piece>,
+    bytes: usize,
+    looked_at: usize,
+}
+
+impl<'w> Filling<'w> {
+    fn new(wanted: &'w Wanted, reduce: Option<Reduce>) -> Filling<'w> {
+        let last = wanted.partitions.iter().max().copied().unwrap_or(0);
+        let mut wants = vec![false; usize::from(last) + 1];
+        wanted
+            .partitions
+            .iter()
+            .for_each(|p| wants[usize::from(*p)] = true);
+        Filling {
+            wanted,
+            reduce,
+            wants,
+            pieces: Vec::new(),
+            bytes: 0,
+            looked_at: 0,
+        }
+    }
+
+    fn is_full(&self) -> bool {
+        self.bytes >= PAGE_BYTES || self.looked_at >= LOOKED_AT
+    }
+
+    fn end(self, is_last: bool) -> Page {
+        Page {
+            pieces: self.pieces,
+            is_last,
+        }
+    }
+
+    fn is_wanted(&self, partition: u16) -> bool {
+        self.wants.get(usize::from(partition)).is_some_and(|is| *is)
+    }
+
+    /// Takes a row in; whether it is given as one.
+    fn row(&mut self, range: u32, key: &[u8], mut value: &[u8]) -> Result<bool, IndexError> {
+        self.looked_at += 1;
+        let damaged = || IndexError::Damaged("a row cannot be read".to_owned());
+        let partition = value.try_get_u16_le().map_err(|_| damaged())?;
+        if !self.is_wanted(partition) {
+            return Ok(false);
+        }
+        let place = &key[1..];
+        let Some(group) = self.wanted.group else {
+            self.bytes += key.len() + value.len();
+            self.pieces.push(Piece {
+                range,
+                at: Bytes::copy_from_slice(place),
+                what: What::Row(Bytes::copy_from_slice(value)),
+            });
+            return Ok(true);
+        };
+        let reduce = self.reduce.ok_or_else(damaged)?;
+        let length = collate::length(place).map_err(|_| damaged())?;
+        let mut aggregate = Aggregate::default();
+        let number = match reduce.takes_numbers() {
+            true => serde_json::from_slice(value).map_err(|_| damaged())?,
+            false => 0.0,
+        };
+        aggregate.add(reduce, number);
+        self.add(range, group, &place[..length], &aggregate)?;
+        Ok(false)
+    }
+
+    /// Takes in what is kept of a key and a partition.
+    fn aggregate(&mut self, range: u32, key: &[u8], value: &[u8]) -> Result<bool, IndexError> {
+        self.looked_at += 1;
+        let damaged = || IndexError::Damaged("a sum cannot be read".to_owned());
+        let split = key.len().checked_sub(2).filter(|split| *split > 0);
+        let (key, mut partition) = key.split_at(split.ok_or_else(damaged)?);
+        let partition = partition.try_get_u16().map_err(|_| damaged())?;
+        if !self.is_wanted(partition) {
+            return Ok(false);
+        }
+        let group = self.wanted.group.ok_or_else(damaged)?;
+        let reduce = self.reduce.ok_or_else(damaged)?;
+        let aggregate = Aggregate::decode(reduce, &mut &value[..]).ok_or_else(damaged)?;
+        self.add(range, group, &key[1..], &aggregate)?;
+        Ok(false)
+    }
+
+    fn add(
+        &mut self,
+        range: u32,
+        group: Group,
+        key: &[u8],
+        aggregate: &Aggregate,
+    ) -> Result<(), IndexError> {
+        // Most rows go on with the group of the row before.
+        let last = self.pieces.last_mut().filter(|last| last.range == range);
+        let at = match group {
+            Group::All => Vec::new(),
+            Group::Exact => {
+                if let Some(last) = last
+                    && last.at == key
+                    && let What::Group(all) = &mut last.what
+                {
+                    all.merge(aggregate);
+                    return Ok(());
+                }
+                key.to_vec()
+            }
+            Group::Level(level) => collate::group(key, usize::from(level))
+                .map_err(|error| IndexError::Damaged(error.to_string()))?,
+        };
+        let last = self.pieces.last_mut().filter(|last| last.range == range);
+        if let Some(last) = last
+            && last.at == at
+            && let What::Group(all) = &mut last.what
+        {
+            all.merge(aggregate);
+            return Ok(());
+        }
+        self.bytes += at.len() + 64;
+        self.pieces.push(Piece {
+            range,
+            at: at.into(),
+            what: What::Group(Box::new(aggregate.clone())),
+        });
+        Ok(())
+    }
+}

@@ -1,0 +1,152 @@
+//! What one shard's index gives to a query, here or at another shard.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use dunlin_entry::Vector;
+use dunlin_log::{Index as LogIndex, Runner};
+use dunlin_node::Services;
+use tokio::time::{Instant, timeout_at};
+
+use crate::index::IndexError;
+use crate::page::{Head, Page};
+use crate::plug::AtShard;
+use crate::reduce::Reduce;
+use crate::scan::{Position, Snapshot};
+use crate::view::View;
+use crate::wanted::Wanted;
+
+/// How long it is waited for what a query must reflect.
+pub(crate) const WAIT: Duration = Duration::from_secs(5);
+/// How often it is looked whether that is there, where nobody says so.
+const LOOK: Duration = Duration::from_millis(10);
+
+/// An index that is being read for a query.
+pub(crate) struct Serving {
+    snapshot: Arc<Snapshot>,
+    wanted: Arc<Wanted>,
+    position: Position,
+    runner: Runner,
+}
+
+impl Serving {
+    /// Begins; none where nothing is served.
+    pub async fn begin(services: &Rc<Services>, wanted: Wanted) -> (Head, Option<Serving>) {
+        let nothing = |why_not: &str| Head {
+            token: None,
+            why_not: why_not.to_owned(),
+        };
+        let at = AtShard::of(services);
+        let found = at.and_then(|at| Some((at.view(wanted.keyspace, wanted.view)?, at.runner()?)));
+        let Some((view, runner)) = found else {
+            return (nothing("it has not heard of the view yet"), None);
+        };
+        let has_all = wait(services, &view, &wanted).await;
+        match Self::of(&view, runner, wanted, has_all) {
+            Ok(begun) => begun,
+            Err(error) => (nothing(&error.to_string()), None),
+        }
+    }
+
+    fn of(
+        view: &View,
+        runner: Runner,
+        mut wanted: Wanted,
+        has_all: impl Fn(u16) -> bool,
+    ) -> Result<(Head, Option<Serving>), IndexError> {
+        let unserved = |wanted: &Wanted| {
+            let first = wanted.partitions.first().copied().unwrap_or(0);
+            Head {
+                token: None,
+                why_not: view.why_not(first),
+            }
+        };
+        let Some(db) = view.database() else {
+            return Ok((unserved(&wanted), None));
+        };
+        let snapshot = Snapshot::new(db, view.reduce);
+        let Some(token) = snapshot.token()? else {
+            return Ok((unserved(&wanted), None));
+        };
+        let (mut served, mut why_not) = (Vec::new(), String::new());
+        for partition in &wanted.partitions {
+            let is_named = token.vector(*partition).is_some();
+            if !is_named || token.within(*partition).is_some() || !snapshot.is_whole(*partition)? {
+                why_not = view.why_not(*partition);
+            } else if !has_all(*partition) {
+                why_not = "it does not have all that was written before".to_owned();
+            } else {
+                served.push(*partition);
+            }
+        }
+        if served.is_empty() {
+            let token = None;
+            return Ok((Head { token, why_not }, None));
+        }
+        let head = Head {
+            token: Some(token.narrow(&served)),
+            why_not,
+        };
+        wanted.partitions = served;
+        let serving = Serving {
+            snapshot: Arc::new(snapshot),
+            wanted: Arc::new(wanted),
+            position: Position::default(),
+            runner,
+        };
+        Ok((head, Some(serving)))
+    }
+
+    pub fn reduce(&self) -> Option<Reduce> {
+        self.snapshot.reduce
+    }
+
+    /// What comes next.
+    pub async fn next(&mut self) -> Result<Page, IndexError> {
+        let (snapshot, wanted) = (self.snapshot.clone(), self.wanted.clone());
+        let mut position = std::mem::take(&mut self.position);
+        let read = self.runner.run_read(move || {
+            let page = snapshot.page(&wanted, &mut position);
+            (page, position)
+        });
+        let (page, position) = read
+            .await
+            .map_err(|gone| IndexError::Io(gone.to_string()))?;
+        self.position = position;
+        page
+    }
+}
+
+/// Waits until the index has what it must reflect, for a while; then, which partitions it has all of.
+async fn wait(
+    services: &Rc<Services>,
+    view: &Rc<View>,
+    wanted: &Wanted,
+) -> impl Fn(u16) -> bool + use<> {
+    let mut left: BTreeMap<u16, (&Vector, Option<LogIndex>)> = BTreeMap::new();
+    for (partition, vector) in wanted.targets.iter().flatten() {
+        left.insert(*partition, (vector, None));
+    }
+    let deadline = Instant::now() + WAIT;
+    while !left.is_empty() && Instant::now() < deadline {
+        let changed = view.changed();
+        let known = services.shard().vector();
+        left.retain(|partition, (vector, end)| {
+            let writes = |origin| services.may_write(wanted.keyspace, *partition, origin);
+            let mut named = vector.iter();
+            // What copies brought no vector names: so the log is read to the end that it has now.
+            if end.is_none() && named.all(|(o, v)| known.get(o) >= v || !writes(o)) {
+                *end = Some(services.log_last());
+            }
+            !end.is_some_and(|end| view.is_past(services, *partition, end))
+        });
+        if !left.is_empty() {
+            // Whether it came or not, it is looked again.
+            let _ = timeout_at(Instant::now() + LOOK, changed).await;
+        }
+    }
+    let lacking: Vec<u16> = left.into_keys().collect();
+    move |partition| !lacking.contains(&partition)
+}

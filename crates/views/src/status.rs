@@ -1,0 +1,110 @@
+//! How views are doing, asked of all shards that have a part of them.
+
+use std::rc::Rc;
+use std::time::Duration;
+
+use bytes::{BufMut, Bytes, BytesMut};
+use dunlin_metadata::ViewRecord;
+use dunlin_node::Services;
+use dunlin_proto::ShardAddress;
+use futures_util::future::join_all;
+use serde::Serialize;
+
+use crate::plug::{AtShard, NUMBER};
+use crate::view::ViewStatus;
+
+const ASK_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// A view, as it is told of.
+#[derive(Debug, Serialize)]
+pub(crate) struct Told {
+    name: String,
+    map: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reduce: Option<String>,
+    created_ms: u64,
+    /// Whether all shards that can be reached have all of it.
+    is_whole: bool,
+    /// How much of it is built where least is, from 0 to 1.
+    built: f64,
+    /// How long the rest takes at the pace so far, in milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    left_ms: Option<u64>,
+    shards: Vec<ViewStatus>,
+    /// Shards that hold a part and do not answer.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    unreachable: Vec<String>,
+}
+
+/// The shards that hold a part of a keyspace.
+pub(crate) fn holders(services: &Services, keyspace: u32) -> Vec<ShardAddress> {
+    let count = services.partition_count(keyspace).unwrap_or(0);
+    let all = (0..count).flat_map(|partition| services.replicas(keyspace, partition));
+    let mut holders: Vec<ShardAddress> = all.collect();
+    holders.sort_unstable();
+    holders.dedup();
+    holders
+}
+
+/// Asks all how a view is doing.
+pub(crate) async fn of(services: &Rc<Services>, keyspace: u32, view: &ViewRecord) -> Told {
+    let holders = holders(services, keyspace);
+    let asked = holders
+        .iter()
+        .map(|at| at_shard(services, *at, keyspace, view.id));
+    let mut told = Told {
+        name: view.name.clone(),
+        map: view.map.clone(),
+        reduce: view.reduce.clone(),
+        created_ms: view.created_ms,
+        is_whole: true,
+        built: 1.0,
+        left_ms: None,
+        shards: Vec::new(),
+        unreachable: Vec::new(),
+    };
+    let answers = join_all(asked).await;
+    for (at, answer) in holders.iter().zip(answers) {
+        match answer {
+            None => told.unreachable.push(services.label_of(*at)),
+            // It has not heard of it yet.
+            Some(None) => {
+                told.is_whole = false;
+                told.built = 0.0;
+            }
+            Some(Some(status)) => {
+                let is_whole = status.whole == status.partitions && status.partitions > 0;
+                told.is_whole &= is_whole && status.error.is_none();
+                told.built = told.built.min(status.built);
+                told.left_ms = told.left_ms.max(status.left_ms);
+                told.shards.push(status);
+            }
+        }
+    }
+    told.is_whole &= !told.shards.is_empty();
+    told
+}
+
+/// None where it does not answer, none within where it does not know the view.
+async fn at_shard(
+    services: &Rc<Services>,
+    at: ShardAddress,
+    keyspace: u32,
+    view: u32,
+) -> Option<Option<ViewStatus>> {
+    if at == services.shard().address() {
+        let view = AtShard::of(services).and_then(|own| own.view(keyspace, view));
+        return Some(view.map(|view| view.status(services)));
+    }
+    let mut body = BytesMut::with_capacity(8);
+    body.put_u32_le(keyspace);
+    body.put_u32_le(view);
+    let answer = services.ask(at, NUMBER, body.freeze(), ASK_TIMEOUT).await;
+    serde_json::from_slice(&answer.ok()?).ok()
+}
+
+/// The answer to who asks.
+pub(crate) fn encode(status: Option<&ViewStatus>) -> Bytes {
+    // Nothing in it cannot be written.
+    serde_json::to_vec(&status).unwrap_or_default().into()
+}

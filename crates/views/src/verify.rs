@@ -1,0 +1,537 @@
+//! Whether an index is what its keyspace's records make of it: all is computed anew beside it, and compared at the
+//! position that the index had, while writes go on.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+use std::sync::Arc;
+
+use bytes::{Buf, Bytes};
+use dunlin_changes::{Asked, Merged, Told};
+use dunlin_entry::Entry;
+use dunlin_log::Runner;
+use dunlin_node::Services;
+use dunlin_proto::{CANNOT, Response, Token};
+use dunlin_rpc::Sink;
+use serde::{Deserialize, Serialize};
+use tokio::sync::mpsc::UnboundedSender;
+use tokio::time::{Duration, Instant, timeout_at};
+
+use crate::build::path_of;
+use crate::collate;
+use crate::index::{Index, IndexError, Place};
+use crate::plug::AtShard;
+use crate::reduce::{Aggregate, Reduce};
+use crate::row::{
+    AGGREGATE, DOCUMENT, Known, ROW, after, document_of, of_document, of_row, place_of,
+};
+use crate::scan::Snapshot;
+use crate::view::is_past;
+
+/// Differences are named up to so many.
+const SHOWN: usize = 10;
+/// Documents, or rows, that are compared in one go.
+const COMPARED: usize = 2_000;
+/// How often it is said how far it is.
+const SAY: Duration = Duration::from_millis(500);
+
+/// What verification says of one shard.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Verified {
+    /// The shard.
+    pub at: String,
+    /// How much of the records has been read again, from 0 to 1.
+    pub read: f64,
+    /// Whether this is the result.
+    pub is_done: bool,
+    /// Documents that were compared.
+    pub documents: u64,
+    /// Rows that were compared.
+    pub rows: u64,
+    /// Documents that changed behind the position compared at, and say nothing.
+    pub changed: u64,
+    /// How many differences there are.
+    pub differences: u64,
+    /// The first of these.
+    pub shown: Vec<Difference>,
+    /// The position, as a token.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub token: Option<String>,
+    /// Why there is no result.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+impl Verified {
+    /// There is no result of a shard.
+    pub(crate) fn failed(at: String, why: String) -> Verified {
+        Verified {
+            is_done: true,
+            error: Some(why),
+            ..Verified::new(at)
+        }
+    }
+
+    fn new(at: String) -> Verified {
+        Verified {
+            at,
+            read: 0.0,
+            is_done: false,
+            documents: 0,
+            rows: 0,
+            changed: 0,
+            differences: 0,
+            shown: Vec::new(),
+            token: None,
+            error: None,
+        }
+    }
+}
+
+/// A difference.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Difference {
+    /// The document's key, or the row's.
+    pub of: String,
+    /// What differs.
+    pub what: String,
+}
+
+/// Verifies for another shard, and says each time how far it is.
+pub(crate) async fn serve(services: Rc<Services>, mut body: Bytes, mut sink: Sink<Response>) {
+    let asked = body.try_get_u32_le().ok().zip(body.try_get_u32_le().ok());
+    let Some((keyspace, view)) = asked else {
+        return sink.refuse(CANNOT, "malformed bytes from another shard");
+    };
+    let (say, mut said) = tokio::sync::mpsc::unbounded_channel();
+    let verify = here(&services, keyspace, view, say);
+    let send = async {
+        while let Some(verified) = said.recv().await {
+            let line = serde_json::to_vec(&verified).unwrap_or_default();
+            if sink.send(Response::Plug(line.into())).await.is_err() {
+                return;
+            }
+        }
+        sink.end();
+    };
+    tokio::join!(verify, send);
+}
+
+/// Verifies this shard's index.
+pub(crate) async fn here(
+    services: &Rc<Services>,
+    keyspace: u32,
+    view: u32,
+    say: UnboundedSender<Verified>,
+) {
+    let mut verified = Verified::new(services.label_of(services.shard().address()));
+    if let Err(error) = verify(services, keyspace, view, &mut verified, &say).await {
+        verified.error = Some(error.to_string());
+    }
+    verified.is_done = true;
+    // Who asked may be gone.
+    let _ = say.send(verified);
+}
+
+async fn verify(
+    services: &Rc<Services>,
+    keyspace: u32,
+    id: u32,
+    verified: &mut Verified,
+    say: &UnboundedSender<Verified>,
+) -> Result<(), IndexError> {
+    let absent = || IndexError::Io("this shard has no index of the view to compare yet".to_owned());
+    let own = AtShard::of(services).ok_or_else(absent)?;
+    let view = own.view(keyspace, id).ok_or_else(absent)?;
+    let runner = own.runner().ok_or_else(absent)?;
+    let live = Arc::new(Snapshot::new(
+        view.database().ok_or_else(absent)?,
+        view.reduce,
+    ));
+    let token = live.token()?.ok_or_else(absent)?;
+    let mut whole = BTreeSet::new();
+    for (partition, _) in token.vectors() {
+        if token.within(partition).is_none() && live.is_whole(partition)? {
+            whole.insert(partition);
+        }
+    }
+    if whole.is_empty() {
+        return Err(absent());
+    }
+    let kept: Vec<u16> = whole.iter().copied().collect();
+    let token = token.narrow(&kept);
+    verified.token = Some(token.to_string());
+    let path = path_of(services, keyspace, id).with_extension("verify");
+    let _guard = own.verifying(&path).ok_or_else(|| {
+        IndexError::Io(
+            "the view is being verified already: try again when that has ended".to_owned(),
+        )
+    })?;
+    let place = Place {
+        path: path.clone(),
+        map: view.record.map.clone(),
+        reduce: view.reduce,
+        resources: services.resources().clone(),
+        has_background: services.has_background(),
+    };
+    let mut anew = run(&runner, move || {
+        Index::remove(&place.path)?;
+        Index::open(&place)
+    })
+    .await?;
+    anew = read_again(services, keyspace, &runner, anew, &kept, verified, say).await?;
+    let other = Arc::new(Snapshot::new(anew.db.clone(), view.reduce));
+    drop(anew);
+    let comparison = Comparison {
+        live,
+        other,
+        whole,
+        token,
+    };
+    let compared = compare(&runner, Arc::new(comparison), verified, say).await;
+    let removed = run(&runner, move || Index::remove(&path)).await;
+    compared.and(removed)
+}
+
+/// Makes an index of all there is.
+async fn read_again(
+    services: &Rc<Services>,
+    keyspace: u32,
+    runner: &Runner,
+    mut anew: Index,
+    partitions: &[u16],
+    verified: &mut Verified,
+    say: &UnboundedSender<Verified>,
+) -> Result<Index, IndexError> {
+    let end = services.log_last();
+    let asked = Asked {
+        keyspace,
+        prefix: Bytes::new(),
+        keys_only: false,
+        only_here: true,
+        who: "verification of a view".to_owned(),
+    };
+    let from = Merged::beginning(services, keyspace);
+    let mut merged = Merged::new(services, asked, partitions.to_vec(), Some(from), None);
+    let mut filled = 0_usize;
+    let mut say_at = Instant::now();
+    loop {
+        if Instant::now() >= say_at {
+            say_at = Instant::now() + SAY;
+            verified.read = filled as f64 / partitions.len().max(1) as f64;
+            let _ = say.send(verified.clone());
+        }
+        if say.is_closed() {
+            return Err(IndexError::Io("nobody waits for the result".to_owned()));
+        }
+        let Ok(told) = timeout_at(say_at, merged.next(usize::MAX)).await else {
+            continue;
+        };
+        let entries: Vec<Entry> = match told {
+            Told::Entries(changes) => changes.iter().map(|change| Entry::clone(change)).collect(),
+            Told::Records { records, ends, .. } => {
+                filled += usize::from(ends);
+                records
+            }
+            Told::Done | Told::Dropped => {
+                return Err(IndexError::Io("the keyspace is gone".to_owned()));
+            }
+            Told::Beat | Told::Moved { .. } => Vec::new(),
+        };
+        let Some(token) = merged.token() else {
+            continue;
+        };
+        let is_done = partitions.iter().all(|partition| {
+            token.within(*partition).is_none() && is_past(services, &token, *partition, end)
+        });
+        anew = run(runner, move || {
+            anew.apply(&entries, &token)?;
+            Ok(anew)
+        })
+        .await?;
+        if is_done {
+            verified.read = 1.0;
+            return Ok(anew);
+        }
+    }
+}
+
+/// Two indexes, one of which is at a position, the other at or behind it.
+pub(crate) struct Comparison {
+    pub live: Arc<Snapshot>,
+    pub other: Arc<Snapshot>,
+    pub whole: BTreeSet<u16>,
+    pub token: Token,
+}
+
+/// What was found in one go.
+#[derive(Default)]
+pub(crate) struct Found {
+    documents: u64,
+    rows: u64,
+    changed: u64,
+    pub differences: Vec<Difference>,
+    /// Where it goes on.
+    next: Option<Vec<u8>>,
+}
+
+async fn compare(
+    runner: &Runner,
+    comparison: Arc<Comparison>,
+    verified: &mut Verified,
+    say: &UnboundedSender<Verified>,
+) -> Result<(), IndexError> {
+    type Go = fn(&Comparison, Vec<u8>) -> Result<Found, IndexError>;
+    let goes: [(u8, Go); 2] = [(DOCUMENT, Comparison::documents), (ROW, Comparison::rows)];
+    let mut say_at = Instant::now() + SAY;
+    for (kind, go) in goes {
+        let mut next = Some(vec![kind]);
+        while let Some(from) = next {
+            let comparison = comparison.clone();
+            let found = run(runner, move || go(&comparison, from)).await?;
+            verified.documents += found.documents;
+            verified.rows += found.rows;
+            verified.changed += found.changed;
+            verified.differences += found.differences.len() as u64;
+            let room = SHOWN.saturating_sub(verified.shown.len());
+            verified
+                .shown
+                .extend(found.differences.into_iter().take(room));
+            if say.is_closed() {
+                return Err(IndexError::Io("nobody waits for the result".to_owned()));
+            }
+            if Instant::now() >= say_at {
+                say_at = Instant::now() + SAY;
+                let _ = say.send(verified.clone());
+            }
+            next = found.next;
+        }
+    }
+    Ok(())
+}
+
+impl Comparison {
+    /// Compares documents from a database key on.
+    pub fn documents(&self, from: Vec<u8>) -> Result<Found, IndexError> {
+        let mut found = Found::default();
+        let upper = after(&[DOCUMENT]);
+        let mut live = self.live.iterate(from.clone(), upper.clone());
+        let mut other = self.other.iterate(from, upper);
+        live.seek_to_first();
+        other.seek_to_first();
+        let mut count = 0;
+        loop {
+            let key = match (live.key(), other.key()) {
+                (None, None) => break,
+                (Some(key), None) | (None, Some(key)) => key.to_vec(),
+                (Some(a), Some(b)) => a.min(b).to_vec(),
+            };
+            if count == COMPARED {
+                found.next = Some(key);
+                return Ok(found);
+            }
+            count += 1;
+            let known = |iter: &rocksdb::DBRawIterator<'_>, reduce| {
+                let value = iter.value().filter(|_| iter.key() == Some(&key[..]));
+                value.map(|value| decode(reduce, value)).transpose()
+            };
+            let a = known(&live, self.live.reduce)?;
+            let b = known(&other, self.other.reduce)?;
+            let (partition, id) = document_of(&key).ok_or_else(|| damaged("a document's key"))?;
+            if self.whole.contains(&partition) {
+                found.documents += 1;
+                if let Some(what) =
+                    self.document(partition, id, a.as_ref(), b.as_ref(), &mut found)?
+                {
+                    found.differences.push(Difference {
+                        of: String::from_utf8_lossy(id).into_owned(),
+                        what,
+                    });
+                }
+            }
+            if a.is_some() {
+                live.next();
+            }
+            if b.is_some() {
+                other.next();
+            }
+        }
+        live.status()?;
+        other.status()?;
+        Ok(found)
+    }
+
+    /// What differs of one document.
+    fn document(
+        &self,
+        partition: u16,
+        id: &[u8],
+        live: Option<&Known>,
+        other: Option<&Known>,
+        found: &mut Found,
+    ) -> Result<Option<String>, IndexError> {
+        // Whether the position that is compared at has seen it.
+        let is_seen = |known: &Known| {
+            let stamp = known.rank.stamp();
+            let is_own =
+                known.rank.replaces().is_none() && known.rank.with_expiry(false) == known.rank;
+            let vector = self.token.vector(partition);
+            is_own && vector.is_some_and(|vector| vector.get(stamp.origin) >= stamp.version)
+        };
+        let has_any = |known: &Known| !known.rows.is_empty() || known.has_failed;
+        match (live, other) {
+            (Some(live), Some(other)) if live.rank == other.rank => {
+                found.rows += live.rows.len() as u64;
+                self.rows_of(id, live, other)
+            }
+            (Some(live), Some(other)) if live.rank > other.rank => {
+                Ok(Some("it is newer than what the log has".to_owned()))
+            }
+            (Some(_), Some(other)) if is_seen(other) => {
+                Ok(Some("an older version of it is indexed".to_owned()))
+            }
+            (None, Some(other)) if has_any(other) && is_seen(other) => {
+                Ok(Some("it is not indexed".to_owned()))
+            }
+            (None, Some(other)) if !has_any(other) => Ok(None),
+            (Some(live), None) if has_any(live) => Ok(Some(
+                "it is indexed, and there is no such document".to_owned(),
+            )),
+            (Some(_), None) => Ok(None),
+            _ => {
+                found.changed += 1;
+                Ok(None)
+            }
+        }
+    }
+
+    fn rows_of(
+        &self,
+        id: &[u8],
+        live: &Known,
+        other: &Known,
+    ) -> Result<Option<String>, IndexError> {
+        if live != other {
+            return Ok(Some(
+                "its rows have other keys, or other numbers".to_owned(),
+            ));
+        }
+        for (n, (key, _)) in live.rows.iter().enumerate() {
+            let key = of_row(&place_of(key, id, n as u16));
+            match (self.live.get(&key)?, self.other.get(&key)?) {
+                (Some(a), Some(b)) if a == b => {}
+                (None, _) => return Ok(Some("a row of it is missing".to_owned())),
+                _ => return Ok(Some("a row of it has another value".to_owned())),
+            }
+        }
+        Ok(None)
+    }
+
+    /// Compares rows with their documents, and what is kept of keys with their rows, from a database key on.
+    pub fn rows(&self, from: Vec<u8>) -> Result<Found, IndexError> {
+        let mut found = Found::default();
+        let reduce = self.live.reduce.filter(|reduce| reduce.is_kept());
+        let mut rows = self.live.iterate(from.clone(), after(&[ROW]));
+        rows.seek_to_first();
+        let mut kept = self
+            .live
+            .iterate([&[AGGREGATE], &from[1..]].concat(), after(&[AGGREGATE]));
+        kept.seek_to_first();
+        let mut count = 0;
+        // All rows of the next key.
+        while let Some(key) = rows.key().map(key_of) {
+            let key = key?;
+            if count >= COMPARED {
+                found.next = Some([&[ROW], &key[..]].concat());
+                return Ok(found);
+            }
+            let mut sums: BTreeMap<u16, Aggregate> = BTreeMap::new();
+            while let Some((place, mut value)) = rows.item() {
+                if key_of(place)? != key {
+                    break;
+                }
+                count += 1;
+                let partition = value.try_get_u16_le().map_err(|_| damaged("a row"))?;
+                let (_, id) = crate::row::row_of(&place[1..]).ok_or_else(|| damaged("a row"))?;
+                let document = self.live.get(&of_document(DOCUMENT, partition, &id))?;
+                let document = document
+                    .map(|value| decode(self.live.reduce, &value))
+                    .transpose()?;
+                if !document.is_some_and(|known| known.rows.iter().any(|(own, _)| *own == key)) {
+                    found.differences.push(Difference {
+                        of: String::from_utf8_lossy(&id).into_owned(),
+                        what: "there is a row too many of it".to_owned(),
+                    });
+                }
+                if let Some(reduce) = reduce {
+                    let number = match reduce.takes_numbers() {
+                        true => serde_json::from_slice(value).map_err(|_| damaged("a row"))?,
+                        false => 0.0,
+                    };
+                    sums.entry(partition).or_default().add(reduce, number);
+                }
+                rows.next();
+            }
+            let Some(reduce) = reduce else { continue };
+            let mut have: BTreeMap<u16, Aggregate> = BTreeMap::new();
+            while let Some((at, value)) = kept.item() {
+                let (at, partition) = at.split_at(at.len().saturating_sub(2));
+                let at = at.get(1..).unwrap_or_default();
+                if *at > *key {
+                    break;
+                }
+                if *at == *key {
+                    let [a, b] = partition.try_into().map_err(|_| damaged("a sum"))?;
+                    let sum = Aggregate::decode(reduce, &mut &value[..]);
+                    let sum = sum.ok_or_else(|| damaged("a sum"))?;
+                    have.insert(u16::from_be_bytes([a, b]), sum);
+                } else {
+                    found.differences.push(without_rows(at));
+                }
+                kept.next();
+            }
+            if have != sums {
+                found.differences.push(Difference {
+                    of: collate::decode(&key).unwrap_or_default(),
+                    what: "what its rows are reduced to is not what they are".to_owned(),
+                });
+            }
+        }
+        while let Some(at) = kept.key().filter(|_| reduce.is_some()) {
+            let key = at.get(1..at.len().saturating_sub(2)).unwrap_or_default();
+            found.differences.push(without_rows(key));
+            kept.next();
+        }
+        rows.status()?;
+        kept.status()?;
+        Ok(found)
+    }
+}
+
+fn without_rows(key: &[u8]) -> Difference {
+    Difference {
+        of: collate::decode(key).unwrap_or_default(),
+        what: "there are no rows of this key, and a sum".to_owned(),
+    }
+}
+
+fn key_of(row: &[u8]) -> Result<Vec<u8>, IndexError> {
+    let place = row.get(1..).unwrap_or_default();
+    let length = collate::length(place).map_err(|_| damaged("a row's key"))?;
+    Ok(place[..length].to_vec())
+}
+
+fn decode(reduce: Option<Reduce>, value: &[u8]) -> Result<Known, IndexError> {
+    Known::decode(reduce, value).ok_or_else(|| damaged("a document"))
+}
+
+fn damaged(what: &str) -> IndexError {
+    IndexError::Damaged(format!("{what} cannot be read"))
+}
+
+async fn run<T: Send + 'static>(
+    runner: &Runner,
+    job: impl FnOnce() -> Result<T, IndexError> + Send + 'static,
+) -> Result<T, IndexError> {
+    let done = runner.run_behind(job).await;
+    done.map_err(|gone| IndexError::Io(gone.to_string()))?
+}

@@ -1,0 +1,246 @@
+//! A view at one shard, as all there know it: what its index reflects, and how it is doing.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use dunlin_log::Index as LogIndex;
+use dunlin_metadata::ViewRecord;
+use dunlin_node::Services;
+use dunlin_proto::Token;
+use rocksdb::DB;
+use serde::{Deserialize, Serialize};
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+use crate::index::{Counts, Index};
+use crate::reduce::Reduce;
+
+/// Documents that were skipped are told of, the latest first, up to so many.
+const SHOWN_FAILED: usize = 10;
+
+/// A view at one shard.
+pub(crate) struct View {
+    pub keyspace: u32,
+    pub record: ViewRecord,
+    pub reduce: Option<Reduce>,
+    state: RefCell<State>,
+    changed: Notify,
+}
+
+#[derive(Default)]
+struct State {
+    db: Option<Arc<DB>>,
+    token: Option<Token>,
+    building: BTreeSet<u16>,
+    counts: Counts,
+    partitions: BTreeSet<u16>,
+    /// Of what is being built: from which record of the log on all is there, and which of it has been filled.
+    ends: BTreeMap<u16, LogIndex>,
+    filled: BTreeSet<u16>,
+    begun: Option<Instant>,
+    error: Option<String>,
+}
+
+/// How a view is doing at one shard, for people.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ViewStatus {
+    /// The shard, `NODE/SHARD`.
+    pub at: String,
+    /// Partitions that it holds.
+    pub partitions: usize,
+    /// Of these, those whose index is whole.
+    pub whole: usize,
+    /// How much of what is being built is done, from 0 to 1.
+    pub built: f64,
+    /// How long the rest takes at the pace so far, in milliseconds, while it is being built.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub left_ms: Option<u64>,
+    /// Documents with rows.
+    pub documents: u64,
+    /// Rows.
+    pub rows: u64,
+    /// Documents that were skipped, for the map function failed.
+    pub failed: u64,
+    /// The latest of these.
+    pub skipped: Vec<Skipped>,
+    /// Bytes of the log that the index has yet to read, roughly; none while it is given stored records.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bytes_behind: Option<u64>,
+    /// Why it does not get further, if so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+/// A document that was skipped.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Skipped {
+    /// Its key, where it is text.
+    pub id: String,
+    /// Why.
+    pub reason: String,
+}
+
+impl View {
+    pub fn new(keyspace: u32, record: ViewRecord) -> View {
+        // Others are not let in.
+        let reduce = record.reduce.as_deref();
+        View {
+            keyspace,
+            reduce: reduce.and_then(|name| Reduce::of(name).ok()),
+            record,
+            state: RefCell::default(),
+            changed: Notify::new(),
+        }
+    }
+
+    /// Its name and number for people, and for what is kept of the log.
+    pub fn label(&self) -> String {
+        format!(
+            "view {} ({}.{})",
+            self.record.name, self.keyspace, self.record.id
+        )
+    }
+
+    /// What its index is like now.
+    pub fn set(&self, index: &Index) {
+        let mut state = self.state.borrow_mut();
+        state.db = Some(index.db.clone());
+        state.token = index.token().cloned();
+        state.building = index.building().clone();
+        state.counts = index.counts();
+        state.error = None;
+        self.changed.notify_waiters();
+    }
+
+    /// There is no index to read.
+    pub fn unset(&self, why: String) {
+        let mut state = self.state.borrow_mut();
+        state.db = None;
+        state.error = Some(why);
+    }
+
+    /// It is fed with these partitions from here on; what is being built is whole at `end`.
+    pub fn subscribe(&self, partitions: &BTreeSet<u16>, building: &BTreeSet<u16>, end: LogIndex) {
+        let mut state = self.state.borrow_mut();
+        state.partitions = partitions.clone();
+        state.ends = building.iter().map(|partition| (*partition, end)).collect();
+        state.filled.clear();
+        state.begun = (!building.is_empty()).then(Instant::now);
+    }
+
+    /// A partition is built anew; it is whole at `end`.
+    pub fn begin(&self, partition: u16, end: LogIndex) {
+        let mut state = self.state.borrow_mut();
+        state.ends.insert(partition, end);
+        state.filled.remove(&partition);
+        state.begun.get_or_insert_with(Instant::now);
+    }
+
+    /// All stored records of a partition are there.
+    pub fn filled(&self, partition: u16) {
+        self.state.borrow_mut().filled.insert(partition);
+    }
+
+    /// The partitions that stay to be built, all up to a token being there.
+    pub fn still_building(&self, services: &Services, token: &Token) -> BTreeSet<u16> {
+        let state = self.state.borrow();
+        let is_whole = |partition: &u16| {
+            let end = state.ends.get(partition).copied().unwrap_or(0);
+            token.within(*partition).is_none() && is_past(services, token, *partition, end)
+        };
+        let building = state.building.iter();
+        building
+            .filter(|partition| !is_whole(partition))
+            .copied()
+            .collect()
+    }
+
+    /// Whether all that the log had of a partition up to a record is in the index.
+    pub fn is_past(&self, services: &Services, partition: u16, end: LogIndex) -> bool {
+        let state = self.state.borrow();
+        let token = state.token.as_ref();
+        token.is_some_and(|token| is_past(services, token, partition, end))
+    }
+
+    /// Waits until the index is another. Made before what is waited for is looked at, it misses nothing.
+    pub fn changed(&self) -> tokio::sync::futures::Notified<'_> {
+        self.changed.notified()
+    }
+
+    /// The database, where there is one.
+    pub fn database(&self) -> Option<Arc<DB>> {
+        self.state.borrow().db.clone()
+    }
+
+    /// Why a partition is not served.
+    pub fn why_not(&self, partition: u16) -> String {
+        let state = self.state.borrow();
+        if let Some(error) = &state.error {
+            return error.clone();
+        }
+        let whole = state.partitions.len() - state.building.len().min(state.partitions.len());
+        match state.partitions.contains(&partition) {
+            true => format!(
+                "it is being built: {whole} of {} partitions are whole",
+                state.partitions.len()
+            ),
+            false => "its building has not begun".to_owned(),
+        }
+    }
+
+    /// How it is doing.
+    pub fn status(&self, services: &Services) -> ViewStatus {
+        let state = self.state.borrow();
+        let partitions = state.partitions.len();
+        let building: Vec<_> = state.building.intersection(&state.partitions).collect();
+        let filled = building.iter().filter(|p| state.filled.contains(p)).count();
+        let whole = partitions - building.len();
+        let begun = state.token.is_some() && partitions > 0;
+        let built = match (begun, state.ends.len()) {
+            (false, _) => 0.0,
+            _ if building.is_empty() => 1.0,
+            (true, all) => (all - building.len().min(all) + filled) as f64 / all.max(1) as f64,
+        };
+        let left_ms = state
+            .begun
+            .filter(|_| !building.is_empty() && built > 0.0)
+            .map(|begun| {
+                let elapsed = begun.elapsed().as_secs_f64();
+                (elapsed * (1.0 - built) / built * 1e3) as u64
+            });
+        let held: Vec<u16> = state.partitions.iter().copied().collect();
+        let own = services.shard().address();
+        let hint = state
+            .token
+            .as_ref()
+            .and_then(|token| token.hint(own, &held));
+        let failed = state.db.as_ref().map(|db| Index::failed(db, SHOWN_FAILED));
+        let failed = failed.and_then(Result::ok).unwrap_or_default().into_iter();
+        ViewStatus {
+            at: services.label_of(own),
+            partitions,
+            whole: if begun { whole } else { 0 },
+            built,
+            left_ms,
+            documents: state.counts.documents,
+            rows: state.counts.rows,
+            failed: state.counts.failed,
+            skipped: failed
+                .map(|failed| Skipped {
+                    id: String::from_utf8_lossy(&failed.id).into_owned(),
+                    reason: failed.reason,
+                })
+                .collect(),
+            bytes_behind: hint.map(|hint| services.log_bytes_behind(hint.index)),
+            error: state.error.clone(),
+        }
+    }
+}
+
+/// Whether a token says that a shard's log was read up to a record, of a partition.
+pub(crate) fn is_past(services: &Services, token: &Token, partition: u16, end: LogIndex) -> bool {
+    let of_partition = token.clone().narrow(&[partition]);
+    let hint = of_partition.hint(services.shard().address(), &[partition]);
+    hint.is_some_and(|hint| hint.index >= end)
+}

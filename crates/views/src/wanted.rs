@@ -1,0 +1,154 @@
+//! What is asked of an index, as value and as bytes. `docs/formats.md`, section 16.
+
+use bytes::{Buf, BufMut, Bytes, BytesMut};
+use dunlin_entry::Vector;
+
+/// Rows between two places, the first with it, the last without.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Range {
+    pub lower: Vec<u8>,
+    /// Empty where there is none.
+    pub upper: Vec<u8>,
+}
+
+/// How rows are reduced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Group {
+    /// All to one.
+    All,
+    /// Those of a key.
+    Exact,
+    /// Those whose keys, arrays, begin with the same elements, so many.
+    Level(u16),
+}
+
+/// What is wanted of an index.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Wanted {
+    /// Number of the keyspace.
+    pub keyspace: u32,
+    /// Number of the view.
+    pub view: u32,
+    pub partitions: Vec<u16>,
+    /// In the order in which they are wanted.
+    pub ranges: Vec<Range>,
+    pub descending: bool,
+    /// Rows where there is none.
+    pub group: Option<Group>,
+    /// Ranges are of whole keys, of which what is kept of them will do.
+    pub by_keys: bool,
+    /// More rows than this are not wanted.
+    pub rows_max: u64,
+    /// What must be in the index of each partition, where all up to now must.
+    pub targets: Option<Vec<(u16, Vector)>>,
+}
+
+/// Bytes that are none of these.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("malformed bytes from another shard")]
+pub(crate) struct Malformed;
+
+impl Wanted {
+    pub fn encode(&self) -> Bytes {
+        let mut out = BytesMut::new();
+        out.put_u32_le(self.keyspace);
+        out.put_u32_le(self.view);
+        out.put_u8(self.descending.into());
+        out.put_u8(self.by_keys.into());
+        out.put_u64_le(self.rows_max);
+        let (group, level) = match self.group {
+            None => (0, 0),
+            Some(Group::All) => (1, 0),
+            Some(Group::Exact) => (2, 0),
+            Some(Group::Level(level)) => (3, level),
+        };
+        out.put_u8(group);
+        out.put_u16_le(level);
+        out.put_u16_le(self.partitions.len() as u16);
+        self.partitions.iter().for_each(|p| out.put_u16_le(*p));
+        out.put_u32_le(self.ranges.len() as u32);
+        for range in &self.ranges {
+            put_bytes(&mut out, &range.lower);
+            put_bytes(&mut out, &range.upper);
+        }
+        out.put_u8(self.targets.is_some().into());
+        for (partition, vector) in self.targets.iter().flatten() {
+            out.put_u16_le(*partition);
+            put_bytes(&mut out, &vector.encode());
+        }
+        out.freeze()
+    }
+
+    pub fn decode(mut body: Bytes) -> Result<Wanted, Malformed> {
+        let bytes = &mut body;
+        let keyspace = bytes.try_get_u32_le().map_err(|_| Malformed)?;
+        let view = bytes.try_get_u32_le().map_err(|_| Malformed)?;
+        let descending = get_flag(bytes)?;
+        let by_keys = get_flag(bytes)?;
+        let rows_max = bytes.try_get_u64_le().map_err(|_| Malformed)?;
+        let group = bytes.try_get_u8().map_err(|_| Malformed)?;
+        let level = bytes.try_get_u16_le().map_err(|_| Malformed)?;
+        let group = match group {
+            0 => None,
+            1 => Some(Group::All),
+            2 => Some(Group::Exact),
+            3 => Some(Group::Level(level)),
+            _ => return Err(Malformed),
+        };
+        let count = bytes.try_get_u16_le().map_err(|_| Malformed)?;
+        let partition = |_| bytes.try_get_u16_le().map_err(|_| Malformed);
+        let partitions = (0..count).map(partition).collect::<Result<_, _>>()?;
+        let count = bytes.try_get_u32_le().map_err(|_| Malformed)?;
+        let mut ranges = Vec::new();
+        for _ in 0..count {
+            ranges.push(Range {
+                lower: get_bytes(bytes)?.to_vec(),
+                upper: get_bytes(bytes)?.to_vec(),
+            });
+        }
+        let mut targets = get_flag(bytes)?.then(Vec::new);
+        if let Some(targets) = &mut targets {
+            while bytes.has_remaining() {
+                let partition = bytes.try_get_u16_le().map_err(|_| Malformed)?;
+                let vector = Vector::decode(&get_bytes(bytes)?).map_err(|_| Malformed)?;
+                targets.push((partition, vector));
+            }
+        }
+        Ok(Wanted {
+            keyspace,
+            view,
+            partitions,
+            ranges,
+            descending,
+            group,
+            by_keys,
+            rows_max,
+            targets,
+        })
+    }
+}
+
+pub(crate) fn put_bytes(out: &mut BytesMut, bytes: &[u8]) {
+    out.put_u32_le(bytes.len() as u32);
+    out.put_slice(bytes);
+}
+
+pub(crate) fn get_bytes(body: &mut Bytes) -> Result<Bytes, Malformed> {
+    let length = body.try_get_u32_le().map_err(|_| Malformed)? as usize;
+    match length <= body.len() {
+        true => Ok(body.split_to(length)),
+        false => Err(Malformed),
+    }
+}
+
+pub(crate) fn get_flag(body: &mut Bytes) -> Result<bool, Malformed> {
+    match body.try_get_u8() {
+        Ok(0) => Ok(false),
+        Ok(1) => Ok(true),
+        _ => Err(Malformed),
+    }
+}
+
+#[cfg(test)]
+#[path = "wanted_tests.rs"]
+mod tests;
