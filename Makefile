@@ -34,6 +34,7 @@ bench: build ## Measure for about 140 minutes, and write docs/results/
 	@target/release/dunlin-bench move
 	@target/release/dunlin-bench shards
 	@target/release/dunlin-bench replication
+	@target/release/dunlin-bench views
 	@target/release/dunlin-bench rivals
 
 build: setup ## Build the dunlin binary; the first time takes about 10 minutes on 2 cores

@@ -7,6 +7,7 @@
 //! - [`moves`]: what clients feel while a node joins and a node is drained
 //! - [`shards`]: one node with one shard and with several
 //! - [`replication`]: paper 001: two nodes under constant rates, stream clients beside
+//! - [`views`]: how fast a view is built and answers, and how far it is behind; SQLite beside
 //! - [`rivals`]: the same requests to Dunlin, etcd, NATS JetStream and Redis, in turns
 //! - [`sweep`]: how the highest rate is searched for, decisions only
 //! - [`measure`]: one load run with the CPU it cost; [`spread`], [`interval`]: medians, means of several
@@ -39,4 +40,5 @@ pub mod rivals;
 pub mod shards;
 pub mod spread;
 pub mod sweep;
+pub mod views;
 pub mod wal;

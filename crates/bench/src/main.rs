@@ -9,9 +9,9 @@ use dunlin_bench::host::date;
 use dunlin_bench::interrupt::Interrupt;
 use dunlin_bench::options::{
     CopyOptions, MoveOptions, Options, QuorumOptions, ReplicationOptions, RivalsOptions,
-    ShardsOptions, Table, WalOptions,
+    ShardsOptions, Table, ViewsOptions, WalOptions,
 };
-use dunlin_bench::{copy, moves, quorum, replication, report, rivals, shards, wal};
+use dunlin_bench::{copy, moves, quorum, replication, report, rivals, shards, views, wal};
 
 // The date of a report is the one thing here that is taken from the calendar.
 #[allow(clippy::disallowed_methods)]
@@ -38,6 +38,7 @@ fn run(options: Options, date_utc: &str) -> Result<(), BenchError> {
         Table::Move(options) => run_move(&options, date_utc, &command_line),
         Table::Shards(options) => run_shards(&options, date_utc, &command_line),
         Table::Replication(options) => run_replication(&options, date_utc, &command_line),
+        Table::Views(options) => run_views(&options, date_utc, &command_line),
         Table::Rivals(options) => run_rivals(&options, date_utc, &command_line),
     }
 }
@@ -108,6 +109,15 @@ fn run_shards(
     let report = shards::run(options, &Interrupt::watch()?, date_utc, command_line)?;
     let written = shards::report::write(&report, &out)?;
     println!("{}", shards::report::table(&report));
+    println!("written: {}/{}", out.display(), written.join(", "));
+    Ok(())
+}
+
+fn run_views(options: &ViewsOptions, date_utc: &str, command_line: &str) -> Result<(), BenchError> {
+    let out = options.out();
+    let report = views::run(options, &Interrupt::watch()?, date_utc, command_line)?;
+    let written = views::report::write(&report, &out)?;
+    println!("{}", views::report::table(&report));
     println!("written: {}/{}", out.display(), written.join(", "));
     Ok(())
 }

@@ -32,6 +32,8 @@ pub enum Table {
     Shards(ShardsOptions),
     /// Paper 001: two nodes under constant rates, change stream clients beside.
     Replication(ReplicationOptions),
+    /// A view of a million documents, beside SQLite.
+    Views(ViewsOptions),
     /// Puts and gets of Dunlin, etcd, NATS JetStream and Redis, in turns.
     ///
     /// etcd and NATS are those that `scripts/rivals.sh` builds (it needs Go), Redis is the installed one (Debian:
@@ -273,6 +275,63 @@ pub struct ReplicationOptions {
     /// Where the report goes.
     #[arg(long, default_value = "docs/results")]
     pub out: PathBuf,
+}
+
+/// Options of `dunlin-bench views`.
+#[derive(Debug, Clone, Args)]
+pub struct ViewsOptions {
+    /// The dunlin binary [default: the one beside this program].
+    #[arg(long)]
+    pub dunlin: Option<PathBuf>,
+    /// Few documents and short runs, in under a minute; too short to be quoted.
+    #[arg(long)]
+    pub quick: bool,
+    /// Documents [default: 1000000, with --quick 50000].
+    #[arg(long)]
+    pub documents: Option<u64>,
+    /// Sets a second while it is measured how far the view is behind.
+    #[arg(long, default_value_t = 6_000)]
+    pub rate: u64,
+    /// When writes are acknowledged.
+    #[arg(long, value_enum, default_value = "always")]
+    pub sync: Sync,
+    /// Shards of the node.
+    #[arg(long, default_value_t = 2)]
+    pub shards: u16,
+    /// Where the node keeps its data while it lasts [default: the temporary directory].
+    #[arg(long)]
+    pub data_dir: Option<PathBuf>,
+    /// Where the report goes [default: docs/results, with --quick target/bench].
+    #[arg(long)]
+    pub out: Option<PathBuf>,
+}
+
+impl ViewsOptions {
+    /// Where the report goes.
+    pub fn out(&self) -> PathBuf {
+        let default = if self.quick {
+            "target/bench"
+        } else {
+            "docs/results"
+        };
+        self.out.clone().unwrap_or_else(|| default.into())
+    }
+
+    /// How many documents there are.
+    pub fn documents(&self) -> u64 {
+        self.documents
+            .unwrap_or(if self.quick { 50_000 } else { 1_000_000 })
+    }
+
+    /// How long what is measured over a time takes.
+    pub fn cell(&self) -> Duration {
+        Duration::from_secs(if self.quick { 3 } else { 30 })
+    }
+
+    /// How often what is measured once is repeated.
+    pub fn repeats(&self) -> usize {
+        if self.quick { 5 } else { 20 }
+    }
 }
 
 fn cell_length(text: &str) -> Result<Duration, String> {
