@@ -70,11 +70,15 @@ pub enum Sabotage {
     NameForgotten,
     /// Who comes to the end of a log goes on with what comes there next, whatever he has read of it.
     JoinAtEnd,
+    /// The index of a view takes the change that comes last for the newest.
+    IndexAnyOrder,
+    /// The index of a view keeps what a complete snapshot does not name.
+    IndexKeepsForgotten,
 }
 
 impl Sabotage {
     /// All of them, and none.
-    pub const ALL: [Sabotage; 30] = [
+    pub const ALL: [Sabotage; 32] = [
         Sabotage::None,
         Sabotage::AckUnsynced,
         Sabotage::IgnoreGaps,
@@ -105,5 +109,7 @@ impl Sabotage {
         Sabotage::TokenAhead,
         Sabotage::NameForgotten,
         Sabotage::JoinAtEnd,
+        Sabotage::IndexAnyOrder,
+        Sabotage::IndexKeepsForgotten,
     ];
 }

@@ -51,6 +51,8 @@ pub struct Counts {
     pub followed_unheard: u64,
     /// Times that what a merged stream told was taken.
     pub streamed: u64,
+    /// Times that the index of a view was compared with the store beside it.
+    pub indexes_compared: u64,
     /// Tokens used, and what had happened since each was given.
     pub resumed: Resumed,
 }
@@ -109,6 +111,7 @@ impl AddAssign for Counts {
         self.followed_checked += other.followed_checked;
         self.followed_unheard += other.followed_unheard;
         self.streamed += other.streamed;
+        self.indexes_compared += other.indexes_compared;
         self.resumed += other.resumed;
     }
 }
@@ -117,7 +120,7 @@ impl fmt::Display for Counts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{} writes, {} reads, {} crashes, {} flushes, {} segments released, {} pulls, {} records backfilled, {} moved in {} changes, {} restamps, {} values ended, {} repairs, {} hedges, followers: {} in the same log, {} by vector, {} deltas, {} complete, {} compared, {} values not heard of yet, {} told by streams, {} resumed, {} of them elsewhere; since the token was given: {} moved, {} ingested, {} purged, {} sealed, {} restarted, {} buried",
+            "{} writes, {} reads, {} crashes, {} flushes, {} segments released, {} pulls, {} records backfilled, {} moved in {} changes, {} restamps, {} values ended, {} repairs, {} hedges, followers: {} in the same log, {} by vector, {} deltas, {} complete, {} compared, {} values not heard of yet, {} told by streams, {} indexes compared, {} resumed, {} of them elsewhere; since the token was given: {} moved, {} ingested, {} purged, {} sealed, {} restarted, {} buried",
             self.writes,
             self.reads,
             self.crashes,
@@ -138,6 +141,7 @@ impl fmt::Display for Counts {
             self.followed_checked,
             self.followed_unheard,
             self.streamed,
+            self.indexes_compared,
             self.resumed.all,
             self.resumed.elsewhere,
             self.resumed.moved,

@@ -102,6 +102,8 @@ pub struct Plan {
     pub ends: bool,
     /// Whether logs are followed by others than replicas.
     pub follows: bool,
+    /// Whether each keyspace has a view.
+    pub views: bool,
     /// Whether clients write many keys with one request.
     pub bulk: bool,
     /// Whether nodes prove a secret to each other.
@@ -159,6 +161,7 @@ impl Plan {
             expires: false,
             ends: false,
             follows: false,
+            views: false,
             bulk: false,
             secrets: SecretUse::None,
             sabotage,
@@ -236,6 +239,8 @@ impl Plan {
         }
         let mut random = StdRng::seed_from_u64(seed ^ 0x10ad_0045);
         plan.bulk = random.random_bool(0.35);
+        let mut random = StdRng::seed_from_u64(seed ^ 0x01e3_5000);
+        plan.views = random.random_bool(0.15);
         plan
     }
 
@@ -333,6 +338,11 @@ impl Plan {
                 self.buries_late || self.follows && !self.moves && self.keeps_disks()
             }
             Sabotage::SkipAtSwitch | Sabotage::TokenAhead | Sabotage::JoinAtEnd => self.follows,
+            Sabotage::IndexAnyOrder => self.views,
+            Sabotage::IndexKeepsForgotten => {
+                let forgets = (0..self.keyspaces.len()).any(|k| self.forgets_deletes(k));
+                self.views && forgets && (self.moves || self.loses_disks) && self.keys == KEYS_MAX
+            }
             Sabotage::NameForgotten => {
                 self.follows && (self.moves || self.loses_disks) && self.keys == KEYS_MAX
             }

@@ -30,6 +30,9 @@ const MENDER_MS: u64 = 6_000;
 const LOOK_MS: u64 = 500;
 /// They must stay equal for so long, through compactions.
 const STAY_MS: u64 = 6_000;
+/// Indexes of views have all of their logs within this, and how often they are compared before.
+const INDEX_MS_MAX: u64 = 30_000;
+const COMPARE_MS: u64 = 500;
 /// The final reads are done within this, answered or not.
 const READ_ALL_MS_MAX: u64 = 120_000;
 
@@ -127,6 +130,7 @@ fn judged(plan: Plan) -> Result<Verdict, HarnessError> {
 fn drive(cluster: &mut Cluster) -> Result<Result<Checked, Broken>, HarnessError> {
     let mut faults = Faults::new(cluster);
     let chaos_ms = cluster.shared.plan.chaos_ms;
+    let mut compare_ms = COMPARE_MS;
     while cluster.now_ms() < chaos_ms {
         cluster.step()?;
         faults.tick(cluster)?;
@@ -135,6 +139,12 @@ fn drive(cluster: &mut Cluster) -> Result<Result<Checked, Broken>, HarnessError>
         }
         if let Some(broken) = start_failure(cluster).or_else(|| missed(cluster)) {
             return Ok(Err(broken));
+        }
+        if cluster.shared.plan.views && cluster.now_ms() >= compare_ms {
+            compare_ms = cluster.now_ms() + COMPARE_MS;
+            if let Err(broken) = compare_views(cluster) {
+                return Ok(Err(broken));
+            }
         }
     }
     let values_only = cluster.shared.plan.values_only;
@@ -165,6 +175,9 @@ fn drive(cluster: &mut Cluster) -> Result<Result<Checked, Broken>, HarnessError>
     }
     if let Err(broken) = checks::shown(cluster) {
         cluster.shared.followers.miss(broken.text.clone());
+        return Ok(Err(broken));
+    }
+    if let Err(broken) = index_all(cluster)? {
         return Ok(Err(broken));
     }
     // What clients saw tells more than that they saw too little.
@@ -202,6 +215,45 @@ fn wait(cluster: &mut Cluster, for_ms: u64) -> Result<(), HarnessError> {
         cluster.step()?;
     }
     Ok(())
+}
+
+/// Compares indexes of views with the stores beside them; how many are late.
+fn compare_views(cluster: &mut Cluster) -> Result<u64, Broken> {
+    match checks::views(cluster) {
+        Ok(compared) => {
+            cluster.counts.indexes_compared += compared.indexes;
+            Ok(compared.late)
+        }
+        Err(broken) => {
+            cluster.shared.followers.miss(broken.text.clone());
+            Err(broken)
+        }
+    }
+}
+
+/// The same once none is late.
+fn index_all(cluster: &mut Cluster) -> Result<Result<(), Broken>, HarnessError> {
+    if !cluster.shared.plan.views {
+        return Ok(Ok(()));
+    }
+    let end_ms = cluster.now_ms() + INDEX_MS_MAX;
+    loop {
+        match compare_views(cluster) {
+            Ok(0) => return Ok(Ok(())),
+            Ok(_) if cluster.shared.plan.values_only && cluster.now_ms() >= end_ms => {
+                return Ok(Ok(()));
+            }
+            Ok(late) if cluster.now_ms() >= end_ms => {
+                return Ok(Err(Broken {
+                    text: format!("{late} indexes of views do not come to the end of their logs"),
+                    place: None,
+                    at: None,
+                }));
+            }
+            Ok(_) => wait(cluster, LOOK_MS)?,
+            Err(broken) => return Ok(Err(broken)),
+        }
+    }
 }
 
 /// What a follower was not given.

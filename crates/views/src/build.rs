@@ -8,7 +8,7 @@ use std::time::Duration;
 use dunlin_changes::{Asked, Merged, Told};
 use dunlin_entry::Entry;
 use dunlin_log::Runner;
-use dunlin_node::{Scope, Services};
+use dunlin_node::{Sabotage, Scope, Services};
 use dunlin_proto::Token;
 use tokio::time::{Instant, sleep, timeout_at};
 
@@ -61,8 +61,25 @@ impl Builder {
             if let Err(error) = self.keep().await {
                 tracing::warn!(view = self.view.label(), %error, "a view gets no further for now");
                 self.view.unset(error.to_string());
-                // What is damaged is seen, and made anew, when it is opened.
                 self.index = None;
+                if matches!(error, IndexError::Damaged(_)) {
+                    self.remove().await;
+                }
+            }
+            sleep(RETRY).await;
+        }
+    }
+
+    /// Removes what is damaged; it is made anew.
+    async fn remove(&mut self) {
+        let path = path_of(&self.services, self.view.keyspace, self.view.record.id);
+        loop {
+            let path = path.clone();
+            let removed = self.runner.run_behind(move || Index::remove(&path)).await;
+            match removed {
+                Ok(Ok(())) => return,
+                // Who reads it still has it open.
+                failed => tracing::info!(?failed, "a damaged index cannot be removed yet"),
             }
             sleep(RETRY).await;
         }
@@ -95,6 +112,9 @@ impl Builder {
                     if self.held() != held {
                         break;
                     }
+                    if let Some(why) = self.view.damage() {
+                        return Err(IndexError::Damaged(why));
+                    }
                     self.care(&merged).await?;
                 }
                 match timeout_at(look, merged.next(usize::MAX)).await {
@@ -113,6 +133,7 @@ impl Builder {
             reduce: view.reduce,
             resources: self.services.resources().clone(),
             has_background: self.services.has_background(),
+            sabotage: self.services.sabotage(),
         };
         let index = self.runner.run_behind(move || Index::open(&place)).await;
         let index = index.map_err(gone)??;
@@ -211,11 +232,12 @@ impl Builder {
         token: Token,
     ) -> Result<(), IndexError> {
         self.view.begin(partition, self.services.log_last());
+        let keeps = self.services.sabotage() == Sabotage::IndexKeepsForgotten;
         self.on_index(move |index| {
             let mut building = index.building().clone();
             building.insert(partition);
             index.note(&token, building)?;
-            if scope == Scope::Complete {
+            if scope == Scope::Complete && !keeps {
                 while index.remove_some(partition)? {}
             }
             Ok(())
@@ -240,7 +262,12 @@ impl Builder {
 
     /// Flushes what is due, keeps what is needed of the log, and forgets deletes that can be.
     async fn care(&mut self, merged: &Merged) -> Result<(), IndexError> {
-        if self.cared_at.is_some_and(|at| at.elapsed() < CARE) {
+        let (care, flush_after) = match self.services.has_background() {
+            true => (CARE, FLUSH_AFTER),
+            // A simulated life is short.
+            false => (CARE / 10, FLUSH_AFTER / 60),
+        };
+        if self.cared_at.is_some_and(|at| at.elapsed() < care) {
             return Ok(());
         }
         self.cared_at = Some(Instant::now());
@@ -252,7 +279,7 @@ impl Builder {
             .and_then(|token| token.hint(own, &held));
         let behind = hint.map_or(u64::MAX, |hint| self.services.log_bytes_behind(hint.index));
         let now = self.index.as_ref().and_then(Index::token).cloned();
-        let is_due = behind >= FLUSH_LOG_BYTES || self.flushed_at.elapsed() >= FLUSH_AFTER;
+        let is_due = behind >= FLUSH_LOG_BYTES || self.flushed_at.elapsed() >= flush_after;
         if is_due && now != self.flushed {
             self.on_index(|index| index.flush()).await?;
             self.flushed = now;

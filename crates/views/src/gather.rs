@@ -111,19 +111,7 @@ impl Gather {
         let mut why_not = "no replica of it can be reached".to_owned();
         let until = Instant::now() + WAIT;
         while !left.is_empty() {
-            let own = services.shard().address();
-            let mut assigned: BTreeMap<ShardAddress, Vec<u16>> = BTreeMap::new();
-            for partition in &left {
-                let is_open = |shard| {
-                    let of_shard = tried.get(&shard);
-                    services.is_reachable(shard)
-                        && !of_shard.is_some_and(|tried| tried.contains(partition))
-                };
-                let replicas = |partition| services.replicas(keyspace, partition);
-                for (at, partitions) in assign(&[*partition], own, replicas, is_open) {
-                    assigned.entry(at).or_default().extend(partitions);
-                }
-            }
+            let assigned = assigned(services, keyspace, &left, &tried);
             if assigned.is_empty() {
                 // Who is filled, or takes over, may be there in a moment.
                 if query.stale == Stale::No && Instant::now() < until {
@@ -227,24 +215,26 @@ impl Source {
         reduce: Option<Reduce>,
         wanted: Wanted,
     ) -> Result<(Head, Option<Source>), Broken> {
-        let source = |from, reduce| Source {
+        let source = |from, page: Option<Page>| Source {
             from,
             reduce,
-            pieces: VecDeque::new(),
-            is_last: false,
+            is_last: page.as_ref().is_some_and(|page| page.is_last),
+            pieces: page.map(|page| page.pieces.into()).unwrap_or_default(),
         };
         if at == services.shard().address() {
-            let (head, serving) = Serving::begin(services, wanted).await;
-            let here = |serving| source(From::Here(Box::new(serving)), reduce);
+            let (mut head, serving) = Serving::begin(services, wanted).await;
+            let page = head.page.take();
+            let here = |serving| source(From::Here(Box::new(serving)), page);
             return Ok((head, serving.map(here)));
         }
         let body = crate::plug::ask_query(&wanted);
         let items = services.open(at, NUMBER, body, WINDOW_BYTES).await;
         let mut items = items.map_err(|error| Broken(error.to_string()))?;
-        let head = Head::decode(next(&mut items).await?);
-        let head = head.map_err(|error| Broken(error.to_string()))?;
+        let head = Head::decode(reduce, next(&mut items).await?);
+        let mut head = head.map_err(|error| Broken(error.to_string()))?;
+        let page = head.page.take();
         let is_served = head.token.is_some();
-        Ok((head, is_served.then(|| source(From::There(items), reduce))))
+        Ok((head, is_served.then(|| source(From::There(items), page))))
     }
 
     async fn fill(&mut self) -> Result<(), Broken> {
@@ -273,6 +263,32 @@ async fn next(items: &mut PlugItems) -> Result<Bytes, Broken> {
         Ok(None) => Err(Broken("another shard ended early".to_owned())),
         Err(_) => Err(Broken("another shard says nothing any more".to_owned())),
     }
+}
+
+/// Which shard is asked for which partitions, of those that were not asked for them before.
+fn assigned(
+    services: &Services,
+    keyspace: u32,
+    left: &[u16],
+    tried: &BTreeMap<ShardAddress, Vec<u16>>,
+) -> BTreeMap<ShardAddress, Vec<u16>> {
+    let own = services.shard().address();
+    let replicas = |partition| services.replicas(keyspace, partition);
+    if tried.is_empty() {
+        return assign(left, own, replicas, |shard| services.is_reachable(shard));
+    }
+    let mut assigned: BTreeMap<ShardAddress, Vec<u16>> = BTreeMap::new();
+    for partition in left {
+        let is_open = |shard| {
+            let of_shard = tried.get(&shard);
+            let is_tried = of_shard.is_some_and(|tried| tried.contains(partition));
+            services.is_reachable(shard) && !is_tried
+        };
+        for (at, partitions) in assign(&[*partition], own, replicas, is_open) {
+            assigned.entry(at).or_default().extend(partitions);
+        }
+    }
+    assigned
 }
 
 /// What the answer must reflect: all that a majority of each partition has.

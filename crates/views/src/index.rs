@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use bytes::{Buf, BufMut, Bytes};
 use dunlin_entry::{Entry, Kind, Version};
+use dunlin_node::Sabotage;
 use dunlin_proto::Token;
 use dunlin_store::SharedResources;
 use rocksdb::{DB, Direction, ErrorKind, IteratorMode, Options, WriteBatch, WriteOptions};
@@ -85,6 +86,8 @@ pub struct Place {
     pub resources: SharedResources,
     /// Whether the database may work on threads of its own.
     pub has_background: bool,
+    /// Deliberate bug, for the simulation only.
+    pub sabotage: Sabotage,
 }
 
 /// An index.
@@ -96,6 +99,7 @@ pub struct Index {
     /// Partitions that are not whole yet.
     building: BTreeSet<u16>,
     token: Option<Token>,
+    sabotage: Sabotage,
 }
 
 impl Index {
@@ -148,6 +152,7 @@ impl Index {
             counts: Counts::default(),
             building: BTreeSet::new(),
             token: None,
+            sabotage: place.sabotage,
         };
         if let Some(bytes) = index.db.get(COUNTS)? {
             index.counts = Counts::decode(&bytes).ok_or_else(|| damaged("its counts"))?;
@@ -228,10 +233,10 @@ impl Index {
                 None => None,
                 Some(bytes) => Some(self.known(&bytes)?),
             };
-            if known
+            let is_beaten = known
                 .as_ref()
-                .is_some_and(|known| known.rank >= entry.rank())
-            {
+                .is_some_and(|known| known.rank >= entry.rank());
+            if is_beaten && self.sabotage != Sabotage::IndexAnyOrder {
                 continue;
             }
             self.replace(&mut step, partition, id, known, entry);

@@ -26,6 +26,7 @@ fn place(dir: &TempDir, reduce: Option<Reduce>) -> Place {
         reduce,
         resources: SharedResources::new(caches, 1).unwrap(),
         has_background: false,
+        sabotage: Sabotage::None,
     }
 }
 

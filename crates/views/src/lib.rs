@@ -18,6 +18,7 @@
 //! | `scan` | an index as it was at one moment, a page at a time |
 //! | `serve` | what one shard gives to a query |
 //! | `gather` | all shards of a query, as one; `body`, that as the body of an answer |
+//! | `whole` | all rows at a shard, for simulations |
 //! | `verify` | an index compared with one that is made anew |
 #![deny(unsafe_code)]
 
@@ -40,7 +41,9 @@ mod sum;
 mod verify;
 mod view;
 mod wanted;
+mod whole;
 
 pub use plug::Views;
 pub use verify::{Difference, Verified};
 pub use view::{Skipped, ViewStatus};
+pub use whole::{Row, rows_here};

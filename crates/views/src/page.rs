@@ -13,6 +13,8 @@ pub(crate) struct Head {
     pub token: Option<Token>,
     /// Why others are not.
     pub why_not: String,
+    /// The first page, where it was at hand.
+    pub page: Option<Page>,
 }
 
 /// A piece of an answer.
@@ -41,22 +43,34 @@ pub(crate) struct Page {
 }
 
 impl Head {
-    pub fn encode(&self) -> Bytes {
+    pub fn encode(&self, reduce: Option<Reduce>) -> Bytes {
         let mut out = BytesMut::new();
         let token = self.token.as_ref().map(Token::encode).unwrap_or_default();
         put_bytes(&mut out, &token);
         put_bytes(&mut out, self.why_not.as_bytes());
+        out.put_u8(self.page.is_some().into());
+        if let Some(page) = &self.page {
+            out.put_slice(&page.encode(reduce));
+        }
         out.freeze()
     }
 
-    pub fn decode(mut body: Bytes) -> Result<Head, Malformed> {
+    pub fn decode(reduce: Option<Reduce>, mut body: Bytes) -> Result<Head, Malformed> {
         let token = get_bytes(&mut body)?;
         let token = match token.is_empty() {
             true => None,
             false => Some(Token::decode(token).map_err(|_| Malformed)?),
         };
         let why_not = String::from_utf8_lossy(&get_bytes(&mut body)?).into_owned();
-        Ok(Head { token, why_not })
+        let page = match get_flag(&mut body)? {
+            true => Some(Page::decode(reduce, body)?),
+            false => None,
+        };
+        Ok(Head {
+            token,
+            why_not,
+            page,
+        })
     }
 }
 

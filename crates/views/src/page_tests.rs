@@ -22,17 +22,26 @@ fn pages_and_heads_come_back_from_their_bytes() {
         is_last: true,
     };
     let bytes = page.encode(Some(Reduce::Sum));
-    assert_eq!(Page::decode(Some(Reduce::Sum), bytes.clone()), Ok(page));
+    assert_eq!(
+        Page::decode(Some(Reduce::Sum), bytes.clone()),
+        Ok(page.clone())
+    );
     assert!(Page::decode(None, bytes.clone()).is_err());
     assert!(Page::decode(Some(Reduce::Sum), bytes.slice(..bytes.len() - 1)).is_err());
     for token in [
         None,
         Some(Token::new(1, 2, None, [(3, Default::default())])),
     ] {
-        let head = Head {
-            token,
-            why_not: "it is being built".to_owned(),
-        };
-        assert_eq!(Head::decode(head.encode()), Ok(head));
+        for page in [None, Some(page.clone())] {
+            let token = token.clone();
+            let why_not = "it is being built".to_owned();
+            let head = Head {
+                token,
+                why_not,
+                page,
+            };
+            let bytes = head.encode(Some(Reduce::Sum));
+            assert_eq!(Head::decode(Some(Reduce::Sum), bytes), Ok(head));
+        }
     }
 }

@@ -104,6 +104,13 @@ impl AtShard {
             .map(|running| running.view.clone())
     }
 
+    /// The first view of a keyspace.
+    pub fn first(&self, keyspace: u32) -> Option<Rc<View>> {
+        let views = self.views.borrow();
+        let mut of_keyspace = views.iter().filter(|((of, _), _)| *of == keyspace);
+        of_keyspace.next().map(|(_, running)| running.view.clone())
+    }
+
     /// Where indexes are read.
     pub fn runner(&self) -> Option<Runner> {
         self.runner.borrow().clone()
@@ -288,10 +295,16 @@ pub(crate) fn ask_verify(keyspace: u32, view: u32) -> Bytes {
 
 async fn serve(services: Rc<Services>, wanted: Wanted, mut sink: Sink<Response>) {
     let (head, serving) = Serving::begin(&services, wanted).await;
-    if sink.send(Response::Plug(head.encode())).await.is_err() {
+    let reduce = serving.as_ref().and_then(Serving::reduce);
+    let is_all = head.page.as_ref().is_some_and(|page| page.is_last);
+    if sink
+        .send(Response::Plug(head.encode(reduce)))
+        .await
+        .is_err()
+    {
         return;
     }
-    let Some(mut serving) = serving else {
+    let Some(mut serving) = serving.filter(|_| !is_all) else {
         return sink.end();
     };
     loop {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bytes::{Buf, Bytes};
 use dunlin_proto::Token;
-use rocksdb::{DB, ReadOptions};
+use rocksdb::{DB, ReadOptions, ReadTier};
 use self_cell::self_cell;
 
 use crate::collate;
@@ -18,6 +18,8 @@ use crate::wanted::{Group, Wanted};
 const PAGE_BYTES: usize = 48 << 10;
 /// No more rows than these are looked at for one page.
 const LOOKED_AT: usize = 16_384;
+/// The same where an event loop waits.
+const LOOKED_AT_HERE: usize = 256;
 
 type Frozen<'a> = rocksdb::Snapshot<'a>;
 
@@ -60,11 +62,19 @@ impl Snapshot {
         token.map_err(|error| IndexError::Damaged(error.to_string()))
     }
 
-    /// Whether a partition is whole.
-    pub fn is_whole(&self, partition: u16) -> Result<bool, IndexError> {
-        let [a, b] = partition.to_be_bytes();
-        let building = self.cell.borrow_dependent().get([BUILDING, a, b])?;
-        Ok(building.is_none())
+    /// The partitions that are not whole.
+    pub fn building(&self) -> Result<Vec<u16>, IndexError> {
+        let mut building = Vec::new();
+        let mut iter = self.iterate(vec![BUILDING], after(&[BUILDING]));
+        iter.seek_to_first();
+        while let Some(key) = iter.key() {
+            if let [BUILDING, a, b] = *key {
+                building.push(u16::from_be_bytes([a, b]));
+            }
+            iter.next();
+        }
+        iter.status()?;
+        Ok(building)
     }
 
     /// The value of a database key.
@@ -74,15 +84,47 @@ impl Snapshot {
 
     /// What there is between two database keys.
     pub fn iterate(&self, lower: Vec<u8>, upper: Vec<u8>) -> rocksdb::DBRawIterator<'_> {
+        self.iterate_in(ReadTier::All, lower, upper)
+    }
+
+    fn iterate_in(
+        &self,
+        tier: ReadTier,
+        lower: Vec<u8>,
+        upper: Vec<u8>,
+    ) -> rocksdb::DBRawIterator<'_> {
         let mut read = ReadOptions::default();
         read.set_iterate_lower_bound(lower);
         read.set_iterate_upper_bound(upper);
+        read.set_read_tier(tier);
         self.cell.borrow_dependent().raw_iterator_opt(read)
     }
 
     /// What comes next of what is wanted.
     pub fn page(&self, wanted: &Wanted, position: &mut Position) -> Result<Page, IndexError> {
-        let mut page = Filling::new(wanted, self.reduce);
+        let page = Filling::new(wanted, self.reduce, LOOKED_AT);
+        self.fill(page, ReadTier::All, wanted, position)
+    }
+
+    /// The beginning, where it is little and in memory; none else.
+    pub fn page_here(&self, wanted: &Wanted) -> Option<(Page, Position)> {
+        if wanted.rows_max > LOOKED_AT_HERE as u64 {
+            return None;
+        }
+        let page = Filling::new(wanted, self.reduce, LOOKED_AT_HERE);
+        let mut position = Position::default();
+        // What is wrong with it is seen by who reads it from the disk.
+        let page = self.fill(page, ReadTier::BlockCache, wanted, &mut position);
+        Some((page.ok()?, position))
+    }
+
+    fn fill(
+        &self,
+        mut page: Filling<'_>,
+        tier: ReadTier,
+        wanted: &Wanted,
+        position: &mut Position,
+    ) -> Result<Page, IndexError> {
         while let Some(range) = wanted.ranges.get(position.range) {
             let by_keys = self.is_by_keys(wanted);
             let kind = if by_keys { AGGREGATE } else { ROW };
@@ -98,7 +140,7 @@ impl Snapshot {
                     false => lower = [&position.behind[..], &[0]].concat(),
                 }
             }
-            let mut iter = self.iterate(lower, upper);
+            let mut iter = self.iterate_in(tier, lower, upper);
             match wanted.descending {
                 true => iter.seek_to_last(),
                 false => iter.seek_to_first(),
@@ -147,10 +189,11 @@ struct Filling<'w> {
     pieces: Vec<Piece>,
     bytes: usize,
     looked_at: usize,
+    looked_at_max: usize,
 }
 
 impl<'w> Filling<'w> {
-    fn new(wanted: &'w Wanted, reduce: Option<Reduce>) -> Filling<'w> {
+    fn new(wanted: &'w Wanted, reduce: Option<Reduce>, looked_at_max: usize) -> Filling<'w> {
         let last = wanted.partitions.iter().max().copied().unwrap_or(0);
         let mut wants = vec![false; usize::from(last) + 1];
         wanted
@@ -164,11 +207,12 @@ impl<'w> Filling<'w> {
             pieces: Vec::new(),
             bytes: 0,
             looked_at: 0,
+            looked_at_max,
         }
     }
 
     fn is_full(&self) -> bool {
-        self.bytes >= PAGE_BYTES || self.looked_at >= LOOKED_AT
+        self.bytes >= PAGE_BYTES || self.looked_at >= self.looked_at_max
     }
 
     fn end(self, is_last: bool) -> Page {

@@ -29,6 +29,7 @@ pub(crate) struct Serving {
     wanted: Arc<Wanted>,
     position: Position,
     runner: Runner,
+    view: Rc<View>,
 }
 
 impl Serving {
@@ -37,6 +38,7 @@ impl Serving {
         let nothing = |why_not: &str| Head {
             token: None,
             why_not: why_not.to_owned(),
+            page: None,
         };
         let at = AtShard::of(services);
         let found = at.and_then(|at| Some((at.view(wanted.keyspace, wanted.view)?, at.runner()?)));
@@ -46,12 +48,15 @@ impl Serving {
         let has_all = wait(services, &view, &wanted).await;
         match Self::of(&view, runner, wanted, has_all) {
             Ok(begun) => begun,
-            Err(error) => (nothing(&error.to_string()), None),
+            Err(error) => {
+                view.report(&error);
+                (nothing(&error.to_string()), None)
+            }
         }
     }
 
     fn of(
-        view: &View,
+        view: &Rc<View>,
         runner: Runner,
         mut wanted: Wanted,
         has_all: impl Fn(u16) -> bool,
@@ -61,6 +66,7 @@ impl Serving {
             Head {
                 token: None,
                 why_not: view.why_not(first),
+                page: None,
             }
         };
         let Some(db) = view.database() else {
@@ -70,10 +76,12 @@ impl Serving {
         let Some(token) = snapshot.token()? else {
             return Ok((unserved(&wanted), None));
         };
+        let building = snapshot.building()?;
         let (mut served, mut why_not) = (Vec::new(), String::new());
         for partition in &wanted.partitions {
             let is_named = token.vector(*partition).is_some();
-            if !is_named || token.within(*partition).is_some() || !snapshot.is_whole(*partition)? {
+            let is_begun = token.within(*partition).is_some();
+            if !is_named || is_begun || building.contains(partition) {
                 why_not = view.why_not(*partition);
             } else if !has_all(*partition) {
                 why_not = "it does not have all that was written before".to_owned();
@@ -81,20 +89,33 @@ impl Serving {
                 served.push(*partition);
             }
         }
+        let page = None;
         if served.is_empty() {
             let token = None;
-            return Ok((Head { token, why_not }, None));
+            let head = Head {
+                token,
+                why_not,
+                page,
+            };
+            return Ok((head, None));
         }
-        let head = Head {
+        let mut head = Head {
             token: Some(token.narrow(&served)),
             why_not,
+            page,
         };
         wanted.partitions = served;
+        let mut position = Position::default();
+        if let Some((page, behind)) = snapshot.page_here(&wanted) {
+            head.page = Some(page);
+            position = behind;
+        }
         let serving = Serving {
             snapshot: Arc::new(snapshot),
             wanted: Arc::new(wanted),
-            position: Position::default(),
+            position,
             runner,
+            view: view.clone(),
         };
         Ok((head, Some(serving)))
     }
@@ -115,7 +136,7 @@ impl Serving {
             .await
             .map_err(|gone| IndexError::Io(gone.to_string()))?;
         self.position = position;
-        page
+        page.inspect_err(|error| self.view.report(error))
     }
 }
 

@@ -148,12 +148,10 @@ async fn verify(
         view.reduce,
     ));
     let token = live.token()?.ok_or_else(absent)?;
-    let mut whole = BTreeSet::new();
-    for (partition, _) in token.vectors() {
-        if token.within(partition).is_none() && live.is_whole(partition)? {
-            whole.insert(partition);
-        }
-    }
+    let building = live.building()?;
+    let named = token.vectors().map(|(partition, _)| partition);
+    let is_whole = |p: &u16| token.within(*p).is_none() && !building.contains(p);
+    let whole: BTreeSet<u16> = named.filter(is_whole).collect();
     if whole.is_empty() {
         return Err(absent());
     }
@@ -172,6 +170,7 @@ async fn verify(
         reduce: view.reduce,
         resources: services.resources().clone(),
         has_background: services.has_background(),
+        sabotage: services.sabotage(),
     };
     let mut anew = run(&runner, move || {
         Index::remove(&place.path)?;

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use crate::index::{Counts, Index};
+use crate::index::{Counts, Index, IndexError};
 use crate::reduce::Reduce;
 
 /// Documents that were skipped are told of, the latest first, up to so many.
@@ -26,6 +26,8 @@ pub(crate) struct View {
     pub reduce: Option<Reduce>,
     state: RefCell<State>,
     changed: Notify,
+    /// What a reader found to be damaged.
+    damage: RefCell<Option<String>>,
 }
 
 #[derive(Default)]
@@ -91,6 +93,7 @@ impl View {
             record,
             state: RefCell::default(),
             changed: Notify::new(),
+            damage: RefCell::default(),
         }
     }
 
@@ -118,6 +121,18 @@ impl View {
         let mut state = self.state.borrow_mut();
         state.db = None;
         state.error = Some(why);
+    }
+
+    /// A reader has found damage: it is to be built anew.
+    pub fn report(&self, error: &IndexError) {
+        if let IndexError::Damaged(why) = error {
+            *self.damage.borrow_mut() = Some(why.clone());
+        }
+    }
+
+    /// What a reader found, told once.
+    pub fn damage(&self) -> Option<String> {
+        self.damage.borrow_mut().take()
     }
 
     /// It is fed with these partitions from here on; what is being built is whole at `end`.
@@ -187,6 +202,11 @@ impl View {
             ),
             false => "its building has not begun".to_owned(),
         }
+    }
+
+    /// The partitions that the shard holds.
+    pub fn held(&self) -> Vec<u16> {
+        self.state.borrow().partitions.iter().copied().collect()
     }
 
     /// How it is doing.

@@ -3,7 +3,7 @@
 use super::GROUPS;
 
 /// The view of them.
-pub const MAP: &str = "function (doc) { emit(doc.group, doc.amount) }";
+pub const MAP: &str = "function (doc) { if (doc.group) emit(doc.group, doc.amount) }";
 const BYTES: usize = 200;
 
 /// A document.

@@ -1,9 +1,6 @@
 //! A view of a million documents: how fast it is built, how far it is behind, how fast it answers; beside it SQLite
 //! with an index of an expression.
 
-use std::path::Path;
-use std::process::Command;
-
 use serde::Serialize;
 
 use crate::cluster::processes::{self, Setup};
@@ -43,8 +40,6 @@ pub struct Build {
     pub documents_per_s: f64,
     /// Documents a second of a processor, all that the node did counted.
     pub documents_per_cpu_s: f64,
-    /// Bytes of the indexes on disk, a document.
-    pub bytes_per_document: f64,
 }
 
 /// What was measured of a kind of query.
@@ -182,25 +177,4 @@ fn percentiles(mut all_ms: Vec<f64>) -> [f64; 3] {
             .unwrap_or(f64::NAN)
     };
     [0.5, 0.95, 0.99].map(at)
-}
-
-/// Bytes of files whose path has a name that begins with this.
-fn bytes_below(directory: &Path, name: &str) -> u64 {
-    let listed = Command::new("find")
-        .arg(directory)
-        .args([
-            "-path",
-            &format!("*/{name}*"),
-            "-type",
-            "f",
-            "-printf",
-            "%s\n",
-        ])
-        .output();
-    let text = listed.map(|done| String::from_utf8_lossy(&done.stdout).into_owned());
-    let sizes = text.unwrap_or_default();
-    sizes
-        .lines()
-        .filter_map(|line| line.parse::<u64>().ok())
-        .sum()
 }

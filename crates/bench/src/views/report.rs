@@ -121,12 +121,5 @@ pub fn table(report: &Report) -> String {
             .as_ref()
             .map_or_else(|| "-".to_owned(), |sqlite| spread(sqlite.groups_ms)),
     ]);
-    table.row(vec![
-        "bytes on disk, a document".to_owned(),
-        format!("{:.0}", build.bytes_per_document),
-        "-".to_owned(),
-        "-".to_owned(),
-        "-".to_owned(),
-    ]);
     table.render()
 }

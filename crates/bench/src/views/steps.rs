@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use super::documents::{MAP, document};
-use super::{Build, bytes_below, failed};
+use super::{Build, failed};
 use crate::cluster::{Cluster, http};
 use crate::error::BenchError;
 use crate::host::cpu::Meter;
@@ -75,10 +75,8 @@ pub fn build(
     }
     let elapsed = begun.elapsed().as_secs_f64();
     let cpu = (meter.total() - cpu).as_secs_f64();
-    let bytes = bytes_below(cluster.directory(), "view-");
     Ok(Build {
         documents_per_s: documents as f64 / elapsed,
         documents_per_cpu_s: documents as f64 / cpu.max(f64::EPSILON),
-        bytes_per_document: bytes as f64 / documents as f64,
     })
 }

@@ -10,6 +10,7 @@ mod key;
 mod linear;
 mod lost;
 mod shown;
+mod views;
 mod written;
 
 use std::fmt;
@@ -18,6 +19,7 @@ use std::ops::AddAssign;
 pub use converged::{converged, held_now};
 pub use linear::operations;
 pub use shown::shown;
+pub use views::views;
 
 use crate::history::{History, Moment, Place};
 use crate::plan::Plan;

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use dunlin_log::disk::Disk;
 use dunlin_log::sim::SimDisk;
-use dunlin_metadata::{Metadata, sim::SimStore};
+use dunlin_metadata::{Metadata, ViewChange, ViewRecord, sim::SimStore};
 use dunlin_node::Sabotage;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
@@ -404,6 +404,9 @@ pub(super) fn temporary_dir() -> std::io::Result<TempDir> {
     }
 }
 
+/// The view of a run: a row for each document, with its version.
+const MAP: &str = "function (doc, meta) { emit(meta.version, null) }";
+
 /// The cluster as it is before any node starts.
 fn describe(plan: &Plan, names: &[String], metadata: &Metadata) -> Result<Vec<u32>, HarnessError> {
     let keyspaces = ask(async {
@@ -417,6 +420,18 @@ fn describe(plan: &Plan, names: &[String], metadata: &Metadata) -> Result<Vec<u3
         for (name, settings) in &plan.keyspaces {
             let made = metadata.create_keyspace(name, settings.clone()).await?;
             keyspaces.push(made.id);
+            if plan.views {
+                let view = ViewRecord {
+                    id: 0,
+                    name: "view".to_owned(),
+                    map: MAP.to_owned(),
+                    reduce: Some("_count".to_owned()),
+                    created_ms: 0,
+                };
+                metadata
+                    .change_views(name, &ViewChange::Create(view))
+                    .await?;
+            }
         }
         let members: Vec<u16> = (1..=plan.members as u16).collect();
         if metadata.topology().borrow().members.ids != members {

@@ -12,11 +12,13 @@ use dunlin_changes::Changes;
 use dunlin_log::sim::SimDisk;
 use dunlin_log::{Compression, Padding, Runner};
 use dunlin_metadata::{Metadata, NodeRecord, sim::SimStore};
+use dunlin_node::plug::Plug;
 use dunlin_node::{Env, NodeConfig, Process, Services, Shard, ShardParts, Starts};
 use dunlin_proto::{Introduction, ShardAddress};
 use dunlin_rpc::{Status, Transport, accept};
 use dunlin_secret::{Door, Guard, Mode, NoRandomness, Nonce, Nonces, Secrets};
 use dunlin_store::CacheSizes;
+use dunlin_views::Views;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use tokio::sync::Notify;
@@ -212,7 +214,7 @@ impl Host {
             segment_bytes: plan.segment_bytes,
             // Bad clocks are up to ten seconds off to either side.
             clock_bound_ms: 30_000,
-            plugs: vec![Arc::new(Changes)],
+            plugs: plugs(plan),
             ..log_settings
         });
         let mut shards = Vec::new();
@@ -390,6 +392,14 @@ impl Host {
             .iter()
             .filter_map(Weak::upgrade)
             .collect()
+    }
+}
+
+/// The capabilities of a run.
+fn plugs(plan: &Plan) -> Vec<Arc<dyn Plug>> {
+    match plan.views {
+        true => vec![Arc::new(Changes), Arc::new(Views)],
+        false => vec![Arc::new(Changes)],
     }
 }
 

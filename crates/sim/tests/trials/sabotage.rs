@@ -60,4 +60,6 @@ found! {
     saying_more_than_was_told TokenAhead
     naming_what_was_forgotten NameForgotten
     coming_to_the_end_with_a_gap JoinAtEnd
+    indexing_in_any_order IndexAnyOrder
+    indexing_what_was_forgotten IndexKeepsForgotten
 }
