@@ -43,6 +43,15 @@ pub(crate) fn path_of(services: &Services, keyspace: u32, id: u32) -> PathBuf {
     services.directory().join(format!("view-{keyspace}-{id}"))
 }
 
+/// The partitions of a keyspace that the shard holds.
+pub(crate) fn held(services: &Services, keyspace: u32) -> BTreeSet<u16> {
+    let own = services.shard().address();
+    let count = services.partition_count(keyspace).unwrap_or(0);
+    let all = 0..count;
+    all.filter(|partition| services.replicas(keyspace, *partition).contains(&own))
+        .collect()
+}
+
 impl Builder {
     pub fn new(services: &Rc<Services>, view: &Rc<View>, runner: &Runner) -> Builder {
         Builder {
@@ -143,14 +152,8 @@ impl Builder {
         Ok(())
     }
 
-    /// The partitions that the shard holds.
     fn held(&self) -> BTreeSet<u16> {
-        let (services, keyspace) = (&self.services, self.view.keyspace);
-        let own = services.shard().address();
-        let count = services.partition_count(keyspace).unwrap_or(0);
-        let all = 0..count;
-        all.filter(|partition| services.replicas(keyspace, *partition).contains(&own))
-            .collect()
+        held(&self.services, self.view.keyspace)
     }
 
     /// Removes what is not held here any more, and what was begun and is begun again; where it goes on.

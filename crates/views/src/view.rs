@@ -204,11 +204,6 @@ impl View {
         }
     }
 
-    /// The partitions that the shard holds.
-    pub fn held(&self) -> Vec<u16> {
-        self.state.borrow().partitions.iter().copied().collect()
-    }
-
     /// How it is doing.
     pub fn status(&self, services: &Services) -> ViewStatus {
         let state = self.state.borrow();

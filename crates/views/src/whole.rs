@@ -5,6 +5,7 @@ use std::rc::Rc;
 use bytes::Bytes;
 use dunlin_node::Services;
 
+use crate::build::held;
 use crate::collate;
 use crate::plug::AtShard;
 use crate::row::row_of;
@@ -19,7 +20,7 @@ pub type Row = (String, Bytes, String);
 pub fn rows_here(services: &Rc<Services>, keyspace: u32) -> Option<Vec<Row>> {
     let own = AtShard::of(services)?;
     let view = own.first(keyspace)?;
-    let held = view.held();
+    let held: Vec<u16> = held(services, keyspace).into_iter().collect();
     let end = services.log_last();
     let snapshot = Snapshot::new(view.database()?, view.reduce);
     let building = snapshot.building().ok()?;

@@ -13,7 +13,7 @@ use crate::harness::namespace::Network;
 
 /// A package catalogue that is there on every machine.
 const CATALOGUE: &str =
-    "#!/bin/sh\nfor i in 1 2 3; do printf 'Package: p%s\\nVersion: 1\\n\\n' $i; done\n";
+    "#!/bin/sh\nfor i in 1 2 3; do printf 'Package: p%s\\nSection: net\\n\\n' $i; done\n";
 /// Long enough for the slowest of them, on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(400);
 
@@ -72,6 +72,8 @@ fn paste(page: &str, count: usize) {
     let bin = at.join("bin");
     std::fs::create_dir(&bin).unwrap();
     std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_dunlin"), bin.join("dunlin")).unwrap();
+    let examples = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples");
+    std::os::unix::fs::symlink(examples, at.join("examples")).unwrap();
     let catalogue = bin.join("apt-cache");
     std::fs::write(&catalogue, CATALOGUE).unwrap();
     std::fs::set_permissions(&catalogue, PermissionsExt::from_mode(0o755)).unwrap();
