@@ -45,7 +45,7 @@ mod pool;
 pub mod scan;
 pub mod status;
 pub mod users;
-mod views;
+pub mod views;
 
 pub use changes::{Change as KeyChange, Changes, Event, Since, Subscription};
 pub use client::Client;

@@ -339,10 +339,6 @@ impl Plan {
             }
             Sabotage::SkipAtSwitch | Sabotage::TokenAhead | Sabotage::JoinAtEnd => self.follows,
             Sabotage::IndexAnyOrder => self.views,
-            Sabotage::IndexKeepsForgotten => {
-                let forgets = (0..self.keyspaces.len()).any(|k| self.forgets_deletes(k));
-                self.views && forgets && (self.moves || self.loses_disks) && self.keys == KEYS_MAX
-            }
             Sabotage::NameForgotten => {
                 self.follows && (self.moves || self.loses_disks) && self.keys == KEYS_MAX
             }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use dunlin_changes::{Asked, Merged, Told};
 use dunlin_entry::Entry;
 use dunlin_log::Runner;
-use dunlin_node::{Sabotage, Scope, Services};
+use dunlin_node::{Scope, Services};
 use dunlin_proto::Token;
 use tokio::time::{Instant, sleep, timeout_at};
 
@@ -235,12 +235,11 @@ impl Builder {
         token: Token,
     ) -> Result<(), IndexError> {
         self.view.begin(partition, self.services.log_last());
-        let keeps = self.services.sabotage() == Sabotage::IndexKeepsForgotten;
         self.on_index(move |index| {
             let mut building = index.building().clone();
             building.insert(partition);
             index.note(&token, building)?;
-            if scope == Scope::Complete && !keeps {
+            if scope == Scope::Complete {
                 while index.remove_some(partition)? {}
             }
             Ok(())

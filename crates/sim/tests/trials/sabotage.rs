@@ -61,5 +61,4 @@ found! {
     naming_what_was_forgotten NameForgotten
     coming_to_the_end_with_a_gap JoinAtEnd
     indexing_in_any_order IndexAnyOrder
-    indexing_what_was_forgotten IndexKeepsForgotten
 }
