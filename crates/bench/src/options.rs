@@ -257,6 +257,9 @@ pub struct ReplicationOptions {
     /// Clients of a keyspace that nobody writes, beside the most of the others; 0 leaves them out.
     #[arg(long, default_value_t = 1_000)]
     pub quiet: usize,
+    /// Leaves out the same with a view.
+    #[arg(long)]
+    pub no_views: bool,
     /// Leaves out how fast one client is told all there is.
     #[arg(long)]
     pub no_drains: bool,

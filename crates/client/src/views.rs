@@ -21,6 +21,9 @@ pub struct View {
     pub reduce: Option<String>,
     /// When it was made, in milliseconds since 1970.
     pub created_ms: u64,
+    /// Its functions were changed, or it is built anew: the index before is asked until this one is whole.
+    #[serde(default)]
+    pub takes_over: bool,
     /// Whether all shards that can be reached have all of it.
     pub is_whole: bool,
     /// How much is built where least is, from 0 to 1.
@@ -268,7 +271,23 @@ impl Keyspace {
             .await
     }
 
-    /// Builds one anew.
+    /// Gives one other functions; it is asked as it was until their index is whole.
+    ///
+    /// # Errors
+    /// [`ClientError::NotFound`] when there is none of that name.
+    pub async fn change_view(
+        &self,
+        name: &str,
+        map: &str,
+        reduce: Option<&str>,
+    ) -> Result<(), ClientError> {
+        let mut call = Call::new(Method::PUT, self.view_path(name, ""));
+        let body = serde_json::json!({ "map": map, "reduce": reduce });
+        call.json(body.to_string().into_bytes());
+        self.done(call).await
+    }
+
+    /// Builds one anew; it is asked as it was until then.
     ///
     /// # Errors
     /// [`ClientError::NotFound`] when there is none of that name.

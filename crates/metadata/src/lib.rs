@@ -66,5 +66,5 @@ pub use restore::{Report, RestoreError};
 pub use retention::Retention;
 pub use sync::{Sync, SyncParseError};
 pub use topology::{Counters, Topology};
-pub use view_record::{VIEW_SOURCE_BYTES_MAX, VIEWS_MAX, ViewChange, ViewRecord};
+pub use view_record::{IndexBefore, VIEW_SOURCE_BYTES_MAX, VIEWS_MAX, ViewChange, ViewRecord};
 pub use watcher::{Shown, Watcher};

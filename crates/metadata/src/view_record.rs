@@ -23,6 +23,37 @@ pub struct ViewRecord {
     pub reduce: Option<String>,
     /// When it was made, in milliseconds since 1970.
     pub created_ms: u64,
+    /// The index that is asked until this one is whole, where it takes the place of another.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<IndexBefore>,
+}
+
+/// The index of a view that another takes the place of.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IndexBefore {
+    /// Its id.
+    pub id: u32,
+    /// Source of its map function.
+    pub map: String,
+    /// How its rows are reduced.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reduce: Option<String>,
+}
+
+impl ViewRecord {
+    /// The same as it is asked now.
+    pub fn served(&self) -> ViewRecord {
+        match &self.before {
+            None => self.clone(),
+            Some(before) => ViewRecord {
+                id: before.id,
+                map: before.map.clone(),
+                reduce: before.reduce.clone(),
+                before: None,
+                ..self.clone()
+            },
+        }
+    }
 }
 
 /// What is done with a keyspace's views.
@@ -30,8 +61,10 @@ pub struct ViewRecord {
 pub enum ViewChange {
     /// Make one; its id is given to it.
     Create(ViewRecord),
-    /// Build the index of this name anew.
-    Rebuild(String),
+    /// Give the one of this name these functions, or build its index anew; the index there is stays until then.
+    Replace(ViewRecord),
+    /// The index with this id of the one of this name is whole, and is asked from now on.
+    Settle(String, u32),
     /// Drop the one of this name.
     Drop(String),
 }
@@ -58,15 +91,37 @@ impl Keyspace {
                     let rule = format!("a keyspace has at most {VIEWS_MAX}");
                     return Err(MetadataError::invalid(what, &rule));
                 }
-                changed.views.push(ViewRecord { id, ..view.clone() });
+                changed.views.push(ViewRecord {
+                    id,
+                    before: None,
+                    ..view.clone()
+                });
                 changed.views.sort_by(|a, b| a.name.cmp(&b.name));
                 changed.views_made = id;
             }
-            ViewChange::Rebuild(name) => {
+            ViewChange::Replace(with) => {
+                check_view(with)?;
                 let mut views = changed.views.iter_mut();
-                let view = views.find(|view| view.name == *name);
-                view.ok_or_else(|| missing(name))?.id = id;
+                let view = views.find(|view| view.name == with.name);
+                let view = view.ok_or_else(|| missing(&with.name))?;
+                let served = view.served();
+                let before = IndexBefore {
+                    id: served.id,
+                    map: served.map,
+                    reduce: served.reduce,
+                };
+                *view = ViewRecord {
+                    id,
+                    before: Some(before),
+                    ..with.clone()
+                };
                 changed.views_made = id;
+            }
+            ViewChange::Settle(name, id) => {
+                let mut views = changed.views.iter_mut();
+                if let Some(view) = views.find(|view| view.name == *name && view.id == *id) {
+                    view.before = None;
+                }
             }
             ViewChange::Drop(name) => {
                 changed.views.retain(|view| view.name != *name);

@@ -10,6 +10,7 @@ fn view(name: &str) -> ViewRecord {
         map: "function (doc) { emit(doc.a) }".to_owned(),
         reduce: Some("_count".to_owned()),
         created_ms: 7,
+        before: None,
     }
 }
 
@@ -28,8 +29,26 @@ fn an_id_is_never_given_out_again() {
     let dropped = two.with_views(&ViewChange::Drop("a".into())).unwrap();
     let again = dropped.with_views(&ViewChange::Create(view("a"))).unwrap();
     assert_eq!(named(&again, "a"), Some(3));
-    let rebuilt = again.with_views(&ViewChange::Rebuild("b".into())).unwrap();
+    let other = ViewRecord {
+        map: "function () {}".to_owned(),
+        ..view("b")
+    };
+    let replace = |now: &Keyspace| now.with_views(&ViewChange::Replace(other.clone())).unwrap();
+    let rebuilt = replace(&again);
     assert_eq!(named(&rebuilt, "b"), Some(4));
+    // The one that is whole is asked until the new one is, even if that is replaced, too.
+    for (now, id) in [(&rebuilt, 4), (&replace(&rebuilt), 5)] {
+        let b = now.views.iter().find(|view| view.name == "b").unwrap();
+        assert_eq!((b.id, b.served().id), (id, 1));
+        assert_eq!(b.served().map, view("b").map);
+        let late = now
+            .with_views(&ViewChange::Settle("b".into(), id - 1))
+            .unwrap();
+        assert_eq!(late, *now);
+        let settled = now.with_views(&ViewChange::Settle("b".into(), id)).unwrap();
+        assert_eq!(settled.views[1].served(), settled.views[1]);
+        assert_eq!(settled.views[1].id, id);
+    }
     let text = serde_json::to_string(&rebuilt).unwrap();
     assert_eq!(serde_json::from_str::<Keyspace>(&text).unwrap(), rebuilt);
 }
@@ -41,10 +60,7 @@ fn what_cannot_be_done_is_refused() {
     let refused = |change| one.with_views(&change).unwrap_err();
     let twice = refused(ViewChange::Create(view("a")));
     assert!(matches!(twice, MetadataError::ViewExists { .. }));
-    for change in [
-        ViewChange::Drop("b".into()),
-        ViewChange::Rebuild("b".into()),
-    ] {
+    for change in [ViewChange::Drop("b".into()), ViewChange::Replace(view("b"))] {
         assert!(matches!(refused(change), MetadataError::NoView { .. }));
     }
     for name in ["", "-x", "..", "a/b"] {

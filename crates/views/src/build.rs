@@ -35,6 +35,8 @@ pub(crate) struct Builder {
     /// What is on disk.
     flushed: Option<Token>,
     flushed_at: Instant,
+    /// Whether anything but the token has changed since.
+    is_dirty: bool,
     cared_at: Option<Instant>,
 }
 
@@ -61,6 +63,7 @@ impl Builder {
             index: None,
             flushed: None,
             flushed_at: Instant::now(),
+            is_dirty: false,
             cared_at: None,
         }
     }
@@ -248,6 +251,7 @@ impl Builder {
     }
 
     async fn apply(&mut self, entries: Vec<Entry>, token: Token) -> Result<(), IndexError> {
+        self.is_dirty |= !entries.is_empty();
         let building = self.view.still_building(&self.services, &token);
         self.on_index(move |index| {
             match entries.is_empty() {
@@ -281,11 +285,13 @@ impl Builder {
             .and_then(|token| token.hint(own, &held));
         let behind = hint.map_or(u64::MAX, |hint| self.services.log_bytes_behind(hint.index));
         let now = self.index.as_ref().and_then(Index::token).cloned();
-        let is_due = behind >= FLUSH_LOG_BYTES || self.flushed_at.elapsed() >= flush_after;
+        let is_old = self.is_dirty && self.flushed_at.elapsed() >= flush_after;
+        let is_due = behind >= FLUSH_LOG_BYTES || is_old;
         if is_due && now != self.flushed {
             self.on_index(|index| index.flush()).await?;
             self.flushed = now;
             self.flushed_at = Instant::now();
+            self.is_dirty = false;
         }
         if let Some(flushed) = &self.flushed {
             self.services.followers().keep(&self.view.label(), flushed);

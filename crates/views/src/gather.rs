@@ -7,6 +7,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use dunlin_changes::{assign, targets};
 use dunlin_entry::Vector;
+use dunlin_log::Runner;
 use dunlin_metadata::ViewRecord;
 use dunlin_node::Services;
 use dunlin_node::http::Rejected;
@@ -16,10 +17,14 @@ use futures_util::future::join_all;
 use hyper::StatusCode;
 use tokio::time::{Instant, sleep, timeout};
 
+use crate::engine::ScriptError;
+use crate::fold::Fold;
+use crate::index::IndexError;
 use crate::page::{Head, Page, Piece, What};
-use crate::plug::NUMBER;
+use crate::plug::{AtShard, NUMBER};
 use crate::query::{Query, Stale};
 use crate::reduce::Reduce;
+use crate::scan::PARTS_AT_ONCE;
 use crate::serve::{Serving, WAIT};
 use crate::wanted::Wanted;
 
@@ -56,9 +61,15 @@ impl Broken {
 /// An answer under way.
 pub(crate) struct Gather {
     sources: Vec<Source>,
+    /// What was looked at.
+    peeked: Option<Option<Piece>>,
     descending: bool,
     /// What it reflects.
     pub token: Token,
+    /// What makes one of what a function of the user made at several shards; not while a job has it.
+    fold: Option<Fold>,
+    source: Option<String>,
+    runner: Option<Runner>,
 }
 
 struct Source {
@@ -104,8 +115,12 @@ impl Gather {
         };
         let mut gather = Gather {
             sources: Vec::new(),
+            peeked: None,
             descending: query.descending,
             token: Token::new(services.cluster_number(), keyspace, None, []),
+            fold: None,
+            source: view.reduce.clone(),
+            runner: AtShard::of(services).and_then(|own| own.make_runner(services).ok()),
         };
         let mut tried: BTreeMap<ShardAddress, Vec<u16>> = BTreeMap::new();
         let mut why_not = "no replica of it can be reached".to_owned();
@@ -153,8 +168,26 @@ impl Gather {
         Ok(gather)
     }
 
+    /// Looks at the next piece, which stays the next.
+    ///
+    /// # Errors
+    /// As of taking it.
+    pub async fn peek(&mut self) -> Result<(), Broken> {
+        if self.peeked.is_none() {
+            self.peeked = Some(self.take().await?);
+        }
+        Ok(())
+    }
+
     /// The next piece of the answer; of a group, all of it.
     pub async fn next(&mut self) -> Result<Option<Piece>, Broken> {
+        match self.peeked.take() {
+            Some(piece) => Ok(piece),
+            None => self.take().await,
+        }
+    }
+
+    async fn take(&mut self) -> Result<Option<Piece>, Broken> {
         let Some(mut piece) = self.pop().await? else {
             return Ok(None);
         };
@@ -170,9 +203,36 @@ impl Gather {
                 if let What::Group(more) = &more.what {
                     all.merge(more);
                 }
+                if all.parts.len() >= PARTS_AT_ONCE {
+                    all.parts = vec![self.reduce_again(std::mem::take(&mut all.parts)).await?];
+                }
+            }
+            if all.parts.len() > 1 {
+                all.parts = vec![self.reduce_again(std::mem::take(&mut all.parts)).await?];
             }
         }
         Ok(Some(piece))
+    }
+
+    /// Has the function of the user make one of what it made.
+    async fn reduce_again(&mut self, parts: Vec<Box<str>>) -> Result<Box<str>, Broken> {
+        let absent = || Broken("there is no reduce function here".to_owned());
+        let runner = self.runner.as_ref().ok_or_else(absent)?;
+        let source = self.source.clone().ok_or_else(absent)?;
+        let fold = self.fold.take();
+        let reduced = runner.run_read(move || {
+            let mut fold = match fold {
+                Some(fold) => fold,
+                None => Fold::new(&source)?,
+            };
+            let reduced = fold.reduce_again(&parts)?;
+            Ok::<_, ScriptError>((reduced, fold))
+        });
+        let reduced = reduced.await.map_err(|gone| Broken(gone.to_string()))?;
+        let failed = |error| Broken(IndexError::Reduce(ScriptError::to_string(&error)).to_string());
+        let (reduced, fold) = reduced.map_err(failed)?;
+        self.fold = Some(fold);
+        Ok(reduced)
     }
 
     async fn pop(&mut self) -> Result<Option<Piece>, Broken> {

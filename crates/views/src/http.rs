@@ -15,7 +15,8 @@ use serde_json::value::RawValue;
 use tokio::sync::mpsc::unbounded_channel;
 use tokio::task::spawn_local;
 
-use crate::gather::Gather;
+use crate::fold::Fold;
+use crate::gather::{Broken, Gather};
 use crate::index::rows_of;
 use crate::map::Map;
 use crate::plug::{AtShard, NUMBER, ask_verify};
@@ -34,6 +35,14 @@ const WINDOW_BYTES: usize = 64 << 10;
 #[serde(deny_unknown_fields)]
 struct Create {
     name: String,
+    map: String,
+    reduce: Option<String>,
+}
+
+/// What becomes of a view.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Change {
     map: String,
     reduce: Option<String>,
 }
@@ -87,9 +96,21 @@ pub(crate) async fn answer(services: Rc<Services>, ask: Ask) -> Result<Answer, R
             Ok(empty(StatusCode::NO_CONTENT))
         }
         ["views", name, "rebuild"] => {
-            let change = ViewChange::Rebuild(name.to_owned());
-            services.change_views(keyspace, &change).await?;
-            Ok(empty(StatusCode::NO_CONTENT))
+            let view = find(&services, id, name)?;
+            replace(&services, keyspace, view).await
+        }
+        ["views", name] if ask.method == Method::PUT => {
+            let view = find(&services, id, name)?;
+            let wrong =
+                |error| Rejected::bad(format!("the body does not say what to change: {error}"));
+            let change: Change = serde_json::from_slice(&ask.body).map_err(wrong)?;
+            check(&services, &change.map, change.reduce.as_deref()).await?;
+            let view = ViewRecord {
+                map: change.map,
+                reduce: change.reduce,
+                ..view
+            };
+            replace(&services, keyspace, view).await
         }
         ["views", name, "status"] => {
             let view = find(&services, id, name)?;
@@ -97,17 +118,19 @@ pub(crate) async fn answer(services: Rc<Services>, ask: Ask) -> Result<Answer, R
             Ok(json(StatusCode::OK, &told))
         }
         ["views", name, "verify"] => {
-            let view = find(&services, id, name)?;
+            let view = find(&services, id, name)?.served();
             Ok(verify_all(&services, id, &view))
         }
         ["views", name, ..] => {
-            let view = find(&services, id, name)?;
+            let view = find(&services, id, name)?.served();
             let reduce = reduce_of(view.reduce.as_deref())?;
             let query = match is_post {
                 true => Query::of_body(&ask.body, reduce)?,
                 false => Query::of_params(&ask.params, reduce)?,
             };
-            let gather = Gather::begin(&services, id, &view, reduce, &query).await?;
+            let mut gather = Gather::begin(&services, id, &view, reduce, &query).await?;
+            // What fails at once has a status of its own.
+            gather.peek().await.map_err(failed)?;
             let (still, stopping) = (ask.still, ask.stopping);
             Ok(body::answer(
                 &services, id, gather, &query, reduce, still, stopping,
@@ -115,6 +138,11 @@ pub(crate) async fn answer(services: Rc<Services>, ask: Ask) -> Result<Answer, R
         }
         _ => Err(missing()),
     }
+}
+
+/// An answer that fails before its first row.
+fn failed(broken: Broken) -> Rejected {
+    Rejected::new(StatusCode::SERVICE_UNAVAILABLE, broken.to_string())
 }
 
 fn find(services: &Services, keyspace: u32, name: &str) -> Result<ViewRecord, Rejected> {
@@ -135,14 +163,14 @@ fn reduce_of(name: Option<&str>) -> Result<Option<Reduce>, Rejected> {
 async fn create(services: Rc<Services>, keyspace: &str, body: &Bytes) -> Result<Answer, Rejected> {
     let wrong = |error| Rejected::bad(format!("the body does not describe a view: {error}"));
     let create: Create = serde_json::from_slice(body).map_err(wrong)?;
-    reduce_of(create.reduce.as_deref())?;
-    check_map(&services, create.map.clone()).await?;
+    check(&services, &create.map, create.reduce.as_deref()).await?;
     let view = ViewRecord {
         id: 0,
         name: create.name.clone(),
         map: create.map,
         reduce: create.reduce,
         created_ms: services.now_ms(),
+        before: None,
     };
     let changed = services
         .change_views(keyspace, &ViewChange::Create(view))
@@ -152,13 +180,36 @@ async fn create(services: Rc<Services>, keyspace: &str, body: &Bytes) -> Result<
     Ok(json(StatusCode::CREATED, &made))
 }
 
-/// Refuses a source that is no map function.
-async fn check_map(services: &Rc<Services>, source: String) -> Result<(), Rejected> {
-    let checked = on_thread(services, move || Map::new(&source).map(drop)).await?;
-    checked.map_err(|error| Rejected::bad(format!("map: {error}")))
+/// Builds another index, beside the one that is asked until then.
+async fn replace(
+    services: &Services,
+    keyspace: &str,
+    view: ViewRecord,
+) -> Result<Answer, Rejected> {
+    let change = ViewChange::Replace(view);
+    services.change_views(keyspace, &change).await?;
+    Ok(empty(StatusCode::NO_CONTENT))
 }
 
-/// Runs a job with a map function where those are run.
+/// Refuses sources that are no functions.
+async fn check(
+    services: &Rc<Services>,
+    map: &str,
+    reduce: Option<&str>,
+) -> Result<Option<Reduce>, Rejected> {
+    let kind = reduce_of(reduce)?;
+    let map = map.to_owned();
+    let checked = on_thread(services, move || Map::new(&map).map(drop)).await?;
+    checked.map_err(|error| Rejected::bad(format!("map: {error}")))?;
+    if let (Some(Reduce::Custom), Some(source)) = (kind, reduce) {
+        let source = source.to_owned();
+        let checked = on_thread(services, move || Fold::new(&source).map(drop)).await?;
+        checked.map_err(|error| Rejected::bad(format!("reduce: {error}")))?;
+    }
+    Ok(kind)
+}
+
+/// Runs a job with a map function.
 async fn on_thread<T: Send + 'static>(
     services: &Rc<Services>,
     job: impl FnOnce() -> T + Send + 'static,
@@ -168,7 +219,8 @@ async fn on_thread<T: Send + 'static>(
     let runner = own
         .make_runner(services)
         .map_err(|error| failed(error.to_string()))?;
-    let done = runner.run_behind(job).await;
+    // Beside the indexes: one whose function is slow delays nobody here.
+    let done = runner.run_apart(job).await;
     done.map_err(|gone| failed(gone.to_string()))
 }
 
@@ -176,8 +228,7 @@ async fn on_thread<T: Send + 'static>(
 async fn try_map(services: Rc<Services>, keyspace: u32, body: &Bytes) -> Result<Answer, Rejected> {
     let wrong = |error| Rejected::bad(format!("the body does not say what to try: {error}"));
     let tried: Try = serde_json::from_slice(body).map_err(wrong)?;
-    let reduce = reduce_of(tried.reduce.as_deref())?;
-    check_map(&services, tried.map.clone()).await?;
+    let reduce = check(&services, &tried.map, tried.reduce.as_deref()).await?;
     let count = tried.limit.unwrap_or(TRIED).min(TRIED_MAX);
     let sample = services.sample(keyspace, count).await?;
     let job = move || {

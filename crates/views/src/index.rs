@@ -38,6 +38,9 @@ pub enum IndexError {
     /// It is to be tried again.
     #[error("the index cannot be written or read: {0}")]
     Io(String),
+    /// The function is to be corrected.
+    #[error("the reduce function fails: {0}")]
+    Reduce(String),
 }
 
 impl From<rocksdb::Error> for IndexError {

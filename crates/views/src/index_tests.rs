@@ -84,7 +84,7 @@ fn read(index: &Index, wanted: &Wanted) -> Vec<String> {
     let mut position = Position::default();
     let mut all = Vec::new();
     loop {
-        let page = snapshot.page(wanted, &mut position).unwrap();
+        let page = snapshot.page(wanted, None, &mut position).unwrap();
         for piece in page.pieces {
             all.push(match piece.what {
                 crate::page::What::Row(value) => {

@@ -8,7 +8,8 @@
 //! | `plug` | what plugs into the node: paths, requests of other shards, an index for each view |
 //! | `http` | the paths |
 //! | `collate` | pure: keys of rows as bytes that compare as they do |
-//! | `map` | map functions: JavaScript with bounds; `prelude.js` is what they see of the world |
+//! | `engine` | JavaScript with bounds; `prelude.js` is what functions see of the world |
+//! | `map` `fold` | map functions; reduce functions of a user |
 //! | `reduce` | pure: counts, sums, statistics; `sum` (pure), a sum that forgets nothing |
 //! | `row` | pure: keys and values of an index's database |
 //! | `index` | that database: changes in, rows out, what is not held any more removed |
@@ -25,6 +26,8 @@
 mod body;
 mod build;
 mod collate;
+mod engine;
+mod fold;
 mod gather;
 mod http;
 mod index;

@@ -2,17 +2,17 @@
 //! clock nor chance.
 
 use std::fmt;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use rquickjs::context::{EvalOptions, intrinsic};
-use rquickjs::{CatchResultExt, CaughtError, Context, Ctx, Function, Object, Runtime, Value};
+use rquickjs::{Ctx, Function, Object, Value};
 use serde::de::{DeserializeSeed, Deserializer, Error as _, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
 use crate::collate::Encode;
+use crate::engine::{MAP, Script};
+
+pub use crate::engine::ScriptError;
 
 /// The most rows that one document may have.
 pub const ROWS_MAX: usize = 1_000;
@@ -20,15 +20,6 @@ pub const ROWS_MAX: usize = 1_000;
 pub const KEY_BYTES_MAX: usize = 8 << 10;
 /// The most bytes that the rows of one document may have, as JSON.
 pub const EMITTED_BYTES_MAX: usize = 1 << 20;
-/// What a function may use of memory for one document.
-pub const MEMORY_BYTES_MAX: usize = 128 << 20;
-/// After so many times ten thousand calls and jumps a function is stopped. Not a time: all replicas are to judge alike.
-const STEPS_MAX: u32 = 1_000;
-
-const PRELUDE: &str = include_str!("prelude.js");
-const SET: &str = "__dunlin_set";
-const RUN: &str = "__dunlin_run";
-
 /// What a function is given.
 #[derive(Debug, Clone)]
 pub struct Document<'d> {
@@ -51,44 +42,8 @@ pub struct Emitted {
     pub value: Box<str>,
 }
 
-/// Why a source is no function that can be called, or what it threw.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ScriptError {
-    /// In which line.
-    pub line: Option<u32>,
-    /// What is wrong.
-    pub message: String,
-}
-
-impl fmt::Display for ScriptError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.line {
-            Some(line) => write!(f, "line {line}: {}", self.message),
-            None => f.write_str(&self.message),
-        }
-    }
-}
-
-impl ScriptError {
-    fn new(message: impl Into<String>) -> ScriptError {
-        ScriptError {
-            line: None,
-            message: message.into(),
-        }
-    }
-}
-
 /// A map function, ready to be called.
-pub struct Map {
-    source: Arc<str>,
-    engine: Option<Engine>,
-}
-
-struct Engine {
-    context: Context,
-    /// How often it has run ten thousand steps, for this document.
-    steps: Arc<AtomicU32>,
-}
+pub struct Map(Script);
 
 impl Map {
     /// From its source.
@@ -96,9 +51,7 @@ impl Map {
     /// # Errors
     /// When that is no function; the line is named.
     pub fn new(source: &str) -> Result<Map, ScriptError> {
-        let source: Arc<str> = source.into();
-        let engine = Some(Engine::new(&source)?);
-        Ok(Map { source, engine })
+        Script::new(source).map(Map)
     }
 
     /// Calls it.
@@ -106,84 +59,8 @@ impl Map {
     /// # Errors
     /// When it threw, ran for too long, took too much memory, or emitted too much or what is no key.
     pub fn call(&mut self, document: &Document<'_>) -> Result<Vec<Emitted>, ScriptError> {
-        let engine = match self.engine.take() {
-            Some(engine) => engine,
-            None => Engine::new(&self.source)?,
-        };
-        engine.steps.store(0, Ordering::Relaxed);
-        let text = engine.call(document);
-        let is_stopped = engine.steps.load(Ordering::Relaxed) > STEPS_MAX;
-        // Where it was stopped, or had no memory left, the next document begins with an engine that is whole.
-        let is_spent =
-            is_stopped || matches!(&text, Err(error) if error.message.contains("out of memory"));
-        if !is_spent {
-            self.engine = Some(engine);
-        }
-        if is_stopped {
-            return Err(ScriptError::new("it ran for too long"));
-        }
-        rows(&text?)
+        rows(&self.0.call(|ctx| run(ctx, document))?)
     }
-}
-
-impl Engine {
-    fn new(source: &str) -> Result<Engine, ScriptError> {
-        let failed = |error: rquickjs::Error| ScriptError::new(error.to_string());
-        let runtime = Runtime::new().map_err(failed)?;
-        runtime.set_memory_limit(MEMORY_BYTES_MAX);
-        let steps = Arc::new(AtomicU32::new(0));
-        let counted = steps.clone();
-        runtime.set_interrupt_handler(Some(Box::new(move || {
-            counted.fetch_add(1, Ordering::Relaxed) >= STEPS_MAX
-        })));
-        let context = Context::builder()
-            .with::<intrinsic::Eval>()
-            .with::<intrinsic::Json>()
-            .with::<intrinsic::Date>()
-            .with::<intrinsic::RegExpCompiler>()
-            .with::<intrinsic::RegExp>()
-            .with::<intrinsic::MapSet>()
-            .with::<intrinsic::TypedArrays>()
-            .build(&runtime)
-            .map_err(failed)?;
-        context.with(|ctx| set_up(&ctx, source))?;
-        Ok(Engine { context, steps })
-    }
-
-    fn call(&self, document: &Document<'_>) -> Result<String, ScriptError> {
-        self.context.with(|ctx| {
-            let text = run(&ctx, document);
-            text.catch(&ctx).map_err(thrown)
-        })
-    }
-}
-
-fn set_up(ctx: &Ctx<'_>, source: &str) -> Result<(), ScriptError> {
-    let eval = |file: &str, text: String| {
-        let mut options = EvalOptions::default();
-        options.strict = true;
-        options.filename = Some(file.to_owned());
-        ctx.eval_with_options::<Value<'_>, _>(text, options)
-    };
-    let names = format!("const SET = {SET:?}, RUN = {RUN:?}, ROWS_MAX = {ROWS_MAX};");
-    let prelude = format!("(function () {{ {names} {PRELUDE} }})()");
-    eval("prelude", prelude).catch(ctx).map_err(thrown)?;
-    // An expression; what stands behind it in a file does not matter.
-    let source = source.trim_end().trim_end_matches(';');
-    let given = eval("map", format!("({source}\n)"))
-        .catch(ctx)
-        .map_err(thrown)?;
-    if !given.is_function() {
-        return Err(ScriptError::new(
-            "it must be one function: function (doc, meta) { emit(key, value) }",
-        ));
-    }
-    let set = || {
-        ctx.globals()
-            .get::<_, Function<'_>>(SET)?
-            .call::<_, ()>((given,))
-    };
-    set().catch(ctx).map_err(thrown)
 }
 
 fn run(ctx: &Ctx<'_>, document: &Document<'_>) -> rquickjs::Result<String> {
@@ -214,39 +91,9 @@ fn run(ctx: &Ctx<'_>, document: &Document<'_>) -> rquickjs::Result<String> {
             }
         }
     };
-    let run: Function<'_> = ctx.globals().get(RUN)?;
+    let run: Function<'_> = ctx.globals().get(MAP)?;
     let text: rquickjs::String<'_> = run.call((doc, meta))?;
     text.to_string()
-}
-
-fn thrown(error: CaughtError<'_>) -> ScriptError {
-    let (message, stack) = match &error {
-        CaughtError::Exception(exception) => {
-            let message = exception.message().unwrap_or_default();
-            let name: String = exception.as_object().get("name").unwrap_or_default();
-            (format!("{name}: {message}"), exception.stack())
-        }
-        CaughtError::Value(value) => {
-            let text = value.as_string().and_then(|text| text.to_string().ok());
-            (
-                text.unwrap_or_else(|| "it threw what is no error".to_owned()),
-                None,
-            )
-        }
-        CaughtError::Error(error) => (error.to_string(), None),
-    };
-    const SHOWN_CHARS: usize = 300;
-    ScriptError {
-        line: stack.as_deref().and_then(line_of),
-        message: message.chars().take(SHOWN_CHARS).collect(),
-    }
-}
-
-/// The first line of the map function that a stack names, as in `at map:3:7`.
-fn line_of(stack: &str) -> Option<u32> {
-    let (_, behind) = stack.split_once("map:")?;
-    let digits: String = behind.chars().take_while(char::is_ascii_digit).collect();
-    digits.parse().ok()
 }
 
 /// The rows of `[key, value, key, value, ..]`.

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 use dunlin_log::Runner;
-use dunlin_metadata::{Role, ViewRecord};
+use dunlin_metadata::{Role, ViewChange, ViewRecord};
 use dunlin_node::Services;
 use dunlin_node::http::{Answer, Ask, LocalFuture, Need, Rejected, Rule};
 use dunlin_node::plug::{Plug, Plugged};
@@ -16,7 +16,7 @@ use dunlin_proto::{CANNOT, Response};
 use dunlin_rpc::{Reply, Sink};
 use hyper::Method;
 use tokio::task::{AbortHandle, spawn_local};
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 
 use crate::build::{Builder, path_of};
 use crate::index::Index;
@@ -31,6 +31,11 @@ pub(crate) const NUMBER: u8 = 2;
 /// How often it is looked which views there are.
 const LOOK: Duration = Duration::from_millis(50);
 
+/// The index of a view that is dropped, or has another in its place, stays for so long.
+const LINGER: Duration = Duration::from_secs(5);
+/// After so many looks it is asked whether indexes that take the place of others are whole.
+const SETTLE_LOOKS: u32 = 10;
+
 const READ: Need = Need::Keyspace(Role::Read);
 const ADMIN: Need = Need::Keyspace(Role::Admin);
 const OF_VIEWS: &[Rule] = &[
@@ -39,6 +44,7 @@ const OF_VIEWS: &[Rule] = &[
 ];
 const OF_VIEW: &[Rule] = &[
     Rule::new(Method::GET, PARAMS, READ),
+    Rule::new(Method::PUT, &[], ADMIN),
     Rule::new(Method::DELETE, &[], ADMIN),
 ];
 const OF_QUERY: &[Rule] = &[Rule::new(Method::POST, &[], READ)];
@@ -88,6 +94,8 @@ impl Drop for Verifying {
 struct Running {
     view: Rc<View>,
     task: AbortHandle,
+    /// Since when there is no such view any more.
+    unwanted_since: Option<Instant>,
 }
 
 impl AtShard {
@@ -137,21 +145,28 @@ impl AtShard {
 
     /// Begins and ends indexes, as there are views; what is to be removed.
     fn look(&self, services: &Rc<Services>) -> std::io::Result<Vec<PathBuf>> {
-        let wanted: BTreeMap<(u32, u32), ViewRecord> = services
-            .views()
-            .into_iter()
-            .map(|(keyspace, view)| ((keyspace, view.id), view))
-            .collect();
+        let mut wanted: BTreeMap<(u32, u32), ViewRecord> = BTreeMap::new();
+        for (keyspace, view) in services.views() {
+            let served = view.served();
+            wanted.insert((keyspace, served.id), served);
+            wanted.insert((keyspace, view.id), view);
+        }
         let mut removed = Vec::new();
         let mut views = self.views.borrow_mut();
         views.retain(|key, running| {
-            let is_kept = wanted.contains_key(key);
-            if !is_kept {
-                running.task.abort();
-                services.followers().let_go(&running.view.label());
-                removed.push(path_of(services, key.0, key.1));
+            if wanted.contains_key(key) {
+                running.unwanted_since = None;
+                return true;
             }
-            is_kept
+            // Who has not seen that it goes still asks for it.
+            let since = *running.unwanted_since.get_or_insert_with(Instant::now);
+            if since.elapsed() < LINGER {
+                return true;
+            }
+            running.task.abort();
+            services.followers().let_go(&running.view.label());
+            removed.push(path_of(services, key.0, key.1));
+            false
         });
         for ((keyspace, id), record) in wanted {
             if views.contains_key(&(keyspace, id)) {
@@ -161,7 +176,12 @@ impl AtShard {
             let view = Rc::new(View::new(keyspace, record));
             let builder = Builder::new(services, &view, &runner);
             let task = spawn_local(builder.run()).abort_handle();
-            views.insert((keyspace, id), Running { view, task });
+            let running = Running {
+                view,
+                task,
+                unwanted_since: None,
+            };
+            views.insert((keyspace, id), running);
         }
         Ok(removed)
     }
@@ -189,6 +209,33 @@ impl AtShard {
             .map(|entry| entry.path())
             .filter(is_left)
             .collect()
+    }
+
+    /// Has indexes asked that are whole, and the ones before them forgotten: one of those who hold a part does so.
+    async fn settle(&self, services: &Rc<Services>) {
+        for (keyspace, view) in services.views() {
+            if view.before.is_none() {
+                continue;
+            }
+            let holders = status::holders(services, keyspace);
+            let mut reached = holders.iter().filter(|at| services.is_reachable(**at));
+            let count = services.partition_count(keyspace).unwrap_or(0);
+            let is_apart = (0..count).any(|p| services.lacks_majority(keyspace, p));
+            if reached.next() != Some(&services.shard().address()) || is_apart {
+                continue;
+            }
+            if status::of(services, keyspace, &view).await.is_whole {
+                let change = ViewChange::Settle(view.name.clone(), view.id);
+                let name = services.keyspace_name(keyspace);
+                if let Err(rejected) = services.change_views(&name, &change).await {
+                    tracing::info!(
+                        why = rejected.line,
+                        view = view.name,
+                        "an index is not taken over yet"
+                    );
+                }
+            }
+        }
     }
 
     async fn keep(&self, services: &Rc<Services>, removed: &mut Vec<PathBuf>) {
@@ -241,9 +288,15 @@ impl Plugged for AtShard {
         spawn_local(async move {
             let mut removed = Vec::new();
             let mut has_looked = false;
+            let mut settle_at = SETTLE_LOOKS;
             while let Some(services) = services.upgrade() {
                 if let Some(own) = AtShard::of(&services) {
                     own.keep(&services, &mut removed).await;
+                    settle_at -= 1;
+                    if settle_at == 0 {
+                        settle_at = SETTLE_LOOKS;
+                        own.settle(&services).await;
+                    }
                     if !has_looked && services.has_keyspaces() {
                         has_looked = true;
                         removed.extend(own.left_over(&services));

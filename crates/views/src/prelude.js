@@ -1,9 +1,10 @@
-// What a map function sees of the world: nothing that differs between two replicas or two runs.
-(function (global, source) {
+// What functions of a view see of the world: nothing that differs between two replicas or two runs.
+(function (global) {
   "use strict";
   const stringify = JSON.stringify;
+  const parse = JSON.parse;
   const Given = Date;
-  const timeless = "a map function has no clock: new Date takes a time here";
+  const timeless = "a view has no clock: new Date takes a time here";
 
   function Dated(...parts) {
     if (!new.target || parts.length === 0) throw new TypeError(timeless);
@@ -29,20 +30,26 @@
     }
     rows.push(key === undefined ? null : key, value === undefined ? null : value);
   };
-  let map = null;
-  global[SET] = (given) => {
-    map = given;
+  global.sum = (values) => values.reduce((all, value) => all + value, 0);
+  let given = null;
+  global[SET] = (source) => {
+    given = source;
     delete global[SET];
     Object.freeze(global);
   };
-  global[RUN] = (doc, meta) => {
+  global[MAP] = (doc, meta) => {
     rows = [];
     isFull = false;
-    map(doc, meta);
+    given(doc, meta);
     if (isFull) throw new RangeError("more rows emitted than " + ROWS_MAX);
     const text = stringify(rows);
     rows = [];
     return text;
+  };
+  global[REDUCE] = (keys, values, rereduce) => {
+    const reduced = given(parse(keys), parse(values), rereduce);
+    rows = [];
+    return stringify(reduced === undefined ? null : reduced);
   };
   for (const name of ["JSON", "Math", "Object", "Reflect"]) Object.freeze(global[name]);
 })(globalThis);

@@ -15,15 +15,17 @@ pub enum Reduce {
     Sum,
     /// Sum, count, least, greatest and sum of squares of their values.
     Stats,
+    /// What a function makes of them.
+    Custom,
 }
 
 /// What is none of these.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("reduce {0:?} is not known: it is _count, _sum or _stats")]
+#[error("reduce {0:?} is not known: it is _count, _sum, _stats or a function")]
 pub struct UnknownReduce(String);
 
 impl Reduce {
-    /// By its name.
+    /// By its name, or the source of a function.
     ///
     /// # Errors
     /// When there is none of that name.
@@ -32,19 +34,20 @@ impl Reduce {
             "_count" => Ok(Reduce::Count),
             "_sum" => Ok(Reduce::Sum),
             "_stats" => Ok(Reduce::Stats),
+            source if !source.starts_with('_') => Ok(Reduce::Custom),
             other => Err(UnknownReduce(other.to_owned())),
         }
     }
 
     /// Whether rows must have numbers as values.
     pub fn takes_numbers(self) -> bool {
-        self != Reduce::Count
+        matches!(self, Reduce::Sum | Reduce::Stats)
     }
 
     /// Whether what a key's rows are reduced to is kept beside them, for what comes and goes can be added and taken
     /// away.
     pub fn is_kept(self) -> bool {
-        self != Reduce::Stats
+        matches!(self, Reduce::Count | Reduce::Sum)
     }
 }
 
@@ -57,6 +60,8 @@ pub struct Aggregate {
     pub sum: Sum,
     squares: Sum,
     bounds: Option<(f64, f64)>,
+    /// What a function made of parts of the rows, JSON.
+    pub parts: Vec<Box<str>>,
 }
 
 impl Aggregate {
@@ -86,6 +91,7 @@ impl Aggregate {
         self.count += other.count;
         self.sum.add_sum(&other.sum);
         self.squares.add_sum(&other.squares);
+        self.parts.extend(other.parts.iter().cloned());
         self.bounds = match (self.bounds, other.bounds) {
             (Some(own), Some(others)) => Some((own.0.min(others.0), own.1.max(others.1))),
             (own, others) => own.or(others),
@@ -97,6 +103,11 @@ impl Aggregate {
         match reduce {
             Reduce::Count => self.count.to_string(),
             Reduce::Sum => finite(self.sum.value()),
+            // Of several parts one was made before.
+            Reduce::Custom => match self.parts.first() {
+                Some(part) => part.to_string(),
+                None => "null".to_owned(),
+            },
             Reduce::Stats => {
                 let (least, greatest) = self.bounds.unwrap_or_default();
                 let raw = |value| serde_json::value::RawValue::from_string(finite(value)).ok();
@@ -124,6 +135,13 @@ impl Aggregate {
             out.put_f64_le(least);
             out.put_f64_le(greatest);
         }
+        if reduce == Reduce::Custom {
+            out.put_u32_le(self.parts.len() as u32);
+            for part in &self.parts {
+                out.put_u32_le(part.len() as u32);
+                out.put_slice(part.as_bytes());
+            }
+        }
     }
 
     /// Reads them.
@@ -139,6 +157,14 @@ impl Aggregate {
             aggregate.squares = Sum::decode(bytes)?;
             let bounds = (bytes.try_get_f64_le().ok()?, bytes.try_get_f64_le().ok()?);
             aggregate.bounds = (!bounds.0.is_nan()).then_some(bounds);
+        }
+        if reduce == Reduce::Custom {
+            for _ in 0..bytes.try_get_u32_le().ok()? {
+                let length = bytes.try_get_u32_le().ok()? as usize;
+                let (part, rest) = bytes.split_at_checked(length)?;
+                *bytes = rest;
+                aggregate.parts.push(std::str::from_utf8(part).ok()?.into());
+            }
         }
         Some(aggregate)
     }

@@ -23,7 +23,7 @@ fn values_are_reduced() {
     );
     assert_eq!(
         Reduce::of("_median").unwrap_err().to_string(),
-        "reduce \"_median\" is not known: it is _count, _sum or _stats"
+        "reduce \"_median\" is not known: it is _count, _sum, _stats or a function"
     );
 }
 
@@ -44,4 +44,26 @@ fn parts_add_up_and_come_back_from_bytes() {
     let mut sum = of(Reduce::Sum, &[0.1, 0.7]);
     sum.subtract(Reduce::Sum, 0.1);
     assert_eq!(sum, of(Reduce::Sum, &[0.7]));
+}
+
+#[test]
+fn what_a_function_made_of_parts_is_kept_apart() {
+    assert_eq!(Reduce::of("function () {}"), Ok(Reduce::Custom));
+    let mut all = Aggregate::default();
+    for part in ["1", "{\"a\":2}"] {
+        let mut other = Aggregate::default();
+        other.add(Reduce::Custom, 0.0);
+        other.parts.push(part.into());
+        all.merge(&other);
+    }
+    let mut bytes = Vec::new();
+    all.encode(Reduce::Custom, &mut bytes);
+    assert_eq!(
+        Aggregate::decode(Reduce::Custom, &mut &bytes[..]),
+        Some(all.clone())
+    );
+    assert_eq!(
+        (all.count, all.to_json(Reduce::Custom)),
+        (2, "1".to_owned())
+    );
 }

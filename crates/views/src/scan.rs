@@ -8,10 +8,12 @@ use rocksdb::{DB, ReadOptions, ReadTier};
 use self_cell::self_cell;
 
 use crate::collate;
+use crate::engine::ScriptError;
+use crate::fold::{Fold, Rows};
 use crate::index::IndexError;
 use crate::page::{Page, Piece, What};
 use crate::reduce::{Aggregate, Reduce};
-use crate::row::{AGGREGATE, BUILDING, ROW, TOKEN, after};
+use crate::row::{AGGREGATE, BUILDING, ROW, TOKEN, after, row_of};
 use crate::wanted::{Group, Wanted};
 
 /// A page has no more bytes than this, but for its last piece.
@@ -20,6 +22,8 @@ const PAGE_BYTES: usize = 48 << 10;
 const LOOKED_AT: usize = 16_384;
 /// The same where an event loop waits.
 const LOOKED_AT_HERE: usize = 256;
+/// Parts of a group that a function has made are made one from so many on.
+pub(crate) const PARTS_AT_ONCE: usize = 16;
 
 type Frozen<'a> = rocksdb::Snapshot<'a>;
 
@@ -101,8 +105,13 @@ impl Snapshot {
     }
 
     /// What comes next of what is wanted.
-    pub fn page(&self, wanted: &Wanted, position: &mut Position) -> Result<Page, IndexError> {
-        let page = Filling::new(wanted, self.reduce, LOOKED_AT);
+    pub fn page(
+        &self,
+        wanted: &Wanted,
+        fold: Option<&mut Fold>,
+        position: &mut Position,
+    ) -> Result<Page, IndexError> {
+        let page = Filling::new(wanted, self.reduce, fold, LOOKED_AT);
         self.fill(page, ReadTier::All, wanted, position)
     }
 
@@ -111,7 +120,7 @@ impl Snapshot {
         if wanted.rows_max > LOOKED_AT_HERE as u64 {
             return None;
         }
-        let page = Filling::new(wanted, self.reduce, LOOKED_AT_HERE);
+        let page = Filling::new(wanted, self.reduce, None, LOOKED_AT_HERE);
         let mut position = Position::default();
         // What is wrong with it is seen by who reads it from the disk.
         let page = self.fill(page, ReadTier::BlockCache, wanted, &mut position);
@@ -163,15 +172,15 @@ impl Snapshot {
             }
             iter.status()?;
             if position.given >= wanted.rows_max {
-                return Ok(page.end(true));
+                return page.end(true);
             }
             if iter.valid() {
-                return Ok(page.end(false));
+                return page.end(false);
             }
             position.range += 1;
             position.behind.clear();
         }
-        Ok(page.end(true))
+        page.end(true)
     }
 
     /// Whether what is kept of keys will do.
@@ -190,16 +199,22 @@ struct Filling<'w> {
     bytes: usize,
     looked_at: usize,
     looked_at_max: usize,
+    /// What reduces rows, where a function of the user does, and those of the last group that it has not had.
+    fold: Option<&'w mut Fold>,
+    rows: Rows,
 }
 
 impl<'w> Filling<'w> {
-    fn new(wanted: &'w Wanted, reduce: Option<Reduce>, looked_at_max: usize) -> Filling<'w> {
+    fn new(
+        wanted: &'w Wanted,
+        reduce: Option<Reduce>,
+        fold: Option<&'w mut Fold>,
+        looked_at_max: usize,
+    ) -> Filling<'w> {
         let last = wanted.partitions.iter().max().copied().unwrap_or(0);
         let mut wants = vec![false; usize::from(last) + 1];
-        wanted
-            .partitions
-            .iter()
-            .for_each(|p| wants[usize::from(*p)] = true);
+        let partitions = wanted.partitions.iter();
+        partitions.for_each(|p| wants[usize::from(*p)] = true);
         Filling {
             wanted,
             reduce,
@@ -208,6 +223,8 @@ impl<'w> Filling<'w> {
             bytes: 0,
             looked_at: 0,
             looked_at_max,
+            fold,
+            rows: Rows::default(),
         }
     }
 
@@ -215,11 +232,29 @@ impl<'w> Filling<'w> {
         self.bytes >= PAGE_BYTES || self.looked_at >= self.looked_at_max
     }
 
-    fn end(self, is_last: bool) -> Page {
-        Page {
+    fn end(mut self, is_last: bool) -> Result<Page, IndexError> {
+        self.reduce_rows()?;
+        Ok(Page {
             pieces: self.pieces,
             is_last,
+        })
+    }
+
+    /// Has the function reduce the rows of the last group that it has not had.
+    fn reduce_rows(&mut self) -> Result<(), IndexError> {
+        let rows = std::mem::take(&mut self.rows);
+        let last = self.pieces.last_mut().map(|piece| &mut piece.what);
+        let (Some(fold), Some(What::Group(all))) = (&mut self.fold, last) else {
+            return Ok(());
+        };
+        let failed = |error: ScriptError| IndexError::Reduce(error.to_string());
+        if !rows.is_empty() {
+            all.parts.push(fold.reduce(&rows).map_err(failed)?);
         }
+        if all.parts.len() >= PARTS_AT_ONCE {
+            all.parts = vec![fold.reduce_again(&all.parts).map_err(failed)?];
+        }
+        Ok(())
     }
 
     fn is_wanted(&self, partition: u16) -> bool {
@@ -253,6 +288,17 @@ impl<'w> Filling<'w> {
         };
         aggregate.add(reduce, number);
         self.add(range, group, &place[..length], &aggregate)?;
+        if reduce == Reduce::Custom {
+            let (key, id) = row_of(place).ok_or_else(damaged)?;
+            let key = collate::decode(key).map_err(|_| damaged())?;
+            let id = String::from_utf8_lossy(&id);
+            let id = serde_json::to_string(&id).map_err(|_| damaged())?;
+            let value = std::str::from_utf8(value).map_err(|_| damaged())?;
+            self.rows.add(&key, &id, value);
+            if self.rows.is_full() {
+                self.reduce_rows()?;
+            }
+        }
         Ok(false)
     }
 
@@ -305,6 +351,7 @@ impl<'w> Filling<'w> {
             all.merge(aggregate);
             return Ok(());
         }
+        self.reduce_rows()?;
         self.bytes += at.len() + 64;
         self.pieces.push(Piece {
             range,

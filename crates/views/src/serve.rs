@@ -10,6 +10,7 @@ use dunlin_log::{Index as LogIndex, Runner};
 use dunlin_node::Services;
 use tokio::time::{Instant, timeout_at};
 
+use crate::fold::Fold;
 use crate::index::IndexError;
 use crate::page::{Head, Page};
 use crate::plug::AtShard;
@@ -30,6 +31,8 @@ pub(crate) struct Serving {
     position: Position,
     runner: Runner,
     view: Rc<View>,
+    /// What reduces rows, where a function of the user does; not while a job has it.
+    fold: Option<Fold>,
 }
 
 impl Serving {
@@ -116,6 +119,7 @@ impl Serving {
             position,
             runner,
             view: view.clone(),
+            fold: None,
         };
         Ok((head, Some(serving)))
     }
@@ -128,13 +132,24 @@ impl Serving {
     pub async fn next(&mut self) -> Result<Page, IndexError> {
         let (snapshot, wanted) = (self.snapshot.clone(), self.wanted.clone());
         let mut position = std::mem::take(&mut self.position);
+        let mut fold = self.fold.take();
+        let is_folded = wanted.group.is_some() && self.view.reduce == Some(Reduce::Custom);
+        let source = is_folded.then(|| self.view.record.reduce.clone()).flatten();
         let read = self.runner.run_read(move || {
-            let page = snapshot.page(&wanted, &mut position);
-            (page, position)
+            if fold.is_none()
+                && let Some(source) = source
+            {
+                let made = Fold::new(&source);
+                fold = Some(made.map_err(|error| IndexError::Reduce(error.to_string()))?);
+            }
+            let page = snapshot.page(&wanted, fold.as_mut(), &mut position);
+            Ok::<_, IndexError>((page, position, fold))
         });
-        let (page, position) = read
+        let read = read
             .await
             .map_err(|gone| IndexError::Io(gone.to_string()))?;
+        let (page, position, fold) = read?;
+        self.fold = fold;
         self.position = position;
         page.inspect_err(|error| self.view.report(error))
     }
@@ -154,15 +169,23 @@ async fn wait(
     while !left.is_empty() && Instant::now() < deadline {
         let changed = view.changed();
         let known = services.shard().vector();
-        left.retain(|partition, (vector, end)| {
+        for (partition, (vector, end)) in &mut left {
             let writes = |origin| services.may_write(wanted.keyspace, *partition, origin);
             let mut named = vector.iter();
             // What copies brought no vector names: so the log is read to the end that it has now.
             if end.is_none() && named.all(|(o, v)| known.get(o) >= v || !writes(o)) {
                 *end = Some(services.log_last());
             }
-            !end.is_some_and(|end| view.is_past(services, *partition, end))
-        });
+        }
+        let partitions: Vec<u16> = left.keys().copied().collect();
+        let ends: Option<Vec<LogIndex>> = left.values().map(|(_, end)| *end).collect();
+        let last = ends.and_then(|ends| ends.into_iter().max());
+        match last {
+            Some(last) if view.are_past(services, &partitions, last) => left.clear(),
+            _ => left.retain(|partition, (_, end)| {
+                !end.is_some_and(|end| view.is_past(services, *partition, end))
+            }),
+        }
         if !left.is_empty() {
             // Whether it came or not, it is looked again.
             let _ = timeout_at(Instant::now() + LOOK, changed).await;

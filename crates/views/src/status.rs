@@ -23,8 +23,11 @@ pub(crate) struct Told {
     #[serde(skip_serializing_if = "Option::is_none")]
     reduce: Option<String>,
     created_ms: u64,
+    /// Another index is asked until this one is whole.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    takes_over: bool,
     /// Whether all shards that can be reached have all of it.
-    is_whole: bool,
+    pub is_whole: bool,
     /// How much of it is built where least is, from 0 to 1.
     built: f64,
     /// How long the rest takes at the pace so far, in milliseconds.
@@ -57,6 +60,7 @@ pub(crate) async fn of(services: &Rc<Services>, keyspace: u32, view: &ViewRecord
         map: view.map.clone(),
         reduce: view.reduce.clone(),
         created_ms: view.created_ms,
+        takes_over: view.before.is_some(),
         is_whole: true,
         built: 1.0,
         left_ms: None,

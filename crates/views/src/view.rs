@@ -178,6 +178,15 @@ impl View {
         token.is_some_and(|token| is_past(services, token, partition, end))
     }
 
+    /// The same of several partitions at once; that it is not so may be wrong.
+    pub fn are_past(&self, services: &Services, partitions: &[u16], end: LogIndex) -> bool {
+        let state = self.state.borrow();
+        let token = state.token.as_ref();
+        let own = services.shard().address();
+        let hint = token.and_then(|token| token.hint(own, partitions));
+        hint.is_some_and(|hint| hint.index >= end)
+    }
+
     /// Waits until the index is another. Made before what is waited for is looked at, it misses nothing.
     pub fn changed(&self) -> tokio::sync::futures::Notified<'_> {
         self.changed.notified()

@@ -45,7 +45,7 @@ pub fn rows_here(services: &Rc<Services>, keyspace: u32) -> Option<Vec<Row>> {
     };
     let (mut position, mut rows) = (Position::default(), Vec::new());
     loop {
-        let page = snapshot.page(&wanted, &mut position);
+        let page = snapshot.page(&wanted, None, &mut position);
         let page = page.inspect_err(|error| view.report(error)).ok()?;
         for piece in page.pieces {
             let (key, id) = row_of(&piece.at)?;

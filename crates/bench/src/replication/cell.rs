@@ -25,6 +25,8 @@ use crate::load::redis_stream::StreamWorkload;
 use crate::load::value::Values;
 use crate::options::ReplicationOptions;
 
+/// Values are no text: a row of the key, and of how long it is.
+const MAP: &str = "function (doc, meta) { emit(meta.id, meta.id.length) }";
 const TAG: u8 = b'q';
 /// More than are ever written.
 const KEYS_MAX: u64 = u64::MAX >> 8;
@@ -43,6 +45,8 @@ pub struct Row {
     pub clients: usize,
     /// Stream clients of another keyspace, that nobody writes.
     pub quiet: usize,
+    /// Views of the keyspace, each with a row for every key.
+    pub views: usize,
 }
 
 impl std::fmt::Display for Row {
@@ -51,10 +55,11 @@ impl std::fmt::Display for Row {
             rate,
             clients,
             quiet,
+            views,
         } = self;
         write!(
             f,
-            "{rate} sets/s, {clients} clients, {quiet} of a quiet keyspace"
+            "{rate} sets/s, {clients} clients, {quiet} of a quiet keyspace, {views} views"
         )
     }
 }
@@ -131,6 +136,17 @@ pub fn run(
     interrupt: &Interrupt,
 ) -> Result<Cell, BenchError> {
     let mut cluster = two_nodes(dunlin, data, options, &[], interrupt)?;
+    for number in 0..row.views {
+        let view =
+            serde_json::json!({"name": format!("view-{number}"), "map": MAP, "reduce": "_count"});
+        let path = "/v1/keyspaces/default/views";
+        let body = view.to_string();
+        let made = http::request(cluster.addresses[0], "POST", path, body.as_bytes());
+        match made {
+            Ok((201, _)) => {}
+            other => return Err(failed("a view".to_owned(), format!("{other:?}"))),
+        }
+    }
     let (keys, each) = keys(TAG, KEYS_MAX);
     let values = Values::new(VALUE_BYTES);
     let mut workload = HttpWorkload::new(Verb::Put, COPIES, keys, each, values);

@@ -117,6 +117,7 @@ pub fn run(
         rate,
         clients,
         quiet,
+        views: 0,
     };
     let mut rows: Vec<Row> = options.rates.iter().map(|rate| row(*rate, 0, 0)).collect();
     let least = options.rates.first().copied().unwrap_or(6_000);
@@ -130,6 +131,12 @@ pub fn run(
         let most = options.clients.iter().max().copied().unwrap_or(0);
         rows.push(row(least, most, options.quiet));
     }
+    if !options.no_views {
+        rows.push(Row {
+            views: 1,
+            ..row(least, 0, 0)
+        });
+    }
     let (mut cells, mut beside) = (Vec::new(), Vec::new());
     let redis_program = redis::program().filter(|_| !options.no_redis);
     for row in rows {
@@ -137,7 +144,7 @@ pub fn run(
         let cell = cell::run(&dunlin, &data, options, row, interrupt)?;
         progress.say(&cell.line());
         cells.push(cell);
-        if redis_program.is_some() && row.rate == least && row.quiet == 0 {
+        if redis_program.is_some() && row.rate == least && row.quiet == 0 && row.views == 0 {
             progress.say(&format!("{row}, Redis"));
             let cell = cell::of_redis(&data, options, row, interrupt)?;
             progress.say(&cell.line());

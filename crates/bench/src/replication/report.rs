@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{Cell, Kind, Report};
+use super::{Cell, Kind, Report, Row};
 use crate::error::BenchError;
 use crate::report::table::Table;
 use crate::report::write_files;
@@ -18,6 +18,7 @@ second.
 - Clients begin at the beginning when a tenth of the cell is over, half of them at each node. Complete: every key of \
 the load was told, with its value; the time is that of the last client, behind the end of the load.
 - Quiet clients follow from now on a keyspace of their own, that nobody writes, half of them at each node.
+- Views: one of all keys, with a count, made before the load.
 - Redis: `XADD` of key and value to one stream at the primary, without a sync or an acknowledgement of the replica; \
 clients ask for 256 entries at a time with `XREAD BLOCK`, half of them at the replica; the probe is a key that is set at \
 the primary. It keeps no keys by that, only the stream, in memory, and never drops of it.
@@ -74,6 +75,7 @@ fn table(cells: &[Cell]) -> String {
         "sets/s",
         "clients",
         "quiet clients",
+        "views",
         "reached",
         "items remaining avg, max",
         "MB/s avg, max, min",
@@ -104,6 +106,10 @@ fn table(cells: &[Cell]) -> String {
             match cell.row.quiet {
                 0 => "-".to_owned(),
                 quiet => format!("{} of {quiet}", cell.quiet_left),
+            },
+            match cell.row.views {
+                0 => "-".to_owned(),
+                views => views.to_string(),
             },
             format!("{:.0}", cell.rate_reached),
             or_none(format!("{:.0}, {}", cell.items_average, cell.items_max)),
@@ -169,7 +175,15 @@ fn targets(report: &Report) -> String {
     let mut table = Table::new(&["target", "wanted", "measured", "reached"]);
     let alone = |rate| {
         let mut cells = report.cells.iter();
-        cells.find(|cell| cell.row.rate == rate && cell.row.clients == 0)
+        cells.find(|cell| {
+            let Row {
+                rate: of,
+                clients,
+                views,
+                ..
+            } = cell.row;
+            (of, clients, views) == (rate, 0, 0)
+        })
     };
     let mut row = |what: &str, wanted: String, measured: String, is_reached: bool| {
         let reached = if is_reached { "yes" } else { "no" };
@@ -221,6 +235,14 @@ fn targets(report: &Report) -> String {
             format!("{more:.0} MB"),
             more < 100.0,
         );
+    }
+    for cell in report.cells.iter().filter(|cell| cell.row.views > 0) {
+        if let Some(alone) = alone(cell.row.rate) {
+            let (p99, before) = (cell.visible_ms[2], alone.visible_ms[2]);
+            let what = format!("{} view, visible p99", cell.row.views);
+            let wanted = format!("{:.1} ms, 1.3 times that alone", 1.3 * before);
+            row(&what, wanted, format!("{p99:.1} ms"), p99 <= 1.3 * before);
+        }
     }
     for drain in &report.drains {
         let (mb, entries) = (drain.mb_per_s.median, drain.entries_per_s.median);

@@ -35,6 +35,8 @@ const LOOK: Duration = Duration::from_millis(200);
 pub enum View {
     /// Make one; it is built in the background
     Create(Create),
+    /// Give one other functions; it answers as before until it is built
+    Change(Create),
     /// List those of a keyspace
     List(Of),
     /// Show one: its functions, how far it is, what was skipped
@@ -43,7 +45,7 @@ pub enum View {
     Query(Box<Query>),
     /// Drop one
     Drop(Named),
-    /// Build one anew
+    /// Build one anew; it answers as before until then
     Rebuild(Rebuild),
     /// Compare one with what the records make of it, while writes go on
     Verify(Named),
@@ -89,7 +91,7 @@ pub struct Create {
     /// File with the map function
     #[arg(long, value_name = "FILE.js")]
     map: PathBuf,
-    /// _count, _sum or _stats
+    /// _count, _sum, _stats, or a file with a reduce function
     #[arg(long, value_name = "REDUCE")]
     reduce: Option<String>,
     /// Wait until it is built
@@ -115,7 +117,7 @@ pub struct Try {
     /// Keyspace
     #[arg(long, short = 'k', env = "DUNLIN_KEYSPACE", value_name = "NAME", default_value = DEFAULT_KEYSPACE)]
     keyspace: String,
-    /// _count, _sum or _stats, whose rows need numbers
+    /// _count, or _sum or _stats, whose rows need numbers, or a file with a reduce function
     #[arg(long, value_name = "REDUCE")]
     reduce: Option<String>,
     /// Documents that it is tried on
@@ -194,7 +196,8 @@ impl View {
     pub fn run(self) -> Result<(), Failure> {
         runtime::block_on(async move {
             match self {
-                View::Create(create) => create.run().await,
+                View::Create(create) => create.run(false).await,
+                View::Change(change) => change.run(true).await,
                 View::List(of) => {
                     let views = keyspace(&of.asked, &of.keyspace)?.views().await?;
                     list(&views, of.asked.json)
@@ -228,6 +231,14 @@ fn source(path: &Path) -> Result<String, Failure> {
     std::fs::read_to_string(path).map_err(|error| Failure::file(path, &error))
 }
 
+/// The name of a reduce, or the function in a file.
+fn reduce(given: Option<String>) -> Result<Option<String>, Failure> {
+    match given {
+        Some(file) if !file.starts_with('_') => source(Path::new(&file)).map(Some),
+        named => Ok(named),
+    }
+}
+
 impl Named {
     fn keyspace(&self) -> Result<Keyspace, Failure> {
         keyspace(&self.asked, &self.keyspace)
@@ -235,11 +246,16 @@ impl Named {
 }
 
 impl Create {
-    async fn run(self) -> Result<(), Failure> {
+    async fn run(self, is_change: bool) -> Result<(), Failure> {
         let map = source(&self.map)?;
         let view = &self.view;
-        let reduce = self.reduce.as_deref();
-        let made = view.keyspace()?.create_view(&view.name, &map, reduce).await;
+        let reduce = reduce(self.reduce)?;
+        let reduce = reduce.as_deref();
+        let keyspace = view.keyspace()?;
+        let made = match is_change {
+            false => keyspace.create_view(&view.name, &map, reduce).await,
+            true => keyspace.change_view(&view.name, &map, reduce).await,
+        };
         made.map_err(|error| match Failure::from(error) {
             Failure::Failed(line) => Failure::Failed(format!("{}: {line}", self.map.display())),
             other => other,
@@ -260,7 +276,7 @@ async fn wait(view: &Named) -> Result<(), Failure> {
         bar.set_position((now.built * 1000.0) as u64);
         let left = now.left_ms.map(|ms| format!(", {} s left", ms / 1000 + 1));
         bar.set_message(format!("building{}", left.unwrap_or_default()));
-        if now.is_whole {
+        if now.is_whole && !now.takes_over {
             bar.finish_and_clear();
             return match view.asked.json {
                 true => show(&now, true),
@@ -433,8 +449,8 @@ impl Try {
     async fn run(self) -> Result<(), Failure> {
         let map = source(&self.map)?;
         let keyspace = keyspace(&self.asked, &self.keyspace)?;
-        let (reduce, limit) = (self.reduce.as_deref(), usize::from(self.limit));
-        let tried = keyspace.try_view(&map, reduce, limit).await?;
+        let (reduce, limit) = (reduce(self.reduce)?, usize::from(self.limit));
+        let tried = keyspace.try_view(&map, reduce.as_deref(), limit).await?;
         let mut output = Output::new();
         for document in &tried {
             if self.asked.json {

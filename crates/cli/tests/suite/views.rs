@@ -125,6 +125,92 @@ fn rows_are_told_in_order_from_all_nodes_and_reduced() {
 }
 
 #[test]
+fn a_function_reduces_rows_of_all_shards() {
+    let up = Up::with(3, &["--shards=2"]);
+    fill(&up, 300);
+    // The greatest, and how many there are: not to be had from less than all.
+    let reduce = "function (keys, values, rereduce) {
+      if (rereduce) return {
+        most: Math.max(...values.map((value) => value.most)),
+        count: sum(values.map((value) => value.count)),
+      };
+      return { most: Math.max(...values), count: values.length };
+    }";
+    create(&up, "most", BY_KIND, Some(reduce));
+    built(up.ports[0], "most");
+    for port in &up.ports {
+        let groups = rows(*port, "most?group_level=1");
+        let expected = [("a", 297), ("b", 298), ("c", 299)];
+        let expected = expected
+            .map(|(kind, most)| json!({"key": [kind], "value": {"most": most, "count": 100}}));
+        assert_eq!(groups, expected);
+        let all = rows(*port, "most");
+        assert_eq!(
+            all,
+            [json!({"key": null, "value": {"most": 299, "count": 300}})]
+        );
+        let some = rows(*port, "most?startkey=%5B%22c%22%5D&endkey=%5B%22c%22,8%5D");
+        assert_eq!(
+            some,
+            [json!({"key": null, "value": {"most": 8, "count": 3}})]
+        );
+    }
+    create(
+        &up,
+        "fails",
+        BY_KIND,
+        Some("function (keys, values) { throw new Error('no') }"),
+    );
+    built(up.ports[0], "fails");
+    let answer = ask(up.ports[0], "fails");
+    assert_eq!(answer.status, 503);
+    assert!(
+        answer
+            .text()
+            .contains("the reduce function fails: line 1: Error: no"),
+        "{}",
+        answer.text()
+    );
+    let body = json!({"name": "v", "map": BY_KIND, "reduce": "function ("}).to_string();
+    let refused = Wire::open(up.ports[0]).request("POST", VIEWS, &body);
+    assert_eq!(refused.status, 400);
+    assert!(refused.text().contains("reduce: "), "{}", refused.text());
+}
+
+#[test]
+fn a_view_that_is_changed_answers_as_before_until_it_is_built() {
+    let up = Up::with(3, &["--shards=2"]);
+    fill(&up, 300);
+    create(&up, "kinds", BY_KIND, Some("_count"));
+    built(up.ports[0], "kinds");
+    let map = "function (doc) { if (doc.kind) emit(doc.kind) }";
+    let body = json!({"map": map, "reduce": "_count"}).to_string();
+    let path = format!("{VIEWS}/kinds");
+    assert_eq!(
+        Wire::open(up.ports[1]).request("PUT", &path, &body).status,
+        204
+    );
+    let count = |port: u16| rows(port, "kinds?group_level=1").len();
+    eventually("the new index is asked", Duration::from_secs(30), || {
+        for port in &up.ports {
+            // Each of three kinds, by the one or the other.
+            assert_eq!(count(*port), 3);
+        }
+        ask(up.ports[2], "kinds/status").json()["takes_over"].is_null()
+    });
+    eventually("at all nodes", Duration::from_secs(10), || {
+        up.ports
+            .iter()
+            .all(|port| rows(*port, "kinds?key=%22a%22") == [json!({"key": null, "value": 100})])
+    });
+    let wrong = json!({"map": "function ("}).to_string();
+    assert_eq!(
+        Wire::open(up.ports[1]).request("PUT", &path, &wrong).status,
+        400
+    );
+}
+
+#[test]
 fn a_fresh_answer_has_every_write_that_was_acknowledged_before() {
     let up = Up::with(3, &["--shards=2"]);
     create(&up, "kinds", BY_KIND, Some("_count"));
