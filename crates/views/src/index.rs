@@ -25,7 +25,9 @@ const FORMAT: u32 = 1;
 const PROBE: &str =
     "\"aA\u{e4}\u{3b1}\u{431}\u{5d0}\u{628}\u{915}\u{4e2d}\u{ac00}\u{1f600} -_1\u{fff0}\"";
 /// Rows are kept in memory up to here.
-const MEMTABLE_BYTES: usize = 32 << 20;
+const MEMTABLE_BYTES: usize = 16 << 20;
+/// Files that are kept open: there may be many views.
+const OPEN_FILES: i32 = 32;
 /// Documents that are removed at once.
 const REMOVED_AT_ONCE: usize = 500;
 
@@ -135,6 +137,7 @@ impl Index {
     fn open_as_is(place: &Place) -> Result<Index, IndexError> {
         let map = Map::new(&place.map).map_err(|error| IndexError::Io(error.to_string()))?;
         let mut options = place.resources.database_beside(MEMTABLE_BYTES);
+        options.set_max_open_files(OPEN_FILES);
         if !place.has_background {
             options.set_disable_auto_compactions(true);
             // What ends there ends as in a crash.
