@@ -43,6 +43,10 @@ impl Sum {
     }
 
     fn merge(&mut self, other: &Sum, is_less: bool) {
+        // Most that is merged are counts, whose sums are nothing.
+        if other.mantissa.sign() == Sign::NoSign {
+            return;
+        }
         let least = self.exponent.min(other.exponent);
         let at_least = |sum: &Sum| &sum.mantissa << (sum.exponent - least);
         let (own, other) = (at_least(self), at_least(other));
