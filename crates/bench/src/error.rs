@@ -104,3 +104,13 @@ pub enum BenchError {
     #[error(transparent)]
     Interrupted(#[from] Interrupted),
 }
+
+/// Something that is no request of a load failed.
+pub fn failed(what: impl Into<String>, detail: impl std::fmt::Display) -> BenchError {
+    BenchError::Unsound {
+        what: what.into(),
+        errors: 1,
+        requests: 1,
+        detail: detail.to_string(),
+    }
+}

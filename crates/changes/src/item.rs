@@ -9,6 +9,7 @@ use dunlin_node::Scope;
 use dunlin_proto::Token;
 
 use crate::change::{Change, bytes_of};
+use crate::wire::{Malformed, get_bytes, get_flag, put_bytes};
 
 /// What a source gives at a time.
 #[derive(Debug, Clone, PartialEq)]
@@ -64,11 +65,6 @@ pub(crate) struct Open {
     /// Who follows, for people.
     pub who: String,
 }
-
-/// Bytes that are none of these.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("malformed bytes from another shard")]
-pub(crate) struct Malformed;
 
 impl Open {
     pub fn encode(&self) -> Bytes {
@@ -230,27 +226,6 @@ fn get_entries(body: &mut Bytes) -> Result<Vec<Entry>, Malformed> {
 
 pub(crate) fn get_vector(body: &mut Bytes) -> Result<Vector, Malformed> {
     Vector::decode(&get_bytes(body)?).map_err(|_| Malformed)
-}
-
-fn get_flag(body: &mut Bytes) -> Result<bool, Malformed> {
-    match body.try_get_u8() {
-        Ok(0) => Ok(false),
-        Ok(1) => Ok(true),
-        _ => Err(Malformed),
-    }
-}
-
-fn put_bytes(out: &mut BytesMut, bytes: &[u8]) {
-    out.put_u32_le(bytes.len() as u32);
-    out.put_slice(bytes);
-}
-
-fn get_bytes(body: &mut Bytes) -> Result<Bytes, Malformed> {
-    let length = body.try_get_u32_le().map_err(|_| Malformed)? as usize;
-    match length <= body.len() {
-        true => Ok(body.split_to(length)),
-        false => Err(Malformed),
-    }
 }
 
 #[cfg(test)]

@@ -16,6 +16,7 @@
 //! | `places` | places for who catches up at another shard, lent for a while |
 //! | `reading` | a follower and what is asked of it, on either side of a connection |
 //! | `item` | what a source gives at a time, as value and as bytes; what it is asked; `change`, one of its changes |
+//! | `wire` | bytes between shards: what messages are made of, of other capabilities too |
 //! | `cursor` | pure: a named cursor, and who has it; `cursors`, where they are kept; `cursor_http`, their paths; `lease`, a stream that has one |
 //! | `cut` | pure: the token in the middle of an item |
 //! | `gauge` | how far each stream is, for people |
@@ -47,6 +48,7 @@ mod subscription;
 mod tail;
 mod target;
 mod turn;
+pub mod wire;
 
 pub use assign::assign;
 pub use change::Change;
@@ -54,4 +56,4 @@ pub use item::{Item, What};
 pub use merge::{Merged, Told};
 pub use plug::Changes;
 pub use reading::Asked;
-pub use target::targets;
+pub use target::all_targets;

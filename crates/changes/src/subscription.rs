@@ -14,14 +14,13 @@ use hyper::StatusCode;
 use hyper::header::ACCEPT;
 
 use tokio::sync::mpsc::UnboundedSender;
-use tokio::time::{Instant, sleep};
 
 use crate::cursors::Cursors;
 use crate::lease::{Lease, Leaving};
 use crate::line::Form;
 use crate::merge::Merged;
 use crate::reading::Asked;
-use crate::target::targets;
+use crate::target::all_targets;
 
 pub(crate) const PARAMS: &[&str] = &[
     "from",
@@ -35,9 +34,8 @@ pub(crate) const PARAMS: &[&str] = &[
     "generation",
 ];
 
-/// How long those who hold the partitions are asked what they have, and how often.
+/// How long those who hold the partitions are asked what they have.
 const TARGET_TIMEOUT: Duration = Duration::from_secs(4);
-const TARGET_PAUSE: Duration = Duration::from_millis(200);
 /// The longest wait.
 const WAIT_MAX: Duration = Duration::from_secs(3_600);
 
@@ -91,7 +89,7 @@ impl Subscription {
             None => {}
             Some("end") => {
                 let partitions = &subscription.partitions;
-                let targets = all_targets(services, keyspace, partitions).await?;
+                let targets = targets_of(services, keyspace, partitions).await?;
                 subscription.targets = Some(targets);
             }
             Some(_) => return Err(Rejected::bad("until takes only end")),
@@ -140,26 +138,18 @@ impl Subscription {
 }
 
 /// What all must have been told at the end: all that a majority of each partition has.
-async fn all_targets(
+async fn targets_of(
     services: &Rc<Services>,
     keyspace: u32,
     partitions: &[u16],
 ) -> Result<BTreeMap<u16, Vector>, Rejected> {
-    let begun = Instant::now();
-    loop {
-        let targets = targets(services, keyspace, partitions).await;
-        let mut lacking = partitions.iter().filter(|p| !targets.contains_key(p));
-        let Some(partition) = lacking.next() else {
-            return Ok(targets);
-        };
-        if begun.elapsed() > TARGET_TIMEOUT {
-            let line = format!(
-                "no majority of the replicas of partition {partition} answers, so its end is not known: dunlin status shows who is away"
-            );
-            return Err(Rejected::new(StatusCode::GATEWAY_TIMEOUT, line));
-        }
-        sleep(TARGET_PAUSE).await;
-    }
+    let targets = all_targets(services, keyspace, partitions, TARGET_TIMEOUT).await;
+    targets.map_err(|partition| {
+        let line = format!(
+            "no majority of the replicas of partition {partition} answers, so its end is not known: dunlin status shows who is away"
+        );
+        Rejected::new(StatusCode::GATEWAY_TIMEOUT, line)
+    })
 }
 
 /// A browser that comes back says behind which event.

@@ -9,14 +9,39 @@ use dunlin_entry::Vector;
 use dunlin_node::Services;
 use dunlin_proto::ShardAddress;
 use futures_util::future::join_all;
+use tokio::time::{Instant, sleep};
 
 use crate::item::get_vector;
 use crate::plug::NUMBER;
 
 const ASK_TIMEOUT: Duration = Duration::from_secs(2);
+/// How often they are asked.
+const PAUSE: Duration = Duration::from_millis(200);
+
+/// The same, again and again until a majority of each partition has answered: those of all, or the first partition of
+/// which none did.
+///
+/// # Errors
+/// That partition.
+pub async fn all_targets(
+    services: &Rc<Services>,
+    keyspace: u32,
+    partitions: &[u16],
+    within: Duration,
+) -> Result<BTreeMap<u16, Vector>, u16> {
+    let begun = Instant::now();
+    loop {
+        let targets = targets(services, keyspace, partitions).await;
+        match partitions.iter().find(|p| !targets.contains_key(p)) {
+            None => return Ok(targets),
+            Some(lacking) if begun.elapsed() > within => return Err(*lacking),
+            Some(_) => sleep(PAUSE).await,
+        }
+    }
+}
 
 /// Asks who holds the partitions what they have. Those of which no majority answered are in no list.
-pub async fn targets(
+async fn targets(
     services: &Rc<Services>,
     keyspace: u32,
     partitions: &[u16],

@@ -193,7 +193,7 @@ impl Row {
 }
 
 /// A field of bytes: as text where they are text, else in base64 under another name.
-pub(crate) fn named(name: &str, bytes: &[u8]) -> String {
+fn named(name: &str, bytes: &[u8]) -> String {
     match std::str::from_utf8(bytes) {
         Ok(text) => format!("\"{name}\":{}", string(text)),
         Err(_) => format!("\"{name}_base64\":\"{}\"", STANDARD.encode(bytes)),

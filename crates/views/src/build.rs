@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::Duration;
 
+use bytes::Bytes;
 use dunlin_changes::{Asked, Merged, Told};
 use dunlin_entry::Entry;
 use dunlin_log::Runner;
@@ -52,6 +53,24 @@ pub(crate) fn held(services: &Services, keyspace: u32) -> BTreeSet<u16> {
     let all = 0..count;
     all.filter(|partition| services.replicas(keyspace, *partition).contains(&own))
         .collect()
+}
+
+/// Follows what this shard has of partitions, from a token on.
+pub(crate) fn follow_here(
+    services: &Rc<Services>,
+    keyspace: u32,
+    partitions: Vec<u16>,
+    from: Token,
+    who: String,
+) -> Merged {
+    let asked = Asked {
+        keyspace,
+        prefix: Bytes::new(),
+        keys_only: false,
+        only_here: true,
+        who,
+    };
+    Merged::new(services, asked, partitions, Some(from), None)
 }
 
 impl Builder {
@@ -108,15 +127,10 @@ impl Builder {
                 sleep(LOOK).await;
                 continue;
             }
-            let asked = Asked {
-                keyspace: self.view.keyspace,
-                prefix: bytes::Bytes::new(),
-                keys_only: false,
-                only_here: true,
-                who: format!("view {}", self.view.record.name),
-            };
             let partitions = held.iter().copied().collect();
-            let mut merged = Merged::new(&self.services, asked, partitions, Some(token), None);
+            let who = format!("view {}", self.view.record.name);
+            let mut merged =
+                follow_here(&self.services, self.view.keyspace, partitions, token, who);
             let mut look = Instant::now() + LOOK;
             loop {
                 if Instant::now() >= look {
@@ -139,16 +153,12 @@ impl Builder {
 
     async fn open(&mut self) -> Result<(), IndexError> {
         let view = &self.view;
-        let place = Place {
-            path: path_of(&self.services, view.keyspace, view.record.id),
-            map: view.record.map.clone(),
-            reduce: view.reduce,
-            resources: self.services.resources().clone(),
-            has_background: self.services.has_background(),
-            sabotage: self.services.sabotage(),
-        };
-        let index = self.runner.run_behind(move || Index::open(&place)).await;
-        let index = index.map_err(gone)??;
+        let path = path_of(&self.services, view.keyspace, view.record.id);
+        let place = Place::of(&self.services, view, path);
+        let index = self
+            .runner
+            .run_behind(move || Index::open(&place))
+            .await??;
         self.flushed = index.token().cloned();
         self.view.set(&index);
         self.index = Some(index);
@@ -297,7 +307,7 @@ impl Builder {
             self.services.followers().keep(&self.view.label(), flushed);
         }
         // What is older than this does not come any more: the log has been read to its end.
-        let is_current = self.view.status(&self.services).bytes_behind == Some(0);
+        let is_current = self.view.bytes_behind(&self.services) == Some(0);
         if let Some(forgotten) = merged.forgotten().filter(|_| is_current) {
             while self
                 .on_index(move |index| index.forget_some(forgotten))
@@ -318,13 +328,9 @@ impl Builder {
             let result = job(&mut index);
             (index, result)
         });
-        let (index, result) = run.await.map_err(gone)?;
+        let (index, result) = run.await?;
         self.view.set(&index);
         self.index = Some(index);
         result
     }
-}
-
-fn gone(error: dunlin_log::Gone) -> IndexError {
-    IndexError::Io(error.to_string())
 }

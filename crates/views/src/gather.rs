@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use dunlin_changes::{assign, targets};
+use dunlin_changes::{all_targets, assign};
 use dunlin_entry::Vector;
 use dunlin_log::Runner;
 use dunlin_metadata::ViewRecord;
@@ -96,7 +96,7 @@ impl Gather {
         let count = services.partition_count(keyspace).unwrap_or(0);
         let mut left: Vec<u16> = (0..count).collect();
         let wanted_targets = match query.stale {
-            Stale::No => Some(all_targets(services, keyspace, &left).await?),
+            Stale::No => Some(targets_of(services, keyspace, &left).await?),
             _ => None,
         };
         let wanted = Wanted {
@@ -229,8 +229,7 @@ impl Gather {
             Ok::<_, ScriptError>((reduced, fold))
         });
         let reduced = reduced.await.map_err(|gone| Broken(gone.to_string()))?;
-        let failed = |error| Broken(IndexError::Reduce(ScriptError::to_string(&error)).to_string());
-        let (reduced, fold) = reduced.map_err(failed)?;
+        let (reduced, fold) = reduced.map_err(|error| Broken::of(&IndexError::from(error)))?;
         self.fold = Some(fold);
         Ok(reduced)
     }
@@ -352,26 +351,18 @@ fn assigned(
 }
 
 /// What the answer must reflect: all that a majority of each partition has.
-async fn all_targets(
+async fn targets_of(
     services: &Rc<Services>,
     keyspace: u32,
     partitions: &[u16],
 ) -> Result<BTreeMap<u16, Vector>, Rejected> {
-    let until = Instant::now() + WAIT;
-    loop {
-        let targets = targets(services, keyspace, partitions).await;
-        let lacking = partitions.iter().find(|p| !targets.contains_key(p));
-        match lacking {
-            None => return Ok(targets),
-            Some(partition) if Instant::now() >= until => {
-                let line = format!(
-                    "no majority of the replicas of partition {partition} answers, so what was written is not known: stale=ok asks for what the index has"
-                );
-                return Err(Rejected::new(StatusCode::GATEWAY_TIMEOUT, line));
-            }
-            Some(_) => sleep(RETRY).await,
-        }
-    }
+    let targets = all_targets(services, keyspace, partitions, WAIT).await;
+    targets.map_err(|partition| {
+        let line = format!(
+            "no majority of the replicas of partition {partition} answers, so what was written is not known: stale=ok asks for what the index has"
+        );
+        Rejected::new(StatusCode::GATEWAY_TIMEOUT, line)
+    })
 }
 
 fn unserved(view: &ViewRecord, query: &Query, partition: Option<u16>, why_not: &str) -> Rejected {

@@ -74,8 +74,7 @@ struct TriedRow {
 
 /// Answers a request.
 pub(crate) async fn answer(services: Rc<Services>, ask: Ask) -> Result<Answer, Rejected> {
-    let parts: Vec<String> = ask.parts.clone();
-    let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
+    let parts: Vec<&str> = ask.parts.iter().map(String::as_str).collect();
     let keyspace = parts.get(1).copied().unwrap_or_default();
     let missing = || Rejected::new(StatusCode::NOT_FOUND, "there is no such keyspace");
     let (id, _) = services.keyspace(keyspace).ok_or_else(missing)?;

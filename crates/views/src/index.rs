@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use bytes::{Buf, BufMut, Bytes};
 use dunlin_entry::{Entry, Kind, Version};
-use dunlin_node::Sabotage;
+use dunlin_log::Gone;
+use dunlin_node::{Sabotage, Services};
 use dunlin_proto::Token;
 use dunlin_store::SharedResources;
 use rocksdb::{DB, Direction, ErrorKind, IteratorMode, Options, WriteBatch, WriteOptions};
@@ -18,6 +19,7 @@ use crate::row::{
     of_delete, of_document, of_row, place_of,
 };
 use crate::row::{DELETE, FAILURE};
+use crate::view::View;
 
 /// One that was made in another way is made anew.
 const FORMAT: u32 = 1;
@@ -53,6 +55,18 @@ impl From<rocksdb::Error> for IndexError {
             }
             _ => IndexError::Io(error.into_string()),
         }
+    }
+}
+
+impl From<ScriptError> for IndexError {
+    fn from(error: ScriptError) -> IndexError {
+        IndexError::Reduce(error.to_string())
+    }
+}
+
+impl From<Gone> for IndexError {
+    fn from(gone: Gone) -> IndexError {
+        IndexError::Io(gone.to_string())
     }
 }
 
@@ -93,6 +107,20 @@ pub struct Place {
     pub has_background: bool,
     /// Deliberate bug, for the simulation only.
     pub sabotage: Sabotage,
+}
+
+impl Place {
+    /// Of a view at a shard.
+    pub(crate) fn of(services: &Services, view: &View, path: PathBuf) -> Place {
+        Place {
+            path,
+            map: view.record.map.clone(),
+            reduce: view.reduce,
+            resources: services.resources().clone(),
+            has_background: services.has_background(),
+            sabotage: services.sabotage(),
+        }
+    }
 }
 
 /// An index.

@@ -1,10 +1,10 @@
 //! What an index gives at a time: pieces of an answer in the order wanted, as value and as bytes.
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
+use dunlin_changes::wire::{Malformed, get_bytes, get_flag, put_bytes};
 use dunlin_proto::Token;
 
 use crate::reduce::{Aggregate, Reduce};
-use crate::wanted::{Malformed, get_bytes, get_flag, put_bytes};
 
 /// What is served, and what is not.
 #[derive(Debug, Clone, PartialEq)]
@@ -43,6 +43,15 @@ pub(crate) struct Page {
 }
 
 impl Head {
+    /// Nothing is served.
+    pub fn nothing(why_not: impl Into<String>) -> Head {
+        Head {
+            token: None,
+            why_not: why_not.into(),
+            page: None,
+        }
+    }
+
     pub fn encode(&self, reduce: Option<Reduce>) -> Bytes {
         let mut out = BytesMut::new();
         let token = self.token.as_ref().map(Token::encode).unwrap_or_default();

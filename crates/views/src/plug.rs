@@ -164,7 +164,6 @@ impl AtShard {
                 return true;
             }
             running.task.abort();
-            services.followers().let_go(&running.view.label());
             removed.push(path_of(services, key.0, key.1));
             false
         });

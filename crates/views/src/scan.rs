@@ -8,7 +8,6 @@ use rocksdb::{DB, ReadOptions, ReadTier};
 use self_cell::self_cell;
 
 use crate::collate;
-use crate::engine::ScriptError;
 use crate::fold::{Fold, Rows};
 use crate::index::IndexError;
 use crate::page::{Page, Piece, What};
@@ -247,12 +246,11 @@ impl<'w> Filling<'w> {
         let (Some(fold), Some(What::Group(all))) = (&mut self.fold, last) else {
             return Ok(());
         };
-        let failed = |error: ScriptError| IndexError::Reduce(error.to_string());
         if !rows.is_empty() {
-            all.parts.push(fold.reduce(&rows).map_err(failed)?);
+            all.parts.push(fold.reduce(&rows)?);
         }
         if all.parts.len() >= PARTS_AT_ONCE {
-            all.parts = vec![fold.reduce_again(&all.parts).map_err(failed)?];
+            all.parts = vec![fold.reduce_again(&all.parts)?];
         }
         Ok(())
     }

@@ -38,22 +38,17 @@ pub(crate) struct Serving {
 impl Serving {
     /// Begins; none where nothing is served.
     pub async fn begin(services: &Rc<Services>, wanted: Wanted) -> (Head, Option<Serving>) {
-        let nothing = |why_not: &str| Head {
-            token: None,
-            why_not: why_not.to_owned(),
-            page: None,
-        };
         let at = AtShard::of(services);
         let found = at.and_then(|at| Some((at.view(wanted.keyspace, wanted.view)?, at.runner()?)));
         let Some((view, runner)) = found else {
-            return (nothing("it has not heard of the view yet"), None);
+            return (Head::nothing("it has not heard of the view yet"), None);
         };
         let has_all = wait(services, &view, &wanted).await;
         match Self::of(&view, runner, wanted, has_all) {
             Ok(begun) => begun,
             Err(error) => {
                 view.report(&error);
-                (nothing(&error.to_string()), None)
+                (Head::nothing(error.to_string()), None)
             }
         }
     }
@@ -66,11 +61,7 @@ impl Serving {
     ) -> Result<(Head, Option<Serving>), IndexError> {
         let unserved = |wanted: &Wanted| {
             let first = wanted.partitions.first().copied().unwrap_or(0);
-            Head {
-                token: None,
-                why_not: view.why_not(first),
-                page: None,
-            }
+            Head::nothing(view.why_not(first))
         };
         let Some(db) = view.database() else {
             return Ok((unserved(&wanted), None));
@@ -92,20 +83,13 @@ impl Serving {
                 served.push(*partition);
             }
         }
-        let page = None;
         if served.is_empty() {
-            let token = None;
-            let head = Head {
-                token,
-                why_not,
-                page,
-            };
-            return Ok((head, None));
+            return Ok((Head::nothing(why_not), None));
         }
         let mut head = Head {
             token: Some(token.narrow(&served)),
             why_not,
-            page,
+            page: None,
         };
         wanted.partitions = served;
         let mut position = Position::default();
@@ -139,16 +123,12 @@ impl Serving {
             if fold.is_none()
                 && let Some(source) = source
             {
-                let made = Fold::new(&source);
-                fold = Some(made.map_err(|error| IndexError::Reduce(error.to_string()))?);
+                fold = Some(Fold::new(&source)?);
             }
             let page = snapshot.page(&wanted, fold.as_mut(), &mut position);
             Ok::<_, IndexError>((page, position, fold))
         });
-        let read = read
-            .await
-            .map_err(|gone| IndexError::Io(gone.to_string()))?;
-        let (page, position, fold) = read?;
+        let (page, position, fold) = read.await??;
         self.fold = fold;
         self.position = position;
         page.inspect_err(|error| self.view.report(error))
@@ -181,9 +161,9 @@ async fn wait(
         let ends: Option<Vec<LogIndex>> = left.values().map(|(_, end)| *end).collect();
         let last = ends.and_then(|ends| ends.into_iter().max());
         match last {
-            Some(last) if view.are_past(services, &partitions, last) => left.clear(),
+            Some(last) if view.is_past(services, &partitions, last) => left.clear(),
             _ => left.retain(|partition, (_, end)| {
-                !end.is_some_and(|end| view.is_past(services, *partition, end))
+                !end.is_some_and(|end| view.is_past(services, &[*partition], end))
             }),
         }
         if !left.is_empty() {

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use bytes::{Buf, Bytes};
-use dunlin_changes::{Asked, Merged, Told};
+use dunlin_changes::{Merged, Told};
 use dunlin_entry::Entry;
 use dunlin_log::Runner;
 use dunlin_node::Services;
@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::time::{Duration, Instant, timeout_at};
 
-use crate::build::path_of;
+use crate::build::{follow_here, path_of};
 use crate::collate;
 use crate::index::{Index, IndexError, Place};
 use crate::plug::AtShard;
@@ -164,14 +164,7 @@ async fn verify(
             "the view is being verified already: try again when that has ended".to_owned(),
         )
     })?;
-    let place = Place {
-        path: path.clone(),
-        map: view.record.map.clone(),
-        reduce: view.reduce,
-        resources: services.resources().clone(),
-        has_background: services.has_background(),
-        sabotage: services.sabotage(),
-    };
+    let place = Place::of(services, &view, path.clone());
     let mut anew = run(&runner, move || {
         Index::remove(&place.path)?;
         Index::open(&place)
@@ -202,15 +195,9 @@ async fn read_again(
     say: &UnboundedSender<Verified>,
 ) -> Result<Index, IndexError> {
     let end = services.log_last();
-    let asked = Asked {
-        keyspace,
-        prefix: Bytes::new(),
-        keys_only: false,
-        only_here: true,
-        who: "verification of a view".to_owned(),
-    };
+    let who = "verification of a view".to_owned();
     let from = Merged::beginning(services, keyspace);
-    let mut merged = Merged::new(services, asked, partitions.to_vec(), Some(from), None);
+    let mut merged = follow_here(services, keyspace, partitions.to_vec(), from, who);
     let mut filled = 0_usize;
     let mut say_at = Instant::now();
     loop {
@@ -239,9 +226,9 @@ async fn read_again(
         let Some(token) = merged.token() else {
             continue;
         };
-        let is_done = partitions.iter().all(|partition| {
-            token.within(*partition).is_none() && is_past(services, &token, *partition, end)
-        });
+        let is_within = |partition: &u16| token.within(*partition).is_some();
+        let is_done =
+            !partitions.iter().any(is_within) && is_past(services, &token, partitions, end);
         anew = run(runner, move || {
             anew.apply(&entries, &token)?;
             Ok(anew)
@@ -531,6 +518,5 @@ async fn run<T: Send + 'static>(
     runner: &Runner,
     job: impl FnOnce() -> Result<T, IndexError> + Send + 'static,
 ) -> Result<T, IndexError> {
-    let done = runner.run_behind(job).await;
-    done.map_err(|gone| IndexError::Io(gone.to_string()))?
+    runner.run_behind(job).await?
 }

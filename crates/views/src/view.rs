@@ -162,7 +162,7 @@ impl View {
         let state = self.state.borrow();
         let is_whole = |partition: &u16| {
             let end = state.ends.get(partition).copied().unwrap_or(0);
-            token.within(*partition).is_none() && is_past(services, token, *partition, end)
+            token.within(*partition).is_none() && is_past(services, token, &[*partition], end)
         };
         let building = state.building.iter();
         building
@@ -171,20 +171,20 @@ impl View {
             .collect()
     }
 
-    /// Whether all that the log had of a partition up to a record is in the index.
-    pub fn is_past(&self, services: &Services, partition: u16, end: LogIndex) -> bool {
+    /// Whether all that the log had of partitions up to a record is in the index.
+    pub fn is_past(&self, services: &Services, partitions: &[u16], end: LogIndex) -> bool {
         let state = self.state.borrow();
         let token = state.token.as_ref();
-        token.is_some_and(|token| is_past(services, token, partition, end))
+        token.is_some_and(|token| is_past(services, token, partitions, end))
     }
 
-    /// The same of several partitions at once; that it is not so may be wrong.
-    pub fn are_past(&self, services: &Services, partitions: &[u16], end: LogIndex) -> bool {
+    /// Bytes of the log that the index has yet to read, roughly; none while it is given stored records.
+    pub fn bytes_behind(&self, services: &Services) -> Option<u64> {
         let state = self.state.borrow();
-        let token = state.token.as_ref();
+        let held: Vec<u16> = state.partitions.iter().copied().collect();
         let own = services.shard().address();
-        let hint = token.and_then(|token| token.hint(own, partitions));
-        hint.is_some_and(|hint| hint.index >= end)
+        let hint = state.token.as_ref()?.hint(own, &held)?;
+        Some(services.log_bytes_behind(hint.index))
     }
 
     /// Waits until the index is another. Made before what is waited for is looked at, it misses nothing.
@@ -233,16 +233,10 @@ impl View {
                 let elapsed = begun.elapsed().as_secs_f64();
                 (elapsed * (1.0 - built) / built * 1e3) as u64
             });
-        let held: Vec<u16> = state.partitions.iter().copied().collect();
-        let own = services.shard().address();
-        let hint = state
-            .token
-            .as_ref()
-            .and_then(|token| token.hint(own, &held));
         let failed = state.db.as_ref().map(|db| Index::failed(db, SHOWN_FAILED));
         let failed = failed.and_then(Result::ok).unwrap_or_default().into_iter();
         ViewStatus {
-            at: services.label_of(own),
+            at: services.label_of(services.shard().address()),
             partitions,
             whole: if begun { whole } else { 0 },
             built,
@@ -256,15 +250,20 @@ impl View {
                     reason: failed.reason,
                 })
                 .collect(),
-            bytes_behind: hint.map(|hint| services.log_bytes_behind(hint.index)),
+            bytes_behind: self.bytes_behind(services),
             error: state.error.clone(),
         }
     }
 }
 
-/// Whether a token says that a shard's log was read up to a record, of a partition.
-pub(crate) fn is_past(services: &Services, token: &Token, partition: u16, end: LogIndex) -> bool {
-    let of_partition = token.clone().narrow(&[partition]);
-    let hint = of_partition.hint(services.shard().address(), &[partition]);
+/// Whether a token says that a shard's log was read up to a record, of partitions.
+pub(crate) fn is_past(
+    services: &Services,
+    token: &Token,
+    partitions: &[u16],
+    end: LogIndex,
+) -> bool {
+    let of_partitions = token.clone().narrow(partitions);
+    let hint = of_partitions.hint(services.shard().address(), partitions);
     hint.is_some_and(|hint| hint.index >= end)
 }

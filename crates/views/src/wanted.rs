@@ -1,6 +1,7 @@
 //! What is asked of an index, as value and as bytes. `docs/formats.md`, section 16.
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
+use dunlin_changes::wire::{Malformed, get_bytes, get_flag, put_bytes};
 use dunlin_entry::Vector;
 
 /// Rows between two places, the first with it, the last without.
@@ -42,11 +43,6 @@ pub(crate) struct Wanted {
     /// What must be in the index of each partition, where all up to now must.
     pub targets: Option<Vec<(u16, Vector)>>,
 }
-
-/// Bytes that are none of these.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("malformed bytes from another shard")]
-pub(crate) struct Malformed;
 
 impl Wanted {
     pub fn encode(&self) -> Bytes {
@@ -125,27 +121,6 @@ impl Wanted {
             rows_max,
             targets,
         })
-    }
-}
-
-pub(crate) fn put_bytes(out: &mut BytesMut, bytes: &[u8]) {
-    out.put_u32_le(bytes.len() as u32);
-    out.put_slice(bytes);
-}
-
-pub(crate) fn get_bytes(body: &mut Bytes) -> Result<Bytes, Malformed> {
-    let length = body.try_get_u32_le().map_err(|_| Malformed)? as usize;
-    match length <= body.len() {
-        true => Ok(body.split_to(length)),
-        false => Err(Malformed),
-    }
-}
-
-pub(crate) fn get_flag(body: &mut Bytes) -> Result<bool, Malformed> {
-    match body.try_get_u8() {
-        Ok(0) => Ok(false),
-        Ok(1) => Ok(true),
-        _ => Err(Malformed),
     }
 }
 

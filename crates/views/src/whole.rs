@@ -24,8 +24,8 @@ pub fn rows_here(services: &Rc<Services>, keyspace: u32) -> Option<Vec<Row>> {
     let end = services.log_last();
     let snapshot = Snapshot::new(view.database()?, view.reduce);
     let building = snapshot.building().ok()?;
-    let is_late = |p: &u16| building.contains(p) || !view.is_past(services, *p, end);
-    if held.iter().any(is_late) {
+    let is_building = |partition: &u16| building.contains(partition);
+    if held.iter().any(is_building) || !held.is_empty() && !view.is_past(services, &held, end) {
         return None;
     }
     let all = Range {

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::cluster::processes::{self, Setup};
 use crate::cluster::{Cluster, redis};
-use crate::error::BenchError;
+use crate::error::{BenchError, failed};
 use crate::host::machine::{Machine, revision, version};
 use crate::interrupt::Interrupt;
 use crate::load::http::Copies;
@@ -58,16 +58,6 @@ fn two_nodes(
 fn keys(tag: u8, end: u64) -> (KeySet, Choice) {
     let order = Order::Sequential;
     (KeySet { tag, order }, Choice::Each { next: 0, end })
-}
-
-/// Something failed that is no set of the load.
-fn failed(what: String, detail: String) -> BenchError {
-    BenchError::Unsound {
-        what,
-        errors: 1,
-        requests: 1,
-        detail,
-    }
 }
 
 /// The whole run.

@@ -4,7 +4,7 @@
 use serde::Serialize;
 
 use crate::cluster::processes::{self, Setup};
-use crate::error::BenchError;
+use crate::error::{BenchError, failed};
 use crate::host::machine::{Machine, revision, version};
 use crate::interrupt::Interrupt;
 use crate::options::ViewsOptions;
@@ -22,16 +22,6 @@ mod steps;
 
 /// Groups that the documents are in.
 pub const GROUPS: u64 = 1_000;
-
-/// Something failed.
-fn failed(what: &str, detail: impl std::fmt::Display) -> BenchError {
-    BenchError::Unsound {
-        what: what.to_owned(),
-        errors: 1,
-        requests: 1,
-        detail: detail.to_string(),
-    }
-}
 
 /// What was measured of a build.
 #[derive(Debug, Clone, Serialize)]
