@@ -6,6 +6,7 @@ use std::sync::Arc;
 use dunlin_changes::Changes;
 use dunlin_metadata::Metadata;
 use dunlin_node::{Node, NodeConfig, Process, StartError, Superseded};
+use dunlin_ranges::Ranges;
 use dunlin_store::CacheSizes;
 use dunlin_views::Views;
 
@@ -41,7 +42,7 @@ impl Cluster {
             locks: Vec::new(),
         };
         for (mut config, lock) in configs {
-            config.plugs = vec![Arc::new(Changes), Arc::new(Views)];
+            config.plugs = vec![Arc::new(Changes), Arc::new(Views), Arc::new(Ranges)];
             cluster.locks.push(lock);
             let name = config.name.clone();
             match Node::start(config, metadata.clone(), &cluster.process).await {

@@ -7,6 +7,9 @@ use serde::{Deserialize, Serialize};
 pub struct CreateKeyspace {
     /// Its name.
     pub name: String,
+    /// How its replicas agree: `quorum` or `transactional`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mode: Option<String>,
     /// Copies of each key.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replicas: Option<u16>,

@@ -64,7 +64,9 @@ pub use members::{Change, ChangeMembers, Members, MoveState};
 pub use options::{Condition, Quorum, WriteOptions};
 pub use pair_scan::PairScan;
 pub use scan::{Entry, Range, Scan};
-pub use status::{Backfill, ChangeStream, Follower, NodeStatus, Pin, Refill, ShardStatus, Status};
+pub use status::{
+    Backfill, ChangeStream, Follower, NodeStatus, Pin, RangeReplica, Refill, ShardStatus, Status,
+};
 pub use users::{ChangedUsers, NewUser, SetUser, User, Users};
 pub use views::{
     SkippedDocument, TriedDocument, TriedRow, View, ViewAtShard, ViewDifference, ViewRow, ViewRows,

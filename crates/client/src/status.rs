@@ -29,6 +29,42 @@ pub struct Status {
     /// Streams of changes that clients follow.
     #[serde(default)]
     pub streams: Vec<ChangeStream>,
+    /// Replicas of transactional keyspaces.
+    #[serde(default)]
+    pub ranges: Vec<RangeReplica>,
+    /// What a newer server says beyond this.
+    #[serde(flatten)]
+    pub more: serde_json::Map<String, serde_json::Value>,
+}
+
+/// A replica of a transactional keyspace's range of keys.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct RangeReplica {
+    /// The shard that holds it, `NODE/SHARD`.
+    pub at: String,
+    /// Of which keyspace.
+    pub keyspace: String,
+    /// `leader`, `follower`, `candidate`, `preparing`, `mute` or `failed`.
+    pub role: String,
+    /// Why, where it is mute or failed.
+    pub reason: Option<String>,
+    /// The shard that leads, as far as is known there.
+    pub leader: Option<String>,
+    /// Its term.
+    pub term: u64,
+    /// Index of the last entry of its log.
+    pub last: u64,
+    /// Index of the last entry that it knows a majority to have.
+    pub committed: u64,
+    /// Index of the last entry that it has applied.
+    pub applied: u64,
+    /// Entries that the replica furthest behind lacks, as its leader knows; 0 elsewhere.
+    pub behind: u64,
+    /// How often it has begun to lead since its start.
+    pub elections: u64,
+    /// Snapshots of the range that it took over since its start.
+    pub snapshots: u64,
     /// What a newer server says beyond this.
     #[serde(flatten)]
     pub more: serde_json::Map<String, serde_json::Value>,

@@ -280,7 +280,7 @@ impl Said {
         for last in &known.keyspaces {
             if let Some(keyspace) = keyspaces.get_mut(&last.id) {
                 // Entries were stored by that, whatever an older copy says.
-                *keyspace = keyspace.widened(last.widest, last.known);
+                *keyspace = keyspace.grown(last);
                 continue;
             }
             if self.drops.contains_key(&last.id) {
@@ -494,7 +494,10 @@ fn keyspace(name: &str, object: &Object) -> Result<Keyspace, String> {
     }
     let checked = keyspace.settings.check();
     checked.map_err(|error| error.to_string())?;
-    Ok(keyspace)
+    match keyspace.is_transactional() == keyspace.range.is_some() {
+        true => Ok(keyspace),
+        false => Err("it does not name its replicas as its mode asks".to_owned()),
+    }
 }
 
 fn dropped(number: &str, object: &Object) -> Result<Dropped, String> {

@@ -10,6 +10,7 @@ use crate::objects::{
     CLUSTER, KEYSPACE_COUNTER, MEMBERS, NODE_COUNTER, Objects, Put, drop_key, encode, keyspace_key,
     node_key,
 };
+use crate::range::RangeRecord;
 use crate::topology::Topology;
 
 /// What to write, and what to answer when it is written.
@@ -206,9 +207,15 @@ pub(crate) fn create_keyspace(
         return Err(unreadable(&key));
     }
     let id = next_keyspace_id(now.counters.keyspace.max(met))?;
-    let keyspace = Keyspace::new(id, name, settings.clone());
+    let mut keyspace = Keyspace::new(id, name, settings.clone());
+    let mut guards = vec![key.clone(), KEYSPACE_COUNTER.to_owned()];
+    if keyspace.is_transactional() {
+        keyspace.range = Some(RangeRecord::choose(now, name, settings.replicas)?);
+        // No change begins meanwhile that takes one of them out.
+        guards.push(MEMBERS.to_owned());
+    }
     Ok(Step {
-        guards: vec![key.clone(), KEYSPACE_COUNTER.to_owned()],
+        guards,
         puts: vec![
             (key, Some(encode(&keyspace)?)),
             (KEYSPACE_COUNTER.to_owned(), Some(encode(&id)?)),
@@ -302,6 +309,31 @@ pub(crate) fn drop_keyspace(
         guards: vec![key.clone(), record.clone()],
         puts: vec![(key, None), (record, Some(encode(&dropped)?))],
         value: (),
+    })
+}
+
+/// Takes away a keyspace that was not made to its end: there is nothing in it.
+pub(crate) fn abandon_keyspace(
+    now: &Topology,
+    name: &str,
+    id: u32,
+    dropped_ms: u64,
+) -> Result<Step<bool>, MetadataError> {
+    let keyspace = now.keyspace_named(name).filter(|k| k.id == id);
+    let preparing = keyspace.filter(|k| k.range.as_ref().is_some_and(|range| !range.ready));
+    let Some(keyspace) = preparing else {
+        return Ok(Step::none(false));
+    };
+    let (key, record) = (keyspace_key(name), drop_key(id));
+    let dropped = Dropped {
+        keyspace: keyspace.clone(),
+        dropped_ms,
+        purged: true,
+    };
+    Ok(Step {
+        guards: vec![key.clone(), record.clone()],
+        puts: vec![(key, None), (record, Some(encode(&dropped)?))],
+        value: true,
     })
 }
 

@@ -177,6 +177,30 @@ pub enum MetadataError {
         /// How many members there would be.
         nodes: usize,
     },
+    /// Each replica of a transactional keyspace is on a member of its own. Add members first.
+    #[error(
+        "keyspace {keyspace} is to have {replicas} replicas, each on another member, and there are {nodes}: \
+         add members first, or ask for fewer replicas"
+    )]
+    TooFewForRange {
+        /// The keyspace.
+        keyspace: String,
+        /// How many it is to have.
+        replicas: u8,
+        /// How many members there are that stay.
+        nodes: usize,
+    },
+    /// Ranges do not move between nodes yet. Drop the keyspace, or keep the node.
+    #[error(
+        "node {node} holds a replica of the transactional keyspace {keyspace}, and these do not move yet: \
+         keep the node, or drop the keyspace and wait until its data is gone"
+    )]
+    HoldsRange {
+        /// The node's name.
+        node: String,
+        /// The keyspace.
+        keyspace: String,
+    },
     /// One change of the members at a time. Wait until this one has ended, or cancel it, which is
     /// possible in the phases copy and joint.
     #[error("change {id} of the members is under way, in phase {phase}: {}", wait(*.phase))]

@@ -1,6 +1,7 @@
 //! A keyspace and how it is kept.
 use crate::error::MetadataError;
 use crate::node::check_name;
+use crate::range::RangeRecord;
 use crate::retention::Retention;
 use crate::sync::Sync;
 use crate::view_record::ViewRecord;
@@ -13,7 +14,7 @@ pub enum Mode {
     /// Any replica takes writes; the newest version wins.
     #[default]
     Quorum,
-    /// Strictly serializable transactions. Not accepted yet.
+    /// Replicas agree on an order before they write: each key is a register.
     Transactional,
 }
 
@@ -58,7 +59,14 @@ impl KeyspaceSettings {
     pub fn check(&self) -> Result<(), MetadataError> {
         let invalid = |what: String, rule: &str| Err(MetadataError::invalid(what, rule));
         if self.mode == Mode::Transactional {
-            return invalid("mode transactional".to_owned(), "only quorum is accepted");
+            if !matches!(self.replicas, 1 | 3) {
+                let what = format!("replicas {}", self.replicas);
+                return invalid(what, "must be 1 or 3 in mode transactional");
+            }
+            if self.sync != Sync::Always {
+                let what = format!("sync {}", self.sync);
+                return invalid(what, "must be always in mode transactional");
+            }
         }
         if self.replicas == 0 || self.replicas > REPLICAS_MAX {
             let rule = format!("must be from 1 to {REPLICAS_MAX}");
@@ -112,6 +120,9 @@ pub struct Keyspace {
     /// The last id given to one of its views. Only grows.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub views_made: u32,
+    /// Who holds it, where it is transactional.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub range: Option<RangeRecord>,
 }
 
 fn is_zero(count: &u32) -> bool {
@@ -132,6 +143,7 @@ impl Keyspace {
             retention: Retention::default(),
             views: Vec::new(),
             views_made: 0,
+            range: None,
         }
     }
 

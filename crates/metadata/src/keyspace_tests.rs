@@ -21,8 +21,18 @@ fn settings_within_their_limits_are_accepted() {
 fn settings_beyond_them_are_named_with_the_rule() {
     let cases = [
         (
-            with(|s| s.mode = Mode::Transactional),
-            "mode transactional: only quorum is accepted",
+            with(|s| {
+                s.mode = Mode::Transactional;
+                s.replicas = 2;
+            }),
+            "replicas 2: must be 1 or 3 in mode transactional",
+        ),
+        (
+            with(|s| {
+                s.mode = Mode::Transactional;
+                s.sync = Sync::Never;
+            }),
+            "sync never: must be always in mode transactional",
         ),
         (with(|s| s.replicas = 0), "replicas 0: must be from 1 to 16"),
         (

@@ -12,6 +12,7 @@
 //! | `objects` | the same as it stands in a store: keys and JSON texts |
 //! | `accept` | pure: whether a store is believed, and what becomes of what it says beside what is known |
 //! | `change` | pure: what a change writes, the same for every store |
+//! | `range` | who holds a transactional keyspace |
 //! | `restore` | pure: a lost store put back from what nodes know |
 //! | `view_record` | a keyspace's views, and what a change of them makes of its record |
 //! | `view` | what this process knows, and what is wrong, for all to watch |
@@ -41,6 +42,7 @@ mod members;
 mod metadata;
 mod node;
 mod objects;
+mod range;
 mod restore;
 mod retention;
 pub mod sim;
@@ -62,6 +64,7 @@ pub use keyspace::{Keyspace, KeyspaceSettings, Mode, PARTITIONS_MAX, REPLICAS_MA
 pub use members::{Change, Members, Phase};
 pub use metadata::Metadata;
 pub use node::{NAME_BYTES_MAX, NodeRecord, SHARDS_MAX, SHARDS_OF_NODE_MAX, check_name};
+pub use range::{RangeRecord, RangeReplica};
 pub use restore::{Report, RestoreError};
 pub use retention::Retention;
 pub use sync::{Sync, SyncParseError};

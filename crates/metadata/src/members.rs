@@ -1,6 +1,7 @@
 //! Which nodes hold data, and the change of that which is under way.
 use crate::error::MetadataError;
 use crate::keyspace::{Keyspace, KeyspaceSettings};
+use crate::range::check_stays;
 use crate::topology::Topology;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -143,6 +144,7 @@ pub(crate) fn begin(
     if to == now.members.ids {
         return Err(MetadataError::SameMembers);
     }
+    check_stays(now, &to)?;
     if let Some(keyspace) = most_replicas(now)
         && to.len() < usize::from(keyspace.settings.replicas)
     {

@@ -11,6 +11,7 @@ use crate::local::Local;
 use crate::members::{self, Change, Decision, Phase};
 use crate::node::{NodeRecord, Registration};
 use crate::objects::Objects;
+use crate::range::RangeReplica;
 use crate::retention::Retention;
 use crate::sim;
 use crate::topology::Topology;
@@ -196,6 +197,36 @@ impl Metadata {
             change::alter_keyspace(now, store, name, |keyspace| keyspace.with_views(views))
         })
         .await
+    }
+
+    /// Notes that a replica of a transactional keyspace was made, or that all were. Fails with `NotFound`.
+    pub async fn range_made(
+        &self,
+        name: &str,
+        id: u32,
+        made: Option<RangeReplica>,
+    ) -> Result<Keyspace, MetadataError> {
+        self.change(|now, store| {
+            change::alter_keyspace(now, store, name, |keyspace| {
+                let mut changed = keyspace.clone();
+                if keyspace.id == id {
+                    changed.range = keyspace.range.as_ref().map(|range| range.with(made));
+                }
+                Ok(changed)
+            })
+        })
+        .await
+    }
+
+    /// Takes away a keyspace whose replicas were not all made; false where they were.
+    pub async fn abandon_keyspace(
+        &self,
+        name: &str,
+        id: u32,
+        now_ms: u64,
+    ) -> Result<bool, MetadataError> {
+        self.change(|now, _| change::abandon_keyspace(now, name, id, now_ms))
+            .await
     }
 
     /// Takes a keyspace out of use. Its data stays until [`Metadata::purge_keyspace`], and its id is

@@ -265,7 +265,7 @@ fn merge(reports: &[Report], newest: &Topology, fresh: &Cluster) -> Topology {
             });
             let own = topology.keyspaces.iter_mut();
             if let Some(own) = own.into_iter().find(|own| own.id == keyspace.id) {
-                *own = own.widened(keyspace.widest, keyspace.known);
+                *own = own.grown(keyspace);
                 continue;
             }
             let is_known = topology.dropped(keyspace.id).is_some()

@@ -1,6 +1,7 @@
 //! Who holds what: key -> partition -> ordered replicas. Pure; computed once per topology.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
 
 use dunlin_entry::{Kind, Origin, Vector, Version};
 use dunlin_metadata::{Change, Keyspace, NodeRecord, Phase, Topology};
@@ -194,6 +195,8 @@ pub struct Placement {
     /// Those there are, and from joint on those there shall be.
     awaited: BTreeSet<u16>,
     keyspaces: BTreeMap<u32, KeyspacePlacement>,
+    /// Those whose replicas stand in their records; nothing else here tells of them.
+    transactional: BTreeMap<u32, Arc<Keyspace>>,
     names: HashMap<String, u32>,
     purged: BTreeSet<u32>,
     /// What the topology has of drops, for others to be told.
@@ -209,12 +212,14 @@ impl Placement {
         let (purged, dropped): (Vec<_>, Vec<_>) =
             topology.dropped.iter().partition(|dropped| dropped.purged);
         let dropped = dropped.iter().map(|dropped| &dropped.keyspace);
-        let keyspaces: BTreeMap<u32, KeyspacePlacement> = topology
-            .keyspaces
-            .iter()
-            .chain(dropped)
+        let all = topology.keyspaces.iter().chain(dropped);
+        let (transactional, quorum): (Vec<_>, Vec<_>) = all.partition(|k| k.is_transactional());
+        let keyspaces: BTreeMap<u32, KeyspacePlacement> = quorum
+            .into_iter()
             .map(|keyspace| (keyspace.id, place(keyspace, topology)))
             .collect();
+        let transactional = transactional.into_iter();
+        let transactional = transactional.map(|k| (k.id, Arc::new(k.clone()))).collect();
         let answering = match &members.change {
             Some(change) if change.phase >= Phase::Switch => &change.to,
             _ => &members.ids,
@@ -245,6 +250,7 @@ impl Placement {
                 fates: fates(topology),
             },
             keyspaces,
+            transactional,
         }
     }
 
@@ -256,6 +262,18 @@ impl Placement {
     /// A keyspace by its name.
     pub fn named(&self, name: &str) -> Option<&KeyspacePlacement> {
         self.names.get(name).and_then(|id| self.keyspaces.get(id))
+    }
+
+    /// Those that are transactional, dropped ones too, by number.
+    pub fn transactional(&self) -> &BTreeMap<u32, Arc<Keyspace>> {
+        &self.transactional
+    }
+
+    /// A transactional one by its name.
+    pub fn transactional_named(&self, name: &str) -> Option<&Arc<Keyspace>> {
+        self.names
+            .get(name)
+            .and_then(|id| self.transactional.get(id))
     }
 
     /// Those that are not dropped, by number.

@@ -6,13 +6,15 @@ use std::fmt::Debug;
 use std::io;
 use std::path::PathBuf;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use dunlin_entry::Origin;
+use dunlin_entry::{Origin, Stamp, Version};
+use dunlin_log::disk::Disk;
 use dunlin_log::{Index, Runner};
-use dunlin_metadata::{Keyspace, ViewChange, ViewRecord};
-use dunlin_proto::{Item, Request, Response, ShardAddress};
+use dunlin_metadata::{Keyspace, MetadataError, RangeReplica, ViewChange, ViewRecord};
+use dunlin_proto::{Item, Request, Response, ShardAddress, WriteRequest};
 use dunlin_rpc::{CallError, Items, Reply, Sink};
 use dunlin_store::SharedResources;
 use serde::{Deserialize, Serialize};
@@ -20,7 +22,7 @@ use serde::{Deserialize, Serialize};
 use crate::env::LocalFuture;
 use crate::follow::{Segment, bytes_behind};
 use crate::http::{Answer, Ask, Rejected, Rule};
-use crate::quorum::{Failure, Quorum, Scan};
+use crate::quorum::{Failure, Quorum, Scan, Window};
 use crate::replication::address_of;
 use crate::services::Services;
 
@@ -61,6 +63,70 @@ pub struct StreamStatus {
 /// Tells of the streams that capabilities serve at a shard.
 pub(crate) type TellStreams = Box<dyn Fn() -> Vec<StreamStatus>>;
 
+/// A replica of a range, told to others.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RangeStatus {
+    /// The shard that holds it, `NODE/SHARD`.
+    pub at: String,
+    /// Of which keyspace.
+    pub keyspace: String,
+    /// `leader`, `follower`, `candidate`, `preparing`, `mute` or `failed`.
+    pub role: String,
+    /// Why, where it is none of the first three.
+    pub reason: Option<String>,
+    /// The shard that leads, as far as is known there.
+    pub leader: Option<String>,
+    /// Its term.
+    pub term: u64,
+    /// Index of the last entry of its log.
+    pub last: u64,
+    /// Index of the last entry that it knows a majority to have.
+    pub committed: u64,
+    /// Index of the last entry that it has applied.
+    pub applied: u64,
+    /// Entries that the replica furthest behind lacks, as its leader knows; 0 elsewhere.
+    pub behind: u64,
+    /// How often it has begun to lead since its start.
+    pub elections: u64,
+    /// Snapshots of the range that it took over since its start.
+    pub snapshots: u64,
+}
+
+/// Tells of the replicas of ranges at a shard.
+pub(crate) type TellRanges = Box<dyn Fn() -> Vec<RangeStatus>>;
+
+/// Records of a range of keys, in order.
+#[derive(Debug, Clone, Default)]
+pub struct RangePage {
+    /// Those that have values.
+    pub items: Vec<Item>,
+    /// Where the next page begins; none behind the last.
+    pub next: Option<Bytes>,
+}
+
+/// Serves the keyspaces of mode transactional, from any node.
+pub trait Transactional {
+    /// The newest value of a key, not older than any write that was answered before it was asked.
+    fn read(&self, keyspace: u32, key: Bytes) -> LocalFuture<Result<Option<Item>, Failure>>;
+
+    /// Writes, and answers when that is on the disks of a majority. Never tried again where it may have happened.
+    fn write(&self, request: WriteRequest) -> LocalFuture<Result<Stamp, Failure>>;
+
+    /// Keys from `start` to before `end`.
+    fn page(
+        &self,
+        keyspace: u32,
+        start: Bytes,
+        end: Option<Bytes>,
+    ) -> LocalFuture<Result<RangePage, Failure>>;
+
+    /// Waits until the replicas of a new keyspace serve it.
+    fn made(&self, keyspace: Keyspace) -> LocalFuture<Result<(), Rejected>>;
+
+    /// The replicas at this shard.
+    fn status(&self) -> Vec<RangeStatus>;
+}
+
 /// A capability, for all nodes of a process.
 pub trait Plug: Debug + Send + Sync {
     /// Its part at one shard, made on that shard's event loop.
@@ -80,6 +146,11 @@ pub trait Plugged: Any {
 
     /// Its duties, until the shard ends.
     fn run(&self, services: &Rc<Services>);
+
+    /// How it serves transactional keyspaces, if it does.
+    fn transactional(&self, _: &Rc<Services>) -> Option<Rc<dyn Transactional>> {
+        None
+    }
 
     /// The streams that it serves, for status and metrics.
     fn streams(&self, _: &Services) -> Vec<StreamStatus> {
@@ -356,6 +427,113 @@ impl Services {
             true => Runner::thread(&format!("{}-{name}", self.shard.label())),
             false => Ok(env.store_runner.clone()),
         }
+    }
+
+    /// Threads for a log of a capability's own; in the simulation, those of the shard's log.
+    ///
+    /// # Errors
+    /// When the operating system refuses them.
+    pub fn log_runner(&self, name: &str) -> io::Result<Runner> {
+        let env = self.shard.env();
+        match env.store_background {
+            true => Runner::thread(&format!("{}-{name}", self.shard.label())),
+            false => Ok(env.log_runner.clone()),
+        }
+    }
+
+    /// The disk that such a log is on.
+    pub fn disk(&self) -> Arc<dyn Disk> {
+        self.shard.env().disk.clone()
+    }
+
+    /// How the shard's log is written; a capability's own is written the same way.
+    pub fn log_options(&self) -> dunlin_log::Options {
+        self.shard.config().log_options()
+    }
+
+    /// Bytes of the log that are kept for replicas that lag.
+    pub fn log_retention_bytes(&self) -> u64 {
+        self.shard.config().retention_bytes
+    }
+
+    /// Seed of a capability's random choices, another at each start.
+    pub fn seed(&self) -> u64 {
+        self.shard.env().seed
+    }
+
+    /// The shard's clock now, hybrid; none while it must not be trusted.
+    ///
+    /// # Errors
+    /// Why it is not.
+    pub fn stamp_clock(&self) -> Result<Version, Failure> {
+        self.shard.may_stamp()?;
+        Ok(self.shard.clock().now())
+    }
+
+    /// Takes note of a version met elsewhere; false where it is too far ahead.
+    pub fn observe(&self, version: Version) -> bool {
+        self.shard.clock().observe(version)
+    }
+
+    /// Until when an attempt at a write may be stamped that begins now, as decision 24 has it: above `floor`, and up to
+    /// `deadline`.
+    ///
+    /// # Errors
+    /// When there is no such moment.
+    pub fn attempt_until(&self, floor: Version, deadline: Version) -> Result<Version, Failure> {
+        match self.coordinator.window(floor, deadline) {
+            Window::Until(until) => Ok(until),
+            Window::TooLate => Err(Failure::TooLate),
+            Window::TooFarAhead => Err(Failure::TooFarAhead),
+        }
+    }
+
+    /// How often the shard's event loop stood still: what waited through that may not be wanted any more.
+    pub fn stalls(&self) -> u64 {
+        self.shard.stalls().count()
+    }
+
+    /// Whether what the shard once said may be forgotten here: its directory is a copy, or an older one. To be asked
+    /// when it starts.
+    pub fn may_have_forgotten(&self) -> bool {
+        self.shard.may_have_forgotten()
+    }
+
+    /// The transactional keyspaces, dropped ones too, by number.
+    pub fn transactional(&self) -> Vec<Arc<Keyspace>> {
+        let placement = self.shard.placement();
+        placement.transactional().values().cloned().collect()
+    }
+
+    /// One of them.
+    pub fn transactional_keyspace(&self, id: u32) -> Option<Arc<Keyspace>> {
+        self.shard.placement().transactional().get(&id).cloned()
+    }
+
+    /// Whether a keyspace is dropped, as far as is known here.
+    pub fn is_dropped(&self, keyspace: u32) -> bool {
+        self.shard.is_dropped(keyspace)
+    }
+
+    /// Whether a keyspace's data is to go.
+    pub fn is_purged(&self, keyspace: u32) -> bool {
+        self.shard.placement().is_purged(keyspace)
+    }
+
+    /// Notes in a keyspace's record that a replica was made, or that all were.
+    ///
+    /// # Errors
+    /// When the metadata store does not answer.
+    pub async fn range_made(
+        &self,
+        keyspace: &Keyspace,
+        made: Option<RangeReplica>,
+    ) -> Result<(), MetadataError> {
+        let metadata = self.shard.metadata();
+        metadata
+            .range_made(&keyspace.name, keyspace.id, made)
+            .await?;
+        Ok(())
     }
 
     /// Whether databases may work on threads of their own.

@@ -72,11 +72,25 @@ pub enum Sabotage {
     JoinAtEnd,
     /// The index of a view takes the change that comes last for the newest.
     IndexAnyOrder,
+    /// A replica of a range acknowledges entries before they are synced.
+    RangeAckUnsynced,
+    /// A replica of a range tells its vote before it is synced.
+    VoteUnsynced,
+    /// A read of a range joins a round that began before it came.
+    ReadJoinsOlderRound,
+    /// A replica of a range that is empty, or was put back from a copy, votes as the one it was.
+    PutBackVotes,
+    /// A range is taken over from its leader, and its log is not told.
+    SnapshotWithoutRecord,
+    /// A range's log keeps old entries of a higher index than those that replaced others, when it is read at a start.
+    KeepHigherEntries,
+    /// The leader of a range judges a condition by what it has applied when the write comes.
+    JudgeAtLeader,
 }
 
 impl Sabotage {
     /// All of them, and none.
-    pub const ALL: [Sabotage; 31] = [
+    pub const ALL: [Sabotage; 38] = [
         Sabotage::None,
         Sabotage::AckUnsynced,
         Sabotage::IgnoreGaps,
@@ -108,5 +122,12 @@ impl Sabotage {
         Sabotage::NameForgotten,
         Sabotage::JoinAtEnd,
         Sabotage::IndexAnyOrder,
+        Sabotage::RangeAckUnsynced,
+        Sabotage::VoteUnsynced,
+        Sabotage::ReadJoinsOlderRound,
+        Sabotage::PutBackVotes,
+        Sabotage::SnapshotWithoutRecord,
+        Sabotage::KeepHigherEntries,
+        Sabotage::JudgeAtLeader,
     ];
 }

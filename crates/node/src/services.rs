@@ -60,6 +60,14 @@ impl Services {
         self.moves.run();
         self.expiry.run();
         self.plugged.iter().for_each(|plug| plug.run(self));
+        for plug in &self.plugged {
+            if let Some(ranges) = plug.transactional(self) {
+                self.coordinator.set_ranges(ranges);
+            }
+        }
+        if let Some(ranges) = self.coordinator.ranges().cloned() {
+            self.shard.set_ranges(Box::new(move || ranges.status()));
+        }
         let services = Rc::downgrade(self);
         self.shard.set_streams(Box::new(move || {
             let services = services.upgrade();

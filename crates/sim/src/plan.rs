@@ -104,6 +104,10 @@ pub struct Plan {
     pub follows: bool,
     /// Whether each keyspace has a view.
     pub views: bool,
+    /// Whether there is a transactional keyspace, too.
+    pub ranges: bool,
+    /// Whether whoever leads that is held and killed.
+    pub unseats: bool,
     /// Whether clients write many keys with one request.
     pub bulk: bool,
     /// Whether nodes prove a secret to each other.
@@ -162,6 +166,8 @@ impl Plan {
             ends: false,
             follows: false,
             views: false,
+            ranges: false,
+            unseats: false,
             bulk: false,
             secrets: SecretUse::None,
             sabotage,
@@ -241,6 +247,11 @@ impl Plan {
         plan.bulk = random.random_bool(0.35);
         let mut random = StdRng::seed_from_u64(seed ^ 0x01e3_5000);
         plan.views = random.random_bool(0.15);
+        // Its replicas do not move.
+        let mut random = StdRng::seed_from_u64(seed ^ 0x5a4e_6e50);
+        let stays = !plan.moves && !plan.buries && !plan.relapses && !plan.deafens;
+        plan.ranges = stays && random.random_bool(0.35);
+        plan.unseats = plan.ranges && random.random_bool(0.5);
         plan
     }
 
@@ -339,6 +350,12 @@ impl Plan {
             }
             Sabotage::SkipAtSwitch | Sabotage::TokenAhead | Sabotage::JoinAtEnd => self.follows,
             Sabotage::IndexAnyOrder => self.views,
+            Sabotage::RangeAckUnsynced | Sabotage::VoteUnsynced | Sabotage::KeepHigherEntries => {
+                self.ranges && self.power_loss
+            }
+            Sabotage::PutBackVotes => self.ranges && self.loses_disks,
+            Sabotage::ReadJoinsOlderRound => self.unseats,
+            Sabotage::SnapshotWithoutRecord | Sabotage::JudgeAtLeader => self.ranges,
             Sabotage::NameForgotten => {
                 self.follows && (self.moves || self.loses_disks) && self.keys == KEYS_MAX
             }

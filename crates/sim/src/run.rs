@@ -111,6 +111,7 @@ fn judged(plan: Plan) -> Result<Verdict, HarnessError> {
     let checked = outcome.as_ref().copied().unwrap_or_default();
     let is_by_value = outcome.is_err()
         && (checks::judge(&cluster.shared.plan, &history).is_err()
+            || checks::ranges(&cluster).is_err()
             || cluster.shared.followers.missed().is_some());
     let failure = outcome
         .err()
@@ -169,6 +170,10 @@ fn drive(cluster: &mut Cluster) -> Result<Result<Checked, Broken>, HarnessError>
     {
         return Ok(Err(broken));
     }
+    if let Err(broken) = checks::replicas(cluster) {
+        cluster.shared.followers.miss(broken.text.clone());
+        return Ok(Err(broken));
+    }
     let read = read_all(cluster)?;
     if let Some(broken) = missed(cluster) {
         return Ok(Err(broken));
@@ -206,6 +211,7 @@ fn flushed(cluster: &Cluster) -> Vec<u64> {
 fn verify(cluster: &Cluster) -> Result<Checked, Broken> {
     let history = cluster.shared.history.borrow();
     let plan = &cluster.shared.plan;
+    checks::ranges(cluster)?;
     checks::judge(plan, &history)
 }
 

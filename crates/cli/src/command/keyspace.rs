@@ -22,6 +22,7 @@ const CREATE_EXAMPLES: &str = "\
 Examples:
   dunlin keyspace create birds
   dunlin keyspace create cache --replicas 2 --sync never
+  dunlin keyspace create accounts --mode transactional
   dunlin put --keyspace birds dunlin 'a small wader'
 
 --sync says when an acknowledged write is on disk:
@@ -58,7 +59,11 @@ pub enum Keyspace {
 pub struct Create {
     /// Name
     name: String,
-    /// Copies of each key, 1 to 16 [default: 3]
+    /// How replicas agree: quorum, where the newest write wins, or transactional, where all agree on an order
+    /// first [default: quorum]
+    #[arg(long, value_name = "MODE")]
+    mode: Option<ModeName>,
+    /// Copies of each key, 1 to 16, of a transactional keyspace 1 or 3 [default: 3]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=i64::from(REPLICAS_MAX)))]
     replicas: Option<u16>,
     /// Slices the keys are spread in, a power of two from 1 to 4096 [default: 64]
@@ -78,6 +83,24 @@ pub struct Create {
     retain_max: Option<Bound>,
     #[command(flatten)]
     server: Server,
+}
+
+/// How the replicas of a keyspace agree.
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+pub enum ModeName {
+    /// The newest write wins
+    Quorum,
+    /// All agree on an order first
+    Transactional,
+}
+
+impl ModeName {
+    fn name(self) -> String {
+        match self {
+            ModeName::Quorum => "quorum".to_owned(),
+            ModeName::Transactional => "transactional".to_owned(),
+        }
+    }
 }
 
 /// Arguments of `keyspace list`.
@@ -137,6 +160,7 @@ impl Create {
     async fn run(self) -> Result<(), Failure> {
         let wanted = CreateKeyspace {
             name: self.name,
+            mode: self.mode.map(ModeName::name),
             replicas: self.replicas,
             partitions: self.partitions,
             sync: self.sync.map(|sync| sync.to_string()),
@@ -232,15 +256,23 @@ pub fn table(keyspaces: &[KeyspaceDescription]) -> Table {
         ("LOG KEPT", Align::Left),
     ]);
     for keyspace in keyspaces {
+        // What a transactional keyspace does not have.
+        let of_quorum = |told: String| match keyspace.settings.mode.as_str() {
+            "quorum" => told,
+            _ => "-".to_owned(),
+        };
         table.row(vec![
             Cell::plain(&keyspace.name),
             Cell::plain(keyspace.id),
             Cell::plain(&keyspace.settings.mode),
             Cell::plain(keyspace.settings.replicas),
-            Cell::plain(keyspace.settings.partitions),
+            Cell::plain(of_quorum(keyspace.settings.partitions.to_string())),
             Cell::plain(&keyspace.settings.sync),
-            Cell::plain(format!("{} s", keyspace.settings.tombstone_grace_s)),
-            Cell::plain(alter::told(&keyspace.retention)),
+            Cell::plain(of_quorum(format!(
+                "{} s",
+                keyspace.settings.tombstone_grace_s
+            ))),
+            Cell::plain(of_quorum(alter::told(&keyspace.retention))),
         ]);
     }
     table

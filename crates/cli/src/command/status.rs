@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use clap::Args;
 use dunlin_client::{
-    Backfill, ChangeStream, Follower, KeyspaceDescription, Pin, Refill, ShardStatus,
+    Backfill, ChangeStream, Follower, KeyspaceDescription, Pin, RangeReplica, Refill, ShardStatus,
     Status as Cluster,
 };
 
@@ -34,6 +34,10 @@ sent each second, how long it has yet to go at that rate, and percentiles of the
 its acknowledgement. Below it stand the streams of changes that clients follow: how many records of
 logs each has yet to read, how much that is, how old what it was told last is, and what it is told
 each second. One that is not read has a client that takes nothing; it is closed after a minute.
+
+Replicas of transactional keyspaces stand in a table of their own: who leads, since which term, and how
+many entries of the leader's log the replica furthest behind lacks. One that is mute holds less than it
+once promised, and takes no part any more.
 
 While a node copies from a shard, that keeps of its log what the node has yet to read; how much, and
 for whom, is said below the tables.
@@ -98,6 +102,7 @@ fn text(status: &Cluster, coloured: bool) -> String {
     ]
     .map(|table| table.render(coloured))
     .join("\n")
+        + &ranges(&status.ranges, coloured)
         + &streams(&status.streams, coloured)
         + &members::change(&status.members, coloured)
         + &shortages(status)
@@ -326,6 +331,55 @@ fn followers(followers: &[Follower]) -> Table {
         ]);
     }
     table
+}
+
+/// Replicas of transactional keyspaces; nothing where there are none.
+fn ranges(ranges: &[RangeReplica], coloured: bool) -> String {
+    if ranges.is_empty() {
+        return String::new();
+    }
+    let mut table = Table::new(&[
+        ("TRANSACTIONAL", Align::Left),
+        ("REPLICA", Align::Left),
+        ("ROLE", Align::Left),
+        ("LEADER", Align::Left),
+        ("TERM", Align::Right),
+        ("LAST", Align::Right),
+        ("APPLIED", Align::Right),
+        ("BEHIND", Align::Right),
+    ]);
+    let mut ranges: Vec<&RangeReplica> = ranges.iter().collect();
+    ranges.sort_by_key(|range| (&range.keyspace, &range.at));
+    for range in &ranges {
+        let colour = match range.role.as_str() {
+            "leader" | "follower" => Colour::Green,
+            "candidate" | "preparing" => Colour::Yellow,
+            _ => Colour::Red,
+        };
+        let behind = match range.role.as_str() {
+            "leader" => grouped(range.behind),
+            _ => "-".to_owned(),
+        };
+        table.row(vec![
+            Cell::plain(&range.keyspace),
+            Cell::plain(&range.at),
+            Cell::coloured(&range.role, colour),
+            Cell::plain(range.leader.as_deref().unwrap_or("-")),
+            Cell::plain(range.term),
+            Cell::plain(grouped(range.last)),
+            Cell::plain(grouped(range.applied)),
+            Cell::plain(behind),
+        ]);
+    }
+    let reason = |range: &&RangeReplica| {
+        let reason = range.reason.as_deref()?;
+        let (at, keyspace, role) = (&range.at, &range.keyspace, &range.role);
+        Some(format!(
+            "\n{at}: its replica of {keyspace} is {role}: {reason}\n"
+        ))
+    };
+    let reasons: String = ranges.iter().filter_map(reason).collect();
+    format!("\n{}{reasons}", table.render(coloured))
 }
 
 /// More than these are counted.

@@ -101,6 +101,7 @@ impl From<Failure> for Rejected {
             Failure::NotEnoughReplicas { .. }
             | Failure::NotReached { .. }
             | Failure::Overdue
+            | Failure::FateUnknown
             | Failure::Overtaken
             | Failure::Beyond(_) => StatusCode::GATEWAY_TIMEOUT,
             Failure::UnknownKeyspace => StatusCode::NOT_FOUND,
@@ -109,6 +110,8 @@ impl From<Failure> for Rejected {
             Failure::TooLate => StatusCode::REQUEST_TIMEOUT,
             Failure::LogFailed
             | Failure::Busy
+            | Failure::NoLeader(_)
+            | Failure::RangeFailed(_)
             | Failure::Full
             | Failure::NotWidened { .. }
             | Failure::TooFarAhead
@@ -125,7 +128,7 @@ impl From<Failure> for Rejected {
             current,
             retry_after_s: matches!(
                 failure,
-                Failure::TooFarAhead | Failure::Busy | Failure::Full
+                Failure::TooFarAhead | Failure::Busy | Failure::Full | Failure::NoLeader(_)
             )
             .then_some(1),
             is_settled: false,

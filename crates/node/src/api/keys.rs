@@ -25,6 +25,8 @@ pub(super) struct Target {
     pub keyspace: u32,
     pub key: Bytes,
     pub quorum: Quorum,
+    /// Whether its replicas agree before they write.
+    pub is_transactional: bool,
 }
 
 impl Target {
@@ -41,13 +43,40 @@ impl Target {
             )));
         }
         let placement = shard.placement();
+        if let Some(found) = placement.transactional_named(keyspace) {
+            return Ok(Target {
+                keyspace: found.id,
+                quorum: of_ranges(&found.name, params)?,
+                is_transactional: true,
+                key,
+            });
+        }
         let found = placement.named(keyspace).ok_or(Failure::UnknownKeyspace)?;
         Ok(Target {
+            is_transactional: false,
             keyspace: found.keyspace.id,
             quorum: params.quorum(found.keyspace.settings.replicas, placement.member_count())?,
             key,
         })
     }
+}
+
+/// Of a transactional keyspace, where a majority always agrees: `ack` and `from` mean nothing.
+pub(super) fn of_ranges(keyspace: &str, params: &Params) -> Result<Quorum, Rejected> {
+    match ["ack", "from"]
+        .iter()
+        .find(|name| params.get(name).is_some())
+    {
+        Some(name) => Err(not_of_ranges(keyspace, name)),
+        None => Ok(Quorum { ack: 1, from: 1 }),
+    }
+}
+
+/// What a transactional keyspace does not have.
+pub(super) fn not_of_ranges(keyspace: &str, what: &str) -> Rejected {
+    Rejected::bad(format!(
+        "keyspace {keyspace} is transactional, and such keyspaces have no {what} yet: docs/transactional.md says what they have"
+    ))
 }
 
 /// `/v1/keyspaces/{name}/keys/{key}`.
@@ -69,6 +98,9 @@ pub(super) async fn key(
         Method::PUT => {
             let condition = condition(request.headers())?;
             let expires_in = params.number("expires_in")?;
+            if target.is_transactional && expires_in.is_some() {
+                return Err(not_of_ranges(keyspace, "expires_in"));
+            }
             let attempt = Attempt::new(shard, arrivals, request.headers())?;
             put(
                 &coordinator,

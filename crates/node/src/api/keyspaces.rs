@@ -2,7 +2,9 @@
 
 use std::rc::Rc;
 
-use dunlin_metadata::{Keyspace, KeyspaceSettings, MetadataError, Retention, Role};
+use dunlin_metadata::{
+    Keyspace, KeyspaceSettings, MetadataError, Mode, RangeRecord, Retention, Role,
+};
 use dunlin_proto::ShardAddress;
 use hyper::{Method, Request, StatusCode};
 use serde::Deserialize;
@@ -18,6 +20,7 @@ use super::upload::Upload;
 use crate::limits::{KEYSPACE_PAUSE, KEYSPACE_WAIT, UNDROP_PAUSE, UNDROP_WAIT};
 use crate::plug::SYSTEM_KEYSPACE;
 use crate::quorum::Failure;
+use crate::services::Services;
 use crate::shard::{Arrivals, Shard, ShardStatus};
 
 /// Largest description of a keyspace, in bytes.
@@ -44,11 +47,12 @@ struct Alter {
 
 /// `/v1/keyspaces`.
 pub(super) async fn collection(
-    shard: Rc<Shard>,
+    services: &Services,
     arrivals: &Arrivals,
     asker: &Asker,
     request: Request<Upload>,
 ) -> Result<Reply, Rejected> {
+    let shard = services.shard.clone();
     match *request.method() {
         Method::GET | Method::HEAD => {
             let topology = shard.metadata().topology().borrow().clone();
@@ -60,21 +64,27 @@ pub(super) async fn collection(
             let received = read_body(&shard.front().doors, request.into_body(), BODY_BYTES).await?;
             let body = received.bytes;
             in_time(arrivals)?;
-            create(shard, &body).await
+            create(services, &body).await
         }
         _ => Err(Rejected::method()),
     }
 }
 
-async fn create(shard: Rc<Shard>, body: &[u8]) -> Result<Reply, Rejected> {
+async fn create(services: &Services, body: &[u8]) -> Result<Reply, Rejected> {
+    let shard = services.shard.clone();
     let malformed = |error: serde_json::Error| {
         Rejected::bad(format!("the body does not describe a keyspace: {error}"))
     };
     let create: Create = serde_json::from_slice(body).map_err(malformed)?;
+    let given: Vec<String> = create.settings.keys().cloned().collect();
     let settings: KeyspaceSettings =
         serde_json::from_value(create.settings.into()).map_err(malformed)?;
     create.retention.check()?;
     check_reserved(&create.name)?;
+    let is_transactional = settings.mode == Mode::Transactional;
+    if is_transactional {
+        check_transactional(&shard, &create.name, create.retention, &settings, &given)?;
+    }
     let met = greatest_met(&shard).await;
     let mut created = shard
         .metadata()
@@ -86,10 +96,71 @@ async fn create(shard: Rc<Shard>, body: &[u8]) -> Result<Reply, Rejected> {
     }
     settle(&shard, &created.name).await;
     known_elsewhere(&shard, &created).await;
+    if is_transactional {
+        created = made(services, &created).await?;
+    }
     let mut reply = reply::json(StatusCode::CREATED, &created);
     let what = format!("create keyspace {}", created.name);
     reply.extensions_mut().insert(Done(what));
     Ok(reply)
+}
+
+/// Refuses what a transactional keyspace does not have, and one whose replicas are not all up.
+fn check_transactional(
+    shard: &Shard,
+    name: &str,
+    retention: Retention,
+    settings: &KeyspaceSettings,
+    given: &[String],
+) -> Result<(), Rejected> {
+    settings.check()?;
+    let foreign = given
+        .iter()
+        .find(|name| matches!(name.as_str(), "partitions" | "tombstone_grace_s"));
+    let foreign = foreign.map(String::as_str);
+    let retention = (!retention.is_empty()).then_some("retention");
+    if let Some(setting) = foreign.or(retention) {
+        return Err(Rejected::bad(format!(
+            "a transactional keyspace has no {setting}: leave it out"
+        )));
+    }
+    let topology = shard.metadata().topology().borrow().clone();
+    let range = RangeRecord::choose(&topology, name, settings.replicas)?;
+    let away = range.replicas.iter().find(|replica| {
+        let (node, shard_of) = (replica.node, replica.shard);
+        !shard.is_reachable(ShardAddress {
+            node,
+            shard: shard_of,
+        })
+    });
+    match away.and_then(|replica| topology.node(replica.node)) {
+        None => Ok(()),
+        Some(node) => Err(Rejected::new(
+            StatusCode::SERVICE_UNAVAILABLE,
+            format!(
+                "node {} cannot be reached, and a transactional keyspace is made when all its replicas are up: try again when it is",
+                node.name
+            ),
+        )),
+    }
+}
+
+/// Waits until the replicas of a new keyspace serve it. One that they do not is taken away again.
+async fn made(services: &Services, created: &Keyspace) -> Result<Keyspace, Rejected> {
+    let shard = &services.shard;
+    let served = match services.coordinator.ranges() {
+        Some(ranges) => ranges.made(created.clone()).await,
+        None => Err(Rejected::bad("this node serves no transactional keyspaces")),
+    };
+    if let Err(rejected) = served {
+        let (name, id, now_ms) = (&created.name, created.id, shard.env().clock.now_ms());
+        if let Err(error) = shard.metadata().abandon_keyspace(name, id, now_ms).await {
+            tracing::warn!(%error, name, "a keyspace that was not made to its end stays");
+        }
+        return Err(rejected);
+    }
+    let topology = shard.metadata().topology().borrow().clone();
+    Ok(topology.keyspace(created.id).unwrap_or(created).clone())
 }
 
 /// Number of the keyspace of capabilities, made if there is none.
@@ -140,7 +211,8 @@ async fn greatest_met(shard: &Rc<Shard>) -> u32 {
 /// Waits until this node serves the new keyspace, so that the client's next request finds it.
 async fn settle(shard: &Shard, name: &str) {
     for _ in 0..200 {
-        if shard.placement().named(name).is_some() {
+        let placement = shard.placement();
+        if placement.named(name).is_some() || placement.transactional_named(name).is_some() {
             return;
         }
         tokio::time::sleep(std::time::Duration::from_millis(5)).await;

@@ -206,6 +206,8 @@ pub(super) fn status_of(error: &MetadataError) -> Option<StatusCode> {
         MetadataError::UnknownNode { .. } => Some(StatusCode::NOT_FOUND),
         MetadataError::SameMembers
         | MetadataError::TooFewNodes { .. }
+        | MetadataError::TooFewForRange { .. }
+        | MetadataError::HoldsRange { .. }
         | MetadataError::ChangeUnderWay { .. }
         | MetadataError::NoChange
         | MetadataError::TooLate { .. }

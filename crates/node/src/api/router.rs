@@ -251,6 +251,7 @@ async fn v1(
         caller,
         asker,
     };
+    check_mode(&shard, &parts)?;
     match parts.as_slice() {
         ["status"] => rare(status::status(services)).await,
         ["metadata"] => rare(metadata::metadata(shard, request.method(), params)).await,
@@ -259,7 +260,7 @@ async fn v1(
         ["members", "change"] => rare(members::cancel(shard, arrivals, request.method())).await,
         ["users"] => rare(users::collection(by_whom(shard), request)).await,
         ["users", name] => rare(users::one(by_whom(shard), request, &text(name)?)).await,
-        ["keyspaces"] => rare(keyspaces::collection(shard, arrivals, asker, request)).await,
+        ["keyspaces"] => rare(keyspaces::collection(services, arrivals, asker, request)).await,
         ["keyspaces", name] => rare(keyspaces::one(shard, arrivals, request, &text(name)?)).await,
         ["keyspaces", name, "keys"] => {
             rare(scan::keys(
@@ -323,6 +324,24 @@ async fn v1(
             .await
         }
         _ => rare(plugged(gate, arrivals, caller, asker, request, params)).await,
+    }
+}
+
+/// Refuses what transactional keyspaces do not have.
+fn check_mode(shard: &Shard, parts: &[&str]) -> Result<(), Rejected> {
+    let ["keyspaces", name, what, ..] = parts else {
+        return Ok(());
+    };
+    if matches!(*what, "keys" | "key" | "undrop") {
+        return Ok(());
+    }
+    let placement = shard.placement();
+    match text(name)
+        .ok()
+        .and_then(|name| placement.transactional_named(&name).cloned())
+    {
+        Some(keyspace) => Err(keys::not_of_ranges(&keyspace.name, what)),
+        None => Ok(()),
     }
 }
 

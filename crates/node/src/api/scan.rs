@@ -13,7 +13,7 @@ use tokio::time::Instant;
 
 use super::accept::Form;
 use super::error::Rejected;
-use super::keys::status_of;
+use super::keys::{of_ranges, status_of};
 use super::pair_stream;
 use super::params::Params;
 use super::reply::{self, Chunks, Reply};
@@ -21,13 +21,74 @@ use super::upload::Upload;
 use crate::doors::Held;
 use crate::limits::PAGE_BYTES;
 use crate::meters::Operation;
-use crate::quorum::{Coordinator, Failure, Scan};
+use crate::plug::Transactional;
+use crate::quorum::{Coordinator, Failure, Quorum, Scan};
 use crate::shard::Shard;
+
+/// Where pages come from.
+enum Source {
+    Quorum(Scan),
+    Ranges {
+        ranges: Rc<dyn Transactional>,
+        keyspace: u32,
+        /// Where the next page begins; none behind the last.
+        start: Option<Bytes>,
+        end: Option<Bytes>,
+    },
+}
+
+impl Source {
+    fn begin(
+        coordinator: &Rc<Coordinator>,
+        keyspace: u32,
+        start: Bytes,
+        end: Option<Bytes>,
+        quorum: Quorum,
+    ) -> Result<Source, Failure> {
+        let Some(ranges) = coordinator.ranges_of(keyspace) else {
+            let scan = Scan::begin(coordinator, keyspace, start, end, quorum)?;
+            return Ok(Source::Quorum(scan));
+        };
+        coordinator.shard().serves(keyspace)?;
+        Ok(Source::Ranges {
+            ranges: ranges.clone(),
+            keyspace,
+            start: Some(start),
+            end,
+        })
+    }
+
+    async fn next_page(&mut self) -> Result<Vec<Item>, Failure> {
+        match self {
+            Source::Quorum(scan) => scan.next_page().await,
+            Source::Ranges {
+                ranges,
+                keyspace,
+                start,
+                end,
+            } => {
+                let Some(from) = start.take() else {
+                    return Ok(Vec::new());
+                };
+                let page = ranges.page(*keyspace, from, end.clone()).await?;
+                *start = page.next;
+                Ok(page.items)
+            }
+        }
+    }
+
+    fn held_bytes(&self) -> usize {
+        match self {
+            Source::Quorum(scan) => scan.held_bytes(),
+            Source::Ranges { .. } => 0,
+        }
+    }
+}
 
 /// Records in order, a page in memory at a time.
 pub(super) struct Records {
     shard: Rc<Shard>,
-    scan: Scan,
+    scan: Source,
     page: VecDeque<Item>,
     left: u64,
     held: Held,
@@ -44,17 +105,25 @@ impl Records {
     ) -> Result<Records, Rejected> {
         let shard = coordinator.shard();
         let placement = shard.placement();
-        let placed = placement.named(keyspace).ok_or(Failure::UnknownKeyspace)?;
-        let quorum = params.quorum(placed.keyspace.settings.replicas, placement.member_count())?;
+        let (keyspace, quorum) = match placement.transactional_named(keyspace) {
+            Some(found) => (found.id, of_ranges(&found.name, params)?),
+            None => {
+                let placed = placement.named(keyspace).ok_or(Failure::UnknownKeyspace)?;
+                let replicas = placed.keyspace.settings.replicas;
+                (
+                    placed.keyspace.id,
+                    params.quorum(replicas, placement.member_count())?,
+                )
+            }
+        };
         if !shard.front().doors.has_room(PAGE_BYTES) {
             return Err(Rejected::full());
         }
         let held = shard.front().doors.account();
-        let keyspace = placed.keyspace.id;
         let begun = Instant::now();
         // The first page comes before the status line: a failure still gets its own.
         let first = async {
-            let mut scan = Scan::begin(coordinator, keyspace, start, end, quorum)?;
+            let mut scan = Source::begin(coordinator, keyspace, start, end, quorum)?;
             let page = scan.next_page().await?;
             Ok((scan, page))
         };

@@ -33,6 +33,7 @@ pub(super) async fn status(services: &Services) -> Result<Reply, Rejected> {
     let shards: Vec<&ShardStatus> = statuses.iter().filter_map(|(_, s)| s.as_ref()).collect();
     let followers: Vec<_> = shards.iter().flat_map(|s| &s.followers).collect();
     let streams: Vec<_> = shards.iter().flat_map(|s| &s.streams).collect();
+    let ranges: Vec<_> = shards.iter().flat_map(|s| &s.ranges).collect();
     let shards: Vec<Value> = shards
         .iter()
         .map(|s| {
@@ -63,7 +64,7 @@ pub(super) async fn status(services: &Services) -> Result<Reply, Rejected> {
             "members": super::members::describe(services).await,
             "nodes": nodes, "keyspaces": topology.keyspaces,
             "dropped": topology.dropped, "shards": shards, "followers": followers,
-            "streams": streams,
+            "streams": streams, "ranges": ranges,
         }),
     ))
 }

@@ -60,6 +60,17 @@ pub enum Failure {
     /// The node must be restarted.
     #[error("the node's log failed; nothing is accepted until it is restarted")]
     LogFailed,
+    /// Try again in a moment.
+    #[error("{0}")]
+    NoLeader(String),
+    /// Read the key: it tells whether the write happened.
+    #[error(
+        "the leader of the keyspace's range did not answer in time: whether the write happened is not known; read the key"
+    )]
+    FateUnknown,
+    /// The node must be restarted, or its disk looked at.
+    #[error("{0}")]
+    RangeFailed(String),
     /// Slow down and try again.
     #[error("the node is busy: try again")]
     Busy,
@@ -94,6 +105,7 @@ impl Failure {
             | Failure::Dropped(_)
             | Failure::ConditionFailed(_)
             | Failure::Busy
+            | Failure::NoLeader(_)
             | Failure::Full
             | Failure::TooLate
             | Failure::Clock(_)
@@ -103,6 +115,8 @@ impl Failure {
             | Failure::Beyond(_)
             | Failure::NoSpace
             | Failure::LogFailed
+            | Failure::FateUnknown
+            | Failure::RangeFailed(_)
             | Failure::Overdue => false,
         }
     }

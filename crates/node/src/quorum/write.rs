@@ -30,7 +30,13 @@ impl Coordinator {
     pub async fn write(self: &Rc<Self>, request: WriteRequest) -> Result<Stamp, Failure> {
         self.shard.judged()?;
         let begun = Instant::now();
-        let written = self.write_to_replicas(request).await;
+        let written = match self.ranges_of(request.keyspace) {
+            Some(ranges) => {
+                self.shard.serves(request.keyspace)?;
+                ranges.write(request).await
+            }
+            None => self.write_to_replicas(request).await,
+        };
         self.shard.latency().record(begun);
         written
     }
@@ -166,7 +172,7 @@ impl Coordinator {
     }
 
     /// Until when an attempt may be stamped that begins now.
-    pub(super) fn window(&self, floor: Version, deadline: Version) -> Window {
+    pub(crate) fn window(&self, floor: Version, deadline: Version) -> Window {
         let now = Moment {
             wall: Version::new(self.shard.clock().now_ms(), 0),
             hybrid: self.shard.clock().now(),

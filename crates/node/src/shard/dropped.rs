@@ -96,6 +96,7 @@ impl Shard {
         let mut said = self.drops.said.borrow_mut();
         said.retain(|node, _| placement.nodes.contains_key(node));
         let placed = placement.keyspaces().map(|placed| placed.keyspace.id);
+        let placed = placed.chain(placement.transactional().keys().copied());
         let now = unserved(&placement.drops, placed, &said);
         let before = self.drops.unserved.replace(now);
         let after = self.drops.unserved.borrow();

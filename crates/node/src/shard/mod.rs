@@ -61,7 +61,7 @@ use crate::config::NodeConfig;
 use crate::env::Env;
 use crate::follow::{Pins, ReadTurns};
 use crate::placement::{KeyspacePlacement, Placement};
-use crate::plug::TellStreams;
+use crate::plug::{TellRanges, TellStreams};
 use crate::process::{Directory, Process, Superseded};
 use crate::replication::acks::{AckTracker, Slot};
 
@@ -147,6 +147,8 @@ pub struct Shard {
     pins: Pins,
     /// Tells of the streams that capabilities serve.
     streams: RefCell<Option<TellStreams>>,
+    /// Tells of the replicas of ranges that a capability keeps.
+    ranges: RefCell<Option<TellRanges>>,
     /// Who else than clients is read for, and who waits for it.
     read_turns: Rc<ReadTurns>,
     /// Who has which entries, as far as followers that are no replicas need to know.

@@ -237,6 +237,7 @@ impl Shard {
             backlog: Backlog::default(),
             pins: Pins::default(),
             streams: RefCell::new(None),
+            ranges: RefCell::new(None),
             read_turns: Rc::default(),
             held: super::held::Held::default(),
             copies: Copies::found(copied),

@@ -37,6 +37,7 @@ impl Purge {
     /// looked at: this node may have been away.
     pub fn adopted(&self, before: &Placement, now: &Placement, sabotage: Sabotage) {
         let met = now.keyspaces().map(|keyspace| keyspace.keyspace.id);
+        let met = met.chain(now.transactional().keys().copied());
         self.met(met.chain(now.purged().iter().copied()).max());
         let new = now.purged().difference(before.purged());
         self.due.borrow_mut().extend(new);

@@ -215,6 +215,13 @@ impl Shard {
         self.refill.doubt.get().is_some()
     }
 
+    /// Whether what this shard's node once said may be forgotten here, as far as is known at the start: its
+    /// directory is a copy, or an older one.
+    pub(crate) fn may_have_forgotten(&self) -> bool {
+        let doubt = self.refill.doubt.get();
+        doubt.is_some_and(|d| matches!(d, Doubt::Restored | Doubt::Moved | Doubt::Contradicted))
+    }
+
     /// Whether it answers for what it holds. If not, reads must ask others.
     pub fn answers(&self) -> bool {
         self.refill.answers.get() || self.env.sabotage == Sabotage::AnswerUncertain

@@ -14,7 +14,7 @@ use super::{Peer, RefillStatus, Shard};
 use crate::follow::{BackfillStatus, FollowerStatus, PinStatus, Segment, bytes_behind};
 use crate::limits::CALL_TIMEOUT;
 use crate::meters::CLASSES;
-use crate::plug::{StreamStatus, TellStreams};
+use crate::plug::{RangeStatus, StreamStatus, TellRanges, TellStreams};
 
 /// Counts since the start.
 #[derive(Debug, Default)]
@@ -231,6 +231,9 @@ pub struct ShardStatus {
     /// Streams of changes that it serves.
     #[serde(default)]
     pub streams: Vec<StreamStatus>,
+    /// Replicas of ranges that it holds.
+    #[serde(default)]
+    pub ranges: Vec<RangeStatus>,
     /// Who follows its log. Builds before call it so.
     #[serde(rename = "links")]
     pub followers: Vec<FollowerStatus>,
@@ -258,6 +261,17 @@ impl Shard {
     /// From now on it is told of these streams with its status.
     pub(crate) fn set_streams(&self, told: TellStreams) {
         *self.streams.borrow_mut() = Some(told);
+    }
+
+    /// From now on it is told of these replicas of ranges with its status.
+    pub(crate) fn set_ranges(&self, told: TellRanges) {
+        *self.ranges.borrow_mut() = Some(told);
+    }
+
+    /// The replicas of ranges that it holds.
+    pub(crate) fn ranges(&self) -> Vec<RangeStatus> {
+        let told = self.ranges.borrow();
+        told.as_ref().map_or(Vec::new(), |told| told())
     }
 
     /// Why this shard takes no writes, if it takes none.
@@ -376,6 +390,7 @@ impl Shard {
             drops_heard: self.drops_heard(),
             users: Some(self.front.guard.changes()),
             distrusts: self.distrusts(),
+            ranges: self.ranges(),
             streams: self
                 .streams
                 .borrow()

@@ -68,6 +68,7 @@ impl Shard {
         let placement = Rc::new(Placement::compute(topology));
         let before = self.placement.replace(placement.clone());
         let keyspaces = placement.keyspaces().map(|k| &k.keyspace);
+        let keyspaces = keyspaces.chain(placement.transactional().values().map(|k| &**k));
         self.front
             .requests
             .follow(keyspaces.map(|keyspace| (keyspace.id, keyspace.name.as_str())));

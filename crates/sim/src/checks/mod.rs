@@ -9,6 +9,7 @@ mod fresh;
 mod key;
 mod linear;
 mod lost;
+mod ranges;
 mod shown;
 mod views;
 mod written;
@@ -18,6 +19,7 @@ use std::ops::AddAssign;
 
 pub use converged::{converged, held_now};
 pub use linear::operations;
+pub use ranges::{ranges, replicas};
 pub use shown::shown;
 pub use views::views;
 

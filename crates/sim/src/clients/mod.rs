@@ -3,6 +3,7 @@
 
 mod attempts;
 mod client;
+mod ranges;
 mod reader;
 
 use std::rc::Rc;
@@ -19,6 +20,9 @@ use crate::harness::transport::SimTransport;
 
 /// Name of the clients' machine.
 pub const NAME: &str = "clients";
+
+/// Clients of the transactional keyspace.
+const RANGE_CLIENTS: usize = 5;
 
 /// More than nodes' clocks are ahead that others put up with, in milliseconds.
 pub const AHEAD_MS: i64 = 10_500;
@@ -44,6 +48,15 @@ pub async fn run(shared: Rc<Shared>) -> turmoil::Result {
         let clock = SimClock::new(shared.time.clone(), off_ms);
         let client = client::Client::new(number, shared.clone(), nodes.clone(), clock);
         tokio::task::spawn_local(client.work());
+    }
+    if shared.plan.ranges {
+        let mut random = StdRng::seed_from_u64(shared.plan.seed ^ 0x4a46_e5c1);
+        for number in 0..RANGE_CLIENTS {
+            let off_ms = random.random_range(-skew_ms..=skew_ms);
+            let clock = SimClock::new(shared.time.clone(), off_ms);
+            let client = ranges::Client::new(number, shared.clone(), nodes.clone(), clock);
+            tokio::task::spawn_local(client.work());
+        }
     }
     for host in 0..shared.plan.nodes {
         tokio::task::spawn_local(reader::run(shared.clone(), nodes.clone(), host));

@@ -1,6 +1,7 @@
 //! What goes wrong, and when: decided step by step by the seed.
 
 mod disk;
+mod leader;
 mod loss;
 mod members;
 mod metadata;
@@ -41,6 +42,9 @@ pub struct Faults {
     /// When a process is killed, where that happens often; decided apart as well.
     next_restart_ms: u64,
     restarts: StdRng,
+    /// When the leader of the transactional keyspace is unseated; decided apart as well.
+    next_unseat_ms: u64,
+    unseats: StdRng,
     /// When a node is lost for good.
     bury_ms: u64,
     /// The one that is to be, and hears nobody already.
@@ -81,6 +85,8 @@ impl Faults {
             cut_ack: 1,
             next_restart_ms: 1_500,
             restarts: StdRng::seed_from_u64(seed ^ 0x5ea1),
+            next_unseat_ms: 4_000,
+            unseats: StdRng::seed_from_u64(seed ^ 0x1ead_e400),
             dying: None,
             network: None,
             slow: None,
@@ -106,6 +112,7 @@ impl Faults {
             self.restart_failed(cluster, now_ms)?;
         }
         self.go_on_relapsing(cluster, now_ms)?;
+        self.unseat(cluster, now_ms)?;
         if now_ms >= self.next_ms && !self.relapse.is_under_way() {
             let longest = cluster.shared.plan.fault_pause_ms_max;
             self.next_ms = now_ms + self.random.random_range(50..=longest);

@@ -6,9 +6,10 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
+use dunlin_history::Recorder;
 use dunlin_log::disk::Disk;
 use dunlin_log::sim::SimDisk;
-use dunlin_metadata::{Metadata, ViewChange, ViewRecord, sim::SimStore};
+use dunlin_metadata::{KeyspaceSettings, Metadata, Mode, ViewChange, ViewRecord, sim::SimStore};
 use dunlin_node::Sabotage;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
@@ -86,6 +87,7 @@ impl Cluster {
         };
         let metadata = store.metadata("operator");
         let keyspaces = describe(&plan, &names[..plan.nodes], &metadata)?;
+        let range = describe_range(&plan, &metadata)?;
         let mut sim = turmoil::Builder::new()
             .rng_seed(plan.seed)
             .simulation_duration(Duration::from_secs(86_400))
@@ -114,6 +116,10 @@ impl Cluster {
             mender: Cell::default(),
             unanswered: RefCell::default(),
             keyspaces,
+            range,
+            ranges: Recorder::default(),
+            last_range_value: Cell::new(0),
+            is_range_lost: Cell::new(false),
             plan,
         });
         let mut hosts: Vec<Rc<Host>> = names
@@ -446,6 +452,19 @@ fn describe(plan: &Plan, names: &[String], metadata: &Metadata) -> Result<Vec<u3
         Ok::<_, dunlin_metadata::MetadataError>(keyspaces)
     })?;
     keyspaces.map_err(broken)
+}
+
+/// The transactional keyspace, where there is one; nodes make its replicas when they start.
+fn describe_range(plan: &Plan, metadata: &Metadata) -> Result<Option<u32>, HarnessError> {
+    if !plan.ranges {
+        return Ok(None);
+    }
+    let settings = KeyspaceSettings {
+        mode: Mode::Transactional,
+        ..KeyspaceSettings::default()
+    };
+    let made = ask(metadata.create_keyspace("range", settings))?;
+    made.map(|made| Some(made.id)).map_err(broken)
 }
 
 /// Waits for the metadata store, which is in memory.

@@ -9,12 +9,14 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use dunlin_changes::Changes;
+use dunlin_history::Recorder;
 use dunlin_log::sim::SimDisk;
 use dunlin_log::{Compression, Padding, Runner};
 use dunlin_metadata::{Metadata, NodeRecord, sim::SimStore};
 use dunlin_node::plug::Plug;
 use dunlin_node::{Env, NodeConfig, Process, Services, Shard, ShardParts, Starts};
 use dunlin_proto::{Introduction, ShardAddress};
+use dunlin_ranges::Ranges;
 use dunlin_rpc::{Status, Transport, accept};
 use dunlin_secret::{Door, Guard, Mode, NoRandomness, Nonce, Nonces, Secrets};
 use dunlin_store::CacheSizes;
@@ -95,12 +97,31 @@ pub struct Shared {
     pub mender: Cell<Option<usize>>,
     /// Numbers of the keyspaces, in the plan's order.
     pub keyspaces: Vec<u32>,
+    /// Number of the transactional one, if there is one.
+    pub range: Option<u32>,
+    /// What its clients did and saw.
+    pub ranges: Recorder,
+    /// The last value given to one of them.
+    pub last_range_value: Cell<u64>,
+    /// A majority of its replicas has lost what it held.
+    pub is_range_lost: Cell<bool>,
 }
 
 impl Shared {
     /// Notes an event at the present time.
     pub fn note(&self, text: String) {
         self.history.borrow_mut().note(self.time.elapsed_ms(), text);
+    }
+
+    /// Mixes something that happened into the trace.
+    pub fn mix(&self, what: impl std::fmt::Debug) {
+        self.history.borrow_mut().mix(what);
+    }
+
+    /// A value for the transactional keyspace that nobody else writes.
+    pub fn next_range_value(&self) -> u64 {
+        self.last_range_value.set(self.last_range_value.get() + 1);
+        self.last_range_value.get()
     }
 
     /// Hosts that are not lost for good.
@@ -397,10 +418,14 @@ impl Host {
 
 /// The capabilities of a run.
 fn plugs(plan: &Plan) -> Vec<Arc<dyn Plug>> {
-    match plan.views {
-        true => vec![Arc::new(Changes), Arc::new(Views)],
-        false => vec![Arc::new(Changes)],
+    let mut plugs: Vec<Arc<dyn Plug>> = vec![Arc::new(Changes)];
+    if plan.views {
+        plugs.push(Arc::new(Views));
     }
+    if plan.ranges {
+        plugs.push(Arc::new(Ranges));
+    }
+    plugs
 }
 
 /// Compacts now and then: that is when tombstones go.

@@ -4,6 +4,7 @@ mod exposition;
 mod node;
 mod process;
 mod procfs;
+mod ranges;
 mod requests;
 mod shards;
 mod streams;
@@ -45,6 +46,7 @@ pub(super) async fn metrics(shard: Rc<Shard>, headers: &HeaderMap) -> Reply {
     );
     shards::of_shards(&mut registry, &statuses);
     streams::of_streams(&mut registry, &statuses);
+    ranges::of_ranges(&mut registry, &statuses);
     match form.write(&registry) {
         Ok(text) => reply::typed(reply::bytes(StatusCode::OK, text), form.content_type()),
         Err(error) => reply::text(StatusCode::INTERNAL_SERVER_ERROR, error.to_string()),

@@ -1,0 +1,74 @@
+//! The handle: records of many groups in one log.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use dunlin_log::{AppendError, Index, Log};
+
+use crate::group::GroupLog;
+use crate::record::{PREAMBLE, Record};
+
+/// The log of all groups of a shard. Belongs to one event loop.
+pub struct RaftLog {
+    pub(crate) log: Log,
+    pub(crate) groups: RefCell<BTreeMap<u32, Rc<RefCell<GroupLog>>>>,
+    /// Segments are being released.
+    pub(crate) is_releasing: Cell<bool>,
+}
+
+impl RaftLog {
+    /// The log underneath: to be driven, waited for and looked at.
+    pub fn log(&self) -> &Log {
+        &self.log
+    }
+
+    /// A group's log; none where it was never written.
+    pub fn group(&self, group: u32) -> Option<Rc<RefCell<GroupLog>>> {
+        let groups = self.groups.borrow();
+        let known = groups.get(&group);
+        known.filter(|known| known.borrow().has_begun()).cloned()
+    }
+
+    /// Numbers of the groups there are.
+    pub fn groups(&self) -> Vec<u32> {
+        self.groups.borrow().keys().copied().collect()
+    }
+
+    /// Writes a record and takes it over in memory. It is on the disk when the log has synced the index.
+    ///
+    /// # Errors
+    /// The log takes nothing now: nothing has changed.
+    pub fn write(&self, record: &Record) -> Result<Index, AppendError> {
+        if self.log.should_rotate() {
+            self.log.rotate(PREAMBLE.into())?;
+        }
+        let index = self.log.append(record.encode(), true)?;
+        self.take_unwritten(record);
+        Ok(index)
+    }
+
+    /// Takes a record over in memory that the log does not take now: it is to be written later, before any other of
+    /// its group.
+    pub fn take_unwritten(&self, record: &Record) {
+        let mut groups = self.groups.borrow_mut();
+        let group = groups.entry(record.group).or_default();
+        group.borrow_mut().take(record);
+    }
+
+    /// Writes a record that is taken over already.
+    ///
+    /// # Errors
+    /// The log takes nothing now.
+    pub fn write_again(&self, record: &Record) -> Result<Index, AppendError> {
+        if self.log.should_rotate() {
+            self.log.rotate(PREAMBLE.into())?;
+        }
+        self.log.append(record.encode(), true)
+    }
+
+    /// Forgets a group that is gone for good.
+    pub fn forget(&self, group: u32) {
+        self.groups.borrow_mut().remove(&group);
+    }
+}

@@ -1,0 +1,238 @@
+//! One replica of a range: its raft node, and who waits for it.
+
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, VecDeque};
+use std::rc::Rc;
+
+use dunlin_log::Index;
+use dunlin_metadata::Keyspace;
+use dunlin_node::Sabotage;
+use dunlin_proto::ShardAddress;
+use dunlin_raftlog::{GroupLog, GroupStorage, Position, Record};
+use dunlin_versions::Meta;
+use raft::eraftpb::Message;
+use raft::{Config, RawNode, StateRole};
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
+use tokio::sync::oneshot;
+
+use crate::reads::Reads;
+use crate::wire::Answer;
+
+/// Ticks without a leader after which a replica stands for election, at least; at most twice as many.
+pub(crate) const ELECTION_TICKS: usize = 10;
+/// Ticks between heartbeats.
+const HEARTBEAT_TICKS: usize = 2;
+/// Bytes of entries in one message.
+const MESSAGE_BYTES: u64 = 1 << 20;
+/// Messages with entries under way to a replica.
+const MESSAGES_MAX: usize = 256;
+/// Bytes of entries that no majority has yet, above which nothing more is proposed.
+const UNCOMMITTED_BYTES: u64 = 64 << 20;
+/// Bytes of entries that are applied at once.
+const COMMITTED_BYTES: u64 = 4 << 20;
+
+/// Takes the answer of a leader, once.
+pub(crate) type Waiter = oneshot::Sender<Answer>;
+
+/// What comes in for a replica.
+pub(crate) enum Inbound {
+    /// From another.
+    Message(Box<Message>),
+    /// Another cannot be reached.
+    Unreachable(u64),
+    /// A snapshot of its leader is in the store, behind this.
+    Installed(Box<Message>),
+}
+
+/// What is being made durable, in order.
+pub(crate) struct Persisting {
+    /// Not written yet, for the log took nothing.
+    pub record: Option<Record>,
+    /// Durable when the log has synced this.
+    pub index: Index,
+    /// Number of the `Ready`.
+    pub number: u64,
+    /// To be sent then.
+    pub messages: Vec<Message>,
+    /// A snapshot, which counts as applied then.
+    pub snapshot: Option<u64>,
+}
+
+/// Figures.
+#[derive(Default)]
+pub(crate) struct Counters {
+    pub elections: Cell<u64>,
+    pub snapshots: Cell<u64>,
+}
+
+/// A replica that speaks.
+pub(crate) struct Group {
+    pub id: u32,
+    /// Each replica by its number in raft, with its directory number.
+    pub replicas: BTreeMap<u64, (ShardAddress, u64)>,
+    pub own: u64,
+    pub storage: GroupStorage,
+    pub meta: Cell<Meta>,
+    pub node: RefCell<RawNode<GroupStorage>>,
+    pub inbox: RefCell<VecDeque<Inbound>>,
+    pub proposals: RefCell<VecDeque<(Vec<u8>, Waiter)>>,
+    /// Who waits for an entry to be applied: by its index, with its term.
+    pub pending: RefCell<BTreeMap<u64, (u64, Waiter)>>,
+    pub reads: RefCell<Reads<Waiter>>,
+    pub persisting: RefCell<VecDeque<Persisting>>,
+    pub is_dirty: Cell<bool>,
+    /// Why it has failed, if it has: it says nothing more.
+    pub failed: RefCell<Option<String>>,
+    /// A snapshot is being fetched.
+    pub is_fetching: Cell<bool>,
+    /// For how many ticks each replica has waited for a snapshot that nobody fetches.
+    pub snapshot_ticks: RefCell<BTreeMap<u64, u32>>,
+    /// Snapshots that others fetch here.
+    pub serving: RefCell<BTreeMap<u64, u32>>,
+    pub counters: Counters,
+    random: RefCell<StdRng>,
+    /// The election timeout that was drawn, and for which term and role.
+    timeout: Cell<(u64, StateRole, usize)>,
+}
+
+/// The number that a shard has in raft.
+pub(crate) fn raft_id(at: ShardAddress) -> u64 {
+    (u64::from(at.node) << 16 | u64::from(at.shard)) + 1
+}
+
+impl Group {
+    /// One whose log and store are as `start` found them.
+    ///
+    /// # Errors
+    /// When raft refuses what it finds.
+    pub fn new(
+        keyspace: &Keyspace,
+        at: ShardAddress,
+        meta: Meta,
+        log: Rc<RefCell<GroupLog>>,
+        seed: u64,
+        sabotage: Sabotage,
+    ) -> Result<Group, raft::Error> {
+        let recorded = keyspace.range.iter().flat_map(|range| &range.replicas);
+        let replicas: BTreeMap<u64, (ShardAddress, u64)> = recorded
+            .map(|replica| {
+                let (node, shard) = (replica.node, replica.shard);
+                let at = ShardAddress { node, shard };
+                (raft_id(at), (at, replica.directory.unwrap_or(0)))
+            })
+            .collect();
+        let applied = Position {
+            index: meta.applied,
+            term: meta.term,
+        };
+        let storage = GroupStorage::new(log, replicas.keys().copied().collect(), applied);
+        let config = Config {
+            id: raft_id(at),
+            election_tick: ELECTION_TICKS,
+            heartbeat_tick: HEARTBEAT_TICKS,
+            applied: meta.applied,
+            max_size_per_msg: MESSAGE_BYTES,
+            max_inflight_msgs: MESSAGES_MAX,
+            check_quorum: true,
+            pre_vote: true,
+            skip_bcast_commit: true,
+            batch_append: true,
+            max_uncommitted_size: UNCOMMITTED_BYTES,
+            max_committed_size_per_ready: COMMITTED_BYTES,
+            ..Config::default()
+        };
+        let logger = slog::Logger::root(slog::Discard, slog::o!());
+        let node = RawNode::new(&config, storage.clone(), &logger)?;
+        let mut reads = Reads::default();
+        reads.joins_older = sabotage == Sabotage::ReadJoinsOlderRound;
+        let group = Group {
+            id: keyspace.id,
+            own: raft_id(at),
+            replicas,
+            storage,
+            meta: Cell::new(meta),
+            node: RefCell::new(node),
+            inbox: RefCell::default(),
+            proposals: RefCell::default(),
+            pending: RefCell::default(),
+            reads: RefCell::new(reads),
+            persisting: RefCell::default(),
+            is_dirty: Cell::new(true),
+            failed: RefCell::default(),
+            is_fetching: Cell::new(false),
+            snapshot_ticks: RefCell::default(),
+            serving: RefCell::default(),
+            counters: Counters::default(),
+            random: RefCell::new(StdRng::seed_from_u64(seed ^ u64::from(keyspace.id))),
+            timeout: Cell::new((u64::MAX, StateRole::Follower, ELECTION_TICKS)),
+        };
+        group.draw(&mut group.node.borrow_mut());
+        // Nobody else could lead, or nobody has yet: then the first need not wait for its time.
+        let is_new = group.node.borrow().raft.term == 0;
+        let is_first = group.replicas.keys().next() == Some(&group.own);
+        if group.replicas.len() == 1 || is_new && is_first {
+            group.node.borrow_mut().campaign()?;
+        }
+        Ok(group)
+    }
+
+    /// Has `raft` go by an election timeout of this replica's own random numbers, drawn for each term and role.
+    pub fn draw(&self, node: &mut RawNode<GroupStorage>) {
+        let now = (node.raft.term, node.raft.state);
+        let (term, role, drawn) = self.timeout.get();
+        let ticks = match now == (term, role) && node.raft.election_elapsed > 0 {
+            true => drawn,
+            false => (self.random.borrow_mut()).random_range(ELECTION_TICKS..2 * ELECTION_TICKS),
+        };
+        if now.1 == StateRole::Leader && now != (term, role) {
+            self.counters
+                .elections
+                .set(self.counters.elections.get() + 1);
+        }
+        self.timeout.set((now.0, now.1, ticks));
+        node.raft.set_randomized_election_timeout(ticks);
+    }
+
+    /// Whether it leads, and has applied an entry of its own term: it knows all that was ever acknowledged.
+    pub fn serves(&self) -> bool {
+        let node = self.node.borrow();
+        node.raft.state == StateRole::Leader
+            && node.raft.commit_to_current_term()
+            && self.meta.get().term == node.raft.term
+    }
+
+    /// The number of the replica that leads, as far as is known here.
+    pub fn leader(&self) -> Option<u64> {
+        let leader = self.node.borrow().raft.leader_id;
+        (leader != 0).then_some(leader)
+    }
+
+    /// Where a replica is.
+    pub fn at(&self, id: u64) -> Option<ShardAddress> {
+        self.replicas.get(&id).map(|(at, _)| *at)
+    }
+
+    /// It says nothing more; who waits is told why.
+    pub fn fail(&self, why: &str) {
+        tracing::error!(keyspace = self.id, why, "a replica of a range has failed");
+        *self.failed.borrow_mut() = Some(why.to_owned());
+        let failed = || Answer::Failed(why.to_owned());
+        for waiter in self.reads.borrow_mut().drain() {
+            drop(waiter.send(failed()));
+        }
+        for (_, waiter) in self.proposals.borrow_mut().drain(..) {
+            drop(waiter.send(failed()));
+        }
+        self.forget_pending();
+        self.inbox.borrow_mut().clear();
+        self.persisting.borrow_mut().clear();
+    }
+
+    /// Who waits for entries is not told what became of them: it is not known here any more.
+    pub fn forget_pending(&self) {
+        for (_, (_, waiter)) in std::mem::take(&mut *self.pending.borrow_mut()) {
+            drop(waiter.send(Answer::Unknown));
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! The replicas of ranges at a shard, with the log and the store that they share.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::rc::{Rc, Weak};
+
+use dunlin_log::Runner;
+use dunlin_node::{Sabotage, Services};
+use dunlin_raftlog::RaftLog;
+use dunlin_versions::Store;
+use tokio::sync::Notify;
+
+use crate::group::{Group, Inbound};
+use crate::send::Outgoing;
+
+/// What keeps a replica from speaking, by its keyspace.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Silent {
+    /// Others are not made yet.
+    Preparing,
+    /// It must not; why.
+    Mute(&'static str),
+}
+
+/// Log, store and replicas of a shard.
+pub(crate) struct AtShard {
+    pub services: Weak<Services>,
+    pub log: RaftLog,
+    pub store: Store,
+    pub runner: Runner,
+    pub sabotage: Sabotage,
+    pub groups: RefCell<BTreeMap<u32, Rc<Group>>>,
+    pub silent: RefCell<BTreeMap<u32, Silent>>,
+    pub outgoing: RefCell<Outgoing>,
+    pub wake: Notify,
+    /// The next place in the store that nobody has.
+    pub next_place: Cell<u32>,
+}
+
+impl AtShard {
+    /// A replica that speaks.
+    pub fn group(&self, id: u32) -> Option<Rc<Group>> {
+        self.groups.borrow().get(&id).cloned()
+    }
+
+    /// A place in the store that nobody has, nor will have.
+    pub fn take_place(&self) -> u32 {
+        let place = self.next_place.get();
+        self.next_place.set(place + 1);
+        place
+    }
+
+    /// There is something to do for a replica.
+    pub fn touch(&self, group: &Group) {
+        group.is_dirty.set(true);
+        self.wake.notify_one();
+    }
+
+    /// Something has come in for a replica.
+    pub fn receive(&self, group: &Group, inbound: Inbound) {
+        group.inbox.borrow_mut().push_back(inbound);
+        self.touch(group);
+    }
+}

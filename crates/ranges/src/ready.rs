@@ -1,0 +1,238 @@
+//! What raft hands out: entries to the log, committed ones to the store, messages to others, and answers to who waits.
+
+use bytes::Bytes;
+use dunlin_log::AppendError;
+use dunlin_node::Sabotage;
+use dunlin_raftlog::{GroupStorage, Position, Record, Vote};
+use dunlin_versions::{Command, Meta, Verdict};
+use raft::eraftpb::Entry;
+use raft::{RawNode, Ready};
+
+use crate::group::{Group, Persisting};
+use crate::ranges::AtShard;
+use crate::wire::Answer;
+
+impl AtShard {
+    /// Handles what a node hands out. What must be durable first waits in `persisting`.
+    pub fn handle_ready(
+        &self,
+        group: &Group,
+        node: &mut RawNode<GroupStorage>,
+    ) -> Result<(), String> {
+        let mut ready = node.ready();
+        self.send(group, ready.take_messages());
+        let snapshot = match ready.snapshot().is_empty() {
+            true => None,
+            false => Some(ready.snapshot().get_metadata().clone()),
+        };
+        if snapshot.is_some() {
+            group.forget_pending();
+        }
+        let committed = ready.take_committed_entries();
+        let last_applied = committed.last().map(|entry| entry.index);
+        self.apply(group, committed)?;
+        for state in ready.take_read_states() {
+            if let Ok(number) = state.request_ctx.as_slice().try_into() {
+                let number = u64::from_le_bytes(number);
+                group.reads.borrow_mut().confirm(number, state.index);
+            }
+        }
+        let record = record_of(group, &mut ready);
+        let number = ready.number();
+        let messages = ready.take_persisted_messages();
+        let mut persisting = Persisting {
+            record: None,
+            index: 0,
+            number,
+            messages,
+            snapshot: snapshot.as_ref().map(|metadata| metadata.index),
+        };
+        if let Some(record) = record {
+            self.write(group, &mut persisting, record)?;
+        }
+        group.persisting.borrow_mut().push_back(persisting);
+        node.advance_append_async(ready);
+        if let Some(last) = last_applied {
+            node.advance_apply_to(last);
+        }
+        self.let_read(group);
+        Ok(())
+    }
+
+    /// Writes a record, now or when the log takes it: what raft reads must be there at once all the same.
+    fn write(
+        &self,
+        group: &Group,
+        persisting: &mut Persisting,
+        record: Record,
+    ) -> Result<(), String> {
+        // What is to be written before it goes first.
+        let waits = group
+            .persisting
+            .borrow()
+            .iter()
+            .any(|before| before.record.is_some());
+        let written = match waits {
+            true => Err(AppendError::Backlog),
+            false if self.sabotage == Sabotage::SnapshotWithoutRecord && record.begin.is_some() => {
+                let without = Record {
+                    begin: None,
+                    ..record.clone()
+                };
+                let written = self.log.write_again(&without);
+                self.log.take_unwritten(&record);
+                written
+            }
+            false => self.log.write(&record),
+        };
+        match written {
+            Ok(index) => persisting.index = index,
+            Err(AppendError::Failed(failure)) => {
+                return Err(format!("its log failed: {failure}; restart the node"));
+            }
+            Err(_) => {
+                self.log.take_unwritten(&record);
+                persisting.record = Some(record);
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes note of what is durable by now.
+    pub fn persisted(&self, group: &Group, node: &mut RawNode<GroupStorage>) -> Result<(), String> {
+        loop {
+            let synced = self.synced(node);
+            let done = {
+                let mut persisting = group.persisting.borrow_mut();
+                let Some(first) = persisting.front_mut() else {
+                    break;
+                };
+                if let Some(record) = first.record.take() {
+                    match self.log.write_again(&record) {
+                        Ok(index) => first.index = index,
+                        Err(AppendError::Failed(failure)) => {
+                            return Err(format!("its log failed: {failure}; restart the node"));
+                        }
+                        // Asked again with the next tick.
+                        Err(_) => first.record = Some(record),
+                    }
+                }
+                if first.record.is_some() || first.index > synced {
+                    break;
+                }
+                persisting.pop_front()
+            };
+            let Some(done) = done else { break };
+            node.on_persist_ready(done.number);
+            if let Some(index) = done.snapshot {
+                node.advance_apply_to(index);
+            }
+            self.send(group, done.messages);
+        }
+        Ok(())
+    }
+
+    /// Up to where the log counts as durable.
+    fn synced(&self, node: &RawNode<GroupStorage>) -> u64 {
+        let log = self.log.log();
+        match self.sabotage {
+            Sabotage::RangeAckUnsynced => log.last(),
+            // Votes are what is persisted while nobody leads.
+            Sabotage::VoteUnsynced if node.raft.leader_id == 0 => log.last(),
+            _ => log.synced(),
+        }
+    }
+
+    /// Applies committed entries in one batch, and answers who waits for them.
+    fn apply(&self, group: &Group, entries: Vec<Entry>) -> Result<(), String> {
+        let before = group.meta.get();
+        // A snapshot may have brought more than raft knows of.
+        let entries: Vec<Entry> = (entries.into_iter())
+            .filter(|entry| entry.index > before.applied)
+            .collect();
+        let Some(last) = entries.last() else {
+            return Ok(());
+        };
+        let position = (last.index, last.term);
+        let mut commands = Vec::with_capacity(entries.len());
+        let mut places = Vec::with_capacity(entries.len());
+        for entry in entries {
+            places.push((entry.index, entry.term, !entry.data.is_empty()));
+            if !entry.data.is_empty() {
+                let command = Command::decode(Bytes::from(entry.data));
+                commands.push(command.map_err(|error| error.to_string())?);
+            }
+        }
+        let applied = self.store.apply(group.id, &before, &commands, position);
+        let applied = applied.map_err(|error| error.to_string())?;
+        self.set_meta(group, applied.meta);
+        if let Some(services) = self.services.upgrade() {
+            // What is written next, here and elsewhere, is stamped above it.
+            services.observe(applied.meta.greatest);
+        }
+        let mut verdicts = applied.verdicts.into_iter();
+        let mut pending = group.pending.borrow_mut();
+        for (index, term, is_command) in places {
+            let verdict = if is_command { verdicts.next() } else { None };
+            let Some((wanted, waiter)) = pending.remove(&index) else {
+                continue;
+            };
+            let answer = match verdict {
+                Some(verdict) if wanted == term => answer_of(verdict),
+                // Another leader's entry stands where it would have stood: it never happened.
+                _ => Answer::NotLeader(None),
+            };
+            drop(waiter.send(answer));
+        }
+        Ok(())
+    }
+
+    /// What is known of a replica's store has changed.
+    pub fn set_meta(&self, group: &Group, meta: Meta) {
+        group.meta.set(meta);
+        group.storage.set_applied(Position {
+            index: meta.applied,
+            term: meta.term,
+        });
+    }
+
+    /// Lets those read whose round has ended.
+    pub fn let_read(&self, group: &Group) {
+        let applied = group.meta.get().applied;
+        for waiter in group.reads.borrow_mut().take(applied) {
+            drop(waiter.send(Answer::Value(None)));
+        }
+    }
+}
+
+fn answer_of(verdict: Verdict) -> Answer {
+    match verdict {
+        Verdict::Done(version) => Answer::Done(version),
+        Verdict::ConditionFailed(version) => Answer::ConditionFailed(version),
+        Verdict::TooLate(version) => Answer::TooLate(version),
+    }
+}
+
+/// What a `Ready` has for the log, if anything. The commit index alone is not worth a record: it is learnt anew.
+fn record_of(group: &Group, ready: &mut Ready) -> Option<Record> {
+    let begin = match ready.snapshot().is_empty() {
+        true => None,
+        false => Some(Position {
+            index: ready.snapshot().get_metadata().index,
+            term: ready.snapshot().get_metadata().term,
+        }),
+    };
+    let vote = ready.hs().map(|hard_state| Vote {
+        term: hard_state.term,
+        vote: hard_state.vote,
+    });
+    let vote = vote.filter(|vote| *vote != group.storage.log().borrow().vote());
+    let entries = ready.take_entries();
+    let is_empty = begin.is_none() && vote.is_none() && entries.is_empty();
+    (!is_empty).then_some(Record {
+        group: group.id,
+        begin,
+        vote,
+        entries,
+    })
+}

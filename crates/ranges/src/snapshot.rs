@@ -1,0 +1,251 @@
+//! A whole range to a replica that is too far behind: fetched beside what it has, put in its place in one step that
+//! is flushed, and only then told to raft.
+
+use std::rc::Rc;
+use std::time::Duration;
+
+use bytes::{Buf, BufMut, Bytes, BytesMut};
+use dunlin_entry::Version;
+use dunlin_node::Services;
+use dunlin_proto::{CANNOT, Response};
+use dunlin_raftlog::Position;
+use dunlin_rpc::Sink;
+use dunlin_versions::{Meta, Row};
+use raft::eraftpb::{Message, MessageType};
+use tokio::time::sleep;
+
+use crate::group::{Group, Inbound};
+use crate::plug::{NUMBER, at_shard};
+use crate::ranges::AtShard;
+use crate::wire::{SNAPSHOT, get_bytes, put_bytes};
+
+/// Bytes of rows sent at once.
+const PAGE_BYTES: usize = 256 << 10;
+/// Bytes of them that may be under way.
+const WINDOW_BYTES: usize = 1 << 20;
+/// Pause after a fetch that failed.
+const PAUSE: Duration = Duration::from_secs(1);
+
+impl AtShard {
+    /// Whether what a message offers must be in the store before raft hears of it.
+    pub fn is_fetched_first(&self, group: &Group, message: &Message) -> bool {
+        message.get_msg_type() == MessageType::MsgSnapshot
+            && message.get_snapshot().get_metadata().index > group.meta.get().applied
+    }
+
+    /// Fetches the snapshot that a leader offers, unless one is being fetched.
+    pub fn fetch(&self, group: &Group, offer: Box<Message>) {
+        if group.is_fetching.replace(true) {
+            return;
+        }
+        let (Some(services), id) = (self.services.upgrade(), group.id) else {
+            return;
+        };
+        tokio::task::spawn_local(async move {
+            let Some(own) = at_shard(&services) else {
+                return;
+            };
+            let Some(group) = own.group(id) else { return };
+            match own.install(&services, &group, &offer).await {
+                Ok(position) => {
+                    group
+                        .counters
+                        .snapshots
+                        .set(group.counters.snapshots.get() + 1);
+                    let mut message = offer;
+                    message.set_snapshot(group.storage.head(position));
+                    own.receive(&group, Inbound::Installed(message));
+                }
+                Err(why) => {
+                    tracing::info!(keyspace = id, why, "a snapshot of a range is fetched later");
+                    sleep(PAUSE).await;
+                }
+            }
+            group.is_fetching.set(false);
+        });
+    }
+
+    /// Fetches it and puts it in the place of what there is.
+    async fn install(
+        self: &Rc<Self>,
+        services: &Rc<Services>,
+        group: &Rc<Group>,
+        offer: &Message,
+    ) -> Result<Position, String> {
+        let (at, directory) = *(group.replicas.get(&offer.from)).ok_or("an unknown leader")?;
+        let mut asked = BytesMut::with_capacity(29);
+        asked.put_u8(SNAPSHOT);
+        asked.put_u32_le(group.id);
+        asked.put_u64_le(group.own);
+        asked.put_u64_le(group.meta.get().directory);
+        asked.put_u64_le(directory);
+        let opened = services
+            .open(at, NUMBER, asked.freeze(), WINDOW_BYTES)
+            .await;
+        let mut items = opened.map_err(|error| error.to_string())?;
+        let head = items.next().await.ok_or("it ended before it began")?;
+        let head = decode_head(head.map_err(|error| error.to_string())?);
+        let told = head.ok_or("its head cannot be read")?;
+        let place = self.take_place();
+        let mut is_whole = false;
+        while let Some(item) = items.next().await {
+            let item = item.map_err(|error| error.to_string())?;
+            let (rows, is_last) = decode_rows(item).ok_or("a page of it cannot be read")?;
+            let store = self.store.clone();
+            self.run(move || store.load(place, &rows)).await?;
+            if is_last {
+                is_whole = true;
+                break;
+            }
+        }
+        if !is_whole {
+            let store = self.store.clone();
+            self.run(move || store.clear(place)).await?;
+            return Err("it ended too early".to_owned());
+        }
+        let before = group.meta.get();
+        if told.applied <= before.applied {
+            let store = self.store.clone();
+            self.run(move || store.clear(place)).await?;
+            return Err("what is here is newer".to_owned());
+        }
+        let meta = Meta {
+            directory: before.directory,
+            place,
+            is_mute: before.is_mute,
+            ..told
+        };
+        let position = Position {
+            index: meta.applied,
+            term: meta.term,
+        };
+        // From here to the end of this step nothing is waited for.
+        self.store
+            .set(group.id, &meta)
+            .map_err(|error| error.to_string())?;
+        self.set_meta(group, meta);
+        let store = self.store.clone();
+        self.run(move || store.flush()).await?;
+        let store = self.store.clone();
+        self.run(move || store.clear(before.place)).await?;
+        Ok(position)
+    }
+
+    async fn run<T: Send + 'static>(
+        &self,
+        job: impl FnOnce() -> Result<T, dunlin_versions::StoreError> + Send + 'static,
+    ) -> Result<T, String> {
+        let done = self.runner.run_behind(job).await;
+        done.map_err(|gone| gone.to_string())?
+            .map_err(|error| error.to_string())
+    }
+
+    /// Sends all rows of a range to another replica of it.
+    pub async fn send_snapshot(self: Rc<Self>, asked: Bytes, mut sink: Sink<Response>) {
+        let Some((group, who)) = self.is_asked_by_replica(asked) else {
+            return sink.refuse(CANNOT, "this replica is not the one that was asked");
+        };
+        let _serving = Serving::begin(&group, who);
+        let meta = group.meta.get();
+        let mut rows = self.store.rows(&meta);
+        if sink.send(Response::Plug(encode_head(&meta))).await.is_err() {
+            return;
+        }
+        loop {
+            let read = move || {
+                let page = rows.next(PAGE_BYTES);
+                (rows, page)
+            };
+            let (back, page) = match self.runner.run_read_after(read).await {
+                Ok((back, Ok(page))) => (back, page),
+                Ok((_, Err(error))) => return sink.refuse(CANNOT, &error.to_string()),
+                Err(gone) => return sink.refuse(CANNOT, &gone.to_string()),
+            };
+            rows = back;
+            let is_last = rows.is_over();
+            let item = Response::Plug(encode_rows(&page, is_last));
+            if sink.send(item).await.is_err() {
+                return;
+            }
+            if is_last {
+                return sink.end();
+            }
+        }
+    }
+
+    fn is_asked_by_replica(&self, mut asked: Bytes) -> Option<(Rc<Group>, u64)> {
+        let group = self.group(asked.try_get_u32_le().ok()?)?;
+        let who = asked.try_get_u64_le().ok()?;
+        let told_by = asked.try_get_u64_le().ok()?;
+        let told_to = asked.try_get_u64_le().ok()?;
+        let known = group.replicas.get(&who).map(|(_, directory)| *directory);
+        let is_ours = told_to == group.meta.get().directory && group.failed.borrow().is_none();
+        (known == Some(told_by) && is_ours).then_some((group, who))
+    }
+}
+
+/// A replica that is being sent a snapshot.
+struct Serving {
+    group: Rc<Group>,
+    who: u64,
+}
+
+impl Serving {
+    fn begin(group: &Rc<Group>, who: u64) -> Serving {
+        *group.serving.borrow_mut().entry(who).or_default() += 1;
+        Serving {
+            group: group.clone(),
+            who,
+        }
+    }
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        let mut serving = self.group.serving.borrow_mut();
+        if let Some(count) = serving.get_mut(&self.who) {
+            *count -= 1;
+        }
+        serving.retain(|_, count| *count > 0);
+    }
+}
+
+fn encode_head(meta: &Meta) -> Bytes {
+    let mut out = BytesMut::with_capacity(24);
+    out.put_u64_le(meta.applied);
+    out.put_u64_le(meta.term);
+    out.put_u64_le(meta.greatest.0);
+    out.freeze()
+}
+
+fn decode_head(mut from: Bytes) -> Option<Meta> {
+    Some(Meta {
+        applied: from.try_get_u64_le().ok()?,
+        term: from.try_get_u64_le().ok()?,
+        greatest: Version(from.try_get_u64_le().ok()?),
+        ..Meta::default()
+    })
+}
+
+fn encode_rows(rows: &[Row], is_last: bool) -> Bytes {
+    let bytes: usize = rows
+        .iter()
+        .map(|(row, value)| row.len() + value.len() + 8)
+        .sum();
+    let mut out = BytesMut::with_capacity(1 + bytes);
+    out.put_u8(is_last.into());
+    for (row, value) in rows {
+        put_bytes(&mut out, row);
+        put_bytes(&mut out, value);
+    }
+    out.freeze()
+}
+
+fn decode_rows(mut from: Bytes) -> Option<(Vec<Row>, bool)> {
+    let is_last = from.try_get_u8().ok()? != 0;
+    let mut rows = Vec::new();
+    while from.has_remaining() {
+        rows.push((get_bytes(&mut from).ok()?, get_bytes(&mut from).ok()?));
+    }
+    Some((rows, is_last))
+}

@@ -1,0 +1,104 @@
+//! What a shard tells of the replicas that it holds.
+
+use dunlin_node::Services;
+use dunlin_node::plug::RangeStatus;
+use raft::StateRole;
+
+use crate::group::Group;
+use crate::plug::{Part, at_shard};
+use crate::ranges::Silent;
+
+/// The replicas at this shard.
+pub(crate) fn of(services: &Services) -> Vec<RangeStatus> {
+    let own = services.shard().address();
+    let Some(at_shard) = at_shard(services) else {
+        return in_trouble(services);
+    };
+    let mut all = Vec::new();
+    for (id, group) in at_shard.groups.borrow().iter() {
+        all.push(of_group(services, *id, group));
+    }
+    for (id, silent) in at_shard.silent.borrow().iter() {
+        let (role, reason) = match silent {
+            Silent::Preparing => ("preparing", None),
+            Silent::Mute(why) => ("mute", Some((*why).to_owned())),
+        };
+        all.push(RangeStatus {
+            reason,
+            ..blank(services, own, *id, role)
+        });
+    }
+    all.sort_by(|a, b| a.keyspace.cmp(&b.keyspace));
+    all
+}
+
+/// All that should be here where log and store could not be opened.
+fn in_trouble(services: &Services) -> Vec<RangeStatus> {
+    let own = services.shard().address();
+    let Some(part) = services.find::<Part>() else {
+        return Vec::new();
+    };
+    let Some(trouble) = part.trouble.borrow().clone() else {
+        return Vec::new();
+    };
+    let holds = |range: &dunlin_metadata::RangeRecord| {
+        let mut replicas = range.replicas.iter();
+        replicas.any(|r| (r.node, r.shard) == (own.node, own.shard))
+    };
+    let keyspaces = services.transactional().into_iter();
+    let held = keyspaces.filter(|k| k.range.as_ref().is_some_and(holds));
+    held.map(|keyspace| RangeStatus {
+        reason: Some(trouble.clone()),
+        ..blank(services, own, keyspace.id, "failed")
+    })
+    .collect()
+}
+
+fn blank(services: &Services, own: dunlin_proto::ShardAddress, id: u32, role: &str) -> RangeStatus {
+    let keyspace = services.transactional_keyspace(id);
+    RangeStatus {
+        at: services.label_of(own),
+        keyspace: keyspace.map_or_else(|| id.to_string(), |keyspace| keyspace.name.clone()),
+        role: role.to_owned(),
+        reason: None,
+        leader: None,
+        term: 0,
+        last: 0,
+        committed: 0,
+        applied: 0,
+        behind: 0,
+        elections: 0,
+        snapshots: 0,
+    }
+}
+
+fn of_group(services: &Services, id: u32, group: &Group) -> RangeStatus {
+    let own = services.shard().address();
+    let leader = group.leader().and_then(|leader| group.at(leader));
+    let node = group.node.borrow();
+    let failed = group.failed.borrow().clone();
+    let role = match node.raft.state {
+        _ if failed.is_some() => "failed",
+        StateRole::Leader => "leader",
+        StateRole::Follower => "follower",
+        StateRole::Candidate | StateRole::PreCandidate => "candidate",
+    };
+    let last = node.raft.raft_log.last_index();
+    let matched = node.raft.prs().iter().map(|(_, progress)| progress.matched);
+    let behind = match node.raft.state {
+        StateRole::Leader => last - matched.min().unwrap_or(last).min(last),
+        _ => 0,
+    };
+    RangeStatus {
+        reason: failed,
+        leader: leader.map(|at| services.label_of(at)),
+        term: node.raft.term,
+        last,
+        committed: node.raft.raft_log.committed,
+        applied: group.meta.get().applied,
+        behind,
+        elections: group.counters.elections.get(),
+        snapshots: group.counters.snapshots.get(),
+        ..blank(services, own, id, role)
+    }
+}

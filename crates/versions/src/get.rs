@@ -1,0 +1,98 @@
+//! The newest version of a key.
+
+use bytes::Bytes;
+use dunlin_entry::Version;
+use rocksdb::ErrorKind;
+
+use crate::key;
+use crate::store::{Store, StoreError};
+
+const PUT: u8 = 1;
+const DELETE: u8 = 0;
+
+/// How far a read may go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tier {
+    /// Memory only; never waits. For event loops.
+    CacheOnly,
+    /// To the disk when need be. For threads that may wait.
+    Disk,
+}
+
+/// A version of a value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    /// Its version.
+    pub version: Version,
+    /// The value; none where the key was deleted.
+    pub value: Option<Bytes>,
+}
+
+/// What a read found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Lookup {
+    /// The newest version, which may be a delete.
+    Found(Found),
+    /// There was never one.
+    Absent,
+    /// Memory does not tell; ask again with [`Tier::Disk`]. Never the answer to that.
+    NeedsDisk,
+}
+
+impl Store {
+    /// The newest version of a key.
+    ///
+    /// # Errors
+    /// See [`StoreError`].
+    pub fn get(&self, place: u32, key: &[u8], tier: Tier) -> Result<Lookup, StoreError> {
+        let head = key::of_key(place, key);
+        let options = self.read_options(tier == Tier::CacheOnly);
+        let mut rows = self.db.raw_iterator_opt(options);
+        rows.seek(&head);
+        let found = match rows.item() {
+            Some((row, value)) if row.starts_with(&head) => {
+                Some(found(row, value).ok_or_else(|| damaged("a row"))?)
+            }
+            _ => None,
+        };
+        match rows.status() {
+            Ok(()) => Ok(found.map_or(Lookup::Absent, Lookup::Found)),
+            Err(error) if tier == Tier::CacheOnly && error.kind() == ErrorKind::Incomplete => {
+                Ok(Lookup::NeedsDisk)
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+pub(crate) fn damaged(what: &str) -> StoreError {
+    StoreError::Damaged(format!("{what} cannot be read"))
+}
+
+fn found(row: &[u8], value: &[u8]) -> Option<Found> {
+    let (_, version) = key::split(row)?;
+    Some(Found {
+        version,
+        value: decode(value)?.map(Bytes::copy_from_slice),
+    })
+}
+
+/// A value as it is stored; none is a delete.
+pub(crate) fn encode(value: Option<&[u8]>) -> Vec<u8> {
+    let Some(value) = value else {
+        return vec![DELETE];
+    };
+    let mut out = Vec::with_capacity(1 + value.len());
+    out.push(PUT);
+    out.extend_from_slice(value);
+    out
+}
+
+/// The same back.
+pub(crate) fn decode(stored: &[u8]) -> Option<Option<&[u8]>> {
+    match stored.split_first()? {
+        (&PUT, value) => Some(Some(value)),
+        (&DELETE, []) => Some(None),
+        _ => None,
+    }
+}

@@ -1,0 +1,37 @@
+//! Values of replicated ranges, each in all its versions, on RocksDB.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `key` | pure: rows as bytes that compare (docs/formats.md, section 17) |
+//! | `command` | pure: a write as it stands in a range's log |
+//! | `judge` | pure: which version a write gets, and whether it happens |
+//! | `meta` | what a store knows of each range: what is applied, by which directory number |
+//! | `store` | the handle; opening, flushing |
+//! | `apply` | entries of a range's log, in one batch with their position |
+//! | `get` `page` | the newest version of a key, and of a range of keys |
+//! | `load` | a range from another replica, beside the one there is until it is whole |
+//! | `collect` | older versions go |
+//!
+//! RocksDB's own log is off: what a crash takes away is applied again from the range's log behind
+//! [`Meta::applied`].
+#![deny(unsafe_code)]
+
+mod apply;
+mod collect;
+mod command;
+mod get;
+mod judge;
+mod key;
+mod load;
+mod meta;
+mod page;
+mod store;
+
+pub use apply::Applied;
+pub use command::{Command, Malformed};
+pub use get::{Found, Lookup, Tier};
+pub use judge::{ORIGIN, Verdict};
+pub use load::{Row, Rows};
+pub use meta::Meta;
+pub use page::Page;
+pub use store::{Store, StoreError};

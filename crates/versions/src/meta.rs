@@ -1,0 +1,50 @@
+//! What a store knows of each range.
+
+use bytes::{Buf, BufMut};
+use dunlin_entry::Version;
+
+/// What is known of one range, in the same batch as what it tells of.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Meta {
+    /// The number that this replica has in the keyspace's record; another's messages are not for it.
+    pub directory: u64,
+    /// Where its rows are.
+    pub place: u32,
+    /// Index of the last entry that is applied.
+    pub applied: u64,
+    /// Its term.
+    pub term: u64,
+    /// The greatest version among its rows, or once there.
+    pub greatest: Version,
+    /// Whether it must not speak any more: what it once said may be forgotten here.
+    pub is_mute: bool,
+}
+
+const BYTES: usize = 37;
+
+impl Meta {
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        let mut out = Vec::with_capacity(BYTES);
+        out.put_u64_le(self.directory);
+        out.put_u32_le(self.place);
+        out.put_u64_le(self.applied);
+        out.put_u64_le(self.term);
+        out.put_u64_le(self.greatest.0);
+        out.put_u8(self.is_mute.into());
+        out
+    }
+
+    pub(crate) fn decode(mut from: &[u8]) -> Option<Meta> {
+        if from.len() != BYTES {
+            return None;
+        }
+        Some(Meta {
+            directory: from.get_u64_le(),
+            place: from.get_u32_le(),
+            applied: from.get_u64_le(),
+            term: from.get_u64_le(),
+            greatest: Version(from.get_u64_le()),
+            is_mute: from.get_u8() != 0,
+        })
+    }
+}

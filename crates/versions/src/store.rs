@@ -1,0 +1,205 @@
+//! The handle: opening, flushing, and what is known of each range.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use dunlin_store::SharedResources;
+use rocksdb::{
+    DB, Direction, ErrorKind, FlushOptions, IteratorMode, ReadOptions, ReadTier, WriteBatch,
+    WriteOptions,
+};
+
+use crate::collect::Collector;
+use crate::key;
+use crate::meta::Meta;
+
+/// Rows are kept in memory up to here.
+const MEMTABLE_BYTES: usize = 32 << 20;
+
+/// What a store cannot do.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum StoreError {
+    /// This replica is to be replaced.
+    #[error("the store of ranges is damaged: {0}")]
+    Damaged(String),
+    /// It is to be tried again, with room on the disk.
+    #[error("the store of ranges cannot be written or read: {0}")]
+    Io(String),
+}
+
+impl From<rocksdb::Error> for StoreError {
+    fn from(error: rocksdb::Error) -> StoreError {
+        match error.kind() {
+            ErrorKind::Corruption | ErrorKind::InvalidArgument | ErrorKind::NotFound => {
+                StoreError::Damaged(error.into_string())
+            }
+            _ => StoreError::Io(error.into_string()),
+        }
+    }
+}
+
+/// The ranges of a shard. Clones are the same.
+#[derive(Clone)]
+pub struct Store {
+    pub(crate) db: Arc<DB>,
+    /// Versions older than this in milliseconds, and not the newest of their key, go.
+    pub(crate) keep_from_ms: Arc<AtomicU64>,
+    path: PathBuf,
+}
+
+impl std::fmt::Debug for Store {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Store").field("path", &self.path).finish()
+    }
+}
+
+impl Store {
+    /// Opens the store in a directory, making it when it is not there. May wait for the disk.
+    ///
+    /// # Errors
+    /// See [`StoreError`].
+    pub fn open(
+        path: &Path,
+        resources: &SharedResources,
+        has_background: bool,
+    ) -> Result<Store, StoreError> {
+        let keep_from_ms = Arc::new(AtomicU64::new(0));
+        let mut options = resources.database_beside(MEMTABLE_BYTES);
+        options.set_max_write_buffer_number(4);
+        options.set_compaction_filter_factory(Collector::new(keep_from_ms.clone()));
+        if !has_background {
+            options.set_disable_auto_compactions(true);
+        }
+        // Closing must not write: what is not flushed stands in the log.
+        let options = options.get_options_from_string("avoid_flush_during_shutdown=true")?;
+        Ok(Store {
+            db: Arc::new(DB::open(&options, path)?),
+            keep_from_ms,
+            path: path.to_owned(),
+        })
+    }
+
+    /// What is known of each group.
+    ///
+    /// # Errors
+    /// See [`StoreError`].
+    pub fn groups(&self) -> Result<BTreeMap<u32, Meta>, StoreError> {
+        let mut groups = BTreeMap::new();
+        let from = IteratorMode::From(&[key::META], Direction::Forward);
+        for row in self.db.iterator(from) {
+            let (row, value) = row?;
+            let Some(group) = row.strip_prefix(&[key::META]) else {
+                break;
+            };
+            let group = group.try_into().map(u32::from_be_bytes);
+            match (group, Meta::decode(&value)) {
+                (Ok(group), Some(meta)) => drop(groups.insert(group, meta)),
+                _ => return Err(StoreError::Damaged("what it knows of a range".into())),
+            }
+        }
+        Ok(groups)
+    }
+
+    /// A place that no group has.
+    ///
+    /// # Errors
+    /// See [`StoreError`].
+    pub fn free_place(&self) -> Result<u32, StoreError> {
+        let last = self.db.iterator(IteratorMode::From(
+            &key::of_place(u32::MAX),
+            Direction::Reverse,
+        ));
+        let used = last.flatten().next().and_then(|(row, _)| {
+            let place = row.get(1..key::PREFIX)?.try_into().ok()?;
+            (row.first() == key::of_place(0).first()).then(|| u32::from_be_bytes(place))
+        });
+        let of_groups = self.groups()?.into_values().map(|meta| meta.place).max();
+        Ok(used.max(of_groups).map_or(0, |place| place + 1))
+    }
+
+    /// Sets what is known of a group.
+    ///
+    /// # Errors
+    /// See [`StoreError`].
+    pub fn set(&self, group: u32, meta: &Meta) -> Result<(), StoreError> {
+        let row = key::of_group(group);
+        Ok(self.db.put_opt(row, meta.encode(), &write_options())?)
+    }
+
+    /// Removes a group and all its rows.
+    ///
+    /// # Errors
+    /// See [`StoreError`].
+    pub fn remove(&self, group: u32, place: u32) -> Result<(), StoreError> {
+        let mut batch = WriteBatch::default();
+        batch.delete(key::of_group(group));
+        batch.delete_range(key::of_place(place), key::of_place(place + 1));
+        Ok(self.db.write_opt(batch, &write_options())?)
+    }
+
+    /// Removes all rows of a place.
+    ///
+    /// # Errors
+    /// See [`StoreError`].
+    pub fn clear(&self, place: u32) -> Result<(), StoreError> {
+        let mut batch = WriteBatch::default();
+        batch.delete_range(key::of_place(place), key::of_place(place + 1));
+        Ok(self.db.write_opt(batch, &write_options())?)
+    }
+
+    /// Removes rows of places that no group has: of ranges that were being loaded when the process ended.
+    ///
+    /// # Errors
+    /// See [`StoreError`].
+    pub fn clear_left_over(&self) -> Result<(), StoreError> {
+        let used: Vec<u32> = self
+            .groups()?
+            .into_values()
+            .map(|meta| meta.place)
+            .collect();
+        let mut place = 0;
+        while place < self.free_place()? {
+            if !used.contains(&place) {
+                self.clear(place)?;
+            }
+            place += 1;
+        }
+        Ok(())
+    }
+
+    /// Everything applied so far goes to the disk. Waits for it.
+    ///
+    /// # Errors
+    /// See [`StoreError`].
+    pub fn flush(&self) -> Result<(), StoreError> {
+        let mut options = FlushOptions::default();
+        options.set_wait(true);
+        Ok(self.db.flush_opt(&options)?)
+    }
+
+    /// Bytes of its files and of rows in memory, roughly.
+    pub fn bytes(&self) -> u64 {
+        let property = |name| self.db.property_int_value(name).ok().flatten().unwrap_or(0);
+        property("rocksdb.total-sst-files-size") + property("rocksdb.cur-size-all-mem-tables")
+    }
+
+    pub(crate) fn read_options(&self, memory_only: bool) -> ReadOptions {
+        let mut options = ReadOptions::default();
+        if memory_only {
+            options.set_read_tier(ReadTier::BlockCache);
+        }
+        options
+    }
+}
+
+pub(crate) fn write_options() -> WriteOptions {
+    let mut options = WriteOptions::default();
+    options.disable_wal(true);
+    options
+}
+
+#[cfg(test)]
+#[path = "store_tests.rs"]
+mod tests;
