@@ -28,8 +28,8 @@ pub struct GroupLog {
     bytes: usize,
     /// Whether it has begun: what stands in the log before a beginning is a rest.
     has_begun: bool,
-    /// Whether entries are missing between others.
-    has_gap: bool,
+    /// Whether entries are missing between others, or terms go back: no leader has ever written that.
+    is_broken: bool,
 }
 
 impl GroupLog {
@@ -40,7 +40,7 @@ impl GroupLog {
             self.entries.clear();
             self.bytes = 0;
             self.has_begun = true;
-            self.has_gap = false;
+            self.is_broken = false;
         }
         if let Some(vote) = record.vote {
             self.vote = vote;
@@ -57,8 +57,11 @@ impl GroupLog {
         kept.retain(|entry| entry.index > above);
         self.take(record);
         if record.begin.is_none() {
-            self.bytes += kept.iter().map(|entry| entry.data.len()).sum::<usize>();
-            self.entries.extend(kept);
+            for entry in kept {
+                self.bytes += entry.data.len();
+                self.is_broken |= entry.term < self.last().term;
+                self.entries.push_back(entry);
+            }
         }
     }
 
@@ -78,8 +81,9 @@ impl GroupLog {
                 self.bytes -= gone.data.len();
             }
         }
-        self.has_gap |= at > self.last().index + 1;
+        self.is_broken |= at > self.last().index + 1;
         for entry in entries {
+            self.is_broken |= entry.term < self.last().term;
             self.bytes += entry.data.len();
             self.entries.push_back(entry.clone());
         }
@@ -90,9 +94,9 @@ impl GroupLog {
         self.has_begun
     }
 
-    /// Whether entries are missing between others: it cannot be gone by.
-    pub fn has_gap(&self) -> bool {
-        self.has_gap
+    /// Whether entries are missing between others, or terms go back: it cannot be gone by.
+    pub fn is_broken(&self) -> bool {
+        self.is_broken
     }
 
     /// Term and vote.

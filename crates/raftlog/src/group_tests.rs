@@ -92,10 +92,24 @@ fn written_anew_it_is_the_same_behind_what_is_flushed() {
     again.take(&log.rewritten(3, Position { index: 4, term: 2 }).unwrap());
     log.trim(3, 0);
     assert_eq!(log.rewritten(3, Position { index: 2, term: 1 }), None);
-    assert!(!log.has_gap());
+    assert!(!log.is_broken());
     log.take(&record(9, &[3]));
-    assert!(log.has_gap());
+    assert!(log.is_broken());
     assert_eq!(again.last(), Position { index: 4, term: 2 });
+}
+
+#[test]
+fn terms_that_go_back_are_no_log() {
+    let mut log = begun(0, 0);
+    log.take(&record(1, &[1, 1, 1]));
+    log.take(&record(2, &[2]));
+    assert!(!log.is_broken());
+    // As the deliberate bug reads it.
+    let mut kept = begun(0, 0);
+    kept.take_keeping_higher(&record(1, &[1, 1, 1]));
+    kept.take_keeping_higher(&record(2, &[2]));
+    assert_eq!(terms(&kept), [(1, 1), (2, 2), (3, 1)]);
+    assert!(kept.is_broken());
 }
 
 #[test]

@@ -109,6 +109,7 @@ impl AtShard {
             begin_reads(group, node);
             self.persisted(group, node)?;
         }
+        self.let_read(group);
         if node.raft.state != StateRole::Leader {
             let leader = Some(node.raft.leader_id).filter(|id| *id != 0);
             for waiter in group.reads.borrow_mut().drain() {

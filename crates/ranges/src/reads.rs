@@ -21,8 +21,10 @@ pub(crate) struct Reads<W> {
     /// Rounds that have ended, by the index that must be applied first.
     confirmed: VecDeque<(u64, Vec<W>)>,
     last_number: u64,
-    /// A deliberate bug, for the simulation to find: who comes later joins the round under way.
+    /// A deliberate bug, for the simulation to find: who comes later joins the round that has just ended.
     pub joins_older: bool,
+    /// What was committed when that began, and how many ticks ago it ended.
+    last: Option<(u64, u32)>,
 }
 
 impl<W> Default for Reads<W> {
@@ -33,6 +35,7 @@ impl<W> Default for Reads<W> {
             confirmed: VecDeque::new(),
             last_number: 0,
             joins_older: false,
+            last: None,
         }
     }
 }
@@ -40,8 +43,10 @@ impl<W> Default for Reads<W> {
 impl<W> Reads<W> {
     /// One more waits.
     pub fn add(&mut self, waiter: W) {
-        match &mut self.round {
-            Some(round) if self.joins_older => round.waiters.push(waiter),
+        match self.last {
+            Some((index, ticks)) if self.joins_older && ticks <= TICKS_MAX => {
+                self.confirmed.push_back((index, vec![waiter]));
+            }
             _ => self.waiting.push(waiter),
         }
     }
@@ -70,11 +75,15 @@ impl<W> Reads<W> {
     pub fn confirm(&mut self, number: u64, index: u64) {
         if let Some(round) = self.round.take_if(|round| round.number == number) {
             self.confirmed.push_back((index, round.waiters));
+            self.last = Some((index, 0));
         }
     }
 
     /// Time passes.
     pub fn tick(&mut self) {
+        if let Some((_, ticks)) = &mut self.last {
+            *ticks += 1;
+        }
         let Some(round) = &mut self.round else { return };
         round.ticks += 1;
         if round.ticks > TICKS_MAX

@@ -57,8 +57,8 @@ pub(crate) fn judge(recorded: Recorded, meta: Option<&Meta>, log: Option<&GroupL
     let Some(log) = log else {
         return Start::Mute("its log is gone");
     };
-    if log.has_gap() {
-        return Start::Mute("entries are missing in its log");
+    if log.is_broken() {
+        return Start::Mute("its log contradicts itself");
     }
     if log.before().index > meta.applied {
         return Start::Mute("its store is older than its log");

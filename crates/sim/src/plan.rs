@@ -250,8 +250,10 @@ impl Plan {
         // Its replicas do not move.
         let mut random = StdRng::seed_from_u64(seed ^ 0x5a4e_6e50);
         let stays = !plan.moves && !plan.buries && !plan.relapses && !plan.deafens;
-        plan.ranges = stays && random.random_bool(0.35);
-        plan.unseats = plan.ranges && random.random_bool(0.5);
+        plan.ranges = stays && random.random_bool(0.4);
+        plan.unseats = plan.ranges && random.random_bool(0.6);
+        // So that a vote can be lost.
+        plan.slow_disks |= plan.unseats && power_loss && random.random_bool(0.8);
         plan
     }
 
@@ -350,9 +352,9 @@ impl Plan {
             }
             Sabotage::SkipAtSwitch | Sabotage::TokenAhead | Sabotage::JoinAtEnd => self.follows,
             Sabotage::IndexAnyOrder => self.views,
-            Sabotage::RangeAckUnsynced | Sabotage::VoteUnsynced | Sabotage::KeepHigherEntries => {
-                self.ranges && self.power_loss
-            }
+            Sabotage::RangeAckUnsynced => self.ranges && self.power_loss,
+            Sabotage::VoteUnsynced => self.unseats && self.slow_disks,
+            Sabotage::KeepHigherEntries => self.unseats,
             Sabotage::PutBackVotes => self.ranges && self.loses_disks,
             Sabotage::ReadJoinsOlderRound => self.unseats,
             Sabotage::SnapshotWithoutRecord | Sabotage::JudgeAtLeader => self.ranges,

@@ -11,6 +11,8 @@ use super::value::Values;
 pub enum EtcdRequest {
     /// Write its value.
     Put,
+    /// Write its value if it has none.
+    PutIfAbsent,
     /// Read it back as of now: the leader asks a majority whether it still leads.
     Linearizable,
     /// Read what the member that is asked has, which may be old.
@@ -38,6 +40,7 @@ impl EtcdWorkload {
     pub fn new(request: EtcdRequest, keys: Keys, values: Values) -> EtcdWorkload {
         let method = match request {
             EtcdRequest::Put => "/etcdserverpb.KV/Put",
+            EtcdRequest::PutIfAbsent => "/etcdserverpb.KV/Txn",
             EtcdRequest::Linearizable | EtcdRequest::Serializable => "/etcdserverpb.KV/Range",
         };
         EtcdWorkload {
@@ -49,12 +52,42 @@ impl EtcdWorkload {
     }
 
     /// `PutRequest { key = 1, value = 2 }` or `RangeRequest { key = 1, serializable = 7 }`.
-    fn message(&self, Asked { number, key }: &Asked, out: &mut Vec<u8>) {
+    fn message(&self, asked: &Asked, out: &mut Vec<u8>) {
+        match self.request {
+            EtcdRequest::PutIfAbsent => self.transaction(asked, out),
+            _ => self.of_key(asked, out),
+        }
+    }
+
+    /// `TxnRequest { compare = 1 { target = 2 (CREATE), key = 3 }, success = 2 { request_put = 2 } }`: compared with 0,
+    /// which stands for itself.
+    fn transaction(&self, asked: &Asked, out: &mut Vec<u8>) {
+        let mut put = Vec::new();
+        self.of_key(asked, &mut put);
+        let mut operation = Vec::new();
+        protobuf::put_bytes(2, put.len(), &mut operation, |out| {
+            out.extend_from_slice(&put)
+        });
+        let mut compare = Vec::new();
+        protobuf::put_true(2, &mut compare);
+        let key = &asked.key;
+        protobuf::put_bytes(3, KEY_LENGTH, &mut compare, |out| {
+            out.extend_from_slice(key)
+        });
+        protobuf::put_bytes(1, compare.len(), out, |out| out.extend_from_slice(&compare));
+        protobuf::put_bytes(2, operation.len(), out, |out| {
+            out.extend_from_slice(&operation)
+        });
+    }
+
+    fn of_key(&self, Asked { number, key }: &Asked, out: &mut Vec<u8>) {
         protobuf::put_bytes(1, KEY_LENGTH, out, |out| out.extend_from_slice(key));
         match self.request {
-            EtcdRequest::Put => protobuf::put_bytes(2, self.values.length(), out, |out| {
-                self.values.append(key, *number, out);
-            }),
+            EtcdRequest::Put | EtcdRequest::PutIfAbsent => {
+                protobuf::put_bytes(2, self.values.length(), out, |out| {
+                    self.values.append(key, *number, out);
+                });
+            }
             EtcdRequest::Linearizable => {}
             EtcdRequest::Serializable => protobuf::put_true(7, out),
         }
@@ -68,8 +101,16 @@ impl EtcdWorkload {
         if protobuf::bytes(message, 1).is_none() {
             return Verdict::WrongBody;
         }
-        if self.request == EtcdRequest::Put {
-            return Verdict::Expected;
+        match self.request {
+            EtcdRequest::Put => return Verdict::Expected,
+            // `TxnResponse { responses = 3 }`: one for each operation that was done.
+            EtcdRequest::PutIfAbsent => {
+                return match protobuf::bytes(message, 3) {
+                    Some(_) => Verdict::Expected,
+                    None => Verdict::Status(412),
+                };
+            }
+            EtcdRequest::Linearizable | EtcdRequest::Serializable => {}
         }
         let Some(found) = protobuf::bytes(message, 2) else {
             return Verdict::Status(404);

@@ -72,6 +72,22 @@ impl Head {
         }
     }
 
+    /// Of requests for keys of a keyspace, without any say in how many replicas answer; a `PUT` may ask that there be
+    /// no value.
+    pub fn of_keyspace(verb: Verb, keyspace: &str, if_absent: bool, value_bytes: usize) -> Head {
+        let mut headers = match verb {
+            Verb::Put => format!("Content-Length: {value_bytes}\r\n"),
+            Verb::Get => String::new(),
+        };
+        if if_absent {
+            headers.push_str("If-None-Match: *\r\n");
+        }
+        Head {
+            prefix: format!("{} /v1/keyspaces/{keyspace}/keys/", verb.name()).into_bytes(),
+            suffix: format!(" HTTP/1.1\r\nHost: bench\r\n{headers}\r\n").into_bytes(),
+        }
+    }
+
     /// Appends the head for a key.
     pub fn append(&self, key: &[u8; KEY_LENGTH], out: &mut Vec<u8>) {
         out.extend_from_slice(&self.prefix);
@@ -128,11 +144,17 @@ pub struct HttpWorkload {
 impl HttpWorkload {
     /// Requests for `choice` of `keys` with the given acknowledgement.
     pub fn new(verb: Verb, copies: Copies, keys: KeySet, choice: Choice, values: Values) -> Self {
+        let head = Head::new(verb, copies, values.length());
+        HttpWorkload::with_head(verb, head, keys, choice, values)
+    }
+
+    /// The same with another head.
+    pub fn with_head(verb: Verb, head: Head, keys: KeySet, choice: Choice, values: Values) -> Self {
         HttpWorkload {
             verb,
             keys,
             choice,
-            head: Head::new(verb, copies, values.length()),
+            head,
             values,
         }
     }

@@ -12,26 +12,40 @@ pub struct Setup {
     pub store: Store,
     /// Whether a write is on disk before it is acknowledged.
     pub sync: Sync,
+    /// Whether replicas agree before they write, in the keyspace [`TRANSACTIONAL_KEYSPACE`].
+    pub is_transactional: bool,
 }
 
+/// The keyspace of mode transactional.
+pub const TRANSACTIONAL_KEYSPACE: &str = "transactional";
+
 /// All that run.
-pub const SETUPS: [Setup; 6] = [
+pub const SETUPS: [Setup; 7] = [
     setup(Store::Dunlin, Sync::Always),
     setup(Store::Etcd, Sync::Always),
     setup(Store::Nats, Sync::Always),
     setup(Store::Dunlin, Sync::Never),
     setup(Store::Nats, Sync::Never),
     setup(Store::Redis, Sync::Never),
+    Setup {
+        is_transactional: true,
+        ..setup(Store::Dunlin, Sync::Always)
+    },
 ];
 
 const fn setup(store: Store, sync: Sync) -> Setup {
-    Setup { store, sync }
+    Setup {
+        store,
+        sync,
+        is_transactional: false,
+    }
 }
 
 impl Setup {
     /// In words.
     pub fn name(&self) -> &'static str {
         match (self.store, self.sync) {
+            (Store::Dunlin, _) if self.is_transactional => "Dunlin, 3 nodes, transactional",
             (Store::Dunlin, _) => "Dunlin, 3 nodes",
             (Store::Etcd, _) => "etcd, 3 members",
             (Store::Nats, _) => "NATS JetStream KV, 3 replicas",
@@ -48,6 +62,8 @@ pub enum Ask {
     Put,
     /// Read a key, as well as the store can: what was acknowledged before is seen.
     Get,
+    /// Write a key that has no value yet, and only then.
+    Swap,
     /// Read a key from one replica, which may not have what was acknowledged before.
     Any,
 }
@@ -64,8 +80,9 @@ pub struct Case {
 }
 
 /// All lines in their order; in each round they have their turns in it.
-pub const CASES: [Case; 12] = [
+pub const CASES: [Case; 16] = [
     case(0, Ask::Put, "by 2 of 3, synced"),
+    case(6, Ask::Put, "by a majority, synced, in one order"),
     case(1, Ask::Put, "by a majority, synced"),
     case(2, Ask::Put, "by a majority, synced (sync_interval: always)"),
     case(3, Ask::Put, "by 2 of 3, not synced (--sync never)"),
@@ -76,8 +93,11 @@ pub const CASES: [Case; 12] = [
     ),
     case(5, Ask::Put, "by the primary alone, not synced"),
     case(0, Ask::Get, "the newest of 2 of 3"),
+    case(6, Ask::Get, "linearizable"),
     case(1, Ask::Get, "linearizable"),
     case(5, Ask::Get, "of the primary"),
+    case(6, Ask::Swap, "If-None-Match: *, synced"),
+    case(1, Ask::Swap, "transaction: created at 0, then put; synced"),
     case(0, Ask::Any, "of one replica (ack=1)"),
     case(1, Ask::Any, "of one member (serializable)"),
     case(4, Ask::Any, "of one replica (direct get)"),

@@ -5,7 +5,7 @@ use crate::error::BenchError;
 use crate::interrupt::Interrupt;
 use crate::load::etcd::{EtcdRequest, EtcdWorkload};
 use crate::load::generator::{self, LoadError, Plan};
-use crate::load::http::{ANY_COPY, HttpWorkload, THREE_COPIES, Verb};
+use crate::load::http::{ANY_COPY, Head, HttpWorkload, THREE_COPIES, Verb};
 use crate::load::key::{Choice, KeySet, Keys, Order};
 use crate::load::nats::NatsWorkload;
 use crate::load::outcome::Outcome;
@@ -14,7 +14,7 @@ use crate::load::value::Values;
 use crate::measure::{Run, measure};
 use crate::options::Store;
 
-use super::case::Ask;
+use super::case::{Ask, Setup, TRANSACTIONAL_KEYSPACE};
 
 /// Numbers of keys that one run may write.
 const RUN_KEYS: u64 = 1 << 32;
@@ -51,39 +51,48 @@ impl Loads {
     }
 
     /// The next to measure: new keys to write, or any of the filled ones to read.
-    pub fn next(&mut self, store: Store, ask: Ask) -> Load {
+    pub fn next(&mut self, setup: Setup, ask: Ask) -> Load {
         let next = self.runs * RUN_KEYS;
         match ask {
-            Ask::Put => {
+            Ask::Put | Ask::Swap => {
                 let end = next + RUN_KEYS;
-                self.make(store, ask, b'p', Choice::Each { next, end })
+                self.make(setup, ask, b'p', Choice::Each { next, end })
             }
             Ask::Get | Ask::Any => {
                 let (count, state) = (self.filled, self.runs);
-                self.make(store, ask, b'f', Choice::Any { count, state })
+                self.make(setup, ask, b'f', Choice::Any { count, state })
             }
         }
     }
 
     /// Each of the keys that are read later, once.
-    pub fn fill(&mut self, store: Store, ask: Ask) -> Load {
+    pub fn fill(&mut self, setup: Setup, ask: Ask) -> Load {
         let end = self.filled;
-        self.make(store, ask, b'f', Choice::Each { next: 0, end })
+        self.make(setup, ask, b'f', Choice::Each { next: 0, end })
     }
 
-    fn make(&mut self, store: Store, ask: Ask, tag: u8, choice: Choice) -> Load {
+    fn make(&mut self, setup: Setup, ask: Ask, tag: u8, choice: Choice) -> Load {
         self.runs += 1;
         let order = Order::Random;
         let (set, values) = (KeySet { tag, order }, self.values.clone());
         let verb = match ask {
-            Ask::Put => Verb::Put,
+            Ask::Put | Ask::Swap => Verb::Put,
             Ask::Get | Ask::Any => Verb::Get,
         };
         let keys = || Keys::new(set, choice.clone());
-        match (store, ask) {
+        match (setup.store, ask) {
+            (Store::Dunlin, _) if setup.is_transactional => {
+                let head = Head::of_keyspace(
+                    verb,
+                    TRANSACTIONAL_KEYSPACE,
+                    ask == Ask::Swap,
+                    values.length(),
+                );
+                Load::Http(HttpWorkload::with_head(verb, head, set, choice, values))
+            }
             (Store::Dunlin, _) => {
                 let copies = match ask {
-                    Ask::Put | Ask::Get => THREE_COPIES,
+                    Ask::Put | Ask::Get | Ask::Swap => THREE_COPIES,
                     Ask::Any => ANY_COPY,
                 };
                 Load::Http(HttpWorkload::new(verb, copies, set, choice, values))
@@ -91,6 +100,7 @@ impl Loads {
             (Store::Etcd, _) => {
                 let request = match ask {
                     Ask::Put => EtcdRequest::Put,
+                    Ask::Swap => EtcdRequest::PutIfAbsent,
                     Ask::Get => EtcdRequest::Linearizable,
                     Ask::Any => EtcdRequest::Serializable,
                 };

@@ -179,7 +179,7 @@ pub fn run(session: &Session, date_utc: &str, command_line: &str) -> Result<Repo
                 warmup: session.lengths.warmup,
                 duration: session.lengths.run,
             };
-            let mut load = loads.next(setup.store, cell.case.ask);
+            let mut load = loads.next(*setup, cell.case.ask);
             let run = load.measure(cluster, &plan, &session.interrupt)?;
             session.progress.say(&line(cell, &run));
             cell.runs.push(run);

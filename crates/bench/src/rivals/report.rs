@@ -101,6 +101,11 @@ pub fn tables(report: &Report) -> String {
             "read",
             Ask::Get,
         ),
+        (
+            "Puts on the condition that there is no value",
+            "asked",
+            Ask::Swap,
+        ),
         ("Gets of one replica, which may be behind", "read", Ask::Any),
     ];
     let sections = sections.map(|(title, means, ask)| {

@@ -4,13 +4,13 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::Session;
-use super::case::{Ask, Setup};
+use super::case::{Ask, Setup, TRANSACTIONAL_KEYSPACE};
 use super::load::Loads;
-use crate::cluster::{Cluster, etcd, nats, processes, redis, up};
+use crate::cluster::{Cluster, etcd, http, nats, processes, ready, redis, up};
 use crate::error::BenchError;
 use crate::host::cpu::Meter;
 use crate::host::machine::version;
-use crate::interrupt::Interrupted;
+use crate::interrupt::{Interrupt, Interrupted};
 use crate::load::generator::{Pace, Plan};
 use crate::measure::settle;
 use crate::options::{Shape, Store};
@@ -83,8 +83,30 @@ fn ready(session: &Session, setup: Setup, loads: &mut Loads) -> Result<Cluster, 
         Store::Nats => nats::start(data, setup.sync, interrupt)?,
         Store::Redis => redis::start(data, interrupt)?,
     };
+    if setup.is_transactional {
+        transactional(&mut cluster, interrupt)?;
+    }
     fill(session, setup, &mut cluster, loads)?;
     Ok(cluster)
+}
+
+/// Makes the keyspace whose replicas agree before they write.
+fn transactional(cluster: &mut Cluster, interrupt: &Interrupt) -> Result<(), BenchError> {
+    let body = format!("{{\"name\":\"{TRANSACTIONAL_KEYSPACE}\",\"mode\":\"transactional\"}}");
+    ready::wait(
+        "the transactional keyspace",
+        cluster,
+        interrupt,
+        |cluster| {
+            let first = cluster.addresses.first().ok_or("no node")?;
+            match http::request(*first, "POST", "/v1/keyspaces", body.as_bytes()) {
+                Ok((201 | 409, _)) => Ok(()),
+                Ok((status, answer)) => Err(format!("{status} {answer}")),
+                Err(error) => Err(error.to_string()),
+            }
+        },
+    )?;
+    Ok(())
 }
 
 /// Writes the records that reads find, and reads every one back.
@@ -102,7 +124,7 @@ fn fill(
         duration: Duration::from_secs(3_600),
     };
     for ask in [Ask::Put, Ask::Get] {
-        let mut load = loads.fill(setup.store, ask);
+        let mut load = loads.fill(setup, ask);
         let outcome = load.run(&plan, &session.interrupt)?;
         // Replicas that may be asked have it when nothing is done any more.
         settle(&Meter::new(cluster.pids()), &session.interrupt)?;

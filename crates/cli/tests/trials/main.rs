@@ -23,6 +23,7 @@ mod histories;
 mod http;
 mod moves;
 mod peers;
+mod ranges;
 mod space;
 mod time;
 mod tls;

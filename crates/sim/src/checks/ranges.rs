@@ -37,7 +37,7 @@ pub fn replicas(cluster: &Cluster) -> Result<(), Broken> {
     cluster.shared.is_range_lost.set(silent.clone().count() > 1);
     let mut reasons = silent.filter_map(|range| Some((&range.at, range.reason.as_ref()?)));
     let unfounded = |reason: &str| {
-        reason.contains("missing in its log")
+        reason.contains("contradicts itself")
             || reason.contains("older than its log")
             || reason.contains("contradiction")
     };

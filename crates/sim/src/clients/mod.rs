@@ -23,6 +23,8 @@ pub const NAME: &str = "clients";
 
 /// Clients of the transactional keyspace.
 const RANGE_CLIENTS: usize = 5;
+/// More that only read, where its leader is unseated.
+const RANGE_READERS: usize = 3;
 
 /// More than nodes' clocks are ahead that others put up with, in milliseconds.
 pub const AHEAD_MS: i64 = 10_500;
@@ -51,10 +53,17 @@ pub async fn run(shared: Rc<Shared>) -> turmoil::Result {
     }
     if shared.plan.ranges {
         let mut random = StdRng::seed_from_u64(shared.plan.seed ^ 0x4a46_e5c1);
-        for number in 0..RANGE_CLIENTS {
+        let readers = if shared.plan.unseats {
+            RANGE_READERS
+        } else {
+            0
+        };
+        for number in 0..RANGE_CLIENTS + readers {
             let off_ms = random.random_range(-skew_ms..=skew_ms);
             let clock = SimClock::new(shared.time.clone(), off_ms);
-            let client = ranges::Client::new(number, shared.clone(), nodes.clone(), clock);
+            let is_reader = number >= RANGE_CLIENTS;
+            let (shared, nodes) = (shared.clone(), nodes.clone());
+            let client = ranges::Client::new(number, shared, nodes, clock, is_reader);
             tokio::task::spawn_local(client.work());
         }
     }

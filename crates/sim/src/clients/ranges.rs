@@ -36,13 +36,21 @@ pub struct Client {
     nodes: Nodes,
     clock: SimClock,
     random: StdRng,
+    /// Whether it only reads, one key and all the time.
+    is_reader: bool,
     /// What it last saw of a key: what there was, and what a condition must name.
     last: Option<(u16, Option<u64>, Condition)>,
 }
 
 impl Client {
     /// The client with this number.
-    pub fn new(number: usize, shared: Rc<Shared>, nodes: Nodes, clock: SimClock) -> Client {
+    pub fn new(
+        number: usize,
+        shared: Rc<Shared>,
+        nodes: Nodes,
+        clock: SimClock,
+        is_reader: bool,
+    ) -> Client {
         let seed = shared.plan.seed ^ 0x4a46_e500 ^ (number as u64 + 1) << 40;
         Client {
             number,
@@ -50,6 +58,7 @@ impl Client {
             nodes,
             clock,
             shared,
+            is_reader,
             last: None,
         }
     }
@@ -60,7 +69,8 @@ impl Client {
         loop {
             match shared.phase.get() {
                 Phase::Work => {
-                    let pause = self.random.random_range(0..=120);
+                    let longest = if self.is_reader { 10 } else { 120 };
+                    let pause = self.random.random_range(0..=longest);
                     sleep(Duration::from_millis(pause)).await;
                     self.step().await;
                 }
@@ -70,6 +80,9 @@ impl Client {
     }
 
     async fn step(&mut self) {
+        if self.is_reader {
+            return self.read(0).await;
+        }
         let key = self.random.random_range(0..KEYS);
         match self.random.random_range(0..10) {
             0..3 => self.read(key).await,

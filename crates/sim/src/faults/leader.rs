@@ -1,9 +1,13 @@
 //! Whoever leads the transactional keyspace is held for a while, or killed: what it had begun must not count when
-//! it goes on.
+//! it goes on. And a vote is lost, if it can be: the machine that gave it loses its power in the moment in which its
+//! candidate begins to lead.
 
+use std::rc::Rc;
+
+use dunlin_node::Shard;
 use rand::Rng;
 
-use super::Faults;
+use super::{Faults, Network};
 use crate::harness::cluster::{Cluster, Crash, HarnessError};
 
 impl Faults {
@@ -16,25 +20,31 @@ impl Faults {
         cluster: &mut Cluster,
         now_ms: u64,
     ) -> Result<(), HarnessError> {
-        if !cluster.shared.plan.unseats || now_ms < self.next_unseat_ms {
+        if !cluster.shared.plan.unseats {
             return Ok(());
         }
-        self.next_unseat_ms = now_ms + self.unseats.random_range(2_500..=6_000);
-        let leads = |shard: &std::rc::Rc<dunlin_node::Shard>| {
-            shard
-                .status()
-                .ranges
-                .iter()
-                .any(|range| range.role == "leader")
-        };
-        let mut hosts = cluster.hosts.iter();
-        let Some(number) = hosts.position(|host| host.live().iter().any(leads)) else {
+        if let Some((new, voter)) = self.cut_again
+            && self.down_until_ms[voter].is_none()
+        {
+            self.cut_again = None;
+            if self.network.is_some() {
+                cluster.cut(new, voter);
+            }
+        }
+        if let Some(former) = self.watched {
+            return self.watch(cluster, now_ms, former);
+        }
+        if now_ms < self.next_unseat_ms {
+            return Ok(());
+        }
+        self.next_unseat_ms = now_ms + self.unseats.random_range(2_000..=5_000);
+        let Some(number) = leader(cluster, None) else {
             return Ok(());
         };
         if self.held_until_ms[number].is_some() || self.down_until_ms[number].is_some() {
             return Ok(());
         }
-        if self.unseats.random_bool(0.4) {
+        if self.unseats.random_bool(0.3) {
             self.crash(cluster, number, Crash::Kill, now_ms, "it leads")?;
             let away_ms = self.unseats.random_range(20..=3_000);
             self.down_until_ms[number] = Some(now_ms + away_ms);
@@ -46,6 +56,66 @@ impl Faults {
         let name = &cluster.hosts[number].name;
         let text = format!("{name}, which leads, is held for {for_ms} ms");
         cluster.shared.note(text);
+        if cluster.shared.plan.power_loss && self.unseats.random_bool(0.8) {
+            self.watched = Some(number);
+        }
         Ok(())
     }
+
+    /// Waits until another leads than the one that is held. Then that one is cut off for a moment, the third, which
+    /// voted for it, loses its power, and the former leader goes on.
+    fn watch(
+        &mut self,
+        cluster: &mut Cluster,
+        now_ms: u64,
+        former: usize,
+    ) -> Result<(), HarnessError> {
+        if self.held_until_ms[former].is_none() {
+            self.watched = None;
+            return Ok(());
+        }
+        let Some(new) = leader(cluster, Some(former)) else {
+            return Ok(());
+        };
+        self.watched = None;
+        if self.network.is_some() {
+            return Ok(());
+        }
+        let others: Vec<usize> = (0..cluster.hosts.len())
+            .filter(|host| *host != new)
+            .collect();
+        for other in &others {
+            cluster.cut(new, *other);
+        }
+        let for_ms = self.unseats.random_range(600..=2_500);
+        let pairs = others.iter().map(|other| (new, *other)).collect();
+        self.network = Some(Network {
+            pairs,
+            until_ms: now_ms + for_ms,
+        });
+        let name = cluster.hosts[new].name.clone();
+        let text = format!("{name}, which has just begun to lead, is cut off for {for_ms} ms");
+        cluster.shared.note(text);
+        for voter in others.into_iter().filter(|other| *other != former) {
+            if self.down_until_ms[voter].is_none() && self.held_until_ms[voter].is_none() {
+                self.crash(cluster, voter, Crash::Blackout, now_ms, "it has voted")?;
+                let away_ms = self.unseats.random_range(10..=60);
+                self.down_until_ms[voter] = Some(now_ms + away_ms);
+                self.cut_again = Some((new, voter));
+            }
+        }
+        self.held_until_ms[former] = Some(now_ms);
+        Ok(())
+    }
+}
+
+/// A host that leads, not this one.
+fn leader(cluster: &Cluster, but: Option<usize>) -> Option<usize> {
+    let leads = |shard: &Rc<Shard>| {
+        let ranges = shard.status().ranges;
+        ranges.iter().any(|range| range.role == "leader")
+    };
+    let mut hosts = cluster.hosts.iter().enumerate();
+    let found = hosts.find(|(number, host)| Some(*number) != but && host.live().iter().any(leads));
+    found.map(|(number, _)| number)
 }

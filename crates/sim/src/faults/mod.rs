@@ -45,6 +45,10 @@ pub struct Faults {
     /// When the leader of the transactional keyspace is unseated; decided apart as well.
     next_unseat_ms: u64,
     unseats: StdRng,
+    /// A leader that is held, until another begins to lead.
+    watched: Option<usize>,
+    /// A host that is cut off from another again once it is back.
+    cut_again: Option<(usize, usize)>,
     /// When a node is lost for good.
     bury_ms: u64,
     /// The one that is to be, and hears nobody already.
@@ -87,6 +91,8 @@ impl Faults {
             restarts: StdRng::seed_from_u64(seed ^ 0x5ea1),
             next_unseat_ms: 4_000,
             unseats: StdRng::seed_from_u64(seed ^ 0x1ead_e400),
+            watched: None,
+            cut_again: None,
             dying: None,
             network: None,
             slow: None,
