@@ -5,7 +5,7 @@ use dunlin_entry::Version;
 use rocksdb::ErrorKind;
 
 use crate::key;
-use crate::store::{Store, StoreError};
+use crate::store::{Store, StoreError, of_one_key};
 
 const PUT: u8 = 1;
 const DELETE: u8 = 0;
@@ -45,12 +45,12 @@ impl Store {
     /// # Errors
     /// See [`StoreError`].
     pub fn get(&self, place: u32, key: &[u8], tier: Tier) -> Result<Lookup, StoreError> {
-        let head = key::of_key(place, key);
-        let options = self.read_options(tier == Tier::CacheOnly);
+        let first = key::of_version(place, key, Version::MAX);
+        let options = of_one_key(tier == Tier::CacheOnly);
         let mut rows = self.db.raw_iterator_opt(options);
-        rows.seek(&head);
+        rows.seek(&first);
         let found = match rows.item() {
-            Some((row, value)) if row.starts_with(&head) => {
+            Some((row, value)) if key::head(row) == key::head(&first) => {
                 Some(found(row, value).ok_or_else(|| damaged("a row"))?)
             }
             _ => None,

@@ -49,9 +49,22 @@ pub(crate) fn of_version(place: u32, key: &[u8], version: Version) -> Vec<u8> {
     row
 }
 
+/// All of a row but its version: what rows of one key have in common.
+pub(crate) fn head(row: &[u8]) -> &[u8] {
+    match has_head(row) {
+        true => &row[..row.len() - 8],
+        false => row,
+    }
+}
+
+/// Whether a row is a version's.
+pub(crate) fn has_head(row: &[u8]) -> bool {
+    row.len() >= PREFIX + BEHIND && row[0] == VERSIONS
+}
+
 /// Place, escaped key with its end, and version of a row; none where it is no version's.
 pub(crate) fn split(row: &[u8]) -> Option<(&[u8], Version)> {
-    if row.len() < PREFIX + BEHIND || row[0] != VERSIONS {
+    if !has_head(row) {
         return None;
     }
     let (head, version) = row.split_at(row.len() - 8);

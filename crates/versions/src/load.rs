@@ -1,11 +1,11 @@
 //! A range from another replica: all versions, in a place of their own until they are whole.
 
 use bytes::Bytes;
-use rocksdb::{ReadOptions, WriteBatch};
+use rocksdb::WriteBatch;
 
 use crate::key;
 use crate::meta::Meta;
-use crate::store::{Store, StoreError, write_options};
+use crate::store::{Store, StoreError, in_order, write_options};
 
 /// A row without its place.
 pub type Row = (Bytes, Bytes);
@@ -48,7 +48,7 @@ impl Rows {
         let Some(from) = self.next.take() else {
             return Ok(Vec::new());
         };
-        let mut options = ReadOptions::default();
+        let mut options = in_order();
         options.set_iterate_upper_bound(key::of_place(self.place + 1));
         options.fill_cache(false);
         let mut rows = self.view.borrow_dependent().raw_iterator_opt(options);

@@ -5,7 +5,7 @@ use dunlin_entry::Version;
 
 use crate::get::{damaged, decode};
 use crate::key;
-use crate::store::{Store, StoreError};
+use crate::store::{Store, StoreError, in_order};
 
 /// So many older versions of a key are passed by one by one; then it is cheaper to search.
 const PASSED: usize = 8;
@@ -33,7 +33,7 @@ impl Store {
         bytes: usize,
         count: usize,
     ) -> Result<Page, StoreError> {
-        let mut options = self.read_options(false);
+        let mut options = in_order();
         let upper = match end {
             Some(end) => key::from_key(place, end),
             None => key::of_place(place + 1).to_vec(),

@@ -7,8 +7,8 @@ use std::sync::atomic::AtomicU64;
 
 use dunlin_store::SharedResources;
 use rocksdb::{
-    DB, Direction, ErrorKind, FlushOptions, IteratorMode, ReadOptions, ReadTier, WriteBatch,
-    WriteOptions,
+    DB, Direction, ErrorKind, FlushOptions, IteratorMode, ReadOptions, ReadTier, SliceTransform,
+    WriteBatch, WriteOptions,
 };
 
 use crate::collect::Collector;
@@ -68,6 +68,10 @@ impl Store {
         let keep_from_ms = Arc::new(AtomicU64::new(0));
         let mut options = resources.database_beside(MEMTABLE_BYTES);
         options.set_max_write_buffer_number(4);
+        // A key that has no version is known by a filter, without a search.
+        let heads = SliceTransform::create("dunlin-key", key::head, Some(key::has_head));
+        options.set_prefix_extractor(heads);
+        options.set_memtable_prefix_bloom_ratio(0.1);
         options.set_compaction_filter_factory(Collector::new(keep_from_ms.clone()));
         if !has_background {
             options.set_disable_auto_compactions(true);
@@ -88,7 +92,7 @@ impl Store {
     pub fn groups(&self) -> Result<BTreeMap<u32, Meta>, StoreError> {
         let mut groups = BTreeMap::new();
         let from = IteratorMode::From(&[key::META], Direction::Forward);
-        for row in self.db.iterator(from) {
+        for row in self.db.iterator_opt(from, in_order()) {
             let (row, value) = row?;
             let Some(group) = row.strip_prefix(&[key::META]) else {
                 break;
@@ -107,10 +111,9 @@ impl Store {
     /// # Errors
     /// See [`StoreError`].
     pub fn free_place(&self) -> Result<u32, StoreError> {
-        let last = self.db.iterator(IteratorMode::From(
-            &key::of_place(u32::MAX),
-            Direction::Reverse,
-        ));
+        let from = key::of_place(u32::MAX);
+        let from = IteratorMode::From(&from, Direction::Reverse);
+        let last = self.db.iterator_opt(from, in_order());
         let used = last.flatten().next().and_then(|(row, _)| {
             let place = row.get(1..key::PREFIX)?.try_into().ok()?;
             (row.first() == key::of_place(0).first()).then(|| u32::from_be_bytes(place))
@@ -184,14 +187,23 @@ impl Store {
         let property = |name| self.db.property_int_value(name).ok().flatten().unwrap_or(0);
         property("rocksdb.total-sst-files-size") + property("rocksdb.cur-size-all-mem-tables")
     }
+}
 
-    pub(crate) fn read_options(&self, memory_only: bool) -> ReadOptions {
-        let mut options = ReadOptions::default();
-        if memory_only {
-            options.set_read_tier(ReadTier::BlockCache);
-        }
-        options
+/// For reading rows of one key alone.
+pub(crate) fn of_one_key(memory_only: bool) -> ReadOptions {
+    let mut options = ReadOptions::default();
+    options.set_prefix_same_as_start(true);
+    if memory_only {
+        options.set_read_tier(ReadTier::BlockCache);
     }
+    options
+}
+
+/// For reading rows of many keys, in their order.
+pub(crate) fn in_order() -> ReadOptions {
+    let mut options = ReadOptions::default();
+    options.set_total_order_seek(true);
+    options
 }
 
 pub(crate) fn write_options() -> WriteOptions {

@@ -13,7 +13,7 @@ use crate::{key, runtime};
 const EXAMPLES: &str = "\
 Examples:
   dunlin delete dunlin
-  dunlin delete lock --if-version 27694418722816";
+  dunlin delete --keyspace NAME lock --if-version VERSION    in a transactional keyspace";
 
 /// Arguments of `delete`.
 #[derive(Debug, Args)]

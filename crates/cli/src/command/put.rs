@@ -22,8 +22,10 @@ Examples:
   dunlin put photo --file photo.jpg
   gzip -c notes | dunlin put notes.gz
   dunlin put session abc --expires-in 3600
-  dunlin put lock me --if-absent
-  dunlin put counter 8 --if-version \"$(dunlin get counter --json | jq -r .version)\"";
+
+Conditions belong to transactional keyspaces (dunlin keyspace create NAME --mode transactional):
+  dunlin put --keyspace NAME lock me --if-absent
+  dunlin put --keyspace NAME counter 8 --if-version \"$(dunlin get --keyspace NAME counter --json | jq -r .version)\"";
 
 /// When a write is to be done at all.
 #[derive(Debug, Clone, Args)]

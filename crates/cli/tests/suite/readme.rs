@@ -110,7 +110,7 @@ macro_rules! pages {
 }
 
 pages! {
-    the_readme "README.md" 8
+    the_readme "README.md" 9
     operations "docs/operations.md" 8
     security "docs/security.md" 4
     import "docs/import.md" 1
@@ -118,6 +118,7 @@ pages! {
     copying_a_database "docs/copy.md" 2
     change_streams "docs/streams.md" 3
     views "docs/views.md" 2
+    transactional_keyspaces "docs/transactional.md" 3
 }
 
 #[test]

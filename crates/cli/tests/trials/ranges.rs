@@ -300,8 +300,10 @@ fn a_put_that_waited_in_a_stopped_node_never_lands_above_what_followed_it() {
     let mut flock = start();
     for round in 0..4 {
         let key = format!("k{round}");
-        let first = flock.nodes[0].request("PUT", &path(&key), b"before");
-        assert_eq!(first.status, 201);
+        eventually("what is before is written", Duration::from_secs(20), || {
+            let put = ask(flock.nodes[0].address(), "PUT", &key, "", "before");
+            put.is_some_and(|put| put.status == 201)
+        });
         let leads = leader(&mut flock).unwrap();
         // The leader, then one that is none.
         let stopped = (leads + round % 2) % 3;

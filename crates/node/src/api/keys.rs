@@ -96,7 +96,7 @@ pub(super) async fn key(
     match *request.method() {
         Method::GET | Method::HEAD => get(&coordinator, target, request.headers()).await,
         Method::PUT => {
-            let condition = condition(request.headers())?;
+            let condition = condition(request.headers(), &target, keyspace)?;
             let expires_in = params.number("expires_in")?;
             if target.is_transactional && expires_in.is_some() {
                 return Err(not_of_ranges(keyspace, "expires_in"));
@@ -113,7 +113,7 @@ pub(super) async fn key(
             .await
         }
         Method::DELETE => {
-            let condition = condition(request.headers())?;
+            let condition = condition(request.headers(), &target, keyspace)?;
             let attempt = Attempt::new(shard, arrivals, request.headers())?;
             delete(&coordinator, target, condition, attempt).await
         }
@@ -278,8 +278,20 @@ async fn write(
     written
 }
 
+/// The condition of a write, which only transactional keyspaces keep: elsewhere two clients may both be told that
+/// theirs held.
+fn condition(headers: &HeaderMap, target: &Target, keyspace: &str) -> Result<Condition, Rejected> {
+    match condition_of(headers)? {
+        Condition::None => Ok(Condition::None),
+        condition if target.is_transactional => Ok(condition),
+        _ => Err(Rejected::bad(format!(
+            "keyspace {keyspace} is no transactional one, and takes no If-Match or If-None-Match on writes: dunlin keyspace create NAME --mode transactional makes one that does"
+        ))),
+    }
+}
+
 /// `If-Match` with a version or `*`, `If-None-Match` with `*`.
-fn condition(headers: &HeaderMap) -> Result<Condition, Rejected> {
+fn condition_of(headers: &HeaderMap) -> Result<Condition, Rejected> {
     for name in [IF_MATCH, IF_NONE_MATCH] {
         if headers.get_all(&name).iter().count() > 1 {
             return Err(Rejected::bad(format!("{name} is given twice")));

@@ -50,13 +50,13 @@ impl Faults {
             self.down_until_ms[number] = Some(now_ms + away_ms);
             return Ok(());
         }
-        let for_ms = self.unseats.random_range(2_000..=4_500);
+        let for_ms = self.unseats.random_range(2_500..=5_000);
         cluster.hosts[number].pause.hold();
         self.held_until_ms[number] = Some(now_ms + for_ms);
         let name = &cluster.hosts[number].name;
         let text = format!("{name}, which leads, is held for {for_ms} ms");
         cluster.shared.note(text);
-        if cluster.shared.plan.power_loss && self.unseats.random_bool(0.8) {
+        if cluster.shared.plan.power_loss && self.unseats.random_bool(0.9) {
             self.watched = Some(number);
         }
         Ok(())
@@ -78,9 +78,7 @@ impl Faults {
             return Ok(());
         };
         self.watched = None;
-        if self.network.is_some() {
-            return Ok(());
-        }
+        self.end_network(cluster);
         let others: Vec<usize> = (0..cluster.hosts.len())
             .filter(|host| *host != new)
             .collect();

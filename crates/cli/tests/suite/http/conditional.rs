@@ -4,7 +4,16 @@ use crate::harness::curl::{curl, curl_with};
 use crate::harness::up::Up;
 use crate::harness::wire::Wire;
 
-const PATH: &str = "/v1/keyspaces/default/keys/c";
+const PATH: &str = "/v1/keyspaces/accounts/keys/c";
+
+/// A cluster with a keyspace that keeps conditions.
+fn cluster() -> Up {
+    let up = Up::nodes(3);
+    let body = br#"{"name": "accounts", "mode": "transactional"}"#;
+    let made = curl_with(&["-d", "@-", &up.url(0, "/v1/keyspaces")], body);
+    assert_eq!(made.status, 201, "{}", made.text());
+    up
+}
 
 fn put_if(url: &str, header: &str, value: &str) -> crate::harness::answer::Answer {
     curl_with(
@@ -15,7 +24,7 @@ fn put_if(url: &str, header: &str, value: &str) -> crate::harness::answer::Answe
 
 #[test]
 fn a_condition_decides_whether_a_write_happens() {
-    let up = Up::nodes(3);
+    let up = cluster();
     let url = |node| up.url(node, PATH);
     let absent = "If-None-Match: *";
     assert_eq!(
@@ -85,6 +94,24 @@ fn a_condition_decides_whether_a_write_happens() {
     assert_eq!(curl(&[&url(0)]).text(), "g");
 }
 
+#[test]
+fn other_keyspaces_take_no_conditions() {
+    let up = Up::nodes(3);
+    let url = up.url(0, "/v1/keyspaces/default/keys/c");
+    for header in ["If-Match: *", "If-None-Match: *"] {
+        let refused = put_if(&url, header, "a");
+        assert_eq!(refused.status, 400);
+        assert!(
+            refused.text().contains("--mode transactional"),
+            "{}",
+            refused.text()
+        );
+        let delete = ["-X", "DELETE", "-H", header, &url];
+        assert_eq!(curl(&delete).status, 400);
+    }
+    assert_eq!(curl(&[&url]).status, 404);
+}
+
 fn request_if(wire: &mut Wire, header: &str, value: &str) -> u16 {
     let length = value.len();
     wire.send(format!(
@@ -95,9 +122,9 @@ fn request_if(wire: &mut Wire, header: &str, value: &str) -> u16 {
 
 #[test]
 fn of_many_that_race_to_create_one_wins() {
-    let up = Up::nodes(3);
+    let up = cluster();
     for round in 0..5 {
-        let path = format!("/v1/keyspaces/default/keys/c{round}");
+        let path = format!("/v1/keyspaces/accounts/keys/c{round}");
         let won: usize = std::thread::scope(|scope| {
             let racers: Vec<_> = (0..9)
                 .map(|racer| {
@@ -121,7 +148,7 @@ fn of_many_that_race_to_create_one_wins() {
 
 #[test]
 fn no_increment_is_lost_among_clients_of_different_nodes() {
-    let up = Up::nodes(3);
+    let up = cluster();
     let mut wire = Wire::open(up.ports[0]);
     assert_eq!(wire.request("PUT", PATH, "0").status, 201);
     let done: u64 = std::thread::scope(|scope| {
