@@ -76,7 +76,9 @@ async fn look(services: &Rc<Services>, may_have_forgotten: bool) -> Result<(), S
     let opened = part.at_shard.borrow().clone();
     let own = match opened {
         Some(own) => own,
-        None if wanted.is_empty() => return Ok(()),
+        None if wanted.is_empty() && !part.was_opened.get_or_init(|| was_opened(services)) => {
+            return Ok(());
+        }
         None => match open(services, may_have_forgotten).await {
             Ok(own) => {
                 *part.at_shard.borrow_mut() = Some(own.clone());
@@ -95,6 +97,15 @@ async fn look(services: &Rc<Services>, may_have_forgotten: bool) -> Result<(), S
         }
     }
     own.let_go(services).await
+}
+
+/// Whether an earlier start has held ranges here, of which some may have to go.
+fn was_opened(services: &Services) -> bool {
+    let log = services.directory().join("ranges").join("log");
+    services
+        .disk()
+        .list(&log)
+        .is_ok_and(|files| !files.is_empty())
 }
 
 async fn open(services: &Rc<Services>, may_have_forgotten: bool) -> Result<Rc<AtShard>, String> {
@@ -303,10 +314,13 @@ impl AtShard {
 
     /// Removes replicas of keyspaces whose data is to go.
     async fn let_go(&self, services: &Services) -> Result<(), String> {
-        let known = |id: &u32| services.is_purged(*id);
-        let spoke: Vec<u32> = self.groups.borrow().keys().copied().filter(known).collect();
-        let silent: Vec<u32> = self.silent.borrow().keys().copied().filter(known).collect();
-        for id in spoke.into_iter().chain(silent) {
+        let held = self.store.groups().map_err(|error| error.to_string())?;
+        let silent = self.silent.borrow().keys().copied().collect::<Vec<u32>>();
+        let mut gone: Vec<u32> = held.into_keys().chain(silent).collect();
+        gone.retain(|id| services.is_purged(*id));
+        gone.sort_unstable();
+        gone.dedup();
+        for id in gone {
             if let Some(group) = self.groups.borrow_mut().remove(&id) {
                 group.fail("its keyspace is dropped");
             }

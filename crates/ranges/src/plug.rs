@@ -1,6 +1,6 @@
 //! What plugs into the node: requests of other shards, and how transactional keyspaces are served.
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
 
 use bytes::{Buf, Bytes};
@@ -33,6 +33,8 @@ impl Plug for Ranges {
 pub(crate) struct Part {
     /// None before the shard holds anything.
     pub at_shard: RefCell<Option<Rc<AtShard>>>,
+    /// Whether an earlier start has held anything here; looked for once.
+    pub was_opened: OnceCell<bool>,
     /// Why log and store could not be opened, if so.
     pub trouble: RefCell<Option<String>>,
 }

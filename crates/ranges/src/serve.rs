@@ -67,6 +67,10 @@ impl AtShard {
             }
             found => found,
         };
+        if group.meta.get().place != place {
+            // A snapshot has come meanwhile: another leads.
+            return Answer::NotLeader(None);
+        }
         match found {
             Ok(Lookup::Found(Found {
                 version,
@@ -80,7 +84,11 @@ impl AtShard {
     async fn page(&self, group: &Group, start: Bytes, end: Option<Bytes>) -> Answer {
         let (place, store) = (group.meta.get().place, self.store.clone());
         let job = move || store.page(place, &start, end.as_deref(), PAGE_BYTES, PAGE_KEYS);
-        match self.runner.run_read(job).await {
+        let read = self.runner.run_read(job).await;
+        if group.meta.get().place != place {
+            return Answer::NotLeader(None);
+        }
+        match read {
             Ok(Ok(page)) => Answer::Page(page.items, page.next),
             Ok(Err(error)) => Answer::Failed(error.to_string()),
             Err(gone) => Answer::Failed(gone.to_string()),

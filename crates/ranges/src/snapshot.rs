@@ -104,10 +104,13 @@ impl AtShard {
             return Err("it ended too early".to_owned());
         }
         let before = group.meta.get();
-        if told.applied <= before.applied {
+        let is_there = self
+            .group(group.id)
+            .is_some_and(|now| Rc::ptr_eq(&now, group));
+        if told.applied <= before.applied || !is_there {
             let store = self.store.clone();
             self.run(move || store.clear(place)).await?;
-            return Err("what is here is newer".to_owned());
+            return Err("what is here is newer, or is no more".to_owned());
         }
         let meta = Meta {
             directory: before.directory,

@@ -48,6 +48,8 @@ pub(crate) fn judge(recorded: Recorded, meta: Option<&Meta>, log: Option<&GroupL
         return Start::Mute("its data directory is a copy, or was put back from one");
     }
     match recorded.directory {
+        // It was not made to its end, and nobody knows of it.
+        None if log.is_none() => return Start::Make,
         None => return Start::Note,
         Some(directory) if directory != meta.directory => {
             return Start::Mute("its data is of another replica");

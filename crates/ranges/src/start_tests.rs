@@ -49,6 +49,8 @@ fn a_replica_is_made_noted_and_begins_to_speak() {
         judge(new, Some(&meta(0, 0)), Some(&log(0, &[]))),
         Start::Note
     );
+    // A start that ended in between.
+    assert_eq!(judge(new, Some(&meta(0, 0)), None), Start::Make);
     let noted = Recorded {
         directory: Some(7),
         ..new

@@ -53,6 +53,12 @@ pub struct Counts {
     pub streamed: u64,
     /// Times that the index of a view was compared with the store beside it.
     pub indexes_compared: u64,
+    /// Operations of clients of the transactional keyspace that were judged.
+    pub range_operations: u64,
+    /// Times that a replica of it began to lead.
+    pub range_elections: u64,
+    /// Snapshots that replicas of it took over.
+    pub range_snapshots: u64,
     /// Tokens used, and what had happened since each was given.
     pub resumed: Resumed,
 }
@@ -84,6 +90,8 @@ impl Counts {
             ended: status.ended,
             repairs: status.repairs,
             hedges: status.hedges,
+            range_elections: status.ranges.iter().map(|range| range.elections).sum(),
+            range_snapshots: status.ranges.iter().map(|range| range.snapshots).sum(),
             ..Counts::default()
         };
     }
@@ -112,6 +120,9 @@ impl AddAssign for Counts {
         self.followed_unheard += other.followed_unheard;
         self.streamed += other.streamed;
         self.indexes_compared += other.indexes_compared;
+        self.range_operations += other.range_operations;
+        self.range_elections += other.range_elections;
+        self.range_snapshots += other.range_snapshots;
         self.resumed += other.resumed;
     }
 }
@@ -120,7 +131,7 @@ impl fmt::Display for Counts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{} writes, {} reads, {} crashes, {} flushes, {} segments released, {} pulls, {} records backfilled, {} moved in {} changes, {} restamps, {} values ended, {} repairs, {} hedges, followers: {} in the same log, {} by vector, {} deltas, {} complete, {} compared, {} values not heard of yet, {} told by streams, {} indexes compared, {} resumed, {} of them elsewhere; since the token was given: {} moved, {} ingested, {} purged, {} sealed, {} restarted, {} buried",
+            "{} writes, {} reads, {} crashes, {} flushes, {} segments released, {} pulls, {} records backfilled, {} moved in {} changes, {} restamps, {} values ended, {} repairs, {} hedges, followers: {} in the same log, {} by vector, {} deltas, {} complete, {} compared, {} values not heard of yet, {} told by streams, {} indexes compared, {} operations of ranges with {} elections and {} snapshots, {} resumed, {} of them elsewhere; since the token was given: {} moved, {} ingested, {} purged, {} sealed, {} restarted, {} buried",
             self.writes,
             self.reads,
             self.crashes,
@@ -142,6 +153,9 @@ impl fmt::Display for Counts {
             self.followed_unheard,
             self.streamed,
             self.indexes_compared,
+            self.range_operations,
+            self.range_elections,
+            self.range_snapshots,
             self.resumed.all,
             self.resumed.elsewhere,
             self.resumed.moved,

@@ -109,6 +109,7 @@ fn judged(plan: Plan) -> Result<Verdict, HarnessError> {
     }
     let history = cluster.shared.history.borrow();
     let checked = outcome.as_ref().copied().unwrap_or_default();
+    cluster.counts.range_operations = cluster.shared.ranges.operations().len() as u64;
     let is_by_value = outcome.is_err()
         && (checks::judge(&cluster.shared.plan, &history).is_err()
             || checks::ranges(&cluster).is_err()

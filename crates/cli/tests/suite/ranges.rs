@@ -137,6 +137,16 @@ fn what_such_keyspaces_do_not_have_is_refused_by_name() {
         (vec!["BASE/cursors"], "cursors"),
         (vec!["BASE/views"], "views"),
         (vec!["-X", "POST", "BASE/mend-stamps"], "mend-stamps"),
+        (
+            vec![
+                "-X",
+                "PATCH",
+                "-d",
+                r#"{"retention": {"min_bytes": 1}}"#,
+                "BASE",
+            ],
+            "retention",
+        ),
     ] {
         let spelt = arguments.iter();
         let spelt: Vec<String> = spelt
@@ -335,6 +345,9 @@ fn an_empty_replica_keeps_silent_and_its_node_must_stay() {
     // The two others are a majority; it passes requests on.
     let got = flock.nodes[2].request("GET", &format!("{KEYS}/k"), b"");
     assert_eq!(got.text(), "v");
+    let drained = flock.nodes[0].request("POST", "/v1/members", br#"{"drain": ["n3"]}"#);
+    assert_eq!(drained.status, 409, "{}", drained.text());
+    assert!(drained.text().contains("accounts"), "{}", drained.text());
     flock.kill(1);
     eventually(
         "one of three is no majority",

@@ -15,6 +15,7 @@ use super::access::audit::Done;
 use super::attempt::in_time;
 use super::body::read_body;
 use super::error::Rejected;
+use super::keys::not_of_ranges;
 use super::reply::{self, Reply};
 use super::upload::Upload;
 use crate::limits::{KEYSPACE_PAUSE, KEYSPACE_WAIT, UNDROP_PAUSE, UNDROP_WAIT};
@@ -296,6 +297,9 @@ pub(super) async fn one(
             let alter: Alter = serde_json::from_slice(&received.bytes).map_err(|error| {
                 Rejected::bad(format!("the body does not say what to change: {error}"))
             })?;
+            if shard.placement().transactional_named(name).is_some() {
+                return Err(not_of_ranges(name, "retention"));
+            }
             let altered = match alter.retention {
                 Some(retention) => shard.metadata().alter_keyspace(name, retention).await?,
                 None => return Err(Rejected::bad("the body changes nothing".to_owned())),

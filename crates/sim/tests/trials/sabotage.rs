@@ -61,11 +61,11 @@ found! {
     naming_what_was_forgotten NameForgotten
     coming_to_the_end_with_a_gap JoinAtEnd
     indexing_in_any_order IndexAnyOrder
-    a_range_acknowledging_before_the_sync RangeAckUnsynced
-    voting_before_the_sync VoteUnsynced
-    joining_an_older_round ReadJoinsOlderRound
-    voting_when_put_back PutBackVotes
-    taking_a_range_without_a_record SnapshotWithoutRecord
-    keeping_entries_of_a_higher_index KeepHigherEntries
-    judging_at_the_leader JudgeAtLeader
+    ranges_acknowledging_before_the_sync RangeAckUnsynced
+    ranges_voting_before_the_sync VoteUnsynced
+    ranges_joining_an_older_round ReadJoinsOlderRound
+    ranges_voting_when_put_back PutBackVotes
+    ranges_taken_over_without_a_record SnapshotWithoutRecord
+    ranges_keeping_entries_of_a_higher_index KeepHigherEntries
+    ranges_judging_at_the_leader JudgeAtLeader
 }
