@@ -72,3 +72,7 @@ impl RaftLog {
         })
     }
 }
+
+#[cfg(test)]
+#[path = "open_tests.rs"]
+mod tests;
