@@ -103,11 +103,14 @@ fn answer(line: &[u8], body: &[u8], store: &Store) -> Vec<u8> {
     // The keyspace that keeps one copy is there from the start, and its keys are its own.
     let entity = path.strip_prefix(b"/v0/entity?id=").map(|key| (key, b'&'));
     let named = path.strip_prefix(b"/v1/keyspaces/");
-    let of_keyspace = named.filter(|key| key.starts_with(b"one-copy/keys/"));
+    let is_of_keyspace =
+        |key: &&[u8]| key.starts_with(b"one-copy/keys/") || key.starts_with(b"transactional/keys/");
+    let of_keyspace = named.filter(is_of_keyspace);
     let Some((query, mark)) = entity.or(of_keyspace.map(|key| (key, b'?'))) else {
         let puts = store.puts.load(Ordering::Relaxed);
         return match path {
             b"/health" | b"/v1/keyspaces/one-copy" => with("200 OK", b""),
+            b"/v1/keyspaces" => with("201 Created", b""),
             b"/metrics" => {
                 let text = format!(
                     "dunlin_log_records_total{{shard=\"0\"}} {puts}\n\

@@ -366,6 +366,9 @@ pub struct RivalsOptions {
     /// Rounds, in which every case has its turn; the median counts [default: 5, with --quick 1].
     #[arg(long)]
     pub repeats: Option<usize>,
+    /// Times that a leader is killed, of Dunlin's transactional keyspace and of etcd [default: 20, with --quick 2].
+    #[arg(long)]
+    pub kills: Option<usize>,
     /// Too short to be quoted.
     #[arg(long)]
     pub quick: bool,
@@ -392,6 +395,7 @@ impl RivalsOptions {
             connections: vec![64, 128],
             value_size: 256,
             repeats: None,
+            kills: None,
             quick: quorum.quick,
             data_dir: quorum.data_dir.clone(),
             out: quorum.out.clone(),

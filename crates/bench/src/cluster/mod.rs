@@ -44,6 +44,24 @@ impl Cluster {
         self.directory.path()
     }
 
+    /// Kills one of the servers, by its place among the addresses.
+    ///
+    /// # Errors
+    /// When that cannot be done.
+    pub fn kill(&mut self, index: usize) -> Result<(), ClusterError> {
+        let server = self.servers.get_mut(index);
+        Ok(server.map_or(Ok(()), Server::kill)?)
+    }
+
+    /// Starts it again as it was started.
+    ///
+    /// # Errors
+    /// When it cannot be executed.
+    pub fn start_again(&mut self, index: usize) -> Result<(), ClusterError> {
+        let server = self.servers.get_mut(index);
+        server.map_or(Ok(()), Server::start_again)
+    }
+
     /// Ends the servers in order, so that all they have is on disk; their data stays.
     ///
     /// # Errors

@@ -1,5 +1,6 @@
 //! One child process, ended with its owner.
 
+use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::process::CommandExt;
@@ -19,6 +20,8 @@ pub struct Server {
     name: String,
     child: Child,
     log: PathBuf,
+    /// The program and its arguments.
+    command: Vec<OsString>,
 }
 
 impl Server {
@@ -27,7 +30,9 @@ impl Server {
     /// # Errors
     /// [`ClusterError::Start`] when it cannot be executed.
     pub fn spawn(name: &str, mut command: Command, log: PathBuf) -> Result<Server, ClusterError> {
-        let output = File::create(&log)?;
+        let spelt = std::iter::once(command.get_program()).chain(command.get_args());
+        let spelt = spelt.map(OsString::from).collect();
+        let output = File::options().create(true).append(true).open(&log)?;
         command
             .stdin(Stdio::null())
             .stdout(output.try_clone()?)
@@ -48,7 +53,29 @@ impl Server {
             name: name.to_owned(),
             child,
             log,
+            command: spelt,
         })
+    }
+
+    /// Kills it: it has no time to do anything.
+    ///
+    /// # Errors
+    /// When that cannot be done.
+    pub fn kill(&mut self) -> io::Result<()> {
+        self.child.kill()?;
+        self.child.wait().map(drop)
+    }
+
+    /// Starts it again as it was started.
+    ///
+    /// # Errors
+    /// As [`Server::spawn`].
+    pub fn start_again(&mut self) -> Result<(), ClusterError> {
+        let mut spelt = self.command.iter();
+        let mut command = Command::new(spelt.next().map_or_else(OsString::new, OsString::clone));
+        command.args(spelt);
+        *self = Server::spawn(&self.name, command, self.log.clone())?;
+        Ok(())
     }
 
     /// Its process id.

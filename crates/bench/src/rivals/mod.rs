@@ -17,11 +17,13 @@ use crate::program;
 use crate::progress::Progress;
 
 pub mod case;
+pub mod failover;
 pub mod load;
 pub mod report;
 pub mod start;
 
 use case::{CASES, Case, SETUPS, Setup};
+use failover::Failover;
 use load::Loads;
 
 /// What every part of the run needs.
@@ -34,6 +36,7 @@ pub struct Session {
     connections: Vec<usize>,
     value_bytes: usize,
     quick: bool,
+    kills: usize,
     lengths: Lengths,
     interrupt: Interrupt,
     progress: Progress,
@@ -92,6 +95,8 @@ pub struct Report {
     pub disk: SyncRate,
     /// All cases of all numbers of connections.
     pub cells: Vec<Cell>,
+    /// Leaders killed.
+    pub failovers: Vec<Failover>,
     /// How long all of it took.
     pub wall_s: f64,
 }
@@ -116,6 +121,7 @@ impl Session {
             connections: options.connections.clone(),
             value_bytes: options.value_size as usize,
             quick: options.quick,
+            kills: options.kills.unwrap_or(if options.quick { 2 } else { 20 }),
             lengths: Lengths {
                 repeats: options.repeats.unwrap_or(repeats).max(1),
                 fill,
@@ -185,6 +191,20 @@ pub fn run(session: &Session, date_utc: &str, command_line: &str) -> Result<Repo
             cell.runs.push(run);
         }
     }
+    let mut failovers = Vec::new();
+    for (setup, cluster) in &mut clusters {
+        let is_killed = setup.is_transactional || setup.store == Store::Etcd;
+        let is_apart = session.shape == Shape::Processes || !setup.is_transactional;
+        if is_killed && is_apart && session.kills > 0 {
+            session.progress.say(&format!(
+                "{}: {} leaders are killed",
+                setup.name(),
+                session.kills
+            ));
+            let killed = failover::measure(*setup, cluster, session.kills, &session.interrupt)?;
+            failovers.push(killed);
+        }
+    }
     Ok(Report {
         date_utc: date_utc.to_owned(),
         command_line: command_line.to_owned(),
@@ -198,6 +218,7 @@ pub fn run(session: &Session, date_utc: &str, command_line: &str) -> Result<Repo
         lengths: session.lengths,
         disk,
         cells,
+        failovers,
         wall_s: session.progress.elapsed().as_secs_f64(),
     })
 }

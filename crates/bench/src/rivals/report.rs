@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::case::Ask;
+use super::failover::Failover;
 use super::{Cell, Report};
 use crate::error::BenchError;
 use crate::measure::Run;
@@ -112,7 +113,30 @@ pub fn tables(report: &Report) -> String {
         let of_ask = report.cells.iter().filter(|cell| cell.case.ask == ask);
         format!("## {title}\n\n{}", table(means, of_ask))
     });
-    sections.join("\n")
+    sections.join("\n") + &failovers(&report.failovers)
+}
+
+/// How long nothing was written after leaders were killed.
+fn failovers(all: &[Failover]) -> String {
+    if all.is_empty() {
+        return String::new();
+    }
+    let mut table = Table::new(&["store", "kills", "median", "least", "greatest"]);
+    for failover in all {
+        let spread = Spread::of(failover.without_service_ms.iter().copied());
+        let shown = |figure: f64| format!("{figure:.0} ms");
+        table.row(vec![
+            failover.setup.name().to_owned(),
+            failover.without_service_ms.len().to_string(),
+            shown(spread.median),
+            shown(spread.min),
+            shown(spread.max),
+        ]);
+    }
+    format!(
+        "\n## Without service when the leader is killed\n\nFrom `kill -9` to the first put that was begun after it at one of the two others and acknowledged.\n\n{}",
+        table.render()
+    )
 }
 
 fn table<'a>(means: &str, cells: impl Iterator<Item = &'a Cell>) -> String {

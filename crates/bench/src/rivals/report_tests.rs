@@ -39,6 +39,10 @@ fn report() -> Report {
             sync_us_p99: 2_000,
         },
         cells: CASES.iter().map(cell).collect(),
+        failovers: vec![Failover {
+            setup: SETUPS[1],
+            without_service_ms: vec![900.0, 1_500.0, 1_100.0],
+        }],
         wall_s: 60.0,
     }
 }
@@ -56,6 +60,8 @@ fn every_case_has_its_row_and_says_what_its_answer_means() {
         "10000 (9000 to 11000)",
         "151.0 (150.0 to 152.0)",
         "three processes",
+        "1100 ms",
+        "1500 ms",
     ] {
         assert!(text.contains(wanted), "{wanted}\n{text}");
     }

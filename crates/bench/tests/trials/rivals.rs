@@ -67,14 +67,15 @@ fn cases_of(report: &Report, ask: Ask) -> usize {
 #[test]
 fn one_store_alone_is_measured_and_reported() {
     let report = run("dunlin");
-    let counts = [Ask::Put, Ask::Get, Ask::Any].map(|ask| cases_of(&report, ask));
-    assert_eq!(counts, [4, 2, 2], "two numbers of connections");
+    let asks = [Ask::Put, Ask::Get, Ask::Swap, Ask::Any];
+    let counts = asks.map(|ask| cases_of(&report, ask));
+    assert_eq!(counts, [6, 4, 2, 2], "two numbers of connections");
     assert!(report.left_out.is_empty());
     let out = tempfile::tempdir().unwrap();
     let written = report::write(&report, out.path()).unwrap();
     assert_eq!(written, ["rivals.json", "rivals.md"]);
     let text = std::fs::read_to_string(out.path().join("rivals.md")).unwrap();
-    assert_eq!(text.matches("| Dunlin, 3 nodes").count(), 8, "{text}");
+    assert_eq!(text.matches("| Dunlin, 3 nodes").count(), 14, "{text}");
 }
 
 #[test]
