@@ -100,7 +100,8 @@ fn settings_that_make_no_sense_are_refused_with_a_reason() {
         r#"{"name": "b", "partitions": 8192}"#,
         r#"{"name": "b", "sync": "often"}"#,
         r#"{"name": "b", "sync": "interval:0ms"}"#,
-        r#"{"name": "b", "mode": "transactional"}"#,
+        r#"{"name": "b", "mode": "transactional", "replicas": 2}"#,
+        r#"{"name": "b", "mode": "serial"}"#,
         r#"{"name": "b", "tombstone_grace_s": -1}"#,
         r#"{"name": "b", "replicsa": 3}"#,
     ] {
