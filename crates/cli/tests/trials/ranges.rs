@@ -315,6 +315,8 @@ fn a_put_that_waited_in_a_stopped_node_never_lands_above_what_followed_it() {
             let put = ask(flock.nodes[other].address(), "PUT", &key, "", "followed");
             put.is_some_and(|put| put.status == 201)
         });
+        // Who waits for a second or less is beside what followed, not before it.
+        thread::sleep(Duration::from_secs(3));
         flock.nodes[stopped].process_mut().signal("-CONT");
         let answer = waiting.head();
         let status = answer.map(|answer| answer.status);
