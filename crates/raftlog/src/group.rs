@@ -34,7 +34,7 @@ pub struct GroupLog {
 
 impl GroupLog {
     /// Takes over a record that has just been written, or is read at recovery.
-    pub fn take(&mut self, record: &Record) {
+    pub fn take(&mut self, record: Record) {
         if let Some(begin) = record.begin {
             self.before = begin;
             self.entries.clear();
@@ -46,35 +46,25 @@ impl GroupLog {
             self.vote = vote;
         }
         if self.has_begun {
-            self.append(&record.entries);
+            self.append(record.entries);
         }
     }
 
     /// A deliberate bug, for the simulation to find: entries of a higher index than those of the record stay.
-    pub(crate) fn take_keeping_higher(&mut self, record: &Record) {
+    pub(crate) fn take_keeping_higher(&mut self, record: Record) {
         let above = record.entries.last().map_or(u64::MAX, |last| last.index);
         let mut kept = self.entries.clone();
-        kept.retain(|entry| entry.index > above);
+        kept.retain(|entry| entry.index > above && record.begin.is_none());
         self.take(record);
-        if record.begin.is_none() {
-            for entry in kept {
-                self.bytes += entry.data.len();
-                self.is_broken |= entry.term < self.last().term;
-                self.entries.push_back(entry);
-            }
-        }
+        kept.into_iter().for_each(|entry| self.push(entry));
     }
 
-    fn append(&mut self, entries: &[Entry]) {
-        let Some(first) = entries.first() else {
-            return;
-        };
+    fn append(&mut self, mut entries: Vec<Entry>) {
         // What is older than the beginning is committed, and the same.
-        let skip = (self.before.index + 1).saturating_sub(first.index) as usize;
-        let Some(entries) = entries.get(skip..).filter(|rest| !rest.is_empty()) else {
+        entries.retain(|entry| entry.index > self.before.index);
+        let Some(at) = entries.first().map(|first| first.index) else {
             return;
         };
-        let at = entries[0].index;
         // Of another leader's entries those of a higher index go as well.
         while self.entries.back().is_some_and(|last| last.index >= at) {
             if let Some(gone) = self.entries.pop_back() {
@@ -82,11 +72,13 @@ impl GroupLog {
             }
         }
         self.is_broken |= at > self.last().index + 1;
-        for entry in entries {
-            self.is_broken |= entry.term < self.last().term;
-            self.bytes += entry.data.len();
-            self.entries.push_back(entry.clone());
-        }
+        entries.into_iter().for_each(|entry| self.push(entry));
+    }
+
+    fn push(&mut self, entry: Entry) {
+        self.is_broken |= entry.term < self.last().term;
+        self.bytes += entry.data.len();
+        self.entries.push_back(entry);
     }
 
     /// Whether anything is known of it.

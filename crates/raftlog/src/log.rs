@@ -35,36 +35,23 @@ impl RaftLog {
         self.groups.borrow().keys().copied().collect()
     }
 
-    /// Writes a record and takes it over in memory. It is on the disk when the log has synced the index.
-    ///
-    /// # Errors
-    /// The log takes nothing now: nothing has changed.
-    pub fn write(&self, record: &Record) -> Result<Index, AppendError> {
-        if self.log.should_rotate() {
-            self.log.rotate(PREAMBLE.into())?;
-        }
-        let index = self.log.append(record.encode(), true)?;
-        self.take_unwritten(record);
-        Ok(index)
-    }
-
-    /// Takes a record over in memory that the log does not take now: it is to be written later, before any other of
-    /// its group.
-    pub fn take_unwritten(&self, record: &Record) {
-        let mut groups = self.groups.borrow_mut();
-        let group = groups.entry(record.group).or_default();
-        group.borrow_mut().take(record);
-    }
-
-    /// Writes a record that is taken over already.
+    /// Appends a record. It is on the disk when the log has synced the index.
     ///
     /// # Errors
     /// The log takes nothing now.
-    pub fn write_again(&self, record: &Record) -> Result<Index, AppendError> {
+    pub fn append(&self, record: &Record) -> Result<Index, AppendError> {
         if self.log.should_rotate() {
             self.log.rotate(PREAMBLE.into())?;
         }
         self.log.append(record.encode(), true)
+    }
+
+    /// Takes a record over in memory, appended or not: one that the log does not take now is appended later, before
+    /// any other of its group.
+    pub fn take(&self, record: Record) {
+        let mut groups = self.groups.borrow_mut();
+        let group = groups.entry(record.group).or_default();
+        group.borrow_mut().take(record);
     }
 
     /// Forgets a group that is gone for good.

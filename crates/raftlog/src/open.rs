@@ -47,6 +47,11 @@ impl RaftLog {
         options: Options,
         keeps_higher: bool,
     ) -> Result<RaftLog, OpenError> {
+        // Nobody reads it but here, from the disk.
+        let options = Options {
+            tail_bytes: 0,
+            ..options
+        };
         let (log, recovered) = Log::open(disk, runner, dir, options).await?;
         let mut groups: BTreeMap<u32, Rc<RefCell<GroupLog>>> = BTreeMap::new();
         let mut cursor = log.cursor(recovered.first_index);
@@ -59,8 +64,8 @@ impl RaftLog {
                     Record::decode(bytes).map_err(|error| OpenError::Record { index, error })?;
                 let mut group = groups.entry(record.group).or_default().borrow_mut();
                 match keeps_higher {
-                    false => group.take(&record),
-                    true => group.take_keeping_higher(&record),
+                    false => group.take(record),
+                    true => group.take_keeping_higher(record),
                 }
             }
         }

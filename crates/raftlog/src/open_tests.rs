@@ -44,6 +44,13 @@ fn entries(chance: &mut Chance, first: u64, term: u64) -> Vec<Entry> {
     (first..first + count).map(entry).collect()
 }
 
+/// Appends a record and takes it over.
+fn write(log: &RaftLog, record: Record) -> u64 {
+    let index = log.append(&record).unwrap();
+    log.take(record);
+    index
+}
+
 /// What a group has behind a position, and its vote.
 fn told(log: &RaftLog, group: u32, from: Position) -> (Vote, Vec<(u64, u64)>) {
     let log = log.group(group).unwrap();
@@ -63,12 +70,14 @@ async fn play(seed: u64) {
     let mut flushed = BTreeMap::new();
     for group in 0..GROUPS {
         let begin = Some(Position::default());
-        log.write(&Record {
-            group,
-            begin,
-            ..Record::default()
-        })
-        .unwrap();
+        write(
+            &log,
+            Record {
+                group,
+                begin,
+                ..Record::default()
+            },
+        );
         flushed.insert(group, Position::default());
     }
     let mut term = 1;
@@ -105,7 +114,7 @@ async fn play(seed: u64) {
             }
             _ => record.entries = entries(&mut chance, last.index + 1, term),
         }
-        let index = log.write(&record).unwrap();
+        let index = write(&log, record);
         if chance.below(20) == 0 {
             log.log().wait_synced(index).await.unwrap();
         }

@@ -52,7 +52,7 @@ impl RaftLog {
                 return Ok(());
             };
             // It changes nothing in memory: there is more there.
-            last = self.write_again(&record)?;
+            last = self.append(&record)?;
         }
         self.log
             .wait_synced(last)

@@ -32,11 +32,6 @@ impl GroupStorage {
         &self.log
     }
 
-    /// What the store has.
-    pub fn applied(&self) -> Position {
-        self.applied.get()
-    }
-
     /// The store has more.
     pub fn set_applied(&self, applied: Position) {
         self.applied.set(applied);

@@ -18,7 +18,7 @@ use dunlin_versions::{Command, ORIGIN};
 use hyper::StatusCode;
 use tokio::time::{Instant, sleep, timeout};
 
-use crate::group::raft_id;
+use crate::group::{address_of, raft_id};
 use crate::plug::{NUMBER, at_shard};
 use crate::status;
 use crate::wire::{Answer, Asked};
@@ -253,11 +253,7 @@ fn item(key: Bytes, version: Version, value: Bytes) -> Item {
 
 fn replicas_of(keyspace: &Keyspace) -> Vec<ShardAddress> {
     let replicas = keyspace.range.iter().flat_map(|range| &range.replicas);
-    let at = replicas.map(|replica| ShardAddress {
-        node: replica.node,
-        shard: replica.shard,
-    });
-    at.collect()
+    replicas.map(address_of).collect()
 }
 
 fn clock_line(services: &Services, at: ShardAddress) -> String {

@@ -6,19 +6,19 @@ use std::time::Duration;
 
 use dunlin_node::Sabotage;
 use dunlin_proto::Condition;
-use dunlin_versions::{Command, Lookup, Tier};
+use dunlin_versions::{Command, Lookup, Tier, holds};
 use raft::{Error, RawNode, StateRole};
 use tokio::task::yield_now;
 use tokio::time::{Instant, sleep_until};
 
 use dunlin_raftlog::GroupStorage;
 
-use crate::group::{Group, Inbound};
+use crate::group::{Group, Inbound, leader_of};
 use crate::ranges::AtShard;
 use crate::wire::Answer;
 
 /// Raft's unit of time.
-pub(crate) const TICK: Duration = Duration::from_millis(100);
+const TICK: Duration = Duration::from_millis(100);
 /// A replica that waits for a snapshot which nobody fetches is offered another after so many ticks.
 const SNAPSHOT_TICKS: u32 = 30;
 
@@ -111,7 +111,7 @@ impl AtShard {
         }
         self.let_read(group);
         if node.raft.state != StateRole::Leader {
-            let leader = Some(node.raft.leader_id).filter(|id| *id != 0);
+            let leader = leader_of(node);
             for waiter in group.reads.borrow_mut().drain() {
                 drop(waiter.send(Answer::NotLeader(leader)));
             }
@@ -151,7 +151,7 @@ impl AtShard {
         let Some(services) = self.services.upgrade() else {
             return;
         };
-        let leader = Some(node.raft.leader_id).filter(|id| *id != 0);
+        let leader = leader_of(node);
         for (mut data, waiter) in proposals.drain(..) {
             if waiter.is_closed() {
                 continue;
@@ -192,12 +192,7 @@ impl AtShard {
             Lookup::Found(found) => found.value.map(|_| found.version),
             _ => None,
         };
-        let holds = match command.condition {
-            Condition::None => true,
-            Condition::Absent => current.is_none(),
-            Condition::Present => current.is_some(),
-            Condition::Is(stamp) => current == Some(stamp.version),
-        };
+        let holds = holds(command.condition, current);
         command.condition = Condition::None;
         *data = command.encode();
         (!holds).then_some(Answer::ConditionFailed(current))

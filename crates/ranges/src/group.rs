@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 
 use dunlin_log::Index;
-use dunlin_metadata::Keyspace;
+use dunlin_metadata::{Keyspace, RangeReplica};
 use dunlin_node::Sabotage;
 use dunlin_proto::ShardAddress;
 use dunlin_raftlog::{GroupLog, GroupStorage, Position, Record};
@@ -20,7 +20,7 @@ use crate::reads::Reads;
 use crate::wire::Answer;
 
 /// Ticks without a leader after which a replica stands for election, at least; at most twice as many.
-pub(crate) const ELECTION_TICKS: usize = 10;
+const ELECTION_TICKS: usize = 10;
 /// Ticks between heartbeats.
 const HEARTBEAT_TICKS: usize = 2;
 /// Bytes of entries in one message.
@@ -96,6 +96,27 @@ pub(crate) struct Group {
     timeout: Cell<(u64, StateRole, usize)>,
 }
 
+/// Where a replica is.
+pub(crate) fn address_of(replica: &RangeReplica) -> ShardAddress {
+    ShardAddress {
+        node: replica.node,
+        shard: replica.shard,
+    }
+}
+
+/// Up to where a store has applied a range's log.
+pub(crate) fn applied(meta: &Meta) -> Position {
+    Position {
+        index: meta.applied,
+        term: meta.term,
+    }
+}
+
+/// The number of the replica that leads, as far as a node knows.
+pub(crate) fn leader_of(node: &RawNode<GroupStorage>) -> Option<u64> {
+    Some(node.raft.leader_id).filter(|leader| *leader != 0)
+}
+
 /// The number that a shard has in raft.
 pub(crate) fn raft_id(at: ShardAddress) -> u64 {
     (u64::from(at.node) << 16 | u64::from(at.shard)) + 1
@@ -117,16 +138,12 @@ impl Group {
         let recorded = keyspace.range.iter().flat_map(|range| &range.replicas);
         let replicas: BTreeMap<u64, (ShardAddress, u64)> = recorded
             .map(|replica| {
-                let (node, shard) = (replica.node, replica.shard);
-                let at = ShardAddress { node, shard };
+                let at = address_of(replica);
                 (raft_id(at), (at, replica.directory.unwrap_or(0)))
             })
             .collect();
-        let applied = Position {
-            index: meta.applied,
-            term: meta.term,
-        };
-        let storage = GroupStorage::new(log, replicas.keys().copied().collect(), applied);
+        let voters = replicas.keys().copied().collect();
+        let storage = GroupStorage::new(log, voters, applied(&meta));
         let config = Config {
             id: raft_id(at),
             election_tick: ELECTION_TICKS,
@@ -204,8 +221,7 @@ impl Group {
 
     /// The number of the replica that leads, as far as is known here.
     pub fn leader(&self) -> Option<u64> {
-        let leader = self.node.borrow().raft.leader_id;
-        (leader != 0).then_some(leader)
+        leader_of(&self.node.borrow())
     }
 
     /// Where a replica is.

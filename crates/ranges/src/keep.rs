@@ -16,7 +16,7 @@ use rand::{Rng, SeedableRng};
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep};
 
-use crate::group::Group;
+use crate::group::{Group, address_of, applied};
 use crate::plug::Part;
 use crate::ranges::{AtShard, Silent};
 use crate::start::{Recorded, Start, judge};
@@ -58,11 +58,10 @@ pub(crate) async fn keep(services: Weak<Services>, may_have_forgotten: bool) {
 }
 
 /// The replica of a keyspace that this shard is to hold.
-fn own_replica(services: &Services, keyspace: &Keyspace) -> Option<RangeReplica> {
+pub(crate) fn own_replica(services: &Services, keyspace: &Keyspace) -> Option<RangeReplica> {
     let own = services.shard().address();
     let mut replicas = keyspace.range.iter().flat_map(|range| &range.replicas);
-    let replica = replicas.find(|r| (r.node, r.shard) == (own.node, own.shard));
-    replica.copied()
+    replicas.find(|replica| address_of(replica) == own).copied()
 }
 
 async fn look(services: &Rc<Services>, may_have_forgotten: bool) -> Result<(), String> {
@@ -289,7 +288,11 @@ impl AtShard {
             vote: Some(vote),
             entries: Vec::new(),
         };
-        let index = self.log.write(&record).map_err(|error| error.to_string())?;
+        let index = self
+            .log
+            .append(&record)
+            .map_err(|error| error.to_string())?;
+        self.log.take(record);
         let synced = self.log.log().wait_synced(index).await;
         synced.map_err(|failure| failure.to_string())
     }
@@ -328,11 +331,9 @@ impl AtShard {
             self.log.forget(id);
             let groups = self.store.groups().map_err(|error| error.to_string())?;
             if let Some(meta) = groups.get(&id) {
-                let (store, place) = (self.store.clone(), meta.place);
-                let job = move || store.remove(id, place).and_then(|()| store.flush());
-                let done = self.runner.run_behind(job).await;
-                done.map_err(|gone| gone.to_string())?
-                    .map_err(|error| error.to_string())?;
+                let place = meta.place;
+                self.behind(move |store| store.remove(id, place).and_then(|()| store.flush()))
+                    .await?;
             }
         }
         Ok(())
@@ -355,10 +356,7 @@ impl AtShard {
             return;
         };
         let flushed: BTreeMap<u32, Position> = (metas.into_iter())
-            .map(|(id, meta)| {
-                let (index, term) = (meta.applied, meta.term);
-                (id, Position { index, term })
-            })
+            .map(|(id, meta)| (id, applied(&meta)))
             .collect();
         if let Err(why) = self.flush().await {
             tracing::warn!(why, "the store of ranges is not flushed");
@@ -375,11 +373,7 @@ impl AtShard {
     }
 
     async fn flush(&self) -> Result<(), String> {
-        let store = self.store.clone();
-        let flushed = self.runner.run_behind(move || store.flush()).await;
-        flushed
-            .map_err(|gone| gone.to_string())?
-            .map_err(|error| error.to_string())
+        self.behind(Store::flush).await
     }
 }
 

@@ -7,7 +7,7 @@ use std::rc::{Rc, Weak};
 use dunlin_log::Runner;
 use dunlin_node::{Sabotage, Services};
 use dunlin_raftlog::RaftLog;
-use dunlin_versions::Store;
+use dunlin_versions::{Store, StoreError};
 use tokio::sync::Notify;
 
 use crate::group::{Group, Inbound};
@@ -41,6 +41,17 @@ impl AtShard {
     /// A replica that speaks.
     pub fn group(&self, id: u32) -> Option<Rc<Group>> {
         self.groups.borrow().get(&id).cloned()
+    }
+
+    /// Has the store do what may wait for the disk, behind all else.
+    pub async fn behind<T: Send + 'static>(
+        &self,
+        job: impl FnOnce(&Store) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, String> {
+        let store = self.store.clone();
+        let done = self.runner.run_behind(move || job(&store)).await;
+        done.map_err(|gone| gone.to_string())?
+            .map_err(|error| error.to_string())
     }
 
     /// A place in the store that nobody has, nor will have.

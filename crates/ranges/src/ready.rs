@@ -8,7 +8,7 @@ use dunlin_versions::{Command, Meta, Verdict};
 use raft::eraftpb::Entry;
 use raft::{RawNode, Ready};
 
-use crate::group::{Group, Persisting};
+use crate::group::{Group, Persisting, applied};
 use crate::ranges::AtShard;
 use crate::wire::Answer;
 
@@ -79,19 +79,20 @@ impl AtShard {
                     begin: None,
                     ..record.clone()
                 };
-                let written = self.log.write_again(&without);
-                self.log.take_unwritten(&record);
-                written
+                self.log.append(&without)
             }
-            false => self.log.write(&record),
+            false => self.log.append(&record),
         };
         match written {
-            Ok(index) => persisting.index = index,
+            Ok(index) => {
+                persisting.index = index;
+                self.log.take(record);
+            }
             Err(AppendError::Failed(failure)) => {
                 return Err(format!("its log failed: {failure}; restart the node"));
             }
             Err(_) => {
-                self.log.take_unwritten(&record);
+                self.log.take(record.clone());
                 persisting.record = Some(record);
             }
         }
@@ -108,7 +109,7 @@ impl AtShard {
                     break;
                 };
                 if let Some(record) = first.record.take() {
-                    match self.log.write_again(&record) {
+                    match self.log.append(&record) {
                         Ok(index) => first.index = index,
                         Err(AppendError::Failed(failure)) => {
                             return Err(format!("its log failed: {failure}; restart the node"));
@@ -190,10 +191,7 @@ impl AtShard {
     /// What is known of a replica's store has changed.
     pub fn set_meta(&self, group: &Group, meta: Meta) {
         group.meta.set(meta);
-        group.storage.set_applied(Position {
-            index: meta.applied,
-            term: meta.term,
-        });
+        group.storage.set_applied(applied(&meta));
     }
 
     /// Lets those read whose round has ended.

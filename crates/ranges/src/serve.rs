@@ -30,7 +30,7 @@ impl AtShard {
             Asked::Leads(_) => Answer::NotLeader(group.leader()),
             Asked::Write(_, command) => {
                 let (waiter, answer) = oneshot::channel();
-                let proposal = (command.to_vec(), waiter);
+                let proposal = (command.into(), waiter);
                 group.proposals.borrow_mut().push_back(proposal);
                 self.touch(&group);
                 answer.await.unwrap_or(Answer::Unknown)

@@ -10,11 +10,11 @@ use dunlin_node::Services;
 use dunlin_proto::{CANNOT, Response};
 use dunlin_raftlog::Position;
 use dunlin_rpc::Sink;
-use dunlin_versions::{Meta, Row};
+use dunlin_versions::{Meta, Row, Store};
 use raft::eraftpb::{Message, MessageType};
 use tokio::time::sleep;
 
-use crate::group::{Group, Inbound};
+use crate::group::{Group, Inbound, applied};
 use crate::plug::{NUMBER, at_shard};
 use crate::ranges::AtShard;
 use crate::wire::{SNAPSHOT, get_bytes, put_bytes};
@@ -91,16 +91,14 @@ impl AtShard {
         while let Some(item) = items.next().await {
             let item = item.map_err(|error| error.to_string())?;
             let (rows, is_last) = decode_rows(item).ok_or("a page of it cannot be read")?;
-            let store = self.store.clone();
-            self.run(move || store.load(place, &rows)).await?;
+            self.behind(move |store| store.load(place, &rows)).await?;
             if is_last {
                 is_whole = true;
                 break;
             }
         }
         if !is_whole {
-            let store = self.store.clone();
-            self.run(move || store.clear(place)).await?;
+            self.behind(move |store| store.clear(place)).await?;
             return Err("it ended too early".to_owned());
         }
         let before = group.meta.get();
@@ -108,8 +106,7 @@ impl AtShard {
             .group(group.id)
             .is_some_and(|now| Rc::ptr_eq(&now, group));
         if told.applied <= before.applied || !is_there {
-            let store = self.store.clone();
-            self.run(move || store.clear(place)).await?;
+            self.behind(move |store| store.clear(place)).await?;
             return Err("what is here is newer, or is no more".to_owned());
         }
         let meta = Meta {
@@ -118,29 +115,15 @@ impl AtShard {
             is_mute: before.is_mute,
             ..told
         };
-        let position = Position {
-            index: meta.applied,
-            term: meta.term,
-        };
+        let position = applied(&meta);
         // From here to the end of this step nothing is waited for.
         self.store
             .set(group.id, &meta)
             .map_err(|error| error.to_string())?;
         self.set_meta(group, meta);
-        let store = self.store.clone();
-        self.run(move || store.flush()).await?;
-        let store = self.store.clone();
-        self.run(move || store.clear(before.place)).await?;
+        self.behind(Store::flush).await?;
+        self.behind(move |store| store.clear(before.place)).await?;
         Ok(position)
-    }
-
-    async fn run<T: Send + 'static>(
-        &self,
-        job: impl FnOnce() -> Result<T, dunlin_versions::StoreError> + Send + 'static,
-    ) -> Result<T, String> {
-        let done = self.runner.run_behind(job).await;
-        done.map_err(|gone| gone.to_string())?
-            .map_err(|error| error.to_string())
     }
 
     /// Sends all rows of a range to another replica of it.

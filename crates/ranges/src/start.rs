@@ -6,6 +6,8 @@
 use dunlin_raftlog::{GroupLog, Position};
 use dunlin_versions::Meta;
 
+use crate::group::applied;
+
 /// What becomes of a replica.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Start {
@@ -73,10 +75,7 @@ pub(crate) fn judge(recorded: Recorded, meta: Option<&Meta>, log: Option<&GroupL
     match log.term(meta.applied) == Some(meta.term) {
         true => Start::Speak,
         // A snapshot reached the store, and the log was not told: what it has is older.
-        false => Start::SpeakFrom(Position {
-            index: meta.applied,
-            term: meta.term,
-        }),
+        false => Start::SpeakFrom(applied(meta)),
     }
 }
 

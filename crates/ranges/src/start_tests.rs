@@ -19,7 +19,7 @@ fn meta(applied: u64, term: u64) -> Meta {
 
 fn log(before: u64, terms: &[u64]) -> GroupLog {
     let mut log = GroupLog::default();
-    log.take(&Record {
+    log.take(Record {
         begin: Some(Position {
             index: before,
             term: u64::from(before > 0),

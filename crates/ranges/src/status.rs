@@ -5,6 +5,7 @@ use dunlin_node::plug::RangeStatus;
 use raft::StateRole;
 
 use crate::group::Group;
+use crate::keep::own_replica;
 use crate::plug::{Part, at_shard};
 use crate::ranges::Silent;
 
@@ -41,12 +42,8 @@ fn in_trouble(services: &Services) -> Vec<RangeStatus> {
     let Some(trouble) = part.trouble.borrow().clone() else {
         return Vec::new();
     };
-    let holds = |range: &dunlin_metadata::RangeRecord| {
-        let mut replicas = range.replicas.iter();
-        replicas.any(|r| (r.node, r.shard) == (own.node, own.shard))
-    };
     let keyspaces = services.transactional().into_iter();
-    let held = keyspaces.filter(|k| k.range.as_ref().is_some_and(holds));
+    let held = keyspaces.filter(|keyspace| own_replica(services, keyspace).is_some());
     held.map(|keyspace| RangeStatus {
         reason: Some(trouble.clone()),
         ..blank(services, own, keyspace.id, "failed")

@@ -90,11 +90,6 @@ impl crate::Store {
     pub fn keep_from_ms(&self, ms: u64) {
         self.keep_from_ms.store(ms, Ordering::Relaxed);
     }
-
-    /// Compacts everything. Takes long.
-    pub fn compact(&self) {
-        self.db.compact_range(None::<&[u8]>, None::<&[u8]>);
-    }
 }
 
 #[cfg(test)]

@@ -28,15 +28,19 @@ pub(crate) fn judge(command: &Command, greatest: Version, current: Option<Versio
     if version > command.deadline || version == Version::MAX {
         return Verdict::TooLate(version);
     }
-    let holds = match command.condition {
+    match holds(command.condition, current) {
+        true => Verdict::Done(version),
+        false => Verdict::ConditionFailed(current),
+    }
+}
+
+/// Whether a condition holds of a key that has this version, where it has a value.
+pub fn holds(condition: Condition, current: Option<Version>) -> bool {
+    match condition {
         Condition::None => true,
         Condition::Absent => current.is_none(),
         Condition::Present => current.is_some(),
         Condition::Is(stamp) => current.map(|version| Stamp::new(version, ORIGIN)) == Some(stamp),
-    };
-    match holds {
-        true => Verdict::Done(version),
-        false => Verdict::ConditionFailed(current),
     }
 }
 

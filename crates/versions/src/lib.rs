@@ -30,7 +30,7 @@ mod store;
 pub use apply::Applied;
 pub use command::{Command, Malformed};
 pub use get::{Found, Lookup, Tier};
-pub use judge::{ORIGIN, Verdict};
+pub use judge::{ORIGIN, Verdict, holds};
 pub use load::{Row, Rows};
 pub use meta::Meta;
 pub use page::Page;

@@ -181,12 +181,6 @@ impl Store {
         options.set_wait(true);
         Ok(self.db.flush_opt(&options)?)
     }
-
-    /// Bytes of its files and of rows in memory, roughly.
-    pub fn bytes(&self) -> u64 {
-        let property = |name| self.db.property_int_value(name).ok().flatten().unwrap_or(0);
-        property("rocksdb.total-sst-files-size") + property("rocksdb.cur-size-all-mem-tables")
-    }
 }
 
 /// For reading rows of one key alone.
