@@ -15,11 +15,15 @@
 //! | `search` `waiting` `memo` | the search for an order: Wing and Gong's, with Lowe's memory |
 //! | `excerpt` | from a history that cannot be, the few operations that show it |
 //! | `report` | the verdict, for people |
+//! | `append` | transactions that append to lists: whether they are strictly serializable |
+//! | `graph` | who must come before whom, and cycles of that |
 #![deny(unsafe_code)]
 
 mod again;
+mod append;
 mod check;
 mod excerpt;
+mod graph;
 mod lines;
 mod memo;
 mod operation;
@@ -30,7 +34,9 @@ mod search;
 mod waiting;
 
 pub use again::grant_again;
+pub use append::{Anomaly, Step, Transaction, check_appends};
 pub use check::{Limits, check};
+pub use graph::Edge;
 pub use lines::{LineError, from_lines, to_lines};
 pub use operation::{Kind, Moment, Operation, Outcome, Value};
 pub use recorder::{Call, Recorder};

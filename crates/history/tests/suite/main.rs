@@ -1,6 +1,7 @@
 //! The checker of histories: known ones, ones a real register made, and all small ones.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::disallowed_methods)]
 
+mod append;
 mod brute;
 mod known;
 mod lines;

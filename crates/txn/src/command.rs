@@ -1,0 +1,289 @@
+//! An entry of a range's log, as value and as bytes. Pure.
+
+use bytes::{Buf, BufMut, Bytes, BytesMut};
+use dunlin_entry::{Origin, Stamp, Version};
+use dunlin_proto::Condition;
+
+/// A key with its new value, or none: it is deleted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Write {
+    /// The key.
+    pub key: Bytes,
+    /// Its value; none deletes it.
+    pub value: Option<Bytes>,
+}
+
+/// What the replicas of a range do, in the order of its log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Command {
+    /// One key is written at a timestamp if a condition holds.
+    Write {
+        /// The timestamp, which becomes its version.
+        at: Version,
+        /// What must hold of the key.
+        condition: Condition,
+        /// What is written.
+        write: Write,
+    },
+    /// A transaction commits here: its own writes here and its record.
+    Commit {
+        /// The transaction.
+        txn: Version,
+        /// The other ranges that have intents of it.
+        participants: Vec<u64>,
+        /// What it writes here.
+        writes: Vec<Write>,
+    },
+    /// Intents of a transaction are placed, all or none.
+    Place {
+        /// The transaction.
+        txn: Version,
+        /// The range that holds its record.
+        holder: u64,
+        /// From this time on anybody may abort it, in milliseconds.
+        deadline_ms: u64,
+        /// What it writes here.
+        writes: Vec<Write>,
+    },
+    /// All intents of a transaction become versions, or go.
+    Finalize {
+        /// The transaction.
+        txn: Version,
+        /// Whether it has committed.
+        is_committed: bool,
+    },
+    /// A transaction is aborted here, at the holder of its record, unless it has committed.
+    Abort {
+        /// The transaction.
+        txn: Version,
+    },
+    /// All participants of these transactions have applied that they committed.
+    Finished {
+        /// The transactions.
+        txns: Vec<Version>,
+    },
+    /// Nothing at or below this timestamp is read, written or asked for any more.
+    Watermark {
+        /// The timestamp.
+        to: Version,
+    },
+}
+
+/// Bytes that cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("malformed bytes: {0}")]
+pub struct Malformed(pub(crate) &'static str);
+
+const WRITE: u8 = 1;
+const COMMIT: u8 = 2;
+const PLACE: u8 = 3;
+const FINALIZE: u8 = 4;
+const ABORT: u8 = 5;
+const FINISHED: u8 = 6;
+const WATERMARK: u8 = 7;
+
+impl Command {
+    /// As it stands in the log.
+    pub fn encode(&self) -> Vec<u8> {
+        let mut out = BytesMut::with_capacity(64);
+        match self {
+            Command::Write {
+                at,
+                condition,
+                write,
+            } => {
+                out.put_u8(WRITE);
+                out.put_u64_le(at.0);
+                put_condition(&mut out, *condition);
+                put_write(&mut out, write);
+            }
+            Command::Commit {
+                txn,
+                participants,
+                writes,
+            } => {
+                out.put_u8(COMMIT);
+                out.put_u64_le(txn.0);
+                put_numbers(&mut out, participants);
+                put_writes(&mut out, writes);
+            }
+            Command::Place {
+                txn,
+                holder,
+                deadline_ms,
+                writes,
+            } => {
+                out.put_u8(PLACE);
+                out.put_u64_le(txn.0);
+                out.put_u64_le(*holder);
+                out.put_u64_le(*deadline_ms);
+                put_writes(&mut out, writes);
+            }
+            Command::Finalize { txn, is_committed } => {
+                out.put_u8(FINALIZE);
+                out.put_u64_le(txn.0);
+                out.put_u8((*is_committed).into());
+            }
+            Command::Abort { txn } => {
+                out.put_u8(ABORT);
+                out.put_u64_le(txn.0);
+            }
+            Command::Finished { txns } => {
+                out.put_u8(FINISHED);
+                out.put_u32_le(txns.len() as u32);
+                for txn in txns {
+                    out.put_u64_le(txn.0);
+                }
+            }
+            Command::Watermark { to } => {
+                out.put_u8(WATERMARK);
+                out.put_u64_le(to.0);
+            }
+        }
+        out.into()
+    }
+
+    /// Out of the log.
+    ///
+    /// # Errors
+    /// When the bytes are no command's.
+    pub fn decode(mut from: Bytes) -> Result<Command, Malformed> {
+        let from = &mut from;
+        let command = match from.try_get_u8().map_err(short)? {
+            WRITE => Command::Write {
+                at: version(from)?,
+                condition: condition(from)?,
+                write: write(from)?,
+            },
+            COMMIT => Command::Commit {
+                txn: version(from)?,
+                participants: numbers(from)?,
+                writes: writes(from)?,
+            },
+            PLACE => Command::Place {
+                txn: version(from)?,
+                holder: number(from)?,
+                deadline_ms: number(from)?,
+                writes: writes(from)?,
+            },
+            FINALIZE => Command::Finalize {
+                txn: version(from)?,
+                is_committed: from.try_get_u8().map_err(short)? != 0,
+            },
+            ABORT => Command::Abort {
+                txn: version(from)?,
+            },
+            FINISHED => Command::Finished {
+                txns: numbers(from)?.into_iter().map(Version).collect(),
+            },
+            WATERMARK => Command::Watermark { to: version(from)? },
+            _ => return Err(Malformed("its kind is unknown")),
+        };
+        match from.has_remaining() {
+            false => Ok(command),
+            true => Err(Malformed("there is more than it says")),
+        }
+    }
+}
+
+fn short<E>(_: E) -> Malformed {
+    Malformed("it is cut short")
+}
+
+pub(crate) fn put_condition(out: &mut BytesMut, condition: Condition) {
+    match condition {
+        Condition::None => out.put_u8(0),
+        Condition::Absent => out.put_u8(1),
+        Condition::Present => out.put_u8(2),
+        Condition::Is(stamp) => {
+            out.put_u8(3);
+            out.put_u64_le(stamp.version.0);
+            out.put_u64_le(stamp.origin.0);
+        }
+    }
+}
+
+pub(crate) fn put_numbers(out: &mut BytesMut, numbers: &[u64]) {
+    out.put_u32_le(numbers.len() as u32);
+    for number in numbers {
+        out.put_u64_le(*number);
+    }
+}
+
+pub(crate) fn put_bytes(out: &mut BytesMut, bytes: &[u8]) {
+    out.put_u32_le(bytes.len() as u32);
+    out.put_slice(bytes);
+}
+
+pub(crate) fn put_write(out: &mut BytesMut, write: &Write) {
+    put_bytes(out, &write.key);
+    out.put_u8(write.value.is_some().into());
+    if let Some(value) = &write.value {
+        put_bytes(out, value);
+    }
+}
+
+pub(crate) fn put_writes(out: &mut BytesMut, writes: &[Write]) {
+    out.put_u32_le(writes.len() as u32);
+    for write in writes {
+        put_write(out, write);
+    }
+}
+
+pub(crate) fn number(from: &mut Bytes) -> Result<u64, Malformed> {
+    from.try_get_u64_le().map_err(short)
+}
+
+pub(crate) fn version(from: &mut Bytes) -> Result<Version, Malformed> {
+    number(from).map(Version)
+}
+
+pub(crate) fn numbers(from: &mut Bytes) -> Result<Vec<u64>, Malformed> {
+    let count = from.try_get_u32_le().map_err(short)? as usize;
+    if count > from.len() / 8 {
+        return Err(Malformed("it is cut short"));
+    }
+    (0..count).map(|_| number(from)).collect()
+}
+
+pub(crate) fn condition(from: &mut Bytes) -> Result<Condition, Malformed> {
+    Ok(match from.try_get_u8().map_err(short)? {
+        0 => Condition::None,
+        1 => Condition::Absent,
+        2 => Condition::Present,
+        3 => Condition::Is(Stamp {
+            version: version(from)?,
+            origin: Origin(number(from)?),
+        }),
+        _ => return Err(Malformed("its condition is unknown")),
+    })
+}
+
+pub(crate) fn bytes(from: &mut Bytes) -> Result<Bytes, Malformed> {
+    let length = from.try_get_u32_le().map_err(short)? as usize;
+    match length <= from.len() {
+        true => Ok(from.split_to(length)),
+        false => Err(Malformed("it is cut short")),
+    }
+}
+
+pub(crate) fn write(from: &mut Bytes) -> Result<Write, Malformed> {
+    let key = bytes(from)?;
+    let value = match from.try_get_u8().map_err(short)? {
+        0 => None,
+        _ => Some(bytes(from)?),
+    };
+    Ok(Write { key, value })
+}
+
+pub(crate) fn writes(from: &mut Bytes) -> Result<Vec<Write>, Malformed> {
+    let count = from.try_get_u32_le().map_err(short)? as usize;
+    if count > from.len() / 5 {
+        return Err(Malformed("it is cut short"));
+    }
+    (0..count).map(|_| write(from)).collect()
+}
+
+#[cfg(test)]
+#[path = "command_tests.rs"]
+mod tests;

@@ -1,0 +1,72 @@
+#![allow(clippy::unwrap_used)]
+use dunlin_entry::Stamp;
+
+use super::*;
+
+fn key(name: &'static str) -> Bytes {
+    Bytes::from_static(name.as_bytes())
+}
+
+fn all() -> Vec<Command> {
+    let writes = vec![
+        Write {
+            key: key("a"),
+            value: Some(key("value")),
+        },
+        Write {
+            key: key(""),
+            value: None,
+        },
+    ];
+    let conditions = [
+        Condition::None,
+        Condition::Absent,
+        Condition::Present,
+        Condition::Is(Stamp::new(Version(9), Origin(3))),
+    ];
+    let mut all: Vec<Command> = conditions
+        .into_iter()
+        .zip(writes.iter().cycle())
+        .map(|(condition, write)| Command::Write {
+            at: Version(7),
+            condition,
+            write: write.clone(),
+        })
+        .collect();
+    all.extend([
+        Command::Commit {
+            txn: Version(1),
+            participants: vec![4, 5],
+            writes: writes.clone(),
+        },
+        Command::Place {
+            txn: Version(2),
+            holder: 1 << 40,
+            deadline_ms: 99,
+            writes,
+        },
+        Command::Finalize {
+            txn: Version(3),
+            is_committed: true,
+        },
+        Command::Abort { txn: Version(4) },
+        Command::Finished {
+            txns: vec![Version(5), Version(6)],
+        },
+        Command::Watermark { to: Version(7) },
+    ]);
+    all
+}
+
+#[test]
+fn what_is_encoded_comes_back_and_nothing_shorter_or_longer() {
+    for command in all() {
+        let bytes = Bytes::from(command.encode());
+        assert_eq!(Command::decode(bytes.clone()).unwrap(), command);
+        for end in 0..bytes.len() {
+            assert!(Command::decode(bytes.slice(..end)).is_err(), "{command:?}");
+        }
+        let longer = Bytes::from([&bytes[..], &[0]].concat());
+        assert!(Command::decode(longer).is_err(), "{command:?}");
+    }
+}

@@ -1,0 +1,44 @@
+//! Transactions over ranges: what a range decides, what its leader must remember, and how a commit goes through
+//! several ranges. No I/O: logs, stores, clocks and networks are behind traits (decision 55).
+//!
+//! | file | holds |
+//! |---|---|
+//! | `command` | an entry of a range's log, as value and as bytes |
+//! | `intent` | a value that counts once its transaction has committed |
+//! | `record` | what became of a transaction, kept by its holder |
+//! | `state` | what a range's entries do, the same at every replica: writes judged, intents, records |
+//! | `cache` | up to which timestamps keys were read or written |
+//! | `leader` | what a leader refuses before it proposes: writes below what was read |
+//! | `request` | what a range's leader is asked, and what it answers |
+//! | `serve` | a request at the leader |
+//! | `commit` | a transaction's writes, from any node |
+//! | `tend` | what a leader does unasked: expired intents, transactions that others do not know of yet |
+//! | `oracle` | timestamps: windows of them, and who waits for which |
+//!
+//! A transaction is known by its timestamp. It reads and writes at that timestamp, and whoever would have to be seen by
+//! a read that has already been answered is refused.
+#![deny(unsafe_code)]
+
+mod cache;
+mod command;
+mod commit;
+mod intent;
+mod leader;
+mod oracle;
+mod record;
+mod request;
+mod serve;
+mod state;
+mod tend;
+
+pub use cache::Cache;
+pub use command::{Command, Malformed, Write};
+pub use commit::{Outcome, commit, finish};
+pub use intent::Intent;
+pub use leader::{Leader, TooOld};
+pub use oracle::{Full, Oracle};
+pub use record::Record;
+pub use request::{Answer, Met, Request, Row};
+pub use serve::{Replica, Unheard, World, serve};
+pub use state::{Judged, ORIGIN, Rows, State, Verdict, holds};
+pub use tend::tend;

@@ -1,0 +1,461 @@
+//! What a range's leader is asked, and what it answers; as values and as bytes. Pure.
+
+use bytes::{Buf, BufMut, Bytes, BytesMut};
+use dunlin_entry::Version;
+use dunlin_proto::Condition;
+
+use crate::command::{
+    Malformed, Write, bytes, condition, number, numbers, put_bytes, put_condition, put_numbers,
+    put_write, put_writes, version, write, writes,
+};
+
+/// What is asked of a range's leader.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Request {
+    /// Values of keys, at a transaction's timestamp or at one of the leader's own.
+    Read {
+        /// The timestamp.
+        at: Option<Version>,
+        /// The keys.
+        keys: Vec<Bytes>,
+    },
+    /// The keys from the first to before the second, in the same way.
+    Page {
+        /// The timestamp.
+        at: Option<Version>,
+        /// The first.
+        start: Bytes,
+        /// The second; none is the range's end.
+        end: Option<Bytes>,
+    },
+    /// One key is to be written, at a timestamp of the leader's.
+    Write {
+        /// Its version must not be above this.
+        deadline: Version,
+        /// And above this.
+        floor: Version,
+        /// What must hold of the key.
+        condition: Condition,
+        /// What is written.
+        write: Write,
+    },
+    /// A transaction is to commit.
+    Commit {
+        /// The transaction.
+        txn: Version,
+        /// The other ranges, where its intents are.
+        participants: Vec<u64>,
+        /// What it writes here.
+        writes: Vec<Write>,
+    },
+    /// Intents are to be placed.
+    Place {
+        /// The transaction.
+        txn: Version,
+        /// The range that will hold its record.
+        holder: u64,
+        /// From this time on anybody may abort it, in milliseconds.
+        deadline_ms: u64,
+        /// What it writes here.
+        writes: Vec<Write>,
+    },
+    /// What became of a transaction whose record is here; it is aborted if nothing has yet and the asker wants that.
+    Push {
+        /// The transaction.
+        txn: Version,
+        /// Whether it is aborted if it is undecided.
+        aborts: bool,
+    },
+    /// A transaction's intents here are to become versions, or go.
+    Finalize {
+        /// The transaction.
+        txn: Version,
+        /// Whether it has committed.
+        is_committed: bool,
+    },
+    /// All participants of a transaction whose record is here have applied that it committed.
+    Finished {
+        /// The transaction.
+        txn: Version,
+    },
+    /// Timestamps, of the oracle.
+    Timestamps {
+        /// How many.
+        count: u32,
+        /// They must be above this.
+        above: Version,
+    },
+    /// Whether it leads and serves.
+    Leads,
+}
+
+/// What is in the way of a transaction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Met {
+    /// Something was read or written at this timestamp, or would be forgotten: a newer one may succeed.
+    Newer(Version),
+    /// Another transaction's intent.
+    Intent {
+        /// That transaction.
+        txn: Version,
+        /// Which range holds its record.
+        holder: u64,
+        /// From when on it may be aborted.
+        deadline_ms: u64,
+    },
+}
+
+/// A key with its version and value.
+pub type Row = (Bytes, Version, Bytes);
+
+/// What a leader answers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Answer {
+    /// It happened, at this timestamp.
+    Done(Version),
+    /// The condition does not hold; the version there is, if there is a value.
+    ConditionFailed(Option<Version>),
+    /// Its version would be above its deadline; nothing happened.
+    TooLate(Version),
+    /// Something is in the way; nothing happened.
+    Met(Met),
+    /// The transaction has committed.
+    Committed,
+    /// The transaction is aborted.
+    Aborted,
+    /// The transaction is neither, yet.
+    Undecided,
+    /// The transaction is older than what is remembered.
+    Forgotten,
+    /// Another leads, this one if it is known; nothing happened.
+    NotLeader(Option<u64>),
+    /// Too much is under way; nothing happened.
+    Busy,
+    /// The clock there is not to be trusted; nothing happened.
+    Clock,
+    /// Whether it happened is not known.
+    Unknown,
+    /// The replica has failed; nothing happened.
+    Failed(String),
+    /// The oracle gives no timestamps; nothing happened.
+    NoTimestamp(String),
+    /// Values with their versions, in the order of the keys; none where there is none.
+    Values(Vec<Option<(Version, Bytes)>>),
+    /// Keys in order, and where the next page begins.
+    Page(Vec<Row>, Option<Bytes>),
+    /// The first of the timestamps.
+    Timestamps(Version),
+}
+
+const READ: u8 = 1;
+const PAGE: u8 = 2;
+const WRITE: u8 = 3;
+const COMMIT: u8 = 4;
+const PLACE: u8 = 5;
+const PUSH: u8 = 6;
+const FINALIZE: u8 = 7;
+const FINISHED: u8 = 8;
+const TIMESTAMPS: u8 = 9;
+const LEADS: u8 = 10;
+
+impl Request {
+    /// As it travels, behind what is there.
+    pub fn encode(&self, out: &mut BytesMut) {
+        match self {
+            Request::Read { at, keys } => {
+                out.put_u8(READ);
+                out.put_u64_le(at.unwrap_or_default().0);
+                out.put_u32_le(keys.len() as u32);
+                for key in keys {
+                    put_bytes(out, key);
+                }
+            }
+            Request::Page { at, start, end } => {
+                out.put_u8(PAGE);
+                out.put_u64_le(at.unwrap_or_default().0);
+                put_bytes(out, start);
+                put_option(out, end.as_ref());
+            }
+            Request::Write {
+                deadline,
+                floor,
+                condition,
+                write,
+            } => {
+                out.put_u8(WRITE);
+                out.put_u64_le(deadline.0);
+                out.put_u64_le(floor.0);
+                put_condition(out, *condition);
+                put_write(out, write);
+            }
+            Request::Commit {
+                txn,
+                participants,
+                writes,
+            } => {
+                out.put_u8(COMMIT);
+                out.put_u64_le(txn.0);
+                put_numbers(out, participants);
+                put_writes(out, writes);
+            }
+            Request::Place {
+                txn,
+                holder,
+                deadline_ms,
+                writes,
+            } => {
+                out.put_u8(PLACE);
+                out.put_u64_le(txn.0);
+                out.put_u64_le(*holder);
+                out.put_u64_le(*deadline_ms);
+                put_writes(out, writes);
+            }
+            Request::Push { txn, aborts } => {
+                out.put_u8(PUSH);
+                out.put_u64_le(txn.0);
+                out.put_u8((*aborts).into());
+            }
+            Request::Finalize { txn, is_committed } => {
+                out.put_u8(FINALIZE);
+                out.put_u64_le(txn.0);
+                out.put_u8((*is_committed).into());
+            }
+            Request::Finished { txn } => {
+                out.put_u8(FINISHED);
+                out.put_u64_le(txn.0);
+            }
+            Request::Timestamps { count, above } => {
+                out.put_u8(TIMESTAMPS);
+                out.put_u32_le(*count);
+                out.put_u64_le(above.0);
+            }
+            Request::Leads => out.put_u8(LEADS),
+        }
+    }
+
+    /// The same back.
+    ///
+    /// # Errors
+    /// When the bytes are no request's.
+    pub fn decode(mut from: Bytes) -> Result<Request, Malformed> {
+        let from = &mut from;
+        let request = match byte(from)? {
+            READ => {
+                let at = some(version(from)?);
+                let count = length(from)?;
+                let keys = (0..count).map(|_| bytes(from)).collect::<Result<_, _>>()?;
+                Request::Read { at, keys }
+            }
+            PAGE => Request::Page {
+                at: some(version(from)?),
+                start: bytes(from)?,
+                end: option(from)?,
+            },
+            WRITE => Request::Write {
+                deadline: version(from)?,
+                floor: version(from)?,
+                condition: condition(from)?,
+                write: write(from)?,
+            },
+            COMMIT => Request::Commit {
+                txn: version(from)?,
+                participants: numbers(from)?,
+                writes: writes(from)?,
+            },
+            PLACE => Request::Place {
+                txn: version(from)?,
+                holder: number(from)?,
+                deadline_ms: number(from)?,
+                writes: writes(from)?,
+            },
+            PUSH => Request::Push {
+                txn: version(from)?,
+                aborts: byte(from)? != 0,
+            },
+            FINALIZE => Request::Finalize {
+                txn: version(from)?,
+                is_committed: byte(from)? != 0,
+            },
+            FINISHED => Request::Finished {
+                txn: version(from)?,
+            },
+            TIMESTAMPS => Request::Timestamps {
+                count: from.try_get_u32_le().map_err(short)?,
+                above: version(from)?,
+            },
+            LEADS => Request::Leads,
+            _ => return Err(Malformed("its kind is unknown")),
+        };
+        whole(from, request)
+    }
+}
+
+impl Answer {
+    /// As it travels.
+    pub fn encode(&self) -> Bytes {
+        let mut out = BytesMut::new();
+        match self {
+            Answer::Done(version) => put_version(&mut out, 1, *version),
+            Answer::ConditionFailed(version) => {
+                put_version(&mut out, 2, version.unwrap_or_default());
+            }
+            Answer::TooLate(version) => put_version(&mut out, 3, *version),
+            Answer::Met(Met::Newer(version)) => put_version(&mut out, 4, *version),
+            Answer::Met(Met::Intent {
+                txn,
+                holder,
+                deadline_ms,
+            }) => {
+                put_version(&mut out, 5, *txn);
+                out.put_u64_le(*holder);
+                out.put_u64_le(*deadline_ms);
+            }
+            Answer::Committed => out.put_u8(6),
+            Answer::Aborted => out.put_u8(7),
+            Answer::Undecided => out.put_u8(8),
+            Answer::Forgotten => out.put_u8(9),
+            Answer::NotLeader(leader) => {
+                out.put_u8(10);
+                out.put_u64_le(leader.unwrap_or(0));
+            }
+            Answer::Busy => out.put_u8(11),
+            Answer::Clock => out.put_u8(12),
+            Answer::Unknown => out.put_u8(13),
+            Answer::Failed(why) => {
+                out.put_u8(14);
+                put_bytes(&mut out, why.as_bytes());
+            }
+            Answer::NoTimestamp(why) => {
+                out.put_u8(15);
+                put_bytes(&mut out, why.as_bytes());
+            }
+            Answer::Values(values) => {
+                let bytes: usize = values.iter().flatten().map(|(_, v)| v.len() + 12).sum();
+                out.reserve(5 + values.len() + bytes);
+                out.put_u8(16);
+                out.put_u32_le(values.len() as u32);
+                for value in values {
+                    out.put_u8(value.is_some().into());
+                    if let Some((version, value)) = value {
+                        out.put_u64_le(version.0);
+                        put_bytes(&mut out, value);
+                    }
+                }
+            }
+            Answer::Page(rows, next) => {
+                out.put_u8(17);
+                put_option(&mut out, next.as_ref());
+                out.put_u32_le(rows.len() as u32);
+                for (key, version, value) in rows {
+                    put_bytes(&mut out, key);
+                    out.put_u64_le(version.0);
+                    put_bytes(&mut out, value);
+                }
+            }
+            Answer::Timestamps(first) => put_version(&mut out, 18, *first),
+        }
+        out.freeze()
+    }
+
+    /// The same back.
+    ///
+    /// # Errors
+    /// When the bytes are no answer's.
+    pub fn decode(mut from: Bytes) -> Result<Answer, Malformed> {
+        let from = &mut from;
+        let answer = match byte(from)? {
+            1 => Answer::Done(version(from)?),
+            2 => Answer::ConditionFailed(some(version(from)?)),
+            3 => Answer::TooLate(version(from)?),
+            4 => Answer::Met(Met::Newer(version(from)?)),
+            5 => Answer::Met(Met::Intent {
+                txn: version(from)?,
+                holder: number(from)?,
+                deadline_ms: number(from)?,
+            }),
+            6 => Answer::Committed,
+            7 => Answer::Aborted,
+            8 => Answer::Undecided,
+            9 => Answer::Forgotten,
+            10 => Answer::NotLeader(Some(number(from)?).filter(|number| *number != 0)),
+            11 => Answer::Busy,
+            12 => Answer::Clock,
+            13 => Answer::Unknown,
+            14 => Answer::Failed(text(from)?),
+            15 => Answer::NoTimestamp(text(from)?),
+            16 => {
+                let count = length(from)?;
+                let value = |_| match byte(from)? {
+                    0 => Ok(None),
+                    _ => Ok(Some((version(from)?, bytes(from)?))),
+                };
+                Answer::Values((0..count).map(value).collect::<Result<_, Malformed>>()?)
+            }
+            17 => {
+                let next = option(from)?;
+                let count = length(from)?;
+                let row = |_| Ok((bytes(from)?, version(from)?, bytes(from)?));
+                let rows = (0..count).map(row).collect::<Result<_, Malformed>>()?;
+                Answer::Page(rows, next)
+            }
+            18 => Answer::Timestamps(version(from)?),
+            _ => return Err(Malformed("its kind is unknown")),
+        };
+        whole(from, answer)
+    }
+}
+
+fn whole<T>(from: &Bytes, told: T) -> Result<T, Malformed> {
+    match from.has_remaining() {
+        false => Ok(told),
+        true => Err(Malformed("there is more than it says")),
+    }
+}
+
+fn put_version(out: &mut BytesMut, kind: u8, version: Version) {
+    out.put_u8(kind);
+    out.put_u64_le(version.0);
+}
+
+fn put_option(out: &mut BytesMut, bytes: Option<&Bytes>) {
+    out.put_u8(bytes.is_some().into());
+    if let Some(bytes) = bytes {
+        put_bytes(out, bytes);
+    }
+}
+
+fn option(from: &mut Bytes) -> Result<Option<Bytes>, Malformed> {
+    match byte(from)? {
+        0 => Ok(None),
+        _ => bytes(from).map(Some),
+    }
+}
+
+fn some(version: Version) -> Option<Version> {
+    (version != Version(0)).then_some(version)
+}
+
+fn short<E>(_: E) -> Malformed {
+    Malformed("it is cut short")
+}
+
+fn byte(from: &mut Bytes) -> Result<u8, Malformed> {
+    from.try_get_u8().map_err(short)
+}
+
+/// A count of things that take a byte at least.
+fn length(from: &mut Bytes) -> Result<usize, Malformed> {
+    let count = from.try_get_u32_le().map_err(short)? as usize;
+    match count <= from.len() {
+        true => Ok(count),
+        false => Err(Malformed("it is cut short")),
+    }
+}
+
+fn text(from: &mut Bytes) -> Result<String, Malformed> {
+    Ok(String::from_utf8_lossy(&bytes(from)?).into_owned())
+}
+
+#[cfg(test)]
+#[path = "request_tests.rs"]
+mod tests;

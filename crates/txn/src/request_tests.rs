@@ -1,0 +1,114 @@
+#![allow(clippy::unwrap_used)]
+use super::*;
+
+fn key(name: &'static str) -> Bytes {
+    Bytes::from_static(name.as_bytes())
+}
+
+#[test]
+fn requests_come_back_and_nothing_shorter_or_longer() {
+    let writes = vec![Write {
+        key: key("k"),
+        value: Some(key("v")),
+    }];
+    let all = [
+        Request::Read {
+            at: None,
+            keys: vec![key("a"), key("")],
+        },
+        Request::Read {
+            at: Some(Version(3)),
+            keys: vec![],
+        },
+        Request::Page {
+            at: Some(Version(3)),
+            start: key("a"),
+            end: Some(key("b")),
+        },
+        Request::Page {
+            at: None,
+            start: key(""),
+            end: None,
+        },
+        Request::Write {
+            deadline: Version(9),
+            floor: Version(1),
+            condition: Condition::Absent,
+            write: writes[0].clone(),
+        },
+        Request::Commit {
+            txn: Version(1),
+            participants: vec![2],
+            writes: writes.clone(),
+        },
+        Request::Place {
+            txn: Version(1),
+            holder: 7,
+            deadline_ms: 8,
+            writes,
+        },
+        Request::Push {
+            txn: Version(1),
+            aborts: true,
+        },
+        Request::Finalize {
+            txn: Version(1),
+            is_committed: false,
+        },
+        Request::Finished { txn: Version(1) },
+        Request::Timestamps {
+            count: 5,
+            above: Version(2),
+        },
+        Request::Leads,
+    ];
+    for request in all {
+        let mut out = BytesMut::new();
+        request.encode(&mut out);
+        let bytes = out.freeze();
+        assert_eq!(Request::decode(bytes.clone()).unwrap(), request);
+        for end in 0..bytes.len() {
+            assert!(Request::decode(bytes.slice(..end)).is_err(), "{request:?}");
+        }
+        let longer = Bytes::from([&bytes[..], &[0]].concat());
+        assert!(Request::decode(longer).is_err(), "{request:?}");
+    }
+}
+
+#[test]
+fn answers_come_back_and_nothing_shorter() {
+    let all = [
+        Answer::Done(Version(1)),
+        Answer::ConditionFailed(None),
+        Answer::ConditionFailed(Some(Version(2))),
+        Answer::TooLate(Version(3)),
+        Answer::Met(Met::Newer(Version(4))),
+        Answer::Met(Met::Intent {
+            txn: Version(5),
+            holder: 6,
+            deadline_ms: 7,
+        }),
+        Answer::Committed,
+        Answer::Aborted,
+        Answer::Undecided,
+        Answer::Forgotten,
+        Answer::NotLeader(None),
+        Answer::NotLeader(Some(9)),
+        Answer::Busy,
+        Answer::Clock,
+        Answer::Unknown,
+        Answer::Failed("why".to_owned()),
+        Answer::NoTimestamp("why".to_owned()),
+        Answer::Values(vec![None, Some((Version(1), key("v")))]),
+        Answer::Page(vec![(key("k"), Version(1), key(""))], Some(key("l"))),
+        Answer::Page(vec![], None),
+        Answer::Timestamps(Version(8)),
+    ];
+    for answer in all {
+        let bytes = answer.encode();
+        assert_eq!(Answer::decode(bytes.clone()).unwrap(), answer);
+        for end in 0..bytes.len() {
+            assert!(Answer::decode(bytes.slice(..end)).is_err(), "{answer:?}");
+        }
+    }
+}

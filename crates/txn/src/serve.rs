@@ -1,0 +1,341 @@
+//! A request at the leader of a range: the same steps whatever carries messages and keeps rows.
+
+use bytes::Bytes;
+use dunlin_entry::Version;
+
+use crate::command::{Command, Write};
+use crate::leader::Leader;
+use crate::request::{Answer, Met, Request, Row};
+use crate::state::{State, Verdict};
+
+/// How often a write of one key is tried anew, at another timestamp each time.
+const ATTEMPTS_MAX: u32 = 64;
+/// How often what is in a transaction's way is cleared before it is told so.
+const CLEARED_MAX: u32 = 16;
+/// First pause before another transaction is asked about again, and the longest, in milliseconds.
+const PAUSE_MS: u64 = 1;
+const PAUSE_MS_MAX: u64 = 32;
+/// How long a read waits for another transaction, in milliseconds.
+const PATIENCE_MS: u64 = 5_000;
+
+/// A request that was not answered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Unheard {
+    /// It did certainly not happen, and why.
+    Not(String),
+    /// It may have happened.
+    Maybe,
+}
+
+/// All else that there is: other ranges, the oracle, time.
+#[allow(async_fn_in_trait, reason = "never sent to another thread")]
+pub trait World {
+    /// Asks the leader of a range, whoever that is.
+    async fn ask(&self, range: u64, request: Request) -> Result<Answer, Unheard>;
+
+    /// A timestamp above this, and above all that were given before it is asked for; or the answer to give instead.
+    async fn timestamp(&self, above: Version) -> Result<Version, Answer>;
+
+    /// Lets time pass.
+    async fn pause(&self, ms: u64);
+
+    /// Milliseconds since 1970, by a clock that may be wrong.
+    fn now_ms(&self) -> u64;
+}
+
+/// A replica that leads, or the answer to give instead.
+#[allow(async_fn_in_trait, reason = "never sent to another thread")]
+pub trait Replica {
+    /// Its range.
+    fn range(&self) -> u64;
+
+    /// Waits until it is certain that it led after this was called, and has applied all that was answered before.
+    async fn confirm(&self) -> Result<(), Answer>;
+
+    /// Looks at what is applied and what the leader remembers, if it leads.
+    fn with<T>(&self, look: impl FnOnce(&State, &mut Leader) -> T) -> Result<T, Answer>;
+
+    /// Puts an entry into the log, if the leader may, and waits until it is applied.
+    async fn propose(&self, command: Command) -> Result<Verdict, Answer>;
+
+    /// Waits until all entries up to this index are applied.
+    async fn applied(&self, index: u64) -> Result<(), Answer>;
+
+    /// What the records say of a transaction.
+    async fn outcome(&self, txn: Version) -> Result<Option<bool>, Answer>;
+
+    /// Values of keys at a timestamp.
+    async fn get(
+        &self,
+        at: Version,
+        keys: Vec<Bytes>,
+    ) -> Result<Vec<Option<(Version, Bytes)>>, Answer>;
+
+    /// Keys in order at a timestamp.
+    async fn page(
+        &self,
+        at: Version,
+        start: Bytes,
+        end: Option<Bytes>,
+    ) -> Result<(Vec<Row>, Option<Bytes>), Answer>;
+}
+
+/// Answers a request. What concerns no keys is not for here.
+pub async fn serve<W: World, R: Replica>(world: &W, replica: &R, request: Request) -> Answer {
+    let here = Here { world, replica };
+    let answered = match request {
+        Request::Read { at, keys } => here.read(at, keys).await,
+        Request::Page { at, start, end } => here.page(at, start, end).await,
+        Request::Write {
+            deadline,
+            floor,
+            condition,
+            write,
+        } => {
+            let command = |at| Command::Write {
+                at,
+                condition,
+                write: write.clone(),
+            };
+            here.write(deadline, floor, command).await
+        }
+        Request::Commit {
+            txn,
+            participants,
+            writes,
+        } => {
+            let command = Command::Commit {
+                txn,
+                participants,
+                writes,
+            };
+            here.commit(txn, command).await
+        }
+        Request::Place {
+            txn,
+            holder,
+            deadline_ms,
+            writes,
+        } => here.place(txn, holder, deadline_ms, writes).await,
+        Request::Push { txn, aborts } => here.push(txn, aborts).await,
+        Request::Finalize { txn, is_committed } => here.finalize(txn, is_committed).await,
+        Request::Finished { txn } => {
+            let command = Command::Finished { txns: vec![txn] };
+            here.replica
+                .propose(command)
+                .await
+                .map(|_| Answer::Done(txn))
+        }
+        Request::Timestamps { .. } | Request::Leads => {
+            Err(Answer::Failed("this is not for keys of a range".to_owned()))
+        }
+    };
+    answered.unwrap_or_else(|instead| instead)
+}
+
+pub(crate) struct Here<'a, W, R> {
+    pub world: &'a W,
+    pub replica: &'a R,
+}
+
+impl<W: World, R: Replica> Here<'_, W, R> {
+    async fn read(&self, at: Option<Version>, keys: Vec<Bytes>) -> Result<Answer, Answer> {
+        let at = self.at(at).await?;
+        self.replica.confirm().await?;
+        // From here to the end of this step nothing is waited for: who writes later meets the timestamp.
+        let index = self.replica.with(|state, leader| {
+            check_watermark(state, at)?;
+            Ok(keys.iter().filter_map(|key| leader.read_key(at, key)).max())
+        })??;
+        if let Some(index) = index {
+            self.replica.applied(index).await?;
+        }
+        for key in &keys {
+            let behind = Bytes::from([key, &[0][..]].concat());
+            self.clear_for_read(at, key, Some(&behind)).await?;
+        }
+        self.replica.get(at, keys).await.map(Answer::Values)
+    }
+
+    async fn page(
+        &self,
+        at: Option<Version>,
+        start: Bytes,
+        end: Option<Bytes>,
+    ) -> Result<Answer, Answer> {
+        let at = self.at(at).await?;
+        self.replica.confirm().await?;
+        let index = self.replica.with(|state, leader| {
+            check_watermark(state, at)?;
+            Ok(leader.read(at, &start, end.as_ref()))
+        })??;
+        if let Some(index) = index {
+            self.replica.applied(index).await?;
+        }
+        self.clear_for_read(at, &start, end.as_ref()).await?;
+        let (rows, next) = self.replica.page(at, start, end).await?;
+        Ok(Answer::Page(rows, next))
+    }
+
+    async fn at(&self, at: Option<Version>) -> Result<Version, Answer> {
+        match at {
+            Some(at) => Ok(at),
+            None => self.world.timestamp(Version(0)).await,
+        }
+    }
+
+    /// Waits until no intent below a timestamp is left.
+    async fn clear_for_read(
+        &self,
+        at: Version,
+        start: &Bytes,
+        end: Option<&Bytes>,
+    ) -> Result<(), Answer> {
+        let (begun_ms, mut pause_ms) = (self.world.now_ms(), PAUSE_MS);
+        loop {
+            let met = (self.replica).with(|state, _| state.met_by_read(at, start, end))?;
+            let Some(met) = met else { return Ok(()) };
+            if self.clear(met, at).await? {
+                pause_ms = PAUSE_MS;
+                continue;
+            }
+            if self.world.now_ms() > begun_ms + PATIENCE_MS {
+                return Err(Answer::Busy);
+            }
+            self.world.pause(pause_ms).await;
+            pause_ms = (2 * pause_ms).min(PAUSE_MS_MAX);
+        }
+    }
+
+    /// Writes one key, at new timestamps until nothing is in the way.
+    async fn write(
+        &self,
+        deadline: Version,
+        floor: Version,
+        command: impl Fn(Version) -> Command,
+    ) -> Result<Answer, Answer> {
+        let mut pause_ms = PAUSE_MS;
+        for _ in 0..ATTEMPTS_MAX {
+            let at = self.world.timestamp(floor).await?;
+            if at > deadline {
+                return Ok(Answer::TooLate(at));
+            }
+            match self.replica.propose(command(at)).await? {
+                Verdict::ConditionFailed(version) => return Ok(Answer::ConditionFailed(version)),
+                Verdict::Met(met) => {
+                    if !self.clear(met, at).await? {
+                        self.world.pause(pause_ms).await;
+                        pause_ms = (2 * pause_ms).min(PAUSE_MS_MAX);
+                    }
+                }
+                _ => return Ok(Answer::Done(at)),
+            }
+        }
+        Ok(Answer::Busy)
+    }
+
+    async fn place(
+        &self,
+        txn: Version,
+        holder: u64,
+        deadline_ms: u64,
+        writes: Vec<Write>,
+    ) -> Result<Answer, Answer> {
+        let command = Command::Place {
+            txn,
+            holder,
+            deadline_ms,
+            writes,
+        };
+        self.enter(txn, command).await
+    }
+
+    async fn commit(&self, txn: Version, command: Command) -> Result<Answer, Answer> {
+        let answer = self.enter(txn, command).await?;
+        let Answer::Met(Met::Intent { .. }) = answer else {
+            return Ok(answer);
+        };
+        // An intent goes again: had the request come twice, it would commit after it was refused.
+        match self.push(txn, true).await? {
+            Answer::Aborted => Ok(answer),
+            told => Ok(told),
+        }
+    }
+
+    /// Has a transaction's entry applied, when others' intents are out of its way.
+    async fn enter(&self, txn: Version, command: Command) -> Result<Answer, Answer> {
+        let mut cleared = 0;
+        loop {
+            let met = match self.replica.propose(command.clone()).await? {
+                Verdict::Met(met) => met,
+                Verdict::Done => return Ok(Answer::Done(txn)),
+                Verdict::Committed => return Ok(Answer::Committed),
+                Verdict::Forgotten => return Ok(Answer::Forgotten),
+                Verdict::Aborted | Verdict::ConditionFailed(_) => return Ok(Answer::Aborted),
+            };
+            cleared += 1;
+            let is_intent = matches!(met, Met::Intent { .. });
+            if !is_intent || cleared > CLEARED_MAX || !self.clear(met, txn).await? {
+                return Ok(Answer::Met(met));
+            }
+        }
+    }
+
+    /// What became of a transaction whose record is here.
+    async fn push(&self, txn: Version, aborts: bool) -> Result<Answer, Answer> {
+        match self.replica.outcome(txn).await? {
+            Some(true) => Ok(Answer::Committed),
+            Some(false) => Ok(Answer::Aborted),
+            None if !aborts => Ok(Answer::Undecided),
+            // Told only once it is applied: before, another leader might still let it commit.
+            None => Ok(match self.replica.propose(Command::Abort { txn }).await? {
+                Verdict::Committed => Answer::Committed,
+                Verdict::Forgotten => Answer::Forgotten,
+                _ => Answer::Aborted,
+            }),
+        }
+    }
+
+    async fn finalize(&self, txn: Version, is_committed: bool) -> Result<Answer, Answer> {
+        // Proposed even where no intent is seen: only what is applied is certain.
+        let command = Command::Finalize { txn, is_committed };
+        self.replica.propose(command).await?;
+        Ok(Answer::Done(txn))
+    }
+
+    /// Clears what is in the way of who has this timestamp, if it can be; whether it is gone.
+    pub(crate) async fn clear(&self, met: Met, by: Version) -> Result<bool, Answer> {
+        let Met::Intent {
+            txn,
+            holder,
+            deadline_ms,
+        } = met
+        else {
+            return Ok(true);
+        };
+        // The older wins: so two never wait for each other.
+        let aborts = by < txn || self.world.now_ms() > deadline_ms;
+        let told = match holder == self.replica.range() {
+            true => self.push(txn, aborts).await?,
+            false => {
+                let asked = self.world.ask(holder, Request::Push { txn, aborts }).await;
+                asked.unwrap_or(Answer::Undecided)
+            }
+        };
+        let is_committed = match told {
+            Answer::Committed => true,
+            // What has committed is remembered until its intents are gone.
+            Answer::Aborted | Answer::Forgotten => false,
+            _ => return Ok(false),
+        };
+        self.finalize(txn, is_committed).await?;
+        Ok(true)
+    }
+}
+
+fn check_watermark(state: &State, at: Version) -> Result<(), Answer> {
+    match at > state.watermark() {
+        true => Ok(()),
+        false => Err(Answer::Met(Met::Newer(state.watermark()))),
+    }
+}

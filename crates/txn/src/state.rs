@@ -1,0 +1,367 @@
+//! What a range's entries do. Pure, and the same at every replica: all apply the same entries in the same order.
+//!
+//! Versions need not be written in the order of their timestamps, so what a leader has let be read or written at a
+//! later timestamp it refuses before (`leader`). What stands here holds whoever leads:
+//! - a key has one intent at most, and nothing is written beside it but by its own transaction;
+//! - a transaction either commits or is aborted, and that never changes;
+//! - nothing happens at or below the watermark.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
+
+use bytes::Bytes;
+use dunlin_entry::{Origin, Stamp, Version};
+use dunlin_proto::Condition;
+
+use crate::command::{Command, Write};
+use crate::intent::Intent;
+use crate::record::Record;
+use crate::request::Met;
+
+/// The origin of all versions of ranges: order is by timestamps, not by who wrote.
+pub const ORIGIN: Origin = Origin(0);
+
+/// A range's rows, with what the entries that are being applied have changed.
+pub trait Rows {
+    /// Why they cannot be read.
+    type Error;
+
+    /// The newest version of a key, and whether it is a value.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    fn newest(&mut self, key: &Bytes) -> Result<Option<(Version, bool)>, Self::Error>;
+
+    /// The record of a transaction.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    fn record(&mut self, txn: Version) -> Result<Option<Record>, Self::Error>;
+
+    /// A key has this value at this version; none deletes it.
+    fn put_version(&mut self, key: &Bytes, version: Version, value: Option<&Bytes>);
+
+    /// A key has an intent.
+    fn put_intent(&mut self, key: &Bytes, intent: &Intent);
+
+    /// A key's intent is gone.
+    fn remove_intent(&mut self, key: &Bytes);
+
+    /// A transaction has this record.
+    fn put_record(&mut self, txn: Version, record: &Record);
+
+    /// Records of transactions up to this one are gone.
+    fn remove_records(&mut self, up_to: Version);
+}
+
+/// What becomes of an entry.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Verdict {
+    /// It happened.
+    Done,
+    /// Its condition does not hold; the version there is, if there is a value.
+    ConditionFailed(Option<Version>),
+    /// Something is in its way; nothing happened.
+    Met(Met),
+    /// The transaction is aborted.
+    Aborted,
+    /// The transaction has committed.
+    Committed,
+    /// The transaction is older than what is remembered.
+    Forgotten,
+}
+
+/// What becomes of an entry, or why that cannot be known.
+pub type Judged<E> = Result<Verdict, E>;
+
+/// What of a range is kept in memory: intents, and transactions that somebody may still have to be told of.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct State {
+    intents: BTreeMap<Bytes, Intent>,
+    keys_of: BTreeMap<Version, BTreeSet<Bytes>>,
+    unfinished: BTreeMap<Version, Vec<u64>>,
+    aborted: BTreeSet<Version>,
+    watermark: Version,
+}
+
+/// Whether a condition holds of a key that has this version, where it has a value.
+pub fn holds(condition: Condition, current: Option<Version>) -> bool {
+    match condition {
+        Condition::None => true,
+        Condition::Absent => current.is_none(),
+        Condition::Present => current.is_some(),
+        Condition::Is(stamp) => current.map(|version| Stamp::new(version, ORIGIN)) == Some(stamp),
+    }
+}
+
+impl State {
+    /// One of which nothing is known but this.
+    pub fn new(watermark: Version) -> State {
+        State {
+            watermark,
+            ..State::default()
+        }
+    }
+
+    /// An intent that is stored.
+    pub fn load_intent(&mut self, key: Bytes, intent: Intent) {
+        let keys = self.keys_of.entry(intent.txn).or_default();
+        keys.insert(key.clone());
+        self.intents.insert(key, intent);
+    }
+
+    /// A record that is stored.
+    pub fn load_record(&mut self, txn: Version, record: Record) {
+        match record {
+            Record::Aborted => drop(self.aborted.insert(txn)),
+            Record::Committed { participants } if participants.is_empty() => {}
+            Record::Committed { participants } => {
+                self.unfinished.insert(txn, participants);
+            }
+        }
+    }
+
+    /// Nothing at or below this happens any more.
+    pub fn watermark(&self) -> Version {
+        self.watermark
+    }
+
+    /// All intents, by key.
+    pub fn intents(&self) -> impl Iterator<Item = (&Bytes, &Intent)> {
+        self.intents.iter()
+    }
+
+    /// Transactions that committed here, of which other ranges may not know, with these.
+    pub fn unfinished(&self) -> impl Iterator<Item = (Version, &[u64])> {
+        let all = self.unfinished.iter();
+        all.map(|(txn, participants)| (*txn, participants.as_slice()))
+    }
+
+    /// What a read at a timestamp must know of first: an intent that is not above it.
+    pub fn met_by_read(&self, at: Version, start: &Bytes, end: Option<&Bytes>) -> Option<Met> {
+        let end = end.map_or(Bound::Unbounded, Bound::Excluded);
+        if matches!(end, Bound::Excluded(end) if end <= start) {
+            return None;
+        }
+        let mut within = (self.intents).range::<Bytes, _>((Bound::Included(start), end));
+        let found = within.find(|(_, intent)| intent.txn < at);
+        found.map(|(_, intent)| Met::from(intent))
+    }
+
+    /// Whether this transaction has intents here.
+    pub fn has_intents_of(&self, txn: Version) -> bool {
+        self.keys_of.contains_key(&txn)
+    }
+
+    /// What became of a transaction, as far as its record says.
+    ///
+    /// # Errors
+    /// When rows cannot be read.
+    pub fn outcome<R: Rows>(&self, rows: &mut R, txn: Version) -> Result<Option<bool>, R::Error> {
+        if self.aborted.contains(&txn) {
+            return Ok(Some(false));
+        }
+        if self.unfinished.contains_key(&txn) {
+            return Ok(Some(true));
+        }
+        let record = rows.record(txn)?;
+        Ok(record.map(|record| matches!(record, Record::Committed { .. })))
+    }
+
+    /// Applies an entry.
+    ///
+    /// # Errors
+    /// When rows cannot be read; nothing more must be applied then.
+    pub fn apply<R: Rows>(&mut self, rows: &mut R, command: &Command) -> Judged<R::Error> {
+        match command {
+            Command::Write {
+                at,
+                condition,
+                write,
+            } => self.write(rows, *at, *condition, write),
+            Command::Commit {
+                txn,
+                participants,
+                writes,
+            } => self.commit(rows, *txn, participants, writes),
+            Command::Place {
+                txn,
+                holder,
+                deadline_ms,
+                writes,
+            } => self.place(rows, *txn, (*holder, *deadline_ms), writes),
+            Command::Finalize { txn, is_committed } => {
+                self.finalize(rows, *txn, *is_committed);
+                Ok(Verdict::Done)
+            }
+            Command::Abort { txn } => self.abort(rows, *txn),
+            Command::Finished { txns } => {
+                for txn in txns {
+                    if self.unfinished.remove(txn).is_some() {
+                        let participants = Vec::new();
+                        rows.put_record(*txn, &Record::Committed { participants });
+                    }
+                }
+                Ok(Verdict::Done)
+            }
+            Command::Watermark { to } => {
+                self.raise(rows, *to);
+                Ok(Verdict::Done)
+            }
+        }
+    }
+
+    fn write<R: Rows>(
+        &mut self,
+        rows: &mut R,
+        at: Version,
+        condition: Condition,
+        write: &Write,
+    ) -> Judged<R::Error> {
+        if let Some(met) = self.in_the_way(at, &write.key) {
+            return Ok(Verdict::Met(met));
+        }
+        if condition != Condition::None {
+            let newest = rows.newest(&write.key)?;
+            if let Some((version, _)) = newest.filter(|(version, _)| *version >= at) {
+                return Ok(Verdict::Met(Met::Newer(version)));
+            }
+            let current = newest.and_then(|(version, is_value)| is_value.then_some(version));
+            if !holds(condition, current) {
+                return Ok(Verdict::ConditionFailed(current));
+            }
+        }
+        rows.put_version(&write.key, at, write.value.as_ref());
+        Ok(Verdict::Done)
+    }
+
+    fn commit<R: Rows>(
+        &mut self,
+        rows: &mut R,
+        txn: Version,
+        participants: &[u64],
+        writes: &[Write],
+    ) -> Judged<R::Error> {
+        // A message that came twice, or somebody who was faster.
+        match self.outcome(rows, txn)? {
+            Some(true) => return Ok(Verdict::Committed),
+            Some(false) => return Ok(Verdict::Aborted),
+            None if txn <= self.watermark => return Ok(Verdict::Forgotten),
+            None => {}
+        }
+        if let Some(met) = self.all_in_the_way(rows, txn, writes)? {
+            return Ok(Verdict::Met(met));
+        }
+        for write in writes {
+            rows.put_version(&write.key, txn, write.value.as_ref());
+        }
+        let participants = participants.to_vec();
+        if !participants.is_empty() {
+            self.unfinished.insert(txn, participants.clone());
+        }
+        rows.put_record(txn, &Record::Committed { participants });
+        Ok(Verdict::Committed)
+    }
+
+    fn place<R: Rows>(
+        &mut self,
+        rows: &mut R,
+        txn: Version,
+        (holder, deadline_ms): (u64, u64),
+        writes: &[Write],
+    ) -> Judged<R::Error> {
+        if let Some(met) = self.all_in_the_way(rows, txn, writes)? {
+            return Ok(Verdict::Met(met));
+        }
+        for write in writes {
+            let intent = Intent {
+                txn,
+                holder,
+                deadline_ms,
+                value: write.value.clone(),
+            };
+            rows.put_intent(&write.key, &intent);
+            self.load_intent(write.key.clone(), intent);
+        }
+        Ok(Verdict::Done)
+    }
+
+    fn finalize<R: Rows>(&mut self, rows: &mut R, txn: Version, is_committed: bool) {
+        for key in self.keys_of.remove(&txn).unwrap_or_default() {
+            let Some(intent) = self.intents.remove(&key) else {
+                continue;
+            };
+            rows.remove_intent(&key);
+            if is_committed {
+                rows.put_version(&key, txn, intent.value.as_ref());
+            }
+        }
+    }
+
+    fn abort<R: Rows>(&mut self, rows: &mut R, txn: Version) -> Judged<R::Error> {
+        Ok(match self.outcome(rows, txn)? {
+            Some(true) => Verdict::Committed,
+            Some(false) => Verdict::Aborted,
+            None if txn <= self.watermark => Verdict::Forgotten,
+            None => {
+                self.aborted.insert(txn);
+                rows.put_record(txn, &Record::Aborted);
+                Verdict::Aborted
+            }
+        })
+    }
+
+    fn raise<R: Rows>(&mut self, rows: &mut R, to: Version) {
+        if to <= self.watermark {
+            return;
+        }
+        self.watermark = to;
+        rows.remove_records(to);
+        self.aborted = self.aborted.split_off(&Version(to.0.saturating_add(1)));
+        for (txn, participants) in self.unfinished.range(..=to) {
+            let participants = participants.clone();
+            rows.put_record(*txn, &Record::Committed { participants });
+        }
+    }
+
+    /// An intent of another transaction, or the watermark.
+    fn in_the_way(&self, txn: Version, key: &Bytes) -> Option<Met> {
+        if txn <= self.watermark {
+            return Some(Met::Newer(self.watermark));
+        }
+        let intent = self.intents.get(key).filter(|intent| intent.txn != txn);
+        intent.map(Met::from)
+    }
+
+    fn all_in_the_way<R: Rows>(
+        &self,
+        rows: &mut R,
+        txn: Version,
+        writes: &[Write],
+    ) -> Result<Option<Met>, R::Error> {
+        for write in writes {
+            if let Some(met) = self.in_the_way(txn, &write.key) {
+                return Ok(Some(met));
+            }
+            let newest = rows.newest(&write.key)?;
+            if let Some((version, _)) = newest.filter(|(version, _)| *version >= txn) {
+                return Ok(Some(Met::Newer(version)));
+            }
+        }
+        Ok(None)
+    }
+}
+
+impl From<&Intent> for Met {
+    fn from(intent: &Intent) -> Met {
+        Met::Intent {
+            txn: intent.txn,
+            holder: intent.holder,
+            deadline_ms: intent.deadline_ms,
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "state_tests.rs"]
+mod tests;

@@ -1,0 +1,240 @@
+#![allow(clippy::unwrap_used)]
+use super::*;
+
+/// Rows in memory.
+#[derive(Default)]
+struct Memory {
+    versions: BTreeMap<Bytes, BTreeMap<Version, Option<Bytes>>>,
+    intents: BTreeMap<Bytes, Intent>,
+    records: BTreeMap<Version, Record>,
+}
+
+impl Rows for Memory {
+    type Error = std::convert::Infallible;
+
+    fn newest(&mut self, key: &Bytes) -> Result<Option<(Version, bool)>, Self::Error> {
+        let versions = self.versions.get(key);
+        let last = versions.and_then(|versions| versions.last_key_value());
+        Ok(last.map(|(version, value)| (*version, value.is_some())))
+    }
+
+    fn record(&mut self, txn: Version) -> Result<Option<Record>, Self::Error> {
+        Ok(self.records.get(&txn).cloned())
+    }
+
+    fn put_version(&mut self, key: &Bytes, version: Version, value: Option<&Bytes>) {
+        let versions = self.versions.entry(key.clone()).or_default();
+        versions.insert(version, value.cloned());
+    }
+
+    fn put_intent(&mut self, key: &Bytes, intent: &Intent) {
+        self.intents.insert(key.clone(), intent.clone());
+    }
+
+    fn remove_intent(&mut self, key: &Bytes) {
+        self.intents.remove(key);
+    }
+
+    fn put_record(&mut self, txn: Version, record: &Record) {
+        self.records.insert(txn, record.clone());
+    }
+
+    fn remove_records(&mut self, up_to: Version) {
+        self.records.retain(|txn, _| *txn > up_to);
+    }
+}
+
+#[derive(Default)]
+struct Range {
+    state: State,
+    rows: Memory,
+}
+
+impl Range {
+    fn apply(&mut self, command: &Command) -> Verdict {
+        let verdict = self.state.apply(&mut self.rows, command).unwrap();
+        // What is in memory is what would be loaded.
+        let mut loaded = State::new(self.state.watermark);
+        for (key, intent) in &self.rows.intents {
+            loaded.load_intent(key.clone(), intent.clone());
+        }
+        for (txn, record) in &self.rows.records {
+            loaded.load_record(*txn, record.clone());
+        }
+        assert_eq!(loaded, self.state);
+        verdict
+    }
+
+    fn values(&self, name: &str) -> Vec<(u64, Option<&str>)> {
+        let versions = self.rows.versions.get(&key(name)).into_iter().flatten();
+        let text = |value: &Option<Bytes>| value.as_ref().map(|_| "v");
+        versions
+            .map(|(version, value)| (version.0, text(value)))
+            .collect()
+    }
+}
+
+fn key(name: &str) -> Bytes {
+    Bytes::copy_from_slice(name.as_bytes())
+}
+
+fn puts(names: &[&str]) -> Vec<Write> {
+    let put = |name: &&str| Write {
+        key: key(name),
+        value: Some(key("v")),
+    };
+    names.iter().map(put).collect()
+}
+
+fn write(at: u64, condition: Condition, name: &str) -> Command {
+    Command::Write {
+        at: Version(at),
+        condition,
+        write: puts(&[name]).remove(0),
+    }
+}
+
+fn place(txn: u64, names: &[&str]) -> Command {
+    Command::Place {
+        txn: Version(txn),
+        holder: 7,
+        deadline_ms: 50,
+        writes: puts(names),
+    }
+}
+
+fn commit(txn: u64, participants: &[u64], names: &[&str]) -> Command {
+    Command::Commit {
+        txn: Version(txn),
+        participants: participants.to_vec(),
+        writes: puts(names),
+    }
+}
+
+fn finalize(txn: u64, is_committed: bool) -> Command {
+    Command::Finalize {
+        txn: Version(txn),
+        is_committed,
+    }
+}
+
+fn intent(txn: u64) -> Verdict {
+    Verdict::Met(Met::Intent {
+        txn: Version(txn),
+        holder: 7,
+        deadline_ms: 50,
+    })
+}
+
+fn newer(version: u64) -> Verdict {
+    Verdict::Met(Met::Newer(Version(version)))
+}
+
+#[test]
+fn conditions_are_judged_by_the_newest_version() {
+    let mut range = Range::default();
+    assert_eq!(
+        range.apply(&write(5, Condition::Absent, "k")),
+        Verdict::Done
+    );
+    let failed = Verdict::ConditionFailed(Some(Version(5)));
+    assert_eq!(range.apply(&write(6, Condition::Absent, "k")), failed);
+    let is = |version| Condition::Is(Stamp::new(Version(version), ORIGIN));
+    assert_eq!(range.apply(&write(7, is(4), "k")), failed);
+    assert_eq!(range.apply(&write(8, is(5), "k")), Verdict::Done);
+    assert_eq!(range.apply(&write(8, Condition::Present, "k")), newer(8));
+    let gone = Command::Write {
+        at: Version(9),
+        condition: Condition::Present,
+        write: Write {
+            key: key("k"),
+            value: None,
+        },
+    };
+    assert_eq!(range.apply(&gone), Verdict::Done);
+    let absent = Verdict::ConditionFailed(None);
+    assert_eq!(range.apply(&write(10, Condition::Present, "k")), absent);
+    assert_eq!(
+        range.values("k"),
+        [(5, Some("v")), (8, Some("v")), (9, None)]
+    );
+}
+
+#[test]
+fn intents_are_placed_all_or_none_and_keep_others_out() {
+    let mut range = Range::default();
+    range.apply(&write(20, Condition::None, "c"));
+    assert_eq!(range.apply(&place(10, &["a", "b"])), Verdict::Done);
+    // Twice is once.
+    assert_eq!(range.apply(&place(10, &["a", "b"])), Verdict::Done);
+    assert_eq!(range.apply(&place(11, &["d", "a"])), intent(10));
+    assert_eq!(range.apply(&place(12, &["d", "c"])), newer(20));
+    assert!(!range.state.has_intents_of(Version(11)));
+    assert_eq!(range.apply(&write(15, Condition::None, "a")), intent(10));
+    assert_eq!(range.apply(&commit(15, &[], &["b"])), intent(10));
+    let met = |at, name: &str| range.state.met_by_read(Version(at), &key(name), None);
+    assert_eq!(met(10, "a"), None);
+    assert_eq!(Some(met(11, "a")), Some(met(11, "")));
+    assert!(met(11, "b").is_some() && met(11, "c").is_none());
+    assert_eq!(range.apply(&finalize(10, true)), Verdict::Done);
+    assert_eq!(range.apply(&finalize(10, true)), Verdict::Done);
+    assert_eq!(range.values("a"), [(10, Some("v"))]);
+    // A message that was late.
+    assert_eq!(range.apply(&place(10, &["a", "b"])), newer(10));
+    assert_eq!(range.apply(&place(30, &["a"])), Verdict::Done);
+    range.apply(&finalize(30, false));
+    assert_eq!(range.values("a"), [(10, Some("v"))]);
+}
+
+#[test]
+fn a_transaction_commits_or_is_aborted_and_that_stays() {
+    let mut range = Range::default();
+    assert_eq!(range.apply(&commit(5, &[8], &["a"])), Verdict::Committed);
+    assert_eq!(range.apply(&commit(5, &[8], &["a"])), Verdict::Committed);
+    let abort = |txn| Command::Abort { txn: Version(txn) };
+    assert_eq!(range.apply(&abort(5)), Verdict::Committed);
+    assert_eq!(range.apply(&abort(6)), Verdict::Aborted);
+    assert_eq!(range.apply(&commit(6, &[], &["b"])), Verdict::Aborted);
+    assert_eq!(range.values("b"), []);
+    // One without participants has a record too: its client may ask.
+    assert_eq!(range.apply(&commit(7, &[], &["b"])), Verdict::Committed);
+    assert_eq!(range.apply(&abort(7)), Verdict::Committed);
+    let unfinished: Vec<Version> = range.state.unfinished().map(|(txn, _)| txn).collect();
+    assert_eq!(unfinished, [Version(5)]);
+    range.apply(&Command::Finished {
+        txns: vec![Version(5), Version(99)],
+    });
+    assert_eq!(range.state.unfinished().count(), 0);
+    assert_eq!(range.apply(&abort(5)), Verdict::Committed);
+}
+
+#[test]
+fn nothing_happens_at_or_below_the_watermark_and_what_others_need_stays() {
+    let mut range = Range::default();
+    range.apply(&commit(5, &[8], &["a"]));
+    range.apply(&commit(6, &[], &["b"]));
+    range.apply(&Command::Abort { txn: Version(7) });
+    range.apply(&Command::Abort { txn: Version(11) });
+    range.apply(&Command::Watermark { to: Version(10) });
+    range.apply(&Command::Watermark { to: Version(9) });
+    assert_eq!(range.state.watermark(), Version(10));
+    let kept: Vec<u64> = range.rows.records.keys().map(|txn| txn.0).collect();
+    assert_eq!(kept, [5, 11]);
+    assert_eq!(
+        range.apply(&Command::Abort { txn: Version(5) }),
+        Verdict::Committed
+    );
+    assert_eq!(
+        range.apply(&Command::Abort { txn: Version(6) }),
+        Verdict::Forgotten
+    );
+    assert_eq!(range.apply(&commit(9, &[], &["c"])), Verdict::Forgotten);
+    assert_eq!(range.apply(&place(10, &["c"])), newer(10));
+    assert_eq!(range.apply(&write(10, Condition::None, "c")), newer(10));
+    assert_eq!(range.apply(&write(11, Condition::None, "c")), Verdict::Done);
+    range.apply(&Command::Finished {
+        txns: vec![Version(5)],
+    });
+    range.apply(&Command::Watermark { to: Version(11) });
+    assert!(range.rows.records.is_empty());
+}

@@ -1,0 +1,21 @@
+//! Deliberate bugs, each of which the model must find.
+
+/// What is done wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Bug {
+    None,
+    /// A leader does not look at what was read before it proposes.
+    NoCache,
+    /// A new leader takes nothing for read.
+    EmptyCache,
+    /// Who asks is told that a transaction is aborted, and nothing is written.
+    PushUnwritten,
+    /// A transaction commits though an intent was refused.
+    FailedIntent,
+    /// A former oracle answers out of its window.
+    OldWindow,
+    /// The record of a transaction goes before its participants know that it committed.
+    ForgottenEarly,
+    /// Who was not answered commits again at another timestamp.
+    RunTwice,
+}

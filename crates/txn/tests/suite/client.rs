@@ -1,0 +1,336 @@
+//! Clients: they read lists and append to them, by transactions over several ranges, by single keys, by scans.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use bytes::Bytes;
+use dunlin_entry::{Stamp, Version};
+use dunlin_history::{Outcome as End, Step, Transaction};
+use dunlin_proto::Condition;
+use dunlin_txn::{Answer, ORIGIN, Outcome, Request, Unheard, World, Write, commit, finish};
+use futures_util::future::join_all;
+use tokio::time::{sleep, timeout};
+
+use crate::bugs::Bug;
+use crate::model::Model;
+
+/// Keys of each range.
+const KEYS: u64 = 2;
+/// From when on a transaction may be aborted by anybody, in milliseconds.
+const LIMIT_MS: u64 = 200;
+
+/// What one attempt came to.
+enum Done {
+    Ok(Vec<Step>),
+    Failed,
+    Unknown,
+}
+
+/// One client, which does so many things one after the other.
+pub async fn work(model: Rc<Model>, process: u64, count: u64) {
+    for _ in 0..count {
+        sleep(model.ms(0, 30)).await;
+        let invoked = model.moment();
+        let value = model.next_value.get() + 1;
+        model.next_value.set(value);
+        let (steps, doing): (Vec<Step>, _) = match model.below(8) {
+            0..4 => {
+                let keys = some_keys(&model);
+                let appends = keys.iter().map(|(range, key)| append(*range, *key, value));
+                let model = model.clone();
+                (appends.collect(), Doing::Append(model, keys, value))
+            }
+            4 => (vec![], Doing::ReadAll(model.clone())),
+            5 => (vec![], Doing::Scan(model.clone())),
+            6 => (vec![], Doing::ReadOne(model.clone(), some_keys(&model)[0])),
+            _ => {
+                let (range, key) = some_keys(&model)[0];
+                let steps = vec![append(range, key, value)];
+                (steps, Doing::Swap(model.clone(), (range, key), value))
+            }
+        };
+        // It may die at any time.
+        let patience = match model.one_in(12) {
+            true => model.ms(0, 30),
+            false => model.ms(20_000, 20_000),
+        };
+        let done = timeout(patience, doing.run()).await;
+        let (steps, outcome) = match done {
+            Ok(Done::Ok(steps)) => {
+                let returned = model.moment();
+                (steps, End::Ok { returned })
+            }
+            Ok(Done::Failed) => (steps, End::Failed),
+            Ok(Done::Unknown) | Err(_) => (steps, End::Unknown { until: None }),
+        };
+        model.history.borrow_mut().push(Transaction {
+            process,
+            steps,
+            invoked,
+            outcome,
+        });
+    }
+}
+
+/// Everything, at one timestamp.
+pub async fn read_all(model: &Rc<Model>) -> Option<Vec<Step>> {
+    match Doing::ReadAll(model.clone()).run().await {
+        Done::Ok(steps) => Some(steps),
+        Done::Failed | Done::Unknown => None,
+    }
+}
+
+enum Doing {
+    Append(Rc<Model>, Vec<(u64, u64)>, u64),
+    ReadAll(Rc<Model>),
+    Scan(Rc<Model>),
+    ReadOne(Rc<Model>, (u64, u64)),
+    Swap(Rc<Model>, (u64, u64), u64),
+}
+
+impl Doing {
+    async fn run(self) -> Done {
+        match self {
+            Doing::Append(model, keys, value) => append_all(&model, &keys, value).await,
+            Doing::ReadAll(model) => {
+                let world = model.clone().world();
+                let Ok(at) = world.timestamp(Version(0)).await else {
+                    return Done::Failed;
+                };
+                let ranges = model.ranges.borrow().len() as u64;
+                let all = (0..ranges).flat_map(|range| (0..KEYS).map(move |key| (range, key)));
+                let all: Vec<_> = all.collect();
+                match read(&model, at, &all).await {
+                    Some(lists) => Done::Ok(reads(&lists)),
+                    None => Done::Failed,
+                }
+            }
+            Doing::Scan(model) => scan(&model).await,
+            Doing::ReadOne(model, (range, key)) => {
+                let asked = Request::Read {
+                    at: None,
+                    keys: vec![name(range, key)],
+                };
+                match model.clone().world().ask(range, asked).await {
+                    Ok(Answer::Values(values)) => {
+                        let list = values[0].as_ref().map(|(_, value)| list_of(value));
+                        let step = Step::Read(text(range, key), list.unwrap_or_default());
+                        Done::Ok(vec![step])
+                    }
+                    _ => Done::Failed,
+                }
+            }
+            Doing::Swap(model, at, value) => swap(&model, at, value).await,
+        }
+    }
+}
+
+fn some_keys(model: &Model) -> Vec<(u64, u64)> {
+    let ranges = model.ranges.borrow().len() as u64;
+    let count = 1 + model.below(3);
+    let mut keys: Vec<_> = (0..count)
+        .map(|_| (model.below(ranges), model.below(KEYS)))
+        .collect();
+    keys.sort_unstable();
+    keys.dedup();
+    keys
+}
+
+fn text(range: u64, key: u64) -> String {
+    format!("{range}/{key}")
+}
+
+fn name(range: u64, key: u64) -> Bytes {
+    text(range, key).into()
+}
+
+fn append(range: u64, key: u64, value: u64) -> Step {
+    Step::Append(text(range, key), value * 10 + key + range * KEYS)
+}
+
+fn list_of(value: &Bytes) -> Vec<u64> {
+    let text = std::str::from_utf8(value).unwrap();
+    text.split_terminator(',')
+        .map(|n| n.parse().unwrap())
+        .collect()
+}
+
+fn value_of(list: &[u64]) -> Bytes {
+    list.iter()
+        .map(|n| format!("{n},"))
+        .collect::<String>()
+        .into()
+}
+
+type Lists = BTreeMap<(u64, u64), Vec<u64>>;
+
+fn reads(lists: &Lists) -> Vec<Step> {
+    let read = |((range, key), list): (&(u64, u64), &Vec<u64>)| {
+        Step::Read(text(*range, *key), list.clone())
+    };
+    lists.iter().map(read).collect()
+}
+
+async fn read(model: &Rc<Model>, at: Version, keys: &[(u64, u64)]) -> Option<Lists> {
+    let mut by_range: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
+    for (range, key) in keys {
+        by_range.entry(*range).or_default().push(*key);
+    }
+    let world = model.clone().world();
+    let asked = by_range.iter().map(|(range, keys)| {
+        let keys = keys.iter().map(|key| name(*range, *key)).collect();
+        world.ask(*range, Request::Read { at: Some(at), keys })
+    });
+    let told = join_all(asked).await;
+    let mut lists = Lists::new();
+    for ((range, keys), told) in by_range.iter().zip(told) {
+        let Ok(Answer::Values(values)) = told else {
+            return None;
+        };
+        for (key, value) in keys.iter().zip(values) {
+            let list = value.map(|(_, value)| list_of(&value)).unwrap_or_default();
+            lists.insert((*range, *key), list);
+        }
+    }
+    Some(lists)
+}
+
+async fn append_all(model: &Rc<Model>, keys: &[(u64, u64)], value: u64) -> Done {
+    loop {
+        let world = model.clone().world();
+        let Ok(txn) = world.timestamp(Version(0)).await else {
+            return Done::Failed;
+        };
+        let deadline_ms = world.now_ms() + LIMIT_MS;
+        let Some(lists) = read(model, txn, keys).await else {
+            return Done::Failed;
+        };
+        let mut steps = reads(&lists);
+        let mut writes: BTreeMap<u64, Vec<Write>> = BTreeMap::new();
+        for ((range, key), mut list) in lists {
+            let step = append(range, key, value);
+            if let Step::Append(_, value) = &step {
+                list.push(*value);
+            }
+            steps.push(step);
+            writes.entry(range).or_default().push(Write {
+                key: name(range, key),
+                value: Some(value_of(&list)),
+            });
+        }
+        let writes: Vec<(u64, Vec<Write>)> = writes.into_iter().collect();
+        let outcome = match model.bug {
+            Bug::RunTwice => commit_blindly(&world, txn, deadline_ms, &writes).await,
+            _ => commit(&world, txn, deadline_ms, &writes).await,
+        };
+        let participants: Vec<u64> = writes.iter().skip(1).map(|(range, _)| *range).collect();
+        let (holder, is_committed) = (writes[0].0, outcome == Outcome::Committed);
+        if model.bug == Bug::ForgottenEarly && is_committed {
+            drop(world.ask(holder, Request::Finished { txn }).await);
+        }
+        let is_known = outcome != Outcome::Unknown;
+        let told = model.clone().world();
+        if is_known && !model.one_in(4) {
+            tokio::task::spawn_local(async move {
+                finish(&told, txn, holder, &participants, is_committed).await;
+            });
+        }
+        return match outcome {
+            Outcome::Committed => Done::Ok(steps),
+            Outcome::Unknown if model.bug == Bug::RunTwice => continue,
+            Outcome::Unknown => Done::Unknown,
+            _ => Done::Failed,
+        };
+    }
+}
+
+/// As `commit`, but what became of one that was not answered is not asked.
+async fn commit_blindly(
+    world: &impl World,
+    txn: Version,
+    deadline_ms: u64,
+    writes: &[(u64, Vec<Write>)],
+) -> Outcome {
+    struct Deaf<'a, W>(&'a W);
+    impl<W: World> World for Deaf<'_, W> {
+        async fn ask(&self, range: u64, request: Request) -> Result<Answer, Unheard> {
+            match request {
+                Request::Push { .. } => Ok(Answer::Forgotten),
+                request => self.0.ask(range, request).await,
+            }
+        }
+        async fn timestamp(&self, above: Version) -> Result<Version, Answer> {
+            self.0.timestamp(above).await
+        }
+        async fn pause(&self, ms: u64) {
+            self.0.pause(ms).await;
+        }
+        fn now_ms(&self) -> u64 {
+            self.0.now_ms()
+        }
+    }
+    commit(&Deaf(world), txn, deadline_ms, writes).await
+}
+
+async fn scan(model: &Rc<Model>) -> Done {
+    let world = model.clone().world();
+    let Ok(at) = world.timestamp(Version(0)).await else {
+        return Done::Failed;
+    };
+    let mut steps = Vec::new();
+    let ranges = model.ranges.borrow().len() as u64;
+    for range in 0..ranges {
+        let asked = Request::Page {
+            at: Some(at),
+            start: Bytes::new(),
+            end: None,
+        };
+        let Ok(Answer::Page(rows, _)) = world.ask(range, asked).await else {
+            return Done::Failed;
+        };
+        for key in 0..KEYS {
+            let row = rows.iter().find(|(found, _, _)| *found == name(range, key));
+            let list = row.map(|(_, _, value)| list_of(value)).unwrap_or_default();
+            steps.push(Step::Read(text(range, key), list));
+        }
+    }
+    Done::Ok(steps)
+}
+
+/// Reads a key and appends to it on the condition that nobody else has.
+async fn swap(model: &Rc<Model>, (range, key): (u64, u64), value: u64) -> Done {
+    let world = model.clone().world();
+    let asked = Request::Read {
+        at: None,
+        keys: vec![name(range, key)],
+    };
+    let Ok(Answer::Values(values)) = world.ask(range, asked).await else {
+        return Done::Failed;
+    };
+    let (condition, mut list) = match &values[0] {
+        Some((version, value)) => {
+            let is = Condition::Is(Stamp::new(*version, ORIGIN));
+            (is, list_of(value))
+        }
+        None => (Condition::Absent, Vec::new()),
+    };
+    let step = append(range, key, value);
+    let before = Step::Read(text(range, key), list.clone());
+    if let Step::Append(_, value) = &step {
+        list.push(*value);
+    }
+    let asked = Request::Write {
+        deadline: Version::MAX,
+        floor: Version(0),
+        condition,
+        write: Write {
+            key: name(range, key),
+            value: Some(value_of(&list)),
+        },
+    };
+    match world.ask(range, asked).await {
+        Ok(Answer::Done(_)) => Done::Ok(vec![before, step]),
+        Ok(Answer::Unknown) | Err(Unheard::Maybe) => Done::Unknown,
+        _ => Done::Failed,
+    }
+}

@@ -1,0 +1,274 @@
+//! A range in memory: one copy of what is applied, a leader that comes and goes, and entries that a lost leader leaves
+//! behind, of which some are applied and some are not.
+
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::convert::Infallible;
+use std::rc::Rc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use dunlin_entry::Version;
+use dunlin_txn::{
+    Answer, Command, Intent, Leader, Met, Record, Replica, Row, Rows, State, Verdict,
+};
+use tokio::sync::{Notify, oneshot};
+use tokio::time::sleep;
+
+use crate::bugs::Bug;
+use crate::model::Model;
+
+/// Rows in memory.
+#[derive(Default)]
+pub struct Memory {
+    versions: BTreeMap<Bytes, BTreeMap<Version, Option<Bytes>>>,
+    records: BTreeMap<Version, Record>,
+}
+
+impl Rows for Memory {
+    type Error = Infallible;
+
+    fn newest(&mut self, key: &Bytes) -> Result<Option<(Version, bool)>, Infallible> {
+        let versions = self.versions.get(key);
+        let last = versions.and_then(|versions| versions.last_key_value());
+        Ok(last.map(|(version, value)| (*version, value.is_some())))
+    }
+
+    fn record(&mut self, txn: Version) -> Result<Option<Record>, Infallible> {
+        Ok(self.records.get(&txn).cloned())
+    }
+
+    fn put_version(&mut self, key: &Bytes, version: Version, value: Option<&Bytes>) {
+        let versions = self.versions.entry(key.clone()).or_default();
+        versions.insert(version, value.cloned());
+    }
+
+    fn put_intent(&mut self, _: &Bytes, _: &Intent) {}
+
+    fn remove_intent(&mut self, _: &Bytes) {}
+
+    fn put_record(&mut self, txn: Version, record: &Record) {
+        self.records.insert(txn, record.clone());
+    }
+
+    fn remove_records(&mut self, up_to: Version) {
+        self.records.retain(|txn, _| *txn > up_to);
+    }
+}
+
+type Waiter = oneshot::Sender<Result<Verdict, Answer>>;
+
+/// One range.
+pub struct Range {
+    pub id: u64,
+    pub model: Rc<Model>,
+    pub state: RefCell<State>,
+    rows: RefCell<Memory>,
+    leader: RefCell<Option<Leader>>,
+    term: Cell<u64>,
+    last: Cell<u64>,
+    applied: Cell<u64>,
+    pending: RefCell<VecDeque<(u64, Command, Waiter)>>,
+    changed: Notify,
+}
+
+impl Range {
+    pub fn new(model: &Rc<Model>, id: u64) -> Range {
+        Range {
+            id,
+            model: model.clone(),
+            state: RefCell::default(),
+            rows: RefCell::default(),
+            leader: RefCell::new(Some(Leader::new(Version(0)))),
+            term: Cell::new(1),
+            last: Cell::new(0),
+            applied: Cell::new(0),
+            pending: RefCell::default(),
+            changed: Notify::new(),
+        }
+    }
+
+    /// The leader is lost; some of what it proposed is applied all the same. Then another leads.
+    pub async fn change_leader(self: Rc<Self>) {
+        if self.leader.take().is_none() {
+            return;
+        }
+        self.term.set(self.term.get() + 1);
+        let left: Vec<_> = self.pending.borrow_mut().drain(..).collect();
+        let kept = self.model.below(left.len() as u64 + 1) as usize;
+        for (number, (_, command, waiter)) in left.into_iter().enumerate() {
+            if number < kept {
+                self.apply(&command);
+            }
+            drop(waiter.send(Err(Answer::Unknown)));
+        }
+        self.applied.set(self.last.get());
+        self.changed.notify_waiters();
+        sleep(self.model.ms(1, 60)).await;
+        let floor = match self.model.bug {
+            Bug::EmptyCache => Version(0),
+            _ => self.model.timestamp_now(),
+        };
+        *self.leader.borrow_mut() = Some(Leader::new(floor));
+    }
+
+    fn apply(&self, command: &Command) -> Verdict {
+        let (mut state, mut rows) = (self.state.borrow_mut(), self.rows.borrow_mut());
+        let verdict = state.apply(&mut *rows, command).unwrap();
+        if let (Bug::ForgottenEarly, Command::Finished { txns }) = (self.model.bug, command) {
+            rows.records.retain(|txn, _| !txns.contains(txn));
+        }
+        verdict
+    }
+
+    fn commit_up_to(&self, term: u64, index: u64) {
+        if self.term.get() != term {
+            return;
+        }
+        loop {
+            let next = {
+                let mut pending = self.pending.borrow_mut();
+                let is_due = pending.front().is_some_and(|(first, _, _)| *first <= index);
+                if is_due { pending.pop_front() } else { None }
+            };
+            let Some((at, command, waiter)) = next else {
+                break;
+            };
+            let verdict = self.apply(&command);
+            self.applied.set(at);
+            if let Some(leader) = &mut *self.leader.borrow_mut() {
+                leader.applied(at);
+            }
+            drop(waiter.send(Ok(verdict)));
+        }
+        self.changed.notify_waiters();
+    }
+
+    fn leads(&self) -> Result<u64, Answer> {
+        match self.leader.borrow().is_some() {
+            true => Ok(self.term.get()),
+            false => Err(Answer::NotLeader(None)),
+        }
+    }
+}
+
+/// The same for the code that serves.
+pub struct Here(pub Rc<Range>);
+
+impl Replica for Here {
+    fn range(&self) -> u64 {
+        self.0.id
+    }
+
+    async fn confirm(&self) -> Result<(), Answer> {
+        let term = self.0.leads()?;
+        sleep(self.0.model.ms(0, 3)).await;
+        match self.0.leads()? == term {
+            true => Ok(()),
+            false => Err(Answer::NotLeader(None)),
+        }
+    }
+
+    fn with<T>(&self, look: impl FnOnce(&State, &mut Leader) -> T) -> Result<T, Answer> {
+        let state = self.0.state.borrow();
+        match &mut *self.0.leader.borrow_mut() {
+            Some(leader) => Ok(look(&state, leader)),
+            None => Err(Answer::NotLeader(None)),
+        }
+    }
+
+    async fn propose(&self, command: Command) -> Result<Verdict, Answer> {
+        let range = &self.0;
+        let term = range.leads()?;
+        let (waiter, verdict) = oneshot::channel();
+        let index = {
+            let mut leader = range.leader.borrow_mut();
+            let leader = leader.as_mut().unwrap();
+            if range.model.bug != Bug::NoCache
+                && let Err(refused) = leader.may_propose(&command)
+            {
+                return Ok(Verdict::Met(Met::Newer(refused.0)));
+            }
+            let index = range.last.get() + 1;
+            range.last.set(index);
+            leader.proposed(&command, index);
+            let mut pending = range.pending.borrow_mut();
+            pending.push_back((index, command, waiter));
+            index
+        };
+        let (after, committed) = (range.model.ms(0, 4), range.clone());
+        tokio::task::spawn_local(async move {
+            sleep(after).await;
+            committed.commit_up_to(term, index);
+        });
+        verdict.await.unwrap_or(Err(Answer::Unknown))
+    }
+
+    async fn applied(&self, index: u64) -> Result<(), Answer> {
+        let term = self.0.leads()?;
+        loop {
+            let changed = self.0.changed.notified();
+            if self.0.leads()? != term {
+                return Err(Answer::NotLeader(None));
+            }
+            if self.0.applied.get() >= index {
+                return Ok(());
+            }
+            changed.await;
+        }
+    }
+
+    async fn outcome(&self, txn: Version) -> Result<Option<bool>, Answer> {
+        let (state, mut rows) = (self.0.state.borrow(), self.0.rows.borrow_mut());
+        Ok(state.outcome(&mut *rows, txn).unwrap())
+    }
+
+    async fn get(
+        &self,
+        at: Version,
+        keys: Vec<Bytes>,
+    ) -> Result<Vec<Option<(Version, Bytes)>>, Answer> {
+        sleep(self.0.model.ms(0, 2)).await;
+        let rows = self.0.rows.borrow();
+        let get = |key: &Bytes| {
+            let (version, value) = rows.versions.get(key)?.range(..=at).next_back()?;
+            Some((*version, value.clone()?))
+        };
+        Ok(keys.iter().map(get).collect())
+    }
+
+    async fn page(
+        &self,
+        at: Version,
+        start: Bytes,
+        end: Option<Bytes>,
+    ) -> Result<(Vec<Row>, Option<Bytes>), Answer> {
+        let within = |key: &&Bytes| **key >= start && end.as_ref().is_none_or(|end| *key < end);
+        let keys = self
+            .0
+            .rows
+            .borrow()
+            .versions
+            .keys()
+            .filter(within)
+            .cloned()
+            .collect::<Vec<_>>();
+        let values = self.get(at, keys.clone()).await?;
+        let rows = keys.into_iter().zip(values);
+        let rows =
+            rows.filter_map(|(key, value)| value.map(|(version, value)| (key, version, value)));
+        Ok((rows.collect(), None))
+    }
+}
+
+/// Lets some time pass between what a leader does unasked.
+pub async fn tend(range: Rc<Range>) {
+    let mut seen = BTreeSet::new();
+    loop {
+        sleep(Duration::from_millis(100)).await;
+        let (world, here) = (range.model.clone().world(), Here(range.clone()));
+        dunlin_txn::tend(&world, &here, &mut seen).await;
+        let to = world.model.watermark();
+        drop(here.propose(Command::Watermark { to }).await);
+    }
+}

@@ -1,0 +1,151 @@
+//! Runs, and what they are judged by.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::time::Duration;
+
+use dunlin_history::{Outcome as End, Transaction, check_appends};
+use tokio::runtime::Builder;
+use tokio::task::LocalSet;
+use tokio::time::sleep;
+
+use crate::bugs::Bug;
+use crate::client::{read_all, work};
+use crate::model::Model;
+use crate::range::{Range, tend};
+
+const RANGES: u64 = 3;
+const CLIENTS: u64 = 5;
+const EACH: u64 = 16;
+
+/// What a run came to: how many transactions there were and how many were done, or what is wrong.
+fn run(seed: u64, bug: Bug) -> Result<(usize, usize), String> {
+    let runtime = Builder::new_current_thread()
+        .enable_time()
+        .start_paused(true)
+        .build()
+        .unwrap();
+    let local = LocalSet::new();
+    local.block_on(&runtime, async {
+        let model = Model::new(seed, bug);
+        for id in 0..RANGES {
+            let range = Rc::new(Range::new(&model, id));
+            model.ranges.borrow_mut().push(range.clone());
+            tokio::task::spawn_local(tend(range));
+        }
+        tokio::task::spawn_local(trouble(model.clone()));
+        let clients =
+            (0..CLIENTS).map(|number| tokio::task::spawn_local(work(model.clone(), number, EACH)));
+        for client in clients.collect::<Vec<_>>() {
+            client.await.map_err(|error| error.to_string())?;
+        }
+        model.is_calm.set(true);
+        sleep(Duration::from_secs(20)).await;
+        let invoked = model.moment();
+        let steps = read_all(&model)
+            .await
+            .ok_or("the last read is not answered")?;
+        let returned = model.moment();
+        model.history.borrow_mut().push(Transaction {
+            process: 99,
+            steps,
+            invoked,
+            outcome: End::Ok { returned },
+        });
+        for range in model.ranges.borrow().iter() {
+            let state = range.state.borrow();
+            let (intents, open) = (state.intents().count(), state.unfinished().count());
+            if intents + open > 0 {
+                return Err(format!(
+                    "range {}: {intents} intents and {open} records are left",
+                    range.id
+                ));
+            }
+        }
+        let history = model.history.borrow().clone();
+        let done = history
+            .iter()
+            .filter(|t| matches!(t.outcome, End::Ok { .. }))
+            .count();
+        check_appends(&history).map_err(|anomaly| anomaly.to_string())?;
+        Ok((history.len(), done))
+    })
+}
+
+/// Leaders of ranges and of the oracle are lost now and then.
+async fn trouble(model: Rc<Model>) {
+    loop {
+        sleep(model.ms(5, 150)).await;
+        if model.one_in(12) {
+            model.change_oracle();
+        }
+        let range = model.below(RANGES) as usize;
+        let range = model.ranges.borrow()[range].clone();
+        if model.one_in(2) {
+            tokio::task::spawn_local(range.change_leader());
+        }
+    }
+}
+
+/// Seeds to look at; more by `TXN_SEEDS`.
+fn seeds(few: u64) -> std::ops::Range<u64> {
+    let told = std::env::var("TXN_SEEDS").ok();
+    let first: u64 = std::env::var("TXN_FROM")
+        .ok()
+        .map_or(0, |from| from.parse().unwrap());
+    first..first + told.map_or(few, |count| count.parse().unwrap())
+}
+
+#[test]
+fn transactions_are_strictly_serializable() {
+    let mut ends: BTreeMap<&str, usize> = BTreeMap::new();
+    for seed in seeds(1_000) {
+        let (all, done) = run(seed, Bug::None).unwrap_or_else(|why| panic!("seed {seed}: {why}"));
+        *ends.entry("all").or_default() += all;
+        *ends.entry("done").or_default() += done;
+    }
+    println!("{ends:?}");
+    // Most of what is asked for is done, or little would be shown.
+    assert!(2 * ends["done"] > ends["all"], "{ends:?}");
+}
+
+fn finds(bug: Bug) {
+    let found = seeds(3_000).find_map(|seed| Some((seed, run(seed, bug).err()?)));
+    let (seed, why) = found.unwrap_or_else(|| panic!("{bug:?} is not found"));
+    println!("{bug:?}: seed {seed}: {why}");
+}
+
+#[test]
+fn finds_a_leader_without_a_cache() {
+    finds(Bug::NoCache);
+}
+
+#[test]
+fn finds_a_new_leader_with_an_empty_cache() {
+    finds(Bug::EmptyCache);
+}
+
+#[test]
+fn finds_a_push_that_is_not_written() {
+    finds(Bug::PushUnwritten);
+}
+
+#[test]
+fn finds_a_commit_despite_a_failed_intent() {
+    finds(Bug::FailedIntent);
+}
+
+#[test]
+fn finds_an_oracle_that_answers_from_an_old_window() {
+    finds(Bug::OldWindow);
+}
+
+#[test]
+fn finds_a_record_that_is_dropped_too_early() {
+    finds(Bug::ForgottenEarly);
+}
+
+#[test]
+fn finds_a_repeat_that_runs_twice() {
+    finds(Bug::RunTwice);
+}
