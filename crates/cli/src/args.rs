@@ -41,6 +41,8 @@ pub enum Command {
     Get(command::get::Get),
     /// Delete a key
     Delete(command::delete::Delete),
+    /// Run a script of gets, puts, deletes and checks as transactions
+    Txn(command::txn::Txn),
     /// Read a range of keys in order
     Scan(command::scan::Scan),
     /// Follow a keyspace's changes as they happen
@@ -87,6 +89,7 @@ impl Command {
             Command::Put(put) => put.run(),
             Command::Get(get) => get.run(),
             Command::Delete(delete) => delete.run(),
+            Command::Txn(txn) => txn.run(),
             Command::Scan(scan) => scan.run(),
             Command::Stream(stream) => stream.run(),
             Command::Cursor(cursor) => cursor.run(),

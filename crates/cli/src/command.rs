@@ -16,6 +16,7 @@ pub mod scan;
 pub mod serve;
 pub mod status;
 pub mod stream;
+pub mod txn;
 pub mod up;
 pub mod user;
 pub mod view;

@@ -70,6 +70,10 @@ impl Client {
         Ok(self)
     }
 
+    pub(crate) fn servers(&self) -> &Arc<Servers> {
+        &self.servers
+    }
+
     /// The keyspace named `name`; whether it exists shows with the first request.
     pub fn keyspace(&self, name: &str) -> Keyspace {
         Keyspace::new(Arc::clone(&self.servers), name)

@@ -22,6 +22,9 @@ pub struct CreateKeyspace {
     /// Seconds a delete is remembered.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tombstone_grace_s: Option<u64>,
+    /// Keys at which a transactional keyspace is cut into ranges, ascending.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub split_at: Vec<String>,
     /// What of the log is kept for its followers.
     #[serde(skip_serializing_if = "Retention::is_empty")]
     pub retention: Retention,

@@ -63,6 +63,9 @@ pub enum ClientError {
     /// The condition of a conditional write does not hold: read again and decide anew.
     #[error("{0}")]
     Precondition(String),
+    /// Others were in the way of a transaction, or it was lost: nothing of it happened; begin another.
+    #[error("{0}")]
+    Conflict(String),
     /// The keyspace does not exist: create it, or correct its name.
     #[error("{0}")]
     NotFound(String),
@@ -124,6 +127,7 @@ impl ClientError {
             | ClientError::Tls { .. }
             | ClientError::Ambiguous { .. }
             | ClientError::Precondition(_)
+            | ClientError::Conflict(_)
             | ClientError::NotFound(_)
             | ClientError::Unauthorized(_)
             | ClientError::Forbidden(_)

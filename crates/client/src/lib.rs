@@ -44,6 +44,7 @@ pub mod pair_scan;
 mod pool;
 pub mod scan;
 pub mod status;
+pub mod transactions;
 pub mod users;
 pub mod views;
 
@@ -67,6 +68,7 @@ pub use scan::{Entry, Range, Scan};
 pub use status::{
     Backfill, ChangeStream, Follower, NodeStatus, Pin, RangeReplica, Refill, ShardStatus, Status,
 };
+pub use transactions::Transaction;
 pub use users::{ChangedUsers, NewUser, SetUser, User, Users};
 pub use views::{
     SkippedDocument, TriedDocument, TriedRow, View, ViewAtShard, ViewDifference, ViewRow, ViewRows,

@@ -45,6 +45,8 @@ pub struct RangeReplica {
     pub at: String,
     /// Of which keyspace.
     pub keyspace: String,
+    /// Which of its ranges, from 0.
+    pub range: u64,
     /// `leader`, `follower`, `candidate`, `preparing`, `mute` or `failed`.
     pub role: String,
     /// Why, where it is mute or failed.
@@ -65,6 +67,10 @@ pub struct RangeReplica {
     pub elections: u64,
     /// Snapshots of the range that it took over since its start.
     pub snapshots: u64,
+    /// Keys with a value of a transaction that is not known yet to have committed.
+    pub intents: u64,
+    /// How old the oldest of them is, in milliseconds.
+    pub oldest_intent_ms: u64,
     /// What a newer server says beyond this.
     #[serde(flatten)]
     pub more: serde_json::Map<String, serde_json::Value>,

@@ -494,9 +494,13 @@ fn keyspace(name: &str, object: &Object) -> Result<Keyspace, String> {
     }
     let checked = keyspace.settings.check();
     checked.map_err(|error| error.to_string())?;
-    match keyspace.is_transactional() == keyspace.range.is_some() {
+    let ranges = match keyspace.is_transactional() {
+        true => keyspace.settings.split_at.len() + 1,
+        false => 0,
+    };
+    match keyspace.ranges.len() == ranges {
         true => Ok(keyspace),
-        false => Err("it does not name its replicas as its mode asks".to_owned()),
+        false => Err("it does not name its ranges as its settings ask".to_owned()),
     }
 }
 

@@ -210,7 +210,7 @@ pub(crate) fn create_keyspace(
     let mut keyspace = Keyspace::new(id, name, settings.clone());
     let mut guards = vec![key.clone(), KEYSPACE_COUNTER.to_owned()];
     if keyspace.is_transactional() {
-        keyspace.range = Some(RangeRecord::choose(now, name, settings.replicas)?);
+        keyspace.ranges = RangeRecord::choose(now, name, settings)?;
         // No change begins meanwhile that takes one of them out.
         guards.push(MEMBERS.to_owned());
     }
@@ -320,7 +320,7 @@ pub(crate) fn abandon_keyspace(
     dropped_ms: u64,
 ) -> Result<Step<bool>, MetadataError> {
     let keyspace = now.keyspace_named(name).filter(|k| k.id == id);
-    let preparing = keyspace.filter(|k| k.range.as_ref().is_some_and(|range| !range.ready));
+    let preparing = keyspace.filter(|k| k.ranges.iter().any(|range| !range.ready));
     let Some(keyspace) = preparing else {
         return Ok(Step::none(false));
     };

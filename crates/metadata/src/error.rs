@@ -191,10 +191,7 @@ pub enum MetadataError {
         nodes: usize,
     },
     /// Ranges do not move between nodes yet. Drop the keyspace, or keep the node.
-    #[error(
-        "node {node} holds a replica of the transactional keyspace {keyspace}, and these do not move yet: \
-         keep the node, or drop the keyspace and wait until its data is gone"
-    )]
+    #[error("{}", holds_range(node, keyspace))]
     HoldsRange {
         /// The node's name.
         node: String,
@@ -321,5 +318,18 @@ fn fewer(most: u16, others: u16) -> String {
     match most.saturating_sub(others) {
         0 => String::new(),
         left => format!("; start with --shards {left}"),
+    }
+}
+
+fn holds_range(node: &str, keyspace: &str) -> String {
+    match keyspace.starts_with('_') {
+        true => format!(
+            "node {node} holds a replica of {keyspace}, which all transactional keyspaces need, and it does not move yet: \
+             keep the node"
+        ),
+        false => format!(
+            "node {node} holds a replica of the transactional keyspace {keyspace}, and these do not move yet: \
+             keep the node, or drop the keyspace and wait until its data is gone"
+        ),
     }
 }

@@ -33,6 +33,9 @@ pub struct KeyspaceSettings {
     /// For how many seconds a delete is remembered, at most 100 years. A replica that was away
     /// for longer than this is filled anew, or it could bring the key back.
     pub tombstone_grace_s: u64,
+    /// Keys at which a transactional keyspace is cut into ranges, ascending: each begins another one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub split_at: Vec<String>,
 }
 
 impl Default for KeyspaceSettings {
@@ -44,6 +47,7 @@ impl Default for KeyspaceSettings {
             partitions: 64,
             sync: Sync::Always,
             tombstone_grace_s: 86_400 * 10,
+            split_at: Vec::new(),
         }
     }
 }
@@ -52,6 +56,10 @@ impl Default for KeyspaceSettings {
 pub const REPLICAS_MAX: u8 = 16;
 /// The most slices a keyspace's keys are hashed into.
 pub const PARTITIONS_MAX: u16 = 4096;
+/// Bytes of a key at which a keyspace is cut.
+const SPLIT_KEY_BYTES_MAX: usize = 1024;
+/// The most ranges a transactional keyspace is cut into when it is made.
+pub const RANGES_MAX: usize = 1024;
 const TOMBSTONE_GRACE_S_MAX: u64 = 100 * 366 * 86_400;
 
 impl KeyspaceSettings {
@@ -68,6 +76,7 @@ impl KeyspaceSettings {
                 return invalid(what, "must be always in mode transactional");
             }
         }
+        self.check_split()?;
         if self.replicas == 0 || self.replicas > REPLICAS_MAX {
             let rule = format!("must be from 1 to {REPLICAS_MAX}");
             return invalid(format!("replicas {}", self.replicas), &rule);
@@ -87,6 +96,22 @@ impl KeyspaceSettings {
             return invalid(what, &format!("must be at most {TOMBSTONE_GRACE_S_MAX}"));
         }
         Ok(())
+    }
+
+    fn check_split(&self) -> Result<(), MetadataError> {
+        let keys = &self.split_at;
+        let is_ascending = keys.windows(2).all(|pair| pair[0] < pair[1]);
+        let rule = match self.mode {
+            Mode::Quorum if !keys.is_empty() => "is for mode transactional",
+            _ if keys.len() >= RANGES_MAX => "has too many keys: at most 1023",
+            _ if keys.iter().any(String::is_empty) => "must not name an empty key",
+            _ if keys.iter().any(|key| key.len() > SPLIT_KEY_BYTES_MAX) => {
+                "must name keys of at most 1024 bytes"
+            }
+            _ if !is_ascending => "must name keys in ascending order, each once",
+            _ => return Ok(()),
+        };
+        Err(MetadataError::invalid("split_at".to_owned(), rule))
     }
 }
 
@@ -120,9 +145,9 @@ pub struct Keyspace {
     /// The last id given to one of its views. Only grows.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub views_made: u32,
-    /// Who holds it, where it is transactional.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub range: Option<RangeRecord>,
+    /// Its ranges in the order of their keys, where it is transactional.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ranges: Vec<RangeRecord>,
 }
 
 fn is_zero(count: &u32) -> bool {
@@ -143,7 +168,7 @@ impl Keyspace {
             retention: Retention::default(),
             views: Vec::new(),
             views_made: 0,
-            range: None,
+            ranges: Vec::new(),
         }
     }
 

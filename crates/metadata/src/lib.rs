@@ -12,7 +12,7 @@
 //! | `objects` | the same as it stands in a store: keys and JSON texts |
 //! | `accept` | pure: whether a store is believed, and what becomes of what it says beside what is known |
 //! | `change` | pure: what a change writes, the same for every store |
-//! | `range` | who holds a transactional keyspace |
+//! | `range` | the ranges of a transactional keyspace, and who holds them |
 //! | `restore` | pure: a lost store put back from what nodes know |
 //! | `view_record` | a keyspace's views, and what a change of them makes of its record |
 //! | `view` | what this process knows, and what is wrong, for all to watch |

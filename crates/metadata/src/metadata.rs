@@ -199,18 +199,20 @@ impl Metadata {
         .await
     }
 
-    /// Notes that a replica of a transactional keyspace was made, or that all were. Fails with `NotFound`.
+    /// Notes that a replica of a keyspace's range was made, or that all were. Fails with `NotFound`.
     pub async fn range_made(
         &self,
         name: &str,
         id: u32,
+        index: usize,
         made: Option<RangeReplica>,
     ) -> Result<Keyspace, MetadataError> {
         self.change(|now, store| {
             change::alter_keyspace(now, store, name, |keyspace| {
                 let mut changed = keyspace.clone();
-                if keyspace.id == id {
-                    changed.range = keyspace.range.as_ref().map(|range| range.with(made));
+                let range = changed.ranges.get_mut(index);
+                if let Some(range) = range.filter(|_| keyspace.id == id) {
+                    *range = range.with(made);
                 }
                 Ok(changed)
             })

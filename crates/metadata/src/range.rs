@@ -1,6 +1,6 @@
-//! Who holds a transactional keyspace, as its record says.
+//! The ranges of a transactional keyspace and who holds them, as its record says.
 use crate::error::MetadataError;
-use crate::keyspace::{Keyspace, Mode};
+use crate::keyspace::{Keyspace, KeyspaceSettings, Mode};
 use crate::topology::Topology;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -18,9 +18,12 @@ pub struct RangeReplica {
     pub directory: Option<u64>,
 }
 
-/// The replicas of a keyspace's range.
+/// A range of a keyspace's keys, and its replicas.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RangeRecord {
+    /// Its first key; it ends where the next range begins.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub start: String,
     /// In the order of their nodes.
     pub replicas: Vec<RangeReplica>,
     /// Whether all were made. Nobody votes before. Never taken back.
@@ -28,51 +31,31 @@ pub struct RangeRecord {
 }
 
 impl RangeRecord {
-    /// Where a new one is placed: on the members that hold the fewest, so that each node holds one replica at most.
+    /// Where those of a new keyspace are placed: on the members that hold the fewest, so that each node holds one
+    /// replica of a range at most.
     ///
     /// # Errors
     /// `TooFewForRange` where there are too few members that stay.
-    pub fn choose(now: &Topology, name: &str, count: u8) -> Result<RangeRecord, MetadataError> {
+    pub fn choose(
+        now: &Topology,
+        name: &str,
+        settings: &KeyspaceSettings,
+    ) -> Result<Vec<RangeRecord>, MetadataError> {
         let mut held: BTreeMap<(u16, u16), usize> = BTreeMap::new();
         for replica in all(now).flat_map(|(_, range)| &range.replicas) {
             *held.entry((replica.node, replica.shard)).or_default() += 1;
         }
-        let stays = |id: &u16| {
-            let change = now.members.change.as_ref();
-            change.is_none_or(|c| c.to.contains(id) && !c.dead.contains(id))
-        };
-        let members = now.members.ids.iter().filter(|id| stays(id));
-        let nodes = members.filter_map(|id| now.node(*id).filter(|node| node.shards > 0));
-        let mut places: Vec<(usize, u16, u16)> = nodes
-            .filter_map(|node| {
-                let of = |shard| held.get(&(node.id, shard)).copied().unwrap_or(0);
-                let all = (0..node.shards).map(of).sum();
-                let shard = (0..node.shards).min_by_key(|shard| of(*shard))?;
-                Some((all, node.id, shard))
+        let starts = std::iter::once(String::new()).chain(settings.split_at.iter().cloned());
+        starts
+            .map(|start| {
+                let replicas = place(now, name, settings.replicas, &mut held)?;
+                Ok(RangeRecord {
+                    start,
+                    replicas,
+                    ready: false,
+                })
             })
-            .collect();
-        places.sort_unstable();
-        if places.len() < usize::from(count) {
-            return Err(MetadataError::TooFewForRange {
-                keyspace: name.to_owned(),
-                replicas: count,
-                nodes: places.len(),
-            });
-        }
-        places.truncate(count.into());
-        let mut replicas: Vec<RangeReplica> = places
-            .into_iter()
-            .map(|(_, node, shard)| RangeReplica {
-                node,
-                shard,
-                directory: None,
-            })
-            .collect();
-        replicas.sort_by_key(|replica| replica.node);
-        Ok(RangeRecord {
-            replicas,
-            ready: false,
-        })
+            .collect()
     }
 
     /// What becomes of it when a replica was made, or when it is seen that all were.
@@ -100,17 +83,62 @@ impl RangeRecord {
     }
 }
 
-/// The keyspaces with ranges whose data there is.
+/// Places the replicas of one range, and notes them.
+fn place(
+    now: &Topology,
+    name: &str,
+    count: u8,
+    held: &mut BTreeMap<(u16, u16), usize>,
+) -> Result<Vec<RangeReplica>, MetadataError> {
+    let stays = |id: &u16| {
+        let change = now.members.change.as_ref();
+        change.is_none_or(|c| c.to.contains(id) && !c.dead.contains(id))
+    };
+    let members = now.members.ids.iter().filter(|id| stays(id));
+    let nodes = members.filter_map(|id| now.node(*id).filter(|node| node.shards > 0));
+    let mut places: Vec<(usize, u16, u16)> = nodes
+        .filter_map(|node| {
+            let of = |shard| held.get(&(node.id, shard)).copied().unwrap_or(0);
+            let all = (0..node.shards).map(of).sum();
+            let shard = (0..node.shards).min_by_key(|shard| of(*shard))?;
+            Some((all, node.id, shard))
+        })
+        .collect();
+    places.sort_unstable();
+    if places.len() < usize::from(count) {
+        return Err(MetadataError::TooFewForRange {
+            keyspace: name.to_owned(),
+            replicas: count,
+            nodes: places.len(),
+        });
+    }
+    places.truncate(count.into());
+    let mut replicas = Vec::with_capacity(places.len());
+    for (_, node, shard) in places {
+        *held.entry((node, shard)).or_default() += 1;
+        replicas.push(RangeReplica {
+            node,
+            shard,
+            directory: None,
+        });
+    }
+    replicas.sort_by_key(|replica| replica.node);
+    Ok(replicas)
+}
+
+/// The ranges whose data there is, with their keyspaces.
 fn all(now: &Topology) -> impl Iterator<Item = (&Keyspace, &RangeRecord)> {
     let dropped = now.dropped.iter().filter(|dropped| !dropped.purged);
     let dropped = dropped.map(|dropped| &dropped.keyspace);
     let keyspaces = now.keyspaces.iter().chain(dropped);
-    keyspaces.filter_map(|keyspace| Some((keyspace, keyspace.range.as_ref()?)))
+    keyspaces.flat_map(|keyspace| keyspace.ranges.iter().map(move |range| (keyspace, range)))
 }
 
 /// Refuses members without a node that holds a range: ranges do not move yet.
 pub(crate) fn check_stays(now: &Topology, to: &[u16]) -> Result<(), MetadataError> {
-    for (keyspace, range) in all(now) {
+    let is_own = |of: &(&Keyspace, &RangeRecord)| of.0.name.starts_with('_');
+    let of_users = all(now).filter(|of| !is_own(of));
+    for (keyspace, range) in of_users.chain(all(now).filter(is_own)) {
         let mut nodes = range.replicas.iter().map(|replica| replica.node);
         if let Some(node) = nodes.find(|node| !to.contains(node)) {
             let name = now.node(node).map(|record| record.name.clone());
@@ -124,6 +152,17 @@ pub(crate) fn check_stays(now: &Topology, to: &[u16]) -> Result<(), MetadataErro
 }
 
 impl Keyspace {
+    /// Which of its ranges has a key.
+    pub fn range_of(&self, key: &[u8]) -> usize {
+        let begun = |range: &RangeRecord| range.start.as_bytes() <= key;
+        self.ranges.partition_point(begun).saturating_sub(1)
+    }
+
+    /// Where a range ends; none behind the last.
+    pub fn range_end(&self, index: usize) -> Option<&str> {
+        self.ranges.get(index + 1).map(|range| range.start.as_str())
+    }
+
     /// Whether its replicas agree before they write.
     pub fn is_transactional(&self) -> bool {
         self.settings.mode == Mode::Transactional
@@ -132,9 +171,13 @@ impl Keyspace {
     /// This beside what else is known of it: what only grows is as great as in either.
     pub(crate) fn grown(&self, known: &Keyspace) -> Keyspace {
         let mut grown = self.widened(known.widest, known.known);
-        grown.range = match (&self.range, &known.range) {
-            (Some(range), Some(known)) => Some(range.merged(known)),
-            (range, known) => range.clone().or(known.clone()),
+        grown.ranges = match self.ranges.len() == known.ranges.len() {
+            true => {
+                let both = self.ranges.iter().zip(&known.ranges);
+                both.map(|(range, known)| range.merged(known)).collect()
+            }
+            false if self.ranges.is_empty() => known.ranges.clone(),
+            false => self.ranges.clone(),
         };
         grown
     }

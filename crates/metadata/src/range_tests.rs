@@ -1,6 +1,5 @@
 #![allow(clippy::unwrap_used)]
 use super::*;
-use crate::keyspace::KeyspaceSettings;
 use crate::members::{Change, Phase};
 use crate::node::NodeRecord;
 
@@ -21,17 +20,50 @@ fn cluster(nodes: u16, shards: u16) -> Topology {
     topology
 }
 
-fn add(topology: &mut Topology, id: u32, replicas: u8) -> Vec<(u16, u16)> {
-    let settings = KeyspaceSettings {
+fn settings(replicas: u8, split_at: &[&str]) -> KeyspaceSettings {
+    KeyspaceSettings {
         mode: Mode::Transactional,
         replicas,
+        split_at: split_at.iter().map(|key| (*key).to_owned()).collect(),
         ..KeyspaceSettings::default()
-    };
-    let mut keyspace = Keyspace::new(id, &format!("k{id}"), settings);
-    let range = RangeRecord::choose(topology, "k", replicas).unwrap();
-    keyspace.range = Some(range.clone());
+    }
+}
+
+fn add(topology: &mut Topology, id: u32, replicas: u8) -> Vec<(u16, u16)> {
+    let mut keyspace = Keyspace::new(id, &format!("k{id}"), settings(replicas, &[]));
+    keyspace.ranges = RangeRecord::choose(topology, "k", &keyspace.settings).unwrap();
+    let range = keyspace.ranges[0].clone();
     topology.keyspaces.push(keyspace);
     range.replicas.iter().map(|r| (r.node, r.shard)).collect()
+}
+
+#[test]
+fn keys_belong_to_the_range_that_began_last() {
+    let topology = cluster(3, 2);
+    let mut keyspace = Keyspace::new(1, "bank", settings(3, &["3", "6"]));
+    keyspace.ranges = RangeRecord::choose(&topology, "bank", &keyspace.settings).unwrap();
+    let shards = keyspace.ranges.iter().map(|range| range.replicas[0].shard);
+    assert_eq!(shards.collect::<Vec<_>>(), [0, 1, 0]);
+    let of = |key: &str| keyspace.range_of(key.as_bytes());
+    assert_eq!(
+        ["", "1", "29", "3", "5", "6", "9"].map(of),
+        [0, 0, 0, 1, 1, 2, 2]
+    );
+    let ends = [0, 1, 2].map(|index| keyspace.range_end(index));
+    assert_eq!(ends, [Some("3"), Some("6"), None]);
+}
+
+#[test]
+fn keys_to_cut_at_are_ascending_and_for_transactional_keyspaces() {
+    assert!(settings(3, &["3", "6"]).check().is_ok());
+    for wrong in [&["6", "3"][..], &["3", "3"], &[""]] {
+        assert!(settings(3, wrong).check().is_err(), "{wrong:?}");
+    }
+    let quorum = KeyspaceSettings {
+        mode: Mode::Quorum,
+        ..settings(3, &["3"])
+    };
+    assert!(quorum.check().is_err());
 }
 
 #[test]
@@ -52,14 +84,16 @@ fn too_few_members_are_refused() {
         dead: vec![],
         phase: Phase::Copy,
     });
-    let error = RangeRecord::choose(&topology, "accounts", 3).unwrap_err();
+    let error = RangeRecord::choose(&topology, "accounts", &settings(3, &[])).unwrap_err();
     assert!(error.to_string().contains("accounts"), "{error}");
 }
 
 #[test]
 fn numbers_and_readiness_only_grow() {
     let topology = cluster(3, 1);
-    let new = RangeRecord::choose(&topology, "k", 3).unwrap();
+    let new = RangeRecord::choose(&topology, "k", &settings(3, &[]))
+        .unwrap()
+        .remove(0);
     let made = |node, directory| {
         Some(RangeReplica {
             node,

@@ -29,6 +29,9 @@ use crate::services::Services;
 /// The keyspace that capabilities keep their own in. Names that begin with `_` are not for users.
 pub const SYSTEM_KEYSPACE: &str = "_system";
 
+/// The keyspace that timestamps of transactions come from, made with the first transactional one.
+pub const ORACLE_KEYSPACE: &str = "_oracle";
+
 /// How often, and after what pauses, it is looked whether a change of the metadata was seen here.
 const SEEN_LOOKS: usize = 400;
 const SEEN_PAUSE: Duration = Duration::from_millis(5);
@@ -70,6 +73,8 @@ pub struct RangeStatus {
     pub at: String,
     /// Of which keyspace.
     pub keyspace: String,
+    /// Which of its ranges, from 0.
+    pub range: usize,
     /// `leader`, `follower`, `candidate`, `preparing`, `mute` or `failed`.
     pub role: String,
     /// Why, where it is none of the first three.
@@ -90,10 +95,35 @@ pub struct RangeStatus {
     pub elections: u64,
     /// Snapshots of the range that it took over since its start.
     pub snapshots: u64,
+    /// Intents of transactions, as far as they are applied.
+    pub intents: u64,
+    /// How old the oldest of them is, in milliseconds.
+    pub oldest_intent_ms: u64,
 }
 
-/// Tells of the replicas of ranges at a shard.
-pub(crate) type TellRanges = Box<dyn Fn() -> Vec<RangeStatus>>;
+/// Transactions that a shard has coordinated since its start, told to others.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TxnCounts {
+    /// That committed.
+    pub commits: u64,
+    /// That did not, for others were in the way.
+    pub conflicts: u64,
+    /// Of which a check did not hold.
+    pub checks_failed: u64,
+    /// Of which it is not known.
+    pub unknown: u64,
+    /// That were not used for too long, or lasted too long.
+    pub expired: u64,
+    /// Attempts at another timestamp, of the server itself.
+    pub retries: u64,
+    /// Times that another's outcome was asked for.
+    pub pushes: u64,
+    /// Over several requests, open now.
+    pub open: u64,
+}
+
+/// Tells of the replicas of ranges at a shard, and of transactions.
+pub(crate) type TellRanges = Box<dyn Fn() -> (Vec<RangeStatus>, TxnCounts)>;
 
 /// Records of a range of keys, in order.
 #[derive(Debug, Clone, Default)]
@@ -123,8 +153,8 @@ pub trait Transactional {
     /// Waits until the replicas of a new keyspace serve it.
     fn made(&self, keyspace: Keyspace) -> LocalFuture<Result<(), Rejected>>;
 
-    /// The replicas at this shard.
-    fn status(&self) -> Vec<RangeStatus>;
+    /// The replicas at this shard, and the transactions that it coordinates.
+    fn status(&self) -> (Vec<RangeStatus>, TxnCounts);
 }
 
 /// A capability, for all nodes of a process.
@@ -510,6 +540,11 @@ impl Services {
         self.shard.placement().transactional().get(&id).cloned()
     }
 
+    /// One of them by its name, if it is not dropped.
+    pub fn transactional_named(&self, name: &str) -> Option<Arc<Keyspace>> {
+        self.shard.placement().transactional_named(name).cloned()
+    }
+
     /// Whether a keyspace is dropped, as far as is known here.
     pub fn is_dropped(&self, keyspace: u32) -> bool {
         self.shard.is_dropped(keyspace)
@@ -520,18 +555,19 @@ impl Services {
         self.shard.placement().is_purged(keyspace)
     }
 
-    /// Notes in a keyspace's record that a replica was made, or that all were.
+    /// Notes in a keyspace's record that a replica of a range was made, or that all were.
     ///
     /// # Errors
     /// When the metadata store does not answer.
     pub async fn range_made(
         &self,
         keyspace: &Keyspace,
+        index: usize,
         made: Option<RangeReplica>,
     ) -> Result<(), MetadataError> {
         let metadata = self.shard.metadata();
         metadata
-            .range_made(&keyspace.name, keyspace.id, made)
+            .range_made(&keyspace.name, keyspace.id, index, made)
             .await?;
         Ok(())
     }

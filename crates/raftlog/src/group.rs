@@ -160,7 +160,7 @@ impl GroupLog {
 
     /// The record that says all of it that is not in the store: it was applied and flushed up to `applied`. None where
     /// what follows that is not kept.
-    pub fn rewritten(&self, group: u32, applied: Position) -> Option<Record> {
+    pub fn rewritten(&self, group: u64, applied: Position) -> Option<Record> {
         let is_kept = self.before.index <= applied.index && applied.index <= self.last().index;
         is_kept.then(|| Record {
             group,

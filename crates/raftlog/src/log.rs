@@ -12,7 +12,7 @@ use crate::record::{PREAMBLE, Record};
 /// The log of all groups of a shard. Belongs to one event loop.
 pub struct RaftLog {
     pub(crate) log: Log,
-    pub(crate) groups: RefCell<BTreeMap<u32, Rc<RefCell<GroupLog>>>>,
+    pub(crate) groups: RefCell<BTreeMap<u64, Rc<RefCell<GroupLog>>>>,
     /// Segments are being released.
     pub(crate) is_releasing: Cell<bool>,
 }
@@ -24,14 +24,14 @@ impl RaftLog {
     }
 
     /// A group's log; none where it was never written.
-    pub fn group(&self, group: u32) -> Option<Rc<RefCell<GroupLog>>> {
+    pub fn group(&self, group: u64) -> Option<Rc<RefCell<GroupLog>>> {
         let groups = self.groups.borrow();
         let known = groups.get(&group);
         known.filter(|known| known.borrow().has_begun()).cloned()
     }
 
     /// Numbers of the groups there are.
-    pub fn groups(&self) -> Vec<u32> {
+    pub fn groups(&self) -> Vec<u64> {
         self.groups.borrow().keys().copied().collect()
     }
 
@@ -55,7 +55,7 @@ impl RaftLog {
     }
 
     /// Forgets a group that is gone for good.
-    pub fn forget(&self, group: u32) {
+    pub fn forget(&self, group: u64) {
         self.groups.borrow_mut().remove(&group);
     }
 }

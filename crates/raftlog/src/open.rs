@@ -53,7 +53,7 @@ impl RaftLog {
             ..options
         };
         let (log, recovered) = Log::open(disk, runner, dir, options).await?;
-        let mut groups: BTreeMap<u32, Rc<RefCell<GroupLog>>> = BTreeMap::new();
+        let mut groups: BTreeMap<u64, Rc<RefCell<GroupLog>>> = BTreeMap::new();
         let mut cursor = log.cursor(recovered.first_index);
         while cursor.position() <= recovered.last_index {
             for (index, bytes) in cursor.next(STEP_BYTES).await? {

@@ -5,7 +5,7 @@ use crate::record::{Record, Vote};
 use dunlin_log::disk::RealDisk;
 use raft::eraftpb::Entry;
 
-const GROUPS: u32 = 3;
+const GROUPS: u64 = 3;
 
 /// Small numbers that repeat themselves.
 struct Chance(u64);
@@ -52,7 +52,7 @@ fn write(log: &RaftLog, record: Record) -> u64 {
 }
 
 /// What a group has behind a position, and its vote.
-fn told(log: &RaftLog, group: u32, from: Position) -> (Vote, Vec<(u64, u64)>) {
+fn told(log: &RaftLog, group: u64, from: Position) -> (Vote, Vec<(u64, u64)>) {
     let log = log.group(group).unwrap();
     let log = log.borrow();
     assert!(!log.is_broken());
@@ -82,7 +82,7 @@ async fn play(seed: u64) {
     }
     let mut term = 1;
     for step in 0..600 {
-        let group = chance.below(u64::from(GROUPS)) as u32;
+        let group = chance.below(GROUPS);
         let of_group = log.group(group).unwrap();
         let last = of_group.borrow().last();
         let mut record = Record {

@@ -6,7 +6,7 @@ use raft::eraftpb::{Entry, EntryType};
 use crate::Position;
 
 /// The first record of each segment.
-pub(crate) const PREAMBLE: &[u8] = b"dunlin-raft-1";
+pub(crate) const PREAMBLE: &[u8] = b"dunlin-raft-2";
 
 const HAS_BEGIN: u8 = 1;
 const HAS_VOTE: u8 = 2;
@@ -24,7 +24,7 @@ pub struct Vote {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Record {
     /// Which group.
-    pub group: u32,
+    pub group: u64,
     /// The group's log begins anew behind this: all that stands before this record is discarded.
     pub begin: Option<Position>,
     /// Its term and vote from here on.
@@ -45,7 +45,7 @@ impl Record {
         let mut out = BytesMut::with_capacity(48 + data);
         let has = |flag: u8, is: bool| if is { flag } else { 0 };
         out.put_u8(has(HAS_BEGIN, self.begin.is_some()) | has(HAS_VOTE, self.vote.is_some()));
-        out.put_u32_le(self.group);
+        out.put_u64_le(self.group);
         if let Some(begin) = self.begin {
             out.put_u64_le(begin.index);
             out.put_u64_le(begin.term);
@@ -76,7 +76,7 @@ impl Record {
         if flags & !(HAS_BEGIN | HAS_VOTE) != 0 {
             return Err(malformed(format!("unknown flags {flags:#x}")));
         }
-        let group = from.try_get_u32_le().map_err(malformed)?;
+        let group = from.try_get_u64_le().map_err(malformed)?;
         let begin = match flags & HAS_BEGIN {
             0 => None,
             _ => Some(Position {

@@ -16,7 +16,7 @@ fn entries(first: u64, terms: &[u64]) -> Vec<Entry> {
 proptest! {
     #[test]
     fn a_record_is_read_as_it_was_written(
-        group: u32,
+        group: u64,
         begin in proptest::option::of((0..u64::MAX, 0..u64::MAX)),
         vote in proptest::option::of((0..u64::MAX, 0..u64::MAX)),
         first in 1..1_000_u64,
@@ -45,7 +45,7 @@ fn strange_bytes_are_refused() {
     bytes.put_u64_le(1);
     bytes.put_u64_le(1);
     bytes.put_u8(0);
-    bytes.put_u32_le(9);
+    bytes.put_u64_le(9);
     let error = Record::decode(bytes.freeze()).unwrap_err();
     assert!(error.to_string().contains("9 bytes announced"), "{error}");
 }

@@ -34,7 +34,7 @@ impl RaftLog {
     /// See [`ReleaseError`]; nothing was released.
     pub async fn release(
         &self,
-        flushed: impl Fn(u32) -> Option<Position>,
+        flushed: impl Fn(u64) -> Option<Position>,
     ) -> Result<(), ReleaseError> {
         let _releasing = Releasing::begin(&self.is_releasing);
         let first = self.log.segments().last().map_or(0, |s| s.first_index);

@@ -1,27 +1,24 @@
 //! Transactional keyspaces from any node: finds who leads, and tries again what did certainly not happen.
 
-use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::rc::{Rc, Weak};
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use dunlin_entry::{Stamp, Version};
+use dunlin_entry::{Kind, Stamp, Version};
 use dunlin_metadata::Keyspace;
 use dunlin_node::http::{LocalFuture, Rejected};
-use dunlin_node::plug::{RangePage, RangeStatus, Transactional};
+use dunlin_node::plug::{RangePage, RangeStatus, Transactional, TxnCounts};
 use dunlin_node::{Failure, Services};
 use dunlin_proto::{Item, ShardAddress, WriteRequest};
 use dunlin_rpc::CallError;
-use dunlin_versions::{Command, ORIGIN};
+use dunlin_txn::{Answer, ORIGIN, Request, Row, Unheard, World, Write};
 use hyper::StatusCode;
 use tokio::time::{Instant, sleep, timeout};
 
-use crate::group::{address_of, raft_id};
-use crate::plug::{NUMBER, at_shard};
-use crate::status;
-use crate::wire::{Answer, Asked};
+use crate::group::{address_of, index_of, keyspace_of, raft_id, range_id};
+use crate::plug::{NUMBER, Part, at_shard, count};
+use crate::{stamps, status, wire};
 
 /// How long a leader is looked for, and waited for.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -34,8 +31,6 @@ const MADE_PATIENCE: Duration = Duration::from_secs(20);
 #[derive(Clone)]
 pub(crate) struct Client {
     services: Weak<Services>,
-    /// Who led last.
-    leaders: Rc<RefCell<BTreeMap<u32, ShardAddress>>>,
 }
 
 /// What one attempt came to.
@@ -47,15 +42,31 @@ enum Attempt {
     GivenUp,
 }
 
+/// A request that nobody answered.
+enum Lost {
+    /// It did not happen, and why.
+    Not(Failure),
+    /// It may have happened.
+    Maybe,
+}
+
+impl From<Lost> for Failure {
+    fn from(lost: Lost) -> Failure {
+        match lost {
+            Lost::Not(failure) => failure,
+            Lost::Maybe => Failure::FateUnknown,
+        }
+    }
+}
+
 impl Client {
     pub fn new(services: &Rc<Services>) -> Client {
         Client {
             services: Rc::downgrade(services),
-            leaders: Rc::default(),
         }
     }
 
-    fn services(&self) -> Result<Rc<Services>, Failure> {
+    pub fn services(&self) -> Result<Rc<Services>, Failure> {
         self.services.upgrade().ok_or(Failure::Busy)
     }
 
@@ -67,92 +78,109 @@ impl Client {
     async fn write(self, request: WriteRequest) -> Result<Stamp, Failure> {
         let services = self.services()?;
         let keyspace = self.keyspace(&services, request.keyspace)?;
-        let (begun, stalls) = (Instant::now(), services.stalls());
-        let mut command = Command {
-            clock: Version(0),
-            deadline: request.deadline,
-            floor: request.floor,
-            condition: request.condition,
-            kind: request.kind,
-            key: request.key,
-            value: request.value,
-        };
+        let range = range_id(keyspace.id, keyspace.range_of(&request.key));
+        let stalls = services.stalls();
         let mut has_learned = false;
-        let mut search = Search::new(&self, &services, &keyspace);
+        let write = Write {
+            key: request.key,
+            value: (request.kind == Kind::Put).then_some(request.value),
+        };
         loop {
-            // This loop stood still since the write came: the client may have given it up.
-            if services.stalls() != stalls && request.deadline == Version::MAX {
-                return Err(Failure::TooLate);
-            }
-            command.deadline = services.attempt_until(request.floor, request.deadline)?;
-            let at = search.next(begun).await?;
-            let asked = Asked::Write(keyspace.id, command.encode().into());
-            match self.ask(&services, at, asked).await {
-                Attempt::Answered(Answer::Done(version)) => {
-                    search.found(at);
+            let deadline = services.attempt_until(request.floor, request.deadline)?;
+            let asked = Request::Write {
+                deadline,
+                floor: request.floor,
+                condition: request.condition,
+                write: write.clone(),
+            };
+            // A loop that stood still since the write came: the client may have given it up.
+            let is_wanted = || services.stalls() == stalls || request.deadline != Version::MAX;
+            match self.ask_leader(range, &asked, is_wanted).await? {
+                Answer::Done(version) => {
                     services.observe(version);
                     return Ok(Stamp::new(version, ORIGIN));
                 }
-                Attempt::Answered(Answer::ConditionFailed(version)) => {
-                    search.found(at);
+                Answer::ConditionFailed(version) => {
                     let current = version.map(|version| Stamp::new(version, ORIGIN));
                     return Err(Failure::ConditionFailed(current));
                 }
-                Attempt::Answered(Answer::TooLate(version)) => {
-                    // Versions run ahead of this clock, which did not know.
+                Answer::TooLate(version) => {
+                    // Timestamps run ahead of this clock, which did not know.
                     if has_learned || !services.observe(version) {
                         return Err(Failure::TooLate);
                     }
                     has_learned = true;
-                    search.found(at);
                 }
-                Attempt::Answered(Answer::NotLeader(leader)) => search.not(at, leader),
-                Attempt::Answered(Answer::Busy) => return Err(Failure::Busy),
-                Attempt::Answered(Answer::Clock) => {
-                    return Err(Failure::Clock(clock_line(&services, at)));
-                }
-                Attempt::Answered(Answer::Failed(why)) => search.failed(at, why),
-                Attempt::Unsent => search.not(at, None),
-                Attempt::Answered(_) | Attempt::GivenUp => {
-                    search.not(at, None);
-                    return Err(Failure::FateUnknown);
-                }
+                other => return Err(failure(&keyspace.name, other)),
             }
         }
     }
 
-    /// Asks what changes nothing, until somebody answers.
-    async fn look(&self, asked: Asked) -> Result<Answer, Failure> {
-        let services = self.services()?;
-        let keyspace = self.keyspace(&services, asked.keyspace())?;
+    /// Asks whoever leads a range, until somebody does. What must not happen twice is not sent again where it may have
+    /// happened.
+    async fn ask_leader(
+        &self,
+        range: u64,
+        request: &Request,
+        is_wanted: impl Fn() -> bool,
+    ) -> Result<Answer, Lost> {
+        let services = self.services().map_err(Lost::Not)?;
+        let keyspace = self.keyspace(&services, keyspace_of(range));
+        let keyspace = keyspace.map_err(Lost::Not)?;
+        if let Request::Push { .. } = request {
+            count(&services, |counts| counts.pushes += 1);
+        }
+        let may_repeat = !matches!(request, Request::Write { .. } | Request::Commit { .. });
         let begun = Instant::now();
-        let mut search = Search::new(self, &services, &keyspace);
+        let mut search = Search::new(&services, &keyspace, range);
         loop {
-            let at = search.next(begun).await?;
-            match self.ask(&services, at, asked.clone()).await {
+            if !is_wanted() {
+                return Err(Lost::Not(Failure::TooLate));
+            }
+            let at = search.next(begun).await.map_err(Lost::Not)?;
+            match self.ask_at(&services, at, range, request).await {
                 Attempt::Answered(Answer::NotLeader(leader)) => search.not(at, leader),
                 Attempt::Answered(Answer::Failed(why)) => search.failed(at, why),
+                Attempt::Answered(Answer::Clock) => {
+                    return Err(Lost::Not(Failure::Clock(clock_line(&services, at))));
+                }
+                Attempt::Unsent => search.not(at, None),
+                Attempt::Answered(Answer::Unknown) | Attempt::GivenUp => {
+                    search.not(at, None);
+                    if !may_repeat || begun.elapsed() > PATIENCE {
+                        return Err(Lost::Maybe);
+                    }
+                }
                 Attempt::Answered(answer) => {
                     search.found(at);
                     return Ok(answer);
                 }
-                Attempt::Unsent | Attempt::GivenUp => search.not(at, None),
             }
         }
     }
 
-    async fn ask(&self, services: &Rc<Services>, at: ShardAddress, asked: Asked) -> Attempt {
+    async fn ask_at(
+        &self,
+        services: &Rc<Services>,
+        at: ShardAddress,
+        range: u64,
+        request: &Request,
+    ) -> Attempt {
         if at == services.shard().address() {
             let Some(own) = at_shard(services) else {
                 return Attempt::Unsent;
             };
-            let answer = timeout(PATIENCE, own.serve(asked)).await;
+            // A range may ask another that is led from here as well: so one of them is on the heap.
+            let (services, request) = (services.clone(), request.clone());
+            let serving: LocalFuture<Answer> =
+                Box::pin(async move { own.serve(&services, range, request).await });
+            let answer = timeout(PATIENCE, serving).await;
             return answer.map_or(Attempt::GivenUp, Attempt::Answered);
         }
         if !services.is_reachable(at) {
             return Attempt::Unsent;
         }
-        let asking = services.ask(at, NUMBER, asked.encode(), PATIENCE);
+        let asking = services.ask(at, NUMBER, wire::encode(range, request), PATIENCE);
         match asking.await {
             Ok(body) => Answer::decode(body).map_or(Attempt::GivenUp, Attempt::Answered),
             Err(CallError::Overloaded | CallError::TooLarge { .. }) => Attempt::Unsent,
@@ -160,17 +188,64 @@ impl Client {
         }
     }
 
+    /// Values of keys of one range, at a transaction's timestamp or at one of their own.
+    pub async fn read_keys(
+        &self,
+        keyspace: &Keyspace,
+        index: usize,
+        at: Option<Version>,
+        keys: Vec<Bytes>,
+    ) -> Result<Vec<Option<(Version, Bytes)>>, Failure> {
+        let asked = Request::Read { at, keys };
+        let range = range_id(keyspace.id, index);
+        match self.ask_leader(range, &asked, || true).await? {
+            Answer::Values(values) => Ok(values),
+            other => Err(failure(&keyspace.name, other)),
+        }
+    }
+
+    /// A page of keys, of one range at a time.
+    pub async fn read_page(
+        &self,
+        keyspace: &Keyspace,
+        at: Option<Version>,
+        start: Bytes,
+        end: Option<Bytes>,
+    ) -> Result<(Vec<Row>, Option<Bytes>), Failure> {
+        let index = keyspace.range_of(&start);
+        let behind = keyspace.range_end(index).map(str::as_bytes);
+        let behind = behind.filter(|behind| end.as_ref().is_none_or(|end| *behind < &end[..]));
+        let behind = behind.map(Bytes::copy_from_slice);
+        let asked = Request::Page {
+            at,
+            start,
+            end: behind.clone().or(end),
+        };
+        let range = range_id(keyspace.id, index);
+        match self.ask_leader(range, &asked, || true).await? {
+            Answer::Page(rows, next) => Ok((rows, next.or(behind))),
+            other => Err(failure(&keyspace.name, other)),
+        }
+    }
+
     async fn made(self, keyspace: Keyspace) -> Result<(), Rejected> {
         let begun = Instant::now();
-        loop {
+        let mut index = 0;
+        while index < keyspace.ranges.len() {
             let services = self.services()?;
-            let replicas = replicas_of(&keyspace);
+            let (range, replicas) = (range_id(keyspace.id, index), replicas_of(&keyspace, index));
+            let mut is_led = false;
             for at in &replicas {
-                let asked = Asked::Leads(keyspace.id);
-                if let Attempt::Answered(Answer::Value(_)) = self.ask(&services, *at, asked).await {
-                    self.leaders.borrow_mut().insert(keyspace.id, *at);
-                    return Ok(());
+                let told = self.ask_at(&services, *at, range, &Request::Leads).await;
+                if let Attempt::Answered(Answer::Done(_)) = told {
+                    set_leader(&services, range, Some(*at));
+                    is_led = true;
+                    break;
                 }
+            }
+            if is_led {
+                index += 1;
+                continue;
             }
             if begun.elapsed() > MADE_PATIENCE {
                 let away = replicas.iter().filter(|at| !services.is_reachable(**at));
@@ -186,6 +261,42 @@ impl Client {
             }
             sleep(PAUSE).await;
         }
+        Ok(())
+    }
+}
+
+/// What a client is told instead of what it asked for.
+pub(crate) fn failure(keyspace: &str, answer: Answer) -> Failure {
+    match answer {
+        Answer::NoTimestamp(why) => Failure::NoLeader(format!(
+            "keyspace {keyspace} has no timestamps at the moment: {why}; try again"
+        )),
+        _ => Failure::Busy,
+    }
+}
+
+impl World for Client {
+    async fn ask(&self, range: u64, request: Request) -> Result<Answer, Unheard> {
+        match self.ask_leader(range, &request, || true).await {
+            Ok(answer) => Ok(answer),
+            Err(Lost::Not(failure)) => Err(Unheard::Not(failure.to_string())),
+            Err(Lost::Maybe) => Err(Unheard::Maybe),
+        }
+    }
+
+    async fn timestamp(&self, above: Version) -> Result<Version, Answer> {
+        match self.services() {
+            Ok(services) => stamps::timestamp(&services, above).await,
+            Err(_) => Err(Answer::Busy),
+        }
+    }
+
+    async fn pause(&self, ms: u64) {
+        sleep(Duration::from_millis(ms)).await;
+    }
+
+    fn now_ms(&self) -> u64 {
+        self.services().map_or(0, |services| services.now_ms())
     }
 }
 
@@ -193,12 +304,11 @@ impl Transactional for Client {
     fn read(&self, keyspace: u32, key: Bytes) -> LocalFuture<Result<Option<Item>, Failure>> {
         let client = self.clone();
         Box::pin(async move {
-            match client.look(Asked::Read(keyspace, key)).await? {
-                Answer::Value(found) => {
-                    Ok(found.map(|(version, value)| item(Bytes::new(), version, value)))
-                }
-                _ => Err(Failure::Busy),
-            }
+            let keyspace = client.keyspace(&*client.services()?, keyspace)?;
+            let index = keyspace.range_of(&key);
+            let found = client.read_keys(&keyspace, index, None, vec![key]).await?;
+            let found = found.into_iter().flatten().next();
+            Ok(found.map(|(version, value)| item(Bytes::new(), version, value)))
         })
     }
 
@@ -214,17 +324,14 @@ impl Transactional for Client {
     ) -> LocalFuture<Result<RangePage, Failure>> {
         let client = self.clone();
         Box::pin(async move {
-            match client.look(Asked::Page(keyspace, start, end)).await? {
-                Answer::Page(items, next) => {
-                    let items = items.into_iter();
-                    let items = items.map(|(key, version, value)| item(key, version, value));
-                    Ok(RangePage {
-                        items: items.collect(),
-                        next,
-                    })
-                }
-                _ => Err(Failure::Busy),
-            }
+            let keyspace = client.keyspace(&*client.services()?, keyspace)?;
+            let (rows, next) = client.read_page(&keyspace, None, start, end).await?;
+            let rows = rows.into_iter();
+            let items = rows.map(|(key, version, value)| item(key, version, value));
+            Ok(RangePage {
+                items: items.collect(),
+                next,
+            })
         })
     }
 
@@ -232,9 +339,13 @@ impl Transactional for Client {
         Box::pin(Client::made(self.clone(), keyspace))
     }
 
-    fn status(&self) -> Vec<RangeStatus> {
-        let services = self.services.upgrade();
-        services.map_or(Vec::new(), |services| status::of(&services))
+    fn status(&self) -> (Vec<RangeStatus>, TxnCounts) {
+        let Some(services) = self.services.upgrade() else {
+            return Default::default();
+        };
+        let part = services.find::<Part>();
+        let counts = part.map_or_else(TxnCounts::default, |part| part.counts());
+        (status::of(&services), counts)
     }
 }
 
@@ -251,9 +362,20 @@ fn item(key: Bytes, version: Version, value: Bytes) -> Item {
     }
 }
 
-fn replicas_of(keyspace: &Keyspace) -> Vec<ShardAddress> {
-    let replicas = keyspace.range.iter().flat_map(|range| &range.replicas);
+fn replicas_of(keyspace: &Keyspace, index: usize) -> Vec<ShardAddress> {
+    let range = keyspace.ranges.get(index);
+    let replicas = range.into_iter().flat_map(|range| &range.replicas);
     replicas.map(address_of).collect()
+}
+
+fn set_leader(services: &Services, range: u64, at: Option<ShardAddress>) {
+    if let Some(part) = services.find::<Part>() {
+        let mut leaders = part.leaders.borrow_mut();
+        match at {
+            Some(at) => drop(leaders.insert(range, at)),
+            None => drop(leaders.remove(&range)),
+        }
+    }
 }
 
 fn clock_line(services: &Services, at: ShardAddress) -> String {
@@ -263,11 +385,11 @@ fn clock_line(services: &Services, at: ShardAddress) -> String {
     )
 }
 
-/// Looks for who leads a keyspace.
+/// Looks for who leads a range.
 struct Search<'a> {
-    client: &'a Client,
     services: &'a Rc<Services>,
     keyspace: &'a Keyspace,
+    range: u64,
     replicas: Vec<ShardAddress>,
     /// Whom to ask next, as another has said.
     hint: Option<ShardAddress>,
@@ -277,20 +399,21 @@ struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    fn new(client: &'a Client, services: &'a Rc<Services>, keyspace: &'a Keyspace) -> Search<'a> {
-        let replicas = replicas_of(keyspace);
+    fn new(services: &'a Rc<Services>, keyspace: &'a Keyspace, range: u64) -> Search<'a> {
+        let replicas = replicas_of(keyspace, index_of(range));
         let own = services.shard().address();
         // Where a replica is here it knows who leads.
-        let here = at_shard(services).and_then(|own| own.group(keyspace.id));
+        let here = at_shard(services).and_then(|own| own.group(range));
         let told = here.and_then(|group| group.at(group.leader()?));
-        let last = client.leaders.borrow().get(&keyspace.id).copied();
+        let part = services.find::<Part>();
+        let last = part.and_then(|part| part.leaders.borrow().get(&range).copied());
         let turn = replicas.iter().position(|at| *at == own);
         Search {
             hint: told.or(last).filter(|at| replicas.contains(at)),
             turn: turn.unwrap_or_else(|| services.next_turn()),
-            client,
             services,
             keyspace,
+            range,
             replicas,
             asked: 0,
             trouble: None,
@@ -327,15 +450,11 @@ impl<'a> Search<'a> {
     }
 
     fn found(&mut self, at: ShardAddress) {
-        self.client
-            .leaders
-            .borrow_mut()
-            .insert(self.keyspace.id, at);
-        self.hint = Some(at);
+        set_leader(self.services, self.range, Some(at));
     }
 
     fn not(&mut self, at: ShardAddress, leader: Option<u64>) {
-        self.client.leaders.borrow_mut().remove(&self.keyspace.id);
+        set_leader(self.services, self.range, None);
         let told = self
             .replicas
             .iter()
@@ -362,11 +481,8 @@ impl<'a> Search<'a> {
             self.replicas.len(),
         );
         let name = &self.keyspace.name;
-        let is_ready = self
-            .keyspace
-            .range
-            .as_ref()
-            .is_some_and(|range| range.ready);
+        let record = self.keyspace.ranges.get(index_of(self.range));
+        let is_ready = record.is_some_and(|record| record.ready);
         let line = match (is_ready, &self.trouble, 2 * up > all) {
             (false, _, _) => format!("keyspace {name} is being made: try again in a moment"),
             (true, Some(trouble), _) => format!("keyspace {name} has no leader; {trouble}"),

@@ -4,18 +4,19 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::time::Duration;
 
+use dunlin_entry::Version;
 use dunlin_node::Sabotage;
 use dunlin_proto::Condition;
-use dunlin_versions::{Command, Lookup, Tier, holds};
+use dunlin_txn::{Answer, Command, Leader, Met, Oracle, Verdict, holds};
+use dunlin_versions::{Lookup, Tier};
 use raft::{Error, RawNode, StateRole};
 use tokio::task::yield_now;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, sleep, sleep_until};
 
 use dunlin_raftlog::GroupStorage;
 
-use crate::group::{Group, Inbound, leader_of};
+use crate::group::{Group, Inbound, Lead, leader_of};
 use crate::ranges::AtShard;
-use crate::wire::Answer;
 
 /// Raft's unit of time.
 const TICK: Duration = Duration::from_millis(100);
@@ -85,7 +86,7 @@ impl AtShard {
             .any(|group| group.is_dirty.get())
     }
 
-    fn turn(&self, group: &Group, is_tick: bool) -> Result<(), String> {
+    fn turn(self: &Rc<Self>, group: &Rc<Group>, is_tick: bool) -> Result<(), String> {
         let node = &mut *group.node.borrow_mut();
         let led = node.raft.state == StateRole::Leader;
         if is_tick {
@@ -110,10 +111,11 @@ impl AtShard {
             self.persisted(group, node)?;
         }
         self.let_read(group);
+        self.lead(group, node);
         if node.raft.state != StateRole::Leader {
             let leader = leader_of(node);
             for waiter in group.reads.borrow_mut().drain() {
-                drop(waiter.send(Answer::NotLeader(leader)));
+                drop(waiter.send(Err(Answer::NotLeader(leader))));
             }
             if led {
                 // Another decides now what becomes of them.
@@ -138,7 +140,47 @@ impl AtShard {
             }
         };
         if let Err(error) = stepped {
-            tracing::debug!(%error, keyspace = group.id, "a message between replicas is left out");
+            tracing::debug!(%error, range = group.id, "a message between replicas is left out");
+        }
+    }
+
+    /// Begins to lead, or ceases to.
+    fn lead(self: &Rc<Self>, group: &Rc<Group>, node: &RawNode<GroupStorage>) {
+        let before = group.lead.borrow().as_ref().map(|(term, _)| *term);
+        let leads = node.raft.state == StateRole::Leader;
+        if before.is_some() && (!leads || before != Some(node.raft.term)) {
+            group.lead.take();
+            group.moved.notify_waiters();
+        }
+        let Some(term) = group.leads_in(node).filter(|term| before != Some(*term)) else {
+            return;
+        };
+        if group.is_oracle {
+            let oracle = Oracle::new(group.meta.get().greatest);
+            *group.lead.borrow_mut() = Some((term, Lead::Timestamps(oracle)));
+        } else if !group.is_taking_lead.replace(true) {
+            let (own, group) = (self.clone(), group.clone());
+            tokio::task::spawn_local(async move {
+                own.take_lead(&group, term).await;
+                group.is_taking_lead.set(false);
+                own.touch(&group);
+            });
+        }
+    }
+
+    /// Takes all keys for read at a timestamp that is given now: what was read before is not known here.
+    async fn take_lead(&self, group: &Group, term: u64) {
+        let Some(services) = self.services.upgrade() else {
+            return;
+        };
+        let given = crate::stamps::timestamp(&services, Version(0)).await;
+        let Ok(floor) = given else {
+            return sleep(TICK).await;
+        };
+        let leads = group.leads_in(&group.node.borrow());
+        if leads == Some(term) && group.failed.borrow().is_none() {
+            let leader = Box::new(Leader::new(floor));
+            *group.lead.borrow_mut() = Some((term, Lead::Keys(leader)));
         }
     }
 
@@ -148,54 +190,71 @@ impl AtShard {
         if proposals.is_empty() {
             return;
         }
-        let Some(services) = self.services.upgrade() else {
-            return;
-        };
         let leader = leader_of(node);
-        for (mut data, waiter) in proposals.drain(..) {
+        let mut lead = group.lead.borrow_mut();
+        for (command, waiter) in proposals.drain(..) {
             if waiter.is_closed() {
                 continue;
             }
-            if node.raft.state != StateRole::Leader {
-                drop(waiter.send(Answer::NotLeader(leader)));
-                continue;
-            }
-            let Ok(clock) = services.stamp_clock() else {
-                drop(waiter.send(Answer::Clock));
+            let lead = lead.as_mut().filter(|(term, _)| *term == node.raft.term);
+            let Some((_, lead)) = lead.filter(|_| node.raft.state == StateRole::Leader) else {
+                let told = leader.filter(|leader| *leader != group.own);
+                drop(waiter.send(Err(Answer::NotLeader(told))));
                 continue;
             };
-            Command::set_clock(&mut data, clock);
-            if self.sabotage == Sabotage::JudgeAtLeader
-                && let Some(verdict) = self.judge_here(group, &mut data)
+            if let Lead::Keys(leader) = &lead
+                && let Err(refused) = leader.may_propose(&command)
             {
-                drop(waiter.send(verdict));
+                drop(waiter.send(Ok(Verdict::Met(Met::Newer(refused.0)))));
                 continue;
             }
-            match node.propose(Vec::new(), data) {
+            let command = match self.sabotage {
+                Sabotage::JudgeAtLeader => match self.judge_here(group, command) {
+                    Ok(command) => command,
+                    Err(verdict) => {
+                        drop(waiter.send(Ok(verdict)));
+                        continue;
+                    }
+                },
+                _ => command,
+            };
+            match node.propose(Vec::new(), command.encode()) {
                 Ok(()) => {
                     let (index, term) = (node.raft.raft_log.last_index(), node.raft.term);
+                    if let Lead::Keys(leader) = lead {
+                        leader.proposed(&command, index);
+                    }
                     group.pending.borrow_mut().insert(index, (term, waiter));
                 }
-                Err(Error::ProposalDropped) => drop(waiter.send(Answer::Busy)),
-                Err(error) => drop(waiter.send(Answer::Failed(error.to_string()))),
+                Err(Error::ProposalDropped) => drop(waiter.send(Err(Answer::Busy))),
+                Err(error) => drop(waiter.send(Err(Answer::Failed(error.to_string())))),
             }
         }
     }
-}
 
-impl AtShard {
     /// A deliberate bug, for the simulation to find: a condition is judged by what the leader has applied, and forgotten.
-    fn judge_here(&self, group: &Group, data: &mut Vec<u8>) -> Option<Answer> {
-        let mut command = Command::decode(data.clone().into()).ok()?;
+    fn judge_here(&self, group: &Group, command: Command) -> Result<Command, Verdict> {
+        let Command::Write {
+            at,
+            condition,
+            write,
+        } = command
+        else {
+            return Ok(command);
+        };
         let place = group.meta.get().place;
-        let current = match self.store.get(place, &command.key, Tier::Disk).ok()? {
-            Lookup::Found(found) => found.value.map(|_| found.version),
+        let current = match self.store.get(place, &write.key, Version::MAX, Tier::Disk) {
+            Ok(Lookup::Found(found)) => found.value.map(|_| found.version),
             _ => None,
         };
-        let holds = holds(command.condition, current);
-        command.condition = Condition::None;
-        *data = command.encode();
-        (!holds).then_some(Answer::ConditionFailed(current))
+        match holds(condition, current) {
+            true => Ok(Command::Write {
+                at,
+                condition: Condition::None,
+                write,
+            }),
+            false => Err(Verdict::ConditionFailed(current)),
+        }
     }
 }
 

@@ -1,23 +1,24 @@
 //! One replica of a range: its raft node, and who waits for it.
 
 use std::cell::{Cell, RefCell};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::rc::Rc;
 
+use dunlin_entry::Version;
 use dunlin_log::Index;
-use dunlin_metadata::{Keyspace, RangeReplica};
+use dunlin_metadata::{RangeRecord, RangeReplica};
 use dunlin_node::Sabotage;
 use dunlin_proto::ShardAddress;
 use dunlin_raftlog::{GroupLog, GroupStorage, Position, Record};
+use dunlin_txn::{Answer, Command, Leader, Oracle, State, Verdict};
 use dunlin_versions::Meta;
 use raft::eraftpb::Message;
 use raft::{Config, RawNode, StateRole};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
-use tokio::sync::oneshot;
+use tokio::sync::{Notify, oneshot};
 
 use crate::reads::Reads;
-use crate::wire::Answer;
 
 /// Ticks without a leader after which a replica stands for election, at least; at most twice as many.
 const ELECTION_TICKS: usize = 10;
@@ -32,8 +33,8 @@ const UNCOMMITTED_BYTES: u64 = 64 << 20;
 /// Bytes of entries that are applied at once.
 const COMMITTED_BYTES: u64 = 4 << 20;
 
-/// Takes the answer of a leader, once.
-pub(crate) type Waiter = oneshot::Sender<Answer>;
+/// Is told what became of an entry, or that it may read; or the answer to give instead.
+pub(crate) type Waiter = oneshot::Sender<Result<Verdict, Answer>>;
 
 /// What comes in for a replica.
 pub(crate) enum Inbound {
@@ -59,6 +60,14 @@ pub(crate) struct Persisting {
     pub snapshot: Option<u64>,
 }
 
+/// What a leader remembers.
+pub(crate) enum Lead {
+    /// Of keys.
+    Keys(Box<Leader>),
+    /// Of timestamps.
+    Timestamps(Oracle),
+}
+
 /// Figures.
 #[derive(Default)]
 pub(crate) struct Counters {
@@ -68,7 +77,9 @@ pub(crate) struct Counters {
 
 /// A replica that speaks.
 pub(crate) struct Group {
-    pub id: u32,
+    pub id: u64,
+    /// Whether it gives timestamps.
+    pub is_oracle: bool,
     /// Each replica by its number in raft, with its directory number.
     pub replicas: BTreeMap<u64, (ShardAddress, u64)>,
     pub own: u64,
@@ -76,7 +87,21 @@ pub(crate) struct Group {
     pub meta: Cell<Meta>,
     pub node: RefCell<RawNode<GroupStorage>>,
     pub inbox: RefCell<VecDeque<Inbound>>,
-    pub proposals: RefCell<VecDeque<(Vec<u8>, Waiter)>>,
+    pub proposals: RefCell<VecDeque<(Command, Waiter)>>,
+    /// Intents and records, as far as they are applied.
+    pub state: RefCell<State>,
+    /// What it must remember while it leads, and in which term.
+    pub lead: RefCell<Option<(u64, Lead)>>,
+    /// It is asking for the timestamp with which it begins to lead.
+    pub is_taking_lead: Cell<bool>,
+    /// Something was applied, or another leads.
+    pub moved: Notify,
+    /// Up to where entries were applied when its watermark was last raised.
+    pub raised_at: Cell<u64>,
+    /// Its leader is at what it does unasked.
+    pub is_tended: Cell<bool>,
+    /// Transactions that others did not know of when it last was.
+    pub seen: RefCell<BTreeSet<Version>>,
     /// Who waits for an entry to be applied: by its index, with its term.
     pub pending: RefCell<BTreeMap<u64, (u64, Waiter)>>,
     pub reads: RefCell<Reads<Waiter>>,
@@ -117,6 +142,21 @@ pub(crate) fn leader_of(node: &RawNode<GroupStorage>) -> Option<u64> {
     Some(node.raft.leader_id).filter(|leader| *leader != 0)
 }
 
+/// The number of a keyspace's range among all.
+pub(crate) fn range_id(keyspace: u32, index: usize) -> u64 {
+    u64::from(keyspace) << 16 | index as u64
+}
+
+/// The keyspace of a range.
+pub(crate) fn keyspace_of(range: u64) -> u32 {
+    (range >> 16) as u32
+}
+
+/// Which of its keyspace's it is.
+pub(crate) fn index_of(range: u64) -> usize {
+    (range & 0xffff) as usize
+}
+
 /// The number that a shard has in raft.
 pub(crate) fn raft_id(at: ShardAddress) -> u64 {
     (u64::from(at.node) << 16 | u64::from(at.shard)) + 1
@@ -128,15 +168,14 @@ impl Group {
     /// # Errors
     /// When raft refuses what it finds.
     pub fn new(
-        keyspace: &Keyspace,
+        (id, record, is_oracle): (u64, &RangeRecord, bool),
         at: ShardAddress,
-        meta: Meta,
+        (meta, state): (Meta, State),
         log: Rc<RefCell<GroupLog>>,
         seed: u64,
         sabotage: Sabotage,
     ) -> Result<Group, raft::Error> {
-        let recorded = keyspace.range.iter().flat_map(|range| &range.replicas);
-        let replicas: BTreeMap<u64, (ShardAddress, u64)> = recorded
+        let replicas: BTreeMap<u64, (ShardAddress, u64)> = (record.replicas.iter())
             .map(|replica| {
                 let at = address_of(replica);
                 (raft_id(at), (at, replica.directory.unwrap_or(0)))
@@ -164,7 +203,8 @@ impl Group {
         let mut reads = Reads::default();
         reads.joins_older = sabotage == Sabotage::ReadJoinsOlderRound;
         let group = Group {
-            id: keyspace.id,
+            id,
+            is_oracle,
             own: raft_id(at),
             replicas,
             storage,
@@ -172,6 +212,13 @@ impl Group {
             node: RefCell::new(node),
             inbox: RefCell::default(),
             proposals: RefCell::default(),
+            state: RefCell::new(state),
+            lead: RefCell::default(),
+            is_taking_lead: Cell::new(false),
+            moved: Notify::new(),
+            raised_at: Cell::new(0),
+            is_tended: Cell::new(false),
+            seen: RefCell::default(),
             pending: RefCell::default(),
             reads: RefCell::new(reads),
             persisting: RefCell::default(),
@@ -181,13 +228,15 @@ impl Group {
             snapshot_ticks: RefCell::default(),
             serving: RefCell::default(),
             counters: Counters::default(),
-            random: RefCell::new(StdRng::seed_from_u64(seed ^ u64::from(keyspace.id))),
+            random: RefCell::new(StdRng::seed_from_u64(seed ^ id)),
             timeout: Cell::new((u64::MAX, StateRole::Follower, ELECTION_TICKS)),
         };
         group.draw(&mut group.node.borrow_mut());
         // Nobody else could lead, or nobody has yet: then the first need not wait for its time.
         let is_new = group.node.borrow().raft.term == 0;
-        let is_first = group.replicas.keys().next() == Some(&group.own);
+        // Ranges of one keyspace begin with different leaders.
+        let first = index_of(id) % group.replicas.len().max(1);
+        let is_first = group.replicas.keys().nth(first) == Some(&group.own);
         if group.replicas.len() == 1 || is_new && is_first {
             group.node.borrow_mut().campaign()?;
         }
@@ -211,12 +260,25 @@ impl Group {
         node.raft.set_randomized_election_timeout(ticks);
     }
 
-    /// Whether it leads, and has applied an entry of its own term: it knows all that was ever acknowledged.
+    /// Whether it leads and remembers what a leader must.
     pub fn serves(&self) -> bool {
         let node = self.node.borrow();
-        node.raft.state == StateRole::Leader
+        let lead = self.lead.borrow();
+        let term = lead.as_ref().map(|(term, _)| *term);
+        node.raft.state == StateRole::Leader && term == Some(node.raft.term)
+    }
+
+    /// The term in which it leads and has applied an entry: it knows all that was ever acknowledged.
+    pub fn leads_in(&self, node: &RawNode<GroupStorage>) -> Option<u64> {
+        let leads = node.raft.state == StateRole::Leader
             && node.raft.commit_to_current_term()
-            && self.meta.get().term == node.raft.term
+            && self.meta.get().term == node.raft.term;
+        leads.then_some(node.raft.term)
+    }
+
+    /// The answer of who does not lead.
+    pub fn not_leader(&self) -> Answer {
+        Answer::NotLeader(self.leader().filter(|leader| *leader != self.own))
     }
 
     /// The number of the replica that leads, as far as is known here.
@@ -231,9 +293,9 @@ impl Group {
 
     /// It says nothing more; who waits is told why.
     pub fn fail(&self, why: &str) {
-        tracing::error!(keyspace = self.id, why, "a replica of a range has failed");
+        tracing::error!(range = self.id, why, "a replica of a range has failed");
         *self.failed.borrow_mut() = Some(why.to_owned());
-        let failed = || Answer::Failed(why.to_owned());
+        let failed = || Err(Answer::Failed(why.to_owned()));
         for waiter in self.reads.borrow_mut().drain() {
             drop(waiter.send(failed()));
         }
@@ -241,6 +303,8 @@ impl Group {
             drop(waiter.send(failed()));
         }
         self.forget_pending();
+        self.lead.take();
+        self.moved.notify_waiters();
         self.inbox.borrow_mut().clear();
         self.persisting.borrow_mut().clear();
     }
@@ -248,7 +312,7 @@ impl Group {
     /// Who waits for entries is not told what became of them: it is not known here any more.
     pub fn forget_pending(&self) {
         for (_, (_, waiter)) in std::mem::take(&mut *self.pending.borrow_mut()) {
-            drop(waiter.send(Answer::Unknown));
+            drop(waiter.send(Err(Answer::Unknown)));
         }
     }
 }

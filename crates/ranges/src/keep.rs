@@ -7,7 +7,8 @@ use std::rc::{Rc, Weak};
 use std::sync::Arc;
 use std::time::Duration;
 
-use dunlin_metadata::{Keyspace, RangeReplica};
+use dunlin_metadata::{Keyspace, RangeRecord, RangeReplica};
+use dunlin_node::plug::ORACLE_KEYSPACE;
 use dunlin_node::{Sabotage, Services};
 use dunlin_raftlog::{Position, RaftLog, Record, TAIL_BYTES, Vote};
 use dunlin_versions::{Meta, Store};
@@ -16,7 +17,7 @@ use rand::{Rng, SeedableRng};
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep};
 
-use crate::group::{Group, address_of, applied};
+use crate::group::{Group, address_of, applied, keyspace_of, range_id};
 use crate::plug::Part;
 use crate::ranges::{AtShard, Silent};
 use crate::start::{Recorded, Start, judge};
@@ -33,8 +34,8 @@ const TAILS: usize = 6;
 const TAIL_PART: u64 = 64;
 /// The least that it is.
 const TAIL_BYTES_MIN: usize = 4 << 10;
-/// Older versions of values are kept for so long.
-const RETENTION_MS: u64 = 600_000;
+/// Older versions of values, and what became of transactions, are kept for so long.
+pub(crate) const RETENTION_MS: u64 = 600_000;
 
 /// Looks after the replicas of a shard for as long as it runs.
 pub(crate) async fn keep(services: Weak<Services>, may_have_forgotten: bool) {
@@ -57,20 +58,42 @@ pub(crate) async fn keep(services: Weak<Services>, may_have_forgotten: bool) {
     }
 }
 
-/// The replica of a keyspace that this shard is to hold.
-pub(crate) fn own_replica(services: &Services, keyspace: &Keyspace) -> Option<RangeReplica> {
+/// A range of which this shard is to hold a replica.
+pub(crate) struct Wanted {
+    pub id: u64,
+    pub index: usize,
+    pub keyspace: Arc<Keyspace>,
+    pub replica: RangeReplica,
+}
+
+impl Wanted {
+    fn record(&self) -> Option<&RangeRecord> {
+        self.keyspace.ranges.get(self.index)
+    }
+}
+
+/// All of them.
+pub(crate) fn wanted(services: &Services) -> Vec<Wanted> {
     let own = services.shard().address();
-    let mut replicas = keyspace.range.iter().flat_map(|range| &range.replicas);
-    replicas.find(|replica| address_of(replica) == own).copied()
+    let mut all = Vec::new();
+    for keyspace in services.transactional() {
+        for (index, range) in keyspace.ranges.iter().enumerate() {
+            let mut replicas = range.replicas.iter();
+            if let Some(replica) = replicas.find(|replica| address_of(replica) == own) {
+                all.push(Wanted {
+                    id: range_id(keyspace.id, index),
+                    index,
+                    keyspace: keyspace.clone(),
+                    replica: *replica,
+                });
+            }
+        }
+    }
+    all
 }
 
 async fn look(services: &Rc<Services>, may_have_forgotten: bool) -> Result<(), String> {
-    let wanted: Vec<(Arc<Keyspace>, RangeReplica)> = (services.transactional().into_iter())
-        .filter_map(|keyspace| {
-            let replica = own_replica(services, &keyspace)?;
-            Some((keyspace, replica))
-        })
-        .collect();
+    let wanted = wanted(services);
     let part = services.find::<Part>().ok_or("it is not plugged in")?;
     let opened = part.at_shard.borrow().clone();
     let own = match opened {
@@ -90,9 +113,9 @@ async fn look(services: &Rc<Services>, may_have_forgotten: bool) -> Result<(), S
             }
         },
     };
-    for (keyspace, replica) in &wanted {
-        if own.group(keyspace.id).is_none() {
-            own.advance(services, keyspace, *replica).await?;
+    for range in &wanted {
+        if own.group(range.id).is_none() {
+            own.advance(services, range).await?;
         }
     }
     own.let_go(services).await
@@ -162,6 +185,7 @@ async fn open(services: &Rc<Services>, may_have_forgotten: bool) -> Result<Rc<At
     tokio::task::spawn_local(async move { driven.log.log().drive().await });
     tokio::task::spawn_local(own.clone().follow_log());
     tokio::task::spawn_local(own.clone().drive());
+    tokio::task::spawn_local(own.clone().tend());
     Ok(own)
 }
 
@@ -178,11 +202,10 @@ impl AtShard {
     async fn advance(
         self: &Rc<Self>,
         services: &Rc<Services>,
-        keyspace: &Keyspace,
-        replica: RangeReplica,
+        wanted: &Wanted,
     ) -> Result<(), String> {
-        let (id, range) = (keyspace.id, keyspace.range.as_ref());
-        let range = range.ok_or("its record names no replicas")?;
+        let (id, replica) = (wanted.id, wanted.replica);
+        let range = wanted.record().ok_or("its record names no replicas")?;
         let recorded = Recorded {
             directory: replica.directory,
             are_all: range.replicas.iter().all(|r| r.directory.is_some()),
@@ -211,26 +234,26 @@ impl AtShard {
                     .directory
                     .unwrap_or_else(|| new_directory(services, id));
                 self.make(id, directory).await?;
-                self.note(services, keyspace, Some(note(Some(directory))))
-                    .await?;
+                let made = Some(note(Some(directory)));
+                self.note(services, wanted, made).await?;
             }
             Start::Note => {
                 let directory = meta.map(|meta| meta.directory);
-                self.note(services, keyspace, Some(note(directory))).await?;
+                self.note(services, wanted, Some(note(directory))).await?;
             }
-            Start::Ready => self.note(services, keyspace, None).await?,
+            Start::Ready => self.note(services, wanted, None).await?,
             Start::Wait => drop(self.silent.borrow_mut().insert(id, Silent::Preparing)),
             Start::Mute(why) => {
                 let before = self.silent.borrow_mut().insert(id, Silent::Mute(why));
                 if before != Some(Silent::Mute(why)) {
                     tracing::warn!(
-                        keyspace = keyspace.name,
+                        keyspace = wanted.keyspace.name,
                         why,
                         "a replica of a range keeps silent: replacing it comes with ranges that move"
                     );
                 }
             }
-            Start::Speak => self.speak(services, keyspace).await?,
+            Start::Speak => self.speak(services, wanted).await?,
             Start::SpeakFrom(position) => {
                 let vote = log.map_or(Vote::default(), |log| log.borrow().vote());
                 let vote = match vote.term < position.term {
@@ -241,7 +264,7 @@ impl AtShard {
                     false => vote,
                 };
                 self.begin(id, position, vote).await?;
-                self.speak(services, keyspace).await?;
+                self.speak(services, wanted).await?;
             }
         }
         Ok(())
@@ -250,24 +273,23 @@ impl AtShard {
     async fn note(
         &self,
         services: &Services,
-        keyspace: &Keyspace,
+        wanted: &Wanted,
         made: Option<RangeReplica>,
     ) -> Result<(), String> {
-        self.silent
-            .borrow_mut()
-            .insert(keyspace.id, Silent::Preparing);
+        let keyspace = &wanted.keyspace;
+        (self.silent.borrow_mut()).insert(wanted.id, Silent::Preparing);
         if services.is_dropped(keyspace.id) {
             return Ok(());
         }
         // The store may not answer: then it is tried again at the next look.
-        if let Err(error) = services.range_made(keyspace, made).await {
+        if let Err(error) = services.range_made(keyspace, wanted.index, made).await {
             tracing::info!(%error, keyspace = keyspace.name, "a replica of a range is not noted yet");
         }
         Ok(())
     }
 
     /// Makes an empty replica, durably.
-    async fn make(&self, id: u32, directory: u64) -> Result<(), String> {
+    async fn make(&self, id: u64, directory: u64) -> Result<(), String> {
         let meta = Meta {
             directory,
             place: self.take_place(),
@@ -281,7 +303,7 @@ impl AtShard {
     }
 
     /// Begins a group's log anew, durably.
-    async fn begin(&self, id: u32, position: Position, vote: Vote) -> Result<(), String> {
+    async fn begin(&self, id: u64, position: Position, vote: Vote) -> Result<(), String> {
         let record = Record {
             group: id,
             begin: Some(position),
@@ -297,20 +319,19 @@ impl AtShard {
         synced.map_err(|failure| failure.to_string())
     }
 
-    async fn speak(&self, services: &Services, keyspace: &Keyspace) -> Result<(), String> {
+    async fn speak(&self, services: &Services, wanted: &Wanted) -> Result<(), String> {
+        let id = wanted.id;
+        let record = wanted.record().ok_or("its record names no replicas")?;
         let groups = self.store.groups().map_err(|error| error.to_string())?;
-        let meta = groups
-            .get(&keyspace.id)
-            .ok_or("its store has nothing of it")?;
-        let log = self
-            .log
-            .group(keyspace.id)
-            .ok_or("its log has nothing of it")?;
+        let meta = *groups.get(&id).ok_or("its store has nothing of it")?;
+        let log = self.log.group(id).ok_or("its log has nothing of it")?;
+        let state = self.behind(move |store| store.state(&meta)).await?;
         let (own, seed) = (services.shard().address(), services.seed());
-        let group = Group::new(keyspace, own, *meta, log, seed, self.sabotage);
+        let range = (id, record, wanted.keyspace.name == ORACLE_KEYSPACE);
+        let group = Group::new(range, own, (meta, state), log, seed, self.sabotage);
         let group = group.map_err(|error| error.to_string())?;
-        self.silent.borrow_mut().remove(&keyspace.id);
-        self.groups.borrow_mut().insert(keyspace.id, Rc::new(group));
+        self.silent.borrow_mut().remove(&id);
+        self.groups.borrow_mut().insert(id, Rc::new(group));
         self.wake.notify_one();
         Ok(())
     }
@@ -318,9 +339,9 @@ impl AtShard {
     /// Removes replicas of keyspaces whose data is to go.
     async fn let_go(&self, services: &Services) -> Result<(), String> {
         let held = self.store.groups().map_err(|error| error.to_string())?;
-        let silent = self.silent.borrow().keys().copied().collect::<Vec<u32>>();
-        let mut gone: Vec<u32> = held.into_keys().chain(silent).collect();
-        gone.retain(|id| services.is_purged(*id));
+        let silent = self.silent.borrow().keys().copied().collect::<Vec<u64>>();
+        let mut gone: Vec<u64> = held.into_keys().chain(silent).collect();
+        gone.retain(|id| services.is_purged(keyspace_of(*id)));
         gone.sort_unstable();
         gone.dedup();
         for id in gone {
@@ -341,8 +362,14 @@ impl AtShard {
 
     /// Flushes what is applied where the log or the memory it takes has grown, and lets go of what is not needed then.
     async fn keep_small(&self, services: &Services) {
-        self.store
-            .keep_from_ms(services.now_ms().saturating_sub(RETENTION_MS));
+        let kept_ms = services.now_ms().saturating_sub(RETENTION_MS);
+        let keep_from = |group: &Rc<Group>| match group.is_oracle {
+            true => (group.meta.get().place, kept_ms),
+            // Nobody reads below its watermark.
+            false => (group.meta.get().place, group.meta.get().watermark.millis()),
+        };
+        let keep_from = self.groups.borrow().values().map(keep_from).collect();
+        self.store.keep_from_ms(keep_from);
         let bytes: usize = (self.groups.borrow().values())
             .map(|group| group.storage.log().borrow().bytes())
             .sum();
@@ -355,7 +382,7 @@ impl AtShard {
         let Ok(metas) = self.store.groups() else {
             return;
         };
-        let flushed: BTreeMap<u32, Position> = (metas.into_iter())
+        let flushed: BTreeMap<u64, Position> = (metas.into_iter())
             .map(|(id, meta)| (id, applied(&meta)))
             .collect();
         if let Err(why) = self.flush().await {
@@ -378,7 +405,7 @@ impl AtShard {
 }
 
 /// A number that no other replica has given itself.
-fn new_directory(services: &Services, id: u32) -> u64 {
-    let seed = services.seed() ^ services.now_ms().rotate_left(20) ^ u64::from(id) << 8;
+fn new_directory(services: &Services, id: u64) -> u64 {
+    let seed = services.seed() ^ services.now_ms().rotate_left(20) ^ id << 8;
     StdRng::seed_from_u64(seed).random_range(1..u64::MAX)
 }

@@ -13,15 +13,27 @@
 //! | `reads` | pure: who may read once which round has ended |
 //! | `send` | messages to other replicas, those of all groups together |
 //! | `snapshot` | a whole range to a replica that is too far behind |
-//! | `serve` | a request at the leader |
+//! | `serve` | a request at the leader; the steps are in `dunlin_txn` |
+//! | `stamps` | timestamps of the oracle, for all who wait at a shard |
+//! | `tend` | what leaders do unasked |
+//! | `http` | `/v1/txn`: a transaction in one request |
+//! | `body` | pure: what a client sends and is sent, as JSON |
+//! | `interactive` | transactions over several requests, at the shard that keeps them |
+//! | `interactive_http` | the same from any node, over HTTP |
+//! | `one_shot` | reads, checks and writes at one timestamp, tried again at another |
 //! | `client` | the same from any node: who leads, and what may be tried again |
 //! | `wire` | requests and answers as bytes |
 #![deny(unsafe_code)]
 
+mod body;
 mod client;
 mod drive;
 mod group;
+mod http;
+mod interactive;
+mod interactive_http;
 mod keep;
+mod one_shot;
 mod plug;
 mod ranges;
 mod reads;
@@ -29,8 +41,11 @@ mod ready;
 mod send;
 mod serve;
 mod snapshot;
+mod stamps;
 mod start;
 mod status;
+mod tend;
 mod wire;
 
+pub use http::transact;
 pub use plug::Ranges;

@@ -1,19 +1,46 @@
 //! What plugs into the node: requests of other shards, and how transactional keyspaces are served.
 
-use std::cell::{OnceCell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use bytes::{Buf, Bytes};
 use dunlin_node::Services;
-use dunlin_node::http::{Answer, Ask, LocalFuture, Rejected, Rule};
-use dunlin_node::plug::{Plug, Plugged, Transactional};
-use dunlin_proto::{CANNOT, Response};
+use dunlin_node::http::{Answer, Ask, LocalFuture, Need, Rejected, Rule};
+use dunlin_node::plug::{Plug, Plugged, Transactional, TxnCounts};
+use dunlin_proto::{CANNOT, Response, ShardAddress};
 use dunlin_rpc::{Reply, Sink};
+use dunlin_txn::Answer as Told;
+use hyper::Method;
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
 
 use crate::client::Client;
-use crate::keep;
+use crate::group::keyspace_of;
+use crate::interactive::Open;
 use crate::ranges::AtShard;
-use crate::wire::{self, Asked, MESSAGES, SNAPSHOT};
+use crate::stamps::Stamps;
+use crate::wire::{self, ASK, MESSAGES, SNAPSHOT, STEP};
+use crate::{http, interactive, interactive_http, keep};
+
+/// Sets these random numbers apart from others of a shard.
+const SECRETS: u64 = 0x7365_6372_6574;
+
+/// Which roles it takes is seen in the body.
+const OF_TXN: &[Rule] = &[Rule::new(Method::POST, &[], Need::User)];
+
+const OF_ONE: &[Rule] = &[Rule::new(Method::GET, &["first"], Need::User)];
+const OF_END: &[Rule] = &[Rule::new(Method::POST, &["first"], Need::User)];
+const OF_SCAN: &[Rule] = &[Rule::new(
+    Method::GET,
+    &["prefix", "start", "end", "limit"],
+    Need::User,
+)];
+const OF_KEY: &[Rule] = &[
+    Rule::new(Method::GET, &[], Need::User),
+    Rule::new(Method::PUT, &[], Need::User),
+    Rule::new(Method::DELETE, &[], Need::User),
+];
 
 /// Its number among the capabilities.
 pub(crate) const NUMBER: u8 = 3;
@@ -37,6 +64,43 @@ pub(crate) struct Part {
     pub was_opened: OnceCell<bool>,
     /// Why log and store could not be opened, if so.
     pub trouble: RefCell<Option<String>>,
+    /// Who led a range last.
+    pub leaders: RefCell<BTreeMap<u64, ShardAddress>>,
+    /// Who waits for timestamps.
+    pub stamps: Stamps,
+    /// Transactions that last over several requests.
+    pub open: Open,
+    /// What became of transactions.
+    counts: Cell<TxnCounts>,
+    /// Where secrets of their ids come from.
+    random: RefCell<Option<StdRng>>,
+}
+
+/// Counts something of transactions.
+pub(crate) fn count(services: &Services, change: impl FnOnce(&mut TxnCounts)) {
+    if let Some(part) = services.find::<Part>() {
+        let mut counts = part.counts.get();
+        change(&mut counts);
+        part.counts.set(counts);
+    }
+}
+
+impl Part {
+    /// What became of transactions.
+    pub fn counts(&self) -> TxnCounts {
+        TxnCounts {
+            open: self.open.count() as u64,
+            expired: self.open.expired(),
+            ..self.counts.get()
+        }
+    }
+
+    /// What nobody guesses who is not told.
+    pub fn secret(&self, services: &Services) -> u32 {
+        let mut random = self.random.borrow_mut();
+        let seeded = || StdRng::seed_from_u64(services.seed() ^ SECRETS);
+        random.get_or_insert_with(seeded).random()
+    }
 }
 
 /// What a shard holds, where it holds anything.
@@ -49,12 +113,19 @@ impl Plugged for Part {
         NUMBER
     }
 
-    fn rules(&self, _: &[&str]) -> Option<&'static [Rule]> {
-        None
+    fn rules(&self, parts: &[&str]) -> Option<&'static [Rule]> {
+        match parts {
+            ["txn"] | ["txn", "begin"] => Some(OF_TXN),
+            ["txn", _] => Some(OF_ONE),
+            ["txn", _, "commit" | "abort"] => Some(OF_END),
+            ["txn", _, "keyspaces", _, "keys"] => Some(OF_SCAN),
+            ["txn", _, "keyspaces", _, "keys", _, ..] => Some(OF_KEY),
+            _ => None,
+        }
     }
 
-    fn http(&self, _: Rc<Services>, _: Ask) -> LocalFuture<Result<Answer, Rejected>> {
-        Box::pin(async { Err(Rejected::bad("no such path")) })
+    fn http(&self, services: Rc<Services>, ask: Ask) -> LocalFuture<Result<Answer, Rejected>> {
+        Box::pin(http::answer(services, ask))
     }
 
     fn transactional(&self, services: &Rc<Services>) -> Option<Rc<dyn Transactional>> {
@@ -77,17 +148,29 @@ impl Plugged for Part {
             }
             return reply.send(Response::Plug(Bytes::new()));
         }
-        let Ok(asked) = Asked::decode(kind, body) else {
+        if kind == STEP {
+            let Ok((id, step)) = interactive_http::decode(body) else {
+                return reply.refuse(CANNOT, "malformed bytes from another shard");
+            };
+            let services = services.clone();
+            tokio::task::spawn_local(async move {
+                let told = interactive::step(&services, id, step).await;
+                reply.send(Response::Plug(interactive_http::encode_told(&told)));
+            });
+            return;
+        }
+        let decoded = match kind {
+            ASK => wire::decode(body).ok(),
+            _ => None,
+        };
+        let Some((range, request)) = decoded else {
             return reply.refuse(CANNOT, "malformed bytes from another shard");
         };
         let services = services.clone();
         tokio::task::spawn_local(async move {
-            let answer = match services.is_dropped(asked.keyspace()) {
-                true => wire::Answer::NotLeader(None),
-                false => match own {
-                    Some(own) => own.serve(asked).await,
-                    None => wire::Answer::NotLeader(None),
-                },
+            let answer = match own.filter(|_| !services.is_dropped(keyspace_of(range))) {
+                Some(own) => own.serve(&services, range, request).await,
+                None => Told::NotLeader(None),
             };
             reply.send(Response::Plug(answer.encode()));
         });

@@ -29,8 +29,8 @@ pub(crate) struct AtShard {
     pub store: Store,
     pub runner: Runner,
     pub sabotage: Sabotage,
-    pub groups: RefCell<BTreeMap<u32, Rc<Group>>>,
-    pub silent: RefCell<BTreeMap<u32, Silent>>,
+    pub groups: RefCell<BTreeMap<u64, Rc<Group>>>,
+    pub silent: RefCell<BTreeMap<u64, Silent>>,
     pub outgoing: RefCell<Outgoing>,
     pub wake: Notify,
     /// The next place in the store that nobody has.
@@ -39,7 +39,7 @@ pub(crate) struct AtShard {
 
 impl AtShard {
     /// A replica that speaks.
-    pub fn group(&self, id: u32) -> Option<Rc<Group>> {
+    pub fn group(&self, id: u64) -> Option<Rc<Group>> {
         self.groups.borrow().get(&id).cloned()
     }
 

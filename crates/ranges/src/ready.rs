@@ -4,13 +4,13 @@ use bytes::Bytes;
 use dunlin_log::AppendError;
 use dunlin_node::Sabotage;
 use dunlin_raftlog::{GroupStorage, Position, Record, Vote};
-use dunlin_versions::{Command, Meta, Verdict};
+use dunlin_txn::{Answer, Command, Verdict};
+use dunlin_versions::Meta;
 use raft::eraftpb::Entry;
 use raft::{RawNode, Ready};
 
-use crate::group::{Group, Persisting, applied};
+use crate::group::{Group, Lead, Persisting, applied};
 use crate::ranges::AtShard;
-use crate::wire::Answer;
 
 impl AtShard {
     /// Handles what a node hands out. What must be durable first waits in `persisting`.
@@ -164,11 +164,20 @@ impl AtShard {
                 commands.push(command.map_err(|error| error.to_string())?);
             }
         }
-        let applied = self.store.apply(group.id, &before, &commands, position);
+        let mut state = group.state.borrow_mut();
+        let applied = (self.store).apply(group.id, &before, &mut state, &commands, position);
         let applied = applied.map_err(|error| error.to_string())?;
+        drop(state);
         self.set_meta(group, applied.meta);
-        if let Some(services) = self.services.upgrade() {
-            // What is written next, here and elsewhere, is stamped above it.
+        match &mut *group.lead.borrow_mut() {
+            Some((_, Lead::Keys(leader))) => leader.applied(position.0),
+            Some((_, Lead::Timestamps(oracle))) => oracle.extend(applied.meta.greatest),
+            None => {}
+        }
+        group.moved.notify_waiters();
+        // What is written next, here and elsewhere, is stamped above it; but the end of a window lies ahead of the clock, and
+        // it must not run after it.
+        if let Some(services) = self.services.upgrade().filter(|_| !group.is_oracle) {
             services.observe(applied.meta.greatest);
         }
         let mut verdicts = applied.verdicts.into_iter();
@@ -178,12 +187,12 @@ impl AtShard {
             let Some((wanted, waiter)) = pending.remove(&index) else {
                 continue;
             };
-            let answer = match verdict {
-                Some(verdict) if wanted == term => answer_of(verdict),
+            let told = match verdict {
+                Some(verdict) if wanted == term => Ok(verdict),
                 // Another leader's entry stands where it would have stood: it never happened.
-                _ => Answer::NotLeader(None),
+                _ => Err(Answer::NotLeader(None)),
             };
-            drop(waiter.send(answer));
+            drop(waiter.send(told));
         }
         Ok(())
     }
@@ -198,16 +207,8 @@ impl AtShard {
     pub fn let_read(&self, group: &Group) {
         let applied = group.meta.get().applied;
         for waiter in group.reads.borrow_mut().take(applied) {
-            drop(waiter.send(Answer::Value(None)));
+            drop(waiter.send(Ok(Verdict::Done)));
         }
-    }
-}
-
-fn answer_of(verdict: Verdict) -> Answer {
-    match verdict {
-        Verdict::Done(version) => Answer::Done(version),
-        Verdict::ConditionFailed(version) => Answer::ConditionFailed(version),
-        Verdict::TooLate(version) => Answer::TooLate(version),
     }
 }
 

@@ -26,7 +26,7 @@ pub(crate) struct Outgoing(BTreeMap<ShardAddress, Parcel>);
 struct Parcel {
     bytes: BytesMut,
     /// Groups and replicas that are told when it does not arrive.
-    to: Vec<(u32, u64)>,
+    to: Vec<(u64, u64)>,
 }
 
 impl AtShard {
@@ -42,7 +42,7 @@ impl AtShard {
             if parcel.to.is_empty() {
                 parcel.bytes.put_u8(MESSAGES);
             }
-            parcel.bytes.put_u32_le(group.id);
+            parcel.bytes.put_u64_le(group.id);
             parcel.bytes.put_u64_le(from);
             parcel.bytes.put_u64_le(*directory);
             put_bytes(&mut parcel.bytes, &message.encode_to_vec());
@@ -108,9 +108,9 @@ impl AtShard {
     }
 }
 
-fn next(from: &mut Bytes) -> Option<(u32, u64, u64, Bytes)> {
+fn next(from: &mut Bytes) -> Option<(u64, u64, u64, Bytes)> {
     Some((
-        from.try_get_u32_le().ok()?,
+        from.try_get_u64_le().ok()?,
         from.try_get_u64_le().ok()?,
         from.try_get_u64_le().ok()?,
         get_bytes(from).ok()?,

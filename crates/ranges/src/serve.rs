@@ -1,97 +1,223 @@
-//! A request at the leader.
+//! A request at the leader: what `dunlin_txn` needs of a replica to serve it.
 
 use std::rc::Rc;
 
 use bytes::Bytes;
-use dunlin_versions::{Found, Lookup, StoreError, Tier};
+use dunlin_entry::Version;
+use dunlin_node::Services;
+use dunlin_proto::Condition;
+use dunlin_txn::{Answer, Command, Leader, Replica, Request, Row, State, Verdict, Write};
+use dunlin_versions::{Found, Lookup, Store, StoreError, Tier};
 use tokio::sync::oneshot;
 
-use crate::group::Group;
+use crate::client::Client;
+use crate::group::{Group, Lead};
 use crate::ranges::AtShard;
-use crate::wire::{Answer, Asked};
 
 /// A page holds about so many bytes.
 const PAGE_BYTES: usize = 256 << 10;
 /// And no more keys than this.
 const PAGE_KEYS: usize = 4_096;
+/// The key whose versions are the ends of windows.
+const WINDOW: &[u8] = b"window";
+
+/// A replica here.
+pub(crate) struct Here {
+    pub own: Rc<AtShard>,
+    pub group: Rc<Group>,
+}
 
 impl AtShard {
     /// Answers a request, if this replica leads.
-    pub async fn serve(self: &Rc<Self>, asked: Asked) -> Answer {
-        let id = asked.keyspace();
-        let Some(group) = self.group(id) else {
+    pub async fn serve(
+        self: &Rc<Self>,
+        services: &Rc<Services>,
+        range: u64,
+        request: Request,
+    ) -> Answer {
+        let Some(group) = self.group(range) else {
             return Answer::NotLeader(None);
         };
         if let Some(why) = &*group.failed.borrow() {
             return Answer::Failed(why.clone());
         }
-        match asked {
-            Asked::Leads(_) if group.serves() => Answer::Value(None),
-            Asked::Leads(_) => Answer::NotLeader(group.leader()),
-            Asked::Write(_, command) => {
-                let (waiter, answer) = oneshot::channel();
-                let proposal = (command.into(), waiter);
-                group.proposals.borrow_mut().push_back(proposal);
-                self.touch(&group);
-                answer.await.unwrap_or(Answer::Unknown)
-            }
-            Asked::Read(_, key) => match self.may_read(&group).await {
-                Answer::Value(_) => self.read(&group, key).await,
-                refused => refused,
-            },
-            Asked::Page(_, start, end) => match self.may_read(&group).await {
-                Answer::Value(_) => self.page(&group, start, end).await,
-                refused => refused,
-            },
-        }
-    }
-
-    /// Waits until this replica knows that it leads, and has applied all that was answered before.
-    async fn may_read(&self, group: &Group) -> Answer {
-        let (waiter, answer) = oneshot::channel();
-        group.reads.borrow_mut().add(waiter);
-        self.touch(group);
-        answer.await.unwrap_or(Answer::NotLeader(None))
-    }
-
-    async fn read(&self, group: &Group, key: Bytes) -> Answer {
-        let place = group.meta.get().place;
-        let found = match self.store.get(place, &key, Tier::CacheOnly) {
-            Ok(Lookup::NeedsDisk) => {
-                let store = self.store.clone();
-                let job = move || store.get(place, &key, Tier::Disk);
-                match self.runner.run_read(job).await {
-                    Ok(found) => found,
-                    Err(gone) => Err(StoreError::Io(gone.to_string())),
-                }
-            }
-            found => found,
+        let here = Here {
+            own: self.clone(),
+            group,
         };
-        if group.meta.get().place != place {
-            // A snapshot has come meanwhile: another leads.
-            return Answer::NotLeader(None);
+        match request {
+            Request::Leads if here.group.serves() => Answer::Done(Version(0)),
+            Request::Leads => here.group.not_leader(),
+            Request::Timestamps { count, above } => {
+                let given = here.timestamps(services, count, above).await;
+                given.unwrap_or_else(|instead| instead)
+            }
+            // Who does not lead need not ask for a timestamp to find out.
+            _ if !here.group.serves() => here.group.not_leader(),
+            request => dunlin_txn::serve(&Client::new(services), &here, request).await,
         }
-        match found {
-            Ok(Lookup::Found(Found {
-                version,
-                value: Some(value),
-            })) => Answer::Value(Some((version, value))),
-            Ok(_) => Answer::Value(None),
-            Err(error) => Answer::Failed(error.to_string()),
+    }
+}
+
+impl Here {
+    /// Gives timestamps that nobody else is given, above all that were given before this was called.
+    async fn timestamps(
+        &self,
+        services: &Services,
+        count: u32,
+        above: Version,
+    ) -> Result<Answer, Answer> {
+        self.confirm().await?;
+        loop {
+            let now = services.stamp_clock().map_err(|_| Answer::Clock)?;
+            let taken = match &mut *self.group.lead.borrow_mut() {
+                Some((_, Lead::Timestamps(oracle))) => oracle.take(now, above, count),
+                _ => return Err(self.group.not_leader()),
+            };
+            let full = match taken {
+                Ok(first) => return Ok(Answer::Timestamps(first)),
+                Err(full) => full,
+            };
+            // Given out only once a majority knows where it ends.
+            self.propose(Command::Write {
+                at: full.next_end,
+                condition: Condition::None,
+                write: Write {
+                    key: Bytes::from_static(WINDOW),
+                    value: Some(Bytes::new()),
+                },
+            })
+            .await?;
         }
     }
 
-    async fn page(&self, group: &Group, start: Bytes, end: Option<Bytes>) -> Answer {
-        let (place, store) = (group.meta.get().place, self.store.clone());
-        let job = move || store.page(place, &start, end.as_deref(), PAGE_BYTES, PAGE_KEYS);
-        let read = self.runner.run_read(job).await;
-        if group.meta.get().place != place {
-            return Answer::NotLeader(None);
+    async fn told(
+        &self,
+        told: oneshot::Receiver<Result<Verdict, Answer>>,
+    ) -> Result<Verdict, Answer> {
+        self.own.touch(&self.group);
+        told.await.unwrap_or(Err(Answer::Unknown))
+    }
+
+    /// Reads what may have to wait for the disk.
+    async fn read<T: Send + 'static>(
+        &self,
+        job: impl FnOnce(&Store, u32) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, Answer> {
+        let (place, store) = (self.group.meta.get().place, self.own.store.clone());
+        let read = self.own.runner.run_read(move || job(&store, place)).await;
+        if self.group.meta.get().place != place {
+            // A snapshot has come meanwhile: another leads.
+            return Err(Answer::NotLeader(None));
         }
-        match read {
-            Ok(Ok(page)) => Answer::Page(page.items, page.next),
-            Ok(Err(error)) => Answer::Failed(error.to_string()),
-            Err(gone) => Answer::Failed(gone.to_string()),
+        let failed = |error: &dyn std::fmt::Display| Answer::Failed(error.to_string());
+        read.map_err(|gone| failed(&gone))?
+            .map_err(|error| failed(&error))
+    }
+}
+
+impl Replica for Here {
+    fn range(&self) -> u64 {
+        self.group.id
+    }
+
+    async fn confirm(&self) -> Result<(), Answer> {
+        let (waiter, told) = oneshot::channel();
+        self.group.reads.borrow_mut().add(waiter);
+        match self.told(told).await {
+            Ok(_) => Ok(()),
+            Err(Answer::Unknown) => Err(Answer::NotLeader(None)),
+            Err(instead) => Err(instead),
         }
+    }
+
+    fn with<T>(&self, look: impl FnOnce(&State, &mut Leader) -> T) -> Result<T, Answer> {
+        if !self.group.serves() {
+            return Err(self.group.not_leader());
+        }
+        let state = self.group.state.borrow();
+        match &mut *self.group.lead.borrow_mut() {
+            Some((_, Lead::Keys(leader))) => Ok(look(&state, leader)),
+            _ => Err(Answer::NotLeader(None)),
+        }
+    }
+
+    async fn propose(&self, command: Command) -> Result<Verdict, Answer> {
+        let (waiter, told) = oneshot::channel();
+        let proposal = (command, waiter);
+        self.group.proposals.borrow_mut().push_back(proposal);
+        self.told(told).await
+    }
+
+    async fn applied(&self, index: u64) -> Result<(), Answer> {
+        loop {
+            let moved = self.group.moved.notified();
+            if self.group.meta.get().applied >= index {
+                return Ok(());
+            }
+            if !self.group.serves() {
+                return Err(self.group.not_leader());
+            }
+            moved.await;
+        }
+    }
+
+    async fn outcome(&self, txn: Version) -> Result<Option<bool>, Answer> {
+        let decided = self.group.state.borrow().decided(txn);
+        match decided {
+            Some(is_committed) => Ok(Some(is_committed)),
+            None => {
+                self.read(move |store, place| store.is_committed(place, txn))
+                    .await
+            }
+        }
+    }
+
+    async fn get(
+        &self,
+        at: Version,
+        mut keys: Vec<Bytes>,
+    ) -> Result<Vec<Option<(Version, Bytes)>>, Answer> {
+        let place = self.group.meta.get().place;
+        let mut values = Vec::with_capacity(keys.len());
+        for key in &keys {
+            match self.own.store.get(place, key, at, Tier::CacheOnly) {
+                Ok(Lookup::NeedsDisk) => break,
+                Ok(lookup) => values.push(value_of(lookup)),
+                Err(error) => return Err(Answer::Failed(error.to_string())),
+            }
+        }
+        if values.len() < keys.len() {
+            let left = keys.split_off(values.len());
+            let read = move |store: &Store, place| {
+                let get = |key: &Bytes| store.get(place, key, at, Tier::Disk).map(value_of);
+                left.iter().map(get).collect::<Result<Vec<_>, _>>()
+            };
+            values.extend(self.read(read).await?);
+        }
+        Ok(values)
+    }
+
+    async fn page(
+        &self,
+        at: Version,
+        start: Bytes,
+        end: Option<Bytes>,
+    ) -> Result<(Vec<Row>, Option<Bytes>), Answer> {
+        let page = self.read(move |store, place| {
+            store.page(place, at, (&start, end.as_deref()), PAGE_BYTES, PAGE_KEYS)
+        });
+        let page = page.await?;
+        Ok((page.items, page.next))
+    }
+}
+
+fn value_of(lookup: Lookup) -> Option<(Version, Bytes)> {
+    match lookup {
+        Lookup::Found(Found {
+            version,
+            value: Some(value),
+        }) => Some((version, value)),
+        _ => None,
     }
 }

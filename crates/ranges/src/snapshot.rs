@@ -57,7 +57,7 @@ impl AtShard {
                     own.receive(&group, Inbound::Installed(message));
                 }
                 Err(why) => {
-                    tracing::info!(keyspace = id, why, "a snapshot of a range is fetched later");
+                    tracing::info!(range = id, why, "a snapshot of a range is fetched later");
                     sleep(PAUSE).await;
                 }
             }
@@ -73,9 +73,9 @@ impl AtShard {
         offer: &Message,
     ) -> Result<Position, String> {
         let (at, directory) = *(group.replicas.get(&offer.from)).ok_or("an unknown leader")?;
-        let mut asked = BytesMut::with_capacity(29);
+        let mut asked = BytesMut::with_capacity(33);
         asked.put_u8(SNAPSHOT);
-        asked.put_u32_le(group.id);
+        asked.put_u64_le(group.id);
         asked.put_u64_le(group.own);
         asked.put_u64_le(group.meta.get().directory);
         asked.put_u64_le(directory);
@@ -116,7 +116,13 @@ impl AtShard {
             ..told
         };
         let position = applied(&meta);
+        let state = self.behind(move |store| store.state(&meta)).await?;
+        if told.applied <= group.meta.get().applied {
+            self.behind(move |store| store.clear(place)).await?;
+            return Err("what is here is newer".to_owned());
+        }
         // From here to the end of this step nothing is waited for.
+        *group.state.borrow_mut() = state;
         self.store
             .set(group.id, &meta)
             .map_err(|error| error.to_string())?;
@@ -160,7 +166,7 @@ impl AtShard {
     }
 
     fn is_asked_by_replica(&self, mut asked: Bytes) -> Option<(Rc<Group>, u64)> {
-        let group = self.group(asked.try_get_u32_le().ok()?)?;
+        let group = self.group(asked.try_get_u64_le().ok()?)?;
         let who = asked.try_get_u64_le().ok()?;
         let told_by = asked.try_get_u64_le().ok()?;
         let told_to = asked.try_get_u64_le().ok()?;
@@ -197,10 +203,11 @@ impl Drop for Serving {
 }
 
 fn encode_head(meta: &Meta) -> Bytes {
-    let mut out = BytesMut::with_capacity(24);
+    let mut out = BytesMut::with_capacity(32);
     out.put_u64_le(meta.applied);
     out.put_u64_le(meta.term);
     out.put_u64_le(meta.greatest.0);
+    out.put_u64_le(meta.watermark.0);
     out.freeze()
 }
 
@@ -209,6 +216,7 @@ fn decode_head(mut from: Bytes) -> Option<Meta> {
         applied: from.try_get_u64_le().ok()?,
         term: from.try_get_u64_le().ok()?,
         greatest: Version(from.try_get_u64_le().ok()?),
+        watermark: Version(from.try_get_u64_le().ok()?),
         ..Meta::default()
     })
 }

@@ -4,8 +4,8 @@ use dunlin_node::Services;
 use dunlin_node::plug::RangeStatus;
 use raft::StateRole;
 
-use crate::group::Group;
-use crate::keep::own_replica;
+use crate::group::{Group, index_of, keyspace_of};
+use crate::keep::wanted;
 use crate::plug::{Part, at_shard};
 use crate::ranges::Silent;
 
@@ -29,7 +29,7 @@ pub(crate) fn of(services: &Services) -> Vec<RangeStatus> {
             ..blank(services, own, *id, role)
         });
     }
-    all.sort_by(|a, b| a.keyspace.cmp(&b.keyspace));
+    all.sort_by(|a, b| (&a.keyspace, a.range).cmp(&(&b.keyspace, b.range)));
     all
 }
 
@@ -42,20 +42,20 @@ fn in_trouble(services: &Services) -> Vec<RangeStatus> {
     let Some(trouble) = part.trouble.borrow().clone() else {
         return Vec::new();
     };
-    let keyspaces = services.transactional().into_iter();
-    let held = keyspaces.filter(|keyspace| own_replica(services, keyspace).is_some());
-    held.map(|keyspace| RangeStatus {
+    let held = wanted(services).into_iter();
+    held.map(|range| RangeStatus {
         reason: Some(trouble.clone()),
-        ..blank(services, own, keyspace.id, "failed")
+        ..blank(services, own, range.id, "failed")
     })
     .collect()
 }
 
-fn blank(services: &Services, own: dunlin_proto::ShardAddress, id: u32, role: &str) -> RangeStatus {
-    let keyspace = services.transactional_keyspace(id);
+fn blank(services: &Services, own: dunlin_proto::ShardAddress, id: u64, role: &str) -> RangeStatus {
+    let keyspace = services.transactional_keyspace(keyspace_of(id));
     RangeStatus {
         at: services.label_of(own),
         keyspace: keyspace.map_or_else(|| id.to_string(), |keyspace| keyspace.name.clone()),
+        range: index_of(id),
         role: role.to_owned(),
         reason: None,
         leader: None,
@@ -66,10 +66,12 @@ fn blank(services: &Services, own: dunlin_proto::ShardAddress, id: u32, role: &s
         behind: 0,
         elections: 0,
         snapshots: 0,
+        intents: 0,
+        oldest_intent_ms: 0,
     }
 }
 
-fn of_group(services: &Services, id: u32, group: &Group) -> RangeStatus {
+fn of_group(services: &Services, id: u64, group: &Group) -> RangeStatus {
     let own = services.shard().address();
     let leader = group.leader().and_then(|leader| group.at(leader));
     let node = group.node.borrow();
@@ -81,6 +83,8 @@ fn of_group(services: &Services, id: u32, group: &Group) -> RangeStatus {
         StateRole::Candidate | StateRole::PreCandidate => "candidate",
     };
     let last = node.raft.raft_log.last_index();
+    let state = group.state.borrow();
+    let oldest = state.intents().map(|(_, intent)| intent.txn).min();
     let matched = node.raft.prs().iter().map(|(_, progress)| progress.matched);
     let behind = match node.raft.state {
         StateRole::Leader => last - matched.min().unwrap_or(last).min(last),
@@ -96,6 +100,8 @@ fn of_group(services: &Services, id: u32, group: &Group) -> RangeStatus {
         behind,
         elections: group.counters.elections.get(),
         snapshots: group.counters.snapshots.get(),
+        intents: state.intents().count() as u64,
+        oldest_intent_ms: oldest.map_or(0, |txn| services.now_ms().saturating_sub(txn.millis())),
         ..blank(services, own, id, role)
     }
 }

@@ -13,6 +13,17 @@ pub struct Write {
     pub value: Option<Bytes>,
 }
 
+/// The name that a client gives a transaction, so that a repeat of it does not happen twice.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Id {
+    /// When it was given, in milliseconds: its record goes when the watermark has passed it.
+    pub ms: u64,
+    /// The name, its time among it.
+    pub name: Bytes,
+    /// Checksum of what the client asked for.
+    pub body: u64,
+}
+
 /// What the replicas of a range do, in the order of its log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Command {
@@ -33,6 +44,15 @@ pub enum Command {
         participants: Vec<u64>,
         /// What it writes here.
         writes: Vec<Write>,
+        /// What its client calls it.
+        id: Option<Id>,
+    },
+    /// Attempts at what a client calls by this name have no effect, up to a timestamp, unless one has committed.
+    Close {
+        /// The name.
+        id: Id,
+        /// The timestamp.
+        at: Version,
     },
     /// Intents of a transaction are placed, all or none.
     Place {
@@ -81,6 +101,7 @@ const FINALIZE: u8 = 4;
 const ABORT: u8 = 5;
 const FINISHED: u8 = 6;
 const WATERMARK: u8 = 7;
+const CLOSE: u8 = 8;
 
 impl Command {
     /// As it stands in the log.
@@ -101,11 +122,18 @@ impl Command {
                 txn,
                 participants,
                 writes,
+                id,
             } => {
                 out.put_u8(COMMIT);
                 out.put_u64_le(txn.0);
                 put_numbers(&mut out, participants);
                 put_writes(&mut out, writes);
+                put_option(&mut out, id.as_ref());
+            }
+            Command::Close { id, at } => {
+                out.put_u8(CLOSE);
+                put_id(&mut out, id);
+                out.put_u64_le(at.0);
             }
             Command::Place {
                 txn,
@@ -159,6 +187,11 @@ impl Command {
                 txn: version(from)?,
                 participants: numbers(from)?,
                 writes: writes(from)?,
+                id: option(from)?,
+            },
+            CLOSE => Command::Close {
+                id: id(from)?,
+                at: version(from)?,
             },
             PLACE => Command::Place {
                 txn: version(from)?,
@@ -227,6 +260,34 @@ pub(crate) fn put_writes(out: &mut BytesMut, writes: &[Write]) {
     out.put_u32_le(writes.len() as u32);
     for write in writes {
         put_write(out, write);
+    }
+}
+
+pub(crate) fn put_id(out: &mut BytesMut, id: &Id) {
+    out.put_u64_le(id.ms);
+    put_bytes(out, &id.name);
+    out.put_u64_le(id.body);
+}
+
+pub(crate) fn put_option(out: &mut BytesMut, id: Option<&Id>) {
+    out.put_u8(id.is_some().into());
+    if let Some(id) = id {
+        put_id(out, id);
+    }
+}
+
+pub(crate) fn id(from: &mut Bytes) -> Result<Id, Malformed> {
+    Ok(Id {
+        ms: number(from)?,
+        name: bytes(from)?,
+        body: number(from)?,
+    })
+}
+
+pub(crate) fn option(from: &mut Bytes) -> Result<Option<Id>, Malformed> {
+    match from.try_get_u8().map_err(short)? {
+        0 => Ok(None),
+        _ => id(from).map(Some),
     }
 }
 

@@ -7,6 +7,14 @@ fn key(name: &'static str) -> Bytes {
     Bytes::from_static(name.as_bytes())
 }
 
+fn id() -> Id {
+    Id {
+        ms: 7,
+        name: key("7-name"),
+        body: u64::MAX,
+    }
+}
+
 fn all() -> Vec<Command> {
     let writes = vec![
         Write {
@@ -38,6 +46,17 @@ fn all() -> Vec<Command> {
             txn: Version(1),
             participants: vec![4, 5],
             writes: writes.clone(),
+            id: None,
+        },
+        Command::Commit {
+            txn: Version(1),
+            participants: vec![],
+            writes: writes.clone(),
+            id: Some(id()),
+        },
+        Command::Close {
+            id: id(),
+            at: Version(8),
         },
         Command::Place {
             txn: Version(2),

@@ -4,7 +4,7 @@
 use dunlin_entry::Version;
 use futures_util::future::join_all;
 
-use crate::command::Write;
+use crate::command::{Id, Write};
 use crate::request::{Answer, Met, Request};
 use crate::serve::{Unheard, World};
 
@@ -18,6 +18,10 @@ const PAUSE_MS: u64 = 100;
 pub enum Outcome {
     /// It has committed.
     Committed,
+    /// An earlier attempt at the same has committed, at this timestamp; this one has no effect.
+    CommittedBefore(Version),
+    /// It has no effect: something else has its name.
+    NameTaken,
     /// It has no effect: this was in its way, or it was aborted for another's sake. A newer timestamp may succeed.
     Conflict(Option<Met>),
     /// It has no effect, and why it could not be tried.
@@ -34,6 +38,7 @@ pub async fn commit<W: World>(
     txn: Version,
     deadline_ms: u64,
     writes: &[(u64, Vec<Write>)],
+    id: Option<&Id>,
 ) -> Outcome {
     let Some(((holder, own), others)) = writes.split_first() else {
         return Outcome::Committed;
@@ -58,6 +63,7 @@ pub async fn commit<W: World>(
         txn,
         participants: others.iter().map(|(range, _)| *range).collect(),
         writes: own.clone(),
+        id: id.cloned(),
     };
     match world.ask(*holder, request).await {
         Ok(Answer::Committed) => Outcome::Committed,
@@ -70,10 +76,23 @@ pub async fn commit<W: World>(
 fn refused(answer: Result<Answer, Unheard>) -> Outcome {
     match answer {
         Ok(Answer::Met(met)) => Outcome::Conflict(Some(met)),
+        Ok(Answer::CommittedBefore(version)) => Outcome::CommittedBefore(version),
+        Ok(Answer::NameTaken) => Outcome::NameTaken,
         Ok(Answer::Aborted | Answer::Forgotten | Answer::Undecided | Answer::Unknown)
         | Err(Unheard::Maybe) => Outcome::Conflict(None),
         Ok(answer) => Outcome::Failed(answer),
         Err(Unheard::Not(why)) => Outcome::Unreachable(why),
+    }
+}
+
+/// Sees to it that no earlier attempt at what a client calls by this name has an effect after it is told that none has;
+/// `None` when that is so.
+pub async fn close<W: World>(world: &W, holder: u64, id: &Id, at: Version) -> Option<Outcome> {
+    let asked = Request::Close { id: id.clone(), at };
+    match world.ask(holder, asked).await {
+        Ok(Answer::Done(_)) => None,
+        Ok(Answer::Unknown) | Err(Unheard::Maybe) => Some(Outcome::Unknown),
+        other => Some(refused(other)),
     }
 }
 

@@ -32,12 +32,12 @@ mod state;
 mod tend;
 
 pub use cache::Cache;
-pub use command::{Command, Malformed, Write};
-pub use commit::{Outcome, commit, finish};
+pub use command::{Command, Id, Malformed, Write};
+pub use commit::{Outcome, close, commit, finish};
 pub use intent::Intent;
 pub use leader::{Leader, TooOld};
 pub use oracle::{Full, Oracle};
-pub use record::Record;
+pub use record::{IdRecord, Record};
 pub use request::{Answer, Met, Request, Row};
 pub use serve::{Replica, Unheard, World, serve};
 pub use state::{Judged, ORIGIN, Rows, State, Verdict, holds};

@@ -5,8 +5,9 @@ use dunlin_entry::Version;
 use dunlin_proto::Condition;
 
 use crate::command::{
-    Malformed, Write, bytes, condition, number, numbers, put_bytes, put_condition, put_numbers,
-    put_write, put_writes, version, write, writes,
+    Id, Malformed, Write, bytes, condition, id, number, numbers, option as name, put_bytes,
+    put_condition, put_id, put_numbers, put_option as put_name, put_write, put_writes, version,
+    write, writes,
 };
 
 /// What is asked of a range's leader.
@@ -47,6 +48,15 @@ pub enum Request {
         participants: Vec<u64>,
         /// What it writes here.
         writes: Vec<Write>,
+        /// What its client calls it.
+        id: Option<Id>,
+    },
+    /// Attempts at what a client calls by this name are to have no effect, up to a timestamp.
+    Close {
+        /// The name.
+        id: Id,
+        /// The timestamp.
+        at: Version,
     },
     /// Intents are to be placed.
     Place {
@@ -125,6 +135,10 @@ pub enum Answer {
     Aborted,
     /// The transaction is neither, yet.
     Undecided,
+    /// An earlier attempt at the same has committed, at this timestamp.
+    CommittedBefore(Version),
+    /// Something else has the same name; nothing happened.
+    NameTaken,
     /// The transaction is older than what is remembered.
     Forgotten,
     /// Another leads, this one if it is known; nothing happened.
@@ -157,6 +171,7 @@ const FINALIZE: u8 = 7;
 const FINISHED: u8 = 8;
 const TIMESTAMPS: u8 = 9;
 const LEADS: u8 = 10;
+const CLOSE: u8 = 11;
 
 impl Request {
     /// As it travels, behind what is there.
@@ -192,11 +207,18 @@ impl Request {
                 txn,
                 participants,
                 writes,
+                id,
             } => {
                 out.put_u8(COMMIT);
                 out.put_u64_le(txn.0);
                 put_numbers(out, participants);
                 put_writes(out, writes);
+                put_name(out, id.as_ref());
+            }
+            Request::Close { id, at } => {
+                out.put_u8(CLOSE);
+                put_id(out, id);
+                out.put_u64_le(at.0);
             }
             Request::Place {
                 txn,
@@ -261,6 +283,11 @@ impl Request {
                 txn: version(from)?,
                 participants: numbers(from)?,
                 writes: writes(from)?,
+                id: name(from)?,
+            },
+            CLOSE => Request::Close {
+                id: id(from)?,
+                at: version(from)?,
             },
             PLACE => Request::Place {
                 txn: version(from)?,
@@ -353,6 +380,8 @@ impl Answer {
                 }
             }
             Answer::Timestamps(first) => put_version(&mut out, 18, *first),
+            Answer::CommittedBefore(version) => put_version(&mut out, 19, *version),
+            Answer::NameTaken => out.put_u8(20),
         }
         out.freeze()
     }
@@ -399,6 +428,8 @@ impl Answer {
                 Answer::Page(rows, next)
             }
             18 => Answer::Timestamps(version(from)?),
+            19 => Answer::CommittedBefore(version(from)?),
+            20 => Answer::NameTaken,
             _ => return Err(Malformed("its kind is unknown")),
         };
         whole(from, answer)

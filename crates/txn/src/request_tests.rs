@@ -40,6 +40,15 @@ fn requests_come_back_and_nothing_shorter_or_longer() {
             txn: Version(1),
             participants: vec![2],
             writes: writes.clone(),
+            id: None,
+        },
+        Request::Close {
+            id: Id {
+                ms: 7,
+                name: key("7-name"),
+                body: 9,
+            },
+            at: Version(8),
         },
         Request::Place {
             txn: Version(1),
@@ -103,6 +112,8 @@ fn answers_come_back_and_nothing_shorter() {
         Answer::Page(vec![(key("k"), Version(1), key(""))], Some(key("l"))),
         Answer::Page(vec![], None),
         Answer::Timestamps(Version(8)),
+        Answer::CommittedBefore(Version(9)),
+        Answer::NameTaken,
     ];
     for answer in all {
         let bytes = answer.encode();

@@ -103,14 +103,17 @@ pub async fn serve<W: World, R: Replica>(world: &W, replica: &R, request: Reques
             txn,
             participants,
             writes,
+            id,
         } => {
             let command = Command::Commit {
                 txn,
                 participants,
                 writes,
+                id,
             };
             here.commit(txn, command).await
         }
+        Request::Close { id, at } => here.enter(at, Command::Close { id, at }).await,
         Request::Place {
             txn,
             holder,
@@ -271,6 +274,8 @@ impl<W: World, R: Replica> Here<'_, W, R> {
                 Verdict::Done => return Ok(Answer::Done(txn)),
                 Verdict::Committed => return Ok(Answer::Committed),
                 Verdict::Forgotten => return Ok(Answer::Forgotten),
+                Verdict::CommittedBefore(version) => return Ok(Answer::CommittedBefore(version)),
+                Verdict::NameTaken => return Ok(Answer::NameTaken),
                 Verdict::Aborted | Verdict::ConditionFailed(_) => return Ok(Answer::Aborted),
             };
             cleared += 1;

@@ -13,9 +13,9 @@ use bytes::Bytes;
 use dunlin_entry::{Origin, Stamp, Version};
 use dunlin_proto::Condition;
 
-use crate::command::{Command, Write};
+use crate::command::{Command, Id, Write};
 use crate::intent::Intent;
-use crate::record::Record;
+use crate::record::{IdRecord, Record};
 use crate::request::Met;
 
 /// The origin of all versions of ranges: order is by timestamps, not by who wrote.
@@ -38,6 +38,12 @@ pub trait Rows {
     /// When it cannot be read.
     fn record(&mut self, txn: Version) -> Result<Option<Record>, Self::Error>;
 
+    /// What became of what a client calls by this name.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    fn id(&mut self, id: &Id) -> Result<Option<IdRecord>, Self::Error>;
+
     /// A key has this value at this version; none deletes it.
     fn put_version(&mut self, key: &Bytes, version: Version, value: Option<&Bytes>);
 
@@ -50,7 +56,10 @@ pub trait Rows {
     /// A transaction has this record.
     fn put_record(&mut self, txn: Version, record: &Record);
 
-    /// Records of transactions up to this one are gone.
+    /// A name has this record.
+    fn put_id(&mut self, id: &Id, record: &IdRecord);
+
+    /// Records of transactions up to this one are gone, and of names that are as old.
     fn remove_records(&mut self, up_to: Version);
 }
 
@@ -67,6 +76,10 @@ pub enum Verdict {
     Aborted,
     /// The transaction has committed.
     Committed,
+    /// An earlier attempt at the same has committed, at this timestamp.
+    CommittedBefore(Version),
+    /// Something else has the same name.
+    NameTaken,
     /// The transaction is older than what is remembered.
     Forgotten,
 }
@@ -153,19 +166,23 @@ impl State {
         self.keys_of.contains_key(&txn)
     }
 
-    /// What became of a transaction, as far as its record says.
+    /// Whether a transaction has committed, as far as memory tells: not of those that all participants know of.
+    pub fn decided(&self, txn: Version) -> Option<bool> {
+        if self.aborted.contains(&txn) {
+            return Some(false);
+        }
+        self.unfinished.contains_key(&txn).then_some(true)
+    }
+
+    /// Whether a transaction has committed, as far as its record says.
     ///
     /// # Errors
     /// When rows cannot be read.
     pub fn outcome<R: Rows>(&self, rows: &mut R, txn: Version) -> Result<Option<bool>, R::Error> {
-        if self.aborted.contains(&txn) {
-            return Ok(Some(false));
+        match self.decided(txn) {
+            Some(is_committed) => Ok(Some(is_committed)),
+            None => Ok(rows.record(txn)?.map(|record| record.is_committed())),
         }
-        if self.unfinished.contains_key(&txn) {
-            return Ok(Some(true));
-        }
-        let record = rows.record(txn)?;
-        Ok(record.map(|record| matches!(record, Record::Committed { .. })))
     }
 
     /// Applies an entry.
@@ -183,7 +200,9 @@ impl State {
                 txn,
                 participants,
                 writes,
-            } => self.commit(rows, *txn, participants, writes),
+                id,
+            } => self.commit(rows, *txn, participants, writes, id.as_ref()),
+            Command::Close { id, at } => self.close(rows, id, *at),
             Command::Place {
                 txn,
                 holder,
@@ -241,6 +260,7 @@ impl State {
         txn: Version,
         participants: &[u64],
         writes: &[Write],
+        id: Option<&Id>,
     ) -> Judged<R::Error> {
         // A message that came twice, or somebody who was faster.
         match self.outcome(rows, txn)? {
@@ -248,6 +268,11 @@ impl State {
             Some(false) => return Ok(Verdict::Aborted),
             None if txn <= self.watermark => return Ok(Verdict::Forgotten),
             None => {}
+        }
+        if let Some(id) = id
+            && let Some(verdict) = self.decided_by_name(rows, id, txn)?
+        {
+            return Ok(verdict);
         }
         if let Some(met) = self.all_in_the_way(rows, txn, writes)? {
             return Ok(Verdict::Met(met));
@@ -260,7 +285,48 @@ impl State {
             self.unfinished.insert(txn, participants.clone());
         }
         rows.put_record(txn, &Record::Committed { participants });
+        if let Some(id) = id {
+            let record = IdRecord {
+                body: id.body,
+                closed: txn,
+                committed: Some(txn),
+            };
+            rows.put_id(id, &record);
+        }
         Ok(Verdict::Committed)
+    }
+
+    /// What keeps an attempt from having an effect, by what its client calls it.
+    fn decided_by_name<R: Rows>(
+        &self,
+        rows: &mut R,
+        id: &Id,
+        txn: Version,
+    ) -> Result<Option<Verdict>, R::Error> {
+        if id.ms <= self.watermark.millis() {
+            return Ok(Some(Verdict::Forgotten));
+        }
+        Ok(rows.id(id)?.and_then(|known| match known.committed {
+            _ if known.body != id.body => Some(Verdict::NameTaken),
+            Some(before) => Some(Verdict::CommittedBefore(before)),
+            None => (txn <= known.closed).then_some(Verdict::Aborted),
+        }))
+    }
+
+    fn close<R: Rows>(&mut self, rows: &mut R, id: &Id, at: Version) -> Judged<R::Error> {
+        match self.decided_by_name(rows, id, at)? {
+            Some(Verdict::Aborted) => Ok(Verdict::Done),
+            Some(decided) => Ok(decided),
+            None => {
+                let record = IdRecord {
+                    body: id.body,
+                    closed: at,
+                    committed: None,
+                };
+                rows.put_id(id, &record);
+                Ok(Verdict::Done)
+            }
+        }
     }
 
     fn place<R: Rows>(

@@ -7,6 +7,7 @@ struct Memory {
     versions: BTreeMap<Bytes, BTreeMap<Version, Option<Bytes>>>,
     intents: BTreeMap<Bytes, Intent>,
     records: BTreeMap<Version, Record>,
+    ids: BTreeMap<Id, IdRecord>,
 }
 
 impl Rows for Memory {
@@ -20,6 +21,15 @@ impl Rows for Memory {
 
     fn record(&mut self, txn: Version) -> Result<Option<Record>, Self::Error> {
         Ok(self.records.get(&txn).cloned())
+    }
+
+    fn id(&mut self, id: &Id) -> Result<Option<IdRecord>, Self::Error> {
+        let mut known = self.ids.iter().filter(|(known, _)| known.name == id.name);
+        Ok(known.next().map(|(_, record)| *record))
+    }
+
+    fn put_id(&mut self, id: &Id, record: &IdRecord) {
+        self.ids.insert(id.clone(), *record);
     }
 
     fn put_version(&mut self, key: &Bytes, version: Version, value: Option<&Bytes>) {
@@ -41,6 +51,7 @@ impl Rows for Memory {
 
     fn remove_records(&mut self, up_to: Version) {
         self.records.retain(|txn, _| *txn > up_to);
+        self.ids.retain(|id, _| id.ms > up_to.millis());
     }
 }
 
@@ -108,6 +119,7 @@ fn commit(txn: u64, participants: &[u64], names: &[&str]) -> Command {
         txn: Version(txn),
         participants: participants.to_vec(),
         writes: puts(names),
+        id: None,
     }
 }
 
@@ -237,4 +249,61 @@ fn nothing_happens_at_or_below_the_watermark_and_what_others_need_stays() {
     });
     range.apply(&Command::Watermark { to: Version(11) });
     assert!(range.rows.records.is_empty());
+}
+
+fn named(txn: u64, body: u64) -> Command {
+    Command::Commit {
+        txn: Version(txn),
+        participants: vec![],
+        writes: puts(&["k"]),
+        id: Some(id(body)),
+    }
+}
+
+fn id(body: u64) -> Id {
+    Id {
+        ms: 5,
+        name: key("5-name"),
+        body,
+    }
+}
+
+fn close(at: u64) -> Command {
+    Command::Close {
+        id: id(1),
+        at: Version(at),
+    }
+}
+
+#[test]
+fn of_attempts_at_the_same_one_commits() {
+    let mut range = Range::default();
+    assert_eq!(range.apply(&named(10, 1)), Verdict::Committed);
+    assert_eq!(
+        range.apply(&named(11, 1)),
+        Verdict::CommittedBefore(Version(10))
+    );
+    assert_eq!(range.apply(&named(12, 2)), Verdict::NameTaken);
+    assert_eq!(
+        range.apply(&close(13)),
+        Verdict::CommittedBefore(Version(10))
+    );
+    assert_eq!(range.values("k"), [(10, Some("v"))]);
+}
+
+#[test]
+fn who_is_told_that_nothing_happened_can_rely_on_it() {
+    let mut range = Range::default();
+    assert_eq!(range.apply(&close(10)), Verdict::Done);
+    assert_eq!(range.apply(&close(8)), Verdict::Done);
+    // An attempt that was on its way.
+    assert_eq!(range.apply(&named(9, 1)), Verdict::Aborted);
+    assert_eq!(range.apply(&named(10, 1)), Verdict::Aborted);
+    assert_eq!(range.apply(&named(11, 1)), Verdict::Committed);
+    assert_eq!(range.values("k"), [(11, Some("v"))]);
+    // Its name is forgotten with all that is as old.
+    let to = Version::new(5, 0);
+    range.apply(&Command::Watermark { to });
+    assert!(range.rows.ids.is_empty());
+    assert_eq!(range.apply(&named(to.0 + 1, 1)), Verdict::Forgotten);
 }

@@ -2,9 +2,9 @@
 //! stands above. A delete that is the newest of its key goes where a compaction sees all there is: else an older
 //! version in another file would come back.
 
+use std::collections::BTreeMap;
 use std::ffi::CStr;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use rocksdb::CompactionDecision;
 use rocksdb::compaction_filter::CompactionFilter;
@@ -15,23 +15,22 @@ use crate::key;
 
 const NAME: &CStr = c"dunlin-versions";
 
-/// Makes a filter for each compaction.
-pub(crate) struct Collector {
-    keep_from_ms: Arc<AtomicU64>,
-}
+/// Of each place, from when on versions are kept, in milliseconds; of others all are.
+pub(crate) type KeepFrom = Arc<Mutex<BTreeMap<u32, u64>>>;
 
-impl Collector {
-    pub fn new(keep_from_ms: Arc<AtomicU64>) -> Collector {
-        Collector { keep_from_ms }
-    }
-}
+/// Makes a filter for each compaction.
+pub(crate) struct Collector(pub KeepFrom);
 
 impl CompactionFilterFactory for Collector {
     type Filter = Filter;
 
     fn create(&mut self, context: CompactionFilterContext) -> Filter {
         Filter {
-            keep_from_ms: self.keep_from_ms.load(Ordering::Relaxed),
+            keep_from_ms: self
+                .0
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .clone(),
             is_full: context.is_full_compaction,
             last: Vec::new(),
             is_below: false,
@@ -45,7 +44,7 @@ impl CompactionFilterFactory for Collector {
 
 /// Passes over rows in their order: of each key the newest version first.
 pub(crate) struct Filter {
-    keep_from_ms: u64,
+    keep_from_ms: BTreeMap<u32, u64>,
     is_full: bool,
     /// The key of the row before.
     last: Vec<u8>,
@@ -67,7 +66,8 @@ impl Filter {
         if self.is_below {
             return true;
         }
-        self.is_below = version.millis() < self.keep_from_ms;
+        let keep_from_ms = key::place_of(head).and_then(|place| self.keep_from_ms.get(&place));
+        self.is_below = keep_from_ms.is_some_and(|keep_from_ms| version.millis() < *keep_from_ms);
         self.is_below && self.is_full && decode(value) == Some(None)
     }
 }
@@ -86,9 +86,12 @@ impl CompactionFilter for Filter {
 }
 
 impl crate::Store {
-    /// From now on versions older than this go, but for the newest of each key.
-    pub fn keep_from_ms(&self, ms: u64) {
-        self.keep_from_ms.store(ms, Ordering::Relaxed);
+    /// From now on versions of these places that are older than this go, but for the newest of each key.
+    pub fn keep_from_ms(&self, places: BTreeMap<u32, u64>) {
+        *self
+            .keep_from_ms
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = places;
     }
 }
 

@@ -3,7 +3,7 @@ use dunlin_entry::Version;
 
 fn filter(is_full: bool, rows: &[(&str, u64, bool)]) -> Vec<(String, u64)> {
     let mut filter = Filter {
-        keep_from_ms: 100,
+        keep_from_ms: BTreeMap::from([(3, 100)]),
         is_full,
         last: Vec::new(),
         is_below: false,

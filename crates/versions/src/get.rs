@@ -1,4 +1,4 @@
-//! The newest version of a key.
+//! The newest version of a key up to a timestamp.
 
 use bytes::Bytes;
 use dunlin_entry::Version;
@@ -40,12 +40,18 @@ pub enum Lookup {
 }
 
 impl Store {
-    /// The newest version of a key.
+    /// The newest version of a key that is not above a timestamp.
     ///
     /// # Errors
     /// See [`StoreError`].
-    pub fn get(&self, place: u32, key: &[u8], tier: Tier) -> Result<Lookup, StoreError> {
-        let first = key::of_version(place, key, Version::MAX);
+    pub fn get(
+        &self,
+        place: u32,
+        key: &[u8],
+        at: Version,
+        tier: Tier,
+    ) -> Result<Lookup, StoreError> {
+        let first = key::of_version(place, key, at);
         let options = of_one_key(tier == Tier::CacheOnly);
         let mut rows = self.db.raw_iterator_opt(options);
         rows.seek(&first);

@@ -1,29 +1,69 @@
 //! Rows as bytes that compare. Pure.
 //!
-//! `v | place | key, escaped | 0 0 | version, inverted` -> kind and value; `m | group` -> what is known of it.
+//! Of a range, which has a place in the store: `p | place | v | key, escaped | 0 0 | version, inverted` -> kind and value;
+//! `p | place | i | key` -> the intent of a transaction; `p | place | r | transaction` -> what became of it.
+//! `p | place | n | time | name` -> what became of what a client calls by that name.
+//! `m | group` -> what is known of a range.
 
 use dunlin_entry::Version;
 
-/// Prefix of versions of values.
+/// Prefix of the rows of ranges.
+const RANGE: u8 = b'p';
+/// Versions of values.
 const VERSIONS: u8 = b'v';
+/// Intents.
+pub(crate) const INTENTS: u8 = b'i';
+/// Records of transactions.
+pub(crate) const RECORDS: u8 = b'r';
+/// Names that clients give transactions.
+const NAMES: u8 = b'n';
 /// Prefix of what is known of groups.
 pub(crate) const META: u8 = b'm';
 /// Bytes behind an escaped key: its end and the version.
 const BEHIND: usize = 10;
-/// Bytes before it.
+/// Bytes that name the place.
 pub(crate) const PREFIX: usize = 5;
+/// Bytes before a key.
+const BEFORE: usize = PREFIX + 1;
 
 /// The beginning of all rows of a place.
 pub(crate) fn of_place(place: u32) -> [u8; PREFIX] {
-    let mut prefix = [VERSIONS; PREFIX];
+    let mut prefix = [RANGE; PREFIX];
     prefix[1..].copy_from_slice(&place.to_be_bytes());
     prefix
 }
 
+/// The beginning of all rows of one kind.
+pub(crate) fn of_kind(place: u32, kind: u8) -> [u8; BEFORE] {
+    let mut prefix = [kind; BEFORE];
+    prefix[..PREFIX].copy_from_slice(&of_place(place));
+    prefix
+}
+
+/// The end of all versions of a place.
+pub(crate) fn behind_versions(place: u32) -> [u8; BEFORE] {
+    of_kind(place, VERSIONS + 1)
+}
+
+/// The intent of a key.
+pub(crate) fn of_intent(place: u32, key: &[u8]) -> Vec<u8> {
+    [&of_kind(place, INTENTS)[..], key].concat()
+}
+
+/// The record of a transaction.
+pub(crate) fn of_record(place: u32, txn: Version) -> Vec<u8> {
+    [&of_kind(place, RECORDS)[..], &txn.0.to_be_bytes()].concat()
+}
+
+/// What became of what a client calls by a name that is of this time.
+pub(crate) fn of_name(place: u32, ms: u64, name: &[u8]) -> Vec<u8> {
+    [&of_kind(place, NAMES)[..], &ms.to_be_bytes(), name].concat()
+}
+
 /// The beginning of all versions of a key, its end among it.
 pub(crate) fn of_key(place: u32, key: &[u8]) -> Vec<u8> {
-    let mut row = Vec::with_capacity(PREFIX + key.len() + BEHIND);
-    row.extend_from_slice(&of_place(place));
+    let mut row = Vec::with_capacity(BEFORE + key.len() + BEHIND);
+    row.extend_from_slice(&of_kind(place, VERSIONS));
     for byte in key {
         row.push(*byte);
         if *byte == 0 {
@@ -37,7 +77,7 @@ pub(crate) fn of_key(place: u32, key: &[u8]) -> Vec<u8> {
 /// The first row of all keys from this one on.
 pub(crate) fn from_key(place: u32, key: &[u8]) -> Vec<u8> {
     match key.is_empty() {
-        true => of_place(place).to_vec(),
+        true => of_kind(place, VERSIONS).to_vec(),
         false => of_key(place, key),
     }
 }
@@ -51,20 +91,24 @@ pub(crate) fn of_version(place: u32, key: &[u8], version: Version) -> Vec<u8> {
 
 /// All of a row but its version: what rows of one key have in common.
 pub(crate) fn head(row: &[u8]) -> &[u8] {
-    match has_head(row) {
+    match is_version(row) {
         true => &row[..row.len() - 8],
         false => row,
     }
 }
 
-/// Whether a row is a version's.
+/// Whether a row is looked for by itself: a version, or a record.
 pub(crate) fn has_head(row: &[u8]) -> bool {
-    row.len() >= PREFIX + BEHIND && row[0] == VERSIONS
+    is_version(row) || row.first() == Some(&RANGE) && row.get(PREFIX) == Some(&RECORDS)
+}
+
+fn is_version(row: &[u8]) -> bool {
+    row.len() >= BEFORE + BEHIND && row[0] == RANGE && row[PREFIX] == VERSIONS
 }
 
 /// Place, escaped key with its end, and version of a row; none where it is no version's.
 pub(crate) fn split(row: &[u8]) -> Option<(&[u8], Version)> {
-    if !has_head(row) {
+    if !is_version(row) {
         return None;
     }
     let (head, version) = row.split_at(row.len() - 8);
@@ -72,9 +116,15 @@ pub(crate) fn split(row: &[u8]) -> Option<(&[u8], Version)> {
     Some((head, Version(!u64::from_be_bytes(version))))
 }
 
+/// The place of a row.
+pub(crate) fn place_of(row: &[u8]) -> Option<u32> {
+    let place = row.get(1..PREFIX)?.try_into().ok()?;
+    Some(u32::from_be_bytes(place))
+}
+
 /// The key in a row's beginning.
 pub(crate) fn key_of(head: &[u8]) -> Option<Vec<u8>> {
-    let escaped = head.get(PREFIX..)?.strip_suffix(&[0, 0])?;
+    let escaped = head.get(BEFORE..)?.strip_suffix(&[0, 0])?;
     let mut key = Vec::with_capacity(escaped.len());
     let mut bytes = escaped.iter();
     while let Some(byte) = bytes.next() {
@@ -87,8 +137,8 @@ pub(crate) fn key_of(head: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// The row of what is known of a group.
-pub(crate) fn of_group(group: u32) -> [u8; 5] {
-    let mut row = [META; 5];
+pub(crate) fn of_group(group: u64) -> [u8; 9] {
+    let mut row = [META; 9];
     row[1..].copy_from_slice(&group.to_be_bytes());
     row
 }

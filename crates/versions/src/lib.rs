@@ -3,11 +3,10 @@
 //! | file | holds |
 //! |---|---|
 //! | `key` | pure: rows as bytes that compare (docs/formats.md, section 17) |
-//! | `command` | pure: a write as it stands in a range's log |
-//! | `judge` | pure: which version a write gets, and whether it happens |
 //! | `meta` | what a store knows of each range: what is applied, by which directory number |
 //! | `store` | the handle; opening, flushing |
-//! | `apply` | entries of a range's log, in one batch with their position |
+//! | `apply` | entries of a range's log, in one batch with their position; what they do is in `dunlin_txn` |
+//! | `state` | intents and records of transactions, into memory |
 //! | `get` `page` | the newest version of a key, and of a range of keys |
 //! | `load` | a range from another replica, beside the one there is until it is whole |
 //! | `collect` | older versions go |
@@ -18,19 +17,16 @@
 
 mod apply;
 mod collect;
-mod command;
 mod get;
-mod judge;
 mod key;
 mod load;
 mod meta;
 mod page;
+mod state;
 mod store;
 
 pub use apply::Applied;
-pub use command::{Command, Malformed};
 pub use get::{Found, Lookup, Tier};
-pub use judge::{ORIGIN, Verdict, holds};
 pub use load::{Row, Rows};
 pub use meta::Meta;
 pub use page::Page;

@@ -16,11 +16,13 @@ pub struct Meta {
     pub term: u64,
     /// The greatest version among its rows, or once there.
     pub greatest: Version,
+    /// Nothing at or below this timestamp is read, written or remembered any more.
+    pub watermark: Version,
     /// Whether it must not speak any more: what it once said may be forgotten here.
     pub is_mute: bool,
 }
 
-const BYTES: usize = 37;
+const BYTES: usize = 45;
 
 impl Meta {
     pub(crate) fn encode(&self) -> Vec<u8> {
@@ -30,6 +32,7 @@ impl Meta {
         out.put_u64_le(self.applied);
         out.put_u64_le(self.term);
         out.put_u64_le(self.greatest.0);
+        out.put_u64_le(self.watermark.0);
         out.put_u8(self.is_mute.into());
         out
     }
@@ -44,6 +47,7 @@ impl Meta {
             applied: from.get_u64_le(),
             term: from.get_u64_le(),
             greatest: Version(from.get_u64_le()),
+            watermark: Version(from.get_u64_le()),
             is_mute: from.get_u8() != 0,
         })
     }

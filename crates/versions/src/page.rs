@@ -1,4 +1,4 @@
-//! Ranges of keys, page by page: of each the newest version.
+//! Ranges of keys, page by page: of each the newest version up to a timestamp.
 
 use bytes::Bytes;
 use dunlin_entry::Version;
@@ -20,7 +20,7 @@ pub struct Page {
 }
 
 impl Store {
-    /// The keys from `start` to before `end`, as they are at one moment; at least one, if there is one, and no more
+    /// The keys from `start` to before `end`, as they are at a timestamp; at least one, if there is one, and no more
     /// than `bytes` and `count` else. May wait for the disk.
     ///
     /// # Errors
@@ -28,15 +28,15 @@ impl Store {
     pub fn page(
         &self,
         place: u32,
-        start: &[u8],
-        end: Option<&[u8]>,
+        at: Version,
+        (start, end): (&[u8], Option<&[u8]>),
         bytes: usize,
         count: usize,
     ) -> Result<Page, StoreError> {
         let mut options = in_order();
         let upper = match end {
             Some(end) => key::from_key(place, end),
-            None => key::of_place(place + 1).to_vec(),
+            None => key::behind_versions(place).to_vec(),
         };
         options.set_iterate_upper_bound(upper);
         let mut rows = self.db.raw_iterator_opt(options);
@@ -56,6 +56,12 @@ impl Store {
                 } else {
                     rows.next();
                 }
+                continue;
+            }
+            if version > at {
+                let mut first = head.to_vec();
+                first.extend_from_slice(&(!at.0).to_be_bytes());
+                rows.seek(first);
                 continue;
             }
             passed = 0;

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 
 use dunlin_store::SharedResources;
 use rocksdb::{
@@ -11,7 +10,7 @@ use rocksdb::{
     WriteBatch, WriteOptions,
 };
 
-use crate::collect::Collector;
+use crate::collect::{Collector, KeepFrom};
 use crate::key;
 use crate::meta::Meta;
 
@@ -44,8 +43,8 @@ impl From<rocksdb::Error> for StoreError {
 #[derive(Clone)]
 pub struct Store {
     pub(crate) db: Arc<DB>,
-    /// Versions older than this in milliseconds, and not the newest of their key, go.
-    pub(crate) keep_from_ms: Arc<AtomicU64>,
+    /// Older versions than this, and not the newest of their key, go.
+    pub(crate) keep_from_ms: KeepFrom,
     path: PathBuf,
 }
 
@@ -65,14 +64,14 @@ impl Store {
         resources: &SharedResources,
         has_background: bool,
     ) -> Result<Store, StoreError> {
-        let keep_from_ms = Arc::new(AtomicU64::new(0));
+        let keep_from_ms = KeepFrom::default();
         let mut options = resources.database_beside(MEMTABLE_BYTES);
         options.set_max_write_buffer_number(4);
         // A key that has no version is known by a filter, without a search.
         let heads = SliceTransform::create("dunlin-key", key::head, Some(key::has_head));
         options.set_prefix_extractor(heads);
         options.set_memtable_prefix_bloom_ratio(0.1);
-        options.set_compaction_filter_factory(Collector::new(keep_from_ms.clone()));
+        options.set_compaction_filter_factory(Collector(keep_from_ms.clone()));
         if !has_background {
             options.set_disable_auto_compactions(true);
         }
@@ -89,7 +88,7 @@ impl Store {
     ///
     /// # Errors
     /// See [`StoreError`].
-    pub fn groups(&self) -> Result<BTreeMap<u32, Meta>, StoreError> {
+    pub fn groups(&self) -> Result<BTreeMap<u64, Meta>, StoreError> {
         let mut groups = BTreeMap::new();
         let from = IteratorMode::From(&[key::META], Direction::Forward);
         for row in self.db.iterator_opt(from, in_order()) {
@@ -97,7 +96,7 @@ impl Store {
             let Some(group) = row.strip_prefix(&[key::META]) else {
                 break;
             };
-            let group = group.try_into().map(u32::from_be_bytes);
+            let group = group.try_into().map(u64::from_be_bytes);
             match (group, Meta::decode(&value)) {
                 (Ok(group), Some(meta)) => drop(groups.insert(group, meta)),
                 _ => return Err(StoreError::Damaged("what it knows of a range".into())),
@@ -126,7 +125,7 @@ impl Store {
     ///
     /// # Errors
     /// See [`StoreError`].
-    pub fn set(&self, group: u32, meta: &Meta) -> Result<(), StoreError> {
+    pub fn set(&self, group: u64, meta: &Meta) -> Result<(), StoreError> {
         let row = key::of_group(group);
         Ok(self.db.put_opt(row, meta.encode(), &write_options())?)
     }
@@ -135,7 +134,7 @@ impl Store {
     ///
     /// # Errors
     /// See [`StoreError`].
-    pub fn remove(&self, group: u32, place: u32) -> Result<(), StoreError> {
+    pub fn remove(&self, group: u64, place: u32) -> Result<(), StoreError> {
         let mut batch = WriteBatch::default();
         batch.delete(key::of_group(group));
         batch.delete_range(key::of_place(place), key::of_place(place + 1));

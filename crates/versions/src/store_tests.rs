@@ -1,10 +1,11 @@
 #![allow(clippy::unwrap_used)]
 use super::*;
-use crate::{Command, Lookup, Tier, Verdict};
+use crate::{Applied, Lookup, Tier};
 use bytes::Bytes;
-use dunlin_entry::{Kind, Stamp, Version};
+use dunlin_entry::{Stamp, Version};
 use dunlin_proto::Condition;
 use dunlin_store::CacheSizes;
+use dunlin_txn::{Command, Id, ORIGIN, Verdict, Write};
 
 fn resources() -> SharedResources {
     SharedResources::new(
@@ -17,23 +18,36 @@ fn resources() -> SharedResources {
     .unwrap()
 }
 
-fn command(clock: u64, condition: Condition, key: &str, value: Option<&str>) -> Command {
-    Command {
-        clock: Version(clock),
-        deadline: Version::MAX,
-        floor: Version(0),
+fn command(at: u64, condition: Condition, key: &str, value: Option<&str>) -> Command {
+    Command::Write {
+        at: Version(at),
         condition,
-        kind: match value {
-            Some(_) => Kind::Put,
-            None => Kind::Delete,
-        },
-        key: Bytes::copy_from_slice(key.as_bytes()),
-        value: Bytes::copy_from_slice(value.unwrap_or_default().as_bytes()),
+        write: write(key, value),
     }
 }
 
+fn write(key: &str, value: Option<&str>) -> Write {
+    Write {
+        key: Bytes::copy_from_slice(key.as_bytes()),
+        value: value.map(|value| Bytes::copy_from_slice(value.as_bytes())),
+    }
+}
+
+fn apply(store: &Store, meta: &Meta, commands: &[Command], index: u64) -> Applied {
+    let mut state = store.state(meta).unwrap();
+    let applied = store
+        .apply(1, meta, &mut state, commands, (index, 1))
+        .unwrap();
+    // What is in memory is what is stored.
+    assert_eq!(state, store.state(&applied.meta).unwrap());
+    applied
+}
+
 fn value(store: &Store, place: u32, key: &str) -> Option<String> {
-    match store.get(place, key.as_bytes(), Tier::Disk).unwrap() {
+    match store
+        .get(place, key.as_bytes(), Version::MAX, Tier::Disk)
+        .unwrap()
+    {
         Lookup::Found(found) => found.value.map(|v| String::from_utf8(v.to_vec()).unwrap()),
         _ => None,
     }
@@ -43,33 +57,126 @@ fn value(store: &Store, place: u32, key: &str) -> Option<String> {
 fn of_two_in_one_batch_one_wins() {
     let dir = tempfile::tempdir().unwrap();
     let store = Store::open(dir.path(), &resources(), true).unwrap();
-    let absent = |value| command(5, Condition::Absent, "lock", Some(value));
-    let commands = [absent("a"), absent("b")];
-    let applied = store.apply(1, &Meta::default(), &commands, (2, 1)).unwrap();
+    let absent = |at, value| command(at, Condition::Absent, "lock", Some(value));
+    let commands = [absent(5, "a"), absent(6, "b")];
+    let applied = apply(&store, &Meta::default(), &commands, 2);
     let first = Version(5);
-    assert_eq!(
-        applied.verdicts,
-        [Verdict::Done(first), Verdict::ConditionFailed(Some(first))]
-    );
+    let failed = Verdict::ConditionFailed(Some(first));
+    assert_eq!(applied.verdicts, [Verdict::Done, failed]);
     assert_eq!(value(&store, 0, "lock").as_deref(), Some("a"));
-    let is = Condition::Is(Stamp::new(first, crate::ORIGIN));
+    let is = Condition::Is(Stamp::new(first, ORIGIN));
     let commands = [
-        command(6, is, "lock", None),
-        command(6, is, "lock", Some("c")),
-        absent("d"),
+        command(7, is, "lock", None),
+        command(8, is, "lock", Some("c")),
+        absent(9, "d"),
     ];
-    let applied = store.apply(1, &applied.meta, &commands, (5, 1)).unwrap();
-    assert_eq!(
-        applied.verdicts,
-        [
-            Verdict::Done(Version(6)),
-            Verdict::ConditionFailed(None),
-            Verdict::Done(Version(7))
-        ]
-    );
+    let applied = apply(&store, &applied.meta, &commands, 5);
+    let verdicts = [Verdict::Done, Verdict::ConditionFailed(None), Verdict::Done];
+    assert_eq!(applied.verdicts, verdicts);
     assert_eq!(value(&store, 0, "lock").as_deref(), Some("d"));
     assert_eq!(store.groups().unwrap().get(&1), Some(&applied.meta));
     assert_eq!(applied.meta.applied, 5);
+    assert_eq!(applied.meta.greatest, Version(9));
+}
+
+#[test]
+fn intents_and_records_are_stored_and_go_with_their_range() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::open(dir.path(), &resources(), true).unwrap();
+    let place = |txn: u64, key: &str| Command::Place {
+        txn: Version(txn),
+        holder: 7,
+        deadline_ms: 9,
+        writes: vec![write(key, Some("new")), write("gone", None)],
+    };
+    let commit = |txn: u64, participants: &[u64]| Command::Commit {
+        txn: Version(txn),
+        participants: participants.to_vec(),
+        writes: vec![write(&format!("own{txn}"), Some("x"))],
+        id: None,
+    };
+    let commands = [
+        command(3, Condition::None, "k", Some("old")),
+        place(5, "k"),
+        commit(6, &[8]),
+        commit(7, &[]),
+        Command::Abort { txn: Version(8) },
+        // In the same batch as the record that tells it.
+        commit(8, &[]),
+        Command::Abort { txn: Version(7) },
+    ];
+    let applied = apply(&store, &Meta::default(), &commands, 9);
+    assert_eq!(
+        applied.verdicts[5..],
+        [Verdict::Aborted, Verdict::Committed]
+    );
+    assert_eq!(value(&store, 0, "k").as_deref(), Some("old"));
+    assert_eq!(store.is_committed(0, Version(7)).unwrap(), Some(true));
+    assert_eq!(store.is_committed(0, Version(8)).unwrap(), Some(false));
+    assert_eq!(store.is_committed(0, Version(9)).unwrap(), None);
+    // Another replica has all of it.
+    let mut rows = store.rows(&applied.meta);
+    store.load(1, &rows.next(1 << 20).unwrap()).unwrap();
+    let loaded = Meta {
+        place: 1,
+        ..applied.meta
+    };
+    let state = store.state(&applied.meta).unwrap();
+    assert_eq!(store.state(&loaded).unwrap(), state);
+    assert_eq!(state.intents().count(), 2);
+    let commands = [
+        Command::Finalize {
+            txn: Version(5),
+            is_committed: true,
+        },
+        Command::Watermark { to: Version(7) },
+    ];
+    let applied = apply(&store, &applied.meta, &commands, 11);
+    assert_eq!(value(&store, 0, "k").as_deref(), Some("new"));
+    assert_eq!(applied.meta.watermark, Version(7));
+    assert_eq!(store.is_committed(0, Version(7)).unwrap(), None);
+    // That one is still needed.
+    assert_eq!(store.is_committed(0, Version(6)).unwrap(), Some(true));
+    assert_eq!(store.is_committed(0, Version(8)).unwrap(), Some(false));
+    store.clear(0).unwrap();
+    assert_eq!(store.state(&loaded).unwrap(), state);
+    assert_eq!(store.state(&applied.meta).unwrap().intents().count(), 0);
+}
+
+#[test]
+fn what_is_read_at_a_timestamp_is_what_was_there_then() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::open(dir.path(), &resources(), true).unwrap();
+    let put = |at, key: &str| command(at, Condition::None, key, Some(&format!("{key}{at}")));
+    let commands = [
+        put(10, "a"),
+        put(30, "a"),
+        put(20, "b"),
+        command(40, Condition::None, "b", None),
+        // Later in the log, and earlier in time.
+        put(25, "a"),
+    ];
+    apply(&store, &Meta::default(), &commands, 5);
+    let page = |at| {
+        let page = store.page(0, Version(at), (b"", None), 1 << 20, 9).unwrap();
+        let values = page.items.into_iter().map(|(_, _, value)| value);
+        let texts = values.map(|value| String::from_utf8(value.to_vec()).unwrap());
+        texts.collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(page(9), "");
+    assert_eq!(page(10), "a10");
+    assert_eq!(page(24), "a10 b20");
+    assert_eq!(page(25), "a25 b20");
+    assert_eq!(page(39), "a30 b20");
+    assert_eq!(page(40), "a30");
+    let get = |at| match store.get(0, b"a", Version(at), Tier::Disk).unwrap() {
+        Lookup::Found(found) => Some(found.version.0),
+        _ => None,
+    };
+    assert_eq!(
+        [9, 10, 29, 99].map(get),
+        [None, Some(10), Some(25), Some(30)]
+    );
 }
 
 #[test]
@@ -77,30 +184,30 @@ fn pages_hold_the_newest_of_each_key() {
     let dir = tempfile::tempdir().unwrap();
     let store = Store::open(dir.path(), &resources(), true).unwrap();
     let mut meta = Meta::default();
-    for round in 0..20 {
+    for round in 0..20_u64 {
         let commands: Vec<Command> = ["a", "b", "c", "d"]
             .iter()
-            .map(|key| command(0, Condition::None, key, Some(&format!("{key}{round}"))))
+            .map(|key| command(round, Condition::None, key, Some(&format!("{key}{round}"))))
             .collect();
-        meta = store.apply(1, &meta, &commands, (round, 1)).unwrap().meta;
+        meta = apply(&store, &meta, &commands, round).meta;
     }
-    let commands = [command(0, Condition::None, "b", None)];
-    meta = store.apply(1, &meta, &commands, (21, 1)).unwrap().meta;
+    let commands = [command(20, Condition::None, "b", None)];
+    meta = apply(&store, &meta, &commands, 21).meta;
     // Another place's are not met.
     store
         .load(
             1,
             &[(
-                Bytes::from_static(b"a\0\0\0\0\0\0\0\0\0\0"),
+                Bytes::from_static(b"va\0\0\0\0\0\0\0\0\0\0"),
                 Bytes::from_static(b"\x01x"),
             )],
         )
         .unwrap();
     let keys = |start: &str, end: Option<&str>, count| {
         let end = end.map(str::as_bytes);
-        let page = store
-            .page(0, start.as_bytes(), end, 1 << 20, count)
-            .unwrap();
+        let range = (start.as_bytes(), end);
+        let page = store.page(0, Version::MAX, range, 1 << 20, count);
+        let page = page.unwrap();
         let values = page
             .items
             .iter()
@@ -115,7 +222,7 @@ fn pages_hold_the_newest_of_each_key() {
     );
     assert_eq!(keys("e", None, 1), (String::new(), None));
     // All versions go where nothing older is kept, and the delete with them.
-    store.keep_from_ms(u64::MAX);
+    store.keep_from_ms(BTreeMap::from([(0, u64::MAX)]));
     store.flush().unwrap();
     store.db.compact_range(None::<&[u8]>, None::<&[u8]>);
     assert_eq!(keys("", None, 9), ("a19 c19 d19".to_owned(), None));
@@ -128,15 +235,12 @@ fn a_range_is_loaded_beside_the_one_there_is() {
     let dir = tempfile::tempdir().unwrap();
     let store = Store::open(dir.path(), &resources(), true).unwrap();
     let commands: Vec<Command> = (0..500)
-        .map(|n| command(0, Condition::None, &format!("k{n}"), Some("value")))
+        .map(|n| command(1, Condition::None, &format!("k{n}"), Some("value")))
         .collect();
-    let meta = store
-        .apply(1, &Meta::default(), &commands, (9, 2))
-        .unwrap()
-        .meta;
+    let meta = apply(&store, &Meta::default(), &commands, 9).meta;
     let mut rows = store.rows(&meta);
-    let late = [command(0, Condition::None, "late", Some("x"))];
-    store.apply(1, &meta, &late, (10, 2)).unwrap();
+    let late = [command(2, Condition::None, "late", Some("x"))];
+    apply(&store, &meta, &late, 10);
     let place = store.free_place().unwrap();
     assert_eq!(place, 1);
     let mut loaded = 0;
@@ -164,14 +268,42 @@ fn what_was_not_flushed_is_gone_with_its_position() {
     let dir = tempfile::tempdir().unwrap();
     let store = Store::open(dir.path(), &resources(), true).unwrap();
     let put = |n| [command(n, Condition::None, "k", Some("v"))];
-    let meta = store
-        .apply(1, &Meta::default(), &put(1), (1, 1))
-        .unwrap()
-        .meta;
+    let meta = apply(&store, &Meta::default(), &put(1), 1).meta;
     store.flush().unwrap();
-    store.apply(1, &meta, &put(2), (2, 1)).unwrap();
+    apply(&store, &meta, &put(2), 2);
     drop(store);
     let store = Store::open(dir.path(), &resources(), true).unwrap();
     assert_eq!(store.groups().unwrap().get(&1), Some(&meta));
     assert_eq!(value(&store, 0, "k").as_deref(), Some("v"));
+}
+
+#[test]
+fn names_are_remembered_until_the_watermark_has_passed_them() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::open(dir.path(), &resources(), true).unwrap();
+    let named = |txn: Version| Command::Commit {
+        txn,
+        participants: vec![],
+        writes: vec![write("k", Some("x"))],
+        id: Some(Id {
+            ms: 100,
+            name: Bytes::from_static(b"100-name"),
+            body: 1,
+        }),
+    };
+    let first = Version::new(100, 1);
+    let before = Verdict::CommittedBefore(first);
+    // In one batch, and in another.
+    let commands = [named(first), named(Version::new(100, 2))];
+    let applied = apply(&store, &Meta::default(), &commands, 2);
+    assert_eq!(applied.verdicts, [Verdict::Committed, before.clone()]);
+    let raise = |ms| Command::Watermark {
+        to: Version::new(ms, 0),
+    };
+    let commands = [raise(99), named(Version::new(150, 0))];
+    let applied = apply(&store, &applied.meta, &commands, 4);
+    assert_eq!(applied.verdicts[1], before);
+    let commands = [raise(100), named(Version::new(160, 0))];
+    let applied = apply(&store, &applied.meta, &commands, 6);
+    assert_eq!(applied.verdicts[1], Verdict::Forgotten);
 }

@@ -75,6 +75,10 @@ pub struct Create {
     /// Seconds a delete is remembered [default: 864000]
     #[arg(long, value_name = "SECONDS")]
     tombstone_grace: Option<u64>,
+    /// Keys at which a transactional keyspace is cut into ranges, ascending, as in 3,6: each range has a leader of
+    /// its own
+    #[arg(long, value_name = "KEYS", value_delimiter = ',')]
+    split_at: Vec<String>,
     /// Log that is kept for who follows it, needed or not: a size, an age, or both, as in 1GiB,1h
     #[arg(long, value_name = "BOUND")]
     retain_min: Option<Bound>,
@@ -165,6 +169,7 @@ impl Create {
             partitions: self.partitions,
             sync: self.sync.map(|sync| sync.to_string()),
             tombstone_grace_s: self.tombstone_grace,
+            split_at: self.split_at,
             retention: retained(Retention::default(), self.retain_min, self.retain_max),
         };
         let client = self.server.client()?;

@@ -340,6 +340,7 @@ fn ranges(ranges: &[RangeReplica], coloured: bool) -> String {
     }
     let mut table = Table::new(&[
         ("TRANSACTIONAL", Align::Left),
+        ("RANGE", Align::Right),
         ("REPLICA", Align::Left),
         ("ROLE", Align::Left),
         ("LEADER", Align::Left),
@@ -347,9 +348,10 @@ fn ranges(ranges: &[RangeReplica], coloured: bool) -> String {
         ("LAST", Align::Right),
         ("APPLIED", Align::Right),
         ("BEHIND", Align::Right),
+        ("INTENTS", Align::Right),
     ]);
     let mut ranges: Vec<&RangeReplica> = ranges.iter().collect();
-    ranges.sort_by_key(|range| (&range.keyspace, &range.at));
+    ranges.sort_by_key(|range| (&range.keyspace, range.range, &range.at));
     for range in &ranges {
         let colour = match range.role.as_str() {
             "leader" | "follower" => Colour::Green,
@@ -362,6 +364,7 @@ fn ranges(ranges: &[RangeReplica], coloured: bool) -> String {
         };
         table.row(vec![
             Cell::plain(&range.keyspace),
+            Cell::plain(range.range),
             Cell::plain(&range.at),
             Cell::coloured(&range.role, colour),
             Cell::plain(range.leader.as_deref().unwrap_or("-")),
@@ -369,6 +372,7 @@ fn ranges(ranges: &[RangeReplica], coloured: bool) -> String {
             Cell::plain(grouped(range.last)),
             Cell::plain(grouped(range.applied)),
             Cell::plain(behind),
+            Cell::plain(grouped(range.intents)),
         ]);
     }
     let reason = |range: &&RangeReplica| {

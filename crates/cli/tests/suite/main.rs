@@ -26,6 +26,7 @@ mod ranges;
 mod readme;
 mod shards;
 mod tls;
+mod txn;
 mod users;
 mod views;
 mod wrong_use;

@@ -38,7 +38,7 @@ fn any_node_reads_what_any_other_has_written() {
     let up = Up::with(3, &["--shards=2"]);
     let made = create(&up.url(1, ""), json!({}));
     assert_eq!(made.status, 201, "{}", made.text());
-    assert_eq!(made.json()["range"]["ready"], true);
+    assert_eq!(made.json()["ranges"][0]["ready"], true);
     for n in 0..60 {
         let key = format!("{KEYS}/k{:02}", n % 20);
         let put = put_if(&up.url(n % 3, &key), "", &n.to_string());
@@ -258,7 +258,8 @@ fn a_drop_is_taken_back_whole() {
 fn leader(flock: &Flock, by: usize) -> Option<usize> {
     let status = flock.nodes[by].status();
     let ranges = status["ranges"].as_array()?.iter();
-    let mut leads = ranges.filter(|range| range["role"] == "leader");
+    let mut leads =
+        ranges.filter(|range| range["role"] == "leader" && range["keyspace"] == "accounts");
     let at = leads.next()?["at"].as_str()?.split('/').next()?.to_owned();
     flock.nodes.iter().position(|node| node.name == at)
 }
@@ -333,7 +334,9 @@ fn an_empty_replica_keeps_silent_and_its_node_must_stay() {
     eventually("it says so", Duration::from_secs(30), || {
         let status = flock.nodes[0].status();
         let ranges = status["ranges"].as_array().unwrap().clone();
-        let mut mute = ranges.iter().filter(|range| range["role"] == "mute");
+        let mut mute = ranges
+            .iter()
+            .filter(|range| range["role"] == "mute" && range["keyspace"] == "accounts");
         mute.any(|range| range["at"] == "n3/0")
     });
     let health = flock.nodes[2].request("GET", "/health", b"");

@@ -27,4 +27,5 @@ mod ranges;
 mod space;
 mod time;
 mod tls;
+mod txn;
 mod users;

@@ -31,9 +31,14 @@ pub struct Ask {
     pub still: Box<dyn Fn() -> Result<(), Rejected>>,
     /// Whether its asker has a role on the keyspace of the path.
     pub may: Box<dyn Fn(Role) -> bool>,
+    /// The same on another keyspace, which the path does not name.
+    pub may_on: Judge,
     /// Ready when the node stops: answers that last are to end.
     pub stopping: LocalFuture<()>,
 }
+
+/// Whether somebody has a role on a keyspace.
+pub type Judge = Box<dyn Fn(Role, &str) -> bool>;
 
 /// An answer of status 200 that is made as the client takes it; what is being taken counts as memory of
 /// answers.

@@ -74,7 +74,7 @@ pub(super) fn problems(shard: &Shard) -> Vec<String> {
     problems.extend(shard.damage());
     problems.extend(shard.flush_told());
     problems.extend(shard.drops_told());
-    let silent = shard.ranges().into_iter().filter_map(|range| {
+    let silent = shard.ranges().0.into_iter().filter_map(|range| {
         let (at, keyspace, role) = (range.at, range.keyspace, range.role);
         let why = range.reason?;
         Some(format!("{at}: its replica of {keyspace} is {role}: {why}"))

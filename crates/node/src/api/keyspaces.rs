@@ -19,7 +19,7 @@ use super::keys::not_of_ranges;
 use super::reply::{self, Reply};
 use super::upload::Upload;
 use crate::limits::{KEYSPACE_PAUSE, KEYSPACE_WAIT, UNDROP_PAUSE, UNDROP_WAIT};
-use crate::plug::SYSTEM_KEYSPACE;
+use crate::plug::{ORACLE_KEYSPACE, SYSTEM_KEYSPACE};
 use crate::quorum::Failure;
 use crate::services::Services;
 use crate::shard::{Arrivals, Shard, ShardStatus};
@@ -85,6 +85,7 @@ async fn create(services: &Services, body: &[u8]) -> Result<Reply, Rejected> {
     let is_transactional = settings.mode == Mode::Transactional;
     if is_transactional {
         check_transactional(&shard, &create.name, create.retention, &settings, &given)?;
+        make_oracle(services).await?;
     }
     let met = greatest_met(&shard).await;
     let mut created = shard
@@ -126,8 +127,9 @@ fn check_transactional(
         )));
     }
     let topology = shard.metadata().topology().borrow().clone();
-    let range = RangeRecord::choose(&topology, name, settings.replicas)?;
-    let away = range.replicas.iter().find(|replica| {
+    let ranges = RangeRecord::choose(&topology, name, settings)?;
+    let mut replicas = ranges.iter().flat_map(|range| &range.replicas);
+    let away = replicas.find(|replica| {
         let (node, shard_of) = (replica.node, replica.shard);
         !shard.is_reachable(ShardAddress {
             node,
@@ -187,6 +189,42 @@ pub(crate) async fn make_system(shard: &Rc<Shard>) -> Result<u32, Rejected> {
     let placement = shard.placement();
     let placed = placement.named(SYSTEM_KEYSPACE).ok_or(Failure::Busy)?;
     Ok(placed.keyspace.id)
+}
+
+/// Makes the keyspace that timestamps come from, if there is none, and waits until it serves.
+async fn make_oracle(services: &Services) -> Result<(), Rejected> {
+    let shard = &services.shard;
+    let settings = KeyspaceSettings {
+        mode: Mode::Transactional,
+        replicas: match shard.placement().member_count() {
+            0..3 => 1,
+            _ => 3,
+        },
+        ..KeyspaceSettings::default()
+    };
+    if shard
+        .placement()
+        .transactional_named(ORACLE_KEYSPACE)
+        .is_some()
+    {
+        return Ok(());
+    }
+    let met = greatest_met(shard).await;
+    let metadata = shard.metadata();
+    let made_new = metadata.create_keyspace_above(ORACLE_KEYSPACE, settings, met);
+    match made_new.await {
+        Ok(created) => {
+            settle(shard, ORACLE_KEYSPACE).await;
+            known_elsewhere(shard, &created).await;
+            made(services, &created).await.map(drop)
+        }
+        // Another was faster.
+        Err(MetadataError::Exists { .. }) => {
+            settle(shard, ORACLE_KEYSPACE).await;
+            Ok(())
+        }
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// Refuses names that are not for users.

@@ -41,6 +41,7 @@ pub use error::Rejected;
 pub(crate) use handshake::Handshakes;
 pub(crate) use keyspaces::make_system;
 pub use params::Params;
-pub use reply::{Chunks, Reply as Answer, empty, json};
+pub use reply::{Chunks, Reply as Answer, empty, json, lines, value};
 pub use rules::Rule;
+pub use scan::{json_line, prefix_end};
 pub(crate) use server::{Accepted, accept_http, serve_http};

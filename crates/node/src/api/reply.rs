@@ -60,6 +60,20 @@ pub(super) fn text(status: StatusCode, line: impl Into<String>) -> Reply {
     typed(bytes(status, line.into()), "text/plain; charset=utf-8")
 }
 
+/// A value and its version, as `GET` of a key answers it.
+pub fn value(value: Bytes, version: Option<Stamp>) -> Reply {
+    let reply = typed(bytes(StatusCode::OK, value), "application/octet-stream");
+    match version {
+        Some(stamp) => with_version(reply, stamp),
+        None => reply,
+    }
+}
+
+/// Lines of JSON.
+pub fn lines(body: impl Into<Bytes>) -> Reply {
+    typed(bytes(StatusCode::OK, body), "application/x-ndjson")
+}
+
 /// A value as JSON.
 pub fn json(status: StatusCode, value: &impl serde::Serialize) -> Reply {
     match serde_json::to_vec(value) {

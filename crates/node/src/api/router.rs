@@ -371,6 +371,7 @@ async fn plugged(
         in_time(arrivals)?;
     }
     let (of, on) = (asker.clone(), name.clone());
+    let of_any = asker.clone();
     let ask = Ask {
         method: head.method,
         parts: parts.collect::<Result<_, _>>()?,
@@ -379,6 +380,7 @@ async fn plugged(
         body: body.bytes.clone(),
         who,
         may: Box::new(move |role| of.may(role, &on)),
+        may_on: Box::new(move |role, keyspace| of_any.may(role, keyspace)),
         still: Box::new(move || asker.may_still(&shard, need, &name)),
         stopping: Box::pin(gate.announced()),
     };

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 
 use bytes::{BufMut, Bytes, BytesMut};
+use dunlin_entry::Stamp;
 use dunlin_proto::Item;
 use futures_util::{StreamExt, stream};
 use hyper::body::Frame;
@@ -67,12 +68,15 @@ impl Source {
                 start,
                 end,
             } => {
-                let Some(from) = start.take() else {
-                    return Ok(Vec::new());
-                };
-                let page = ranges.page(*keyspace, from, end.clone()).await?;
-                *start = page.next;
-                Ok(page.items)
+                // A range may be empty, and others follow.
+                while let Some(from) = start.take() {
+                    let page = ranges.page(*keyspace, from, end.clone()).await?;
+                    *start = page.next;
+                    if !page.items.is_empty() {
+                        return Ok(page.items);
+                    }
+                }
+                Ok(Vec::new())
             }
         }
     }
@@ -235,24 +239,31 @@ pub(super) async fn keys(
     )
     .await?;
     Ok(match form {
-        Form::Lines => reply::stream(form.media_type(), records.chunks(json_line)),
+        Form::Lines => reply::stream(form.media_type(), records.chunks(line_of)),
         Form::Pairs => reply::stream(form.media_type(), pair_stream::chunks(records)),
     })
 }
 
 /// The first key after all that begin with `prefix`; `None` when there is no such key.
-fn prefix_end(prefix: &[u8]) -> Option<Bytes> {
+pub fn prefix_end(prefix: &[u8]) -> Option<Bytes> {
     let last = prefix.iter().rposition(|byte| *byte != 0xff)?;
     let mut end = prefix[..=last].to_vec();
     end[last] += 1;
     Some(end.into())
 }
 
-fn json_line(item: Item) -> Bytes {
+fn line_of(item: Item) -> Bytes {
+    json_line(&item.key, &item.value, Some(item.stamp))
+}
+
+/// A key with its value, as a line; without a version where it has none yet.
+pub fn json_line(key: &[u8], value: &[u8], version: Option<Stamp>) -> Bytes {
     let mut object = Map::new();
-    put_bytes(&mut object, "key", &item.key);
-    put_bytes(&mut object, "value", &item.value);
-    object.insert("version".into(), item.stamp.to_string().into());
+    put_bytes(&mut object, "key", key);
+    put_bytes(&mut object, "value", value);
+    if let Some(version) = version {
+        object.insert("version".into(), version.to_string().into());
+    }
     let mut line = Value::Object(object).to_string();
     line.push('\n');
     line.into()

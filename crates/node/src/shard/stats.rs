@@ -14,7 +14,7 @@ use super::{Peer, RefillStatus, Shard};
 use crate::follow::{BackfillStatus, FollowerStatus, PinStatus, Segment, bytes_behind};
 use crate::limits::CALL_TIMEOUT;
 use crate::meters::CLASSES;
-use crate::plug::{RangeStatus, StreamStatus, TellRanges, TellStreams};
+use crate::plug::{RangeStatus, StreamStatus, TellRanges, TellStreams, TxnCounts};
 
 /// Counts since the start.
 #[derive(Debug, Default)]
@@ -234,6 +234,9 @@ pub struct ShardStatus {
     /// Replicas of ranges that it holds.
     #[serde(default)]
     pub ranges: Vec<RangeStatus>,
+    /// Transactions that it has coordinated since its start.
+    #[serde(default)]
+    pub txns: TxnCounts,
     /// Who follows its log. Builds before call it so.
     #[serde(rename = "links")]
     pub followers: Vec<FollowerStatus>,
@@ -268,10 +271,10 @@ impl Shard {
         *self.ranges.borrow_mut() = Some(told);
     }
 
-    /// The replicas of ranges that it holds.
-    pub(crate) fn ranges(&self) -> Vec<RangeStatus> {
+    /// The replicas of ranges that it holds, and the transactions that it has coordinated.
+    pub(crate) fn ranges(&self) -> (Vec<RangeStatus>, TxnCounts) {
         let told = self.ranges.borrow();
-        told.as_ref().map_or(Vec::new(), |told| told())
+        told.as_ref().map_or_else(Default::default, |told| told())
     }
 
     /// Why this shard takes no writes, if it takes none.
@@ -316,6 +319,7 @@ impl Shard {
         let refill = self.refill_status();
         let waits_for = refill.as_ref().map_or(0, |refill| refill.waits_for.len());
         let (row_cache_hits, row_cache_misses) = self.store.row_cache();
+        let told = self.ranges();
         ShardStatus {
             shard: self.label(),
             trouble: self.trouble(),
@@ -390,7 +394,8 @@ impl Shard {
             drops_heard: self.drops_heard(),
             users: Some(self.front.guard.changes()),
             distrusts: self.distrusts(),
-            ranges: self.ranges(),
+            ranges: told.0,
+            txns: told.1,
             streams: self
                 .streams
                 .borrow()

@@ -1,8 +1,8 @@
-//! The keys of a transactional keyspace are registers, and no replica has lost what it should have.
+//! The keys of a transactional keyspace are registers, its transactions have one order, and no replica has lost what it should have.
 
 use std::collections::BTreeMap;
 
-use dunlin_history::{Limits, check};
+use dunlin_history::{Limits, check, check_appends};
 
 use super::Broken;
 use crate::harness::cluster::Cluster;
@@ -13,14 +13,16 @@ const STATES_MAX: u64 = 2_000_000;
 /// Judges what clients of the transactional keyspace did and saw; how many operations were judged.
 ///
 /// # Errors
-/// The first key that is no register.
+/// The first key that is no register, or transactions that have no order.
 pub fn ranges(cluster: &Cluster) -> Result<u64, Broken> {
     let operations = cluster.shared.ranges.operations();
     let report = check(&operations, Limits { states: STATES_MAX });
-    match report.violations.first() {
-        None => Ok(operations.len() as u64),
-        Some(violation) => Err(broken(violation.to_string())),
+    if let Some(violation) = report.violations.first() {
+        return Err(broken(violation.to_string()));
     }
+    let txns = cluster.shared.txns.borrow();
+    check_appends(&txns).map_err(|anomaly| broken(anomaly.to_string()))?;
+    Ok((operations.len() + txns.len()) as u64)
 }
 
 /// Looks at the replicas: whether a majority of them keeps silent for what was lost, and that all others have the
@@ -34,7 +36,12 @@ pub fn replicas(cluster: &Cluster) -> Result<(), Broken> {
     let silent = told
         .iter()
         .filter(|range| matches!(range.role.as_str(), "mute" | "failed"));
-    cluster.shared.is_range_lost.set(silent.clone().count() > 1);
+    let mut lost: BTreeMap<(&str, usize), usize> = BTreeMap::new();
+    for range in silent.clone() {
+        *lost.entry((&range.keyspace, range.range)).or_default() += 1;
+    }
+    let is_lost = lost.values().any(|silent| *silent > 1);
+    cluster.shared.is_range_lost.set(is_lost);
     let mut reasons = silent.filter_map(|range| Some((&range.at, range.reason.as_ref()?)));
     let unfounded = |reason: &str| {
         reason.contains("contradicts itself")
@@ -46,12 +53,13 @@ pub fn replicas(cluster: &Cluster) -> Result<(), Broken> {
             "the replica of the range at {at} is silent: {reason}"
         )));
     }
-    let mut leaders: BTreeMap<u64, &str> = BTreeMap::new();
+    let mut leaders: BTreeMap<(&str, usize, u64), &str> = BTreeMap::new();
     for range in told.iter().filter(|range| range.role == "leader") {
-        if let Some(other) = leaders.insert(range.term, &range.at) {
+        let term = (&*range.keyspace, range.range, range.term);
+        if let Some(other) = leaders.insert(term, &range.at) {
             return Err(broken(format!(
-                "{other} and {} lead the range in term {}",
-                range.at, range.term
+                "{other} and {} lead range {} of {} in term {}",
+                range.at, range.range, range.keyspace, range.term
             )));
         }
     }

@@ -5,6 +5,7 @@ mod attempts;
 mod client;
 mod ranges;
 mod reader;
+mod txns;
 
 use std::rc::Rc;
 
@@ -22,6 +23,8 @@ use crate::harness::transport::SimTransport;
 pub const NAME: &str = "clients";
 
 /// Clients of the transactional keyspace.
+/// Clients of transactions.
+const TXN_CLIENTS: usize = 3;
 const RANGE_CLIENTS: usize = 5;
 /// More that only read, where its leader is unseated.
 const RANGE_READERS: usize = 3;
@@ -64,6 +67,12 @@ pub async fn run(shared: Rc<Shared>) -> turmoil::Result {
             let is_reader = number >= RANGE_CLIENTS;
             let (shared, nodes) = (shared.clone(), nodes.clone());
             let client = ranges::Client::new(number, shared, nodes, clock, is_reader);
+            tokio::task::spawn_local(client.work());
+        }
+    }
+    if shared.plan.ranges {
+        for number in 0..TXN_CLIENTS {
+            let client = txns::Client::new(number, shared.clone(), nodes.clone());
             tokio::task::spawn_local(client.work());
         }
     }

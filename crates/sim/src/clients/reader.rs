@@ -9,7 +9,7 @@ use dunlin_proto::Condition;
 use tokio::time::sleep;
 
 use super::attempts::{Attempt, Attempts};
-use super::{AHEAD_MS, Nodes, ranges};
+use super::{AHEAD_MS, Nodes, ranges, txns};
 use crate::harness::ask::{Ask, Told, Verb};
 use crate::harness::clock::SimClock;
 use crate::harness::host::{Phase, Shared, node_name};
@@ -72,6 +72,7 @@ pub async fn run(shared: Rc<Shared>, nodes: Nodes, host: usize) {
         }
     }
     ranges::read_all(&shared, &reader.nodes, host, machine).await;
+    txns::read_all(&shared, &reader.nodes, host, machine).await;
     shared.read_all.borrow_mut().insert(host);
 }
 

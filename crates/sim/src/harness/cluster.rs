@@ -11,6 +11,7 @@ use dunlin_log::disk::Disk;
 use dunlin_log::sim::SimDisk;
 use dunlin_metadata::{KeyspaceSettings, Metadata, Mode, ViewChange, ViewRecord, sim::SimStore};
 use dunlin_node::Sabotage;
+use dunlin_node::plug::ORACLE_KEYSPACE;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use tempfile::TempDir;
@@ -118,6 +119,7 @@ impl Cluster {
             keyspaces,
             range,
             ranges: Recorder::default(),
+            txns: RefCell::default(),
             last_range_value: Cell::new(0),
             is_range_lost: Cell::new(false),
             plan,
@@ -454,6 +456,9 @@ fn describe(plan: &Plan, names: &[String], metadata: &Metadata) -> Result<Vec<u3
     keyspaces.map_err(broken)
 }
 
+/// Where it is cut: lists that transactions append to are in three ranges, beside registers.
+const SPLIT_AT: [&str; 3] = ["list/1", "list/2", "range/1"];
+
 /// The transactional keyspace, where there is one; nodes make its replicas when they start.
 fn describe_range(plan: &Plan, metadata: &Metadata) -> Result<Option<u32>, HarnessError> {
     if !plan.ranges {
@@ -463,7 +468,16 @@ fn describe_range(plan: &Plan, metadata: &Metadata) -> Result<Option<u32>, Harne
         mode: Mode::Transactional,
         ..KeyspaceSettings::default()
     };
-    let made = ask(metadata.create_keyspace("range", settings))?;
+    let made = ask(async {
+        metadata
+            .create_keyspace(ORACLE_KEYSPACE, settings.clone())
+            .await?;
+        let settings = KeyspaceSettings {
+            split_at: SPLIT_AT.map(str::to_owned).into(),
+            ..settings
+        };
+        metadata.create_keyspace("range", settings).await
+    })?;
     made.map(|made| Some(made.id)).map_err(broken)
 }
 

@@ -7,9 +7,10 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use dunlin_entry::{Kind, Stamp, Version};
-use dunlin_node::{Clock, Coordinator, Failure, Scan};
+use dunlin_node::{Clock, Coordinator, Failure, Scan, Services};
 use dunlin_proto::pairs::CheckedPairs;
 use dunlin_proto::{Condition, WriteRequest};
+use dunlin_ranges::transact;
 use dunlin_rpc::{Limits, Reply, Transport, serve_stream};
 
 use super::ask::{Ask, Told, Verb};
@@ -20,7 +21,7 @@ use super::transport::SimTransport;
 pub const PORT: u16 = 8000;
 
 /// Serves clients for as long as it is polled.
-pub async fn run(shards: Vec<Rc<Coordinator>>, clock: Arc<SimClock>) -> std::io::Result<()> {
+pub async fn run(shards: Vec<Rc<Services>>, clock: Arc<SimClock>) -> std::io::Result<()> {
     let mut listener = SimTransport.listen(&format!("0.0.0.0:{PORT}")).await?;
     let turn = Rc::new(Cell::new(0));
     loop {
@@ -28,16 +29,17 @@ pub async fn run(shards: Vec<Rc<Coordinator>>, clock: Arc<SimClock>) -> std::io:
         let (shards, turn, clock) = (shards.clone(), turn.clone(), clock.clone());
         let service = Rc::new(move |ask: Ask, reply: Reply<Told>| {
             turn.set((turn.get() + 1) % shards.len());
-            let (coordinator, clock) = (shards[turn.get()].clone(), clock.clone());
+            let (services, clock) = (shards[turn.get()].clone(), clock.clone());
             tokio::task::spawn_local(
-                async move { reply.send(answer(coordinator, &clock, ask).await) },
+                async move { reply.send(answer(&services, &clock, ask).await) },
             );
         });
         tokio::task::spawn_local(serve_stream(stream, service, |_| true, Limits::default()));
     }
 }
 
-async fn answer(coordinator: Rc<Coordinator>, clock: &SimClock, ask: Ask) -> Told {
+async fn answer(services: &Rc<Services>, clock: &SimClock, ask: Ask) -> Told {
+    let coordinator = services.coordinator().clone();
     if let Err(failure) = coordinator.shard().may_read() {
         return Told::Failed(failure.to_string());
     }
@@ -47,6 +49,10 @@ async fn answer(coordinator: Rc<Coordinator>, clock: &SimClock, ask: Ask) -> Tol
         Verb::Put(condition, expires_in_ms, value) => {
             let expiry_ms = expires_in_ms.map(|ms| clock.now_ms().saturating_add(ms));
             write(&coordinator, ask, Kind::Put, condition, expiry_ms, value).await
+        }
+        Verb::Txn(body) => {
+            let (status, told) = transact(services, &body).await;
+            Ok(Told::Json(status.as_u16(), told.to_string().into()))
         }
         Verb::Bulk(pairs) => bulk(&coordinator, ask, pairs).await,
         Verb::Delete => {

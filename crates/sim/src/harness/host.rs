@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use dunlin_changes::Changes;
-use dunlin_history::Recorder;
+use dunlin_history::{Recorder, Transaction};
 use dunlin_log::sim::SimDisk;
 use dunlin_log::{Compression, Padding, Runner};
 use dunlin_metadata::{Metadata, NodeRecord, sim::SimStore};
@@ -101,6 +101,8 @@ pub struct Shared {
     pub range: Option<u32>,
     /// What its clients did and saw.
     pub ranges: Recorder,
+    /// Transactions over its ranges.
+    pub txns: RefCell<Vec<Transaction>>,
     /// The last value given to one of them.
     pub last_range_value: Cell<u64>,
     /// A majority of its replicas has lost what it held.
@@ -279,10 +281,7 @@ impl Host {
                 followers::run(&self, services);
             }
         }
-        let front = front::run(
-            services.iter().map(|s| s.coordinator().clone()).collect(),
-            self.clock.clone(),
-        );
+        let front = front::run(services.clone(), self.clock.clone());
         let listener = SimTransport
             .listen(&format!("0.0.0.0:{PORT}"))
             .await

@@ -7,7 +7,9 @@ use bytes::Bytes;
 use dunlin_entry::{Stamp, Version};
 use dunlin_history::{Outcome as End, Step, Transaction};
 use dunlin_proto::Condition;
-use dunlin_txn::{Answer, ORIGIN, Outcome, Request, Unheard, World, Write, commit, finish};
+use dunlin_txn::{
+    Answer, Id, ORIGIN, Outcome, Request, Unheard, World, Write, close, commit, finish,
+};
 use futures_util::future::join_all;
 use tokio::time::{sleep, timeout};
 
@@ -196,6 +198,12 @@ async fn read(model: &Rc<Model>, at: Version, keys: &[(u64, u64)]) -> Option<Lis
 }
 
 async fn append_all(model: &Rc<Model>, keys: &[(u64, u64)], value: u64) -> Done {
+    let name = model.one_in(2).then(|| Id {
+        ms: model.now_ms(),
+        name: format!("{value}").into(),
+        body: 1,
+    });
+    let mut repeats = 0;
     loop {
         let world = model.clone().world();
         let Ok(txn) = world.timestamp(Version(0)).await else {
@@ -203,7 +211,11 @@ async fn append_all(model: &Rc<Model>, keys: &[(u64, u64)], value: u64) -> Done 
         };
         let deadline_ms = world.now_ms() + LIMIT_MS;
         let Some(lists) = read(model, txn, keys).await else {
-            return Done::Failed;
+            return if repeats > 0 {
+                Done::Unknown
+            } else {
+                Done::Failed
+            };
         };
         let mut steps = reads(&lists);
         let mut writes: BTreeMap<u64, Vec<Write>> = BTreeMap::new();
@@ -214,14 +226,16 @@ async fn append_all(model: &Rc<Model>, keys: &[(u64, u64)], value: u64) -> Done 
             }
             steps.push(step);
             writes.entry(range).or_default().push(Write {
-                key: name(range, key),
+                key: self::name(range, key),
                 value: Some(value_of(&list)),
             });
         }
         let writes: Vec<(u64, Vec<Write>)> = writes.into_iter().collect();
-        let outcome = match model.bug {
-            Bug::RunTwice => commit_blindly(&world, txn, deadline_ms, &writes).await,
-            _ => commit(&world, txn, deadline_ms, &writes).await,
+        let called = name.as_ref().filter(|_| model.bug != Bug::RunTwice);
+        let mut outcome = match &name {
+            // Its client repeats it without having asked.
+            Some(_) => commit_blindly(&world, txn, deadline_ms, &writes, called).await,
+            None => commit(&world, txn, deadline_ms, &writes, None).await,
         };
         let participants: Vec<u64> = writes.iter().skip(1).map(|(range, _)| *range).collect();
         let (holder, is_committed) = (writes[0].0, outcome == Outcome::Committed);
@@ -235,10 +249,25 @@ async fn append_all(model: &Rc<Model>, keys: &[(u64, u64)], value: u64) -> Done 
                 finish(&told, txn, holder, &participants, is_committed).await;
             });
         }
+        let has_effect = matches!(outcome, Outcome::Committed | Outcome::CommittedBefore(_));
+        if let (Some(called), false) = (called, has_effect)
+            && let Some(before) = close(&world, holder, called, txn).await
+        {
+            outcome = before;
+        }
         return match outcome {
             Outcome::Committed => Done::Ok(steps),
-            Outcome::Unknown if model.bug == Bug::RunTwice => continue,
+            // What the attempt before read is not told.
+            Outcome::CommittedBefore(_) => {
+                steps.retain(|step| matches!(step, Step::Append(..)));
+                Done::Ok(steps)
+            }
+            Outcome::Unknown if name.is_some() && repeats < 5 => {
+                repeats += 1;
+                continue;
+            }
             Outcome::Unknown => Done::Unknown,
+            _ if repeats > 0 && called.is_none() => Done::Unknown,
             _ => Done::Failed,
         };
     }
@@ -250,6 +279,7 @@ async fn commit_blindly(
     txn: Version,
     deadline_ms: u64,
     writes: &[(u64, Vec<Write>)],
+    id: Option<&Id>,
 ) -> Outcome {
     struct Deaf<'a, W>(&'a W);
     impl<W: World> World for Deaf<'_, W> {
@@ -269,7 +299,7 @@ async fn commit_blindly(
             self.0.now_ms()
         }
     }
-    commit(&Deaf(world), txn, deadline_ms, writes).await
+    commit(&Deaf(world), txn, deadline_ms, writes, id).await
 }
 
 async fn scan(model: &Rc<Model>) -> Done {

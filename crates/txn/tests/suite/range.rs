@@ -10,7 +10,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use dunlin_entry::Version;
 use dunlin_txn::{
-    Answer, Command, Intent, Leader, Met, Record, Replica, Row, Rows, State, Verdict,
+    Answer, Command, Id, IdRecord, Intent, Leader, Met, Record, Replica, Row, Rows, State, Verdict,
 };
 use tokio::sync::{Notify, oneshot};
 use tokio::time::sleep;
@@ -23,6 +23,7 @@ use crate::model::Model;
 pub struct Memory {
     versions: BTreeMap<Bytes, BTreeMap<Version, Option<Bytes>>>,
     records: BTreeMap<Version, Record>,
+    ids: BTreeMap<Bytes, IdRecord>,
 }
 
 impl Rows for Memory {
@@ -36,6 +37,14 @@ impl Rows for Memory {
 
     fn record(&mut self, txn: Version) -> Result<Option<Record>, Infallible> {
         Ok(self.records.get(&txn).cloned())
+    }
+
+    fn id(&mut self, id: &Id) -> Result<Option<IdRecord>, Infallible> {
+        Ok(self.ids.get(&id.name).copied())
+    }
+
+    fn put_id(&mut self, id: &Id, record: &IdRecord) {
+        self.ids.insert(id.name.clone(), *record);
     }
 
     fn put_version(&mut self, key: &Bytes, version: Version, value: Option<&Bytes>) {

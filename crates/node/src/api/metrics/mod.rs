@@ -47,6 +47,7 @@ pub(super) async fn metrics(shard: Rc<Shard>, headers: &HeaderMap) -> Reply {
     shards::of_shards(&mut registry, &statuses);
     streams::of_streams(&mut registry, &statuses);
     ranges::of_ranges(&mut registry, &statuses);
+    ranges::of_txns(&mut registry, &statuses);
     match form.write(&registry) {
         Ok(text) => reply::typed(reply::bytes(StatusCode::OK, text), form.content_type()),
         Err(error) => reply::text(StatusCode::INTERNAL_SERVER_ERROR, error.to_string()),

@@ -1,18 +1,19 @@
-//! Figures of the replicas of transactional keyspaces that a node holds.
+//! Figures of the replicas of transactional keyspaces that a node holds, and of transactions.
 
 use std::sync::atomic::AtomicU64;
 
+use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 
-use crate::plug::RangeStatus;
+use crate::plug::{RangeStatus, TxnCounts};
 use crate::shard::ShardStatus;
 
 type Labels = Vec<(&'static str, String)>;
 type Read = fn(&RangeStatus) -> u64;
 
-const FIGURES: [(&str, &str, Read); 9] = [
+const FIGURES: [(&str, &str, Read); 11] = [
     (
         "dunlin_range_leader",
         "Whether the replica of the transactional keyspace leads",
@@ -54,7 +55,74 @@ const FIGURES: [(&str, &str, Read); 9] = [
         "Snapshots of the range that it took over since its start",
         |range| range.snapshots,
     ),
+    (
+        "dunlin_range_intents",
+        "Keys with a value of a transaction that is not known yet to have committed",
+        |range| range.intents,
+    ),
+    (
+        "dunlin_range_oldest_intent_milliseconds",
+        "How old the oldest of these is",
+        |range| range.oldest_intent_ms,
+    ),
 ];
+
+type ReadTxns = fn(&TxnCounts) -> u64;
+
+/// What became of transactions, by the label `outcome`.
+const OUTCOMES: [(&str, ReadTxns); 5] = [
+    ("committed", |txns| txns.commits),
+    ("conflict", |txns| txns.conflicts),
+    ("check_failed", |txns| txns.checks_failed),
+    ("unknown", |txns| txns.unknown),
+    ("expired", |txns| txns.expired),
+];
+
+const COUNTS: [(&str, &str, ReadTxns); 2] = [
+    (
+        "dunlin_txn_retries",
+        "Attempts at transactions at another timestamp, by the server itself",
+        |txns| txns.retries,
+    ),
+    (
+        "dunlin_txn_pushes",
+        "Times that the outcome of another transaction was asked for",
+        |txns| txns.pushes,
+    ),
+];
+
+/// What each shard tells of the transactions that it has coordinated; nothing where there were none.
+pub(super) fn of_txns(registry: &mut Registry, statuses: &[ShardStatus]) {
+    let has_ranges = |status: &&ShardStatus| !status.ranges.is_empty();
+    if !statuses.iter().any(|status| has_ranges(&status)) {
+        return;
+    }
+    let shard = |status: &ShardStatus| ("shard", status.shard.clone());
+    let outcomes = Family::<Labels, Counter<u64, AtomicU64>>::default();
+    for status in statuses {
+        for (outcome, read) in OUTCOMES {
+            let labels = vec![shard(status), ("outcome", outcome.to_owned())];
+            outcomes.get_or_create(&labels).inc_by(read(&status.txns));
+        }
+    }
+    let help = "Transactions by what became of them";
+    registry.register("dunlin_txns", help, outcomes);
+    for (name, help, read) in COUNTS {
+        let family = Family::<Labels, Counter<u64, AtomicU64>>::default();
+        for status in statuses {
+            let labels = vec![shard(status)];
+            family.get_or_create(&labels).inc_by(read(&status.txns));
+        }
+        registry.register(name, help, family);
+    }
+    let open = Family::<Labels, Gauge<u64, AtomicU64>>::default();
+    for status in statuses {
+        open.get_or_create(&vec![shard(status)])
+            .set(status.txns.open);
+    }
+    let help = "Transactions over several requests that are open";
+    registry.register("dunlin_txn_open", help, open);
+}
 
 /// What each replica tells of itself.
 pub(super) fn of_ranges(registry: &mut Registry, statuses: &[ShardStatus]) {
@@ -65,6 +133,7 @@ pub(super) fn of_ranges(registry: &mut Registry, statuses: &[ShardStatus]) {
             let labels = vec![
                 ("shard", range.at.clone()),
                 ("keyspace", range.keyspace.clone()),
+                ("range", range.range.to_string()),
             ];
             family.get_or_create(&labels).set(read(range));
         }

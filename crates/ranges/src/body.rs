@@ -1,0 +1,285 @@
+//! A transaction as JSON: what a client sends, and what it is sent. Pure.
+
+use std::collections::BTreeSet;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use bytes::Bytes;
+use dunlin_entry::{Stamp, Version};
+use dunlin_txn::{Id, ORIGIN};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use xxhash_rust::xxh3::xxh3_64;
+
+/// Keys that a transaction may name in all.
+pub(crate) const KEYS_MAX: usize = 4_096;
+
+/// Bytes of a client's name for a transaction.
+const ID_BYTES_MAX: usize = 128;
+
+/// What a client sends.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Sent {
+    #[serde(default)]
+    reads: Vec<SentRead>,
+    #[serde(default)]
+    checks: Vec<SentCheck>,
+    #[serde(default)]
+    writes: Vec<SentWrite>,
+    id: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SentRead {
+    keyspace: String,
+    key: Option<String>,
+    key_base64: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SentCheck {
+    keyspace: String,
+    key: Option<String>,
+    key_base64: Option<String>,
+    version: Option<String>,
+    exists: Option<bool>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SentWrite {
+    keyspace: String,
+    key: Option<String>,
+    key_base64: Option<String>,
+    value: Option<String>,
+    value_base64: Option<String>,
+    #[serde(default)]
+    delete: bool,
+}
+
+/// A key of a keyspace, by its name.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Place {
+    pub keyspace: String,
+    pub key: Bytes,
+}
+
+/// A key with its new value; none deletes it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Write {
+    pub place: Place,
+    pub value: Option<Bytes>,
+}
+
+/// What must hold of a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Check {
+    /// It has this version.
+    Is(Stamp),
+    /// It has a value, or none.
+    Exists(bool),
+}
+
+/// A transaction.
+#[derive(Debug, Default)]
+pub(crate) struct Body {
+    pub reads: Vec<Place>,
+    pub checks: Vec<(Place, Check)>,
+    pub writes: Vec<Write>,
+    /// What its client calls it.
+    pub id: Option<Id>,
+}
+
+/// A key's value and version, where it has one.
+pub(crate) type Found = Option<(Version, Bytes)>;
+
+impl Body {
+    /// The keyspaces that it names.
+    pub fn keyspaces(&self) -> BTreeSet<&str> {
+        let checked = self.checks.iter().map(|(place, _)| place);
+        let written = self.writes.iter().map(|write| &write.place);
+        let places = self.reads.iter().chain(checked).chain(written);
+        places.map(|place| &*place.keyspace).collect()
+    }
+
+    /// Reads it; the error says what is wrong, and where.
+    pub fn parse(bytes: &[u8], key_bytes_max: usize) -> Result<Body, String> {
+        let sent: Sent = serde_json::from_slice(bytes)
+            .map_err(|error| format!("the body does not describe a transaction: {error}"))?;
+        let count = sent.reads.len() + sent.checks.len() + sent.writes.len();
+        if count == 0 {
+            return Err("the transaction is empty: name reads, checks or writes".to_owned());
+        }
+        if count > KEYS_MAX {
+            return Err(format!(
+                "a transaction names at most {KEYS_MAX} keys, this one {count}: make it smaller"
+            ));
+        }
+        let place = |what: &str, number: usize, keyspace: String, key, encoded: Option<String>| {
+            let key = bytes_of("key", key, encoded);
+            let key = key.map_err(|why| format!("{what}[{number}]: {why}"))?;
+            match key.len() {
+                0 => Err(format!("{what}[{number}]: the key is empty")),
+                length if length > key_bytes_max => Err(format!(
+                    "{what}[{number}]: a key has at most {key_bytes_max} bytes, this one {length}"
+                )),
+                _ => Ok(Place { keyspace, key }),
+            }
+        };
+        let id = sent.id.map(|name| id_of(name, bytes)).transpose()?;
+        if id.is_some() && sent.writes.is_empty() {
+            return Err("a transaction without writes needs no id: leave it out".to_owned());
+        }
+        let mut body = Body {
+            id,
+            ..Body::default()
+        };
+        for (number, read) in sent.reads.into_iter().enumerate() {
+            let place = place("reads", number, read.keyspace, read.key, read.key_base64)?;
+            body.reads.push(place);
+        }
+        for (number, check) in sent.checks.into_iter().enumerate() {
+            let place = place(
+                "checks",
+                number,
+                check.keyspace,
+                check.key,
+                check.key_base64,
+            )?;
+            let holds = match (check.version, check.exists) {
+                (Some(version), None) => version.parse().map(Check::Is).map_err(|error| {
+                    format!("checks[{number}]: version {version:?} is not one: {error}")
+                })?,
+                (None, Some(exists)) => Check::Exists(exists),
+                _ => {
+                    return Err(format!("checks[{number}]: name either version or exists"));
+                }
+            };
+            body.checks.push((place, holds));
+        }
+        let mut written = BTreeSet::new();
+        for (number, write) in sent.writes.into_iter().enumerate() {
+            let place = place(
+                "writes",
+                number,
+                write.keyspace,
+                write.key,
+                write.key_base64,
+            )?;
+            let value = match (
+                write.delete,
+                write.value.is_some() || write.value_base64.is_some(),
+            ) {
+                (true, false) => None,
+                (false, true) => {
+                    let value = bytes_of("value", write.value, write.value_base64);
+                    Some(value.map_err(|why| format!("writes[{number}]: {why}"))?)
+                }
+                _ => {
+                    return Err(format!(
+                        "writes[{number}]: name either value, value_base64 or \"delete\": true"
+                    ));
+                }
+            };
+            if !written.insert(place.clone()) {
+                return Err(format!("writes[{number}]: the key is written twice"));
+            }
+            body.writes.push(Write { place, value });
+        }
+        Ok(body)
+    }
+}
+
+/// A name begins with the time at which it was given: so it is known until when it must be remembered.
+fn id_of(name: String, body: &[u8]) -> Result<Id, String> {
+    let digits = name.split('-').next().unwrap_or_default();
+    let is_time = digits.len() < name.len() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    let ms = digits.parse().ok().filter(|_| is_time);
+    match ms {
+        Some(ms) if name.len() <= ID_BYTES_MAX => Ok(Id {
+            ms,
+            name: name.into(),
+            body: xxh3_64(body),
+        }),
+        _ => Err(format!(
+            "id {name:?}: an id is the time in milliseconds since 1970, a hyphen, and what makes it unique, in at most {ID_BYTES_MAX} bytes"
+        )),
+    }
+}
+
+fn bytes_of(name: &str, text: Option<String>, encoded: Option<String>) -> Result<Bytes, String> {
+    match (text, encoded) {
+        (Some(text), None) => Ok(text.into()),
+        (None, Some(encoded)) => match STANDARD.decode(encoded) {
+            Ok(bytes) => Ok(bytes.into()),
+            Err(error) => Err(format!("{name}_base64 is not base64: {error}")),
+        },
+        _ => Err(format!("name either {name} or {name}_base64")),
+    }
+}
+
+impl Check {
+    /// Whether it holds of a key with this version, where it has a value.
+    pub fn holds(self, found: Option<Version>) -> bool {
+        match self {
+            Check::Is(stamp) => found.map(|version| Stamp::new(version, ORIGIN)) == Some(stamp),
+            Check::Exists(exists) => found.is_some() == exists,
+        }
+    }
+}
+
+/// What was read, in the order it was asked for.
+pub(crate) fn answer(version: Version, reads: &[(Place, Found)]) -> Value {
+    let reads: Vec<Value> = reads
+        .iter()
+        .map(|(place, found)| read(place, found))
+        .collect();
+    json!({"reads": reads, "version": text(version)})
+}
+
+/// An earlier attempt at the same has happened; what that one read is not known any more.
+pub(crate) fn repeated(version: Version) -> Value {
+    json!({"version": text(version), "repeated": true})
+}
+
+/// A check that did not hold.
+pub(crate) fn failed(number: usize, place: &Place, found: Option<Version>) -> Value {
+    let mut check = Map::new();
+    check.insert("index".to_owned(), number.into());
+    check.insert("keyspace".to_owned(), place.keyspace.as_str().into());
+    put(&mut check, "key", &place.key);
+    let version = found.map_or(Value::Null, |version| text(version).into());
+    check.insert("version".to_owned(), version);
+    let line = format!("checks[{number}] does not hold: nothing was written");
+    json!({"error": line, "check": check})
+}
+
+fn read(place: &Place, found: &Found) -> Value {
+    let mut read = Map::new();
+    read.insert("keyspace".to_owned(), place.keyspace.as_str().into());
+    put(&mut read, "key", &place.key);
+    if let Some((version, value)) = found {
+        put(&mut read, "value", value);
+        read.insert("version".to_owned(), text(*version).into());
+    }
+    read.into()
+}
+
+fn text(version: Version) -> String {
+    Stamp::new(version, ORIGIN).to_string()
+}
+
+/// As text where it is text; else in base64 under another name.
+fn put(object: &mut Map<String, Value>, name: &str, bytes: &[u8]) {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => object.insert(name.to_owned(), text.into()),
+        Err(_) => object.insert(format!("{name}_base64"), STANDARD.encode(bytes).into()),
+    };
+}
+
+#[cfg(test)]
+#[path = "body_tests.rs"]
+mod tests;

@@ -1,0 +1,134 @@
+//! `/v1/txn`: a transaction in one request.
+
+use std::collections::BTreeSet;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use dunlin_metadata::{Keyspace, Role};
+use dunlin_node::Services;
+use dunlin_node::http::{Answer, Ask, KEY_BYTES, Rejected, json};
+use hyper::StatusCode;
+use serde_json::{Value, json as json_of};
+
+use crate::body::{self, Body};
+use crate::interactive_http;
+use crate::keep::RETENTION_MS;
+use crate::one_shot::{self, Done, Keyspaces};
+
+/// How far a client's clock may be ahead, in milliseconds.
+const AHEAD_MS_MAX: u64 = 60_000;
+
+/// Answers a request.
+pub(crate) async fn answer(services: Rc<Services>, ask: Ask) -> Result<Answer, Rejected> {
+    if ask.parts.len() > 1 {
+        return interactive_http::answer(services, ask).await;
+    }
+    let body = Body::parse(&ask.body, KEY_BYTES).map_err(Rejected::bad)?;
+    let keyspaces = admitted(&services, &ask, &body)?;
+    let (status, told) = carry_out(&services, &keyspaces, &body).await?;
+    Ok(json(status, &told))
+}
+
+/// The same for who is not asked who he is: the status of HTTP, and the answer.
+pub async fn transact(services: &Rc<Services>, body: &[u8]) -> (StatusCode, Value) {
+    let refused = |status, line: &str| (status, json_of!({"error": line}));
+    let body = match Body::parse(body, KEY_BYTES) {
+        Ok(body) => body,
+        Err(line) => return refused(StatusCode::BAD_REQUEST, &line),
+    };
+    let mut keyspaces = Keyspaces::new();
+    for name in body.keyspaces() {
+        if let Some(keyspace) = services.transactional_named(name) {
+            keyspaces.insert(name.to_owned(), keyspace);
+        }
+    }
+    match carry_out(services, &keyspaces, &body).await {
+        Ok(told) => told,
+        Err(rejected) => refused(rejected.status, &rejected.line),
+    }
+}
+
+async fn carry_out(
+    services: &Rc<Services>,
+    keyspaces: &Keyspaces,
+    body: &Body,
+) -> Result<(StatusCode, Value), Rejected> {
+    check_id(services, body)?;
+    match one_shot::run(services, keyspaces, body).await? {
+        Done::Committed(version, reads) => Ok((StatusCode::OK, body::answer(version, &reads))),
+        Done::CommittedBefore(version) => Ok((StatusCode::OK, body::repeated(version))),
+        Done::NameTaken => Err(Rejected::new(
+            StatusCode::UNPROCESSABLE_ENTITY,
+            "another transaction has this id, with another body: nothing happened; give it an id of its own",
+        )),
+        Done::CheckFailed(number, found) => {
+            let told = body::failed(number, &body.checks[number].0, found);
+            Ok((StatusCode::PRECONDITION_FAILED, told))
+        }
+        Done::Conflict => Err(Rejected::new(
+            StatusCode::CONFLICT,
+            "other transactions were in the way: nothing happened; try again",
+        )),
+    }
+}
+
+/// A name that is too old may have been forgotten; one from the future would be kept for too long.
+fn check_id(services: &Services, body: &Body) -> Result<(), Rejected> {
+    let Some(id) = &body.id else { return Ok(()) };
+    let now_ms = services.now_ms();
+    if id.ms + RETENTION_MS / 2 < now_ms || id.ms > now_ms + AHEAD_MS_MAX {
+        return Err(Rejected::bad(format!(
+            "the id begins with {} and it is {now_ms} now, in milliseconds since 1970: an id is good for {} minutes",
+            id.ms,
+            RETENTION_MS / 2 / 60_000
+        )));
+    }
+    Ok(())
+}
+
+/// The keyspaces that a transaction names, if its asker may do with them what it does, before anything happens.
+fn admitted(services: &Services, ask: &Ask, body: &Body) -> Result<Keyspaces, Rejected> {
+    let written = body.writes.iter();
+    let written: BTreeSet<&str> = written.map(|write| &*write.place.keyspace).collect();
+    let named = body.keyspaces().into_iter();
+    let named = named.map(|name| (name, written.contains(name)));
+    let mut keyspaces = Keyspaces::new();
+    for (name, is_written) in named {
+        // Who writes may read as well.
+        let role = if is_written { Role::Write } else { Role::Read };
+        keyspaces.insert(name.to_owned(), keyspace_for(services, ask, name, role)?);
+    }
+    Ok(keyspaces)
+}
+
+/// A keyspace, if it is transactional and the asker has a role on it.
+///
+/// # Errors
+/// 403, 404, or 400 where it is a quorum keyspace, or not for users.
+pub(crate) fn keyspace_for(
+    services: &Services,
+    ask: &Ask,
+    name: &str,
+    role: Role,
+) -> Result<Arc<Keyspace>, Rejected> {
+    if !(ask.may_on)(role, name) {
+        let what = if role == Role::Read { "read" } else { "write" };
+        return Err(Rejected::new(
+            StatusCode::FORBIDDEN,
+            format!("this user may not {what} keyspace {name}: nothing happened"),
+        ));
+    }
+    match services.transactional_named(name) {
+        Some(_) if name.starts_with('_') => {
+            Err(Rejected::bad(format!("keyspace {name} is not for users")))
+        }
+        Some(keyspace) => Ok(keyspace),
+        None if services.keyspace(name).is_some() => Err(Rejected::bad(format!(
+            "keyspace {name} is not transactional: transactions are for keyspaces made with --mode transactional"
+        ))),
+        None => Err(Rejected::new(
+            StatusCode::NOT_FOUND,
+            format!("there is no keyspace {name}"),
+        )),
+    }
+}

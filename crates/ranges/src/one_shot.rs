@@ -1,0 +1,238 @@
+//! Reads, checks and writes that happen as one: all at one timestamp, tried again at another when something is in the way.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use dunlin_entry::Version;
+use dunlin_metadata::Keyspace;
+use dunlin_node::{Failure, Services};
+use dunlin_txn::{Outcome, World, close, commit, finish};
+use futures_util::future::join_all;
+use tokio::time::{Instant, sleep};
+
+use crate::body::{Body, Found, Place, Write};
+use crate::client::{Client, failure};
+use crate::group::range_id;
+use crate::plug::count;
+
+/// From when on anybody may abort a transaction that commits, in milliseconds.
+pub(crate) const DEADLINE_MS: u64 = 3_000;
+/// How long it is tried at new timestamps.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// Longest pause before the first of these, and the longest of all, in milliseconds.
+const PAUSE_MS: u64 = 4;
+const PAUSE_MS_MAX: u64 = 128;
+
+/// What became of a transaction.
+pub(crate) enum Done {
+    /// It has happened, at this timestamp; what was read, in its order.
+    Committed(Version, Vec<(Place, Found)>),
+    /// An earlier attempt at the same has happened, at this timestamp.
+    CommittedBefore(Version),
+    /// Something else has its name; nothing happened.
+    NameTaken,
+    /// A check does not hold: its number, and the version there is.
+    CheckFailed(usize, Option<Version>),
+    /// Others were in the way for too long; nothing happened.
+    Conflict,
+}
+
+/// The keyspaces of a transaction, by name.
+pub(crate) type Keyspaces = BTreeMap<String, Arc<Keyspace>>;
+
+/// Where a key is: its keyspace and the index of its range.
+type Where = (u32, usize);
+
+/// Carries a transaction out.
+///
+/// # Errors
+/// When it could not be tried: nothing happened, but where its fate is unknown.
+pub(crate) async fn run(
+    services: &Rc<Services>,
+    keyspaces: &Keyspaces,
+    body: &Body,
+) -> Result<Done, Failure> {
+    let client = Client::new(services);
+    let (begun, mut pause_ms) = (Instant::now(), PAUSE_MS);
+    let writes = group_writes(keyspaces, &body.writes)?;
+    let name = body_name(body);
+    loop {
+        let at = client.timestamp(Version(0)).await;
+        let at = at.map_err(|instead| failure(name, instead))?;
+        let found = read_all(&client, keyspaces, body, at).await?;
+        let found_at = |place: &Place| found.get(place).and_then(Option::as_ref);
+        let version_at = |place: &Place| found_at(place).map(|(version, _)| *version);
+        let mut checks = body.checks.iter().enumerate();
+        let failed = checks.find(|(_, (place, check))| !check.holds(version_at(place)));
+        if let Some((number, (place, _))) = failed {
+            count(services, |counts| counts.checks_failed += 1);
+            let instead = Done::CheckFailed(number, version_at(place));
+            return closed(&client, body, at, &writes, instead).await;
+        }
+        let deadline_ms = client.now_ms() + DEADLINE_MS;
+        let outcome = commit(&client, at, deadline_ms, &writes, body.id.as_ref()).await;
+        if writes.len() > 1 && outcome != Outcome::Unknown {
+            finish_behind(services, at, &writes, outcome == Outcome::Committed);
+        }
+        match outcome {
+            Outcome::Conflict(_) if begun.elapsed() < PATIENCE => {
+                count(services, |counts| counts.retries += 1);
+            }
+            _ => counted(services, &outcome),
+        }
+        match outcome {
+            Outcome::Committed => {
+                services.observe(at);
+                let reads = body.reads.iter();
+                let reads = reads.map(|place| (place.clone(), found_at(place).cloned()));
+                return Ok(Done::Committed(at, reads.collect()));
+            }
+            Outcome::Conflict(_) if begun.elapsed() < PATIENCE => {}
+            Outcome::Conflict(_) => {
+                return closed(&client, body, at, &writes, Done::Conflict).await;
+            }
+            other => return done(name, other),
+        }
+        // Two that meet do not meet again at once.
+        let ms = services.next_turn() as u64 % pause_ms + 1;
+        sleep(Duration::from_millis(ms)).await;
+        pause_ms = (2 * pause_ms).min(PAUSE_MS_MAX);
+    }
+}
+
+/// Counts what became of a transaction.
+pub(crate) fn counted(services: &Services, outcome: &Outcome) {
+    count(services, |counts| match outcome {
+        Outcome::Committed => counts.commits += 1,
+        Outcome::Unknown => counts.unknown += 1,
+        Outcome::Conflict(_) => counts.conflicts += 1,
+        _ => {}
+    });
+}
+
+/// Answers that nothing happened; where the transaction has a name, once no earlier attempt at it can happen any more.
+async fn closed(
+    client: &Client,
+    body: &Body,
+    at: Version,
+    writes: &Grouped,
+    instead: Done,
+) -> Result<Done, Failure> {
+    let (Some(id), Some((holder, _))) = (&body.id, writes.first()) else {
+        return Ok(instead);
+    };
+    match close(client, *holder, id, at).await {
+        None => Ok(instead),
+        Some(before) => done(body_name(body), before),
+    }
+}
+
+/// What became of a transaction that has no effect, at least now.
+///
+/// # Errors
+/// When it could not be tried, or its fate is unknown.
+pub(crate) fn done(name: &str, outcome: Outcome) -> Result<Done, Failure> {
+    match outcome {
+        Outcome::CommittedBefore(version) => Ok(Done::CommittedBefore(version)),
+        Outcome::NameTaken => Ok(Done::NameTaken),
+        Outcome::Failed(answer) => Err(failure(name, answer)),
+        Outcome::Unreachable(why) => Err(Failure::NoLeader(why)),
+        Outcome::Conflict(_) => Ok(Done::Conflict),
+        Outcome::Unknown | Outcome::Committed => Err(Failure::FateUnknown),
+    }
+}
+
+fn body_name(body: &Body) -> &str {
+    let read = body.reads.first().map(|place| &place.keyspace);
+    let checked = body.checks.first().map(|(place, _)| &place.keyspace);
+    let written = body.writes.first().map(|write| &write.place.keyspace);
+    written.or(read).or(checked).map_or("", String::as_str)
+}
+
+/// Where a key is.
+///
+/// # Errors
+/// When its keyspace is not among these.
+pub(crate) fn whereabouts(keyspaces: &Keyspaces, place: &Place) -> Result<Where, Failure> {
+    let keyspace = keyspaces.get(&place.keyspace);
+    let keyspace = keyspace.ok_or(Failure::UnknownKeyspace)?;
+    Ok((keyspace.id, keyspace.range_of(&place.key)))
+}
+
+/// What is written, by range.
+pub(crate) type Grouped = [(u64, Vec<dunlin_txn::Write>)];
+
+/// Writes by range; the range of the first write, which holds the record, is the first.
+///
+/// # Errors
+/// When a keyspace is not among these.
+pub(crate) fn group_writes(
+    keyspaces: &Keyspaces,
+    writes: &[Write],
+) -> Result<Vec<(u64, Vec<dunlin_txn::Write>)>, Failure> {
+    let mut grouped: Vec<(u64, Vec<dunlin_txn::Write>)> = Vec::new();
+    for Write { place, value } in writes {
+        let (keyspace, index) = whereabouts(keyspaces, place)?;
+        let range = range_id(keyspace, index);
+        let write = dunlin_txn::Write {
+            key: place.key.clone(),
+            value: value.clone(),
+        };
+        match grouped.iter_mut().find(|(of, _)| *of == range) {
+            Some((_, writes)) => writes.push(write),
+            None => grouped.push((range, vec![write])),
+        }
+    }
+    Ok(grouped)
+}
+
+/// Reads all keys that are read or checked, each once, ranges side by side.
+async fn read_all(
+    client: &Client,
+    keyspaces: &Keyspaces,
+    body: &Body,
+    at: Version,
+) -> Result<BTreeMap<Place, Found>, Failure> {
+    let mut wanted: BTreeMap<Where, Vec<Place>> = BTreeMap::new();
+    let checked = body.checks.iter().map(|(place, _)| place);
+    for place in body.reads.iter().chain(checked) {
+        let places = wanted.entry(whereabouts(keyspaces, place)?).or_default();
+        places.push(place.clone());
+    }
+    let asked = wanted.into_iter().filter_map(|((_, index), mut places)| {
+        places.sort_unstable();
+        places.dedup();
+        let keyspace = keyspaces.get(&places.first()?.keyspace)?;
+        let keys: Vec<Bytes> = places.iter().map(|place| place.key.clone()).collect();
+        Some(async move {
+            let read = client.read_keys(keyspace, index, Some(at), keys).await;
+            read.map(|values| (places, values))
+        })
+    });
+    let mut found = BTreeMap::new();
+    for read in join_all(asked).await {
+        let (places, values) = read?;
+        found.extend(places.into_iter().zip(values));
+    }
+    Ok(found)
+}
+
+/// Tells the other ranges what became of a transaction, behind its answer.
+pub(crate) fn finish_behind(
+    services: &Rc<Services>,
+    txn: Version,
+    writes: &Grouped,
+    is_committed: bool,
+) {
+    let mut ranges = writes.iter().map(|(range, _)| *range);
+    let Some(holder) = ranges.next() else { return };
+    let participants: Vec<u64> = ranges.collect();
+    let client = Client::new(services);
+    tokio::task::spawn_local(async move {
+        // Whoever is not reached is told by the holder's leader, or asks.
+        finish(&client, txn, holder, &participants, is_committed).await;
+    });
+}

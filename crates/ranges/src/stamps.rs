@@ -1,0 +1,87 @@
+//! Timestamps of the oracle: those who wait at a shard are given theirs together.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::time::Duration;
+
+use dunlin_entry::Version;
+use dunlin_node::Services;
+use dunlin_node::plug::ORACLE_KEYSPACE;
+use dunlin_txn::{Answer, Request, Unheard, World};
+use tokio::sync::oneshot;
+use tokio::time::timeout;
+
+use crate::client::Client;
+use crate::group::range_id;
+use crate::plug::Part;
+
+/// How long timestamps are waited for.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+type Waiter = oneshot::Sender<Result<Version, Answer>>;
+
+/// Who waits.
+#[derive(Default)]
+pub(crate) struct Stamps {
+    waiting: RefCell<Vec<(Version, Waiter)>>,
+    is_asking: Cell<bool>,
+}
+
+/// A timestamp above this, and above all that were given before it was asked for.
+pub(crate) async fn timestamp(services: &Rc<Services>, above: Version) -> Result<Version, Answer> {
+    let part = services.find::<Part>();
+    let part = part.ok_or_else(|| none("ranges are not plugged in"))?;
+    let (waiter, given) = oneshot::channel();
+    part.stamps.waiting.borrow_mut().push((above, waiter));
+    if !part.stamps.is_asking.replace(true) {
+        let (services, part) = (services.clone(), part.clone());
+        tokio::task::spawn_local(async move {
+            part.stamps.ask(&services).await;
+            part.stamps.is_asking.set(false);
+        });
+    }
+    given
+        .await
+        .unwrap_or_else(|_| Err(none("it was asked in vain")))
+}
+
+impl Stamps {
+    /// Asks for those who wait, until nobody does. Who comes while it is asked waits for the next time: what is being
+    /// given then may be older.
+    async fn ask(&self, services: &Rc<Services>) {
+        loop {
+            let waiting = self.waiting.take();
+            if waiting.is_empty() {
+                return;
+            }
+            let above = waiting.iter().map(|(above, _)| *above).max();
+            let given = give(services, waiting.len() as u32, above.unwrap_or_default()).await;
+            for (number, (_, waiter)) in waiting.into_iter().enumerate() {
+                let given = given.clone();
+                let given = given.map(|first| Version(first.0.saturating_add(number as u64)));
+                drop(waiter.send(given));
+            }
+        }
+    }
+}
+
+async fn give(services: &Rc<Services>, count: u32, above: Version) -> Result<Version, Answer> {
+    let oracle = services.transactional_named(ORACLE_KEYSPACE);
+    let oracle = oracle.ok_or_else(|| none("there is no keyspace _oracle"))?;
+    let asked = Request::Timestamps { count, above };
+    let client = Client::new(services);
+    // Less than who waits for a leader does: he is told why.
+    let told = timeout(PATIENCE, client.ask(range_id(oracle.id, 0), asked)).await;
+    match told.unwrap_or(Err(Unheard::Maybe)) {
+        Ok(Answer::Timestamps(first)) => Ok(first),
+        Ok(Answer::Clock) => Err(none(
+            "the clock of the node that gives them is not known to be right",
+        )),
+        Ok(Answer::Failed(why)) | Err(Unheard::Not(why)) => Err(none(&why)),
+        Ok(_) | Err(Unheard::Maybe) => Err(none("the node that gives them did not answer")),
+    }
+}
+
+fn none(why: &str) -> Answer {
+    Answer::NoTimestamp(why.to_owned())
+}

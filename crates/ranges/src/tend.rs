@@ -1,0 +1,74 @@
+//! What leaders do unasked: expired intents, transactions that others do not know of yet, the watermark.
+
+use std::rc::Rc;
+use std::time::Duration;
+
+use dunlin_entry::Version;
+use dunlin_node::Services;
+use dunlin_txn::{Command, Replica};
+use tokio::time::sleep;
+
+use crate::client::Client;
+use crate::group::Group;
+use crate::keep::RETENTION_MS;
+use crate::plug::Part;
+use crate::ranges::AtShard;
+use crate::serve::Here;
+
+/// Pause between two looks.
+const LOOK: Duration = Duration::from_secs(1);
+/// The watermark is raised when it is so much older than it may be, in milliseconds.
+const BEHIND_MS: u64 = 10_000;
+
+impl AtShard {
+    /// Goes on for as long as the shard runs.
+    pub async fn tend(self: Rc<Self>) {
+        loop {
+            sleep(LOOK).await;
+            let Some(services) = self.services.upgrade() else {
+                return;
+            };
+            if let Some(part) = services.find::<Part>() {
+                part.open.expire();
+            }
+            let groups: Vec<Rc<Group>> = self.groups.borrow().values().cloned().collect();
+            for group in groups {
+                let leads = !group.is_oracle && group.serves();
+                // One that waits for another range holds nobody up.
+                if !leads || group.is_tended.replace(true) {
+                    continue;
+                }
+                let (own, services) = (self.clone(), services.clone());
+                tokio::task::spawn_local(async move {
+                    let here = Here { own, group };
+                    let mut seen = here.group.seen.take();
+                    dunlin_txn::tend(&Client::new(&services), &here, &mut seen).await;
+                    *here.group.seen.borrow_mut() = seen;
+                    here.raise(&services).await;
+                    here.group.is_tended.set(false);
+                });
+            }
+        }
+    }
+}
+
+impl Here {
+    /// Raises the watermark, where anything happened since it was raised.
+    async fn raise(&self, services: &Rc<Services>) {
+        let applied = self.group.meta.get().applied;
+        let to = services.now_ms().saturating_sub(RETENTION_MS);
+        let watermark = self.group.state.borrow().watermark();
+        let is_due = watermark.millis() + BEHIND_MS < to;
+        if !is_due || applied <= self.group.raised_at.get() {
+            return;
+        }
+        // By the oracle's time, for this node's clock may be wrong.
+        let Ok(now) = crate::stamps::timestamp(services, Version(0)).await else {
+            return;
+        };
+        let to = Version::new(now.millis().saturating_sub(RETENTION_MS), 0);
+        if to > watermark && self.propose(Command::Watermark { to }).await.is_ok() {
+            self.group.raised_at.set(self.group.meta.get().applied);
+        }
+    }
+}

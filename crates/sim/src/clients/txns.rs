@@ -1,0 +1,257 @@
+//! Clients of transactions over ranges: they read lists and append to them; the history must have one order that
+//! respects real time.
+
+use std::rc::Rc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use dunlin_history::{Outcome, Step, Transaction};
+use dunlin_node::{Clock, Quorum};
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
+use serde_json::{Value, json};
+use tokio::time::sleep;
+
+use super::Nodes;
+use crate::harness::ask::{Ask, Told, Verb};
+use crate::harness::clock::SimClock;
+use crate::harness::host::{Phase, Shared, node_name};
+use crate::plan::pick;
+
+const IDLE: Duration = Duration::from_millis(50);
+/// Lists, in three ranges.
+const LISTS: u16 = 6;
+/// How long all lists are read again in the end, in milliseconds.
+const PATIENCE_MS: u64 = 30_000;
+/// Longest wait for one answer then.
+const TIMEOUT_MS: u64 = 8_000;
+
+/// One client.
+pub struct Client {
+    number: usize,
+    shared: Rc<Shared>,
+    nodes: Nodes,
+    random: StdRng,
+}
+
+/// What an attempt came to.
+enum Done {
+    Ok(Value),
+    /// It has no effect; and neither has any attempt before it, if that is said.
+    Not {
+        is_final: bool,
+    },
+    Unknown,
+}
+
+impl Client {
+    /// The client with this number.
+    pub fn new(number: usize, shared: Rc<Shared>, nodes: Nodes) -> Client {
+        let seed = shared.plan.seed ^ 0x7478_6e73 ^ (number as u64 + 1) << 40;
+        Client {
+            number,
+            random: StdRng::seed_from_u64(seed),
+            shared,
+            nodes,
+        }
+    }
+
+    /// Goes on for ever.
+    pub async fn work(mut self) {
+        loop {
+            match self.shared.phase.get() {
+                Phase::Work => {
+                    let pause = self.random.random_range(0..=150);
+                    sleep(Duration::from_millis(pause)).await;
+                    self.step().await;
+                }
+                Phase::Quiet | Phase::FinalReads => sleep(IDLE).await,
+            }
+        }
+    }
+
+    async fn step(&mut self) {
+        let shared = self.shared.clone();
+        let mut keys: Vec<u16> = (0..3).map(|_| self.random.random_range(0..LISTS)).collect();
+        keys.truncate(self.random.random_range(1..=3));
+        keys.sort_unstable();
+        keys.dedup();
+        let is_read = self.random.random_bool(0.3);
+        let appends: Vec<Step> = match is_read {
+            true => Vec::new(),
+            false => (keys.iter())
+                .map(|key| Step::Append(name(*key), shared.next_range_value()))
+                .collect(),
+        };
+        let invoked = shared.ranges.moment();
+        let (steps, outcome) = self.append(&keys, &appends).await;
+        shared.mix(("txn", invoked, &steps, outcome));
+        shared.txns.borrow_mut().push(Transaction {
+            process: self.number as u64,
+            steps,
+            invoked,
+            outcome,
+        });
+    }
+
+    async fn append(&mut self, keys: &[u16], appends: &[Step]) -> (Vec<Step>, Outcome) {
+        let only = || appends.to_vec();
+        let Done::Ok(told) = self.ask(&json!({"reads": reads(keys)})).await else {
+            return (only(), Outcome::Failed);
+        };
+        let lists: Vec<Vec<u64>> = (0..keys.len())
+            .map(|n| list_of(&told["reads"][n]))
+            .collect();
+        let mut steps: Vec<Step> = keys
+            .iter()
+            .zip(&lists)
+            .map(|(key, list)| Step::Read(name(*key), list.clone()))
+            .collect();
+        let returned = |client: &Client| Outcome::Ok {
+            returned: client.shared.ranges.moment(),
+        };
+        if appends.is_empty() {
+            return (steps, returned(self));
+        }
+        let (mut checks, mut writes) = (Vec::new(), Vec::new());
+        for (number, key) in keys.iter().enumerate() {
+            let mut check = place(*key);
+            match told["reads"][number]["version"].as_str() {
+                Some(version) => check["version"] = version.into(),
+                None => check["exists"] = false.into(),
+            }
+            checks.push(check);
+            let mut list = lists[number].clone();
+            if let Some(Step::Append(_, value)) = appends.get(number) {
+                list.push(*value);
+            }
+            let mut write = place(*key);
+            let text: String = list.iter().map(|value| format!("{value},")).collect();
+            write["value"] = text.into();
+            writes.push(write);
+        }
+        // The holder of the record is any of them.
+        writes.rotate_left(self.random.random_range(0..keys.len()));
+        let mut body = json!({"checks": checks, "writes": writes});
+        let is_named = self.random.random_bool(0.5);
+        if is_named {
+            let now_ms = SimClock::new(self.shared.time.clone(), 0).now_ms();
+            let value = self.shared.next_range_value();
+            body["id"] = format!("{now_ms}-{}-{value}", self.number).into();
+        }
+        let mut done = self.ask(&body).await;
+        let mut repeats = 0;
+        while is_named && repeats < 3 && matches!(done, Done::Unknown) {
+            repeats += 1;
+            done = match self.ask(&body).await {
+                Done::Not { is_final: false } => Done::Unknown,
+                done => done,
+            };
+        }
+        match done {
+            Done::Ok(told) if told["repeated"] == true => {
+                steps = only();
+                (steps, returned(self))
+            }
+            Done::Ok(_) => {
+                steps.extend(only());
+                (steps, returned(self))
+            }
+            Done::Not { .. } => (only(), Outcome::Failed),
+            Done::Unknown => (only(), Outcome::Unknown { until: None }),
+        }
+    }
+
+    async fn ask(&mut self, body: &Value) -> Done {
+        let timeout_ms = *pick(&mut self.random, &[400, 2_000, 6_000]);
+        let host = self.random.random_range(0..self.nodes.len());
+        let asked = self.nodes[host].call(ask(body), Duration::from_millis(timeout_ms));
+        done(asked.await.ok())
+    }
+}
+
+fn done(told: Option<Told>) -> Done {
+    match told {
+        Some(Told::Json(200, body)) => match serde_json::from_slice(&body) {
+            Ok(told) => Done::Ok(told),
+            Err(_) => Done::Unknown,
+        },
+        Some(Told::Json(504, _)) | None => Done::Unknown,
+        Some(Told::Json(409 | 412, _)) => Done::Not { is_final: true },
+        Some(_) => Done::Not { is_final: false },
+    }
+}
+
+fn name(key: u16) -> String {
+    format!("list/{}/{}", key % 3, key / 3)
+}
+
+fn place(key: u16) -> Value {
+    json!({"keyspace": "range", "key": name(key)})
+}
+
+fn reads(keys: &[u16]) -> Vec<Value> {
+    keys.iter().map(|key| place(*key)).collect()
+}
+
+fn list_of(read: &Value) -> Vec<u64> {
+    let text = read["value"].as_str().unwrap_or_default();
+    text.split_terminator(',')
+        .filter_map(|value| value.parse().ok())
+        .collect()
+}
+
+fn ask(body: &Value) -> Ask {
+    Ask {
+        keyspace: 0,
+        quorum: Quorum { ack: 1, from: 1 },
+        deadline_ms: None,
+        after_ms: None,
+        key: Bytes::new(),
+        verb: Verb::Txn(body.to_string().into()),
+    }
+}
+
+/// Reads all lists at once through a node, in the end, where no range has lost what it held.
+pub async fn read_all(shared: &Rc<Shared>, nodes: &Nodes, host: usize, machine: usize) {
+    if !shared.plan.ranges {
+        return;
+    }
+    let keys: Vec<u16> = (0..LISTS).collect();
+    let until_ms = shared.time.elapsed_ms() + PATIENCE_MS;
+    loop {
+        let invoked = shared.ranges.moment();
+        let body = json!({"reads": reads(&keys)});
+        let asked = nodes[machine].call(ask(&body), Duration::from_millis(TIMEOUT_MS));
+        let told = asked.await;
+        let shown = told
+            .as_ref()
+            .map_or_else(|error| error.to_string(), |told| format!("{told:?}"));
+        if let Done::Ok(told) = done(told.ok()) {
+            let lists = keys.iter().enumerate();
+            let steps = lists.map(|(n, key)| Step::Read(name(*key), list_of(&told["reads"][n])));
+            let transaction = Transaction {
+                process: 1_000 + host as u64,
+                steps: steps.collect(),
+                invoked,
+                outcome: Outcome::Ok {
+                    returned: shared.ranges.moment(),
+                },
+            };
+            shared.mix(("txn last read", &transaction.steps));
+            shared.txns.borrow_mut().push(transaction);
+            return;
+        }
+        if shared.time.elapsed_ms() >= until_ms {
+            if !shared.is_range_lost.get() {
+                let text = format!(
+                    "{} does not answer reads of lists: {shown}",
+                    node_name(host)
+                );
+                shared.unanswered.borrow_mut().get_or_insert(text);
+            }
+            return;
+        }
+        sleep(IDLE).await;
+    }
+}
