@@ -41,11 +41,11 @@ proptest! {
 fn strange_bytes_are_refused() {
     assert!(Record::decode(Bytes::new()).is_err());
     assert!(Record::decode(Bytes::from_static(&[4, 0, 0, 0, 0])).is_err());
-    let mut bytes = BytesMut::from(&[0, 1, 0, 0, 0][..]);
+    let mut bytes = BytesMut::from(&[0, 1, 0, 0, 0, 0, 0, 0, 0][..]);
     bytes.put_u64_le(1);
     bytes.put_u64_le(1);
     bytes.put_u8(0);
-    bytes.put_u64_le(9);
+    bytes.put_u32_le(9);
     let error = Record::decode(bytes.freeze()).unwrap_err();
     assert!(error.to_string().contains("9 bytes announced"), "{error}");
 }
