@@ -82,7 +82,9 @@ fn leader(setup: Setup, addresses: &[SocketAddr]) -> Option<usize> {
             let (_, body) = http::request(address, "GET", "/v1/status", b"").ok()?;
             let status: serde_json::Value = serde_json::from_str(&body).ok()?;
             let ranges = status["ranges"].as_array()?;
-            let leads = ranges.iter().find(|range| range["role"] == "leader")?;
+            let leads = ranges
+                .iter()
+                .find(|range| range["role"] == "leader" && range["keyspace"] != "_oracle")?;
             let name = leads["at"].as_str()?.split('/').next()?;
             name.strip_prefix('n')?
                 .parse::<usize>()
