@@ -376,6 +376,42 @@ fn a_transaction_over_several_requests_sees_itself_and_one_moment() {
 }
 
 #[test]
+fn a_script_is_run_as_transactions() {
+    let up = Up::nodes(3);
+    bank(&up);
+    let run = |script: &str| {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), script).unwrap();
+        let mut command = dunlin();
+        command.args(["txn", "--server", &up.url(1, "")]);
+        let output = command.arg(file.path()).output().unwrap();
+        let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+        (
+            output.status.code(),
+            text(&output.stdout),
+            text(&output.stderr),
+        )
+    };
+    let done =
+        run("put bank 1 100\nput bank 9 some more\ncommit\nget bank 9\ndelete bank 9\ncommit\n");
+    assert_eq!(done, (Some(0), "some more\n".to_owned(), String::new()));
+    let (code, _, told) = run("put bank 5 x\ncheck bank 1 99\ncommit\n");
+    assert_eq!(code, Some(1));
+    assert!(
+        told.contains("line 2") && told.contains("its value is \"100\""),
+        "{told}"
+    );
+    // Nothing of it happened, nor of what has no commit.
+    let (code, _, told) = run("put bank 5 x\n");
+    assert_eq!(code, Some(2), "{told}");
+    let keys = curl(&[&up.url(0, "/v1/keyspaces/bank/keys")]);
+    assert_eq!(keys.text().lines().count(), 1, "{}", keys.text());
+    let (code, _, told) = run("put default k v\ncommit\n");
+    assert_eq!(code, Some(1));
+    assert!(told.contains("default is not transactional"), "{told}");
+}
+
+#[test]
 fn a_node_that_dies_takes_nothing_with_it() {
     let mut flock = Flock::start(&[]);
     let body = json!({"name": "bank", "mode": "transactional", "split_at": ["3", "6"]}).to_string();
