@@ -48,9 +48,8 @@ struct State {
 impl Client {
     /// Begins a transaction. [`Client::transact`] tries again what conflicts.
     pub async fn begin(&self) -> Result<Transaction, ClientError> {
-        let mut call = Call::new(Method::POST, "/v1/txn/begin".to_owned());
-        // One that nobody uses goes by itself.
-        call.repeatable = true;
+        // It may be sent again: one that nobody uses goes by itself.
+        let call = Call::new(Method::POST, "/v1/txn/begin".to_owned());
         let reply = self.servers().reply(&call).await?;
         if reply.head.status() != StatusCode::CREATED {
             return Err(refusal(reply));
@@ -176,10 +175,9 @@ impl Transaction {
             drop(self.abort().await);
             return Ok(None);
         };
+        // It may be sent again: its record says what became of it, however often that is asked.
         let mut call = Call::new(Method::POST, format!("{}/commit", self.path));
         call.parameter_bytes("first", &first);
-        // Its record says what became of it, however often that is asked.
-        call.repeatable = true;
         let mut asked = 0;
         loop {
             let reply = match self.servers.reply(&call).await {

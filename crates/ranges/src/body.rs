@@ -120,14 +120,9 @@ impl Body {
         }
         let place = |what: &str, number: usize, keyspace: String, key, encoded: Option<String>| {
             let key = bytes_of("key", key, encoded);
+            let key = key.and_then(|key| check_key(&key, key_bytes_max).map(|()| key));
             let key = key.map_err(|why| format!("{what}[{number}]: {why}"))?;
-            match key.len() {
-                0 => Err(format!("{what}[{number}]: the key is empty")),
-                length if length > key_bytes_max => Err(format!(
-                    "{what}[{number}]: a key has at most {key_bytes_max} bytes, this one {length}"
-                )),
-                _ => Ok(Place { keyspace, key }),
-            }
+            Ok::<_, String>(Place { keyspace, key })
         };
         let id = sent.id.map(|name| id_of(name, bytes)).transpose()?;
         if id.is_some() && sent.writes.is_empty() {
@@ -207,6 +202,17 @@ fn id_of(name: String, body: &[u8]) -> Result<Id, String> {
         _ => Err(format!(
             "id {name:?}: an id is the time in milliseconds since 1970, a hyphen, and what makes it unique, in at most {ID_BYTES_MAX} bytes"
         )),
+    }
+}
+
+/// Refuses a key that none can be.
+pub(crate) fn check_key(key: &[u8], bytes_max: usize) -> Result<(), String> {
+    match key.len() {
+        0 => Err("the key is empty".to_owned()),
+        length if length > bytes_max => Err(format!(
+            "a key has at most {bytes_max} bytes, this one {length}"
+        )),
+        _ => Ok(()),
     }
 }
 

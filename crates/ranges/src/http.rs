@@ -36,13 +36,11 @@ pub async fn transact(services: &Rc<Services>, body: &[u8]) -> (StatusCode, Valu
         Ok(body) => body,
         Err(line) => return refused(StatusCode::BAD_REQUEST, &line),
     };
-    let mut keyspaces = Keyspaces::new();
-    for name in body.keyspaces() {
-        if let Some(keyspace) = services.transactional_named(name) {
-            keyspaces.insert(name.to_owned(), keyspace);
-        }
-    }
-    match carry_out(services, &keyspaces, &body).await {
+    let done = async {
+        let keyspaces = one_shot::keyspaces_of(services, body.keyspaces())?;
+        carry_out(services, &keyspaces, &body).await
+    };
+    match done.await {
         Ok(told) => told,
         Err(rejected) => refused(rejected.status, &rejected.line),
     }

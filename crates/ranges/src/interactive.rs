@@ -18,7 +18,7 @@ use crate::body::{Found, KEYS_MAX, Place, Write};
 use crate::client::{Client, failure};
 use crate::group::range_id;
 use crate::one_shot::{
-    DEADLINE_MS, Done, Keyspaces, counted, done, finish_behind, group_writes, whereabouts,
+    DEADLINE_MS, Done, counted, done, finish_behind, group_writes, keyspaces_of, whereabouts,
 };
 use crate::plug::Part;
 
@@ -274,20 +274,8 @@ impl Buffer {
     }
 }
 
-fn keyspaces_of<'a>(
-    services: &Services,
-    names: impl Iterator<Item = &'a String>,
-) -> Result<Keyspaces, Failure> {
-    let mut keyspaces = Keyspaces::new();
-    for name in names {
-        let keyspace = services.transactional_named(name);
-        keyspaces.insert(name.clone(), keyspace.ok_or(Failure::UnknownKeyspace)?);
-    }
-    Ok(keyspaces)
-}
-
 async fn get(services: &Rc<Services>, txn: Version, place: Place) -> Result<Told, Failure> {
-    let keyspaces = keyspaces_of(services, [&place.keyspace].into_iter())?;
+    let keyspaces = keyspaces_of(services, [&*place.keyspace])?;
     let (_, index) = whereabouts(&keyspaces, &place)?;
     let keyspace = keyspaces
         .get(&place.keyspace)
@@ -366,7 +354,7 @@ async fn end(services: &Rc<Services>, part: &Part, id: TxnId) -> Result<Told, Fa
     };
     // Dropped when it has ended, however that is.
     let _ended = Ended(part, id);
-    let names = writes.iter().map(|write| &write.place.keyspace);
+    let names = writes.iter().map(|write| &*write.place.keyspace);
     let keyspaces = keyspaces_of(services, names)?;
     let grouped = group_writes(&keyspaces, &writes)?;
     let client = Client::new(services);
@@ -399,7 +387,7 @@ impl Drop for Ended<'_> {
 /// What became of one that is not kept anywhere any more, by the key that it wrote first. It is aborted if it has not
 /// committed.
 pub(crate) async fn find(services: &Rc<Services>, id: TxnId, first: &Place) -> Told {
-    let keyspaces = keyspaces_of(services, [&first.keyspace].into_iter());
+    let keyspaces = keyspaces_of(services, [&*first.keyspace]);
     let place = keyspaces.and_then(|keyspaces| whereabouts(&keyspaces, first));
     let (keyspace, index) = match place {
         Ok(place) => place,

@@ -14,7 +14,7 @@ use dunlin_txn::ORIGIN;
 use hyper::{Method, StatusCode};
 use serde_json::json;
 
-use crate::body::Place;
+use crate::body::{Place, check_key};
 use crate::http::keyspace_for;
 use crate::interactive::{SCANNED, SCANNED_MAX, Step, Told, TxnId, begin, find, step};
 use crate::plug::{NUMBER, Part};
@@ -90,7 +90,7 @@ fn step_of(services: &Services, ask: &Ask, parts: &[&str]) -> Result<Step, Rejec
             let role = if is_get { Role::Read } else { Role::Write };
             keyspace_for(services, ask, name, role)?;
             let key = Bytes::from(rest.join("/"));
-            check_key(&key)?;
+            check_key(&key, KEY_BYTES).map_err(Rejected::bad)?;
             let place = Place {
                 keyspace: (*name).to_owned(),
                 key,
@@ -105,16 +105,6 @@ fn step_of(services: &Services, ask: &Ask, parts: &[&str]) -> Result<Step, Rejec
     }
 }
 
-fn check_key(key: &Bytes) -> Result<(), Rejected> {
-    match key.len() {
-        0 => Err(Rejected::bad("the key is empty")),
-        length if length > KEY_BYTES => Err(Rejected::bad(format!(
-            "a key has at most {KEY_BYTES} bytes, this one {length}"
-        ))),
-        _ => Ok(()),
-    }
-}
-
 /// `KEYSPACE/KEY`.
 fn place_of(first: &Bytes) -> Result<Place, Rejected> {
     let wrong = || Rejected::bad("first is KEYSPACE/KEY, the key that the transaction wrote first");
@@ -124,7 +114,7 @@ fn place_of(first: &Bytes) -> Result<Place, Rejected> {
         .ok_or_else(wrong)?;
     let keyspace = std::str::from_utf8(&first[..slash]).map_err(|_| wrong())?;
     let key = first.slice(slash + 1..);
-    check_key(&key)?;
+    check_key(&key, KEY_BYTES).map_err(Rejected::bad)?;
     Ok(Place {
         keyspace: keyspace.to_owned(),
         key,

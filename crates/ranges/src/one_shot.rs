@@ -43,6 +43,21 @@ pub(crate) enum Done {
 /// The keyspaces of a transaction, by name.
 pub(crate) type Keyspaces = BTreeMap<String, Arc<Keyspace>>;
 
+/// Keyspaces by their names.
+///
+/// # Errors
+/// When one is not there, or not transactional.
+pub(crate) fn keyspaces_of<'a>(
+    services: &Services,
+    names: impl IntoIterator<Item = &'a str>,
+) -> Result<Keyspaces, Failure> {
+    let of = |name: &str| {
+        let keyspace = services.transactional_named(name);
+        Ok((name.to_owned(), keyspace.ok_or(Failure::UnknownKeyspace)?))
+    };
+    names.into_iter().map(of).collect()
+}
+
 /// Where a key is: its keyspace and the index of its range.
 type Where = (u32, usize);
 

@@ -2,6 +2,7 @@
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 use dunlin_txn::Request;
+pub(crate) use dunlin_txn::{get_bytes, put_bytes};
 
 /// Messages between replicas.
 pub(crate) const MESSAGES: u8 = 1;
@@ -17,6 +18,12 @@ pub(crate) const STEP: u8 = 4;
 #[error("malformed bytes from another shard")]
 pub(crate) struct Malformed;
 
+impl From<dunlin_txn::Malformed> for Malformed {
+    fn from(_: dunlin_txn::Malformed) -> Malformed {
+        Malformed
+    }
+}
+
 /// A request to the leader of a range, behind its kind.
 pub(crate) fn encode(range: u64, request: &Request) -> Bytes {
     let mut out = BytesMut::new();
@@ -29,19 +36,5 @@ pub(crate) fn encode(range: u64, request: &Request) -> Bytes {
 /// The same back, without its kind.
 pub(crate) fn decode(mut from: Bytes) -> Result<(u64, Request), Malformed> {
     let range = from.try_get_u64_le().map_err(|_| Malformed)?;
-    let request = Request::decode(from).map_err(|_| Malformed)?;
-    Ok((range, request))
-}
-
-pub(crate) fn put_bytes(out: &mut BytesMut, bytes: &[u8]) {
-    out.put_u32_le(bytes.len() as u32);
-    out.put_slice(bytes);
-}
-
-pub(crate) fn get_bytes(from: &mut Bytes) -> Result<Bytes, Malformed> {
-    let length = from.try_get_u32_le().map_err(|_| Malformed)? as usize;
-    match length <= from.len() {
-        true => Ok(from.split_to(length)),
-        false => Err(Malformed),
-    }
+    Ok((range, Request::decode(from)?))
 }

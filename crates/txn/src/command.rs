@@ -243,7 +243,8 @@ pub(crate) fn put_numbers(out: &mut BytesMut, numbers: &[u64]) {
     }
 }
 
-pub(crate) fn put_bytes(out: &mut BytesMut, bytes: &[u8]) {
+/// Bytes behind their length, as they stand in entries and messages.
+pub fn put_bytes(out: &mut BytesMut, bytes: &[u8]) {
     out.put_u32_le(bytes.len() as u32);
     out.put_slice(bytes);
 }
@@ -320,7 +321,11 @@ pub(crate) fn condition(from: &mut Bytes) -> Result<Condition, Malformed> {
     })
 }
 
-pub(crate) fn bytes(from: &mut Bytes) -> Result<Bytes, Malformed> {
+/// The same back.
+///
+/// # Errors
+/// When there are fewer.
+pub fn bytes(from: &mut Bytes) -> Result<Bytes, Malformed> {
     let length = from.try_get_u32_le().map_err(short)? as usize;
     match length <= from.len() {
         true => Ok(from.split_to(length)),

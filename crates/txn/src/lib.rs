@@ -32,7 +32,7 @@ mod state;
 mod tend;
 
 pub use cache::Cache;
-pub use command::{Command, Id, Malformed, Write};
+pub use command::{Command, Id, Malformed, Write, bytes as get_bytes, put_bytes};
 pub use commit::{Outcome, close, commit, finish};
 pub use intent::Intent;
 pub use leader::{Leader, TooOld};
