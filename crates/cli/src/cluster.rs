@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use dunlin_changes::Changes;
 use dunlin_metadata::Metadata;
+use dunlin_node::plug::Plug;
 use dunlin_node::{Node, NodeConfig, Process, StartError, Superseded};
-use dunlin_ranges::Ranges;
+use dunlin_ranges::{Limits, Ranges};
 use dunlin_store::CacheSizes;
 use dunlin_views::Views;
 
@@ -14,6 +15,15 @@ use crate::config::room::Room;
 use crate::failure::Failure;
 use crate::lock::DirectoryLock;
 use crate::memory;
+
+/// What plugs into a node, with the bounds of transactions.
+pub fn plugs(transactions: Limits) -> Vec<Arc<dyn Plug>> {
+    vec![
+        Arc::new(Changes),
+        Arc::new(Views),
+        Arc::new(Ranges(transactions)),
+    ]
+}
 
 /// Running nodes and the locks on their data.
 pub struct Cluster {
@@ -41,8 +51,7 @@ impl Cluster {
             process,
             locks: Vec::new(),
         };
-        for (mut config, lock) in configs {
-            config.plugs = vec![Arc::new(Changes), Arc::new(Views), Arc::new(Ranges)];
+        for (config, lock) in configs {
             cluster.locks.push(lock);
             let name = config.name.clone();
             match Node::start(config, metadata.clone(), &cluster.process).await {

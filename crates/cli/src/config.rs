@@ -9,4 +9,5 @@ pub mod origins;
 pub mod room;
 pub mod secret_file;
 pub mod settings;
+pub mod transactions;
 mod word;

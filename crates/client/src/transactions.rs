@@ -87,7 +87,9 @@ impl Client {
         F: Future<Output = Result<T, ClientError>>,
     {
         let mut pause_ms = PAUSE_MS;
-        for attempt in 1.. {
+        let mut attempt = 0;
+        loop {
+            attempt += 1;
             let done = async {
                 let txn = self.begin().await?;
                 match body(txn.clone()).await {
@@ -108,7 +110,6 @@ impl Client {
             sleep(Duration::from_millis(pause_ms)).await;
             pause_ms = (2 * pause_ms).min(PAUSE_MS_MAX);
         }
-        Err(ClientError::Conflict("it was tried too often".to_owned()))
     }
 }
 

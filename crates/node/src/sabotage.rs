@@ -86,11 +86,19 @@ pub enum Sabotage {
     KeepHigherEntries,
     /// The leader of a range judges a condition by what it has applied when the write comes.
     JudgeAtLeader,
+    /// The leader of a range lets be read above its lease.
+    ReadPastLease,
+    /// A new leader of a range takes nothing for read.
+    EmptyReadCache,
+    /// The oracle gives timestamps without asking whether it still leads.
+    OracleUnconfirmed,
+    /// A transaction commits though a range refused its intents.
+    CommitDespiteIntent,
 }
 
 impl Sabotage {
     /// All of them, and none.
-    pub const ALL: [Sabotage; 38] = [
+    pub const ALL: [Sabotage; 42] = [
         Sabotage::None,
         Sabotage::AckUnsynced,
         Sabotage::IgnoreGaps,
@@ -129,5 +137,9 @@ impl Sabotage {
         Sabotage::SnapshotWithoutRecord,
         Sabotage::KeepHigherEntries,
         Sabotage::JudgeAtLeader,
+        Sabotage::ReadPastLease,
+        Sabotage::EmptyReadCache,
+        Sabotage::OracleUnconfirmed,
+        Sabotage::CommitDespiteIntent,
     ];
 }

@@ -6,7 +6,7 @@ use raft::eraftpb::{Entry, EntryType};
 use crate::Position;
 
 /// The first record of each segment.
-pub(crate) const PREAMBLE: &[u8] = b"dunlin-raft-2";
+pub(crate) const PREAMBLE: &[u8] = b"dunlin-raft-3";
 
 const HAS_BEGIN: u8 = 1;
 const HAS_VOTE: u8 = 2;

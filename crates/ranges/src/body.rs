@@ -6,13 +6,12 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use dunlin_entry::{Stamp, Version};
+use dunlin_node::http::put_bytes;
+use dunlin_proto::Condition;
 use dunlin_txn::{Id, ORIGIN};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use xxhash_rust::xxh3::xxh3_64;
-
-/// Keys that a transaction may name in all.
-pub(crate) const KEYS_MAX: usize = 4_096;
 
 /// Bytes of a client's name for a transaction.
 const ID_BYTES_MAX: usize = 128;
@@ -74,20 +73,11 @@ pub(crate) struct Write {
     pub value: Option<Bytes>,
 }
 
-/// What must hold of a key.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Check {
-    /// It has this version.
-    Is(Stamp),
-    /// It has a value, or none.
-    Exists(bool),
-}
-
 /// A transaction.
 #[derive(Debug, Default)]
 pub(crate) struct Body {
     pub reads: Vec<Place>,
-    pub checks: Vec<(Place, Check)>,
+    pub checks: Vec<(Place, Condition)>,
     pub writes: Vec<Write>,
     /// What its client calls it.
     pub id: Option<Id>,
@@ -96,7 +86,19 @@ pub(crate) struct Body {
 /// A key's value and version, where it has one.
 pub(crate) type Found = Option<(Version, Bytes)>;
 
+impl Write {
+    /// Bytes of key and value.
+    pub fn size(&self) -> usize {
+        self.place.key.len() + self.value.as_ref().map_or(0, Bytes::len)
+    }
+}
+
 impl Body {
+    /// Keys that it names.
+    pub fn keys(&self) -> usize {
+        self.reads.len() + self.checks.len() + self.writes.len()
+    }
+
     /// The keyspaces that it names.
     pub fn keyspaces(&self) -> BTreeSet<&str> {
         let checked = self.checks.iter().map(|(place, _)| place);
@@ -109,14 +111,8 @@ impl Body {
     pub fn parse(bytes: &[u8], key_bytes_max: usize) -> Result<Body, String> {
         let sent: Sent = serde_json::from_slice(bytes)
             .map_err(|error| format!("the body does not describe a transaction: {error}"))?;
-        let count = sent.reads.len() + sent.checks.len() + sent.writes.len();
-        if count == 0 {
+        if sent.reads.is_empty() && sent.checks.is_empty() && sent.writes.is_empty() {
             return Err("the transaction is empty: name reads, checks or writes".to_owned());
-        }
-        if count > KEYS_MAX {
-            return Err(format!(
-                "a transaction names at most {KEYS_MAX} keys, this one {count}: make it smaller"
-            ));
         }
         let place = |what: &str, number: usize, keyspace: String, key, encoded: Option<String>| {
             let key = bytes_of("key", key, encoded);
@@ -145,10 +141,11 @@ impl Body {
                 check.key_base64,
             )?;
             let holds = match (check.version, check.exists) {
-                (Some(version), None) => version.parse().map(Check::Is).map_err(|error| {
+                (Some(version), None) => version.parse().map(Condition::Is).map_err(|error| {
                     format!("checks[{number}]: version {version:?} is not one: {error}")
                 })?,
-                (None, Some(exists)) => Check::Exists(exists),
+                (None, Some(true)) => Condition::Present,
+                (None, Some(false)) => Condition::Absent,
                 _ => {
                     return Err(format!("checks[{number}]: name either version or exists"));
                 }
@@ -227,16 +224,6 @@ fn bytes_of(name: &str, text: Option<String>, encoded: Option<String>) -> Result
     }
 }
 
-impl Check {
-    /// Whether it holds of a key with this version, where it has a value.
-    pub fn holds(self, found: Option<Version>) -> bool {
-        match self {
-            Check::Is(stamp) => found.map(|version| Stamp::new(version, ORIGIN)) == Some(stamp),
-            Check::Exists(exists) => found.is_some() == exists,
-        }
-    }
-}
-
 /// What was read, in the order it was asked for.
 pub(crate) fn answer(version: Version, reads: &[(Place, Found)]) -> Value {
     let reads: Vec<Value> = reads
@@ -256,7 +243,7 @@ pub(crate) fn failed(number: usize, place: &Place, found: Option<Version>) -> Va
     let mut check = Map::new();
     check.insert("index".to_owned(), number.into());
     check.insert("keyspace".to_owned(), place.keyspace.as_str().into());
-    put(&mut check, "key", &place.key);
+    put_bytes(&mut check, "key", &place.key);
     let version = found.map_or(Value::Null, |version| text(version).into());
     check.insert("version".to_owned(), version);
     let line = format!("checks[{number}] does not hold: nothing was written");
@@ -266,9 +253,9 @@ pub(crate) fn failed(number: usize, place: &Place, found: Option<Version>) -> Va
 fn read(place: &Place, found: &Found) -> Value {
     let mut read = Map::new();
     read.insert("keyspace".to_owned(), place.keyspace.as_str().into());
-    put(&mut read, "key", &place.key);
+    put_bytes(&mut read, "key", &place.key);
     if let Some((version, value)) = found {
-        put(&mut read, "value", value);
+        put_bytes(&mut read, "value", value);
         read.insert("version".to_owned(), text(*version).into());
     }
     read.into()
@@ -276,14 +263,6 @@ fn read(place: &Place, found: &Found) -> Value {
 
 fn text(version: Version) -> String {
     Stamp::new(version, ORIGIN).to_string()
-}
-
-/// As text where it is text; else in base64 under another name.
-fn put(object: &mut Map<String, Value>, name: &str, bytes: &[u8]) {
-    match std::str::from_utf8(bytes) {
-        Ok(text) => object.insert(name.to_owned(), text.into()),
-        Err(_) => object.insert(format!("{name}_base64"), STANDARD.encode(bytes).into()),
-    };
 }
 
 #[cfg(test)]

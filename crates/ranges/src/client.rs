@@ -9,10 +9,10 @@ use dunlin_entry::{Kind, Stamp, Version};
 use dunlin_metadata::Keyspace;
 use dunlin_node::http::{LocalFuture, Rejected};
 use dunlin_node::plug::{RangePage, RangeStatus, Transactional, TxnCounts};
-use dunlin_node::{Failure, Services};
+use dunlin_node::{Failure, Sabotage, Services};
 use dunlin_proto::{Item, ShardAddress, WriteRequest};
 use dunlin_rpc::CallError;
-use dunlin_txn::{Answer, ORIGIN, Request, Row, Unheard, World, Write};
+use dunlin_txn::{Answer, Command, ORIGIN, Request, Row, Unheard, World, Write};
 use hyper::StatusCode;
 use tokio::time::{Instant, sleep, timeout};
 
@@ -130,7 +130,10 @@ impl Client {
         if let Request::Push { .. } = request {
             count(&services, |counts| counts.pushes += 1);
         }
-        let may_repeat = !matches!(request, Request::Write { .. } | Request::Commit { .. });
+        let may_repeat = !matches!(
+            request,
+            Request::Write { .. } | Request::Enter(Command::Commit { .. })
+        );
         let begun = Instant::now();
         let mut search = Search::new(&services, &keyspace, range);
         loop {
@@ -157,6 +160,14 @@ impl Client {
                 }
             }
         }
+    }
+
+    /// A deliberate bug, for the simulation to find.
+    fn ignores_refusal(&self, request: &Request) -> bool {
+        let is_planted =
+            |services: Rc<Services>| services.sabotage() == Sabotage::CommitDespiteIntent;
+        matches!(request, Request::Enter(Command::Place { .. }))
+            && self.services().is_ok_and(is_planted)
     }
 
     async fn ask_at(
@@ -204,13 +215,13 @@ impl Client {
         }
     }
 
-    /// A page of keys, of one range at a time.
+    /// A page of keys, of one range at a time, and no more than so many.
     pub async fn read_page(
         &self,
         keyspace: &Keyspace,
         at: Option<Version>,
-        start: Bytes,
-        end: Option<Bytes>,
+        (start, end): (Bytes, Option<Bytes>),
+        limit: usize,
     ) -> Result<(Vec<Row>, Option<Bytes>), Failure> {
         let index = keyspace.range_of(&start);
         let behind = keyspace.range_end(index).map(str::as_bytes);
@@ -220,6 +231,7 @@ impl Client {
             at,
             start,
             end: behind.clone().or(end),
+            limit: u32::try_from(limit).unwrap_or(u32::MAX),
         };
         let range = range_id(keyspace.id, index);
         match self.ask_leader(range, &asked, || true).await? {
@@ -278,6 +290,7 @@ pub(crate) fn failure(keyspace: &str, answer: Answer) -> Failure {
 impl World for Client {
     async fn ask(&self, range: u64, request: Request) -> Result<Answer, Unheard> {
         match self.ask_leader(range, &request, || true).await {
+            Ok(Answer::Met(_)) if self.ignores_refusal(&request) => Ok(Answer::Done(Version(0))),
             Ok(answer) => Ok(answer),
             Err(Lost::Not(failure)) => Err(Unheard::Not(failure.to_string())),
             Err(Lost::Maybe) => Err(Unheard::Maybe),
@@ -325,7 +338,9 @@ impl Transactional for Client {
         let client = self.clone();
         Box::pin(async move {
             let keyspace = client.keyspace(&*client.services()?, keyspace)?;
-            let (rows, next) = client.read_page(&keyspace, None, start, end).await?;
+            let (rows, next) = client
+                .read_page(&keyspace, None, (start, end), usize::MAX)
+                .await?;
             let rows = rows.into_iter();
             let items = rows.map(|(key, version, value)| item(key, version, value));
             Ok(RangePage {

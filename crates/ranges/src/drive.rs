@@ -173,12 +173,18 @@ impl AtShard {
         let Some(services) = self.services.upgrade() else {
             return;
         };
-        let given = crate::stamps::timestamp(&services, Version(0)).await;
+        // What was read before was read at what the oracle gave before, or no further than the last lease.
+        let above = group.meta.get().greatest;
+        let given = crate::stamps::timestamp(&services, above).await;
         let Ok(floor) = given else {
             return sleep(TICK).await;
         };
         let leads = group.leads_in(&group.node.borrow());
         if leads == Some(term) && group.failed.borrow().is_none() {
+            let floor = match self.sabotage {
+                Sabotage::EmptyReadCache => Version(0),
+                _ => floor,
+            };
             let leader = Box::new(Leader::new(floor));
             *group.lead.borrow_mut() = Some((term, Lead::Keys(leader)));
         }

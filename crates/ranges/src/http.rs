@@ -8,12 +8,13 @@ use dunlin_metadata::{Keyspace, Role};
 use dunlin_node::Services;
 use dunlin_node::http::{Answer, Ask, KEY_BYTES, Rejected, json};
 use hyper::StatusCode;
-use serde_json::{Value, json as json_of};
+use serde_json::Value;
 
-use crate::body::{self, Body};
+use crate::body::{self, Body, Write};
 use crate::interactive_http;
-use crate::keep::RETENTION_MS;
+use crate::limits::Limits;
 use crate::one_shot::{self, Done, Keyspaces};
+use crate::plug::limits;
 
 /// How far a client's clock may be ahead, in milliseconds.
 const AHEAD_MS_MAX: u64 = 60_000;
@@ -23,27 +24,19 @@ pub(crate) async fn answer(services: Rc<Services>, ask: Ask) -> Result<Answer, R
     if ask.parts.len() > 1 {
         return interactive_http::answer(services, ask).await;
     }
-    let body = Body::parse(&ask.body, KEY_BYTES).map_err(Rejected::bad)?;
+    let body = parse(&ask.body, &limits(&services))?;
     let keyspaces = admitted(&services, &ask, &body)?;
     let (status, told) = carry_out(&services, &keyspaces, &body).await?;
     Ok(json(status, &told))
 }
 
-/// The same for who is not asked who he is: the status of HTTP, and the answer.
-pub async fn transact(services: &Rc<Services>, body: &[u8]) -> (StatusCode, Value) {
-    let refused = |status, line: &str| (status, json_of!({"error": line}));
-    let body = match Body::parse(body, KEY_BYTES) {
-        Ok(body) => body,
-        Err(line) => return refused(StatusCode::BAD_REQUEST, &line),
-    };
-    let done = async {
-        let keyspaces = one_shot::keyspaces_of(services, body.keyspaces())?;
-        carry_out(services, &keyspaces, &body).await
-    };
-    match done.await {
-        Ok(told) => told,
-        Err(rejected) => refused(rejected.status, &rejected.line),
-    }
+fn parse(body: &[u8], limits: &Limits) -> Result<Body, Rejected> {
+    let body = Body::parse(body, KEY_BYTES).map_err(Rejected::bad)?;
+    let written = body.writes.iter().map(Write::size).sum();
+    limits
+        .admit(body.keys(), written)
+        .map_err(|line| Rejected::new(StatusCode::PAYLOAD_TOO_LARGE, line))?;
+    Ok(body)
 }
 
 async fn carry_out(
@@ -74,11 +67,12 @@ async fn carry_out(
 fn check_id(services: &Services, body: &Body) -> Result<(), Rejected> {
     let Some(id) = &body.id else { return Ok(()) };
     let now_ms = services.now_ms();
-    if id.ms + RETENTION_MS / 2 < now_ms || id.ms > now_ms + AHEAD_MS_MAX {
+    let good_ms = limits(services).retention_ms() / 2;
+    if id.ms + good_ms < now_ms || id.ms > now_ms + AHEAD_MS_MAX {
         return Err(Rejected::bad(format!(
-            "the id begins with {} and it is {now_ms} now, in milliseconds since 1970: an id is good for {} minutes",
+            "the id begins with {} and it is {now_ms} now, in milliseconds since 1970: an id is good for {} s, half of txn retention",
             id.ms,
-            RETENTION_MS / 2 / 60_000
+            good_ms / 1_000
         )));
     }
     Ok(())

@@ -5,31 +5,23 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::rc::Rc;
 use std::str::FromStr;
-use std::time::Duration;
 
 use bytes::Bytes;
 use dunlin_entry::Version;
 use dunlin_node::{Failure, Services};
 use dunlin_proto::ShardAddress;
-use dunlin_txn::{Answer, Outcome, Request, World, commit};
+use dunlin_txn::{Answer, Outcome, Request, World};
 use tokio::time::Instant;
 
-use crate::body::{Found, KEYS_MAX, Place, Write};
+use crate::body::{Found, Place, Write};
 use crate::client::{Client, failure};
 use crate::group::range_id;
-use crate::one_shot::{
-    DEADLINE_MS, Done, counted, done, finish_behind, group_writes, keyspaces_of, whereabouts,
-};
+use crate::limits::Limits;
+use crate::one_shot::{Done, commit_shares, counted, done, keyspaces_of, shares_of, whereabouts};
 use crate::plug::Part;
 
-/// One that is not used for so long is aborted.
-const IDLE: Duration = Duration::from_secs(30);
-/// The longest that one lasts: shorter than old versions are kept.
-const LASTS: Duration = Duration::from_secs(60);
 /// Transactions at a shard.
 const OPEN_MAX: usize = 4_096;
-/// Bytes that one may write.
-const BYTES_MAX: usize = 4 << 20;
 /// Keys that a scan tells, if it is not said how many, and at most.
 pub(crate) const SCANNED: usize = 1_000;
 pub(crate) const SCANNED_MAX: usize = 10_000;
@@ -136,9 +128,10 @@ impl Open {
     }
 
     /// Forgets those that were not used, or last too long.
-    pub fn expire(&self) {
+    pub fn expire(&self, limits: &Limits) {
         let lasts = |buffer: &Buffer| {
-            buffer.is_committing || buffer.used.elapsed() < IDLE && buffer.begun.elapsed() < LASTS
+            let is_used = buffer.used.elapsed() < limits.idle;
+            buffer.is_committing || is_used && buffer.begun.elapsed() < limits.time
         };
         let before = self.count();
         self.0.borrow_mut().retain(|_, buffer| lasts(buffer));
@@ -182,7 +175,7 @@ pub(crate) async fn step(services: &Rc<Services>, id: TxnId, step: Step) -> Told
     let Some(part) = services.find::<Part>() else {
         return Told::Gone;
     };
-    part.open.expire();
+    part.open.expire(&part.limits);
     let told = {
         let mut open = part.open.0.borrow_mut();
         let Some(buffer) = open.get_mut(&id) else {
@@ -196,7 +189,7 @@ pub(crate) async fn step(services: &Rc<Services>, id: TxnId, step: Step) -> Told
             Step::Get(place) => buffer
                 .find(place)
                 .map(|write| Told::Value(write.value.clone().map(|value| (None, value)))),
-            Step::Put(place, value) => Some(buffer.put(place, value.as_ref())),
+            Step::Put(place, value) => Some(buffer.put(&part.limits, place, value.as_ref())),
             Step::Look => Some(Told::Open(buffer.writes.len())),
             Step::Abort => {
                 open.remove(&id);
@@ -240,32 +233,18 @@ impl Buffer {
         self.writes.iter().find(|write| write.place == *place)
     }
 
-    fn put(&mut self, place: &Place, value: Option<&Bytes>) -> Told {
-        let size =
-            |place: &Place, value: Option<&Bytes>| place.key.len() + value.map_or(0, Bytes::len);
-        let before = self
-            .find(place)
-            .map(|write| size(place, write.value.as_ref()));
-        let bytes = self.bytes - before.unwrap_or(0) + size(place, value);
-        if bytes > BYTES_MAX {
-            return refused(
-                413,
-                format!(
-                    "a transaction writes at most {BYTES_MAX} bytes, with this {bytes}: commit before, or abort"
-                ),
-            );
-        }
-        if before.is_none() && self.writes.len() >= KEYS_MAX {
-            return refused(
-                413,
-                format!("a transaction writes at most {KEYS_MAX} keys: commit before, or abort"),
-            );
-        }
-        self.bytes = bytes;
+    fn put(&mut self, limits: &Limits, place: &Place, value: Option<&Bytes>) -> Told {
         let write = Write {
             place: place.clone(),
             value: value.cloned(),
         };
+        let before = self.find(place).map(Write::size);
+        let bytes = self.bytes - before.unwrap_or(0) + write.size();
+        let keys = self.writes.len() + usize::from(before.is_none());
+        if let Err(line) = limits.admit(keys, bytes) {
+            return refused(413, line);
+        }
+        self.bytes = bytes;
         match self.writes.iter_mut().find(|write| write.place == *place) {
             Some(known) => *known = write,
             None => self.writes.push(write),
@@ -313,7 +292,8 @@ async fn scan(
     let client = Client::new(services);
     let (mut rows, mut bytes) = (Vec::new(), 0);
     loop {
-        let asked = client.read_page(&keyspace, Some(id.txn), start.clone(), end.clone());
+        let bounds = (start.clone(), end.clone());
+        let asked = client.read_page(&keyspace, Some(id.txn), bounds, limit - rows.len());
         let (page, next) = asked.await?;
         let mut merged: BTreeMap<Bytes, (Option<Version>, Option<Bytes>)> = page
             .into_iter()
@@ -356,13 +336,8 @@ async fn end(services: &Rc<Services>, part: &Part, id: TxnId) -> Result<Told, Fa
     let _ended = Ended(part, id);
     let names = writes.iter().map(|write| &*write.place.keyspace);
     let keyspaces = keyspaces_of(services, names)?;
-    let grouped = group_writes(&keyspaces, &writes)?;
-    let client = Client::new(services);
-    let deadline_ms = client.now_ms() + DEADLINE_MS;
-    let outcome = commit(&client, id.txn, deadline_ms, &grouped, None).await;
-    if grouped.len() > 1 && outcome != Outcome::Unknown {
-        finish_behind(services, id.txn, &grouped, outcome == Outcome::Committed);
-    }
+    let shares = shares_of(&keyspaces, &writes, &[])?.shares;
+    let outcome = commit_shares(services, id.txn, &shares, None).await;
     counted(services, &outcome);
     match outcome {
         Outcome::Committed => {

@@ -8,7 +8,7 @@ use dunlin_entry::{Stamp, Version};
 use dunlin_metadata::Role;
 use dunlin_node::Services;
 use dunlin_node::http::{
-    Answer, Ask, KEY_BYTES, Rejected, empty, json, json_line, lines, prefix_end, value,
+    Answer, Ask, KEY_BYTES, Rejected, bounds, empty, json, json_line, lines, value,
 };
 use dunlin_txn::ORIGIN;
 use hyper::{Method, StatusCode};
@@ -65,11 +65,8 @@ fn step_of(services: &Services, ask: &Ask, parts: &[&str]) -> Result<Step, Rejec
         ["abort"] => Ok(Step::Abort),
         ["keyspaces", name, "keys"] => {
             keyspace_for(services, ask, name, Role::Read)?;
-            let params = &ask.params;
-            let prefix = params.get("prefix").cloned().unwrap_or_default();
-            let start = params.get("start").cloned().unwrap_or_default();
-            let (end, behind) = (params.get("end").cloned(), prefix_end(&prefix));
-            let limit = params.number("limit")?.unwrap_or(SCANNED as u64);
+            let (start, end) = bounds(&ask.params);
+            let limit = ask.params.number("limit")?.unwrap_or(SCANNED as u64);
             let limit = usize::try_from(limit).unwrap_or(usize::MAX);
             if limit == 0 || limit > SCANNED_MAX {
                 return Err(Rejected::bad(format!(
@@ -78,11 +75,8 @@ fn step_of(services: &Services, ask: &Ask, parts: &[&str]) -> Result<Step, Rejec
             }
             Ok(Step::Scan {
                 keyspace: (*name).to_owned(),
-                start: start.max(prefix),
-                end: match (end, behind) {
-                    (Some(end), Some(behind)) => Some(end.min(behind)),
-                    (end, behind) => end.or(behind),
-                },
+                start,
+                end,
                 limit,
             })
         }

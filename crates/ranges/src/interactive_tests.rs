@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use super::*;
 
 fn place(key: &'static str) -> Place {
@@ -20,14 +22,15 @@ fn buffer() -> Buffer {
 #[tokio::test]
 async fn what_is_written_twice_counts_once_and_too_much_is_refused() {
     let mut buffer = buffer();
-    let large = Bytes::from(vec![7; BYTES_MAX / 2]);
-    assert_eq!(buffer.put(&place("a"), Some(&large)), Told::Kept);
-    assert_eq!(buffer.put(&place("a"), Some(&large)), Told::Kept);
+    let limits = &Limits::default();
+    let large = Bytes::from(vec![7; limits.bytes / 2]);
+    assert_eq!(buffer.put(limits, &place("a"), Some(&large)), Told::Kept);
+    assert_eq!(buffer.put(limits, &place("a"), Some(&large)), Told::Kept);
     assert_eq!(buffer.bytes, 1 + large.len());
-    let refused = buffer.put(&place("b"), Some(&large));
+    let refused = buffer.put(limits, &place("b"), Some(&large));
     assert!(matches!(refused, Told::Refused(413, _)), "{refused:?}");
-    assert_eq!(buffer.put(&place("a"), None), Told::Kept);
-    assert_eq!(buffer.put(&place("b"), Some(&large)), Told::Kept);
+    assert_eq!(buffer.put(limits, &place("a"), None), Told::Kept);
+    assert_eq!(buffer.put(limits, &place("b"), Some(&large)), Told::Kept);
     let keys: Vec<&Bytes> = buffer.writes.iter().map(|write| &write.place.key).collect();
     assert_eq!(keys, ["a", "b"]);
     assert_eq!(
@@ -38,7 +41,7 @@ async fn what_is_written_twice_counts_once_and_too_much_is_refused() {
 
 #[tokio::test(start_paused = true)]
 async fn one_that_is_not_used_or_lasts_too_long_is_forgotten() {
-    let open = Open::default();
+    let (open, limits) = (Open::default(), Limits::default());
     let id = |secret| TxnId {
         at: ShardAddress { node: 1, shard: 0 },
         txn: Version(1),
@@ -50,16 +53,16 @@ async fn one_that_is_not_used_or_lasts_too_long_is_forgotten() {
     if let Some(buffer) = open.0.borrow_mut().get_mut(&id(2)) {
         buffer.is_committing = true;
     }
-    tokio::time::advance(IDLE - Duration::from_secs(1)).await;
+    tokio::time::advance(limits.idle - Duration::from_secs(1)).await;
     if let Some(buffer) = open.0.borrow_mut().get_mut(&id(1)) {
         buffer.used = Instant::now();
     }
     tokio::time::advance(Duration::from_secs(2)).await;
-    open.expire();
+    open.expire(&limits);
     assert!(!open.0.borrow().contains_key(&id(0)));
     assert_eq!(open.count(), 2);
-    tokio::time::advance(LASTS).await;
-    open.expire();
+    tokio::time::advance(limits.time).await;
+    open.expire(&limits);
     assert!(open.0.borrow().contains_key(&id(2)));
     assert_eq!(open.count(), 1);
 }

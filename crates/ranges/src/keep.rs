@@ -18,7 +18,7 @@ use tokio::sync::Notify;
 use tokio::time::{Instant, sleep};
 
 use crate::group::{Group, address_of, applied, keyspace_of, range_id};
-use crate::plug::Part;
+use crate::plug::{Part, limits};
 use crate::ranges::{AtShard, Silent};
 use crate::start::{Recorded, Start, judge};
 
@@ -34,8 +34,6 @@ const TAILS: usize = 6;
 const TAIL_PART: u64 = 64;
 /// The least that it is.
 const TAIL_BYTES_MIN: usize = 4 << 10;
-/// Older versions of values, and what became of transactions, are kept for so long.
-pub(crate) const RETENTION_MS: u64 = 600_000;
 
 /// Looks after the replicas of a shard for as long as it runs.
 pub(crate) async fn keep(services: Weak<Services>, may_have_forgotten: bool) {
@@ -362,7 +360,7 @@ impl AtShard {
 
     /// Flushes what is applied where the log or the memory it takes has grown, and lets go of what is not needed then.
     async fn keep_small(&self, services: &Services) {
-        let kept_ms = services.now_ms().saturating_sub(RETENTION_MS);
+        let kept_ms = (services.now_ms()).saturating_sub(limits(services).retention_ms());
         let keep_from = |group: &Rc<Group>| match group.is_oracle {
             true => (group.meta.get().place, kept_ms),
             // Nobody reads below its watermark.

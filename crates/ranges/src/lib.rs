@@ -16,11 +16,13 @@
 //! | `serve` | a request at the leader; the steps are in `dunlin_txn` |
 //! | `stamps` | timestamps of the oracle, for all who wait at a shard |
 //! | `tend` | what leaders do unasked |
+//! | `limits` | bounds of transactions, as a node is told them |
 //! | `http` | `/v1/txn`: a transaction in one request |
 //! | `body` | pure: what a client sends and is sent, as JSON |
 //! | `interactive` | transactions over several requests, at the shard that keeps them |
 //! | `interactive_http` | the same from any node, over HTTP |
 //! | `one_shot` | reads, checks and writes at one timestamp, tried again at another |
+//! | `finished` | holders of records are told who knows that they committed |
 //! | `client` | the same from any node: who leads, and what may be tried again |
 //! | `wire` | requests and answers as bytes |
 #![deny(unsafe_code)]
@@ -28,11 +30,13 @@
 mod body;
 mod client;
 mod drive;
+mod finished;
 mod group;
 mod http;
 mod interactive;
 mod interactive_http;
 mod keep;
+mod limits;
 mod one_shot;
 mod plug;
 mod ranges;
@@ -47,5 +51,5 @@ mod status;
 mod tend;
 mod wire;
 
-pub use http::transact;
+pub use limits::Limits;
 pub use plug::Ranges;

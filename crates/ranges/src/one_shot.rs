@@ -9,17 +9,19 @@ use bytes::Bytes;
 use dunlin_entry::Version;
 use dunlin_metadata::Keyspace;
 use dunlin_node::{Failure, Services};
-use dunlin_txn::{Outcome, World, close, commit, finish};
+use dunlin_proto::Condition;
+use dunlin_txn::{Check, Id, Outcome, Share, World, close, commit, finalize_all, holds};
 use futures_util::future::join_all;
 use tokio::time::{Instant, sleep};
 
 use crate::body::{Body, Found, Place, Write};
 use crate::client::{Client, failure};
+use crate::finished::tell;
 use crate::group::range_id;
 use crate::plug::count;
 
 /// From when on anybody may abort a transaction that commits, in milliseconds.
-pub(crate) const DEADLINE_MS: u64 = 3_000;
+const DEADLINE_MS: u64 = 3_000;
 /// How long it is tried at new timestamps.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Longest pause before the first of these, and the longest of all, in milliseconds.
@@ -72,26 +74,25 @@ pub(crate) async fn run(
 ) -> Result<Done, Failure> {
     let client = Client::new(services);
     let (begun, mut pause_ms) = (Instant::now(), PAUSE_MS);
-    let writes = group_writes(keyspaces, &body.writes)?;
+    let parts = shares_of(keyspaces, &body.writes, &body.checks)?;
+    let holder = parts.shares.first().map(|share| share.range);
     let name = body_name(body);
     loop {
         let at = client.timestamp(Version(0)).await;
         let at = at.map_err(|instead| failure(name, instead))?;
-        let found = read_all(&client, keyspaces, body, at).await?;
+        let found = read_all(&client, keyspaces, body, &parts, at).await?;
         let found_at = |place: &Place| found.get(place).and_then(Option::as_ref);
         let version_at = |place: &Place| found_at(place).map(|(version, _)| *version);
-        let mut checks = body.checks.iter().enumerate();
-        let failed = checks.find(|(_, (place, check))| !check.holds(version_at(place)));
+        let mut apart = parts
+            .apart
+            .iter()
+            .map(|number| (*number, &body.checks[*number]));
+        let failed = apart.find(|(_, (place, check))| !holds(*check, version_at(place)));
         if let Some((number, (place, _))) = failed {
-            count(services, |counts| counts.checks_failed += 1);
             let instead = Done::CheckFailed(number, version_at(place));
-            return closed(&client, body, at, &writes, instead).await;
+            return closed(services, body, (at, holder), instead).await;
         }
-        let deadline_ms = client.now_ms() + DEADLINE_MS;
-        let outcome = commit(&client, at, deadline_ms, &writes, body.id.as_ref()).await;
-        if writes.len() > 1 && outcome != Outcome::Unknown {
-            finish_behind(services, at, &writes, outcome == Outcome::Committed);
-        }
+        let outcome = commit_shares(services, at, &parts.shares, body.id.as_ref()).await;
         match outcome {
             Outcome::Conflict(_) if begun.elapsed() < PATIENCE => {
                 count(services, |counts| counts.retries += 1);
@@ -107,7 +108,12 @@ pub(crate) async fn run(
             }
             Outcome::Conflict(_) if begun.elapsed() < PATIENCE => {}
             Outcome::Conflict(_) => {
-                return closed(&client, body, at, &writes, Done::Conflict).await;
+                return closed(services, body, (at, holder), Done::Conflict).await;
+            }
+            Outcome::CheckFailed(range, number, version) => {
+                let number = parts.number(range, number).ok_or(Failure::Busy)?;
+                let instead = Done::CheckFailed(number, version);
+                return closed(services, body, (at, holder), instead).await;
             }
             other => return done(name, other),
         }
@@ -130,16 +136,18 @@ pub(crate) fn counted(services: &Services, outcome: &Outcome) {
 
 /// Answers that nothing happened; where the transaction has a name, once no earlier attempt at it can happen any more.
 async fn closed(
-    client: &Client,
+    services: &Rc<Services>,
     body: &Body,
-    at: Version,
-    writes: &Grouped,
+    (at, holder): (Version, Option<u64>),
     instead: Done,
 ) -> Result<Done, Failure> {
-    let (Some(id), Some((holder, _))) = (&body.id, writes.first()) else {
+    if let Done::CheckFailed(..) = instead {
+        count(services, |counts| counts.checks_failed += 1);
+    }
+    let (Some(id), Some(holder)) = (&body.id, holder) else {
         return Ok(instead);
     };
-    match close(client, *holder, id, at).await {
+    match close(&Client::new(services), holder, id, at).await {
         None => Ok(instead),
         Some(before) => done(body_name(body), before),
     }
@@ -155,7 +163,7 @@ pub(crate) fn done(name: &str, outcome: Outcome) -> Result<Done, Failure> {
         Outcome::NameTaken => Ok(Done::NameTaken),
         Outcome::Failed(answer) => Err(failure(name, answer)),
         Outcome::Unreachable(why) => Err(Failure::NoLeader(why)),
-        Outcome::Conflict(_) => Ok(Done::Conflict),
+        Outcome::Conflict(_) | Outcome::CheckFailed(..) => Ok(Done::Conflict),
         Outcome::Unknown | Outcome::Committed => Err(Failure::FateUnknown),
     }
 }
@@ -177,42 +185,84 @@ pub(crate) fn whereabouts(keyspaces: &Keyspaces, place: &Place) -> Result<Where,
     Ok((keyspace.id, keyspace.range_of(&place.key)))
 }
 
-/// What is written, by range.
-pub(crate) type Grouped = [(u64, Vec<dunlin_txn::Write>)];
+/// A transaction by range.
+pub(crate) struct Parts {
+    /// What is written, with the checks of keys in the same ranges; the range of the first write, which holds the record,
+    /// is the first.
+    pub shares: Vec<Share>,
+    /// The numbers of these checks.
+    numbers: BTreeMap<u64, Vec<usize>>,
+    /// Those of all others: their keys are read.
+    apart: Vec<usize>,
+}
 
-/// Writes by range; the range of the first write, which holds the record, is the first.
+impl Parts {
+    /// The number that a range's check has in the transaction.
+    fn number(&self, range: u64, number: u32) -> Option<usize> {
+        self.numbers.get(&range)?.get(number as usize).copied()
+    }
+}
+
+/// Writes and checks by range.
 ///
 /// # Errors
 /// When a keyspace is not among these.
-pub(crate) fn group_writes(
+pub(crate) fn shares_of(
     keyspaces: &Keyspaces,
     writes: &[Write],
-) -> Result<Vec<(u64, Vec<dunlin_txn::Write>)>, Failure> {
-    let mut grouped: Vec<(u64, Vec<dunlin_txn::Write>)> = Vec::new();
-    for Write { place, value } in writes {
+    checks: &[(Place, Condition)],
+) -> Result<Parts, Failure> {
+    let range_of = |place: &Place| {
         let (keyspace, index) = whereabouts(keyspaces, place)?;
-        let range = range_id(keyspace, index);
+        Ok::<_, Failure>(range_id(keyspace, index))
+    };
+    let mut parts = Parts {
+        shares: Vec::new(),
+        numbers: BTreeMap::new(),
+        apart: Vec::new(),
+    };
+    let shares = &mut parts.shares;
+    for Write { place, value } in writes {
+        let range = range_of(place)?;
         let write = dunlin_txn::Write {
             key: place.key.clone(),
             value: value.clone(),
         };
-        match grouped.iter_mut().find(|(of, _)| *of == range) {
-            Some((_, writes)) => writes.push(write),
-            None => grouped.push((range, vec![write])),
+        match shares.iter_mut().find(|share| share.range == range) {
+            Some(share) => share.writes.push(write),
+            None => shares.push(Share {
+                range,
+                checks: Vec::new(),
+                writes: vec![write],
+            }),
         }
     }
-    Ok(grouped)
+    for (number, (place, condition)) in checks.iter().enumerate() {
+        let range = range_of(place)?;
+        match shares.iter_mut().find(|share| share.range == range) {
+            Some(share) => {
+                share.checks.push(Check {
+                    key: place.key.clone(),
+                    condition: *condition,
+                });
+                parts.numbers.entry(range).or_default().push(number);
+            }
+            None => parts.apart.push(number),
+        }
+    }
+    Ok(parts)
 }
 
-/// Reads all keys that are read or checked, each once, ranges side by side.
+/// Reads all keys that are read, or checked where nothing is written, each once, ranges side by side.
 async fn read_all(
     client: &Client,
     keyspaces: &Keyspaces,
     body: &Body,
+    parts: &Parts,
     at: Version,
 ) -> Result<BTreeMap<Place, Found>, Failure> {
     let mut wanted: BTreeMap<Where, Vec<Place>> = BTreeMap::new();
-    let checked = body.checks.iter().map(|(place, _)| place);
+    let checked = parts.apart.iter().map(|number| &body.checks[*number].0);
     for place in body.reads.iter().chain(checked) {
         let places = wanted.entry(whereabouts(keyspaces, place)?).or_default();
         places.push(place.clone());
@@ -235,19 +285,30 @@ async fn read_all(
     Ok(found)
 }
 
-/// Tells the other ranges what became of a transaction, behind its answer.
-pub(crate) fn finish_behind(
+/// Commits a transaction; other ranges are told what became of it behind its answer.
+pub(crate) async fn commit_shares(
     services: &Rc<Services>,
     txn: Version,
-    writes: &Grouped,
-    is_committed: bool,
-) {
-    let mut ranges = writes.iter().map(|(range, _)| *range);
-    let Some(holder) = ranges.next() else { return };
-    let participants: Vec<u64> = ranges.collect();
+    shares: &[Share],
+    id: Option<&Id>,
+) -> Outcome {
     let client = Client::new(services);
-    tokio::task::spawn_local(async move {
-        // Whoever is not reached is told by the holder's leader, or asks.
-        finish(&client, txn, holder, &participants, is_committed).await;
-    });
+    let deadline_ms = client.now_ms() + DEADLINE_MS;
+    let outcome = commit(&client, txn, deadline_ms, shares, id).await;
+    let Some((own, others)) = shares.split_first() else {
+        return outcome;
+    };
+    if outcome != Outcome::Unknown && !others.is_empty() {
+        let is_committed = outcome == Outcome::Committed;
+        let participants: Vec<u64> = others.iter().map(|share| share.range).collect();
+        let (services, holder) = (services.clone(), own.range);
+        tokio::task::spawn_local(async move {
+            // Whoever is not reached is told by the holder's leader, or asks.
+            let is_told = finalize_all(&client, txn, &participants, is_committed).await;
+            if is_told && is_committed {
+                tell(&services, holder, txn);
+            }
+        });
+    }
+    outcome
 }

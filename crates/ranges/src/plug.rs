@@ -16,8 +16,10 @@ use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
 use crate::client::Client;
+use crate::finished::Finished;
 use crate::group::keyspace_of;
 use crate::interactive::Open;
+use crate::limits::Limits;
 use crate::ranges::AtShard;
 use crate::stamps::Stamps;
 use crate::wire::{self, ASK, MESSAGES, SNAPSHOT, STEP};
@@ -45,19 +47,24 @@ const OF_KEY: &[Rule] = &[
 /// Its number among the capabilities.
 pub(crate) const NUMBER: u8 = 3;
 
-/// Transactional keyspaces.
-#[derive(Debug)]
-pub struct Ranges;
+/// Transactional keyspaces, with the bounds of their transactions.
+#[derive(Debug, Default)]
+pub struct Ranges(pub Limits);
 
 impl Plug for Ranges {
     fn attach(&self) -> Rc<dyn Plugged> {
-        Rc::new(Part::default())
+        Rc::new(Part {
+            limits: self.0,
+            ..Part::default()
+        })
     }
 }
 
 /// Its part at one shard.
 #[derive(Default)]
 pub(crate) struct Part {
+    /// Bounds of transactions.
+    pub limits: Limits,
     /// None before the shard holds anything.
     pub at_shard: RefCell<Option<Rc<AtShard>>>,
     /// Whether an earlier start has held anything here; looked for once.
@@ -68,6 +75,8 @@ pub(crate) struct Part {
     pub leaders: RefCell<BTreeMap<u64, ShardAddress>>,
     /// Who waits for timestamps.
     pub stamps: Stamps,
+    /// Transactions of which all ranges know that they committed: to be told to the holders of their records.
+    pub finished: Finished,
     /// Transactions that last over several requests.
     pub open: Open,
     /// What became of transactions.
@@ -101,6 +110,12 @@ impl Part {
         let seeded = || StdRng::seed_from_u64(services.seed() ^ SECRETS);
         random.get_or_insert_with(seeded).random()
     }
+}
+
+/// Bounds of transactions.
+pub(crate) fn limits(services: &Services) -> Limits {
+    let part = services.find::<Part>();
+    part.map_or_else(Limits::default, |part| part.limits)
 }
 
 /// What a shard holds, where it holds anything.

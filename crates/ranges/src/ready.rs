@@ -175,10 +175,10 @@ impl AtShard {
             None => {}
         }
         group.moved.notify_waiters();
-        // What is written next, here and elsewhere, is stamped above it; but the end of a window lies ahead of the clock, and
-        // it must not run after it.
+        // What is written next, here and elsewhere, is stamped above it; but the end of a window, or of a lease, lies
+        // ahead of the clock, and it must not run after it.
         if let Some(services) = self.services.upgrade().filter(|_| !group.is_oracle) {
-            services.observe(applied.meta.greatest);
+            services.observe(applied.written);
         }
         let mut verdicts = applied.verdicts.into_iter();
         let mut pending = group.pending.borrow_mut();

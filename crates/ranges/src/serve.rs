@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use bytes::Bytes;
 use dunlin_entry::Version;
-use dunlin_node::Services;
+use dunlin_node::{Sabotage, Services};
 use dunlin_proto::Condition;
 use dunlin_txn::{Answer, Command, Leader, Replica, Request, Row, State, Verdict, Write};
 use dunlin_versions::{Found, Lookup, Store, StoreError, Tier};
@@ -67,7 +67,9 @@ impl Here {
         count: u32,
         above: Version,
     ) -> Result<Answer, Answer> {
-        self.confirm().await?;
+        if self.own.sabotage != Sabotage::OracleUnconfirmed {
+            self.confirm().await?;
+        }
         loop {
             let now = services.stamp_clock().map_err(|_| Answer::Clock)?;
             let taken = match &mut *self.group.lead.borrow_mut() {
@@ -88,6 +90,17 @@ impl Here {
                 },
             })
             .await?;
+        }
+    }
+
+    /// Waits until it is certain that it led after this was called.
+    async fn confirm(&self) -> Result<(), Answer> {
+        let (waiter, told) = oneshot::channel();
+        self.group.reads.borrow_mut().add(waiter);
+        match self.told(told).await {
+            Ok(_) => Ok(()),
+            Err(Answer::Unknown) => Err(Answer::NotLeader(None)),
+            Err(instead) => Err(instead),
         }
     }
 
@@ -121,13 +134,10 @@ impl Replica for Here {
         self.group.id
     }
 
-    async fn confirm(&self) -> Result<(), Answer> {
-        let (waiter, told) = oneshot::channel();
-        self.group.reads.borrow_mut().add(waiter);
-        match self.told(told).await {
-            Ok(_) => Ok(()),
-            Err(Answer::Unknown) => Err(Answer::NotLeader(None)),
-            Err(instead) => Err(instead),
+    fn until(&self) -> Version {
+        match self.own.sabotage {
+            Sabotage::ReadPastLease => Version::MAX,
+            _ => self.group.meta.get().greatest,
         }
     }
 
@@ -180,17 +190,20 @@ impl Replica for Here {
     ) -> Result<Vec<Option<(Version, Bytes)>>, Answer> {
         let place = self.group.meta.get().place;
         let mut values = Vec::with_capacity(keys.len());
+        let mut versions = self.own.store.versions(Tier::CacheOnly);
         for key in &keys {
-            match self.own.store.get(place, key, at, Tier::CacheOnly) {
+            match versions.get(place, key, at) {
                 Ok(Lookup::NeedsDisk) => break,
                 Ok(lookup) => values.push(value_of(lookup)),
                 Err(error) => return Err(Answer::Failed(error.to_string())),
             }
         }
+        drop(versions);
         if values.len() < keys.len() {
             let left = keys.split_off(values.len());
             let read = move |store: &Store, place| {
-                let get = |key: &Bytes| store.get(place, key, at, Tier::Disk).map(value_of);
+                let mut versions = store.versions(Tier::Disk);
+                let get = |key: &Bytes| versions.get(place, key, at).map(value_of);
                 left.iter().map(get).collect::<Result<Vec<_>, _>>()
             };
             values.extend(self.read(read).await?);
@@ -203,9 +216,11 @@ impl Replica for Here {
         at: Version,
         start: Bytes,
         end: Option<Bytes>,
+        limit: u32,
     ) -> Result<(Vec<Row>, Option<Bytes>), Answer> {
+        let keys = PAGE_KEYS.min(limit as usize);
         let page = self.read(move |store, place| {
-            store.page(place, at, (&start, end.as_deref()), PAGE_BYTES, PAGE_KEYS)
+            store.page(place, at, (&start, end.as_deref()), PAGE_BYTES, keys)
         });
         let page = page.await?;
         Ok((page.items, page.next))

@@ -10,15 +10,14 @@ use tokio::time::sleep;
 
 use crate::client::Client;
 use crate::group::Group;
-use crate::keep::RETENTION_MS;
-use crate::plug::Part;
+use crate::plug::{Part, limits};
 use crate::ranges::AtShard;
 use crate::serve::Here;
 
 /// Pause between two looks.
 const LOOK: Duration = Duration::from_secs(1);
-/// The watermark is raised when it is so much older than it may be, in milliseconds.
-const BEHIND_MS: u64 = 10_000;
+/// The watermark is raised when it is older than it may be by such a part of the retention.
+const BEHIND_PART: u64 = 60;
 
 impl AtShard {
     /// Goes on for as long as the shard runs.
@@ -29,7 +28,7 @@ impl AtShard {
                 return;
             };
             if let Some(part) = services.find::<Part>() {
-                part.open.expire();
+                part.open.expire(&part.limits);
             }
             let groups: Vec<Rc<Group>> = self.groups.borrow().values().cloned().collect();
             for group in groups {
@@ -56,9 +55,10 @@ impl Here {
     /// Raises the watermark, where anything happened since it was raised.
     async fn raise(&self, services: &Rc<Services>) {
         let applied = self.group.meta.get().applied;
-        let to = services.now_ms().saturating_sub(RETENTION_MS);
+        let retention_ms = limits(services).retention_ms();
+        let to = services.now_ms().saturating_sub(retention_ms);
         let watermark = self.group.state.borrow().watermark();
-        let is_due = watermark.millis() + BEHIND_MS < to;
+        let is_due = watermark.millis() + retention_ms / BEHIND_PART < to;
         if !is_due || applied <= self.group.raised_at.get() {
             return;
         }
@@ -66,7 +66,7 @@ impl Here {
         let Ok(now) = crate::stamps::timestamp(services, Version(0)).await else {
             return;
         };
-        let to = Version::new(now.millis().saturating_sub(RETENTION_MS), 0);
+        let to = Version::new(now.millis().saturating_sub(retention_ms), 0);
         if to > watermark && self.propose(Command::Watermark { to }).await.is_ok() {
             self.group.raised_at.set(self.group.meta.get().applied);
         }

@@ -55,6 +55,8 @@ pub struct Counts {
     pub indexes_compared: u64,
     /// Operations of clients of the transactional keyspace that were judged.
     pub range_operations: u64,
+    /// Transactions over its ranges in one request that were done, and those over several.
+    pub txns: [u64; 2],
     /// Times that a replica of it began to lead.
     pub range_elections: u64,
     /// Snapshots that replicas of it took over.
@@ -121,6 +123,9 @@ impl AddAssign for Counts {
         self.streamed += other.streamed;
         self.indexes_compared += other.indexes_compared;
         self.range_operations += other.range_operations;
+        for (own, other) in self.txns.iter_mut().zip(other.txns) {
+            *own += other;
+        }
         self.range_elections += other.range_elections;
         self.range_snapshots += other.range_snapshots;
         self.resumed += other.resumed;
@@ -131,7 +136,7 @@ impl fmt::Display for Counts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{} writes, {} reads, {} crashes, {} flushes, {} segments released, {} pulls, {} records backfilled, {} moved in {} changes, {} restamps, {} values ended, {} repairs, {} hedges, followers: {} in the same log, {} by vector, {} deltas, {} complete, {} compared, {} values not heard of yet, {} told by streams, {} indexes compared, {} operations of ranges with {} elections and {} snapshots, {} resumed, {} of them elsewhere; since the token was given: {} moved, {} ingested, {} purged, {} sealed, {} restarted, {} buried",
+            "{} writes, {} reads, {} crashes, {} flushes, {} segments released, {} pulls, {} records backfilled, {} moved in {} changes, {} restamps, {} values ended, {} repairs, {} hedges, followers: {} in the same log, {} by vector, {} deltas, {} complete, {} compared, {} values not heard of yet, {} told by streams, {} indexes compared, {} operations of ranges with {} elections and {} snapshots, {} transactions in one request and {} over several, {} resumed, {} of them elsewhere; since the token was given: {} moved, {} ingested, {} purged, {} sealed, {} restarted, {} buried",
             self.writes,
             self.reads,
             self.crashes,
@@ -156,6 +161,8 @@ impl fmt::Display for Counts {
             self.range_operations,
             self.range_elections,
             self.range_snapshots,
+            self.txns[0],
+            self.txns[1],
             self.resumed.all,
             self.resumed.elsewhere,
             self.resumed.moved,

@@ -108,6 +108,8 @@ pub struct Plan {
     pub ranges: bool,
     /// Whether whoever leads that is held and killed.
     pub unseats: bool,
+    /// What is over is forgotten soon: old versions, and what became of transactions.
+    pub forgets: bool,
     /// Whether clients write many keys with one request.
     pub bulk: bool,
     /// Whether nodes prove a secret to each other.
@@ -168,6 +170,7 @@ impl Plan {
             views: false,
             ranges: false,
             unseats: false,
+            forgets: false,
             bulk: false,
             secrets: SecretUse::None,
             sabotage,
@@ -252,6 +255,7 @@ impl Plan {
         let stays = !plan.moves && !plan.buries && !plan.relapses && !plan.deafens;
         plan.ranges = stays && random.random_bool(0.4);
         plan.unseats = plan.ranges && random.random_bool(0.6);
+        plan.forgets = plan.ranges && random.random_bool(0.4);
         // So that a vote can be lost.
         plan.slow_disks |= plan.unseats && power_loss && random.random_bool(0.8);
         plan
@@ -356,8 +360,13 @@ impl Plan {
             Sabotage::VoteUnsynced => self.unseats && self.slow_disks,
             Sabotage::KeepHigherEntries => self.unseats,
             Sabotage::PutBackVotes => self.ranges && self.loses_disks,
-            Sabotage::ReadJoinsOlderRound => self.unseats,
-            Sabotage::SnapshotWithoutRecord | Sabotage::JudgeAtLeader => self.ranges,
+            Sabotage::ReadJoinsOlderRound
+            | Sabotage::ReadPastLease
+            | Sabotage::EmptyReadCache
+            | Sabotage::OracleUnconfirmed => self.unseats,
+            Sabotage::SnapshotWithoutRecord
+            | Sabotage::JudgeAtLeader
+            | Sabotage::CommitDespiteIntent => self.ranges,
             Sabotage::NameForgotten => {
                 self.follows && (self.moves || self.loses_disks) && self.keys == KEYS_MAX
             }

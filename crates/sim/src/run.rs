@@ -1,9 +1,11 @@
 //! One seed from beginning to verdict.
 
+use dunlin_history::Outcome;
 use dunlin_metadata::Phase as ChangePhase;
 use dunlin_node::Sabotage;
 
 use crate::checks::{self, Broken, Checked};
+use crate::clients::is_session;
 use crate::counts::Counts;
 use crate::faults::Faults;
 use crate::harness::chance;
@@ -110,6 +112,11 @@ fn judged(plan: Plan) -> Result<Verdict, HarnessError> {
     let history = cluster.shared.history.borrow();
     let checked = outcome.as_ref().copied().unwrap_or_default();
     cluster.counts.range_operations = cluster.shared.ranges.operations().len() as u64;
+    for txn in cluster.shared.txns.borrow().iter() {
+        if matches!(txn.outcome, Outcome::Ok { .. }) {
+            cluster.counts.txns[usize::from(is_session(txn.process))] += 1;
+        }
+    }
     let is_by_value = outcome.is_err()
         && (checks::judge(&cluster.shared.plan, &history).is_err()
             || checks::ranges(&cluster).is_err()

@@ -1,9 +1,10 @@
 //! Up to which timestamps keys were read or written. Pure.
 //!
-//! A step function over keys: what stands at a boundary holds up to the next one. It never says less than was noted,
-//! and more when it forgets: so its size is bounded by two halves, of which the older is folded into one number.
+//! Single keys stand by themselves; for ranges of them there is a step function over keys, in which what stands at a
+//! boundary holds up to the next one. It never says less than was noted, and more when it forgets: so its size is bounded
+//! by two halves, of which the older is folded into one number.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ops::Bound;
 
 use bytes::Bytes;
@@ -14,22 +15,23 @@ use dunlin_entry::Version;
 pub struct Cache {
     floor: Version,
     halves: [Half; 2],
-    boundaries_max: usize,
+    entries_max: usize,
 }
 
 #[derive(Debug, Clone, Default)]
 struct Half {
+    keys: HashMap<Bytes, Version>,
     steps: BTreeMap<Bytes, Version>,
     greatest: Version,
 }
 
 impl Cache {
-    /// One in which every key counts as read at this timestamp, and that holds so many boundaries in each half.
-    pub fn new(floor: Version, boundaries_max: usize) -> Cache {
+    /// One in which every key counts as read at this timestamp, and that holds so many keys and boundaries in each half.
+    pub fn new(floor: Version, entries_max: usize) -> Cache {
         Cache {
             floor,
             halves: Default::default(),
-            boundaries_max,
+            entries_max,
         }
     }
 
@@ -41,12 +43,17 @@ impl Cache {
 
     /// A key was read or written.
     pub fn note(&mut self, at: Version, key: &Bytes) {
-        if self.get(key) < at {
-            let mut behind = Vec::with_capacity(key.len() + 1);
-            behind.extend_from_slice(key);
-            behind.push(0);
-            self.note_range(at, key, Some(&behind.into()));
+        if at <= self.floor {
+            return;
         }
+        let [newer, _] = &mut self.halves;
+        newer.greatest = newer.greatest.max(at);
+        match newer.keys.get_mut(key) {
+            Some(noted) => *noted = (*noted).max(at),
+            // A copy: the key may be a part of something large.
+            None => drop(newer.keys.insert(Bytes::copy_from_slice(key), at)),
+        }
+        self.bound();
     }
 
     /// All keys from the first to before the second were read.
@@ -54,9 +61,14 @@ impl Cache {
         if end.is_some_and(|end| end <= start) || at <= self.floor {
             return;
         }
-        let [newer, older] = &mut self.halves;
+        let [newer, _] = &mut self.halves;
         newer.note(at, start, end);
-        if newer.steps.len() > self.boundaries_max {
+        self.bound();
+    }
+
+    fn bound(&mut self) {
+        let [newer, older] = &mut self.halves;
+        if newer.keys.len() + newer.steps.len() > self.entries_max {
             self.floor = self.floor.max(older.greatest);
             *older = std::mem::take(newer);
         }
@@ -65,6 +77,12 @@ impl Cache {
 
 impl Half {
     fn get(&self, key: &Bytes) -> Version {
+        let alone = self.keys.get(key).copied().unwrap_or_default();
+        alone.max(self.step(key))
+    }
+
+    /// What the last boundary up to a key says.
+    fn step(&self, key: &Bytes) -> Version {
         let before = self
             .steps
             .range::<Bytes, _>((Bound::Unbounded, Bound::Included(key)));
@@ -74,11 +92,11 @@ impl Half {
     fn note(&mut self, at: Version, start: &Bytes, end: Option<&Bytes>) {
         self.greatest = self.greatest.max(at);
         if let Some(end) = end {
-            let behind = self.get(end);
-            self.steps.insert(end.clone(), behind);
+            let behind = self.step(end);
+            self.steps.insert(Bytes::copy_from_slice(end), behind);
         }
-        let first = self.get(start).max(at);
-        self.steps.insert(start.clone(), first);
+        let first = self.step(start).max(at);
+        self.steps.insert(Bytes::copy_from_slice(start), first);
         let end = end.map_or(Bound::Unbounded, Bound::Excluded);
         for (_, step) in self
             .steps

@@ -31,13 +31,17 @@ fn what_is_noted_is_told_and_what_is_beside_it_is_not() {
 proptest! {
     #[test]
     fn it_never_says_less_than_was_noted(
-        notes in proptest::collection::vec((1..100_u64, 0..20_u8, proptest::option::of(0..20_u8)), 1..80),
+        notes in proptest::collection::vec((1..100_u64, 0..20_u8, proptest::option::of(0..20_u8), any::<bool>()), 1..80),
         size in prop_oneof![Just(4_usize), Just(16), Just(1_000)],
     ) {
         let mut cache = Cache::new(Version(0), size);
         let mut exact = [Version(0); 20];
-        for (at, start, end) in notes {
-            cache.note_range(Version(at), &key(start), end.map(key).as_ref());
+        for (at, start, end, is_one) in notes {
+            let end = if is_one { Some(start + 1) } else { end };
+            match is_one {
+                true => cache.note(Version(at), &key(start)),
+                false => cache.note_range(Version(at), &key(start), end.map(key).as_ref()),
+            }
             for name in start..end.unwrap_or(20) {
                 exact[usize::from(name)] = exact[usize::from(name)].max(Version(at));
             }

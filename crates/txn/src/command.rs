@@ -13,6 +13,15 @@ pub struct Write {
     pub value: Option<Bytes>,
 }
 
+/// What must hold of a key when its transaction commits.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Check {
+    /// The key.
+    pub key: Bytes,
+    /// What must hold of it.
+    pub condition: Condition,
+}
+
 /// The name that a client gives a transaction, so that a repeat of it does not happen twice.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Id {
@@ -42,6 +51,8 @@ pub enum Command {
         txn: Version,
         /// The other ranges that have intents of it.
         participants: Vec<u64>,
+        /// What must hold of keys here.
+        checks: Vec<Check>,
         /// What it writes here.
         writes: Vec<Write>,
         /// What its client calls it.
@@ -62,6 +73,8 @@ pub enum Command {
         holder: u64,
         /// From this time on anybody may abort it, in milliseconds.
         deadline_ms: u64,
+        /// What must hold of keys here.
+        checks: Vec<Check>,
         /// What it writes here.
         writes: Vec<Write>,
     },
@@ -87,6 +100,11 @@ pub enum Command {
         /// The timestamp.
         to: Version,
     },
+    /// Whoever leads later writes above this timestamp: up to it, who leads now may let be read without asking others.
+    Lease {
+        /// The timestamp.
+        until: Version,
+    },
 }
 
 /// Bytes that cannot be read.
@@ -102,6 +120,7 @@ const ABORT: u8 = 5;
 const FINISHED: u8 = 6;
 const WATERMARK: u8 = 7;
 const CLOSE: u8 = 8;
+const LEASE: u8 = 9;
 
 impl Command {
     /// As it stands in the log.
@@ -121,12 +140,14 @@ impl Command {
             Command::Commit {
                 txn,
                 participants,
+                checks,
                 writes,
                 id,
             } => {
                 out.put_u8(COMMIT);
                 out.put_u64_le(txn.0);
                 put_numbers(&mut out, participants);
+                put_checks(&mut out, checks);
                 put_writes(&mut out, writes);
                 put_option(&mut out, id.as_ref());
             }
@@ -139,12 +160,14 @@ impl Command {
                 txn,
                 holder,
                 deadline_ms,
+                checks,
                 writes,
             } => {
                 out.put_u8(PLACE);
                 out.put_u64_le(txn.0);
                 out.put_u64_le(*holder);
                 out.put_u64_le(*deadline_ms);
+                put_checks(&mut out, checks);
                 put_writes(&mut out, writes);
             }
             Command::Finalize { txn, is_committed } => {
@@ -167,6 +190,10 @@ impl Command {
                 out.put_u8(WATERMARK);
                 out.put_u64_le(to.0);
             }
+            Command::Lease { until } => {
+                out.put_u8(LEASE);
+                out.put_u64_le(until.0);
+            }
         }
         out.into()
     }
@@ -186,6 +213,7 @@ impl Command {
             COMMIT => Command::Commit {
                 txn: version(from)?,
                 participants: numbers(from)?,
+                checks: checks(from)?,
                 writes: writes(from)?,
                 id: option(from)?,
             },
@@ -197,6 +225,7 @@ impl Command {
                 txn: version(from)?,
                 holder: number(from)?,
                 deadline_ms: number(from)?,
+                checks: checks(from)?,
                 writes: writes(from)?,
             },
             FINALIZE => Command::Finalize {
@@ -210,6 +239,9 @@ impl Command {
                 txns: numbers(from)?.into_iter().map(Version).collect(),
             },
             WATERMARK => Command::Watermark { to: version(from)? },
+            LEASE => Command::Lease {
+                until: version(from)?,
+            },
             _ => return Err(Malformed("its kind is unknown")),
         };
         match from.has_remaining() {
@@ -257,27 +289,35 @@ pub(crate) fn put_write(out: &mut BytesMut, write: &Write) {
     }
 }
 
-pub(crate) fn put_writes(out: &mut BytesMut, writes: &[Write]) {
+fn put_checks(out: &mut BytesMut, checks: &[Check]) {
+    out.put_u32_le(checks.len() as u32);
+    for Check { key, condition } in checks {
+        put_bytes(out, key);
+        put_condition(out, *condition);
+    }
+}
+
+fn put_writes(out: &mut BytesMut, writes: &[Write]) {
     out.put_u32_le(writes.len() as u32);
     for write in writes {
         put_write(out, write);
     }
 }
 
-pub(crate) fn put_id(out: &mut BytesMut, id: &Id) {
+fn put_id(out: &mut BytesMut, id: &Id) {
     out.put_u64_le(id.ms);
     put_bytes(out, &id.name);
     out.put_u64_le(id.body);
 }
 
-pub(crate) fn put_option(out: &mut BytesMut, id: Option<&Id>) {
+fn put_option(out: &mut BytesMut, id: Option<&Id>) {
     out.put_u8(id.is_some().into());
     if let Some(id) = id {
         put_id(out, id);
     }
 }
 
-pub(crate) fn id(from: &mut Bytes) -> Result<Id, Malformed> {
+fn id(from: &mut Bytes) -> Result<Id, Malformed> {
     Ok(Id {
         ms: number(from)?,
         name: bytes(from)?,
@@ -285,7 +325,7 @@ pub(crate) fn id(from: &mut Bytes) -> Result<Id, Malformed> {
     })
 }
 
-pub(crate) fn option(from: &mut Bytes) -> Result<Option<Id>, Malformed> {
+fn option(from: &mut Bytes) -> Result<Option<Id>, Malformed> {
     match from.try_get_u8().map_err(short)? {
         0 => Ok(None),
         _ => id(from).map(Some),
@@ -342,12 +382,29 @@ pub(crate) fn write(from: &mut Bytes) -> Result<Write, Malformed> {
     Ok(Write { key, value })
 }
 
-pub(crate) fn writes(from: &mut Bytes) -> Result<Vec<Write>, Malformed> {
-    let count = from.try_get_u32_le().map_err(short)? as usize;
-    if count > from.len() / 5 {
-        return Err(Malformed("it is cut short"));
-    }
+fn checks(from: &mut Bytes) -> Result<Vec<Check>, Malformed> {
+    let check = |from: &mut Bytes| {
+        Ok(Check {
+            key: bytes(from)?,
+            condition: condition(from)?,
+        })
+    };
+    let count = count(from)?;
+    (0..count).map(|_| check(from)).collect()
+}
+
+fn writes(from: &mut Bytes) -> Result<Vec<Write>, Malformed> {
+    let count = count(from)?;
     (0..count).map(|_| write(from)).collect()
+}
+
+/// A count of keys with something.
+fn count(from: &mut Bytes) -> Result<usize, Malformed> {
+    let count = from.try_get_u32_le().map_err(short)? as usize;
+    match count > from.len() / 5 {
+        true => Err(Malformed("it is cut short")),
+        false => Ok(count),
+    }
 }
 
 #[cfg(test)]

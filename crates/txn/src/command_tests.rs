@@ -15,6 +15,15 @@ fn id() -> Id {
     }
 }
 
+fn checks() -> Vec<Check> {
+    let check = |name, condition| Check {
+        key: key(name),
+        condition,
+    };
+    let is = Condition::Is(Stamp::new(Version(9), Origin(3)));
+    vec![check("c", Condition::Absent), check("d", is)]
+}
+
 fn all() -> Vec<Command> {
     let writes = vec![
         Write {
@@ -45,12 +54,14 @@ fn all() -> Vec<Command> {
         Command::Commit {
             txn: Version(1),
             participants: vec![4, 5],
+            checks: checks(),
             writes: writes.clone(),
             id: None,
         },
         Command::Commit {
             txn: Version(1),
             participants: vec![],
+            checks: vec![],
             writes: writes.clone(),
             id: Some(id()),
         },
@@ -62,6 +73,7 @@ fn all() -> Vec<Command> {
             txn: Version(2),
             holder: 1 << 40,
             deadline_ms: 99,
+            checks: checks(),
             writes,
         },
         Command::Finalize {
@@ -73,6 +85,7 @@ fn all() -> Vec<Command> {
             txns: vec![Version(5), Version(6)],
         },
         Command::Watermark { to: Version(7) },
+        Command::Lease { until: Version(8) },
     ]);
     all
 }

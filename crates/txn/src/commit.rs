@@ -4,7 +4,7 @@
 use dunlin_entry::Version;
 use futures_util::future::join_all;
 
-use crate::command::{Id, Write};
+use crate::command::{Check, Command, Id, Write};
 use crate::request::{Answer, Met, Request};
 use crate::serve::{Unheard, World};
 
@@ -22,6 +22,8 @@ pub enum Outcome {
     CommittedBefore(Version),
     /// It has no effect: something else has its name.
     NameTaken,
+    /// It has no effect: in this range, the check of this number does not hold; the version there is, if there is a value.
+    CheckFailed(u64, u32, Option<Version>),
     /// It has no effect: this was in its way, or it was aborted for another's sake. A newer timestamp may succeed.
     Conflict(Option<Met>),
     /// It has no effect, and why it could not be tried.
@@ -32,49 +34,64 @@ pub enum Outcome {
     Unknown,
 }
 
-/// Commits the writes of a transaction, those of each range together; the first range holds its record.
+/// What a transaction checks and writes in one range.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Share {
+    /// The range.
+    pub range: u64,
+    /// What must hold of keys.
+    pub checks: Vec<Check>,
+    /// What is written.
+    pub writes: Vec<Write>,
+}
+
+/// Commits a transaction, the first of whose ranges holds its record.
 pub async fn commit<W: World>(
     world: &W,
     txn: Version,
     deadline_ms: u64,
-    writes: &[(u64, Vec<Write>)],
+    shares: &[Share],
     id: Option<&Id>,
 ) -> Outcome {
-    let Some(((holder, own), others)) = writes.split_first() else {
+    let Some((own, others)) = shares.split_first() else {
         return Outcome::Committed;
     };
-    let place = |range: u64, writes: &[Write]| {
-        let request = Request::Place {
+    let holder = own.range;
+    let place = |share: &Share| {
+        let command = Command::Place {
             txn,
-            holder: *holder,
+            holder,
             deadline_ms,
-            writes: writes.to_vec(),
+            checks: share.checks.clone(),
+            writes: share.writes.clone(),
         };
-        world.ask(range, request)
+        world.ask(share.range, Request::Enter(command))
     };
-    let placed = join_all(others.iter().map(|(range, writes)| place(*range, writes))).await;
-    for placed in placed {
+    let placed = join_all(others.iter().map(place)).await;
+    for (share, placed) in others.iter().zip(placed) {
         match placed {
             Ok(Answer::Done(_)) => {}
-            other => return refused(other),
+            other => return refused(share.range, other),
         }
     }
-    let request = Request::Commit {
+    let command = Command::Commit {
         txn,
-        participants: others.iter().map(|(range, _)| *range).collect(),
-        writes: own.clone(),
+        participants: others.iter().map(|share| share.range).collect(),
+        checks: own.checks.clone(),
+        writes: own.writes.clone(),
         id: id.cloned(),
     };
-    match world.ask(*holder, request).await {
+    match world.ask(holder, Request::Enter(command)).await {
         Ok(Answer::Committed) => Outcome::Committed,
-        Ok(Answer::Unknown) | Err(Unheard::Maybe) => outcome(world, txn, *holder).await,
-        other => refused(other),
+        Ok(Answer::Unknown) | Err(Unheard::Maybe) => outcome(world, txn, holder).await,
+        other => refused(holder, other),
     }
 }
 
 /// Why a transaction cannot commit that nobody will ask to commit again.
-fn refused(answer: Result<Answer, Unheard>) -> Outcome {
+fn refused(range: u64, answer: Result<Answer, Unheard>) -> Outcome {
     match answer {
+        Ok(Answer::CheckFailed(number, version)) => Outcome::CheckFailed(range, number, version),
         Ok(Answer::Met(met)) => Outcome::Conflict(Some(met)),
         Ok(Answer::CommittedBefore(version)) => Outcome::CommittedBefore(version),
         Ok(Answer::NameTaken) => Outcome::NameTaken,
@@ -88,11 +105,11 @@ fn refused(answer: Result<Answer, Unheard>) -> Outcome {
 /// Sees to it that no earlier attempt at what a client calls by this name has an effect after it is told that none has;
 /// `None` when that is so.
 pub async fn close<W: World>(world: &W, holder: u64, id: &Id, at: Version) -> Option<Outcome> {
-    let asked = Request::Close { id: id.clone(), at };
-    match world.ask(holder, asked).await {
+    let asked = Command::Close { id: id.clone(), at };
+    match world.ask(holder, Request::Enter(asked)).await {
         Ok(Answer::Done(_)) => None,
         Ok(Answer::Unknown) | Err(Unheard::Maybe) => Some(Outcome::Unknown),
-        other => Some(refused(other)),
+        other => Some(refused(holder, other)),
     }
 }
 
@@ -110,31 +127,15 @@ async fn outcome<W: World>(world: &W, txn: Version, holder: u64) -> Outcome {
     Outcome::Unknown
 }
 
-/// Tells the participants of a transaction what became of it, and its holder when all know that it committed. Whoever
-/// is not reached finds out by itself.
-pub async fn finish<W: World>(
-    world: &W,
-    txn: Version,
-    holder: u64,
-    participants: &[u64],
-    is_committed: bool,
-) -> bool {
-    let is_told = finalize_all(world, txn, participants, is_committed).await;
-    if is_told && is_committed && !participants.is_empty() {
-        let told = world.ask(holder, Request::Finished { txn }).await;
-        return matches!(told, Ok(Answer::Done(_)));
-    }
-    is_told
-}
-
-/// Tells ranges what became of a transaction; whether all have applied it.
-pub(crate) async fn finalize_all<W: World>(
+/// Tells ranges what became of a transaction; whether all have applied it. Who is not reached finds out by itself.
+pub async fn finalize_all<W: World>(
     world: &W,
     txn: Version,
     participants: &[u64],
     is_committed: bool,
 ) -> bool {
-    let finalize = |range: &u64| world.ask(*range, Request::Finalize { txn, is_committed });
+    let command = Command::Finalize { txn, is_committed };
+    let finalize = |range: &u64| world.ask(*range, Request::Enter(command.clone()));
     let told = join_all(participants.iter().map(finalize)).await;
     told.iter().all(|told| matches!(told, Ok(Answer::Done(_))))
 }

@@ -2,7 +2,9 @@
 //!
 //! A read at a timestamp has been answered for good: nothing may be written to its keys at or below it later. The next
 //! leader knows nothing of what was read here; it takes all keys for read at a timestamp that the oracle gave it after it
-//! began to lead, which is above all that this one has let through.
+//! began to lead, above all that stands in the log. So a leader lets nothing be read above what does: an entry, its lease,
+//! says up to where it may (`lease`). Then it need not know whether another leads meanwhile: whatever that one writes is
+//! written above, and is not seen at this timestamp anywhere.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Bound;
@@ -11,14 +13,24 @@ use bytes::Bytes;
 use dunlin_entry::Version;
 
 use crate::cache::Cache;
-use crate::command::Command;
+use crate::command::{Check, Command};
 
-/// Boundaries in each half of the cache.
-const BOUNDARIES_MAX: usize = 1 << 17;
+/// Keys and boundaries in each half of the cache.
+const ENTRIES_MAX: usize = 1 << 17;
+
+/// A lease is so long, in milliseconds. When a leader is lost, timestamps run ahead of the clock by what is left of it.
+const LEASE_MS: u64 = 1_000;
 
 /// A write at a timestamp that something was read or written at or above.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TooOld(pub Version);
+
+#[derive(Debug, Clone)]
+struct Scan {
+    at: Version,
+    start: Bytes,
+    end: Option<Bytes>,
+}
 
 /// What a leader remembers for as long as it leads.
 #[derive(Debug, Clone)]
@@ -28,22 +40,43 @@ pub struct Leader {
     latched: BTreeMap<Bytes, u64>,
     /// The same in the order of the log.
     proposed: VecDeque<(u64, Bytes)>,
+    /// Scans that are under way: all that they may come to read counts as read.
+    scans: Vec<Scan>,
+    /// The lease that was to be followed by another when this was last asked for.
+    renewed: Version,
 }
 
 impl Leader {
     /// One that begins now, with a timestamp given to it since then.
     pub fn new(floor: Version) -> Leader {
         Leader {
-            cache: Cache::new(floor, BOUNDARIES_MAX),
+            cache: Cache::new(floor, ENTRIES_MAX),
             latched: BTreeMap::new(),
             proposed: VecDeque::new(),
+            scans: Vec::new(),
+            renewed: Version(0),
         }
     }
 
-    /// Keys from the first to before the second are read at a timestamp. The index that must be applied before they are
-    /// looked at, if there is one: of what was proposed before.
-    pub fn read(&mut self, at: Version, start: &Bytes, end: Option<&Bytes>) -> Option<u64> {
-        self.cache.note_range(at, start, end);
+    /// Up to where a read at this timestamp is to have a lease made before it goes on, where this is how far one goes: if
+    /// that is not far enough; or, of all reads, one when half of it is over.
+    pub fn lease(&mut self, until: Version, at: Version) -> Option<Version> {
+        let is_short = at.plus_ms(LEASE_MS / 2) > until && self.renewed != until;
+        if at <= until && !is_short {
+            return None;
+        }
+        self.renewed = until;
+        Some(at.plus_ms(LEASE_MS))
+    }
+
+    /// Keys from the first to before the second are being read at a timestamp, in order, until `end_scan`. The index that
+    /// must be applied before they are looked at, if there is one: of what was proposed before.
+    pub fn begin_scan(&mut self, at: Version, start: &Bytes, end: Option<&Bytes>) -> Option<u64> {
+        self.scans.push(Scan {
+            at,
+            start: start.clone(),
+            end: end.cloned(),
+        });
         if end.is_some_and(|end| end <= start) {
             return None;
         }
@@ -54,7 +87,18 @@ impl Leader {
         within.map(|(_, index)| *index).max()
     }
 
-    /// The same with one key.
+    /// A scan has come to an end: it has read what is before this key, if it did not read all.
+    pub fn end_scan(&mut self, at: Version, start: &Bytes, next: Option<&Bytes>) {
+        let mut scans = self.scans.iter();
+        let is_this = |scan: &Scan| scan.at == at && scan.start == start;
+        if let Some(number) = scans.position(is_this) {
+            let scan = self.scans.swap_remove(number);
+            let end = next.or(scan.end.as_ref());
+            self.cache.note_range(at, start, end);
+        }
+    }
+
+    /// The same with one key, at once.
     pub fn read_key(&mut self, at: Version, key: &Bytes) -> Option<u64> {
         self.cache.note(at, key);
         self.latched.get(key).copied()
@@ -69,7 +113,11 @@ impl Leader {
             return Ok(());
         };
         for key in keys(command) {
-            let read = self.cache.get(key);
+            let is_in =
+                |scan: &&Scan| scan.start <= *key && scan.end.as_ref().is_none_or(|end| key < end);
+            let scans = self.scans.iter().filter(is_in);
+            let scanned = scans.map(|scan| scan.at).max().unwrap_or_default();
+            let read = self.cache.get(key).max(scanned);
             // A transaction reads and writes at one timestamp.
             if read > at {
                 return Err(TooOld(read));
@@ -87,6 +135,10 @@ impl Leader {
             self.cache.note(at, key);
             self.latched.insert(key.clone(), index);
             self.proposed.push_back((index, key.clone()));
+        }
+        // What is checked is read.
+        for check in checks(command) {
+            self.cache.note(at, &check.key);
         }
     }
 
@@ -120,6 +172,13 @@ fn keys(command: &Command) -> impl Iterator<Item = &Bytes> {
         _ => &[],
     };
     writes.iter().map(|write| &write.key)
+}
+
+fn checks(command: &Command) -> &[Check] {
+    match command {
+        Command::Commit { checks, .. } | Command::Place { checks, .. } => checks,
+        _ => &[],
+    }
 }
 
 #[cfg(test)]

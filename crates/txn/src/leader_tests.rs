@@ -31,11 +31,29 @@ fn nothing_is_written_below_what_was_read() {
     // A transaction writes what it has read.
     assert_eq!(leader.may_propose(&write(20, "a")), Ok(()));
     assert_eq!(leader.may_propose(&write(19, "b")), Ok(()));
-    leader.read(Version(30), &key("a"), Some(&key("c")));
-    assert_eq!(
-        leader.may_propose(&write(29, "b")),
-        Err(TooOld(Version(30)))
-    );
+}
+
+#[test]
+fn a_scan_keeps_out_of_its_way_what_it_may_read_and_then_what_it_has_read() {
+    let mut leader = Leader::new(Version(0));
+    let old = Err(TooOld(Version(30)));
+    leader.begin_scan(Version(30), &key("a"), Some(&key("e")));
+    leader.begin_scan(Version(30), &key("a"), Some(&key("e")));
+    assert_eq!(leader.may_propose(&write(29, "d")), old);
+    assert_eq!(leader.may_propose(&write(30, "d")), Ok(()));
+    assert_eq!(leader.may_propose(&write(29, "e")), Ok(()));
+    // Each comes to its own end.
+    leader.end_scan(Version(30), &key("a"), Some(&key("c")));
+    assert_eq!(leader.may_propose(&write(29, "d")), old);
+    leader.end_scan(Version(30), &key("a"), Some(&key("c")));
+    assert_eq!(leader.may_propose(&write(29, "b")), old);
+    assert_eq!(leader.may_propose(&write(29, "c")), Ok(()));
+    leader.end_scan(Version(30), &key("a"), None);
+    assert_eq!(leader.may_propose(&write(29, "c")), Ok(()));
+    // To the end of the range, and whole.
+    leader.begin_scan(Version(30), &key("x"), None);
+    leader.end_scan(Version(30), &key("x"), None);
+    assert_eq!(leader.may_propose(&write(29, "z")), old);
 }
 
 #[test]
@@ -47,10 +65,49 @@ fn a_read_waits_for_what_was_proposed_before() {
     assert_eq!(leader.may_propose(&write(8, "a")), Err(TooOld(Version(9))));
     assert_eq!(leader.read_key(Version(10), &key("a")), Some(9));
     assert_eq!(leader.read_key(Version(10), &key("c")), None);
-    assert_eq!(leader.read(Version(10), &key("b"), None), Some(8));
+    assert_eq!(leader.begin_scan(Version(10), &key("b"), None), Some(8));
     leader.applied(8);
     assert_eq!(leader.read_key(Version(11), &key("a")), Some(9));
     assert_eq!(leader.read_key(Version(11), &key("b")), None);
     leader.applied(9);
-    assert_eq!(leader.read(Version(12), &key(""), None), None);
+    assert_eq!(leader.begin_scan(Version(12), &key(""), None), None);
+}
+
+#[test]
+fn what_is_checked_is_read() {
+    let mut leader = Leader::new(Version(0));
+    let commit = Command::Commit {
+        txn: Version(20),
+        participants: vec![],
+        checks: vec![Check {
+            key: key("c"),
+            condition: Condition::Absent,
+        }],
+        writes: vec![],
+        id: None,
+    };
+    leader.proposed(&commit, 7);
+    let refused = Err(TooOld(Version(20)));
+    assert_eq!(leader.may_propose(&write(19, "c")), refused);
+    assert_eq!(leader.may_propose(&write(21, "c")), Ok(()));
+    // Nothing is written there that a read would have to wait for.
+    assert_eq!(leader.read_key(Version(30), &key("c")), None);
+}
+
+#[test]
+fn reads_stay_below_a_lease_which_one_of_them_renews_in_time() {
+    let ms = |ms| Version::new(ms, 0);
+    let mut leader = Leader::new(Version(0));
+    // No lease yet: whoever reads needs one.
+    assert_eq!(leader.lease(ms(0), ms(100)), Some(ms(1_100)));
+    assert_eq!(leader.lease(ms(0), ms(101)), Some(ms(1_101)));
+    assert_eq!(leader.lease(ms(1_101), ms(102)), None);
+    assert_eq!(leader.lease(ms(1_101), ms(601)), None);
+    // Half of it is over: one read has it renewed, others go on.
+    assert_eq!(leader.lease(ms(1_101), ms(602)), Some(ms(1_602)));
+    assert_eq!(leader.lease(ms(1_101), ms(603)), None);
+    assert_eq!(leader.lease(ms(1_101), ms(1_101)), None);
+    assert_eq!(leader.lease(ms(1_101), ms(1_102)), Some(ms(2_102)));
+    // Old transactions need none.
+    assert_eq!(leader.lease(ms(2_102), ms(50)), None);
 }

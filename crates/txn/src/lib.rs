@@ -32,8 +32,8 @@ mod state;
 mod tend;
 
 pub use cache::Cache;
-pub use command::{Command, Id, Malformed, Write, bytes as get_bytes, put_bytes};
-pub use commit::{Outcome, close, commit, finish};
+pub use command::{Check, Command, Id, Malformed, Write, bytes as get_bytes, put_bytes};
+pub use commit::{Outcome, Share, close, commit, finalize_all};
 pub use intent::Intent;
 pub use leader::{Leader, TooOld};
 pub use oracle::{Full, Oracle};

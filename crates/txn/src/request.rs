@@ -5,9 +5,8 @@ use dunlin_entry::Version;
 use dunlin_proto::Condition;
 
 use crate::command::{
-    Id, Malformed, Write, bytes, condition, id, number, numbers, option as name, put_bytes,
-    put_condition, put_id, put_numbers, put_option as put_name, put_write, put_writes, version,
-    write, writes,
+    Command, Malformed, Write, bytes, condition, number, put_bytes, put_condition, put_write,
+    version, write,
 };
 
 /// What is asked of a range's leader.
@@ -28,6 +27,8 @@ pub enum Request {
         start: Bytes,
         /// The second; none is the range's end.
         end: Option<Bytes>,
+        /// No more than so many.
+        limit: u32,
     },
     /// One key is to be written, at a timestamp of the leader's.
     Write {
@@ -40,53 +41,14 @@ pub enum Request {
         /// What is written.
         write: Write,
     },
-    /// A transaction is to commit.
-    Commit {
-        /// The transaction.
-        txn: Version,
-        /// The other ranges, where its intents are.
-        participants: Vec<u64>,
-        /// What it writes here.
-        writes: Vec<Write>,
-        /// What its client calls it.
-        id: Option<Id>,
-    },
-    /// Attempts at what a client calls by this name are to have no effect, up to a timestamp.
-    Close {
-        /// The name.
-        id: Id,
-        /// The timestamp.
-        at: Version,
-    },
-    /// Intents are to be placed.
-    Place {
-        /// The transaction.
-        txn: Version,
-        /// The range that will hold its record.
-        holder: u64,
-        /// From this time on anybody may abort it, in milliseconds.
-        deadline_ms: u64,
-        /// What it writes here.
-        writes: Vec<Write>,
-    },
+    /// An entry of a transaction: to commit it, to close its name, to place or finalize intents, or that it is finished.
+    Enter(Command),
     /// What became of a transaction whose record is here; it is aborted if nothing has yet and the asker wants that.
     Push {
         /// The transaction.
         txn: Version,
         /// Whether it is aborted if it is undecided.
         aborts: bool,
-    },
-    /// A transaction's intents here are to become versions, or go.
-    Finalize {
-        /// The transaction.
-        txn: Version,
-        /// Whether it has committed.
-        is_committed: bool,
-    },
-    /// All participants of a transaction whose record is here have applied that it committed.
-    Finished {
-        /// The transaction.
-        txn: Version,
     },
     /// Timestamps, of the oracle.
     Timestamps {
@@ -125,6 +87,8 @@ pub enum Answer {
     Done(Version),
     /// The condition does not hold; the version there is, if there is a value.
     ConditionFailed(Option<Version>),
+    /// The check of this number does not hold; the same. Nothing happened.
+    CheckFailed(u32, Option<Version>),
     /// Its version would be above its deadline; nothing happened.
     TooLate(Version),
     /// Something is in the way; nothing happened.
@@ -164,14 +128,10 @@ pub enum Answer {
 const READ: u8 = 1;
 const PAGE: u8 = 2;
 const WRITE: u8 = 3;
-const COMMIT: u8 = 4;
-const PLACE: u8 = 5;
-const PUSH: u8 = 6;
-const FINALIZE: u8 = 7;
-const FINISHED: u8 = 8;
-const TIMESTAMPS: u8 = 9;
-const LEADS: u8 = 10;
-const CLOSE: u8 = 11;
+const ENTER: u8 = 4;
+const PUSH: u8 = 5;
+const TIMESTAMPS: u8 = 6;
+const LEADS: u8 = 7;
 
 impl Request {
     /// As it travels, behind what is there.
@@ -185,11 +145,17 @@ impl Request {
                     put_bytes(out, key);
                 }
             }
-            Request::Page { at, start, end } => {
+            Request::Page {
+                at,
+                start,
+                end,
+                limit,
+            } => {
                 out.put_u8(PAGE);
                 out.put_u64_le(at.unwrap_or_default().0);
                 put_bytes(out, start);
                 put_option(out, end.as_ref());
+                out.put_u32_le(*limit);
             }
             Request::Write {
                 deadline,
@@ -203,48 +169,14 @@ impl Request {
                 put_condition(out, *condition);
                 put_write(out, write);
             }
-            Request::Commit {
-                txn,
-                participants,
-                writes,
-                id,
-            } => {
-                out.put_u8(COMMIT);
-                out.put_u64_le(txn.0);
-                put_numbers(out, participants);
-                put_writes(out, writes);
-                put_name(out, id.as_ref());
-            }
-            Request::Close { id, at } => {
-                out.put_u8(CLOSE);
-                put_id(out, id);
-                out.put_u64_le(at.0);
-            }
-            Request::Place {
-                txn,
-                holder,
-                deadline_ms,
-                writes,
-            } => {
-                out.put_u8(PLACE);
-                out.put_u64_le(txn.0);
-                out.put_u64_le(*holder);
-                out.put_u64_le(*deadline_ms);
-                put_writes(out, writes);
+            Request::Enter(command) => {
+                out.put_u8(ENTER);
+                out.put_slice(&command.encode());
             }
             Request::Push { txn, aborts } => {
                 out.put_u8(PUSH);
                 out.put_u64_le(txn.0);
                 out.put_u8((*aborts).into());
-            }
-            Request::Finalize { txn, is_committed } => {
-                out.put_u8(FINALIZE);
-                out.put_u64_le(txn.0);
-                out.put_u8((*is_committed).into());
-            }
-            Request::Finished { txn } => {
-                out.put_u8(FINISHED);
-                out.put_u64_le(txn.0);
             }
             Request::Timestamps { count, above } => {
                 out.put_u8(TIMESTAMPS);
@@ -272,6 +204,7 @@ impl Request {
                 at: some(version(from)?),
                 start: bytes(from)?,
                 end: option(from)?,
+                limit: from.try_get_u32_le().map_err(short)?,
             },
             WRITE => Request::Write {
                 deadline: version(from)?,
@@ -279,32 +212,10 @@ impl Request {
                 condition: condition(from)?,
                 write: write(from)?,
             },
-            COMMIT => Request::Commit {
-                txn: version(from)?,
-                participants: numbers(from)?,
-                writes: writes(from)?,
-                id: name(from)?,
-            },
-            CLOSE => Request::Close {
-                id: id(from)?,
-                at: version(from)?,
-            },
-            PLACE => Request::Place {
-                txn: version(from)?,
-                holder: number(from)?,
-                deadline_ms: number(from)?,
-                writes: writes(from)?,
-            },
+            ENTER => Request::Enter(Command::decode(std::mem::take(from))?),
             PUSH => Request::Push {
                 txn: version(from)?,
                 aborts: byte(from)? != 0,
-            },
-            FINALIZE => Request::Finalize {
-                txn: version(from)?,
-                is_committed: byte(from)? != 0,
-            },
-            FINISHED => Request::Finished {
-                txn: version(from)?,
             },
             TIMESTAMPS => Request::Timestamps {
                 count: from.try_get_u32_le().map_err(short)?,
@@ -382,6 +293,10 @@ impl Answer {
             Answer::Timestamps(first) => put_version(&mut out, 18, *first),
             Answer::CommittedBefore(version) => put_version(&mut out, 19, *version),
             Answer::NameTaken => out.put_u8(20),
+            Answer::CheckFailed(number, version) => {
+                put_version(&mut out, 21, version.unwrap_or_default());
+                out.put_u32_le(*number);
+            }
         }
         out.freeze()
     }
@@ -430,6 +345,10 @@ impl Answer {
             18 => Answer::Timestamps(version(from)?),
             19 => Answer::CommittedBefore(version(from)?),
             20 => Answer::NameTaken,
+            21 => {
+                let found = some(version(from)?);
+                Answer::CheckFailed(from.try_get_u32_le().map_err(short)?, found)
+            }
             _ => return Err(Malformed("its kind is unknown")),
         };
         whole(from, answer)

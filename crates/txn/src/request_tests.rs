@@ -7,7 +7,7 @@ fn key(name: &'static str) -> Bytes {
 
 #[test]
 fn requests_come_back_and_nothing_shorter_or_longer() {
-    let writes = vec![Write {
+    let writes = [Write {
         key: key("k"),
         value: Some(key("v")),
     }];
@@ -24,11 +24,13 @@ fn requests_come_back_and_nothing_shorter_or_longer() {
             at: Some(Version(3)),
             start: key("a"),
             end: Some(key("b")),
+            limit: 7,
         },
         Request::Page {
             at: None,
             start: key(""),
             end: None,
+            limit: u32::MAX,
         },
         Request::Write {
             deadline: Version(9),
@@ -36,35 +38,14 @@ fn requests_come_back_and_nothing_shorter_or_longer() {
             condition: Condition::Absent,
             write: writes[0].clone(),
         },
-        Request::Commit {
+        Request::Enter(Command::Finalize {
             txn: Version(1),
-            participants: vec![2],
-            writes: writes.clone(),
-            id: None,
-        },
-        Request::Close {
-            id: Id {
-                ms: 7,
-                name: key("7-name"),
-                body: 9,
-            },
-            at: Version(8),
-        },
-        Request::Place {
-            txn: Version(1),
-            holder: 7,
-            deadline_ms: 8,
-            writes,
-        },
+            is_committed: false,
+        }),
         Request::Push {
             txn: Version(1),
             aborts: true,
         },
-        Request::Finalize {
-            txn: Version(1),
-            is_committed: false,
-        },
-        Request::Finished { txn: Version(1) },
         Request::Timestamps {
             count: 5,
             above: Version(2),
@@ -114,6 +95,8 @@ fn answers_come_back_and_nothing_shorter() {
         Answer::Timestamps(Version(8)),
         Answer::CommittedBefore(Version(9)),
         Answer::NameTaken,
+        Answer::CheckFailed(3, None),
+        Answer::CheckFailed(4, Some(Version(2))),
     ];
     for answer in all {
         let bytes = answer.encode();

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use dunlin_entry::Version;
 
-use crate::command::{Command, Write};
+use crate::command::Command;
 use crate::leader::Leader;
 use crate::request::{Answer, Met, Request, Row};
 use crate::state::{State, Verdict};
@@ -49,8 +49,8 @@ pub trait Replica {
     /// Its range.
     fn range(&self) -> u64;
 
-    /// Waits until it is certain that it led after this was called, and has applied all that was answered before.
-    async fn confirm(&self) -> Result<(), Answer>;
+    /// Whoever leads later writes above this: the greatest timestamp that entries, leases among them, had.
+    fn until(&self) -> Version;
 
     /// Looks at what is applied and what the leader remembers, if it leads.
     fn with<T>(&self, look: impl FnOnce(&State, &mut Leader) -> T) -> Result<T, Answer>;
@@ -77,6 +77,7 @@ pub trait Replica {
         at: Version,
         start: Bytes,
         end: Option<Bytes>,
+        limit: u32,
     ) -> Result<(Vec<Row>, Option<Bytes>), Answer>;
 }
 
@@ -85,7 +86,12 @@ pub async fn serve<W: World, R: Replica>(world: &W, replica: &R, request: Reques
     let here = Here { world, replica };
     let answered = match request {
         Request::Read { at, keys } => here.read(at, keys).await,
-        Request::Page { at, start, end } => here.page(at, start, end).await,
+        Request::Page {
+            at,
+            start,
+            end,
+            limit,
+        } => here.page(at, start, end, limit).await,
         Request::Write {
             deadline,
             floor,
@@ -99,36 +105,8 @@ pub async fn serve<W: World, R: Replica>(world: &W, replica: &R, request: Reques
             };
             here.write(deadline, floor, command).await
         }
-        Request::Commit {
-            txn,
-            participants,
-            writes,
-            id,
-        } => {
-            let command = Command::Commit {
-                txn,
-                participants,
-                writes,
-                id,
-            };
-            here.commit(txn, command).await
-        }
-        Request::Close { id, at } => here.enter(at, Command::Close { id, at }).await,
-        Request::Place {
-            txn,
-            holder,
-            deadline_ms,
-            writes,
-        } => here.place(txn, holder, deadline_ms, writes).await,
+        Request::Enter(command) => here.enter(command).await,
         Request::Push { txn, aborts } => here.push(txn, aborts).await,
-        Request::Finalize { txn, is_committed } => here.finalize(txn, is_committed).await,
-        Request::Finished { txn } => {
-            let command = Command::Finished { txns: vec![txn] };
-            here.replica
-                .propose(command)
-                .await
-                .map(|_| Answer::Done(txn))
-        }
         Request::Timestamps { .. } | Request::Leads => {
             Err(Answer::Failed("this is not for keys of a range".to_owned()))
         }
@@ -144,7 +122,7 @@ pub(crate) struct Here<'a, W, R> {
 impl<W: World, R: Replica> Here<'_, W, R> {
     async fn read(&self, at: Option<Version>, keys: Vec<Bytes>) -> Result<Answer, Answer> {
         let at = self.at(at).await?;
-        self.replica.confirm().await?;
+        self.lease(at).await?;
         // From here to the end of this step nothing is waited for: who writes later meets the timestamp.
         let index = self.replica.with(|state, leader| {
             check_watermark(state, at)?;
@@ -165,18 +143,26 @@ impl<W: World, R: Replica> Here<'_, W, R> {
         at: Option<Version>,
         start: Bytes,
         end: Option<Bytes>,
+        limit: u32,
     ) -> Result<Answer, Answer> {
         let at = self.at(at).await?;
-        self.replica.confirm().await?;
+        self.lease(at).await?;
         let index = self.replica.with(|state, leader| {
             check_watermark(state, at)?;
-            Ok(leader.read(at, &start, end.as_ref()))
+            Ok(leader.begin_scan(at, &start, end.as_ref()))
         })??;
+        let mut scan = Scan {
+            replica: self.replica,
+            at,
+            start: start.clone(),
+            next: None,
+        };
         if let Some(index) = index {
             self.replica.applied(index).await?;
         }
         self.clear_for_read(at, &start, end.as_ref()).await?;
-        let (rows, next) = self.replica.page(at, start, end).await?;
+        let (rows, next) = self.replica.page(at, start, end, limit).await?;
+        scan.next.clone_from(&next);
         Ok(Answer::Page(rows, next))
     }
 
@@ -185,6 +171,16 @@ impl<W: World, R: Replica> Here<'_, W, R> {
             Some(at) => Ok(at),
             None => self.world.timestamp(Version(0)).await,
         }
+    }
+
+    /// Waits until whoever leads later writes above a timestamp.
+    async fn lease(&self, at: Version) -> Result<(), Answer> {
+        let until = self.replica.until();
+        let wanted = (self.replica).with(|_, leader| leader.lease(until, at))?;
+        if let Some(until) = wanted {
+            self.replica.propose(Command::Lease { until }).await?;
+        }
+        Ok(())
     }
 
     /// Waits until no intent below a timestamp is left.
@@ -237,28 +233,28 @@ impl<W: World, R: Replica> Here<'_, W, R> {
         Ok(Answer::Busy)
     }
 
-    async fn place(
-        &self,
-        txn: Version,
-        holder: u64,
-        deadline_ms: u64,
-        writes: Vec<Write>,
-    ) -> Result<Answer, Answer> {
-        let command = Command::Place {
-            txn,
-            holder,
-            deadline_ms,
-            writes,
-        };
-        self.enter(txn, command).await
+    /// An entry of a transaction.
+    async fn enter(&self, command: Command) -> Result<Answer, Answer> {
+        match &command {
+            Command::Commit { txn, .. } => self.commit(*txn, command).await,
+            Command::Place { txn: at, .. } | Command::Close { at, .. } => {
+                self.settle(*at, command).await
+            }
+            Command::Finalize { txn, is_committed } => self.finalize(*txn, *is_committed).await,
+            Command::Finished { .. } => {
+                self.replica.propose(command).await?;
+                Ok(Answer::Done(Version(0)))
+            }
+            _ => Err(Answer::Failed("this is not for others to enter".to_owned())),
+        }
     }
 
     async fn commit(&self, txn: Version, command: Command) -> Result<Answer, Answer> {
-        let answer = self.enter(txn, command).await?;
-        let Answer::Met(Met::Intent { .. }) = answer else {
+        let answer = self.settle(txn, command).await?;
+        if !matches!(answer, Answer::Met(_)) {
             return Ok(answer);
-        };
-        // An intent goes again: had the request come twice, it would commit after it was refused.
+        }
+        // Had the request come twice, the other one might commit after this one was refused.
         match self.push(txn, true).await? {
             Answer::Aborted => Ok(answer),
             told => Ok(told),
@@ -266,7 +262,7 @@ impl<W: World, R: Replica> Here<'_, W, R> {
     }
 
     /// Has a transaction's entry applied, when others' intents are out of its way.
-    async fn enter(&self, txn: Version, command: Command) -> Result<Answer, Answer> {
+    async fn settle(&self, txn: Version, command: Command) -> Result<Answer, Answer> {
         let mut cleared = 0;
         loop {
             let met = match self.replica.propose(command.clone()).await? {
@@ -276,6 +272,9 @@ impl<W: World, R: Replica> Here<'_, W, R> {
                 Verdict::Forgotten => return Ok(Answer::Forgotten),
                 Verdict::CommittedBefore(version) => return Ok(Answer::CommittedBefore(version)),
                 Verdict::NameTaken => return Ok(Answer::NameTaken),
+                Verdict::CheckFailed(number, version) => {
+                    return Ok(Answer::CheckFailed(number, version));
+                }
                 Verdict::Aborted | Verdict::ConditionFailed(_) => return Ok(Answer::Aborted),
             };
             cleared += 1;
@@ -335,6 +334,24 @@ impl<W: World, R: Replica> Here<'_, W, R> {
         };
         self.finalize(txn, is_committed).await?;
         Ok(true)
+    }
+}
+
+/// A scan, which comes to an end however that is.
+struct Scan<'a, R: Replica> {
+    replica: &'a R,
+    at: Version,
+    start: Bytes,
+    next: Option<Bytes>,
+}
+
+impl<R: Replica> Drop for Scan<'_, R> {
+    fn drop(&mut self) {
+        let Scan { at, start, .. } = self;
+        let next = self.next.as_ref();
+        // Who does not lead any more has nothing to note.
+        let ended = |_: &State, leader: &mut Leader| leader.end_scan(*at, start, next);
+        drop(self.replica.with(ended));
     }
 }
 

@@ -13,7 +13,7 @@ use bytes::Bytes;
 use dunlin_entry::{Origin, Stamp, Version};
 use dunlin_proto::Condition;
 
-use crate::command::{Command, Id, Write};
+use crate::command::{Check, Command, Id, Write};
 use crate::intent::Intent;
 use crate::record::{IdRecord, Record};
 use crate::request::Met;
@@ -70,6 +70,8 @@ pub enum Verdict {
     Done,
     /// Its condition does not hold; the version there is, if there is a value.
     ConditionFailed(Option<Version>),
+    /// Its check of this number does not hold; the same. Nothing happened.
+    CheckFailed(u32, Option<Version>),
     /// Something is in its way; nothing happened.
     Met(Met),
     /// The transaction is aborted.
@@ -199,16 +201,18 @@ impl State {
             Command::Commit {
                 txn,
                 participants,
+                checks,
                 writes,
                 id,
-            } => self.commit(rows, *txn, participants, writes, id.as_ref()),
+            } => self.commit(rows, *txn, participants, (checks, writes), id.as_ref()),
             Command::Close { id, at } => self.close(rows, id, *at),
             Command::Place {
                 txn,
                 holder,
                 deadline_ms,
+                checks,
                 writes,
-            } => self.place(rows, *txn, (*holder, *deadline_ms), writes),
+            } => self.place(rows, *txn, (*holder, *deadline_ms), (checks, writes)),
             Command::Finalize { txn, is_committed } => {
                 self.finalize(rows, *txn, *is_committed);
                 Ok(Verdict::Done)
@@ -227,6 +231,8 @@ impl State {
                 self.raise(rows, *to);
                 Ok(Verdict::Done)
             }
+            // It says something to whoever leads later.
+            Command::Lease { .. } => Ok(Verdict::Done),
         }
     }
 
@@ -241,13 +247,12 @@ impl State {
             return Ok(Verdict::Met(met));
         }
         if condition != Condition::None {
-            let newest = rows.newest(&write.key)?;
-            if let Some((version, _)) = newest.filter(|(version, _)| *version >= at) {
-                return Ok(Verdict::Met(Met::Newer(version)));
-            }
-            let current = newest.and_then(|(version, is_value)| is_value.then_some(version));
-            if !holds(condition, current) {
-                return Ok(Verdict::ConditionFailed(current));
+            match self.current(rows, at, &write.key)? {
+                Err(met) => return Ok(Verdict::Met(met)),
+                Ok(current) if !holds(condition, current) => {
+                    return Ok(Verdict::ConditionFailed(current));
+                }
+                Ok(_) => {}
             }
         }
         rows.put_version(&write.key, at, write.value.as_ref());
@@ -259,7 +264,7 @@ impl State {
         rows: &mut R,
         txn: Version,
         participants: &[u64],
-        writes: &[Write],
+        (checks, writes): (&[Check], &[Write]),
         id: Option<&Id>,
     ) -> Judged<R::Error> {
         // A message that came twice, or somebody who was faster.
@@ -274,8 +279,8 @@ impl State {
         {
             return Ok(verdict);
         }
-        if let Some(met) = self.all_in_the_way(rows, txn, writes)? {
-            return Ok(Verdict::Met(met));
+        if let Some(refused) = self.refused(rows, txn, checks, writes)? {
+            return Ok(refused);
         }
         for write in writes {
             rows.put_version(&write.key, txn, write.value.as_ref());
@@ -334,10 +339,10 @@ impl State {
         rows: &mut R,
         txn: Version,
         (holder, deadline_ms): (u64, u64),
-        writes: &[Write],
+        (checks, writes): (&[Check], &[Write]),
     ) -> Judged<R::Error> {
-        if let Some(met) = self.all_in_the_way(rows, txn, writes)? {
-            return Ok(Verdict::Met(met));
+        if let Some(refused) = self.refused(rows, txn, checks, writes)? {
+            return Ok(refused);
         }
         for write in writes {
             let intent = Intent {
@@ -399,19 +404,42 @@ impl State {
         intent.map(Met::from)
     }
 
-    fn all_in_the_way<R: Rows>(
+    /// The version of a key's value that a transaction sees, unless something is in its way.
+    fn current<R: Rows>(
         &self,
         rows: &mut R,
         txn: Version,
+        key: &Bytes,
+    ) -> Result<Result<Option<Version>, Met>, R::Error> {
+        if let Some(met) = self.in_the_way(txn, key) {
+            return Ok(Err(met));
+        }
+        Ok(match rows.newest(key)? {
+            Some((version, _)) if version >= txn => Err(Met::Newer(version)),
+            newest => Ok(newest.and_then(|(version, is_value)| is_value.then_some(version))),
+        })
+    }
+
+    /// Why a transaction cannot check and write this.
+    fn refused<R: Rows>(
+        &self,
+        rows: &mut R,
+        txn: Version,
+        checks: &[Check],
         writes: &[Write],
-    ) -> Result<Option<Met>, R::Error> {
+    ) -> Result<Option<Verdict>, R::Error> {
         for write in writes {
-            if let Some(met) = self.in_the_way(txn, &write.key) {
-                return Ok(Some(met));
+            if let Err(met) = self.current(rows, txn, &write.key)? {
+                return Ok(Some(Verdict::Met(met)));
             }
-            let newest = rows.newest(&write.key)?;
-            if let Some((version, _)) = newest.filter(|(version, _)| *version >= txn) {
-                return Ok(Some(Met::Newer(version)));
+        }
+        for (number, check) in (0..).zip(checks) {
+            match self.current(rows, txn, &check.key)? {
+                Err(met) => return Ok(Some(Verdict::Met(met))),
+                Ok(current) if !holds(check.condition, current) => {
+                    return Ok(Some(Verdict::CheckFailed(number, current)));
+                }
+                Ok(_) => {}
             }
         }
         Ok(None)

@@ -110,6 +110,7 @@ fn place(txn: u64, names: &[&str]) -> Command {
         txn: Version(txn),
         holder: 7,
         deadline_ms: 50,
+        checks: vec![],
         writes: puts(names),
     }
 }
@@ -118,6 +119,7 @@ fn commit(txn: u64, participants: &[u64], names: &[&str]) -> Command {
     Command::Commit {
         txn: Version(txn),
         participants: participants.to_vec(),
+        checks: vec![],
         writes: puts(names),
         id: None,
     }
@@ -255,6 +257,7 @@ fn named(txn: u64, body: u64) -> Command {
     Command::Commit {
         txn: Version(txn),
         participants: vec![],
+        checks: vec![],
         writes: puts(&["k"]),
         id: Some(id(body)),
     }
@@ -306,4 +309,63 @@ fn who_is_told_that_nothing_happened_can_rely_on_it() {
     range.apply(&Command::Watermark { to });
     assert!(range.rows.ids.is_empty());
     assert_eq!(range.apply(&named(to.0 + 1, 1)), Verdict::Forgotten);
+}
+
+#[test]
+fn checks_hold_of_what_the_transaction_sees_or_nothing_happens() {
+    let mut range = Range::default();
+    range.apply(&write(5, Condition::None, "k"));
+    let is = |version| Condition::Is(Stamp::new(Version(version), ORIGIN));
+    let with = |txn, conditions: &[(&str, Condition)], places: bool| {
+        let check = |(name, condition): &(&str, Condition)| Check {
+            key: key(name),
+            condition: *condition,
+        };
+        let checks = conditions.iter().map(check).collect();
+        let (txn, writes) = (Version(txn), puts(&["w"]));
+        match places {
+            true => Command::Place {
+                txn,
+                holder: 7,
+                deadline_ms: 50,
+                checks,
+                writes,
+            },
+            false => Command::Commit {
+                txn,
+                participants: vec![],
+                checks,
+                writes,
+                id: None,
+            },
+        }
+    };
+    let cases: [(&[(&str, Condition)], Verdict); 6] = [
+        (&[("k", is(4))], Verdict::CheckFailed(0, Some(Version(5)))),
+        (
+            &[("k", is(5)), ("k", Condition::Absent)],
+            Verdict::CheckFailed(1, Some(Version(5))),
+        ),
+        (&[("a", Condition::Present)], Verdict::CheckFailed(0, None)),
+        (&[("a", is(5))], Verdict::CheckFailed(0, None)),
+        (&[("i", Condition::Absent)], intent(6)),
+        (&[("n", Condition::Present)], newer(90)),
+    ];
+    range.apply(&place(6, &["i"]));
+    range.apply(&write(90, Condition::None, "n"));
+    for (conditions, verdict) in &cases {
+        for places in [false, true] {
+            let command = with(20, conditions, places);
+            assert_eq!(range.apply(&command), *verdict, "{command:?}");
+            assert_eq!(range.apply(&command), *verdict, "again: {command:?}");
+        }
+    }
+    assert_eq!(range.values("w"), []);
+    assert!(!range.state.has_intents_of(Version(20)));
+    // Its own intent is not in its way.
+    let holds: &[(&str, Condition)] = &[("k", is(5)), ("a", Condition::Absent)];
+    assert_eq!(range.apply(&with(20, holds, true)), Verdict::Done);
+    range.apply(&finalize(20, false));
+    assert_eq!(range.apply(&with(21, holds, false)), Verdict::Committed);
+    assert_eq!(range.values("w"), [(21, Some("v"))]);
 }

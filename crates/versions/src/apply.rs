@@ -7,7 +7,7 @@ use dunlin_entry::Version;
 use dunlin_txn::{Command, Id, IdRecord, Intent, Record, Rows, State, Verdict};
 use rocksdb::WriteBatch;
 
-use crate::get::{Lookup, Tier, damaged, encode};
+use crate::get::{Tier, Versions, damaged, encode};
 use crate::key;
 use crate::meta::Meta;
 use crate::store::{Store, StoreError, write_options};
@@ -17,6 +17,8 @@ use crate::store::{Store, StoreError, write_options};
 pub struct Applied {
     /// What is known of the range now.
     pub meta: Meta,
+    /// The greatest version that they wrote.
+    pub written: Version,
     /// What became of each command.
     pub verdicts: Vec<Verdict>,
 }
@@ -43,29 +45,41 @@ impl Store {
             store: self,
             place: meta.place,
             batch: WriteBatch::default(),
-            newest: HashMap::new(),
+            rows: None,
+            stored: HashMap::new(),
+            written: HashMap::new(),
             records: HashMap::new(),
             ids: HashMap::new(),
             gone: Version(0),
         };
         let mut verdicts = Vec::with_capacity(commands.len());
+        let mut written = Version(0);
         for command in commands {
             let verdict = state.apply(&mut rows, command)?;
             let at = match command {
                 Command::Write { at, .. } => *at,
                 Command::Commit { txn, .. } | Command::Place { txn, .. } => *txn,
+                Command::Lease { until } => {
+                    meta.greatest = meta.greatest.max(*until);
+                    Version(0)
+                }
                 _ => Version(0),
             };
             if matches!(verdict, Verdict::Done | Verdict::Committed) {
-                meta.greatest = meta.greatest.max(at);
+                written = written.max(at);
             }
             verdicts.push(verdict);
         }
+        meta.greatest = meta.greatest.max(written);
         meta.watermark = state.watermark();
         let mut batch = rows.batch;
         batch.put(key::of_group(group), meta.encode());
         self.db.write_opt(batch, &write_options())?;
-        Ok(Applied { meta, verdicts })
+        Ok(Applied {
+            meta,
+            written,
+            verdicts,
+        })
     }
 }
 
@@ -74,8 +88,12 @@ struct Batch<'a> {
     store: &'a Store,
     place: u32,
     batch: WriteBatch,
+    /// What was stored before; made when it is first looked at.
+    rows: Option<Versions<'a>>,
+    /// The newest versions there, of keys that were looked for.
+    stored: HashMap<Bytes, Option<(Version, bool)>>,
     /// Keys that the batch has written, with their newest version.
-    newest: HashMap<Bytes, (Version, bool)>,
+    written: HashMap<Bytes, (Version, bool)>,
     records: HashMap<Version, Record>,
     ids: HashMap<Bytes, IdRecord>,
     /// Records up to this are gone, but those that were put since.
@@ -86,12 +104,17 @@ impl Rows for Batch<'_> {
     type Error = StoreError;
 
     fn newest(&mut self, key: &Bytes) -> Result<Option<(Version, bool)>, StoreError> {
-        let written = self.newest.get(key).copied();
-        let stored = match self.store.get(self.place, key, Version::MAX, Tier::Disk)? {
-            Lookup::Found(found) => Some((found.version, found.value.is_some())),
-            Lookup::Absent | Lookup::NeedsDisk => None,
+        let stored = match self.stored.get(key) {
+            Some(known) => *known,
+            None => {
+                let versions = || self.store.versions(Tier::Disk);
+                let rows = self.rows.get_or_insert_with(versions);
+                let newest = rows.newest(self.place, key)?;
+                self.stored.insert(key.clone(), newest);
+                newest
+            }
         };
-        Ok(written.max(stored))
+        Ok(stored.max(self.written.get(key).copied()))
     }
 
     fn record(&mut self, txn: Version) -> Result<Option<Record>, StoreError> {
@@ -123,7 +146,7 @@ impl Rows for Batch<'_> {
     fn put_version(&mut self, key: &Bytes, version: Version, value: Option<&Bytes>) {
         let row = key::of_version(self.place, key, version);
         self.batch.put(row, encode(value.map(|value| &value[..])));
-        let newest = self.newest.entry(key.clone()).or_default();
+        let newest = self.written.entry(key.clone()).or_default();
         *newest = (*newest).max((version, value.is_some()));
     }
 

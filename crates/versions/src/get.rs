@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use dunlin_entry::Version;
-use rocksdb::ErrorKind;
+use rocksdb::{DBRawIterator, ErrorKind};
 
 use crate::key;
 use crate::store::{Store, StoreError, of_one_key};
@@ -51,20 +51,72 @@ impl Store {
         at: Version,
         tier: Tier,
     ) -> Result<Lookup, StoreError> {
-        let first = key::of_version(place, key, at);
+        self.versions(tier).get(place, key, at)
+    }
+
+    /// What is stored now, for as many keys as are asked for: cheaper than one by one.
+    pub fn versions(&self, tier: Tier) -> Versions<'_> {
         let options = of_one_key(tier == Tier::CacheOnly);
-        let mut rows = self.db.raw_iterator_opt(options);
-        rows.seek(&first);
-        let found = match rows.item() {
+        Versions {
+            rows: self.db.raw_iterator_opt(options),
+            tier,
+        }
+    }
+}
+
+/// All versions as they were at one moment.
+pub struct Versions<'a> {
+    rows: DBRawIterator<'a>,
+    tier: Tier,
+}
+
+impl Versions<'_> {
+    /// As [`Store::get`].
+    ///
+    /// # Errors
+    /// See [`StoreError`].
+    pub fn get(&mut self, place: u32, key: &[u8], at: Version) -> Result<Lookup, StoreError> {
+        match self.seek(place, key, at, found)? {
+            Some(found) => Ok(found.map_or(Lookup::Absent, Lookup::Found)),
+            None => Ok(Lookup::NeedsDisk),
+        }
+    }
+
+    /// The newest version of a key, and whether it is a value. May wait for the disk.
+    pub(crate) fn newest(
+        &mut self,
+        place: u32,
+        key: &[u8],
+    ) -> Result<Option<(Version, bool)>, StoreError> {
+        let of_row = |row: &[u8], value: &[u8]| {
+            let (_, version) = key::split(row)?;
+            Some((version, decode(value)?.is_some()))
+        };
+        let found = self.seek(place, key, Version::MAX, of_row)?;
+        Ok(found.flatten())
+    }
+
+    /// What is made of the newest row of a key that is not above a timestamp, if there is one; none where memory does not
+    /// tell.
+    fn seek<T>(
+        &mut self,
+        place: u32,
+        key: &[u8],
+        at: Version,
+        make: impl Fn(&[u8], &[u8]) -> Option<T>,
+    ) -> Result<Option<Option<T>>, StoreError> {
+        let first = key::of_version(place, key, at);
+        self.rows.seek(&first);
+        let found = match self.rows.item() {
             Some((row, value)) if key::head(row) == key::head(&first) => {
-                Some(found(row, value).ok_or_else(|| damaged("a row"))?)
+                Some(make(row, value).ok_or_else(|| damaged("a row"))?)
             }
             _ => None,
         };
-        match rows.status() {
-            Ok(()) => Ok(found.map_or(Lookup::Absent, Lookup::Found)),
-            Err(error) if tier == Tier::CacheOnly && error.kind() == ErrorKind::Incomplete => {
-                Ok(Lookup::NeedsDisk)
+        match self.rows.status() {
+            Ok(()) => Ok(Some(found)),
+            Err(error) if self.tier == Tier::CacheOnly && error.kind() == ErrorKind::Incomplete => {
+                Ok(None)
             }
             Err(error) => Err(error.into()),
         }

@@ -26,7 +26,7 @@ mod state;
 mod store;
 
 pub use apply::Applied;
-pub use get::{Found, Lookup, Tier};
+pub use get::{Found, Lookup, Tier, Versions};
 pub use load::{Row, Rows};
 pub use meta::Meta;
 pub use page::Page;

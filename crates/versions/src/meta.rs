@@ -14,7 +14,7 @@ pub struct Meta {
     pub applied: u64,
     /// Its term.
     pub term: u64,
-    /// The greatest version among its rows, or once there.
+    /// The greatest timestamp that entries had: of what they wrote, or up to which they let be read.
     pub greatest: Version,
     /// Nothing at or below this timestamp is read, written or remembered any more.
     pub watermark: Version,

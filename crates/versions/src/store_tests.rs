@@ -87,11 +87,13 @@ fn intents_and_records_are_stored_and_go_with_their_range() {
         txn: Version(txn),
         holder: 7,
         deadline_ms: 9,
+        checks: vec![],
         writes: vec![write(key, Some("new")), write("gone", None)],
     };
     let commit = |txn: u64, participants: &[u64]| Command::Commit {
         txn: Version(txn),
         participants: participants.to_vec(),
+        checks: vec![],
         writes: vec![write(&format!("own{txn}"), Some("x"))],
         id: None,
     };
@@ -284,6 +286,7 @@ fn names_are_remembered_until_the_watermark_has_passed_them() {
     let named = |txn: Version| Command::Commit {
         txn,
         participants: vec![],
+        checks: vec![],
         writes: vec![write("k", Some("x"))],
         id: Some(Id {
             ms: 100,

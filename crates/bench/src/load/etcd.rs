@@ -4,6 +4,7 @@ use super::grpc::{Method, Streams};
 use super::key::{Asked, KEY_LENGTH, Keys};
 use super::protobuf;
 use super::protocol::{Malformed, Progress, Protocol, Verdict};
+use super::txn::second;
 use super::value::Values;
 
 /// What is asked of each key.
@@ -13,6 +14,8 @@ pub enum EtcdRequest {
     Put,
     /// Write its value if it has none.
     PutIfAbsent,
+    /// The same with two keys, both or none.
+    PutBothIfAbsent,
     /// Read it back as of now: the leader asks a majority whether it still leads.
     Linearizable,
     /// Read what the member that is asked has, which may be old.
@@ -40,7 +43,7 @@ impl EtcdWorkload {
     pub fn new(request: EtcdRequest, keys: Keys, values: Values) -> EtcdWorkload {
         let method = match request {
             EtcdRequest::Put => "/etcdserverpb.KV/Put",
-            EtcdRequest::PutIfAbsent => "/etcdserverpb.KV/Txn",
+            EtcdRequest::PutIfAbsent | EtcdRequest::PutBothIfAbsent => "/etcdserverpb.KV/Txn",
             EtcdRequest::Linearizable | EtcdRequest::Serializable => "/etcdserverpb.KV/Range",
         };
         EtcdWorkload {
@@ -54,36 +57,43 @@ impl EtcdWorkload {
     /// `PutRequest { key = 1, value = 2 }` or `RangeRequest { key = 1, serializable = 7 }`.
     fn message(&self, asked: &Asked, out: &mut Vec<u8>) {
         match self.request {
-            EtcdRequest::PutIfAbsent => self.transaction(asked, out),
+            EtcdRequest::PutIfAbsent => self.transaction(&[*asked], out),
+            EtcdRequest::PutBothIfAbsent => {
+                let key = second(&asked.key);
+                self.transaction(&[*asked, Asked { key, ..*asked }], out);
+            }
             _ => self.of_key(asked, out),
         }
     }
 
     /// `TxnRequest { compare = 1 { target = 2 (CREATE), key = 3 }, success = 2 { request_put = 2 } }`: compared with 0,
     /// which stands for itself.
-    fn transaction(&self, asked: &Asked, out: &mut Vec<u8>) {
-        let mut put = Vec::new();
-        self.of_key(asked, &mut put);
-        let mut operation = Vec::new();
-        protobuf::put_bytes(2, put.len(), &mut operation, |out| {
-            out.extend_from_slice(&put)
-        });
-        let mut compare = Vec::new();
-        protobuf::put_true(2, &mut compare);
-        let key = &asked.key;
-        protobuf::put_bytes(3, KEY_LENGTH, &mut compare, |out| {
-            out.extend_from_slice(key)
-        });
-        protobuf::put_bytes(1, compare.len(), out, |out| out.extend_from_slice(&compare));
-        protobuf::put_bytes(2, operation.len(), out, |out| {
-            out.extend_from_slice(&operation)
-        });
+    fn transaction(&self, all: &[Asked], out: &mut Vec<u8>) {
+        for Asked { key, .. } in all {
+            let mut compare = Vec::new();
+            protobuf::put_true(2, &mut compare);
+            protobuf::put_bytes(3, KEY_LENGTH, &mut compare, |out| {
+                out.extend_from_slice(key)
+            });
+            protobuf::put_bytes(1, compare.len(), out, |out| out.extend_from_slice(&compare));
+        }
+        for asked in all {
+            let mut put = Vec::new();
+            self.of_key(asked, &mut put);
+            let mut operation = Vec::new();
+            protobuf::put_bytes(2, put.len(), &mut operation, |out| {
+                out.extend_from_slice(&put)
+            });
+            protobuf::put_bytes(2, operation.len(), out, |out| {
+                out.extend_from_slice(&operation)
+            });
+        }
     }
 
     fn of_key(&self, Asked { number, key }: &Asked, out: &mut Vec<u8>) {
         protobuf::put_bytes(1, KEY_LENGTH, out, |out| out.extend_from_slice(key));
         match self.request {
-            EtcdRequest::Put | EtcdRequest::PutIfAbsent => {
+            EtcdRequest::Put | EtcdRequest::PutIfAbsent | EtcdRequest::PutBothIfAbsent => {
                 protobuf::put_bytes(2, self.values.length(), out, |out| {
                     self.values.append(key, *number, out);
                 });
@@ -104,7 +114,7 @@ impl EtcdWorkload {
         match self.request {
             EtcdRequest::Put => return Verdict::Expected,
             // `TxnResponse { responses = 3 }`: one for each operation that was done.
-            EtcdRequest::PutIfAbsent => {
+            EtcdRequest::PutIfAbsent | EtcdRequest::PutBothIfAbsent => {
                 return match protobuf::bytes(message, 3) {
                     Some(_) => Verdict::Expected,
                     None => Verdict::Status(412),

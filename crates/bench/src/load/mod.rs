@@ -14,4 +14,5 @@ pub mod protocol;
 pub mod redis;
 pub mod redis_stream;
 pub mod response;
+pub mod txn;
 pub mod value;

@@ -19,6 +19,9 @@ pub struct Setup {
 /// The keyspace of mode transactional.
 pub const TRANSACTIONAL_KEYSPACE: &str = "transactional";
 
+/// The same in two ranges: those of the first keys of transactions, and of the second ones.
+pub const SPLIT_KEYSPACE: &str = "split";
+
 /// All that run.
 pub const SETUPS: [Setup; 7] = [
     setup(Store::Dunlin, Sync::Always),
@@ -64,6 +67,10 @@ pub enum Ask {
     Get,
     /// Write a key that has no value yet, and only then.
     Swap,
+    /// Write two keys that have no value yet, and only then, as one.
+    Pair,
+    /// The same where the keys are in two ranges.
+    PairApart,
     /// Read a key from one replica, which may not have what was acknowledged before.
     Any,
 }
@@ -80,7 +87,7 @@ pub struct Case {
 }
 
 /// All lines in their order; in each round they have their turns in it.
-pub const CASES: [Case; 16] = [
+pub const CASES: [Case; 19] = [
     case(0, Ask::Put, "by 2 of 3, synced"),
     case(6, Ask::Put, "by a majority, synced, in one order"),
     case(1, Ask::Put, "by a majority, synced"),
@@ -98,6 +105,13 @@ pub const CASES: [Case; 16] = [
     case(5, Ask::Get, "of the primary"),
     case(6, Ask::Swap, "If-None-Match: *, synced"),
     case(1, Ask::Swap, "transaction: created at 0, then put; synced"),
+    case(6, Ask::Pair, "POST /v1/txn, both in one range, synced"),
+    case(
+        6,
+        Ask::PairApart,
+        "POST /v1/txn, in two ranges with two leaders, synced",
+    ),
+    case(1, Ask::Pair, "transaction, synced"),
     case(0, Ask::Any, "of one replica (ack=1)"),
     case(1, Ask::Any, "of one member (serializable)"),
     case(4, Ask::Any, "of one replica (direct get)"),

@@ -10,11 +10,12 @@ use crate::load::key::{Choice, KeySet, Keys, Order};
 use crate::load::nats::NatsWorkload;
 use crate::load::outcome::Outcome;
 use crate::load::redis::RedisWorkload;
+use crate::load::txn::TxnWorkload;
 use crate::load::value::Values;
 use crate::measure::{Run, measure};
 use crate::options::Store;
 
-use super::case::{Ask, Setup, TRANSACTIONAL_KEYSPACE};
+use super::case::{Ask, SPLIT_KEYSPACE, Setup, TRANSACTIONAL_KEYSPACE};
 
 /// Numbers of keys that one run may write.
 const RUN_KEYS: u64 = 1 << 32;
@@ -32,6 +33,8 @@ pub struct Loads {
 pub enum Load {
     /// Dunlin.
     Http(HttpWorkload),
+    /// Transactions of Dunlin.
+    Txn(TxnWorkload),
     /// etcd.
     Etcd(EtcdWorkload),
     /// NATS.
@@ -54,7 +57,7 @@ impl Loads {
     pub fn next(&mut self, setup: Setup, ask: Ask) -> Load {
         let next = self.runs * RUN_KEYS;
         match ask {
-            Ask::Put | Ask::Swap => {
+            Ask::Put | Ask::Swap | Ask::Pair | Ask::PairApart => {
                 let end = next + RUN_KEYS;
                 self.make(setup, ask, b'p', Choice::Each { next, end })
             }
@@ -76,11 +79,17 @@ impl Loads {
         let order = Order::Random;
         let (set, values) = (KeySet { tag, order }, self.values.clone());
         let verb = match ask {
-            Ask::Put | Ask::Swap => Verb::Put,
+            Ask::Put | Ask::Swap | Ask::Pair | Ask::PairApart => Verb::Put,
             Ask::Get | Ask::Any => Verb::Get,
         };
         let keys = || Keys::new(set, choice.clone());
         match (setup.store, ask) {
+            (Store::Dunlin, Ask::Pair) => {
+                Load::Txn(TxnWorkload::new(TRANSACTIONAL_KEYSPACE, keys(), values))
+            }
+            (Store::Dunlin, Ask::PairApart) => {
+                Load::Txn(TxnWorkload::new(SPLIT_KEYSPACE, keys(), values))
+            }
             (Store::Dunlin, _) if setup.is_transactional => {
                 let head = Head::of_keyspace(
                     verb,
@@ -92,8 +101,8 @@ impl Loads {
             }
             (Store::Dunlin, _) => {
                 let copies = match ask {
-                    Ask::Put | Ask::Get | Ask::Swap => THREE_COPIES,
                     Ask::Any => ANY_COPY,
+                    _ => THREE_COPIES,
                 };
                 Load::Http(HttpWorkload::new(verb, copies, set, choice, values))
             }
@@ -101,6 +110,7 @@ impl Loads {
                 let request = match ask {
                     Ask::Put => EtcdRequest::Put,
                     Ask::Swap => EtcdRequest::PutIfAbsent,
+                    Ask::Pair | Ask::PairApart => EtcdRequest::PutBothIfAbsent,
                     Ask::Get => EtcdRequest::Linearizable,
                     Ask::Any => EtcdRequest::Serializable,
                 };
@@ -125,6 +135,7 @@ impl Load {
     ) -> Result<Run, BenchError> {
         match self {
             Load::Http(load) => measure(cluster, plan, load, interrupt),
+            Load::Txn(load) => measure(cluster, plan, load, interrupt),
             Load::Etcd(load) => measure(cluster, plan, load, interrupt),
             Load::Nats(load) => measure(cluster, plan, load, interrupt),
             Load::Redis(load) => measure(cluster, plan, load, interrupt),
@@ -139,6 +150,7 @@ impl Load {
         let at_edge = &mut |_| {};
         match self {
             Load::Http(load) => generator::run(plan, load, interrupt, at_edge),
+            Load::Txn(load) => generator::run(plan, load, interrupt, at_edge),
             Load::Etcd(load) => generator::run(plan, load, interrupt, at_edge),
             Load::Nats(load) => generator::run(plan, load, interrupt, at_edge),
             Load::Redis(load) => generator::run(plan, load, interrupt, at_edge),

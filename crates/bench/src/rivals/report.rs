@@ -107,10 +107,19 @@ pub fn tables(report: &Report) -> String {
             "asked",
             Ask::Swap,
         ),
+        (
+            "Transactions: two keys are written, on the condition that neither has a value",
+            "asked",
+            Ask::Pair,
+        ),
         ("Gets of one replica, which may be behind", "read", Ask::Any),
     ];
     let sections = sections.map(|(title, means, ask)| {
-        let of_ask = report.cells.iter().filter(|cell| cell.case.ask == ask);
+        let is_of = |cell: &&Cell| {
+            let apart = ask == Ask::Pair && cell.case.ask == Ask::PairApart;
+            apart || cell.case.ask == ask
+        };
+        let of_ask = report.cells.iter().filter(is_of);
         format!("## {title}\n\n{}", table(means, of_ask))
     });
     sections.join("\n") + &failovers(&report.failovers)

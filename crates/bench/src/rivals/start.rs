@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::Session;
-use super::case::{Ask, Setup, TRANSACTIONAL_KEYSPACE};
+use super::case::{Ask, SPLIT_KEYSPACE, Setup, TRANSACTIONAL_KEYSPACE};
 use super::load::Loads;
 use crate::cluster::{Cluster, etcd, http, nats, processes, ready, redis, up};
 use crate::error::BenchError;
@@ -12,6 +12,7 @@ use crate::host::cpu::Meter;
 use crate::host::machine::version;
 use crate::interrupt::{Interrupt, Interrupted};
 use crate::load::generator::{Pace, Plan};
+use crate::load::txn::SECOND_TAG;
 use crate::measure::settle;
 use crate::options::{Shape, Store};
 
@@ -92,20 +93,21 @@ fn ready(session: &Session, setup: Setup, loads: &mut Loads) -> Result<Cluster, 
 
 /// Makes the keyspace whose replicas agree before they write.
 fn transactional(cluster: &mut Cluster, interrupt: &Interrupt) -> Result<(), BenchError> {
-    let body = format!("{{\"name\":\"{TRANSACTIONAL_KEYSPACE}\",\"mode\":\"transactional\"}}");
-    ready::wait(
-        "the transactional keyspace",
-        cluster,
-        interrupt,
-        |cluster| {
+    let second = char::from(SECOND_TAG);
+    let bodies = [
+        format!(r#"{{"name":"{TRANSACTIONAL_KEYSPACE}","mode":"transactional"}}"#),
+        format!(r#"{{"name":"{SPLIT_KEYSPACE}","mode":"transactional","split_at":["{second}"]}}"#),
+    ];
+    for body in bodies {
+        ready::wait("a transactional keyspace", cluster, interrupt, |cluster| {
             let first = cluster.addresses.first().ok_or("no node")?;
             match http::request(*first, "POST", "/v1/keyspaces", body.as_bytes()) {
                 Ok((201 | 409, _)) => Ok(()),
                 Ok((status, answer)) => Err(format!("{status} {answer}")),
                 Err(error) => Err(error.to_string()),
             }
-        },
-    )?;
+        })?;
+    }
     Ok(())
 }
 

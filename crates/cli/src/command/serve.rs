@@ -10,7 +10,7 @@ use dunlin_store::CacheSizes;
 use dunlin_tls::{ServerTls, Watch};
 use tokio::time::{Instant, sleep, timeout};
 
-use crate::cluster::Cluster;
+use crate::cluster::{Cluster, plugs};
 use crate::config::file::File;
 use crate::config::flags::Flags;
 use crate::config::open_doors::{Doors, peer_warning, warnings};
@@ -83,8 +83,10 @@ async fn serve(settings: Settings, room: Room) -> Result<(), Failure> {
         metadata,
         http_tls,
         peer_secret,
+        transactions,
         ..
     } = settings;
+    node.plugs = plugs(transactions);
     // Before anything is touched: what is wrong with the files is wrong use.
     if let Some(files) = http_tls {
         let tls = ServerTls::server(files, &[b"http/1.1"]);

@@ -9,13 +9,14 @@ use dunlin_metadata::{Metadata, Sync};
 use dunlin_node::{NodeConfig, shards_of};
 use dunlin_store::CacheSizes;
 
-use crate::cluster::Cluster;
+use crate::cluster::{Cluster, plugs};
 use crate::config::file::LogTable;
 use crate::config::flags::LogFlags;
 use crate::config::open_doors::{Doors, warnings};
 use crate::config::origins::check_origins;
 use crate::config::room::{self, Asked, Room};
 use crate::config::settings::with_log;
+use crate::config::transactions::{TxnFlags, TxnTable, limits};
 use crate::failure::Failure;
 use crate::lock::DirectoryLock;
 use crate::machine::Machine;
@@ -87,6 +88,8 @@ pub struct Up {
     drop_delay: Delay,
     #[command(flatten)]
     log: LogFlags,
+    #[command(flatten)]
+    transactions: TxnFlags,
 }
 
 impl Up {
@@ -177,6 +180,7 @@ impl Up {
         if let Some(sync) = self.sync {
             default_keyspace.sync = sync;
         }
+        let transactions = limits(self.transactions.clone(), TxnTable::default())?;
         (0..self.nodes)
             .map(|index| {
                 let port = self.http_port.checked_add(index).ok_or_else(|| {
@@ -200,6 +204,7 @@ impl Up {
                     row_cache_bytes: self.row_cache.as_usize(),
                     drop_delay_ms: self.drop_delay.0,
                     default_keyspace: default_keyspace.clone(),
+                    plugs: plugs(transactions),
                     ..defaults
                 };
                 with_log(node, &self.log, &LogTable::default())

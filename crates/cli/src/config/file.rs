@@ -7,6 +7,7 @@ use dunlin_metadata::Sync;
 use dunlin_secret::Mode;
 use serde::{Deserialize, Serialize};
 
+use super::transactions::TxnTable;
 use super::word;
 use crate::failure::Failure;
 use crate::units::{Delay, Latency, Size};
@@ -84,6 +85,9 @@ pub struct File {
     /// How new log segments are written.
     #[serde(default)]
     pub log: LogTable,
+    /// Bounds of transactions.
+    #[serde(default)]
+    pub transactions: TxnTable,
     /// Settings of the keyspace `default`.
     #[serde(default)]
     pub default_keyspace: DefaultKeyspace,

@@ -8,6 +8,7 @@ use dunlin_log::{Compression, Padding};
 use dunlin_metadata::{EtcdPlace, EtcdUser, Sync};
 use dunlin_secret::Mode;
 
+use crate::config::transactions::TxnFlags;
 use crate::failure::Failure;
 use crate::trust::identity;
 use crate::units::{Delay, Latency, Size};
@@ -109,6 +110,9 @@ pub struct Flags {
     /// most others takes no requests [default: 10s]
     #[arg(long, env = "DUNLIN_CLOCK_BOUND", value_name = "TIME")]
     pub clock_bound: Option<Latency>,
+    /// Bounds of transactions
+    #[command(flatten)]
+    pub transactions: TxnFlags,
     /// Sync of the keyspace `default`, if this start creates it: always, interval:100ms, never
     #[arg(long, env = "DUNLIN_SYNC", value_name = "POLICY")]
     pub sync: Option<Sync>,

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use dunlin_log::{BLOCK_SIZE_BYTES_MAX, BLOCK_SIZE_BYTES_MIN, is_block_size};
 use dunlin_metadata::{EtcdPlace, KeyspaceSettings};
 use dunlin_node::NodeConfig;
+use dunlin_ranges::Limits;
 use dunlin_tls::ServerFiles;
 
 use crate::config::file::{DefaultKeyspace, File, LogTable};
@@ -12,6 +13,7 @@ use crate::config::flags::{EtcdFlags, Flags, HttpTlsFlags, LogFlags};
 use crate::config::origins::check_origins;
 use crate::config::room::{self, Asked, Room};
 use crate::config::secret_file::PeerSecret;
+use crate::config::transactions::{TxnTable, limits};
 use crate::failure::Failure;
 use crate::machine::Machine;
 use crate::trust::identity;
@@ -44,6 +46,8 @@ pub struct Settings {
     pub request_memory: Option<Size>,
     /// What guards the port for other nodes.
     pub peer_secret: PeerSecret,
+    /// Bounds of transactions.
+    pub transactions: Limits,
     /// Shards; none said, as many as there are in the data or processors for.
     pub shards: Option<u16>,
 }
@@ -158,6 +162,7 @@ impl Settings {
             max_connections: flags.max_connections.or(file.max_connections),
             request_memory: flags.request_memory.or(file.request_memory),
             peer_secret,
+            transactions: limits(flags.transactions, file.transactions)?,
             shards,
         })
     }
@@ -236,6 +241,7 @@ impl Settings {
             move_latency: Some(Latency(node.move_latency_us_p99)),
             drop_delay: Some(Delay(node.drop_delay_ms)),
             clock_bound: Some(Latency(node.clock_bound_ms.saturating_mul(1_000))),
+            transactions: TxnTable::of(&self.transactions),
             default_keyspace: DefaultKeyspace {
                 sync: Some(node.default_keyspace.sync),
                 replicas: Some(node.default_keyspace.replicas),

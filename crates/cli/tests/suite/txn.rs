@@ -121,8 +121,10 @@ fn checks_hold_or_nothing_happens() {
     let again = txn(&url(2), &moved);
     assert_eq!(again.status, 412, "{}", again.text());
     let told = again.json();
-    assert_eq!(told["check"]["index"], 0);
-    assert_eq!(told["check"]["key"], "1");
+    // Neither of the two holds, and they are judged in different ranges.
+    let check = (&told["check"]["index"], &told["check"]["key"]);
+    let either = [(&json!(0), &json!("1")), (&json!(1), &json!("9"))];
+    assert!(either.contains(&check), "{told}");
     assert_eq!(told["check"]["version"], second["version"]);
     let absent =
         json!({"checks": [exists("1", true), exists("5", true)], "writes": [write("5", "x")]});
@@ -140,6 +142,60 @@ fn checks_hold_or_nothing_happens() {
 }
 
 #[test]
+fn limits_are_settings_and_are_named_when_they_are_met() {
+    let flags = ["--txn-keys=3", "--txn-bytes=1KiB", "--txn-idle=2s"];
+    let up = Up::with(1, &flags);
+    let made = keyspace(&up, "bank", &["--mode=transactional", "--replicas=1"]);
+    assert!(made.status.success(), "{made:?}");
+    let url = up.url(0, "");
+    let writes = |count: usize, value: &str| {
+        let names = ["1", "4", "7", "9"];
+        let writes: Vec<Value> = (0..count).map(|n| write(names[n], value)).collect();
+        txn(&url, &json!({ "writes": writes }))
+    };
+    assert_eq!(writes(3, "x").status, 200);
+    for (refused, why) in [
+        (
+            writes(4, "x"),
+            "at most 3 keys (setting txn keys), this one 4",
+        ),
+        (
+            writes(1, &"x".repeat(1 << 10)),
+            "at most 1024 bytes (setting txn bytes), this one 1025",
+        ),
+    ] {
+        assert_eq!(refused.status, 413, "{}", refused.text());
+        assert!(refused.text().contains(why), "{}", refused.text());
+    }
+    let begun = curl_with(&["-X", "POST", &format!("{url}/v1/txn/begin")], b"");
+    let id = begun.json()["id"].as_str().unwrap().to_owned();
+    let put = |key: &str| {
+        let url = format!("{url}/v1/txn/{id}/keyspaces/bank/keys/{key}");
+        curl_with(&["-X", "PUT", "--data-binary", "v", &url], b"")
+    };
+    for key in ["1", "4", "7"] {
+        assert_eq!(put(key).status, 202);
+    }
+    let refused = put("9");
+    assert_eq!(refused.status, 413, "{}", refused.text());
+    assert!(refused.text().contains("txn keys"), "{}", refused.text());
+    // The one before is written again.
+    assert_eq!(put("7").status, 202);
+    eventually("it is forgotten", Duration::from_secs(60), || {
+        std::thread::sleep(Duration::from_secs(3));
+        curl(&[&format!("{url}/v1/txn/{id}")]).status == 410
+    });
+    let mut wrong = dunlin();
+    wrong.args(["up", "--nodes=1", "--txn-time=10min", "--data=never-made"]);
+    let told = wrong.output().unwrap();
+    let line = String::from_utf8_lossy(&told.stderr);
+    assert!(
+        !told.status.success() && line.contains("txn retention"),
+        "{line}"
+    );
+}
+
+#[test]
 fn what_is_no_transaction_is_refused_and_nothing_happens() {
     let up = Up::nodes(3);
     bank(&up);
@@ -147,7 +203,7 @@ fn what_is_no_transaction_is_refused_and_nothing_happens() {
     let in_default = json!({"keyspace": "default", "key": "k", "value": "v"});
     let nowhere = json!({"keyspace": "nowhere", "key": "k", "value": "v"});
     let own = json!({"keyspace": "_oracle", "key": "window", "value": "v"});
-    let large = "x".repeat(2 << 20);
+    let large = "x".repeat(5 << 20);
     for (body, status, why) in [
         (json!({}), 400, "empty"),
         (
@@ -179,7 +235,7 @@ fn what_is_no_transaction_is_refused_and_nothing_happens() {
         (
             json!({"writes": [write("1", "x"), write("2", &large)]}),
             413,
-            "larger than",
+            "at most 4194304 bytes (setting txn bytes)",
         ),
     ] {
         let told = txn(&url, &body);

@@ -34,10 +34,14 @@ fn start(name: &str, split_at: &[&str]) -> Flock {
 }
 
 /// One request on a connection of its own; none where no answer came.
-fn txn(at: SocketAddr, body: &Value) -> Option<Answer> {
+fn ask(at: SocketAddr, method: &str, path: &str, body: &str) -> Option<Answer> {
     let mut wire = Wire::try_open_at(at).ok()?;
     wire.patience(PATIENCE);
-    wire.try_request("POST", "/v1/txn", body.to_string()).ok()
+    wire.try_request(method, path, body).ok()
+}
+
+fn txn(at: SocketAddr, body: &Value) -> Option<Answer> {
+    ask(at, "POST", "/v1/txn", &body.to_string())
 }
 
 /// What became of a transaction.
@@ -105,6 +109,62 @@ struct Counts {
     snapshots: AtomicU64,
 }
 
+impl Counts {
+    fn note(&self, moved: &Done, note: String, notes: &mut Vec<String>) {
+        match moved {
+            Done::Ok(_) => {
+                self.done.fetch_add(1, Ordering::Relaxed);
+                notes.push(note);
+            }
+            Done::Not => {}
+            Done::Unknown => drop(self.unknown.fetch_add(1, Ordering::Relaxed)),
+        }
+    }
+}
+
+/// Moves money in a transaction over several requests, at different nodes.
+fn move_step_by_step(
+    addresses: &[SocketAddr],
+    random: &mut StdRng,
+    changes: [(u64, i64); 2],
+    note: &str,
+) -> Done {
+    let mut at = || addresses[random.random_range(0..3)];
+    let begun = ask(at(), "POST", "/v1/txn/begin", "").filter(|told| told.status == 201);
+    let Some(begun) = begun else { return Done::Not };
+    let id = begun.json()["id"].as_str().unwrap().to_owned();
+    let path = |key: &str| format!("/v1/txn/{id}/keyspaces/bank/keys/{key}");
+    let mut writes = vec![(note.to_owned(), "x".to_owned())];
+    for (number, change) in changes {
+        let key = format!("{number:02}");
+        let read = ask(at(), "GET", &path(&key), "").filter(|told| told.status == 200);
+        let Some(read) = read else { return Done::Not };
+        let balance: i64 = read.text().parse().unwrap();
+        writes.push((key, (balance + change).to_string()));
+    }
+    for (key, value) in &writes {
+        let kept = ask(at(), "PUT", &path(key), value);
+        if kept.is_none_or(|told| told.status != 202) {
+            return Done::Not;
+        }
+    }
+    let first = format!("?first=bank/{note}");
+    let mut told = ask(at(), "POST", &format!("/v1/txn/{id}/commit{first}"), "");
+    let begun = Instant::now();
+    loop {
+        match told.as_ref().map(|told| (told.status, told)) {
+            Some((200, told)) if told.json()["state"] == "committed" => {
+                return Done::Ok(Value::Null);
+            }
+            Some((200, told)) if told.json()["state"] == "aborted" => return Done::Not,
+            Some((409, _)) => return Done::Not,
+            _ if begun.elapsed() > PATIENCE => return Done::Unknown,
+            _ => thread::sleep(Duration::from_millis(50)),
+        }
+        told = ask(at(), "GET", &format!("/v1/txn/{id}{first}"), "");
+    }
+}
+
 /// Moves money, and leaves a note of each move beside it; the notes of those that were acknowledged.
 fn transfer(
     addresses: &[SocketAddr],
@@ -119,12 +179,20 @@ fn transfer(
         let at = addresses[random.random_range(0..3)];
         let one = random.random_range(0..ACCOUNTS);
         let other = (one + random.random_range(1..ACCOUNTS)) % ACCOUNTS;
+        let amount = random.random_range(1..=10);
+        // In yet another range, mostly.
+        let note = format!("{:02}-note-{worker}-{number}", (one + 50) % ACCOUNTS);
+        if worker % 2 == 1 {
+            let changes = [(one, -amount), (other, amount)];
+            let moved = move_step_by_step(addresses, &mut random, changes, &note);
+            counts.note(&moved, note, &mut notes);
+            continue;
+        }
         let places = [account(one), account(other)];
         let Done::Ok(read) = done(txn(at, &json!({"reads": places}))) else {
             thread::sleep(Duration::from_millis(20));
             continue;
         };
-        let amount = random.random_range(1..=10);
         let changes = places.iter().zip([-amount, amount]).enumerate();
         let changes = changes.map(|(place, (key, change))| {
             let found = &read["reads"][place];
@@ -134,18 +202,10 @@ fn transfer(
             (check, write)
         });
         let (checks, mut writes): (Vec<Value>, Vec<Value>) = changes.unzip();
-        // In yet another range, mostly.
-        let note = format!("{:02}-note-{worker}-{number}", (one + 50) % ACCOUNTS);
         writes.push(json!({"keyspace": "bank", "key": note, "value": "x"}));
         let at = addresses[random.random_range(0..3)];
-        match done(txn(at, &json!({"checks": checks, "writes": writes}))) {
-            Done::Ok(_) => {
-                counts.done.fetch_add(1, Ordering::Relaxed);
-                notes.push(note);
-            }
-            Done::Not => {}
-            Done::Unknown => drop(counts.unknown.fetch_add(1, Ordering::Relaxed)),
-        }
+        let moved = done(txn(at, &json!({"checks": checks, "writes": writes})));
+        counts.note(&moved, note, &mut notes);
     }
     notes
 }

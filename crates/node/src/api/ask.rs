@@ -5,11 +5,14 @@ use std::rc::Rc;
 use bytes::Bytes;
 use dunlin_metadata::Role;
 use futures_util::{StreamExt, TryStreamExt};
-use hyper::{HeaderMap, Method};
+use http_body_util::BodyExt;
+use hyper::{HeaderMap, Method, StatusCode};
 
 use super::error::Rejected;
 use super::params::Params;
 use super::reply::{self, Chunks, Reply};
+use super::router::text;
+use super::rules::find;
 use crate::env::LocalFuture;
 use crate::services::Services;
 
@@ -35,6 +38,47 @@ pub struct Ask {
     pub may_on: Judge,
     /// Ready when the node stops: answers that last are to end.
     pub stopping: LocalFuture<()>,
+}
+
+/// What a capability answers to whom nobody asks who he is: the simulation, where there is no HTTP. The target is a path
+/// with its query.
+///
+/// # Errors
+/// As over HTTP.
+pub async fn ask_plugged(
+    services: &Rc<Services>,
+    method: Method,
+    target: &str,
+    body: Bytes,
+) -> Result<(StatusCode, Bytes), Rejected> {
+    let missing = || Rejected::new(StatusCode::NOT_FOUND, "no such path");
+    let (path, query) = target.split_once('?').unwrap_or((target, ""));
+    let (plug, rules) = services.plugged_rules(path).ok_or_else(missing)?;
+    find(rules, &method)?;
+    let ask = Ask {
+        method,
+        parts: parts_of(path)?,
+        params: Params::of(Some(query), &HeaderMap::new())?,
+        headers: HeaderMap::new(),
+        body,
+        who: String::new(),
+        still: Box::new(|| Ok(())),
+        may: Box::new(|_| true),
+        may_on: Box::new(|_, _| true),
+        stopping: Box::pin(std::future::pending()),
+    };
+    let (head, body) = plug.http(services.clone(), ask).await?.into_parts();
+    let cut_short = |error: Box<dyn std::error::Error + Send + Sync>| {
+        Rejected::new(StatusCode::BAD_GATEWAY, error.to_string())
+    };
+    let whole = body.collect().await.map_err(cut_short)?;
+    Ok((head.status, whole.to_bytes()))
+}
+
+/// A path behind `/v1/`, cut at the slashes and decoded.
+pub(super) fn parts_of(path: &str) -> Result<Vec<String>, Rejected> {
+    let parts = path.trim_start_matches("/v1/").split('/');
+    parts.map(text).collect()
 }
 
 /// Whether somebody has a role on a keyspace.

@@ -174,18 +174,7 @@ pub(crate) async fn make_system(shard: &Rc<Shard>) -> Result<u32, Rejected> {
         partitions: SYSTEM_PARTITIONS,
         ..KeyspaceSettings::default()
     };
-    let met = greatest_met(shard).await;
-    let metadata = shard.metadata();
-    let made = metadata.create_keyspace_above(SYSTEM_KEYSPACE, settings, met);
-    match made.await {
-        Ok(created) => {
-            settle(shard, SYSTEM_KEYSPACE).await;
-            known_elsewhere(shard, &created).await;
-        }
-        // Another was faster.
-        Err(MetadataError::Exists { .. }) => settle(shard, SYSTEM_KEYSPACE).await,
-        Err(error) => return Err(error.into()),
-    }
+    make_own(shard, SYSTEM_KEYSPACE, settings).await?;
     let placement = shard.placement();
     let placed = placement.named(SYSTEM_KEYSPACE).ok_or(Failure::Busy)?;
     Ok(placed.keyspace.id)
@@ -209,22 +198,30 @@ async fn make_oracle(services: &Services) -> Result<(), Rejected> {
     {
         return Ok(());
     }
+    match make_own(shard, ORACLE_KEYSPACE, settings).await? {
+        Some(created) => made(services, &created).await.map(drop),
+        None => Ok(()),
+    }
+}
+
+/// Makes a keyspace that is not for users, and waits until nodes know it; none where another was faster.
+async fn make_own(
+    shard: &Rc<Shard>,
+    name: &str,
+    settings: KeyspaceSettings,
+) -> Result<Option<Keyspace>, Rejected> {
     let met = greatest_met(shard).await;
     let metadata = shard.metadata();
-    let made_new = metadata.create_keyspace_above(ORACLE_KEYSPACE, settings, met);
-    match made_new.await {
-        Ok(created) => {
-            settle(shard, ORACLE_KEYSPACE).await;
-            known_elsewhere(shard, &created).await;
-            made(services, &created).await.map(drop)
-        }
-        // Another was faster.
-        Err(MetadataError::Exists { .. }) => {
-            settle(shard, ORACLE_KEYSPACE).await;
-            Ok(())
-        }
-        Err(error) => Err(error.into()),
+    let created = match metadata.create_keyspace_above(name, settings, met).await {
+        Ok(created) => Some(created),
+        Err(MetadataError::Exists { .. }) => None,
+        Err(error) => return Err(error.into()),
+    };
+    settle(shard, name).await;
+    if let Some(created) = &created {
+        known_elsewhere(shard, created).await;
     }
+    Ok(created)
 }
 
 /// Refuses names that are not for users.

@@ -35,13 +35,12 @@ mod v0;
 mod validators;
 
 pub use access::need::Need;
-pub use ask::Ask;
-pub use ask::stream;
+pub use ask::{Ask, ask_plugged, stream};
 pub use error::Rejected;
 pub(crate) use handshake::Handshakes;
 pub(crate) use keyspaces::make_system;
 pub use params::Params;
 pub use reply::{Chunks, Reply as Answer, empty, json, lines, value};
 pub use rules::Rule;
-pub use scan::{json_line, prefix_end};
+pub use scan::{bounds, json_line, put_bytes};
 pub(crate) use server::{Accepted, accept_http, serve_http};

@@ -11,7 +11,7 @@ use super::access::audit::{self, Done};
 use super::access::caller::Caller;
 use super::access::need::Need;
 use super::access::{Asker, Barred, admit};
-use super::ask::Ask;
+use super::ask::{Ask, parts_of};
 use super::attempt::{TIME_HEADER, in_time};
 use super::body::read_body;
 use super::cors::{Cors, is_strange};
@@ -26,9 +26,6 @@ use super::{bulk, health, keys, keyspaces, members, mend, metadata, metrics, sca
 use crate::meters::class;
 use crate::services::Services;
 use crate::shard::{Arrivals, Shard};
-
-/// The largest body for a capability that is plugged in.
-const PLUGGED_BODY_BYTES: usize = 1 << 20;
 
 /// Answers any request.
 pub(super) async fn route(
@@ -359,14 +356,14 @@ async fn plugged(
     let missing = || unknown(path);
     let (plug, rules) = services.plugged_rules(path).ok_or_else(missing)?;
     let need = find(rules, request.method())?.needed(&params);
-    let parts = path.trim_start_matches("/v1/").split('/').map(text);
     let name = keyspace_of(path).and_then(|name| text(name).ok());
     let (shard, asker) = (services.shard.clone(), asker.clone());
     let who = format!("{} from {}", asker.name(), caller.place());
     let name = name.unwrap_or_default();
     let (head, body) = request.into_parts();
     let is_read = matches!(head.method, Method::GET | Method::HEAD);
-    let body = read_body(&shard.front().doors, body, PLUGGED_BODY_BYTES).await?;
+    let limit_bytes = shard.config().max_body_bytes;
+    let body = read_body(&shard.front().doors, body, limit_bytes).await?;
     if !is_read {
         in_time(arrivals)?;
     }
@@ -374,7 +371,7 @@ async fn plugged(
     let of_any = asker.clone();
     let ask = Ask {
         method: head.method,
-        parts: parts.collect::<Result<_, _>>()?,
+        parts: parts_of(path)?,
         params,
         headers: head.headers,
         body: body.bytes.clone(),
@@ -397,6 +394,6 @@ fn unknown(path: &str) -> Rejected {
     Rejected::new(rules::unknown(path), "no such path")
 }
 
-fn text(part: &str) -> Result<String, Rejected> {
+pub(super) fn text(part: &str) -> Result<String, Rejected> {
     String::from_utf8(decode(part)?.into()).map_err(|_| Rejected::bad("the name is not UTF-8"))
 }

@@ -221,31 +221,29 @@ pub(super) async fn keys(
         return Err(Rejected::method());
     }
     let form = Form::wanted(request.headers())?;
-    let prefix = params.get("prefix").cloned().unwrap_or_default();
-    let start = params.get("start").cloned().unwrap_or_default();
-    let end = params.get("end").filter(|end| !end.is_empty()).cloned();
     let limit = params.number("limit")?;
-    let end = match (end, prefix_end(&prefix)) {
-        (Some(end), Some(prefix_end)) => Some(end.min(prefix_end)),
-        (end, prefix_end) => end.or(prefix_end),
-    };
-    let records = Records::begin(
-        coordinator,
-        keyspace,
-        start.max(prefix),
-        end,
-        limit,
-        &params,
-    )
-    .await?;
+    let (start, end) = bounds(&params);
+    let records = Records::begin(coordinator, keyspace, start, end, limit, &params).await?;
     Ok(match form {
         Form::Lines => reply::stream(form.media_type(), records.chunks(line_of)),
         Form::Pairs => reply::stream(form.media_type(), pair_stream::chunks(records)),
     })
 }
 
+/// The first key and the end of a range, by `prefix`, `start` and `end`.
+pub fn bounds(params: &Params) -> (Bytes, Option<Bytes>) {
+    let prefix = params.get("prefix").cloned().unwrap_or_default();
+    let start = params.get("start").cloned().unwrap_or_default();
+    let end = params.get("end").filter(|end| !end.is_empty()).cloned();
+    let end = match (end, prefix_end(&prefix)) {
+        (Some(end), Some(prefix_end)) => Some(end.min(prefix_end)),
+        (end, prefix_end) => end.or(prefix_end),
+    };
+    (start.max(prefix), end)
+}
+
 /// The first key after all that begin with `prefix`; `None` when there is no such key.
-pub fn prefix_end(prefix: &[u8]) -> Option<Bytes> {
+fn prefix_end(prefix: &[u8]) -> Option<Bytes> {
     let last = prefix.iter().rposition(|byte| *byte != 0xff)?;
     let mut end = prefix[..=last].to_vec();
     end[last] += 1;
@@ -270,7 +268,7 @@ pub fn json_line(key: &[u8], value: &[u8], version: Option<Stamp>) -> Bytes {
 }
 
 /// As text where it is text; else in base64 under another name.
-pub(super) fn put_bytes(object: &mut Map<String, Value>, name: &str, bytes: &[u8]) {
+pub fn put_bytes(object: &mut Map<String, Value>, name: &str, bytes: &[u8]) {
     match std::str::from_utf8(bytes) {
         Ok(text) => object.insert(name.into(), text.into()),
         Err(_) => object.insert(format!("{name}_base64"), base64(bytes).into()),

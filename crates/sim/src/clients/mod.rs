@@ -5,7 +5,10 @@ mod attempts;
 mod client;
 mod ranges;
 mod reader;
+mod sessions;
 mod txns;
+
+pub use sessions::is_session;
 
 use std::rc::Rc;
 
@@ -23,9 +26,11 @@ use crate::harness::transport::SimTransport;
 pub const NAME: &str = "clients";
 
 /// Clients of the transactional keyspace.
-/// Clients of transactions.
-const TXN_CLIENTS: usize = 3;
 const RANGE_CLIENTS: usize = 5;
+/// Clients of transactions, in one request each.
+const TXN_CLIENTS: usize = 3;
+/// The same over several requests each.
+const SESSION_CLIENTS: usize = 2;
 /// More that only read, where its leader is unseated.
 const RANGE_READERS: usize = 3;
 
@@ -73,6 +78,10 @@ pub async fn run(shared: Rc<Shared>) -> turmoil::Result {
     if shared.plan.ranges {
         for number in 0..TXN_CLIENTS {
             let client = txns::Client::new(number, shared.clone(), nodes.clone());
+            tokio::task::spawn_local(client.work());
+        }
+        for number in 0..SESSION_CLIENTS {
+            let client = sessions::Client::new(number, shared.clone(), nodes.clone());
             tokio::task::spawn_local(client.work());
         }
     }

@@ -20,7 +20,7 @@ use crate::plan::pick;
 
 const IDLE: Duration = Duration::from_millis(50);
 /// Lists, in three ranges.
-const LISTS: u16 = 6;
+pub(super) const LISTS: u16 = 6;
 /// How long all lists are read again in the end, in milliseconds.
 const PATIENCE_MS: u64 = 30_000;
 /// Longest wait for one answer then.
@@ -126,8 +126,7 @@ impl Client {
                 list.push(*value);
             }
             let mut write = place(*key);
-            let text: String = list.iter().map(|value| format!("{value},")).collect();
-            write["value"] = text.into();
+            write["value"] = text_of(&list).into();
             writes.push(write);
         }
         // The holder of the record is any of them.
@@ -172,18 +171,23 @@ impl Client {
 
 fn done(told: Option<Told>) -> Done {
     match told {
-        Some(Told::Json(200, body)) => match serde_json::from_slice(&body) {
+        Some(Told::Http(200, body)) => match serde_json::from_slice(&body) {
             Ok(told) => Done::Ok(told),
             Err(_) => Done::Unknown,
         },
-        Some(Told::Json(504, _)) | None => Done::Unknown,
-        Some(Told::Json(409 | 412, _)) => Done::Not { is_final: true },
+        Some(Told::Http(504, _)) | None => Done::Unknown,
+        Some(Told::Http(409 | 412, _)) => Done::Not { is_final: true },
         Some(_) => Done::Not { is_final: false },
     }
 }
 
-fn name(key: u16) -> String {
+pub(super) fn name(key: u16) -> String {
     format!("list/{}/{}", key % 3, key / 3)
+}
+
+/// A list as it is stored.
+pub(super) fn text_of(list: &[u64]) -> String {
+    list.iter().map(|value| format!("{value},")).collect()
 }
 
 fn place(key: u16) -> Value {
@@ -195,20 +199,28 @@ fn reads(keys: &[u16]) -> Vec<Value> {
 }
 
 fn list_of(read: &Value) -> Vec<u64> {
-    let text = read["value"].as_str().unwrap_or_default();
+    list_in(read["value"].as_str().unwrap_or_default())
+}
+
+/// A list as it is stored.
+pub(super) fn list_in(text: &str) -> Vec<u64> {
     text.split_terminator(',')
         .filter_map(|value| value.parse().ok())
         .collect()
 }
 
 fn ask(body: &Value) -> Ask {
+    over_http("POST /v1/txn".to_owned(), body.to_string().into())
+}
+
+pub(super) fn over_http(line: String, body: Bytes) -> Ask {
     Ask {
         keyspace: 0,
         quorum: Quorum { ack: 1, from: 1 },
         deadline_ms: None,
         after_ms: None,
         key: Bytes::new(),
-        verb: Verb::Txn(body.to_string().into()),
+        verb: Verb::Http(line, body),
     }
 }
 

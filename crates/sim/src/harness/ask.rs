@@ -36,8 +36,8 @@ pub enum Verb {
     Scan,
     /// Write pairs, encoded as a body of them.
     Bulk(Bytes),
-    /// A transaction, as JSON.
-    Txn(Bytes),
+    /// What a capability answers over HTTP: the method and the target, and the body.
+    Http(String, Bytes),
 }
 
 /// What a node says.
@@ -49,8 +49,8 @@ pub enum Told {
     Found(Option<(Stamp, Bytes)>),
     /// All keys with a value.
     All(Vec<(Bytes, Bytes)>),
-    /// What became of a transaction: a status of HTTP, and JSON.
-    Json(u16, Bytes),
+    /// A status of HTTP, and the body.
+    Http(u16, Bytes),
     /// The condition does not hold.
     ConditionFailed,
     /// It cannot be done now, or not in time: why. It may yet have been written.
@@ -116,8 +116,9 @@ impl Message for Ask {
                 out.put_u8(4);
                 put_bytes(out, pairs);
             }
-            Verb::Txn(body) => {
+            Verb::Http(line, body) => {
                 out.put_u8(5);
+                put_bytes(out, line.as_bytes());
                 put_bytes(out, body);
             }
         }
@@ -148,7 +149,13 @@ impl Message for Ask {
                 }
                 2 => Verb::Delete,
                 4 => Verb::Bulk(get_bytes(body)?),
-                5 => Verb::Txn(get_bytes(body)?),
+                5 => {
+                    let line = get_bytes(body)?;
+                    Verb::Http(
+                        String::from_utf8_lossy(&line).into_owned(),
+                        get_bytes(body)?,
+                    )
+                }
                 _ => Verb::Scan,
             },
         })
@@ -158,7 +165,7 @@ impl Message for Ask {
         64 + match &self.verb {
             Verb::Put(_, _, value) => value.len(),
             Verb::Bulk(pairs) => pairs.len(),
-            Verb::Txn(body) => body.len(),
+            Verb::Http(_, body) => body.len(),
             _ => 0,
         }
     }
@@ -185,7 +192,7 @@ impl Message for Told {
                 }
             }
             Told::ConditionFailed => out.put_u8(4),
-            Told::Json(status, body) => {
+            Told::Http(status, body) => {
                 out.put_u8(6);
                 out.put_u16_le(*status);
                 put_bytes(out, body);
@@ -214,7 +221,7 @@ impl Message for Told {
                 Told::All(pairs)
             }
             4 => Told::ConditionFailed,
-            6 => Told::Json(body.try_get_u16_le()?, get_bytes(body)?),
+            6 => Told::Http(body.try_get_u16_le()?, get_bytes(body)?),
             _ => Told::Failed(String::from_utf8_lossy(body).into_owned()),
         })
     }

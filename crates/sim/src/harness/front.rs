@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use dunlin_entry::{Kind, Stamp, Version};
+use dunlin_node::http::ask_plugged;
 use dunlin_node::{Clock, Coordinator, Failure, Scan, Services};
 use dunlin_proto::pairs::CheckedPairs;
 use dunlin_proto::{Condition, WriteRequest};
-use dunlin_ranges::transact;
 use dunlin_rpc::{Limits, Reply, Transport, serve_stream};
 
 use super::ask::{Ask, Told, Verb};
@@ -50,9 +50,14 @@ async fn answer(services: &Rc<Services>, clock: &SimClock, ask: Ask) -> Told {
             let expiry_ms = expires_in_ms.map(|ms| clock.now_ms().saturating_add(ms));
             write(&coordinator, ask, Kind::Put, condition, expiry_ms, value).await
         }
-        Verb::Txn(body) => {
-            let (status, told) = transact(services, &body).await;
-            Ok(Told::Json(status.as_u16(), told.to_string().into()))
+        Verb::Http(line, body) => {
+            let (method, target) = line.split_once(' ').unwrap_or_default();
+            let method = method.parse().unwrap_or_default();
+            let told = ask_plugged(services, method, target, body).await;
+            Ok(match told {
+                Ok((status, body)) => Told::Http(status.as_u16(), body),
+                Err(rejected) => Told::Http(rejected.status.as_u16(), rejected.line.into()),
+            })
         }
         Verb::Bulk(pairs) => bulk(&coordinator, ask, pairs).await,
         Verb::Delete => {

@@ -16,7 +16,7 @@ use dunlin_metadata::{Metadata, NodeRecord, sim::SimStore};
 use dunlin_node::plug::Plug;
 use dunlin_node::{Env, NodeConfig, Process, Services, Shard, ShardParts, Starts};
 use dunlin_proto::{Introduction, ShardAddress};
-use dunlin_ranges::Ranges;
+use dunlin_ranges::{Limits, Ranges};
 use dunlin_rpc::{Status, Transport, accept};
 use dunlin_secret::{Door, Guard, Mode, NoRandomness, Nonce, Nonces, Secrets};
 use dunlin_store::CacheSizes;
@@ -416,13 +416,25 @@ impl Host {
 }
 
 /// The capabilities of a run.
+fn limits(plan: &Plan) -> Limits {
+    match plan.forgets {
+        true => Limits {
+            idle: Duration::from_secs(2),
+            time: Duration::from_secs(5),
+            retention: Duration::from_secs(20),
+            ..Limits::default()
+        },
+        false => Limits::default(),
+    }
+}
+
 fn plugs(plan: &Plan) -> Vec<Arc<dyn Plug>> {
     let mut plugs: Vec<Arc<dyn Plug>> = vec![Arc::new(Changes)];
     if plan.views {
         plugs.push(Arc::new(Views));
     }
     if plan.ranges {
-        plugs.push(Arc::new(Ranges));
+        plugs.push(Arc::new(Ranges(limits(plan))));
     }
     plugs
 }

@@ -8,6 +8,10 @@ pub enum Bug {
     NoCache,
     /// A new leader takes nothing for read.
     EmptyCache,
+    /// A new leader does not look how far others let be read.
+    BelowLease,
+    /// A former leader lets be read above its lease.
+    PastLease,
     /// Who asks is told that a transaction is aborted, and nothing is written.
     PushUnwritten,
     /// A transaction commits though an intent was refused.

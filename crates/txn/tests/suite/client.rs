@@ -8,7 +8,8 @@ use dunlin_entry::{Stamp, Version};
 use dunlin_history::{Outcome as End, Step, Transaction};
 use dunlin_proto::Condition;
 use dunlin_txn::{
-    Answer, Id, ORIGIN, Outcome, Request, Unheard, World, Write, close, commit, finish,
+    Answer, Check, Command, Id, ORIGIN, Outcome, Request, Share, Unheard, World, Write, close,
+    commit, finalize_all,
 };
 use futures_util::future::join_all;
 use tokio::time::{sleep, timeout};
@@ -164,11 +165,18 @@ fn value_of(list: &[u64]) -> Bytes {
         .into()
 }
 
-type Lists = BTreeMap<(u64, u64), Vec<u64>>;
+/// A list as it was read.
+#[derive(Default)]
+struct Seen {
+    version: Option<Version>,
+    list: Vec<u64>,
+}
+
+type Lists = BTreeMap<(u64, u64), Seen>;
 
 fn reads(lists: &Lists) -> Vec<Step> {
-    let read = |((range, key), list): (&(u64, u64), &Vec<u64>)| {
-        Step::Read(text(*range, *key), list.clone())
+    let read = |((range, key), seen): (&(u64, u64), &Seen)| {
+        Step::Read(text(*range, *key), seen.list.clone())
     };
     lists.iter().map(read).collect()
 }
@@ -190,8 +198,11 @@ async fn read(model: &Rc<Model>, at: Version, keys: &[(u64, u64)]) -> Option<Lis
             return None;
         };
         for (key, value) in keys.iter().zip(values) {
-            let list = value.map(|(_, value)| list_of(&value)).unwrap_or_default();
-            lists.insert((*range, *key), list);
+            let seen = value.map(|(version, value)| Seen {
+                version: Some(version),
+                list: list_of(&value),
+            });
+            lists.insert((*range, *key), seen.unwrap_or_default());
         }
     }
     Some(lists)
@@ -206,7 +217,7 @@ async fn append_all(model: &Rc<Model>, keys: &[(u64, u64)], value: u64) -> Done 
     let mut repeats = 0;
     loop {
         let world = model.clone().world();
-        let Ok(txn) = world.timestamp(Version(0)).await else {
+        let Ok(mut txn) = world.timestamp(Version(0)).await else {
             return Done::Failed;
         };
         let deadline_ms = world.now_ms() + LIMIT_MS;
@@ -218,29 +229,45 @@ async fn append_all(model: &Rc<Model>, keys: &[(u64, u64)], value: u64) -> Done 
             };
         };
         let mut steps = reads(&lists);
-        let mut writes: BTreeMap<u64, Vec<Write>> = BTreeMap::new();
-        for ((range, key), mut list) in lists {
+        // Either it reads and writes at one timestamp, or it checks later that what it read is still so.
+        let is_checked = model.one_in(2);
+        if is_checked {
+            match world.timestamp(Version(0)).await {
+                Ok(later) => txn = later,
+                Err(_) => return Done::Failed,
+            }
+        }
+        let mut shares: BTreeMap<u64, Share> = BTreeMap::new();
+        for ((range, key), Seen { version, mut list }) in lists {
             let step = append(range, key, value);
             if let Step::Append(_, value) = &step {
                 list.push(*value);
             }
             steps.push(step);
-            writes.entry(range).or_default().push(Write {
+            let share = shares.entry(range).or_default();
+            share.range = range;
+            if is_checked {
+                share.checks.push(Check {
+                    key: self::name(range, key),
+                    condition: unchanged(version),
+                });
+            }
+            share.writes.push(Write {
                 key: self::name(range, key),
                 value: Some(value_of(&list)),
             });
         }
-        let writes: Vec<(u64, Vec<Write>)> = writes.into_iter().collect();
+        let writes: Vec<Share> = shares.into_values().collect();
         let called = name.as_ref().filter(|_| model.bug != Bug::RunTwice);
         let mut outcome = match &name {
             // Its client repeats it without having asked.
             Some(_) => commit_blindly(&world, txn, deadline_ms, &writes, called).await,
             None => commit(&world, txn, deadline_ms, &writes, None).await,
         };
-        let participants: Vec<u64> = writes.iter().skip(1).map(|(range, _)| *range).collect();
-        let (holder, is_committed) = (writes[0].0, outcome == Outcome::Committed);
+        let participants: Vec<u64> = writes.iter().skip(1).map(|share| share.range).collect();
+        let (holder, is_committed) = (writes[0].range, outcome == Outcome::Committed);
         if model.bug == Bug::ForgottenEarly && is_committed {
-            drop(world.ask(holder, Request::Finished { txn }).await);
+            drop(world.ask(holder, finished(txn)).await);
         }
         let is_known = outcome != Outcome::Unknown;
         let told = model.clone().world();
@@ -278,7 +305,7 @@ async fn commit_blindly(
     world: &impl World,
     txn: Version,
     deadline_ms: u64,
-    writes: &[(u64, Vec<Write>)],
+    writes: &[Share],
     id: Option<&Id>,
 ) -> Outcome {
     struct Deaf<'a, W>(&'a W);
@@ -302,6 +329,31 @@ async fn commit_blindly(
     commit(&Deaf(world), txn, deadline_ms, writes, id).await
 }
 
+/// That a key still has this version.
+fn unchanged(version: Option<Version>) -> Condition {
+    match version {
+        Some(version) => Condition::Is(Stamp::new(version, ORIGIN)),
+        None => Condition::Absent,
+    }
+}
+
+fn finished(txn: Version) -> Request {
+    Request::Enter(Command::Finished { txns: vec![txn] })
+}
+
+async fn finish(
+    world: &impl World,
+    txn: Version,
+    holder: u64,
+    participants: &[u64],
+    is_committed: bool,
+) {
+    let is_told = finalize_all(world, txn, participants, is_committed).await;
+    if is_told && is_committed {
+        drop(world.ask(holder, finished(txn)).await);
+    }
+}
+
 async fn scan(model: &Rc<Model>) -> Done {
     let world = model.clone().world();
     let Ok(at) = world.timestamp(Version(0)).await else {
@@ -310,14 +362,20 @@ async fn scan(model: &Rc<Model>) -> Done {
     let mut steps = Vec::new();
     let ranges = model.ranges.borrow().len() as u64;
     for range in 0..ranges {
-        let asked = Request::Page {
-            at: Some(at),
-            start: Bytes::new(),
-            end: None,
-        };
-        let Ok(Answer::Page(rows, _)) = world.ask(range, asked).await else {
-            return Done::Failed;
-        };
+        let (mut rows, mut next) = (Vec::new(), Some(Bytes::new()));
+        while let Some(start) = next {
+            let asked = Request::Page {
+                at: Some(at),
+                start,
+                end: None,
+                limit: 1 + model.below(3) as u32,
+            };
+            let Ok(Answer::Page(page, behind)) = world.ask(range, asked).await else {
+                return Done::Failed;
+            };
+            rows.extend(page);
+            next = behind;
+        }
         for key in 0..KEYS {
             let row = rows.iter().find(|(found, _, _)| *found == name(range, key));
             let list = row.map(|(_, _, value)| list_of(value)).unwrap_or_default();
@@ -337,12 +395,9 @@ async fn swap(model: &Rc<Model>, (range, key): (u64, u64), value: u64) -> Done {
     let Ok(Answer::Values(values)) = world.ask(range, asked).await else {
         return Done::Failed;
     };
-    let (condition, mut list) = match &values[0] {
-        Some((version, value)) => {
-            let is = Condition::Is(Stamp::new(*version, ORIGIN));
-            (is, list_of(value))
-        }
-        None => (Condition::Absent, Vec::new()),
+    let (version, mut list) = match &values[0] {
+        Some((version, value)) => (Some(*version), list_of(value)),
+        None => (None, Vec::new()),
     };
     let step = append(range, key, value);
     let before = Step::Read(text(range, key), list.clone());
@@ -352,7 +407,7 @@ async fn swap(model: &Rc<Model>, (range, key): (u64, u64), value: u64) -> Done {
     let asked = Request::Write {
         deadline: Version::MAX,
         floor: Version(0),
-        condition,
+        condition: unchanged(version),
         write: Write {
             key: name(range, key),
             value: Some(value_of(&list)),

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use dunlin_entry::Version;
 use dunlin_history::Transaction;
-use dunlin_txn::{Answer, Oracle, Request, Unheard, World, serve};
+use dunlin_txn::{Answer, Command, Oracle, Request, Unheard, World, serve};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use tokio::sync::oneshot;
@@ -92,12 +92,12 @@ impl Model {
         Version::new(self.now_ms().saturating_sub(RETENTION_MS), 0)
     }
 
-    /// A timestamp of who leads the oracle now.
-    pub fn timestamp_now(&self) -> Version {
+    /// A timestamp of who leads the oracle now, above this one.
+    pub fn timestamp_now(&self, above: Version) -> Version {
         let now = Version::new(self.now_ms(), 0);
         let oracles = &mut *self.oracles.borrow_mut();
         loop {
-            match oracles.leader.take(now, Version(0), 1) {
+            match oracles.leader.take(now, above, 1) {
                 Ok(at) => return at,
                 Err(full) => {
                     oracles.end = oracles.end.max(full.next_end);
@@ -130,7 +130,11 @@ impl Net {
         let begun = Instant::now();
         loop {
             sleep(model.ms(0, 3)).await;
-            let at = model.ranges.borrow()[range as usize].clone();
+            let mut at = model.ranges.borrow()[range as usize].clone();
+            let former = at.former.borrow().clone();
+            if let Some(former) = former.filter(|_| model.one_in(3)) {
+                at = former;
+            }
             let unwritten = matches!(request, Request::Push { aborts: true, .. });
             if unwritten && model.bug == Bug::PushUnwritten {
                 return Ok(Answer::Aborted);
@@ -161,7 +165,7 @@ impl World for Net {
                 drop(again.await);
             });
         }
-        let is_place = matches!(request, Request::Place { .. });
+        let is_place = matches!(request, Request::Enter(Command::Place { .. }));
         let (waiter, answer) = oneshot::channel();
         if model.one_in(40) {
             drop(waiter);
@@ -185,18 +189,18 @@ impl World for Net {
         }
     }
 
-    async fn timestamp(&self, _: Version) -> Result<Version, Answer> {
+    async fn timestamp(&self, above: Version) -> Result<Version, Answer> {
         let model = &self.model;
         sleep(model.ms(0, 2)).await;
         if model.bug == Bug::OldWindow && model.one_in(10) {
             let former = &mut model.oracles.borrow_mut().former;
             if let Some(former) = former
-                && let Ok(at) = former.take(Version::new(model.now_ms(), 0), Version(0), 1)
+                && let Ok(at) = former.take(Version::new(model.now_ms(), 0), above, 1)
             {
                 return Ok(at);
             }
         }
-        let at = model.timestamp_now();
+        let at = model.timestamp_now(above);
         sleep(model.ms(0, 2)).await;
         Ok(at)
     }

@@ -19,7 +19,7 @@ use crate::bugs::Bug;
 use crate::model::Model;
 
 /// Rows in memory.
-#[derive(Default)]
+#[derive(Default, Clone)]
 pub struct Memory {
     versions: BTreeMap<Bytes, BTreeMap<Version, Option<Bytes>>>,
     records: BTreeMap<Version, Record>,
@@ -79,6 +79,11 @@ pub struct Range {
     applied: Cell<u64>,
     pending: RefCell<VecDeque<(u64, Command, Waiter)>>,
     changed: Notify,
+    /// The greatest timestamp that entries had.
+    until: Cell<Version>,
+    /// The replica that led before, and does not know yet that it does not.
+    pub former: RefCell<Option<Rc<Range>>>,
+    is_former: bool,
 }
 
 impl Range {
@@ -94,14 +99,47 @@ impl Range {
             applied: Cell::new(0),
             pending: RefCell::default(),
             changed: Notify::new(),
+            until: Cell::new(Version(0)),
+            former: RefCell::default(),
+            is_former: false,
         }
+    }
+
+    /// The replica that leads, as it goes on when others have chosen another.
+    fn left_behind(&self) -> Rc<Range> {
+        Rc::new(Range {
+            id: self.id,
+            model: self.model.clone(),
+            state: self.state.clone(),
+            rows: self.rows.clone(),
+            leader: self.leader.clone(),
+            term: self.term.clone(),
+            last: self.last.clone(),
+            applied: self.applied.clone(),
+            pending: RefCell::default(),
+            changed: Notify::new(),
+            until: self.until.clone(),
+            former: RefCell::default(),
+            is_former: true,
+        })
+    }
+
+    /// It finds out.
+    fn steps_down(&self) {
+        self.leader.take();
+        self.changed.notify_waiters();
     }
 
     /// The leader is lost; some of what it proposed is applied all the same. Then another leads.
     pub async fn change_leader(self: Rc<Self>) {
-        if self.leader.take().is_none() {
+        if self.leader.borrow().is_none() {
             return;
         }
+        let former = self.model.one_in(2).then(|| self.left_behind());
+        if let Some(older) = self.former.replace(former) {
+            older.steps_down();
+        }
+        self.leader.take();
         self.term.set(self.term.get() + 1);
         let left: Vec<_> = self.pending.borrow_mut().drain(..).collect();
         let kept = self.model.below(left.len() as u64 + 1) as usize;
@@ -116,7 +154,8 @@ impl Range {
         sleep(self.model.ms(1, 60)).await;
         let floor = match self.model.bug {
             Bug::EmptyCache => Version(0),
-            _ => self.model.timestamp_now(),
+            Bug::BelowLease => self.model.timestamp_now(Version(0)),
+            _ => self.model.timestamp_now(self.until.get()),
         };
         *self.leader.borrow_mut() = Some(Leader::new(floor));
     }
@@ -124,6 +163,12 @@ impl Range {
     fn apply(&self, command: &Command) -> Verdict {
         let (mut state, mut rows) = (self.state.borrow_mut(), self.rows.borrow_mut());
         let verdict = state.apply(&mut *rows, command).unwrap();
+        let at = match command {
+            Command::Write { at, .. } | Command::Lease { until: at } => *at,
+            Command::Commit { txn, .. } | Command::Place { txn, .. } => *txn,
+            _ => Version(0),
+        };
+        self.until.set(self.until.get().max(at));
         if let (Bug::ForgottenEarly, Command::Finished { txns }) = (self.model.bug, command) {
             rows.records.retain(|txn, _| !txns.contains(txn));
         }
@@ -169,12 +214,10 @@ impl Replica for Here {
         self.0.id
     }
 
-    async fn confirm(&self) -> Result<(), Answer> {
-        let term = self.0.leads()?;
-        sleep(self.0.model.ms(0, 3)).await;
-        match self.0.leads()? == term {
-            true => Ok(()),
-            false => Err(Answer::NotLeader(None)),
+    fn until(&self) -> Version {
+        match self.0.model.bug {
+            Bug::PastLease if self.0.is_former => Version::MAX,
+            _ => self.0.until.get(),
         }
     }
 
@@ -189,6 +232,11 @@ impl Replica for Here {
     async fn propose(&self, command: Command) -> Result<Verdict, Answer> {
         let range = &self.0;
         let term = range.leads()?;
+        if range.is_former {
+            // No majority takes it.
+            sleep(range.model.ms(0, 20)).await;
+            return Err(Answer::NotLeader(None));
+        }
         let (waiter, verdict) = oneshot::channel();
         let index = {
             let mut leader = range.leader.borrow_mut();
@@ -251,6 +299,7 @@ impl Replica for Here {
         at: Version,
         start: Bytes,
         end: Option<Bytes>,
+        limit: u32,
     ) -> Result<(Vec<Row>, Option<Bytes>), Answer> {
         let within = |key: &&Bytes| **key >= start && end.as_ref().is_none_or(|end| *key < end);
         let keys = self
@@ -263,10 +312,12 @@ impl Replica for Here {
             .cloned()
             .collect::<Vec<_>>();
         let values = self.get(at, keys.clone()).await?;
-        let rows = keys.into_iter().zip(values);
+        let next = keys.get(limit as usize).cloned();
+        let keys = keys.into_iter().take(limit as usize);
+        let rows = keys.zip(values);
         let rows =
             rows.filter_map(|(key, value)| value.map(|(version, value)| (key, version, value)));
-        Ok((rows.collect(), None))
+        Ok((rows.collect(), next))
     }
 }
 

@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
 
+use bytes::Bytes;
+use dunlin_entry::Version;
 use dunlin_history::{Outcome as End, Transaction, check_appends};
+use dunlin_txn::{Answer, Command, Request, Write, serve};
 use tokio::runtime::Builder;
 use tokio::task::LocalSet;
 use tokio::time::sleep;
@@ -12,7 +15,7 @@ use tokio::time::sleep;
 use crate::bugs::Bug;
 use crate::client::{read_all, work};
 use crate::model::Model;
-use crate::range::{Range, tend};
+use crate::range::{Here, Range, tend};
 
 const RANGES: u64 = 3;
 const CLIENTS: u64 = 5;
@@ -87,6 +90,52 @@ async fn trouble(model: Rc<Model>) {
     }
 }
 
+/// A commit that comes twice, the second time when its key has been read later.
+async fn commit_twice(seed: u64) -> Vec<Answer> {
+    let model = Model::new(seed, Bug::None);
+    let range = Rc::new(Range::new(&model, 0));
+    model.ranges.borrow_mut().push(range.clone());
+    let world = model.clone().world();
+    let (key, at) = (Bytes::from_static(b"k"), model.timestamp_now(Version(0)));
+    let commit = Request::Enter(Command::Commit {
+        txn: at,
+        participants: vec![],
+        checks: vec![],
+        writes: vec![Write {
+            key: key.clone(),
+            value: None,
+        }],
+        id: None,
+    });
+    let read = Request::Read {
+        at: None,
+        keys: vec![key],
+    };
+    let here = Here(range);
+    let told = tokio::join!(
+        serve(&world, &here, commit.clone()),
+        serve(&world, &here, read),
+        async {
+            sleep(model.ms(0, 8)).await;
+            serve(&world, &here, commit).await
+        },
+    );
+    vec![told.0, told.2]
+}
+
+#[test]
+fn a_commit_that_comes_twice_is_told_the_same() {
+    for seed in 0..100 {
+        let runtime = Builder::new_current_thread()
+            .enable_time()
+            .start_paused(true)
+            .build()
+            .unwrap();
+        let told = LocalSet::new().block_on(&runtime, commit_twice(seed));
+        assert_eq!(told[0], told[1], "seed {seed}");
+    }
+}
+
 /// Seeds to look at; more by `TXN_SEEDS`.
 fn seeds(few: u64) -> std::ops::Range<u64> {
     let told = std::env::var("TXN_SEEDS").ok();
@@ -123,6 +172,16 @@ fn finds_a_leader_without_a_cache() {
 #[test]
 fn finds_a_new_leader_with_an_empty_cache() {
     finds(Bug::EmptyCache);
+}
+
+#[test]
+fn finds_a_new_leader_that_writes_below_a_lease() {
+    finds(Bug::BelowLease);
+}
+
+#[test]
+fn finds_a_former_leader_that_lets_be_read_above_its_lease() {
+    finds(Bug::PastLease);
 }
 
 #[test]
