@@ -185,7 +185,7 @@ impl AtShard {
                 Sabotage::EmptyReadCache => Version(0),
                 _ => floor,
             };
-            let leader = Box::new(Leader::new(floor));
+            let leader = Box::new(Leader::new(floor, self.groups.borrow().len()));
             *group.lead.borrow_mut() = Some((term, Lead::Keys(leader)));
         }
     }

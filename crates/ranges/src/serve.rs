@@ -190,15 +190,13 @@ impl Replica for Here {
     ) -> Result<Vec<Option<(Version, Bytes)>>, Answer> {
         let place = self.group.meta.get().place;
         let mut values = Vec::with_capacity(keys.len());
-        let mut versions = self.own.store.versions(Tier::CacheOnly);
         for key in &keys {
-            match versions.get(place, key, at) {
+            match self.own.store.get(place, key, at, Tier::CacheOnly) {
                 Ok(Lookup::NeedsDisk) => break,
                 Ok(lookup) => values.push(value_of(lookup)),
                 Err(error) => return Err(Answer::Failed(error.to_string())),
             }
         }
-        drop(versions);
         if values.len() < keys.len() {
             let left = keys.split_off(values.len());
             let read = move |store: &Store, place| {

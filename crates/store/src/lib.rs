@@ -64,6 +64,7 @@ pub use ingest::Ingestible;
 pub use merge::Merge;
 pub use options::{Clock, Grace, StoreOptions};
 pub use record::{Record, Versioned};
+pub use rows::{Noted, Rows};
 pub use scan::{Page, Wanted};
 pub use shared::{CacheSizes, OPEN_FILES, SharedResources};
 pub use snapshot::Snapshot;

@@ -38,21 +38,21 @@ pub(crate) fn row_cache(bytes: usize) -> RowCache {
 /// A write forgets its row after RocksDB has it and before it is acknowledged. A reader on
 /// another thread may have looked the old value up before and keep it after: the generation it
 /// noted first then no longer holds, and it keeps nothing.
-pub(crate) struct Rows {
+pub struct Rows {
     cache: Arc<RowCache>,
     store: u64,
     generations: Box<[Mutex<u64>]>,
-    pub hits: AtomicU64,
-    pub misses: AtomicU64,
+    pub(crate) hits: AtomicU64,
+    pub(crate) misses: AtomicU64,
 }
 
 /// A generation, noted before the store is read.
-#[derive(Clone, Copy)]
-pub(crate) struct Noted(u64);
+#[derive(Clone, Copy, Debug)]
+pub struct Noted(u64);
 
 impl Rows {
     /// `store` must differ between all stores that share the cache.
-    pub fn new(cache: Arc<RowCache>, store: u64) -> Self {
+    pub(crate) fn new(cache: Arc<RowCache>, store: u64) -> Self {
         Self {
             cache,
             store,
@@ -119,6 +119,12 @@ impl Rows {
             store: self.store,
             key,
         }
+    }
+}
+
+impl std::fmt::Debug for Rows {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Rows").field("store", &self.store).finish()
     }
 }
 

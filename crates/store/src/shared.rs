@@ -73,7 +73,7 @@ impl SharedResources {
     }
 
     /// A part of the row cache for one more store.
-    pub(crate) fn rows(&self) -> Rows {
+    pub fn rows(&self) -> Rows {
         Rows::new(
             self.rows.clone(),
             self.stores.fetch_add(1, Ordering::Relaxed),

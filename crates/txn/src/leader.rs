@@ -15,8 +15,10 @@ use dunlin_entry::Version;
 use crate::cache::Cache;
 use crate::command::{Check, Command};
 
-/// Keys and boundaries in each half of the cache.
-const ENTRIES_MAX: usize = 1 << 17;
+/// Keys and boundaries in each half of the cache, of all ranges of a shard together.
+const CACHE_ENTRIES: usize = 1 << 17;
+/// Of each at least.
+const CACHE_ENTRIES_MIN: usize = 1 << 10;
 
 /// A lease is so long, in milliseconds. When a leader is lost, timestamps run ahead of the clock by what is left of it.
 const LEASE_MS: u64 = 1_000;
@@ -47,10 +49,11 @@ pub struct Leader {
 }
 
 impl Leader {
-    /// One that begins now, with a timestamp given to it since then.
-    pub fn new(floor: Version) -> Leader {
+    /// One that begins now, with a timestamp given to it since then, and one of so many at a shard.
+    pub fn new(floor: Version, ranges: usize) -> Leader {
+        let entries = (CACHE_ENTRIES / ranges.max(1)).max(CACHE_ENTRIES_MIN);
         Leader {
-            cache: Cache::new(floor, ENTRIES_MAX),
+            cache: Cache::new(floor, entries),
             latched: BTreeMap::new(),
             proposed: VecDeque::new(),
             scans: Vec::new(),

@@ -20,7 +20,7 @@ fn write(at: u64, name: &str) -> Command {
 
 #[test]
 fn nothing_is_written_below_what_was_read() {
-    let mut leader = Leader::new(Version(10));
+    let mut leader = Leader::new(Version(10), 1);
     assert_eq!(leader.may_propose(&write(9, "a")), Err(TooOld(Version(10))));
     assert_eq!(leader.may_propose(&write(11, "a")), Ok(()));
     leader.read_key(Version(20), &key("a"));
@@ -35,7 +35,7 @@ fn nothing_is_written_below_what_was_read() {
 
 #[test]
 fn a_scan_keeps_out_of_its_way_what_it_may_read_and_then_what_it_has_read() {
-    let mut leader = Leader::new(Version(0));
+    let mut leader = Leader::new(Version(0), 1);
     let old = Err(TooOld(Version(30)));
     leader.begin_scan(Version(30), &key("a"), Some(&key("e")));
     leader.begin_scan(Version(30), &key("a"), Some(&key("e")));
@@ -58,7 +58,7 @@ fn a_scan_keeps_out_of_its_way_what_it_may_read_and_then_what_it_has_read() {
 
 #[test]
 fn a_read_waits_for_what_was_proposed_before() {
-    let mut leader = Leader::new(Version(0));
+    let mut leader = Leader::new(Version(0), 1);
     leader.proposed(&write(5, "a"), 7);
     leader.proposed(&write(6, "b"), 8);
     leader.proposed(&write(9, "a"), 9);
@@ -75,7 +75,7 @@ fn a_read_waits_for_what_was_proposed_before() {
 
 #[test]
 fn what_is_checked_is_read() {
-    let mut leader = Leader::new(Version(0));
+    let mut leader = Leader::new(Version(0), 1);
     let commit = Command::Commit {
         txn: Version(20),
         participants: vec![],
@@ -97,7 +97,7 @@ fn what_is_checked_is_read() {
 #[test]
 fn reads_stay_below_a_lease_which_one_of_them_renews_in_time() {
     let ms = |ms| Version::new(ms, 0);
-    let mut leader = Leader::new(Version(0));
+    let mut leader = Leader::new(Version(0), 1);
     // No lease yet: whoever reads needs one.
     assert_eq!(leader.lease(ms(0), ms(100)), Some(ms(1_100)));
     assert_eq!(leader.lease(ms(0), ms(101)), Some(ms(1_101)));

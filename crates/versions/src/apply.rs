@@ -75,6 +75,9 @@ impl Store {
         let mut batch = rows.batch;
         batch.put(key::of_group(group), meta.encode());
         self.db.write_opt(batch, &write_options())?;
+        for key in rows.written.keys() {
+            self.forget(meta.place, key);
+        }
         Ok(Applied {
             meta,
             written,
@@ -107,9 +110,14 @@ impl Rows for Batch<'_> {
         let stored = match self.stored.get(key) {
             Some(known) => *known,
             None => {
-                let versions = || self.store.versions(Tier::Disk);
-                let rows = self.rows.get_or_insert_with(versions);
-                let newest = rows.newest(self.place, key)?;
+                let newest = match self.store.cached_version(self.place, key) {
+                    Some(version) => Some((version, true)),
+                    None => {
+                        let versions = || self.store.versions(Tier::Disk);
+                        let rows = self.rows.get_or_insert_with(versions);
+                        rows.newest(self.place, key)?
+                    }
+                };
                 self.stored.insert(key.clone(), newest);
                 newest
             }

@@ -1,8 +1,11 @@
 //! The newest version of a key up to a timestamp.
 
 use bytes::Bytes;
-use dunlin_entry::Version;
+use dunlin_entry::{Stamp, Version};
+use dunlin_store::{Noted, Versioned};
+use dunlin_txn::ORIGIN;
 use rocksdb::{DBRawIterator, ErrorKind};
+use xxhash_rust::xxh3::xxh3_64;
 
 use crate::key;
 use crate::store::{Store, StoreError, of_one_key};
@@ -51,7 +54,54 @@ impl Store {
         at: Version,
         tier: Tier,
     ) -> Result<Lookup, StoreError> {
-        self.versions(tier).get(place, key, at)
+        let head = key::of_key(place, key);
+        let hash = xxh3_64(&head);
+        if let Some(row) = self.cached.get(hash, &head)
+            && row.stamp.version <= at
+        {
+            return Ok(Lookup::Found(Found {
+                version: row.stamp.version,
+                value: Some(row.value),
+            }));
+        }
+        let noted = self.cached.note(hash);
+        let mut versions = self.versions(tier);
+        let newest = versions.get(place, key, Version::MAX)?;
+        match &newest {
+            Lookup::Found(found) if found.version > at => versions.get(place, key, at),
+            Lookup::Found(found) => {
+                self.keep(hash, &head, noted, found);
+                Ok(newest)
+            }
+            _ => Ok(newest),
+        }
+    }
+
+    /// Keeps the newest value of a key, for those that read it again.
+    fn keep(&self, hash: u64, head: &[u8], noted: Noted, found: &Found) {
+        let Some(value) = &found.value else { return };
+        let row = Versioned {
+            stamp: Stamp::new(found.version, ORIGIN),
+            from: 0,
+            tombstone: false,
+            is_expiry: false,
+            expiry_ms: None,
+            replaces: None,
+            value: value.clone(),
+        };
+        self.cached.keep(hash, head, noted, &row);
+    }
+
+    /// The version of a key's newest value, where that was read lately.
+    pub(crate) fn cached_version(&self, place: u32, key: &[u8]) -> Option<Version> {
+        let head = key::of_key(place, key);
+        let row = self.cached.get(xxh3_64(&head), &head)?;
+        Some(row.stamp.version)
+    }
+
+    /// A key was written.
+    pub(crate) fn forget(&self, place: u32, key: &[u8]) {
+        self.cached.forget(xxh3_64(&key::of_key(place, key)));
     }
 
     /// What is stored now, for as many keys as are asked for: cheaper than one by one.

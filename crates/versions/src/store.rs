@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use dunlin_store::SharedResources;
+use dunlin_store::{Rows, SharedResources};
 use rocksdb::{
     DB, Direction, ErrorKind, FlushOptions, IteratorMode, ReadOptions, ReadTier, SliceTransform,
     WriteBatch, WriteOptions,
@@ -45,6 +45,8 @@ pub struct Store {
     pub(crate) db: Arc<DB>,
     /// Older versions than this, and not the newest of their key, go.
     pub(crate) keep_from_ms: KeepFrom,
+    /// Newest values that were read lately.
+    pub(crate) cached: Arc<Rows>,
     path: PathBuf,
 }
 
@@ -80,6 +82,7 @@ impl Store {
         Ok(Store {
             db: Arc::new(DB::open(&options, path)?),
             keep_from_ms,
+            cached: Arc::new(resources.rows()),
             path: path.to_owned(),
         })
     }
@@ -137,8 +140,7 @@ impl Store {
     pub fn remove(&self, group: u64, place: u32) -> Result<(), StoreError> {
         let mut batch = WriteBatch::default();
         batch.delete(key::of_group(group));
-        batch.delete_range(key::of_place(place), key::of_place(place + 1));
-        Ok(self.db.write_opt(batch, &write_options())?)
+        self.remove_place(batch, place)
     }
 
     /// Removes all rows of a place.
@@ -146,9 +148,15 @@ impl Store {
     /// # Errors
     /// See [`StoreError`].
     pub fn clear(&self, place: u32) -> Result<(), StoreError> {
-        let mut batch = WriteBatch::default();
-        batch.delete_range(key::of_place(place), key::of_place(place + 1));
-        Ok(self.db.write_opt(batch, &write_options())?)
+        self.remove_place(WriteBatch::default(), place)
+    }
+
+    fn remove_place(&self, mut batch: WriteBatch, place: u32) -> Result<(), StoreError> {
+        let (from, to) = (key::of_place(place), key::of_place(place + 1));
+        batch.delete_range(from, to);
+        self.db.write_opt(batch, &write_options())?;
+        self.cached.forget_range(&from, &to);
+        Ok(())
     }
 
     /// Removes rows of places that no group has: of ranges that were being loaded when the process ended.

@@ -310,3 +310,38 @@ fn names_are_remembered_until_the_watermark_has_passed_them() {
     let applied = apply(&store, &applied.meta, &commands, 6);
     assert_eq!(applied.verdicts[1], Verdict::Forgotten);
 }
+
+#[test]
+fn what_was_read_lately_is_not_told_when_it_is_not_what_there_was() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::open(dir.path(), &resources(), true).unwrap();
+    let mut meta = Meta::default();
+    let mut written: BTreeMap<u64, Option<String>> = BTreeMap::new();
+    // Versions come in any order; among them deletes, and a version that is the newest for a while.
+    for (index, at) in [50_u64, 20, 70, 10, 60, 90, 40, 80, 30]
+        .into_iter()
+        .enumerate()
+    {
+        let value = (at % 30 != 0).then(|| format!("v{at}"));
+        let write = command(at, Condition::None, "k", value.as_deref());
+        meta = apply(&store, &meta, &[write], index as u64 + 1).meta;
+        written.insert(at, value);
+        // Twice: the second time out of what is kept.
+        for at in (0..=100).chain(0..=100).rev() {
+            let expected = written.range(..=at).next_back();
+            let found = match store.get(0, b"k", Version(at), Tier::Disk).unwrap() {
+                Lookup::Found(found) => Some((found.version.0, found.value)),
+                _ => None,
+            };
+            let expected = expected.map(|(at, value)| (*at, value.clone().map(Bytes::from)));
+            assert_eq!(found, expected, "at {at}");
+        }
+        let newest = written
+            .last_key_value()
+            .and_then(|(at, value)| value.as_ref().map(|_| *at));
+        let told = store.cached_version(0, b"k").map(|version| version.0);
+        assert_eq!(told, newest);
+    }
+    store.clear(0).unwrap();
+    assert_eq!(value(&store, 0, "k"), None);
+}

@@ -93,7 +93,7 @@ impl Range {
             model: model.clone(),
             state: RefCell::default(),
             rows: RefCell::default(),
-            leader: RefCell::new(Some(Leader::new(Version(0)))),
+            leader: RefCell::new(Some(Leader::new(Version(0), 1))),
             term: Cell::new(1),
             last: Cell::new(0),
             applied: Cell::new(0),
@@ -157,7 +157,7 @@ impl Range {
             Bug::BelowLease => self.model.timestamp_now(Version(0)),
             _ => self.model.timestamp_now(self.until.get()),
         };
-        *self.leader.borrow_mut() = Some(Leader::new(floor));
+        *self.leader.borrow_mut() = Some(Leader::new(floor, 1));
     }
 
     fn apply(&self, command: &Command) -> Verdict {
