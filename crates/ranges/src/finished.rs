@@ -8,6 +8,7 @@ use std::time::Duration;
 use dunlin_entry::Version;
 use dunlin_node::Services;
 use dunlin_txn::{Command, Request, World};
+use futures_util::future::join_all;
 use tokio::time::sleep;
 
 use crate::client::Client;
@@ -37,11 +38,12 @@ pub(crate) fn tell(services: &Rc<Services>, holder: u64, txn: Version) {
             sleep(PAUSE).await;
             part.finished.is_telling.set(false);
             let waiting = part.finished.waiting.take();
-            for (holder, txns) in waiting {
+            let told = waiting.into_iter().map(|(holder, txns)| {
                 let command = Command::Finished { txns };
-                // Who is not reached asks by himself.
-                drop(client.ask(holder, Request::Enter(command)).await);
-            }
+                client.ask(holder, Request::Enter(command))
+            });
+            // Who is not reached asks by himself.
+            drop(join_all(told).await);
         });
     }
 }

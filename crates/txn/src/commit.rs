@@ -108,7 +108,8 @@ pub async fn close<W: World>(world: &W, holder: u64, id: &Id, at: Version) -> Op
     let asked = Command::Close { id: id.clone(), at };
     match world.ask(holder, Request::Enter(asked)).await {
         Ok(Answer::Done(_)) => None,
-        Ok(Answer::Unknown) | Err(Unheard::Maybe) => Some(Outcome::Unknown),
+        // What is forgotten may have happened.
+        Ok(Answer::Unknown | Answer::Forgotten) | Err(Unheard::Maybe) => Some(Outcome::Unknown),
         other => Some(refused(holder, other)),
     }
 }

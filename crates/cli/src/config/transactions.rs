@@ -46,8 +46,8 @@ pub struct TxnFlags {
         value_name = "DELAY"
     )]
     pub time: Option<Delay>,
-    /// How long transactional keyspaces keep old versions, and what became of transactions; of a range the
-    /// setting of the node that leads it counts [default: 10min]
+    /// How long transactional keyspaces keep old versions, and what became of transactions; the same
+    /// at all nodes [default: 10min]
     #[arg(
         id = "txn-retention",
         long = "txn-retention",
