@@ -88,17 +88,11 @@ pub enum Sabotage {
     JudgeAtLeader,
     /// The leader of a range lets be read above its lease.
     ReadPastLease,
-    /// A new leader of a range takes nothing for read.
-    EmptyReadCache,
-    /// The oracle gives timestamps without asking whether it still leads.
-    OracleUnconfirmed,
-    /// A transaction commits though a range refused its intents.
-    CommitDespiteIntent,
 }
 
 impl Sabotage {
     /// All of them, and none.
-    pub const ALL: [Sabotage; 42] = [
+    pub const ALL: [Sabotage; 39] = [
         Sabotage::None,
         Sabotage::AckUnsynced,
         Sabotage::IgnoreGaps,
@@ -138,8 +132,5 @@ impl Sabotage {
         Sabotage::KeepHigherEntries,
         Sabotage::JudgeAtLeader,
         Sabotage::ReadPastLease,
-        Sabotage::EmptyReadCache,
-        Sabotage::OracleUnconfirmed,
-        Sabotage::CommitDespiteIntent,
     ];
 }

@@ -9,7 +9,7 @@ use dunlin_entry::{Kind, Stamp, Version};
 use dunlin_metadata::Keyspace;
 use dunlin_node::http::{LocalFuture, Rejected};
 use dunlin_node::plug::{RangePage, RangeStatus, Transactional, TxnCounts};
-use dunlin_node::{Failure, Sabotage, Services};
+use dunlin_node::{Failure, Services};
 use dunlin_proto::{Item, ShardAddress, WriteRequest};
 use dunlin_rpc::CallError;
 use dunlin_txn::{Answer, Command, ORIGIN, Request, Row, Unheard, World, Write};
@@ -162,14 +162,6 @@ impl Client {
         }
     }
 
-    /// A deliberate bug, for the simulation to find.
-    fn ignores_refusal(&self, request: &Request) -> bool {
-        let is_planted =
-            |services: Rc<Services>| services.sabotage() == Sabotage::CommitDespiteIntent;
-        matches!(request, Request::Enter(Command::Place { .. }))
-            && self.services().is_ok_and(is_planted)
-    }
-
     async fn ask_at(
         &self,
         services: &Rc<Services>,
@@ -290,7 +282,6 @@ pub(crate) fn failure(keyspace: &str, answer: Answer) -> Failure {
 impl World for Client {
     async fn ask(&self, range: u64, request: Request) -> Result<Answer, Unheard> {
         match self.ask_leader(range, &request, || true).await {
-            Ok(Answer::Met(_)) if self.ignores_refusal(&request) => Ok(Answer::Done(Version(0))),
             Ok(answer) => Ok(answer),
             Err(Lost::Not(failure)) => Err(Unheard::Not(failure.to_string())),
             Err(Lost::Maybe) => Err(Unheard::Maybe),

@@ -181,10 +181,6 @@ impl AtShard {
         };
         let leads = group.leads_in(&group.node.borrow());
         if leads == Some(term) && group.failed.borrow().is_none() {
-            let floor = match self.sabotage {
-                Sabotage::EmptyReadCache => Version(0),
-                _ => floor,
-            };
             let leader = Box::new(Leader::new(floor, self.groups.borrow().len()));
             *group.lead.borrow_mut() = Some((term, Lead::Keys(leader)));
         }

@@ -67,9 +67,7 @@ impl Here {
         count: u32,
         above: Version,
     ) -> Result<Answer, Answer> {
-        if self.own.sabotage != Sabotage::OracleUnconfirmed {
-            self.confirm().await?;
-        }
+        self.confirm().await?;
         loop {
             let now = services.stamp_clock().map_err(|_| Answer::Clock)?;
             let taken = match &mut *self.group.lead.borrow_mut() {

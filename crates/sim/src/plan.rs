@@ -360,13 +360,8 @@ impl Plan {
             Sabotage::VoteUnsynced => self.unseats && self.slow_disks,
             Sabotage::KeepHigherEntries => self.unseats,
             Sabotage::PutBackVotes => self.ranges && self.loses_disks,
-            Sabotage::ReadJoinsOlderRound
-            | Sabotage::ReadPastLease
-            | Sabotage::EmptyReadCache
-            | Sabotage::OracleUnconfirmed => self.unseats,
-            Sabotage::SnapshotWithoutRecord
-            | Sabotage::JudgeAtLeader
-            | Sabotage::CommitDespiteIntent => self.ranges,
+            Sabotage::ReadJoinsOlderRound | Sabotage::ReadPastLease => self.unseats,
+            Sabotage::SnapshotWithoutRecord | Sabotage::JudgeAtLeader => self.ranges,
             Sabotage::NameForgotten => {
                 self.follows && (self.moves || self.loses_disks) && self.keys == KEYS_MAX
             }

@@ -69,7 +69,4 @@ found! {
     ranges_keeping_entries_of_a_higher_index KeepHigherEntries
     ranges_judging_at_the_leader JudgeAtLeader
     ranges_read_above_their_lease ReadPastLease
-    ranges_led_without_what_was_read EmptyReadCache
-    timestamps_of_a_former_oracle OracleUnconfirmed
-    transactions_without_all_intents CommitDespiteIntent
 }
