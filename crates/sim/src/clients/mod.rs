@@ -11,15 +11,17 @@ mod txns;
 pub use sessions::is_session;
 
 use std::rc::Rc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use dunlin_rpc::{Caller, ConnectOptions, connect};
 use rand::{Rng, SeedableRng, rngs::StdRng};
+use tokio::time::sleep;
 
 use crate::harness::ask::{Ask, Told};
 use crate::harness::clock::SimClock;
 use crate::harness::front;
-use crate::harness::host::Shared;
+use crate::harness::host::{Phase, Shared};
 use crate::harness::transport::SimTransport;
 
 /// Name of the clients' machine.
@@ -36,6 +38,9 @@ const RANGE_READERS: usize = 3;
 
 /// More than nodes' clocks are ahead that others put up with, in milliseconds.
 pub const AHEAD_MS: i64 = 10_500;
+
+/// Pause between looks where there is no work.
+const IDLE: Duration = Duration::from_millis(50);
 
 type Nodes = Rc<Vec<Caller<Ask, Told>>>;
 
@@ -92,12 +97,21 @@ pub async fn run(shared: Rc<Shared>) -> turmoil::Result {
     Ok(())
 }
 
+/// Waits for a client's next step: until there is work, and then for up to so many milliseconds.
+async fn next_step(shared: &Shared, random: &mut StdRng, longest_ms: u64) {
+    while shared.phase.get() != Phase::Work {
+        sleep(IDLE).await;
+    }
+    let pause_ms = random.random_range(0..=longest_ms);
+    sleep(Duration::from_millis(pause_ms)).await;
+}
+
 /// A line to a node, from the machine it is called on.
 pub(crate) fn caller(shared: &Shared, host: usize) -> Caller<Ask, Told> {
     let address = format!("n{}:{}", host + 1, front::PORT);
     let options = ConnectOptions {
         seed: shared.plan.seed ^ host as u64,
-        backoff_max: std::time::Duration::from_millis(300),
+        backoff_max: Duration::from_millis(300),
         ..ConnectOptions::default()
     };
     connect(

@@ -13,15 +13,14 @@ use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use tokio::time::sleep;
 
-use super::Nodes;
 use super::attempts::{Attempt, Attempts};
+use super::{IDLE, Nodes, next_step};
 use crate::harness::ask::{Ask, Told, Verb};
 use crate::harness::clock::SimClock;
-use crate::harness::host::{Phase, Shared, node_name};
+use crate::harness::host::{Shared, node_name};
 use crate::history::{value_of, write_of};
 use crate::plan::pick;
 
-const IDLE: Duration = Duration::from_millis(50);
 /// Different keys: few, so that clients meet.
 const KEYS: u16 = 3;
 /// How long a key is read again in the end, in milliseconds.
@@ -65,17 +64,10 @@ impl Client {
 
     /// Goes on for ever.
     pub async fn work(mut self) {
-        let shared = self.shared.clone();
+        let longest_ms = if self.is_reader { 10 } else { 120 };
         loop {
-            match shared.phase.get() {
-                Phase::Work => {
-                    let longest = if self.is_reader { 10 } else { 120 };
-                    let pause = self.random.random_range(0..=longest);
-                    sleep(Duration::from_millis(pause)).await;
-                    self.step().await;
-                }
-                Phase::Quiet | Phase::FinalReads => sleep(IDLE).await,
-            }
+            next_step(&self.shared, &mut self.random, longest_ms).await;
+            self.step().await;
         }
     }
 

@@ -12,13 +12,12 @@ use rand::{Rng, SeedableRng};
 use serde_json::Value;
 use tokio::time::sleep;
 
-use super::Nodes;
 use super::txns::{LISTS, list_in, name, over_http, text_of};
+use super::{IDLE, Nodes, next_step};
 use crate::harness::ask::Told;
-use crate::harness::host::{Phase, Shared};
+use crate::harness::host::Shared;
 use crate::plan::pick;
 
-const IDLE: Duration = Duration::from_millis(50);
 /// Where all lists and rows are.
 const KEYSPACE: &str = "keyspaces/range/keys";
 /// The list that the rows are.
@@ -68,14 +67,8 @@ impl Client {
     /// Goes on for ever.
     pub async fn work(mut self) {
         loop {
-            match self.shared.phase.get() {
-                Phase::Work => {
-                    let pause = self.random.random_range(0..=250);
-                    sleep(Duration::from_millis(pause)).await;
-                    self.step().await;
-                }
-                Phase::Quiet | Phase::FinalReads => sleep(IDLE).await,
-            }
+            next_step(&self.shared, &mut self.random, 250).await;
+            self.step().await;
         }
     }
 

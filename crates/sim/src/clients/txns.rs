@@ -12,13 +12,12 @@ use rand::{Rng, SeedableRng};
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
-use super::Nodes;
+use super::{IDLE, Nodes, next_step};
 use crate::harness::ask::{Ask, Told, Verb};
 use crate::harness::clock::SimClock;
-use crate::harness::host::{Phase, Shared, node_name};
+use crate::harness::host::{Shared, node_name};
 use crate::plan::pick;
 
-const IDLE: Duration = Duration::from_millis(50);
 /// Lists, in three ranges.
 pub(super) const LISTS: u16 = 6;
 /// How long all lists are read again in the end, in milliseconds.
@@ -59,14 +58,8 @@ impl Client {
     /// Goes on for ever.
     pub async fn work(mut self) {
         loop {
-            match self.shared.phase.get() {
-                Phase::Work => {
-                    let pause = self.random.random_range(0..=150);
-                    sleep(Duration::from_millis(pause)).await;
-                    self.step().await;
-                }
-                Phase::Quiet | Phase::FinalReads => sleep(IDLE).await,
-            }
+            next_step(&self.shared, &mut self.random, 150).await;
+            self.step().await;
         }
     }
 
