@@ -14,8 +14,10 @@ scripts/promtool.sh || { echo "0 passed, 1 failed (promtool)"; exit 1; }
 export PROPTEST_RNG_SEED=${PROPTEST_RNG_SEED:-1}
 
 step format cargo fmt --all --check
-step clippy cargo clippy --release --workspace --all-targets -- -D warnings
-step doc env RUSTDOCFLAGS="-D warnings" cargo doc --release --workspace --no-deps
-step tests cargo test --release --workspace --no-fail-fast --lib --bins --test suite --test descriptors
-step examples cargo test --release --workspace --no-fail-fast --doc
+step clippy cargo clippy --profile fast --workspace --all-targets -- -D warnings
+step doc env RUSTDOCFLAGS="-D warnings" cargo doc --profile fast --workspace --no-deps
+tests=(--profile fast --workspace --no-fail-fast)
+step build cargo test "${tests[@]}" --no-run --timings --lib --bins --test suite --test descriptors
+step tests cargo test "${tests[@]}" --lib --bins --test suite --test descriptors
+step examples cargo test "${tests[@]}" --doc
 finish
