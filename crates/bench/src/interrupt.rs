@@ -63,9 +63,10 @@ impl Interrupt {
     /// # Errors
     /// [`Interrupted`] when the user asked to stop.
     pub fn check(&self) -> Result<(), Interrupted> {
-        match self.is_set() {
-            true => Err(Interrupted),
-            false => Ok(()),
+        if self.is_set() {
+            Err(Interrupted)
+        } else {
+            Ok(())
         }
     }
 

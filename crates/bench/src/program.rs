@@ -37,9 +37,10 @@ pub fn dunlin() -> Option<PathBuf> {
 pub fn dunlin_or(named: Option<&Path>) -> Result<PathBuf, BenchError> {
     let found = named.map(Path::to_owned).or_else(dunlin);
     let found = found.unwrap_or_else(|| "dunlin".into());
-    match found.is_file() {
-        true => Ok(found),
-        false => Err(BenchError::NoDunlin(found)),
+    if found.is_file() {
+        Ok(found)
+    } else {
+        Err(BenchError::NoDunlin(found))
     }
 }
 

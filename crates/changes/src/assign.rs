@@ -23,9 +23,10 @@ pub fn assign(
         };
         let Some(first) = able.next() else { continue };
         let best = able.fold(first, |best, shard| {
-            match distance(&shard) < distance(&best) {
-                true => shard,
-                false => best,
+            if distance(&shard) < distance(&best) {
+                shard
+            } else {
+                best
             }
         });
         assigned.entry(best).or_default().push(*partition);
@@ -46,9 +47,10 @@ pub(crate) fn set_apart(
             .partition(|partition| is_apart(**partition))
     };
     let (apart, others) = split(&|partition| partition == stands || lacks(partition));
-    match others.is_empty() {
-        true => split(&|partition| partition == stands),
-        false => (apart, others),
+    if others.is_empty() {
+        split(&|partition| partition == stands)
+    } else {
+        (apart, others)
     }
 }
 

@@ -123,9 +123,10 @@ impl Cursor {
     }
 
     fn check(&self, generation: Option<u64>) -> Result<(), CursorError> {
-        match generation.is_none_or(|of| of == self.generation) {
-            true => Ok(()),
-            false => Err(CursorError::Stale(self.name.clone())),
+        if generation.is_none_or(|of| of == self.generation) {
+            Ok(())
+        } else {
+            Err(CursorError::Stale(self.name.clone()))
         }
     }
 }

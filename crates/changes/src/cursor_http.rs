@@ -60,9 +60,10 @@ pub(crate) async fn answer(services: Rc<Services>, ask: Ask) -> Result<Answer, R
             Ok(json(StatusCode::OK, &shown(&cursor, now_ms)))
         }
         [_, name] if ask.method == Method::PUT => {
-            let set: Set = match ask.body.is_empty() {
-                true => Set::default(),
-                false => read(&ask.body)?,
+            let set: Set = if ask.body.is_empty() {
+                Set::default()
+            } else {
+                read(&ask.body)?
             };
             put(&services, &cursors, (keyspace, partitions), name, set).await
         }
@@ -121,11 +122,12 @@ async fn put(
 
 fn check_name(name: &str) -> Result<(), Rejected> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
-    match !name.is_empty() && name.len() <= NAME_BYTES_MAX && name.chars().all(is_plain) {
-        true => Ok(()),
-        false => Err(Rejected::bad(format!(
+    if !name.is_empty() && name.len() <= NAME_BYTES_MAX && name.chars().all(is_plain) {
+        Ok(())
+    } else {
+        Err(Rejected::bad(format!(
             "a cursor's name has 1 to {NAME_BYTES_MAX} of A-Z a-z 0-9 . _ -"
-        ))),
+        )))
     }
 }
 

@@ -6,9 +6,9 @@ use std::rc::{Rc, Weak};
 use std::time::Duration;
 
 use dunlin_log::Index;
-use dunlin_node::plug::StreamStatus;
 use dunlin_node::{Rate, Services};
 use dunlin_proto::ShardAddress;
+use dunlin_proto::api::StreamStatus;
 use tokio::time::Instant;
 
 use crate::item::{Item, What};

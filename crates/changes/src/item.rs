@@ -95,9 +95,10 @@ impl Open {
         let partitions = partitions.collect::<Result<_, _>>()?;
         let prefix = get_bytes(&mut body)?;
         let token = get_bytes(&mut body)?;
-        let from = match token.is_empty() {
-            true => None,
-            false => Some(Token::decode(token).map_err(|_| Malformed)?),
+        let from = if token.is_empty() {
+            None
+        } else {
+            Some(Token::decode(token).map_err(|_| Malformed)?)
         };
         let who = String::from_utf8_lossy(&get_bytes(&mut body)?).into_owned();
         let mut until = get_flag(&mut body)?.then(Vec::new);

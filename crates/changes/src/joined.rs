@@ -86,9 +86,10 @@ impl Joined {
                 Got::End(token) => self.advance(&token),
                 Got::Chunk(chunk) => {
                     self.place.next.set(place + 1);
-                    let changes = match chunk.last > self.from {
-                        true => self.of(&chunk.changes),
-                        false => Vec::new(),
+                    let changes = if chunk.last > self.from {
+                        self.of(&chunk.changes)
+                    } else {
+                        Vec::new()
                     };
                     self.advance(&chunk.token);
                     if changes.is_empty() {
@@ -135,9 +136,10 @@ impl Joined {
 
     /// He has been told all that the tail had, up to where `read` goes on.
     fn advance(&mut self, read: &Rc<Token>) {
-        let mut token = match self.partitions.len() == self.tail.partitions.len() {
-            true => read.clone(),
-            false => Rc::new(Token::clone(read).narrow(&self.partitions)),
+        let mut token = if self.partitions.len() == self.tail.partitions.len() {
+            read.clone()
+        } else {
+            Rc::new(Token::clone(read).narrow(&self.partitions))
         };
         if let Some(ahead) = &self.ahead {
             let more: Vec<_> = ahead

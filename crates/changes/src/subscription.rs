@@ -194,9 +194,10 @@ fn partitions(params: &Params, count: u16) -> Result<Vec<u16>, Rejected> {
     }
     wanted.sort_unstable();
     wanted.dedup();
-    match wanted.is_empty() {
-        true => Err(wrong()),
-        false => Ok(wanted),
+    if wanted.is_empty() {
+        Err(wrong())
+    } else {
+        Ok(wanted)
     }
 }
 
@@ -237,9 +238,10 @@ fn text<'a>(params: &'a Params, name: &str) -> Result<Option<&'a str>, Rejected>
 fn form(ask: &Ask) -> Form {
     let accepted = ask.headers.get_all(ACCEPT).iter();
     let mut accepted = accepted.filter_map(|value| value.to_str().ok());
-    match accepted.any(|value| value.contains("text/event-stream")) {
-        true => Form::Events,
-        false => Form::Lines,
+    if accepted.any(|value| value.contains("text/event-stream")) {
+        Form::Events
+    } else {
+        Form::Lines
     }
 }
 

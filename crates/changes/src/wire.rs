@@ -19,9 +19,10 @@ pub fn put_bytes(out: &mut BytesMut, bytes: &[u8]) {
 /// When there are fewer.
 pub fn get_bytes(body: &mut Bytes) -> Result<Bytes, Malformed> {
     let length = body.try_get_u32_le().map_err(|_| Malformed)? as usize;
-    match length <= body.len() {
-        true => Ok(body.split_to(length)),
-        false => Err(Malformed),
+    if length <= body.len() {
+        Ok(body.split_to(length))
+    } else {
+        Err(Malformed)
     }
 }
 

@@ -86,10 +86,10 @@ fn readable_on_the_way(servers: &str) -> Option<&str> {
 /// The first line of a file, or of standard input.
 pub fn secret(file: &Path) -> Result<String, Failure> {
     let mut text = String::new();
-    let read = match file.as_os_str() == "-" {
-        true => std::io::stdin().take(BYTES_MAX).read_to_string(&mut text),
-        false => std::fs::File::open(file)
-            .and_then(|file| file.take(BYTES_MAX).read_to_string(&mut text)),
+    let read = if file.as_os_str() == "-" {
+        std::io::stdin().take(BYTES_MAX).read_to_string(&mut text)
+    } else {
+        std::fs::File::open(file).and_then(|file| file.take(BYTES_MAX).read_to_string(&mut text))
     };
     read.map_err(|error| Failure::file(file, &error))?;
     let line = text.lines().next().unwrap_or_default();

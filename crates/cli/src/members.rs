@@ -26,9 +26,10 @@ pub fn nodes(status: &Status) -> Table {
         ("STARTS", Align::Right),
     ]);
     for node in &status.nodes {
-        let state = match node.alive {
-            true => Cell::coloured("up", Colour::Green),
-            false => Cell::coloured("down", Colour::Red),
+        let state = if node.alive {
+            Cell::coloured("up", Colour::Green)
+        } else {
+            Cell::coloured("down", Colour::Red)
         };
         table.row(vec![
             Cell::plain(&node.name),

@@ -89,9 +89,10 @@ impl Attempts {
 
     fn floor_ms(&self, server_ms: u64) -> u64 {
         let floor_ms = self.floor_ms.load(Ordering::Relaxed);
-        match floor_ms > server_ms.saturating_add(FLOOR_ABSURD_MS.max(self.window_most_ms)) {
-            true => 0,
-            false => floor_ms,
+        if floor_ms > server_ms.saturating_add(FLOOR_ABSURD_MS.max(self.window_most_ms)) {
+            0
+        } else {
+            floor_ms
         }
     }
 

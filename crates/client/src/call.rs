@@ -159,11 +159,12 @@ impl Servers {
     /// What every request to any of them says of who asks.
     pub(crate) fn authorize(&self, value: &HeaderValue) -> Result<(), ClientError> {
         let mut set = self.pools.iter().map(|pool| pool.authorize(value.clone()));
-        match set.all(|is_set| is_set) {
-            true => Ok(()),
-            false => Err(ClientError::Invalid(
+        if set.all(|is_set| is_set) {
+            Ok(())
+        } else {
+            Err(ClientError::Invalid(
                 "the client is somebody already".to_owned(),
-            )),
+            ))
         }
     }
 

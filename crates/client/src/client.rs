@@ -149,9 +149,10 @@ impl Client {
         from: Option<&str>,
         is_mending: bool,
     ) -> Result<MendedStamps, ClientError> {
-        let method = match is_mending {
-            true => Method::POST,
-            false => Method::GET,
+        let method = if is_mending {
+            Method::POST
+        } else {
+            Method::GET
         };
         let path = format!("{}/mend-stamps", keyspace_path(name));
         let mut call = Call::new(method, path);

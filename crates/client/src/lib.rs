@@ -56,6 +56,10 @@ pub use description::{
     CreateKeyspace, DroppedKeyspace, FarRecord, KeyspaceDescription, KeyspaceSettings,
     MendedStamps, Retention,
 };
+pub use dunlin_proto::api::{
+    BackfillStatus, FollowerStatus, PinStatus, RangeStatus, RecoveryStatus, SkippedDocument,
+    StreamStatus, TriedDocument, TriedRow, View, ViewAtShard, ViewDifference, ViewVerified,
+};
 pub use dunlin_proto::pairs::{PairError, Pairs, PairsBody};
 pub use dunlin_proto::partition_of;
 pub use dunlin_tls::{ClientFiles, ClientTls, IdentityFiles, TlsError};
@@ -65,12 +69,7 @@ pub use members::{Change, ChangeMembers, Members, MoveState};
 pub use options::{Condition, Quorum, WriteOptions};
 pub use pair_scan::PairScan;
 pub use scan::{Entry, Range, Scan};
-pub use status::{
-    Backfill, ChangeStream, Follower, NodeStatus, Pin, RangeReplica, Refill, ShardStatus, Status,
-};
+pub use status::{NodeStatus, ShardStatus, Status};
 pub use transactions::Transaction;
 pub use users::{ChangedUsers, NewUser, SetUser, User, Users};
-pub use views::{
-    SkippedDocument, TriedDocument, TriedRow, View, ViewAtShard, ViewDifference, ViewRow, ViewRows,
-    ViewVerification, ViewVerified,
-};
+pub use views::{ViewRow, ViewRows, ViewVerification};

@@ -101,11 +101,12 @@ impl PairScan {
         if left.len() != CHECKSUM_BYTES {
             return Err(self.broken());
         }
-        match *left == self.checksum.to_le_bytes() {
-            true => Ok(()),
-            false => Err(self
+        if *left == self.checksum.to_le_bytes() {
+            Ok(())
+        } else {
+            Err(self
                 .answer
-                .protocol("the pairs do not have the checksum that the body ends with".to_owned())),
+                .protocol("the pairs do not have the checksum that the body ends with".to_owned()))
         }
     }
 

@@ -85,17 +85,16 @@ impl Pool {
 
     pub(crate) async fn connect(&self) -> Result<Connection, ClientError> {
         let stream = self.stream().await?;
-        match self.address.is_tls() {
-            false => self.speak(stream).await,
-            true => {
-                let config = self.config()?;
-                let stream = timeout(CONNECT_TIMEOUT, self.shake(stream, config));
-                let stream = stream.await.unwrap_or_else(|_| {
-                    let waited = CONNECT_TIMEOUT.as_secs();
-                    Err(self.unreachable(format!("no TLS handshake within {waited} s")))
-                });
-                self.speak(stream?).await
-            }
+        if !self.address.is_tls() {
+            self.speak(stream).await
+        } else {
+            let config = self.config()?;
+            let stream = timeout(CONNECT_TIMEOUT, self.shake(stream, config));
+            let stream = stream.await.unwrap_or_else(|_| {
+                let waited = CONNECT_TIMEOUT.as_secs();
+                Err(self.unreachable(format!("no TLS handshake within {waited} s")))
+            });
+            self.speak(stream?).await
         }
     }
 

@@ -1,100 +1,14 @@
 //! Views: indexes that a map function makes of a keyspace's records.
 
+use dunlin_proto::api::{TriedDocument, View, ViewVerified};
 use hyper::Method;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::call::{Call, encode, json, refusal};
 use crate::error::ClientError;
 use crate::keyspace::Keyspace;
 use crate::lines::Lines;
-
-/// A view, and how it is doing.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct View {
-    /// Its name.
-    pub name: String,
-    /// Source of its map function.
-    pub map: String,
-    /// How its rows are reduced.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub reduce: Option<String>,
-    /// When it was made, in milliseconds since 1970.
-    pub created_ms: u64,
-    /// Its functions were changed, or it is built anew: the index before is asked until this one is whole.
-    #[serde(default)]
-    pub takes_over: bool,
-    /// Whether all shards that can be reached have all of it.
-    pub is_whole: bool,
-    /// How much is built where least is, from 0 to 1.
-    pub built: f64,
-    /// How long the rest takes, in milliseconds.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub left_ms: Option<u64>,
-    /// The same of each shard.
-    pub shards: Vec<ViewAtShard>,
-    /// Shards that hold a part and do not answer.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub unreachable: Vec<String>,
-}
-
-/// How a view is doing at one shard.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct ViewAtShard {
-    /// The shard, `NODE/SHARD`.
-    pub at: String,
-    /// Partitions that it holds.
-    pub partitions: usize,
-    /// Of these, those that are whole.
-    pub whole: usize,
-    /// How much of what is being built is done, from 0 to 1.
-    pub built: f64,
-    /// Documents with rows.
-    pub documents: u64,
-    /// Rows.
-    pub rows: u64,
-    /// Documents that were skipped, for the map function failed.
-    pub failed: u64,
-    /// The latest of these.
-    pub skipped: Vec<SkippedDocument>,
-    /// Bytes of the log that the index has yet to read, roughly.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub bytes_behind: Option<u64>,
-    /// Why it does not get further, if so.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub error: Option<String>,
-}
-
-/// A document that was skipped.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SkippedDocument {
-    /// Its key.
-    pub id: String,
-    /// Why.
-    pub reason: String,
-}
-
-/// What a map function makes of a document.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct TriedDocument {
-    /// The document's key.
-    pub id: String,
-    /// What it emits.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub rows: Option<Vec<TriedRow>>,
-    /// Why it fails.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub error: Option<String>,
-}
-
-/// A row that a map function emits.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct TriedRow {
-    /// Its key.
-    pub key: Box<RawValue>,
-    /// Its value.
-    pub value: Box<RawValue>,
-}
 
 /// A row of an answer. `id` is of rows, not of what they are reduced to.
 #[derive(Debug, Clone, Deserialize)]
@@ -109,42 +23,6 @@ pub struct ViewRow {
     pub value: Box<RawValue>,
     /// The document, where it was asked for.
     pub doc: Option<Box<RawValue>>,
-}
-
-/// What verification says of one shard, again and again until it is done.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct ViewVerified {
-    /// The shard.
-    pub at: String,
-    /// How much of the records has been read again, from 0 to 1.
-    pub read: f64,
-    /// Whether this is the result.
-    pub is_done: bool,
-    /// Documents that were compared.
-    pub documents: u64,
-    /// Rows that were compared.
-    pub rows: u64,
-    /// Documents that changed behind the position compared at.
-    pub changed: u64,
-    /// How many differences there are.
-    pub differences: u64,
-    /// The first of these.
-    pub shown: Vec<ViewDifference>,
-    /// The position, as a token.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub token: Option<String>,
-    /// Why there is no result.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub error: Option<String>,
-}
-
-/// A difference between an index and what the records make of it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ViewDifference {
-    /// The document's key, or the row's.
-    pub of: String,
-    /// What differs.
-    pub what: String,
 }
 
 /// An answer of a view, as it arrives.

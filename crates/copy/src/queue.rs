@@ -40,9 +40,10 @@ impl<T> Queue<T> {
     /// Fails when somebody wants to stop, or something has failed.
     pub fn check(&self, watch: &Watch) -> Result<(), CopyError> {
         watch.check()?;
-        match lock(&self.failure).is_some() {
-            true => Err(CopyError::Interrupted),
-            false => Ok(()),
+        if lock(&self.failure).is_some() {
+            Err(CopyError::Interrupted)
+        } else {
+            Ok(())
         }
     }
 

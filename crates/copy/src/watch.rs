@@ -118,9 +118,10 @@ impl Watch {
     }
 
     pub(crate) fn check(&self) -> Result<(), CopyError> {
-        match self.stop.load(Ordering::Relaxed) {
-            true => Err(CopyError::Interrupted),
-            false => Ok(()),
+        if self.stop.load(Ordering::Relaxed) {
+            Err(CopyError::Interrupted)
+        } else {
+            Ok(())
         }
     }
 

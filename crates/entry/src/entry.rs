@@ -139,9 +139,12 @@ impl Entry {
         if self.copy {
             flags |= FLAG_COPY;
         }
-        flags |= self.replaces.map_or(0, |replaces| match replaces.is_mend {
-            true => FLAG_REPLACES | FLAG_MEND,
-            false => FLAG_REPLACES,
+        flags |= self.replaces.map_or(0, |replaces| {
+            if replaces.is_mend {
+                FLAG_REPLACES | FLAG_MEND
+            } else {
+                FLAG_REPLACES
+            }
         });
         if self.is_expiry {
             flags |= FLAG_EXPIRED;

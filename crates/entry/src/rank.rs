@@ -108,10 +108,11 @@ impl Rank {
         if is_replacing && self.stamp.version <= limit {
             return Above::Replacing(replaces(self.replaced, false), self.stamp.version);
         }
-        Above::Mended(match is_replacing {
+        Above::Mended(if is_replacing {
             // A clock was far ahead for a second time: a mend loses to what replaces the same.
-            true => replaces(next(self.height), true),
-            false => replaces(self.height, true),
+            replaces(next(self.height), true)
+        } else {
+            replaces(self.height, true)
         })
     }
 }

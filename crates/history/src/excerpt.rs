@@ -63,9 +63,10 @@ impl Judge {
         while fine + 1 < refuted {
             let middle = fine.midpoint(refuted);
             let prefix = cut(operations, ends[middle - 1]);
-            match self.refutes(prefix.iter()) {
-                true => refuted = middle,
-                false => fine = middle,
+            if self.refutes(prefix.iter()) {
+                refuted = middle
+            } else {
+                fine = middle
             }
         }
         ends.get(refuted.wrapping_sub(1))

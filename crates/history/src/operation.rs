@@ -115,9 +115,10 @@ impl fmt::Display for Operation {
             f,
             "{begin:>8} .. {end:<8} process {process:<3} {what}, {outcome}"
         )?;
-        match self.note.is_empty() {
-            true => Ok(()),
-            false => write!(f, " ({})", self.note),
+        if self.note.is_empty() {
+            Ok(())
+        } else {
+            write!(f, " ({})", self.note)
         }
     }
 }

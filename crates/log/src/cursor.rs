@@ -164,9 +164,10 @@ impl Cursor {
             };
             place.read(position, max_bytes)
         };
-        let result = match self.goes_after {
-            true => shared.runner.run_read_after(read).await,
-            false => shared.runner.run_read(read).await,
+        let result = if self.goes_after {
+            shared.runner.run_read_after(read).await
+        } else {
+            shared.runner.run_read(read).await
         };
         let result = result.map_err(|gone| CursorError::Failed(Failure::new(gone.to_string())))?;
         match result {

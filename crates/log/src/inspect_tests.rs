@@ -280,9 +280,10 @@ proptest! {
             .get(whole)
             .and_then(|record| log.bytes.get(record.offset as usize..cut))
             .is_some_and(|begun| begun.iter().any(|byte| *byte != 0));
-        match begun {
-            true => prop_assert_eq!(told.stat.verdict(), Verdict::Torn),
-            false => prop_assert_ne!(told.stat.verdict(), Verdict::Damaged),
+        if begun {
+            prop_assert_eq!(told.stat.verdict(), Verdict::Torn);
+        } else {
+            prop_assert_ne!(told.stat.verdict(), Verdict::Damaged);
         }
     }
 
@@ -350,9 +351,10 @@ proptest! {
         zeros in 0usize..5000,
         is_dunlin in any::<bool>(),
     ) {
-        let mut bytes = match is_dunlin {
-            true => dunlin(3, 4096, Padding::Pad, &[9]).bytes,
-            false => physical(1, None, false, b"begin"),
+        let mut bytes = if is_dunlin {
+            dunlin(3, 4096, Padding::Pad, &[9]).bytes
+        } else {
+            physical(1, None, false, b"begin")
         };
         for (code, length, ours) in records {
             let code = if length % 2 == 0 { code % 12 } else { code };
@@ -380,9 +382,12 @@ proptest! {
         new in prop::collection::vec(1usize..2500, 1..10),
         is_dunlin in any::<bool>(),
     ) {
-        let log = |number, lengths: &[usize]| match is_dunlin {
-            true => dunlin(number, 4096, Padding::Fragment, lengths),
-            false => rocksdb(block::Form::Recyclable(number as u32), 4096, Padding::Fragment, lengths),
+        let log = |number, lengths: &[usize]| {
+            if is_dunlin {
+                dunlin(number, 4096, Padding::Fragment, lengths)
+            } else {
+                rocksdb(block::Form::Recyclable(number as u32), 4096, Padding::Fragment, lengths)
+            }
         };
         let mut bytes = log(8, &old).bytes;
         let mut new = log(9, &new);

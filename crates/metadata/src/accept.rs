@@ -481,9 +481,10 @@ fn named(members: &Members) -> BTreeSet<u16> {
 
 fn node(name: &str, object: &Object) -> Result<NodeRecord, String> {
     let node: NodeRecord = read(object)?;
-    match node.name == name {
-        true => Ok(node),
-        false => Err(format!("it names {}", node.name)),
+    if node.name == name {
+        Ok(node)
+    } else {
+        Err(format!("it names {}", node.name))
     }
 }
 
@@ -494,21 +495,24 @@ fn keyspace(name: &str, object: &Object) -> Result<Keyspace, String> {
     }
     let checked = keyspace.settings.check();
     checked.map_err(|error| error.to_string())?;
-    let ranges = match keyspace.is_transactional() {
-        true => keyspace.settings.split_at.len() + 1,
-        false => 0,
+    let ranges = if keyspace.is_transactional() {
+        keyspace.settings.split_at.len() + 1
+    } else {
+        0
     };
-    match keyspace.ranges.len() == ranges {
-        true => Ok(keyspace),
-        false => Err("it does not name its ranges as its settings ask".to_owned()),
+    if keyspace.ranges.len() == ranges {
+        Ok(keyspace)
+    } else {
+        Err("it does not name its ranges as its settings ask".to_owned())
     }
 }
 
 fn dropped(number: &str, object: &Object) -> Result<Dropped, String> {
     let dropped: Dropped = read(object)?;
-    match dropped.keyspace.id.to_string() == number {
-        true => Ok(dropped),
-        false => Err(format!("it is of number {}", dropped.keyspace.id)),
+    if dropped.keyspace.id.to_string() == number {
+        Ok(dropped)
+    } else {
+        Err(format!("it is of number {}", dropped.keyspace.id))
     }
 }
 

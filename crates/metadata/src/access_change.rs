@@ -92,11 +92,12 @@ impl By<'_> {
             }
             By::Store(_) => true,
         };
-        match may {
-            true => Ok(()),
-            false => Err(MetadataError::NoLongerAdmin {
+        if may {
+            Ok(())
+        } else {
+            Err(MetadataError::NoLongerAdmin {
                 by: self.name().to_owned(),
-            }),
+            })
         }
     }
 }
@@ -152,12 +153,13 @@ pub(crate) fn change_access(
 }
 
 fn check_is_free(name: &str) -> Result<(), MetadataError> {
-    match NAMES_TAKEN.contains(&name) {
-        true => Err(MetadataError::invalid(
+    if NAMES_TAKEN.contains(&name) {
+        Err(MetadataError::invalid(
             format!("user {name}"),
             "this name is taken by Dunlin itself: choose another",
-        )),
-        false => Ok(()),
+        ))
+    } else {
+        Ok(())
     }
 }
 
@@ -259,11 +261,12 @@ fn decide(
 
 /// Nobody could make users any more, were there no admin left.
 fn keep_an_admin(after: &Access, name: &str) -> Result<(), MetadataError> {
-    match after.users.values().any(User::is_admin) {
-        true => Ok(()),
-        false => Err(MetadataError::LastAdmin {
+    if after.users.values().any(User::is_admin) {
+        Ok(())
+    } else {
+        Err(MetadataError::LastAdmin {
             name: name.to_owned(),
-        }),
+        })
     }
 }
 

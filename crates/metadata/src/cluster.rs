@@ -12,7 +12,6 @@ pub struct Cluster {
     /// 32 hexadecimal digits, chosen once.
     pub id: String,
     /// How often `dunlin metadata restore` has put its store back.
-    #[serde(default)]
     pub restores: u64,
     /// Whether it has users, and is closed to others: kept apart from them, so that nobody takes
     /// their absence for freedom.

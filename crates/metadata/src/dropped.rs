@@ -12,6 +12,5 @@ pub struct Dropped {
     /// read; nothing is decided by it.
     pub dropped_ms: u64,
     /// Whether its data goes. Never taken back.
-    #[serde(default)]
     pub purged: bool,
 }

@@ -322,14 +322,15 @@ fn fewer(most: u16, others: u16) -> String {
 }
 
 fn holds_range(node: &str, keyspace: &str) -> String {
-    match keyspace.starts_with('_') {
-        true => format!(
+    if keyspace.starts_with('_') {
+        format!(
             "node {node} holds a replica of {keyspace}, which all transactional keyspaces need, and it does not move yet: \
-             keep the node"
-        ),
-        false => format!(
+         keep the node"
+        )
+    } else {
+        format!(
             "node {node} holds a replica of the transactional keyspace {keyspace}, and these do not move yet: \
-             keep the node, or drop the keyspace and wait until its data is gone"
-        ),
+         keep the node, or drop the keyspace and wait until its data is gone"
+        )
     }
 }

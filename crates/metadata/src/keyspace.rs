@@ -126,17 +126,14 @@ pub struct Keyspace {
     pub settings: KeyspaceSettings,
     /// The greatest `from` that a write has asked for, the replicas at least. Only grows. 0 where
     /// nobody has noted it: see [`Keyspace::is_counted`].
-    #[serde(default)]
     pub widest: u8,
     /// Up to which `widest` every member has said that it knows of it. Only grows.
-    #[serde(default)]
     pub known: u8,
     /// How often a drop of it was taken back. Only grows: a store that has less is an old copy,
     /// and so may be a drop that it tells of.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub undrops: u32,
-    /// What of the log is kept for its followers. A build before does not know it, and leaves it out when
-    /// it writes the record anew.
+    /// What of the log is kept for its followers.
     #[serde(default, skip_serializing_if = "Retention::is_empty")]
     pub retention: Retention,
     /// Its views, by name.
@@ -192,9 +189,10 @@ impl Keyspace {
     /// What becomes of it when a write asks for `widest`, and every member knows of `known`.
     pub fn widened(&self, widest: u8, known: u8) -> Self {
         let widest = self.widest.max(widest);
-        let known = match self.is_counted() {
-            true => self.known.max(known.min(widest)),
-            false => 0,
+        let known = if self.is_counted() {
+            self.known.max(known.min(widest))
+        } else {
+            0
         };
         Self {
             widest,

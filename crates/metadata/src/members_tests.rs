@@ -70,10 +70,20 @@ fn a_cluster_forms_by_itself_up_to_the_most_replicas() {
 
 #[test]
 fn nodes_from_before_there_were_members_all_are() {
-    let old = r#"{"revision":7,"nodes":[
-        {"id":2,"name":"b","http":"h:1","listen":"h:2","shards":1,"incarnation":1},
-        {"id":1,"name":"a","http":"h:1","listen":"h:2","shards":1,"incarnation":1}],"keyspaces":[]}"#;
-    let now: Topology = serde_json::from_str(old).unwrap();
+    let record = |id, name: &str| NodeRecord {
+        id,
+        name: name.to_owned(),
+        http: "h:1".to_owned(),
+        listen: "h:2".to_owned(),
+        shards: 1,
+        incarnation: 1,
+    };
+    let now = Topology {
+        revision: 7,
+        nodes: vec![record(2, "b"), record(1, "a")],
+        ..Topology::default()
+    }
+    .ordered();
     assert_eq!((now.revision, names(&now)), (7, vec![1, 2]));
     assert_eq!(
         now.members,

@@ -18,16 +18,12 @@ pub struct Report {
     /// The last topology that it accepted.
     pub topology: Topology,
     /// What is wrong with the store, a line each.
-    #[serde(default)]
     pub problems: Vec<String>,
     /// The greatest incarnation of each node that it has seen, also in what it has stored.
-    #[serde(default)]
     pub incarnations: BTreeMap<u16, u32>,
     /// The greatest number of a keyspace that it has seen, also in what it has stored.
-    #[serde(default)]
     pub keyspace: u32,
     /// Whether the topology has its users, which it is told with only where that is asked for.
-    #[serde(default)]
     pub has_users: bool,
 }
 

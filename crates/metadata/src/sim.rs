@@ -102,15 +102,17 @@ impl SimStore {
         let seat = truth.seats.entry(node.to_owned()).or_default();
         let known = seat.cache.clone().unwrap_or_default();
         let view = View::new("simulated", None, known);
-        let view = Arc::new(match trusts_all {
-            true => view.trusting_all(),
-            false => view,
+        let view = Arc::new(if trusts_all {
+            view.trusting_all()
+        } else {
+            view
         });
         seat.view = Some(view.clone());
         seat.underway.clear();
-        match seat.is_cut {
-            true => view.miss("cut off"),
-            false => seat.send(&objects, steps),
+        if seat.is_cut {
+            view.miss("cut off")
+        } else {
+            seat.send(&objects, steps)
         }
         Metadata::simulated(Handle {
             store: self.clone(),

@@ -11,10 +11,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counters {
     /// Of nodes.
-    #[serde(default)]
     pub node: u16,
     /// Of keyspaces.
-    #[serde(default)]
     pub keyspace: u32,
 }
 
@@ -41,19 +39,15 @@ pub struct Topology {
     pub access: Access,
 }
 
-/// As a cache file has it; older ones lack what came later.
+/// As a cache file has it, or a node shows it: then without users.
 #[derive(Deserialize)]
 struct Stored {
-    #[serde(default)]
     cluster: Option<Cluster>,
     revision: u64,
     nodes: Vec<NodeRecord>,
     keyspaces: Vec<Keyspace>,
-    #[serde(default)]
     members: Members,
-    #[serde(default)]
     dropped: Vec<Dropped>,
-    #[serde(default)]
     counters: Counters,
     #[serde(default)]
     access: Access,

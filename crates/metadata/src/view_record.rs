@@ -144,16 +144,17 @@ fn check_view(view: &ViewRecord) -> Result<(), MetadataError> {
         ));
     }
     let sources = [Some(&view.map), view.reduce.as_ref()];
-    match sources
+    if sources
         .into_iter()
         .flatten()
         .any(|source| source.len() > VIEW_SOURCE_BYTES_MAX)
     {
-        true => Err(MetadataError::invalid(
+        Err(MetadataError::invalid(
             format!("view {}", view.name),
             format!("a function has at most {VIEW_SOURCE_BYTES_MAX} bytes"),
-        )),
-        false => Ok(()),
+        ))
+    } else {
+        Ok(())
     }
 }
 

@@ -24,9 +24,10 @@ const fn dropped(undrops: u32) -> Fate {
 fn word(order: Order, fate: Fate) -> Word {
     Word {
         order,
-        fates: match fate == Fate::default() {
-            true => Fates::new(),
-            false => [(K, fate)].into(),
+        fates: if fate == Fate::default() {
+            Fates::new()
+        } else {
+            [(K, fate)].into()
         },
     }
 }

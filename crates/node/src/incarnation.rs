@@ -21,9 +21,10 @@ pub(crate) fn judge(known: u32, said: u32, mine: u32, wanted: u32) -> Verdict {
         // Whatever the other is: these numbers come from the metadata store alone.
         return Verdict::Stop;
     }
-    match said < known {
-        true => Verdict::Refuse,
-        false => Verdict::Serve,
+    if said < known {
+        Verdict::Refuse
+    } else {
+        Verdict::Serve
     }
 }
 

@@ -63,10 +63,7 @@ pub use clock::{Clock, SystemClock};
 pub use config::{CopySteps, NodeConfig};
 pub use doors::{Bounds, REFUSALS_MAX};
 pub use env::Env;
-pub use follow::{
-    BackfillStatus, Begun, Follow, FollowError, FollowerStatus, Followers, From, Next, PinStatus,
-    Scope, Wanted, is_news_at,
-};
+pub use follow::{Begun, Follow, FollowError, Followers, From, Next, Scope, Wanted, is_news_at};
 pub use limits::BODY_BYTES_MAX;
 pub use logins::{check_password, password_hash};
 pub use machine::{Machine, RealMachine};
@@ -81,6 +78,6 @@ pub use sabotage::Sabotage;
 pub use serve::ShardService;
 pub use services::Services;
 pub use shard::{
-    Happened, OpenError, REFILL_FILE, REFILL_REPAIRED, RefillStatus, Shard, ShardParts, ShardStatus,
+    Happened, OpenError, REFILL_FILE, REFILL_REPAIRED, Shard, ShardParts, ShardStatus,
 };
 pub use starts::Starts;

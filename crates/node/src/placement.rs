@@ -119,9 +119,10 @@ impl KeyspacePlacement {
 
     /// By how many of a partition's replicas anything may be stored.
     fn widest(&self) -> u8 {
-        match self.keyspace.is_counted() {
-            true => self.keyspace.width(),
-            false => u8::MAX,
+        if self.keyspace.is_counted() {
+            self.keyspace.width()
+        } else {
+            u8::MAX
         }
     }
 

@@ -14,6 +14,7 @@ use dunlin_entry::{Origin, Stamp, Version};
 use dunlin_log::disk::Disk;
 use dunlin_log::{Index, Runner};
 use dunlin_metadata::{Keyspace, MetadataError, RangeReplica, ViewChange, ViewRecord};
+use dunlin_proto::api::{RangeStatus, StreamStatus};
 use dunlin_proto::{Item, Request, Response, ShardAddress, WriteRequest};
 use dunlin_rpc::{CallError, Items, Reply, Sink};
 use dunlin_store::SharedResources;
@@ -36,70 +37,8 @@ pub const ORACLE_KEYSPACE: &str = "_oracle";
 const SEEN_LOOKS: usize = 400;
 const SEEN_PAUSE: Duration = Duration::from_millis(5);
 
-/// A stream of changes that a shard serves, told to others.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct StreamStatus {
-    /// The shard that serves it, `NODE/SHARD`.
-    pub at: String,
-    /// Of which keyspace.
-    pub keyspace: String,
-    /// Who follows.
-    pub who: String,
-    /// The named cursor that it goes by.
-    pub cursor: Option<String>,
-    /// `snapshot`, `catching_up`, `streaming`, or `not_read`: its client takes nothing.
-    pub state: String,
-    /// Records of logs that it has yet to read, whoever they are for; none while it is given stored records.
-    pub entries_behind: Option<u64>,
-    /// Bytes of these, roughly.
-    pub bytes_behind: Option<u64>,
-    /// How old what it was told last was when it was told, or since when it has not had all, in milliseconds.
-    pub behind_ms: u64,
-    /// Changes told.
-    pub changes: u64,
-    /// Bytes of keys and values told, per second, over the last seconds.
-    pub bytes_per_s: u64,
-    /// Since when it is connected, in milliseconds.
-    pub connected_ms: u64,
-}
-
 /// Tells of the streams that capabilities serve at a shard.
 pub(crate) type TellStreams = Box<dyn Fn() -> Vec<StreamStatus>>;
-
-/// A replica of a range, told to others.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RangeStatus {
-    /// The shard that holds it, `NODE/SHARD`.
-    pub at: String,
-    /// Of which keyspace.
-    pub keyspace: String,
-    /// Which of its ranges, from 0.
-    pub range: usize,
-    /// `leader`, `follower`, `candidate`, `preparing`, `mute` or `failed`.
-    pub role: String,
-    /// Why, where it is none of the first three.
-    pub reason: Option<String>,
-    /// The shard that leads, as far as is known there.
-    pub leader: Option<String>,
-    /// Its term.
-    pub term: u64,
-    /// Index of the last entry of its log.
-    pub last: u64,
-    /// Index of the last entry that it knows a majority to have.
-    pub committed: u64,
-    /// Index of the last entry that it has applied.
-    pub applied: u64,
-    /// Entries that the replica furthest behind lacks, as its leader knows; 0 elsewhere.
-    pub behind: u64,
-    /// How often it has begun to lead since its start.
-    pub elections: u64,
-    /// Snapshots of the range that it took over since its start.
-    pub snapshots: u64,
-    /// Intents of transactions, as far as they are applied.
-    pub intents: u64,
-    /// How old the oldest of them is, in milliseconds.
-    pub oldest_intent_ms: u64,
-}
 
 /// Transactions that a shard has coordinated since its start, told to others.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -263,9 +202,10 @@ impl Services {
 
     /// What a shard is called, for people.
     pub fn label_of(&self, at: ShardAddress) -> String {
-        match at == self.shard.address() {
-            true => self.shard.label(),
-            false => self.shard.label_of(at),
+        if at == self.shard.address() {
+            self.shard.label()
+        } else {
+            self.shard.label_of(at)
         }
     }
 
@@ -453,9 +393,10 @@ impl Services {
     /// When the operating system refuses them.
     pub fn runner(&self, name: &str) -> io::Result<Runner> {
         let env = self.shard.env();
-        match env.store_background {
-            true => Runner::thread(&format!("{}-{name}", self.shard.label())),
-            false => Ok(env.store_runner.clone()),
+        if env.store_background {
+            Runner::thread(&format!("{}-{name}", self.shard.label()))
+        } else {
+            Ok(env.store_runner.clone())
         }
     }
 
@@ -465,9 +406,10 @@ impl Services {
     /// When the operating system refuses them.
     pub fn log_runner(&self, name: &str) -> io::Result<Runner> {
         let env = self.shard.env();
-        match env.store_background {
-            true => Runner::thread(&format!("{}-{name}", self.shard.label())),
-            false => Ok(env.log_runner.clone()),
+        if env.store_background {
+            Runner::thread(&format!("{}-{name}", self.shard.label()))
+        } else {
+            Ok(env.log_runner.clone())
         }
     }
 

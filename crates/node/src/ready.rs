@@ -64,9 +64,12 @@ pub(crate) fn lacks<'a>(
     is_first: bool,
     is_patient: bool,
 ) -> Vec<(&'a str, &'static str)> {
-    let counts = |tie: Tie| match is_first {
-        true => matches!(tie, Tie::Whole | Tie::MissesThere),
-        false => tie.reaches_both_ways(),
+    let counts = |tie: Tie| {
+        if is_first {
+            matches!(tie, Tie::Whole | Tie::MissesThere)
+        } else {
+            tie.reaches_both_ways()
+        }
     };
     let is_waited_for = |tie: Tie| match tie {
         Tie::Whole | Tie::Down => false,

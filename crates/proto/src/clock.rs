@@ -54,12 +54,13 @@ impl ClockAnswer {
     pub(crate) fn decode(mut body: Bytes) -> Result<Self, DecodeError> {
         let body = &mut body;
         let now_ms = get_u64(body)?;
-        let drops = match body.has_remaining() {
-            false => None,
-            true => Some(Word {
+        let drops = if !body.has_remaining() {
+            None
+        } else {
+            Some(Word {
                 order: get_order(body)?,
                 fates: get_fates(body)?,
-            }),
+            })
         };
         Ok(ClockAnswer { now_ms, drops })
     }

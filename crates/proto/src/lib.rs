@@ -17,6 +17,7 @@
 //! | `introduction` | what stands in a connection's hello, and in the answer to it |
 //! | `token` `text` | where a follower goes on, at any replica; bytes as text for URLs |
 //! | `pairs` | pairs of key and value, many in one body over HTTP |
+//! | `api` | the HTTP API as plain structs |
 //! | `partition` | where a key belongs |
 //! | `wire` | the few shapes messages are made of |
 //!
@@ -24,6 +25,7 @@
 #![deny(unsafe_code)]
 
 mod address;
+pub mod api;
 mod clock;
 mod drops;
 mod far;

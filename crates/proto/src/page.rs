@@ -231,9 +231,12 @@ impl ItemRef<'_> {
     fn encode(&self, out: &mut BytesMut) {
         let mut flags = u8::from(self.tombstone) * TOMBSTONE;
         flags |= u8::from(self.is_expiry) * EXPIRED;
-        flags |= self.replaces.map_or(0, |replaces| match replaces.is_mend {
-            true => REPLACES | MEND,
-            false => REPLACES,
+        flags |= self.replaces.map_or(0, |replaces| {
+            if replaces.is_mend {
+                REPLACES | MEND
+            } else {
+                REPLACES
+            }
         });
         out.put_u8(flags);
         out.put_u8(self.from);
@@ -362,16 +365,18 @@ impl Page {
         for _ in 0..count {
             items.push(Item::decode(body)?);
         }
-        let life = match body.has_remaining() {
-            true => Some(Life::decode(body)?),
-            false => None,
+        let life = if body.has_remaining() {
+            Some(Life::decode(body)?)
+        } else {
+            None
         };
-        let cost = match body.has_remaining() {
-            true => Some(PageCost {
+        let cost = if body.has_remaining() {
+            Some(PageCost {
                 latency_us_p99: get_u64(body)?,
                 read_bytes: get_u64(body)?,
-            }),
-            false => None,
+            })
+        } else {
+            None
         };
         Ok(Page {
             items,

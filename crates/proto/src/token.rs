@@ -376,9 +376,10 @@ fn get_partitions(bytes: &mut Bytes, all: &mut BTreeSet<u16>) -> Result<Vec<u16>
         }
         partitions.extend(first..=last);
     }
-    match partitions.is_empty() || !partitions.is_sorted() {
-        true => Err(unordered()),
-        false => Ok(partitions),
+    if partitions.is_empty() || !partitions.is_sorted() {
+        Err(unordered())
+    } else {
+        Ok(partitions)
     }
 }
 

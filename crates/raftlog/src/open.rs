@@ -63,9 +63,10 @@ impl RaftLog {
                 let record =
                     Record::decode(bytes).map_err(|error| OpenError::Record { index, error })?;
                 let mut group = groups.entry(record.group).or_default().borrow_mut();
-                match keeps_higher {
-                    false => group.take(record),
-                    true => group.take_keeping_higher(record),
+                if !keeps_higher {
+                    group.take(record)
+                } else {
+                    group.take_keeping_higher(record)
                 }
             }
         }

@@ -80,9 +80,10 @@ impl Storage for GroupStorage {
         }
         let max_bytes = max_size.into().unwrap_or(u64::MAX);
         let entries = log.entries(low, high, max_bytes);
-        match entries.is_empty() && low < high {
-            true => Err(Error::Store(StorageError::Unavailable)),
-            false => Ok(entries),
+        if entries.is_empty() && low < high {
+            Err(Error::Store(StorageError::Unavailable))
+        } else {
+            Ok(entries)
         }
     }
 
@@ -105,9 +106,10 @@ impl Storage for GroupStorage {
 
     fn snapshot(&self, request_index: u64, _: u64) -> Result<Snapshot> {
         let applied = self.applied.get();
-        match applied.index >= request_index && applied.index > 0 {
-            true => Ok(self.head(applied)),
-            false => Err(Error::Store(StorageError::SnapshotTemporarilyUnavailable)),
+        if applied.index >= request_index && applied.index > 0 {
+            Ok(self.head(applied))
+        } else {
+            Err(Error::Store(StorageError::SnapshotTemporarilyUnavailable))
         }
     }
 }

@@ -8,8 +8,9 @@ use bytes::Bytes;
 use dunlin_entry::{Kind, Stamp, Version};
 use dunlin_metadata::Keyspace;
 use dunlin_node::http::{LocalFuture, Rejected};
-use dunlin_node::plug::{RangePage, RangeStatus, Transactional, TxnCounts};
+use dunlin_node::plug::{RangePage, Transactional, TxnCounts};
 use dunlin_node::{Failure, Services};
+use dunlin_proto::api::RangeStatus;
 use dunlin_proto::{Item, ShardAddress, WriteRequest};
 use dunlin_rpc::CallError;
 use dunlin_txn::{Answer, Command, ORIGIN, Request, Row, Unheard, World, Write};
@@ -254,9 +255,10 @@ impl Client {
             if begun.elapsed() > MADE_PATIENCE {
                 let away = replicas.iter().filter(|at| !services.is_reachable(**at));
                 let away: Vec<String> = away.map(|at| services.label_of(*at)).collect();
-                let why = match away.is_empty() {
-                    true => "its replicas did not choose a leader in time".to_owned(),
-                    false => format!("{} cannot be reached", away.join(", ")),
+                let why = if away.is_empty() {
+                    "its replicas did not choose a leader in time".to_owned()
+                } else {
+                    format!("{} cannot be reached", away.join(", "))
                 };
                 return Err(Rejected::new(
                     StatusCode::SERVICE_UNAVAILABLE,

@@ -249,13 +249,14 @@ impl AtShard {
             Ok(Lookup::Found(found)) => found.value.map(|_| found.version),
             _ => None,
         };
-        match holds(condition, current) {
-            true => Ok(Command::Write {
+        if holds(condition, current) {
+            Ok(Command::Write {
                 at,
                 condition: Condition::None,
                 write,
-            }),
-            false => Err(Verdict::ConditionFailed(current)),
+            })
+        } else {
+            Err(Verdict::ConditionFailed(current))
         }
     }
 }

@@ -247,9 +247,10 @@ impl Group {
     pub fn draw(&self, node: &mut RawNode<GroupStorage>) {
         let now = (node.raft.term, node.raft.state);
         let (term, role, drawn) = self.timeout.get();
-        let ticks = match now == (term, role) && node.raft.election_elapsed > 0 {
-            true => drawn,
-            false => (self.random.borrow_mut()).random_range(ELECTION_TICKS..2 * ELECTION_TICKS),
+        let ticks = if now == (term, role) && node.raft.election_elapsed > 0 {
+            drawn
+        } else {
+            (self.random.borrow_mut()).random_range(ELECTION_TICKS..2 * ELECTION_TICKS)
         };
         if now.1 == StateRole::Leader && now != (term, role) {
             self.counters

@@ -254,12 +254,13 @@ impl AtShard {
             Start::Speak => self.speak(services, wanted).await?,
             Start::SpeakFrom(position) => {
                 let vote = log.map_or(Vote::default(), |log| log.borrow().vote());
-                let vote = match vote.term < position.term {
-                    true => Vote {
+                let vote = if vote.term < position.term {
+                    Vote {
                         term: position.term,
                         vote: 0,
-                    },
-                    false => vote,
+                    }
+                } else {
+                    vote
                 };
                 self.begin(id, position, vote).await?;
                 self.speak(services, wanted).await?;
@@ -361,10 +362,15 @@ impl AtShard {
     /// Flushes what is applied where the log or the memory it takes has grown, and lets go of what is not needed then.
     async fn keep_small(&self, services: &Services) {
         let kept_ms = (services.now_ms()).saturating_sub(limits(services).retention_ms());
-        let keep_from = |group: &Rc<Group>| match group.is_oracle {
-            true => (group.meta.get().place, kept_ms),
-            // Nobody reads below its watermark.
-            false => (group.meta.get().place, group.meta.get().watermark.millis()),
+        let keep_from = |group: &Rc<Group>| {
+            let meta = group.meta.get();
+            // Nobody reads below the watermark of a range.
+            let from_ms = if group.is_oracle {
+                kept_ms
+            } else {
+                meta.watermark.millis()
+            };
+            (meta.place, from_ms)
         };
         let keep_from = self.groups.borrow().values().map(keep_from).collect();
         self.store.keep_from_ms(keep_from);

@@ -21,9 +21,10 @@ impl AtShard {
     ) -> Result<(), String> {
         let mut ready = node.ready();
         self.send(group, ready.take_messages());
-        let snapshot = match ready.snapshot().is_empty() {
-            true => None,
-            false => Some(ready.snapshot().get_metadata().clone()),
+        let snapshot = if ready.snapshot().is_empty() {
+            None
+        } else {
+            Some(ready.snapshot().get_metadata().clone())
         };
         if snapshot.is_some() {
             group.forget_pending();
@@ -214,12 +215,13 @@ impl AtShard {
 
 /// What a `Ready` has for the log, if anything. The commit index alone is not worth a record: it is learnt anew.
 fn record_of(group: &Group, ready: &mut Ready) -> Option<Record> {
-    let begin = match ready.snapshot().is_empty() {
-        true => None,
-        false => Some(Position {
+    let begin = if ready.snapshot().is_empty() {
+        None
+    } else {
+        Some(Position {
             index: ready.snapshot().get_metadata().index,
             term: ready.snapshot().get_metadata().term,
-        }),
+        })
     };
     let vote = ready.hs().map(|hard_state| Vote {
         term: hard_state.term,

@@ -72,10 +72,11 @@ pub(crate) fn judge(recorded: Recorded, meta: Option<&Meta>, log: Option<&GroupL
         (false, true) => return Start::Ready,
         (true, _) => {}
     }
-    match log.term(meta.applied) == Some(meta.term) {
-        true => Start::Speak,
+    if log.term(meta.applied) == Some(meta.term) {
+        Start::Speak
+    } else {
         // A snapshot reached the store, and the log was not told: what it has is older.
-        false => Start::SpeakFrom(applied(meta)),
+        Start::SpeakFrom(applied(meta))
     }
 }
 

@@ -1,7 +1,7 @@
 //! What a shard tells of the replicas that it holds.
 
 use dunlin_node::Services;
-use dunlin_node::plug::RangeStatus;
+use dunlin_proto::api::RangeStatus;
 use raft::StateRole;
 
 use crate::group::{Group, index_of, keyspace_of};
@@ -55,7 +55,7 @@ fn blank(services: &Services, own: dunlin_proto::ShardAddress, id: u64, role: &s
     RangeStatus {
         at: services.label_of(own),
         keyspace: keyspace.map_or_else(|| id.to_string(), |keyspace| keyspace.name.clone()),
-        range: index_of(id),
+        range: index_of(id) as u64,
         role: role.to_owned(),
         reason: None,
         leader: None,

@@ -86,9 +86,10 @@ where
     let proof = receive::<PROOF_BYTES>(stream).await?;
     let judged = challenged.judge(&proof);
     send(stream, &judged.verdict).await?;
-    match judged.is_proven {
-        true => Ok(()),
-        false => Err(refused(Refusal::WrongHere)),
+    if judged.is_proven {
+        Ok(())
+    } else {
+        Err(refused(Refusal::WrongHere))
     }
 }
 

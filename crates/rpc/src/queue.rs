@@ -124,9 +124,10 @@ impl<R> QueueReply<R> {
 
     /// Without an answer, for nobody waits, unless this side went first.
     pub fn abandon(self) {
-        match self.load.is_served() {
-            true => self.load.release(self.weight),
-            false => self.send(Err(CallError::Disconnected)),
+        if self.load.is_served() {
+            self.load.release(self.weight)
+        } else {
+            self.send(Err(CallError::Disconnected))
         }
     }
 

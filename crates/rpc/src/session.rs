@@ -163,9 +163,10 @@ impl<H: Handler> Session<'_, H> {
     fn dispatch(&mut self) -> Result<(), ServeError> {
         let times = Times {
             received: self.received_at,
-            now: match self.has_waited {
-                true => Instant::now(),
-                false => self.received_at,
+            now: if self.has_waited {
+                Instant::now()
+            } else {
+                self.received_at
             },
         };
         self.has_waited = false;

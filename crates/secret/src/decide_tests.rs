@@ -24,9 +24,10 @@ fn meet(opener: Mode, acceptor: Mode, same: bool) -> Meeting {
         Serves::WithoutSecret => Refusal::NoSecret,
         Serves::Plainly | Serves::Asking => panic!("a preamble is taken for a hello"),
     };
-    match falls_back(opener, refusal) {
-        true => plainly(),
-        false => Meeting::Refused,
+    if falls_back(opener, refusal) {
+        plainly()
+    } else {
+        Meeting::Refused
     }
 }
 

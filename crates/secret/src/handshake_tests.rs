@@ -120,10 +120,7 @@ fn without_secrets_nobody_is_believed() {
 proptest! {
     #[test]
     fn no_bytes_get_through(request: [u8; 40], valid: bool, proof: [u8; 32], nonce: [u8; 32]) {
-        let request = match valid {
-            true => Step::request(Door::Peer, proof).encode(),
-            false => request,
-        };
+        let request = if valid { Step::request(Door::Peer, proof).encode() } else { request };
         let (_, challenged) = challenge(Door::Peer, Some(secrets(OLD)), &request, nonce);
         if let Ok(challenged) = challenged {
             prop_assert!(!challenged.judge(&proof).is_proven);
@@ -132,10 +129,7 @@ proptest! {
 
     #[test]
     fn no_answer_is_believed(challenge: [u8; 40], valid: bool, verdict: [u8; 40], fine: bool) {
-        let challenge = match valid {
-            true => Step::answer(Status::Fine, [7; 32]).encode(),
-            false => challenge,
-        };
+        let challenge = if valid { Step::answer(Status::Fine, [7; 32]).encode() } else { challenge };
         let (opener, _) = Opener::begin(Door::Peer, secrets(OLD), [1; 32]);
         if let Ok((waiting, _)) = opener.prove(&challenge) {
             let mut verdict = verdict;

@@ -177,9 +177,10 @@ async fn run_lane(host: Rc<Host>, services: Rc<Services>, lane: u64) {
             follower: Some(follower),
         };
         if let Some(follower) = &mut visit.follower {
-            let text = match random.random_bool(0.4) {
-                true => follower.stream(&host, &services, &mut random).await,
-                false => follower.visit(&host, &services, &mut random).await,
+            let text = if random.random_bool(0.4) {
+                follower.stream(&host, &services, &mut random).await
+            } else {
+                follower.visit(&host, &services, &mut random).await
             };
             if let Some(text) = text {
                 host.shared.followers.miss(text);
@@ -222,9 +223,10 @@ impl Follower {
         }
         let mut last = Last::new();
         // Most break off at once, some stay for long.
-        let steps = match random.random_bool(0.8) {
-            true => random.random_range(1..4),
-            false => random.random_range(4..30),
+        let steps = if random.random_bool(0.8) {
+            random.random_range(1..4)
+        } else {
+            random.random_range(4..30)
         };
         for _ in 0..steps {
             let wait = Duration::from_millis(random.random_range(20..300));
@@ -245,9 +247,10 @@ impl Follower {
             }
         }
         host.shared.followers.begun.borrow_mut().add(follow.begun());
-        match follow.is_current() {
-            true => self.compare(host, services),
-            false => None,
+        if follow.is_current() {
+            self.compare(host, services)
+        } else {
+            None
         }
     }
 

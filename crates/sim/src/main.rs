@@ -167,9 +167,12 @@ fn main() -> ExitCode {
     let mut checked = Checked::default();
     let (mut ran, mut failed) = (0_u32, Vec::new());
     let mut broken = None;
-    let run_one = |seed| match options.twice {
-        true => run_twice(seed, options.sabotage),
-        false => run(seed, options.sabotage),
+    let run_one = |seed| {
+        if options.twice {
+            run_twice(seed, options.sabotage)
+        } else {
+            run(seed, options.sabotage)
+        }
     };
     run_all(seeds, options.jobs(), run_one, |seed, verdict| {
         let told = verdict

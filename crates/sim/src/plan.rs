@@ -386,14 +386,15 @@ impl Plan {
 
     /// The steps in which partitions are copied.
     pub fn copy_steps(&self) -> CopySteps {
-        match self.small_copies {
-            true => CopySteps {
+        if self.small_copies {
+            CopySteps {
                 page_items: 2,
                 chunk_bytes: 1,
                 tail_interval: Duration::from_millis(1),
                 look_bytes: 400,
-            },
-            false => CopySteps::default(),
+            }
+        } else {
+            CopySteps::default()
         }
     }
 

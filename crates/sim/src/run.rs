@@ -307,9 +307,10 @@ fn converge(
     cluster: &mut Cluster,
     faults: &mut Faults,
 ) -> Result<Result<(), Broken>, HarnessError> {
-    let within_ms = match cluster.shared.plan.values_only {
-        true => SETTLE_MS_MAX,
-        false => CONVERGE_MS_MAX,
+    let within_ms = if cluster.shared.plan.values_only {
+        SETTLE_MS_MAX
+    } else {
+        CONVERGE_MS_MAX
     };
     let begun_ms = cluster.now_ms();
     let end_ms = begun_ms + within_ms;

@@ -35,14 +35,16 @@ impl Follower {
         };
         let mut merged = Merged::new(services, asked, self.partitions.clone(), Some(from), None);
         let mut last = Last::new();
-        let steps = match random.random_bool(0.7) {
-            true => random.random_range(1..6),
-            false => random.random_range(6..60),
+        let steps = if random.random_bool(0.7) {
+            random.random_range(1..6)
+        } else {
+            random.random_range(6..60)
         };
         for _ in 0..steps {
-            let changes_max = match random.random_bool(0.3) {
-                true => random.random_range(1..4),
-                false => usize::MAX,
+            let changes_max = if random.random_bool(0.3) {
+                random.random_range(1..4)
+            } else {
+                usize::MAX
             };
             let wait = Duration::from_millis(random.random_range(20..600));
             let Ok(told) = timeout(wait, merged.next(changes_max)).await else {

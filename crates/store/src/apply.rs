@@ -179,9 +179,10 @@ impl<'a> Batch<'a> {
             match judge(held, rank) {
                 Verdict::Write => {}
                 Verdict::Held => {
-                    return match self.is_held(inner, writer, entry)? {
-                        true => Ok(Outcome::Won),
-                        false => Ok(Outcome::Twin),
+                    return if self.is_held(inner, writer, entry)? {
+                        Ok(Outcome::Won)
+                    } else {
+                        Ok(Outcome::Twin)
                     };
                 }
                 Verdict::Lost { newer } => return Ok(Outcome::Lost { newer }),

@@ -9,16 +9,13 @@ use dunlin_entry::{Replaces, Stamp};
 use rocksdb::{DBRawIterator, WriteBatch, properties};
 
 use crate::apply::Place;
-use crate::open::{EXPIRIES_KEY, number};
 use crate::record::Record;
 use crate::store::{Inner, family};
 use crate::tuning::{self, EXPIRY};
 use crate::{Store, StoreError, key};
 
-/// Names struck off, or records listed, in one step: writers wait meanwhile.
+/// Names struck off in one step: writers wait meanwhile.
 const STEP_RECORDS: usize = 128;
-/// Records looked at in one step of listing.
-const STEP_LOOKED: usize = 4_096;
 const TIME_BYTES: usize = 8;
 /// What a memtable spends on a name besides its key, roughly.
 const NODE_BYTES: usize = 64;
@@ -104,56 +101,6 @@ impl Store {
     /// [`StoreError::Refused`] only.
     pub fn expiry_names(&self) -> Result<u64, StoreError> {
         self.inner.number(EXPIRY, properties::ESTIMATE_NUM_KEYS)
-    }
-
-    /// Whether every value with an expiry is on the list: a store of a build that kept none is to be
-    /// listed first.
-    ///
-    /// # Errors
-    /// [`StoreError::Damaged`], [`StoreError::Io`].
-    pub fn expiries_listed(&self) -> Result<bool, StoreError> {
-        let inner = &*self.inner;
-        Ok(number(&inner.db, &inner.path, EXPIRIES_KEY)?.is_some())
-    }
-
-    /// Puts some records on the list, from `start` on (empty for the first); answers where to go on,
-    /// `None` when all are on it, which the next flush makes durable. Blocks its thread.
-    ///
-    /// # Errors
-    /// As [`Store::apply`].
-    pub fn list_expiries(&self, start: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
-        let inner = &*self.inner;
-        let list = family(&inner.db, EXPIRY)?;
-        let mut iter = inner.db.raw_iterator_opt(tuning::read_bulk());
-        iter.seek(start);
-        let mut batch = WriteBatch::default();
-        let mut name = Vec::new();
-        let (mut looked, mut bytes) = (0, 0);
-        let mut next = None;
-        while let Some((full, value)) = iter.item() {
-            if looked == STEP_LOOKED || batch.len() == STEP_RECORDS {
-                next = Some(full.to_vec());
-                break;
-            }
-            looked += 1;
-            let record = Record::decode(value).map_err(|error| inner.damaged(&error))?;
-            if let (Some(expiry_ms), Some(place)) = (ends_at(&record), key::decode(full)) {
-                encode(&mut name, expiry_ms, place);
-                bytes += name.len() + NODE_BYTES;
-                batch.put_cf(list, &name, b"");
-            }
-            iter.next();
-        }
-        checked(inner, &iter)?;
-        if next.is_none() {
-            batch.put_cf(inner.meta()?, EXPIRIES_KEY, 1_u64.to_le_bytes());
-        }
-        inner
-            .db
-            .write_opt(batch, &inner.write)
-            .map_err(|error| inner.error(error))?;
-        inner.grow(bytes);
-        Ok(next)
     }
 }
 

@@ -18,7 +18,6 @@ const FORMAT_KEY: &[u8] = b"format";
 pub(crate) const APPLIED_KEY: &[u8] = b"applied";
 pub(crate) const NEWEST_KEY: &[u8] = b"newest";
 pub(crate) const SWEPT_KEY: &[u8] = b"swept";
-pub(crate) const EXPIRIES_KEY: &[u8] = b"expiries";
 
 impl Store {
     /// Opens the store at `path`, or makes an empty one. Reads no data, so it is quick whatever
@@ -155,6 +154,5 @@ fn check_format(db: &DB, path: &Path, applied: Option<u64>) -> Result<(), StoreE
     }
     let mut batch = WriteBatch::default();
     batch.put_cf(meta, FORMAT_KEY, FORMAT.to_le_bytes());
-    batch.put_cf(meta, EXPIRIES_KEY, 1_u64.to_le_bytes());
     db.write_opt(batch, &tuning::write()).map_err(refused)
 }

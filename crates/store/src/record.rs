@@ -136,9 +136,12 @@ impl<'a> Record<'a> {
         if tombstone {
             flags |= FLAG_TOMBSTONE;
         }
-        flags |= entry.replaces.map_or(0, |replaces| match replaces.is_mend {
-            true => FLAG_REPLACES | FLAG_MEND,
-            false => FLAG_REPLACES,
+        flags |= entry.replaces.map_or(0, |replaces| {
+            if replaces.is_mend {
+                FLAG_REPLACES | FLAG_MEND
+            } else {
+                FLAG_REPLACES
+            }
         });
         out.clear();
         out.push(flags);

@@ -44,12 +44,13 @@ pub(crate) fn certificates(
             path: path.to_owned(),
             detail: error.to_string(),
         })?;
-    match found.is_empty() {
-        true => Err(TlsError::NoCertificate {
+    if found.is_empty() {
+        Err(TlsError::NoCertificate {
             what,
             path: path.to_owned(),
-        }),
-        false => Ok(found),
+        })
+    } else {
+        Ok(found)
     }
 }
 

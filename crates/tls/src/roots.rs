@@ -25,8 +25,9 @@ pub(crate) fn of_system() -> Result<RootCertStore, TlsError> {
     let mut roots = RootCertStore::empty();
     let found = rustls_native_certs::load_native_certs();
     roots.add_parsable_certificates(found.certs);
-    match roots.is_empty() {
-        true => Err(TlsError::NoRoots),
-        false => Ok(roots),
+    if roots.is_empty() {
+        Err(TlsError::NoRoots)
+    } else {
+        Ok(roots)
     }
 }

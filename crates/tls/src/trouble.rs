@@ -54,9 +54,10 @@ impl Trouble {
                 "no CA that is believed here signed its certificate: name the file of its CA ({ca})"
             ),
             Trouble::WrongName { names } => {
-                let names = match names.is_empty() {
-                    true => "other names".to_owned(),
-                    false => names.join(", "),
+                let names = if names.is_empty() {
+                    "other names".to_owned()
+                } else {
+                    names.join(", ")
                 };
                 format!(
                     "its certificate is for {names}: reach it by one of these names, or make it one for this name"

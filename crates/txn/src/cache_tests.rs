@@ -38,9 +38,10 @@ proptest! {
         let mut exact = [Version(0); 20];
         for (at, start, end, is_one) in notes {
             let end = if is_one { Some(start + 1) } else { end };
-            match is_one {
-                true => cache.note(Version(at), &key(start)),
-                false => cache.note_range(Version(at), &key(start), end.map(key).as_ref()),
+            if is_one {
+                cache.note(Version(at), &key(start));
+            } else {
+                cache.note_range(Version(at), &key(start), end.map(key).as_ref());
             }
             for name in start..end.unwrap_or(20) {
                 exact[usize::from(name)] = exact[usize::from(name)].max(Version(at));

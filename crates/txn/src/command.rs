@@ -244,9 +244,10 @@ impl Command {
             },
             _ => return Err(Malformed("its kind is unknown")),
         };
-        match from.has_remaining() {
-            false => Ok(command),
-            true => Err(Malformed("there is more than it says")),
+        if !from.has_remaining() {
+            Ok(command)
+        } else {
+            Err(Malformed("there is more than it says"))
         }
     }
 }
@@ -367,9 +368,10 @@ pub(crate) fn condition(from: &mut Bytes) -> Result<Condition, Malformed> {
 /// When there are fewer.
 pub fn bytes(from: &mut Bytes) -> Result<Bytes, Malformed> {
     let length = from.try_get_u32_le().map_err(short)? as usize;
-    match length <= from.len() {
-        true => Ok(from.split_to(length)),
-        false => Err(Malformed("it is cut short")),
+    if length <= from.len() {
+        Ok(from.split_to(length))
+    } else {
+        Err(Malformed("it is cut short"))
     }
 }
 
@@ -401,9 +403,10 @@ fn writes(from: &mut Bytes) -> Result<Vec<Write>, Malformed> {
 /// A count of keys with something.
 fn count(from: &mut Bytes) -> Result<usize, Malformed> {
     let count = from.try_get_u32_le().map_err(short)? as usize;
-    match count > from.len() / 5 {
-        true => Err(Malformed("it is cut short")),
-        false => Ok(count),
+    if count > from.len() / 5 {
+        Err(Malformed("it is cut short"))
+    } else {
+        Ok(count)
     }
 }
 

@@ -356,9 +356,10 @@ impl Answer {
 }
 
 fn whole<T>(from: &Bytes, told: T) -> Result<T, Malformed> {
-    match from.has_remaining() {
-        false => Ok(told),
-        true => Err(Malformed("there is more than it says")),
+    if !from.has_remaining() {
+        Ok(told)
+    } else {
+        Err(Malformed("there is more than it says"))
     }
 }
 
@@ -396,9 +397,10 @@ fn byte(from: &mut Bytes) -> Result<u8, Malformed> {
 /// A count of things that take a byte at least.
 fn length(from: &mut Bytes) -> Result<usize, Malformed> {
     let count = from.try_get_u32_le().map_err(short)? as usize;
-    match count <= from.len() {
-        true => Ok(count),
-        false => Err(Malformed("it is cut short")),
+    if count <= from.len() {
+        Ok(count)
+    } else {
+        Err(Malformed("it is cut short"))
     }
 }
 

@@ -319,12 +319,11 @@ impl<W: World, R: Replica> Here<'_, W, R> {
         };
         // The older wins: so two never wait for each other.
         let aborts = by < txn || self.world.now_ms() > deadline_ms;
-        let told = match holder == self.replica.range() {
-            true => self.push(txn, aborts).await?,
-            false => {
-                let asked = self.world.ask(holder, Request::Push { txn, aborts }).await;
-                asked.unwrap_or(Answer::Undecided)
-            }
+        let told = if holder == self.replica.range() {
+            self.push(txn, aborts).await?
+        } else {
+            let asked = self.world.ask(holder, Request::Push { txn, aborts }).await;
+            asked.unwrap_or(Answer::Undecided)
         };
         let is_committed = match told {
             Answer::Committed => true,
@@ -356,8 +355,9 @@ impl<R: Replica> Drop for Scan<'_, R> {
 }
 
 fn check_watermark(state: &State, at: Version) -> Result<(), Answer> {
-    match at > state.watermark() {
-        true => Ok(()),
-        false => Err(Answer::Met(Met::Newer(state.watermark()))),
+    if at > state.watermark() {
+        Ok(())
+    } else {
+        Err(Answer::Met(Met::Newer(state.watermark())))
     }
 }

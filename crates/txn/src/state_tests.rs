@@ -323,21 +323,22 @@ fn checks_hold_of_what_the_transaction_sees_or_nothing_happens() {
         };
         let checks = conditions.iter().map(check).collect();
         let (txn, writes) = (Version(txn), puts(&["w"]));
-        match places {
-            true => Command::Place {
+        if places {
+            Command::Place {
                 txn,
                 holder: 7,
                 deadline_ms: 50,
                 checks,
                 writes,
-            },
-            false => Command::Commit {
+            }
+        } else {
+            Command::Commit {
                 txn,
                 participants: vec![],
                 checks,
                 writes,
                 id: None,
-            },
+            }
         }
     };
     let cases: [(&[(&str, Condition)], Verdict); 6] = [

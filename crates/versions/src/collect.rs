@@ -74,9 +74,10 @@ impl Filter {
 
 impl CompactionFilter for Filter {
     fn filter(&mut self, _: u32, row: &[u8], value: &[u8]) -> CompactionDecision {
-        match self.goes(row, value) {
-            true => CompactionDecision::Remove,
-            false => CompactionDecision::Keep,
+        if self.goes(row, value) {
+            CompactionDecision::Remove
+        } else {
+            CompactionDecision::Keep
         }
     }
 

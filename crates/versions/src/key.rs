@@ -76,9 +76,10 @@ pub(crate) fn of_key(place: u32, key: &[u8]) -> Vec<u8> {
 
 /// The first row of all keys from this one on.
 pub(crate) fn from_key(place: u32, key: &[u8]) -> Vec<u8> {
-    match key.is_empty() {
-        true => of_kind(place, VERSIONS).to_vec(),
-        false => of_key(place, key),
+    if key.is_empty() {
+        of_kind(place, VERSIONS).to_vec()
+    } else {
+        of_key(place, key)
     }
 }
 
@@ -91,9 +92,10 @@ pub(crate) fn of_version(place: u32, key: &[u8], version: Version) -> Vec<u8> {
 
 /// All of a row but its version: what rows of one key have in common.
 pub(crate) fn head(row: &[u8]) -> &[u8] {
-    match is_version(row) {
-        true => &row[..row.len() - 8],
-        false => row,
+    if is_version(row) {
+        &row[..row.len() - 8]
+    } else {
+        row
     }
 }
 

@@ -114,13 +114,12 @@ impl Body {
         for piece in pieces {
             rows.push(Row::of(piece, self.group, self.reduce)?);
         }
-        let docs = match self.include_docs {
-            true => {
-                let services = &self.services;
-                let reads = rows.iter().map(|row| services.read(self.keyspace, &row.id));
-                join_all(reads).await
-            }
-            false => Vec::new(),
+        let docs = if self.include_docs {
+            let services = &self.services;
+            let reads = rows.iter().map(|row| services.read(self.keyspace, &row.id));
+            join_all(reads).await
+        } else {
+            Vec::new()
         };
         let mut docs = docs.into_iter();
         for row in rows {

@@ -264,13 +264,13 @@ impl Builder {
         self.is_dirty |= !entries.is_empty();
         let building = self.view.still_building(&self.services, &token);
         self.on_index(move |index| {
-            match entries.is_empty() {
-                true if index.token() == Some(&token) => {}
-                _ => index.apply(&entries, &token)?,
+            if !(entries.is_empty() && index.token() == Some(&token)) {
+                index.apply(&entries, &token)?
             }
-            match *index.building() == building {
-                true => Ok(()),
-                false => index.note(&token, building),
+            if *index.building() == building {
+                Ok(())
+            } else {
+                index.note(&token, building)
             }
         })
         .await
@@ -278,10 +278,11 @@ impl Builder {
 
     /// Flushes what is due, keeps what is needed of the log, and forgets deletes that can be.
     async fn care(&mut self, merged: &Merged) -> Result<(), IndexError> {
-        let (care, flush_after) = match self.services.has_background() {
-            true => (CARE, FLUSH_AFTER),
+        let (care, flush_after) = if self.services.has_background() {
+            (CARE, FLUSH_AFTER)
+        } else {
             // A simulated life is short.
-            false => (CARE / 10, FLUSH_AFTER / 60),
+            (CARE / 10, FLUSH_AFTER / 60)
         };
         if self.cared_at.is_some_and(|at| at.elapsed() < care) {
             return Ok(());

@@ -57,9 +57,10 @@ fn encode_string(text: &str) -> Vec<u8> {
 pub fn decode(mut bytes: &[u8]) -> Result<String, MalformedKey> {
     let mut out = String::with_capacity(bytes.len());
     decode_one(&mut bytes, &mut out, 0)?;
-    match bytes.is_empty() {
-        true => Ok(out),
-        false => Err(MalformedKey),
+    if bytes.is_empty() {
+        Ok(out)
+    } else {
+        Err(MalformedKey)
     }
 }
 
@@ -106,14 +107,15 @@ impl<'o> Encode<'o> {
     }
 
     fn deeper<E: de::Error>(&mut self) -> Result<Encode<'_>, E> {
-        match self.depth < DEPTH_MAX {
-            true => Ok(Encode {
+        if self.depth < DEPTH_MAX {
+            Ok(Encode {
                 out: self.out,
                 depth: self.depth + 1,
-            }),
-            false => Err(E::custom(format!(
+            })
+        } else {
+            Err(E::custom(format!(
                 "a key is nested at most {DEPTH_MAX} deep"
-            ))),
+            )))
         }
     }
 }

@@ -92,9 +92,10 @@ impl Script {
         if !is_stopped && !is_full {
             self.engine = Some(engine);
         }
-        match is_stopped {
-            true => Err(ScriptError::new("it ran for too long")),
-            false => text,
+        if is_stopped {
+            Err(ScriptError::new("it ran for too long"))
+        } else {
+            text
         }
     }
 }

@@ -81,12 +81,13 @@ impl Fold {
             let text: rquickjs::String<'_> = reduce.call((keys, values, is_again))?;
             text.to_string()
         })?;
-        match text.len() > REDUCED_BYTES_MAX {
-            true => Err(ScriptError::new(format!(
+        if text.len() > REDUCED_BYTES_MAX {
+            Err(ScriptError::new(format!(
                 "a reduce function makes little of many rows, and this one made {} bytes: at most {REDUCED_BYTES_MAX}",
                 text.len()
-            ))),
-            false => Ok(text.into()),
+            )))
+        } else {
+            Ok(text.into())
         }
     }
 }

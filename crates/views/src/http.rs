@@ -7,10 +7,11 @@ use dunlin_metadata::{ViewChange, ViewRecord};
 use dunlin_node::http::{Answer, Ask, Rejected, empty, json, stream};
 use dunlin_node::{Failure, Services};
 use dunlin_proto::ShardAddress;
+use dunlin_proto::api::{TriedDocument, TriedRow, ViewVerified};
 use futures_util::{StreamExt, stream as streams};
 use hyper::body::Frame;
 use hyper::{Method, StatusCode};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::value::RawValue;
 use tokio::sync::mpsc::unbounded_channel;
 use tokio::task::spawn_local;
@@ -54,22 +55,6 @@ struct Try {
     map: String,
     reduce: Option<String>,
     limit: Option<usize>,
-}
-
-/// What a map function made of a document.
-#[derive(Serialize)]
-struct Tried {
-    id: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    rows: Option<Vec<TriedRow>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<String>,
-}
-
-#[derive(Serialize)]
-struct TriedRow {
-    key: Box<RawValue>,
-    value: Box<RawValue>,
 }
 
 /// Answers a request.
@@ -123,9 +108,10 @@ pub(crate) async fn answer(services: Rc<Services>, ask: Ask) -> Result<Answer, R
         ["views", name, ..] => {
             let view = find(&services, id, name)?.served();
             let reduce = reduce_of(view.reduce.as_deref())?;
-            let query = match is_post {
-                true => Query::of_body(&ask.body, reduce)?,
-                false => Query::of_params(&ask.params, reduce)?,
+            let query = if is_post {
+                Query::of_body(&ask.body, reduce)?
+            } else {
+                Query::of_params(&ask.params, reduce)?
             };
             let mut gather = Gather::begin(&services, id, &view, reduce, &query).await?;
             // What fails at once has a status of its own.
@@ -256,19 +242,19 @@ async fn try_map(services: Rc<Services>, keyspace: u32, body: &Bytes) -> Result<
                 })
             };
             match rows_of(&mut map, reduce, &entry) {
-                Ok(rows) => Tried {
+                Ok(rows) => TriedDocument {
                     id,
                     rows: Some(rows.into_iter().filter_map(row).collect()),
                     error: None,
                 },
-                Err(error) => Tried {
+                Err(error) => TriedDocument {
                     id,
                     rows: None,
                     error: Some(error.to_string()),
                 },
             }
         };
-        Ok::<Vec<Tried>, crate::map::ScriptError>(sample.into_iter().map(one).collect())
+        Ok::<Vec<TriedDocument>, crate::map::ScriptError>(sample.into_iter().map(one).collect())
     };
     let tried = on_thread(&services, job).await?;
     let tried = tried.map_err(|error| Rejected::bad(format!("map: {error}")))?;
@@ -285,7 +271,7 @@ fn verify_all(services: &Rc<Services>, keyspace: u32, view: &ViewRecord) -> Answ
                 verify::here(&services, keyspace, id, say).await;
             } else if let Err(error) = verify_there(&services, at, keyspace, id, &say).await {
                 // Who asked may be gone.
-                let _ = say.send(verify::Verified::failed(services.label_of(at), error));
+                let _ = say.send(verify::failed(services.label_of(at), error));
             }
         });
     }
@@ -303,7 +289,7 @@ async fn verify_there(
     at: ShardAddress,
     keyspace: u32,
     view: u32,
-    say: &tokio::sync::mpsc::UnboundedSender<verify::Verified>,
+    say: &tokio::sync::mpsc::UnboundedSender<ViewVerified>,
 ) -> Result<(), String> {
     let body = ask_verify(keyspace, view);
     let items = services.open(at, NUMBER, body, WINDOW_BYTES).await;

@@ -156,9 +156,10 @@ impl Index {
     /// # Errors
     /// When that cannot be done.
     pub fn remove(path: &Path) -> Result<(), IndexError> {
-        match path.exists() {
-            true => Ok(DB::destroy(&Options::default(), path)?),
-            false => Ok(()),
+        if path.exists() {
+            Ok(DB::destroy(&Options::default(), path)?)
+        } else {
+            Ok(())
         }
     }
 
@@ -420,9 +421,10 @@ impl Index {
         entry: &Entry,
     ) {
         let is_delete = entry.kind == Kind::Delete;
-        let emitted = match is_delete {
-            true => Ok(Vec::new()),
-            false => rows_of(&mut self.map, self.reduce, entry),
+        let emitted = if is_delete {
+            Ok(Vec::new())
+        } else {
+            rows_of(&mut self.map, self.reduce, entry)
         };
         if let Some(before) = &before {
             step.take_away(self.reduce, partition, id, before);

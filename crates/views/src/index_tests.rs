@@ -96,9 +96,10 @@ fn read(index: &Index, wanted: &Wanted) -> Vec<String> {
                     format!("{} {id} {value}", decode(key).unwrap())
                 }
                 crate::page::What::Group(sum) => {
-                    let key = match piece.at.is_empty() {
-                        true => "all".to_owned(),
-                        false => decode(&piece.at).unwrap(),
+                    let key = if piece.at.is_empty() {
+                        "all".to_owned()
+                    } else {
+                        decode(&piece.at).unwrap()
                     };
                     format!("{key} {}", sum.to_json(index.reduce.unwrap()))
                 }

@@ -47,6 +47,4 @@ mod wanted;
 mod whole;
 
 pub use plug::Views;
-pub use verify::{Difference, Verified};
-pub use view::{Skipped, ViewStatus};
 pub use whole::{Row, rows_here};

@@ -66,14 +66,16 @@ impl Head {
 
     pub fn decode(reduce: Option<Reduce>, mut body: Bytes) -> Result<Head, Malformed> {
         let token = get_bytes(&mut body)?;
-        let token = match token.is_empty() {
-            true => None,
-            false => Some(Token::decode(token).map_err(|_| Malformed)?),
+        let token = if token.is_empty() {
+            None
+        } else {
+            Some(Token::decode(token).map_err(|_| Malformed)?)
         };
         let why_not = String::from_utf8_lossy(&get_bytes(&mut body)?).into_owned();
-        let page = match get_flag(&mut body)? {
-            true => Some(Page::decode(reduce, body)?),
-            false => None,
+        let page = if get_flag(&mut body)? {
+            Some(Page::decode(reduce, body)?)
+        } else {
+            None
         };
         Ok(Head {
             token,
@@ -116,13 +118,12 @@ impl Page {
             let at = get_bytes(&mut body)?;
             let is_group = get_flag(&mut body)?;
             let bytes = get_bytes(&mut body)?;
-            let what = match is_group {
-                false => What::Row(bytes),
-                true => {
-                    let reduce = reduce.ok_or(Malformed)?;
-                    let aggregate = Aggregate::decode(reduce, &mut &bytes[..]);
-                    What::Group(Box::new(aggregate.ok_or(Malformed)?))
-                }
+            let what = if !is_group {
+                What::Row(bytes)
+            } else {
+                let reduce = reduce.ok_or(Malformed)?;
+                let aggregate = Aggregate::decode(reduce, &mut &bytes[..]);
+                What::Group(Box::new(aggregate.ok_or(Malformed)?))
             };
             pieces.push(Piece { range, at, what });
         }

@@ -193,15 +193,16 @@ impl Bounds {
         };
         let start = self.start.as_ref().map(|key| place(key, &self.start_id));
         let end = self.end.as_ref().map(|key| place(key, &self.end_id));
-        let (lower, upper) = match self.descending {
-            false => (
+        let (lower, upper) = if !self.descending {
+            (
                 start,
                 end.map(|end| if self.is_inclusive { after(&end) } else { end }),
-            ),
-            true => (
+            )
+        } else {
+            (
                 end.map(|end| if self.is_inclusive { end } else { after(&end) }),
                 start.map(|start| after(&start)),
-            ),
+            )
         };
         if let (Some(start), Some(end)) = (&self.start, &self.end)
             && (start > end) != self.descending

@@ -172,9 +172,10 @@ impl Aggregate {
 
 /// JSON has no other numbers.
 fn finite(value: f64) -> String {
-    match value.is_finite() {
-        true => number(value),
-        false => "null".to_owned(),
+    if value.is_finite() {
+        number(value)
+    } else {
+        "null".to_owned()
     }
 }
 

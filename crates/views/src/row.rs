@@ -75,12 +75,13 @@ impl Known {
         let flags = bytes.try_get_u8().ok()?;
         let flag = |n: u8| flags >> n & 1 == 1;
         let stamp = get_stamp(&mut bytes)?;
-        let replaces = match flag(3) {
-            true => Some(Replaces {
+        let replaces = if flag(3) {
+            Some(Replaces {
                 stamp: get_stamp(&mut bytes)?,
                 is_mend: flag(4),
-            }),
-            false => None,
+            })
+        } else {
+            None
         };
         let is_summed = reduce.is_some_and(|reduce| reduce.is_kept() && reduce.takes_numbers());
         let mut rows = Vec::new();
@@ -88,9 +89,10 @@ impl Known {
             let length = usize::from(bytes.try_get_u16_le().ok()?);
             let (key, rest) = bytes.split_at_checked(length)?;
             bytes = rest;
-            let number = match is_summed {
-                true => bytes.try_get_f64_le().ok()?,
-                false => 0.0,
+            let number = if is_summed {
+                bytes.try_get_f64_le().ok()?
+            } else {
+                0.0
             };
             rows.push((key.to_vec(), number));
         }

@@ -138,20 +138,23 @@ impl Snapshot {
             let kind = if by_keys { AGGREGATE } else { ROW };
             let bound = |place: &[u8]| [&[kind][..], place].concat();
             let mut lower = bound(&range.lower);
-            let mut upper = match range.upper.is_empty() {
-                true => after(&[kind]),
-                false => bound(&range.upper),
+            let mut upper = if range.upper.is_empty() {
+                after(&[kind])
+            } else {
+                bound(&range.upper)
             };
             if !position.behind.is_empty() {
-                match wanted.descending {
-                    true => upper = position.behind.clone(),
-                    false => lower = [&position.behind[..], &[0]].concat(),
+                if wanted.descending {
+                    upper = position.behind.clone()
+                } else {
+                    lower = [&position.behind[..], &[0]].concat()
                 }
             }
             let mut iter = self.iterate_in(tier, lower, upper);
-            match wanted.descending {
-                true => iter.seek_to_last(),
-                false => iter.seek_to_first(),
+            if wanted.descending {
+                iter.seek_to_last()
+            } else {
+                iter.seek_to_first()
             }
             while let Some((key, value)) = iter.item() {
                 if page.is_full() || position.given >= wanted.rows_max {
@@ -159,14 +162,16 @@ impl Snapshot {
                 }
                 position.behind.clear();
                 position.behind.extend_from_slice(key);
-                let is_given = match by_keys {
-                    true => page.aggregate(position.range as u32, key, value)?,
-                    false => page.row(position.range as u32, key, value)?,
+                let is_given = if by_keys {
+                    page.aggregate(position.range as u32, key, value)?
+                } else {
+                    page.row(position.range as u32, key, value)?
                 };
                 position.given += u64::from(is_given);
-                match wanted.descending {
-                    true => iter.prev(),
-                    false => iter.next(),
+                if wanted.descending {
+                    iter.prev()
+                } else {
+                    iter.next()
                 }
             }
             iter.status()?;
@@ -280,9 +285,10 @@ impl<'w> Filling<'w> {
         let reduce = self.reduce.ok_or_else(damaged)?;
         let length = collate::length(place).map_err(|_| damaged())?;
         let mut aggregate = Aggregate::default();
-        let number = match reduce.takes_numbers() {
-            true => serde_json::from_slice(value).map_err(|_| damaged())?,
-            false => 0.0,
+        let number = if reduce.takes_numbers() {
+            serde_json::from_slice(value).map_err(|_| damaged())?
+        } else {
+            0.0
         };
         aggregate.add(reduce, number);
         self.add(range, group, &place[..length], &aggregate)?;

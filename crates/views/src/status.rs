@@ -7,37 +7,12 @@ use bytes::{BufMut, Bytes, BytesMut};
 use dunlin_metadata::ViewRecord;
 use dunlin_node::Services;
 use dunlin_proto::ShardAddress;
+use dunlin_proto::api::{View, ViewAtShard};
 use futures_util::future::join_all;
-use serde::Serialize;
 
 use crate::plug::{AtShard, NUMBER};
-use crate::view::ViewStatus;
 
 const ASK_TIMEOUT: Duration = Duration::from_secs(2);
-
-/// A view, as it is told of.
-#[derive(Debug, Serialize)]
-pub(crate) struct Told {
-    name: String,
-    map: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reduce: Option<String>,
-    created_ms: u64,
-    /// Another index is asked until this one is whole.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    takes_over: bool,
-    /// Whether all shards that can be reached have all of it.
-    pub is_whole: bool,
-    /// How much of it is built where least is, from 0 to 1.
-    built: f64,
-    /// How long the rest takes at the pace so far, in milliseconds.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    left_ms: Option<u64>,
-    shards: Vec<ViewStatus>,
-    /// Shards that hold a part and do not answer.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    unreachable: Vec<String>,
-}
 
 /// The shards that hold a part of a keyspace.
 pub(crate) fn holders(services: &Services, keyspace: u32) -> Vec<ShardAddress> {
@@ -50,12 +25,12 @@ pub(crate) fn holders(services: &Services, keyspace: u32) -> Vec<ShardAddress> {
 }
 
 /// Asks all how a view is doing.
-pub(crate) async fn of(services: &Rc<Services>, keyspace: u32, view: &ViewRecord) -> Told {
+pub(crate) async fn of(services: &Rc<Services>, keyspace: u32, view: &ViewRecord) -> View {
     let holders = holders(services, keyspace);
     let asked = holders
         .iter()
         .map(|at| at_shard(services, *at, keyspace, view.id));
-    let mut told = Told {
+    let mut told = View {
         name: view.name.clone(),
         map: view.map.clone(),
         reduce: view.reduce.clone(),
@@ -95,7 +70,7 @@ async fn at_shard(
     at: ShardAddress,
     keyspace: u32,
     view: u32,
-) -> Option<Option<ViewStatus>> {
+) -> Option<Option<ViewAtShard>> {
     if at == services.shard().address() {
         let view = AtShard::of(services).and_then(|own| own.view(keyspace, view));
         return Some(view.map(|view| view.status(services)));
@@ -108,7 +83,7 @@ async fn at_shard(
 }
 
 /// The answer to who asks.
-pub(crate) fn encode(status: Option<&ViewStatus>) -> Bytes {
+pub(crate) fn encode(status: Option<&ViewAtShard>) -> Bytes {
     // Nothing in it cannot be written.
     serde_json::to_vec(&status).unwrap_or_default().into()
 }

@@ -10,9 +10,9 @@ use dunlin_changes::{Merged, Told};
 use dunlin_entry::Entry;
 use dunlin_log::Runner;
 use dunlin_node::Services;
+use dunlin_proto::api::{ViewDifference, ViewVerified};
 use dunlin_proto::{CANNOT, Response, Token};
 use dunlin_rpc::Sink;
-use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::time::{Duration, Instant, timeout_at};
 
@@ -34,66 +34,21 @@ const COMPARED: usize = 2_000;
 /// How often it is said how far it is.
 const SAY: Duration = Duration::from_millis(500);
 
-/// What verification says of one shard.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Verified {
-    /// The shard.
-    pub at: String,
-    /// How much of the records has been read again, from 0 to 1.
-    pub read: f64,
-    /// Whether this is the result.
-    pub is_done: bool,
-    /// Documents that were compared.
-    pub documents: u64,
-    /// Rows that were compared.
-    pub rows: u64,
-    /// Documents that changed behind the position compared at, and say nothing.
-    pub changed: u64,
-    /// How many differences there are.
-    pub differences: u64,
-    /// The first of these.
-    pub shown: Vec<Difference>,
-    /// The position, as a token.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub token: Option<String>,
-    /// Why there is no result.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub error: Option<String>,
-}
-
-impl Verified {
-    /// There is no result of a shard.
-    pub(crate) fn failed(at: String, why: String) -> Verified {
-        Verified {
-            is_done: true,
-            error: Some(why),
-            ..Verified::new(at)
-        }
-    }
-
-    fn new(at: String) -> Verified {
-        Verified {
-            at,
-            read: 0.0,
-            is_done: false,
-            documents: 0,
-            rows: 0,
-            changed: 0,
-            differences: 0,
-            shown: Vec::new(),
-            token: None,
-            error: None,
-        }
+/// The first report of a shard.
+fn started(at: String) -> ViewVerified {
+    ViewVerified {
+        at,
+        ..ViewVerified::default()
     }
 }
 
-/// A difference.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Difference {
-    /// The document's key, or the row's.
-    pub of: String,
-    /// What differs.
-    pub what: String,
+/// The report of a shard without a result.
+pub(crate) fn failed(at: String, error: String) -> ViewVerified {
+    ViewVerified {
+        is_done: true,
+        error: Some(error),
+        ..started(at)
+    }
 }
 
 /// Verifies for another shard, and says each time how far it is.
@@ -121,9 +76,9 @@ pub(crate) async fn here(
     services: &Rc<Services>,
     keyspace: u32,
     view: u32,
-    say: UnboundedSender<Verified>,
+    say: UnboundedSender<ViewVerified>,
 ) {
-    let mut verified = Verified::new(services.label_of(services.shard().address()));
+    let mut verified = started(services.label_of(services.shard().address()));
     if let Err(error) = verify(services, keyspace, view, &mut verified, &say).await {
         verified.error = Some(error.to_string());
     }
@@ -136,8 +91,8 @@ async fn verify(
     services: &Rc<Services>,
     keyspace: u32,
     id: u32,
-    verified: &mut Verified,
-    say: &UnboundedSender<Verified>,
+    verified: &mut ViewVerified,
+    say: &UnboundedSender<ViewVerified>,
 ) -> Result<(), IndexError> {
     let absent = || IndexError::Io("this shard has no index of the view to compare yet".to_owned());
     let own = AtShard::of(services).ok_or_else(absent)?;
@@ -191,8 +146,8 @@ async fn read_again(
     runner: &Runner,
     mut anew: Index,
     partitions: &[u16],
-    verified: &mut Verified,
-    say: &UnboundedSender<Verified>,
+    verified: &mut ViewVerified,
+    say: &UnboundedSender<ViewVerified>,
 ) -> Result<Index, IndexError> {
     let end = services.log_last();
     let who = "verification of a view".to_owned();
@@ -255,7 +210,7 @@ pub(crate) struct Found {
     documents: u64,
     rows: u64,
     changed: u64,
-    pub differences: Vec<Difference>,
+    pub differences: Vec<ViewDifference>,
     /// Where it goes on.
     next: Option<Vec<u8>>,
 }
@@ -263,8 +218,8 @@ pub(crate) struct Found {
 async fn compare(
     runner: &Runner,
     comparison: Arc<Comparison>,
-    verified: &mut Verified,
-    say: &UnboundedSender<Verified>,
+    verified: &mut ViewVerified,
+    say: &UnboundedSender<ViewVerified>,
 ) -> Result<(), IndexError> {
     type Go = fn(&Comparison, Vec<u8>) -> Result<Found, IndexError>;
     let goes: [(u8, Go); 2] = [(DOCUMENT, Comparison::documents), (ROW, Comparison::rows)];
@@ -278,9 +233,9 @@ async fn compare(
             verified.rows += found.rows;
             verified.changed += found.changed;
             verified.differences += found.differences.len() as u64;
-            let room = SHOWN.saturating_sub(verified.shown.len());
+            let room = SHOWN.saturating_sub(verified.examples.len());
             verified
-                .shown
+                .examples
                 .extend(found.differences.into_iter().take(room));
             if say.is_closed() {
                 return Err(IndexError::Io("nobody waits for the result".to_owned()));
@@ -328,7 +283,7 @@ impl Comparison {
                 if let Some(what) =
                     self.document(partition, id, a.as_ref(), b.as_ref(), &mut found)?
                 {
-                    found.differences.push(Difference {
+                    found.differences.push(ViewDifference {
                         of: String::from_utf8_lossy(id).into_owned(),
                         what,
                     });
@@ -443,15 +398,16 @@ impl Comparison {
                     .map(|value| decode(self.live.reduce, &value))
                     .transpose()?;
                 if !document.is_some_and(|known| known.rows.iter().any(|(own, _)| *own == key)) {
-                    found.differences.push(Difference {
+                    found.differences.push(ViewDifference {
                         of: String::from_utf8_lossy(&id).into_owned(),
                         what: "there is a row too many of it".to_owned(),
                     });
                 }
                 if let Some(reduce) = reduce {
-                    let number = match reduce.takes_numbers() {
-                        true => serde_json::from_slice(value).map_err(|_| damaged("a row"))?,
-                        false => 0.0,
+                    let number = if reduce.takes_numbers() {
+                        serde_json::from_slice(value).map_err(|_| damaged("a row"))?
+                    } else {
+                        0.0
                     };
                     sums.entry(partition).or_default().add(reduce, number);
                 }
@@ -476,7 +432,7 @@ impl Comparison {
                 kept.next();
             }
             if have != sums {
-                found.differences.push(Difference {
+                found.differences.push(ViewDifference {
                     of: collate::decode(&key).unwrap_or_default(),
                     what: "what its rows are reduced to is not what they are".to_owned(),
                 });
@@ -493,8 +449,8 @@ impl Comparison {
     }
 }
 
-fn without_rows(key: &[u8]) -> Difference {
-    Difference {
+fn without_rows(key: &[u8]) -> ViewDifference {
+    ViewDifference {
         of: collate::decode(key).unwrap_or_default(),
         what: "there are no rows of this key, and a sum".to_owned(),
     }

@@ -8,8 +8,8 @@ use dunlin_log::Index as LogIndex;
 use dunlin_metadata::ViewRecord;
 use dunlin_node::Services;
 use dunlin_proto::Token;
+use dunlin_proto::api::{SkippedDocument, ViewAtShard};
 use rocksdb::DB;
-use serde::{Deserialize, Serialize};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
@@ -42,45 +42,6 @@ struct State {
     filled: BTreeSet<u16>,
     begun: Option<Instant>,
     error: Option<String>,
-}
-
-/// How a view is doing at one shard, for people.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct ViewStatus {
-    /// The shard, `NODE/SHARD`.
-    pub at: String,
-    /// Partitions that it holds.
-    pub partitions: usize,
-    /// Of these, those whose index is whole.
-    pub whole: usize,
-    /// How much of what is being built is done, from 0 to 1.
-    pub built: f64,
-    /// How long the rest takes at the pace so far, in milliseconds, while it is being built.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub left_ms: Option<u64>,
-    /// Documents with rows.
-    pub documents: u64,
-    /// Rows.
-    pub rows: u64,
-    /// Documents that were skipped, for the map function failed.
-    pub failed: u64,
-    /// The latest of these.
-    pub skipped: Vec<Skipped>,
-    /// Bytes of the log that the index has yet to read, roughly; none while it is given stored records.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub bytes_behind: Option<u64>,
-    /// Why it does not get further, if so.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub error: Option<String>,
-}
-
-/// A document that was skipped.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Skipped {
-    /// Its key, where it is text.
-    pub id: String,
-    /// Why.
-    pub reason: String,
 }
 
 impl View {
@@ -204,17 +165,18 @@ impl View {
             return error.clone();
         }
         let whole = state.partitions.len() - state.building.len().min(state.partitions.len());
-        match state.partitions.contains(&partition) {
-            true => format!(
+        if state.partitions.contains(&partition) {
+            format!(
                 "it is being built: {whole} of {} partitions are whole",
                 state.partitions.len()
-            ),
-            false => "its building has not begun".to_owned(),
+            )
+        } else {
+            "its building has not begun".to_owned()
         }
     }
 
     /// How it is doing.
-    pub fn status(&self, services: &Services) -> ViewStatus {
+    pub fn status(&self, services: &Services) -> ViewAtShard {
         let state = self.state.borrow();
         let partitions = state.partitions.len();
         let building: Vec<_> = state.building.intersection(&state.partitions).collect();
@@ -235,7 +197,7 @@ impl View {
             });
         let failed = state.db.as_ref().map(|db| Index::failed(db, SHOWN_FAILED));
         let failed = failed.and_then(Result::ok).unwrap_or_default().into_iter();
-        ViewStatus {
+        ViewAtShard {
             at: services.label_of(services.shard().address()),
             partitions,
             whole: if begun { whole } else { 0 },
@@ -245,7 +207,7 @@ impl View {
             rows: state.counts.rows,
             failed: state.counts.failed,
             skipped: failed
-                .map(|failed| Skipped {
+                .map(|failed| SkippedDocument {
                     id: String::from_utf8_lossy(&failed.id).into_owned(),
                     reason: failed.reason,
                 })

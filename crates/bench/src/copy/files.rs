@@ -16,9 +16,10 @@ pub fn below(directory: &Path) -> Result<Vec<PathBuf>, BenchError> {
     while let Some(directory) = directories.pop() {
         for entry in fs::read_dir(&directory).map_err(at(&directory))? {
             let path = entry.map_err(at(&directory))?.path();
-            match path.is_dir() {
-                true => directories.push(path),
-                false => files.push(path),
+            if path.is_dir() {
+                directories.push(path)
+            } else {
+                files.push(path)
             }
         }
     }

@@ -90,13 +90,14 @@ impl Session {
             self.plan.room_bytes(self.keep),
             files::free_bytes(&self.data)?,
         );
-        match free < needed {
-            true => Err(BenchError::NoSpace {
+        if free < needed {
+            Err(BenchError::NoSpace {
                 path: self.data.clone(),
                 needed,
                 free,
-            }),
-            false => Ok(()),
+            })
+        } else {
+            Ok(())
         }
     }
 

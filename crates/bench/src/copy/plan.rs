@@ -31,23 +31,24 @@ pub struct Plan {
 impl Plan {
     /// What the flags ask for.
     pub fn of(options: &CopyOptions) -> Plan {
-        let mut plan = match options.quick {
-            true => Plan {
+        let mut plan = if options.quick {
+            Plan {
                 size_bytes: 64 << 20,
                 value_bytes: vec![128, 256],
                 repeats: 2,
                 long_size_bytes: 0,
                 long_repeats: 1,
                 connections: vec![1, 4],
-            },
-            false => Plan {
+            }
+        } else {
+            Plan {
                 size_bytes: 2 << 30,
                 value_bytes: vec![128, 256, 512, 1024],
                 repeats: 5,
                 long_size_bytes: 8 << 30,
                 long_repeats: 2,
                 connections: vec![1, 2, 4, 8],
-            },
+            }
         };
         if !options.values.is_empty() {
             plan.value_bytes.clone_from(&options.values);
@@ -62,9 +63,10 @@ impl Plan {
     /// is compacted, and later there is one copy of it at a time.
     pub fn room_bytes(&self, keep: bool) -> u64 {
         let largest = self.size_bytes.max(self.long_size_bytes);
-        let kept = match keep {
-            true => self.size_bytes * self.value_bytes.len() as u64 + self.long_size_bytes,
-            false => largest,
+        let kept = if keep {
+            self.size_bytes * self.value_bytes.len() as u64 + self.long_size_bytes
+        } else {
+            largest
         };
         kept + largest + largest / 2
     }

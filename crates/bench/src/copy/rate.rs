@@ -39,9 +39,10 @@ impl Rates {
             (Some(begin), Some(end)) if counted > 0.0 => (begin.0, end.0),
             _ => (0.0, 0.0),
         };
-        let sample_s = match end_s - begin_s >= LONG_S {
-            true => SAMPLE_S,
-            false => SAMPLE_S_SHORT,
+        let sample_s = if end_s - begin_s >= LONG_S {
+            SAMPLE_S
+        } else {
+            SAMPLE_S_SHORT
         };
         let samples = ((end_s - begin_s) / sample_s + 1e-9).floor() as usize;
         let share_at = |at: usize| share(&shares, begin_s + at as f64 * sample_s);

@@ -126,9 +126,10 @@ impl EtcdWorkload {
             return Verdict::Status(404);
         };
         let value = protobuf::bytes(found, 5).unwrap_or_default();
-        match self.values.matches(&asked.key, asked.number, value) {
-            true => Verdict::Expected,
-            false => Verdict::WrongBody,
+        if self.values.matches(&asked.key, asked.number, value) {
+            Verdict::Expected
+        } else {
+            Verdict::WrongBody
         }
     }
 }

@@ -20,9 +20,10 @@ impl RedisWorkload {
     }
 
     fn judge(&self, asked: &Asked, value: &[u8]) -> Verdict {
-        match self.values.matches(&asked.key, asked.number, value) {
-            true => Verdict::Expected,
-            false => Verdict::WrongBody,
+        if self.values.matches(&asked.key, asked.number, value) {
+            Verdict::Expected
+        } else {
+            Verdict::WrongBody
         }
     }
 }

@@ -109,12 +109,13 @@ pub fn follow(
 
 /// A node answers by what it knows: what it says last must be what was asked for.
 fn check_ended(step: &Step, members: &Members) -> Result<(), BenchError> {
-    match step.is_done(members) {
-        true => Ok(()),
-        false => Err(BenchError::Members(format!(
+    if step.is_done(members) {
+        Ok(())
+    } else {
+        Err(BenchError::Members(format!(
             "{} ended, and {members:?} is what it left",
             step.name()
-        ))),
+        )))
     }
 }
 

@@ -101,9 +101,10 @@ impl Clients {
     /// # Errors
     /// Why they are not.
     pub fn check(&mut self) -> Result<(), BenchError> {
-        match self.thread.as_ref().is_some_and(JoinHandle::is_finished) {
-            true => self.join().map(drop),
-            false => Ok(()),
+        if self.thread.as_ref().is_some_and(JoinHandle::is_finished) {
+            self.join().map(drop)
+        } else {
+            Ok(())
         }
     }
 

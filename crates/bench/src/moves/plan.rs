@@ -47,9 +47,10 @@ pub struct Condition {
 impl Plan {
     /// What the flags ask for, as far as a program can do it that has a bound to set or not.
     pub fn of(options: &MoveOptions, can_set_bound: bool) -> Plan {
-        let (size_bytes, rate, rest_s, repeats) = match options.quick {
-            true => (32_000_000, 1_000, 5, 1),
-            false => (512_000_000, 4_000, 30, 3),
+        let (size_bytes, rate, rest_s, repeats) = if options.quick {
+            (32_000_000, 1_000, 5, 1)
+        } else {
+            (512_000_000, 4_000, 30, 3)
         };
         let key_bytes = KEY_LENGTH as u64;
         let pacings: Vec<Pacing> = match options.cases.as_slice() {

@@ -171,12 +171,11 @@ pub fn run(session: &Session, condition: Condition) -> Result<Run, BenchError> {
     let steps = steps(&cluster, session)?;
 
     let (mut clients, mut unused) = (None, None);
-    match condition.has_clients() {
-        true => {
-            let started = Clients::start(&session.plan, &cluster.addresses, ledger, interrupt)?;
-            clients = Some(started);
-        }
-        false => unused = Some(ledger),
+    if condition.has_clients() {
+        let started = Clients::start(&session.plan, &cluster.addresses, ledger, interrupt)?;
+        clients = Some(started);
+    } else {
+        unused = Some(ledger)
     }
     let origin = clients.as_ref().map_or_else(Instant::now, Clients::began);
     let mut marks = Marks::begin(origin, &cluster);

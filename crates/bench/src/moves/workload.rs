@@ -115,9 +115,10 @@ impl Protocol for Mixed {
                 }
             }
             (Kind::Read { least }, 200) => {
-                match self.ledger.may_be(asked.number, *least, whole.body) {
-                    true => Verdict::Expected,
-                    false => Verdict::WrongBody,
+                if self.ledger.may_be(asked.number, *least, whole.body) {
+                    Verdict::Expected
+                } else {
+                    Verdict::WrongBody
                 }
             }
             (Kind::Read { .. }, status) => Verdict::Status(status),
@@ -141,15 +142,16 @@ pub struct ReadBack<'a> {
 impl ReadBack<'_> {
     /// Reads `count` of a ledger's keys: all of them if there are no more, else any.
     pub fn new(ledger: &Ledger, count: u64) -> ReadBack<'_> {
-        let choice = match count < ledger.count() {
-            true => Choice::Any {
+        let choice = if count < ledger.count() {
+            Choice::Any {
                 count: ledger.count(),
                 state: count,
-            },
-            false => Choice::Each {
+            }
+        } else {
+            Choice::Each {
                 next: 0,
                 end: ledger.count(),
-            },
+            }
         };
         ReadBack {
             ledger,

@@ -169,8 +169,9 @@ fn drain(node: SocketAddr) -> std::io::Result<(Told, f64)> {
         }
         line.clear();
     }
-    match told.has_ended {
-        true => Ok((told, begun.elapsed().as_secs_f64())),
-        false => Err(std::io::Error::other("the stream broke off")),
+    if told.has_ended {
+        Ok((told, begun.elapsed().as_secs_f64()))
+    } else {
+        Err(std::io::Error::other("the stream broke off"))
     }
 }

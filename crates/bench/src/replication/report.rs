@@ -94,9 +94,12 @@ fn table(cells: &[Cell]) -> String {
             0 => "-".to_owned(),
             _ => text,
         };
-        let or_none = |text: String| match cell.tells_items {
-            true => text,
-            false => "-".to_owned(),
+        let or_none = |text: String| {
+            if cell.tells_items {
+                text
+            } else {
+                "-".to_owned()
+            }
         };
         let [mb_average, mb_max, mb_min] = cell.mb_per_s;
         let [p80, p95, p99] = cell.visible_ms;

@@ -146,9 +146,10 @@ pub fn number_of(line: &[u8], tag: u8) -> Option<u64> {
     let at = head.windows(mark.len()).position(|w| w == mark)? + mark.len();
     let key = line.get(at..at + KEY_LENGTH)?;
     let value = line.get(at + KEY_LENGTH..)?;
-    match value.starts_with(b"\",\"value") {
-        true => number_of_key(key, tag),
-        false => None,
+    if value.starts_with(b"\",\"value") {
+        number_of_key(key, tag)
+    } else {
+        None
     }
 }
 

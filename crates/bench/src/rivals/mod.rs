@@ -107,9 +107,10 @@ impl Session {
     /// # Errors
     /// [`BenchError::NoDunlin`] when there is no binary to test.
     pub fn new(options: &RivalsOptions, interrupt: Interrupt) -> Result<Session, BenchError> {
-        let (repeats, fill, warmup_ms, run_ms) = match options.quick {
-            true => (1, 2_000, 500, 1_500),
-            false => (5, 100_000, 1_500, 6_500),
+        let (repeats, fill, warmup_ms, run_ms) = if options.quick {
+            (1, 2_000, 500, 1_500)
+        } else {
+            (5, 100_000, 1_500, 6_500)
         };
         let all = [Store::Dunlin, Store::Etcd, Store::Nats, Store::Redis];
         let wanted = |store: &Store| options.stores.is_empty() || options.stores.contains(store);

@@ -41,9 +41,10 @@ pub fn write(report: &Report, directory: &Path) -> Result<Vec<String>, BenchErro
 }
 
 fn render(report: &Report) -> String {
-    let quick = match report.quick {
-        true => "\n**A quick run: too short to be quoted.**\n",
-        false => "",
+    let quick = if report.quick {
+        "\n**A quick run: too short to be quoted.**\n"
+    } else {
+        ""
     };
     let runs = || report.cells.iter().flat_map(|cell| &cell.runs);
     let other = Spread::of(runs().map(|run| run.machine_other * 100.0));
@@ -180,9 +181,10 @@ fn table<'a>(means: &str, cells: impl Iterator<Item = &'a Cell>) -> String {
 }
 
 fn rate(Spread { median, min, max }: Spread) -> String {
-    match min < max {
-        true => format!("{median:.0} ({min:.0} to {max:.0})"),
-        false => format!("{median:.0}"),
+    if min < max {
+        format!("{median:.0} ({min:.0} to {max:.0})")
+    } else {
+        format!("{median:.0}")
     }
 }
 
@@ -197,9 +199,10 @@ fn errors(runs: &[Run]) -> String {
     if unfinished > 0 {
         parts.push(format!("{unfinished} without an answer"));
     }
-    match parts.is_empty() {
-        true => "none".to_owned(),
-        false => parts.join("; "),
+    if parts.is_empty() {
+        "none".to_owned()
+    } else {
+        parts.join("; ")
     }
 }
 

@@ -84,9 +84,10 @@ pub fn run(
 ) -> Result<Report, BenchError> {
     let dunlin = program::dunlin_or(options.dunlin.as_deref())?;
     let data = options.data_dir.clone().unwrap_or_else(std::env::temp_dir);
-    let (repeats, fill, warmup_ms, run_ms) = match options.quick {
-        true => (1, 2_000, 100, 400),
-        false => (5, 100_000, 1_000, 5_000),
+    let (repeats, fill, warmup_ms, run_ms) = if options.quick {
+        (1, 2_000, 100, 400)
+    } else {
+        (5, 100_000, 1_000, 5_000)
     };
     let lengths = Lengths {
         repeats: options.repeats.unwrap_or(repeats).max(1),

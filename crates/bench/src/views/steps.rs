@@ -41,9 +41,10 @@ pub fn load(dunlin: &Path, cluster: &Cluster, documents: u64) -> Result<(), Benc
     let done = import
         .wait()
         .map_err(|error| failed("dunlin import", error))?;
-    match done.success() {
-        true => Ok(()),
-        false => Err(failed("dunlin import", done)),
+    if done.success() {
+        Ok(())
+    } else {
+        Err(failed("dunlin import", done))
     }
 }
 

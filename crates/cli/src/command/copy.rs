@@ -262,9 +262,10 @@ impl Copy {
 }
 
 fn act(settings: &Settings, watch: &Watch, verify_only: bool) -> Result<Done, Failure> {
-    let done = match verify_only {
-        true => dunlin_copy::verify(settings, watch).map(Done::Verified),
-        false => dunlin_copy::copy(settings, watch).map(Done::Copied),
+    let done = if verify_only {
+        dunlin_copy::verify(settings, watch).map(Done::Verified)
+    } else {
+        dunlin_copy::copy(settings, watch).map(Done::Copied)
     };
     done.map_err(Failure::from)
 }

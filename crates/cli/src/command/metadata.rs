@@ -225,9 +225,10 @@ async fn ask(client: &Client) -> Result<Report, Failure> {
 async fn ask_all(client: &Client) -> Result<Report, Failure> {
     let told = ask(client).await?;
     let cluster = told.topology.cluster.as_ref();
-    match cluster.is_some_and(|cluster| cluster.closed) {
-        true => report(client.metadata_with_users().await?),
-        false => Ok(told),
+    if cluster.is_some_and(|cluster| cluster.closed) {
+        report(client.metadata_with_users().await?)
+    } else {
+        Ok(told)
     }
 }
 

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use clap::Args;
 use dunlin_client::{
-    Backfill, ChangeStream, Follower, KeyspaceDescription, Pin, RangeReplica, Refill, ShardStatus,
-    Status as Cluster,
+    BackfillStatus, FollowerStatus, KeyspaceDescription, PinStatus, RangeStatus, RecoveryStatus,
+    ShardStatus, Status as Cluster, StreamStatus,
 };
 
 use crate::command::keyspace;
@@ -146,7 +146,7 @@ fn troubles(shards: &[ShardStatus]) -> String {
 
 /// What shards get that lack much, and how long that will take.
 fn catching_up(shards: &[ShardStatus]) -> String {
-    let of = |shard: &ShardStatus, backfill: &Backfill| {
+    let of = |shard: &ShardStatus, backfill: &BackfillStatus| {
         let left = match backfill.left_s {
             Some(seconds) => format!("{} left", rounded_time(seconds as f64)),
             None => "just begun".to_owned(),
@@ -158,8 +158,8 @@ fn catching_up(shards: &[ShardStatus]) -> String {
             backfill.parts_done,
             backfill.parts,
             rounded(backfill.bytes as f64),
-            rounded(backfill.looked_bytes as f64),
-            rounded(backfill.looked_bytes_per_s as f64),
+            rounded(backfill.bytes_read as f64),
+            rounded(backfill.bytes_read_per_s as f64),
         )
     };
     let lines = |shard: &ShardStatus| {
@@ -185,14 +185,14 @@ const HOLDERS_MAX: usize = 3;
 
 /// Log that is kept for whoever reads it, and log that had to go all the same.
 fn pins(shards: &[ShardStatus]) -> String {
-    let let_go = |shard: &ShardStatus, pin: &Pin| {
+    let let_go = |shard: &ShardStatus, pin: &PinStatus| {
         let (shard, holder) = (&shard.shard, &pin.holder);
         format!("\n{shard}: keeps no log for {holder} any more\n")
     };
     // Who needs most of it keeps it for all.
     let held = |shard: &ShardStatus| {
         let held = shard.pins.iter().filter(|pin| !pin.let_go);
-        let mut held: Vec<&Pin> = held.filter(|pin| pin.bytes > 0).collect();
+        let mut held: Vec<&PinStatus> = held.filter(|pin| pin.bytes > 0).collect();
         held.sort_by_key(|pin| std::cmp::Reverse(pin.bytes));
         let Some(most) = held.first() else {
             return String::new();
@@ -234,17 +234,18 @@ fn distrusts(shards: &[ShardStatus]) -> String {
     lines.collect()
 }
 
-fn filling(refill: &Refill) -> String {
+fn filling(refill: &RecoveryStatus) -> String {
     let reason = &refill.reason;
     if let Some(damage) = &refill.damage {
         return format!("{reason}; {damage}");
     }
-    match refill.waits_for.is_empty() {
-        true => format!("{reason}; all that it lacks has come"),
-        false => format!(
+    if refill.waits_for.is_empty() {
+        format!("{reason}; all that it lacks has come")
+    } else {
+        format!(
             "{reason}; it answers no reads before {} gave it what it lacks",
             refill.waits_for.join(", ")
-        ),
+        )
     }
 }
 
@@ -282,23 +283,24 @@ fn shards(shards: &[ShardStatus]) -> Table {
 
 /// How many keys a shard holds; with a ~ where nobody has counted them.
 fn keys(shard: &ShardStatus) -> String {
-    match shard.keys_estimated {
-        true => format!("~{}", rounded_count(shard.keys)),
-        false => grouped(shard.keys),
+    if shard.keys_estimated {
+        format!("~{}", rounded_count(shard.keys))
+    } else {
+        grouped(shard.keys)
     }
 }
 
 /// How long a follower has yet to go, at the rate of the last seconds.
-fn left(follower: &Follower) -> String {
+fn left(follower: &FollowerStatus) -> String {
     let is_behind = follower.state != "streaming" && follower.bytes_remaining > 0;
-    if !is_behind || follower.bytes_per_s < 1.0 {
+    if !is_behind || follower.bytes_per_s == 0 {
         return "-".to_owned();
     }
-    let seconds = follower.bytes_remaining as f64 / follower.bytes_per_s;
+    let seconds = follower.bytes_remaining as f64 / follower.bytes_per_s as f64;
     rounded_time(seconds)
 }
 
-fn followers(followers: &[Follower]) -> Table {
+fn followers(followers: &[FollowerStatus]) -> Table {
     let mut table = Table::new(&[
         ("LOG OF", Align::Left),
         ("FOLLOWER", Align::Left),
@@ -323,7 +325,7 @@ fn followers(followers: &[Follower]) -> Table {
             Cell::coloured(follower.state.replace('_', " "), colour),
             Cell::plain(grouped(follower.items_remaining)),
             Cell::plain(rounded(follower.bytes_remaining as f64)),
-            Cell::plain(rounded(follower.bytes_per_s)),
+            Cell::plain(rounded(follower.bytes_per_s as f64)),
             Cell::plain(left(follower)),
             Cell::plain(rounded_latency(follower.latency_us_p50)),
             Cell::plain(rounded_latency(follower.latency_us_p95)),
@@ -334,7 +336,7 @@ fn followers(followers: &[Follower]) -> Table {
 }
 
 /// Replicas of transactional keyspaces; nothing where there are none.
-fn ranges(ranges: &[RangeReplica], coloured: bool) -> String {
+fn ranges(ranges: &[RangeStatus], coloured: bool) -> String {
     if ranges.is_empty() {
         return String::new();
     }
@@ -350,7 +352,7 @@ fn ranges(ranges: &[RangeReplica], coloured: bool) -> String {
         ("BEHIND", Align::Right),
         ("INTENTS", Align::Right),
     ]);
-    let mut ranges: Vec<&RangeReplica> = ranges.iter().collect();
+    let mut ranges: Vec<&RangeStatus> = ranges.iter().collect();
     ranges.sort_by_key(|range| (&range.keyspace, range.range, &range.at));
     for range in &ranges {
         let colour = match range.role.as_str() {
@@ -375,7 +377,7 @@ fn ranges(ranges: &[RangeReplica], coloured: bool) -> String {
             Cell::plain(grouped(range.intents)),
         ]);
     }
-    let reason = |range: &&RangeReplica| {
+    let reason = |range: &&RangeStatus| {
         let reason = range.reason.as_deref()?;
         let (at, keyspace, role) = (&range.at, &range.keyspace, &range.role);
         Some(format!(
@@ -390,11 +392,11 @@ fn ranges(ranges: &[RangeReplica], coloured: bool) -> String {
 const STREAMS_MAX: usize = 20;
 
 /// Streams that clients follow, who is furthest behind first; nothing where there are none.
-fn streams(streams: &[ChangeStream], coloured: bool) -> String {
+fn streams(streams: &[StreamStatus], coloured: bool) -> String {
     if streams.is_empty() {
         return String::new();
     }
-    let mut streams: Vec<&ChangeStream> = streams.iter().collect();
+    let mut streams: Vec<&StreamStatus> = streams.iter().collect();
     streams.sort_by_key(|stream| std::cmp::Reverse(stream.behind_ms));
     let mut table = Table::new(&[
         ("STREAM OF", Align::Left),

@@ -192,9 +192,10 @@ impl Set {
             (None, true) => Some(new_password(&self.name)?),
             (None, false) => None,
         };
-        let roles = match self.keyspace.is_empty() && self.revoke.is_empty() {
-            true => None,
-            false => Some(self.roles(&client).await?),
+        let roles = if self.keyspace.is_empty() && self.revoke.is_empty() {
+            None
+        } else {
+            Some(self.roles(&client).await?)
         };
         let set = SetUser {
             roles,
@@ -258,9 +259,12 @@ fn table(users: &Users) -> Table {
     for user in &users.users {
         let roles = user.roles.iter();
         let roles: Vec<String> = roles
-            .map(|(name, role)| match name == ALL {
-                true => format!("{role} on all"),
-                false => format!("{role} on {name}"),
+            .map(|(name, role)| {
+                if name == ALL {
+                    format!("{role} on all")
+                } else {
+                    format!("{role} on {name}")
+                }
             })
             .collect();
         table.row(vec![
@@ -310,11 +314,12 @@ fn new_password(name: &str) -> Result<String, Failure> {
     let instead = "--new-password-file FILE";
     let first = typed(&format!("New password of {name}: "), instead)?;
     let second = typed("Once more: ", instead)?;
-    match first == second {
-        true => Ok(first),
-        false => Err(Failure::Usage(
+    if first == second {
+        Ok(first)
+    } else {
+        Err(Failure::Usage(
             "these were two different passwords: nothing was changed".to_owned(),
-        )),
+        ))
     }
 }
 

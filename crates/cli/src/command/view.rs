@@ -211,9 +211,10 @@ impl View {
                 View::Rebuild(rebuild) => {
                     let view = &rebuild.view;
                     view.keyspace()?.rebuild_view(&view.name).await?;
-                    match rebuild.wait {
-                        true => wait(view).await,
-                        false => Ok(()),
+                    if rebuild.wait {
+                        wait(view).await
+                    } else {
+                        Ok(())
                     }
                 }
                 View::Verify(view) => verify(&view).await,
@@ -252,18 +253,16 @@ impl Create {
         let reduce = reduce(self.reduce)?;
         let reduce = reduce.as_deref();
         let keyspace = view.keyspace()?;
-        let made = match is_change {
-            false => keyspace.create_view(&view.name, &map, reduce).await,
-            true => keyspace.change_view(&view.name, &map, reduce).await,
+        let made = if !is_change {
+            keyspace.create_view(&view.name, &map, reduce).await
+        } else {
+            keyspace.change_view(&view.name, &map, reduce).await
         };
         made.map_err(|error| match Failure::from(error) {
             Failure::Failed(line) => Failure::Failed(format!("{}: {line}", self.map.display())),
             other => other,
         })?;
-        match self.wait {
-            true => wait(view).await,
-            false => Ok(()),
-        }
+        if self.wait { wait(view).await } else { Ok(()) }
     }
 }
 
@@ -278,9 +277,10 @@ async fn wait(view: &Named) -> Result<(), Failure> {
         bar.set_message(format!("building{}", left.unwrap_or_default()));
         if now.is_whole && !now.takes_over {
             bar.finish_and_clear();
-            return match view.asked.json {
-                true => show(&now, true),
-                false => list(std::slice::from_ref(&now), false),
+            return if view.asked.json {
+                show(&now, true)
+            } else {
+                list(std::slice::from_ref(&now), false)
             };
         }
         if let Some(error) = now.shards.iter().find_map(|shard| shard.error.as_ref()) {
@@ -292,9 +292,10 @@ async fn wait(view: &Named) -> Result<(), Failure> {
 
 /// A bar of thousandths on standard error; it shows only on a terminal.
 fn bar(is_shown: bool) -> ProgressBar {
-    let bar = match is_shown {
-        true => ProgressBar::new(1000),
-        false => ProgressBar::hidden(),
+    let bar = if is_shown {
+        ProgressBar::new(1000)
+    } else {
+        ProgressBar::hidden()
     };
     if let Ok(style) = ProgressStyle::with_template("{bar:24} {percent:>3} %  {wide_msg}") {
         bar.set_style(style);
@@ -323,12 +324,13 @@ fn list(views: &[Kept], json: bool) -> Result<(), Failure> {
             .map(|shard| shard.failed)
             .max()
             .unwrap_or(0);
-        let state = match view.is_whole {
-            true => Cell::coloured("built", Colour::Green),
-            false => Cell::coloured(
+        let state = if view.is_whole {
+            Cell::coloured("built", Colour::Green)
+        } else {
+            Cell::coloured(
                 format!("building {:.0} %", view.built * 100.0),
                 Colour::Yellow,
-            ),
+            )
         };
         table.row(vec![
             Cell::plain(&view.name),
@@ -501,7 +503,7 @@ async fn verify(view: &Named) -> Result<(), Failure> {
                 grouped(result.changed)
             ))?,
         }
-        for difference in &result.shown {
+        for difference in &result.examples {
             output.line(format!("  {}: {}", difference.of, difference.what))?;
         }
     }
@@ -511,8 +513,9 @@ async fn verify(view: &Named) -> Result<(), Failure> {
         let line = format!("{differences} differences: dunlin view rebuild makes the index anew");
         return Err(Failure::Failed(line));
     }
-    match results.iter().any(|result| result.error.is_some()) {
-        true => Err(Failure::Failed("not all shards were verified".to_owned())),
-        false => Ok(()),
+    if results.iter().any(|result| result.error.is_some()) {
+        Err(Failure::Failed("not all shards were verified".to_owned()))
+    } else {
+        Ok(())
     }
 }

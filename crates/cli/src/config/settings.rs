@@ -92,10 +92,10 @@ impl Settings {
             advertise_http: flags.advertise_http.or(file.advertise_http),
             advertise_listen: flags.advertise_listen.or(file.advertise_listen),
             max_body_bytes: size(flags.max_body, file.max_body, defaults.max_body_bytes),
-            cors_origins: match flags.cors_origins.is_empty() {
-                true => file.cors_origins.unwrap_or(defaults.cors_origins),
-                false => flags.cors_origins,
-            },
+            cors_origins: Some(flags.cors_origins)
+                .filter(|origins| !origins.is_empty())
+                .or(file.cors_origins)
+                .unwrap_or(defaults.cors_origins),
             cache_bytes: size(flags.cache, file.cache, defaults.cache_bytes),
             row_cache_bytes: size(flags.row_cache, file.row_cache, defaults.row_cache_bytes),
             flush_bytes: size(flags.flush, file.flush, defaults.flush_bytes),

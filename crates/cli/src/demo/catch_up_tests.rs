@@ -1,15 +1,15 @@
 use super::*;
-use dunlin_client::{Follower, NodeStatus};
+use dunlin_client::{FollowerStatus, NodeStatus};
 
 fn caught_up() -> Status {
     let node = NodeStatus {
         alive: true,
         ..NodeStatus::default()
     };
-    let follower = Follower {
+    let follower = FollowerStatus {
         connected: true,
         state: "streaming".to_owned(),
-        ..Follower::default()
+        ..FollowerStatus::default()
     };
     Status {
         nodes: vec![node; 3],

@@ -283,7 +283,7 @@ impl Node {
         let status = self.status();
         let own = format!("{}/", self.name);
         // Builds before call them so.
-        let followers = status.get("followers").or(status.get("links"));
+        let followers = status.get("followers");
         let followers = followers.unwrap().as_array().unwrap().iter();
         followers
             .filter(|follower| follower["from"].as_str().unwrap().starts_with(&own))

@@ -101,11 +101,12 @@ fn ip(arguments: &str) -> Result<(), String> {
         .args(arguments.split(' '))
         .output()
         .map_err(|error| format!("ip: {error}"))?;
-    match output.status.success() {
-        true => Ok(()),
-        false => Err(format!(
+    if output.status.success() {
+        Ok(())
+    } else {
+        Err(format!(
             "ip {arguments}: {}",
             String::from_utf8_lossy(&output.stderr).trim()
-        )),
+        ))
     }
 }

@@ -64,10 +64,11 @@ fn log_command(verb: &str, data: &Path) -> Output {
 fn damaged_log(kill: bool) {
     let mut flock = Flock::start(&["--segment", "1MiB", "--retention", "64MiB"]);
     let before = load(&flock, "before", 1_600);
-    match kill {
+    if kill {
         // What was in memory only is in the log only.
-        true => flock.kill(2),
-        false => flock.stop(2),
+        flock.kill(2);
+    } else {
+        flock.stop(2);
     }
     let segments = files(&flock, 2, "log", "log");
     assert!(segments.len() >= 3, "{segments:?}");

@@ -325,12 +325,12 @@ fn append(at: [SocketAddr; 2], random: &mut StdRng, next: &AtomicU64) -> (Vec<St
     let is_read = random.random_bool(0.3);
     let place = |key: &String| json!({"keyspace": "lists", "key": key});
     let reads: Vec<Value> = keys.keys().map(place).collect();
-    let appends: Vec<Step> = match is_read {
-        true => Vec::new(),
-        false => keys
-            .iter()
+    let appends: Vec<Step> = if is_read {
+        Vec::new()
+    } else {
+        keys.iter()
             .map(|(k, v)| Step::Append(k.clone(), *v))
-            .collect(),
+            .collect()
     };
     let told = match done(txn(at[0], &json!({"reads": reads}))) {
         Done::Ok(told) => told,

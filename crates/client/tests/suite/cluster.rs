@@ -71,7 +71,7 @@ async fn status_is_read_and_tolerates_additions() {
             r#"{"node":"n1","topology_revision":7,"later":1,
             "nodes":[{"name":"n1","id":1,"http":"h:1","listen":"h:2","shards":2,"alive":true,"incarnation":4}],
             "keyspaces":[],
-            "followers":[{"from":"n1/0","to":"n2/0","items_remaining":12,"bytes_per_s":1500.5,"latency_us_p50":90,
+            "followers":[{"from":"n1/0","to":"n2/0","items_remaining":12,"bytes_remaining":60,"bytes_per_s":1500,"latency_us_p50":90,
               "latency_us_p95":200,"latency_us_p99":900,"connected":true,"state":"streaming"}]}"#,
         ),
     })

@@ -181,9 +181,10 @@ fn halves(body: &PairsBody, range: &Range) -> Result<[PairsBody; 2], CopyError> 
             );
             return Err(unfit(range, pair.key, reason));
         }
-        let into = match (number as u64) < half {
-            true => &mut first,
-            false => &mut second,
+        let into = if (number as u64) < half {
+            &mut first
+        } else {
+            &mut second
         };
         into.push(pair.key, pair.value)
             .map_err(|error| CopyError::Cluster(error.into()))?;

@@ -47,12 +47,11 @@ impl Cluster {
             // It ends when the sender is dropped, which is an error to nobody.
             .spawn(move || drop(runtime.block_on(stopped)))
             .map_err(failed)?;
-        let tls = match *address.tls() == ClientFiles::default() {
-            true => None,
-            false => {
-                let tls = Client::tls(address.tls().clone());
-                Some(tls.map_err(|error| CopyError::Refused(error.to_string()))?)
-            }
+        let tls = if *address.tls() == ClientFiles::default() {
+            None
+        } else {
+            let tls = Client::tls(address.tls().clone());
+            Some(tls.map_err(|error| CopyError::Refused(error.to_string()))?)
         };
         Ok(Cluster {
             address: address.clone(),

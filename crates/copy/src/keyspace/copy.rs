@@ -181,11 +181,14 @@ fn begin(
         watch.notice("the keyspace is empty again: starting over".to_owned());
         remembered = None;
     }
-    let must_be_empty = |why: &str| match settings.onto == Onto::Merge {
-        false if !cluster.is_empty(settings, watch)? => Err(CopyError::Refused(format!(
-            "{address} is not empty{why}; --merge adds to it, --verify-only compares"
-        ))),
-        _ => Ok(()),
+    let must_be_empty = |why: &str| {
+        if settings.onto != Onto::Merge && !cluster.is_empty(settings, watch)? {
+            Err(CopyError::Refused(format!(
+                "{address} is not empty{why}; --merge adds to it, --verify-only compares"
+            )))
+        } else {
+            Ok(())
+        }
     };
     if remembered.is_none() {
         must_be_empty("")?;

@@ -153,12 +153,11 @@ async fn page_of(
         bytes += key.len() + value.len();
         entries.push((key, value));
     }
-    let (hold, done) = match bytes >= LARGE_BYTES {
-        true => {
-            let (hold, done) = oneshot::channel();
-            (Some(hold), Some(done))
-        }
-        false => (None, None),
+    let (hold, done) = if bytes >= LARGE_BYTES {
+        let (hold, done) = oneshot::channel();
+        (Some(hold), Some(done))
+    } else {
+        (None, None)
     };
     Ok((Page { entries, hold }, done))
 }

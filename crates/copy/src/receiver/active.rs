@@ -204,9 +204,10 @@ pub(crate) fn target(
     let (mut options, _) = database::options();
     options.create_if_missing(true);
     options.create_missing_column_families(true);
-    let mut names = match path.join("CURRENT").exists() {
-        true => DB::list_cf(&options, path).map_err(failed)?,
-        false => vec!["default".to_owned()],
+    let mut names = if path.join("CURRENT").exists() {
+        DB::list_cf(&options, path).map_err(failed)?
+    } else {
+        vec!["default".to_owned()]
     };
     for name in column_families {
         if !names.contains(name) {

@@ -68,11 +68,12 @@ impl Opening {
             _ => Outcome::Strange,
         };
         let times = self.state().strangers.came(outcome, Instant::now())?;
-        let line = match gave_way {
-            true => format!(
+        let line = if gave_way {
+            format!(
                 "{OPENING_MAX} connections have not said who they are: the oldest was closed for a new one"
-            ),
-            false => error.to_string(),
+            )
+        } else {
+            error.to_string()
         };
         Some(match times {
             1 => line,

@@ -284,9 +284,10 @@ impl Receiver {
     fn attach(&self, copy_id: u128) -> Result<Arc<Active>, CopyError> {
         let mut state = self.state();
         if let Some(active) = &state.active {
-            return match active.plan.copy_id.0 == copy_id {
-                true => Ok(Arc::clone(active)),
-                false => Err(busy(&self.place)),
+            return if active.plan.copy_id.0 == copy_id {
+                Ok(Arc::clone(active))
+            } else {
+                Err(busy(&self.place))
             };
         }
         let begun = State::load(&self.place)?;

@@ -203,9 +203,10 @@ fn link(place: &Place, into: &Path, softly: bool) -> Result<Option<Vec<String>>,
     let before = directory::list_with(source, logs)?;
     for name in &before.tables {
         let (from, to) = (source.join(name), into.join(name));
-        let linked = match softly {
-            true => std::os::unix::fs::symlink(&from, &to),
-            false => fs::hard_link(&from, &to),
+        let linked = if softly {
+            std::os::unix::fs::symlink(&from, &to)
+        } else {
+            fs::hard_link(&from, &to)
         };
         match linked {
             // Its compaction has just removed it; the lists will differ.

@@ -98,9 +98,10 @@ impl Source {
         files.sort_by(|a, b| a.name.cmp(&b.name));
         Ok(Source {
             files,
-            column_families: match chosen.is_empty() {
-                true => all,
-                false => chosen.to_vec(),
+            column_families: if chosen.is_empty() {
+                all
+            } else {
+                chosen.to_vec()
             },
             db,
             path,

@@ -29,9 +29,10 @@ pub(crate) fn split(
     // Between two neighbouring ends of tables nothing is known but how many bytes there are.
     let mut cuts: Vec<(Vec<u8>, u64)> = Vec::new();
     for (start, end, size_bytes) in stretches(tables) {
-        let refined = match size_bytes > range_bytes.saturating_mul(2) {
-            true => halve(&start, &end, size_bytes, range_bytes, &size_between),
-            false => Vec::new(),
+        let refined = if size_bytes > range_bytes.saturating_mul(2) {
+            halve(&start, &end, size_bytes, range_bytes, &size_between)
+        } else {
+            Vec::new()
         };
         let parts = refined.len() as u64 + 1;
         cuts.push((start, size_bytes / parts));
@@ -134,9 +135,10 @@ fn key_at(
     for _ in 0..STEPS_MAX {
         while high - low > 1 {
             let middle = low + (high - low) / 2;
-            match size_between(start, &key(&prefix, middle)) < wanted {
-                true => low = middle,
-                false => high = middle,
+            if size_between(start, &key(&prefix, middle)) < wanted {
+                low = middle
+            } else {
+                high = middle
             }
         }
         let above = size_between(start, &key(&prefix, high));

@@ -297,9 +297,10 @@ impl<'a> Within<'a> {
 
     fn left(&self) -> std::io::Result<Option<Duration>> {
         let left = self.end.saturating_duration_since(Instant::now());
-        match left.is_zero() {
-            true => Err(std::io::ErrorKind::TimedOut.into()),
-            false => Ok(Some(left)),
+        if left.is_zero() {
+            Err(std::io::ErrorKind::TimedOut.into())
+        } else {
+            Ok(Some(left))
         }
     }
 }

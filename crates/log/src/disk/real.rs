@@ -96,9 +96,10 @@ impl Disk for RealDisk {
 
     fn sync_dir(&self, dir: &Path) -> io::Result<()> {
         // The parent of a relative name of one part is written as nothing.
-        let dir = match dir.as_os_str().is_empty() {
-            true => Path::new("."),
-            false => dir,
+        let dir = if dir.as_os_str().is_empty() {
+            Path::new(".")
+        } else {
+            dir
         };
         File::open(dir)?.sync_all()
     }

@@ -72,10 +72,7 @@ impl<'a> Op<'a> {
         let (&code, rest) = bytes.split_first().ok_or(BatchError::Short)?;
         *bytes = rest;
         let (_, family, shape, _) = tag(code).ok_or(BatchError::Tag(code))?;
-        let column_family = match family {
-            true => varint(bytes)?,
-            false => 0,
-        };
+        let column_family = if family { varint(bytes)? } else { 0 };
         let (key, value): (&[u8], &[u8]) = match shape {
             Shape::Nothing => (&[], &[]),
             Shape::Key => (prefixed(bytes)?, &[]),

@@ -93,14 +93,15 @@ pub(super) fn detect(prefix: &[u8], settings: &Settings) -> Result<Layout, Inspe
     if let Some(layout) = dunlin(prefix, settings) {
         return Ok(layout);
     }
-    match is_rocksdb(prefix, settings.block_size_bytes as usize) {
-        false => Err(InspectError::NotALog),
-        true => Ok(Layout {
+    if !is_rocksdb(prefix, settings.block_size_bytes as usize) {
+        Err(InspectError::NotALog)
+    } else {
+        Ok(Layout {
             form: Form::RocksDb,
             block_size_bytes: settings.block_size_bytes,
             settings: None,
             number: settings.number,
-        }),
+        })
     }
 }
 

@@ -28,10 +28,7 @@ pub(super) enum At {
 /// that the end of the file cuts short.
 pub(super) fn parse(block: &[u8], at: usize, dunlin: bool, whole: bool) -> At {
     let bytes = block.get(at..).unwrap_or_default();
-    let short = || match whole {
-        true => Reason::Length,
-        false => Reason::Short,
-    };
+    let short = || if whole { Reason::Length } else { Reason::Short };
     let Some(&[c0, c1, c2, c3, l0, l1, code]) = bytes.first_chunk::<LEGACY_HEADER>() else {
         return At::Invalid(short());
     };
@@ -87,9 +84,12 @@ pub(super) fn any_behind(
     bytes
         .windows(LEGACY_HEADER)
         .enumerate()
-        .filter(|(distance, header)| match numbered {
-            true => number_at(&bytes[*distance..]) == number,
-            false => (1..=8).contains(&header[LEGACY_HEADER - 1]),
+        .filter(|(distance, header)| {
+            if numbered {
+                number_at(&bytes[*distance..]) == number
+            } else {
+                (1..=8).contains(&header[LEGACY_HEADER - 1])
+            }
         })
         .take_while(|(distance, header)| {
             let counted = usize::from(u16::from_le_bytes([header[4], header[5]]));

@@ -141,9 +141,10 @@ impl<R: Read> Inspector<R> {
         let whole = self.block.len() == self.layout.block_size_bytes as usize;
         let rest = &self.block[self.at..];
         let is_zero = rest.iter().take(RECYCLABLE_HEADER).all(|&byte| byte == 0);
-        let header = match dunlin || (self.numbered && is_zero) {
-            true => RECYCLABLE_HEADER,
-            false => LEGACY_HEADER,
+        let header = if dunlin || (self.numbered && is_zero) {
+            RECYCLABLE_HEADER
+        } else {
+            LEGACY_HEADER
         };
         if left < header {
             // What was not reached by a record was not left empty on purpose either; but where
@@ -251,19 +252,21 @@ impl<R: Read> Inspector<R> {
             Some(range) => self.block.get(range.clone()).unwrap_or_default(),
             None => &self.gather.bytes,
         };
-        let fits = match record.cut {
-            true => record.payload_bytes <= PAYLOAD_BYTES_MAX as u64,
-            false => self.unpacker.unpack(payload)?.is_some(),
+        let fits = if record.cut {
+            record.payload_bytes <= PAYLOAD_BYTES_MAX as u64
+        } else {
+            self.unpacker.unpack(payload)?.is_some()
         };
-        Ok(match fits {
-            true => Event::Record(record),
-            false => Event::Damage(Damage {
+        Ok(if fits {
+            Event::Record(record)
+        } else {
+            Event::Damage(Damage {
                 offset: record.offset,
                 skipped_bytes: 0,
                 lost_bytes: record.payload_bytes,
                 records_skipped: false,
                 reason: Reason::Batch,
-            }),
+            })
         })
     }
 
@@ -292,9 +295,10 @@ impl<R: Read> Inspector<R> {
             None => true,
             Some(_) => self.records_behind(whole),
         };
-        match behind {
-            true => self.damage(rest.len(), reason),
-            false => self.skip_to_gap(),
+        if behind {
+            self.damage(rest.len(), reason)
+        } else {
+            self.skip_to_gap()
         }
     }
 
@@ -356,9 +360,10 @@ impl<R: Read> Inspector<R> {
             }));
             return;
         }
-        let reason = match gap.zeros {
-            true => Reason::Hole,
-            false => Reason::Number,
+        let reason = if gap.zeros {
+            Reason::Hole
+        } else {
+            Reason::Number
         };
         self.lost(Damage {
             offset: gap.offset,

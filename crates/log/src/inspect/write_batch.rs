@@ -85,12 +85,13 @@ impl<'a> WriteBatch<'a> {
         for op in self.ops() {
             found = found.saturating_add(u32::from(op?.is_counted()));
         }
-        match found == self.count {
-            true => Ok(()),
-            false => Err(BatchError::Count {
+        if found == self.count {
+            Ok(())
+        } else {
+            Err(BatchError::Count {
                 said: self.count,
                 found,
-            }),
+            })
         }
     }
 

@@ -165,9 +165,10 @@ impl Log {
             let early = writer.early_sync();
             (writer, outcome, early)
         };
-        let result = match brief {
-            true => shared.runner.run_brief(job).await,
-            false => shared.runner.run(job).await,
+        let result = if brief {
+            shared.runner.run_brief(job).await
+        } else {
+            shared.runner.run(job).await
         };
         let mut state = shared.state.borrow_mut();
         let mut early = None;

@@ -237,10 +237,8 @@ impl Records {
             if place == Place::Begin {
                 self.gathered.clear();
             }
-            let kept = match is_batch {
-                true => length <= PAYLOAD_BYTES_MAX,
-                false => self.gather,
-            };
+            let fits = length <= PAYLOAD_BYTES_MAX;
+            let kept = if is_batch { fits } else { self.gather };
             if place != Place::Whole && kept {
                 self.gathered
                     .extend_from_slice(self.scanner.payload(payload.clone()));
@@ -250,9 +248,10 @@ impl Records {
                     Place::Whole => self.scanner.payload(payload),
                     _ => &self.gathered,
                 };
-                let tally = match kept {
-                    true => self.unpacker.unpack(payload)?,
-                    false => None,
+                let tally = if kept {
+                    self.unpacker.unpack(payload)?
+                } else {
+                    None
                 };
                 let Some(tally) = tally else {
                     return Ok(Item::Invalid {

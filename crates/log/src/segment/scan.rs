@@ -74,9 +74,10 @@ impl Scanner {
 
     /// The same, sharing the memory of what was read.
     pub(crate) fn shared(&self, range: Range<usize>) -> Bytes {
-        match range.end <= self.chunk.len() {
-            true => self.chunk.slice(range),
-            false => Bytes::new(),
+        if range.end <= self.chunk.len() {
+            self.chunk.slice(range)
+        } else {
+            Bytes::new()
         }
     }
 

@@ -32,9 +32,10 @@ impl Faults {
     }
 
     pub(crate) fn open(&self) -> io::Result<()> {
-        match self.out_of_descriptors {
-            true => Err(Errno::MFILE.into()),
-            false => Ok(()),
+        if self.out_of_descriptors {
+            Err(Errno::MFILE.into())
+        } else {
+            Ok(())
         }
     }
 

@@ -66,9 +66,10 @@ impl SimFile {
         let aligned = bytes.as_ptr().addr().is_multiple_of(PAGE)
             && bytes.len().is_multiple_of(PAGE)
             && offset.is_multiple_of(PAGE as u64);
-        match aligned || !self.direct {
-            true => Ok(()),
-            false => Err(io::ErrorKind::InvalidInput.into()),
+        if aligned || !self.direct {
+            Ok(())
+        } else {
+            Err(io::ErrorKind::InvalidInput.into())
         }
     }
 

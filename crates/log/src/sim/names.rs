@@ -91,9 +91,10 @@ impl Names {
     }
 
     fn known(&self, path: &Path) -> io::Result<()> {
-        match self.seen.contains_key(path) {
-            true => Ok(()),
-            false => Err(io::ErrorKind::NotFound.into()),
+        if self.seen.contains_key(path) {
+            Ok(())
+        } else {
+            Err(io::ErrorKind::NotFound.into())
         }
     }
 

@@ -146,9 +146,10 @@ impl Writer {
         writer.outcome.synced = next_index - 1;
         let capacity = file.len().unwrap_or(end);
         let path = dir.join(name::segment(header.number));
-        let direct = match header.direct_io {
-            true => writer.open_direct(&path)?,
-            false => None,
+        let direct = if header.direct_io {
+            writer.open_direct(&path)?
+        } else {
+            None
         };
         let file = direct.unwrap_or(file);
         writer.active = Some(Active::new(header, path, file, capacity, end)?);

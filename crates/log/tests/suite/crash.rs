@@ -124,9 +124,10 @@ async fn live_and_die(seed: u64, met: &mut Met) {
             disk.stop(random.random_range(0..80));
         } else if random.random_bool(0.2) {
             let after = random.random_range(0..20);
-            match random.random() {
-                true => disk.fail_sync(after),
-                false => disk.fail_write(after),
+            if random.random() {
+                disk.fail_sync(after)
+            } else {
+                disk.fail_write(after)
             }
         }
         live(&log, &mut model, &mut number, alike, &mut random).await;
@@ -191,9 +192,10 @@ async fn live(
             tokio::time::sleep(Duration::from_micros(random.random_range(0..400))).await;
         }
         if random.random_bool(0.1) {
-            let before = match random.random() {
-                true => log.last(),
-                false => random.random_range(0..=log.last()),
+            let before = if random.random() {
+                log.last()
+            } else {
+                random.random_range(0..=log.last())
             };
             model.released = model.released.max(before);
             log.release(before);

@@ -138,9 +138,10 @@ impl Wal {
             whole > 0 && matches!(self.pieces[whole - 1].place(), Place::First | Place::Middle);
         Told {
             records: self.without(&(whole..self.pieces.len())),
-            verdict: match nothing && !begun {
-                true => Verdict::Whole,
-                false => Verdict::Torn,
+            verdict: if nothing && !begun {
+                Verdict::Whole
+            } else {
+                Verdict::Torn
             },
         }
     }
@@ -168,9 +169,10 @@ impl Wal {
         }
         let mut pieces = self.pieces.iter().rev();
         let before = pieces.find(|piece| piece.bytes.start <= offset).unwrap();
-        match before.bytes.contains(&offset) {
-            true => before.bytes.start,
-            false => before.bytes.end,
+        if before.bytes.contains(&offset) {
+            before.bytes.start
+        } else {
+            before.bytes.end
         }
     }
 
@@ -184,9 +186,10 @@ impl Wal {
             // The zeros at a block's end are not looked at, unless a legacy header has room there.
             return Told {
                 records: self.without(&(0..0)),
-                verdict: match self.tail(offset) < 7 {
-                    true => Verdict::Whole,
-                    false => Verdict::Damaged,
+                verdict: if self.tail(offset) < 7 {
+                    Verdict::Whole
+                } else {
+                    Verdict::Damaged
                 },
             };
         };

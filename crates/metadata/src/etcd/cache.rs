@@ -65,12 +65,11 @@ fn write(topology: &Topology) -> serde_json::Result<Vec<u8>> {
     serde_json::to_vec_pretty(&value)
 }
 
-/// A cache without a checksum is from a version that made none. One whose checksum is another's
-/// is no topology: a flipped bit in a number would fence nodes or take data.
+/// A cache with another checksum is no topology: a flipped bit in a number would fence nodes or take data.
 fn read(content: &[u8]) -> serde_json::Result<Topology> {
     let mut value: Value = serde_json::from_slice(content)?;
-    let told = value.as_object_mut().and_then(|f| f.remove(CHECKSUM));
-    if told.is_some_and(|told| told != checksum(&value)) {
+    let stored = value.as_object_mut().and_then(|f| f.remove(CHECKSUM));
+    if stored.is_none_or(|stored| stored != checksum(&value)) {
         return Err(serde::de::Error::custom("its checksum is another"));
     }
     serde_json::from_value(value)

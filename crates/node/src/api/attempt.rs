@@ -66,9 +66,10 @@ impl Attempt {
 
     /// What the client is told of one write.
     pub fn failed_one(&self, failure: Failure) -> Rejected {
-        match failure.is_settled() {
-            true => self.failed(failure).settled(),
-            false => self.failed(failure),
+        if failure.is_settled() {
+            self.failed(failure).settled()
+        } else {
+            self.failed(failure)
         }
     }
 
@@ -84,9 +85,10 @@ impl Attempt {
 /// For changes of the metadata, which have no stamp that could be late: refuses what may have waited
 /// through a stall, whatever its sender may have done meanwhile.
 pub(super) fn in_time(arrivals: &Arrivals) -> Result<(), Rejected> {
-    match arrivals.may_have_waited() {
-        true => Err(stood_still()),
-        false => Ok(()),
+    if arrivals.may_have_waited() {
+        Err(stood_still())
+    } else {
+        Ok(())
     }
 }
 

@@ -37,12 +37,11 @@ async fn check(shard: &Shard, body: Bytes) -> Result<CheckedPairs, Rejected> {
         let is_fit = is_short || pairs.clone().all(|(_, value)| value.len() <= most);
         Ok::<_, String>((pairs, is_fit))
     };
-    let checked = match is_small {
-        true => check(),
-        false => {
-            let apart = shard.env().store_runner.run_apart(check).await;
-            apart.map_err(|gone| Rejected::bad(gone.to_string()))?
-        }
+    let checked = if is_small {
+        check()
+    } else {
+        let apart = shard.env().store_runner.run_apart(check).await;
+        apart.map_err(|gone| Rejected::bad(gone.to_string()))?
     };
     match checked.map_err(Rejected::bad)? {
         (pairs, true) => Ok(pairs),

@@ -53,10 +53,9 @@ impl Cors {
             is_any || named.any(|named| named == origin.as_bytes())
         };
         Some(Cors {
-            allowed: origin.filter(is_named).map(|origin| match is_any {
-                true => ANY,
-                false => origin.clone(),
-            }),
+            allowed: origin
+                .filter(is_named)
+                .map(|origin| if is_any { ANY } else { origin.clone() }),
             varies: !is_any,
             is_preflight: *method == Method::OPTIONS
                 && headers.contains_key(ACCESS_CONTROL_REQUEST_METHOD),

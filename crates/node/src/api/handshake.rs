@@ -85,9 +85,12 @@ async fn shake<S: AsyncRead + AsyncWrite + Unpin>(
         }
         // Until the socket, which knows this task by now, wakes it.
         let mut is_woken = false;
-        poll_fn(|_| match replace(&mut is_woken, true) {
-            true => Poll::Ready(()),
-            false => Poll::Pending,
+        poll_fn(|_| {
+            if replace(&mut is_woken, true) {
+                Poll::Ready(())
+            } else {
+                Poll::Pending
+            }
         })
         .await;
     }

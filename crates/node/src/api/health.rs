@@ -15,9 +15,10 @@ use crate::shard::Shard;
 
 /// 200 as long as there is anybody to say it.
 pub(super) fn live(shard: &Shard, asker: &Asker) -> Reply {
-    let alive = match knows_all(asker) {
-        true => json!({ "status": "alive", "node": shard.config().name }),
-        false => json!({ "status": "alive" }),
+    let alive = if knows_all(asker) {
+        json!({ "status": "alive", "node": shard.config().name })
+    } else {
+        json!({ "status": "alive" })
     };
     reply::json(StatusCode::OK, &alive)
 }
@@ -39,9 +40,10 @@ pub(super) async fn ready(shard: Rc<Shard>, asker: &Asker) -> Reply {
     let name = &shard.config().name;
     let problems = problems(&shard);
     let Some(first) = lacks.first() else {
-        let ok = match knows_all(asker) {
-            true => json!({ "status": "ok", "node": name, "problems": problems }),
-            false => json!({ "status": "ok" }),
+        let ok = if knows_all(asker) {
+            json!({ "status": "ok", "node": name, "problems": problems })
+        } else {
+            json!({ "status": "ok" })
         };
         return reply::json(StatusCode::OK, &ok);
     };
@@ -53,9 +55,10 @@ pub(super) async fn ready(shard: Rc<Shard>, asker: &Asker) -> Reply {
             &json!({ "status": status }),
         );
     }
-    let error = match is_failing {
-        true => first.why.clone(),
-        false => format!("{}: {}", first.shard, first.why),
+    let error = if is_failing {
+        first.why.clone()
+    } else {
+        format!("{}: {}", first.shard, first.why)
     };
     let not = json!({
         "status": status, "node": name, "error": error, "missing": lacks, "problems": problems,

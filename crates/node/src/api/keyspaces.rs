@@ -226,11 +226,12 @@ async fn make_own(
 
 /// Refuses names that are not for users.
 fn check_reserved(name: &str) -> Result<(), Rejected> {
-    match name.starts_with('_') {
-        false => Ok(()),
-        true => Err(Rejected::bad(format!(
+    if !name.starts_with('_') {
+        Ok(())
+    } else {
+        Err(Rejected::bad(format!(
             "keyspace {name}: names that begin with _ are reserved"
-        ))),
+        )))
     }
 }
 

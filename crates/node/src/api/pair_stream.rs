@@ -56,9 +56,10 @@ impl Encoder {
             };
             chunk.put_slice(&pairs::head(item.key.len(), item.value.len()));
             chunk.put_slice(&item.key);
-            match item.value.len() > CHUNK_BYTES {
-                true => large = Some(item.value),
-                false => chunk.put_slice(&item.value),
+            if item.value.len() > CHUNK_BYTES {
+                large = Some(item.value)
+            } else {
+                chunk.put_slice(&item.value)
             }
         }
         self.checksum = crc32c::crc32c_append(self.checksum, &chunk);

@@ -129,9 +129,10 @@ impl Params {
 /// A query as it may stand in a header, `None` when anything in it should have been encoded.
 fn plain(text: &[u8]) -> Option<&str> {
     let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-._~%=&+!$'()*:@/?".contains(byte);
-    match text.iter().all(is_plain) {
-        true => std::str::from_utf8(text).ok(),
-        false => None,
+    if text.iter().all(is_plain) {
+        std::str::from_utf8(text).ok()
+    } else {
+        None
     }
 }
 

@@ -112,9 +112,10 @@ fn too_many(path: &str) -> Reply {
         "too many connections (--max-connections): use those there are, or try again in a moment",
     );
     rejected.retry_after_s = Some(1);
-    let mut reply = match path.starts_with("/v1/") {
-        true => rejected.into_json(),
-        false => rejected.into_text(),
+    let mut reply = if path.starts_with("/v1/") {
+        rejected.into_json()
+    } else {
+        rejected.into_text()
     };
     let close = HeaderValue::from_static("close");
     reply.headers_mut().insert(CONNECTION, close);

@@ -120,9 +120,10 @@ async fn bar(
 
 /// An error in the form of its path.
 fn form(path: &str, rejected: Rejected) -> Reply {
-    match path.starts_with("/v1/") {
-        true => rejected.into_json(),
-        false => rejected.into_text(),
+    if path.starts_with("/v1/") {
+        rejected.into_json()
+    } else {
+        rejected.into_text()
     }
 }
 
@@ -156,10 +157,11 @@ async fn let_in(
         arrivals.has_been_held_up();
     }
     let reply = serve(gate, arrivals, caller, asker, request, path, asked).await;
-    match shard.is_superseded() {
+    if shard.is_superseded() {
         // Whatever was done here does not count.
-        true => Rejected::superseded().into_text(),
-        false => reply,
+        Rejected::superseded().into_text()
+    } else {
+        reply
     }
 }
 

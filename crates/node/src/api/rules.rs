@@ -32,9 +32,10 @@ impl Rule {
 
     /// What its asker must have, for what he asks.
     pub(super) fn needed(&self, params: &Params) -> Need {
-        match self.need == READ_ALL && asks_for_users(params) {
-            true => ADMIN_ALL,
-            false => self.need,
+        if self.need == READ_ALL && asks_for_users(params) {
+            ADMIN_ALL
+        } else {
+            self.need
         }
     }
 
@@ -169,9 +170,10 @@ pub(super) fn rules(path: &str) -> Option<&'static [Rule]> {
 
 /// The status of a path that is not known. Clients of the store whose paths `/v0` has expect 400.
 pub(super) fn unknown(path: &str) -> StatusCode {
-    match path == "/v1" || path.starts_with("/v1/") {
-        true => StatusCode::NOT_FOUND,
-        false => StatusCode::BAD_REQUEST,
+    if path == "/v1" || path.starts_with("/v1/") {
+        StatusCode::NOT_FOUND
+    } else {
+        StatusCode::BAD_REQUEST
     }
 }
 
@@ -215,9 +217,10 @@ pub(super) fn check(
     headers: &HeaderMap,
 ) -> Result<(), Rejected> {
     let named = &rule.method;
-    match path.starts_with("/v0/") {
-        true => params.none(OF_V1, rule.params)?,
-        false => params.only(rule.params)?,
+    if path.starts_with("/v0/") {
+        params.none(OF_V1, rule.params)?
+    } else {
+        params.only(rule.params)?
     }
     let refused: &[HeaderName] = match (rule.takes_conditions, *named == Method::GET) {
         // A validator for caches, which this server knows nothing of, may always be ignored.

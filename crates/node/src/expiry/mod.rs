@@ -30,8 +30,6 @@ pub(crate) struct Expiry {
     /// When what others had left undone was looked for last.
     swept: Cell<Option<Instant>>,
     tidy: Cell<Tidy>,
-    /// The store's list names all there is.
-    is_listed: Cell<bool>,
 }
 
 impl Expiry {
@@ -42,7 +40,6 @@ impl Expiry {
             looked_ms: Cell::default(),
             swept: Cell::default(),
             tidy: Cell::default(),
-            is_listed: Cell::default(),
         })
     }
 
@@ -65,7 +62,6 @@ impl Expiry {
         if !self.shard.may_end() {
             return Ok(());
         }
-        self.list_all().await?;
         let now_ms = self.shard.clock().now_ms();
         let late = EXPIRY_LATE.as_millis() as u64;
         let is_due = self
@@ -138,23 +134,5 @@ impl Expiry {
             let peer = self.shard.peer(other);
             peer.is_some_and(|peer| peer.caller.is_connected())
         })
-    }
-
-    /// A store that was written by a build that kept no list is listed once.
-    async fn list_all(&self) -> Result<(), String> {
-        if self.is_listed.get() {
-            return Ok(());
-        }
-        let listed = self.shard.store_behind(Store::expiries_listed).await?;
-        let mut next = (!listed).then(Vec::new);
-        while let Some(from) = next {
-            let step = self
-                .shard
-                .store_behind(move |store| store.list_expiries(&from));
-            next = step.await?;
-            tokio::time::sleep(EXPIRY_PAUSE).await;
-        }
-        self.is_listed.set(true);
-        Ok(())
     }
 }

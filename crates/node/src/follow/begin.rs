@@ -150,9 +150,10 @@ fn scope(seen: &Vector, mark: &Mark, here: &Here<'_>) -> Scope {
         .iter()
         .map(|(origin, version)| (origin, version.min(here.forgotten)))
         .collect();
-    match !seen.is_empty() && here.covers(seen, &due) {
-        true => Scope::Delta,
-        false => Scope::Complete,
+    if !seen.is_empty() && here.covers(seen, &due) {
+        Scope::Delta
+    } else {
+        Scope::Complete
     }
 }
 

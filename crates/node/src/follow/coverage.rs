@@ -80,14 +80,8 @@ impl Coverage {
             let is_new = found.last == 0 && !found.is_doubted;
             return Coverage {
                 since: found.incarnation,
-                floor: match is_new {
-                    true => Rc::new(nothing()),
-                    false => mark,
-                },
-                forgotten_all: match is_new {
-                    true => Version(0),
-                    false => found.newest,
-                },
+                floor: if is_new { Rc::new(nothing()) } else { mark },
+                forgotten_all: if is_new { Version(0) } else { found.newest },
                 ..Coverage::default()
             };
         };

@@ -325,9 +325,10 @@ impl Follow {
                 return Err(FollowError::Elsewhere(*partition));
             }
         }
-        match self.shard.answers() && !self.shard.is_superseded() {
-            true => Ok(()),
-            false => Err(FollowError::Later),
+        if self.shard.answers() && !self.shard.is_superseded() {
+            Ok(())
+        } else {
+            Err(FollowError::Later)
         }
     }
 

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use dunlin_log::Index;
 use hdrhistogram::Histogram;
-use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
 use super::Segment;
@@ -13,33 +12,6 @@ use crate::rate::Rate;
 
 /// Latencies are those of such a window.
 const WINDOW: Duration = Duration::from_secs(5);
-
-/// One follower, told to others.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FollowerStatus {
-    /// Whose log, as `NODE/SHARD`.
-    pub from: String,
-    /// Who follows it, as `NODE/SHARD`.
-    pub to: String,
-    /// Log records the follower has yet to acknowledge.
-    pub items_remaining: u64,
-    /// Bytes of them, roughly: as much of the log as they take, whoever they are for.
-    #[serde(default)]
-    pub bytes_remaining: u64,
-    /// Bytes of entries sent, per second, over the last seconds.
-    pub bytes_per_s: u64,
-    /// Median time from stamping to acknowledgement, in microseconds, over the last seconds in which
-    /// anything was acknowledged.
-    pub latency_us_p50: u64,
-    /// 95th percentile of the same.
-    pub latency_us_p95: u64,
-    /// 99th percentile of the same.
-    pub latency_us_p99: u64,
-    /// Whether the connection stands.
-    pub connected: bool,
-    /// `streaming`, `catching_up`, `backfilling` or `down`.
-    pub state: String,
-}
 
 /// State and measurements of one follower.
 pub(crate) struct Gauge {

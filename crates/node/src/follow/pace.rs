@@ -96,9 +96,10 @@ impl Pace {
 
     /// The rate allowed now, in bytes a second; the one reached where none is set.
     pub fn bytes_per_s(&self) -> u64 {
-        match self.is_free {
-            true => self.bytes_per_s.max(self.reached_bytes_per_s) as u64,
-            false => self.bytes_per_s as u64,
+        if self.is_free {
+            self.bytes_per_s.max(self.reached_bytes_per_s) as u64
+        } else {
+            self.bytes_per_s as u64
         }
     }
 }

@@ -5,7 +5,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 
 use dunlin_log::Index;
-use serde::{Deserialize, Serialize};
+use dunlin_proto::api::PinStatus;
 use tokio::time::Instant;
 
 use super::Class;
@@ -51,21 +51,6 @@ impl Pin {
 pub(crate) struct Pins {
     held: RefCell<BTreeMap<Holder, Pin>>,
     cut: Cell<u64>,
-}
-
-/// A pin, told to others.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PinStatus {
-    /// Who holds it.
-    pub holder: String,
-    /// First record of the log that it keeps.
-    pub position: u64,
-    /// Bytes of the log from there on.
-    pub bytes: u64,
-    /// Since when, in milliseconds.
-    pub held_ms: u64,
-    /// Nothing is kept for it any more, before it moves.
-    pub let_go: bool,
 }
 
 impl Pins {
@@ -154,9 +139,10 @@ impl Pins {
         held.map(|(holder, pin)| PinStatus {
             holder: holder.name.clone(),
             position: pin.position,
-            bytes: match pin.let_go {
-                true => 0,
-                false => bytes_from(pin.position),
+            bytes: if pin.let_go {
+                0
+            } else {
+                bytes_from(pin.position)
             },
             held_ms: now.duration_since(pin.since).as_millis() as u64,
             let_go: pin.let_go,

@@ -3,31 +3,10 @@
 use std::cell::Cell;
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
+use dunlin_proto::api::BackfillStatus;
 use tokio::time::Instant;
 
 use crate::rate::Rate;
-
-/// A backfill under way, told to others.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct BackfillStatus {
-    /// From whom, as `NODE/SHARD`.
-    pub from: String,
-    /// Partitions that are looked through there.
-    pub parts: u64,
-    /// Partitions that have been.
-    pub parts_done: u64,
-    /// Records that came.
-    pub records: u64,
-    /// Bytes of them.
-    pub bytes: u64,
-    /// Bytes of records looked at there, with those that are here already.
-    pub looked_bytes: u64,
-    /// Bytes looked at a second, over the last seconds.
-    pub looked_bytes_per_s: u64,
-    /// Seconds it has yet to go, by what it took so far; absent before the first partition is done.
-    pub left_s: Option<u64>,
-}
 
 /// A backfill under way.
 #[derive(Debug)]
@@ -78,8 +57,8 @@ impl Progress {
             parts_done: done,
             records: self.records.get(),
             bytes: self.bytes.get(),
-            looked_bytes: self.looked_bytes.get(),
-            looked_bytes_per_s: self.rate.bytes_per_s(),
+            bytes_read: self.looked_bytes.get(),
+            bytes_read_per_s: self.rate.bytes_per_s(),
             left_s: left(
                 self.since.elapsed(),
                 done - self.begun_at,

@@ -68,9 +68,10 @@ impl<W: Fn(u32, u16, u8) -> bool> Selection<W> {
         }
         let is_wanted = view.key().starts_with(&self.prefix)
             && (self.wants)(view.keyspace(), view.partition(), view.from());
-        match is_wanted {
-            true => Met::Wanted(view),
-            false => Met::Passed(view),
+        if is_wanted {
+            Met::Wanted(view)
+        } else {
+            Met::Passed(view)
         }
     }
 }
@@ -123,13 +124,13 @@ impl Hits {
 
     /// What is kept; it holds no more memory than a few times its own.
     pub fn into_entries(self) -> Vec<Bytes> {
-        match self.kept_bytes.saturating_mul(SPARSE) < self.read_bytes {
-            true => self
-                .kept
+        if self.kept_bytes.saturating_mul(SPARSE) < self.read_bytes {
+            self.kept
                 .iter()
                 .map(|e| Bytes::copy_from_slice(e))
-                .collect(),
-            false => self.kept,
+                .collect()
+        } else {
+            self.kept
         }
     }
 }

@@ -69,9 +69,10 @@ impl Source {
             Some(cursor) => cursor.seek(index),
             None => {
                 let cursor = self.log.cursor(index);
-                self.idle = Some(match self.goes_after {
-                    true => cursor.going_after(),
-                    false => cursor,
+                self.idle = Some(if self.goes_after {
+                    cursor.going_after()
+                } else {
+                    cursor
                 });
                 self.reading = None;
             }

@@ -117,10 +117,11 @@ proptest! {
                         running = Some(ticket);
                         for (above, below) in below.iter_mut().enumerate() {
                             let waits = waiting.iter().any(|(_, rank)| *rank == above);
-                            *below = match waits && above < rank {
-                                true => *below + 1,
+                            *below = if waits && above < rank {
+                                *below + 1
+                            } else {
                                 // One of this rank or above was read for.
-                                false => 0,
+                                0
                             };
                             prop_assert!(*below <= 1);
                         }

@@ -135,15 +135,12 @@ impl Moves {
         }
         self.fill.borrow_mut().plan(&parts);
         let is_whole = change.phase > Phase::Joint || self.fill.borrow().caught_up;
-        match is_whole {
-            true => Ok(()),
-            // The vector says nothing of what was written before these are here.
-            false => {
-                self.shard
-                    .uncover(parts.iter().map(|p| p.place).collect())
-                    .await
-            }
+        if is_whole {
+            return Ok(());
         }
+        // The vector says nothing of what was written before these are here.
+        let places = parts.iter().map(|p| p.place).collect();
+        self.shard.uncover(places).await
     }
 
     /// What was taken over is here: all there was when the joint phase began, out of the logs of those who

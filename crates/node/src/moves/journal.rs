@@ -28,7 +28,6 @@ pub(super) struct SourceNote {
     /// From where its log is still needed.
     pub begin: u64,
     /// Its start for which that holds; 0 from a build that did not note it.
-    #[serde(default)]
     pub incarnation: u32,
     /// What is done, or begun.
     pub parts: Vec<PartNote>,

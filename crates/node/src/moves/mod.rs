@@ -161,9 +161,10 @@ impl Observer for Moves {
     fn parts_left(&self) -> u64 {
         let change = self.shard.placement().change.as_ref().map(|c| c.id);
         let fill = self.fill.borrow();
-        match change == Some(fill.change) {
-            true => fill.parts().saturating_sub(fill.parts_done()),
-            false => 0,
+        if change == Some(fill.change) {
+            fill.parts().saturating_sub(fill.parts_done())
+        } else {
+            0
         }
     }
 }

@@ -64,18 +64,21 @@ impl Widths {
     fn each(self, most: usize) -> impl Iterator<Item = (usize, Froms)> {
         let limit = |width: u8| usize::from(width).clamp(1, most.max(1));
         let replicas = limit(self.replicas);
-        let (least, most) = match self.is_counted {
-            true => (replicas, limit(self.now).max(replicas)),
-            false => (1, most.max(1)),
+        let (least, most) = if self.is_counted {
+            (replicas, limit(self.now).max(replicas))
+        } else {
+            (1, most.max(1))
         };
         (least..=most).map(move |from| {
-            let below = match from == replicas {
-                true => Froms::up_to(from as u8).0,
-                false => 0,
+            let below = if from == replicas {
+                Froms::up_to(from as u8).0
+            } else {
+                0
             };
-            let own = match from == most {
-                true => Froms::and_above(from as u8),
-                false => Froms::of(from as u8),
+            let own = if from == most {
+                Froms::and_above(from as u8)
+            } else {
+                Froms::of(from as u8)
             };
             (from, Froms(own.0 | below))
         })

@@ -58,15 +58,15 @@ impl Moves {
             let next = synced + 1;
             self.pin(request.pin, Some(next));
             // Stored records must hold everything before it.
-            return match self.shard.all_applied().await {
-                true => TailAnswer::Entries {
-                    entries: Vec::new(),
-                    incarnation,
-                    next,
-                    end: None,
-                    synced,
-                },
-                false => TailAnswer::NotNow,
+            if !self.shard.all_applied().await {
+                return TailAnswer::NotNow;
+            }
+            return TailAnswer::Entries {
+                entries: Vec::new(),
+                incarnation,
+                next,
+                end: None,
+                synced,
             };
         }
         if request.incarnation != incarnation {

@@ -26,11 +26,9 @@ pub struct MoveState {
     /// good: a writer may itself have lost some of what others have of it.
     pub marks: Vec<(u64, u64)>,
     /// The same of nodes that are gone for good: nobody else can say any more what they wrote.
-    #[serde(default)]
     pub of_dead: Vec<(u64, u64)>,
     /// By how many replicas it knows entries to be stored, of each keyspace by its number where
     /// that is more than the keyspace's settings say.
-    #[serde(default)]
     pub widths: Vec<(u32, u8)>,
     /// Pieces it takes over: partitions times old replicas.
     pub parts: u64,

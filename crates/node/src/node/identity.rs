@@ -25,7 +25,6 @@ pub(super) struct Identity {
     #[serde(flatten)]
     starts: Starts,
     /// The cluster's id; none while there is no data, or it is from a version without ids.
-    #[serde(default)]
     cluster: Option<String>,
     /// Starts up to this one are known of elsewhere and not here: the next one is above.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -188,9 +187,10 @@ impl Identity {
 
     /// Takes note that all shards are open, with what they doubt on their disks.
     pub fn opened(&mut self) -> Result<(), StartError> {
-        match self.starts.noted() {
-            true => self.save(),
-            false => Ok(()),
+        if self.starts.noted() {
+            self.save()
+        } else {
+            Ok(())
         }
     }
 

@@ -43,9 +43,10 @@ impl Coordinator {
                 (Err(CallError::Refused { code: BEHIND, text }), Some((own, peer, request))) => {
                     // On the heap: rare, and every read would carry it along.
                     let again = Box::pin(async move {
-                        match own.comes_abreast(&peer).await {
-                            true => peer.caller.call(request, timeout).await,
-                            false => Err(CallError::Refused { code: BEHIND, text }),
+                        if own.comes_abreast(&peer).await {
+                            peer.caller.call(request, timeout).await
+                        } else {
+                            Err(CallError::Refused { code: BEHIND, text })
                         }
                     });
                     again.await

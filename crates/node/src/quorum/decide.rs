@@ -127,12 +127,12 @@ impl Answers {
             }
             ReadAnswer::Unknown => return false,
         };
-        let order = match self.seen.is_empty() {
-            true => Ordering::Equal,
-            false => item
-                .as_ref()
+        let order = if self.seen.is_empty() {
+            Ordering::Equal
+        } else {
+            item.as_ref()
                 .map(Item::rank)
-                .cmp(&self.newest().map(Item::rank)),
+                .cmp(&self.newest().map(Item::rank))
         };
         if order != Ordering::Less {
             self.newest = self.seen.len();
@@ -174,9 +174,10 @@ impl Answers {
 
     /// The newest of the answers, for good.
     pub fn into_newest(mut self) -> Option<Item> {
-        match self.newest < self.seen.len() {
-            true => self.seen.swap_remove(self.newest).1,
-            false => None,
+        if self.newest < self.seen.len() {
+            self.seen.swap_remove(self.newest).1
+        } else {
+            None
         }
     }
 

@@ -213,9 +213,10 @@ impl Coordinator {
             let placed = placed.ok_or(Failure::UnknownKeyspace)?;
             // Deletes go to all members whatever is asked for.
             let width = placed.keyspace.width();
-            let from = match item.tombstone {
-                true => width,
-                false => item.from.max(width),
+            let from = if item.tombstone {
+                width
+            } else {
+                item.from.max(width)
             };
             let replicas = placed.replicas(partition, from).iter();
             let living = replicas.filter(|replica| !placement.is_dead(replica.node));
@@ -223,9 +224,10 @@ impl Coordinator {
         };
         let request = WriteRequest {
             keyspace,
-            kind: match item.tombstone {
-                true => Kind::Delete,
-                false => Kind::Put,
+            kind: if item.tombstone {
+                Kind::Delete
+            } else {
+                Kind::Put
             },
             ack,
             from,
@@ -273,22 +275,21 @@ impl Coordinator {
             .may_judge()
             .map_err(|failure| failure.to_string())?;
         let limit = self.shard.clock().limit();
-        let mut page = match self.shard.answers() {
-            true => {
-                let place = Place {
-                    keyspace: request.keyspace,
-                    partition: request.partition,
-                };
-                let read = self.shard.partition_page(place, request.start);
-                read.await.ok_or("its data cannot be read")?
-            }
+        let mut page = if self.shard.answers() {
+            let place = Place {
+                keyspace: request.keyspace,
+                partition: request.partition,
+            };
+            let read = self.shard.partition_page(place, request.start);
+            read.await.ok_or("its data cannot be read")?
+        } else {
             // What is here may have been deleted everywhere else, and must not spread.
-            false => Page {
+            Page {
                 items: Vec::new(),
                 next: None,
                 life: None,
                 cost: None,
-            },
+            }
         };
         let is_far = |item: &Item| matches!(item.rank().above(limit), Above::Mended(_));
         page.items.retain(is_far);

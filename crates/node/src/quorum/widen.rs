@@ -56,9 +56,10 @@ impl Coordinator {
         let placement = self.shard.placement();
         let found = placement.keyspace(keyspace);
         let found = found.ok_or(Failure::UnknownKeyspace)?;
-        match found.keyspace.takes(from) || self.shard.env().sabotage == Sabotage::NarrowFrom {
-            true => Ok(()),
-            false => self.widen(keyspace, from).await,
+        if found.keyspace.takes(from) || self.shard.env().sabotage == Sabotage::NarrowFrom {
+            Ok(())
+        } else {
+            self.widen(keyspace, from).await
         }
     }
 

@@ -7,16 +7,6 @@ fn shard(node: u16, shard: u16) -> ShardAddress {
     ShardAddress { node, shard }
 }
 
-fn state(widths: &[(u32, u8)]) -> MoveState {
-    let widths = serde_json::to_value(widths).unwrap();
-    let state = serde_json::json!({
-        "shard": "n/0", "change": 0, "phase": null, "filled": false, "caught_up": false,
-        "level": false, "marks": [], "widths": widths, "parts": 0, "parts_done": 0, "records": 0,
-        "bytes": 0, "bytes_per_s": 0, "bytes_per_s_max": 0, "latency_us_p99": 0,
-    });
-    serde_json::from_value(state).unwrap()
-}
-
 #[test]
 fn a_wider_write_waits_for_each_shard_that_may_stamp_deletes() {
     let writers = [shard(1, 0), shard(1, 1), shard(2, 0)];
@@ -36,14 +26,6 @@ fn a_wider_write_waits_for_each_shard_that_may_stamp_deletes() {
     assert_eq!(waits(&[a, b, (writers[2], &[(7, 6)])]), [], "wider will do");
     // One that nobody waits for.
     assert_eq!(waits(&[a, b, c, (shard(3, 0), &[])]), []);
-}
-
-#[test]
-fn a_node_of_an_old_version_knows_of_nothing() {
-    let mut json = serde_json::to_value(state(&[(7, 5)])).unwrap();
-    json.as_object_mut().unwrap().remove("widths");
-    let old: MoveState = serde_json::from_value(json).unwrap();
-    assert!(!knows(&old.widths, 7, 4));
 }
 
 #[test]

@@ -165,10 +165,7 @@ impl Coordinator {
             learned = false;
         }
         // Only where nothing was given up is it known that nothing was written.
-        Err(match is_given_up {
-            true => unknown,
-            false => failure,
-        })
+        Err(if is_given_up { unknown } else { failure })
     }
 
     /// Until when an attempt may be stamped that begins now.

@@ -158,9 +158,10 @@ impl<T> AckTracker<T> {
         let said = self.said[at];
         // What did not count before may do so now, as far as this answer speaks of it: one from the
         // replica's next life says nothing yet of what it is sent again.
-        let (after, acked) = match unsure < said.unsure {
-            true => (unsure.min(said.acked), up_to),
-            false => (said.acked, up_to.max(said.acked)),
+        let (after, acked) = if unsure < said.unsure {
+            (unsure.min(said.acked), up_to)
+        } else {
+            (said.acked, up_to.max(said.acked))
         };
         self.said[at] = Said { acked, unsure };
         if up_to <= after {

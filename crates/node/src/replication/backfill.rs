@@ -193,12 +193,13 @@ impl Replication {
         let ShardAddress { node, shard } = peer.address;
         let keep = covered.get(Origin::new(node, shard, life.incarnation));
         count(&self.shard.counters().backfills, 1);
-        match is_refill {
-            true => tracing::info!(from = peer.label, "backfilling what it holds"),
-            false => tracing::info!(
+        if is_refill {
+            tracing::info!(from = peer.label, "backfilling what it holds")
+        } else {
+            tracing::info!(
                 from = peer.label,
                 "its log no longer reaches back far enough: backfilling"
-            ),
+            )
         }
         Left {
             terms: Rc::new(Terms {
@@ -346,9 +347,10 @@ impl Replication {
 
     async fn store_chunk(&self, chunk: Chunk) -> Result<(), String> {
         // Where most of what there is came, little of it may be here, and files can be taken over.
-        match chunk.bytes >= chunk.looked / 2 {
-            true => self.shard.ingest(chunk.entries).await,
-            false => self.shard.copies_applied(chunk.entries).await,
+        if chunk.bytes >= chunk.looked / 2 {
+            self.shard.ingest(chunk.entries).await
+        } else {
+            self.shard.copies_applied(chunk.entries).await
         }
     }
 

@@ -30,9 +30,10 @@ impl Replication {
         loop {
             tokio::time::sleep(pause).await;
             // Reads wait for the word of others after a start, and for a refill to end.
-            pause = match self.shard.is_settled() {
-                true => GOSSIP_INTERVAL,
-                false => REFILL_INTERVAL,
+            pause = if self.shard.is_settled() {
+                GOSSIP_INTERVAL
+            } else {
+                REFILL_INTERVAL
             };
             let Some(peer) = peer.upgrade() else { return };
             if !peer.shares.get() {
@@ -107,9 +108,10 @@ impl Replication {
 
     /// Nothing new is told of what is tried again at once; what waits for a mend is.
     fn tell_interrupted(&self, error: &str, peer: &Peer, is_far: bool) {
-        match is_far {
-            true => tracing::warn!(error, from = peer.label, "catching up is interrupted"),
-            false => tracing::debug!(error, from = peer.label, "catching up is interrupted"),
+        if is_far {
+            tracing::warn!(error, from = peer.label, "catching up is interrupted")
+        } else {
+            tracing::debug!(error, from = peer.label, "catching up is interrupted")
         }
     }
 

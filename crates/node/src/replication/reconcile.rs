@@ -33,10 +33,11 @@ pub(super) fn reconcile(ours: Option<Rank>, theirs: Option<Rank>, word: Word) ->
         (Some(_), Some(_)) | (None, None) => Verdict::Keep,
         (Some(_), None) => {
             let knows = word.is_whole && word.has_seen && word.is_meant;
-            match knows {
-                true => Verdict::Forget,
+            if knows {
+                Verdict::Forget
+            } else {
                 // It never saw it, or cannot say: it is to get it.
-                false => Verdict::Keep,
+                Verdict::Keep
             }
         }
     }

@@ -9,7 +9,7 @@ use std::task::Poll;
 use bytes::Bytes;
 use dunlin_entry::Version;
 use dunlin_log::{CursorError, Index};
-use dunlin_proto::{Batch, BatchAnswer, Request, Response};
+use dunlin_proto::{Batch, BatchAnswer, Request, Response, ShardAddress};
 use dunlin_rpc::CallError;
 use tokio::time::Instant;
 
@@ -69,6 +69,15 @@ impl Replication {
         }
     }
 
+    /// Acknowledgements of this shard's entries, for a peer that serves followers.
+    fn acknowledged_for(&self, peer: &Peer) -> Vec<(ShardAddress, Version)> {
+        if peer.wants_held.get() {
+            self.shard.held_of_own()
+        } else {
+            Vec::new()
+        }
+    }
+
     async fn stream_to(&self, peer: &Peer) -> Broken {
         if !peer.caller.is_connected() {
             return Broken::Unreachable;
@@ -122,10 +131,7 @@ impl Replication {
                     after: sent,
                     up_to,
                     entries,
-                    held: match peer.wants_held.get() {
-                        true => self.shard.held_of_own(),
-                        false => Vec::new(),
-                    },
+                    held: self.acknowledged_for(peer),
                 };
                 told = self.shard.held().own_changes();
                 sent = up_to;

@@ -165,9 +165,10 @@ impl Peer {
     }
 
     async fn caller_aside(&self) -> Caller<Request, Response> {
-        let second = match self.caller.is_connected() {
-            true => self.aside.caller(),
-            false => None,
+        let second = if self.caller.is_connected() {
+            self.aside.caller()
+        } else {
+            None
         };
         let begun = Instant::now();
         loop {

@@ -82,9 +82,10 @@ impl Shard {
     pub(crate) async fn uncover(&self, places: Vec<Place>) -> Result<(), String> {
         let is_news = self.env.sabotage != Sabotage::HideGaps
             && self.covering.state.borrow_mut().leave(places);
-        match is_news {
-            true => self.note_coverage().await,
-            false => Ok(()),
+        if is_news {
+            self.note_coverage().await
+        } else {
+            Ok(())
         }
     }
 
@@ -105,9 +106,10 @@ impl Shard {
             }
             is_news
         };
-        match is_news {
-            true => self.note_coverage().await,
-            false => Ok(()),
+        if is_news {
+            self.note_coverage().await
+        } else {
+            Ok(())
         }
     }
 
@@ -125,9 +127,10 @@ impl Shard {
             })
         };
         let read: Vec<Place> = self.coverage().away().filter(is_read).collect();
-        match read.is_empty() {
-            true => Ok(()),
-            false => self.cover(read, None).await,
+        if read.is_empty() {
+            Ok(())
+        } else {
+            self.cover(read, None).await
         }
     }
 

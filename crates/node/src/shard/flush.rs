@@ -172,9 +172,10 @@ impl Shard {
             let unflushed_segments = self.unflushed_bytes();
             let due = self.store.memtable_bytes() >= self.config.flush_bytes as u64
                 || unflushed_segments >= 4 * self.config.flush_bytes as u64;
-            let flushed = match due || self.flush_failed.borrow().is_some() {
-                true => self.flush().await,
-                false => self.store.check().map_err(|error| error.to_string()),
+            let flushed = if due || self.flush_failed.borrow().is_some() {
+                self.flush().await
+            } else {
+                self.store.check().map_err(|error| error.to_string())
             };
             self.note_flushed(flushed.err());
             self.seal_own();

@@ -114,9 +114,10 @@ impl Held {
     /// One more waits for it, or one less.
     pub fn count(&self, comes: bool) {
         let count = self.followers.get();
-        self.followers.set(match comes {
-            true => count + 1,
-            false => count.saturating_sub(1),
+        self.followers.set(if comes {
+            count + 1
+        } else {
+            count.saturating_sub(1)
         });
     }
 }

@@ -82,9 +82,10 @@ impl Shard {
             let bytes: usize = entries.iter().map(|e| e.key.len() + e.value.len()).sum();
             // The list of what is to end is written with the log's entries, and no file has it.
             let ends = entries.iter().any(|entry| entry.expiry_ms.is_some());
-            let file = match bytes >= file_bytes_min && !ends {
-                true => Some(store.ingest_prepare(&entries)?),
-                false => None,
+            let file = if bytes >= file_bytes_min && !ends {
+                Some(store.ingest_prepare(&entries)?)
+            } else {
+                None
             };
             Ok(Some(Sorted {
                 entries,
@@ -114,9 +115,10 @@ impl Shard {
                 return Err(self.to_be_mended(keyspace, sorted.newest));
             }
         }
-        let rest = match all.iter().any(|sorted| sorted.file.is_some()) {
-            true => self.ingest_files(all).await?,
-            false => all,
+        let rest = if all.iter().any(|sorted| sorted.file.is_some()) {
+            self.ingest_files(all).await?
+        } else {
+            all
         };
         if rest.is_empty() {
             return Ok(());
@@ -192,10 +194,7 @@ impl Shard {
 /// The disk syncs each file that is taken over, and several at a time for those that ask at a time; each
 /// group holds up puts once.
 fn in_groups(all: Vec<Sorted>) -> Vec<Vec<Sorted>> {
-    let groups = match all.len() > FILES_IN_ONE {
-        true => GROUPS,
-        false => 1,
-    };
+    let groups = if all.len() > FILES_IN_ONE { GROUPS } else { 1 };
     let each = all.len().div_ceil(groups).max(1);
     let mut all = all.into_iter();
     let next = || Some(all.by_ref().take(each).collect::<Vec<_>>());

@@ -89,9 +89,10 @@ pub(super) fn lacks(
             continue;
         }
         // Logs may bring back what was deleted and forgotten, once its writer is gone.
-        match shares(writer) {
-            true => behind = Some(Lacks::Entries),
-            false => behind = behind.or(Some(Lacks::Records)),
+        if shares(writer) {
+            behind = Some(Lacks::Entries)
+        } else {
+            behind = behind.or(Some(Lacks::Records))
         }
     }
     if filled.own_only {

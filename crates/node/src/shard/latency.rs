@@ -54,9 +54,10 @@ impl Latency {
         }
         self.since.set(Some(now));
         if let Some(histogram) = &mut *self.now_us.borrow_mut() {
-            let p99 = match histogram.len() >= REQUESTS_MIN {
-                true => histogram.value_at_quantile(0.99),
-                false => 0,
+            let p99 = if histogram.len() >= REQUESTS_MIN {
+                histogram.value_at_quantile(0.99)
+            } else {
+                0
             };
             self.last_us_p99.set(p99);
             histogram.reset();

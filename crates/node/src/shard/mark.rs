@@ -25,7 +25,6 @@ pub(super) struct Mark {
     /// Last record of the log when all was on disk and the shard was closed; absent while it runs.
     pub closed_at: Option<u64>,
     /// A start after a loss of power has begun to look at the log, and may have cut its end.
-    #[serde(default)]
     pub recovering: bool,
 }
 

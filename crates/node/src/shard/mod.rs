@@ -67,7 +67,7 @@ use crate::replication::acks::{AckTracker, Slot};
 
 pub use happened::Happened;
 pub use open::OpenError;
-pub use refill::{REFILL_FILE, REFILL_REPAIRED, RefillStatus};
+pub use refill::{REFILL_FILE, REFILL_REPAIRED};
 pub use stats::ShardStatus;
 
 pub(crate) use append::{BatchDone, followed};

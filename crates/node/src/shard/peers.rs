@@ -110,9 +110,10 @@ impl Shard {
         peers: &BTreeMap<ShardAddress, Rc<Peer>>,
         replica: &ShardAddress,
     ) -> Option<Slot> {
-        match *replica == self.address {
-            true => Some(0),
-            false => peers.get(replica).map(|peer| peer.slot),
+        if *replica == self.address {
+            Some(0)
+        } else {
+            peers.get(replica).map(|peer| peer.slot)
         }
     }
 

@@ -151,9 +151,10 @@ impl Shard {
             return Tie::Down;
         };
         if !peer.caller.is_connected() {
-            return match peer.caller.has_failed() {
-                true => Tie::Down,
-                false => Tie::Connecting,
+            return if peer.caller.has_failed() {
+                Tie::Down
+            } else {
+                Tie::Connecting
             };
         }
         if peer.is_leaving.get() {

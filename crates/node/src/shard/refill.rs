@@ -11,8 +11,8 @@ use std::rc::Rc;
 
 use dunlin_entry::{Origin, Stamp, Vector, Version};
 use dunlin_log::disk::Disk;
+use dunlin_proto::api::RecoveryStatus;
 use dunlin_proto::{Asker, Life, ShardAddress, Told};
-use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
 use super::lacks::{Filled, Given, Lacks, Source, inherited, lacks};
@@ -114,18 +114,6 @@ impl Drop for Mixing {
         }
         refill.mixing.set(refill.mixing.get().saturating_sub(1));
     }
-}
-
-/// A refill, for people.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RefillStatus {
-    /// Why the past is not certain.
-    pub reason: String,
-    /// Shards that have not given all, as `NODE/SHARD`.
-    pub waits_for: Vec<String>,
-    /// What of its own keeps it from ending, and what is to be done about that.
-    #[serde(default)]
-    pub damage: Option<String>,
 }
 
 impl Refill {
@@ -326,9 +314,12 @@ impl Shard {
         let of_mine = |(origin, _): &(Origin, Version)| address_of(*origin) == self.address;
         // The last start that the directory knows of was sealed by a later one.
         let last = self.remembered_incarnation;
-        let is_more = |(origin, version): (Origin, Version)| match origin.is_seal() {
-            true => last > 0 && version >= Version(last.into()),
-            false => version > mine.get(origin),
+        let is_more = |(origin, version): (Origin, Version)| {
+            if origin.is_seal() {
+                last > 0 && version >= Version(last.into())
+            } else {
+                version > mine.get(origin)
+            }
         };
         theirs.iter().filter(of_mine).any(is_more)
     }
@@ -485,13 +476,13 @@ impl Shard {
     }
 
     /// The refill under way, for people.
-    pub(super) fn refill_status(&self) -> Option<RefillStatus> {
+    pub(super) fn refill_status(&self) -> Option<RecoveryStatus> {
         let doubt = self.refill.doubt.get()?;
         let lacking = self.lacking().into_iter();
         let damage = self.damage();
         // What the others give cannot be compared with what is damaged: it waits for nobody.
         let lacking = lacking.filter(|_| damage.is_none());
-        Some(RefillStatus {
+        Some(RecoveryStatus {
             reason: doubt.reason().to_owned(),
             waits_for: lacking.map(|(peer, _)| peer.label.clone()).collect(),
             damage,

@@ -34,9 +34,10 @@ pub(super) fn may_seal<'a>(
     if !told.clone().all(|theirs| is_level(own, mine, theirs, to)) {
         return Sealing::Wait;
     }
-    match told.all(|theirs| theirs.sealed_to(own) >= to) {
-        true => Sealing::Seal(to),
-        false => Sealing::Final(to),
+    if told.all(|theirs| theirs.sealed_to(own) >= to) {
+        Sealing::Seal(to)
+    } else {
+        Sealing::Final(to)
     }
 }
 

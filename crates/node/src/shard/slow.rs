@@ -49,12 +49,13 @@ impl Slow {
             self.is_on.set(false);
             return;
         };
-        let rate = match self.is_on.replace(true) {
-            true => self.bytes_per_s.get(),
-            false => before.map_or(0.0, |(when, bytes)| {
+        let rate = if self.is_on.replace(true) {
+            self.bytes_per_s.get()
+        } else {
+            before.map_or(0.0, |(when, bytes)| {
                 let passed = now.saturating_duration_since(when).as_secs_f64();
                 log_bytes.saturating_sub(bytes) as f64 / passed.max(0.001)
-            }),
+            })
         };
         let factor = if is_further { SLOWER } else { FASTER };
         self.bytes_per_s

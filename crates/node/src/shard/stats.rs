@@ -5,16 +5,19 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use dunlin_log::Lack;
+use dunlin_proto::api::{
+    BackfillStatus, FollowerStatus, PinStatus, RangeStatus, RecoveryStatus, StreamStatus,
+};
 use dunlin_proto::{Request, Response, ShardAddress};
 use futures_util::future::join_all;
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
-use super::{Peer, RefillStatus, Shard};
-use crate::follow::{BackfillStatus, FollowerStatus, PinStatus, Segment, bytes_behind};
+use super::{Peer, Shard};
+use crate::follow::{Segment, bytes_behind};
 use crate::limits::CALL_TIMEOUT;
 use crate::meters::CLASSES;
-use crate::plug::{RangeStatus, StreamStatus, TellRanges, TellStreams, TxnCounts};
+use crate::plug::{TellRanges, TellStreams, TxnCounts};
 
 /// Counts since the start.
 #[derive(Debug, Default)]
@@ -65,8 +68,7 @@ pub struct ShardStatus {
     /// Whether it is being filled and so answers no reads yet.
     pub refilling: bool,
     /// Why, and who has not given all yet.
-    #[serde(default)]
-    pub refill: Option<RefillStatus>,
+    pub refill: Option<RecoveryStatus>,
     /// Partitions of all keyspaces it holds a replica of.
     pub partitions: u64,
     /// Writes that entered the cluster here.
@@ -80,7 +82,6 @@ pub struct ShardStatus {
     /// Writes stamped again above a newer version.
     pub restamps: u64,
     /// Values whose time was found to be over, and whose end was logged here.
-    #[serde(default)]
     pub ended: u64,
     /// Stale replicas mended after a read.
     pub repairs: u64,
@@ -93,59 +94,42 @@ pub struct ShardStatus {
     /// Records received by backfill.
     pub backfilled: u64,
     /// Bytes of them.
-    #[serde(default)]
     pub backfilled_bytes: u64,
     /// Bytes of records that were looked at for that, elsewhere.
-    #[serde(default)]
     pub backfill_looked_bytes: u64,
     /// Backfills begun, those apart that went on where they had been interrupted.
-    #[serde(default)]
     pub backfills: u64,
     /// Writes that were held up for a replica about to fall off the log.
-    #[serde(default)]
     pub slowed: u64,
     /// Whether they are now.
-    #[serde(default)]
     pub slows: bool,
     /// Backfills under way.
-    #[serde(default)]
     pub backfilling: Vec<BackfillStatus>,
     /// How far it is behind the writer of which it lacks most, in milliseconds of their clocks.
-    #[serde(default)]
     pub behind_ms: u64,
     /// Records taken over from other nodes while members changed.
     pub moved: u64,
     /// Times that all it had copied from another shard had to be copied again.
-    #[serde(default)]
     pub copied_again: u64,
     /// What of its log is kept for whom.
-    #[serde(default)]
     pub pins: Vec<PinStatus>,
     /// Times that a pin was let go because it held more than it may.
-    #[serde(default)]
     pub pins_cut: u64,
     /// HTTP requests served.
     pub http_requests: u64,
     /// The same by class of status: 2xx, 3xx, 4xx, 5xx.
-    #[serde(default)]
     pub http_responses: [u64; CLASSES.len()],
     /// Ranges that broke off after their first page.
-    #[serde(default)]
     pub broken_scans: u64,
     /// Reads that found their record among those read lately.
-    #[serde(default)]
     pub row_cache_hits: u64,
     /// Reads that did not.
-    #[serde(default)]
     pub row_cache_misses: u64,
     /// Stamps from elsewhere, refused for being further ahead than the bound.
-    #[serde(default)]
     pub refused_stamps: u64,
     /// Times that entries from elsewhere were refused because they make no sense.
-    #[serde(default)]
     pub refused_entries: u64,
     /// Entries met with the stamp of another that they differ from.
-    #[serde(default)]
     pub equal_stamps: u64,
     /// Records appended to the log.
     pub log_records: u64,
@@ -156,7 +140,6 @@ pub struct ShardStatus {
     /// Syncs of the log.
     pub log_syncs: u64,
     /// What they took together, in microseconds.
-    #[serde(default)]
     pub log_sync_us: u64,
     /// Last record of the log.
     pub log_last: u64,
@@ -165,80 +148,57 @@ pub struct ShardStatus {
     /// Records not yet applied to the store.
     pub apply_backlog: u64,
     /// Bytes of records that wait to be written to the log.
-    #[serde(default)]
     pub log_pending_bytes: u64,
     /// Bytes that wait to be sent to other shards.
-    #[serde(default)]
     pub peer_queue_bytes: u64,
     /// Calls to other shards without an answer.
-    #[serde(default)]
     pub peer_calls: u64,
     /// Origins that the vector names.
-    #[serde(default)]
     pub vector_origins: u64,
     /// Segments of the log.
-    #[serde(default)]
     pub log_segments: u64,
     /// Bytes of them.
-    #[serde(default)]
     pub log_segment_bytes: u64,
     /// Bytes in the memtable.
     pub memtable_bytes: u64,
     /// Bytes in the store's files.
     pub store_bytes: u64,
     /// Memtables that wait to be written.
-    #[serde(default)]
     pub memtables_waiting: u64,
     /// Files that reads must look into one by one, until a compaction has merged them.
-    #[serde(default)]
     pub level0_files: u64,
     /// Bytes that compactions have yet to rewrite, estimated.
-    #[serde(default)]
     pub compaction_debt_bytes: u64,
     /// Failures of flushes and compactions.
-    #[serde(default)]
     pub store_errors: u64,
     /// Replicas that have not given it all it lacks, and pieces that it has yet to copy while
     /// members change.
-    #[serde(default)]
     pub backfill_left: u64,
     /// Records in the store, estimated.
     pub store_keys: u64,
     /// Keys in the store, as far as they were counted: only for who asks for it.
-    #[serde(default)]
     pub keys_counted: u64,
     /// Whether those are all.
-    #[serde(default)]
     pub is_counted: bool,
     /// The greatest incarnation of each node that it has met, its own among them.
-    #[serde(default)]
     pub incarnations: BTreeMap<u16, u32>,
     /// The greatest number of a keyspace that it has met.
-    #[serde(default)]
     pub keyspace_max: u32,
     /// The drops that its node has in sight: number of the keyspace, and when it was dropped.
-    #[serde(default)]
     pub drops: Vec<(u32, u64)>,
     /// Keyspaces that it does not serve because others say that they are dropped.
-    #[serde(default)]
     pub drops_heard: Vec<u32>,
     /// How often users were changed, as it knows them; none of a version without.
-    #[serde(default)]
     pub users: Option<u64>,
     /// Other shards with which it does not share a secret, each with what to do about it.
-    #[serde(default)]
     pub distrusts: Vec<String>,
     /// Streams of changes that it serves.
-    #[serde(default)]
     pub streams: Vec<StreamStatus>,
     /// Replicas of ranges that it holds.
-    #[serde(default)]
     pub ranges: Vec<RangeStatus>,
     /// Transactions that it has coordinated since its start.
-    #[serde(default)]
     pub txns: TxnCounts,
-    /// Who follows its log. Builds before call it so.
-    #[serde(rename = "links")]
+    /// Shards that follow its log.
     pub followers: Vec<FollowerStatus>,
 }
 
@@ -253,9 +213,10 @@ impl ShardStatus {
 
     /// How many keys the store holds, and whether that is an estimate.
     pub fn keys(&self) -> (u64, bool) {
-        match self.is_counted {
-            true => (self.keys_counted, false),
-            false => (self.store_keys.max(self.keys_counted), true),
+        if self.is_counted {
+            (self.keys_counted, false)
+        } else {
+            (self.store_keys.max(self.keys_counted), true)
         }
     }
 }
@@ -441,9 +402,10 @@ impl Shard {
     ) -> Vec<(ShardAddress, Option<ShardStatus>)> {
         join_all(addresses.iter().map(|address| async move {
             if *address == self.address() {
-                let status = match counts_keys {
-                    true => self.status_with_keys().await,
-                    false => self.status(),
+                let status = if counts_keys {
+                    self.status_with_keys().await
+                } else {
+                    self.status()
                 };
                 return (*address, Some(status));
             }
@@ -487,9 +449,10 @@ impl Shard {
         let peers = self.peers.borrow();
         let line = |peer: &Rc<Peer>| {
             let line = peer.caller.distrust()?.line(self.config.guard.door());
-            let how = match peer.caller.is_connected() {
-                true => "connected without a proof",
-                false => "not connected",
+            let how = if peer.caller.is_connected() {
+                "connected without a proof"
+            } else {
+                "not connected"
             };
             Some(format!("{}: {how}: {line}", peer.label))
         };
@@ -518,11 +481,7 @@ impl Shard {
                     latency_us_p95: latency[1],
                     latency_us_p99: latency[2],
                     connected,
-                    state: match connected {
-                        false => "down",
-                        true => gauge.state(),
-                    }
-                    .into(),
+                    state: if !connected { "down" } else { gauge.state() }.into(),
                 }
             })
             .collect()

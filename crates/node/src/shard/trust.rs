@@ -48,26 +48,29 @@ impl Default for Comparison {
 impl Shard {
     /// Whether a version that another has seen is too far ahead. What is here already is no news.
     pub(crate) fn is_far(&self, version: Version, have: Version) -> bool {
-        match have >= version {
-            true => !self.clock.observe(version),
-            false => !self.take_over(version),
+        if have >= version {
+            !self.clock.observe(version)
+        } else {
+            !self.take_over(version)
         }
     }
 
     /// What the clock is good for, as of the last look at it.
     pub(crate) fn trust(&self) -> Trust {
-        match self.comparison.jumps.get() == self.stalls.jumps() {
-            true => self.comparison.verdict.get(),
-            false => Trust::Starting,
+        if self.comparison.jumps.get() == self.stalls.jumps() {
+            self.comparison.verdict.get()
+        } else {
+            Trust::Starting
         }
     }
 
     /// Fails while this shard must not stamp anything.
     pub(crate) fn may_stamp(&self) -> Result<Looked, Failure> {
         self.may_judge()?;
-        match self.clock.is_beyond_at(self.stalls.seen_ms()) {
-            false => Ok(Looked(())),
-            true => Err(self.mistrust()),
+        if !self.clock.is_beyond_at(self.stalls.seen_ms()) {
+            Ok(Looked(()))
+        } else {
+            Err(self.mistrust())
         }
     }
 
@@ -271,9 +274,10 @@ fn distance(ahead_ms: i64) -> String {
         172_800..63_072_000 => format!("{} days", seconds / 86_400),
         _ => format!("{} years", seconds / 31_556_952),
     };
-    match ahead_ms < 0 {
-        true => format!("{length} behind"),
-        false => format!("{length} ahead of"),
+    if ahead_ms < 0 {
+        format!("{length} behind")
+    } else {
+        format!("{length} ahead of")
     }
 }
 

@@ -50,8 +50,9 @@ pub(crate) fn put_ending(out: &mut BytesMut, ending: &Ending) {
 
 /// Reads it.
 pub(crate) fn get_ending(body: &Bytes) -> Ending {
-    match body.has_remaining() {
-        false => Ok(()),
-        true => Err(crate::service::refusal_from(body)),
+    if !body.has_remaining() {
+        Ok(())
+    } else {
+        Err(crate::service::refusal_from(body))
     }
 }

@@ -154,12 +154,13 @@ impl<R> NearEnd<R> {
 impl<R> Drop for NearEnd<R> {
     fn drop(&mut self) {
         self.open.fetch_sub(1, Ordering::Relaxed);
-        self.near.end(Err(match self.load.is_served() {
-            true => CallError::Refused {
+        self.near.end(Err(if self.load.is_served() {
+            CallError::Refused {
                 code: refusal::DROPPED,
                 text: super::sink::DROPPED_TEXT.to_owned(),
-            },
-            false => CallError::Disconnected,
+            }
+        } else {
+            CallError::Disconnected
         }));
     }
 }

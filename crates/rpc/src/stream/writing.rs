@@ -138,9 +138,10 @@ impl Writing {
 
     /// What is open under this number; nothing where it has ended.
     fn known(&mut self, stream: u64) -> Result<Option<&mut Stream>, Breach> {
-        match stream <= self.latest {
-            true => Ok(self.streams.get_mut(&stream)),
-            false => Err("never opened"),
+        if stream <= self.latest {
+            Ok(self.streams.get_mut(&stream))
+        } else {
+            Err("never opened")
         }
     }
 
@@ -212,13 +213,12 @@ impl Writing {
             let bytes = item.split_to(part);
             open.credit -= part + PART_COST_BYTES;
             let is_last = item.is_empty();
-            match is_last {
-                true => {
-                    if let Some(waker) = open.waker.take() {
-                        waker.wake();
-                    }
+            if is_last {
+                if let Some(waker) = open.waker.take() {
+                    waker.wake();
                 }
-                false => open.item = Some(item),
+            } else {
+                open.item = Some(item)
             }
             self.queue(stream);
             return Some(Out::Part {

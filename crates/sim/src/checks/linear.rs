@@ -93,9 +93,10 @@ fn of_key(plan: &Plan, key: &KeyHistory) -> Vec<Operation> {
     let writes = key.writes.iter().map(|(write, _)| Operation {
         process: write.client as u64,
         key: name.clone(),
-        kind: match write.delete {
-            true => Kind::Delete,
-            false => Kind::Put(write.id),
+        kind: if write.delete {
+            Kind::Delete
+        } else {
+            Kind::Put(write.id)
         },
         invoked: write.begun,
         outcome: match &write.ended {

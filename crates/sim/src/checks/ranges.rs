@@ -36,7 +36,7 @@ pub fn replicas(cluster: &Cluster) -> Result<(), Broken> {
     let silent = told
         .iter()
         .filter(|range| matches!(range.role.as_str(), "mute" | "failed"));
-    let mut lost: BTreeMap<(&str, usize), usize> = BTreeMap::new();
+    let mut lost: BTreeMap<(&str, u64), usize> = BTreeMap::new();
     for range in silent.clone() {
         *lost.entry((&range.keyspace, range.range)).or_default() += 1;
     }
@@ -53,7 +53,7 @@ pub fn replicas(cluster: &Cluster) -> Result<(), Broken> {
             "the replica of the range at {at} is silent: {reason}"
         )));
     }
-    let mut leaders: BTreeMap<(&str, usize, u64), &str> = BTreeMap::new();
+    let mut leaders: BTreeMap<(&str, u64, u64), &str> = BTreeMap::new();
     for range in told.iter().filter(|range| range.role == "leader") {
         let term = (&*range.keyspace, range.range, range.term);
         if let Some(other) = leaders.insert(term, &range.at) {

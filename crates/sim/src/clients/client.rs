@@ -97,9 +97,10 @@ impl Client {
             return Quorum { ack, from: 3 };
         }
         // A value kept by more nodes than its keyspace says outlives a forgotten delete there.
-        let nodes = match plan.forgets_deletes(place.0) {
-            true => 3,
-            false => self.members(),
+        let nodes = if plan.forgets_deletes(place.0) {
+            3
+        } else {
+            self.members()
         };
         if self.random.random_bool(0.4) {
             return Quorum { ack: 2, from: 3 };
@@ -244,9 +245,10 @@ impl Client {
             ids.push(id);
         }
         let verb = Verb::Bulk(pairs.seal().body().clone());
-        let tries = match self.tries_again {
-            true => shared.plan.attempts,
-            false => 1,
+        let tries = if self.tries_again {
+            shared.plan.attempts
+        } else {
+            1
         };
         let ask = self.ask(first, quorum, verb);
         let (&last, others) = match ids.split_last() {

@@ -70,11 +70,12 @@ impl Client {
         keys.sort_unstable();
         keys.dedup();
         let is_read = self.random.random_bool(0.3);
-        let appends: Vec<Step> = match is_read {
-            true => Vec::new(),
-            false => (keys.iter())
+        let appends: Vec<Step> = if is_read {
+            Vec::new()
+        } else {
+            (keys.iter())
                 .map(|key| Step::Append(name(*key), shared.next_range_value()))
-                .collect(),
+                .collect()
         };
         let invoked = shared.ranges.moment();
         let (steps, outcome) = self.append(&keys, &appends).await;

@@ -31,9 +31,10 @@ impl Faults {
         let nodes = cluster.hosts.len();
         let deafens = cluster.shared.plan.deafens;
         let most = nodes - usize::from(deafens);
-        let count = match deafens {
-            true => 3,
-            false => self.random.random_range(3..=nodes),
+        let count = if deafens {
+            3
+        } else {
+            self.random.random_range(3..=nodes)
         };
         let mut to: Vec<u16> = (1..=most as u16).collect();
         if let Some(buried) = cluster.shared.buried.get() {

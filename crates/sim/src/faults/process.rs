@@ -27,9 +27,10 @@ impl Faults {
         self.stopping[number] = None;
         self.held_until_ms[number] = None;
         // Mostly back soon; sometimes away for long enough to need a backfill.
-        let away_ms = match self.random.random_bool(0.8) {
-            true => self.random.random_range(50..=3_000),
-            false => self.random.random_range(3_000..=10_000),
+        let away_ms = if self.random.random_bool(0.8) {
+            self.random.random_range(50..=3_000)
+        } else {
+            self.random.random_range(3_000..=10_000)
         };
         self.down_until_ms[number] = Some(now_ms + away_ms);
         Ok(())
@@ -130,9 +131,10 @@ impl Faults {
         if self.held_until_ms[number].is_some() || self.down_until_ms[number].is_some() {
             return;
         }
-        let for_ms = match self.random.random_bool(0.5) {
-            true => self.random.random_range(50..=1_500),
-            false => self.random.random_range(1_500..=6_000),
+        let for_ms = if self.random.random_bool(0.5) {
+            self.random.random_range(50..=1_500)
+        } else {
+            self.random.random_range(1_500..=6_000)
         };
         cluster.hosts[number].pause.hold();
         self.held_until_ms[number] = Some(now_ms + for_ms);

@@ -99,9 +99,10 @@ impl Cluster {
             .tcp_capacity(4_096)
             .enable_random_order()
             .build();
-        let skew_ms_max: i64 = match plan.bad_clocks {
-            true => *crate::plan::pick(&mut random, &[20, 500, 10_000]),
-            false => 0,
+        let skew_ms_max: i64 = if plan.bad_clocks {
+            *crate::plan::pick(&mut random, &[20, 500, 10_000])
+        } else {
+            0
         };
         let shared = Rc::new(Shared {
             store,

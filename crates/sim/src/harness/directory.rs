@@ -98,9 +98,10 @@ mod real {
         for entry in fs::read_dir(from)? {
             let entry = entry?;
             let target = to.join(entry.file_name());
-            match entry.file_type()?.is_dir() {
-                true => copy_files(&entry.path(), &target)?,
-                false => drop(fs::copy(entry.path(), target)?),
+            if entry.file_type()?.is_dir() {
+                copy_files(&entry.path(), &target)?;
+            } else {
+                fs::copy(entry.path(), target)?;
             }
         }
         Ok(())

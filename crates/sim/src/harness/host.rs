@@ -417,14 +417,15 @@ impl Host {
 
 /// The capabilities of a run.
 fn limits(plan: &Plan) -> Limits {
-    match plan.forgets {
-        true => Limits {
+    if plan.forgets {
+        Limits {
             idle: Duration::from_secs(2),
             time: Duration::from_secs(5),
             retention: Duration::from_secs(20),
             ..Limits::default()
-        },
-        false => Limits::default(),
+        }
+    } else {
+        Limits::default()
     }
 }
 

@@ -158,44 +158,4 @@ fn the_list_outlives_a_restart_and_is_flushed_with_the_data() {
     let store = open(dir.path());
     assert_eq!(store.applied(), 1);
     assert_eq!(keys(&expired(&store, 1_000, 10)), [b"k"]);
-    assert!(store.expiries_listed().unwrap());
-}
-
-#[test]
-fn a_store_of_a_build_without_a_list_is_listed() {
-    let dir = tempfile::tempdir().unwrap();
-    let store = open(dir.path());
-    let many: Vec<_> = (0..1_000)
-        .map(|n| match n % 2 {
-            0 => expiring(&format!("{n:04}"), "v", stamp(n + 1, 1), 1_000 + n),
-            _ => put(&format!("{n:04}"), "v", stamp(n + 1, 1)),
-        })
-        .collect();
-    store.apply(&many, 1).unwrap();
-    flush(&store);
-    drop(store);
-    without_list(dir.path());
-
-    let store = open(dir.path());
-    assert!(!store.expiries_listed().unwrap());
-    assert!(expired(&store, 9_000, 10).is_empty());
-    let mut next = Some(Vec::new());
-    let mut steps = 0;
-    while let Some(from) = next {
-        assert!(!store.expiries_listed().unwrap());
-        next = store.list_expiries(&from).unwrap();
-        steps += 1;
-    }
-    assert!(steps > 1 && store.expiries_listed().unwrap());
-    assert_eq!(expired(&store, 9_000, 64).len(), 500);
-}
-
-/// Makes a store as builds before the list left them.
-fn without_list(path: &std::path::Path) {
-    let names = rocksdb::DB::list_cf(&rocksdb::Options::default(), path).unwrap();
-    let mut db = rocksdb::DB::open_cf(&rocksdb::Options::default(), path, names).unwrap();
-    db.drop_cf("expiry").unwrap();
-    db.delete_cf(db.cf_handle("meta").unwrap(), b"expiries")
-        .unwrap();
-    db.flush_cf(db.cf_handle("meta").unwrap()).unwrap();
 }

@@ -53,9 +53,10 @@ pub async fn work(model: Rc<Model>, process: u64, count: u64) {
             }
         };
         // It may die at any time.
-        let patience = match model.one_in(12) {
-            true => model.ms(0, 30),
-            false => model.ms(20_000, 20_000),
+        let patience = if model.one_in(12) {
+            model.ms(0, 30)
+        } else {
+            model.ms(20_000, 20_000)
         };
         let done = timeout(patience, doing.run()).await;
         let (steps, outcome) = match done {

@@ -199,9 +199,10 @@ impl Range {
     }
 
     fn leads(&self) -> Result<u64, Answer> {
-        match self.leader.borrow().is_some() {
-            true => Ok(self.term.get()),
-            false => Err(Answer::NotLeader(None)),
+        if self.leader.borrow().is_some() {
+            Ok(self.term.get())
+        } else {
+            Err(Answer::NotLeader(None))
         }
     }
 }

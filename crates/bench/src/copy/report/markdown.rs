@@ -65,9 +65,10 @@ pub fn render(report: &Report, charts: &[Chart]) -> String {
 
 fn heading(report: &Report) -> String {
     let machine = &report.machine;
-    let quick = match report.quick {
-        true => "\n**A quick run: too short to be quoted.**\n",
-        false => "",
+    let quick = if report.quick {
+        "\n**A quick run: too short to be quoted.**\n"
+    } else {
+        ""
     };
     let revision = report.revision.as_deref().unwrap_or("unknown");
     let mut text = format!(
@@ -95,9 +96,10 @@ fn heading(report: &Report) -> String {
         "- CPU time that neither side used, kernel and others: {} (median), {} at most{}\n",
         percent(other.median),
         percent(other.max),
-        match other.median > DISTURBED {
-            true => ": **disturbed**",
-            false => "",
+        if other.median > DISTURBED {
+            ": **disturbed**"
+        } else {
+            ""
         }
     );
     text
@@ -131,13 +133,14 @@ fn one(title: &str, case: &Case) -> String {
         let name = bounded.bound.name().to_owned();
         table.row(vec![name, mb_per_s(bounded.bytes_per_s)]);
     }
-    let carried = match case
+    let carried = if case
         .bounds
         .iter()
         .any(|bounded| bounded.bound == Bound::Disk)
     {
-        true => " The disk alone is by bytes of files.",
-        false => "",
+        " The disk alone is by bytes of files."
+    } else {
+        ""
     };
     format!(
         "\n## {title}\n\n{} pairs with values of {} B, {:.3} GB of keys and values in {:.3} GB of files.{carried}\n\n{}",

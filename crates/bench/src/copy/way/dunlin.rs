@@ -111,12 +111,13 @@ pub fn verify(session: &Session, source: &Source) -> Result<(), BenchError> {
 
 fn told(printed: &str, mode: &str) -> Result<Told, BenchError> {
     let told: Told = serde_json::from_str(printed)?;
-    match told.mode == mode {
-        true => Ok(told),
-        false => Err(BenchError::Miscounted(format!(
+    if told.mode == mode {
+        Ok(told)
+    } else {
+        Err(BenchError::Miscounted(format!(
             "dunlin copy says {}, not {mode}",
             told.mode
-        ))),
+        )))
     }
 }
 
@@ -124,9 +125,10 @@ impl Told {
     /// Files carry more than pairs, and do not count them.
     fn check(&self, source: &Source, is_files: bool) -> Result<(), BenchError> {
         let holds = &source.holds;
-        let is_all = match is_files {
-            true => self.pairs == 0 && (holds.bytes..=holds.file_bytes).contains(&self.bytes),
-            false => (self.pairs, self.bytes) == (holds.pairs, holds.bytes),
+        let is_all = if is_files {
+            self.pairs == 0 && (holds.bytes..=holds.file_bytes).contains(&self.bytes)
+        } else {
+            (self.pairs, self.bytes) == (holds.pairs, holds.bytes)
         };
         // A unit sent twice or not at all is no copy to be timed.
         if is_all && self.units_done_before == 0 && self.retries == 0 {

@@ -21,9 +21,10 @@ pub fn run(session: &Session, source: &Source) -> Result<Run, BenchError> {
     fs::create_dir_all(&target).map_err(files::at(&target))?;
     let config = session.scratch.path().join("rsyncd.conf");
     // Started by root it would write as nobody.
-    let owner = match rustix::process::geteuid().is_root() {
-        true => "uid = 0\ngid = 0\n",
-        false => "",
+    let owner = if rustix::process::geteuid().is_root() {
+        "uid = 0\ngid = 0\n"
+    } else {
+        ""
     };
     let text = format!(
         "address = 127.0.0.1\nport = {port}\nuse chroot = no\n{owner}\

@@ -34,9 +34,10 @@ impl<'a> Frame<'a> {
     /// [`Malformed`] for `-ERR` and for what no server sends.
     pub fn read(input: &'a [u8]) -> Result<Option<(Frame<'a>, usize)>, Malformed> {
         let Some(end) = input.iter().position(|&byte| byte == b'\n') else {
-            return match input.len() > LINE_LENGTH_MAX {
-                true => Err(Malformed("a line does not end")),
-                false => Ok(None),
+            return if input.len() > LINE_LENGTH_MAX {
+                Err(Malformed("a line does not end"))
+            } else {
+                Ok(None)
             };
         };
         let line = input[..end].trim_ascii_end();

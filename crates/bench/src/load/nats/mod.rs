@@ -88,9 +88,10 @@ impl NatsWorkload {
                         .matches(&asked.key, asked.number, message.payload)
             }
         };
-        match is_expected {
-            true => Verdict::Expected,
-            false => Verdict::WrongBody,
+        if is_expected {
+            Verdict::Expected
+        } else {
+            Verdict::WrongBody
         }
     }
 }

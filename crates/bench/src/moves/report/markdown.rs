@@ -51,9 +51,10 @@ pub fn render(report: &Report, charts: &[Chart]) -> String {
 
 fn heading(report: &Report) -> String {
     let (machine, plan) = (&report.machine, &report.plan);
-    let quick = match report.quick {
-        true => "\n**A quick run: too short to be quoted.**\n",
-        false => "",
+    let quick = if report.quick {
+        "\n**A quick run: too short to be quoted.**\n"
+    } else {
+        ""
     };
     let unknown = || "unknown".to_owned();
     let mut text = format!(
@@ -91,9 +92,10 @@ fn heading(report: &Report) -> String {
         percent(other.median),
         percent(other.max),
         percent(steal.max),
-        match other.median > DISTURBED {
-            true => ": **disturbed**",
-            false => "",
+        if other.median > DISTURBED {
+            ": **disturbed**"
+        } else {
+            ""
         }
     );
     let is_unbounded = |case: &Case| case.condition.pacing == Pacing::Unbounded;
@@ -186,14 +188,15 @@ fn steps(steps: &[StepTook]) -> String {
 
 fn ms(us: Spread) -> String {
     let ms = |us: f64| us / 1e3;
-    match us.min < us.max {
-        true => format!(
+    if us.min < us.max {
+        format!(
             "{:.1} ({:.1} to {:.1})",
             ms(us.median),
             ms(us.min),
             ms(us.max)
-        ),
-        false => format!("{:.1}", ms(us.median)),
+        )
+    } else {
+        format!("{:.1}", ms(us.median))
     }
 }
 

@@ -43,9 +43,10 @@ impl Moment<'_> {
         let slots = &self.units.running;
         let left = self.units.total.saturating_sub(self.settled());
         // At the end there are fewer units than connections: no empty lines for those.
-        let shown: Vec<&Option<Running>> = match left < slots.len() {
-            true => slots.iter().filter(|slot| slot.is_some()).collect(),
-            false => slots.iter().collect(),
+        let shown: Vec<&Option<Running>> = if left < slots.len() {
+            slots.iter().filter(|slot| slot.is_some()).collect()
+        } else {
+            slots.iter().collect()
         };
         let unit = |slot: &Option<Running>| slot.as_ref().map_or_else(String::new, unit_line);
         lines.extend(shown.into_iter().map(unit));
@@ -124,9 +125,10 @@ impl Moment<'_> {
     }
 
     fn fraction(&self) -> f64 {
-        match self.settled() == self.units.total {
-            true => 1.0,
-            false => self.settled_bytes() as f64 / self.units.total_size_bytes.max(1) as f64,
+        if self.settled() == self.units.total {
+            1.0
+        } else {
+            self.settled_bytes() as f64 / self.units.total_size_bytes.max(1) as f64
         }
     }
 
@@ -170,16 +172,16 @@ fn name(unit: &Unit) -> String {
 /// A key as text where it is text, else in hexadecimal digits; the beginning of a long one.
 fn shown(key: &Key) -> String {
     let is_text = key.0.iter().all(|byte| matches!(byte, b' '..=b'~'));
-    let text = match is_text {
-        true => String::from_utf8_lossy(&key.0).into_owned(),
-        false => {
-            let digits = key.0.iter().take(KEY).map(|byte| format!("{byte:02x}"));
-            format!("0x{}", digits.collect::<String>())
-        }
+    let text = if is_text {
+        String::from_utf8_lossy(&key.0).into_owned()
+    } else {
+        let digits = key.0.iter().take(KEY).map(|byte| format!("{byte:02x}"));
+        format!("0x{}", digits.collect::<String>())
     };
-    match text.len() > KEY {
-        true => format!("{}..", &text[..KEY]),
-        false => text,
+    if text.len() > KEY {
+        format!("{}..", &text[..KEY])
+    } else {
+        text
     }
 }
 

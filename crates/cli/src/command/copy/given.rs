@@ -76,9 +76,10 @@ pub fn target(text: &str) -> Result<Target, String> {
     let is_receiver = text.rsplit_once(':').is_some_and(|(host, port)| {
         !host.is_empty() && !host.contains('/') && port.parse::<u16>().is_ok()
     });
-    Ok(match is_receiver {
-        true => Target::Receiver(text.to_owned()),
-        false => Target::Directory(PathBuf::from(text)),
+    Ok(if is_receiver {
+        Target::Receiver(text.to_owned())
+    } else {
+        Target::Directory(PathBuf::from(text))
     })
 }
 

@@ -74,9 +74,10 @@ pub fn told(retention: &Retention) -> String {
     let min = bound("at least", retention.min_bytes, retention.min_age_s);
     let max = bound("at most", retention.max_bytes, retention.max_age_s);
     let bounds: Vec<String> = min.into_iter().chain(max).collect();
-    match bounds.is_empty() {
-        true => "as needed".to_owned(),
-        false => bounds.join(", "),
+    if bounds.is_empty() {
+        "as needed".to_owned()
+    } else {
+        bounds.join(", ")
     }
 }
 
@@ -112,9 +113,10 @@ impl fmt::Display for Bound {
             .age_s
             .map(|s| Delay(s.saturating_mul(1_000)).to_string());
         let parts: Vec<String> = bytes.into_iter().chain(age).collect();
-        match parts.is_empty() {
-            true => f.write_str("none"),
-            false => f.write_str(&parts.join(",")),
+        if parts.is_empty() {
+            f.write_str("none")
+        } else {
+            f.write_str(&parts.join(","))
         }
     }
 }

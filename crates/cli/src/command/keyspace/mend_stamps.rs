@@ -66,17 +66,19 @@ impl MendStamps {
             report.filling.extend(after.filling);
         }
         let mut output = Output::new();
-        match self.json {
-            true => output.json(&report)?,
-            false => output.bytes(self.text(&report).as_bytes())?,
+        if self.json {
+            output.json(&report)?
+        } else {
+            output.bytes(self.text(&report).as_bytes())?
         }
         output.flush()?;
-        match self.yes && report.left > 0 {
-            true => Err(Failure::Failed(format!(
+        if self.yes && report.left > 0 {
+            Err(Failure::Failed(format!(
                 "{} keys are still to be mended: run it again",
                 report.left
-            ))),
-            false => Ok(()),
+            )))
+        } else {
+            Ok(())
         }
     }
 

@@ -30,12 +30,13 @@ pub fn run(arguments: &Paths, output: &mut Output) -> Result<(), Failure> {
     } else {
         ""
     };
-    match damaged.is_empty() {
-        true => Ok(()),
-        false => Err(Failure::Failed(format!(
+    if damaged.is_empty() {
+        Ok(())
+    } else {
+        Err(Failure::Failed(format!(
             "damaged: {}{hint}",
             damaged.join(", ")
-        ))),
+        )))
     }
 }
 
@@ -44,18 +45,20 @@ fn one(target: &Target, arguments: &Paths, output: &mut Output) -> Result<Option
     let (path, damaged) = match target {
         Target::Log(directory) => {
             let report = examine(directory)?;
-            match arguments.json {
-                true => output.json(&report::json(directory, &report))?,
-                false => output.bytes(report::text(directory, &report).as_bytes())?,
+            if arguments.json {
+                output.json(&report::json(directory, &report))?
+            } else {
+                output.bytes(report::text(directory, &report).as_bytes())?
             }
             (directory, report.is_damaged())
         }
         Target::File(file) | Target::RocksDb(file) => {
             let may_be_empty = matches!(target, Target::RocksDb(_));
             let stat = source::stat(file, &arguments.reading, may_be_empty)?;
-            match arguments.json {
-                true => output.json(&file_json(file, &stat))?,
-                false => output.bytes(file_text(file, &stat).as_bytes())?,
+            if arguments.json {
+                output.json(&file_json(file, &stat))?
+            } else {
+                output.bytes(file_text(file, &stat).as_bytes())?
             }
             (file, stat.verdict() == Verdict::Damaged)
         }
@@ -89,9 +92,10 @@ fn file_text(file: &Path, stat: &Stat) -> String {
     }
     let torn_from = stat.damage_count - stat.torn_count;
     for (at, damage) in stat.damages.iter().enumerate() {
-        let kind = match (at as u64) < torn_from {
-            true => "damage",
-            false => "torn end",
+        let kind = if (at as u64) < torn_from {
+            "damage"
+        } else {
+            "torn end"
         };
         let what = row::damage(damage);
         text.push_str(&format!("  at byte {}: {kind}: {what}\n", damage.offset));

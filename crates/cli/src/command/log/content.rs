@@ -147,9 +147,10 @@ fn kind_name(kind: Kind) -> &'static str {
 }
 
 fn entry_text(entry: &EntryView<'_>) -> String {
-    let kind = match entry.is_expiry() {
-        true => "expiry",
-        false => kind_name(entry.kind()),
+    let kind = if entry.is_expiry() {
+        "expiry"
+    } else {
+        kind_name(entry.kind())
     };
     let copy = if entry.copy() { " copy" } else { "" };
     if entry.kind() == Kind::Vector {

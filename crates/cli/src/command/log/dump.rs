@@ -42,17 +42,16 @@ fn dump(file: &Path, arguments: &Dump, output: &mut Output) -> Result<(), Failur
     let mut inspector = source::open(file, &arguments.reading)?;
     let dunlin = inspector.is_dunlin();
     let layout = inspector.layout();
-    match arguments.json {
-        true => output.json(&json!({
+    if arguments.json {
+        output.json(&json!({
             "event": "file", "file": file, "form": if dunlin { "dunlin" } else { "rocksdb" },
             "block_size_bytes": layout.block_size_bytes, "number": layout.number,
             "settings": settings::json(layout.settings.as_ref()),
-        }))?,
-        false => {
-            let described = source::described(layout, dunlin);
-            output.line(format!("{}: {described}", file.display()))?;
-            output.line(row::headings())?;
-        }
+        }))?
+    } else {
+        let described = source::described(layout, dunlin);
+        output.line(format!("{}: {described}", file.display()))?;
+        output.line(row::headings())?;
     }
     let (mut last, mut records) = (None, 0);
     while arguments.limit.is_none_or(|limit| records < limit) {
@@ -98,9 +97,10 @@ fn batched(
             break;
         }
         listed += 1;
-        match json {
-            true => output.json(&row::batched_json(offset, listed, payload))?,
-            false => output.line(row::batched(offset, payload))?,
+        if json {
+            output.json(&row::batched_json(offset, listed, payload))?
+        } else {
+            output.line(row::batched(offset, payload))?
         }
     }
     Ok(listed)

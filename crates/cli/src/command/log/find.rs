@@ -65,9 +65,10 @@ pub fn targets(path: &Path) -> Result<Vec<Target>, Failure> {
     .map_err(|error| Failure::file(path, &error))?;
     // Numbers outgrow their six digits.
     found.sort_by_key(|file| (file.parent().map(Path::to_owned), number(file)));
-    match found.is_empty() {
-        true => Err(none(path)),
-        false => Ok(found.into_iter().map(Target::RocksDb).collect()),
+    if found.is_empty() {
+        Err(none(path))
+    } else {
+        Ok(found.into_iter().map(Target::RocksDb).collect())
     }
 }
 

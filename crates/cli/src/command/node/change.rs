@@ -126,9 +126,10 @@ async fn begin(client: &Client, wanted: &ChangeMembers) -> Result<Members, Failu
         let same = |a: &[String], b: &[String]| a.iter().all(|name| b.contains(name));
         same(&wanted.add, &change.adds) && same(&leave, &change.takes_out)
     };
-    match members.change.as_ref().is_some_and(is_this) {
-        true => Ok(members),
-        false => Err(lost.into()),
+    if members.change.as_ref().is_some_and(is_this) {
+        Ok(members)
+    } else {
+        Err(lost.into())
     }
 }
 
@@ -181,8 +182,9 @@ async fn wait(
 fn end(change: &Change, members: Members) -> End {
     let has = |name: &String| members.members.contains(name);
     let is_complete = change.adds.iter().all(has) && !change.takes_out.iter().any(has);
-    match is_complete {
-        true => End::Complete(Box::new(members)),
-        false => End::Cancelled,
+    if is_complete {
+        End::Complete(Box::new(members))
+    } else {
+        End::Cancelled
     }
 }

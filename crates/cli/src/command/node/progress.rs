@@ -15,9 +15,10 @@ pub struct Bar {
 impl Bar {
     /// A bar; `shown` is false for scripts.
     pub fn new(shown: bool) -> Bar {
-        let bar = match shown {
-            true => ProgressBar::new(0),
-            false => ProgressBar::hidden(),
+        let bar = if shown {
+            ProgressBar::new(0)
+        } else {
+            ProgressBar::hidden()
         };
         if let Ok(style) = ProgressStyle::with_template("{bar:20} {elapsed}, {msg}") {
             bar.set_style(style);

@@ -63,9 +63,10 @@ fn round(flock: &mut Flock, random: &mut Random) -> usize {
     let victims: Vec<usize> = (0..count).map(|more| (first + more) % 3).collect();
     let stopped = random.below(5) == 0;
     for victim in &victims {
-        match stopped {
-            true => flock.stop(*victim),
-            false => flock.kill(*victim),
+        if stopped {
+            flock.stop(*victim)
+        } else {
+            flock.kill(*victim)
         }
     }
     std::thread::sleep(random.millis(1, 800));

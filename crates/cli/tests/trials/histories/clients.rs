@@ -316,9 +316,10 @@ impl<'a> Worker<'a> {
             std::thread::sleep(Duration::from_millis(ahead_ms));
             let server_ms = now_ms() + self.server_ahead_ms;
             let deadline_ms = server_ms.max(self.floor_ms) + DEADLINE_MS;
-            let headers = match is_careful {
-                true => times(deadline_ms, self.floor_ms),
-                false => String::new(),
+            let headers = if is_careful {
+                times(deadline_ms, self.floor_ms)
+            } else {
+                String::new()
             };
             let (method, body) = match kind {
                 Kind::Put(value) => ("PUT", bytes_of(value, self.all.value_bytes)),

@@ -99,12 +99,11 @@ impl Forgetful {
 
     pub fn link(&mut self, node: Number, parent: Number, name: &OsStr) -> Result<(), Errno> {
         let names = &mut self.directory(parent)?.names;
-        match names.contains_key(name) {
-            true => Err(EEXIST),
-            false => {
-                names.insert(name.to_owned(), node);
-                Ok(())
-            }
+        if names.contains_key(name) {
+            Err(EEXIST)
+        } else {
+            names.insert(name.to_owned(), node);
+            Ok(())
         }
     }
 

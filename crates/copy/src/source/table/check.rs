@@ -142,9 +142,10 @@ impl Table<'_> {
         };
         for handle in Handles::of(&content, form).ok_or_else(|| unknown("index"))? {
             let handle = handle.ok_or_else(|| unknown("index"))?;
-            match form.is_partitioned {
-                true => self.index(handle, inner)?,
-                false => self.data(handle)?,
+            if form.is_partitioned {
+                self.index(handle, inner)?
+            } else {
+                self.data(handle)?
             }
         }
         Ok(())

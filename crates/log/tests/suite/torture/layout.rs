@@ -56,10 +56,11 @@ pub fn physical(file: &[u8], block_size: usize, number: Option<u32>) -> Vec<Phys
             if block[at..at + LEGACY] == [0; LEGACY] {
                 return found;
             }
-            let end = match code >= HEADER {
+            let end = if code >= HEADER {
                 // Its length counts the log number.
-                true => at + LEGACY + counted,
-                false => at + header + counted,
+                at + LEGACY + counted
+            } else {
+                at + header + counted
             };
             assert!(end <= block.len(), "a record crosses its block");
             let crc = crc32c::crc32c(&block[at + 6..end]);
@@ -207,15 +208,15 @@ impl Segment {
 
     /// Where the last thing before a piece ends that leads to it.
     pub fn valid_before(&self, piece: &Piece) -> usize {
-        match piece.begin == piece.bytes.start {
-            true => self.whole_before(piece),
-            false => self
-                .pieces
+        if piece.begin == piece.bytes.start {
+            self.whole_before(piece)
+        } else {
+            self.pieces
                 .iter()
                 .map(|other| other.bytes.end)
                 .take_while(|end| *end <= piece.bytes.start)
                 .last()
-                .unwrap_or(0),
+                .unwrap_or(0)
         }
     }
 

@@ -63,9 +63,10 @@ pub(super) fn read(header: &[u8]) -> Result<Credentials<'_>, Malformed> {
     }
     if scheme.eq_ignore_ascii_case(b"bearer") {
         let is_token68 = |byte: &u8| byte.is_ascii_alphanumeric() || b"-._~+/=".contains(byte);
-        return match !rest.is_empty() && rest.iter().all(is_token68) {
-            true => Ok(Credentials::Bearer(rest)),
-            false => Err(Malformed("Authorization: Bearer holds no token")),
+        return if !rest.is_empty() && rest.iter().all(is_token68) {
+            Ok(Credentials::Bearer(rest))
+        } else {
+            Err(Malformed("Authorization: Bearer holds no token"))
         };
     }
     Ok(Credentials::Other)

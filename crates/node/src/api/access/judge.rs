@@ -34,12 +34,13 @@ pub(super) fn judge(access: &Access, name: Option<&str>, need: Need, keyspace: &
         Need::Keyspace(role) => (role, keyspace),
         Need::Everything(role) => (role, ALL),
     };
-    match user.may(role, on) {
-        true => Verdict::Allow,
-        false => Verdict::Forbidden {
+    if user.may(role, on) {
+        Verdict::Allow
+    } else {
+        Verdict::Forbidden {
             role,
             on: on.to_owned(),
-        },
+        }
     }
 }
 

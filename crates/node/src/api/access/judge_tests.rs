@@ -105,9 +105,10 @@ fn who_may_what_on_every_path() {
         let is_open = *who == "anybody";
         for stranger in [None, Some("dropped")] {
             let verdict = judge(&access, stranger, rule.need, keyspace);
-            let wanted = match is_open {
-                true => Verdict::Allow,
-                false => Verdict::Unauthorized,
+            let wanted = if is_open {
+                Verdict::Allow
+            } else {
+                Verdict::Unauthorized
             };
             assert_eq!(verdict, wanted, "{method} {path} by {stranger:?}");
         }

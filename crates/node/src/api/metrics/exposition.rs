@@ -26,9 +26,10 @@ impl Exposition {
             return Exposition::Text;
         };
         let open_metrics = wanted.quality("application/openmetrics-text", Some("1.0.0"));
-        match open_metrics > wanted.quality("text/plain", Some("0.0.4")) {
-            true => Exposition::OpenMetrics,
-            false => Exposition::Text,
+        if open_metrics > wanted.quality("text/plain", Some("0.0.4")) {
+            Exposition::OpenMetrics
+        } else {
+            Exposition::Text
         }
     }
 

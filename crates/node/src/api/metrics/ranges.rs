@@ -7,7 +7,9 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 
-use crate::plug::{RangeStatus, TxnCounts};
+use dunlin_proto::api::RangeStatus;
+
+use crate::plug::TxnCounts;
 use crate::shard::ShardStatus;
 
 type Labels = Vec<(&'static str, String)>;

@@ -8,8 +8,8 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 
-use crate::plug::StreamStatus;
 use crate::shard::ShardStatus;
+use dunlin_proto::api::StreamStatus;
 
 type Labels = Vec<(&'static str, String)>;
 type Read = fn(&Figures) -> u64;

@@ -1,0 +1,16 @@
+//! The HTTP API as plain structs, the same for the server that writes them as JSON and the client that reads them.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `status` | `/v1/status`: followers, streams, ranges, the state of a shard's recovery |
+//! | `view` | `/v1/keyspaces/NAME/views`: the state of a view, and its verification |
+
+mod status;
+mod view;
+
+pub use status::{
+    BackfillStatus, FollowerStatus, PinStatus, RangeStatus, RecoveryStatus, StreamStatus,
+};
+pub use view::{
+    SkippedDocument, TriedDocument, TriedRow, View, ViewAtShard, ViewDifference, ViewVerified,
+};

@@ -1,0 +1,138 @@
+//! Parts of `/v1/status`.
+
+use serde::{Deserialize, Serialize};
+
+/// A shard that follows the log of another.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FollowerStatus {
+    /// The shard whose log is read, `NODE/SHARD`.
+    pub from: String,
+    /// The shard that follows it, `NODE/SHARD`.
+    pub to: String,
+    /// Log records that the follower has not acknowledged yet.
+    pub items_remaining: u64,
+    /// Bytes that these take in the log, including entries for other followers.
+    pub bytes_remaining: u64,
+    /// Bytes of entries sent per second, over the last seconds.
+    pub bytes_per_s: u64,
+    /// Median time from a write to its acknowledgement, in microseconds, over the last seconds with
+    /// acknowledgements.
+    pub latency_us_p50: u64,
+    /// 95th percentile of the same.
+    pub latency_us_p95: u64,
+    /// 99th percentile of the same.
+    pub latency_us_p99: u64,
+    /// Whether the follower is connected.
+    pub connected: bool,
+    /// `streaming`, `catching_up`, `backfilling` or `down`.
+    pub state: String,
+}
+
+/// A change stream that a shard serves to a client.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StreamStatus {
+    /// The shard that serves it, `NODE/SHARD`.
+    pub at: String,
+    /// The keyspace.
+    pub keyspace: String,
+    /// The client.
+    pub who: String,
+    /// The named cursor of the client, if it has one.
+    pub cursor: Option<String>,
+    /// `snapshot`, `catching_up`, `streaming`, or `not_read`: the client reads nothing.
+    pub state: String,
+    /// Log records that the stream has not read yet; absent during a snapshot.
+    pub entries_behind: Option<u64>,
+    /// Estimated bytes of these.
+    pub bytes_behind: Option<u64>,
+    /// How old the last change was when it was sent, or for how long changes have been missing, in milliseconds.
+    pub behind_ms: u64,
+    /// Changes sent.
+    pub changes: u64,
+    /// Bytes of keys and values sent per second, over the last seconds.
+    pub bytes_per_s: u64,
+    /// How long the client has been connected, in milliseconds.
+    pub connected_ms: u64,
+}
+
+/// A replica of a range of keys of a transactional keyspace.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RangeStatus {
+    /// The shard that holds it, `NODE/SHARD`.
+    pub at: String,
+    /// The keyspace.
+    pub keyspace: String,
+    /// Number of the range in the keyspace, from 0.
+    pub range: u64,
+    /// `leader`, `follower`, `candidate`, `preparing`, `mute` or `failed`.
+    pub role: String,
+    /// Why it has none of the first three roles.
+    pub reason: Option<String>,
+    /// The leader's shard, as far as this replica knows.
+    pub leader: Option<String>,
+    /// Its term.
+    pub term: u64,
+    /// Index of the last entry in its log.
+    pub last: u64,
+    /// Index of the last entry that it knows to be committed.
+    pub committed: u64,
+    /// Index of the last entry that it has applied.
+    pub applied: u64,
+    /// Entries that the slowest follower has not received yet, at the leader; 0 at followers.
+    pub behind: u64,
+    /// Elections that it has won since its start.
+    pub elections: u64,
+    /// Snapshots of the range that it has received since its start.
+    pub snapshots: u64,
+    /// Intents of transactions, as far as this replica has applied its log.
+    pub intents: u64,
+    /// Age of the oldest intent, in milliseconds.
+    pub oldest_intent_ms: u64,
+}
+
+/// Records that a shard copies from another, whose log no longer has the entries that the shard needs next.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BackfillStatus {
+    /// The other shard, `NODE/SHARD`.
+    pub from: String,
+    /// Partitions to read there.
+    pub parts: u64,
+    /// Partitions read.
+    pub parts_done: u64,
+    /// Records received.
+    pub records: u64,
+    /// Bytes of these.
+    pub bytes: u64,
+    /// Bytes of records read there, including those that this shard has already.
+    pub bytes_read: u64,
+    /// The same per second, over the last seconds.
+    pub bytes_read_per_s: u64,
+    /// Estimated seconds to the end; absent before the first partition is done.
+    pub left_s: Option<u64>,
+}
+
+/// Log that a shard keeps for a reader.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PinStatus {
+    /// The reader.
+    pub holder: String,
+    /// First log record kept.
+    pub position: u64,
+    /// Bytes of the log from there on.
+    pub bytes: u64,
+    /// How long the log has been kept, in milliseconds.
+    pub held_ms: u64,
+    /// Nothing is kept any more, because the reader held too much or did not continue; this ends when it does.
+    pub let_go: bool,
+}
+
+/// Why a shard answers no reads: it may have lost data, and other replicas have not sent all of it yet.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RecoveryStatus {
+    /// Why data may be missing.
+    pub reason: String,
+    /// Shards that have not sent all of their data yet, as `NODE/SHARD`.
+    pub waits_for: Vec<String>,
+    /// Damage of the shard itself that prevents the recovery, and what to do about it.
+    pub damage: Option<String>,
+}
