@@ -12,6 +12,8 @@ scripts/promtool.sh || { echo "0 passed, 1 failed (promtool)"; exit 1; }
 
 # Tests of properties draw the same cases each time; another seed draws others.
 export PROPTEST_RNG_SEED=${PROPTEST_RNG_SEED:-1}
+# Tests with processes wait more than they compute.
+export RUST_TEST_THREADS=${RUST_TEST_THREADS:-$((2 * $(nproc)))}
 
 step format cargo fmt --all --check
 step clippy cargo clippy --profile fast --workspace --all-targets -- -D warnings
