@@ -178,6 +178,7 @@ async fn open(services: &Rc<Services>, may_have_forgotten: bool) -> Result<Rc<At
         outgoing: RefCell::default(),
         wake: Notify::new(),
         next_place: Cell::new(place),
+        scans: Cell::default(),
     });
     let driven = own.clone();
     tokio::task::spawn_local(async move { driven.log.log().drive().await });

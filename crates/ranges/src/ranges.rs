@@ -35,6 +35,8 @@ pub(crate) struct AtShard {
     pub wake: Notify,
     /// The next place in the store that nobody has.
     pub next_place: Cell<u32>,
+    /// Scans that leaders of this shard have started.
+    pub scans: Cell<u64>,
 }
 
 impl AtShard {

@@ -157,6 +157,12 @@ impl Replica for Here {
         self.told(told).await
     }
 
+    fn scan_number(&self) -> u64 {
+        let number = self.own.scans.get();
+        self.own.scans.set(number + 1);
+        number
+    }
+
     async fn applied(&self, index: u64) -> Result<(), Answer> {
         loop {
             let moved = self.group.moved.notified();

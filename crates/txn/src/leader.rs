@@ -29,6 +29,7 @@ pub struct TooOld(pub Version);
 
 #[derive(Debug, Clone)]
 struct Scan {
+    number: u64,
     at: Version,
     start: Bytes,
     end: Option<Bytes>,
@@ -72,10 +73,18 @@ impl Leader {
         Some(at.plus_ms(LEASE_MS))
     }
 
-    /// Keys from the first to before the second are being read at a timestamp, in order, until `end_scan`. The index that
-    /// must be applied before they are looked at, if there is one: of what was proposed before.
-    pub fn begin_scan(&mut self, at: Version, start: &Bytes, end: Option<&Bytes>) -> Option<u64> {
+    /// A scan reads keys from `start` to before `end` at a timestamp, in order, until `end_scan`. Returns the index that
+    /// must be applied before, if there is one: the last that was proposed for one of these keys. No other scan of this
+    /// process may have the same `number`.
+    pub fn begin_scan(
+        &mut self,
+        number: u64,
+        at: Version,
+        start: &Bytes,
+        end: Option<&Bytes>,
+    ) -> Option<u64> {
         self.scans.push(Scan {
+            number,
             at,
             start: start.clone(),
             end: end.cloned(),
@@ -90,14 +99,14 @@ impl Leader {
         within.map(|(_, index)| *index).max()
     }
 
-    /// A scan has come to an end: it has read what is before this key, if it did not read all.
-    pub fn end_scan(&mut self, at: Version, start: &Bytes, next: Option<&Bytes>) {
-        let mut scans = self.scans.iter();
-        let is_this = |scan: &Scan| scan.at == at && scan.start == start;
-        if let Some(number) = scans.position(is_this) {
-            let scan = self.scans.swap_remove(number);
+    /// The scan of this number ends. It has read the keys before `next`, or all of them. A scan that began under an earlier
+    /// leader is not known here, and nothing is noted of it.
+    pub fn end_scan(&mut self, number: u64, next: Option<&Bytes>) {
+        let position = self.scans.iter().position(|scan| scan.number == number);
+        if let Some(position) = position {
+            let scan = self.scans.swap_remove(position);
             let end = next.or(scan.end.as_ref());
-            self.cache.note_range(at, start, end);
+            self.cache.note_range(scan.at, &scan.start, end);
         }
     }
 

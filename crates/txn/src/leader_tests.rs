@@ -34,26 +34,43 @@ fn nothing_is_written_below_what_was_read() {
 }
 
 #[test]
-fn a_scan_keeps_out_of_its_way_what_it_may_read_and_then_what_it_has_read() {
+fn a_scan_refuses_writes_to_all_keys_that_it_may_read_and_then_to_those_that_it_has_read() {
     let mut leader = Leader::new(Version(0), 1);
     let old = Err(TooOld(Version(30)));
-    leader.begin_scan(Version(30), &key("a"), Some(&key("e")));
-    leader.begin_scan(Version(30), &key("a"), Some(&key("e")));
+    leader.begin_scan(1, Version(30), &key("a"), Some(&key("e")));
+    leader.begin_scan(2, Version(30), &key("a"), Some(&key("e")));
     assert_eq!(leader.may_propose(&write(29, "d")), old);
     assert_eq!(leader.may_propose(&write(30, "d")), Ok(()));
     assert_eq!(leader.may_propose(&write(29, "e")), Ok(()));
     // Each comes to its own end.
-    leader.end_scan(Version(30), &key("a"), Some(&key("c")));
+    leader.end_scan(1, Some(&key("c")));
     assert_eq!(leader.may_propose(&write(29, "d")), old);
-    leader.end_scan(Version(30), &key("a"), Some(&key("c")));
+    leader.end_scan(2, Some(&key("c")));
     assert_eq!(leader.may_propose(&write(29, "b")), old);
     assert_eq!(leader.may_propose(&write(29, "c")), Ok(()));
-    leader.end_scan(Version(30), &key("a"), None);
+    // A scan of an earlier leader notes nothing.
+    leader.end_scan(0, None);
     assert_eq!(leader.may_propose(&write(29, "c")), Ok(()));
     // To the end of the range, and whole.
-    leader.begin_scan(Version(30), &key("x"), None);
-    leader.end_scan(Version(30), &key("x"), None);
+    leader.begin_scan(3, Version(30), &key("x"), None);
+    leader.end_scan(3, None);
     assert_eq!(leader.may_propose(&write(29, "z")), old);
+}
+
+#[test]
+fn scans_at_one_timestamp_with_one_start_are_noted_each_with_its_own_end() {
+    let old = Err(TooOld(Version(30)));
+    for short_ends_first in [true, false] {
+        let mut leader = Leader::new(Version(0), 1);
+        leader.begin_scan(1, Version(30), &key("a"), Some(&key("b")));
+        leader.begin_scan(2, Version(30), &key("a"), None);
+        let order = if short_ends_first { [1, 2] } else { [2, 1] };
+        for number in order {
+            leader.end_scan(number, None);
+        }
+        assert_eq!(leader.may_propose(&write(29, "a")), old);
+        assert_eq!(leader.may_propose(&write(29, "m")), old);
+    }
 }
 
 #[test]
@@ -65,12 +82,12 @@ fn a_read_waits_for_what_was_proposed_before() {
     assert_eq!(leader.may_propose(&write(8, "a")), Err(TooOld(Version(9))));
     assert_eq!(leader.read_key(Version(10), &key("a")), Some(9));
     assert_eq!(leader.read_key(Version(10), &key("c")), None);
-    assert_eq!(leader.begin_scan(Version(10), &key("b"), None), Some(8));
+    assert_eq!(leader.begin_scan(1, Version(10), &key("b"), None), Some(8));
     leader.applied(8);
     assert_eq!(leader.read_key(Version(11), &key("a")), Some(9));
     assert_eq!(leader.read_key(Version(11), &key("b")), None);
     leader.applied(9);
-    assert_eq!(leader.begin_scan(Version(12), &key(""), None), None);
+    assert_eq!(leader.begin_scan(2, Version(12), &key(""), None), None);
 }
 
 #[test]

@@ -58,6 +58,9 @@ pub trait Replica {
     /// Puts an entry into the log, if the leader may, and waits until it is applied.
     async fn propose(&self, command: Command) -> Result<Verdict, Answer>;
 
+    /// A number for a scan, which no other scan of this process has, whoever leads.
+    fn scan_number(&self) -> u64;
+
     /// Waits until all entries up to this index are applied.
     async fn applied(&self, index: u64) -> Result<(), Answer>;
 
@@ -147,14 +150,14 @@ impl<W: World, R: Replica> Here<'_, W, R> {
     ) -> Result<Answer, Answer> {
         let at = self.at(at).await?;
         self.lease(at).await?;
+        let number = self.replica.scan_number();
         let index = self.replica.with(|state, leader| {
             check_watermark(state, at)?;
-            Ok(leader.begin_scan(at, &start, end.as_ref()))
+            Ok(leader.begin_scan(number, at, &start, end.as_ref()))
         })??;
         let mut scan = Scan {
             replica: self.replica,
-            at,
-            start: start.clone(),
+            number,
             next: None,
         };
         if let Some(index) = index {
@@ -339,18 +342,16 @@ impl<W: World, R: Replica> Here<'_, W, R> {
 /// A scan, which comes to an end however that is.
 struct Scan<'a, R: Replica> {
     replica: &'a R,
-    at: Version,
-    start: Bytes,
+    number: u64,
     next: Option<Bytes>,
 }
 
 impl<R: Replica> Drop for Scan<'_, R> {
     fn drop(&mut self) {
-        let Scan { at, start, .. } = self;
-        let next = self.next.as_ref();
-        // Who does not lead any more has nothing to note.
-        let ended = |_: &State, leader: &mut Leader| leader.end_scan(*at, start, next);
-        drop(self.replica.with(ended));
+        let (number, next) = (self.number, self.next.as_ref());
+        // A former leader has nothing to note.
+        let end = |_: &State, leader: &mut Leader| leader.end_scan(number, next);
+        drop(self.replica.with(end));
     }
 }
 

@@ -20,6 +20,8 @@ pub enum Bug {
     OldWindow,
     /// The record of a transaction goes before its participants know that it committed.
     ForgottenEarly,
+    /// Scans have no numbers of their own: one ends another.
+    ScansMixed,
     /// Who was not answered commits again at another timestamp.
     RunTwice,
 }

@@ -8,17 +8,17 @@ use dunlin_entry::{Stamp, Version};
 use dunlin_history::{Outcome as End, Step, Transaction};
 use dunlin_proto::Condition;
 use dunlin_txn::{
-    Answer, Check, Command, Id, ORIGIN, Outcome, Request, Share, Unheard, World, Write, close,
+    Answer, Check, Command, Id, ORIGIN, Outcome, Request, Row, Share, Unheard, World, Write, close,
     commit, finalize_all,
 };
-use futures_util::future::join_all;
+use futures_util::future::{join, join_all};
 use tokio::time::{sleep, timeout};
 
 use crate::bugs::Bug;
 use crate::model::Model;
 
 /// Keys of each range.
-const KEYS: u64 = 2;
+const KEYS: u64 = 3;
 /// From when on a transaction may be aborted by anybody, in milliseconds.
 const LIMIT_MS: u64 = 200;
 
@@ -355,6 +355,7 @@ async fn finish(
     }
 }
 
+/// Scans all ranges, often beside another scan of the same transaction, and sees the same when it scans them again.
 async fn scan(model: &Rc<Model>) -> Done {
     let world = model.clone().world();
     let Ok(at) = world.timestamp(Version(0)).await else {
@@ -363,27 +364,64 @@ async fn scan(model: &Rc<Model>) -> Done {
     let mut steps = Vec::new();
     let ranges = model.ranges.borrow().len() as u64;
     for range in 0..ranges {
-        let (mut rows, mut next) = (Vec::new(), Some(Bytes::new()));
-        while let Some(start) = next {
-            let asked = Request::Page {
-                at: Some(at),
-                start,
-                end: None,
-                limit: 1 + model.below(3) as u32,
-            };
-            let Ok(Answer::Page(page, behind)) = world.ask(range, asked).await else {
-                return Done::Failed;
-            };
-            rows.extend(page);
-            next = behind;
-        }
+        let rows = scan_range(model, at, range);
+        let rows = if model.one_in(2) {
+            // One of two keys.
+            let (start, end) = (Bytes::new(), Some(name(range, 2)));
+            let beside = page(model, range, at, (start, end), 1);
+            join(beside, rows).await.1
+        } else {
+            rows.await
+        };
+        let Some(rows) = rows else {
+            return Done::Failed;
+        };
         for key in 0..KEYS {
             let row = rows.iter().find(|(found, _, _)| *found == name(range, key));
             let list = row.map(|(_, _, value)| list_of(value)).unwrap_or_default();
             steps.push(Step::Read(text(range, key), list));
         }
+        sleep(model.ms(0, 10)).await;
+        if let Some(again) = scan_range(model, at, range).await
+            && again != rows
+        {
+            let broken = format!("a scan at {at:?} shows {rows:?}, and later {again:?}");
+            *model.broken.borrow_mut() = Some(broken);
+        }
     }
     Done::Ok(steps)
+}
+
+/// All rows of a range, page by page.
+async fn scan_range(model: &Rc<Model>, at: Version, range: u64) -> Option<Vec<Row>> {
+    let (mut rows, mut next) = (Vec::new(), Some(Bytes::new()));
+    while let Some(start) = next {
+        let limit = 1 + model.below(3) as u32;
+        let (page, rest) = page(model, range, at, (start, None), limit).await?;
+        rows.extend(page);
+        next = rest;
+    }
+    Some(rows)
+}
+
+/// One page, and where the next begins.
+async fn page(
+    model: &Rc<Model>,
+    range: u64,
+    at: Version,
+    (start, end): (Bytes, Option<Bytes>),
+    limit: u32,
+) -> Option<(Vec<Row>, Option<Bytes>)> {
+    let request = Request::Page {
+        at: Some(at),
+        start,
+        end,
+        limit,
+    };
+    match model.clone().world().ask(range, request).await {
+        Ok(Answer::Page(rows, next)) => Some((rows, next)),
+        _ => None,
+    }
 }
 
 /// Reads a key and appends to it on the condition that nobody else has.

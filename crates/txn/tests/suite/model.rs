@@ -42,6 +42,9 @@ pub struct Model {
     moment: Cell<u64>,
     pub history: RefCell<Vec<Transaction>>,
     pub next_value: Cell<u64>,
+    scans: Cell<u64>,
+    /// What is wrong, if a client has noticed it.
+    pub broken: RefCell<Option<String>>,
 }
 
 impl Model {
@@ -60,6 +63,8 @@ impl Model {
             moment: Cell::new(0),
             history: RefCell::default(),
             next_value: Cell::new(0),
+            scans: Cell::new(0),
+            broken: RefCell::default(),
         })
     }
 
@@ -82,6 +87,13 @@ impl Model {
     pub fn moment(&self) -> u64 {
         self.moment.set(self.moment.get() + 1);
         self.moment.get()
+    }
+
+    pub fn scan_number(&self) -> u64 {
+        if self.bug != Bug::ScansMixed {
+            self.scans.set(self.scans.get() + 1);
+        }
+        self.scans.get()
     }
 
     pub fn now_ms(&self) -> u64 {

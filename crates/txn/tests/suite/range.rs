@@ -262,6 +262,10 @@ impl Replica for Here {
         verdict.await.unwrap_or(Err(Answer::Unknown))
     }
 
+    fn scan_number(&self) -> u64 {
+        self.0.model.scan_number()
+    }
+
     async fn applied(&self, index: u64) -> Result<(), Answer> {
         let term = self.0.leads()?;
         loop {

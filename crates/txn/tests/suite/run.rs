@@ -65,6 +65,9 @@ fn run(seed: u64, bug: Bug) -> Result<(usize, usize), String> {
                 ));
             }
         }
+        if let Some(broken) = model.broken.take() {
+            return Err(broken);
+        }
         let history = model.history.borrow().clone();
         let done = history
             .iter()
@@ -202,6 +205,11 @@ fn finds_an_oracle_that_answers_from_an_old_window() {
 #[test]
 fn finds_a_record_that_is_dropped_too_early() {
     finds(Bug::ForgottenEarly);
+}
+
+#[test]
+fn finds_scans_that_end_each_other() {
+    finds(Bug::ScansMixed);
 }
 
 #[test]
