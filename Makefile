@@ -37,7 +37,7 @@ bench: build ## Measure for about 140 minutes, and write docs/results/
 	@target/release/dunlin-bench views
 	@target/release/dunlin-bench rivals
 
-build: setup ## Build the dunlin binary; the first time takes about 10 minutes on 2 cores
+build: setup ## Build the dunlin binary; the first time takes 11 to 26 minutes on 2 cores
 	@cargo build --release -p dunlin-cli
 
 package: build ## Make and check a Debian package, target/package/dunlin_*.deb (REVISION=n, default 1)
