@@ -18,8 +18,9 @@ export RUST_TEST_THREADS=${RUST_TEST_THREADS:-$((2 * $(nproc)))}
 step format cargo fmt --all --check
 step clippy cargo clippy --profile fast --workspace --all-targets -- -D warnings
 step doc env RUSTDOCFLAGS="-D warnings" cargo doc --profile fast --workspace --no-deps
-tests=(--profile fast --workspace --no-fail-fast)
-step build cargo test "${tests[@]}" --no-run --timings --lib --bins --test suite --test descriptors
-step tests cargo test "${tests[@]}" --lib --bins --test suite --test descriptors
-step examples cargo test "${tests[@]}" --doc
+all=(--profile fast --workspace --no-fail-fast)
+tests=("${all[@]}" --lib --bins --test suite --test descriptors)
+step build cargo test "${tests[@]}" --no-run --timings
+step tests cargo test "${tests[@]}"
+step examples cargo test "${all[@]}" --doc
 finish

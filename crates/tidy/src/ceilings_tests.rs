@@ -6,11 +6,7 @@ fn measures(counts: &[(&str, usize)]) -> Measures {
     let mut measures = Measures::default();
     for (key, count) in counts {
         for line in 0..*count {
-            let site = Site {
-                file: format!("{line}.rs"),
-                line,
-                text: "told".to_owned(),
-            };
+            let site = Site::new(format!("{line}.rs"), line, "told");
             measures.add((*key).to_owned(), site, || "Say `event`.".to_owned());
         }
     }

@@ -14,11 +14,7 @@ pub fn measure(house: &House, measures: &mut Measures) {
         for root in roots(member) {
             let graph = graph(&Modules::read(member, root));
             for (file, uses) in in_circles(&graph) {
-                let site = Site {
-                    file: file.to_owned(),
-                    line: 0,
-                    text: format!("uses {}", uses.join(", ")),
-                };
+                let site = Site::new(file, 0, format!("uses {}", uses.join(", ")));
                 measures.add(format!("circles {}", member.name), site, || {
                     "Files must not import each other: move what both need into a third file, or pass it as an \
                      argument. These do, among them the new ones:"

@@ -119,11 +119,7 @@ fn decisions(house: &House, measures: &mut Measures) {
             });
         }
         if !listed.is_some_and(|index| index.links.iter().any(|(link, _)| link == name)) {
-            let site = Site {
-                file: index.clone(),
-                line: 0,
-                text: name.to_owned(),
-            };
+            let site = Site::new(&index, 0, name);
             measures.add(format!("decision-index {name}"), site, || {
                 "Give it a line in the index of decisions, with a link.".to_owned()
             });

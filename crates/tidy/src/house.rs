@@ -37,10 +37,10 @@ impl House {
         paths.sort();
         let mut files = Vec::new();
         for path in &paths {
-            let kept = [".rs", ".md", "Cargo.toml"]
+            let is_read = [".rs", ".md", "Cargo.toml"]
                 .iter()
                 .any(|end| path.ends_with(end));
-            if kept && !path.ends_with('/') {
+            if is_read {
                 files.push((path.clone(), read(&root.join(path))?));
             }
         }
@@ -77,6 +77,11 @@ impl House {
             pages: pages.map(|(path, text)| Page::parse(path, text)).collect(),
             paths,
         })
+    }
+
+    /// The Rust files of all crates.
+    pub fn sources(&self) -> impl Iterator<Item = &Source> {
+        self.crates.iter().flat_map(|member| &member.sources)
     }
 }
 

@@ -128,11 +128,7 @@ fn used(member: &Crate, table: &str) -> Vec<String> {
 }
 
 fn site(member: &Crate, text: impl Into<String>) -> Site {
-    Site {
-        file: format!("{}/Cargo.toml", member.folder),
-        line: 0,
-        text: text.into(),
-    }
+    Site::new(format!("{}/Cargo.toml", member.folder), 0, text)
 }
 
 #[cfg(test)]

@@ -58,16 +58,12 @@ pub fn measure(house: &House) -> Measures {
 
 /// Whether all Rust files of `house` parse.
 pub fn is_parsed(house: &House) -> bool {
-    house
-        .crates
-        .iter()
-        .flat_map(|member| &member.sources)
-        .all(|source| source.problem.is_none())
+    house.sources().all(|source| source.problem.is_none())
 }
 
 /// Rust files that do not parse.
 fn syntax(house: &House, measures: &mut Measures) {
-    for source in house.crates.iter().flat_map(|member| &member.sources) {
+    for source in house.sources() {
         if let Some((problem, line)) = &source.problem {
             measures.add(
                 format!("syntax {}", source.path),

@@ -13,6 +13,17 @@ pub struct Site {
     pub text: String,
 }
 
+impl Site {
+    /// The place at `line` of `file`.
+    pub fn new(file: impl Into<String>, line: usize, text: impl Into<String>) -> Site {
+        Site {
+            file: file.into(),
+            line,
+            text: text.into(),
+        }
+    }
+}
+
 /// One number that has a ceiling.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Measure {

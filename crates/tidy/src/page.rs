@@ -44,10 +44,6 @@ impl Page {
 
     /// The place at `line` of this file.
     pub fn at(&self, line: usize, text: impl Into<String>) -> Site {
-        Site {
-            file: self.path.clone(),
-            line,
-            text: text.into(),
-        }
+        Site::new(&self.path, line, text)
     }
 }

@@ -13,7 +13,7 @@ const STRUCT_FIELDS_MAX: usize = 20;
 const PARAMETERS_MAX: usize = 6;
 
 pub fn measure(house: &House, measures: &mut Measures) {
-    for source in house.crates.iter().flat_map(|member| &member.sources) {
+    for source in house.sources() {
         let mut shapes = Shapes { source, measures };
         let site = source.at(0, "");
         shapes.limit(

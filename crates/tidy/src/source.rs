@@ -75,11 +75,7 @@ impl Source {
 
     /// The place at `line` of this file.
     pub fn at(&self, line: usize, text: impl Into<String>) -> Site {
-        Site {
-            file: self.path.clone(),
-            line,
-            text: text.into(),
-        }
+        Site::new(&self.path, line, text)
     }
 }
 

@@ -81,18 +81,12 @@ fn uses(term: &Term, kind: Kind, text: &str, words: &[String]) -> usize {
 }
 
 fn matches(term: &Term, words: &[String]) -> usize {
-    let forms = term
-        .old
-        .iter()
-        .map(|old| old.split([' ', '_']).collect::<Vec<_>>());
-    forms
-        .map(|form| {
-            words
-                .windows(form.len())
-                .filter(|window| **window == form[..])
-                .count()
-        })
-        .sum()
+    let count = |old: &&str| {
+        let form = || old.split([' ', '_']);
+        let windows = words.windows(form().count());
+        windows.filter(|window| form().eq(window.iter())).count()
+    };
+    term.old.iter().map(count).sum()
 }
 
 /// The words of a name, in lower case: `is_told` and `IsTold` are two.

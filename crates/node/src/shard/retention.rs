@@ -2,10 +2,9 @@
 
 use dunlin_log::{Index, SegmentInfo};
 use dunlin_metadata::Keyspace;
-
-use super::{Shard, vector_of};
 use dunlin_proto::api::PinStatus;
 
+use super::{Shard, vector_of};
 use crate::follow::{Segment, kept_at_least, kept_at_most};
 
 /// The first record that a keyspace's retention keeps.

@@ -2,12 +2,11 @@
 
 use std::sync::atomic::AtomicU64;
 
+use dunlin_proto::api::RangeStatus;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
-
-use dunlin_proto::api::RangeStatus;
 
 use crate::plug::TxnCounts;
 use crate::shard::ShardStatus;

@@ -4,12 +4,12 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicU64;
 
+use dunlin_proto::api::StreamStatus;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 
 use crate::shard::ShardStatus;
-use dunlin_proto::api::StreamStatus;
 
 type Labels = Vec<(&'static str, String)>;
 type Read = fn(&Figures) -> u64;
