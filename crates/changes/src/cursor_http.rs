@@ -51,8 +51,11 @@ pub(crate) async fn answer(services: Rc<Services>, ask: Ask) -> Result<Answer, R
     let is_read = matches!(ask.method, Method::GET | Method::HEAD);
     match &ask.parts[2..] {
         [_] => {
-            let all = cursors.all().await?;
-            let all: Vec<Value> = all.iter().map(|cursor| shown(cursor, now_ms)).collect();
+            let (all, damaged) = cursors.all().await?;
+            let all = all.iter().map(|cursor| shown(cursor, now_ms));
+            let damaged = damaged.into_iter();
+            let damaged = damaged.map(|found| object!({"name": found.name, "damaged": found.why}));
+            let all: Vec<Value> = all.chain(damaged).collect();
             Ok(json(StatusCode::OK, &all))
         }
         [_, name] if is_read => {

@@ -37,24 +37,18 @@ impl<'a> Cursors<'a> {
             .map_err(Rejected::from)?
             .filter(|item| !item.tombstone);
         Ok(match found {
-            Some(item) => Some((read(&item.value)?, item.stamp)),
+            Some(item) => Some((read(&item.value).map_err(damaged)?, item.stamp)),
             None => None,
         })
     }
 
     /// The same, where it is to be there.
     pub async fn named(&self, name: &str) -> Result<(Cursor, Stamp), Rejected> {
-        let missing = || {
-            let line = format!(
-                "there is no cursor {name} of this keyspace: make it with PUT, or dunlin cursor create"
-            );
-            Rejected::new(StatusCode::NOT_FOUND, line)
-        };
-        self.get(name).await?.ok_or_else(missing)
+        self.get(name).await?.ok_or_else(|| missing(name))
     }
 
-    /// All of them, by name.
-    pub async fn all(&self) -> Result<Vec<Cursor>, Rejected> {
+    /// All of them, by name, and damaged ones.
+    pub async fn all(&self) -> Result<(Vec<Cursor>, Vec<Damaged>), Rejected> {
         let prefix = key(self.keyspace, "");
         list(self.services, prefix).await
     }
@@ -87,12 +81,13 @@ impl<'a> Cursors<'a> {
     }
 
     pub async fn delete(&self, name: &str) -> Result<(), Rejected> {
-        let (cursor, _) = self.named(name).await?;
-        let system = self.services.system().ok_or(Failure::UnknownKeyspace)?;
-        let written = self
-            .write(system, &cursor.name, None, Condition::None)
-            .await;
-        written.map_err(Rejected::from)
+        let system = self.services.system().ok_or_else(|| missing(name))?;
+        // Its record may be damaged: it is not read.
+        let deleted = self.write(system, name, None, Condition::Present).await;
+        deleted.map_err(|failure| match failure {
+            Failure::ConditionFailed(_) => missing(name),
+            failure => failure.into(),
+        })
     }
 
     async fn put(&self, system: u32, cursor: &Cursor, on: Condition) -> Result<(), Failure> {
@@ -142,10 +137,30 @@ fn quorum(services: &Services, system: u32) -> Quorum {
     }
 }
 
-/// All cursors whose keys begin so.
-pub(crate) async fn list(services: &Rc<Services>, prefix: Bytes) -> Result<Vec<Cursor>, Rejected> {
+fn missing(name: &str) -> Rejected {
+    let line = format!(
+        "there is no cursor {name} of this keyspace: make it with PUT, or dunlin cursor create"
+    );
+    Rejected::new(StatusCode::NOT_FOUND, line)
+}
+
+/// A cursor whose record cannot be read.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Damaged {
+    /// Its name.
+    pub name: String,
+    /// Why.
+    pub why: String,
+}
+
+/// All cursors whose keys begin so, and those that cannot be read.
+pub(crate) async fn list(
+    services: &Rc<Services>,
+    prefix: Bytes,
+) -> Result<(Vec<Cursor>, Vec<Damaged>), Rejected> {
+    let (mut cursors, mut damaged) = (Vec::new(), Vec::new());
     let Some(system) = services.system() else {
-        return Ok(Vec::new());
+        return Ok((cursors, damaged));
     };
     let mut end = prefix.to_vec();
     if let Some(last) = end.last_mut() {
@@ -154,14 +169,16 @@ pub(crate) async fn list(services: &Rc<Services>, prefix: Bytes) -> Result<Vec<C
     let quorum = quorum(services, system);
     let coordinator = services.coordinator();
     let mut scan = Scan::begin(coordinator, system, prefix, Some(end.into()), quorum)?;
-    let mut cursors = Vec::new();
     loop {
         let page = scan.next_page().await?;
         if page.is_empty() {
-            return Ok(cursors);
+            return Ok((cursors, damaged));
         }
         for item in page {
-            cursors.push(read(&item.value)?);
+            match read_record(&item.key, &item.value) {
+                Ok(cursor) => cursors.push(cursor),
+                Err(error) => damaged.push(error),
+            }
         }
     }
 }
@@ -173,9 +190,26 @@ fn key(keyspace: u32, name: &str) -> Bytes {
     format!("{PREFIX}{keyspace:08x}/{name}").into()
 }
 
-fn read(value: &[u8]) -> Result<Cursor, Rejected> {
-    serde_json::from_slice(value).map_err(|error| {
-        let line = format!("a cursor of the keyspace _system cannot be read ({error}): drop it");
-        Rejected::new(StatusCode::INTERNAL_SERVER_ERROR, line)
+fn read(value: &[u8]) -> Result<Cursor, String> {
+    serde_json::from_slice(value).map_err(|error| error.to_string())
+}
+
+/// A cursor, or which one cannot be read.
+fn read_record(key: &[u8], value: &[u8]) -> Result<Cursor, Damaged> {
+    read(value).map_err(|why| {
+        let name = String::from_utf8_lossy(key);
+        let name = name.splitn(3, '/').last().unwrap_or_default().to_owned();
+        Damaged { name, why }
     })
 }
+
+fn damaged(why: String) -> Rejected {
+    let line = format!(
+        "the record of this cursor cannot be read ({why}): drop it with DELETE, or dunlin cursor drop, and make it again"
+    );
+    Rejected::new(StatusCode::INTERNAL_SERVER_ERROR, line)
+}
+
+#[cfg(test)]
+#[path = "cursors_tests.rs"]
+mod tests;

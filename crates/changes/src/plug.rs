@@ -147,7 +147,12 @@ impl Plugged for AtShard {
 /// Keeps of this shard's log what is behind each cursor; whether they could be read.
 async fn pin_all(services: &Rc<Services>) -> bool {
     let cursors = match cursors::list(services, cursors::PREFIX.into()).await {
-        Ok(cursors) => cursors,
+        Ok((cursors, damaged)) => {
+            for cursors::Damaged { name, why } in damaged {
+                tracing::warn!(name, why, "the record of a cursor cannot be read: drop it");
+            }
+            cursors
+        }
         Err(rejected) => {
             tracing::debug!(why = rejected.line, "the cursors cannot be read");
             return false;

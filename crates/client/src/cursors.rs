@@ -9,7 +9,8 @@ use crate::error::ClientError;
 use crate::keyspace::Keyspace;
 
 /// A cursor as the cluster has it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Cursor {
     /// Its name.
     pub name: String,
@@ -27,6 +28,9 @@ pub struct Cursor {
     /// For how long that counts without another sign.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lease_left_ms: Option<u64>,
+    /// Why its record cannot be read, if so: only its name is known then, and it can only be dropped.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub damaged: Option<String>,
 }
 
 impl Keyspace {

@@ -20,6 +20,7 @@ use dunlin_rpc::{CallError, Items, Reply, Sink};
 use dunlin_store::SharedResources;
 use serde::{Deserialize, Serialize};
 
+use crate::doors::{Bounds, Doors, Held, NoRoom};
 use crate::env::LocalFuture;
 use crate::follow::{Segment, bytes_behind};
 use crate::http::{Answer, Ask, Rejected, Rule};
@@ -59,6 +60,29 @@ pub struct TxnCounts {
     pub pushes: u64,
     /// Over several requests, open now.
     pub open: u64,
+}
+
+/// Memory that a request of a client takes, until it is dropped.
+pub struct Memory(Held);
+
+impl Memory {
+    /// That nobody counts: for tests.
+    pub fn uncounted() -> Memory {
+        Memory(Doors::new(Bounds::NONE).account())
+    }
+
+    /// Takes more.
+    ///
+    /// # Errors
+    /// [`Failure::Full`] where there is no room.
+    pub fn grow(&mut self, more: usize) -> Result<(), Failure> {
+        self.0.grow(more).map_err(|NoRoom| Failure::Full)
+    }
+
+    /// It takes so much now, whether or not there is room: it is there already.
+    pub fn set(&mut self, bytes: usize) {
+        self.0.set(bytes);
+    }
 }
 
 /// Tells of the replicas of ranges at a shard, and of transactions.
@@ -193,6 +217,11 @@ impl Services {
         let request = Request::Plug { number, body };
         let (items, held) = peer.stream_aside(request, window_bytes).await.into_parts();
         Ok(PlugItems { items, _held: held })
+    }
+
+    /// Whether there is such a shard, as far as is known here.
+    pub fn is_shard(&self, at: ShardAddress) -> bool {
+        at == self.shard.address() || self.shard.peer(at).is_some()
     }
 
     /// Whether a shard can be asked now.
@@ -490,6 +519,33 @@ impl Services {
     /// Whether a keyspace is dropped, as far as is known here.
     pub fn is_dropped(&self, keyspace: u32) -> bool {
         self.shard.is_dropped(keyspace)
+    }
+
+    /// How often a transactional keyspace was dropped and undropped, by the metadata: it is dropped where that is odd.
+    pub fn drops_and_undrops(&self, keyspace: u32) -> Option<u64> {
+        let placement = self.shard.placement();
+        let found = placement.transactional().get(&keyspace)?;
+        let named = placement.transactional_named(&found.name);
+        let is_in_use = named.is_some_and(|named| named.id == keyspace);
+        Some(2 * u64::from(found.undrops) + u64::from(!is_in_use))
+    }
+
+    /// A value that counts in `--request-memory` until it has been written to the client.
+    ///
+    /// # Errors
+    /// [`Failure::Full`] where there is no room.
+    pub fn counted(&self, value: Bytes) -> Result<Bytes, Failure> {
+        crate::api::counted(&self.shard.front().doors, value).map_err(|NoRoom| Failure::Full)
+    }
+
+    /// How much `--request-memory` is, in bytes.
+    pub fn memory_bytes_max(&self) -> usize {
+        self.shard.front().doors.bounds.memory_bytes
+    }
+
+    /// Memory of requests, counted in `--request-memory` until it is dropped; empty as yet.
+    pub fn memory(&self) -> Memory {
+        Memory(self.shard.front().doors.account())
     }
 
     /// Whether a keyspace's data is to go.

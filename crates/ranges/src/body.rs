@@ -128,9 +128,12 @@ impl Body {
             id,
             ..Body::default()
         };
+        let mut read_once = BTreeSet::new();
         for (number, read) in sent.reads.into_iter().enumerate() {
             let place = place("reads", number, read.keyspace, read.key, read.key_base64)?;
-            body.reads.push(place);
+            if read_once.insert(place.clone()) {
+                body.reads.push(place);
+            }
         }
         for (number, check) in sent.checks.into_iter().enumerate() {
             let place = place(
@@ -224,13 +227,18 @@ fn bytes_of(name: &str, text: Option<String>, encoded: Option<String>) -> Result
     }
 }
 
-/// What was read, in the order it was asked for.
-pub(crate) fn answer(version: Version, reads: &[(Place, Found)]) -> Value {
-    let reads: Vec<Value> = reads
-        .iter()
-        .map(|(place, found)| read(place, found))
-        .collect();
-    json!({"reads": reads, "version": text(version)})
+/// Keys that were read, in the order of the request, in pieces that together are one JSON text: each is made when it is
+/// taken.
+pub(crate) fn pieces(version: Version, reads: Vec<(Place, Found)>) -> impl Iterator<Item = String> {
+    let last = format!("],\"version\":\"{}\"}}", text(version));
+    let reads = reads.into_iter().enumerate();
+    let reads = reads.map(|(number, (place, found))| {
+        let comma = if number == 0 { "" } else { "," };
+        format!("{comma}{}", read(&place, &found))
+    });
+    std::iter::once("{\"reads\":[".to_owned())
+        .chain(reads)
+        .chain([last])
 }
 
 /// An earlier attempt at the same has happened; what that one read is not known any more.

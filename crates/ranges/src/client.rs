@@ -17,21 +17,23 @@ use dunlin_txn::{Answer, Command, ORIGIN, Request, Row, Unheard, World, Write};
 use hyper::StatusCode;
 use tokio::time::{Instant, sleep, timeout};
 
+use crate::budget::Budget;
 use crate::group::{address_of, index_of, keyspace_of, raft_id, range_id};
 use crate::plug::{NUMBER, Part, at_shard, count};
 use crate::{stamps, status, wire};
 
-/// How long a leader is looked for, and waited for.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// How long a request may take that names no earlier deadline, with all that it asks for.
+pub(crate) const REQUEST_TIME: Duration = Duration::from_secs(5);
 /// Pause before a leader is looked for again.
 const PAUSE: Duration = Duration::from_millis(50);
 /// How long the replicas of a new keyspace may take to serve it.
 const MADE_PATIENCE: Duration = Duration::from_secs(20);
 
-/// One way for all keyspaces.
+/// One request's way to all ranges.
 #[derive(Clone)]
 pub(crate) struct Client {
     services: Weak<Services>,
+    until: Instant,
 }
 
 /// What one attempt came to.
@@ -61,9 +63,34 @@ impl From<Lost> for Failure {
 }
 
 impl Client {
+    /// Of a request that begins now.
     pub fn new(services: &Rc<Services>) -> Client {
+        Client::within(services, REQUEST_TIME)
+    }
+
+    /// Of one that has so much time left, or less.
+    pub fn within(services: &Rc<Services>, left: Duration) -> Client {
         Client {
             services: Rc::downgrade(services),
+            until: Instant::now() + left.min(REQUEST_TIME),
+        }
+    }
+
+    /// Of one whose client waits until this moment of the clock.
+    pub fn before(services: &Rc<Services>, deadline: Version) -> Client {
+        let left_ms = deadline.millis().saturating_sub(services.now_ms());
+        Client::within(services, Duration::from_millis(left_ms))
+    }
+
+    /// How much time is left.
+    pub fn left(&self) -> Duration {
+        self.until.saturating_duration_since(Instant::now())
+    }
+
+    fn anew(&self) -> Client {
+        Client {
+            until: Instant::now() + REQUEST_TIME,
+            ..self.clone()
         }
     }
 
@@ -126,6 +153,9 @@ impl Client {
         is_wanted: impl Fn() -> bool,
     ) -> Result<Answer, Lost> {
         let services = self.services().map_err(Lost::Not)?;
+        if services.is_purged(keyspace_of(range)) {
+            return purged(request);
+        }
         let keyspace = self.keyspace(&services, keyspace_of(range));
         let keyspace = keyspace.map_err(Lost::Not)?;
         if let Request::Push { .. } = request {
@@ -135,13 +165,15 @@ impl Client {
             request,
             Request::Write { .. } | Request::Enter(Command::Commit { .. })
         );
-        let begun = Instant::now();
-        let mut search = Search::new(&services, &keyspace, range);
+        let mut search = Search::new(&services, &keyspace, range, self.until);
         loop {
             if !is_wanted() {
                 return Err(Lost::Not(Failure::TooLate));
             }
-            let at = search.next(begun).await.map_err(Lost::Not)?;
+            if services.is_dropped(keyspace.id) && !ends_others(request) {
+                return Err(Lost::Not(Failure::UnknownKeyspace));
+            }
+            let at = search.next().await.map_err(Lost::Not)?;
             match self.ask_at(&services, at, range, request).await {
                 Attempt::Answered(Answer::NotLeader(leader)) => search.not(at, leader),
                 Attempt::Answered(Answer::Failed(why)) => search.failed(at, why),
@@ -151,7 +183,7 @@ impl Client {
                 Attempt::Unsent => search.not(at, None),
                 Attempt::Answered(Answer::Unknown) | Attempt::GivenUp => {
                     search.not(at, None);
-                    if !may_repeat || begun.elapsed() > PATIENCE {
+                    if !may_repeat || self.left().is_zero() {
                         return Err(Lost::Maybe);
                     }
                 }
@@ -175,16 +207,17 @@ impl Client {
                 return Attempt::Unsent;
             };
             // A range may ask another that is led from here as well: so one of them is on the heap.
-            let (services, request) = (services.clone(), request.clone());
+            let (client, request) = (self.clone(), request.clone());
             let serving: LocalFuture<Answer> =
-                Box::pin(async move { own.serve(&services, range, request).await });
-            let answer = timeout(PATIENCE, serving).await;
+                Box::pin(async move { own.serve(client, range, request).await });
+            let answer = timeout(self.left(), serving).await;
             return answer.map_or(Attempt::GivenUp, Attempt::Answered);
         }
         if !services.is_reachable(at) {
             return Attempt::Unsent;
         }
-        let asking = services.ask(at, NUMBER, wire::encode(range, request), PATIENCE);
+        let left = self.left();
+        let asking = services.ask(at, NUMBER, wire::encode(range, left, request), left);
         match asking.await {
             Ok(body) => Answer::decode(body).map_or(Attempt::GivenUp, Attempt::Answered),
             Err(CallError::Overloaded | CallError::TooLarge { .. }) => Attempt::Unsent,
@@ -199,12 +232,43 @@ impl Client {
         index: usize,
         at: Option<Version>,
         keys: Vec<Bytes>,
+        budget: Option<&Budget>,
     ) -> Result<Vec<Option<(Version, Bytes)>>, Failure> {
-        let asked = Request::Read { at, keys };
         let range = range_id(keyspace.id, index);
-        match self.ask_leader(range, &asked, || true).await? {
-            Answer::Values(values) => Ok(values),
-            other => Err(failure(&keyspace.name, other)),
+        let mut read = Vec::with_capacity(keys.len());
+        while read.len() < keys.len() {
+            let keys = keys[read.len()..].to_vec();
+            match self
+                .read_from(keyspace, range, &Request::Read { at, keys })
+                .await?
+            {
+                Answer::Values(values) if !values.is_empty() => {
+                    let bytes = values.iter().flatten().map(|(_, value)| value.len());
+                    if let Some(budget) = budget {
+                        budget.grow(bytes.sum())?;
+                    }
+                    read.extend(values);
+                }
+                other => return Err(failure(&keyspace.name, other)),
+            }
+        }
+        Ok(read)
+    }
+
+    /// Sends a request that changes nothing.
+    async fn read_from(
+        &self,
+        keyspace: &Keyspace,
+        range: u64,
+        request: &Request,
+    ) -> Result<Answer, Failure> {
+        match self.ask_leader(range, request, || true).await {
+            Ok(answer) => Ok(answer),
+            Err(Lost::Not(failure)) => Err(failure),
+            Err(Lost::Maybe) => Err(Failure::NoLeader(format!(
+                "the leader of a range of keyspace {} did not answer in time: nothing was read; try again",
+                keyspace.name
+            ))),
         }
     }
 
@@ -227,7 +291,7 @@ impl Client {
             limit: u32::try_from(limit).unwrap_or(u32::MAX),
         };
         let range = range_id(keyspace.id, index);
-        match self.ask_leader(range, &asked, || true).await? {
+        match self.read_from(keyspace, range, &asked).await? {
             Answer::Page(rows, next) => Ok((rows, next.or(behind))),
             other => Err(failure(&keyspace.name, other)),
         }
@@ -271,9 +335,29 @@ impl Client {
     }
 }
 
+/// The answer of a purged keyspace's ranges, by the record of the purge alone.
+fn purged(request: &Request) -> Result<Answer, Lost> {
+    match request {
+        // All that had committed there was known to the other ranges before it was purged.
+        Request::Push { .. } => Ok(Answer::Forgotten),
+        Request::Enter(Command::Finalize { .. }) => Ok(Answer::Done(Version(0))),
+        _ => Err(Lost::Not(Failure::UnknownKeyspace)),
+    }
+}
+
+/// Whether a request ends a wait of others: a dropped keyspace serves those until it is purged.
+pub(crate) fn ends_others(request: &Request) -> bool {
+    matches!(
+        request,
+        Request::Push { .. } | Request::Enter(Command::Finalize { .. } | Command::Finished { .. })
+    )
+}
+
 /// What a client is told instead of what it asked for.
 pub(crate) fn failure(keyspace: &str, answer: Answer) -> Failure {
     match answer {
+        // Behind the drop in its log.
+        Answer::Aborted => Failure::UnknownKeyspace,
         Answer::NoTimestamp(why) => Failure::NoLeader(format!(
             "keyspace {keyspace} has no timestamps at the moment: {why}; try again"
         )),
@@ -291,35 +375,49 @@ impl World for Client {
     }
 
     async fn timestamp(&self, above: Version) -> Result<Version, Answer> {
-        match self.services() {
-            Ok(services) => stamps::timestamp(&services, above).await,
-            Err(_) => Err(Answer::Busy),
-        }
+        let services = self.services().map_err(|_| Answer::Busy)?;
+        let given = timeout(self.left(), stamps::timestamp(&services, above)).await;
+        given.unwrap_or_else(|_| {
+            let why = "the node that gives them did not answer in time";
+            Err(Answer::NoTimestamp(why.to_owned()))
+        })
     }
 
     async fn pause(&self, ms: u64) {
         sleep(Duration::from_millis(ms)).await;
     }
 
-    fn now_ms(&self) -> u64 {
-        self.services().map_or(0, |services| services.now_ms())
+    fn elapsed_ms(&self) -> u64 {
+        let services = self.services.upgrade();
+        let part = services.and_then(|services| services.find::<Part>());
+        part.map_or(0, |part| part.elapsed_ms())
+    }
+
+    fn left_ms(&self) -> u64 {
+        self.left().as_millis() as u64
     }
 }
 
 impl Transactional for Client {
     fn read(&self, keyspace: u32, key: Bytes) -> LocalFuture<Result<Option<Item>, Failure>> {
-        let client = self.clone();
+        let client = self.anew();
         Box::pin(async move {
-            let keyspace = client.keyspace(&*client.services()?, keyspace)?;
+            let services = client.services()?;
+            let keyspace = client.keyspace(&services, keyspace)?;
             let index = keyspace.range_of(&key);
-            let found = client.read_keys(&keyspace, index, None, vec![key]).await?;
+            let keys = vec![key];
+            let found = client.read_keys(&keyspace, index, None, keys, None).await?;
             let found = found.into_iter().flatten().next();
             Ok(found.map(|(version, value)| item(Bytes::new(), version, value)))
         })
     }
 
     fn write(&self, request: WriteRequest) -> LocalFuture<Result<Stamp, Failure>> {
-        Box::pin(Client::write(self.clone(), request))
+        let client = match self.services.upgrade() {
+            Some(services) => Client::before(&services, request.deadline),
+            None => self.clone(),
+        };
+        Box::pin(client.write(request))
     }
 
     fn page(
@@ -328,7 +426,7 @@ impl Transactional for Client {
         start: Bytes,
         end: Option<Bytes>,
     ) -> LocalFuture<Result<RangePage, Failure>> {
-        let client = self.clone();
+        let client = self.anew();
         Box::pin(async move {
             let keyspace = client.keyspace(&*client.services()?, keyspace)?;
             let (rows, next) = client
@@ -344,7 +442,7 @@ impl Transactional for Client {
     }
 
     fn made(&self, keyspace: Keyspace) -> LocalFuture<Result<(), Rejected>> {
-        Box::pin(Client::made(self.clone(), keyspace))
+        Box::pin(Client::made(self.anew(), keyspace))
     }
 
     fn status(&self) -> (Vec<RangeStatus>, TxnCounts) {
@@ -398,6 +496,7 @@ struct Search<'a> {
     services: &'a Rc<Services>,
     keyspace: &'a Keyspace,
     range: u64,
+    until: Instant,
     replicas: Vec<ShardAddress>,
     /// Whom to ask next, as another has said.
     hint: Option<ShardAddress>,
@@ -407,7 +506,12 @@ struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    fn new(services: &'a Rc<Services>, keyspace: &'a Keyspace, range: u64) -> Search<'a> {
+    fn new(
+        services: &'a Rc<Services>,
+        keyspace: &'a Keyspace,
+        range: u64,
+        until: Instant,
+    ) -> Search<'a> {
         let replicas = replicas_of(keyspace, index_of(range));
         let own = services.shard().address();
         // Where a replica is here it knows who leads.
@@ -422,6 +526,7 @@ impl<'a> Search<'a> {
             services,
             keyspace,
             range,
+            until,
             replicas,
             asked: 0,
             trouble: None,
@@ -429,14 +534,14 @@ impl<'a> Search<'a> {
     }
 
     /// Whom to ask now.
-    async fn next(&mut self, begun: Instant) -> Result<ShardAddress, Failure> {
+    async fn next(&mut self) -> Result<ShardAddress, Failure> {
         loop {
             if let Some(hint) = self.hint.take() {
                 return Ok(hint);
             }
             // Each once, then a pause: nobody leads yet.
             if self.asked >= self.replicas.len() {
-                if begun.elapsed() > PATIENCE {
+                if Instant::now() >= self.until {
                     return Err(self.nobody());
                 }
                 sleep(PAUSE).await;

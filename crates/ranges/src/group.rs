@@ -75,6 +75,19 @@ pub(crate) struct Counters {
     pub snapshots: Cell<u64>,
 }
 
+/// The duties of a leader.
+#[derive(Default)]
+pub(crate) struct Tending {
+    /// It is under way.
+    pub is_tended: Cell<bool>,
+    /// Transactions that other ranges did not know of when it last was.
+    pub seen: RefCell<BTreeSet<Version>>,
+    /// Up to where entries were applied when the watermark was last raised.
+    pub raised_at: Cell<u64>,
+    /// It is putting it into the log that the keyspace was dropped, or is back.
+    pub is_noting_drop: Cell<bool>,
+}
+
 /// A replica that speaks.
 pub(crate) struct Group {
     pub id: u64,
@@ -96,12 +109,7 @@ pub(crate) struct Group {
     pub is_taking_lead: Cell<bool>,
     /// Something was applied, or another leads.
     pub moved: Notify,
-    /// Up to where entries were applied when its watermark was last raised.
-    pub raised_at: Cell<u64>,
-    /// Its leader is at what it does unasked.
-    pub is_tended: Cell<bool>,
-    /// Transactions that others did not know of when it last was.
-    pub seen: RefCell<BTreeSet<Version>>,
+    pub tending: Tending,
     /// Who waits for an entry to be applied: by its index, with its term.
     pub pending: RefCell<BTreeMap<u64, (u64, Waiter)>>,
     pub reads: RefCell<Reads<Waiter>>,
@@ -216,9 +224,7 @@ impl Group {
             lead: RefCell::default(),
             is_taking_lead: Cell::new(false),
             moved: Notify::new(),
-            raised_at: Cell::new(0),
-            is_tended: Cell::new(false),
-            seen: RefCell::default(),
+            tending: Tending::default(),
             pending: RefCell::default(),
             reads: RefCell::new(reads),
             persisting: RefCell::default(),

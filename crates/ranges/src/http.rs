@@ -4,17 +4,23 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use dunlin_entry::Version;
 use dunlin_metadata::{Keyspace, Role};
-use dunlin_node::Services;
-use dunlin_node::http::{Answer, Ask, KEY_BYTES, Rejected, json};
+use dunlin_node::http::{Answer, Ask, KEY_BYTES, Rejected, json, json_text, stream};
+use dunlin_node::{Failure, Services};
+use futures_util::stream::iter;
 use hyper::StatusCode;
-use serde_json::Value;
+use hyper::body::Frame;
 
-use crate::body::{self, Body, Write};
+use crate::body::{self, Body, Found, Place, Write};
+use crate::budget::Budget;
 use crate::interactive_http;
 use crate::limits::Limits;
-use crate::one_shot::{self, Done, Keyspaces};
+use crate::one_shot::{self, Done, Keyspaces, Window};
 use crate::plug::limits;
+
+/// Values of so many bytes go out at once.
+const WHOLE_BYTES: usize = 64 << 10;
 
 /// How far a client's clock may be ahead, in milliseconds.
 const AHEAD_MS_MAX: u64 = 60_000;
@@ -26,8 +32,11 @@ pub(crate) async fn answer(services: Rc<Services>, ask: Ask) -> Result<Answer, R
     }
     let body = parse(&ask.body, &limits(&services))?;
     let keyspaces = admitted(&services, &ask, &body)?;
-    let (status, told) = carry_out(&services, &keyspaces, &body).await?;
-    Ok(json(status, &told))
+    let window = Window {
+        deadline: ask.deadline,
+        floor: ask.floor,
+    };
+    carry_out(&services, &keyspaces, &body, window).await
 }
 
 fn parse(body: &[u8], limits: &Limits) -> Result<Body, Rejected> {
@@ -43,24 +52,50 @@ async fn carry_out(
     services: &Rc<Services>,
     keyspaces: &Keyspaces,
     body: &Body,
-) -> Result<(StatusCode, Value), Rejected> {
+    window: Window,
+) -> Result<Answer, Rejected> {
     check_id(services, body)?;
-    match one_shot::run(services, keyspaces, body).await? {
-        Done::Committed(version, reads) => Ok((StatusCode::OK, body::answer(version, &reads))),
-        Done::CommittedBefore(version) => Ok((StatusCode::OK, body::repeated(version))),
+    match one_shot::run(services, keyspaces, body, window).await? {
+        Done::Committed(version, reads, budget) => Ok(committed(services, version, reads, budget)),
+        Done::CommittedBefore(version) => Ok(json(StatusCode::OK, &body::repeated(version))),
         Done::NameTaken => Err(Rejected::new(
             StatusCode::UNPROCESSABLE_ENTITY,
             "another transaction has this id, with another body: nothing happened; give it an id of its own",
         )),
         Done::CheckFailed(number, found) => {
-            let told = body::failed(number, &body.checks[number].0, found);
-            Ok((StatusCode::PRECONDITION_FAILED, told))
+            let (place, _) = body.checks.get(number).ok_or(Failure::Busy)?;
+            let failed = body::failed(number, place, found);
+            Ok(json(StatusCode::PRECONDITION_FAILED, &failed))
         }
         Done::Conflict => Err(Rejected::new(
             StatusCode::CONFLICT,
-            "other transactions were in the way: nothing happened; try again",
+            match body.id {
+                Some(_) => {
+                    "other transactions were in the way: nothing happened, nor will under this id; try again with another id"
+                }
+                None => "other transactions were in the way: nothing happened; try again",
+            },
         )),
     }
+}
+
+/// The answer with values: at once where they are small, else piece by piece, counted as memory until the last was taken.
+fn committed(
+    services: &Rc<Services>,
+    version: Version,
+    reads: Vec<(Place, Found)>,
+    budget: Budget,
+) -> Answer {
+    let bytes = budget.bytes();
+    let pieces = body::pieces(version, reads);
+    if bytes <= WHOLE_BYTES {
+        return json_text(pieces.collect::<String>());
+    }
+    let frames = pieces.map(move |piece| {
+        let _held = &budget;
+        Ok(Frame::data(piece.into()))
+    });
+    stream(services, "application/json", Box::pin(iter(frames)))
 }
 
 /// A name that is too old may have been forgotten; one from the future would be kept for too long.

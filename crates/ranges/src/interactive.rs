@@ -1,295 +1,168 @@
 //! Transactions that last over several requests: what they write is kept at the shard that began them until they commit.
 
-use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
-use std::fmt;
 use std::rc::Rc;
-use std::str::FromStr;
 
 use bytes::Bytes;
 use dunlin_entry::Version;
 use dunlin_node::{Failure, Services};
-use dunlin_proto::ShardAddress;
-use dunlin_txn::{Answer, Outcome, Request, World};
+use dunlin_txn::{Answer, Command, Outcome, Refusal, Request, Unheard, World};
 use tokio::time::Instant;
 
 use crate::body::{Found, Place, Write};
 use crate::client::{Client, failure};
 use crate::group::range_id;
-use crate::limits::Limits;
 use crate::one_shot::{Done, commit_shares, counted, done, keyspaces_of, shares_of, whereabouts};
+use crate::open::Buffer;
 use crate::plug::Part;
+use crate::step::{Step, StepReply, TxnId, refused};
 
-/// Transactions at a shard.
-const OPEN_MAX: usize = 4_096;
-/// Keys that a scan tells, if it is not said how many, and at most.
-pub(crate) const SCANNED: usize = 1_000;
-pub(crate) const SCANNED_MAX: usize = 10_000;
 /// Bytes of keys and values that a scan tells.
 const SCANNED_BYTES: usize = 8 << 20;
 
-/// What a transaction is called: where it is kept, its timestamp, and what nobody guesses.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct TxnId {
-    pub at: ShardAddress,
-    pub txn: Version,
-    pub secret: u32,
-}
-
-impl fmt::Display for TxnId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (ShardAddress { node, shard }, txn) = (self.at, self.txn);
-        write!(f, "{node:x}-{shard:x}-{txn}-{:08x}", self.secret)
-    }
-}
-
-impl FromStr for TxnId {
-    type Err = std::num::ParseIntError;
-
-    fn from_str(text: &str) -> Result<TxnId, Self::Err> {
-        let mut parts = text.splitn(4, '-');
-        let mut next = || parts.next().unwrap_or_default();
-        Ok(TxnId {
-            at: ShardAddress {
-                node: u16::from_str_radix(next(), 16)?,
-                shard: u16::from_str_radix(next(), 16)?,
-            },
-            txn: Version(u64::from_str_radix(next(), 16)?),
-            secret: u32::from_str_radix(next(), 16)?,
-        })
-    }
-}
-
-/// What is done in one.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Step {
-    Get(Place),
-    Put(Place, Option<Bytes>),
-    Scan {
-        keyspace: String,
-        start: Bytes,
-        end: Option<Bytes>,
-        limit: usize,
-    },
-    Commit,
-    Abort,
-    Look,
-}
-
-/// What comes of it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Told {
-    /// A value, with its version unless the transaction wrote it itself.
-    Value(Option<(Option<Version>, Bytes)>),
-    /// Keys in order.
-    Rows(Vec<(Bytes, Option<Version>, Bytes)>),
-    /// It is kept until the commit.
-    Kept,
-    /// The transaction has committed, at its timestamp.
-    Committed,
-    /// Others were in the way, and it is aborted.
-    Conflict,
-    /// It is aborted.
-    Aborted,
-    /// It is open, and has written so many keys.
-    Open(usize),
-    /// It is committing.
-    Committing,
-    /// The node that keeps it cannot be reached. Never told by another.
-    Away,
-    /// There is none of this name here: it has ended, or was not used for too long.
-    Gone,
-    /// It cannot be done; a status of HTTP, and why.
-    Refused(u16, String),
-}
-
-/// One that is open.
-struct Buffer {
-    /// In the order in which keys were first written.
-    writes: Vec<Write>,
-    bytes: usize,
-    begun: Instant,
-    used: Instant,
-    is_committing: bool,
-}
-
-/// Those that are open at a shard.
-#[derive(Default)]
-pub(crate) struct Open(RefCell<BTreeMap<TxnId, Buffer>>, Cell<u64>);
-
-impl Open {
-    pub fn count(&self) -> usize {
-        self.0.borrow().len()
-    }
-
-    /// Those that were forgotten since the start.
-    pub fn expired(&self) -> u64 {
-        self.1.get()
-    }
-
-    /// Forgets those that were not used, or last too long.
-    pub fn expire(&self, limits: &Limits) {
-        let lasts = |buffer: &Buffer| {
-            let is_used = buffer.used.elapsed() < limits.idle;
-            buffer.is_committing || is_used && buffer.begun.elapsed() < limits.time
-        };
-        let before = self.count();
-        self.0.borrow_mut().retain(|_, buffer| lasts(buffer));
-        self.1.set(self.1.get() + (before - self.count()) as u64);
-    }
-}
-
-fn refused(status: u16, why: impl Into<String>) -> Told {
-    Told::Refused(status, why.into())
-}
-
-/// Begins one here.
+/// Begins one here, for a client that may have one more.
 ///
 /// # Errors
 /// When there is no timestamp, or there are too many.
-pub(crate) async fn begin(services: &Rc<Services>, secret: u32) -> Result<TxnId, Failure> {
+pub(crate) async fn begin(services: &Rc<Services>, client: String) -> Result<TxnId, Failure> {
     let part = services.find::<Part>().ok_or(Failure::Busy)?;
-    if part.open.count() >= OPEN_MAX {
-        return Err(Failure::Busy);
-    }
+    part.open.admit(&client)?;
     let txn = Client::new(services).timestamp(Version(0)).await;
-    let id = TxnId {
+    let txn = txn.map_err(|instead| failure("_oracle", instead))?;
+    // Others may have started meanwhile.
+    part.open.admit(&client)?;
+    let secret = part.secret(services);
+    part.open.insert((txn, secret), client, services.memory());
+    Ok(TxnId {
         at: services.shard().address(),
-        txn: txn.map_err(|instead| failure("_oracle", instead))?,
+        txn,
         secret,
-    };
-    let now = Instant::now();
-    let buffer = Buffer {
-        writes: Vec::new(),
-        bytes: 0,
-        begun: now,
-        used: now,
-        is_committing: false,
-    };
-    part.open.0.borrow_mut().insert(id, buffer);
-    Ok(id)
+    })
 }
 
 /// Does a step of one that is kept here.
-pub(crate) async fn step(services: &Rc<Services>, id: TxnId, step: Step) -> Told {
+pub(crate) async fn step(client: &Client, id: TxnId, step: Step) -> StepReply {
+    let Ok(services) = client.services() else {
+        return StepReply::Gone;
+    };
     let Some(part) = services.find::<Part>() else {
-        return Told::Gone;
+        return StepReply::Gone;
     };
     part.open.expire(&part.limits);
-    let told = {
-        let mut open = part.open.0.borrow_mut();
-        let Some(buffer) = open.get_mut(&id) else {
-            return Told::Gone;
-        };
+    let at_once = part.open.with(id.txn, id.secret, |buffer| {
         if buffer.is_committing {
-            return Told::Committing;
+            return Some(StepReply::Committing);
         }
         buffer.used = Instant::now();
-        match &step {
-            Step::Get(place) => buffer
-                .find(place)
-                .map(|write| Told::Value(write.value.clone().map(|value| (None, value)))),
-            Step::Put(place, value) => Some(buffer.put(&part.limits, place, value.as_ref())),
-            Step::Look => Some(Told::Open(buffer.writes.len())),
-            Step::Abort => {
-                open.remove(&id);
-                Some(Told::Aborted)
-            }
-            Step::Commit => {
-                buffer.is_committing = true;
-                None
-            }
-            Step::Scan { .. } => None,
+        if let Step::Put(place, value) = &step {
+            let write = (place, value.as_ref());
+            let memory_bytes = services.memory_bytes_max();
+            return Some((part.open).put(buffer, &part.limits, write, memory_bytes));
         }
-    };
-    if let Some(told) = told {
-        return told;
+        at_once(buffer, &step)
+    });
+    match at_once {
+        None => return StepReply::Gone,
+        Some(Some(reply)) => {
+            if reply == StepReply::Aborted {
+                part.open.remove(id.txn);
+            }
+            return reply;
+        }
+        Some(None) => {}
     }
     let done = match step {
-        Step::Get(place) => get(services, id.txn, place).await,
+        Step::Get(place) => get(client, id.txn, place).await,
         Step::Scan {
             keyspace,
             start,
             end,
             limit,
-        } => scan(services, &part, id, (keyspace, start, end), limit).await,
-        _ => end(services, &part, id).await,
+        } => scan(client, &part, id, (keyspace, start, end), limit).await,
+        _ => end(client, &part, id).await,
     };
     done.unwrap_or_else(|failure| of_failure(&failure))
 }
 
+/// The reply to a step that needs nothing but the buffer; none where it needs ranges.
+fn at_once(buffer: &mut Buffer, step: &Step) -> Option<StepReply> {
+    match step {
+        Step::Get(place) => buffer.find(place).map(|write| {
+            let value = write.value.clone();
+            StepReply::Value(value.map(|value| (None, value)))
+        }),
+        Step::Look => Some(StepReply::Open(buffer.written())),
+        Step::Abort => Some(StepReply::Aborted),
+        Step::Commit(may_write) => {
+            let name = |write: &Write| write.place.keyspace.clone();
+            let mut names = buffer.writes.iter().map(name);
+            if let Some(name) = names.find(|name| !may_write.contains(name)) {
+                let line = format!(
+                    "this user may not write keyspace {name} now: nothing happened, and the transaction is still open"
+                );
+                return Some(refused(403, line));
+            }
+            buffer.is_committing = true;
+            None
+        }
+        Step::Put(..) | Step::Scan { .. } => None,
+    }
+}
+
 /// A failure as it travels to the node that was asked.
-pub(crate) fn of_failure(failure: &Failure) -> Told {
+pub(crate) fn of_failure(failure: &Failure) -> StepReply {
     let status = match failure {
         Failure::UnknownKeyspace => 404,
         Failure::FateUnknown => 504,
+        Failure::TooLarge(_) => 413,
+        Failure::TooLate => 408,
         _ => 503,
     };
     refused(status, failure.to_string())
 }
 
-impl Buffer {
-    fn find(&self, place: &Place) -> Option<&Write> {
-        self.writes.iter().find(|write| write.place == *place)
-    }
-
-    fn put(&mut self, limits: &Limits, place: &Place, value: Option<&Bytes>) -> Told {
-        let write = Write {
-            place: place.clone(),
-            value: value.cloned(),
-        };
-        let before = self.find(place).map(Write::size);
-        let bytes = self.bytes - before.unwrap_or(0) + write.size();
-        let keys = self.writes.len() + usize::from(before.is_none());
-        if let Err(line) = limits.admit(keys, bytes) {
-            return refused(413, line);
-        }
-        self.bytes = bytes;
-        match self.writes.iter_mut().find(|write| write.place == *place) {
-            Some(known) => *known = write,
-            None => self.writes.push(write),
-        }
-        Told::Kept
-    }
-}
-
-async fn get(services: &Rc<Services>, txn: Version, place: Place) -> Result<Told, Failure> {
-    let keyspaces = keyspaces_of(services, [&*place.keyspace])?;
+async fn get(client: &Client, txn: Version, place: Place) -> Result<StepReply, Failure> {
+    let services = client.services()?;
+    let keyspaces = keyspaces_of(&services, [&*place.keyspace])?;
     let (_, index) = whereabouts(&keyspaces, &place)?;
     let keyspace = keyspaces
         .get(&place.keyspace)
         .ok_or(Failure::UnknownKeyspace)?;
-    let client = Client::new(services);
+    let keys = vec![place.key];
     let found = client
-        .read_keys(keyspace, index, Some(txn), vec![place.key])
+        .read_keys(keyspace, index, Some(txn), keys, None)
         .await?;
     let found: Found = found.into_iter().flatten().next();
-    Ok(Told::Value(
+    Ok(StepReply::Value(
         found.map(|(version, value)| (Some(version), value)),
     ))
 }
 
 /// Keys in order, with what the transaction has written itself.
 async fn scan(
-    services: &Rc<Services>,
+    client: &Client,
     part: &Part,
     id: TxnId,
     (name, mut start, end): (String, Bytes, Option<Bytes>),
     limit: usize,
-) -> Result<Told, Failure> {
+) -> Result<StepReply, Failure> {
+    let services = client.services()?;
     let keyspace = services.transactional_named(&name);
     let keyspace = keyspace.ok_or(Failure::UnknownKeyspace)?;
     let is_within =
         |key: &Bytes, from: &Bytes, to: Option<&Bytes>| key >= from && to.is_none_or(|to| key < to);
-    let mut own: BTreeMap<Bytes, Option<Bytes>> = match part.open.0.borrow().get(&id) {
-        Some(buffer) => (buffer.writes.iter())
+    let own = part.open.with(id.txn, id.secret, |buffer| {
+        (buffer.writes.iter())
             .filter(|write| write.place.keyspace == name)
             .filter(|write| is_within(&write.place.key, &start, end.as_ref()))
             .map(|write| (write.place.key.clone(), write.value.clone()))
-            .collect(),
-        None => return Ok(Told::Gone),
+            .collect()
+    });
+    let mut own: BTreeMap<Bytes, Option<Bytes>> = match own {
+        Some(own) => own,
+        None => return Ok(StepReply::Gone),
     };
-    let client = Client::new(services);
+    let mut memory = services.memory();
     let (mut rows, mut bytes) = (Vec::new(), 0);
     loop {
         let bounds = (start.clone(), end.clone());
@@ -308,9 +181,10 @@ async fn scan(
         for (key, (version, value)) in merged {
             let Some(value) = value else { continue };
             if rows.len() == limit {
-                return Ok(Told::Rows(rows));
+                return Ok(StepReply::Rows(rows));
             }
             bytes += key.len() + value.len();
+            memory.grow(key.len() + value.len())?;
             if bytes > SCANNED_BYTES {
                 let why = format!(
                     "this tells more than {SCANNED_BYTES} bytes: ask for fewer keys with limit"
@@ -321,69 +195,73 @@ async fn scan(
         }
         match next {
             Some(next) if rows.len() < limit => start = next,
-            _ => return Ok(Told::Rows(rows)),
+            _ => return Ok(StepReply::Rows(rows)),
         }
     }
 }
 
-/// Commits what it has written.
-async fn end(services: &Rc<Services>, part: &Part, id: TxnId) -> Result<Told, Failure> {
-    let writes = match part.open.0.borrow().get(&id) {
-        Some(buffer) => buffer.writes.clone(),
-        None => return Ok(Told::Gone),
+/// Commits what it has written, under its id: that is its name at the range of the first write.
+async fn end(client: &Client, part: &Part, id: TxnId) -> Result<StepReply, Failure> {
+    let writes = (part.open).with(id.txn, id.secret, |buffer| buffer.writes.clone());
+    let Some(writes) = writes else {
+        return Ok(StepReply::Gone);
     };
     // Dropped when it has ended, however that is.
-    let _ended = Ended(part, id);
+    let _ended = Ended(part, id.txn);
+    let services = client.services()?;
     let names = writes.iter().map(|write| &*write.place.keyspace);
-    let keyspaces = keyspaces_of(services, names)?;
+    let keyspaces = keyspaces_of(&services, names)?;
     let shares = shares_of(&keyspaces, &writes, &[])?.shares;
-    let outcome = commit_shares(services, id.txn, &shares, None).await;
-    counted(services, &outcome);
+    let outcome = commit_shares(client, id.txn, &shares, Some(&id.name())).await;
+    counted(&services, &outcome);
     match outcome {
         Outcome::Committed => {
             services.observe(id.txn);
-            Ok(Told::Committed)
+            Ok(StepReply::Committed(id.txn))
         }
         other => match done("", other)? {
-            Done::Conflict => Ok(Told::Conflict),
-            _ => Err(Failure::FateUnknown),
+            Done::CommittedBefore(version) => Ok(StepReply::Committed(version)),
+            _ => Ok(StepReply::Conflict),
         },
     }
 }
 
-struct Ended<'a>(&'a Part, TxnId);
+struct Ended<'a>(&'a Part, Version);
 
 impl Drop for Ended<'_> {
     fn drop(&mut self) {
-        self.0.open.0.borrow_mut().remove(&self.1);
+        self.0.open.remove(self.1);
     }
 }
 
-/// What became of one that is not kept anywhere any more, by the key that it wrote first. It is aborted if it has not
-/// committed.
-pub(crate) async fn find(services: &Rc<Services>, id: TxnId, first: &Place) -> Told {
-    let keyspaces = keyspaces_of(services, [&*first.keyspace]);
-    let place = keyspaces.and_then(|keyspaces| whereabouts(&keyspaces, first));
-    let (keyspace, index) = match place {
-        Ok(place) => place,
+/// Looks up the outcome of one that is not kept anywhere any more, by the key that it wrote first. With `closes` it gets
+/// one there, if it has none: then it can never commit.
+pub(crate) async fn find(client: &Client, id: TxnId, first: &Place, closes: bool) -> StepReply {
+    let range = client.services().and_then(|services| {
+        let keyspaces = keyspaces_of(&services, [&*first.keyspace])?;
+        let (keyspace, index) = whereabouts(&keyspaces, first)?;
+        Ok(range_id(keyspace, index))
+    });
+    let range = match range {
+        Ok(range) => range,
         Err(failure) => return of_failure(&failure),
     };
-    let asked = Request::Push {
-        txn: id.txn,
-        aborts: true,
+    let request = if closes {
+        let refusal = Refusal::Conflict;
+        Request::Enter(Command::Close {
+            id: id.name(),
+            refusal,
+        })
+    } else {
+        Request::Name(id.name())
     };
-    match Client::new(services)
-        .ask(range_id(keyspace, index), asked)
-        .await
-    {
-        Ok(Answer::Committed) => Told::Committed,
-        Ok(Answer::Aborted) => Told::Aborted,
-        Ok(Answer::Forgotten) => Told::Gone,
+    match client.ask(range, request).await {
+        Ok(Answer::CommittedBefore(version)) => StepReply::Committed(version),
+        Ok(Answer::RefusedBefore(_) | Answer::Done(_)) => StepReply::Aborted,
+        Ok(Answer::Undecided) => StepReply::NotKnown,
+        Ok(Answer::Forgotten) => StepReply::Gone,
         Ok(answer) => of_failure(&failure(&first.keyspace, answer)),
-        Err(_) => of_failure(&Failure::FateUnknown),
+        Err(Unheard::Not(why)) => of_failure(&Failure::NoLeader(why)),
+        Err(Unheard::Maybe) => of_failure(&Failure::FateUnknown),
     }
 }
-
-#[cfg(test)]
-#[path = "interactive_tests.rs"]
-mod tests;

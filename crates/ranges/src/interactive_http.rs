@@ -7,53 +7,85 @@ use bytes::{Buf, BufMut, Bytes, BytesMut};
 use dunlin_entry::{Stamp, Version};
 use dunlin_metadata::Role;
 use dunlin_node::Services;
-use dunlin_node::http::{
-    Answer, Ask, KEY_BYTES, Rejected, bounds, empty, json, json_line, lines, value,
-};
+use dunlin_node::http::{Answer, Ask, KEY_BYTES, Rejected, bounds, json, json_line, stream, value};
 use dunlin_txn::ORIGIN;
+use futures_util::stream::iter;
+use hyper::body::Frame;
 use hyper::{Method, StatusCode};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::body::{Place, check_key};
+use crate::client::Client;
 use crate::http::keyspace_for;
-use crate::interactive::{SCANNED, SCANNED_MAX, Step, Told, TxnId, begin, find, step};
-use crate::plug::{NUMBER, Part};
-use crate::wire::{Malformed, STEP, get_bytes, put_bytes};
-
-/// How long the shard that keeps a transaction may take.
-const WITHIN: Duration = Duration::from_secs(15);
+use crate::interactive::{begin, find, step};
+use crate::plug::NUMBER;
+use crate::step::{SCANNED, SCANNED_MAX, Step, StepReply, TxnId, Written, refused};
+use crate::wire::{Malformed, STEP, get_bytes, put_bytes, put_within, within};
 
 /// Answers a request.
 pub(crate) async fn answer(services: Rc<Services>, ask: Ask) -> Result<Answer, Rejected> {
     let parts: Vec<&str> = ask.parts.iter().map(String::as_str).collect();
     if let ["txn", "begin"] = parts[..] {
-        let part = services.find::<Part>();
-        let secret = part.map_or(0, |part| part.secret(&services));
-        let id = begin(&services, secret).await?;
+        may_begin(&services, &ask)?;
+        let id = begin(&services, ask.client).await?;
         return Ok(json(StatusCode::CREATED, &json!({"id": id.to_string()})));
     }
     let id = parts.get(1).copied().unwrap_or_default();
-    let id: TxnId = id.parse().map_err(|_| {
-        Rejected::new(
-            StatusCode::NOT_FOUND,
-            "this is no id of a transaction: POST /v1/txn/begin gives one",
-        )
-    })?;
+    let id: TxnId = id.parse().map_err(|_| no_id())?;
     let wanted = step_of(&services, &ask, &parts[2..])?;
     let first = match ask.params.get("first") {
         Some(first) => Some(place_of(first)?),
         None => None,
     };
+    let closes = matches!(wanted, Step::Commit(_));
     if let Some(first) = &first {
-        keyspace_for(&services, &ask, &first.keyspace, Role::Read)?;
+        let role = if closes { Role::Write } else { Role::Read };
+        keyspace_for(&services, &ask, &first.keyspace, role)?;
     }
-    let told = match (told(&services, id, &wanted).await, &first, &wanted) {
-        (Told::Gone | Told::Away, Some(first), Step::Commit | Step::Look) => {
-            find(&services, id, first).await
-        }
-        (told, _, _) => told,
+    let client = Client::before(&services, ask.deadline);
+    let reply = match (ask_keeper(&client, id, &wanted).await, &first, &wanted) {
+        (
+            StepReply::Gone | StepReply::Away | StepReply::NoShard,
+            Some(first),
+            Step::Commit(_) | Step::Look,
+        ) => find(&client, id, first, closes).await,
+        (StepReply::NoShard, _, _) => return Err(no_id()),
+        (reply, _, _) => reply,
     };
-    shown(&services, id, told, &wanted)
+    shown(&services, id, reply, &wanted)
+}
+
+fn no_id() -> Rejected {
+    Rejected::new(
+        StatusCode::NOT_FOUND,
+        "this is no id of a transaction: POST /v1/txn/begin gives one",
+    )
+}
+
+/// Refuses to begin one for a user that may write nowhere, and a body, which would have no effect.
+fn may_begin(services: &Services, ask: &Ask) -> Result<(), Rejected> {
+    if !ask.body.is_empty() {
+        return Err(Rejected::bad(
+            "POST /v1/txn/begin takes no body: a transaction in one request is POST /v1/txn",
+        ));
+    }
+    let keyspaces = writable(services, ask);
+    if keyspaces.is_empty() && !services.transactional().is_empty() {
+        return Err(Rejected::new(
+            StatusCode::FORBIDDEN,
+            "this user may write no transactional keyspace: read keys by GET /v1/keyspaces/NAME/keys/KEY, or several by POST /v1/txn",
+        ));
+    }
+    Ok(())
+}
+
+/// The transactional keyspaces that a request's user may write now.
+fn writable(services: &Services, ask: &Ask) -> Vec<String> {
+    let all = services.transactional().into_iter();
+    let named = all.map(|keyspace| keyspace.name.clone());
+    named
+        .filter(|name| !name.starts_with('_') && (ask.may_on)(Role::Write, name))
+        .collect()
 }
 
 /// What a request wants, if its asker may.
@@ -61,7 +93,7 @@ fn step_of(services: &Services, ask: &Ask, parts: &[&str]) -> Result<Step, Rejec
     let is_get = matches!(ask.method, Method::GET | Method::HEAD);
     match parts {
         [] => Ok(Step::Look),
-        ["commit"] => Ok(Step::Commit),
+        ["commit"] => Ok(Step::Commit(writable(services, ask))),
         ["abort"] => Ok(Step::Abort),
         ["keyspaces", name, "keys"] => {
             keyspace_for(services, ask, name, Role::Read)?;
@@ -116,23 +148,45 @@ fn place_of(first: &Bytes) -> Result<Place, Rejected> {
 }
 
 /// Asks the shard that keeps a transaction.
-async fn told(services: &Rc<Services>, id: TxnId, wanted: &Step) -> Told {
+async fn ask_keeper(client: &Client, id: TxnId, wanted: &Step) -> StepReply {
+    let Ok(services) = client.services() else {
+        return StepReply::Away;
+    };
     if id.at == services.shard().address() {
-        return step(services, id, wanted.clone()).await;
+        return step(client, id, wanted.clone()).await;
+    }
+    if !services.is_shard(id.at) {
+        return StepReply::NoShard;
     }
     if !services.is_reachable(id.at) {
-        return Told::Away;
+        return StepReply::Away;
     }
+    let left = client.left();
     let mut out = BytesMut::new();
     out.put_u8(STEP);
+    put_within(&mut out, left);
     encode(id, wanted, &mut out);
-    let asked = services.ask(id.at, NUMBER, out.freeze(), WITHIN).await;
-    match asked.map(decode_told) {
-        Ok(Ok(told)) => told,
-        Ok(Err(_)) | Err(_) => Told::Refused(
-            504,
-            "the node that keeps this transaction did not answer: what became of it is not known; ask for it by GET /v1/txn/ID?first=KEYSPACE/KEY, the key that it wrote first".to_owned(),
-        ),
+    let asked = services.ask(id.at, NUMBER, out.freeze(), left).await;
+    match asked.map(decode_reply) {
+        Ok(Ok(reply)) => reply,
+        Ok(Err(_)) | Err(_) => refused(504, unanswered(wanted)),
+    }
+}
+
+fn unanswered(wanted: &Step) -> &'static str {
+    match wanted {
+        Step::Commit(_) => {
+            "the node that keeps this transaction did not answer: whether it committed is not known; POST the commit again with ?first=KEYSPACE/KEY, the key that it wrote first"
+        }
+        Step::Get(_) | Step::Scan { .. } | Step::Look => {
+            "the node that keeps this transaction did not answer: nothing was read; try again"
+        }
+        Step::Put(..) => {
+            "the node that keeps this transaction did not answer: whether it keeps the write is not known; send it again"
+        }
+        Step::Abort => {
+            "the node that keeps this transaction did not answer: if it is still open it ends by itself when it is not used"
+        }
     }
 }
 
@@ -140,54 +194,64 @@ fn text(version: Version) -> String {
     Stamp::new(version, ORIGIN).to_string()
 }
 
-fn shown(services: &Services, id: TxnId, told: Told, wanted: &Step) -> Result<Answer, Rejected> {
+fn shown(
+    services: &Rc<Services>,
+    id: TxnId,
+    told: StepReply,
+    wanted: &Step,
+) -> Result<Answer, Rejected> {
     let state = |state: &str| json!({"id": id.to_string(), "state": state});
     let gone = |line: &str| Rejected::new(StatusCode::GONE, line);
     Ok(match told {
-        Told::Value(Some((version, found))) => {
+        StepReply::Value(Some((version, found))) => {
+            let found = services.counted(found)?;
             value(found, version.map(|version| Stamp::new(version, ORIGIN)))
         }
-        Told::Value(None) => {
+        StepReply::Value(None) => {
             return Err(Rejected::new(StatusCode::NOT_FOUND, "there is no such key"));
         }
-        Told::Rows(rows) => {
-            let mut body = BytesMut::new();
-            for (key, version, found) in rows {
+        StepReply::Rows(rows) => {
+            let sizes = rows.iter().map(|(key, _, found)| key.len() + found.len());
+            let mut held = services.memory();
+            held.grow(sizes.sum())?;
+            let frames = rows.into_iter().map(move |(key, version, found)| {
+                let _held = &held;
                 let version = version.map(|version| Stamp::new(version, ORIGIN));
-                body.extend_from_slice(&json_line(&key, &found, version));
-            }
-            lines(body.freeze())
+                Ok(Frame::data(json_line(&key, &found, version)))
+            });
+            stream(services, "application/x-ndjson", Box::pin(iter(frames)))
         }
-        Told::Kept => empty(StatusCode::ACCEPTED),
-        Told::Committed => {
-            let mut told = state("committed");
-            told["version"] = text(id.txn).into();
-            json(StatusCode::OK, &told)
+        StepReply::Kept(written) => json(StatusCode::ACCEPTED, &written_json(json!({}), &written)),
+        StepReply::Committed(version) => {
+            let mut committed = state("committed");
+            committed["version"] = text(version).into();
+            json(StatusCode::OK, &committed)
         }
-        Told::Conflict => {
+        StepReply::Conflict => {
             return Err(Rejected::new(
                 StatusCode::CONFLICT,
                 "others were in the way: nothing of it happened; begin another",
             ));
         }
-        Told::Aborted if *wanted == Step::Commit => {
+        StepReply::Aborted if matches!(wanted, Step::Commit(_)) => {
             return Err(gone(
                 "this transaction is aborted: nothing of it happened; begin another",
             ));
         }
-        Told::Aborted => json(StatusCode::OK, &state("aborted")),
-        Told::Open(writes) => {
-            let mut told = state("open");
-            told["writes"] = writes.into();
-            json(StatusCode::OK, &told)
-        }
-        Told::Committing => {
+        StepReply::Aborted => json(StatusCode::OK, &state("aborted")),
+        StepReply::Open(written) => json(StatusCode::OK, &written_json(state("open"), &written)),
+        StepReply::Committing => {
             return Err(Rejected::new(
                 StatusCode::SERVICE_UNAVAILABLE,
                 "this transaction is committing: ask again in a moment",
             ));
         }
-        Told::Away => {
+        StepReply::NotKnown => {
+            return Err(gone(
+                "no commit of this transaction is known by this key: it is not the key that was written first, or the transaction has not committed; POST /v1/txn/ID/commit?first=KEYSPACE/KEY ends it for good",
+            ));
+        }
+        StepReply::Away | StepReply::NoShard => {
             let node = services.label_of(id.at);
             return Err(Rejected::new(
                 StatusCode::SERVICE_UNAVAILABLE,
@@ -196,16 +260,45 @@ fn shown(services: &Services, id: TxnId, told: Told, wanted: &Step) -> Result<An
                 ),
             ));
         }
-        Told::Gone => {
+        StepReply::Gone => {
             return Err(gone(
-                "there is no such transaction: it has ended, or was not used for too long; whether it committed is told by GET /v1/txn/ID?first=KEYSPACE/KEY, the key that it wrote first",
+                "there is no such transaction: it has ended, or was not used for too long; whether it committed is answered by GET /v1/txn/ID?first=KEYSPACE/KEY, the key that it wrote first",
             ));
         }
-        Told::Refused(status, line) => {
+        StepReply::Refused(status, line) => {
             let status = StatusCode::from_u16(status).unwrap_or(StatusCode::SERVICE_UNAVAILABLE);
             return Err(Rejected::new(status, line));
         }
     })
+}
+
+fn written_json(mut of: Value, written: &Written) -> Value {
+    of["writes"] = written.writes.into();
+    if let Some(first) = &written.first {
+        // As it goes into the parameter of the same name.
+        of["first"] = format!(
+            "{}/{}",
+            encoded(first.keyspace.as_bytes()),
+            encoded(&first.key)
+        )
+        .into();
+    }
+    of
+}
+
+/// Percent-encoded, except characters that need it nowhere in a query.
+fn encoded(bytes: &[u8]) -> String {
+    use std::fmt::Write as _;
+    let mut out = String::with_capacity(bytes.len());
+    for byte in bytes {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' | b'/' => {
+                out.push(char::from(*byte));
+            }
+            _ => drop(write!(out, "%{byte:02X}")),
+        }
+    }
+    out
 }
 
 fn encode(id: TxnId, step: &Step, out: &mut BytesMut) {
@@ -235,15 +328,22 @@ fn encode(id: TxnId, step: &Step, out: &mut BytesMut) {
             put_bytes(out, end.as_deref().unwrap_or_default());
             out.put_u32_le(*limit as u32);
         }
-        Step::Commit => out.put_u8(5),
+        Step::Commit(may_write) => {
+            out.put_u8(5);
+            out.put_u32_le(may_write.len() as u32);
+            for name in may_write {
+                put_bytes(out, name.as_bytes());
+            }
+        }
         Step::Abort => out.put_u8(6),
         Step::Look => out.put_u8(7),
     }
 }
 
 /// A step of a transaction that is kept here, as another shard sends it.
-pub(crate) fn decode(mut from: Bytes) -> Result<(TxnId, Step), Malformed> {
+pub(crate) fn decode(mut from: Bytes) -> Result<(TxnId, Duration, Step), Malformed> {
     let from = &mut from;
+    let within = within(from)?;
     let id = string(from)?.parse().map_err(|_| Malformed)?;
     let place = |from: &mut Bytes| {
         Ok::<_, Malformed>(Place {
@@ -266,26 +366,30 @@ pub(crate) fn decode(mut from: Bytes) -> Result<(TxnId, Step), Malformed> {
                 limit: from.try_get_u32_le().map_err(|_| Malformed)? as usize,
             }
         }
-        5 => Step::Commit,
+        5 => {
+            let count = from.try_get_u32_le().map_err(|_| Malformed)?;
+            let names = (0..count).map(|_| string(from));
+            Step::Commit(names.collect::<Result<_, _>>()?)
+        }
         6 => Step::Abort,
         7 => Step::Look,
         _ => return Err(Malformed),
     };
-    Ok((id, step))
+    Ok((id, within, step))
 }
 
 /// What comes of a step, as it travels.
-pub(crate) fn encode_told(told: &Told) -> Bytes {
+pub(crate) fn encode_reply(told: &StepReply) -> Bytes {
     let mut out = BytesMut::new();
     let version = |version: &Option<Version>| version.unwrap_or_default().0;
     match told {
-        Told::Value(None) => out.put_u8(1),
-        Told::Value(Some((of, value))) => {
+        StepReply::Value(None) => out.put_u8(1),
+        StepReply::Value(Some((of, value))) => {
             out.put_u8(2);
             out.put_u64_le(version(of));
             put_bytes(&mut out, value);
         }
-        Told::Rows(rows) => {
+        StepReply::Rows(rows) => {
             out.put_u8(3);
             for (key, of, value) in rows {
                 put_bytes(&mut out, key);
@@ -293,17 +397,20 @@ pub(crate) fn encode_told(told: &Told) -> Bytes {
                 put_bytes(&mut out, value);
             }
         }
-        Told::Kept => out.put_u8(4),
-        Told::Committed => out.put_u8(5),
-        Told::Conflict => out.put_u8(6),
-        Told::Aborted => out.put_u8(7),
-        Told::Open(writes) => {
-            out.put_u8(8);
-            out.put_u64_le(*writes as u64);
+        StepReply::Kept(written) => put_written(&mut out, 4, written),
+        StepReply::Committed(version) => {
+            out.put_u8(5);
+            out.put_u64_le(version.0);
         }
-        Told::Committing => out.put_u8(9),
-        Told::Gone | Told::Away => out.put_u8(10),
-        Told::Refused(status, line) => {
+        StepReply::Conflict => out.put_u8(6),
+        StepReply::Aborted => out.put_u8(7),
+        StepReply::Open(written) => put_written(&mut out, 8, written),
+        StepReply::Committing => out.put_u8(9),
+        // The last three are known at the shard of the client alone.
+        StepReply::Gone | StepReply::Away | StepReply::NoShard | StepReply::NotKnown => {
+            out.put_u8(10);
+        }
+        StepReply::Refused(status, line) => {
             out.put_u8(11);
             out.put_u16_le(*status);
             put_bytes(&mut out, line.as_bytes());
@@ -312,35 +419,57 @@ pub(crate) fn encode_told(told: &Told) -> Bytes {
     out.freeze()
 }
 
-fn decode_told(mut from: Bytes) -> Result<Told, Malformed> {
+fn decode_reply(mut from: Bytes) -> Result<StepReply, Malformed> {
     let from = &mut from;
     let version = |from: &mut Bytes| {
         let version = from.try_get_u64_le().map_err(|_| Malformed)?;
         Ok::<_, Malformed>(Some(Version(version)).filter(|version| *version != Version(0)))
     };
     Ok(match byte(from)? {
-        1 => Told::Value(None),
-        2 => Told::Value(Some((version(from)?, get_bytes(from)?))),
+        1 => StepReply::Value(None),
+        2 => StepReply::Value(Some((version(from)?, get_bytes(from)?))),
         3 => {
             let mut rows = Vec::new();
             while from.has_remaining() {
                 rows.push((get_bytes(from)?, version(from)?, get_bytes(from)?));
             }
-            Told::Rows(rows)
+            StepReply::Rows(rows)
         }
-        4 => Told::Kept,
-        5 => Told::Committed,
-        6 => Told::Conflict,
-        7 => Told::Aborted,
-        8 => Told::Open(from.try_get_u64_le().map_err(|_| Malformed)? as usize),
-        9 => Told::Committing,
-        10 => Told::Gone,
+        4 => StepReply::Kept(written(from)?),
+        5 => StepReply::Committed(Version(from.try_get_u64_le().map_err(|_| Malformed)?)),
+        6 => StepReply::Conflict,
+        7 => StepReply::Aborted,
+        8 => StepReply::Open(written(from)?),
+        9 => StepReply::Committing,
+        10 => StepReply::Gone,
         11 => {
             let status = from.try_get_u16_le().map_err(|_| Malformed)?;
-            Told::Refused(status, string(from)?)
+            StepReply::Refused(status, string(from)?)
         }
         _ => return Err(Malformed),
     })
+}
+
+fn put_written(out: &mut BytesMut, kind: u8, written: &Written) {
+    out.put_u8(kind);
+    out.put_u64_le(written.writes as u64);
+    out.put_u8(written.first.is_some().into());
+    if let Some(first) = &written.first {
+        put_bytes(out, first.keyspace.as_bytes());
+        put_bytes(out, &first.key);
+    }
+}
+
+fn written(from: &mut Bytes) -> Result<Written, Malformed> {
+    let writes = from.try_get_u64_le().map_err(|_| Malformed)? as usize;
+    let first = match byte(from)? {
+        0 => None,
+        _ => Some(Place {
+            keyspace: string(from)?,
+            key: get_bytes(from)?,
+        }),
+    };
+    Ok(Written { writes, first })
 }
 
 fn byte(from: &mut Bytes) -> Result<u8, Malformed> {

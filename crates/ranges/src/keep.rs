@@ -112,8 +112,9 @@ async fn look(services: &Rc<Services>, may_have_forgotten: bool) -> Result<(), S
         },
     };
     for range in &wanted {
-        if own.group(range.id).is_none() {
-            own.advance(services, range).await?;
+        match own.group(range.id) {
+            Some(group) => own.note_drop(services, group),
+            None => own.advance(services, range).await?,
         }
     }
     own.let_go(services).await

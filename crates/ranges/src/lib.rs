@@ -19,7 +19,10 @@
 //! | `limits` | bounds of transactions, as a node is told them |
 //! | `http` | `/v1/txn`: a transaction in one request |
 //! | `body` | pure: what a client sends and is sent, as JSON |
+//! | `budget` | memory of values that a request reads for its client |
 //! | `interactive` | transactions over several requests, at the shard that keeps them |
+//! | `step` | pure: steps of those, and replies |
+//! | `open` | those that are open at a shard |
 //! | `interactive_http` | the same from any node, over HTTP |
 //! | `one_shot` | reads, checks and writes at one timestamp, tried again at another |
 //! | `finished` | holders of records are told who knows that they committed |
@@ -28,6 +31,7 @@
 #![deny(unsafe_code)]
 
 mod body;
+mod budget;
 mod client;
 mod drive;
 mod finished;
@@ -38,6 +42,7 @@ mod interactive_http;
 mod keep;
 mod limits;
 mod one_shot;
+mod open;
 mod plug;
 mod ranges;
 mod reads;
@@ -48,6 +53,7 @@ mod snapshot;
 mod stamps;
 mod start;
 mod status;
+mod step;
 mod tend;
 mod wire;
 

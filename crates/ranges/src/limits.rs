@@ -6,6 +6,8 @@ use std::time::Duration;
 const KEYS_MAX: usize = 65_536;
 /// The most bytes: an entry of a range's log carries them.
 const BYTES_MAX: usize = 16 << 20;
+/// The most that may be read.
+const READ_BYTES_MAX: usize = 1 << 30;
 /// The longest time.
 const TIME_MAX: Duration = Duration::from_secs(3_600);
 /// Old versions are kept for so much longer than a transaction lasts, at least: clocks differ.
@@ -18,6 +20,8 @@ pub struct Limits {
     pub keys: usize,
     /// Bytes of keys and values that one may write.
     pub bytes: usize,
+    /// Bytes of values that one request of one may read.
+    pub read_bytes: usize,
     /// One over several requests that is not used for so long is aborted.
     pub idle: Duration,
     /// The longest that such a one lasts.
@@ -31,6 +35,7 @@ impl Default for Limits {
         Limits {
             keys: 4_096,
             bytes: 4 << 20,
+            read_bytes: 64 << 20,
             idle: Duration::from_secs(30),
             time: Duration::from_secs(60),
             retention: Duration::from_secs(600),
@@ -53,6 +58,13 @@ impl Limits {
             (
                 self.bytes < 1 << 10 || self.bytes > BYTES_MAX,
                 format!("txn bytes must be from 1KiB to {}MiB", BYTES_MAX >> 20),
+            ),
+            (
+                self.read_bytes < 1 << 10 || self.read_bytes > READ_BYTES_MAX,
+                format!(
+                    "txn read bytes must be from 1KiB to {}MiB",
+                    READ_BYTES_MAX >> 20
+                ),
             ),
             (
                 self.idle.is_zero() || self.time.is_zero() || self.time > TIME_MAX,

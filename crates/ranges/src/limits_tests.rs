@@ -26,11 +26,16 @@ fn limits_that_cannot_be_kept_are_refused_by_name() {
         Ok(())
     );
     type Change = fn(&mut Limits);
-    let cases: [(Change, &str); 8] = [
+    let cases: [(Change, &str); 10] = [
         (|limits| limits.keys = 0, "txn keys"),
         (|limits| limits.keys = KEYS_MAX + 1, "txn keys"),
         (|limits| limits.bytes = 1_000, "txn bytes"),
         (|limits| limits.bytes = BYTES_MAX + 1, "txn bytes"),
+        (|limits| limits.read_bytes = 1_000, "txn read bytes"),
+        (
+            |limits| limits.read_bytes = READ_BYTES_MAX + 1,
+            "txn read bytes",
+        ),
         (|limits| limits.idle = Duration::ZERO, "txn idle"),
         (|limits| limits.time = Duration::ZERO, "txn time"),
         (|limits| limits.time = Duration::MAX, "txn time"),

@@ -10,20 +10,27 @@ use dunlin_entry::Version;
 use dunlin_metadata::Keyspace;
 use dunlin_node::{Failure, Services};
 use dunlin_proto::Condition;
-use dunlin_txn::{Check, Id, Outcome, Share, World, close, commit, finalize_all, holds};
-use futures_util::future::join_all;
-use tokio::time::{Instant, sleep};
+use dunlin_txn::{
+    Check, Id, NameOutcome, Outcome, Refusal, Share, World, close, commit, finalize_all, holds,
+    reserve,
+};
+use futures_util::future::join;
+use futures_util::stream::iter;
+use futures_util::{FutureExt, StreamExt};
+use tokio::time::sleep;
+use xxhash_rust::xxh3::xxh3_64;
 
 use crate::body::{Body, Found, Place, Write};
+use crate::budget::Budget;
 use crate::client::{Client, failure};
 use crate::finished::tell;
 use crate::group::range_id;
-use crate::plug::count;
+use crate::plug::{count, limits};
 
-/// From when on anybody may abort a transaction that commits, in milliseconds.
-const DEADLINE_MS: u64 = 3_000;
-/// How long it is tried at new timestamps.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// So many ranges are read side by side.
+const RANGES_AT_ONCE: usize = 16;
+/// One part in so many of a request's time is left for making its end known: no attempt begins in it.
+const LAST_PART: u32 = 5;
 /// Longest pause before the first of these, and the longest of all, in milliseconds.
 const PAUSE_MS: u64 = 4;
 const PAUSE_MS_MAX: u64 = 128;
@@ -31,8 +38,8 @@ const PAUSE_MS_MAX: u64 = 128;
 /// What became of a transaction.
 pub(crate) enum Done {
     /// It has happened, at this timestamp; what was read, in its order.
-    Committed(Version, Vec<(Place, Found)>),
-    /// An earlier attempt at the same has happened, at this timestamp.
+    Committed(Version, Vec<(Place, Found)>, Budget),
+    /// An attempt under the same id has happened, at this timestamp.
     CommittedBefore(Version),
     /// Something else has its name; nothing happened.
     NameTaken,
@@ -63,6 +70,15 @@ pub(crate) fn keyspaces_of<'a>(
 /// Where a key is: its keyspace and the index of its range.
 type Where = (u32, usize);
 
+/// Which timestamps a transaction may have.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Window {
+    /// None above this.
+    pub deadline: Version,
+    /// None up to this.
+    pub floor: Version,
+}
+
 /// Carries a transaction out.
 ///
 /// # Errors
@@ -71,16 +87,34 @@ pub(crate) async fn run(
     services: &Rc<Services>,
     keyspaces: &Keyspaces,
     body: &Body,
+    window: Window,
 ) -> Result<Done, Failure> {
-    let client = Client::new(services);
-    let (begun, mut pause_ms) = (Instant::now(), PAUSE_MS);
+    let client = Client::before(services, window.deadline);
+    let last = client.left() / LAST_PART;
+    let mut pause_ms = PAUSE_MS;
     let parts = shares_of(keyspaces, &body.writes, &body.checks)?;
     let holder = parts.shares.first().map(|share| share.range);
     let name = body_name(body);
+    let mut reserving = std::pin::pin!(reserved(&client, keyspaces, body, holder).fuse());
+    let mut is_reserved = false;
     loop {
-        let at = client.timestamp(Version(0)).await;
+        let given = client.timestamp(window.floor);
+        let at = if is_reserved {
+            given.await
+        } else {
+            let (at, refused) = join(given, &mut reserving).await;
+            if let Some(refused) = refused {
+                return done(name, refused);
+            }
+            is_reserved = true;
+            at
+        };
         let at = at.map_err(|instead| failure(name, instead))?;
-        let found = read_all(&client, keyspaces, body, &parts, at).await?;
+        if at > window.deadline {
+            return Err(Failure::TooLate);
+        }
+        let budget = Budget::new(services.memory(), limits(services).read_bytes);
+        let found = read_all((&client, &budget), keyspaces, body, &parts, at).await?;
         let found_at = |place: &Place| found.get(place).and_then(Option::as_ref);
         let version_at = |place: &Place| found_at(place).map(|(version, _)| *version);
         let mut apart = parts
@@ -89,12 +123,13 @@ pub(crate) async fn run(
             .map(|number| (*number, &body.checks[*number]));
         let failed = apart.find(|(_, (place, check))| !holds(*check, version_at(place)));
         if let Some((number, (place, _))) = failed {
-            let instead = Done::CheckFailed(number, version_at(place));
-            return closed(services, body, (at, holder), instead).await;
+            let refusal = Refusal::CheckFailed(number as u32, version_at(place));
+            return refused(&client, body, holder, refusal).await;
         }
-        let outcome = commit_shares(services, at, &parts.shares, body.id.as_ref()).await;
+        let outcome = commit_shares(&client, at, &parts.shares, body.id.as_ref()).await;
+        let may_retry = client.left() > last;
         match outcome {
-            Outcome::Conflict(_) if begun.elapsed() < PATIENCE => {
+            Outcome::Conflict(_) if may_retry => {
                 count(services, |counts| counts.retries += 1);
             }
             _ => counted(services, &outcome),
@@ -104,16 +139,16 @@ pub(crate) async fn run(
                 services.observe(at);
                 let reads = body.reads.iter();
                 let reads = reads.map(|place| (place.clone(), found_at(place).cloned()));
-                return Ok(Done::Committed(at, reads.collect()));
+                return Ok(Done::Committed(at, reads.collect(), budget));
             }
-            Outcome::Conflict(_) if begun.elapsed() < PATIENCE => {}
+            Outcome::Conflict(_) if may_retry => {}
             Outcome::Conflict(_) => {
-                return closed(services, body, (at, holder), Done::Conflict).await;
+                return refused(&client, body, holder, Refusal::Conflict).await;
             }
             Outcome::CheckFailed(range, number, version) => {
                 let number = parts.number(range, number).ok_or(Failure::Busy)?;
-                let instead = Done::CheckFailed(number, version);
-                return closed(services, body, (at, holder), instead).await;
+                let refusal = Refusal::CheckFailed(number as u32, version);
+                return refused(&client, body, holder, refusal).await;
             }
             other => return done(name, other),
         }
@@ -122,6 +157,24 @@ pub(crate) async fn run(
         sleep(Duration::from_millis(ms)).await;
         pause_ms = (2 * pause_ms).min(PAUSE_MS_MAX);
     }
+}
+
+/// Reserves the id of a transaction for its body: at a range of the keyspace of its first write that follows from the id
+/// alone, beside the request for the first timestamp. Where the commit writes the id there by itself nothing is to be done.
+async fn reserved(
+    client: &Client,
+    keyspaces: &Keyspaces,
+    body: &Body,
+    holder: Option<u64>,
+) -> Option<Outcome> {
+    let (id, first) = (body.id.as_ref()?, body.writes.first()?);
+    let keyspace = keyspaces.get(&first.place.keyspace)?;
+    let index = xxh3_64(&id.name) % keyspace.ranges.len().max(1) as u64;
+    let range = range_id(keyspace.id, index as usize);
+    if Some(range) == holder {
+        return None;
+    }
+    reserve(client, range, id).await
 }
 
 /// Counts what became of a transaction.
@@ -134,22 +187,26 @@ pub(crate) fn counted(services: &Services, outcome: &Outcome) {
     });
 }
 
-/// Answers that nothing happened; where the transaction has a name, once no earlier attempt at it can happen any more.
-async fn closed(
-    services: &Rc<Services>,
+/// Answers that nothing happened; where the transaction has an id, once that is the outcome of the id, for good.
+async fn refused(
+    client: &Client,
     body: &Body,
-    (at, holder): (Version, Option<u64>),
-    instead: Done,
+    holder: Option<u64>,
+    refusal: Refusal,
 ) -> Result<Done, Failure> {
-    if let Done::CheckFailed(..) = instead {
-        count(services, |counts| counts.checks_failed += 1);
+    if let (Refusal::CheckFailed(..), Ok(services)) = (refusal, client.services()) {
+        count(&services, |counts| counts.checks_failed += 1);
     }
-    let (Some(id), Some(holder)) = (&body.id, holder) else {
-        return Ok(instead);
-    };
-    match close(&Client::new(services), holder, id, at).await {
-        None => Ok(instead),
-        Some(before) => done(body_name(body), before),
+    match (&body.id, holder) {
+        (Some(id), Some(holder)) => done(body_name(body), close(client, holder, id, refusal).await),
+        _ => Ok(of_refusal(refusal)),
+    }
+}
+
+fn of_refusal(refusal: Refusal) -> Done {
+    match refusal {
+        Refusal::Conflict => Done::Conflict,
+        Refusal::CheckFailed(number, version) => Done::CheckFailed(number as usize, version),
     }
 }
 
@@ -159,7 +216,8 @@ async fn closed(
 /// When it could not be tried, or its fate is unknown.
 pub(crate) fn done(name: &str, outcome: Outcome) -> Result<Done, Failure> {
     match outcome {
-        Outcome::CommittedBefore(version) => Ok(Done::CommittedBefore(version)),
+        Outcome::Before(NameOutcome::Committed(version)) => Ok(Done::CommittedBefore(version)),
+        Outcome::Before(NameOutcome::Refused(refusal)) => Ok(of_refusal(refusal)),
         Outcome::NameTaken => Ok(Done::NameTaken),
         Outcome::Failed(answer) => Err(failure(name, answer)),
         Outcome::Unreachable(why) => Err(Failure::NoLeader(why)),
@@ -255,7 +313,7 @@ pub(crate) fn shares_of(
 
 /// Reads all keys that are read, or checked where nothing is written, each once, ranges side by side.
 async fn read_all(
-    client: &Client,
+    (client, budget): (&Client, &Budget),
     keyspaces: &Keyspaces,
     body: &Body,
     parts: &Parts,
@@ -273,12 +331,15 @@ async fn read_all(
         let keyspace = keyspaces.get(&places.first()?.keyspace)?;
         let keys: Vec<Bytes> = places.iter().map(|place| place.key.clone()).collect();
         Some(async move {
-            let read = client.read_keys(keyspace, index, Some(at), keys).await;
+            let read = client
+                .read_keys(keyspace, index, Some(at), keys, Some(budget))
+                .await;
             read.map(|values| (places, values))
         })
     });
     let mut found = BTreeMap::new();
-    for read in join_all(asked).await {
+    let mut reads = iter(asked).buffered(RANGES_AT_ONCE);
+    while let Some(read) = reads.next().await {
         let (places, values) = read?;
         found.extend(places.into_iter().zip(values));
     }
@@ -287,21 +348,19 @@ async fn read_all(
 
 /// Commits a transaction; other ranges are told what became of it behind its answer.
 pub(crate) async fn commit_shares(
-    services: &Rc<Services>,
+    client: &Client,
     txn: Version,
     shares: &[Share],
     id: Option<&Id>,
 ) -> Outcome {
-    let client = Client::new(services);
-    let deadline_ms = client.now_ms() + DEADLINE_MS;
-    let outcome = commit(&client, txn, deadline_ms, shares, id).await;
-    let Some((own, others)) = shares.split_first() else {
+    let outcome = commit(client, txn, shares, id).await;
+    let (Some((own, others)), Ok(services)) = (shares.split_first(), client.services()) else {
         return outcome;
     };
     if outcome != Outcome::Unknown && !others.is_empty() {
         let is_committed = outcome == Outcome::Committed;
         let participants: Vec<u64> = others.iter().map(|share| share.range).collect();
-        let (services, holder) = (services.clone(), own.range);
+        let (client, holder) = (Client::new(&services), own.range);
         tokio::task::spawn_local(async move {
             // Whoever is not reached is told by the holder's leader, or asks.
             let is_told = finalize_all(&client, txn, &participants, is_committed).await;

@@ -14,12 +14,12 @@ use dunlin_txn::Answer as Told;
 use hyper::Method;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
+use tokio::time::{Instant, timeout};
 
 use crate::client::Client;
 use crate::finished::Finished;
-use crate::group::keyspace_of;
-use crate::interactive::Open;
 use crate::limits::Limits;
+use crate::open::Open;
 use crate::ranges::AtShard;
 use crate::stamps::Stamps;
 use crate::wire::{self, ASK, MESSAGES, SNAPSHOT, STEP};
@@ -79,6 +79,8 @@ pub(crate) struct Part {
     pub finished: Finished,
     /// Transactions that last over several requests.
     pub open: Open,
+    /// The first call of `elapsed_ms`.
+    since: OnceCell<Instant>,
     /// What became of transactions.
     counts: Cell<TxnCounts>,
     /// Where secrets of their ids come from.
@@ -104,8 +106,14 @@ impl Part {
         }
     }
 
+    /// Milliseconds since the first call; they never go back.
+    pub fn elapsed_ms(&self) -> u64 {
+        let since = self.since.get_or_init(Instant::now);
+        since.elapsed().as_millis() as u64
+    }
+
     /// What nobody guesses who is not told.
-    pub fn secret(&self, services: &Services) -> u32 {
+    pub fn secret(&self, services: &Services) -> u64 {
         let mut random = self.random.borrow_mut();
         let seeded = || StdRng::seed_from_u64(services.seed() ^ SECRETS);
         random.get_or_insert_with(seeded).random()
@@ -164,13 +172,13 @@ impl Plugged for Part {
             return reply.send(Response::Plug(Bytes::new()));
         }
         if kind == STEP {
-            let Ok((id, step)) = interactive_http::decode(body) else {
+            let Ok((id, within, step)) = interactive_http::decode(body) else {
                 return reply.refuse(CANNOT, "malformed bytes from another shard");
             };
-            let services = services.clone();
+            let client = Client::within(services, within);
             tokio::task::spawn_local(async move {
-                let told = interactive::step(&services, id, step).await;
-                reply.send(Response::Plug(interactive_http::encode_told(&told)));
+                let stepped = interactive::step(&client, id, step).await;
+                reply.send(Response::Plug(interactive_http::encode_reply(&stepped)));
             });
             return;
         }
@@ -178,13 +186,17 @@ impl Plugged for Part {
             ASK => wire::decode(body).ok(),
             _ => None,
         };
-        let Some((range, request)) = decoded else {
+        let Some((range, within, request)) = decoded else {
             return reply.refuse(CANNOT, "malformed bytes from another shard");
         };
-        let services = services.clone();
+        let client = Client::within(services, within);
         tokio::task::spawn_local(async move {
-            let answer = match own.filter(|_| !services.is_dropped(keyspace_of(range))) {
-                Some(own) => own.serve(&services, range, request).await,
+            // When its time is over its client has given up.
+            let left = client.left();
+            let answer = match own {
+                Some(own) => timeout(left, own.serve(client, range, request))
+                    .await
+                    .unwrap_or(Told::Unknown),
                 None => Told::NotLeader(None),
             };
             reply.send(Response::Plug(answer.encode()));

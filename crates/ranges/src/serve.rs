@@ -6,14 +6,18 @@ use bytes::Bytes;
 use dunlin_entry::Version;
 use dunlin_node::{Sabotage, Services};
 use dunlin_proto::Condition;
-use dunlin_txn::{Answer, Command, Leader, Replica, Request, Row, State, Verdict, Write};
+use dunlin_txn::{
+    Answer, Command, Id, IdRecord, Leader, Replica, Request, Row, State, Verdict, Write,
+};
 use dunlin_versions::{Found, Lookup, Store, StoreError, Tier};
 use tokio::sync::oneshot;
 
-use crate::client::Client;
-use crate::group::{Group, Lead};
+use crate::client::{Client, ends_others};
+use crate::group::{Group, Lead, keyspace_of};
 use crate::ranges::AtShard;
 
+/// An answer with values holds about so many bytes: the client requests the rest again.
+const READ_BYTES: usize = 1 << 20;
 /// A page holds about so many bytes.
 const PAGE_BYTES: usize = 256 << 10;
 /// And no more keys than this.
@@ -29,15 +33,13 @@ pub(crate) struct Here {
 
 impl AtShard {
     /// Answers a request, if this replica leads.
-    pub async fn serve(
-        self: &Rc<Self>,
-        services: &Rc<Services>,
-        range: u64,
-        request: Request,
-    ) -> Answer {
-        let Some(group) = self.group(range) else {
+    pub async fn serve(self: &Rc<Self>, client: Client, range: u64, request: Request) -> Answer {
+        let (Some(group), Ok(services)) = (self.group(range), client.services()) else {
             return Answer::NotLeader(None);
         };
+        if services.is_dropped(keyspace_of(range)) && !ends_others(&request) {
+            return Answer::NotLeader(None);
+        }
         if let Some(why) = &*group.failed.borrow() {
             return Answer::Failed(why.clone());
         }
@@ -49,12 +51,12 @@ impl AtShard {
             Request::Leads if here.group.serves() => Answer::Done(Version(0)),
             Request::Leads => here.group.not_leader(),
             Request::Timestamps { count, above } => {
-                let given = here.timestamps(services, count, above).await;
+                let given = here.timestamps(&services, count, above).await;
                 given.unwrap_or_else(|instead| instead)
             }
             // Who does not lead need not ask for a timestamp to find out.
             _ if !here.group.serves() => here.group.not_leader(),
-            request => dunlin_txn::serve(&Client::new(services), &here, request).await,
+            request => dunlin_txn::serve(&client, &here, request).await,
         }
     }
 }
@@ -187,30 +189,44 @@ impl Replica for Here {
         }
     }
 
+    async fn name(&self, id: &Id) -> Result<Option<IdRecord>, Answer> {
+        let id = id.clone();
+        self.read(move |store, place| store.name(place, &id)).await
+    }
+
     async fn get(
         &self,
         at: Version,
         mut keys: Vec<Bytes>,
     ) -> Result<Vec<Option<(Version, Bytes)>>, Answer> {
         let place = self.group.meta.get().place;
-        let mut values = Vec::with_capacity(keys.len());
+        let mut values = Values::default();
+        let mut needs_disk = false;
         for key in &keys {
             match self.own.store.get(place, key, at, Tier::CacheOnly) {
-                Ok(Lookup::NeedsDisk) => break,
-                Ok(lookup) => values.push(value_of(lookup)),
+                Ok(Lookup::NeedsDisk) => needs_disk = true,
+                Ok(lookup) => values.push(lookup),
                 Err(error) => return Err(Answer::Failed(error.to_string())),
             }
+            if needs_disk || values.are_full() {
+                break;
+            }
         }
-        if values.len() < keys.len() {
-            let left = keys.split_off(values.len());
+        if needs_disk {
+            let left = keys.split_off(values.read.len());
             let read = move |store: &Store, place| {
                 let mut versions = store.versions(Tier::Disk);
-                let get = |key: &Bytes| versions.get(place, key, at).map(value_of);
-                left.iter().map(get).collect::<Result<Vec<_>, _>>()
+                for key in &left {
+                    values.push(versions.get(place, key, at)?);
+                    if values.are_full() {
+                        break;
+                    }
+                }
+                Ok(values)
             };
-            values.extend(self.read(read).await?);
+            values = self.read(read).await?;
         }
-        Ok(values)
+        Ok(values.read)
     }
 
     async fn page(
@@ -226,6 +242,25 @@ impl Replica for Here {
         });
         let page = page.await?;
         Ok((page.items, page.next))
+    }
+}
+
+/// Values of one answer.
+#[derive(Default)]
+struct Values {
+    read: Vec<Option<(Version, Bytes)>>,
+    bytes: usize,
+}
+
+impl Values {
+    fn push(&mut self, lookup: Lookup) {
+        let value = value_of(lookup);
+        self.bytes += value.as_ref().map_or(0, |(_, value)| value.len());
+        self.read.push(value);
+    }
+
+    fn are_full(&self) -> bool {
+        self.bytes >= READ_BYTES
     }
 }
 

@@ -208,6 +208,7 @@ fn encode_head(meta: &Meta) -> Bytes {
     out.put_u64_le(meta.term);
     out.put_u64_le(meta.greatest.0);
     out.put_u64_le(meta.watermark.0);
+    out.put_u64_le(meta.drops);
     out.freeze()
 }
 
@@ -217,6 +218,7 @@ fn decode_head(mut from: Bytes) -> Option<Meta> {
         term: from.try_get_u64_le().ok()?,
         greatest: Version(from.try_get_u64_le().ok()?),
         watermark: Version(from.try_get_u64_le().ok()?),
+        drops: from.try_get_u64_le().ok()?,
         ..Meta::default()
     })
 }

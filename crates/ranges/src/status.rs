@@ -22,7 +22,7 @@ pub(crate) fn of(services: &Services) -> Vec<RangeStatus> {
     for (id, silent) in at_shard.silent.borrow().iter() {
         let (role, reason) = match silent {
             Silent::Preparing => ("preparing", None),
-            Silent::Mute(why) => ("mute", Some((*why).to_owned())),
+            Silent::Mute(why) => (RangeStatus::SILENT, Some((*why).to_owned())),
         };
         all.push(RangeStatus {
             reason,
@@ -68,6 +68,8 @@ fn blank(services: &Services, own: dunlin_proto::ShardAddress, id: u64, role: &s
         snapshots: 0,
         intents: 0,
         oldest_intent_ms: 0,
+        number: keyspace_of(id),
+        ended: None,
     }
 }
 
@@ -101,6 +103,7 @@ fn of_group(services: &Services, id: u64, group: &Group) -> RangeStatus {
         elections: group.counters.elections.get(),
         snapshots: group.counters.snapshots.get(),
         intents: state.intents().count() as u64,
+        ended: state.is_ended().then(|| state.drops()),
         oldest_intent_ms: oldest.map_or(0, |txn| services.now_ms().saturating_sub(txn.millis())),
         ..blank(services, own, id, role)
     }

@@ -9,7 +9,7 @@ use dunlin_txn::{Command, Replica};
 use tokio::time::sleep;
 
 use crate::client::Client;
-use crate::group::Group;
+use crate::group::{Group, keyspace_of};
 use crate::plug::{Part, limits};
 use crate::ranges::AtShard;
 use crate::serve::Here;
@@ -34,20 +34,42 @@ impl AtShard {
             for group in groups {
                 let leads = !group.is_oracle && group.serves();
                 // One that waits for another range holds nobody up.
-                if !leads || group.is_tended.replace(true) {
+                if !leads || group.tending.is_tended.replace(true) {
                     continue;
                 }
                 let (own, services) = (self.clone(), services.clone());
                 tokio::task::spawn_local(async move {
                     let here = Here { own, group };
-                    let mut seen = here.group.seen.take();
+                    let mut seen = here.group.tending.seen.take();
                     dunlin_txn::tend(&Client::new(&services), &here, &mut seen).await;
-                    *here.group.seen.borrow_mut() = seen;
+                    *here.group.tending.seen.borrow_mut() = seen;
                     here.raise(&services).await;
-                    here.group.is_tended.set(false);
+                    here.group.tending.is_tended.set(false);
                 });
             }
         }
+    }
+}
+
+impl AtShard {
+    /// Puts it into the log of a range, at its leader, that its keyspace was dropped, or is back.
+    pub fn note_drop(self: &Rc<Self>, services: &Services, group: Rc<Group>) {
+        let count = services.drops_and_undrops(keyspace_of(group.id));
+        let Some(count) = count.filter(|count| *count > group.state.borrow().drops()) else {
+            return;
+        };
+        if group.is_oracle || !group.serves() || group.tending.is_noting_drop.replace(true) {
+            return;
+        }
+        let here = Here {
+            own: self.clone(),
+            group,
+        };
+        tokio::task::spawn_local(async move {
+            // Where it fails the next look tries again.
+            drop(here.propose(Command::Dropped { count }).await);
+            here.group.tending.is_noting_drop.set(false);
+        });
     }
 }
 
@@ -59,7 +81,7 @@ impl Here {
         let to = services.now_ms().saturating_sub(retention_ms);
         let watermark = self.group.state.borrow().watermark();
         let is_due = watermark.millis() + retention_ms / BEHIND_PART < to;
-        if !is_due || applied <= self.group.raised_at.get() {
+        if !is_due || applied <= self.group.tending.raised_at.get() {
             return;
         }
         // By the oracle's time, for this node's clock may be wrong.
@@ -68,7 +90,10 @@ impl Here {
         };
         let to = Version::new(now.millis().saturating_sub(retention_ms), 0);
         if to > watermark && self.propose(Command::Watermark { to }).await.is_ok() {
-            self.group.raised_at.set(self.group.meta.get().applied);
+            self.group
+                .tending
+                .raised_at
+                .set(self.group.meta.get().applied);
         }
     }
 }

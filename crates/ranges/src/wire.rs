@@ -1,5 +1,7 @@
 //! Requests of other shards, as bytes; what is asked of leaders and what they answer is in `dunlin_txn`.
 
+use std::time::Duration;
+
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 use dunlin_txn::Request;
 pub(crate) use dunlin_txn::{get_bytes, put_bytes};
@@ -24,17 +26,31 @@ impl From<dunlin_txn::Malformed> for Malformed {
     }
 }
 
-/// A request to the leader of a range, behind its kind.
-pub(crate) fn encode(range: u64, request: &Request) -> Bytes {
+/// A request to the leader of a range, which may take so long.
+pub(crate) fn encode(range: u64, within: Duration, request: &Request) -> Bytes {
     let mut out = BytesMut::new();
     out.put_u8(ASK);
     out.put_u64_le(range);
+    put_within(&mut out, within);
     request.encode(&mut out);
     out.freeze()
 }
 
 /// The same back, without its kind.
-pub(crate) fn decode(mut from: Bytes) -> Result<(u64, Request), Malformed> {
+pub(crate) fn decode(mut from: Bytes) -> Result<(u64, Duration, Request), Malformed> {
     let range = from.try_get_u64_le().map_err(|_| Malformed)?;
-    Ok((range, Request::decode(from)?))
+    let within = within(&mut from)?;
+    Ok((range, within, Request::decode(from)?))
+}
+
+/// How much time is left for a request.
+pub(crate) fn put_within(out: &mut BytesMut, within: Duration) {
+    let ms = u32::try_from(within.as_millis()).unwrap_or(u32::MAX);
+    out.put_u32_le(ms);
+}
+
+/// The same back.
+pub(crate) fn within(from: &mut Bytes) -> Result<Duration, Malformed> {
+    let ms = from.try_get_u32_le().map_err(|_| Malformed)?;
+    Ok(Duration::from_millis(ms.into()))
 }

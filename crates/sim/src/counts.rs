@@ -8,6 +8,36 @@ use dunlin_node::ShardStatus;
 use crate::followers::Followers;
 use crate::resumed::Resumed;
 
+/// The same of transactional keyspaces.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub struct RangeCounts {
+    /// Operations of clients that were judged.
+    pub operations: u64,
+    /// Transactions in one request that were done, and those over several.
+    pub txns: [u64; 2],
+    /// Drops.
+    pub drops: u64,
+    /// Dropped keyspaces whose data was purged.
+    pub purges: u64,
+    /// Times that a replica began to lead.
+    pub elections: u64,
+    /// Snapshots that replicas took over.
+    pub snapshots: u64,
+}
+
+impl AddAssign for RangeCounts {
+    fn add_assign(&mut self, other: RangeCounts) {
+        self.operations += other.operations;
+        for (own, other) in self.txns.iter_mut().zip(other.txns) {
+            *own += other;
+        }
+        self.drops += other.drops;
+        self.purges += other.purges;
+        self.elections += other.elections;
+        self.snapshots += other.snapshots;
+    }
+}
+
 /// Sums over all nodes and all their lives.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub struct Counts {
@@ -53,14 +83,8 @@ pub struct Counts {
     pub streamed: u64,
     /// Times that the index of a view was compared with the store beside it.
     pub indexes_compared: u64,
-    /// Operations of clients of the transactional keyspace that were judged.
-    pub range_operations: u64,
-    /// Transactions over its ranges in one request that were done, and those over several.
-    pub txns: [u64; 2],
-    /// Times that a replica of it began to lead.
-    pub range_elections: u64,
-    /// Snapshots that replicas of it took over.
-    pub range_snapshots: u64,
+    /// Of transactional keyspaces.
+    pub ranges: RangeCounts,
     /// Tokens used, and what had happened since each was given.
     pub resumed: Resumed,
 }
@@ -92,8 +116,11 @@ impl Counts {
             ended: status.ended,
             repairs: status.repairs,
             hedges: status.hedges,
-            range_elections: status.ranges.iter().map(|range| range.elections).sum(),
-            range_snapshots: status.ranges.iter().map(|range| range.snapshots).sum(),
+            ranges: RangeCounts {
+                elections: status.ranges.iter().map(|range| range.elections).sum(),
+                snapshots: status.ranges.iter().map(|range| range.snapshots).sum(),
+                ..RangeCounts::default()
+            },
             ..Counts::default()
         };
     }
@@ -122,12 +149,7 @@ impl AddAssign for Counts {
         self.followed_unheard += other.followed_unheard;
         self.streamed += other.streamed;
         self.indexes_compared += other.indexes_compared;
-        self.range_operations += other.range_operations;
-        for (own, other) in self.txns.iter_mut().zip(other.txns) {
-            *own += other;
-        }
-        self.range_elections += other.range_elections;
-        self.range_snapshots += other.range_snapshots;
+        self.ranges += other.ranges;
         self.resumed += other.resumed;
     }
 }
@@ -136,7 +158,7 @@ impl fmt::Display for Counts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{} writes, {} reads, {} crashes, {} flushes, {} segments released, {} pulls, {} records backfilled, {} moved in {} changes, {} restamps, {} values ended, {} repairs, {} hedges, followers: {} in the same log, {} by vector, {} deltas, {} complete, {} compared, {} values not heard of yet, {} told by streams, {} indexes compared, {} operations of ranges with {} elections and {} snapshots, {} transactions in one request and {} over several, {} resumed, {} of them elsewhere; since the token was given: {} moved, {} ingested, {} purged, {} sealed, {} restarted, {} buried",
+            "{} writes, {} reads, {} crashes, {} flushes, {} segments released, {} pulls, {} records backfilled, {} moved in {} changes, {} restamps, {} values ended, {} repairs, {} hedges, followers: {} in the same log, {} by vector, {} deltas, {} complete, {} compared, {} values not heard of yet, {} told by streams, {} indexes compared, {} operations of ranges with {} elections and {} snapshots, {} transactions in one request and {} over several, {} drops and {} purges under them, {} resumed, {} of them elsewhere; since the token was given: {} moved, {} ingested, {} purged, {} sealed, {} restarted, {} buried",
             self.writes,
             self.reads,
             self.crashes,
@@ -158,11 +180,13 @@ impl fmt::Display for Counts {
             self.followed_unheard,
             self.streamed,
             self.indexes_compared,
-            self.range_operations,
-            self.range_elections,
-            self.range_snapshots,
-            self.txns[0],
-            self.txns[1],
+            self.ranges.operations,
+            self.ranges.elections,
+            self.ranges.snapshots,
+            self.ranges.txns[0],
+            self.ranges.txns[1],
+            self.ranges.drops,
+            self.ranges.purges,
             self.resumed.all,
             self.resumed.elsewhere,
             self.resumed.moved,

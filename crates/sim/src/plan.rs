@@ -106,10 +106,8 @@ pub struct Plan {
     pub views: bool,
     /// Whether there is a transactional keyspace, too.
     pub ranges: bool,
-    /// Whether whoever leads that is held and killed.
-    pub unseats: bool,
-    /// What is over is forgotten soon: old versions, and what became of transactions.
-    pub forgets: bool,
+    /// How it is disturbed.
+    pub range_faults: RangeFaults,
     /// Whether clients write many keys with one request.
     pub bulk: bool,
     /// Whether nodes prove a secret to each other.
@@ -118,6 +116,17 @@ pub struct Plan {
     pub sabotage: Sabotage,
     /// Judge by what clients saw alone: what stores hold is not looked at.
     pub values_only: bool,
+}
+
+/// How the transactional keyspace is disturbed.
+#[derive(Debug, Clone, Default)]
+pub struct RangeFaults {
+    /// Whether its leaders are held and killed.
+    pub unseats: bool,
+    /// Whether some of its lists are in keyspaces of their own, which are dropped, undropped and purged.
+    pub drops: bool,
+    /// Whether old versions and outcomes of transactions are forgotten soon.
+    pub forgets: bool,
 }
 
 impl Plan {
@@ -169,8 +178,7 @@ impl Plan {
             follows: false,
             views: false,
             ranges: false,
-            unseats: false,
-            forgets: false,
+            range_faults: RangeFaults::default(),
             bulk: false,
             secrets: SecretUse::None,
             sabotage,
@@ -250,15 +258,25 @@ impl Plan {
         plan.bulk = random.random_bool(0.35);
         let mut random = StdRng::seed_from_u64(seed ^ 0x01e3_5000);
         plan.views = random.random_bool(0.15);
-        // Its replicas do not move.
-        let mut random = StdRng::seed_from_u64(seed ^ 0x5a4e_6e50);
-        let stays = !plan.moves && !plan.buries && !plan.relapses && !plan.deafens;
-        plan.ranges = stays && random.random_bool(0.4);
-        plan.unseats = plan.ranges && random.random_bool(0.6);
-        plan.forgets = plan.ranges && random.random_bool(0.4);
-        // So that a vote can be lost.
-        plan.slow_disks |= plan.unseats && power_loss && random.random_bool(0.8);
+        plan.add_ranges(power_loss);
         plan
+    }
+
+    /// Perhaps a transactional keyspace, and its faults: from generators of their own.
+    fn add_ranges(&mut self, power_loss: bool) {
+        // Its replicas do not move.
+        let mut random = StdRng::seed_from_u64(self.seed ^ 0x5a4e_6e50);
+        let stays = !self.moves && !self.buries && !self.relapses && !self.deafens;
+        self.ranges = stays && random.random_bool(0.4);
+        let faults = &mut self.range_faults;
+        faults.unseats = self.ranges && random.random_bool(0.6);
+        faults.forgets = self.ranges && random.random_bool(0.4);
+        // So that a vote can be lost.
+        self.slow_disks |= faults.unseats && power_loss && random.random_bool(0.8);
+        let mut random = StdRng::seed_from_u64(self.seed ^ 0xd509_0042);
+        // An old copy of the metadata would take drops back; a majority that keeps silent decides nothing.
+        let may_drop = !self.bad_metadata && !self.loses_disks;
+        faults.drops = self.ranges && may_drop && random.random_bool(0.6);
     }
 
     /// Much of what tokens must outlive.
@@ -357,10 +375,10 @@ impl Plan {
             Sabotage::SkipAtSwitch | Sabotage::TokenAhead | Sabotage::JoinAtEnd => self.follows,
             Sabotage::IndexAnyOrder => self.views,
             Sabotage::RangeAckUnsynced => self.ranges && self.power_loss,
-            Sabotage::VoteUnsynced => self.unseats && self.slow_disks,
-            Sabotage::KeepHigherEntries => self.unseats,
+            Sabotage::VoteUnsynced => self.range_faults.unseats && self.slow_disks,
+            Sabotage::KeepHigherEntries => self.range_faults.unseats,
             Sabotage::PutBackVotes => self.ranges && self.loses_disks,
-            Sabotage::ReadJoinsOlderRound | Sabotage::ReadPastLease => self.unseats,
+            Sabotage::ReadJoinsOlderRound | Sabotage::ReadPastLease => self.range_faults.unseats,
             Sabotage::SnapshotWithoutRecord | Sabotage::JudgeAtLeader => self.ranges,
             Sabotage::NameForgotten => {
                 self.follows && (self.moves || self.loses_disks) && self.keys == KEYS_MAX

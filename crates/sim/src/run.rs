@@ -111,10 +111,10 @@ fn judged(plan: Plan) -> Result<Verdict, HarnessError> {
     }
     let history = cluster.shared.history.borrow();
     let checked = outcome.as_ref().copied().unwrap_or_default();
-    cluster.counts.range_operations = cluster.shared.ranges.operations().len() as u64;
+    cluster.counts.ranges.operations = cluster.shared.ranges.operations().len() as u64;
     for txn in cluster.shared.txns.borrow().iter() {
         if matches!(txn.outcome, Outcome::Ok { .. }) {
-            cluster.counts.txns[usize::from(is_session(txn.process))] += 1;
+            cluster.counts.ranges.txns[usize::from(is_session(txn.process))] += 1;
         }
     }
     let is_by_value = outcome.is_err()

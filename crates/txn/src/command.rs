@@ -33,6 +33,15 @@ pub struct Id {
     pub body: u64,
 }
 
+/// Why a transaction with a name has no effect, nor will any other attempt at it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Refusal {
+    /// Others were in its way, or it was given up.
+    Conflict,
+    /// Its check of this number does not hold; the version there is, if there is a value.
+    CheckFailed(u32, Option<Version>),
+}
+
 /// What the replicas of a range do, in the order of its log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Command {
@@ -58,12 +67,17 @@ pub enum Command {
         /// What its client calls it.
         id: Option<Id>,
     },
-    /// Attempts at what a client calls by this name have no effect, up to a timestamp, unless one has committed.
+    /// A name belongs to its body from now on; another body under it is refused.
+    Reserve {
+        /// The name.
+        id: Id,
+    },
+    /// No attempt under this name has an effect, unless one has committed.
     Close {
         /// The name.
         id: Id,
-        /// The timestamp.
-        at: Version,
+        /// Why.
+        refusal: Refusal,
     },
     /// Intents of a transaction are placed, all or none.
     Place {
@@ -71,8 +85,6 @@ pub enum Command {
         txn: Version,
         /// The range that holds its record.
         holder: u64,
-        /// From this time on anybody may abort it, in milliseconds.
-        deadline_ms: u64,
         /// What must hold of keys here.
         checks: Vec<Check>,
         /// What it writes here.
@@ -100,11 +112,43 @@ pub enum Command {
         /// The timestamp.
         to: Version,
     },
+    /// The keyspace was dropped or undropped so often, each of them counted: it is dropped where that is odd. While it is,
+    /// nothing is written or committed here, and transactions without a record by then are aborted.
+    Dropped {
+        /// How often; a smaller number than before says nothing.
+        count: u64,
+    },
     /// Whoever leads later writes above this timestamp: up to it, who leads now may let be read without asking others.
     Lease {
         /// The timestamp.
         until: Version,
     },
+}
+
+impl Refusal {
+    pub(crate) fn encode(self, out: &mut impl BufMut) {
+        match self {
+            Refusal::Conflict => out.put_u8(0),
+            Refusal::CheckFailed(number, version) => {
+                out.put_u8(1);
+                out.put_u32_le(number);
+                out.put_u64_le(version.unwrap_or_default().0);
+            }
+        }
+    }
+
+    pub(crate) fn decode(from: &mut Bytes) -> Result<Refusal, Malformed> {
+        match from.try_get_u8() {
+            Ok(0) => Ok(Refusal::Conflict),
+            Ok(1) => {
+                let number = from.try_get_u32_le().map_err(short)?;
+                let at = version(from)?;
+                let at = Some(at).filter(|at| *at != Version(0));
+                Ok(Refusal::CheckFailed(number, at))
+            }
+            _ => Err(Malformed("a refusal is unknown")),
+        }
+    }
 }
 
 /// Bytes that cannot be read.
@@ -121,6 +165,8 @@ const FINISHED: u8 = 6;
 const WATERMARK: u8 = 7;
 const CLOSE: u8 = 8;
 const LEASE: u8 = 9;
+const RESERVE: u8 = 10;
+const DROPPED: u8 = 11;
 
 impl Command {
     /// As it stands in the log.
@@ -151,22 +197,24 @@ impl Command {
                 put_writes(&mut out, writes);
                 put_option(&mut out, id.as_ref());
             }
-            Command::Close { id, at } => {
+            Command::Reserve { id } => {
+                out.put_u8(RESERVE);
+                put_id(&mut out, id);
+            }
+            Command::Close { id, refusal } => {
                 out.put_u8(CLOSE);
                 put_id(&mut out, id);
-                out.put_u64_le(at.0);
+                refusal.encode(&mut out);
             }
             Command::Place {
                 txn,
                 holder,
-                deadline_ms,
                 checks,
                 writes,
             } => {
                 out.put_u8(PLACE);
                 out.put_u64_le(txn.0);
                 out.put_u64_le(*holder);
-                out.put_u64_le(*deadline_ms);
                 put_checks(&mut out, checks);
                 put_writes(&mut out, writes);
             }
@@ -189,6 +237,10 @@ impl Command {
             Command::Watermark { to } => {
                 out.put_u8(WATERMARK);
                 out.put_u64_le(to.0);
+            }
+            Command::Dropped { count } => {
+                out.put_u8(DROPPED);
+                out.put_u64_le(*count);
             }
             Command::Lease { until } => {
                 out.put_u8(LEASE);
@@ -217,14 +269,14 @@ impl Command {
                 writes: writes(from)?,
                 id: option(from)?,
             },
+            RESERVE => Command::Reserve { id: id(from)? },
             CLOSE => Command::Close {
                 id: id(from)?,
-                at: version(from)?,
+                refusal: Refusal::decode(from)?,
             },
             PLACE => Command::Place {
                 txn: version(from)?,
                 holder: number(from)?,
-                deadline_ms: number(from)?,
                 checks: checks(from)?,
                 writes: writes(from)?,
             },
@@ -239,6 +291,9 @@ impl Command {
                 txns: numbers(from)?.into_iter().map(Version).collect(),
             },
             WATERMARK => Command::Watermark { to: version(from)? },
+            DROPPED => Command::Dropped {
+                count: number(from)?,
+            },
             LEASE => Command::Lease {
                 until: version(from)?,
             },
@@ -305,7 +360,7 @@ fn put_writes(out: &mut BytesMut, writes: &[Write]) {
     }
 }
 
-fn put_id(out: &mut BytesMut, id: &Id) {
+pub(crate) fn put_id(out: &mut BytesMut, id: &Id) {
     out.put_u64_le(id.ms);
     put_bytes(out, &id.name);
     out.put_u64_le(id.body);
@@ -318,7 +373,7 @@ fn put_option(out: &mut BytesMut, id: Option<&Id>) {
     }
 }
 
-fn id(from: &mut Bytes) -> Result<Id, Malformed> {
+pub(crate) fn id(from: &mut Bytes) -> Result<Id, Malformed> {
     Ok(Id {
         ms: number(from)?,
         name: bytes(from)?,

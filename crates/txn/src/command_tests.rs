@@ -67,12 +67,16 @@ fn all() -> Vec<Command> {
         },
         Command::Close {
             id: id(),
-            at: Version(8),
+            refusal: Refusal::Conflict,
         },
+        Command::Close {
+            id: id(),
+            refusal: Refusal::CheckFailed(3, Some(Version(8))),
+        },
+        Command::Reserve { id: id() },
         Command::Place {
             txn: Version(2),
             holder: 1 << 40,
-            deadline_ms: 99,
             checks: checks(),
             writes,
         },
@@ -85,6 +89,7 @@ fn all() -> Vec<Command> {
             txns: vec![Version(5), Version(6)],
         },
         Command::Watermark { to: Version(7) },
+        Command::Dropped { count: 3 },
         Command::Lease { until: Version(8) },
     ]);
     all

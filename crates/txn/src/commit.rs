@@ -4,12 +4,11 @@
 use dunlin_entry::Version;
 use futures_util::future::join_all;
 
-use crate::command::{Check, Command, Id, Write};
+use crate::command::{Check, Command, Id, Refusal, Write};
+use crate::record::NameOutcome;
 use crate::request::{Answer, Met, Request};
 use crate::serve::{Unheard, World};
 
-/// How often it is asked what became of a transaction whose commit was not answered.
-const ASKED_MAX: u32 = 20;
 /// Pause before it is asked again, in milliseconds.
 const PAUSE_MS: u64 = 100;
 
@@ -18,8 +17,8 @@ const PAUSE_MS: u64 = 100;
 pub enum Outcome {
     /// It has committed.
     Committed,
-    /// An earlier attempt at the same has committed, at this timestamp; this one has no effect.
-    CommittedBefore(Version),
+    /// An attempt under the same name has the outcome of all; this one has no effect.
+    Before(NameOutcome),
     /// It has no effect: something else has its name.
     NameTaken,
     /// It has no effect: in this range, the check of this number does not hold; the version there is, if there is a value.
@@ -49,7 +48,6 @@ pub struct Share {
 pub async fn commit<W: World>(
     world: &W,
     txn: Version,
-    deadline_ms: u64,
     shares: &[Share],
     id: Option<&Id>,
 ) -> Outcome {
@@ -61,7 +59,6 @@ pub async fn commit<W: World>(
         let command = Command::Place {
             txn,
             holder,
-            deadline_ms,
             checks: share.checks.clone(),
             writes: share.writes.clone(),
         };
@@ -93,7 +90,8 @@ fn refused(range: u64, answer: Result<Answer, Unheard>) -> Outcome {
     match answer {
         Ok(Answer::CheckFailed(number, version)) => Outcome::CheckFailed(range, number, version),
         Ok(Answer::Met(met)) => Outcome::Conflict(Some(met)),
-        Ok(Answer::CommittedBefore(version)) => Outcome::CommittedBefore(version),
+        Ok(Answer::CommittedBefore(version)) => Outcome::Before(NameOutcome::Committed(version)),
+        Ok(Answer::RefusedBefore(refusal)) => Outcome::Before(NameOutcome::Refused(refusal)),
         Ok(Answer::NameTaken) => Outcome::NameTaken,
         Ok(Answer::Aborted | Answer::Forgotten | Answer::Undecided | Answer::Unknown)
         | Err(Unheard::Maybe) => Outcome::Conflict(None),
@@ -102,21 +100,36 @@ fn refused(range: u64, answer: Result<Answer, Unheard>) -> Outcome {
     }
 }
 
-/// Sees to it that no earlier attempt at what a client calls by this name has an effect after it is told that none has;
-/// `None` when that is so.
-pub async fn close<W: World>(world: &W, holder: u64, id: &Id, at: Version) -> Option<Outcome> {
-    let asked = Command::Close { id: id.clone(), at };
-    match world.ask(holder, Request::Enter(asked)).await {
-        Ok(Answer::Done(_)) => None,
+/// Makes it the outcome of a name that no attempt under it has an effect, before a client hears so. Returns the outcome
+/// that the name has: perhaps another attempt was faster.
+pub async fn close<W: World>(world: &W, holder: u64, id: &Id, refusal: Refusal) -> Outcome {
+    let id = id.clone();
+    let close = Command::Close { id, refusal };
+    match world.ask(holder, Request::Enter(close)).await {
+        Ok(Answer::Done(_)) => Outcome::Before(NameOutcome::Refused(refusal)),
         // What is forgotten may have happened.
-        Ok(Answer::Unknown | Answer::Forgotten) | Err(Unheard::Maybe) => Some(Outcome::Unknown),
-        other => Some(refused(holder, other)),
+        Ok(Answer::Unknown | Answer::Forgotten) | Err(Unheard::Maybe) => Outcome::Unknown,
+        other => refused(holder, other),
+    }
+}
+
+/// Reserves a name for its body, at the range that keeps names like it; `None` when that is so.
+pub async fn reserve<W: World>(world: &W, range: u64, id: &Id) -> Option<Outcome> {
+    let reserve = Command::Reserve { id: id.clone() };
+    match world.ask(range, Request::Enter(reserve)).await {
+        Ok(Answer::Done(_)) => None,
+        // Nothing was committed by this attempt, and an earlier one may have been.
+        Ok(Answer::Forgotten) => Some(Outcome::Unknown),
+        Err(Unheard::Maybe) => Some(Outcome::Unreachable(
+            "the range that keeps the id did not answer in time".to_owned(),
+        )),
+        other => Some(refused(range, other)),
     }
 }
 
 /// Settles what became of a transaction whose commit was not answered: it is aborted unless it has committed.
 async fn outcome<W: World>(world: &W, txn: Version, holder: u64) -> Outcome {
-    for _ in 0..ASKED_MAX {
+    while world.left_ms() > 0 {
         let asked = Request::Push { txn, aborts: true };
         match world.ask(holder, asked).await {
             Ok(Answer::Committed) => return Outcome::Committed,

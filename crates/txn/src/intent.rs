@@ -12,8 +12,6 @@ pub struct Intent {
     pub txn: Version,
     /// The range that holds its record.
     pub holder: u64,
-    /// From this time on anybody may abort it, in milliseconds.
-    pub deadline_ms: u64,
     /// The value; none deletes the key.
     pub value: Option<Bytes>,
 }
@@ -24,7 +22,6 @@ impl Intent {
         let mut out = BytesMut::with_capacity(32);
         out.put_u64_le(self.txn.0);
         out.put_u64_le(self.holder);
-        out.put_u64_le(self.deadline_ms);
         out.put_u8(self.value.is_some().into());
         put_bytes(&mut out, self.value.as_deref().unwrap_or_default());
         out.into()
@@ -36,7 +33,7 @@ impl Intent {
     /// When the bytes are no intent's.
     pub fn decode(mut from: Bytes) -> Result<Intent, Malformed> {
         let from = &mut from;
-        let (txn, holder, deadline_ms) = (version(from)?, number(from)?, number(from)?);
+        let (txn, holder) = (version(from)?, number(from)?);
         let is_put = from
             .try_get_u8()
             .map_err(|_| Malformed("it is cut short"))?
@@ -45,7 +42,6 @@ impl Intent {
         Ok(Intent {
             txn,
             holder,
-            deadline_ms,
             value: is_put.then_some(value),
         })
     }

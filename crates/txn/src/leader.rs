@@ -6,7 +6,7 @@
 //! says up to where it may (`lease`). Then it need not know whether another leads meanwhile: whatever that one writes is
 //! written above, and is not seen at this timestamp anywhere.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Bound;
 
 use bytes::Bytes;
@@ -47,6 +47,8 @@ pub struct Leader {
     scans: Vec<Scan>,
     /// The lease that was to be followed by another when this was last asked for.
     renewed: Version,
+    /// Transactions with intents, and since when this leader has seen them, in milliseconds of its own.
+    seen: BTreeMap<Version, u64>,
 }
 
 impl Leader {
@@ -59,7 +61,20 @@ impl Leader {
             proposed: VecDeque::new(),
             scans: Vec::new(),
             renewed: Version(0),
+            seen: BTreeMap::new(),
         }
+    }
+
+    /// For how long this leader has seen intents of a transaction, in milliseconds: no other clock than its own says when
+    /// they have stood for too long.
+    pub fn seen_for_ms(&mut self, txn: Version, now_ms: u64) -> u64 {
+        let since_ms = *self.seen.entry(txn).or_insert(now_ms);
+        now_ms.saturating_sub(since_ms)
+    }
+
+    /// Forgets transactions of which no intents are left.
+    pub fn keep_seen(&mut self, present: &BTreeSet<Version>) {
+        self.seen.retain(|txn, _| present.contains(txn));
     }
 
     /// Up to where a read at this timestamp is to have a lease made before it goes on, where this is how far one goes: if

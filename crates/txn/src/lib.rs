@@ -32,12 +32,12 @@ mod state;
 mod tend;
 
 pub use cache::Cache;
-pub use command::{Check, Command, Id, Malformed, Write, bytes as get_bytes, put_bytes};
-pub use commit::{Outcome, Share, close, commit, finalize_all};
+pub use command::{Check, Command, Id, Malformed, Refusal, Write, bytes as get_bytes, put_bytes};
+pub use commit::{Outcome, Share, close, commit, finalize_all, reserve};
 pub use intent::Intent;
 pub use leader::{Leader, TooOld};
 pub use oracle::{Full, Oracle};
-pub use record::{IdRecord, Record};
+pub use record::{IdRecord, NameOutcome, Record};
 pub use request::{Answer, Met, Request, Row};
 pub use serve::{Replica, Unheard, World, serve};
 pub use state::{Judged, ORIGIN, Rows, State, Verdict, holds};

@@ -3,7 +3,7 @@
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 use dunlin_entry::Version;
 
-use crate::command::{Malformed, number, numbers, put_numbers, version};
+use crate::command::{Malformed, Refusal, number, numbers, put_numbers, version};
 
 /// What became of a transaction. Neither ever becomes the other.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,15 +17,22 @@ pub enum Record {
     },
 }
 
-/// What became of what a client calls by one name.
+/// The outcome of a name. It never changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NameOutcome {
+    /// The attempt with this timestamp has committed.
+    Committed(Version),
+    /// No attempt has committed, nor will.
+    Refused(Refusal),
+}
+
+/// The record of a name that a client gave a transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IdRecord {
-    /// Checksum of what it asked for.
+    /// Checksum of the request's body.
     pub body: u64,
-    /// Attempts up to this timestamp have no effect.
-    pub closed: Version,
-    /// The attempt that has committed.
-    pub committed: Option<Version>,
+    /// Its outcome; none while the name is only reserved for this body.
+    pub outcome: Option<NameOutcome>,
 }
 
 impl IdRecord {
@@ -33,8 +40,17 @@ impl IdRecord {
     pub fn encode(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(24);
         out.put_u64_le(self.body);
-        out.put_u64_le(self.closed.0);
-        out.put_u64_le(self.committed.unwrap_or_default().0);
+        match self.outcome {
+            None => out.put_u8(0),
+            Some(NameOutcome::Committed(at)) => {
+                out.put_u8(1);
+                out.put_u64_le(at.0);
+            }
+            Some(NameOutcome::Refused(refusal)) => {
+                out.put_u8(2);
+                refusal.encode(&mut out);
+            }
+        }
         out
     }
 
@@ -44,12 +60,14 @@ impl IdRecord {
     /// When the bytes are none.
     pub fn decode(mut from: Bytes) -> Result<IdRecord, Malformed> {
         let from = &mut from;
-        let (body, closed, committed) = (number(from)?, version(from)?, version(from)?);
-        Ok(IdRecord {
-            body,
-            closed,
-            committed: Some(committed).filter(|committed| *committed != Version(0)),
-        })
+        let body = number(from)?;
+        let outcome = match from.try_get_u8() {
+            Ok(0) => None,
+            Ok(1) => Some(NameOutcome::Committed(version(from)?)),
+            Ok(2) => Some(NameOutcome::Refused(Refusal::decode(from)?)),
+            _ => return Err(Malformed("the outcome of a name is unknown")),
+        };
+        Ok(IdRecord { body, outcome })
     }
 }
 

@@ -5,8 +5,8 @@ use dunlin_entry::Version;
 use dunlin_proto::Condition;
 
 use crate::command::{
-    Command, Malformed, Write, bytes, condition, number, put_bytes, put_condition, put_write,
-    version, write,
+    Command, Id, Malformed, Refusal, Write, bytes, condition, id, number, put_bytes, put_condition,
+    put_id, put_write, version, write,
 };
 
 /// What is asked of a range's leader.
@@ -41,7 +41,8 @@ pub enum Request {
         /// What is written.
         write: Write,
     },
-    /// An entry of a transaction: to commit it, to close its name, to place or finalize intents, or that it is finished.
+    /// An entry of a transaction: to commit it, to reserve or close its name, to place or finalize intents, or that it is
+    /// finished.
     Enter(Command),
     /// What became of a transaction whose record is here; it is aborted if nothing has yet and the asker wants that.
     Push {
@@ -50,6 +51,8 @@ pub enum Request {
         /// Whether it is aborted if it is undecided.
         aborts: bool,
     },
+    /// The outcome of a name, if it has one here. Changes nothing.
+    Name(Id),
     /// Timestamps, of the oracle.
     Timestamps {
         /// How many.
@@ -72,8 +75,6 @@ pub enum Met {
         txn: Version,
         /// Which range holds its record.
         holder: u64,
-        /// From when on it may be aborted.
-        deadline_ms: u64,
     },
 }
 
@@ -99,8 +100,10 @@ pub enum Answer {
     Aborted,
     /// The transaction is neither, yet.
     Undecided,
-    /// An earlier attempt at the same has committed, at this timestamp.
+    /// An attempt under the same name has committed, at this timestamp.
     CommittedBefore(Version),
+    /// No attempt under this name has an effect, nor will; nothing happened.
+    RefusedBefore(Refusal),
     /// Something else has the same name; nothing happened.
     NameTaken,
     /// The transaction is older than what is remembered.
@@ -117,7 +120,8 @@ pub enum Answer {
     Failed(String),
     /// The oracle gives no timestamps; nothing happened.
     NoTimestamp(String),
-    /// Values with their versions, in the order of the keys; none where there is none.
+    /// Values with their versions, of the first keys in their order; none where there is none. Of the first key at least,
+    /// and of so many as fit into one answer.
     Values(Vec<Option<(Version, Bytes)>>),
     /// Keys in order, and where the next page begins.
     Page(Vec<Row>, Option<Bytes>),
@@ -132,6 +136,7 @@ const ENTER: u8 = 4;
 const PUSH: u8 = 5;
 const TIMESTAMPS: u8 = 6;
 const LEADS: u8 = 7;
+const NAME: u8 = 8;
 
 impl Request {
     /// As it travels, behind what is there.
@@ -178,6 +183,10 @@ impl Request {
                 out.put_u64_le(txn.0);
                 out.put_u8((*aborts).into());
             }
+            Request::Name(id) => {
+                out.put_u8(NAME);
+                put_id(out, id);
+            }
             Request::Timestamps { count, above } => {
                 out.put_u8(TIMESTAMPS);
                 out.put_u32_le(*count);
@@ -217,6 +226,7 @@ impl Request {
                 txn: version(from)?,
                 aborts: byte(from)? != 0,
             },
+            NAME => Request::Name(id(from)?),
             TIMESTAMPS => Request::Timestamps {
                 count: from.try_get_u32_le().map_err(short)?,
                 above: version(from)?,
@@ -239,14 +249,9 @@ impl Answer {
             }
             Answer::TooLate(version) => put_version(&mut out, 3, *version),
             Answer::Met(Met::Newer(version)) => put_version(&mut out, 4, *version),
-            Answer::Met(Met::Intent {
-                txn,
-                holder,
-                deadline_ms,
-            }) => {
+            Answer::Met(Met::Intent { txn, holder }) => {
                 put_version(&mut out, 5, *txn);
                 out.put_u64_le(*holder);
-                out.put_u64_le(*deadline_ms);
             }
             Answer::Committed => out.put_u8(6),
             Answer::Aborted => out.put_u8(7),
@@ -297,6 +302,10 @@ impl Answer {
                 put_version(&mut out, 21, version.unwrap_or_default());
                 out.put_u32_le(*number);
             }
+            Answer::RefusedBefore(refusal) => {
+                out.put_u8(22);
+                refusal.encode(&mut out);
+            }
         }
         out.freeze()
     }
@@ -315,7 +324,6 @@ impl Answer {
             5 => Answer::Met(Met::Intent {
                 txn: version(from)?,
                 holder: number(from)?,
-                deadline_ms: number(from)?,
             }),
             6 => Answer::Committed,
             7 => Answer::Aborted,
@@ -349,6 +357,7 @@ impl Answer {
                 let found = some(version(from)?);
                 Answer::CheckFailed(from.try_get_u32_le().map_err(short)?, found)
             }
+            22 => Answer::RefusedBefore(Refusal::decode(from)?),
             _ => return Err(Malformed("its kind is unknown")),
         };
         whole(from, answer)

@@ -51,6 +51,11 @@ fn requests_come_back_and_nothing_shorter_or_longer() {
             above: Version(2),
         },
         Request::Leads,
+        Request::Name(Id {
+            ms: 7,
+            name: key("7-name"),
+            body: 1,
+        }),
     ];
     for request in all {
         let mut out = BytesMut::new();
@@ -76,7 +81,6 @@ fn answers_come_back_and_nothing_shorter() {
         Answer::Met(Met::Intent {
             txn: Version(5),
             holder: 6,
-            deadline_ms: 7,
         }),
         Answer::Committed,
         Answer::Aborted,
@@ -97,6 +101,8 @@ fn answers_come_back_and_nothing_shorter() {
         Answer::NameTaken,
         Answer::CheckFailed(3, None),
         Answer::CheckFailed(4, Some(Version(2))),
+        Answer::RefusedBefore(Refusal::Conflict),
+        Answer::RefusedBefore(Refusal::CheckFailed(4, Some(Version(2)))),
     ];
     for answer in all {
         let bytes = answer.encode();

@@ -3,8 +3,9 @@
 use bytes::Bytes;
 use dunlin_entry::Version;
 
-use crate::command::Command;
+use crate::command::{Command, Id};
 use crate::leader::Leader;
+use crate::record::IdRecord;
 use crate::request::{Answer, Met, Request, Row};
 use crate::state::{State, Verdict};
 
@@ -15,8 +16,8 @@ const CLEARED_MAX: u32 = 16;
 /// First pause before another transaction is asked about again, and the longest, in milliseconds.
 const PAUSE_MS: u64 = 1;
 const PAUSE_MS_MAX: u64 = 32;
-/// How long a read waits for another transaction, in milliseconds.
-const PATIENCE_MS: u64 = 5_000;
+/// How long a leader leaves intents to the transaction that wrote them, in milliseconds: then anybody may abort it.
+const INTENT_MS: u64 = 3_000;
 
 /// A request that was not answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,8 +40,16 @@ pub trait World {
     /// Lets time pass.
     async fn pause(&self, ms: u64);
 
-    /// Milliseconds since 1970, by a clock that may be wrong.
-    fn now_ms(&self) -> u64;
+    /// Milliseconds of this process alone, which never go back.
+    fn elapsed_ms(&self) -> u64;
+
+    /// Milliseconds that are left for the request which is carried out, and for all that it asks for.
+    fn left_ms(&self) -> u64;
+
+    /// How long a leader leaves intents to the transaction that wrote them, in milliseconds.
+    fn intent_ms(&self) -> u64 {
+        INTENT_MS
+    }
 }
 
 /// A replica that leads, or the answer to give instead.
@@ -67,7 +76,10 @@ pub trait Replica {
     /// What the records say of a transaction.
     async fn outcome(&self, txn: Version) -> Result<Option<bool>, Answer>;
 
-    /// Values of keys at a timestamp.
+    /// The record of a name.
+    async fn name(&self, id: &Id) -> Result<Option<IdRecord>, Answer>;
+
+    /// Values of the first keys at a timestamp: so many as fit into one answer, one at least.
     async fn get(
         &self,
         at: Version,
@@ -110,6 +122,7 @@ pub async fn serve<W: World, R: Replica>(world: &W, replica: &R, request: Reques
         }
         Request::Enter(command) => here.enter(command).await,
         Request::Push { txn, aborts } => here.push(txn, aborts).await,
+        Request::Name(id) => here.name(id).await,
         Request::Timestamps { .. } | Request::Leads => {
             Err(Answer::Failed("this is not for keys of a range".to_owned()))
         }
@@ -193,7 +206,7 @@ impl<W: World, R: Replica> Here<'_, W, R> {
         start: &Bytes,
         end: Option<&Bytes>,
     ) -> Result<(), Answer> {
-        let (begun_ms, mut pause_ms) = (self.world.now_ms(), PAUSE_MS);
+        let mut pause_ms = PAUSE_MS;
         loop {
             let met = (self.replica).with(|state, _| state.met_by_read(at, start, end))?;
             let Some(met) = met else { return Ok(()) };
@@ -201,7 +214,7 @@ impl<W: World, R: Replica> Here<'_, W, R> {
                 pause_ms = PAUSE_MS;
                 continue;
             }
-            if self.world.now_ms() > begun_ms + PATIENCE_MS {
+            if self.world.left_ms() == 0 {
                 return Err(Answer::Busy);
             }
             self.world.pause(pause_ms).await;
@@ -218,12 +231,16 @@ impl<W: World, R: Replica> Here<'_, W, R> {
     ) -> Result<Answer, Answer> {
         let mut pause_ms = PAUSE_MS;
         for _ in 0..ATTEMPTS_MAX {
+            if self.world.left_ms() == 0 {
+                break;
+            }
             let at = self.world.timestamp(floor).await?;
             if at > deadline {
                 return Ok(Answer::TooLate(at));
             }
             match self.replica.propose(command(at)).await? {
                 Verdict::ConditionFailed(version) => return Ok(Answer::ConditionFailed(version)),
+                Verdict::Aborted => return Ok(Answer::Aborted),
                 Verdict::Met(met) => {
                     if !self.clear(met, at).await? {
                         self.world.pause(pause_ms).await;
@@ -240,8 +257,9 @@ impl<W: World, R: Replica> Here<'_, W, R> {
     async fn enter(&self, command: Command) -> Result<Answer, Answer> {
         match &command {
             Command::Commit { txn, .. } => self.commit(*txn, command).await,
-            Command::Place { txn: at, .. } | Command::Close { at, .. } => {
-                self.settle(*at, command).await
+            Command::Place { txn, .. } => self.settle(*txn, command).await,
+            Command::Close { .. } | Command::Reserve { .. } => {
+                self.settle(Version(0), command).await
             }
             Command::Finalize { txn, is_committed } => self.finalize(*txn, *is_committed).await,
             Command::Finished { .. } => {
@@ -274,6 +292,7 @@ impl<W: World, R: Replica> Here<'_, W, R> {
                 Verdict::Committed => return Ok(Answer::Committed),
                 Verdict::Forgotten => return Ok(Answer::Forgotten),
                 Verdict::CommittedBefore(version) => return Ok(Answer::CommittedBefore(version)),
+                Verdict::RefusedBefore(refusal) => return Ok(Answer::RefusedBefore(refusal)),
                 Verdict::NameTaken => return Ok(Answer::NameTaken),
                 Verdict::CheckFailed(number, version) => {
                     return Ok(Answer::CheckFailed(number, version));
@@ -303,6 +322,21 @@ impl<W: World, R: Replica> Here<'_, W, R> {
         }
     }
 
+    /// The outcome of a name. Another leader may give it one meanwhile: so none is not final.
+    async fn name(&self, id: Id) -> Result<Answer, Answer> {
+        let watermark = self.replica.with(|state, _| state.watermark())?;
+        if id.ms <= watermark.millis() {
+            return Ok(Answer::Forgotten);
+        }
+        let record = self.replica.name(&id).await?;
+        Ok(match record.and_then(|record| record.decision(&id)) {
+            Some(Verdict::CommittedBefore(at)) => Answer::CommittedBefore(at),
+            Some(Verdict::RefusedBefore(refusal)) => Answer::RefusedBefore(refusal),
+            Some(_) => Answer::NameTaken,
+            None => Answer::Undecided,
+        })
+    }
+
     async fn finalize(&self, txn: Version, is_committed: bool) -> Result<Answer, Answer> {
         // Proposed even where no intent is seen: only what is applied is certain.
         let command = Command::Finalize { txn, is_committed };
@@ -312,16 +346,13 @@ impl<W: World, R: Replica> Here<'_, W, R> {
 
     /// Clears what is in the way of who has this timestamp, if it can be; whether it is gone.
     pub(crate) async fn clear(&self, met: Met, by: Version) -> Result<bool, Answer> {
-        let Met::Intent {
-            txn,
-            holder,
-            deadline_ms,
-        } = met
-        else {
+        let Met::Intent { txn, holder } = met else {
             return Ok(true);
         };
+        let now_ms = self.world.elapsed_ms();
+        let seen_for_ms = (self.replica).with(|_, leader| leader.seen_for_ms(txn, now_ms))?;
         // The older wins: so two never wait for each other.
-        let aborts = by < txn || self.world.now_ms() > deadline_ms;
+        let aborts = by < txn || seen_for_ms > self.world.intent_ms();
         let told = if holder == self.replica.range() {
             self.push(txn, aborts).await?
         } else {

@@ -4,7 +4,8 @@
 //! later timestamp it refuses before (`leader`). What stands here holds whoever leads:
 //! - a key has one intent at most, and nothing is written beside it but by its own transaction;
 //! - a transaction either commits or is aborted, and that never changes;
-//! - nothing happens at or below the watermark.
+//! - nothing happens at or below the watermark;
+//! - while its keyspace is dropped nothing is written or committed: a commit behind the drop is aborted.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
@@ -13,9 +14,9 @@ use bytes::Bytes;
 use dunlin_entry::{Origin, Stamp, Version};
 use dunlin_proto::Condition;
 
-use crate::command::{Check, Command, Id, Write};
+use crate::command::{Check, Command, Id, Refusal, Write};
 use crate::intent::Intent;
-use crate::record::{IdRecord, Record};
+use crate::record::{IdRecord, NameOutcome, Record};
 use crate::request::Met;
 
 /// The origin of all versions of ranges: order is by timestamps, not by who wrote.
@@ -38,7 +39,7 @@ pub trait Rows {
     /// When it cannot be read.
     fn record(&mut self, txn: Version) -> Result<Option<Record>, Self::Error>;
 
-    /// What became of what a client calls by this name.
+    /// The record of a name.
     ///
     /// # Errors
     /// When it cannot be read.
@@ -78,8 +79,10 @@ pub enum Verdict {
     Aborted,
     /// The transaction has committed.
     Committed,
-    /// An earlier attempt at the same has committed, at this timestamp.
+    /// An attempt under the same name has committed, at this timestamp.
     CommittedBefore(Version),
+    /// No attempt under this name has an effect, nor will.
+    RefusedBefore(Refusal),
     /// Something else has the same name.
     NameTaken,
     /// The transaction is older than what is remembered.
@@ -97,6 +100,7 @@ pub struct State {
     unfinished: BTreeMap<Version, Vec<u64>>,
     aborted: BTreeSet<Version>,
     watermark: Version,
+    drops: u64,
 }
 
 /// Whether a condition holds of a key that has this version, where it has a value.
@@ -110,10 +114,11 @@ pub fn holds(condition: Condition, current: Option<Version>) -> bool {
 }
 
 impl State {
-    /// One of which nothing is known but this.
-    pub fn new(watermark: Version) -> State {
+    /// One of which nothing is known but its watermark, and how often its keyspace was dropped and undropped.
+    pub fn new(watermark: Version, drops: u64) -> State {
         State {
             watermark,
+            drops,
             ..State::default()
         }
     }
@@ -139,6 +144,21 @@ impl State {
     /// Nothing at or below this happens any more.
     pub fn watermark(&self) -> Version {
         self.watermark
+    }
+
+    /// How often its keyspace was dropped and undropped, by its log.
+    pub fn drops(&self) -> u64 {
+        self.drops
+    }
+
+    /// Whether its keyspace is dropped, by its log.
+    pub fn is_dropped(&self) -> bool {
+        self.drops % 2 == 1
+    }
+
+    /// Whether its keyspace is dropped, and no other range will ever need the outcome of a transaction here.
+    pub fn is_ended(&self) -> bool {
+        self.is_dropped() && self.unfinished.is_empty()
     }
 
     /// All intents, by key.
@@ -205,14 +225,14 @@ impl State {
                 writes,
                 id,
             } => self.commit(rows, *txn, participants, (checks, writes), id.as_ref()),
-            Command::Close { id, at } => self.close(rows, id, *at),
+            Command::Reserve { id } => self.reserve(rows, id),
+            Command::Close { id, refusal } => self.close(rows, id, *refusal),
             Command::Place {
                 txn,
                 holder,
-                deadline_ms,
                 checks,
                 writes,
-            } => self.place(rows, *txn, (*holder, *deadline_ms), (checks, writes)),
+            } => self.place(rows, *txn, *holder, (checks, writes)),
             Command::Finalize { txn, is_committed } => {
                 self.finalize(rows, *txn, *is_committed);
                 Ok(Verdict::Done)
@@ -231,6 +251,10 @@ impl State {
                 self.raise(rows, *to);
                 Ok(Verdict::Done)
             }
+            Command::Dropped { count } => {
+                self.drops = self.drops.max(*count);
+                Ok(Verdict::Done)
+            }
             // It says something to whoever leads later.
             Command::Lease { .. } => Ok(Verdict::Done),
         }
@@ -243,6 +267,9 @@ impl State {
         condition: Condition,
         write: &Write,
     ) -> Judged<R::Error> {
+        if self.is_dropped() {
+            return Ok(Verdict::Aborted);
+        }
         if let Some(met) = self.in_the_way(at, &write.key) {
             return Ok(Verdict::Met(met));
         }
@@ -272,10 +299,12 @@ impl State {
             Some(true) => return Ok(Verdict::Committed),
             Some(false) => return Ok(Verdict::Aborted),
             None if txn <= self.watermark => return Ok(Verdict::Forgotten),
+            // It stays aborted when the keyspace is back: its client hears so.
+            None if self.is_dropped() => return self.abort(rows, txn),
             None => {}
         }
         if let Some(id) = id
-            && let Some(verdict) = self.decided_by_name(rows, id, txn)?
+            && let Some(verdict) = self.decided_by_name(rows, id)?
         {
             return Ok(verdict);
         }
@@ -291,44 +320,37 @@ impl State {
         }
         rows.put_record(txn, &Record::Committed { participants });
         if let Some(id) = id {
-            let record = IdRecord {
-                body: id.body,
-                closed: txn,
-                committed: Some(txn),
-            };
-            rows.put_id(id, &record);
+            put_outcome(rows, id, Some(NameOutcome::Committed(txn)));
         }
         Ok(Verdict::Committed)
     }
 
     /// What keeps an attempt from having an effect, by what its client calls it.
-    fn decided_by_name<R: Rows>(
-        &self,
-        rows: &mut R,
-        id: &Id,
-        txn: Version,
-    ) -> Result<Option<Verdict>, R::Error> {
+    fn decided_by_name<R: Rows>(&self, rows: &mut R, id: &Id) -> Result<Option<Verdict>, R::Error> {
         if id.ms <= self.watermark.millis() {
             return Ok(Some(Verdict::Forgotten));
         }
-        Ok(rows.id(id)?.and_then(|known| match known.committed {
-            _ if known.body != id.body => Some(Verdict::NameTaken),
-            Some(before) => Some(Verdict::CommittedBefore(before)),
-            None => (txn <= known.closed).then_some(Verdict::Aborted),
-        }))
+        Ok(rows.id(id)?.and_then(|known| known.decision(id)))
     }
 
-    fn close<R: Rows>(&mut self, rows: &mut R, id: &Id, at: Version) -> Judged<R::Error> {
-        match self.decided_by_name(rows, id, at)? {
-            Some(Verdict::Aborted) => Ok(Verdict::Done),
+    fn close<R: Rows>(&mut self, rows: &mut R, id: &Id, refusal: Refusal) -> Judged<R::Error> {
+        match self.decided_by_name(rows, id)? {
             Some(decided) => Ok(decided),
             None => {
-                let record = IdRecord {
-                    body: id.body,
-                    closed: at,
-                    committed: None,
-                };
-                rows.put_id(id, &record);
+                put_outcome(rows, id, Some(NameOutcome::Refused(refusal)));
+                Ok(Verdict::Done)
+            }
+        }
+    }
+
+    fn reserve<R: Rows>(&mut self, rows: &mut R, id: &Id) -> Judged<R::Error> {
+        match self.decided_by_name(rows, id)? {
+            Some(Verdict::NameTaken) => Ok(Verdict::NameTaken),
+            Some(Verdict::Forgotten) => Ok(Verdict::Forgotten),
+            // Its outcome stands where its attempts commit: here, by chance.
+            Some(_) => Ok(Verdict::Done),
+            None => {
+                put_outcome(rows, id, None);
                 Ok(Verdict::Done)
             }
         }
@@ -338,9 +360,12 @@ impl State {
         &mut self,
         rows: &mut R,
         txn: Version,
-        (holder, deadline_ms): (u64, u64),
+        holder: u64,
         (checks, writes): (&[Check], &[Write]),
     ) -> Judged<R::Error> {
+        if self.is_dropped() {
+            return Ok(Verdict::Aborted);
+        }
         if let Some(refused) = self.refused(rows, txn, checks, writes)? {
             return Ok(refused);
         }
@@ -348,7 +373,6 @@ impl State {
             let intent = Intent {
                 txn,
                 holder,
-                deadline_ms,
                 value: write.value.clone(),
             };
             rows.put_intent(&write.key, &intent);
@@ -446,12 +470,28 @@ impl State {
     }
 }
 
+impl IdRecord {
+    /// The end of an attempt under a name with this record; none while the name has no outcome.
+    pub(crate) fn decision(&self, id: &Id) -> Option<Verdict> {
+        match self.outcome {
+            _ if self.body != id.body => Some(Verdict::NameTaken),
+            Some(NameOutcome::Committed(at)) => Some(Verdict::CommittedBefore(at)),
+            Some(NameOutcome::Refused(refusal)) => Some(Verdict::RefusedBefore(refusal)),
+            None => None,
+        }
+    }
+}
+
+fn put_outcome<R: Rows>(rows: &mut R, id: &Id, outcome: Option<NameOutcome>) {
+    let body = id.body;
+    rows.put_id(id, &IdRecord { body, outcome });
+}
+
 impl From<&Intent> for Met {
     fn from(intent: &Intent) -> Met {
         Met::Intent {
             txn: intent.txn,
             holder: intent.holder,
-            deadline_ms: intent.deadline_ms,
         }
     }
 }

@@ -65,7 +65,7 @@ impl Range {
     fn apply(&mut self, command: &Command) -> Verdict {
         let verdict = self.state.apply(&mut self.rows, command).unwrap();
         // What is in memory is what would be loaded.
-        let mut loaded = State::new(self.state.watermark);
+        let mut loaded = State::new(self.state.watermark, self.state.drops);
         for (key, intent) in &self.rows.intents {
             loaded.load_intent(key.clone(), intent.clone());
         }
@@ -109,7 +109,6 @@ fn place(txn: u64, names: &[&str]) -> Command {
     Command::Place {
         txn: Version(txn),
         holder: 7,
-        deadline_ms: 50,
         checks: vec![],
         writes: puts(names),
     }
@@ -136,7 +135,6 @@ fn intent(txn: u64) -> Verdict {
     Verdict::Met(Met::Intent {
         txn: Version(txn),
         holder: 7,
-        deadline_ms: 50,
     })
 }
 
@@ -271,44 +269,84 @@ fn id(body: u64) -> Id {
     }
 }
 
-fn close(at: u64) -> Command {
-    Command::Close {
-        id: id(1),
-        at: Version(at),
-    }
+fn close(refusal: Refusal) -> Command {
+    Command::Close { id: id(1), refusal }
 }
 
 #[test]
 fn of_attempts_at_the_same_one_commits() {
     let mut range = Range::default();
     assert_eq!(range.apply(&named(10, 1)), Verdict::Committed);
-    assert_eq!(
-        range.apply(&named(11, 1)),
-        Verdict::CommittedBefore(Version(10))
-    );
+    let before = Verdict::CommittedBefore(Version(10));
+    assert_eq!(range.apply(&named(11, 1)), before);
     assert_eq!(range.apply(&named(12, 2)), Verdict::NameTaken);
-    assert_eq!(
-        range.apply(&close(13)),
-        Verdict::CommittedBefore(Version(10))
-    );
+    assert_eq!(range.apply(&close(Refusal::Conflict)), before);
     assert_eq!(range.values("k"), [(10, Some("v"))]);
 }
 
 #[test]
-fn who_is_told_that_nothing_happened_can_rely_on_it() {
+fn a_refusal_is_the_outcome_of_a_name_for_good() {
     let mut range = Range::default();
-    assert_eq!(range.apply(&close(10)), Verdict::Done);
-    assert_eq!(range.apply(&close(8)), Verdict::Done);
-    // An attempt that was on its way.
-    assert_eq!(range.apply(&named(9, 1)), Verdict::Aborted);
-    assert_eq!(range.apply(&named(10, 1)), Verdict::Aborted);
-    assert_eq!(range.apply(&named(11, 1)), Verdict::Committed);
-    assert_eq!(range.values("k"), [(11, Some("v"))]);
+    let refusal = Refusal::CheckFailed(2, Some(Version(3)));
+    assert_eq!(range.apply(&close(refusal)), Verdict::Done);
+    let before = Verdict::RefusedBefore(refusal);
+    assert_eq!(range.apply(&close(Refusal::Conflict)), before);
+    // Attempts that were on their way, and later ones.
+    assert_eq!(range.apply(&named(9, 1)), before);
+    assert_eq!(range.apply(&named(900, 1)), before);
+    assert_eq!(range.apply(&named(901, 2)), Verdict::NameTaken);
+    assert_eq!(range.values("k"), []);
     // Its name is forgotten with all that is as old.
     let to = Version::new(5, 0);
     range.apply(&Command::Watermark { to });
     assert!(range.rows.ids.is_empty());
     assert_eq!(range.apply(&named(to.0 + 1, 1)), Verdict::Forgotten);
+}
+
+#[test]
+fn a_drop_ends_what_is_undecided_and_what_committed_stays() {
+    let mut range = Range::default();
+    let dropped = |count| Command::Dropped { count };
+    assert_eq!(range.apply(&commit(5, &[8], &["a"])), Verdict::Committed);
+    assert_eq!(range.apply(&place(6, &["i"])), Verdict::Done);
+    range.apply(&dropped(1));
+    assert!(range.state.is_dropped() && !range.state.is_ended());
+    // Behind the drop nothing is written, and commits are aborted.
+    assert_eq!(range.apply(&commit(7, &[8], &["b"])), Verdict::Aborted);
+    assert_eq!(range.apply(&place(8, &["b"])), Verdict::Aborted);
+    let none = Condition::None;
+    assert_eq!(range.apply(&write(9, none, "b")), Verdict::Aborted);
+    assert_eq!(range.values("b"), []);
+    // Earlier commits stay, also for other ranges; intents end as their transactions do.
+    assert_eq!(range.apply(&commit(5, &[8], &["a"])), Verdict::Committed);
+    assert_eq!(range.apply(&finalize(6, true)), Verdict::Done);
+    assert_eq!(range.values("i"), [(6, Some("v"))]);
+    let txns = vec![Version(5)];
+    range.apply(&Command::Finished { txns });
+    assert!(range.state.is_ended());
+    // A leader that does not know of the undrop yet changes nothing, nor does one that is late with the drop.
+    range.apply(&dropped(2));
+    range.apply(&dropped(1));
+    assert!(!range.state.is_dropped());
+    assert_eq!(range.apply(&commit(7, &[8], &["b"])), Verdict::Aborted);
+    assert_eq!(range.apply(&commit(10, &[], &["b"])), Verdict::Committed);
+}
+
+#[test]
+fn a_name_is_reserved_for_one_body() {
+    let mut range = Range::default();
+    let reserve = |body| Command::Reserve { id: id(body) };
+    assert_eq!(range.apply(&reserve(1)), Verdict::Done);
+    assert_eq!(range.apply(&reserve(1)), Verdict::Done);
+    assert_eq!(range.apply(&reserve(2)), Verdict::NameTaken);
+    assert_eq!(range.apply(&named(10, 2)), Verdict::NameTaken);
+    // Its body commits, here by chance; then the name is still that body's.
+    assert_eq!(range.apply(&named(11, 1)), Verdict::Committed);
+    assert_eq!(range.apply(&reserve(1)), Verdict::Done);
+    assert_eq!(range.apply(&reserve(2)), Verdict::NameTaken);
+    let to = Version::new(5, 0);
+    range.apply(&Command::Watermark { to });
+    assert_eq!(range.apply(&reserve(1)), Verdict::Forgotten);
 }
 
 #[test]
@@ -327,7 +365,6 @@ fn checks_hold_of_what_the_transaction_sees_or_nothing_happens() {
             Command::Place {
                 txn,
                 holder: 7,
-                deadline_ms: 50,
                 checks,
                 writes,
             }

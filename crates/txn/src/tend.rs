@@ -15,11 +15,12 @@ const AT_A_TIME: usize = 64;
 /// Has expired intents decided, and tells participants of transactions that have committed here. `seen` are those that
 /// were there the time before: younger ones are left to who asked for their commit.
 pub async fn tend<W: World, R: Replica>(world: &W, replica: &R, seen: &mut BTreeSet<Version>) {
-    let now_ms = world.now_ms();
-    let told = replica.with(|state, _| {
+    let (now_ms, intent_ms) = (world.elapsed_ms(), world.intent_ms());
+    let told = replica.with(|state, leader| {
+        leader.keep_seen(&state.intents().map(|(_, intent)| intent.txn).collect());
         let expired = state
             .intents()
-            .filter(|(_, intent)| intent.deadline_ms < now_ms);
+            .filter(|(_, intent)| leader.seen_for_ms(intent.txn, now_ms) > intent_ms);
         let mut expired: Vec<Met> = expired.map(|(_, intent)| Met::from(intent)).collect();
         expired.dedup();
         expired.truncate(AT_A_TIME);

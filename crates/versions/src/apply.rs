@@ -7,7 +7,7 @@ use dunlin_entry::Version;
 use dunlin_txn::{Command, Id, IdRecord, Intent, Record, Rows, State, Verdict};
 use rocksdb::WriteBatch;
 
-use crate::get::{Tier, Versions, damaged, encode};
+use crate::get::{Tier, Versions, encode};
 use crate::key;
 use crate::meta::Meta;
 use crate::store::{Store, StoreError, write_options};
@@ -72,6 +72,7 @@ impl Store {
         }
         meta.greatest = meta.greatest.max(written);
         meta.watermark = state.watermark();
+        meta.drops = state.drops();
         let mut batch = rows.batch;
         batch.put(key::of_group(group), meta.encode());
         self.db.write_opt(batch, &write_options())?;
@@ -137,12 +138,7 @@ impl Rows for Batch<'_> {
         if let Some(record) = self.ids.get(&id.name) {
             return Ok(Some(*record));
         }
-        let row = key::of_name(self.place, id.ms, &id.name);
-        let stored = self.store.db.get(row)?;
-        let record = stored.map(|stored| IdRecord::decode(stored.into()));
-        record
-            .transpose()
-            .map_err(|_| damaged("the record of a name"))
+        self.store.name(self.place, id)
     }
 
     fn put_id(&mut self, id: &Id, record: &IdRecord) {

@@ -18,11 +18,13 @@ pub struct Meta {
     pub greatest: Version,
     /// Nothing at or below this timestamp is read, written or remembered any more.
     pub watermark: Version,
+    /// How often its keyspace was dropped and undropped, by its log: it is dropped where that is odd.
+    pub drops: u64,
     /// Whether it must not speak any more: what it once said may be forgotten here.
     pub is_mute: bool,
 }
 
-const BYTES: usize = 45;
+const BYTES: usize = 53;
 
 impl Meta {
     pub(crate) fn encode(&self) -> Vec<u8> {
@@ -33,6 +35,7 @@ impl Meta {
         out.put_u64_le(self.term);
         out.put_u64_le(self.greatest.0);
         out.put_u64_le(self.watermark.0);
+        out.put_u64_le(self.drops);
         out.put_u8(self.is_mute.into());
         out
     }
@@ -48,6 +51,7 @@ impl Meta {
             term: from.get_u64_le(),
             greatest: Version(from.get_u64_le()),
             watermark: Version(from.get_u64_le()),
+            drops: from.get_u64_le(),
             is_mute: from.get_u8() != 0,
         })
     }

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use dunlin_entry::Version;
-use dunlin_txn::{Intent, Record, State};
+use dunlin_txn::{Id, IdRecord, Intent, Record, State};
 use rocksdb::{Direction, IteratorMode};
 
 use crate::get::damaged;
@@ -16,7 +16,7 @@ impl Store {
     /// # Errors
     /// See [`StoreError`].
     pub fn state(&self, meta: &Meta) -> Result<State, StoreError> {
-        let mut state = State::new(meta.watermark);
+        let mut state = State::new(meta.watermark, meta.drops);
         self.each(meta.place, INTENTS, |key, value| {
             let intent = Intent::decode(value).map_err(|_| damaged("an intent"))?;
             state.load_intent(key, intent);
@@ -49,6 +49,18 @@ impl Store {
     /// See [`StoreError`].
     pub fn is_committed(&self, place: u32, txn: Version) -> Result<Option<bool>, StoreError> {
         Ok(self.record(place, txn)?.map(|record| record.is_committed()))
+    }
+
+    /// The record of a name.
+    ///
+    /// # Errors
+    /// See [`StoreError`].
+    pub fn name(&self, place: u32, id: &Id) -> Result<Option<IdRecord>, StoreError> {
+        let stored = self.db.get(key::of_name(place, id.ms, &id.name))?;
+        let record = stored.map(|stored| IdRecord::decode(stored.into()));
+        record
+            .transpose()
+            .map_err(|_| damaged("the record of a name"))
     }
 
     fn each(

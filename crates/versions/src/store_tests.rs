@@ -86,7 +86,6 @@ fn intents_and_records_are_stored_and_go_with_their_range() {
     let place = |txn: u64, key: &str| Command::Place {
         txn: Version(txn),
         holder: 7,
-        deadline_ms: 9,
         checks: vec![],
         writes: vec![write(key, Some("new")), write("gone", None)],
     };

@@ -118,9 +118,10 @@ fn print(cursors: &[Kept], json: bool) -> Result<(), Failure> {
             output.json(cursor)?;
             continue;
         }
-        let held = match &cursor.holder {
-            Some(holder) => format!("read by {holder}"),
-            None => "free".to_owned(),
+        let held = match (&cursor.damaged, &cursor.holder) {
+            (Some(why), _) => format!("damaged: drop it ({why})"),
+            (None, Some(holder)) => format!("read by {holder}"),
+            (None, None) => "free".to_owned(),
         };
         let Kept { name, token, .. } = cursor;
         output.line(format!("{name}  {held}  {token}"))?;

@@ -30,6 +30,14 @@ pub struct TxnFlags {
         value_name = "SIZE"
     )]
     pub bytes: Option<Size>,
+    /// Bytes of values that one request of a transaction may read; above it the answer is 413 [default: 64MiB]
+    #[arg(
+        id = "txn-read-bytes",
+        long = "txn-read-bytes",
+        env = "DUNLIN_TXN_READ_BYTES",
+        value_name = "SIZE"
+    )]
+    pub read_bytes: Option<Size>,
     /// A transaction over several requests that is not used for so long is aborted [default: 30s]
     #[arg(
         id = "txn-idle",
@@ -65,6 +73,8 @@ pub struct TxnTable {
     pub keys: Option<usize>,
     /// Bytes that one may write.
     pub bytes: Option<Size>,
+    /// Bytes of values that one request may read.
+    pub read_bytes: Option<Size>,
     /// How long one may be unused.
     #[serde(default, with = "word", skip_serializing_if = "Option::is_none")]
     pub idle: Option<Delay>,
@@ -83,6 +93,7 @@ impl TxnTable {
         TxnTable {
             keys: Some(limits.keys),
             bytes: Some(Size(limits.bytes as u64)),
+            read_bytes: Some(Size(limits.read_bytes as u64)),
             idle: delay(limits.idle),
             time: delay(limits.time),
             retention: delay(limits.retention),
@@ -101,9 +112,11 @@ pub fn limits(flags: TxnFlags, file: TxnTable) -> Result<Limits, Failure> {
         told.map_or(default, |delay| Duration::from_millis(delay.0))
     };
     let bytes = flags.bytes.or(file.bytes);
+    let read_bytes = flags.read_bytes.or(file.read_bytes);
     let limits = Limits {
         keys: flags.keys.or(file.keys).unwrap_or(defaults.keys),
         bytes: bytes.map_or(defaults.bytes, Size::as_usize),
+        read_bytes: read_bytes.map_or(defaults.read_bytes, Size::as_usize),
         idle: time(flags.idle, file.idle, defaults.idle),
         time: time(flags.time, file.time, defaults.time),
         retention: time(flags.retention, file.retention, defaults.retention),

@@ -27,6 +27,7 @@ mod readme;
 mod shards;
 mod tls;
 mod txn;
+mod txn_outcomes;
 mod users;
 mod views;
 mod wrong_use;

@@ -11,18 +11,18 @@ use crate::harness::eventually;
 use crate::harness::flock::Flock;
 use crate::harness::up::Up;
 
-fn keyspace(up: &Up, name: &str, flags: &[&str]) -> std::process::Output {
+pub(super) fn keyspace(up: &Up, name: &str, flags: &[&str]) -> std::process::Output {
     let mut command = dunlin();
     command.args(["keyspace", "create", name, "--server", &up.url(0, "")]);
     command.args(flags).output().unwrap()
 }
 
-fn bank(up: &Up) {
+pub(super) fn bank(up: &Up) {
     let made = keyspace(up, "bank", &["--mode=transactional", "--split-at=3,6"]);
     assert!(made.status.success(), "{made:?}");
 }
 
-fn txn(url: &str, body: &Value) -> Answer {
+pub(super) fn txn(url: &str, body: &Value) -> Answer {
     let (url, body) = (format!("{url}/v1/txn"), body.to_string());
     let mut answer = None;
     // Who leads is chosen anew when a machine stands still for too long.
@@ -35,15 +35,15 @@ fn txn(url: &str, body: &Value) -> Answer {
     answer.unwrap()
 }
 
-fn key(name: &str) -> Value {
+pub(super) fn key(name: &str) -> Value {
     json!({"keyspace": "bank", "key": name})
 }
 
-fn write(name: &str, value: &str) -> Value {
+pub(super) fn write(name: &str, value: &str) -> Value {
     json!({"keyspace": "bank", "key": name, "value": value})
 }
 
-fn ok(answer: &Answer) -> Value {
+pub(super) fn ok(answer: &Answer) -> Value {
     assert_eq!(answer.status, 200, "{}", answer.text());
     answer.json()
 }
@@ -295,28 +295,32 @@ fn what_has_a_name_happens_once() {
         other["id"] = format!("{ms}-x").into();
         assert_eq!(txn(&url(0), &other).status, 400);
     }
-    // One that is told that nothing happened may be repeated, and happens then.
+    // The answer is the outcome for good, however the keys change.
     let mut poor = moved.clone();
     poor["id"] = format!("{now_ms}-second").into();
     assert_eq!(txn(&url(1), &poor).status, 412);
+    ok(&txn(&url(2), &json!({"writes": [write("1", "0")]})));
+    let again = txn(&url(0), &poor);
+    assert_eq!(again.status, 412, "{}", again.text());
+    assert_eq!(again.json()["check"]["version"], second["version"]);
     poor["checks"][0]["version"] = second["version"].clone();
     assert_eq!(txn(&url(2), &poor).status, 422);
 }
 
-struct Open<'a> {
+pub(super) struct Open<'a> {
     up: &'a Up,
-    id: String,
+    pub id: String,
 }
 
 impl Open<'_> {
-    fn begin(up: &Up, node: usize) -> Open<'_> {
+    pub fn begin(up: &Up, node: usize) -> Open<'_> {
         let begun = curl(&["-X", "POST", &up.url(node, "/v1/txn/begin")]);
         assert_eq!(begun.status, 201, "{}", begun.text());
         let id = begun.json()["id"].as_str().unwrap().to_owned();
         Open { up, id }
     }
 
-    fn url(&self, node: usize, path: &str) -> String {
+    pub fn url(&self, node: usize, path: &str) -> String {
         self.up.url(node, &format!("/v1/txn/{}{path}", self.id))
     }
 
@@ -324,13 +328,14 @@ impl Open<'_> {
         curl(&[&self.url(node, &format!("/keyspaces/bank/keys/{key}"))])
     }
 
-    fn put(&self, node: usize, key: &str, value: &str) {
+    pub fn put(&self, node: usize, key: &str, value: &str) -> Value {
         let url = self.url(node, &format!("/keyspaces/bank/keys/{key}"));
         let put = curl_with(
             &["-X", "PUT", "--data-binary", "@-", &url],
             value.as_bytes(),
         );
         assert_eq!(put.status, 202, "{}", put.text());
+        put.json()
     }
 
     fn delete(&self, node: usize, key: &str) {
@@ -353,7 +358,7 @@ impl Open<'_> {
         told.text().lines().map(line).collect::<Vec<_>>().join(" ")
     }
 
-    fn end(&self, node: usize, how: &str) -> Answer {
+    pub fn end(&self, node: usize, how: &str) -> Answer {
         curl(&["-X", "POST", &self.url(node, &format!("/{how}"))])
     }
 }

@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use bytes::Bytes;
+use dunlin_entry::Version;
 use dunlin_metadata::Role;
 use futures_util::{StreamExt, TryStreamExt};
 use http_body_util::BodyExt;
@@ -30,6 +31,12 @@ pub struct Ask {
     pub body: Bytes,
     /// Who asks, and from where, for people.
     pub who: String,
+    /// The user, or in a cluster without users the address: quotas are by client.
+    pub client: String,
+    /// Until when a write may have its timestamp, by `Dunlin-Deadline`; checked already that it lies ahead.
+    pub deadline: Version,
+    /// A write's timestamp must be above this, by `Dunlin-After`.
+    pub floor: Version,
     /// Whether its asker still may what he asks: users may be changed while an answer lasts.
     pub still: Box<dyn Fn() -> Result<(), Rejected>>,
     /// Whether its asker has a role on the keyspace of the path.
@@ -62,6 +69,9 @@ pub async fn ask_plugged(
         headers: HeaderMap::new(),
         body,
         who: String::new(),
+        client: String::new(),
+        deadline: Version::MAX,
+        floor: Version(0),
         still: Box::new(|| Ok(())),
         may: Box::new(|_| true),
         may_on: Box::new(|_, _| true),

@@ -11,6 +11,7 @@ use super::error::Rejected;
 use super::params::whole_number;
 use crate::limits::{AFTER_WAIT_MOST, DEADLINE_MOST};
 use crate::quorum::Failure;
+use crate::services::Services;
 use crate::shard::{Arrivals, Shard};
 
 /// Milliseconds since 1970 until which the write may be stamped.
@@ -54,6 +55,15 @@ impl Attempt {
             None if self.arrivals.may_have_waited() => Err(stood_still()),
             _ => Ok(()),
         }
+    }
+
+    /// Refuses a write that cannot have a timestamp any more, where it says when it must.
+    pub fn begin(&self, services: &Services) -> Result<(), Rejected> {
+        if self.deadline.is_none() && self.floor == Version(0) {
+            return Ok(());
+        }
+        let until = services.attempt_until(self.floor, self.deadline());
+        until.map(drop).map_err(|failure| self.failed_one(failure))
     }
 
     pub fn deadline(&self) -> Version {

@@ -108,6 +108,7 @@ impl From<Failure> for Rejected {
             Failure::ConditionFailed(_) => StatusCode::PRECONDITION_FAILED,
             Failure::NoSpace => StatusCode::INSUFFICIENT_STORAGE,
             Failure::TooLate => StatusCode::REQUEST_TIMEOUT,
+            Failure::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
             Failure::LogFailed
             | Failure::Busy
             | Failure::NoLeader(_)

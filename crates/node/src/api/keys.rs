@@ -63,11 +63,6 @@ impl Target {
 
 /// Of a transactional keyspace, where a majority always agrees: `ack` and `from` mean nothing.
 pub(super) fn of_ranges(keyspace: &str, params: &Params) -> Result<Quorum, Rejected> {
-    if keyspace.starts_with('_') {
-        return Err(Rejected::bad(format!(
-            "keyspace {keyspace} is not for users"
-        )));
-    }
     match ["ack", "from"]
         .iter()
         .find(|name| params.get(name).is_some())

@@ -31,7 +31,7 @@ pub(super) fn bytes(status: StatusCode, body: impl Into<Bytes>) -> Reply {
 }
 
 /// A value that counts against the memory for answers until it has been written to the client.
-pub(super) fn counted(doors: &Arc<Doors>, value: Bytes) -> Result<Bytes, NoRoom> {
+pub(crate) fn counted(doors: &Arc<Doors>, value: Bytes) -> Result<Bytes, NoRoom> {
     if value.len() <= COUNTED_BYTES {
         return Ok(value);
     }
@@ -69,9 +69,9 @@ pub fn value(value: Bytes, version: Option<Stamp>) -> Reply {
     }
 }
 
-/// Lines of JSON.
-pub fn lines(body: impl Into<Bytes>) -> Reply {
-    typed(bytes(StatusCode::OK, body), "application/x-ndjson")
+/// A text that is JSON.
+pub fn json_text(text: String) -> Reply {
+    typed(bytes(StatusCode::OK, text), "application/json")
 }
 
 /// A value as JSON.

@@ -12,7 +12,7 @@ use super::access::caller::Caller;
 use super::access::need::Need;
 use super::access::{Asker, Barred, admit};
 use super::ask::{Ask, parts_of};
-use super::attempt::{TIME_HEADER, in_time};
+use super::attempt::{Attempt, TIME_HEADER};
 use super::body::read_body;
 use super::cors::{Cors, is_strange};
 use super::error::Rejected;
@@ -250,6 +250,7 @@ async fn v1(
         caller,
         asker,
     };
+    check_reserved(request.method(), &parts)?;
     check_mode(&shard, &parts)?;
     match parts.as_slice() {
         ["status"] => rare(status::status(services)).await,
@@ -326,6 +327,20 @@ async fn v1(
     }
 }
 
+/// Refuses all but the description of a keyspace that is the cluster's own.
+fn check_reserved(method: &Method, parts: &[&str]) -> Result<(), Rejected> {
+    let ["keyspaces", name, rest @ ..] = parts else {
+        return Ok(());
+    };
+    let is_described = rest.is_empty() && matches!(*method, Method::GET | Method::HEAD);
+    match text(name) {
+        Ok(name) if name.starts_with('_') && !is_described => Err(Rejected::bad(format!(
+            "keyspace {name} is not for users: the cluster keeps its own in it"
+        ))),
+        _ => Ok(()),
+    }
+}
+
 /// Refuses what transactional keyspaces do not have.
 fn check_mode(shard: &Shard, parts: &[&str]) -> Result<(), Rejected> {
     let ["keyspaces", name, what, ..] = parts else {
@@ -347,7 +362,7 @@ fn check_mode(shard: &Shard, parts: &[&str]) -> Result<(), Rejected> {
 /// Answers by a capability that is plugged in.
 async fn plugged(
     gate: &Gate,
-    arrivals: &Arrivals,
+    arrivals: &Rc<Arrivals>,
     caller: &Caller,
     asker: &Asker,
     request: Request<Upload>,
@@ -364,11 +379,16 @@ async fn plugged(
     let name = name.unwrap_or_default();
     let (head, body) = request.into_parts();
     let is_read = matches!(head.method, Method::GET | Method::HEAD);
+    let attempt = Attempt::new(&shard, arrivals, &head.headers)?;
     let limit_bytes = shard.config().max_body_bytes;
     let body = read_body(&shard.front().doors, body, limit_bytes).await?;
     if !is_read {
-        in_time(arrivals)?;
+        attempt.check()?;
+        attempt.begin(services)?;
     }
+    let client = asker
+        .user()
+        .map_or_else(|| caller.address().to_string(), str::to_owned);
     let (of, on) = (asker.clone(), name.clone());
     let of_any = asker.clone();
     let ask = Ask {
@@ -378,6 +398,9 @@ async fn plugged(
         headers: head.headers,
         body: body.bytes.clone(),
         who,
+        client,
+        deadline: attempt.deadline(),
+        floor: attempt.floor(),
         may: Box::new(move |role| of.may(role, &on)),
         may_on: Box::new(move |role, keyspace| of_any.may(role, keyspace)),
         still: Box::new(move || asker.may_still(&shard, need, &name)),

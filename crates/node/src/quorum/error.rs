@@ -79,6 +79,9 @@ pub enum Failure {
         "the memory for requests and answers (--request-memory) is taken by others: try again in a moment"
     )]
     Full,
+    /// Ask for less at a time.
+    #[error("{0}")]
+    TooLarge(String),
     /// Send it again with a later deadline.
     #[error("the request came after its deadline: nothing was written")]
     TooLate,
@@ -107,6 +110,7 @@ impl Failure {
             | Failure::Busy
             | Failure::NoLeader(_)
             | Failure::Full
+            | Failure::TooLarge(_)
             | Failure::TooLate
             | Failure::Clock(_)
             | Failure::TooFarAhead => true,

@@ -6,8 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::time::Duration;
 
-use dunlin_metadata::{Dropped, Topology};
+use dunlin_metadata::{Dropped, Keyspace, Topology};
 use dunlin_proto::ShardAddress;
+use dunlin_proto::api::RangeStatus;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
@@ -159,7 +160,7 @@ impl Shard {
             let next = sight.look(&seen, now, delay);
             let mut retry = None;
             for dropped in &next.due {
-                if !self.is_agreed(dropped).await {
+                if !self.is_agreed(dropped).await || !self.is_ended(&dropped.keyspace).await {
                     retry = Some(Instant::now() + RETRY);
                     continue;
                 }
@@ -208,6 +209,35 @@ impl Shard {
         });
         is_majority(agree.count(), members.len())
     }
+}
+
+impl Shard {
+    /// Whether a dropped keyspace may go, as far as its ranges are concerned.
+    async fn is_ended(self: &Rc<Self>, keyspace: &Keyspace) -> bool {
+        if keyspace.ranges.is_empty() {
+            return true;
+        }
+        let shards: Vec<ShardAddress> = self.placement().shards().collect();
+        let statuses = self.statuses(&shards).await;
+        let statuses = statuses.iter().filter_map(|(_, status)| status.as_ref());
+        let replicas: Vec<&RangeStatus> = statuses.flat_map(|status| &status.ranges).collect();
+        ranges_are_ended(keyspace, &replicas)
+    }
+}
+
+/// Whether no other range will need the outcomes of transactions that committed in those of a dropped keyspace, by the
+/// status of their replicas: the leaders have applied the drop, and all participants know. A range that never served has
+/// no outcomes; and a majority that keeps silent for good will never reveal any, so waiting for it would never end.
+fn ranges_are_ended(keyspace: &Keyspace, replicas: &[&RangeStatus]) -> bool {
+    let drops = Some(2 * u64::from(keyspace.undrops) + 1);
+    let mut ranges = keyspace.ranges.iter().enumerate();
+    ranges.all(|(index, range)| {
+        let own = |row: &&&RangeStatus| row.number == keyspace.id && row.range == index as u64;
+        let rows = || replicas.iter().filter(own);
+        let silent = rows().filter(|row| row.is_silent()).count();
+        let is_ended = |row: &&RangeStatus| row.role == "leader" && row.ended == drops;
+        !range.ready || 2 * silent > range.replicas.len() || rows().any(is_ended)
+    })
 }
 
 /// Whether so many of all members are enough for what cannot be taken back.

@@ -1,5 +1,5 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
-use dunlin_metadata::{Keyspace, KeyspaceSettings};
+use dunlin_metadata::{Keyspace, KeyspaceSettings, RangeRecord, RangeReplica};
 
 use super::*;
 
@@ -49,4 +49,83 @@ fn without_a_delay_a_drop_is_due_at_once_and_with_the_longest_never() {
     );
     let next = Sight::default().look(&drops, now, Duration::MAX);
     assert_eq!((ids(&next), next.wake), (vec![], None));
+}
+
+/// Two ranges with three replicas each; of the second not all were made.
+fn of_two_ranges() -> Keyspace {
+    let replica = |node| RangeReplica {
+        node,
+        shard: 0,
+        directory: None,
+    };
+    let range = |ready| RangeRecord {
+        start: String::new(),
+        replicas: (1..=3).map(replica).collect(),
+        ready,
+    };
+    Keyspace {
+        ranges: vec![range(true), range(false)],
+        undrops: 2,
+        ..Keyspace::new(7, "x", KeyspaceSettings::default())
+    }
+}
+
+#[test]
+fn a_transactional_keyspace_goes_when_nobody_needs_to_know_what_committed_there() {
+    let row = |number, range, role: &str, ended| RangeStatus {
+        number,
+        range,
+        role: role.to_owned(),
+        ended,
+        ..RangeStatus::default()
+    };
+    let cases = [
+        ("nobody says anything", vec![], false),
+        (
+            "its leader says so",
+            vec![row(7, 0, "leader", Some(5))],
+            true,
+        ),
+        (
+            "of an earlier drop",
+            vec![row(7, 0, "leader", Some(3))],
+            false,
+        ),
+        ("not yet", vec![row(7, 0, "leader", None)], false),
+        ("a follower", vec![row(7, 0, "follower", Some(5))], false),
+        (
+            "another keyspace's",
+            vec![row(8, 0, "leader", Some(5))],
+            false,
+        ),
+        (
+            "the other range's",
+            vec![row(7, 1, "leader", Some(5))],
+            false,
+        ),
+        (
+            "one is silent for good",
+            vec![
+                row(7, 0, RangeStatus::SILENT, None),
+                row(7, 0, "leader", None),
+            ],
+            false,
+        ),
+        (
+            "a majority is",
+            vec![
+                row(7, 0, RangeStatus::SILENT, None),
+                row(7, 0, RangeStatus::SILENT, None),
+            ],
+            true,
+        ),
+    ];
+    for (name, rows, expected) in cases {
+        let rows: Vec<&RangeStatus> = rows.iter().collect();
+        assert_eq!(
+            ranges_are_ended(&of_two_ranges(), &rows),
+            expected,
+            "{name}"
+        );
+    }
 }

@@ -88,6 +88,21 @@ pub struct RangeStatus {
     pub intents: u64,
     /// Age of the oldest intent, in milliseconds.
     pub oldest_intent_ms: u64,
+    /// Number of the keyspace; no other has it, though one may have its name.
+    pub number: u32,
+    /// Drops and undrops of the keyspace, counted, where it is dropped and no other range needs to know any more which
+    /// transactions committed here.
+    pub ended: Option<u64>,
+}
+
+impl RangeStatus {
+    /// The role of a replica that keeps silent for good.
+    pub const SILENT: &str = "mute";
+
+    /// Whether it keeps silent for good.
+    pub fn is_silent(&self) -> bool {
+        self.role == RangeStatus::SILENT
+    }
 }
 
 /// Records that a shard copies from another, whose log no longer has the entries that the shard needs next.

@@ -35,7 +35,7 @@ pub fn replicas(cluster: &Cluster) -> Result<(), Broken> {
     let told: Vec<_> = shards.flat_map(|shard| shard.status().ranges).collect();
     let silent = told
         .iter()
-        .filter(|range| matches!(range.role.as_str(), "mute" | "failed"));
+        .filter(|range| range.is_silent() || range.role == "failed");
     let mut lost: BTreeMap<(&str, u64), usize> = BTreeMap::new();
     for range in silent.clone() {
         *lost.entry((&range.keyspace, range.range)).or_default() += 1;

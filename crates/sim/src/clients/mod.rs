@@ -66,7 +66,7 @@ pub async fn run(shared: Rc<Shared>) -> turmoil::Result {
     }
     if shared.plan.ranges {
         let mut random = StdRng::seed_from_u64(shared.plan.seed ^ 0x4a46_e5c1);
-        let readers = if shared.plan.unseats {
+        let readers = if shared.plan.range_faults.unseats {
             RANGE_READERS
         } else {
             0

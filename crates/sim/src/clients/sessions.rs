@@ -12,7 +12,7 @@ use rand::{Rng, SeedableRng};
 use serde_json::Value;
 use tokio::time::sleep;
 
-use super::txns::{LISTS, list_in, name, over_http, text_of};
+use super::txns::{LISTS, home, list_in, name, over_http, text_of};
 use super::{IDLE, Nodes, next_step};
 use crate::harness::ask::Told;
 use crate::harness::host::Shared;
@@ -116,7 +116,7 @@ impl Client {
     }
 
     async fn read_and_append(&mut self, session: &mut Session) -> Result<(), Lost> {
-        let mut keys: Vec<u16> = (0..2).map(|_| self.random.random_range(0..LISTS)).collect();
+        let mut keys: Vec<u16> = (0..2).map(|_| self.list()).collect();
         keys.dedup();
         for key in keys {
             let line = format!("GET /v1/txn/{}/{KEYSPACE}/{}", session.id, name(key));
@@ -131,6 +131,15 @@ impl Client {
         Ok(())
     }
 
+    /// One of the lists that are in the keyspace of all rows.
+    fn list(&mut self) -> u16 {
+        let key = self.random.random_range(0..LISTS);
+        match home(&self.shared.plan, key) {
+            "range" => key,
+            _ => key - key % 3,
+        }
+    }
+
     /// Reads everything that is there, by one scan.
     async fn scan(&mut self, session: &mut Session) -> Result<Vec<u64>, Lost> {
         let line = format!("GET /v1/txn/{}/{KEYSPACE}?prefix=list/", session.id);
@@ -143,7 +152,8 @@ impl Client {
             let text = |of: &str| told[of].as_str().unwrap_or_default().to_owned();
             found.insert(text("key"), list_in(&text("value")));
         }
-        for key in 0..LISTS {
+        let plan = &self.shared.plan;
+        for key in (0..LISTS).filter(|key| home(plan, *key) == "range") {
             let list = found.remove(&name(key)).unwrap_or_default();
             session.steps.push(Step::Read(name(key), list));
         }
@@ -171,7 +181,7 @@ impl Client {
         let row = format!("list/{}/row-{number}", number % 3);
         self.put(session, row, text_of(&[value])).await?;
         if self.random.random_bool(0.5) {
-            let key = name(self.random.random_range(0..LISTS));
+            let key = name(self.list());
             let read = session.steps.iter().find_map(|step| match step {
                 Step::Read(of, list) if *of == key => Some(list.clone()),
                 _ => None,
@@ -226,7 +236,12 @@ impl Client {
             if first.is_none() {
                 return Outcome::Failed;
             }
-            line = format!("GET /v1/txn/{}{query}", session.id);
+            // Either is answered truly; only the second ends it.
+            line = if self.random.random_bool(0.5) {
+                format!("GET /v1/txn/{}{query}", session.id)
+            } else {
+                format!("POST /v1/txn/{}/commit{query}", session.id)
+            };
             sleep(IDLE).await;
         }
         Outcome::Unknown { until: None }

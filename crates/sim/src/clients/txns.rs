@@ -15,8 +15,9 @@ use tokio::time::sleep;
 use super::{IDLE, Nodes, next_step};
 use crate::harness::ask::{Ask, Told, Verb};
 use crate::harness::clock::SimClock;
+use crate::harness::cluster::SIDES;
 use crate::harness::host::{Shared, node_name};
-use crate::plan::pick;
+use crate::plan::{Plan, pick};
 
 /// Lists, in three ranges.
 pub(super) const LISTS: u16 = 6;
@@ -66,6 +67,14 @@ impl Client {
     async fn step(&mut self) {
         let shared = self.shared.clone();
         let mut keys: Vec<u16> = (0..3).map(|_| self.random.random_range(0..LISTS)).collect();
+        // Lists of purged keyspaces cannot be read.
+        if !keys
+            .iter()
+            .all(|key| shared.is_in_use(home(&shared.plan, *key)))
+        {
+            keys.retain(|key| key % 3 == 0 || self.random.random_bool(0.5));
+            keys.push(0);
+        }
         keys.truncate(self.random.random_range(1..=3));
         keys.sort_unstable();
         keys.dedup();
@@ -90,7 +99,10 @@ impl Client {
 
     async fn append(&mut self, keys: &[u16], appends: &[Step]) -> (Vec<Step>, Outcome) {
         let only = || appends.to_vec();
-        let Done::Ok(told) = self.ask(&json!({"reads": reads(keys)})).await else {
+        let Done::Ok(told) = self
+            .ask(&json!({"reads": reads(&self.shared.plan, keys)}))
+            .await
+        else {
             return (only(), Outcome::Failed);
         };
         let lists: Vec<Vec<u64>> = (0..keys.len())
@@ -109,7 +121,7 @@ impl Client {
         }
         let (mut checks, mut writes) = (Vec::new(), Vec::new());
         for (number, key) in keys.iter().enumerate() {
-            let mut check = place(*key);
+            let mut check = place(&self.shared.plan, *key);
             match told["reads"][number]["version"].as_str() {
                 Some(version) => check["version"] = version.into(),
                 None => check["exists"] = false.into(),
@@ -119,7 +131,7 @@ impl Client {
             if let Some(Step::Append(_, value)) = appends.get(number) {
                 list.push(*value);
             }
-            let mut write = place(*key);
+            let mut write = place(&self.shared.plan, *key);
             write["value"] = text_of(&list).into();
             writes.push(write);
         }
@@ -184,12 +196,20 @@ pub(super) fn text_of(list: &[u64]) -> String {
     list.iter().map(|value| format!("{value},")).collect()
 }
 
-fn place(key: u16) -> Value {
-    json!({"keyspace": "range", "key": name(key)})
+/// The keyspace of a list.
+pub(super) fn home(plan: &Plan, key: u16) -> &'static str {
+    match key % 3 {
+        side @ 1.. if plan.range_faults.drops => SIDES[usize::from(side) - 1],
+        _ => "range",
+    }
 }
 
-fn reads(keys: &[u16]) -> Vec<Value> {
-    keys.iter().map(|key| place(*key)).collect()
+fn place(plan: &Plan, key: u16) -> Value {
+    json!({"keyspace": home(plan, key), "key": name(key)})
+}
+
+fn reads(plan: &Plan, keys: &[u16]) -> Vec<Value> {
+    keys.iter().map(|key| place(plan, *key)).collect()
 }
 
 fn list_of(read: &Value) -> Vec<u64> {
@@ -223,11 +243,12 @@ pub async fn read_all(shared: &Rc<Shared>, nodes: &Nodes, host: usize, machine: 
     if !shared.plan.ranges {
         return;
     }
-    let keys: Vec<u16> = (0..LISTS).collect();
+    let is_there = |key: &u16| shared.is_in_use(home(&shared.plan, *key));
+    let keys: Vec<u16> = (0..LISTS).filter(is_there).collect();
     let until_ms = shared.time.elapsed_ms() + PATIENCE_MS;
     loop {
         let invoked = shared.ranges.moment();
-        let body = json!({"reads": reads(&keys)});
+        let body = json!({"reads": reads(&shared.plan, &keys)});
         let asked = nodes[machine].call(ask(&body), Duration::from_millis(TIMEOUT_MS));
         let told = asked.await;
         let shown = told

@@ -5,10 +5,32 @@
 use std::rc::Rc;
 
 use dunlin_node::Shard;
-use rand::Rng;
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
 
 use super::{Faults, Network};
 use crate::harness::cluster::{Cluster, Crash, HarnessError};
+
+/// How the leader of the transactional keyspace is unseated; decided apart from all else.
+pub(super) struct Unseating {
+    next_ms: u64,
+    random: StdRng,
+    /// A leader that is held, until another begins to lead.
+    watched: Option<usize>,
+    /// A host that is cut off from another again once it is back.
+    cut_again: Option<(usize, usize)>,
+}
+
+impl Unseating {
+    pub fn new(seed: u64) -> Unseating {
+        Unseating {
+            next_ms: 4_000,
+            random: StdRng::seed_from_u64(seed ^ 0x1ead_e400),
+            watched: None,
+            cut_again: None,
+        }
+    }
+}
 
 impl Faults {
     /// Unseats the leader if it is time for it.
@@ -20,44 +42,44 @@ impl Faults {
         cluster: &mut Cluster,
         now_ms: u64,
     ) -> Result<(), HarnessError> {
-        if !cluster.shared.plan.unseats {
+        if !cluster.shared.plan.range_faults.unseats {
             return Ok(());
         }
-        if let Some((new, voter)) = self.cut_again
+        if let Some((new, voter)) = self.unseating.cut_again
             && self.down_until_ms[voter].is_none()
         {
-            self.cut_again = None;
+            self.unseating.cut_again = None;
             if self.network.is_some() {
                 cluster.cut(new, voter);
             }
         }
-        if let Some(former) = self.watched {
+        if let Some(former) = self.unseating.watched {
             return self.watch(cluster, now_ms, former);
         }
-        if now_ms < self.next_unseat_ms {
+        if now_ms < self.unseating.next_ms {
             return Ok(());
         }
-        self.next_unseat_ms = now_ms + self.unseats.random_range(2_000..=5_000);
+        self.unseating.next_ms = now_ms + self.unseating.random.random_range(2_000..=5_000);
         let Some(number) = leader(cluster, None) else {
             return Ok(());
         };
         if self.held_until_ms[number].is_some() || self.down_until_ms[number].is_some() {
             return Ok(());
         }
-        if self.unseats.random_bool(0.3) {
+        if self.unseating.random.random_bool(0.3) {
             self.crash(cluster, number, Crash::Kill, now_ms, "it leads")?;
-            let away_ms = self.unseats.random_range(20..=3_000);
+            let away_ms = self.unseating.random.random_range(20..=3_000);
             self.down_until_ms[number] = Some(now_ms + away_ms);
             return Ok(());
         }
-        let for_ms = self.unseats.random_range(2_500..=5_000);
+        let for_ms = self.unseating.random.random_range(2_500..=5_000);
         cluster.hosts[number].pause.hold();
         self.held_until_ms[number] = Some(now_ms + for_ms);
         let name = &cluster.hosts[number].name;
         let text = format!("{name}, which leads, is held for {for_ms} ms");
         cluster.shared.note(text);
-        if cluster.shared.plan.power_loss && self.unseats.random_bool(0.9) {
-            self.watched = Some(number);
+        if cluster.shared.plan.power_loss && self.unseating.random.random_bool(0.9) {
+            self.unseating.watched = Some(number);
         }
         Ok(())
     }
@@ -71,13 +93,13 @@ impl Faults {
         former: usize,
     ) -> Result<(), HarnessError> {
         if self.held_until_ms[former].is_none() {
-            self.watched = None;
+            self.unseating.watched = None;
             return Ok(());
         }
         let Some(new) = leader(cluster, Some(former)) else {
             return Ok(());
         };
-        self.watched = None;
+        self.unseating.watched = None;
         self.end_network(cluster);
         let others: Vec<usize> = (0..cluster.hosts.len())
             .filter(|host| *host != new)
@@ -85,7 +107,7 @@ impl Faults {
         for other in &others {
             cluster.cut(new, *other);
         }
-        let for_ms = self.unseats.random_range(600..=2_500);
+        let for_ms = self.unseating.random.random_range(600..=2_500);
         let pairs = others.iter().map(|other| (new, *other)).collect();
         self.network = Some(Network {
             pairs,
@@ -97,9 +119,9 @@ impl Faults {
         for voter in others.into_iter().filter(|other| *other != former) {
             if self.down_until_ms[voter].is_none() && self.held_until_ms[voter].is_none() {
                 self.crash(cluster, voter, Crash::Blackout, now_ms, "it has voted")?;
-                let away_ms = self.unseats.random_range(10..=60);
+                let away_ms = self.unseating.random.random_range(10..=60);
                 self.down_until_ms[voter] = Some(now_ms + away_ms);
-                self.cut_again = Some((new, voter));
+                self.unseating.cut_again = Some((new, voter));
             }
         }
         self.held_until_ms[former] = Some(now_ms);

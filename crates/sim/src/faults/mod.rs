@@ -1,6 +1,7 @@
 //! What goes wrong, and when: decided step by step by the seed.
 
 mod disk;
+mod drops;
 mod leader;
 mod loss;
 mod members;
@@ -42,13 +43,7 @@ pub struct Faults {
     /// When a process is killed, where that happens often; decided apart as well.
     next_restart_ms: u64,
     restarts: StdRng,
-    /// When the leader of the transactional keyspace is unseated; decided apart as well.
-    next_unseat_ms: u64,
-    unseats: StdRng,
-    /// A leader that is held, until another begins to lead.
-    watched: Option<usize>,
-    /// A host that is cut off from another again once it is back.
-    cut_again: Option<(usize, usize)>,
+    unseating: leader::Unseating,
     /// When a node is lost for good.
     bury_ms: u64,
     /// The one that is to be, and hears nobody already.
@@ -67,6 +62,7 @@ pub struct Faults {
     losses: loss::Losses,
     twins: twins::Twins,
     relapse: relapse::Relapse,
+    drops: drops::Drops,
 }
 
 impl Faults {
@@ -89,10 +85,7 @@ impl Faults {
             cut_ack: 1,
             next_restart_ms: 1_500,
             restarts: StdRng::seed_from_u64(seed ^ 0x5ea1),
-            next_unseat_ms: 4_000,
-            unseats: StdRng::seed_from_u64(seed ^ 0x1ead_e400),
-            watched: None,
-            cut_again: None,
+            unseating: leader::Unseating::new(seed),
             dying: None,
             network: None,
             slow: None,
@@ -104,6 +97,7 @@ impl Faults {
             losses: loss::Losses::new(hosts),
             twins: twins::Twins::new(seed),
             relapse: relapse::Relapse::new(seed),
+            drops: drops::Drops::new(seed),
         }
     }
 
@@ -119,6 +113,7 @@ impl Faults {
         }
         self.go_on_relapsing(cluster, now_ms)?;
         self.unseat(cluster, now_ms)?;
+        self.drop_keyspaces(cluster, now_ms)?;
         if now_ms >= self.next_ms && !self.relapse.is_under_way() {
             let longest = cluster.shared.plan.fault_pause_ms_max;
             self.next_ms = now_ms + self.random.random_range(50..=longest);
@@ -169,6 +164,7 @@ impl Faults {
     pub fn heal(&mut self, cluster: &mut Cluster) -> Result<(), HarnessError> {
         self.replace_rotten(cluster, u64::MAX)?;
         self.end_due(cluster, u64::MAX)?;
+        self.undrop_keyspaces(cluster)?;
         for host in &cluster.hosts {
             if host.clock.offset_ms().abs() > CLOCK_OFF_MS {
                 host.set_clock(0);

@@ -328,6 +328,24 @@ impl Cluster {
         Ok(begun.is_ok())
     }
 
+    /// Drops a keyspace; false when the cluster refuses.
+    ///
+    /// # Errors
+    /// When no cluster answers.
+    pub fn drop_keyspace(&mut self, name: &str, now_ms: u64) -> Result<bool, HarnessError> {
+        let metadata = self.shared.metadata.clone();
+        Ok(ask(metadata.drop_keyspace(name, now_ms))?.is_ok())
+    }
+
+    /// Takes the drop of a keyspace back; false where its data was purged.
+    ///
+    /// # Errors
+    /// When no cluster answers.
+    pub fn undrop_keyspace(&mut self, name: &str) -> Result<bool, HarnessError> {
+        let metadata = self.shared.metadata.clone();
+        Ok(ask(metadata.undrop_keyspace(name))?.is_ok())
+    }
+
     /// Gives the change of the members up; false when the cluster refuses.
     ///
     /// # Errors
@@ -460,6 +478,9 @@ fn describe(plan: &Plan, names: &[String], metadata: &Metadata) -> Result<Vec<u3
 /// Where it is cut: lists that transactions append to are in three ranges, beside registers.
 const SPLIT_AT: [&str; 3] = ["list/1", "list/2", "range/1"];
 
+/// Keyspaces of lists that may be dropped.
+pub const SIDES: [&str; 2] = ["side-1", "side-2"];
+
 /// The transactional keyspace, where there is one; nodes make its replicas when they start.
 fn describe_range(plan: &Plan, metadata: &Metadata) -> Result<Option<u32>, HarnessError> {
     if !plan.ranges {
@@ -475,8 +496,11 @@ fn describe_range(plan: &Plan, metadata: &Metadata) -> Result<Option<u32>, Harne
             .await?;
         let settings = KeyspaceSettings {
             split_at: SPLIT_AT.map(str::to_owned).into(),
-            ..settings
+            ..settings.clone()
         };
+        for side in SIDES.iter().filter(|_| plan.range_faults.drops) {
+            metadata.create_keyspace(side, settings.clone()).await?;
+        }
         metadata.create_keyspace("range", settings).await
     })?;
     made.map(|made| Some(made.id)).map_err(broken)

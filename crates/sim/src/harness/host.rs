@@ -46,6 +46,8 @@ const CACHES: CacheSizes = CacheSizes {
 };
 /// How often an operator's wish is looked for.
 const MEND_PAUSE: Duration = Duration::from_secs(2);
+/// How long a dropped keyspace can be undropped, in milliseconds.
+const DROP_DELAY_MS: u64 = 5_000;
 /// Sets the seed of a log's settings apart from those of shards and delays.
 const LOG_SETTINGS: u64 = 3 << 16;
 /// The same for nonces, and for how a start uses the secret.
@@ -124,6 +126,12 @@ impl Shared {
     pub fn next_range_value(&self) -> u64 {
         self.last_range_value.set(self.last_range_value.get() + 1);
         self.last_range_value.get()
+    }
+
+    /// Whether a keyspace is in use, neither dropped nor purged.
+    pub fn is_in_use(&self, keyspace: &str) -> bool {
+        let topology = self.metadata.topology().borrow().clone();
+        topology.keyspaces.iter().any(|k| k.name == keyspace)
     }
 
     /// Hosts that are not lost for good.
@@ -417,7 +425,7 @@ impl Host {
 
 /// The capabilities of a run.
 fn limits(plan: &Plan) -> Limits {
-    if plan.forgets {
+    if plan.range_faults.forgets {
         Limits {
             idle: Duration::from_secs(2),
             time: Duration::from_secs(5),
@@ -524,6 +532,7 @@ impl Nonces for SeededNonces {
 fn log_settings(seed: u64) -> NodeConfig {
     let mut random = StdRng::seed_from_u64(seed);
     NodeConfig {
+        drop_delay_ms: DROP_DELAY_MS,
         log_block_size_bytes: *pick(&mut random, &[4 << 10, 8 << 10, 16 << 10, 32 << 10]),
         log_padding: *pick(&mut random, &[Padding::Fragment, Padding::Pad]),
         log_compression: *pick(

@@ -22,6 +22,12 @@ pub enum Bug {
     ForgottenEarly,
     /// Scans have no numbers of their own: one ends another.
     ScansMixed,
+    /// A client hears that nothing happened, and its name is not closed.
+    NotClosed,
+    /// A transaction commits in a range behind the drop of its keyspace.
+    LateCommit,
+    /// A keyspace is purged before other ranges know the outcomes of its transactions.
+    ForgottenWithKeyspace,
     /// Who was not answered commits again at another timestamp.
     RunTwice,
 }

@@ -8,8 +8,8 @@ use dunlin_entry::{Stamp, Version};
 use dunlin_history::{Outcome as End, Step, Transaction};
 use dunlin_proto::Condition;
 use dunlin_txn::{
-    Answer, Check, Command, Id, ORIGIN, Outcome, Request, Row, Share, Unheard, World, Write, close,
-    commit, finalize_all,
+    Answer, Check, Command, Id, NameOutcome, ORIGIN, Outcome, Refusal, Request, Row, Share,
+    Unheard, World, Write, close, commit, finalize_all,
 };
 use futures_util::future::{join, join_all};
 use tokio::time::{sleep, timeout};
@@ -19,8 +19,6 @@ use crate::model::Model;
 
 /// Keys of each range.
 const KEYS: u64 = 3;
-/// From when on a transaction may be aborted by anybody, in milliseconds.
-const LIMIT_MS: u64 = 200;
 
 /// What one attempt came to.
 enum Done {
@@ -101,8 +99,9 @@ impl Doing {
                 let Ok(at) = world.timestamp(Version(0)).await else {
                     return Done::Failed;
                 };
-                let ranges = model.ranges.borrow().len() as u64;
-                let all = (0..ranges).flat_map(|range| (0..KEYS).map(move |key| (range, key)));
+                let all = ranges_of(&model)
+                    .into_iter()
+                    .flat_map(|range| (0..KEYS).map(move |key| (range, key)));
                 let all: Vec<_> = all.collect();
                 match read(&model, at, &all).await {
                     Some(lists) => Done::Ok(reads(&lists)),
@@ -129,12 +128,18 @@ impl Doing {
     }
 }
 
+/// Those whose keyspaces are there.
+fn ranges_of(model: &Model) -> Vec<u64> {
+    let ranges = model.ranges.borrow();
+    let present = ranges.iter().filter(|range| !range.is_purged.get());
+    present.map(|range| range.id).collect()
+}
+
 fn some_keys(model: &Model) -> Vec<(u64, u64)> {
-    let ranges = model.ranges.borrow().len() as u64;
+    let ranges = ranges_of(model);
     let count = 1 + model.below(3);
-    let mut keys: Vec<_> = (0..count)
-        .map(|_| (model.below(ranges), model.below(KEYS)))
-        .collect();
+    let range = || ranges[model.below(ranges.len() as u64) as usize];
+    let mut keys: Vec<_> = (0..count).map(|_| (range(), model.below(KEYS))).collect();
     keys.sort_unstable();
     keys.dedup();
     keys
@@ -221,7 +226,6 @@ async fn append_all(model: &Rc<Model>, keys: &[(u64, u64)], value: u64) -> Done 
         let Ok(mut txn) = world.timestamp(Version(0)).await else {
             return Done::Failed;
         };
-        let deadline_ms = world.now_ms() + LIMIT_MS;
         let Some(lists) = read(model, txn, keys).await else {
             return if repeats > 0 {
                 Done::Unknown
@@ -262,8 +266,8 @@ async fn append_all(model: &Rc<Model>, keys: &[(u64, u64)], value: u64) -> Done 
         let called = name.as_ref().filter(|_| model.bug != Bug::RunTwice);
         let mut outcome = match &name {
             // Its client repeats it without having asked.
-            Some(_) => commit_blindly(&world, txn, deadline_ms, &writes, called).await,
-            None => commit(&world, txn, deadline_ms, &writes, None).await,
+            Some(_) => commit_blindly(&world, txn, &writes, called).await,
+            None => commit(&world, txn, &writes, None).await,
         };
         let participants: Vec<u64> = writes.iter().skip(1).map(|share| share.range).collect();
         let (holder, is_committed) = (writes[0].range, outcome == Outcome::Committed);
@@ -277,16 +281,21 @@ async fn append_all(model: &Rc<Model>, keys: &[(u64, u64)], value: u64) -> Done 
                 finish(&told, txn, holder, &participants, is_committed).await;
             });
         }
-        let has_effect = matches!(outcome, Outcome::Committed | Outcome::CommittedBefore(_));
-        if let (Some(called), false) = (called, has_effect)
-            && let Some(before) = close(&world, holder, called, txn).await
-        {
-            outcome = before;
+        let has_outcome = matches!(outcome, Outcome::Committed | Outcome::Before(_));
+        if let (Some(called), false) = (called, has_outcome) {
+            let may_have_happened = outcome == Outcome::Unknown || repeats > 0;
+            outcome = close(&world, holder, called, Refusal::Conflict).await;
+            if may_have_happened && !matches!(outcome, Outcome::Before(_)) {
+                outcome = Outcome::Unknown;
+            }
+        }
+        if let (Some(called), Outcome::Before(NameOutcome::Refused(_))) = (called, &outcome) {
+            arrives_late(model, called.clone(), writes);
         }
         return match outcome {
             Outcome::Committed => Done::Ok(steps),
             // What the attempt before read is not told.
-            Outcome::CommittedBefore(_) => {
+            Outcome::Before(NameOutcome::Committed(_)) => {
                 steps.retain(|step| matches!(step, Step::Append(..)));
                 Done::Ok(steps)
             }
@@ -301,11 +310,22 @@ async fn append_all(model: &Rc<Model>, keys: &[(u64, u64)], value: u64) -> Done 
     }
 }
 
+/// An attempt under a name that the network has held back until its client has heard that nothing happened.
+fn arrives_late(model: &Rc<Model>, id: Id, writes: Vec<Share>) {
+    let model = model.clone();
+    tokio::task::spawn_local(async move {
+        sleep(model.ms(0, 100)).await;
+        let world = model.clone().world();
+        if let Ok(txn) = world.timestamp(Version(0)).await {
+            drop(commit(&world, txn, &writes, Some(&id)).await);
+        }
+    });
+}
+
 /// As `commit`, but what became of one that was not answered is not asked.
 async fn commit_blindly(
     world: &impl World,
     txn: Version,
-    deadline_ms: u64,
     writes: &[Share],
     id: Option<&Id>,
 ) -> Outcome {
@@ -323,11 +343,17 @@ async fn commit_blindly(
         async fn pause(&self, ms: u64) {
             self.0.pause(ms).await;
         }
-        fn now_ms(&self) -> u64 {
-            self.0.now_ms()
+        fn elapsed_ms(&self) -> u64 {
+            self.0.elapsed_ms()
+        }
+        fn left_ms(&self) -> u64 {
+            self.0.left_ms()
+        }
+        fn intent_ms(&self) -> u64 {
+            self.0.intent_ms()
         }
     }
-    commit(&Deaf(world), txn, deadline_ms, writes, id).await
+    commit(&Deaf(world), txn, writes, id).await
 }
 
 /// That a key still has this version.
@@ -362,8 +388,7 @@ async fn scan(model: &Rc<Model>) -> Done {
         return Done::Failed;
     };
     let mut steps = Vec::new();
-    let ranges = model.ranges.borrow().len() as u64;
-    for range in 0..ranges {
+    for range in ranges_of(model) {
         let rows = scan_range(model, at, range);
         let rows = if model.one_in(2) {
             // One of two keys.

@@ -15,6 +15,10 @@ use tokio::time::{Instant, sleep};
 use crate::bugs::Bug;
 use crate::range::{Here, Range};
 
+/// A leader leaves intents alone for so long, in milliseconds.
+const INTENT_MS: u64 = 200;
+/// A request of a client has so much time, in milliseconds.
+const REQUEST_MS: u64 = 5_000;
 /// Milliseconds at the beginning.
 const BEGIN_MS: u64 = 1_000_000;
 /// A request that is not answered within this was lost.
@@ -43,6 +47,8 @@ pub struct Model {
     pub history: RefCell<Vec<Transaction>>,
     pub next_value: Cell<u64>,
     scans: Cell<u64>,
+    /// A keyspace of the run was purged, or will be.
+    pub has_purged: Cell<bool>,
     /// What is wrong, if a client has noticed it.
     pub broken: RefCell<Option<String>>,
 }
@@ -64,6 +70,7 @@ impl Model {
             history: RefCell::default(),
             next_value: Cell::new(0),
             scans: Cell::new(0),
+            has_purged: Cell::new(false),
             broken: RefCell::default(),
         })
     }
@@ -127,13 +134,18 @@ impl Model {
     }
 
     pub fn world(self: Rc<Self>) -> Net {
-        Net { model: self }
+        let until_ms = self.now_ms() + REQUEST_MS;
+        Net {
+            model: self,
+            until_ms,
+        }
     }
 }
 
 /// The way to all else.
 pub struct Net {
     pub model: Rc<Model>,
+    until_ms: u64,
 }
 
 impl Net {
@@ -143,6 +155,18 @@ impl Net {
         loop {
             sleep(model.ms(0, 3)).await;
             let mut at = model.ranges.borrow()[range as usize].clone();
+            if at.is_purged.get() {
+                return purged(&request);
+            }
+            // Some nodes do not know of a drop yet.
+            let ends = matches!(
+                request,
+                Request::Push { .. }
+                    | Request::Enter(Command::Finalize { .. } | Command::Finished { .. })
+            );
+            if at.drops.get() % 2 == 1 && !ends && model.below(3) > 0 {
+                return Err(Unheard::Not("it is dropped".to_owned()));
+            }
             let former = at.former.borrow().clone();
             if let Some(former) = former.filter(|_| model.one_in(3)) {
                 at = former;
@@ -163,12 +187,23 @@ impl Net {
     }
 }
 
+/// The answer of a node for a purged keyspace, by the record of its purge alone.
+fn purged(request: &Request) -> Result<Answer, Unheard> {
+    match request {
+        // Ranges know the outcomes that they need; clients do not.
+        Request::Push { .. } => Ok(Answer::Forgotten),
+        Request::Enter(Command::Finalize { .. }) => Ok(Answer::Done(Version(0))),
+        _ => Err(Unheard::Not("it is purged".to_owned())),
+    }
+}
+
 impl World for Net {
     async fn ask(&self, range: u64, request: Request) -> Result<Answer, Unheard> {
         let model = &self.model;
         // A write of one key that comes twice is two writes, for it has no name.
         let has_name = !matches!(request, Request::Write { .. });
-        if has_name && model.one_in(40) {
+        let is_doubled = has_name && model.one_in(40);
+        if is_doubled {
             // It comes twice.
             let again = Net::deliver(model.clone(), range, request.clone());
             let after = model.ms(0, 400);
@@ -176,6 +211,10 @@ impl World for Net {
                 sleep(after).await;
                 drop(again.await);
             });
+        }
+        let is_close = matches!(request, Request::Enter(Command::Close { .. }));
+        if is_close && model.bug == Bug::NotClosed {
+            return Ok(Answer::Done(Version(0)));
         }
         let is_place = matches!(request, Request::Enter(Command::Place { .. }));
         let (waiter, answer) = oneshot::channel();
@@ -193,6 +232,8 @@ impl World for Net {
             Ok(Ok(Answer::Met(_))) if is_place && model.bug == Bug::FailedIntent => {
                 Ok(Answer::Done(Version(0)))
             }
+            // The other one may happen.
+            Ok(Err(Unheard::Not(_))) if is_doubled => Err(Unheard::Maybe),
             Ok(answered) => answered,
             Err(_) => {
                 sleep(TIMEOUT).await;
@@ -221,7 +262,15 @@ impl World for Net {
         sleep(Duration::from_millis(ms)).await;
     }
 
-    fn now_ms(&self) -> u64 {
+    fn elapsed_ms(&self) -> u64 {
         self.model.now_ms()
+    }
+
+    fn left_ms(&self) -> u64 {
+        self.until_ms.saturating_sub(self.model.now_ms())
+    }
+
+    fn intent_ms(&self) -> u64 {
+        INTENT_MS
     }
 }

@@ -84,6 +84,11 @@ pub struct Range {
     /// The replica that led before, and does not know yet that it does not.
     pub former: RefCell<Option<Rc<Range>>>,
     is_former: bool,
+    /// How often its keyspace was dropped and undropped, by the metadata.
+    pub drops: Cell<u64>,
+    /// Its keyspace's data is gone.
+    pub is_purged: Cell<bool>,
+    has_ended: Cell<bool>,
 }
 
 impl Range {
@@ -102,6 +107,9 @@ impl Range {
             until: Cell::new(Version(0)),
             former: RefCell::default(),
             is_former: false,
+            drops: Cell::new(0),
+            is_purged: Cell::new(false),
+            has_ended: Cell::new(false),
         }
     }
 
@@ -121,6 +129,9 @@ impl Range {
             until: self.until.clone(),
             former: RefCell::default(),
             is_former: true,
+            drops: self.drops.clone(),
+            is_purged: self.is_purged.clone(),
+            has_ended: self.has_ended.clone(),
         })
     }
 
@@ -160,8 +171,23 @@ impl Range {
         *self.leader.borrow_mut() = Some(Leader::new(floor, 1));
     }
 
+    /// Whether its log says that its keyspace may be purged.
+    pub fn is_ended(&self) -> bool {
+        let state = self.state.borrow();
+        match self.model.bug {
+            Bug::LateCommit => self.has_ended.get(),
+            Bug::ForgottenWithKeyspace => state.is_dropped(),
+            _ => state.is_ended(),
+        }
+    }
+
     fn apply(&self, command: &Command) -> Verdict {
         let (mut state, mut rows) = (self.state.borrow_mut(), self.rows.borrow_mut());
+        if let (Bug::LateCommit, Command::Dropped { count }) = (self.model.bug, command) {
+            let is_over = state.unfinished().count() == 0;
+            self.has_ended.set(count % 2 == 1 && is_over);
+            return Verdict::Done;
+        }
         let verdict = state.apply(&mut *rows, command).unwrap();
         let at = match command {
             Command::Write { at, .. } | Command::Lease { until: at } => *at,
@@ -285,6 +311,11 @@ impl Replica for Here {
         Ok(state.outcome(&mut *rows, txn).unwrap())
     }
 
+    async fn name(&self, id: &Id) -> Result<Option<IdRecord>, Answer> {
+        let known = self.0.rows.borrow_mut().id(id).unwrap();
+        Ok(known)
+    }
+
     async fn get(
         &self,
         at: Version,
@@ -332,6 +363,13 @@ pub async fn tend(range: Rc<Range>) {
     loop {
         sleep(Duration::from_millis(100)).await;
         let (world, here) = (range.model.clone().world(), Here(range.clone()));
+        let count = range.drops.get();
+        if range.is_purged.get() {
+            return;
+        }
+        if count != range.state.borrow().drops() {
+            drop(here.propose(Command::Dropped { count }).await);
+        }
         dunlin_txn::tend(&world, &here, &mut seen).await;
         let to = world.model.watermark();
         drop(here.propose(Command::Watermark { to }).await);

@@ -56,6 +56,9 @@ fn run(seed: u64, bug: Bug) -> Result<(usize, usize), String> {
             outcome: End::Ok { returned },
         });
         for range in model.ranges.borrow().iter() {
+            if range.is_purged.get() {
+                continue;
+            }
             let state = range.state.borrow();
             let (intents, open) = (state.intents().count(), state.unfinished().count());
             if intents + open > 0 {
@@ -88,9 +91,32 @@ async fn trouble(model: Rc<Model>) {
         let range = model.below(RANGES) as usize;
         let range = model.ranges.borrow()[range].clone();
         if model.one_in(2) {
-            tokio::task::spawn_local(range.change_leader());
+            tokio::task::spawn_local(range.clone().change_leader());
+        }
+        if model.one_in(30) {
+            tokio::task::spawn_local(drop_keyspace(range));
         }
     }
+}
+
+/// A keyspace is dropped; then it is undropped, or purged, once in a run.
+async fn drop_keyspace(range: Rc<Range>) {
+    let model = range.model.clone();
+    let count = range.drops.get();
+    if count % 2 == 1 {
+        return;
+    }
+    range.drops.set(count + 1);
+    sleep(model.ms(0, 400)).await;
+    if !model.one_in(3) || model.has_purged.replace(true) {
+        range.drops.set(count + 2);
+        return;
+    }
+    // As its members see it: its log says that all is over.
+    while !range.is_ended() {
+        sleep(model.ms(1, 20)).await;
+    }
+    range.is_purged.set(true);
 }
 
 /// A commit that comes twice, the second time when its key has been read later.
@@ -210,6 +236,21 @@ fn finds_a_record_that_is_dropped_too_early() {
 #[test]
 fn finds_scans_that_end_each_other() {
     finds(Bug::ScansMixed);
+}
+
+#[test]
+fn finds_a_name_that_is_not_closed() {
+    finds(Bug::NotClosed);
+}
+
+#[test]
+fn finds_a_commit_behind_the_drop_of_a_keyspace() {
+    finds(Bug::LateCommit);
+}
+
+#[test]
+fn finds_a_record_that_goes_with_its_keyspace() {
+    finds(Bug::ForgottenWithKeyspace);
 }
 
 #[test]

@@ -63,6 +63,11 @@ impl Asker {
         }
     }
 
+    /// The user; none in a cluster without users.
+    pub fn user(&self) -> Option<&str> {
+        self.name.as_deref()
+    }
+
     /// For a change of users, which looks again.
     pub fn by(&self) -> By<'_> {
         match (&self.name, &self.known) {
