@@ -55,7 +55,8 @@ async fn carry_out(
     window: Window,
 ) -> Result<Answer, Rejected> {
     check_id(services, body)?;
-    match one_shot::run(services, keyspaces, body, window).await? {
+    let done = one_shot::run(services, keyspaces, body, window).await;
+    match done.map_err(|failure| unknown_or(failure, body))? {
         Done::Committed(version, reads, budget) => Ok(committed(services, version, reads, budget)),
         Done::CommittedBefore(version) => Ok(json(StatusCode::OK, &body::repeated(version))),
         Done::NameTaken => Err(Rejected::new(
@@ -77,6 +78,21 @@ async fn carry_out(
             },
         )),
     }
+}
+
+/// A failure, with advice where it is not known whether the transaction happened.
+fn unknown_or(failure: Failure, body: &Body) -> Rejected {
+    let advice = match (&failure, &body.id) {
+        (Failure::FateUnknown, Some(_)) => "send the very same body again: it happens once",
+        (Failure::FateUnknown, None) => "read its keys before you send it again",
+        _ => return failure.into(),
+    };
+    Rejected::new(
+        StatusCode::GATEWAY_TIMEOUT,
+        format!(
+            "a range did not answer in time, so it is not known whether the transaction happened: {advice}"
+        ),
+    )
 }
 
 /// The answer with values: at once where they are small, else piece by piece, counted as memory until the last was taken.

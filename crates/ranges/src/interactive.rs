@@ -6,7 +6,7 @@ use std::rc::Rc;
 use bytes::Bytes;
 use dunlin_entry::Version;
 use dunlin_node::{Failure, Services};
-use dunlin_txn::{Answer, Command, Outcome, Refusal, Request, Unheard, World};
+use dunlin_txn::{Answer, Command, Met, Outcome, Refusal, Request, Unheard, World};
 use tokio::time::Instant;
 
 use crate::body::{Found, Place, Write};
@@ -14,8 +14,8 @@ use crate::client::{Client, failure};
 use crate::group::range_id;
 use crate::one_shot::{Done, commit_shares, counted, done, keyspaces_of, shares_of, whereabouts};
 use crate::open::Buffer;
-use crate::plug::Part;
-use crate::step::{Step, StepReply, TxnId, refused};
+use crate::plug::{Part, limits};
+use crate::step::{NO_ID, Step, StepReply, TxnId, refused};
 
 /// Bytes of keys and values that a scan tells.
 const SCANNED_BYTES: usize = 8 << 20;
@@ -214,16 +214,25 @@ async fn end(client: &Client, part: &Part, id: TxnId) -> Result<StepReply, Failu
     let shares = shares_of(&keyspaces, &writes, &[])?.shares;
     let outcome = commit_shares(client, id.txn, &shares, Some(&id.name())).await;
     counted(&services, &outcome);
-    match outcome {
-        Outcome::Committed => {
-            services.observe(id.txn);
-            Ok(StepReply::Committed(id.txn))
-        }
-        other => match done("", other)? {
-            Done::CommittedBefore(version) => Ok(StepReply::Committed(version)),
-            _ => Ok(StepReply::Conflict),
-        },
+    if outcome == Outcome::Committed {
+        services.observe(id.txn);
+        return Ok(StepReply::Committed(id.txn));
     }
+    Ok(match done("", outcome) {
+        Ok(Done::CommittedBefore(version)) => StepReply::Committed(version),
+        Ok(_) => StepReply::Conflict,
+        Err(Failure::FateUnknown) => refused(
+            504,
+            "a range did not answer in time, so it is not known whether this transaction committed: POST the commit again with ?first=KEYSPACE/KEY, the key that it wrote first",
+        ),
+        // Its intents are going: it cannot be tried again at its timestamp.
+        Err(failure) => refused(
+            503,
+            format!(
+                "{failure}; nothing of this transaction happened, and it is aborted: begin another"
+            ),
+        ),
+    })
 }
 
 struct Ended<'a>(&'a Part, Version);
@@ -237,25 +246,43 @@ impl Drop for Ended<'_> {
 /// Looks up the outcome of one that is not kept anywhere any more, by the key that it wrote first. With `closes` it gets
 /// one there, if it has none: then it can never commit.
 pub(crate) async fn find(client: &Client, id: TxnId, first: &Place, closes: bool) -> StepReply {
+    // A name of the future would never be forgotten.
+    let retention_ms = client
+        .services()
+        .map_or(0, |services| limits(&services).retention_ms());
+    match client.timestamp(Version(0)).await {
+        Ok(now) if id.txn >= now => return refused(404, NO_ID),
+        Ok(now) if id.txn.plus_ms(retention_ms) <= now => return StepReply::Gone,
+        Ok(_) => {}
+        Err(instead) => return of_failure(&failure("_oracle", instead)),
+    }
     let range = client.services().and_then(|services| {
         let keyspaces = keyspaces_of(&services, [&*first.keyspace])?;
         let (keyspace, index) = whereabouts(&keyspaces, first)?;
         Ok(range_id(keyspace, index))
     });
-    let range = match range {
+    let mut range = match range {
         Ok(range) => range,
         Err(failure) => return of_failure(&failure),
     };
-    let request = if closes {
-        let refusal = Refusal::Conflict;
-        Request::Enter(Command::Close {
-            id: id.name(),
-            refusal,
-        })
-    } else {
-        Request::Name(id.name())
+    let (name, key) = (id.name(), first.key.clone());
+    let look = Request::Name {
+        id: name.clone(),
+        txn: id.txn,
+        key,
     };
-    match client.ask(range, request).await {
+    let mut found = client.ask(range, look.clone()).await;
+    if let Ok(Answer::Met(Met::Intent { holder, .. })) = found {
+        // It is not the first: that one is in the range which the intent names.
+        range = holder;
+        found = client.ask(range, look).await;
+    }
+    if closes && found == Ok(Answer::Undecided) {
+        let refusal = Refusal::Conflict;
+        let close = Command::Close { id: name, refusal };
+        found = client.ask(range, Request::Enter(close)).await;
+    }
+    match found {
         Ok(Answer::CommittedBefore(version)) => StepReply::Committed(version),
         Ok(Answer::RefusedBefore(_) | Answer::Done(_)) => StepReply::Aborted,
         Ok(Answer::Undecided) => StepReply::NotKnown,

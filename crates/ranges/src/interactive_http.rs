@@ -19,7 +19,7 @@ use crate::client::Client;
 use crate::http::keyspace_for;
 use crate::interactive::{begin, find, step};
 use crate::plug::NUMBER;
-use crate::step::{SCANNED, SCANNED_MAX, Step, StepReply, TxnId, Written, refused};
+use crate::step::{NO_ID, SCANNED, SCANNED_MAX, Step, StepReply, TxnId, Written, refused};
 use crate::wire::{Malformed, STEP, get_bytes, put_bytes, put_within, within};
 
 /// Answers a request.
@@ -56,10 +56,7 @@ pub(crate) async fn answer(services: Rc<Services>, ask: Ask) -> Result<Answer, R
 }
 
 fn no_id() -> Rejected {
-    Rejected::new(
-        StatusCode::NOT_FOUND,
-        "this is no id of a transaction: POST /v1/txn/begin gives one",
-    )
+    Rejected::new(StatusCode::NOT_FOUND, NO_ID)
 }
 
 /// Refuses to begin one for a user that may write nowhere, and a body, which would have no effect.

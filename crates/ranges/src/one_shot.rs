@@ -14,9 +14,9 @@ use dunlin_txn::{
     Check, Id, NameOutcome, Outcome, Refusal, Share, World, close, commit, finalize_all, holds,
     reserve,
 };
+use futures_util::StreamExt;
 use futures_util::future::join;
 use futures_util::stream::iter;
-use futures_util::{FutureExt, StreamExt};
 use tokio::time::sleep;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -95,19 +95,16 @@ pub(crate) async fn run(
     let parts = shares_of(keyspaces, &body.writes, &body.checks)?;
     let holder = parts.shares.first().map(|share| share.range);
     let name = body_name(body);
-    let mut reserving = std::pin::pin!(reserved(&client, keyspaces, body, holder).fuse());
-    let mut is_reserved = false;
+    let reserving = reserved(&client, keyspaces, body, holder);
+    let (first, refused) = join(client.timestamp(window.floor), reserving).await;
+    if let Some(refused) = refused {
+        return done(name, refused);
+    }
+    let mut first = Some(first);
     loop {
-        let given = client.timestamp(window.floor);
-        let at = if is_reserved {
-            given.await
-        } else {
-            let (at, refused) = join(given, &mut reserving).await;
-            if let Some(refused) = refused {
-                return done(name, refused);
-            }
-            is_reserved = true;
-            at
+        let at = match first.take() {
+            Some(first) => first,
+            None => client.timestamp(window.floor).await,
         };
         let at = at.map_err(|instead| failure(name, instead))?;
         if at > window.deadline {
@@ -124,7 +121,7 @@ pub(crate) async fn run(
         let failed = apart.find(|(_, (place, check))| !holds(*check, version_at(place)));
         if let Some((number, (place, _))) = failed {
             let refusal = Refusal::CheckFailed(number as u32, version_at(place));
-            return refused(&client, body, holder, refusal).await;
+            return give_up(&client, body, holder, refusal).await;
         }
         let outcome = commit_shares(&client, at, &parts.shares, body.id.as_ref()).await;
         let may_retry = client.left() > last;
@@ -143,12 +140,12 @@ pub(crate) async fn run(
             }
             Outcome::Conflict(_) if may_retry => {}
             Outcome::Conflict(_) => {
-                return refused(&client, body, holder, Refusal::Conflict).await;
+                return give_up(&client, body, holder, Refusal::Conflict).await;
             }
             Outcome::CheckFailed(range, number, version) => {
                 let number = parts.number(range, number).ok_or(Failure::Busy)?;
                 let refusal = Refusal::CheckFailed(number as u32, version);
-                return refused(&client, body, holder, refusal).await;
+                return give_up(&client, body, holder, refusal).await;
             }
             other => return done(name, other),
         }
@@ -188,7 +185,7 @@ pub(crate) fn counted(services: &Services, outcome: &Outcome) {
 }
 
 /// Answers that nothing happened; where the transaction has an id, once that is the outcome of the id, for good.
-async fn refused(
+async fn give_up(
     client: &Client,
     body: &Body,
     holder: Option<u64>,

@@ -10,6 +10,8 @@ use dunlin_txn::Id;
 
 use crate::body::Place;
 
+/// The line of an id that no transaction has.
+pub(crate) const NO_ID: &str = "this is no id of a transaction: POST /v1/txn/begin gives one";
 /// Keys that a scan returns, if it is not said how many, and at most.
 pub(crate) const SCANNED: usize = 1_000;
 pub(crate) const SCANNED_MAX: usize = 10_000;

@@ -51,8 +51,16 @@ pub enum Request {
         /// Whether it is aborted if it is undecided.
         aborts: bool,
     },
-    /// The outcome of a name, if it has one here. Changes nothing.
-    Name(Id),
+    /// The outcome of a name, if it has one here; or of the transaction with this timestamp by a key that it may have
+    /// written. Changes nothing, and keeps nobody from writing.
+    Name {
+        /// The name.
+        id: Id,
+        /// The transaction.
+        txn: Version,
+        /// The key.
+        key: Bytes,
+    },
     /// Timestamps, of the oracle.
     Timestamps {
         /// How many.
@@ -183,9 +191,11 @@ impl Request {
                 out.put_u64_le(txn.0);
                 out.put_u8((*aborts).into());
             }
-            Request::Name(id) => {
+            Request::Name { id, txn, key } => {
                 out.put_u8(NAME);
                 put_id(out, id);
+                out.put_u64_le(txn.0);
+                put_bytes(out, key);
             }
             Request::Timestamps { count, above } => {
                 out.put_u8(TIMESTAMPS);
@@ -226,7 +236,11 @@ impl Request {
                 txn: version(from)?,
                 aborts: byte(from)? != 0,
             },
-            NAME => Request::Name(id(from)?),
+            NAME => Request::Name {
+                id: id(from)?,
+                txn: version(from)?,
+                key: bytes(from)?,
+            },
             TIMESTAMPS => Request::Timestamps {
                 count: from.try_get_u32_le().map_err(short)?,
                 above: version(from)?,

@@ -51,11 +51,15 @@ fn requests_come_back_and_nothing_shorter_or_longer() {
             above: Version(2),
         },
         Request::Leads,
-        Request::Name(Id {
-            ms: 7,
-            name: key("7-name"),
-            body: 1,
-        }),
+        Request::Name {
+            id: Id {
+                ms: 7,
+                name: key("7-name"),
+                body: 1,
+            },
+            txn: Version(3),
+            key: key("k"),
+        },
     ];
     for request in all {
         let mut out = BytesMut::new();

@@ -122,7 +122,7 @@ pub async fn serve<W: World, R: Replica>(world: &W, replica: &R, request: Reques
         }
         Request::Enter(command) => here.enter(command).await,
         Request::Push { txn, aborts } => here.push(txn, aborts).await,
-        Request::Name(id) => here.name(id).await,
+        Request::Name { id, txn, key } => here.name(id, txn, key).await,
         Request::Timestamps { .. } | Request::Leads => {
             Err(Answer::Failed("this is not for keys of a range".to_owned()))
         }
@@ -323,8 +323,9 @@ impl<W: World, R: Replica> Here<'_, W, R> {
     }
 
     /// The outcome of a name. Another leader may give it one meanwhile: so none is not final.
-    async fn name(&self, id: Id) -> Result<Answer, Answer> {
-        let watermark = self.replica.with(|state, _| state.watermark())?;
+    async fn name(&self, id: Id, txn: Version, key: Bytes) -> Result<Answer, Answer> {
+        let look = |state: &State, _: &mut Leader| (state.watermark(), state.intent_of(txn, &key));
+        let (watermark, intent) = self.replica.with(look)?;
         if id.ms <= watermark.millis() {
             return Ok(Answer::Forgotten);
         }
@@ -333,7 +334,20 @@ impl<W: World, R: Replica> Here<'_, W, R> {
             Some(Verdict::CommittedBefore(at)) => Answer::CommittedBefore(at),
             Some(Verdict::RefusedBefore(refusal)) => Answer::RefusedBefore(refusal),
             Some(_) => Answer::NameTaken,
-            None => Answer::Undecided,
+            None => match intent {
+                Some(intent) => Answer::Met(intent),
+                None => self.by_version(txn, key).await?,
+            },
+        })
+    }
+
+    /// Whether a key has the version of a transaction, which it has once that is known here to have committed.
+    async fn by_version(&self, txn: Version, key: Bytes) -> Result<Answer, Answer> {
+        let values = self.replica.get(txn, vec![key]).await?;
+        let newest = values.into_iter().flatten().next();
+        Ok(match newest {
+            Some((version, _)) if version == txn => Answer::CommittedBefore(txn),
+            _ => Answer::Undecided,
         })
     }
 

@@ -183,6 +183,12 @@ impl State {
         found.map(|(_, intent)| Met::from(intent))
     }
 
+    /// The intent of this transaction on a key.
+    pub fn intent_of(&self, txn: Version, key: &Bytes) -> Option<Met> {
+        let intent = self.intents.get(key).filter(|intent| intent.txn == txn);
+        intent.map(Met::from)
+    }
+
     /// Whether this transaction has intents here.
     pub fn has_intents_of(&self, txn: Version) -> bool {
         self.keys_of.contains_key(&txn)

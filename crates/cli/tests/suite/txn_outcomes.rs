@@ -83,7 +83,13 @@ fn an_outcome_is_found_by_the_key_written_first_and_by_who_has_the_whole_id() {
     let look = curl(&[&open.url(1, "?first=bank/9")]);
     assert_eq!(look.json()["state"], "committed");
     assert_eq!(look.json()["version"], committed.json()["version"]);
-    let look = curl(&[&open.url(2, "?first=bank/1")]);
+    // Another key that it put reveals the commit as well, and a key that it did not write reveals nothing.
+    for path in ["?first=bank/1", "/commit?first=bank/1"] {
+        let method = if path.starts_with('/') { "POST" } else { "GET" };
+        let look = curl(&["-X", method, &open.url(2, path)]);
+        assert_eq!(look.json()["state"], "committed", "{}", look.text());
+    }
+    let look = curl(&[&open.url(2, "?first=bank/5")]);
     assert_eq!(look.status, 410, "{}", look.text());
     assert!(look.text().contains("known by this key"), "{}", look.text());
 
@@ -114,6 +120,8 @@ fn an_outcome_is_found_by_the_key_written_first_and_by_who_has_the_whole_id() {
 
     let of_nobody = format!("/v1/txn/fff-0-{:016x}-{:016x}", 1, 1);
     assert_eq!(curl(&[&up.url(0, &of_nobody)]).status, 404);
+    let of_the_future = format!("/v1/txn/1-0-{:016x}-{:016x}?first=bank/5", u64::MAX / 2, 1);
+    assert_eq!(curl(&[&up.url(0, &of_the_future)]).status, 404);
     let begin = up.url(0, "/v1/txn/begin");
     let with_body = curl_with(&["-d", "@-", &begin], b"{\"writes\": []}");
     assert_eq!(with_body.status, 400, "{}", with_body.text());

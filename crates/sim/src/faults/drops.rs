@@ -51,7 +51,7 @@ impl Faults {
         self.drops.next_ms = now_ms + random.random_range(1_000..=6_000);
         let number = random.random_range(0..SIDES.len());
         // Some are left for so long that they are purged.
-        let for_ms = if random.random_bool(0.25) {
+        let for_ms = if random.random_bool(0.4) {
             20_000
         } else {
             random.random_range(100..=5_000)

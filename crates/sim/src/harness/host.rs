@@ -47,7 +47,7 @@ const CACHES: CacheSizes = CacheSizes {
 /// How often an operator's wish is looked for.
 const MEND_PAUSE: Duration = Duration::from_secs(2);
 /// How long a dropped keyspace can be undropped, in milliseconds.
-const DROP_DELAY_MS: u64 = 5_000;
+const DROP_DELAY_MS: u64 = 2_000;
 /// Sets the seed of a log's settings apart from those of shards and delays.
 const LOG_SETTINGS: u64 = 3 << 16;
 /// The same for nonces, and for how a start uses the secret.
