@@ -516,6 +516,14 @@ impl Services {
         self.shard.placement().transactional_named(name).cloned()
     }
 
+    /// Fails when a keyspace is dropped, as far as is known here.
+    ///
+    /// # Errors
+    /// By whose word it is.
+    pub fn serves(&self, keyspace: u32) -> Result<(), Failure> {
+        self.shard.serves(keyspace)
+    }
+
     /// Whether a keyspace is dropped, as far as is known here.
     pub fn is_dropped(&self, keyspace: u32) -> bool {
         self.shard.is_dropped(keyspace)

@@ -170,8 +170,8 @@ impl Client {
             if !is_wanted() {
                 return Err(Lost::Not(Failure::TooLate));
             }
-            if services.is_dropped(keyspace.id) && !ends_others(request) {
-                return Err(Lost::Not(Failure::UnknownKeyspace));
+            if !ends_others(request) {
+                services.serves(keyspace.id).map_err(Lost::Not)?;
             }
             let at = search.next().await.map_err(Lost::Not)?;
             match self.ask_at(&services, at, range, request).await {

@@ -160,7 +160,17 @@ impl Shard {
             let next = sight.look(&seen, now, delay);
             let mut retry = None;
             for dropped in &next.due {
-                if !self.is_agreed(dropped).await || !self.is_ended(&dropped.keyspace).await {
+                let keyspace = &dropped.keyspace;
+                if !self.is_agreed(dropped).await {
+                    retry = Some(Instant::now() + RETRY);
+                    continue;
+                }
+                if !self.is_ended(keyspace).await {
+                    let keyspace = &keyspace.name;
+                    tracing::info!(
+                        keyspace,
+                        "its data stays for now: its ranges have no leader, or other keyspaces do not know the outcomes of all its transactions yet"
+                    );
                     retry = Some(Instant::now() + RETRY);
                     continue;
                 }
