@@ -105,7 +105,8 @@ impl Client {
 
     async fn write(self, request: WriteRequest) -> Result<Stamp, Failure> {
         let services = self.services()?;
-        let keyspace = self.keyspace(&services, request.keyspace)?;
+        let client = Client::before(&services, request.deadline);
+        let keyspace = client.keyspace(&services, request.keyspace)?;
         let range = range_id(keyspace.id, keyspace.range_of(&request.key));
         let stalls = services.stalls();
         let mut has_learned = false;
@@ -123,7 +124,7 @@ impl Client {
             };
             // A loop that stood still since the write came: the client may have given it up.
             let is_wanted = || services.stalls() == stalls || request.deadline != Version::MAX;
-            match self.ask_leader(range, &asked, is_wanted).await? {
+            match client.ask_leader(range, &asked, is_wanted).await? {
                 Answer::Done(version) => {
                     services.observe(version);
                     return Ok(Stamp::new(version, ORIGIN));
@@ -413,11 +414,7 @@ impl Transactional for Client {
     }
 
     fn write(&self, request: WriteRequest) -> LocalFuture<Result<Stamp, Failure>> {
-        let client = match self.services.upgrade() {
-            Some(services) => Client::before(&services, request.deadline),
-            None => self.clone(),
-        };
-        Box::pin(client.write(request))
+        Box::pin(Client::write(self.clone(), request))
     }
 
     fn page(

@@ -9,7 +9,7 @@ use dunlin_node::{Failure, Services};
 use dunlin_txn::{Answer, Command, Met, Outcome, Refusal, Request, Unheard, World};
 use tokio::time::Instant;
 
-use crate::body::{Found, Place, Write};
+use crate::body::{Found, Place};
 use crate::client::{Client, failure};
 use crate::group::range_id;
 use crate::one_shot::{Done, commit_shares, counted, done, keyspaces_of, shares_of, whereabouts};
@@ -54,12 +54,7 @@ pub(crate) async fn step(client: &Client, id: TxnId, step: Step) -> StepReply {
             return Some(StepReply::Committing);
         }
         buffer.used = Instant::now();
-        if let Step::Put(place, value) = &step {
-            let write = (place, value.as_ref());
-            let memory_bytes = services.memory_bytes_max();
-            return Some((part.open).put(buffer, &part.limits, write, memory_bytes));
-        }
-        at_once(buffer, &step)
+        at_once(&part, services.memory_bytes_max(), buffer, &step)
     });
     match at_once {
         None => return StepReply::Gone,
@@ -85,17 +80,25 @@ pub(crate) async fn step(client: &Client, id: TxnId, step: Step) -> StepReply {
 }
 
 /// The reply to a step that needs nothing but the buffer; none where it needs ranges.
-fn at_once(buffer: &mut Buffer, step: &Step) -> Option<StepReply> {
+fn at_once(
+    part: &Part,
+    memory_bytes: usize,
+    buffer: &mut Buffer,
+    step: &Step,
+) -> Option<StepReply> {
     match step {
         Step::Get(place) => buffer.find(place).map(|write| {
             let value = write.value.clone();
             StepReply::Value(value.map(|value| (None, value)))
         }),
+        Step::Put(place, value) => {
+            let write = (place, value.as_ref());
+            Some((part.open).put(buffer, &part.limits, write, memory_bytes))
+        }
         Step::Look => Some(StepReply::Open(buffer.written())),
         Step::Abort => Some(StepReply::Aborted),
         Step::Commit(may_write) => {
-            let name = |write: &Write| write.place.keyspace.clone();
-            let mut names = buffer.writes.iter().map(name);
+            let mut names = buffer.writes.iter().map(|write| &write.place.keyspace);
             if let Some(name) = names.find(|name| !may_write.contains(name)) {
                 let line = format!(
                     "this user may not write keyspace {name} now: nothing happened, and the transaction is still open"
@@ -105,7 +108,7 @@ fn at_once(buffer: &mut Buffer, step: &Step) -> Option<StepReply> {
             buffer.is_committing = true;
             None
         }
-        Step::Put(..) | Step::Scan { .. } => None,
+        Step::Scan { .. } => None,
     }
 }
 
@@ -245,26 +248,28 @@ impl Drop for Ended<'_> {
 
 /// Looks up the outcome of one that is not kept anywhere any more, by the key that it wrote first. With `closes` it gets
 /// one there, if it has none: then it can never commit.
-pub(crate) async fn find(client: &Client, id: TxnId, first: &Place, closes: bool) -> StepReply {
-    // A name of the future would never be forgotten.
-    let retention_ms = client
-        .services()
-        .map_or(0, |services| limits(&services).retention_ms());
-    match client.timestamp(Version(0)).await {
-        Ok(now) if id.txn >= now => return refused(404, NO_ID),
-        Ok(now) if id.txn.plus_ms(retention_ms) <= now => return StepReply::Gone,
-        Ok(_) => {}
-        Err(instead) => return of_failure(&failure("_oracle", instead)),
+///
+/// # Errors
+/// When nobody can tell now.
+pub(crate) async fn find(
+    client: &Client,
+    id: TxnId,
+    first: &Place,
+    closes: bool,
+) -> Result<StepReply, Failure> {
+    let services = client.services()?;
+    let now = client.timestamp(Version(0)).await;
+    let now = now.map_err(|instead| failure("_oracle", instead))?;
+    if id.txn >= now {
+        // A name of the future would never be forgotten.
+        return Ok(refused(404, NO_ID));
     }
-    let range = client.services().and_then(|services| {
-        let keyspaces = keyspaces_of(&services, [&*first.keyspace])?;
-        let (keyspace, index) = whereabouts(&keyspaces, first)?;
-        Ok(range_id(keyspace, index))
-    });
-    let mut range = match range {
-        Ok(range) => range,
-        Err(failure) => return of_failure(&failure),
-    };
+    if id.txn.plus_ms(limits(&services).retention_ms()) <= now {
+        return Ok(StepReply::Gone);
+    }
+    let keyspaces = keyspaces_of(&services, [&*first.keyspace])?;
+    let (keyspace, index) = whereabouts(&keyspaces, first)?;
+    let mut range = range_id(keyspace, index);
     let (name, key) = (id.name(), first.key.clone());
     let look = Request::Name {
         id: name.clone(),
@@ -283,12 +288,12 @@ pub(crate) async fn find(client: &Client, id: TxnId, first: &Place, closes: bool
         found = client.ask(range, Request::Enter(close)).await;
     }
     match found {
-        Ok(Answer::CommittedBefore(version)) => StepReply::Committed(version),
-        Ok(Answer::RefusedBefore(_) | Answer::Done(_)) => StepReply::Aborted,
-        Ok(Answer::Undecided) => StepReply::NotKnown,
-        Ok(Answer::Forgotten) => StepReply::Gone,
-        Ok(answer) => of_failure(&failure(&first.keyspace, answer)),
-        Err(Unheard::Not(why)) => of_failure(&Failure::NoLeader(why)),
-        Err(Unheard::Maybe) => of_failure(&Failure::FateUnknown),
+        Ok(Answer::CommittedBefore(version)) => Ok(StepReply::Committed(version)),
+        Ok(Answer::RefusedBefore(_) | Answer::Done(_)) => Ok(StepReply::Aborted),
+        Ok(Answer::Undecided) => Ok(StepReply::NotKnown),
+        Ok(Answer::Forgotten) => Ok(StepReply::Gone),
+        Ok(answer) => Err(failure(&first.keyspace, answer)),
+        Err(Unheard::Not(why)) => Err(Failure::NoLeader(why)),
+        Err(Unheard::Maybe) => Err(Failure::FateUnknown),
     }
 }

@@ -12,15 +12,24 @@ use dunlin_txn::ORIGIN;
 use futures_util::stream::iter;
 use hyper::body::Frame;
 use hyper::{Method, StatusCode};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
 use serde_json::{Value, json};
 
 use crate::body::{Place, check_key};
 use crate::client::Client;
 use crate::http::keyspace_for;
-use crate::interactive::{begin, find, step};
+use crate::interactive::{begin, find, of_failure, step};
 use crate::plug::NUMBER;
 use crate::step::{NO_ID, SCANNED, SCANNED_MAX, Step, StepReply, TxnId, Written, refused};
 use crate::wire::{Malformed, STEP, get_bytes, put_bytes, put_within, within};
+
+/// Bytes that are encoded in a query.
+const OF_QUERY: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'_')
+    .remove(b'.')
+    .remove(b'~')
+    .remove(b'/');
 
 /// Answers a request.
 pub(crate) async fn answer(services: Rc<Services>, ask: Ask) -> Result<Answer, Rejected> {
@@ -48,7 +57,10 @@ pub(crate) async fn answer(services: Rc<Services>, ask: Ask) -> Result<Answer, R
             StepReply::Gone | StepReply::Away | StepReply::NoShard,
             Some(first),
             Step::Commit(_) | Step::Look,
-        ) => find(&client, id, first, closes).await,
+        ) => {
+            let found = find(&client, id, first, closes).await;
+            found.unwrap_or_else(|failure| of_failure(&failure))
+        }
         (StepReply::NoShard, _, _) => return Err(no_id()),
         (reply, _, _) => reply,
     };
@@ -66,8 +78,8 @@ fn may_begin(services: &Services, ask: &Ask) -> Result<(), Rejected> {
             "POST /v1/txn/begin takes no body: a transaction in one request is POST /v1/txn",
         ));
     }
-    let keyspaces = writable(services, ask);
-    if keyspaces.is_empty() && !services.transactional().is_empty() {
+    let may_write = writable(services, ask).next().is_some();
+    if !may_write && !services.transactional().is_empty() {
         return Err(Rejected::new(
             StatusCode::FORBIDDEN,
             "this user may write no transactional keyspace: read keys by GET /v1/keyspaces/NAME/keys/KEY, or several by POST /v1/txn",
@@ -77,12 +89,10 @@ fn may_begin(services: &Services, ask: &Ask) -> Result<(), Rejected> {
 }
 
 /// The transactional keyspaces that a request's user may write now.
-fn writable(services: &Services, ask: &Ask) -> Vec<String> {
+fn writable(services: &Services, ask: &Ask) -> impl Iterator<Item = String> {
     let all = services.transactional().into_iter();
     let named = all.map(|keyspace| keyspace.name.clone());
-    named
-        .filter(|name| !name.starts_with('_') && (ask.may_on)(Role::Write, name))
-        .collect()
+    named.filter(|name| !name.starts_with('_') && (ask.may_on)(Role::Write, name))
 }
 
 /// What a request wants, if its asker may.
@@ -90,7 +100,7 @@ fn step_of(services: &Services, ask: &Ask, parts: &[&str]) -> Result<Step, Rejec
     let is_get = matches!(ask.method, Method::GET | Method::HEAD);
     match parts {
         [] => Ok(Step::Look),
-        ["commit"] => Ok(Step::Commit(writable(services, ask))),
+        ["commit"] => Ok(Step::Commit(writable(services, ask).collect())),
         ["abort"] => Ok(Step::Abort),
         ["keyspaces", name, "keys"] => {
             keyspace_for(services, ask, name, Role::Read)?;
@@ -273,29 +283,11 @@ fn written_json(mut of: Value, written: &Written) -> Value {
     of["writes"] = written.writes.into();
     if let Some(first) = &written.first {
         // As it goes into the parameter of the same name.
-        of["first"] = format!(
-            "{}/{}",
-            encoded(first.keyspace.as_bytes()),
-            encoded(&first.key)
-        )
-        .into();
+        let keyspace = percent_encode(first.keyspace.as_bytes(), OF_QUERY);
+        let key = percent_encode(&first.key, OF_QUERY);
+        of["first"] = format!("{keyspace}/{key}").into();
     }
     of
-}
-
-/// Percent-encoded, except characters that need it nowhere in a query.
-fn encoded(bytes: &[u8]) -> String {
-    use std::fmt::Write as _;
-    let mut out = String::with_capacity(bytes.len());
-    for byte in bytes {
-        match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' | b'/' => {
-                out.push(char::from(*byte));
-            }
-            _ => drop(write!(out, "%{byte:02X}")),
-        }
-    }
-    out
 }
 
 fn encode(id: TxnId, step: &Step, out: &mut BytesMut) {

@@ -177,7 +177,8 @@ impl Buffer {
             place: place.clone(),
             value: value.cloned(),
         };
-        let before = self.find(place).map(Write::size);
+        let position = self.writes.iter().position(|known| known.place == *place);
+        let before = position.map(|position| self.writes[position].size());
         let bytes = self.bytes - before.unwrap_or(0) + write.size();
         let keys = self.writes.len() + usize::from(before.is_none());
         if let Err(line) = limits.admit(keys, bytes) {
@@ -197,8 +198,8 @@ impl Buffer {
         }
         self.memory.set(bytes);
         self.bytes = bytes;
-        match self.writes.iter_mut().find(|write| write.place == *place) {
-            Some(known) => *known = write,
+        match position {
+            Some(position) => self.writes[position] = write,
             None => self.writes.push(write),
         }
         StepReply::Kept(self.written())

@@ -142,9 +142,7 @@ impl Refusal {
             Ok(0) => Ok(Refusal::Conflict),
             Ok(1) => {
                 let number = from.try_get_u32_le().map_err(short)?;
-                let at = version(from)?;
-                let at = Some(at).filter(|at| *at != Version(0));
-                Ok(Refusal::CheckFailed(number, at))
+                Ok(Refusal::CheckFailed(number, some(version(from)?)))
             }
             _ => Err(Malformed("a refusal is unknown")),
         }
@@ -394,6 +392,11 @@ pub(crate) fn number(from: &mut Bytes) -> Result<u64, Malformed> {
 
 pub(crate) fn version(from: &mut Bytes) -> Result<Version, Malformed> {
     number(from).map(Version)
+}
+
+/// A version as it travels where there may be none: 0.
+pub(crate) fn some(version: Version) -> Option<Version> {
+    (version != Version(0)).then_some(version)
 }
 
 pub(crate) fn numbers(from: &mut Bytes) -> Result<Vec<u64>, Malformed> {

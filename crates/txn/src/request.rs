@@ -6,7 +6,7 @@ use dunlin_proto::Condition;
 
 use crate::command::{
     Command, Id, Malformed, Refusal, Write, bytes, condition, id, number, put_bytes, put_condition,
-    put_id, put_write, version, write,
+    put_id, put_write, some, version, write,
 };
 
 /// What is asked of a range's leader.
@@ -403,10 +403,6 @@ fn option(from: &mut Bytes) -> Result<Option<Bytes>, Malformed> {
         0 => Ok(None),
         _ => bytes(from).map(Some),
     }
-}
-
-fn some(version: Version) -> Option<Version> {
-    (version != Version(0)).then_some(version)
 }
 
 fn short<E>(_: E) -> Malformed {

@@ -160,23 +160,7 @@ impl Shard {
             let next = sight.look(&seen, now, delay);
             let mut retry = None;
             for dropped in &next.due {
-                let keyspace = &dropped.keyspace;
-                if !self.is_agreed(dropped).await {
-                    retry = Some(Instant::now() + RETRY);
-                    continue;
-                }
-                if !self.is_ended(keyspace).await {
-                    let keyspace = &keyspace.name;
-                    tracing::info!(
-                        keyspace,
-                        "its data stays for now: its ranges have no leader, or other keyspaces do not know the outcomes of all its transactions yet"
-                    );
-                    retry = Some(Instant::now() + RETRY);
-                    continue;
-                }
-                if let Err(error) = self.metadata.purge_keyspace(dropped).await {
-                    let keyspace = &dropped.keyspace.name;
-                    tracing::warn!(%error, keyspace, "its data does not go yet");
+                if !self.let_go(dropped).await {
                     retry = Some(Instant::now() + RETRY);
                 }
             }
@@ -199,6 +183,38 @@ impl Shard {
         }
     }
 
+    /// Lets the data of a dropped keyspace go, if nothing keeps it; whether it goes.
+    async fn let_go(self: &Rc<Self>, dropped: &Dropped) -> bool {
+        let keyspace = &dropped.keyspace.name;
+        if !self.is_agreed(dropped).await {
+            return false;
+        }
+        if !self.is_ended(&dropped.keyspace).await {
+            tracing::info!(
+                keyspace,
+                "its data stays for now: its ranges have no leader, or other keyspaces do not know the outcomes of all its transactions yet"
+            );
+            return false;
+        }
+        let purged = self.metadata.purge_keyspace(dropped).await;
+        if let Err(error) = &purged {
+            tracing::warn!(%error, keyspace, "its data does not go yet");
+        }
+        purged.is_ok()
+    }
+
+    /// Whether a dropped keyspace may go, as far as its ranges are concerned.
+    async fn is_ended(self: &Rc<Self>, keyspace: &Keyspace) -> bool {
+        if keyspace.ranges.is_empty() {
+            return true;
+        }
+        let shards: Vec<ShardAddress> = self.placement().shards().collect();
+        let statuses = self.statuses(&shards).await;
+        let statuses = statuses.iter().filter_map(|(_, status)| status.as_ref());
+        let replicas: Vec<&RangeStatus> = statuses.flat_map(|status| &status.ranges).collect();
+        ranges_are_ended(keyspace, &replicas)
+    }
+
     /// Whether a majority of the members has this drop in sight. A node that was away may be the
     /// only one to believe an old copy of the metadata store, from before the drop was taken back.
     async fn is_agreed(self: &Rc<Self>, dropped: &Dropped) -> bool {
@@ -218,20 +234,6 @@ impl Shard {
                 .is_some_and(|status| status.drops.contains(&drop))
         });
         is_majority(agree.count(), members.len())
-    }
-}
-
-impl Shard {
-    /// Whether a dropped keyspace may go, as far as its ranges are concerned.
-    async fn is_ended(self: &Rc<Self>, keyspace: &Keyspace) -> bool {
-        if keyspace.ranges.is_empty() {
-            return true;
-        }
-        let shards: Vec<ShardAddress> = self.placement().shards().collect();
-        let statuses = self.statuses(&shards).await;
-        let statuses = statuses.iter().filter_map(|(_, status)| status.as_ref());
-        let replicas: Vec<&RangeStatus> = statuses.flat_map(|status| &status.ranges).collect();
-        ranges_are_ended(keyspace, &replicas)
     }
 }
 
