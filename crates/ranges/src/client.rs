@@ -24,6 +24,8 @@ use crate::{stamps, status, wire};
 
 /// How long a request may take that names no earlier deadline, with all that it asks for.
 pub(crate) const REQUEST_TIME: Duration = Duration::from_secs(5);
+/// One part in so many of a request's time is left for the last answer: the search for a leader ends before it.
+const LAST_PART: u32 = 10;
 /// Pause before a leader is looked for again.
 const PAUSE: Duration = Duration::from_millis(50);
 /// How long the replicas of a new keyspace may take to serve it.
@@ -166,7 +168,9 @@ impl Client {
             request,
             Request::Write { .. } | Request::Enter(Command::Commit { .. })
         );
-        let mut search = Search::new(&services, &keyspace, range, self.until);
+        // The last replica has a moment to answer: else it would not be known whether anything happened.
+        let until = self.until - self.left() / LAST_PART;
+        let mut search = Search::new(&services, &keyspace, range, until);
         loop {
             if !is_wanted() {
                 return Err(Lost::Not(Failure::TooLate));
