@@ -1,20 +1,26 @@
-//! A stream as the body of an answer: made as the client takes it, a batch at a time.
+//! A stream as the body of an answer: made as the client takes it, a piece at a time.
 
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
+use dunlin_entry::Entry;
 use dunlin_node::Services;
-use dunlin_node::http::{Answer, Ask, LocalFuture, Rejected, stream};
+use dunlin_node::http::{Answer, Ask, LocalFuture, Rejected, live};
 use futures_util::{StreamExt, stream as streams};
 use hyper::body::Frame;
 use tokio::time::{Instant, sleep_until};
 
+use crate::change::Change;
+use crate::held::Hold;
 use crate::lease::Lease;
 use crate::line::{Form, Reason};
 use crate::merge::{Merged, Told};
+use crate::outbox::{Outbox, PIECE_BYTES};
 use crate::plug::AtShard;
 use crate::subscription::Subscription;
+use crate::window::Window;
 
 /// Where nothing is told for so long, it is said how far the stream is.
 const BEAT: Duration = Duration::from_secs(5);
@@ -24,6 +30,9 @@ const TOKEN_AFTER: Duration = Duration::from_millis(100);
 const IDLE: Duration = Duration::from_millis(20);
 /// A stream with an end that gets no further for so long ends without.
 const UNREACHABLE_AFTER: Duration = Duration::from_secs(30);
+
+/// A stream ends whose node has not reached a majority of a partition's replicas for so long: another may.
+const ISOLATED_FOR: Duration = Duration::from_secs(10);
 
 struct Body {
     plugged: Option<Rc<AtShard>>,
@@ -46,8 +55,34 @@ struct Body {
     stopping: LocalFuture<()>,
     /// The cursor that it has.
     lease: Option<Lease>,
-    has_named_cursor: bool,
     has_ended: bool,
+    /// Changes that were read and are not written as lines yet.
+    batch: Option<Batch>,
+    out: Outbox,
+    taking: Taking,
+}
+
+/// The part of a stream that its client is taking.
+#[derive(Default)]
+struct Taking {
+    /// Held until it has taken all.
+    holds: Vec<Hold>,
+    window: Arc<Window>,
+}
+
+/// Changes that were read at a time.
+struct Batch {
+    rest: Rest,
+    bytes: usize,
+}
+
+enum Rest {
+    Entries(std::vec::IntoIter<Rc<Change>>),
+    Records {
+        records: std::vec::IntoIter<Entry>,
+        /// They are the last of this partition.
+        ends: Option<u16>,
+    },
 }
 
 /// The stream.
@@ -58,7 +93,7 @@ pub(crate) fn answer(services: Rc<Services>, subscription: Subscription, ask: As
         let chunk = body.next().await?;
         Some((Ok(Frame::data(chunk)), body))
     });
-    stream(&services, form.media_type(), chunks.boxed_local())
+    live(&services, form.media_type(), chunks.boxed_local())
 }
 
 impl Body {
@@ -77,8 +112,14 @@ impl Body {
         let keys_only = asked.keys_only;
         let until_end = targets.is_some();
         let merged = Merged::new(&services, asked, partitions, from, targets);
+        merged.set_abort(ask.abort);
         if let Some(lease) = &lease {
             merged.set_cursor(lease.holder().0);
+        }
+        let mut out = Outbox::default();
+        if let Some(lease) = &lease {
+            let (name, generation) = lease.holder();
+            form.cursor(out.buffer(), name, generation);
         }
         Body {
             plugged: AtShard::of(&services),
@@ -97,45 +138,107 @@ impl Body {
             still: ask.still,
             stopping: ask.stopping,
             lease,
-            has_named_cursor: false,
             has_ended: false,
+            batch: None,
+            out,
+            taking: Taking::default(),
         }
     }
 
-    /// The next lines; `None` behind the last.
+    /// The next piece; `None` behind the last.
     async fn next(&mut self) -> Option<Bytes> {
-        let mut out = BytesMut::new();
-        if let Some(lease) = &self.lease
-            && !std::mem::replace(&mut self.has_named_cursor, true)
-        {
-            let (name, generation) = lease.holder();
-            self.form.cursor(&mut out, name, generation);
-        }
-        while out.is_empty() {
-            if self.has_ended {
-                return None;
-            }
-            if (self.still)().is_err() {
-                self.end(&mut out, Reason::Forbidden);
+        self.taking.window.room().await;
+        while !self.out.is_full() {
+            if self.batch.is_some() {
+                self.write().await;
+            } else if self.has_ended || !self.out.is_empty() {
                 break;
+            } else if (self.still)().is_err() {
+                self.end(Reason::Forbidden);
+            } else if self.left == Some(0) {
+                self.end(Reason::Limit);
+            } else {
+                self.step().await;
             }
-            if self.left == Some(0) {
-                self.end(&mut out, Reason::Limit);
-                break;
-            }
-            self.step(&mut out).await;
         }
-        // Whoever sees the end may begin anew at once.
-        if self.has_ended
-            && let Some(lease) = self.lease.take()
-        {
-            lease.release().await;
+        if self.out.is_empty() {
+            return None;
+        }
+        let piece = self.take().await;
+        if self.out.is_empty() && self.batch.is_none() {
+            self.taking.holds.clear();
+            // Whoever sees the end may begin anew at once.
+            if self.has_ended
+                && let Some(lease) = self.lease.take()
+            {
+                lease.release().await;
+            }
         }
         self.last_line = Instant::now();
-        Some(out.freeze())
+        Some(self.taking.window.count(piece))
     }
 
-    async fn step(&mut self, out: &mut BytesMut) {
+    /// The next piece; large values are encoded in turn with other streams.
+    async fn take(&mut self) -> Bytes {
+        let plugged = self.plugged.clone();
+        let _turn = match &plugged {
+            Some(plugged) if self.out.is_large() => {
+                plugged.turns.take(&self.services, PIECE_BYTES).await
+            }
+            _ => None,
+        };
+        self.out.take()
+    }
+
+    /// Writes lines of the batch, as many as go out at a time.
+    async fn write(&mut self) {
+        let bytes = self.batch.as_ref().map_or(0, |batch| batch.bytes);
+        let plugged = self.plugged.clone();
+        let _turn = match &plugged {
+            Some(plugged) => plugged.turns.take(&self.services, bytes).await,
+            None => None,
+        };
+        let now_ms = self.services.now_ms();
+        let (form, keys_only, out) = (self.form, self.keys_only, &mut self.out);
+        let ends = match self.batch.as_mut().map(|batch| &mut batch.rest) {
+            None => None,
+            Some(Rest::Entries(changes)) => loop {
+                if out.is_full() {
+                    return;
+                }
+                match changes.next() {
+                    Some(change) => form.change(out, &change, keys_only, now_ms),
+                    None => break None,
+                }
+            },
+            Some(Rest::Records { records, ends }) => loop {
+                if out.is_full() {
+                    return;
+                }
+                match records.next() {
+                    Some(record) => form.record(out, &record, keys_only, now_ms),
+                    None => break *ends,
+                }
+            },
+        };
+        self.batch = None;
+        if let Some(partition) = ends {
+            let token = self.merged.token();
+            self.open_since = None;
+            form.snapshot_ends(self.out.buffer(), partition, token.as_ref());
+        }
+        self.conclude();
+    }
+
+    /// A token is due now and then.
+    fn conclude(&mut self) {
+        let is_due = |since: Instant| since.elapsed() >= TOKEN_AFTER;
+        if self.open_since.is_some_and(is_due) {
+            self.progress();
+        }
+    }
+
+    async fn step(&mut self) {
         let changes_max = self.left.map_or(usize::MAX, |left| {
             usize::try_from(left).unwrap_or(usize::MAX)
         });
@@ -145,44 +248,45 @@ impl Body {
         let unreachable = self.until_end.then(|| self.last_told + UNREACHABLE_AFTER);
         tokio::select! {
             biased;
-            () = &mut self.stopping => self.end(out, Reason::Stopping),
-            () = lost(&mut self.lease) => self.end(out, Reason::Taken),
+            () = &mut self.stopping => self.end(Reason::Stopping),
+            () = lost(&mut self.lease) => self.end(Reason::Taken),
             () = sleep_until(self.wait_until.unwrap_or(far)), if self.wait_until.is_some() => {
-                self.end(out, Reason::Wait);
+                self.end(Reason::Wait);
             }
             () = sleep_until(unreachable.unwrap_or(far)), if unreachable.is_some() => {
-                self.end(out, Reason::Unreachable);
+                self.end(Reason::Unreachable);
             }
-            told = self.merged.next(changes_max) => {
-                let plugged = self.plugged.clone();
-                let _turn = match &plugged {
-                    Some(plugged) => plugged.turns.take(&self.services, told.bytes()).await,
-                    None => None,
-                };
-                self.tell(told, out);
-            }
-            () = sleep_until(idle.unwrap_or(far)), if idle.is_some() => self.end(out, Reason::Wait),
-            () = sleep_until(token_due.unwrap_or(far)), if token_due.is_some() => self.progress(out),
-            () = sleep_until(self.last_line + BEAT) => self.progress(out),
+            told = self.merged.next(changes_max) => self.tell(told),
+            () = sleep_until(idle.unwrap_or(far)), if idle.is_some() => self.end(Reason::Wait),
+            () = sleep_until(token_due.unwrap_or(far)), if token_due.is_some() => self.progress(),
+            () = sleep_until(self.last_line + BEAT) => self.progress(),
         }
     }
 
-    fn tell(&mut self, told: Told, out: &mut BytesMut) {
-        let now_ms = self.services.now_ms();
+    fn tell(&mut self, told: Told) {
         let form = self.form;
+        let bytes = told.bytes();
         match told {
             Told::Beat => {
+                let since = self.merged.isolated_since();
+                if since.is_some_and(|since| since.elapsed() >= ISOLATED_FOR) {
+                    self.end(Reason::Unreachable);
+                    return;
+                }
                 // The first token says that all have begun: what is written from here on will be told.
                 let is_first = !self.has_begun && self.merged.token().is_some();
                 if is_first || self.last_line.elapsed() >= BEAT {
-                    self.progress(out);
+                    self.progress();
                 }
             }
             Told::Entries(changes) => {
-                for change in &changes {
-                    form.change(out, change, self.keys_only, now_ms);
-                }
                 self.told(changes.len());
+                let holder = self.merged.holder();
+                let holds = changes.iter().filter_map(|change| holder.change(change));
+                self.taking.holds.extend(holds);
+                let rest = Rest::Entries(changes.into_iter());
+                self.batch = Some(Batch { rest, bytes });
+                return;
             }
             Told::Records {
                 partition,
@@ -191,35 +295,30 @@ impl Body {
                 ends,
             } => {
                 if let Some((scope, token)) = begins {
-                    form.snapshot_begins(out, partition, scope, Some(&*token));
-                }
-                for record in &records {
-                    form.record(out, record, self.keys_only, now_ms);
+                    form.snapshot_begins(self.out.buffer(), partition, scope, Some(&*token));
                 }
                 self.told(records.len());
                 self.last_told = Instant::now();
-                if ends {
-                    let token = self.merged.token();
-                    self.open_since = None;
-                    form.snapshot_ends(out, partition, token.as_ref());
-                }
+                self.taking.holds.extend(self.merged.holder().bytes(bytes));
+                let rest = Rest::Records {
+                    records: records.into_iter(),
+                    ends: ends.then_some(partition),
+                };
+                self.batch = Some(Batch { rest, bytes });
+                return;
             }
             Told::Moved { partitions, to } => {
                 let to = self.services.label_of(to);
-                form.moved(out, &partitions, &to);
+                form.moved(self.out.buffer(), &partitions, &to);
             }
-            Told::Done => self.end(out, Reason::Until),
+            Told::Done => self.end(Reason::Until),
+            Told::PutBack => self.end(Reason::PutBack),
             Told::Dropped => {
                 self.has_ended = true;
-                form.dropped(out);
+                form.dropped(self.out.buffer());
             }
         }
-        if self
-            .open_since
-            .is_some_and(|since| since.elapsed() >= TOKEN_AFTER)
-        {
-            self.progress(out);
-        }
+        self.conclude();
     }
 
     fn told(&mut self, changes: usize) {
@@ -234,17 +333,19 @@ impl Body {
         }
     }
 
-    fn progress(&mut self, out: &mut BytesMut) {
+    fn progress(&mut self) {
         let token = self.merged.token();
         self.has_begun |= token.is_some();
         self.open_since = None;
+        let forgotten = self.merged.forgotten();
         self.form
-            .progress(out, token.as_ref(), self.merged.forgotten());
+            .progress(self.out.buffer(), token.as_ref(), forgotten);
     }
 
-    fn end(&mut self, out: &mut BytesMut, reason: Reason) {
+    fn end(&mut self, reason: Reason) {
         self.has_ended = true;
-        self.form.ended(out, reason, self.merged.token().as_ref());
+        let token = self.merged.token();
+        self.form.ended(self.out.buffer(), reason, token.as_ref());
     }
 }
 

@@ -1,6 +1,6 @@
 //! A change as streams tell it. Its line is written once, however many are told it.
 
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
 use std::ops::Deref;
 use std::rc::Rc;
 
@@ -18,13 +18,37 @@ pub struct Change {
     entry: Entry,
     /// As it is told with its value, and without.
     lines: [OnceCell<Bytes>; 2],
+    /// Whether its value is text, once that is known.
+    is_text: OnceCell<bool>,
+    /// How many streams hold it for clients.
+    holders: Cell<u32>,
 }
 
 impl Change {
     /// Of an entry.
     pub fn new(entry: Entry) -> Rc<Change> {
-        let lines = Default::default();
-        Rc::new(Change { entry, lines })
+        Rc::new(Change {
+            entry,
+            lines: Default::default(),
+            is_text: OnceCell::new(),
+            holders: Cell::new(0),
+        })
+    }
+
+    /// Whether its value is text.
+    pub(crate) fn is_text(&self) -> bool {
+        let is_text = || std::str::from_utf8(&self.entry.value).is_ok();
+        *self.is_text.get_or_init(is_text)
+    }
+
+    /// One more stream holds it; whether it is the first.
+    pub(crate) fn hold(&self) -> bool {
+        self.holders.replace(self.holders.get() + 1) == 0
+    }
+
+    /// One of them holds it no more; whether it was the last.
+    pub(crate) fn let_go(&self) -> bool {
+        self.holders.replace(self.holders.get() - 1) == 1
     }
 
     /// Its line, written by `write` where it was not written before.

@@ -27,7 +27,7 @@ pub(crate) struct Cursor {
 pub(crate) enum CursorError {
     /// Wait, or end the other.
     #[error(
-        "cursor {name} is being read by {holder}: it is free when that ends, {left_s} s after its last sign at the latest"
+        "cursor {name} is being read by {holder}: it is free when that ends, or in {left_s} s if that neither commits nor renews"
     )]
     Held {
         name: String,
@@ -42,12 +42,20 @@ pub(crate) enum CursorError {
 }
 
 impl Cursor {
-    pub fn new(keyspace: u32, name: &str, token: String, now_ms: u64) -> Cursor {
+    /// One that is made; `dropped_ms` is when the last of its name was dropped. Its generations begin above those
+    /// of that one, which had fewer consumers than it lived milliseconds.
+    pub fn new(
+        keyspace: u32,
+        name: &str,
+        token: String,
+        now_ms: u64,
+        dropped_ms: Option<u64>,
+    ) -> Cursor {
         Cursor {
             keyspace,
             name: name.to_owned(),
             token,
-            generation: 1,
+            generation: dropped_ms.map_or(now_ms, |dropped_ms| now_ms.max(dropped_ms + 1)),
             holder: String::new(),
             lease_until_ms: 0,
             created_ms: now_ms,
@@ -80,14 +88,18 @@ impl Cursor {
         Ok(self)
     }
 
-    /// The consumer of this generation is still there.
+    /// The consumer of this generation is still at work. Where its lease was over and nobody took the cursor, it
+    /// has it again.
     pub fn renew(mut self, generation: u64, now_ms: u64) -> Result<Cursor, CursorError> {
         self.check(Some(generation))?;
-        if self.lease_until_ms == 0 {
-            return Err(CursorError::Stale(self.name));
-        }
         self.lease_until_ms = now_ms + LEASE_MS;
         Ok(self)
+    }
+
+    /// Whether the consumer of this generation may be given more: nobody else has the cursor, and it has not been
+    /// given back.
+    pub fn is_of(&self, generation: u64) -> bool {
+        self.generation == generation && self.lease_until_ms > 0
     }
 
     /// The consumer of this generation is not there any more.
@@ -107,7 +119,8 @@ impl Cursor {
         self.check(generation)?;
         self.token = token;
         self.committed_ms = now_ms;
-        if self.is_held(now_ms) {
+        // Without a generation nobody knows whose sign it is.
+        if generation.is_some() && self.lease_until_ms > 0 {
             self.lease_until_ms = now_ms + LEASE_MS;
         }
         Ok(self)

@@ -18,6 +18,8 @@ use crate::reading::Asked;
 
 /// Longer names are refused.
 const NAME_BYTES_MAX: usize = 255;
+/// Cursors of a keyspace; more are refused.
+const CURSORS_MAX: usize = 2_000;
 /// How long the partitions are waited for, to say from where on what comes from now on is told.
 const BEGIN_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -39,6 +41,12 @@ struct Commit {
     /// The consumer ends with that.
     #[serde(default)]
     release: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Renew {
+    generation: u64,
 }
 
 /// Answers a request below `/v1/keyspaces/NAME/cursors`.
@@ -73,6 +81,11 @@ pub(crate) async fn answer(services: Rc<Services>, ask: Ask) -> Result<Answer, R
         [_, name] if ask.method == Method::DELETE => {
             cursors.delete(name).await?;
             Ok(empty(StatusCode::NO_CONTENT))
+        }
+        [_, name, verb] if verb == "renew" => {
+            let Renew { generation } = read(&ask.body)?;
+            let renewed = cursors.change(name, |cursor| cursor.renew(generation, now_ms));
+            Ok(json(StatusCode::OK, &shown(&renewed.await?, now_ms)))
         }
         [_, name, _] => {
             let commit: Commit = read(&ask.body)?;
@@ -112,7 +125,14 @@ async fn put(
         let sought = cursors.change(name, |cursor| Ok(cursor.seek(from.clone(), now_ms)));
         return Ok(json(StatusCode::OK, &shown(&sought.await?, now_ms)));
     }
-    let cursor = Cursor::new(keyspace, name, from, now_ms);
+    if cursors.all().await?.0.len() >= CURSORS_MAX {
+        let line = format!(
+            "a keyspace has at most {CURSORS_MAX} cursors: drop those that nobody reads by, dunlin cursor list shows them"
+        );
+        return Err(Rejected::new(StatusCode::CONFLICT, line));
+    }
+    let dropped_ms = cursors.dropped_ms(name).await?;
+    let cursor = Cursor::new(keyspace, name, from, now_ms, dropped_ms);
     match cursors.create(&cursor).await {
         Ok(()) => Ok(json(StatusCode::CREATED, &shown(&cursor, now_ms))),
         Err(Failure::ConditionFailed(_)) => Err(Rejected::new(

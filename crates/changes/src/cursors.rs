@@ -42,6 +42,18 @@ impl<'a> Cursors<'a> {
         })
     }
 
+    /// When the cursor of this name was dropped, in milliseconds since 1970, where that is still known.
+    pub async fn dropped_ms(&self, name: &str) -> Result<Option<u64>, Rejected> {
+        let Some(system) = self.services.system() else {
+            return Ok(None);
+        };
+        let key = key(self.keyspace, name);
+        let coordinator = self.services.coordinator();
+        let found = coordinator.read(system, &key, self.quorum(system)).await?;
+        let dropped = found.filter(|item| item.tombstone);
+        Ok(dropped.map(|item| item.stamp.version.millis()))
+    }
+
     /// The same, where it is to be there.
     pub async fn named(&self, name: &str) -> Result<(Cursor, Stamp), Rejected> {
         self.get(name).await?.ok_or_else(|| missing(name))
@@ -50,7 +62,9 @@ impl<'a> Cursors<'a> {
     /// All of them, by name, and damaged ones.
     pub async fn all(&self) -> Result<(Vec<Cursor>, Vec<Damaged>), Rejected> {
         let prefix = key(self.keyspace, "");
-        list(self.services, prefix).await
+        let (cursors, damaged) = list(self.services, prefix).await?;
+        let cursors = cursors.into_iter().map(|(cursor, _)| cursor);
+        Ok((cursors.collect(), damaged))
     }
 
     /// Makes one, unless there is one of its name.
@@ -153,11 +167,11 @@ pub(crate) struct Damaged {
     pub why: String,
 }
 
-/// All cursors whose keys begin so, and those that cannot be read.
+/// All cursors whose keys begin so with their versions, and those that cannot be read.
 pub(crate) async fn list(
     services: &Rc<Services>,
     prefix: Bytes,
-) -> Result<(Vec<Cursor>, Vec<Damaged>), Rejected> {
+) -> Result<(Vec<(Cursor, Stamp)>, Vec<Damaged>), Rejected> {
     let (mut cursors, mut damaged) = (Vec::new(), Vec::new());
     let Some(system) = services.system() else {
         return Ok((cursors, damaged));
@@ -176,7 +190,7 @@ pub(crate) async fn list(
         }
         for item in page {
             match read_record(&item.key, &item.value) {
-                Ok(cursor) => cursors.push(cursor),
+                Ok(cursor) => cursors.push((cursor, item.stamp)),
                 Err(error) => damaged.push(error),
             }
         }

@@ -2,7 +2,7 @@ use super::*;
 
 #[test]
 fn a_damaged_record_is_named_and_hides_no_other() {
-    let cursor = Cursor::new(7, "good/name", "token".to_owned(), 5);
+    let cursor = Cursor::new(7, "good/name", "token".to_owned(), 5, None);
     let value = serde_json::to_vec(&cursor).unwrap_or_default();
     assert_eq!(read_record(&key(7, "good/name"), &value), Ok(cursor));
     for wrong in [&b"{"[..], b"", b"{}", b"\xff"] {

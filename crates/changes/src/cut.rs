@@ -18,7 +18,7 @@ pub(crate) fn cut(item: &mut Item, before: &Token, count: usize) {
     }
     let after = &item.token;
     match &mut item.what {
-        What::Beat | What::Stands(_) => {}
+        What::Beat | What::PutBack | What::Stands(_) => {}
         What::Entries(entries) if entries.len() <= count => {}
         What::Entries(entries) => {
             entries.truncate(count);

@@ -1,7 +1,7 @@
 //! How far each stream is, for people.
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::{Rc, Weak};
 use std::time::Duration;
 
@@ -9,14 +9,21 @@ use dunlin_log::Index;
 use dunlin_node::{Rate, Services};
 use dunlin_proto::ShardAddress;
 use dunlin_proto::api::StreamStatus;
+use tokio::sync::Notify;
 use tokio::time::Instant;
 
+use crate::held::{HELD_MAX, Total};
 use crate::item::{Item, What};
 
 /// A stream that is further behind is catching up, in milliseconds.
 const BEHIND_MS: u64 = 1_000;
+/// For how long it counts which replicas can be reached.
+const MINORITY_FOR: Duration = Duration::from_millis(900);
 /// A stream whose client has taken nothing for so long is not read.
 const UNREAD_AFTER: Duration = Duration::from_secs(1);
+
+/// When this was determined, and the partitions of which no majority of replicas could be reached.
+type Minorities = (Instant, Rc<BTreeSet<u16>>);
 
 /// The streams that a shard serves.
 #[derive(Default)]
@@ -24,6 +31,10 @@ pub(crate) struct Streams {
     all: RefCell<Vec<Weak<Gauge>>>,
     /// The last record of each shard's log, as it said last.
     ends: RefCell<BTreeMap<ShardAddress, Index>>,
+    /// What they hold for clients.
+    pub held: Rc<Total>,
+    /// The same, of each keyspace.
+    minorities: RefCell<BTreeMap<u32, Minorities>>,
 }
 
 /// How far one stream is.
@@ -42,6 +53,12 @@ pub(crate) struct Gauge {
     current_ms: Cell<u64>,
     /// When its client last wanted more; `None` while he does.
     left: Cell<Option<Instant>>,
+    /// What it holds for its client.
+    pub held_bytes: Rc<Cell<usize>>,
+    /// Ends its connection.
+    abort: RefCell<Rc<Notify>>,
+    /// Since when no majority of a partition's replicas can be reached.
+    minority_since: Cell<Option<Instant>>,
 }
 
 /// Somebody waits for what comes next.
@@ -76,6 +93,49 @@ impl Streams {
         self.ends.borrow().get(&shard).copied().unwrap_or(0)
     }
 
+    /// The partitions of a keyspace of whose replicas no majority can be reached, determined once a second for all streams.
+    pub fn minorities(&self, services: &Services, keyspace: u32) -> Rc<BTreeSet<u16>> {
+        let now = Instant::now();
+        let mut all = self.minorities.borrow_mut();
+        if let Some((at, known)) = all.get(&keyspace)
+            && now.duration_since(*at) < MINORITY_FOR
+        {
+            return known.clone();
+        }
+        let count = services.partition_count(keyspace).unwrap_or(0);
+        let found = (0..count).filter(|p| services.lacks_majority(keyspace, *p));
+        let found: Rc<BTreeSet<u16>> = Rc::new(found.collect());
+        all.insert(keyspace, (now, found.clone()));
+        found
+    }
+
+    /// Ends streams whose clients do not read, while too much is held for them; those first that have not for longest.
+    pub fn bound(&self) {
+        let mut over = self.held.bytes().saturating_sub(HELD_MAX);
+        if over == 0 {
+            return;
+        }
+        let live = self.all.borrow();
+        let live = live.iter().filter_map(Weak::upgrade);
+        let holding = live.filter(|gauge| gauge.held_bytes.get() > 0);
+        let idle = holding.filter_map(|gauge| Some((gauge.unread_for()?, gauge)));
+        let mut idle: Vec<_> = idle.collect();
+        idle.sort_by_key(|(unread, _)| std::cmp::Reverse(*unread));
+        for (_, gauge) in idle {
+            if over == 0 {
+                break;
+            }
+            let held_bytes = gauge.held_bytes.get();
+            tracing::info!(
+                who = gauge.who,
+                held_bytes,
+                "a stream ends: its client does not read, and too much is held for such clients"
+            );
+            gauge.abort.borrow().notify_one();
+            over = over.saturating_sub(held_bytes);
+        }
+    }
+
     /// All of them, who is furthest behind first.
     pub fn status(&self, services: &Services) -> Vec<StreamStatus> {
         let all = self.all.borrow();
@@ -99,7 +159,27 @@ impl Gauge {
             newest_ms: Cell::new(0),
             current_ms: Cell::new(0),
             left: Cell::new(None),
+            held_bytes: Rc::default(),
+            abort: RefCell::default(),
+            minority_since: Cell::new(None),
         }
+    }
+
+    /// At this time no majority of a partition's replicas could be reached; none where all could.
+    pub fn set_minority(&self, now: Option<Instant>) {
+        let since = self.minority_since.get();
+        self.minority_since.set(now.map(|now| since.unwrap_or(now)));
+    }
+
+    /// What ends its connection.
+    pub fn set_abort(&self, abort: Rc<Notify>) {
+        *self.abort.borrow_mut() = abort;
+    }
+
+    /// For how long its client has taken nothing, where it does not read.
+    fn unread_for(&self) -> Option<Duration> {
+        let unread = self.left.get().map(|left| left.elapsed());
+        unread.filter(|unread| *unread > UNREAD_AFTER)
     }
 
     /// It goes by a cursor.
@@ -157,10 +237,7 @@ impl Gauge {
 
     fn status(&self, services: &Services, streams: &Streams) -> StreamStatus {
         let entries_behind = self.entries_behind(services, streams);
-        let is_unread = self
-            .left
-            .get()
-            .is_some_and(|left| left.elapsed() > UNREAD_AFTER);
+        let is_unread = self.unread_for().is_some();
         self.rate.tick(Instant::now());
         let last_ms = self.newest_ms.get().max(self.current_ms.get());
         let behind_ms = match entries_behind {
@@ -168,8 +245,13 @@ impl Gauge {
             _ if last_ms == 0 => self.begun.elapsed().as_millis() as u64,
             _ => services.now_ms().saturating_sub(last_ms),
         };
+        // Writes elsewhere since then are not known here.
+        let since = self.minority_since.get();
+        let minority_ms = since.map_or(0, |since| since.elapsed().as_millis() as u64);
+        let behind_ms = behind_ms.max(minority_ms);
         let state = match entries_behind {
             _ if is_unread => "not_read",
+            _ if minority_ms > BEHIND_MS => "no_majority",
             None => "snapshot",
             Some(_) if behind_ms > BEHIND_MS => "catching_up",
             Some(_) => "streaming",

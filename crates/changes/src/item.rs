@@ -33,6 +33,8 @@ pub enum What {
     Beat,
     /// Nothing, for this partition gets no further: of what comes next no majority is known to have it.
     Stands(u16),
+    /// The log was put back to before the token. The last.
+    PutBack,
     /// Stored records of a partition.
     Records {
         /// Which.
@@ -125,7 +127,7 @@ impl Item {
     /// Bytes of its keys and values.
     pub(crate) fn bytes(&self) -> usize {
         match &self.what {
-            What::Beat | What::Stands(_) => 0,
+            What::Beat | What::PutBack | What::Stands(_) => 0,
             What::Entries(changes) => changes.iter().map(|change| bytes_of(change)).sum(),
             What::Records { records, .. } => records.iter().map(bytes_of).sum(),
         }
@@ -134,7 +136,7 @@ impl Item {
     /// How many changes there are.
     pub(crate) fn changes(&self) -> usize {
         match &self.what {
-            What::Beat | What::Stands(_) => 0,
+            What::Beat | What::PutBack | What::Stands(_) => 0,
             What::Entries(changes) => changes.len(),
             What::Records { records, .. } => records.len(),
         }
@@ -148,6 +150,7 @@ impl Item {
         out.put_u64_le(self.forgotten.0);
         match &self.what {
             What::Beat => out.put_u8(0),
+            What::PutBack => out.put_u8(4),
             What::Stands(partition) => {
                 out.put_u8(3);
                 out.put_u16_le(*partition);
@@ -200,6 +203,7 @@ impl Item {
                 ends: get_flag(&mut body)?,
                 records: get_entries(&mut body)?,
             },
+            4 => What::PutBack,
             3 => What::Stands(body.try_get_u16_le().map_err(|_| Malformed)?),
             _ => return Err(Malformed),
         };

@@ -1,4 +1,5 @@
-//! A stream by a named cursor: it has the cursor for as long as it gives signs, and gives it back at its end.
+//! A stream by a named cursor: it ends when another consumer has the cursor, and gives the cursor back at its end.
+//! The consumer renews its lease, not the stream: a stream goes on while its consumer hangs.
 
 use std::rc::Rc;
 use std::time::Duration;
@@ -11,8 +12,8 @@ use tokio::time::{Instant, sleep_until, timeout};
 
 use crate::cursors::Cursors;
 
-/// How often a stream gives a sign.
-const RENEW: Duration = Duration::from_secs(5);
+/// How often a stream reads its cursor.
+const LOOK: Duration = Duration::from_secs(5);
 /// A cursor that cannot be given back in time is free when its lease is over.
 const RELEASE_TIMEOUT: Duration = Duration::from_secs(1);
 
@@ -31,7 +32,7 @@ pub(crate) struct Lease {
     /// Who gives it back where nobody waits for that.
     behind: UnboundedSender<Leaving>,
     next: Instant,
-    renewing: Option<LocalFuture<Result<(), Rejected>>>,
+    reading: Option<LocalFuture<Result<bool, Rejected>>>,
 }
 
 impl Lease {
@@ -50,8 +51,8 @@ impl Lease {
                 generation,
             }),
             behind,
-            next: Instant::now() + RENEW,
-            renewing: None,
+            next: Instant::now() + LOOK,
+            reading: None,
         }
     }
 
@@ -61,17 +62,17 @@ impl Lease {
         leaving.map_or(("", 0), |leaving| (&*leaving.name, leaving.generation))
     }
 
-    /// Gives signs, and ends when another has the cursor. Dropped while it waits, nothing is lost.
+    /// Ends when another consumer has the cursor, or it was given back or dropped. Dropped while it waits, nothing
+    /// is lost.
     pub async fn lost(&mut self) {
         loop {
-            if let Some(renewing) = &mut self.renewing {
-                let renewed = renewing.await;
-                self.renewing = None;
-                self.next = Instant::now() + RENEW;
-                // What cannot be written now is tried again: nobody else can write it then, or its lease counts.
-                let is_gone =
-                    |r: Rejected| matches!(r.status, StatusCode::CONFLICT | StatusCode::NOT_FOUND);
-                if renewed.is_err_and(is_gone) {
+            if let Some(reading) = &mut self.reading {
+                let is_own = reading.await;
+                self.reading = None;
+                self.next = Instant::now() + LOOK;
+                // What cannot be read now is tried again.
+                let is_own = is_own.unwrap_or_else(|r| r.status != StatusCode::NOT_FOUND);
+                if !is_own {
                     self.leaving = None;
                     return;
                 }
@@ -83,11 +84,10 @@ impl Lease {
             let services = self.services.clone();
             let (keyspace, name) = (leaving.keyspace, leaving.name.clone());
             let generation = leaving.generation;
-            self.renewing = Some(Box::pin(async move {
+            self.reading = Some(Box::pin(async move {
                 let cursors = Cursors::of(&services, keyspace);
-                let now_ms = services.now_ms();
-                let renewed = cursors.change(&name, |c| c.renew(generation, now_ms)).await;
-                renewed.map(drop)
+                let (cursor, _) = cursors.named(&name).await?;
+                Ok(cursor.is_of(generation))
             }));
         }
     }

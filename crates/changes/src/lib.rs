@@ -17,11 +17,11 @@
 //! | `reading` | a follower and what is asked of it, on either side of a connection |
 //! | `item` | what a source gives at a time, as value and as bytes; what it is asked; `change`, one of its changes |
 //! | `wire` | bytes between shards: what messages are made of, of other capabilities too |
-//! | `cursor` | pure: a named cursor, and who has it; `cursors`, where they are kept; `cursor_http`, their paths; `lease`, a stream that has one |
+//! | `cursor` | pure: a named cursor, and who has it; `cursors`, where they are kept; `cursor_http`, their paths; `lease`, a stream that has one; `pins`, what of the log is kept for them |
 //! | `cut` | pure: the token in the middle of an item |
 //! | `gauge` | how far each stream is, for people |
 //! | `target` | what a stream that ends must have told: asked of a majority |
-//! | `body` | a stream as the body of an answer |
+//! | `body` | a stream as the body of an answer; `outbox`, its lines in pieces; `window`, how many are on their way; `held`, the bytes held for clients that do not read |
 //! | `turn` | whose turn it is to write much to a client |
 //! | `line` | events as lines of JSON or as server-sent events |
 #![deny(unsafe_code)]
@@ -34,11 +34,14 @@ mod cursor_http;
 mod cursors;
 mod cut;
 mod gauge;
+mod held;
 mod item;
 mod joined;
 mod lease;
 mod line;
 mod merge;
+mod outbox;
+mod pins;
 mod places;
 mod plug;
 mod reading;
@@ -48,6 +51,7 @@ mod subscription;
 mod tail;
 mod target;
 mod turn;
+mod window;
 pub mod wire;
 
 pub use assign::assign;

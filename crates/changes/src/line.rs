@@ -11,6 +11,7 @@ use dunlin_node::Scope;
 use dunlin_proto::Token;
 
 use crate::change::Change;
+use crate::outbox::{LARGE_BYTES, Outbox, escape};
 
 /// How events are told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,6 +32,7 @@ pub(crate) enum Reason {
     Forbidden,
     Unreachable,
     Taken,
+    PutBack,
 }
 
 impl Reason {
@@ -43,6 +45,7 @@ impl Reason {
             Reason::Forbidden => "forbidden",
             Reason::Unreachable => "unreachable",
             Reason::Taken => "taken",
+            Reason::PutBack => "put_back",
         }
     }
 }
@@ -56,17 +59,28 @@ impl Form {
     }
 
     /// A change, as of a time in milliseconds since 1970: a value whose time is over is absent.
-    pub fn change(self, out: &mut BytesMut, change: &Rc<Change>, keys_only: bool, now_ms: u64) {
-        self.begin(out, "change", None);
-        change.line(keys_only, out, |out| object(out, change, keys_only, now_ms));
-        self.end(out);
+    pub fn change(self, out: &mut Outbox, change: &Rc<Change>, keys_only: bool, now_ms: u64) {
+        self.begin(out.buffer(), "change", None);
+        if is_large(change, keys_only, now_ms) {
+            large_object(out, change, change.is_text());
+        } else {
+            change.line(keys_only, out.buffer(), |out| {
+                object(out, change, keys_only, now_ms);
+            });
+        }
+        self.end(out.buffer());
     }
 
     /// The same of a stored record.
-    pub fn record(self, out: &mut BytesMut, record: &Entry, keys_only: bool, now_ms: u64) {
-        self.begin(out, "change", None);
-        object(out, record, keys_only, now_ms);
-        self.end(out);
+    pub fn record(self, out: &mut Outbox, record: &Entry, keys_only: bool, now_ms: u64) {
+        self.begin(out.buffer(), "change", None);
+        if is_large(record, keys_only, now_ms) {
+            let is_text = std::str::from_utf8(&record.value).is_ok();
+            large_object(out, record, is_text);
+        } else {
+            object(out.buffer(), record, keys_only, now_ms);
+        }
+        self.end(out.buffer());
     }
 
     pub fn snapshot_begins(
@@ -162,26 +176,62 @@ impl Form {
     }
 }
 
+/// Whether a value goes out in pieces.
+fn is_large(entry: &Entry, keys_only: bool, now_ms: u64) -> bool {
+    let has_value = !keys_only && entry.kind == Kind::Put && !is_over(entry, now_ms);
+    has_value && entry.value.len() > LARGE_BYTES
+}
+
+fn is_over(entry: &Entry, now_ms: u64) -> bool {
+    entry.expiry_ms.is_some_and(|expiry| expiry <= now_ms)
+}
+
 /// What a change says behind its name.
 fn object(out: &mut BytesMut, entry: &Entry, keys_only: bool, now_ms: u64) {
-    out.put_slice(b",\"partition\":");
-    number(out, entry.partition.into());
-    bytes(out, "key", &entry.key);
-    let is_over = entry.expiry_ms.is_some_and(|expiry| expiry <= now_ms);
+    head(out, entry);
     match entry.kind {
-        Kind::Put if !is_over => {
+        Kind::Put if !is_over(entry, now_ms) => {
             if !keys_only {
                 bytes(out, "value", &entry.value);
             }
-            if let Some(expiry_ms) = entry.expiry_ms {
-                out.put_slice(b",\"expires_at_ms\":");
-                number(out, expiry_ms);
-            }
+            expiry(out, entry);
         }
         Kind::Put => out.put_slice(b",\"absent\":\"expired\""),
         _ if entry.is_expiry => out.put_slice(b",\"absent\":\"expired\""),
         _ => out.put_slice(b",\"absent\":\"deleted\""),
     }
+    versions(out, entry);
+}
+
+/// The same of a change with a large value.
+fn large_object(out: &mut Outbox, entry: &Entry, is_text: bool) {
+    head(out.buffer(), entry);
+    let name: &[u8] = if is_text {
+        b",\"value\":\""
+    } else {
+        b",\"value_base64\":\""
+    };
+    out.buffer().put_slice(name);
+    out.large(&entry.value, is_text);
+    out.buffer().put_u8(b'"');
+    expiry(out.buffer(), entry);
+    versions(out.buffer(), entry);
+}
+
+fn head(out: &mut BytesMut, entry: &Entry) {
+    out.put_slice(b",\"partition\":");
+    number(out, entry.partition.into());
+    bytes(out, "key", &entry.key);
+}
+
+fn expiry(out: &mut BytesMut, entry: &Entry) {
+    if let Some(expiry_ms) = entry.expiry_ms {
+        out.put_slice(b",\"expires_at_ms\":");
+        number(out, expiry_ms);
+    }
+}
+
+fn versions(out: &mut BytesMut, entry: &Entry) {
     out.put_slice(b",\"version\":\"");
     out.put_slice(&entry.stamp.to_text());
     out.put_slice(b"\",\"rank\":\"");
@@ -221,25 +271,7 @@ fn text(out: &mut BytesMut, name: &str, value: &str) {
     out.put_slice(b",\"");
     out.put_slice(name.as_bytes());
     out.put_slice(b"\":\"");
-    let mut rest = value.as_bytes();
-    while let Some(at) = rest
-        .iter()
-        .position(|b| *b < 0x20 || *b == b'"' || *b == b'\\')
-    {
-        out.put_slice(&rest[..at]);
-        match rest[at] {
-            byte @ (b'"' | b'\\') => out.put_slice(&[b'\\', byte]),
-            b'\n' => out.put_slice(b"\\n"),
-            b'\r' => out.put_slice(b"\\r"),
-            b'\t' => out.put_slice(b"\\t"),
-            byte => {
-                let hex = |nibble: u8| b"0123456789abcdef"[usize::from(nibble & 15)];
-                out.put_slice(&[b'\\', b'u', b'0', b'0', hex(byte >> 4), hex(byte)]);
-            }
-        }
-        rest = &rest[at + 1..];
-    }
-    out.put_slice(rest);
+    escape(out, value.as_bytes());
     out.put_u8(b'"');
 }
 

@@ -23,9 +23,18 @@ fn entry(key: &[u8], value: &[u8]) -> Entry {
     }
 }
 
+fn all(outbox: &mut Outbox) -> Vec<u8> {
+    let mut all = Vec::new();
+    while !outbox.is_empty() {
+        all.extend_from_slice(&outbox.take());
+    }
+    all
+}
+
 fn told(entry: &Entry) -> Value {
-    let mut out = BytesMut::new();
-    Form::Lines.record(&mut out, entry, false, 1_000);
+    let mut outbox = Outbox::default();
+    Form::Lines.record(&mut outbox, entry, false, 1_000);
+    let out = all(&mut outbox);
     assert_eq!(out.iter().filter(|byte| **byte == b'\n').count(), 1);
     serde_json::from_slice(&out).unwrap()
 }
@@ -46,6 +55,11 @@ fn a_change_is_told_whole() {
     assert_eq!(told(&plain), of(json!({"value": "v"})));
     let binary = entry(b"k", b"\xff");
     assert_eq!(told(&binary), of(json!({"value_base64": "/w=="})));
+    let large = "\u{1}x".repeat(LARGE_BYTES);
+    assert_eq!(
+        told(&entry(b"k", large.as_bytes())),
+        of(json!({"value": large}))
+    );
     let deleted = Entry {
         kind: Kind::Delete,
         ..plain.clone()
@@ -72,16 +86,17 @@ fn what_many_are_told_is_told_as_what_one_is() {
         expiry_ms: Some(1_000),
         ..entry(b"k", b"v")
     };
-    for entry in [entry(b"k", b"v"), ending] {
+    let large = entry(b"k", "a\nb".repeat(LARGE_BYTES).as_bytes());
+    for entry in [entry(b"k", b"v"), ending, large] {
         let change = Change::new(entry.clone());
         let _held = change.clone();
         for now_ms in [999, 1_000] {
             for keys_only in [false, true, false] {
                 for form in [Form::Lines, Form::Events, Form::Lines] {
-                    let (mut many, mut one) = (BytesMut::new(), BytesMut::new());
+                    let (mut many, mut one) = (Outbox::default(), Outbox::default());
                     form.change(&mut many, &change, keys_only, now_ms);
                     form.record(&mut one, &entry, keys_only, now_ms);
-                    assert_eq!(many, one);
+                    assert_eq!(all(&mut many), all(&mut one));
                 }
             }
         }

@@ -10,17 +10,21 @@ use dunlin_node::{Sabotage, Scope, Services};
 use dunlin_proto::{ShardAddress, Token};
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
+use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
 
 use crate::assign::{assign, set_apart};
 use crate::change::{Change, bytes_of};
 use crate::cut::cut;
 use crate::gauge::{Gauge, Streams};
+use crate::held::Holder;
 use crate::item::{Item, Open, What};
 use crate::plug::AtShard;
 use crate::reading::{Asked, beginning};
 use crate::source::{AVOID, Broken, Source};
 
+/// How often it is checked whether majorities can be reached.
+const LOOK: Duration = Duration::from_secs(1);
 /// How often partitions that nobody serves are tried again.
 const RETRY: Duration = Duration::from_millis(200);
 
@@ -53,6 +57,8 @@ pub enum Told {
     Done,
     /// The keyspace is dropped; nothing more comes.
     Dropped,
+    /// A log was put back to before the token: the stream must begin anew. Nothing more comes.
+    PutBack,
 }
 
 impl Told {
@@ -96,6 +102,10 @@ pub struct Merged {
     /// Who served each partition last.
     served: BTreeMap<u16, ShardAddress>,
     moved: Vec<(Vec<u16>, ShardAddress)>,
+    is_put_back: bool,
+    /// Since when no majority of any partition's replicas can be reached from here.
+    isolated: Option<Instant>,
+    look_at: Instant,
     /// Whose log or store had what was told last.
     teller: ShardAddress,
     streams: Rc<Streams>,
@@ -129,6 +139,9 @@ impl Merged {
             avoid: BTreeMap::new(),
             served: BTreeMap::new(),
             moved: Vec::new(),
+            is_put_back: false,
+            isolated: None,
+            look_at: Instant::now(),
             teller: services.shard().address(),
             streams,
             gauge,
@@ -145,6 +158,19 @@ impl Merged {
         self.gauge.set_cursor(name);
     }
 
+    /// Ends its connection, where it holds much for a client that does not read.
+    pub(crate) fn set_abort(&self, abort: Rc<Notify>) {
+        self.gauge.set_abort(abort);
+    }
+
+    /// The holder of changes until the client has taken them.
+    pub(crate) fn holder(&self) -> Holder {
+        Holder {
+            total: self.streams.held.clone(),
+            own: self.gauge.held_bytes.clone(),
+        }
+    }
+
     /// A token that begins a keyspace at its beginning.
     pub fn beginning(services: &Services, keyspace: u32) -> Token {
         beginning(services.cluster_number(), keyspace)
@@ -158,6 +184,7 @@ impl Merged {
         };
         let latest = self.readers.values().filter_map(|r| r.latest.as_ref());
         latest.for_each(|latest| token.advance(latest));
+        token.prefix = self.asked.prefix.clone();
         (self.token.is_some() || token.names(&self.partitions)).then_some(token)
     }
 
@@ -177,6 +204,15 @@ impl Merged {
             if self.services.is_gone(self.asked.keyspace) {
                 return Told::Dropped;
             }
+            if self.is_put_back {
+                return Told::PutBack;
+            }
+            if Instant::now() >= self.look_at {
+                self.look();
+                if self.isolated.is_some() {
+                    return Told::Beat;
+                }
+            }
             self.serve();
             if let Some((partitions, to)) = self.moved.pop() {
                 return Told::Moved { partitions, to };
@@ -195,6 +231,26 @@ impl Merged {
                 return told;
             }
         }
+    }
+
+    /// Since when no majority of any partition's replicas can be reached from here: another node may reach one.
+    pub fn isolated_since(&self) -> Option<Instant> {
+        self.isolated
+    }
+
+    /// Checks whether a majority of each partition can be reached.
+    fn look(&mut self) {
+        let now = Instant::now();
+        self.look_at = now + LOOK;
+        let minorities = self.streams.minorities(&self.services, self.asked.keyspace);
+        let (mut any, mut all) = (false, true);
+        for partition in &self.partitions {
+            let is_one = minorities.contains(partition);
+            any |= is_one;
+            all &= is_one;
+        }
+        self.isolated = all.then(|| self.isolated.unwrap_or(now));
+        self.gauge.set_minority(any.then_some(now));
     }
 
     fn is_done(&self) -> bool {
@@ -265,9 +321,9 @@ impl Merged {
             forgotten: Version(0),
         };
         self.readers.insert(number, reader);
-        let services = self.services.clone();
+        let (services, holder) = (self.services.clone(), self.holder());
         self.turns.push(Box::pin(async move {
-            match Source::open(&services, at, open).await {
+            match Source::open(&services, at, open, holder).await {
                 Ok(source) => turn(number, source).await,
                 Err(broken) => (number, None, Err(broken)),
             }
@@ -282,6 +338,10 @@ impl Merged {
                     self.turns.push(Box::pin(turn(number, source)));
                 }
                 item
+            }
+            (Err(Broken::PutBack), _) => {
+                self.is_put_back = true;
+                return Some(Told::PutBack);
             }
             (Err(broken), _) => {
                 self.give_up(number, &broken);
@@ -315,7 +375,7 @@ impl Merged {
         self.gauge.told(services, streams, number, reader.at, &item);
         let reader = self.readers.get_mut(&number)?;
         let mut told = match item.what {
-            What::Beat | What::Stands(_) => Told::Beat,
+            What::Beat | What::PutBack | What::Stands(_) => Told::Beat,
             What::Entries(entries) => Told::Entries(entries),
             What::Records {
                 partition,

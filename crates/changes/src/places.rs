@@ -14,6 +14,7 @@ use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep_until};
 
+use crate::held::{Hold, Holder};
 use crate::item::{Item, Open};
 use crate::source::{Broken, Own};
 
@@ -45,12 +46,15 @@ struct Place {
     bytes: usize,
 }
 
+/// An item, and that it is held.
+type Given = (Result<Item, Broken>, Option<Hold>);
+
 /// Somebody waits.
 struct Waiting(Rc<At>);
 
 /// What is read by who has a place, as long as he has it.
 pub(crate) struct Lent {
-    items: Receiver<Result<Item, Broken>>,
+    items: Receiver<Given>,
     reading: JoinHandle<()>,
 }
 
@@ -68,9 +72,16 @@ impl Drop for Lent {
 
 impl Places {
     /// Reads from another shard, when there is a place.
-    pub fn lend(self: &Rc<Self>, services: &Rc<Services>, at: ShardAddress, open: Open) -> Lent {
+    pub fn lend(
+        self: &Rc<Self>,
+        services: &Rc<Services>,
+        at: ShardAddress,
+        open: Open,
+        holder: &Holder,
+    ) -> Lent {
         let (told, items) = mpsc::channel(1);
-        let reading = read(self.clone(), services.clone(), at, open, told);
+        let to = (holder.clone(), told);
+        let reading = read(self.clone(), services.clone(), at, open, to);
         Lent {
             items,
             reading: tokio::task::spawn_local(reading),
@@ -124,7 +135,7 @@ impl Place {
 impl Lent {
     /// What comes next; `None` where the place has gone to somebody else. Dropped while it waits, nothing is lost.
     pub async fn next(&mut self) -> Option<Result<Item, Broken>> {
-        self.items.recv().await
+        self.items.recv().await.map(|(item, _)| item)
     }
 }
 
@@ -133,12 +144,12 @@ async fn read(
     services: Rc<Services>,
     at: ShardAddress,
     open: Open,
-    told: Sender<Result<Item, Broken>>,
+    (holder, told): (Holder, Sender<Given>),
 ) {
     let mut place = places.take(at).await;
     let mut own = match Own::open(&services, at, open).await {
         Ok(own) => own,
-        Err(broken) => return drop(told.send(Err(broken)).await),
+        Err(broken) => return drop(told.send((Err(broken), None)).await),
     };
     loop {
         let item = tokio::select! {
@@ -152,9 +163,10 @@ async fn read(
             Err(_) => (0, true),
         };
         place.bytes += bytes;
+        let hold = holder.bytes(bytes);
         tokio::select! {
             biased;
-            sent = told.send(item) => {
+            sent = told.send((item, hold)) => {
                 if sent.is_err() || is_last {
                     return;
                 }

@@ -5,26 +5,28 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use dunlin_entry::Version;
 use dunlin_metadata::Role;
-use dunlin_node::Services;
 use dunlin_node::http::{Answer, Ask, LocalFuture, Need, Rejected, Rule};
 use dunlin_node::plug::{Plug, Plugged};
+use dunlin_node::{FollowError, Services};
 use dunlin_proto::api::StreamStatus;
-use dunlin_proto::{CANNOT, Response, Token};
+use dunlin_proto::{CANNOT, Response, TokenError};
 use dunlin_rpc::{Reply, Sink};
 use hyper::Method;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 
 use crate::gauge::Streams;
-use crate::item::Open;
+use crate::item::{Item, Open, What};
 use crate::lease::{self, Leaving};
+use crate::pins::Pins;
 use crate::places::Places;
-use crate::reading::Reading;
+use crate::reading::{Reading, beginning};
 use crate::subscription::{PARAMS, Subscription};
 use crate::tail::Tails;
 use crate::target;
 use crate::turn::Turns;
-use crate::{body, cursor_http, cursors};
+use crate::{body, cursor_http};
 
 /// Its number among the capabilities.
 pub(crate) const NUMBER: u8 = 1;
@@ -40,6 +42,8 @@ const OF_CURSOR: &[Rule] = &[
 const OF_COMMIT: &[Rule] = &[Rule::new(Method::POST, &[], WRITE)];
 /// How often it is looked what cursors still need of the log.
 const PIN_INTERVAL: Duration = Duration::from_secs(5);
+/// How often memory for clients that do not read is bounded.
+const BOUND_INTERVAL: Duration = Duration::from_millis(500);
 /// For whom all of the log is kept before the cursors are read, for a minute at most.
 const ALL_CURSORS: &str = "cursors, which could not be read yet";
 const OF_CHANGES: &[Rule] = &[Rule::new(Method::GET, PARAMS, READ)];
@@ -91,7 +95,7 @@ impl Plugged for AtShard {
             ["keyspaces", _, "changes"] => Some(OF_CHANGES),
             ["keyspaces", _, "cursors"] => Some(OF_CURSORS),
             ["keyspaces", _, "cursors", _] => Some(OF_CURSOR),
-            ["keyspaces", _, "cursors", _, "commit"] => Some(OF_COMMIT),
+            ["keyspaces", _, "cursors", _, "commit" | "renew"] => Some(OF_COMMIT),
             _ => None,
         }
     }
@@ -112,12 +116,21 @@ impl Plugged for AtShard {
             let services = Rc::downgrade(services);
             tokio::task::spawn_local(lease::release_all(services, leaving));
         }
+        let streams = Rc::downgrade(&self.streams);
+        tokio::task::spawn_local(async move {
+            while let Some(streams) = streams.upgrade() {
+                streams.bound();
+                drop(streams);
+                tokio::time::sleep(BOUND_INTERVAL).await;
+            }
+        });
         // What they need is not known yet.
         services.followers().keep_all(ALL_CURSORS);
         let services = Rc::downgrade(services);
         tokio::task::spawn_local(async move {
+            let mut pins = Pins::default();
             while let Some(services) = services.upgrade() {
-                if pin_all(&services).await {
+                if pins.renew(&services).await {
                     services.followers().let_go(ALL_CURSORS);
                 }
                 drop(services);
@@ -130,8 +143,11 @@ impl Plugged for AtShard {
         self.streams.status(services)
     }
 
-    fn call(&self, services: &Rc<Services>, _: Bytes, reply: Reply<Response>) {
-        reply.send(Response::Plug(target::answer(services)));
+    fn call(&self, services: &Rc<Services>, body: Bytes, reply: Reply<Response>) {
+        let services = services.clone();
+        tokio::task::spawn_local(async move {
+            reply.send(Response::Plug(target::answer(&services, body).await));
+        });
     }
 
     fn open(&self, services: &Rc<Services>, body: Bytes, sink: Sink<Response>) {
@@ -144,33 +160,24 @@ impl Plugged for AtShard {
     }
 }
 
-/// Keeps of this shard's log what is behind each cursor; whether they could be read.
-async fn pin_all(services: &Rc<Services>) -> bool {
-    let cursors = match cursors::list(services, cursors::PREFIX.into()).await {
-        Ok((cursors, damaged)) => {
-            for cursors::Damaged { name, why } in damaged {
-                tracing::warn!(name, why, "the record of a cursor cannot be read: drop it");
-            }
-            cursors
-        }
-        Err(rejected) => {
-            tracing::debug!(why = rejected.line, "the cursors cannot be read");
-            return false;
-        }
-    };
-    for cursor in cursors {
-        if let Ok(token) = cursor.token.parse::<Token>() {
-            let holder = format!("cursor {}", cursor.name);
-            services.followers().keep(&holder, &token);
-        }
-    }
-    true
-}
-
 /// Streams one follower to another shard.
 async fn send_all(services: Rc<Services>, open: Open, mut sink: Sink<Response>) {
+    let keyspace = open.keyspace;
     let mut reading = match Reading::open(&services, open).await {
         Ok(reading) => reading,
+        Err(FollowError::Token(TokenError::PutBack(_))) => {
+            let cluster = services.cluster_number();
+            let item = Item {
+                what: What::PutBack,
+                token: Rc::new(beginning(cluster, keyspace)),
+                end: 0,
+                forgotten: Version(0),
+                is_done: true,
+            };
+            // Nobody is there any more where it cannot be sent.
+            drop(sink.send(Response::Plug(item.encode())).await);
+            return sink.end();
+        }
         Err(error) => return sink.refuse(CANNOT, &error.to_string()),
     };
     loop {

@@ -4,11 +4,12 @@
 use std::rc::Rc;
 use std::time::Duration;
 
-use dunlin_node::Services;
 use dunlin_node::plug::PlugItems;
-use dunlin_proto::{ShardAddress, Token};
+use dunlin_node::{FollowError, Services};
+use dunlin_proto::{ShardAddress, Token, TokenError};
 use tokio::time::timeout;
 
+use crate::held::Holder;
 use crate::item::{Item, Open, What};
 use crate::joined::Joined;
 use crate::places::Lent;
@@ -23,10 +24,25 @@ const SILENCE: Duration = BEAT.saturating_mul(4);
 /// A shard that could not serve is not asked again for so long.
 pub(crate) const AVOID: Duration = Duration::from_millis(500);
 
-/// Why a source gives nothing more: its partitions are gone on with at another.
+/// Why a source gives nothing more.
 #[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-pub(crate) struct Broken(pub String);
+pub(crate) enum Broken {
+    /// Its partitions are gone on with at another.
+    #[error("{0}")]
+    Lost(String),
+    /// Its log was put back to before the token: the stream must begin anew.
+    #[error("the log was put back to an earlier state")]
+    PutBack,
+}
+
+impl From<FollowError> for Broken {
+    fn from(error: FollowError) -> Broken {
+        match error {
+            FollowError::Token(TokenError::PutBack(_)) => Broken::PutBack,
+            error => Broken::Lost(error.to_string()),
+        }
+    }
+}
 
 /// One source.
 pub(crate) struct Source {
@@ -35,6 +51,7 @@ pub(crate) struct Source {
     open: Open,
     state: State,
     plugged: Option<Rc<AtShard>>,
+    holder: Holder,
 }
 
 enum State {
@@ -62,15 +79,17 @@ impl Source {
         services: &Rc<Services>,
         at: ShardAddress,
         open: Open,
+        holder: Holder,
     ) -> Result<Source, Broken> {
         let plugged = AtShard::of(services);
-        let state = State::own(services, plugged.as_deref(), at, &open).await?;
+        let state = State::own(services, plugged.as_deref(), at, &open, &holder).await?;
         Ok(Source {
             services: services.clone(),
             at,
             open,
             state,
             plugged,
+            holder,
         })
     }
 
@@ -109,7 +128,7 @@ impl Source {
             self.open.from = Some(token.clone());
         }
         let (services, plugged) = (&self.services, self.plugged.as_deref());
-        self.state = State::own(services, plugged, self.at, &self.open).await?;
+        self.state = State::own(services, plugged, self.at, &self.open, &self.holder).await?;
         Ok(())
     }
 
@@ -142,10 +161,11 @@ impl State {
         plugged: Option<&AtShard>,
         at: ShardAddress,
         open: &Open,
+        holder: &Holder,
     ) -> Result<State, Broken> {
         let own = match plugged {
             Some(plugged) if at != services.shard().address() => {
-                Own::Lent(plugged.places.lend(services, at, open.clone()))
+                Own::Lent(plugged.places.lend(services, at, open.clone(), holder))
             }
             _ => Own::open(services, at, open.clone()).await?,
         };
@@ -165,27 +185,26 @@ impl Own {
     ) -> Result<Own, Broken> {
         if at == services.shard().address() {
             let reading = Reading::open(services, open).await;
-            let reading = reading.map_err(|error| Broken(error.to_string()))?;
-            return Ok(Own::Here(Box::new(reading)));
+            return Ok(Own::Here(Box::new(reading?)));
         }
         let items = services.open(at, NUMBER, open.encode(), WINDOW_BYTES).await;
         items
             .map(Own::There)
-            .map_err(|error| Broken(error.to_string()))
+            .map_err(|error| Broken::Lost(error.to_string()))
     }
 
     /// What it gives next; `None` where it is to be opened again. Dropped while it waits, nothing is lost.
     pub async fn next(&mut self) -> Option<Result<Item, Broken>> {
         let given = match self {
-            Own::Here(reading) => {
-                let next = reading.next().await;
-                next.map_err(|error| Broken(error.to_string()))
-            }
+            Own::Here(reading) => reading.next().await.map_err(Broken::from),
             Own::There(items) => match timeout(SILENCE, items.next()).await {
-                Ok(Some(Ok(body))) => Item::decode(body).map_err(|e| Broken(e.to_string())),
-                Ok(Some(Err(error))) => Err(Broken(error.to_string())),
-                Ok(None) => Err(Broken("it has ended".to_owned())),
-                Err(_) => Err(Broken("it says nothing any more".to_owned())),
+                Ok(Some(Ok(body))) => match Item::decode(body) {
+                    Ok(item) if item.what == What::PutBack => Err(Broken::PutBack),
+                    decoded => decoded.map_err(|error| Broken::Lost(error.to_string())),
+                },
+                Ok(Some(Err(error))) => Err(Broken::Lost(error.to_string())),
+                Ok(None) => Err(Broken::Lost("it has ended".to_owned())),
+                Err(_) => Err(Broken::Lost("it says nothing any more".to_owned())),
             },
             Own::Lent(lent) => return lent.next().await,
         };

@@ -9,7 +9,7 @@ use dunlin_entry::Vector;
 use dunlin_metadata::Role;
 use dunlin_node::Services;
 use dunlin_node::http::{Ask, Params, Rejected};
-use dunlin_proto::Token;
+use dunlin_proto::{Token, TokenError};
 use hyper::StatusCode;
 use hyper::header::ACCEPT;
 
@@ -20,7 +20,7 @@ use crate::lease::{Lease, Leaving};
 use crate::line::Form;
 use crate::merge::Merged;
 use crate::reading::Asked;
-use crate::target::all_targets;
+use crate::target::{all_targets, put_back};
 
 pub(crate) const PARAMS: &[&str] = &[
     "from",
@@ -97,6 +97,13 @@ impl Subscription {
         if let Some(name) = text(params, "cursor")? {
             subscription.by_cursor(services, ask, name, behind).await?;
         }
+        if let Some(token) = &subscription.from
+            && let Some(shard) = put_back(services, token).await
+        {
+            let error = TokenError::PutBack(shard);
+            let line = format!("{error}: begin anew, or seek the cursor to the beginning");
+            return Err(Rejected::new(StatusCode::GONE, line));
+        }
         Ok(subscription)
     }
 
@@ -123,8 +130,10 @@ impl Subscription {
         let granted = cursors.change(name, |cursor| cursor.grant(&ask.who, generation, now_ms));
         let granted = granted.await?;
         let token = granted.token.parse::<Token>();
-        let token = token.map_err(|error| Rejected::bad(format!("cursor {name}: {error}")))?;
-        self.from = Some(token);
+        let checked = token.and_then(|token| {
+            token.check_prefix(&self.asked.prefix)?;
+            Ok(token)
+        });
         let name = granted.name;
         self.lease = Some(Lease::new(
             services,
@@ -133,6 +142,12 @@ impl Subscription {
             granted.generation,
             behind,
         ));
+        // The lease is given back where this fails.
+        let token = checked.map_err(|error| {
+            let name = self.lease.as_ref().map_or("", |lease| lease.holder().0);
+            Rejected::bad(format!("cursor {name}: {error}"))
+        })?;
+        self.from = Some(token);
         Ok(())
     }
 }
@@ -169,6 +184,12 @@ fn from(services: &Services, ask: &Ask, keyspace: u32) -> Result<Option<Token>, 
     token
         .check(services.cluster_number(), keyspace)
         .map_err(|error| Rejected::bad(format!("from: {error}; begin anew")))?;
+    let prefix = ask.params.get("prefix").cloned().unwrap_or_default();
+    token.check_prefix(&prefix).map_err(|error| {
+        Rejected::bad(format!(
+            "from: {error}: give the same prefix, or begin anew"
+        ))
+    })?;
     Ok(Some(token))
 }
 

@@ -153,7 +153,7 @@ async fn read(
             tail.end.set(item.end);
             tail.forgotten.set(item.forgotten);
             let changes = match item.what {
-                What::Beat => Vec::new(),
+                What::Beat | What::PutBack => Vec::new(),
                 What::Entries(changes) => changes,
                 What::Records { .. } => break "stored records come".to_owned(),
                 What::Stands(partition) => {

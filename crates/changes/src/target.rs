@@ -7,7 +7,7 @@ use std::time::Duration;
 use bytes::{BufMut, Bytes, BytesMut};
 use dunlin_entry::Vector;
 use dunlin_node::Services;
-use dunlin_proto::ShardAddress;
+use dunlin_proto::{ShardAddress, Token};
 use futures_util::future::join_all;
 use tokio::time::{Instant, sleep};
 
@@ -15,6 +15,8 @@ use crate::item::get_vector;
 use crate::plug::NUMBER;
 
 const ASK_TIMEOUT: Duration = Duration::from_secs(2);
+/// How long it takes at most to find out whether logs have what a token says.
+const LOOK_TIMEOUT: Duration = Duration::from_secs(1);
 /// How often they are asked.
 const PAUSE: Duration = Duration::from_millis(200);
 
@@ -82,8 +84,36 @@ async fn vector_at(services: &Rc<Services>, shard: ShardAddress) -> Option<Vecto
     get_vector(&mut answer.ok()?).ok()
 }
 
-/// The answer to who asks.
-pub(crate) fn answer(services: &Services) -> Bytes {
+/// Which of the shards that a token names had its directory put back to before the token. Shards that do not answer
+/// delay this a second at most.
+pub(crate) async fn put_back(services: &Rc<Services>, token: &Token) -> Option<ShardAddress> {
+    let encoded = token.encode();
+    let checks = token.hinted_shards().into_iter().map(|shard| {
+        let encoded = encoded.clone();
+        async move {
+            let is_put_back = if shard == services.shard().address() {
+                services.followers().is_put_back(token).await
+            } else if services.is_reachable(shard) {
+                let answer = services.ask(shard, NUMBER, encoded, LOOK_TIMEOUT).await;
+                answer.is_ok_and(|answer| *answer == [1])
+            } else {
+                false
+            };
+            is_put_back.then_some(shard)
+        }
+    });
+    join_all(checks).await.into_iter().flatten().next()
+}
+
+/// The answer to another shard: whether the log was put back to before a token, or else the vector.
+pub(crate) async fn answer(services: &Services, body: Bytes) -> Bytes {
+    if !body.is_empty() {
+        let is_put_back = match Token::decode(body) {
+            Ok(token) => services.followers().is_put_back(&token).await,
+            Err(_) => false,
+        };
+        return Bytes::copy_from_slice(&[is_put_back.into()]);
+    }
     let vector = services.shard().vector().encode();
     let mut out = BytesMut::with_capacity(vector.len() + 4);
     out.put_u32_le(vector.len() as u32);

@@ -21,6 +21,8 @@ pub struct Exec {
     command: String,
     batch: BytesMut,
     has_changes: bool,
+    /// It tells of snapshots, without any change so far.
+    has_snapshots: bool,
     token: Option<String>,
 }
 
@@ -31,6 +33,7 @@ impl Exec {
             command,
             batch: BytesMut::new(),
             has_changes: false,
+            has_snapshots: false,
             token: None,
         }
     }
@@ -40,16 +43,25 @@ impl Exec {
         self.token.as_deref()
     }
 
-    /// Takes an event. A batch ends where there is a token.
+    /// Takes an event. A batch ends where there is a token; one without changes is not run, and what it says of
+    /// snapshots stands at the beginning of the next.
     pub async fn take(&mut self, event: &Event, line: &Bytes) -> Result<(), Failure> {
-        self.has_changes |= !matches!(event, Event::Progress { .. } | Event::End { .. });
+        match event {
+            Event::Change(_) | Event::Dropped => self.has_changes = true,
+            Event::SnapshotBegins { .. } | Event::SnapshotEnds { .. } => self.has_snapshots = true,
+            _ => {}
+        }
         self.batch.put_slice(line);
         self.batch.put_u8(b'\n');
         let is_last = matches!(event, Event::End { .. } | Event::Dropped);
         if event.token().is_none() && !is_last {
             return Ok(());
         }
+        if self.has_snapshots && !self.has_changes && !is_last {
+            return Ok(());
+        }
         let batch = self.batch.split();
+        self.has_snapshots = false;
         if std::mem::take(&mut self.has_changes) {
             self.run(&batch).await?;
         }

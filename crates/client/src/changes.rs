@@ -96,7 +96,8 @@ pub enum Event {
     Dropped,
     /// The last: why, and where it goes on.
     End {
-        /// `limit`, `until`, `forbidden`, `unreachable`, or `taken`: the cursor is another's.
+        /// `limit`, `until`, `forbidden`, `unreachable`, `taken`: the cursor is another's, or `put_back`: a directory was
+        /// put back to an earlier state, and all is to begin anew.
         reason: String,
         /// Where it goes on.
         token: Option<String>,
@@ -207,7 +208,11 @@ impl Changes {
             match &event {
                 Event::Change(_) => self.told += 1,
                 Event::Cursor { generation, .. } => self.generation = Some(*generation),
-                Event::End { reason, .. } if reason == "stopping" => {
+                // Another server may reach a majority.
+                Event::End { reason, .. }
+                    if reason == "stopping"
+                        || reason == "unreachable" && !self.wanted.until_end =>
+                {
                     self.go_elsewhere();
                     sleep(PAUSE).await;
                     continue;

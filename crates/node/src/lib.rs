@@ -63,7 +63,9 @@ pub use clock::{Clock, SystemClock};
 pub use config::{CopySteps, NodeConfig};
 pub use doors::{Bounds, REFUSALS_MAX};
 pub use env::Env;
-pub use follow::{Begun, Follow, FollowError, Followers, From, Next, Scope, Wanted, is_news_at};
+pub use follow::{
+    Begun, Follow, FollowError, Followers, From, Next, Pinned, Scope, Wanted, is_news_at,
+};
 pub use limits::BODY_BYTES_MAX;
 pub use logins::{check_password, password_hash};
 pub use machine::{Machine, RealMachine};

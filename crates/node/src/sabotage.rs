@@ -68,6 +68,8 @@ pub enum Sabotage {
     TokenAhead,
     /// The token of a stream names a partition of which a complete snapshot begins, as if it were kept.
     NameForgotten,
+    /// Deletes that a backfill may have left out count as forgotten by every replica.
+    PromiseByGap,
     /// Who comes to the end of a log goes on with what comes there next, whatever he has read of it.
     JoinAtEnd,
     /// The index of a view takes the change that comes last for the newest.
@@ -92,7 +94,7 @@ pub enum Sabotage {
 
 impl Sabotage {
     /// All of them, and none.
-    pub const ALL: [Sabotage; 39] = [
+    pub const ALL: [Sabotage; 40] = [
         Sabotage::None,
         Sabotage::AckUnsynced,
         Sabotage::IgnoreGaps,
@@ -122,6 +124,7 @@ impl Sabotage {
         Sabotage::SkipAtSwitch,
         Sabotage::TokenAhead,
         Sabotage::NameForgotten,
+        Sabotage::PromiseByGap,
         Sabotage::JoinAtEnd,
         Sabotage::IndexAnyOrder,
         Sabotage::RangeAckUnsynced,

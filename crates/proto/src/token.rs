@@ -27,6 +27,8 @@ pub struct Token {
     pub cluster: u128,
     /// Number of the keyspace.
     pub keyspace: u32,
+    /// Only keys that begin with this were wanted, and nothing is said of any others.
+    pub prefix: Bytes,
     /// Where this stands in replicas' logs, and of which partitions each says so. No partition is named twice.
     hints: Vec<(Hint, Vec<u16>)>,
     groups: Vec<Group>,
@@ -93,6 +95,17 @@ pub enum TokenError {
         /// The one asked for.
         ours: u32,
     },
+    /// The log was put back to before the token: begin anew.
+    #[error(
+        "the token is of a later state than there is: the directory of {0} was put back to an earlier one"
+    )]
+    PutBack(ShardAddress),
+    /// It says nothing of the other keys: ask for those that it is of, or begin anew.
+    #[error("the token is of keys that begin with \"{theirs}\", and says nothing of others")]
+    Prefix {
+        /// The token's.
+        theirs: String,
+    },
 }
 
 impl Token {
@@ -119,6 +132,7 @@ impl Token {
         Token {
             cluster,
             keyspace,
+            prefix: Bytes::new(),
             hints: hint.map(|hint| (hint, partitions)).into_iter().collect(),
             groups,
             within: BTreeMap::new(),
@@ -222,6 +236,20 @@ impl Token {
         (is_one && partitions.iter().all(is_named)).then_some(least)
     }
 
+    /// All that it says of a shard's log, and how far its partitions are there.
+    pub fn hints_of(&self, shard: ShardAddress) -> impl Iterator<Item = (Hint, &Vector)> + '_ {
+        let of_shard = self
+            .hints
+            .iter()
+            .filter(move |(hint, _)| hint.shard == shard);
+        of_shard.filter_map(|(hint, partitions)| Some((*hint, self.vector(*partitions.first()?)?)))
+    }
+
+    /// The shards of whose logs it says anything.
+    pub fn hinted_shards(&self) -> BTreeSet<ShardAddress> {
+        self.hints.iter().map(|(hint, _)| hint.shard).collect()
+    }
+
     /// Whether it names all these partitions.
     pub fn names(&self, partitions: &[u16]) -> bool {
         let named: BTreeSet<u16> = self.vectors().map(|(partition, _)| partition).collect();
@@ -256,12 +284,25 @@ impl Token {
         Ok(())
     }
 
+    /// Refuses to go on with keys that the token says nothing of.
+    ///
+    /// # Errors
+    /// [`TokenError::Prefix`].
+    pub fn check_prefix(&self, prefix: &[u8]) -> Result<(), TokenError> {
+        if prefix.starts_with(&self.prefix) {
+            return Ok(());
+        }
+        let theirs = self.prefix.escape_ascii().to_string();
+        Err(TokenError::Prefix { theirs })
+    }
+
     /// Its bytes, which its text stands for.
     pub fn encode(&self) -> Bytes {
         let mut out = BytesMut::new();
         out.put_u8(FORM);
         out.put_u128_le(self.cluster);
         out.put_u32_le(self.keyspace);
+        put_bytes(&mut out, &self.prefix);
         out.put_u16_le(self.hints.len() as u16);
         for (hint, partitions) in &self.hints {
             hint.shard.encode(&mut out);
@@ -310,6 +351,7 @@ impl Token {
         get_u8(bytes)?;
         let cluster = bytes.try_get_u128_le().map_err(malformed)?;
         let keyspace = get_u32(bytes)?;
+        let prefix = get_bytes(bytes)?;
         let (mut hints, mut hinted) = (Vec::new(), BTreeSet::new());
         for _ in 0..get_u16(bytes)? {
             let hint = Hint {
@@ -348,6 +390,7 @@ impl Token {
         Ok(Token {
             cluster,
             keyspace,
+            prefix,
             hints,
             groups,
             within,

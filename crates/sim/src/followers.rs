@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use dunlin_entry::{Entry, Kind, Origin, Rank, Version};
-use dunlin_node::{Begun, Follow, From, Next, Scope, Services, Wanted};
+use dunlin_node::{Begun, Follow, FollowError, From, Next, Scope, Services, Wanted};
 use dunlin_proto::{ShardAddress, Token};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
@@ -212,7 +212,11 @@ impl Follower {
             prefix: Bytes::new(),
             who: "the simulation".to_owned(),
         };
-        let mut follow = services.followers().open(from, wanted).await.ok()?;
+        let mut follow = match services.followers().open(from, wanted).await {
+            Ok(follow) => follow,
+            Err(FollowError::Token(error)) => return Some(format!("{}: {error}", host.name)),
+            Err(_) => return None,
+        };
         let all = &host.shared.followers;
         if let Some((token, given)) = &self.token {
             let (happenings, shared) = (&all.happenings, &host.shared);
@@ -278,6 +282,8 @@ impl Follower {
             } => {
                 if begins == Some(Scope::Complete) {
                     self.given.retain(|_, given| given.partition != partition);
+                    // All of the partition comes again, in the order of another log.
+                    last.retain(|(_, at), _| *at != partition);
                 }
                 records
                     .into_iter()

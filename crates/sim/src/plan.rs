@@ -373,7 +373,7 @@ impl Plan {
                 self.buries_late || self.follows && !self.moves && self.keeps_disks()
             }
             Sabotage::SkipAtSwitch | Sabotage::TokenAhead | Sabotage::JoinAtEnd => self.follows,
-            Sabotage::IndexAnyOrder => self.views,
+            Sabotage::IndexAnyOrder | Sabotage::PromiseByGap => self.views,
             Sabotage::RangeAckUnsynced => self.ranges && self.power_loss,
             Sabotage::VoteUnsynced => self.range_faults.unseats && self.slow_disks,
             Sabotage::KeepHigherEntries => self.range_faults.unseats,

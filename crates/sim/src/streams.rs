@@ -56,6 +56,7 @@ impl Follower {
             let next = match told {
                 Told::Beat | Told::Moved { .. } => None,
                 Told::Done | Told::Dropped => break,
+                Told::PutBack => return Some("the log is said to have been put back".to_owned()),
                 Told::Entries(changes) => {
                     let entries = changes.iter().map(|change| (***change).clone());
                     Some(Next::Entries(entries.collect()))

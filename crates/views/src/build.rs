@@ -231,6 +231,7 @@ impl Builder {
                 }
                 self.apply(records, token).await
             }
+            Told::PutBack => Err(IndexError::Damaged("the log was put back".to_owned())),
             // The keyspace is gone: whoever looks after views ends this one.
             Told::Done | Told::Dropped => {
                 sleep(LOOK).await;

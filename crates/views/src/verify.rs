@@ -176,6 +176,7 @@ async fn read_again(
             Told::Done | Told::Dropped => {
                 return Err(IndexError::Io("the keyspace is gone".to_owned()));
             }
+            Told::PutBack => return Err(IndexError::Io("the log was put back".to_owned())),
             Told::Beat | Told::Moved { .. } => Vec::new(),
         };
         let Some(token) = merged.token() else {

@@ -17,6 +17,8 @@ use crate::{key, runtime};
 
 /// How often what was delivered is committed.
 const COMMIT_AFTER: Duration = Duration::from_secs(1);
+/// How often this consumer renews its lease, where it does not commit.
+const RENEW_AFTER: Duration = Duration::from_secs(4);
 
 const EXAMPLES: &str = "\
 Prints \"+ KEY\", a tab and the value, or \"- KEY\" for a key that was deleted or has expired. --json prints every
@@ -147,6 +149,7 @@ struct Commits {
     name: String,
     committed: Option<String>,
     next: Instant,
+    renew_at: Instant,
 }
 
 impl Commits {
@@ -156,6 +159,21 @@ impl Commits {
             name,
             committed: None,
             next: Instant::now() + COMMIT_AFTER,
+            renew_at: Instant::now() + RENEW_AFTER,
+        }
+    }
+
+    /// Keeps the cursor, if that is due: a batch may take long, and nothing may come.
+    async fn renew(&mut self, generation: Option<u64>) -> Result<(), Failure> {
+        let now = Instant::now();
+        let Some(generation) = generation.filter(|_| now >= self.renew_at) else {
+            return Ok(());
+        };
+        self.renew_at = now + RENEW_AFTER;
+        match self.keyspace.renew_cursor(&self.name, generation).await {
+            Ok(_) => Ok(()),
+            Err(error) if error.is_retryable() => Ok(()),
+            Err(error) => Err(error.into()),
         }
     }
 
@@ -186,6 +204,7 @@ impl Commits {
         match committed.await {
             Ok(_) => {
                 self.committed = Some(token.to_owned());
+                self.renew_at = Instant::now() + RENEW_AFTER;
                 Ok(())
             }
             Err(error) if error.is_retryable() && !is_last => Ok(()),
@@ -209,12 +228,17 @@ async fn follow(
             }
             commits.commit(changes, to.token(changes), false).await?;
         }
+        if let Some(commits) = commits {
+            commits.renew(changes.generation()).await?;
+        }
         let due = commits
             .as_ref()
             .filter(|commits| commits.is_behind(to.token(changes)));
         // Who looks for a server is not disturbed.
         let due = due.filter(|_| changes.is_connected());
         let due = due.map(|commits| commits.next);
+        let renew_at = commits.as_ref().map(|commits| commits.renew_at);
+        let due = due.into_iter().chain(renew_at).min();
         let next = tokio::select! {
             biased;
             () = stop.asked() => None,
@@ -238,6 +262,7 @@ async fn follow(
                 tokio::select! {
                     biased;
                     () = stop.asked() => return Ok(()),
+                    lost = keep(commits, changes.generation()) => return lost,
                     done = exec.take(&event, changes.line()) => done?,
                 }
             }
@@ -254,12 +279,27 @@ async fn follow(
                 let line = "the cursor was given to another consumer, or set elsewhere";
                 return Err(Failure::Failed(line.to_owned()));
             }
+            Event::End { reason, .. } if reason == "put_back" => {
+                let line = "a node's directory was put back to an earlier state: go on with --from beginning, and forget all keys that do not come again";
+                return Err(Failure::Failed(line.to_owned()));
+            }
             Event::End { reason, .. } if reason == "unreachable" => {
                 let line = "a partition has no majority of replicas, so its end is not known: start more nodes";
                 return Err(Failure::Failed(line.to_owned()));
             }
             _ => {}
         }
+    }
+}
+
+/// Keeps the cursor while a batch is worked on; ends when it is lost.
+async fn keep(commits: &mut Option<Commits>, generation: Option<u64>) -> Result<(), Failure> {
+    let Some(commits) = commits else {
+        return std::future::pending().await;
+    };
+    loop {
+        sleep_until(commits.renew_at).await;
+        commits.renew(generation).await?;
     }
 }
 

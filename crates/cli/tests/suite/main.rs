@@ -25,6 +25,7 @@ mod log_settings;
 mod ranges;
 mod readme;
 mod shards;
+mod streams;
 mod tls;
 mod txn;
 mod txn_outcomes;

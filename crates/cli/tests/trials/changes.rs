@@ -327,3 +327,104 @@ fn a_partition_without_a_majority_holds_up_no_other() {
         stop.store(true, Ordering::Relaxed);
     });
 }
+
+#[test]
+fn a_stream_ends_at_a_node_that_has_lost_its_peers() {
+    let flock = Flock::start(&["--shards=2"]);
+    assert_eq!(flock.nodes[0].put("a", b"1", "").status, 201);
+    let mut wire = flock.nodes[0].wire();
+    wire.patience(Duration::from_secs(60));
+    let path = "/v1/keyspaces/default/changes?from=beginning";
+    wire.try_send("GET", path, "", b"").unwrap();
+    assert_eq!(wire.head().unwrap().status, 200);
+    // They keep their connections and say nothing.
+    flock.nodes[1].process().freeze();
+    flock.nodes[2].process().freeze();
+    let mut text = String::new();
+    std::thread::scope(|scope| {
+        let reading = scope.spawn(move || {
+            while let Ok(Some(lines)) = wire.chunk() {
+                text.push_str(std::str::from_utf8(&lines).unwrap());
+            }
+            text
+        });
+        eventually("it says so", Duration::from_secs(30), || {
+            let status = flock.nodes[0].status();
+            let streams = status["streams"].as_array().unwrap();
+            streams.iter().any(|stream| {
+                stream["state"] == "no_majority" && stream["behind_ms"].as_u64() > Some(2_000)
+            })
+        });
+        let text = reading.join().unwrap();
+        let last = text.lines().last().unwrap();
+        assert!(last.contains("\"reason\":\"unreachable\""), "{last}");
+    });
+    flock.nodes[1].process().signal("CONT");
+    flock.nodes[2].process().signal("CONT");
+    let mut mirror = Mirror::new("default");
+    finish(&mut mirror, flock.nodes[0].address());
+    assert_eq!(mirror.values().len(), 1);
+}
+
+#[test]
+fn a_batch_may_take_longer_than_a_lease_and_a_consumer_that_hangs_loses_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let up = Up::with(1, &["--shards=1"]);
+    let server = up.url(0, "");
+    let run = |arguments: &[&str]| {
+        let mut command = dunlin();
+        let output = command
+            .args(arguments)
+            .args(["--server", &server])
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    run(&["put", "a", "1"]);
+    run(&["cursor", "create", "c"]);
+    let consume = |name: &str, script: &str| {
+        let mut command = dunlin();
+        command.args([
+            "stream", "--cursor", "c", "--server", &server, "--exec", script,
+        ]);
+        Process::start(&mut command, &directory.path().join(name))
+    };
+    let done = directory.path().join("done");
+    let script = format!("sleep 25; cat >> {}", done.display());
+    let mut first = consume("first", &script);
+    eventually("it has the cursor", Duration::from_secs(10), || {
+        run(&["cursor", "show", "c"]).contains("read by")
+    });
+    // A standby is refused for as long as the batch takes.
+    let start = Instant::now();
+    while start.elapsed() < Duration::from_secs(22) {
+        let path = format!("{server}/v1/keyspaces/default/changes?cursor=c&wait=0");
+        assert_eq!(crate::harness::curl::curl(&[&path]).status, 409);
+        std::thread::sleep(Duration::from_millis(500));
+    }
+    let token = || {
+        let text = run(&["cursor", "show", "c", "--json"]);
+        let cursor: serde_json::Value = serde_json::from_str(&text).unwrap();
+        cursor["token"].as_str().unwrap().to_owned()
+    };
+    let before = token();
+    eventually("the batch is committed", Duration::from_secs(20), || {
+        token() != before
+    });
+    assert_eq!(
+        std::fs::read_to_string(&done)
+            .unwrap()
+            .matches("\"key\":\"a\"")
+            .count(),
+        1
+    );
+    // One that hangs is no obstacle for long.
+    first.freeze();
+    let path = format!("{server}/v1/keyspaces/default/changes?cursor=c&wait=0");
+    eventually("it is free", Duration::from_secs(20), || {
+        crate::harness::curl::curl(&[&path]).status == 200
+    });
+    first.signal("CONT");
+    assert_eq!(first.ended(Duration::from_secs(30)), Some(1));
+}

@@ -7,7 +7,9 @@ use dunlin_entry::Version;
 use dunlin_metadata::Role;
 use futures_util::{StreamExt, TryStreamExt};
 use http_body_util::BodyExt;
+use hyper::header::{CACHE_CONTROL, HeaderValue};
 use hyper::{HeaderMap, Method, StatusCode};
+use tokio::sync::Notify;
 
 use super::error::Rejected;
 use super::params::Params;
@@ -45,6 +47,8 @@ pub struct Ask {
     pub may_on: Judge,
     /// Ready when the node stops: answers that last are to end.
     pub stopping: LocalFuture<()>,
+    /// Ends the connection at once, whether or not its client takes the answer.
+    pub abort: Rc<Notify>,
 }
 
 /// What a capability answers to whom nobody asks who he is: the simulation, where there is no HTTP. The target is a path
@@ -76,6 +80,7 @@ pub async fn ask_plugged(
         may: Box::new(|_| true),
         may_on: Box::new(|_, _| true),
         stopping: Box::pin(std::future::pending()),
+        abort: Rc::default(),
     };
     let (head, body) = plug.http(services.clone(), ask).await?.into_parts();
     let cut_short = |error: Box<dyn std::error::Error + Send + Sync>| {
@@ -102,4 +107,13 @@ pub fn stream(services: &Rc<Services>, content_type: &'static str, chunks: Chunk
         held.set(frame.data_ref().map_or(0, Bytes::len));
     });
     reply::stream(content_type, chunks.boxed_local())
+}
+
+/// The same of events that come as they happen: no proxy is to gather or keep them.
+pub fn live(services: &Rc<Services>, content_type: &'static str, chunks: Chunks) -> Reply {
+    let mut reply = stream(services, content_type, chunks);
+    let headers = reply.headers_mut();
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
+    reply
 }

@@ -35,7 +35,7 @@ mod v0;
 mod validators;
 
 pub use access::need::Need;
-pub use ask::{Ask, ask_plugged, stream};
+pub use ask::{Ask, ask_plugged, live, stream};
 pub use error::Rejected;
 pub(crate) use handshake::Handshakes;
 pub(crate) use keyspaces::make_system;

@@ -405,6 +405,7 @@ async fn plugged(
         may_on: Box::new(move |role, keyspace| of_any.may(role, keyspace)),
         still: Box::new(move || asker.may_still(&shard, need, &name)),
         stopping: Box::pin(gate.announced()),
+        abort: caller.abort().clone(),
     };
     plug.http(services.clone(), ask).await
 }

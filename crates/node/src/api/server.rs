@@ -206,7 +206,7 @@ async fn answer(
     arrivals: Rc<Arrivals>,
     gate: &Rc<Gate>,
 ) {
-    let at_gate = gate.clone();
+    let (at_gate, abort) = (gate.clone(), caller.abort().clone());
     let service = service_fn(move |request: Request<Incoming>| {
         let (gate, arrivals, caller) = (at_gate.clone(), arrivals.clone(), caller.clone());
         async move {
@@ -236,7 +236,7 @@ async fn answer(
     );
     // A flag, as the gate wakes whoever waits for a request: this is asked several times for each.
     let mut is_ending = false;
-    let served = poll_fn(|cx| {
+    let serving = poll_fn(|cx| {
         let served = serving.as_mut().poll(cx);
         if served.is_ready() || is_ending || !gate.is_closing() {
             return served;
@@ -244,8 +244,12 @@ async fn answer(
         is_ending = true;
         serving.as_mut().graceful_shutdown();
         serving.as_mut().poll(cx)
-    })
-    .await;
+    });
+    let served = tokio::select! {
+        biased;
+        () = abort.notified() => return,
+        served = serving => served,
+    };
     if let Err(error) = served {
         tracing::debug!(%error, "an HTTP connection ended early");
     }

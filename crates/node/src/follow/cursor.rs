@@ -1,9 +1,10 @@
 //! What is kept of a shard's log for who committed up to a token, and may read on at any time.
 
+use dunlin_log::Index;
 use dunlin_proto::{Place, Token};
 use tokio::time::Instant;
 
-use super::follower::still_at;
+use super::follower::{is_put_back, still_at};
 use super::{Class, Followers, Here, Holder, Past, Start, begin};
 use crate::replication::address_of;
 use crate::shard::vector_of;
@@ -15,6 +16,16 @@ fn holder(name: &str, keyspace: Option<u32>) -> Holder {
         keyspace,
         name: name.to_owned(),
     }
+}
+
+/// From where on a shard's log is kept for somebody, as long as the log is divided as it was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pinned {
+    from: Index,
+    /// First record of the newest segment then.
+    segment: Index,
+    /// Changes of the coverage then.
+    changes: u64,
 }
 
 impl Followers {
@@ -29,13 +40,40 @@ impl Followers {
         self.shard.pins().end_of(&holder(name, None));
     }
 
-    /// Keeps what is still to be read of the log from a token on, for as long as that is said again.
-    pub fn keep(&self, name: &str, token: &Token) {
+    /// Whether this shard's log misses records that were on disk when the token was given: its directory was put back to an
+    /// earlier state.
+    pub async fn is_put_back(&self, token: &Token) -> bool {
+        is_put_back(&self.shard, token).await
+    }
+
+    /// Renews a pin; whether it is still the right one.
+    pub fn keep_on(&self, name: &str, keyspace: u32, pinned: Pinned) -> bool {
+        let shard = &self.shard;
+        let is_same = pinned == self.pinned(pinned.from);
+        if is_same {
+            let holder = holder(name, Some(keyspace));
+            shard.pins().hold(holder, pinned.from, Instant::now());
+        }
+        is_same
+    }
+
+    fn pinned(&self, from: Index) -> Pinned {
+        let segments = self.shard.segments();
+        Pinned {
+            from,
+            segment: segments.last().map_or(0, |segment| segment.first_index),
+            changes: self.shard.coverage().changes(),
+        }
+    }
+
+    /// Keeps what is still to be read of the log from a token on, for as long as that is said again; from where on.
+    pub fn keep(&self, name: &str, token: &Token) -> Option<Pinned> {
         let shard = &self.shard;
         let holder = holder(name, Some(token.keyspace));
         let placement = shard.placement();
         let Some(placed) = placement.keyspace(token.keyspace) else {
-            return shard.pins().end_of(&holder);
+            shard.pins().end_of(&holder);
+            return None;
         };
         let before = |s: &dunlin_log::SegmentInfo| Some((s.first_index, vector_of(&s.preamble)?));
         let segments: Vec<_> = shard.segments().iter().filter_map(before).collect();
@@ -79,5 +117,6 @@ impl Followers {
             Some(index) => shard.pins().hold(holder, index, Instant::now()),
             None => shard.pins().end_of(&holder),
         }
+        least.map(|from| self.pinned(from))
     }
 }

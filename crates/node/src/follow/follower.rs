@@ -6,17 +6,19 @@ use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 
 use bytes::Bytes;
-use dunlin_entry::{Entry, EntryView, Kind, Vector, Version};
+use dunlin_entry::{Entry, EntryView, Vector, Version};
 use dunlin_log::{CursorError, Index};
 use dunlin_proto::{Hint, Page, Place, Token, TokenError, Within};
 use dunlin_store::Snapshot;
 use tokio::time::Instant;
 
 use super::apart::Apart;
+use super::put_back::{LogNow, is_unseen, named_by};
 use super::settle::{Unsettled, settle};
 use super::stored::{StoredPage, read_stored};
 use super::{
     Class, Here, Hits, Holder, Met, Past, Reader, Scope, Selection, Start, begin, go_on, is_news,
+    is_news_record,
 };
 use crate::env::LocalFuture;
 use crate::limits::{SETTLE_AFTER, SETTLE_KEYS, STEP_BYTES};
@@ -260,9 +262,9 @@ impl Follow {
         self.shard.log_last()
     }
 
-    /// Deletes of the keyspace up to this stamp may be forgotten here.
+    /// Deletes of the keyspace up to this version may be forgotten: nothing older of their keys comes again.
     pub fn forgotten(&self) -> Version {
-        self.shard.forgotten(self.wanted.keyspace)
+        self.shard.forgotten_by_all(self.wanted.keyspace)
     }
 
     /// Whether the log has been given up to this record.
@@ -343,6 +345,9 @@ impl Follow {
                     within.extend(place.map(|place| (*partition, place)));
                 }
                 token.check(self.shard.cluster_number(), self.wanted.keyspace)?;
+                if is_put_back(&self.shard, token).await {
+                    return Err(TokenError::PutBack(self.shard.address()).into());
+                }
                 let vectors = token.vectors().map(|(p, v)| (p, v.clone()));
                 let hint = token.hint(self.shard.address(), &self.wanted.partitions);
                 (
@@ -512,10 +517,13 @@ impl Follow {
                 }
                 self.check()?;
                 let prefix = &self.wanted.prefix;
+                let seen = self.vectors.get(&partition);
+                let seen = seen.filter(|_| scope == Scope::Delta);
                 let records = page.items.into_iter();
                 let records = records
                     .filter(|item| item.key.starts_with(prefix))
-                    .map(|item| copy_of(item, keyspace, partition));
+                    .map(|item| copy_of(item, keyspace, partition))
+                    .filter(|record| seen.is_none_or(|seen| is_news_record(record, seen)));
                 StoredPage {
                     records: records.collect(),
                     next: page.next.filter(|next| next.starts_with(prefix)),
@@ -737,6 +745,35 @@ impl Follow {
     }
 }
 
+/// Whether the shard's log misses records that were on disk when the token was given, or has others in their place:
+/// its directory was put back.
+pub(super) async fn is_put_back(shard: &Shard, token: &Token) -> bool {
+    let log = LogNow {
+        incarnation: shard.origin().incarnation(),
+        since: shard.coverage().since,
+        opened_at: shard.opened_at(),
+        last: shard.log_last(),
+    };
+    for (hint, seen) in token.hints_of(shard.address()) {
+        if log.was_put_back(hint) {
+            return true;
+        }
+        let Some(at) = still_at(shard, hint).filter(|at| *at >= shard.log_first()) else {
+            continue;
+        };
+        // A log that cannot be synced or read is another matter.
+        let is_on_disk = shard.sync_log_to(at).await.is_ok();
+        if is_on_disk
+            && let Ok(records) = shard.reader(at).next(1).await
+            && let Some((_, record)) = records.first()
+            && is_unseen(record, seen)
+        {
+            return true;
+        }
+    }
+    false
+}
+
 /// Up to where a shard's log was read by who has the hint, if it is still that log.
 pub(super) fn still_at(shard: &Shard, hint: Hint) -> Option<Index> {
     let now = shard.origin().incarnation();
@@ -745,25 +782,6 @@ pub(super) fn still_at(shard: &Shard, hint: Hint) -> Option<Index> {
             && hint.incarnation >= shard.coverage().since
             && hint.index <= shard.opened_at();
     (hint.shard == shard.address() && is_kept).then_some(hint.index)
-}
-
-/// Adds what a record of a log says of its origin, or of all.
-fn named_by(record: &Bytes, seen: &mut Vector) {
-    let Ok(view) = EntryView::new(record) else {
-        return;
-    };
-    match view.kind() {
-        Kind::Vector => {
-            if let Ok(named) = Vector::decode(view.value()) {
-                seen.merge(&named);
-            }
-        }
-        _ if view.copy() => {}
-        _ => {
-            let position = view.position();
-            seen.advance(position.origin, position.sequence);
-        }
-    }
 }
 
 impl Drop for Follow {

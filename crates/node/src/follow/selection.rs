@@ -1,7 +1,7 @@
 //! Which records of a log a follower wants. Pure.
 
 use bytes::Bytes;
-use dunlin_entry::{EntryView, Kind, Origin, Position, Vector, Version};
+use dunlin_entry::{Entry, EntryView, Kind, Origin, Position, Vector, Version};
 
 /// What is kept of a read is copied out where it is less than one part in so many: records from a
 /// segment are slices of what was read with them, up to 256 KiB, and would hold all of it.
@@ -82,6 +82,12 @@ impl<W: Fn(u32, u16, u8) -> bool> Selection<W> {
 pub(crate) fn is_news(view: &EntryView<'_>, seen: &Vector) -> bool {
     let is_older = view.is_expiry() || view.replaces().is_some();
     is_news_at(view.position(), view.copy() && is_older, seen)
+}
+
+/// The same of a stored record: its place is its version, unless it was logged later.
+pub(crate) fn is_news_record(record: &Entry, seen: &Vector) -> bool {
+    let is_older = record.is_expiry || record.replaces.is_some();
+    is_news_at(record.position(), is_older, seen)
 }
 
 /// The same of a place in a log; and whether what stands there is a copy that keeps a stamp older than its place.

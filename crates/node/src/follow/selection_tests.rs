@@ -1,6 +1,6 @@
 #![allow(clippy::unwrap_used)]
 
-use dunlin_entry::{Entry, Position, Stamp, Vector};
+use dunlin_entry::{Position, Stamp, Vector};
 
 use super::*;
 
@@ -132,4 +132,23 @@ fn what_was_given_is_no_news_but_for_copies_whose_stamp_says_nothing() {
         let view = EntryView::new(&record).unwrap();
         assert_eq!(is_news(&view, &seen), expected, "{what}");
     }
+}
+
+#[test]
+fn a_stored_record_is_left_out_where_its_place_is_named() {
+    let mut seen = Vector::new();
+    seen.advance(ME, Version(6));
+    let record = |version| Entry {
+        copy: true,
+        ..put(ME, version, 1, "a")
+    };
+    assert!(!is_news_record(&record(6), &seen));
+    assert!(is_news_record(&record(7), &seen));
+    assert!(is_news_record(&put(OTHER, 1, 1, "a"), &seen));
+    // Its place in the log was a later one, which nobody knows here.
+    let ended = Entry {
+        is_expiry: true,
+        ..record(6)
+    };
+    assert!(is_news_record(&ended, &seen));
 }

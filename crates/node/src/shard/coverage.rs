@@ -202,14 +202,42 @@ impl Shard {
         forgotten.collect()
     }
 
-    /// No delete of a keyspace with a greater stamp has been forgotten here, or by who gave what came in.
+    /// No delete of a keyspace with a greater version has been forgotten here, or by who gave what came in:
+    /// an upper bound, for where a follower begins. See [`Shard::forgotten_by_all`].
     pub(crate) fn forgotten(&self, keyspace: u32) -> Version {
-        let now = self.forgetting(self.covering.known.get(), 0);
-        let now = now.iter().find(|(id, _)| *id == keyspace);
         let noted = self.covering.found.forgotten(keyspace);
-        noted
-            .max(self.coverage().forgotten_of_all())
-            .max(now.map_or(Version(0), |(_, version)| *version))
+        let noted = noted.max(self.coverage().forgotten_of_all());
+        let noted = noted.max(self.forgetting_now(keyspace));
+        noted.min(
+            self.forgettable(keyspace)
+                .max(self.forgetting_now(keyspace)),
+        )
+    }
+
+    /// No replica has forgotten a delete of a keyspace with a greater version: the grace period of such deletes is
+    /// not over by any clock. It is the same for as long as the keyspace is there.
+    fn forgettable(&self, keyspace: u32) -> Version {
+        let placement = self.placement();
+        let placed = placement.keyspace(keyspace);
+        let grace_s = placed.map_or(0, |k| k.keyspace.settings.tombstone_grace_s);
+        let limit_ms = self.clock.limit().millis();
+        let over_ms = limit_ms.saturating_sub(grace_s.saturating_mul(1_000));
+        Version::new(over_ms, u16::MAX)
+    }
+
+    /// Deletes of a keyspace up to this version have reached every member, and their grace period is over:
+    /// no replica gives out anything older of their keys. Deletes that a backfill may have left out do not count.
+    pub(crate) fn forgotten_by_all(&self, keyspace: u32) -> Version {
+        match self.env.sabotage {
+            Sabotage::PromiseByGap => self.forgotten(keyspace),
+            _ => self.forgetting_now(keyspace),
+        }
+    }
+
+    fn forgetting_now(&self, keyspace: u32) -> Version {
+        let now = self.forgetting(self.covering.known.get(), 0);
+        let now = now.into_iter().find(|(id, _)| *id == keyspace);
+        now.map_or(Version(0), |(_, version)| version)
     }
 
     /// Brings what is known to disk, off the event loop.

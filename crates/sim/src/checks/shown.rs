@@ -31,7 +31,10 @@ pub fn shown(cluster: &Cluster) -> Result<(), Broken> {
                 newest = newest.max(Some(held.rank()));
             }
         }
+        // That a value is over, its own time tells: the note of it may be lost with a disk.
+        let is_over = given.delete && given.expiry_ms.is_some();
         let is_there = match newest {
+            Some(newest) if is_over => newest.height() >= given.rank.height(),
             Some(newest) => newest >= given.rank,
             None => given.delete || given.expiry_ms.is_some() || plan.forgets_deletes(number),
         };

@@ -51,7 +51,8 @@ pub fn views(cluster: &Cluster) -> Result<Compared, Broken> {
             for key in 0..plan.keys {
                 let name = key_name(key);
                 let partition = placed.partition_of(&name);
-                let replicas = placed.replicas(partition, placed.keyspace.settings.replicas);
+                // Of a node that has not heard of a change of replicas, nobody asks for more than it knows.
+                let replicas = services.replicas(*id, partition);
                 let own = indexed.remove(&name).unwrap_or_default();
                 // Its value may be over without anybody having said so.
                 if !replicas.contains(&shard.address()) || plan.ends_at((number, key)) {

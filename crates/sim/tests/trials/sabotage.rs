@@ -59,6 +59,7 @@ found! {
     going_on_elsewhere_from_now SkipAtSwitch
     saying_more_than_was_told TokenAhead
     naming_what_was_forgotten NameForgotten
+    promising_by_what_a_backfill_left_out PromiseByGap
     coming_to_the_end_with_a_gap JoinAtEnd
     indexing_in_any_order IndexAnyOrder
     ranges_acknowledging_before_the_sync RangeAckUnsynced

@@ -5,6 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::rc::Rc;
 
 use subtle::ConstantTimeEq;
+use tokio::sync::Notify;
 
 use crate::shard::Known;
 
@@ -13,6 +14,7 @@ pub(in crate::api) struct Caller {
     /// Not known of a connection that has ended already.
     address: Option<SocketAddr>,
     last: RefCell<Option<Last>>,
+    abort: Rc<Notify>,
 }
 
 /// Who it was with a header that was found to be right.
@@ -28,7 +30,13 @@ impl Caller {
         Rc::new(Caller {
             address,
             last: RefCell::new(None),
+            abort: Rc::default(),
         })
+    }
+
+    /// Ends its connection at once.
+    pub fn abort(&self) -> &Rc<Notify> {
+        &self.abort
     }
 
     /// Where from, for counting.

@@ -1,0 +1,63 @@
+//! Whether the directory of a shard was put back to an earlier state than a token is of. Pure.
+
+use std::cmp::Ordering;
+
+use bytes::Bytes;
+use dunlin_entry::{EntryView, Kind, Vector};
+use dunlin_log::Index;
+use dunlin_proto::Hint;
+
+/// A shard's log, and its starts before this one.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct LogNow {
+    pub incarnation: u32,
+    /// The start since which the log is one.
+    pub since: u32,
+    /// Its last record when this start found it.
+    pub opened_at: Index,
+    /// Its last record.
+    pub last: Index,
+}
+
+impl LogNow {
+    /// The records up to a hint were on disk, and are not there.
+    pub fn was_put_back(self, hint: Hint) -> bool {
+        match hint.incarnation.cmp(&self.incarnation) {
+            Ordering::Greater => true,
+            Ordering::Equal => hint.index > self.last,
+            Ordering::Less => hint.incarnation >= self.since && hint.index > self.opened_at,
+        }
+    }
+}
+
+/// Whether a record that a token names by its place is beyond the token: another stood there.
+pub(super) fn is_unseen(record: &Bytes, seen: &Vector) -> bool {
+    let mut named = Vector::new();
+    named_by(record, &mut named);
+    named
+        .iter()
+        .any(|(origin, version)| seen.get(origin) < version)
+}
+
+/// Adds what a record of a log says of its origin, or of all.
+pub(super) fn named_by(record: &Bytes, seen: &mut Vector) {
+    let Ok(view) = EntryView::new(record) else {
+        return;
+    };
+    match view.kind() {
+        Kind::Vector => {
+            if let Ok(named) = Vector::decode(view.value()) {
+                seen.merge(&named);
+            }
+        }
+        _ if view.copy() => {}
+        _ => {
+            let position = view.position();
+            seen.advance(position.origin, position.sequence);
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "put_back_tests.rs"]
+mod tests;

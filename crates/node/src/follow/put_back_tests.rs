@@ -1,0 +1,59 @@
+use dunlin_entry::{Entry, Origin, Stamp, Version};
+use dunlin_proto::ShardAddress;
+
+use super::*;
+
+#[test]
+fn a_log_without_records_that_were_on_disk_was_put_back() {
+    let log = LogNow {
+        incarnation: 5,
+        since: 3,
+        opened_at: 100,
+        last: 120,
+    };
+    let cases = [
+        (5, 120, false),
+        (5, 121, true),
+        (4, 100, false),
+        (4, 101, true),
+        (3, 101, true),
+        // Its log is another one since: the rest comes as stored records.
+        (2, 999, false),
+        (6, 1, true),
+    ];
+    for (incarnation, index, expected) in cases {
+        let hint = Hint {
+            shard: ShardAddress { node: 1, shard: 0 },
+            incarnation,
+            index,
+        };
+        assert_eq!(log.was_put_back(hint), expected, "{hint:?}");
+    }
+}
+
+#[test]
+fn another_record_in_its_place_is_beyond_the_token() {
+    let own = Origin::new(1, 0, 4);
+    let record = |version, copy| {
+        Entry {
+            kind: Kind::Put,
+            copy,
+            from: 1,
+            partition: 0,
+            keyspace: 7,
+            stamp: Stamp::new(Version(version), own),
+            logged: None,
+            expiry_ms: None,
+            is_expiry: false,
+            replaces: None,
+            key: Bytes::new(),
+            value: Bytes::new(),
+        }
+        .encode()
+    };
+    let seen: Vector = [(own, Version(50))].into_iter().collect();
+    assert!(!is_unseen(&record(50, false), &seen));
+    assert!(is_unseen(&record(51, false), &seen));
+    // The place of a copy says nothing.
+    assert!(!is_unseen(&record(51, true), &seen));
+}
