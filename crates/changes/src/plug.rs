@@ -144,10 +144,7 @@ impl Plugged for AtShard {
     }
 
     fn call(&self, services: &Rc<Services>, body: Bytes, reply: Reply<Response>) {
-        let services = services.clone();
-        tokio::task::spawn_local(async move {
-            reply.send(Response::Plug(target::answer(&services, body).await));
-        });
+        reply.send(Response::Plug(target::answer(services, body)));
     }
 
     fn open(&self, services: &Rc<Services>, body: Bytes, sink: Sink<Response>) {

@@ -92,7 +92,7 @@ pub(crate) async fn put_back(services: &Rc<Services>, token: &Token) -> Option<S
         let encoded = encoded.clone();
         async move {
             let is_put_back = if shard == services.shard().address() {
-                services.followers().is_put_back(token).await
+                services.followers().is_put_back(token)
             } else if services.is_reachable(shard) {
                 let answer = services.ask(shard, NUMBER, encoded, LOOK_TIMEOUT).await;
                 answer.is_ok_and(|answer| *answer == [1])
@@ -106,10 +106,10 @@ pub(crate) async fn put_back(services: &Rc<Services>, token: &Token) -> Option<S
 }
 
 /// The answer to another shard: whether the log was put back to before a token, or else the vector.
-pub(crate) async fn answer(services: &Services, body: Bytes) -> Bytes {
+pub(crate) fn answer(services: &Services, body: Bytes) -> Bytes {
     if !body.is_empty() {
         let is_put_back = match Token::decode(body) {
-            Ok(token) => services.followers().is_put_back(&token).await,
+            Ok(token) => services.followers().is_put_back(&token),
             Err(_) => false,
         };
         return Bytes::copy_from_slice(&[is_put_back.into()]);

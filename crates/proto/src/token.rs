@@ -236,13 +236,10 @@ impl Token {
         (is_one && partitions.iter().all(is_named)).then_some(least)
     }
 
-    /// All that it says of a shard's log, and how far its partitions are there.
-    pub fn hints_of(&self, shard: ShardAddress) -> impl Iterator<Item = (Hint, &Vector)> + '_ {
-        let of_shard = self
-            .hints
-            .iter()
-            .filter(move |(hint, _)| hint.shard == shard);
-        of_shard.filter_map(|(hint, partitions)| Some((*hint, self.vector(*partitions.first()?)?)))
+    /// All that it says of a shard's log.
+    pub fn hints_of(&self, shard: ShardAddress) -> impl Iterator<Item = Hint> + '_ {
+        let hints = self.hints.iter().map(|(hint, _)| *hint);
+        hints.filter(move |hint| hint.shard == shard)
     }
 
     /// The shards of whose logs it says anything.

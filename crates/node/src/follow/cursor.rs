@@ -42,8 +42,8 @@ impl Followers {
 
     /// Whether this shard's log misses records that were on disk when the token was given: its directory was put back to an
     /// earlier state.
-    pub async fn is_put_back(&self, token: &Token) -> bool {
-        is_put_back(&self.shard, token).await
+    pub fn is_put_back(&self, token: &Token) -> bool {
+        is_put_back(&self.shard, token)
     }
 
     /// Renews a pin; whether it is still the right one.

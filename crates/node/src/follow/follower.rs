@@ -6,14 +6,14 @@ use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 
 use bytes::Bytes;
-use dunlin_entry::{Entry, EntryView, Vector, Version};
+use dunlin_entry::{Entry, EntryView, Kind, Vector, Version};
 use dunlin_log::{CursorError, Index};
 use dunlin_proto::{Hint, Page, Place, Token, TokenError, Within};
 use dunlin_store::Snapshot;
 use tokio::time::Instant;
 
 use super::apart::Apart;
-use super::put_back::{LogNow, is_unseen, named_by};
+use super::put_back::LogNow;
 use super::settle::{Unsettled, settle};
 use super::stored::{StoredPage, read_stored};
 use super::{
@@ -345,7 +345,7 @@ impl Follow {
                     within.extend(place.map(|place| (*partition, place)));
                 }
                 token.check(self.shard.cluster_number(), self.wanted.keyspace)?;
-                if is_put_back(&self.shard, token).await {
+                if is_put_back(&self.shard, token) {
                     return Err(TokenError::PutBack(self.shard.address()).into());
                 }
                 let vectors = token.vectors().map(|(p, v)| (p, v.clone()));
@@ -388,11 +388,8 @@ impl Follow {
         let before = |s: &dunlin_log::SegmentInfo| Some((s.first_index, vector_of(&s.preamble)?));
         let segments: Vec<_> = self.shard.segments().iter().filter_map(before).collect();
         let strays = self.shard.stray_copies();
-        // From now on: behind all that the vector names, on disk or not.
-        let last = match from {
-            From::Now => self.shard.log_last(),
-            _ => self.shard.log_progress().synced,
-        };
+        // A token names only records that are on disk. From now on: those behind it that the vector names are passed over.
+        let last = self.shard.log_progress().synced;
         let placement = self.shard.placement();
         let placed = placement.keyspace(self.wanted.keyspace);
         let now = self.shard.vector();
@@ -745,33 +742,20 @@ impl Follow {
     }
 }
 
-/// Whether the shard's log misses records that were on disk when the token was given, or has others in their place:
-/// its directory was put back.
-pub(super) async fn is_put_back(shard: &Shard, token: &Token) -> bool {
+/// Whether the shard's log ends before records that were on disk when the token was given: its directory was put back.
+pub(super) fn is_put_back(shard: &Shard, token: &Token) -> bool {
     let log = LogNow {
         incarnation: shard.origin().incarnation(),
         since: shard.coverage().since,
         opened_at: shard.opened_at(),
         last: shard.log_last(),
     };
-    for (hint, seen) in token.hints_of(shard.address()) {
-        if log.was_put_back(hint) {
-            return true;
-        }
-        let Some(at) = still_at(shard, hint).filter(|at| *at >= shard.log_first()) else {
-            continue;
-        };
-        // A log that cannot be synced or read is another matter.
-        let is_on_disk = shard.sync_log_to(at).await.is_ok();
-        if is_on_disk
-            && let Ok(records) = shard.reader(at).next(1).await
-            && let Some((_, record)) = records.first()
-            && is_unseen(record, seen)
-        {
-            return true;
-        }
+    let mut hints = token.hints_of(shard.address());
+    let ahead = hints.find(|hint| log.was_put_back(*hint));
+    if let Some(hint) = ahead {
+        tracing::info!(?hint, ?log, "the log ends before a token");
     }
-    false
+    ahead.is_some()
 }
 
 /// Up to where a shard's log was read by who has the hint, if it is still that log.
@@ -782,6 +766,25 @@ pub(super) fn still_at(shard: &Shard, hint: Hint) -> Option<Index> {
             && hint.incarnation >= shard.coverage().since
             && hint.index <= shard.opened_at();
     (hint.shard == shard.address() && is_kept).then_some(hint.index)
+}
+
+/// Adds what a record of a log says of its origin, or of all.
+fn named_by(record: &Bytes, seen: &mut Vector) {
+    let Ok(view) = EntryView::new(record) else {
+        return;
+    };
+    match view.kind() {
+        Kind::Vector => {
+            if let Ok(named) = Vector::decode(view.value()) {
+                seen.merge(&named);
+            }
+        }
+        _ if view.copy() => {}
+        _ => {
+            let position = view.position();
+            seen.advance(position.origin, position.sequence);
+        }
+    }
 }
 
 impl Drop for Follow {

@@ -2,8 +2,6 @@
 
 use std::cmp::Ordering;
 
-use bytes::Bytes;
-use dunlin_entry::{EntryView, Kind, Vector};
 use dunlin_log::Index;
 use dunlin_proto::Hint;
 
@@ -26,34 +24,6 @@ impl LogNow {
             Ordering::Greater => true,
             Ordering::Equal => hint.index > self.last,
             Ordering::Less => hint.incarnation >= self.since && hint.index > self.opened_at,
-        }
-    }
-}
-
-/// Whether a record that a token names by its place is beyond the token: another stood there.
-pub(super) fn is_unseen(record: &Bytes, seen: &Vector) -> bool {
-    let mut named = Vector::new();
-    named_by(record, &mut named);
-    named
-        .iter()
-        .any(|(origin, version)| seen.get(origin) < version)
-}
-
-/// Adds what a record of a log says of its origin, or of all.
-pub(super) fn named_by(record: &Bytes, seen: &mut Vector) {
-    let Ok(view) = EntryView::new(record) else {
-        return;
-    };
-    match view.kind() {
-        Kind::Vector => {
-            if let Ok(named) = Vector::decode(view.value()) {
-                seen.merge(&named);
-            }
-        }
-        _ if view.copy() => {}
-        _ => {
-            let position = view.position();
-            seen.advance(position.origin, position.sequence);
         }
     }
 }

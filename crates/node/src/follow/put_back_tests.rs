@@ -1,4 +1,3 @@
-use dunlin_entry::{Entry, Origin, Stamp, Version};
 use dunlin_proto::ShardAddress;
 
 use super::*;
@@ -29,31 +28,4 @@ fn a_log_without_records_that_were_on_disk_was_put_back() {
         };
         assert_eq!(log.was_put_back(hint), expected, "{hint:?}");
     }
-}
-
-#[test]
-fn another_record_in_its_place_is_beyond_the_token() {
-    let own = Origin::new(1, 0, 4);
-    let record = |version, copy| {
-        Entry {
-            kind: Kind::Put,
-            copy,
-            from: 1,
-            partition: 0,
-            keyspace: 7,
-            stamp: Stamp::new(Version(version), own),
-            logged: None,
-            expiry_ms: None,
-            is_expiry: false,
-            replaces: None,
-            key: Bytes::new(),
-            value: Bytes::new(),
-        }
-        .encode()
-    };
-    let seen: Vector = [(own, Version(50))].into_iter().collect();
-    assert!(!is_unseen(&record(50, false), &seen));
-    assert!(is_unseen(&record(51, false), &seen));
-    // The place of a copy says nothing.
-    assert!(!is_unseen(&record(51, true), &seen));
 }

@@ -218,8 +218,8 @@ impl Shard {
     /// not over by any clock. It is the same for as long as the keyspace is there.
     fn forgettable(&self, keyspace: u32) -> Version {
         let placement = self.placement();
-        let placed = placement.keyspace(keyspace);
-        let grace_s = placed.map_or(0, |k| k.keyspace.settings.tombstone_grace_s);
+        let settings = placement.keyspace(keyspace).map(|k| &k.keyspace.settings);
+        let grace_s = settings.map_or(0, |settings| settings.tombstone_grace_s);
         let limit_ms = self.clock.limit().millis();
         let over_ms = limit_ms.saturating_sub(grace_s.saturating_mul(1_000));
         Version::new(over_ms, u16::MAX)
