@@ -374,7 +374,18 @@ impl Follow {
             }
         };
         self.check()?;
-        self.decide(&from, at, &within, snapshot, vector)
+        self.decide(&from, at, &within, snapshot, vector)?;
+        // A token names only records that are on disk.
+        let synced = self.shard.sync_log_to(self.source.position() - 1).await;
+        synced.map_err(FollowError::Failed)
+    }
+
+    /// The last record that is passed over or may be given: from now on all that the vector names, on disk or not.
+    fn last(&self, from: &From) -> Index {
+        match from {
+            From::Now => self.shard.log_last(),
+            _ => self.shard.log_progress().synced,
+        }
     }
 
     fn decide(
@@ -388,8 +399,7 @@ impl Follow {
         let before = |s: &dunlin_log::SegmentInfo| Some((s.first_index, vector_of(&s.preamble)?));
         let segments: Vec<_> = self.shard.segments().iter().filter_map(before).collect();
         let strays = self.shard.stray_copies();
-        // A token names only records that are on disk. From now on: those behind it that the vector names are passed over.
-        let last = self.shard.log_progress().synced;
+        let last = self.last(from);
         let placement = self.shard.placement();
         let placed = placement.keyspace(self.wanted.keyspace);
         let now = self.shard.vector();
@@ -751,11 +761,7 @@ pub(super) fn is_put_back(shard: &Shard, token: &Token) -> bool {
         last: shard.log_last(),
     };
     let mut hints = token.hints_of(shard.address());
-    let ahead = hints.find(|hint| log.was_put_back(*hint));
-    if let Some(hint) = ahead {
-        tracing::info!(?hint, ?log, "the log ends before a token");
-    }
-    ahead.is_some()
+    hints.any(|hint| log.was_put_back(hint))
 }
 
 /// Up to where a shard's log was read by who has the hint, if it is still that log.
