@@ -16,6 +16,7 @@ use super::apart::Apart;
 use super::put_back::LogNow;
 use super::settle::{Unsettled, settle};
 use super::stored::{StoredPage, read_stored};
+use super::tally::Begun;
 use super::{
     Class, Here, Hits, Holder, Met, Past, Reader, Scope, Selection, Start, begin, go_on, is_news,
     is_news_record,
@@ -175,29 +176,6 @@ enum Waits {
     Log(Index),
     /// The page of stored records read last.
     Page,
-}
-
-/// How partitions were gone on with, each time that was decided.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub struct Begun {
-    /// In the very log that was read before, where that was left.
-    pub log_again: u64,
-    /// In the log, by what had been seen.
-    pub log: u64,
-    /// With stored records, deletes among them.
-    pub delta: u64,
-    /// With stored records, all else to be forgotten.
-    pub complete: u64,
-}
-
-impl Begun {
-    /// Adds others.
-    pub fn add(&mut self, other: Begun) {
-        self.log_again += other.log_again;
-        self.log += other.log;
-        self.delta += other.delta;
-        self.complete += other.complete;
-    }
 }
 
 /// A partition that is given as stored records first.
@@ -376,7 +354,8 @@ impl Follow {
         self.check()?;
         self.decide(&from, at, &within, snapshot, vector)?;
         // A token names only records that are on disk.
-        let synced = self.shard.sync_log_to(self.source.position() - 1).await;
+        let last = self.source.position() - 1;
+        let synced = self.shard.sync_log_to(last).await;
         synced.map_err(FollowError::Failed)
     }
 

@@ -21,6 +21,8 @@
 //! | `selection` | pure: which records a follower wants; what is kept of them |
 //! | `source` | a place in the log that goes on, as far as its reader may see |
 //! | `stored` | stored records for who is no replica, a page at a time |
+//! | `put_back` | pure: whether a log ends before a token |
+//! | `tally` | how often followers began in a log, and how often with stored records |
 //! | `turns` | pure: who is read for first, a quantum at a time; `turn`, waiting for it |
 
 mod apart;
@@ -43,6 +45,7 @@ mod settle;
 mod shown;
 mod source;
 mod stored;
+mod tally;
 mod turn;
 mod turns;
 
@@ -52,7 +55,7 @@ pub(crate) use class::Class;
 pub(crate) use coverage::{Coverage, Found, Mark, Serves};
 pub(crate) use coverage_note::Note;
 pub use cursor::Pinned;
-pub use follower::{Begun, Follow, FollowError, Followers, From, Next, Wanted};
+pub use follower::{Follow, FollowError, Followers, From, Next, Wanted};
 pub(crate) use gauge::{Gauge, bytes_behind};
 pub(crate) use lag::Lag;
 pub(crate) use pace::Pace;
@@ -64,4 +67,5 @@ pub use selection::is_news_at;
 pub(crate) use selection::{Hits, Met, Selection, is_news, is_news_record};
 pub(crate) use shown::is_shown;
 pub(crate) use source::{Bound, Source};
+pub use tally::Begun;
 pub(crate) use turn::{ReadTurns, Turn};
