@@ -28,6 +28,8 @@ const BEAT: Duration = Duration::from_secs(5);
 const TOKEN_AFTER: Duration = Duration::from_millis(100);
 /// Nothing more is at hand when nothing came for so long.
 const IDLE: Duration = Duration::from_millis(20);
+/// A stream from now on that ends at once still says where it goes on, if that is known within this time.
+const BEGIN_WITHIN: Duration = Duration::from_secs(2);
 /// A stream with an end that gets no further for so long ends without.
 const UNREACHABLE_AFTER: Duration = Duration::from_secs(30);
 
@@ -42,7 +44,7 @@ struct Body {
     keys_only: bool,
     /// Changes that may still be told.
     left: Option<u64>,
-    wait_until: Option<Instant>,
+    wait: Option<Wait>,
     until_end: bool,
     has_told: bool,
     /// What was told has no token behind it since then.
@@ -60,6 +62,13 @@ struct Body {
     batch: Option<Batch>,
     out: Outbox,
     taking: Taking,
+}
+
+/// When a stream ends that waits for a while.
+struct Wait {
+    until: Instant,
+    /// Not before, unless it is known where it goes on.
+    begin_until: Instant,
 }
 
 /// The part of a stream that its client is taking.
@@ -128,7 +137,10 @@ impl Body {
             form,
             keys_only,
             left: limit,
-            wait_until: wait.map(|wait| now + wait),
+            wait: wait.map(|wait| Wait {
+                until: now + wait,
+                begin_until: now + BEGIN_WITHIN,
+            }),
             until_end,
             has_told: false,
             open_since: None,
@@ -243,14 +255,23 @@ impl Body {
             usize::try_from(left).unwrap_or(usize::MAX)
         });
         let far = Instant::now() + UNREACHABLE_AFTER;
+        // A stream from now on first learns where that is.
+        let is_known = || self.merged.token().is_some();
+        let wait_until = self.wait.as_ref().map(|wait| {
+            if is_known() {
+                wait.until
+            } else {
+                wait.until.max(wait.begin_until)
+            }
+        });
         let token_due = self.open_since.map(|since| since + TOKEN_AFTER);
-        let idle = (self.wait_until.is_some() && self.has_told).then(|| self.last_told + IDLE);
+        let idle = (self.wait.is_some() && self.has_told).then(|| self.last_told + IDLE);
         let unreachable = self.until_end.then(|| self.last_told + UNREACHABLE_AFTER);
         tokio::select! {
             biased;
             () = &mut self.stopping => self.end(Reason::Stopping),
             () = lost(&mut self.lease) => self.end(Reason::Taken),
-            () = sleep_until(self.wait_until.unwrap_or(far)), if self.wait_until.is_some() => {
+            () = sleep_until(wait_until.unwrap_or(far)), if wait_until.is_some() => {
                 self.end(Reason::Wait);
             }
             () = sleep_until(unreachable.unwrap_or(far)), if unreachable.is_some() => {
