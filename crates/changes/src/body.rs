@@ -20,6 +20,7 @@ use crate::merge::{Merged, Told};
 use crate::outbox::{Outbox, PIECE_BYTES};
 use crate::plug::AtShard;
 use crate::subscription::Subscription;
+use crate::turn::Turn;
 use crate::window::Window;
 
 /// Where nothing is told for so long, it is said how far the stream is.
@@ -33,7 +34,7 @@ const BEGIN_WITHIN: Duration = Duration::from_secs(2);
 /// A stream with an end that gets no further for so long ends without.
 const UNREACHABLE_AFTER: Duration = Duration::from_secs(30);
 
-/// A stream ends whose node has not reached a majority of a partition's replicas for so long: another may.
+/// A stream ends whose node has not reached a majority of any partition's replicas for so long: another may.
 const ISOLATED_FOR: Duration = Duration::from_secs(10);
 
 struct Body {
@@ -83,15 +84,31 @@ struct Taking {
 struct Batch {
     rest: Rest,
     bytes: usize,
+    /// They are the last stored records of this partition.
+    ends: Option<u16>,
 }
 
 enum Rest {
     Entries(std::vec::IntoIter<Rc<Change>>),
-    Records {
-        records: std::vec::IntoIter<Entry>,
-        /// They are the last of this partition.
-        ends: Option<u16>,
-    },
+    Records(std::vec::IntoIter<Entry>),
+}
+
+impl Rest {
+    /// Writes the line of the next change; whether there was one.
+    fn write(&mut self, form: Form, out: &mut Outbox, keys_only: bool, now_ms: u64) -> bool {
+        match self {
+            Rest::Entries(changes) => {
+                let next = changes.next();
+                next.inspect(|change| form.change(out, change, keys_only, now_ms))
+                    .is_some()
+            }
+            Rest::Records(records) => {
+                let next = records.next();
+                next.inspect(|record| form.record(out, record, keys_only, now_ms))
+                    .is_some()
+            }
+        }
+    }
 }
 
 /// The stream.
@@ -122,12 +139,10 @@ impl Body {
         let until_end = targets.is_some();
         let merged = Merged::new(&services, asked, partitions, from, targets);
         merged.set_abort(ask.abort);
-        if let Some(lease) = &lease {
-            merged.set_cursor(lease.holder().0);
-        }
         let mut out = Outbox::default();
         if let Some(lease) = &lease {
             let (name, generation) = lease.holder();
+            merged.set_cursor(name);
             form.cursor(out.buffer(), name, generation);
         }
         Body {
@@ -192,52 +207,35 @@ impl Body {
 
     /// The next piece; large values are encoded in turn with other streams.
     async fn take(&mut self) -> Bytes {
+        let bytes = if self.out.is_large() { PIECE_BYTES } else { 0 };
         let plugged = self.plugged.clone();
-        let _turn = match &plugged {
-            Some(plugged) if self.out.is_large() => {
-                plugged.turns.take(&self.services, PIECE_BYTES).await
-            }
-            _ => None,
-        };
+        let _turn = turn(&plugged, &self.services, bytes).await;
         self.out.take()
     }
 
     /// Writes lines of the batch, as many as go out at a time.
     async fn write(&mut self) {
-        let bytes = self.batch.as_ref().map_or(0, |batch| batch.bytes);
+        let Some(batch) = &mut self.batch else {
+            return;
+        };
         let plugged = self.plugged.clone();
-        let _turn = match &plugged {
-            Some(plugged) => plugged.turns.take(&self.services, bytes).await,
-            None => None,
-        };
+        let _turn = turn(&plugged, &self.services, batch.bytes).await;
         let now_ms = self.services.now_ms();
-        let (form, keys_only, out) = (self.form, self.keys_only, &mut self.out);
-        let ends = match self.batch.as_mut().map(|batch| &mut batch.rest) {
-            None => None,
-            Some(Rest::Entries(changes)) => loop {
-                if out.is_full() {
-                    return;
-                }
-                match changes.next() {
-                    Some(change) => form.change(out, &change, keys_only, now_ms),
-                    None => break None,
-                }
-            },
-            Some(Rest::Records { records, ends }) => loop {
-                if out.is_full() {
-                    return;
-                }
-                match records.next() {
-                    Some(record) => form.record(out, &record, keys_only, now_ms),
-                    None => break *ends,
-                }
-            },
-        };
+        while batch
+            .rest
+            .write(self.form, &mut self.out, self.keys_only, now_ms)
+        {
+            if self.out.is_full() {
+                return;
+            }
+        }
+        let ends = batch.ends;
         self.batch = None;
         if let Some(partition) = ends {
             let token = self.merged.token();
             self.open_since = None;
-            form.snapshot_ends(self.out.buffer(), partition, token.as_ref());
+            self.form
+                .snapshot_ends(self.out.buffer(), partition, token.as_ref());
         }
         self.conclude();
     }
@@ -256,9 +254,8 @@ impl Body {
         });
         let far = Instant::now() + UNREACHABLE_AFTER;
         // A stream from now on first learns where that is.
-        let is_known = || self.merged.token().is_some();
         let wait_until = self.wait.as_ref().map(|wait| {
-            if is_known() {
+            if self.merged.token().is_some() {
                 wait.until
             } else {
                 wait.until.max(wait.begin_until)
@@ -306,7 +303,11 @@ impl Body {
                 let holds = changes.iter().filter_map(|change| holder.change(change));
                 self.taking.holds.extend(holds);
                 let rest = Rest::Entries(changes.into_iter());
-                self.batch = Some(Batch { rest, bytes });
+                self.batch = Some(Batch {
+                    rest,
+                    bytes,
+                    ends: None,
+                });
                 return;
             }
             Told::Records {
@@ -321,11 +322,11 @@ impl Body {
                 self.told(records.len());
                 self.last_told = Instant::now();
                 self.taking.holds.extend(self.merged.holder().bytes(bytes));
-                let rest = Rest::Records {
-                    records: records.into_iter(),
+                self.batch = Some(Batch {
+                    rest: Rest::Records(records.into_iter()),
+                    bytes,
                     ends: ends.then_some(partition),
-                };
-                self.batch = Some(Batch { rest, bytes });
+                });
                 return;
             }
             Told::Moved { partitions, to } => {
@@ -367,6 +368,18 @@ impl Body {
         self.has_ended = true;
         let token = self.merged.token();
         self.form.ended(self.out.buffer(), reason, token.as_ref());
+    }
+}
+
+/// A turn to write so many bytes; none is needed for a few.
+async fn turn<'p>(
+    plugged: &'p Option<Rc<AtShard>>,
+    services: &Services,
+    bytes: usize,
+) -> Option<Turn<'p>> {
+    match plugged {
+        Some(plugged) => plugged.turns.take(services, bytes).await,
+        None => None,
     }
 }
 

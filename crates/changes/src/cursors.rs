@@ -6,7 +6,7 @@ use bytes::Bytes;
 use dunlin_entry::{Kind, Stamp, Version};
 use dunlin_node::http::Rejected;
 use dunlin_node::{Failure, Quorum, Scan, Services};
-use dunlin_proto::{Condition, WriteRequest};
+use dunlin_proto::{Condition, Item, WriteRequest};
 use hyper::StatusCode;
 
 use crate::cursor::{Cursor, CursorError};
@@ -27,29 +27,26 @@ impl<'a> Cursors<'a> {
 
     /// The cursor of this name, and its version.
     pub async fn get(&self, name: &str) -> Result<Option<(Cursor, Stamp)>, Rejected> {
-        let Some(system) = self.services.system() else {
-            return Ok(None);
-        };
-        let key = key(self.keyspace, name);
-        let coordinator = self.services.coordinator();
-        let found = coordinator.read(system, &key, self.quorum(system)).await;
-        let found = found
-            .map_err(Rejected::from)?
-            .filter(|item| !item.tombstone);
+        let found = self.item(name).await?.filter(|item| !item.tombstone);
         Ok(match found {
             Some(item) => Some((read(&item.value).map_err(damaged)?, item.stamp)),
             None => None,
         })
     }
 
-    /// When the cursor of this name was dropped, in milliseconds since 1970, where that is still known.
-    pub async fn dropped_ms(&self, name: &str) -> Result<Option<u64>, Rejected> {
+    /// The record of this name, or its delete.
+    async fn item(&self, name: &str) -> Result<Option<Item>, Rejected> {
         let Some(system) = self.services.system() else {
             return Ok(None);
         };
         let key = key(self.keyspace, name);
         let coordinator = self.services.coordinator();
-        let found = coordinator.read(system, &key, self.quorum(system)).await?;
+        Ok(coordinator.read(system, &key, self.quorum(system)).await?)
+    }
+
+    /// When the cursor of this name was dropped, in milliseconds since 1970, where that is still known.
+    pub async fn dropped_ms(&self, name: &str) -> Result<Option<u64>, Rejected> {
+        let found = self.item(name).await?;
         let dropped = found.filter(|item| item.tombstone);
         Ok(dropped.map(|item| item.stamp.version.millis()))
     }

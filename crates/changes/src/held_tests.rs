@@ -1,24 +1,9 @@
 #![allow(clippy::unwrap_used)]
-use bytes::Bytes;
-use dunlin_entry::{Entry, Kind, Origin, Stamp, Version};
-
 use super::*;
+use crate::sample::entry;
 
 fn change(bytes: usize) -> Rc<Change> {
-    Change::new(Entry {
-        kind: Kind::Put,
-        copy: false,
-        from: 1,
-        partition: 0,
-        keyspace: 5,
-        stamp: Stamp::new(Version(6), Origin::new(1, 0, 1)),
-        logged: None,
-        expiry_ms: None,
-        is_expiry: false,
-        replaces: None,
-        key: Bytes::new(),
-        value: vec![0; bytes].into(),
-    })
+    Change::new(entry(b"", &vec![0; bytes]))
 }
 
 fn holder(total: &Rc<Total>) -> Holder {

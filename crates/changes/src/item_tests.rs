@@ -1,23 +1,15 @@
 #![allow(clippy::unwrap_used)]
-use dunlin_entry::{Kind, Origin, Stamp, Version};
+use dunlin_entry::{Origin, Version};
 use proptest::prelude::*;
 
 use super::*;
+use crate::sample;
 
 fn entry(key: &[u8], value: &[u8]) -> Entry {
     Entry {
-        kind: Kind::Put,
-        copy: false,
-        from: 3,
         partition: 4,
-        keyspace: 5,
-        stamp: Stamp::new(Version(6), Origin::new(1, 0, 1)),
-        logged: None,
         expiry_ms: Some(7),
-        is_expiry: false,
-        replaces: None,
-        key: Bytes::copy_from_slice(key),
-        value: Bytes::copy_from_slice(value),
+        ..sample::entry(key, value)
     }
 }
 

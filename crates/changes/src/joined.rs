@@ -6,7 +6,7 @@ use std::rc::Rc;
 use bytes::Bytes;
 use dunlin_entry::Entry;
 use dunlin_log::Index;
-use dunlin_node::{Services, is_news_at};
+use dunlin_node::{Services, is_news_entry};
 use dunlin_proto::Token;
 use tokio::time::{Instant, timeout_at};
 
@@ -165,11 +165,8 @@ impl Joined {
 
 /// Whether a change that a log has is named by a token, as far as its place tells.
 fn is_old(change: &Entry, token: &Token) -> bool {
-    let is_older = change.is_expiry || change.replaces.is_some();
-    let is_news = |seen| is_news_at(change.position(), change.copy && is_older, seen);
-    token
-        .vector(change.partition)
-        .is_some_and(|seen| !is_news(seen))
+    let seen = token.vector(change.partition);
+    seen.is_some_and(|seen| !is_news_entry(change, seen))
 }
 
 #[cfg(test)]

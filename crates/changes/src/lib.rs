@@ -46,6 +46,8 @@ mod places;
 mod plug;
 mod reading;
 mod ring;
+#[cfg(test)]
+mod sample;
 mod source;
 mod subscription;
 mod tail;

@@ -1,27 +1,10 @@
 #![allow(clippy::unwrap_used)]
-use bytes::Bytes;
-use dunlin_entry::{Origin, Stamp, Version};
+use dunlin_entry::Version;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
-
-fn entry(key: &[u8], value: &[u8]) -> Entry {
-    Entry {
-        kind: Kind::Put,
-        copy: false,
-        from: 3,
-        partition: 12,
-        keyspace: 5,
-        stamp: Stamp::new(Version(6), Origin::new(1, 0, 1)),
-        logged: None,
-        expiry_ms: None,
-        is_expiry: false,
-        replaces: None,
-        key: Bytes::copy_from_slice(key),
-        value: Bytes::copy_from_slice(value),
-    }
-}
+use crate::sample::entry;
 
 fn all(outbox: &mut Outbox) -> Vec<u8> {
     let mut all = Vec::new();

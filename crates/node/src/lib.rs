@@ -64,7 +64,7 @@ pub use config::{CopySteps, NodeConfig};
 pub use doors::{Bounds, REFUSALS_MAX};
 pub use env::Env;
 pub use follow::{
-    Begun, Follow, FollowError, Followers, From, Next, Pinned, Scope, Wanted, is_news_at,
+    Begun, Follow, FollowError, Followers, From, Next, Pinned, Scope, Wanted, is_news_entry,
 };
 pub use limits::BODY_BYTES_MAX;
 pub use logins::{check_password, password_hash};

@@ -9,6 +9,7 @@ use crate::harness::child::{Process, dunlin};
 use crate::harness::curl::curl;
 use crate::harness::eventually;
 use crate::harness::mirror::{Mirror, scan};
+use crate::harness::secure;
 use crate::harness::up::Up;
 use crate::harness::wire::Wire;
 
@@ -310,17 +311,8 @@ fn a_named_cursor_goes_on_where_it_was_committed() {
     fill(&up, 6);
     let server = format!("{},{}", up.url(1, ""), up.url(2, ""));
     let run = |arguments: &[&str]| {
-        let mut command = dunlin();
-        let output = command
-            .args(arguments)
-            .args(["--server", &server])
-            .output()
-            .unwrap();
-        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-        (
-            output.status.code(),
-            text(output.stdout) + &text(output.stderr),
-        )
+        let said = secure::run(dunlin().args(arguments).args(["--server", &server]));
+        (said.code, said.out + &said.err)
     };
     let cursor = |verb: &str, more: &[&str]| {
         let all = [&["cursor", verb, "c1", "--keyspace", "default"], more].concat();

@@ -12,6 +12,7 @@ use crate::harness::flock::Flock;
 use crate::harness::load::{Writer, beside};
 use crate::harness::mirror::{Mirror, scan};
 use crate::harness::random::Random;
+use crate::harness::secure;
 use crate::harness::up::Up;
 use crate::harness::wire::Wire;
 
@@ -371,16 +372,8 @@ fn a_batch_may_take_longer_than_a_lease_and_a_consumer_that_hangs_loses_it() {
     let directory = tempfile::tempdir().unwrap();
     let up = Up::with(1, &["--shards=1"]);
     let server = up.url(0, "");
-    let run = |arguments: &[&str]| {
-        let mut command = dunlin();
-        let output = command
-            .args(arguments)
-            .args(["--server", &server])
-            .output()
-            .unwrap();
-        assert!(output.status.success(), "{output:?}");
-        String::from_utf8(output.stdout).unwrap()
-    };
+    let run =
+        |arguments: &[&str]| secure::run(dunlin().args(arguments).args(["--server", &server])).ok();
     run(&["put", "a", "1"]);
     run(&["cursor", "create", "c"]);
     let consume = |name: &str, script: &str| {

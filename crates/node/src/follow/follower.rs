@@ -19,7 +19,7 @@ use super::stored::{StoredPage, read_stored};
 use super::tally::Begun;
 use super::{
     Class, Here, Hits, Holder, Met, Past, Reader, Scope, Selection, Start, begin, go_on, is_news,
-    is_news_record,
+    is_news_entry,
 };
 use crate::env::LocalFuture;
 use crate::limits::{SETTLE_AFTER, SETTLE_KEYS, STEP_BYTES};
@@ -509,7 +509,7 @@ impl Follow {
                 let records = records
                     .filter(|item| item.key.starts_with(prefix))
                     .map(|item| copy_of(item, keyspace, partition))
-                    .filter(|record| seen.is_none_or(|seen| is_news_record(record, seen)));
+                    .filter(|record| seen.is_none_or(|seen| is_news_entry(record, seen)));
                 StoredPage {
                     records: records.collect(),
                     next: page.next.filter(|next| next.starts_with(prefix)),
@@ -731,26 +731,25 @@ impl Follow {
     }
 }
 
-/// Whether the shard's log ends before records that were on disk when the token was given: its directory was put back.
-pub(super) fn is_put_back(shard: &Shard, token: &Token) -> bool {
-    let log = LogNow {
+fn log_now(shard: &Shard) -> LogNow {
+    LogNow {
         incarnation: shard.origin().incarnation(),
         since: shard.coverage().since,
         opened_at: shard.opened_at(),
         last: shard.log_last(),
-    };
+    }
+}
+
+/// Whether the shard's log ends before records that were on disk when the token was given: its directory was put back.
+pub(super) fn is_put_back(shard: &Shard, token: &Token) -> bool {
+    let log = log_now(shard);
     let mut hints = token.hints_of(shard.address());
     hints.any(|hint| log.was_put_back(hint))
 }
 
 /// Up to where a shard's log was read by who has the hint, if it is still that log.
 pub(super) fn still_at(shard: &Shard, hint: Hint) -> Option<Index> {
-    let now = shard.origin().incarnation();
-    let is_kept = hint.incarnation == now
-        || hint.incarnation < now
-            && hint.incarnation >= shard.coverage().since
-            && hint.index <= shard.opened_at();
-    (hint.shard == shard.address() && is_kept).then_some(hint.index)
+    (hint.shard == shard.address() && log_now(shard).is_kept(hint)).then_some(hint.index)
 }
 
 /// Adds what a record of a log says of its origin, or of all.

@@ -21,7 +21,7 @@
 //! | `selection` | pure: which records a follower wants; what is kept of them |
 //! | `source` | a place in the log that goes on, as far as its reader may see |
 //! | `stored` | stored records for who is no replica, a page at a time |
-//! | `put_back` | pure: whether a log ends before a token |
+//! | `put_back` | pure: whether a log is still the one that a token is of |
 //! | `tally` | how often followers began in a log, and how often with stored records |
 //! | `turns` | pure: who is read for first, a quantum at a time; `turn`, waiting for it |
 
@@ -63,8 +63,8 @@ pub(crate) use pins::{Holder, Pins};
 pub(crate) use progress::Progress;
 pub(crate) use reader::Reader;
 pub(crate) use retain::{Caps, Segment, kept_at_least, kept_at_most, released};
-pub use selection::is_news_at;
-pub(crate) use selection::{Hits, Met, Selection, is_news, is_news_record};
+pub use selection::is_news_entry;
+pub(crate) use selection::{Hits, Met, Selection, is_news};
 pub(crate) use shown::is_shown;
 pub(crate) use source::{Bound, Source};
 pub use tally::Begun;

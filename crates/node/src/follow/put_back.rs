@@ -1,4 +1,4 @@
-//! Whether the directory of a shard was put back to an earlier state than a token is of. Pure.
+//! Whether a log is still the one that a token is of, or its directory was put back to an earlier state. Pure.
 
 use std::cmp::Ordering;
 
@@ -18,6 +18,15 @@ pub(super) struct LogNow {
 }
 
 impl LogNow {
+    /// It is still the log that a hint is of, up to there.
+    pub fn is_kept(self, hint: Hint) -> bool {
+        match hint.incarnation.cmp(&self.incarnation) {
+            Ordering::Greater => false,
+            Ordering::Equal => true,
+            Ordering::Less => hint.incarnation >= self.since && hint.index <= self.opened_at,
+        }
+    }
+
     /// The records up to a hint were on disk, and are not there.
     pub fn was_put_back(self, hint: Hint) -> bool {
         match hint.incarnation.cmp(&self.incarnation) {

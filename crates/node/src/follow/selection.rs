@@ -84,14 +84,14 @@ pub(crate) fn is_news(view: &EntryView<'_>, seen: &Vector) -> bool {
     is_news_at(view.position(), view.copy() && is_older, seen)
 }
 
-/// The same of a stored record: its place is its version, unless it was logged later.
-pub(crate) fn is_news_record(record: &Entry, seen: &Vector) -> bool {
-    let is_older = record.is_expiry || record.replaces.is_some();
-    is_news_at(record.position(), is_older, seen)
+/// The same of an entry, also of a stored record, which is a copy with its version as its place.
+pub fn is_news_entry(entry: &Entry, seen: &Vector) -> bool {
+    let is_older = entry.is_expiry || entry.replaces.is_some();
+    is_news_at(entry.position(), entry.copy && is_older, seen)
 }
 
 /// The same of a place in a log; and whether what stands there is a copy that keeps a stamp older than its place.
-pub fn is_news_at(position: Position, is_older_copy: bool, seen: &Vector) -> bool {
+fn is_news_at(position: Position, is_older_copy: bool, seen: &Vector) -> bool {
     is_older_copy || position.sequence > seen.get(position.origin)
 }
 

@@ -142,13 +142,13 @@ fn a_stored_record_is_left_out_where_its_place_is_named() {
         copy: true,
         ..put(ME, version, 1, "a")
     };
-    assert!(!is_news_record(&record(6), &seen));
-    assert!(is_news_record(&record(7), &seen));
-    assert!(is_news_record(&put(OTHER, 1, 1, "a"), &seen));
+    assert!(!is_news_entry(&record(6), &seen));
+    assert!(is_news_entry(&record(7), &seen));
+    assert!(is_news_entry(&put(OTHER, 1, 1, "a"), &seen));
     // Its place in the log was a later one, which nobody knows here.
     let ended = Entry {
         is_expiry: true,
         ..record(6)
     };
-    assert!(is_news_record(&ended, &seen));
+    assert!(is_news_entry(&ended, &seen));
 }

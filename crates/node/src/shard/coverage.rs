@@ -207,11 +207,8 @@ impl Shard {
     pub(crate) fn forgotten(&self, keyspace: u32) -> Version {
         let noted = self.covering.found.forgotten(keyspace);
         let noted = noted.max(self.coverage().forgotten_of_all());
-        let noted = noted.max(self.forgetting_now(keyspace));
-        noted.min(
-            self.forgettable(keyspace)
-                .max(self.forgetting_now(keyspace)),
-        )
+        let noted = noted.min(self.forgettable(keyspace));
+        noted.max(self.forgetting_now(keyspace))
     }
 
     /// No replica has forgotten a delete of a keyspace with a greater version: the grace period of such deletes is
