@@ -9,7 +9,7 @@ use dunlin_node::plug::Plug;
 use dunlin_node::{Node, NodeConfig, Process, StartError, Superseded};
 use dunlin_ranges::{Limits, Ranges};
 use dunlin_store::CacheSizes;
-use dunlin_views::Views;
+use dunlin_views::{Engines, Views};
 
 use crate::config::room::Room;
 use crate::failure::Failure;
@@ -20,7 +20,7 @@ use crate::memory;
 pub fn plugs(transactions: Limits) -> Vec<Arc<dyn Plug>> {
     vec![
         Arc::new(Changes),
-        Arc::new(Views),
+        Arc::new(Views(Engines::Processes)),
         Arc::new(Ranges(transactions)),
     ]
 }

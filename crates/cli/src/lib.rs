@@ -49,6 +49,13 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         );
         return ExitCode::FAILURE;
     }
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    if arguments
+        .get(1)
+        .is_some_and(|first| first == dunlin_views::ENGINE)
+    {
+        return dunlin_views::work();
+    }
     let command = match args::parse(arguments) {
         Ok(args::Parsed::Command(command)) => command,
         Ok(args::Parsed::Text(text)) => {

@@ -58,7 +58,8 @@ pub use description::{
 };
 pub use dunlin_proto::api::{
     BackfillStatus, FollowerStatus, PinStatus, RangeStatus, RecoveryStatus, SkippedDocument,
-    StreamStatus, TriedDocument, TriedRow, View, ViewAtShard, ViewDifference, ViewVerified,
+    StreamStatus, TriedDocument, TriedRow, View, ViewAtShard, ViewDifference, ViewStatus,
+    ViewVerified,
 };
 pub use dunlin_proto::pairs::{PairError, Pairs, PairsBody};
 pub use dunlin_proto::partition_of;

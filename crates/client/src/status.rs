@@ -2,6 +2,7 @@
 
 use dunlin_proto::api::{
     BackfillStatus, FollowerStatus, PinStatus, RangeStatus, RecoveryStatus, StreamStatus,
+    ViewStatus,
 };
 use serde::{Deserialize, Serialize};
 
@@ -30,6 +31,8 @@ pub struct Status {
     pub followers: Vec<FollowerStatus>,
     /// Streams of changes that clients follow.
     pub streams: Vec<StreamStatus>,
+    /// Views, at each shard that holds a part of them.
+    pub views: Vec<ViewStatus>,
     /// Replicas of transactional keyspaces.
     pub ranges: Vec<RangeStatus>,
     /// What a newer server says beyond this.

@@ -28,6 +28,7 @@ pub struct ViewRow {
 /// An answer of a view, as it arrives.
 pub struct ViewRows {
     lines: Lines,
+    is_behind_head: bool,
     token: Option<String>,
 }
 
@@ -58,7 +59,7 @@ impl ViewRows {
                 let wrong =
                     |error: serde_json::Error| self.lines.answer.protocol(error.to_string());
                 self.token = Some(end.map_err(wrong)?.token);
-            } else if line != "{\"rows\":[" {
+            } else if std::mem::replace(&mut self.is_behind_head, true) {
                 return Ok(Some(line.trim_end_matches(',').to_owned()));
             }
         }
@@ -149,7 +150,8 @@ impl Keyspace {
             .await
     }
 
-    /// Gives one other functions; it is asked as it was until their index is whole.
+    /// Gives one other functions; it is asked as it was until their index is whole. An index whose every document
+    /// failed takes over only with `force`.
     ///
     /// # Errors
     /// [`ClientError::NotFound`] when there is none of that name.
@@ -158,9 +160,10 @@ impl Keyspace {
         name: &str,
         map: &str,
         reduce: Option<&str>,
+        force: bool,
     ) -> Result<(), ClientError> {
         let mut call = Call::new(Method::PUT, self.view_path(name, ""));
-        let body = serde_json::json!({ "map": map, "reduce": reduce });
+        let body = serde_json::json!({ "map": map, "reduce": reduce, "force": force });
         call.json(body.to_string().into_bytes());
         self.done(call).await
     }
@@ -204,7 +207,11 @@ impl Keyspace {
             call.parameter(name, value);
         }
         let lines = Lines::open(self.servers(), &call).await?;
-        Ok(ViewRows { lines, token: None })
+        Ok(ViewRows {
+            lines,
+            is_behind_head: false,
+            token: None,
+        })
     }
 
     /// Has the index of each shard compared with one that is made anew.

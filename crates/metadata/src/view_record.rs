@@ -23,6 +23,9 @@ pub struct ViewRecord {
     pub reduce: Option<String>,
     /// When it was made, in milliseconds since 1970.
     pub created_ms: u64,
+    /// Its index takes the place of the one before even if the map function fails for every document.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub force: bool,
     /// The index that is asked until this one is whole, where it takes the place of another.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<IndexBefore>,

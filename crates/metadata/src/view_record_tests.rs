@@ -10,6 +10,7 @@ fn view(name: &str) -> ViewRecord {
         map: "function (doc) { emit(doc.a) }".to_owned(),
         reduce: Some("_count".to_owned()),
         created_ms: 7,
+        force: false,
         before: None,
     }
 }

@@ -14,7 +14,7 @@ use dunlin_entry::{Origin, Stamp, Version};
 use dunlin_log::disk::Disk;
 use dunlin_log::{Index, Runner};
 use dunlin_metadata::{Keyspace, MetadataError, RangeReplica, ViewChange, ViewRecord};
-use dunlin_proto::api::{RangeStatus, StreamStatus};
+use dunlin_proto::api::{FeedStatus, RangeStatus, StreamStatus, ViewStatus};
 use dunlin_proto::{Item, Request, Response, ShardAddress, WriteRequest};
 use dunlin_rpc::{CallError, Items, Reply, Sink};
 use dunlin_store::SharedResources;
@@ -38,8 +38,8 @@ pub const ORACLE_KEYSPACE: &str = "_oracle";
 const SEEN_LOOKS: usize = 400;
 const SEEN_PAUSE: Duration = Duration::from_millis(5);
 
-/// Tells of the streams that capabilities serve at a shard.
-pub(crate) type TellStreams = Box<dyn Fn() -> Vec<StreamStatus>>;
+/// The streams and views that capabilities serve at a shard.
+pub(crate) type TellFeeds = Box<dyn Fn() -> FeedStatus>;
 
 /// Transactions that a shard has coordinated since its start, told to others.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -147,6 +147,11 @@ pub trait Plugged: Any {
 
     /// The streams that it serves, for status and metrics.
     fn streams(&self, _: &Services) -> Vec<StreamStatus> {
+        Vec::new()
+    }
+
+    /// The views of which it has a part, for status and metrics.
+    fn views(&self, _: &Services) -> Vec<ViewStatus> {
         Vec::new()
     }
 

@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use dunlin_proto::Introduction;
+use dunlin_proto::api::FeedStatus;
 use dunlin_rpc::Stream;
 
 use crate::expiry::Expiry;
@@ -69,13 +70,16 @@ impl Services {
             self.shard.set_ranges(Box::new(move || ranges.status()));
         }
         let services = Rc::downgrade(self);
-        self.shard.set_streams(Box::new(move || {
+        self.shard.set_feeds(Box::new(move || {
             let services = services.upgrade();
             let of = |services: Rc<Services>| {
-                let plugged = services.plugged.iter();
-                plugged.flat_map(|plug| plug.streams(&services)).collect()
+                let plugged = || services.plugged.iter();
+                FeedStatus {
+                    streams: plugged().flat_map(|plug| plug.streams(&services)).collect(),
+                    views: plugged().flat_map(|plug| plug.views(&services)).collect(),
+                }
             };
-            services.map_or(Vec::new(), of)
+            services.map_or_else(FeedStatus::default, of)
         }));
     }
 

@@ -1,20 +1,23 @@
 //! An answer of a view as the body of a response: `{"rows":[..],"token":..}`, made as the client takes it.
 
+use std::collections::VecDeque;
 use std::rc::Rc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::{BufMut, Bytes, BytesMut};
+use dunlin_metadata::ViewRecord;
 use dunlin_node::http::{Answer, LocalFuture, Rejected, stream};
 use dunlin_node::{Failure, Services};
 use futures_util::future::join_all;
 use futures_util::{StreamExt, stream as streams};
 use hyper::body::Frame;
+use serde::Deserialize;
 
 use crate::collate;
 use crate::gather::{Broken, Gather};
 use crate::page::{Piece, What};
-use crate::query::Query;
+use crate::query::{Queries, Query};
 use crate::reduce::Reduce;
 use crate::row::row_of;
 use crate::wanted::Group;
@@ -24,44 +27,72 @@ const CHUNK_BYTES: usize = 32 << 10;
 /// Documents that are read at once.
 const READS: usize = 32;
 
+/// Whom queries are of.
+#[derive(Clone)]
+pub(crate) struct Of {
+    pub services: Rc<Services>,
+    pub keyspace: u32,
+    pub view: ViewRecord,
+    pub reduce: Option<Reduce>,
+}
+
+impl Of {
+    /// Begins a query.
+    pub async fn begin(&self, query: &Query) -> Result<Gather, Rejected> {
+        Gather::begin(
+            &self.services,
+            self.keyspace,
+            &self.view,
+            self.reduce,
+            query,
+        )
+        .await
+    }
+}
+
 struct Body {
-    services: Rc<Services>,
-    keyspace: u32,
+    of: Of,
     gather: Gather,
-    group: Option<Group>,
-    reduce: Option<Reduce>,
-    include_docs: bool,
-    skip: u64,
-    limit: u64,
-    has_begun: bool,
-    has_rows: bool,
-    has_ended: bool,
+    query: Query,
+    /// Rows of it that were given.
+    given: u64,
+    skipped: u64,
+    /// Queries that come behind it.
+    left: VecDeque<Query>,
+    is_list: bool,
+    at: At,
     still: Box<dyn Fn() -> Result<(), Rejected>>,
     stopping: LocalFuture<()>,
 }
 
-/// The answer.
+/// How far the answer is.
+#[derive(PartialEq, Eq)]
+enum At {
+    Begin,
+    Query,
+    Rows,
+    End,
+}
+
+/// The answer to queries, the first of which has a gather.
 pub(crate) fn answer(
-    services: &Rc<Services>,
-    keyspace: u32,
+    of: Of,
     gather: Gather,
-    query: &Query,
-    reduce: Option<Reduce>,
+    queries: Queries,
     still: Box<dyn Fn() -> Result<(), Rejected>>,
     stopping: LocalFuture<()>,
-) -> Answer {
+) -> Option<Answer> {
+    let services = of.services.clone();
+    let mut left: VecDeque<Query> = queries.all.into();
     let body = Body {
-        services: services.clone(),
-        keyspace,
+        of,
         gather,
-        group: query.group,
-        reduce,
-        include_docs: query.include_docs,
-        skip: query.skip,
-        limit: query.limit,
-        has_begun: false,
-        has_rows: false,
-        has_ended: false,
+        query: left.pop_front()?,
+        given: 0,
+        skipped: 0,
+        left,
+        is_list: queries.is_list,
+        at: At::Begin,
         still,
         stopping,
     };
@@ -75,56 +106,129 @@ pub(crate) fn answer(
             }
         }
     });
-    stream(services, "application/json", chunks.boxed_local())
+    Some(stream(&services, "application/json", chunks.boxed_local()))
 }
 
 impl Body {
     async fn next(&mut self) -> Result<Option<Bytes>, Broken> {
-        if self.has_ended {
+        if self.at == At::End {
             return Ok(None);
-        }
-        let mut out = BytesMut::new();
-        if !std::mem::replace(&mut self.has_begun, true) {
-            out.put_slice(b"{\"rows\":[");
         }
         if (self.still)().is_err() {
             return Err(Broken::forbidden());
         }
-        while out.len() < CHUNK_BYTES && !self.has_ended {
-            let pieces = tokio::select! {
-                biased;
-                () = &mut self.stopping => return Err(Broken::stopping()),
-                pieces = take(&mut self.gather, &mut self.skip, &mut self.limit, if self.include_docs { READS } else { 1 }) => pieces?,
-            };
-            if pieces.is_empty() {
-                self.has_ended = true;
-                let token = self.gather.token.to_string();
-                out.put_slice(b"\n],\"token\":\"");
-                out.put_slice(token.as_bytes());
-                out.put_slice(b"\"}\n");
-                break;
+        let mut out = BytesMut::new();
+        if self.at == At::Begin {
+            if self.is_list {
+                out.put_slice(b"{\"results\":[\n");
             }
-            self.put(pieces, &mut out).await?;
+            self.at = At::Query;
+        }
+        while out.len() < CHUNK_BYTES && self.at != At::End {
+            if self.at == At::Query {
+                self.put_head(&mut out);
+            }
+            let pieces = self.take().await?;
+            if pieces.is_empty() {
+                self.put_end(&mut out);
+                self.go_on(&mut out).await?;
+            } else {
+                self.put(pieces, &mut out).await?;
+            }
         }
         Ok(Some(out.freeze()))
     }
 
+    /// Writes the head of a query's answer: of rows, how many there are.
+    fn put_head(&mut self, out: &mut BytesMut) {
+        out.put_u8(b'{');
+        if self.query.group.is_none() {
+            let rows = self.gather.rows;
+            // Rows before those of a key are not counted.
+            let is_known = self.query.is_from_first;
+            let offset = is_known.then(|| self.query.skip.min(rows).to_string());
+            let offset = offset.unwrap_or_else(|| "null".to_owned());
+            out.put_slice(format!("\"total_rows\":{rows},\"offset\":{offset},").as_bytes());
+        }
+        out.put_slice(b"\"rows\":[");
+        self.at = At::Rows;
+        (self.given, self.skipped) = (0, 0);
+    }
+
+    fn put_end(&self, out: &mut BytesMut) {
+        let token = self.gather.token.to_string();
+        out.put_slice(format!("\n],\"token\":\"{token}\"").as_bytes());
+        if self.query.update_seq {
+            out.put_slice(format!(",\"update_seq\":\"{token}\"").as_bytes());
+        }
+        out.put_u8(b'}');
+    }
+
+    /// Begins the next query, or ends.
+    async fn go_on(&mut self, out: &mut BytesMut) -> Result<(), Broken> {
+        let Some(query) = self.left.pop_front() else {
+            out.put_slice(if self.is_list { b"\n]}\n" } else { b"\n" });
+            self.at = At::End;
+            return Ok(());
+        };
+        out.put_slice(b",\n");
+        let started = tokio::select! {
+            biased;
+            () = &mut self.stopping => return Err(Broken::stopping()),
+            started = self.of.begin(&query) => started,
+        };
+        self.gather = started.map_err(|rejected| Broken::of(&rejected.line))?;
+        self.query = query;
+        self.at = At::Query;
+        Ok(())
+    }
+
+    /// The next pieces that are neither skipped nor too many.
+    async fn take(&mut self) -> Result<Vec<Piece>, Broken> {
+        let count = if self.query.include_docs { READS } else { 1 };
+        let mut pieces = Vec::new();
+        while pieces.len() < count && self.given < self.query.limit {
+            let piece = tokio::select! {
+                biased;
+                () = &mut self.stopping => return Err(Broken::stopping()),
+                piece = self.gather.next() => piece?,
+            };
+            let Some(piece) = piece else {
+                break;
+            };
+            if self.skipped < self.query.skip {
+                self.skipped += 1;
+                continue;
+            }
+            self.given += 1;
+            pieces.push(piece);
+        }
+        Ok(pieces)
+    }
+
     async fn put(&mut self, pieces: Vec<Piece>, out: &mut BytesMut) -> Result<(), Broken> {
+        let mut is_first = self.given == pieces.len() as u64;
         let mut rows = Vec::with_capacity(pieces.len());
         for piece in pieces {
-            rows.push(Row::of(piece, self.group, self.reduce)?);
+            rows.push(Row::of(piece, &self.query, self.of.reduce)?);
         }
-        let docs = if self.include_docs {
-            let services = &self.services;
-            let reads = rows.iter().map(|row| services.read(self.keyspace, &row.id));
+        let docs = if self.query.include_docs {
+            let Of {
+                services, keyspace, ..
+            } = &self.of;
+            let reads = rows.iter().map(|row| {
+                let id = row.linked.as_ref().unwrap_or(&row.id);
+                services.read(*keyspace, id)
+            });
             join_all(reads).await
         } else {
             Vec::new()
         };
         let mut docs = docs.into_iter();
         for row in rows {
-            out.put_slice(if self.has_rows { b",\n" } else { b"\n" });
-            self.has_rows = true;
+            let before: &[u8] = if is_first { b"\n" } else { b",\n" };
+            out.put_slice(before);
+            is_first = false;
             out.put_slice(row.text.as_bytes());
             if let Some(doc) = docs.next() {
                 let doc = doc.map_err(|failure| Broken::of(&failure))?;
@@ -137,36 +241,16 @@ impl Body {
     }
 }
 
-/// The next pieces that are neither skipped nor too many.
-async fn take(
-    gather: &mut Gather,
-    skip: &mut u64,
-    limit: &mut u64,
-    count: usize,
-) -> Result<Vec<Piece>, Broken> {
-    let mut pieces = Vec::new();
-    while pieces.len() < count && *limit > 0 {
-        let Some(piece) = gather.next().await? else {
-            break;
-        };
-        if *skip > 0 {
-            *skip -= 1;
-            continue;
-        }
-        *limit -= 1;
-        pieces.push(piece);
-    }
-    Ok(pieces)
-}
-
 /// A row as JSON, but for its end.
 struct Row {
     id: Bytes,
+    /// The document that the row's value names.
+    linked: Option<Bytes>,
     text: String,
 }
 
 impl Row {
-    fn of(piece: Piece, group: Option<Group>, reduce: Option<Reduce>) -> Result<Row, Broken> {
+    fn of(piece: Piece, query: &Query, reduce: Option<Reduce>) -> Result<Row, Broken> {
         let malformed = || Broken::malformed();
         match piece.what {
             What::Row(value) => {
@@ -174,21 +258,35 @@ impl Row {
                 let key = collate::decode(key).map_err(|_| malformed())?;
                 let value = std::str::from_utf8(&value).map_err(|_| malformed())?;
                 let text = format!("{{{},\"key\":{key},\"value\":{value}", named("id", &id));
-                Ok(Row { id, text })
+                let linked = query.include_docs.then(|| linked(value)).flatten();
+                Ok(Row { id, linked, text })
             }
             What::Group(aggregate) => {
-                let key = match group {
+                let key = match query.group {
                     Some(Group::All) | None => "null".to_owned(),
                     Some(_) => collate::decode(&piece.at).map_err(|_| malformed())?,
                 };
                 let value = aggregate.to_json(reduce.ok_or_else(malformed)?);
+                let value = value.map_err(|unfit| Broken::of(&unfit))?;
                 Ok(Row {
                     id: Bytes::new(),
+                    linked: None,
                     text: format!("{{\"key\":{key},\"value\":{value}"),
                 })
             }
         }
     }
+}
+
+/// The document that a value names: `{"_id": ..}`.
+fn linked(value: &str) -> Option<Bytes> {
+    #[derive(Deserialize)]
+    struct Linked {
+        _id: String,
+    }
+    let linked = value.starts_with('{').then(|| serde_json::from_str(value));
+    let linked: Linked = linked?.ok()?;
+    Some(linked._id.into())
 }
 
 /// A field of bytes: as text where they are text, else in base64 under another name.

@@ -8,7 +8,6 @@ use std::time::Duration;
 use bytes::Bytes;
 use dunlin_changes::{Asked, Merged, Told};
 use dunlin_entry::Entry;
-use dunlin_log::Runner;
 use dunlin_node::{Scope, Services};
 use dunlin_proto::Token;
 use tokio::time::{Instant, sleep, timeout_at};
@@ -30,7 +29,6 @@ const CARE: Duration = Duration::from_secs(5);
 pub(crate) struct Builder {
     services: Rc<Services>,
     view: Rc<View>,
-    runner: Runner,
     /// Not while a job has it.
     index: Option<Index>,
     /// What is on disk.
@@ -74,11 +72,10 @@ pub(crate) fn follow_here(
 }
 
 impl Builder {
-    pub fn new(services: &Rc<Services>, view: &Rc<View>, runner: &Runner) -> Builder {
+    pub fn new(services: &Rc<Services>, view: &Rc<View>) -> Builder {
         Builder {
             services: services.clone(),
             view: view.clone(),
-            runner: runner.clone(),
             index: None,
             flushed: None,
             flushed_at: Instant::now(),
@@ -106,7 +103,11 @@ impl Builder {
         let path = path_of(&self.services, self.view.keyspace, self.view.record.id);
         loop {
             let path = path.clone();
-            let removed = self.runner.run_behind(move || Index::remove(&path)).await;
+            let removed = self
+                .view
+                .runner
+                .run_behind(move || Index::remove(&path))
+                .await;
             match removed {
                 Ok(Ok(())) => return,
                 // Who reads it still has it open.
@@ -155,7 +156,7 @@ impl Builder {
         let view = &self.view;
         let path = path_of(&self.services, view.keyspace, view.record.id);
         let place = Place::of(&self.services, view, path);
-        let index = self
+        let index = view
             .runner
             .run_behind(move || Index::open(&place))
             .await??;
@@ -326,7 +327,7 @@ impl Builder {
     ) -> Result<T, IndexError> {
         let closed = || IndexError::Io("it is not open".to_owned());
         let mut index = self.index.take().ok_or_else(closed)?;
-        let run = self.runner.run_behind(move || {
+        let run = self.view.runner.run_behind(move || {
             let result = job(&mut index);
             (index, result)
         });

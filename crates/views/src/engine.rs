@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use dunlin_changes::wire::Malformed;
 use rquickjs::context::{EvalOptions, intrinsic};
 use rquickjs::{CatchResultExt, CaughtError, Context, Ctx, Function, Runtime, Value};
 
@@ -11,7 +12,7 @@ use crate::map::ROWS_MAX;
 
 /// What a function may use of memory at a time.
 pub const MEMORY_BYTES_MAX: usize = 128 << 20;
-/// After so many times ten thousand calls and jumps a function is stopped. Not a time: all replicas are to judge alike.
+/// After so many times ten thousand calls and jumps a function is stopped. Not a time: all replicas decide alike.
 const STEPS_MAX: u32 = 300;
 
 const PRELUDE: &str = include_str!("prelude.js");
@@ -48,6 +49,33 @@ impl ScriptError {
     }
 }
 
+/// Why a call has no result.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum EngineError {
+    /// The function is to be corrected.
+    #[error("{0}")]
+    Script(ScriptError),
+    /// The call is to be repeated.
+    #[error("the engine of a view was lost, and is started anew: {0}")]
+    Lost(String),
+}
+
+impl From<ScriptError> for EngineError {
+    fn from(error: ScriptError) -> EngineError {
+        EngineError::Script(error)
+    }
+}
+
+impl From<Malformed> for EngineError {
+    fn from(error: Malformed) -> EngineError {
+        EngineError::Lost(error.to_string())
+    }
+}
+
+/// A call ended its engine: why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Ended(pub String);
+
 /// A function, ready to be called.
 pub(crate) struct Script {
     source: Arc<str>,
@@ -71,36 +99,56 @@ impl Script {
         Ok(Script { source, engine })
     }
 
-    /// Calls it, by what `call` says of the arguments; the answer is a text.
+    /// Calls it, by what `call` says of the arguments; the answer is JSON.
     ///
     /// # Errors
     /// When it threw, ran for too long, or took too much memory.
     pub fn call(
         &mut self,
-        call: impl FnOnce(&Ctx<'_>) -> rquickjs::Result<String>,
+        call: impl Fn(&Ctx<'_>) -> rquickjs::Result<String>,
     ) -> Result<String, ScriptError> {
-        let engine = match self.engine.take() {
-            Some(engine) => engine,
-            None => Engine::new(&self.source)?,
-        };
-        engine.steps.store(0, Ordering::Relaxed);
-        let run = |ctx: Ctx<'_>| call(&ctx).catch(&ctx).map_err(thrown);
-        let text = engine.context.with(run);
-        let is_stopped = engine.steps.load(Ordering::Relaxed) > STEPS_MAX;
-        let is_full = matches!(&text, Err(error) if error.message.contains("out of memory"));
-        // Where it was stopped, or had no memory left, the next call begins with an engine that is whole.
-        if !is_stopped && !is_full {
+        if let Some(engine) = self.engine.take() {
+            let called = engine.call(&call);
+            if !called.is_near_a_bound {
+                self.engine = Some(engine);
+                return called.text;
+            }
+        }
+        // What calls before it have left of memory and steps does not decide: a new engine does.
+        let engine = Engine::new(&self.source)?;
+        let called = engine.call(&call);
+        if !called.is_near_a_bound {
             self.engine = Some(engine);
         }
-        if is_stopped {
-            Err(ScriptError::new("it ran for too long"))
-        } else {
-            text
-        }
+        called.text
     }
 }
 
+/// The outcome of a call.
+struct Called {
+    text: Result<String, ScriptError>,
+    /// Another engine could decide otherwise, or this one is of no use any more.
+    is_near_a_bound: bool,
+}
+
 impl Engine {
+    fn call(&self, call: impl Fn(&Ctx<'_>) -> rquickjs::Result<String>) -> Called {
+        self.steps.store(0, Ordering::Relaxed);
+        let run = |ctx: Ctx<'_>| call(&ctx).catch(&ctx).map_err(thrown);
+        let text = self.context.with(run);
+        let steps = self.steps.load(Ordering::Relaxed);
+        let is_full = matches!(&text, Err(error) if error.message.contains("out of memory"));
+        let text = if steps > STEPS_MAX {
+            Err(ScriptError::new("it ran for too long"))
+        } else {
+            text.map(well_formed)
+        };
+        Called {
+            text,
+            is_near_a_bound: is_full || steps >= STEPS_MAX,
+        }
+    }
+
     fn new(source: &str) -> Result<Engine, ScriptError> {
         let failed = |error: rquickjs::Error| ScriptError::new(error.to_string());
         let runtime = Runtime::new().map_err(failed)?;
@@ -146,10 +194,34 @@ fn set_up(ctx: &Ctx<'_>, source: &str) -> Result<(), ScriptError> {
         ));
     }
     let set = || {
+        let factory = eval(
+            "function",
+            format!("(function () {{ return ({source}\n) }})"),
+        )?;
         let set: Function<'_> = ctx.globals().get(SET)?;
-        set.call::<_, ()>((given,))
+        set.call::<_, ()>((factory,))
     };
     set().catch(ctx).map_err(thrown)
+}
+
+/// JSON whose strings are text: a half of a pair of surrogates, which is written as an escape, becomes U+FFFD.
+fn well_formed(json: String) -> String {
+    if !json.contains("\\ud") {
+        return json;
+    }
+    let mut out = String::with_capacity(json.len());
+    let mut rest = &json[..];
+    while let Some(at) = rest.find('\\') {
+        let is_half = rest[at..].starts_with("\\ud");
+        let (kept, length) = if is_half { (at, 6) } else { (at + 2, 2) };
+        out.push_str(&rest[..kept]);
+        if is_half {
+            out.push_str("\\ufffd");
+        }
+        rest = rest.get(at + length..).unwrap_or_default();
+    }
+    out.push_str(rest);
+    out
 }
 
 fn thrown(error: CaughtError<'_>) -> ScriptError {

@@ -1,17 +1,21 @@
 //! Reduce functions of a user: JavaScript that makes one value of many rows, and of many such values one again.
 
-use rquickjs::Function;
+use dunlin_changes::wire::get_bytes;
 
-use crate::engine::{REDUCE, Script, ScriptError};
+use crate::engine::{Ended, EngineError, ScriptError};
+use crate::engines::{Engine, Engines};
+use crate::message::{get_result, of_fold};
 
 /// A value that a function makes of rows is no longer than this.
 const REDUCED_BYTES_MAX: usize = 64 << 10;
+/// From so many bytes on it must be less than half of the values that it is made of.
+const SHRUNK_BYTES: usize = 4 << 10;
 /// So many rows, or bytes of rows, are given to a function at a time.
 pub(crate) const ROWS_AT_ONCE: usize = 256;
 const BYTES_AT_ONCE: usize = 256 << 10;
 
-/// A reduce function, ready to be called.
-pub(crate) struct Fold(Script);
+/// A reduce function in an engine.
+pub(crate) struct Fold(Engine);
 
 /// Rows that are to be reduced.
 #[derive(Default)]
@@ -48,47 +52,46 @@ impl Fold {
     ///
     /// # Errors
     /// When that is no function; the line is named.
-    pub fn new(source: &str) -> Result<Fold, ScriptError> {
-        Script::new(source).map(Fold)
+    pub fn new(engines: Engines, source: &str) -> Result<Fold, EngineError> {
+        Engine::new(engines, false, source).map(Fold)
     }
 
     /// What it makes of rows, JSON.
     ///
     /// # Errors
-    /// When it threw, met a bound, or made too much of them.
-    pub fn reduce(&mut self, rows: &Rows) -> Result<Box<str>, ScriptError> {
+    /// When it threw, reached a bound, or made too much of them.
+    pub fn reduce(&mut self, rows: &Rows) -> Result<Box<str>, EngineError> {
         let (keys, values) = (format!("{}]", rows.keys), format!("{}]", rows.values));
-        self.call(keys, values, false)
+        self.call(&keys, &values, false)
     }
 
     /// What it makes of what it made before.
     ///
     /// # Errors
     /// As of rows.
-    pub fn reduce_again(&mut self, values: &[Box<str>]) -> Result<Box<str>, ScriptError> {
+    pub fn reduce_again(&mut self, values: &[Box<str>]) -> Result<Box<str>, EngineError> {
         let values = format!("[{}]", values.join(","));
-        self.call("null".to_owned(), values, true)
+        self.call("null", &values, true)
     }
 
-    fn call(
-        &mut self,
-        keys: String,
-        values: String,
-        is_again: bool,
-    ) -> Result<Box<str>, ScriptError> {
-        let text = self.0.call(|ctx| {
-            let reduce: Function<'_> = ctx.globals().get(REDUCE)?;
-            let text: rquickjs::String<'_> = reduce.call((keys, values, is_again))?;
-            text.to_string()
-        })?;
-        if text.len() > REDUCED_BYTES_MAX {
-            Err(ScriptError::new(format!(
-                "a reduce function makes little of many rows, and this one made {} bytes: at most {REDUCED_BYTES_MAX}",
-                text.len()
-            )))
-        } else {
-            Ok(text.into())
+    fn call(&mut self, keys: &str, values: &str, is_again: bool) -> Result<Box<str>, EngineError> {
+        let sent = self.0.send(of_fold(keys, values, is_again))?;
+        let mut answer = sent.map_err(|Ended(why)| ScriptError::new(why))?;
+        let text = get_result(&mut answer, |body| {
+            let text = get_bytes(body)?;
+            Ok(String::from_utf8_lossy(&text).into_owned())
+        })??;
+        let is_long = text.len() > REDUCED_BYTES_MAX
+            || text.len() > SHRUNK_BYTES && text.len() * 2 > values.len();
+        if is_long {
+            let line = format!(
+                "a reduce function makes little of many rows, and this one made {} bytes of {}: it must shrink them, to {REDUCED_BYTES_MAX} at most",
+                text.len(),
+                values.len()
+            );
+            return Err(ScriptError::new(line).into());
         }
+        Ok(text.into())
     }
 }
 

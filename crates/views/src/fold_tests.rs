@@ -10,25 +10,29 @@ fn rows(values: &[&str]) -> Rows {
     rows
 }
 
+fn new(source: &str) -> Result<Fold, EngineError> {
+    Fold::new(Engines::InPlace, source)
+}
+
 #[test]
 fn rows_are_reduced_and_what_comes_of_them_again() {
     let source = "function (keys, values, rereduce) {
         if (rereduce) return { again: values.map((value) => value.n) };
         return { n: sum(values), key: keys[0][0][1], id: keys[0][1] };
     }";
-    let mut fold = Fold::new(source).unwrap();
+    let mut fold = new(source).unwrap();
     let first = fold.reduce(&rows(&["1", "2.5"])).unwrap();
     assert_eq!(&*first, r#"{"n":3.5,"key":"a","id":"id"}"#);
     let again = fold.reduce_again(&[first, "{\"n\":4}".into()]).unwrap();
     assert_eq!(&*again, r#"{"again":[3.5,4]}"#);
-    let mut none = Fold::new("function () {}").unwrap();
+    let mut none = new("function () {}").unwrap();
     assert_eq!(&*none.reduce(&rows(&["1"])).unwrap(), "null");
 }
 
 #[test]
 fn what_fails_is_told() {
     let error = |source: &str| {
-        let mut fold = Fold::new(source).map_err(|error| error.to_string())?;
+        let mut fold = new(source).map_err(|error| error.to_string())?;
         fold.reduce(&rows(&["1"]))
             .map_err(|error| error.to_string())
     };
@@ -45,6 +49,11 @@ fn what_fails_is_told() {
         error("function () { return 'x'.repeat(1 << 17) }")
             .unwrap_err()
             .contains("little of many")
+    );
+    assert!(
+        error("function () { return 'x'.repeat(5000) }")
+            .unwrap_err()
+            .contains("must shrink")
     );
     assert!(error("7").unwrap_err().contains("one function"));
 }

@@ -4,32 +4,33 @@ use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 use std::time::Duration;
 
-use bytes::Bytes;
+use bytes::Buf;
 use dunlin_changes::{all_targets, assign};
 use dunlin_entry::Vector;
 use dunlin_log::Runner;
 use dunlin_metadata::ViewRecord;
 use dunlin_node::Services;
 use dunlin_node::http::Rejected;
-use dunlin_node::plug::PlugItems;
 use dunlin_proto::{ShardAddress, Token};
 use futures_util::future::join_all;
 use hyper::StatusCode;
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{Instant, sleep};
 
-use crate::engine::ScriptError;
+use crate::engine::EngineError;
+use crate::engines::Engines;
 use crate::fold::Fold;
 use crate::index::IndexError;
 use crate::page::{Head, Page, Piece, What};
-use crate::plug::{AtShard, NUMBER};
+use crate::plug::{AtShard, NUMBER, ask_end, ask_more, ask_query};
 use crate::query::{Query, Stale};
+use crate::readers::More;
 use crate::reduce::Reduce;
 use crate::scan::PARTS_AT_ONCE;
 use crate::serve::{Serving, WAIT};
-use crate::wanted::Wanted;
+use crate::wanted::{Range, Wanted};
 
-/// Bytes that may be on their way from another shard.
-const WINDOW_BYTES: usize = 192 << 10;
+/// Bytes of ranges that are sent at once.
+const RANGES_BYTES: usize = 64 << 10;
 /// A shard that says nothing for so long is given up.
 const SILENCE: Duration = Duration::from_secs(10);
 /// How often it is looked for who serves what nobody does.
@@ -64,11 +65,15 @@ pub(crate) struct Gather {
     /// What was looked at.
     peeked: Option<Option<Piece>>,
     descending: bool,
+    reduce: Option<Reduce>,
     /// What it reflects.
     pub token: Token,
+    /// Rows that the view has.
+    pub rows: u64,
     /// What makes one of what a function of the user made at several shards; not while a job has it.
     fold: Option<Fold>,
     source: Option<String>,
+    engines: Engines,
     runner: Option<Runner>,
 }
 
@@ -81,7 +86,7 @@ struct Source {
 
 enum From {
     Here(Box<Serving>),
-    There(PlugItems),
+    There(Box<There>),
 }
 
 impl Gather {
@@ -93,6 +98,8 @@ impl Gather {
         reduce: Option<Reduce>,
         query: &Query,
     ) -> Result<Gather, Rejected> {
+        let absent = || unserved(view, query, None, "views are not served here");
+        let own = AtShard::of(services).ok_or_else(absent)?;
         let count = services.partition_count(keyspace).unwrap_or(0);
         let mut left: Vec<u16> = (0..count).collect();
         let wanted_targets = match query.stale {
@@ -103,7 +110,9 @@ impl Gather {
             keyspace,
             view: view.id,
             partitions: Vec::new(),
-            ranges: query.ranges.clone(),
+            ranges: Vec::new(),
+            first_range: 0,
+            has_more: false,
             descending: query.descending,
             group: query.group,
             by_keys: query.by_keys,
@@ -113,14 +122,18 @@ impl Gather {
             },
             targets: None,
         };
+        let ranges: Rc<[Range]> = query.ranges.clone().into();
         let mut gather = Gather {
             sources: Vec::new(),
             peeked: None,
             descending: query.descending,
+            reduce,
             token: Token::new(services.cluster_number(), keyspace, None, []),
+            rows: 0,
             fold: None,
             source: view.reduce.clone(),
-            runner: AtShard::of(services).and_then(|own| own.make_runner(services).ok()),
+            engines: own.engines,
+            runner: own.make_runner(services).ok(),
         };
         let mut tried: BTreeMap<ShardAddress, Vec<u16>> = BTreeMap::new();
         let mut why_not = "no replica of it can be reached".to_owned();
@@ -145,7 +158,7 @@ impl Gather {
                         .then(|| partitions.iter().filter_map(of).collect()),
                     ..wanted.clone()
                 };
-                Source::open(services, *at, reduce, wanted)
+                Source::open(services, *at, reduce, wanted, &ranges)
             });
             let opened = join_all(opened).await;
             for ((at, partitions), opened) in assigned.into_iter().zip(opened) {
@@ -156,6 +169,7 @@ impl Gather {
                         if let (Some(token), Some(source)) = (&head.token, source) {
                             left.retain(|partition| token.vector(*partition).is_none());
                             gather.token.advance(token);
+                            gather.rows += head.rows;
                             gather.sources.push(source);
                         }
                         if !head.why_not.is_empty() {
@@ -201,7 +215,9 @@ impl Gather {
                     break;
                 };
                 if let What::Group(more) = &more.what {
-                    all.merge(more);
+                    let reduce = self.reduce.unwrap_or(Reduce::Count);
+                    let merged = all.merge(reduce, more);
+                    merged.map_err(|unfit| Broken::of(&IndexError::Reduce(unfit.to_string())))?;
                 }
                 if all.parts.len() >= PARTS_AT_ONCE {
                     all.parts = vec![self.reduce_again(std::mem::take(&mut all.parts)).await?];
@@ -219,14 +235,14 @@ impl Gather {
         let absent = || Broken("there is no reduce function here".to_owned());
         let runner = self.runner.as_ref().ok_or_else(absent)?;
         let source = self.source.clone().ok_or_else(absent)?;
-        let fold = self.fold.take();
+        let (fold, engines) = (self.fold.take(), self.engines);
         let reduced = runner.run_read(move || {
             let mut fold = match fold {
                 Some(fold) => fold,
-                None => Fold::new(&source)?,
+                None => Fold::new(engines, &source)?,
             };
             let reduced = fold.reduce_again(&parts)?;
-            Ok::<_, ScriptError>((reduced, fold))
+            Ok::<_, EngineError>((reduced, fold))
         });
         let reduced = reduced.await.map_err(|gone| Broken(gone.to_string()))?;
         let (reduced, fold) = reduced.map_err(|error| Broken::of(&IndexError::from(error)))?;
@@ -272,7 +288,8 @@ impl Source {
         services: &Rc<Services>,
         at: ShardAddress,
         reduce: Option<Reduce>,
-        wanted: Wanted,
+        mut wanted: Wanted,
+        ranges: &Rc<[Range]>,
     ) -> Result<(Head, Option<Source>), Broken> {
         let source = |from, page: Option<Page>| Source {
             from,
@@ -281,19 +298,34 @@ impl Source {
             pieces: page.map(|page| page.pieces.into()).unwrap_or_default(),
         };
         if at == services.shard().address() {
-            let (mut head, serving) = Serving::begin(services, wanted).await;
+            wanted.ranges = ranges.to_vec();
+            let own = AtShard::of(services);
+            let view = own.and_then(|own| own.view(wanted.keyspace, wanted.view));
+            let (mut head, serving) = Serving::begin(services, view, wanted).await;
             let page = head.page.take();
             let here = |serving| source(From::Here(Box::new(serving)), page);
             return Ok((head, serving.map(here)));
         }
-        let body = crate::plug::ask_query(&wanted);
-        let items = services.open(at, NUMBER, body, WINDOW_BYTES).await;
-        let mut items = items.map_err(|error| Broken(error.to_string()))?;
-        let head = Head::decode(reduce, next(&mut items).await?);
+        let (sent, has_more) = some_of(ranges, 0);
+        (wanted.ranges, wanted.has_more) = (ranges[..sent].to_vec(), has_more);
+        let body = ask_query(&wanted);
+        let answer = services.ask(at, NUMBER, body, WAIT + SILENCE).await;
+        let mut answer = answer.map_err(|error| Broken(error.to_string()))?;
+        let reader = answer.try_get_u64_le().map_err(|_| Broken::malformed())?;
+        let head = Head::decode(reduce, answer);
         let mut head = head.map_err(|error| Broken(error.to_string()))?;
-        let page = head.page.take();
+        let mut there = There {
+            services: services.clone(),
+            at,
+            reader,
+            ranges: ranges.clone(),
+            sent,
+            is_at_end: false,
+        };
+        let page = head.page.take().map(|page| there.taken(page));
         let is_served = head.token.is_some();
-        Ok((head, is_served.then(|| source(From::There(items), page))))
+        let there = From::There(Box::new(there));
+        Ok((head, is_served.then(|| source(there, page))))
     }
 
     async fn fill(&mut self) -> Result<(), Broken> {
@@ -303,10 +335,7 @@ impl Source {
                     let page = serving.next().await;
                     page.map_err(|error| Broken(error.to_string()))?
                 }
-                From::There(items) => {
-                    let page = Page::decode(self.reduce, next(items).await?);
-                    page.map_err(|error| Broken(error.to_string()))?
-                }
+                From::There(there) => there.next(self.reduce).await?,
             };
             self.is_last = page.is_last;
             self.pieces = page.pieces.into();
@@ -315,13 +344,75 @@ impl Source {
     }
 }
 
-async fn next(items: &mut PlugItems) -> Result<Bytes, Broken> {
-    match timeout(SILENCE, items.next()).await {
-        Ok(Some(Ok(body))) => Ok(body),
-        Ok(Some(Err(error))) => Err(Broken(error.to_string())),
-        Ok(None) => Err(Broken("another shard ended early".to_owned())),
-        Err(_) => Err(Broken("another shard says nothing any more".to_owned())),
+/// A query that is under way at another shard.
+struct There {
+    services: Rc<Services>,
+    at: ShardAddress,
+    /// Its number there; 0 when nothing is left.
+    reader: u64,
+    ranges: Rc<[Range]>,
+    /// As many ranges were sent.
+    sent: usize,
+    /// Those that were sent are at their end.
+    is_at_end: bool,
+}
+
+impl There {
+    /// Notes what a page says; it is the last when no more ranges are left.
+    fn taken(&mut self, mut page: Page) -> Page {
+        self.is_at_end = page.is_last;
+        page.is_last &= self.sent == self.ranges.len();
+        if page.is_last {
+            self.reader = 0;
+        }
+        page
     }
+
+    async fn next(&mut self, reduce: Option<Reduce>) -> Result<Page, Broken> {
+        let own = AtShard::of(&self.services);
+        let places = own.map(|own| own.places(self.at));
+        let _place = match &places {
+            Some(places) => places.acquire().await.ok(),
+            None => None,
+        };
+        let ranges = self.is_at_end.then(|| {
+            let first = self.sent;
+            let (end, has_more) = some_of(&self.ranges, first);
+            self.sent = end;
+            (first as u32, has_more, self.ranges[first..end].to_vec())
+        });
+        let reader = self.reader;
+        let body = ask_more(&More { reader, ranges });
+        let answer = self.services.ask(self.at, NUMBER, body, SILENCE).await;
+        let answer = answer.map_err(|error| Broken(error.to_string()))?;
+        let page = Page::decode(reduce, answer);
+        Ok(self.taken(page.map_err(|error| Broken(error.to_string()))?))
+    }
+}
+
+impl Drop for There {
+    fn drop(&mut self) {
+        if self.reader == 0 {
+            return;
+        }
+        let (services, at, body) = (self.services.clone(), self.at, ask_end(self.reader));
+        tokio::task::spawn_local(async move {
+            // Where it does not arrive, the shard ends the query after a while.
+            let _ = services.ask(at, NUMBER, body, SILENCE).await;
+        });
+    }
+}
+
+/// The end of the ranges from a number on that are sent at once, and whether more are left.
+fn some_of(ranges: &[Range], first: usize) -> (usize, bool) {
+    let mut bytes = 0;
+    let fits = |range: &&Range| {
+        bytes += range.lower.len() + range.upper.len() + 8;
+        bytes <= RANGES_BYTES
+    };
+    let count = ranges[first..].iter().take_while(fits).count().max(1);
+    let end = (first + count).min(ranges.len());
+    (end, end < ranges.len())
 }
 
 /// Which shard is asked for which partitions, of those that were not asked for them before.

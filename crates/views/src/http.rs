@@ -1,13 +1,14 @@
 //! The paths of views.
 
 use std::rc::Rc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use dunlin_metadata::{ViewChange, ViewRecord};
 use dunlin_node::http::{Answer, Ask, Rejected, empty, json, stream};
 use dunlin_node::{Failure, Services};
-use dunlin_proto::ShardAddress;
 use dunlin_proto::api::{TriedDocument, TriedRow, ViewVerified};
+use dunlin_proto::{Item, ShardAddress};
 use futures_util::{StreamExt, stream as streams};
 use hyper::body::Frame;
 use hyper::{Method, StatusCode};
@@ -15,19 +16,25 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use tokio::sync::mpsc::unbounded_channel;
 use tokio::task::spawn_local;
+use tokio::time::Instant;
 
+use crate::engine::{EngineError, ScriptError};
+use crate::engines::{Engines, Mapper};
 use crate::fold::Fold;
-use crate::gather::{Broken, Gather};
-use crate::index::rows_of;
-use crate::map::Map;
+use crate::gather::Broken;
+use crate::map::{Document, Emitted};
 use crate::plug::{AtShard, NUMBER, ask_verify};
-use crate::query::Query;
-use crate::reduce::Reduce;
+use crate::query::Queries;
+use crate::reduce::{Aggregate, Reduce};
 use crate::{body, collate, status, verify};
 
+/// A longer body is not read on the event loop: it may have hundreds of thousands of keys.
+const LONG_BYTES: usize = 16 << 10;
 /// Documents that a map function is tried on, where nothing is said, and at most.
 const TRIED: usize = 10;
 const TRIED_MAX: usize = 1_000;
+/// Documents that have not been tried by then are not.
+const TRIED_FOR: Duration = Duration::from_secs(10);
 /// Bytes that may be on their way from a shard that verifies.
 const WINDOW_BYTES: usize = 64 << 10;
 
@@ -46,6 +53,8 @@ struct Create {
 struct Change {
     map: String,
     reduce: Option<String>,
+    #[serde(default)]
+    force: bool,
 }
 
 /// A map function that is to be tried.
@@ -63,7 +72,9 @@ pub(crate) async fn answer(services: Rc<Services>, ask: Ask) -> Result<Answer, R
     let keyspace = parts.get(1).copied().unwrap_or_default();
     let missing = || Rejected::new(StatusCode::NOT_FOUND, "there is no such keyspace");
     let (id, _) = services.keyspace(keyspace).ok_or_else(missing)?;
+    let started = Instant::now();
     let is_post = ask.method == Method::POST;
+    let is_long = ask.body.len() > LONG_BYTES;
     match parts[2..] {
         ["try-view"] => try_map(services, id, &ask.body).await,
         ["views"] if is_post => create(services, keyspace, &ask.body).await,
@@ -92,6 +103,7 @@ pub(crate) async fn answer(services: Rc<Services>, ask: Ask) -> Result<Answer, R
             let view = ViewRecord {
                 map: change.map,
                 reduce: change.reduce,
+                force: change.force,
                 ..view
             };
             replace(&services, keyspace, view).await
@@ -108,18 +120,34 @@ pub(crate) async fn answer(services: Rc<Services>, ask: Ask) -> Result<Answer, R
         ["views", name, ..] => {
             let view = find(&services, id, name)?.served();
             let reduce = reduce_of(view.reduce.as_deref())?;
-            let query = if is_post {
-                Query::of_body(&ask.body, reduce)?
-            } else {
-                Query::of_params(&ask.params, reduce)?
+            let (still, stopping) = (ask.still, ask.stopping);
+            let (params, body) = (ask.params, ask.body);
+            let read = move || {
+                if is_post {
+                    Queries::of_body(&params, &body, reduce)
+                } else {
+                    Queries::of_params(&params, reduce)
+                }
             };
-            let mut gather = Gather::begin(&services, id, &view, reduce, &query).await?;
+            let queries = if is_long {
+                on_thread(&services, read).await??
+            } else {
+                read()?
+            };
+            let of = body::Of {
+                services,
+                keyspace: id,
+                view,
+                reduce,
+            };
+            let first = queries.all.first().ok_or_else(missing)?;
+            let mut gather = of.begin(first).await?;
             // What fails at once has a status of its own.
             gather.peek().await.map_err(failed)?;
-            let (still, stopping) = (ask.still, ask.stopping);
-            Ok(body::answer(
-                &services, id, gather, &query, reduce, still, stopping,
-            ))
+            if let Some(own) = AtShard::of(&of.services) {
+                own.count_query(id, of.view.id, started.elapsed());
+            }
+            body::answer(of, gather, queries, still, stopping).ok_or_else(missing)
         }
         _ => Err(missing()),
     }
@@ -155,6 +183,7 @@ async fn create(services: Rc<Services>, keyspace: &str, body: &Bytes) -> Result<
         map: create.map,
         reduce: create.reduce,
         created_ms: services.now_ms(),
+        force: false,
         before: None,
     };
     let changed = services
@@ -183,18 +212,35 @@ async fn check(
     reduce: Option<&str>,
 ) -> Result<Option<Reduce>, Rejected> {
     let kind = reduce_of(reduce)?;
+    let engines = engines(services)?;
     let map = map.to_owned();
-    let checked = on_thread(services, move || Map::new(&map).map(drop)).await?;
-    checked.map_err(|error| Rejected::bad(format!("map: {error}")))?;
+    let checked = on_thread(services, move || Mapper::new(engines, &map).map(drop)).await?;
+    checked.map_err(|error| unusable("map", &error))?;
     if let (Some(Reduce::Custom), Some(source)) = (kind, reduce) {
         let source = source.to_owned();
-        let checked = on_thread(services, move || Fold::new(&source).map(drop)).await?;
-        checked.map_err(|error| Rejected::bad(format!("reduce: {error}")))?;
+        let checked = on_thread(services, move || Fold::new(engines, &source).map(drop)).await?;
+        checked.map_err(|error| unusable("reduce", &error))?;
     }
     Ok(kind)
 }
 
-/// Runs a job with a map function.
+fn unusable(what: &str, error: &EngineError) -> Rejected {
+    match error {
+        EngineError::Script(error) => Rejected::bad(format!("{what}: {error}")),
+        EngineError::Lost(_) => {
+            Rejected::new(StatusCode::SERVICE_UNAVAILABLE, format!("{what}: {error}"))
+        }
+    }
+}
+
+fn engines(services: &Rc<Services>) -> Result<Engines, Rejected> {
+    let absent = || Rejected::new(StatusCode::SERVICE_UNAVAILABLE, "views are not served here");
+    AtShard::of(services)
+        .map(|own| own.engines)
+        .ok_or_else(absent)
+}
+
+/// Runs a job with a function.
 async fn on_thread<T: Send + 'static>(
     services: &Rc<Services>,
     job: impl FnOnce() -> T + Send + 'static,
@@ -216,49 +262,71 @@ async fn try_map(services: Rc<Services>, keyspace: u32, body: &Bytes) -> Result<
     let reduce = check(&services, &tried.map, tried.reduce.as_deref()).await?;
     let count = tried.limit.unwrap_or(TRIED).min(TRIED_MAX);
     let sample = services.sample(keyspace, count).await?;
+    let engines = engines(&services)?;
+    let until = Instant::now() + TRIED_FOR;
     let job = move || {
-        let mut map = Map::new(&tried.map)?;
-        let one = |item: dunlin_proto::Item| {
-            let entry = dunlin_entry::Entry {
-                kind: dunlin_entry::Kind::Put,
-                copy: false,
-                from: item.from,
-                partition: 0,
-                keyspace,
-                stamp: item.stamp,
-                logged: None,
-                expiry_ms: item.expiry_ms,
-                is_expiry: false,
-                replaces: item.replaces,
-                key: item.key,
-                value: item.value,
-            };
-            let id = String::from_utf8_lossy(&entry.key).into_owned();
-            let row = |(row, _): (crate::map::Emitted, f64)| {
-                let key = collate::decode(&row.key).ok()?;
-                Some(TriedRow {
-                    key: RawValue::from_string(key).ok()?,
-                    value: RawValue::from_string(row.value.into()).ok()?,
-                })
-            };
-            match rows_of(&mut map, reduce, &entry) {
-                Ok(rows) => TriedDocument {
-                    id,
-                    rows: Some(rows.into_iter().filter_map(row).collect()),
-                    error: None,
-                },
-                Err(error) => TriedDocument {
-                    id,
-                    rows: None,
-                    error: Some(error.to_string()),
-                },
-            }
-        };
-        Ok::<Vec<TriedDocument>, crate::map::ScriptError>(sample.into_iter().map(one).collect())
+        let mut map = Mapper::new(engines, &tried.map)?;
+        let mut all = Vec::with_capacity(sample.len());
+        for item in &sample {
+            let is_late = Instant::now() >= until;
+            all.push(try_one(&mut map, reduce, item, is_late)?);
+        }
+        Ok::<_, EngineError>(all)
     };
     let tried = on_thread(&services, job).await?;
-    let tried = tried.map_err(|error| Rejected::bad(format!("map: {error}")))?;
+    let tried = tried.map_err(|error| unusable("map", &error))?;
     Ok(json(StatusCode::OK, &tried))
+}
+
+fn try_one(
+    map: &mut Mapper,
+    reduce: Option<Reduce>,
+    item: &Item,
+    is_late: bool,
+) -> Result<TriedDocument, EngineError> {
+    let document = Document {
+        id: &item.key,
+        value: &item.value,
+        version: item.stamp.to_string(),
+        expiry_ms: item.expiry_ms,
+    };
+    let late = || ScriptError::new("not tried: the documents before it took too long");
+    let rows = if is_late {
+        Err(late())
+    } else {
+        map.call(&[document])?.pop().unwrap_or_else(|| Err(late()))
+    };
+    let row = |row: Emitted| {
+        let key = collate::decode(&row.key).ok()?;
+        Some(TriedRow {
+            key: RawValue::from_string(key).ok()?,
+            value: RawValue::from_string(row.value.into()).ok()?,
+        })
+    };
+    let id = String::from_utf8_lossy(&item.key).into_owned();
+    Ok(match rows.and_then(|rows| reducible(reduce, rows)) {
+        Ok(rows) => TriedDocument {
+            id,
+            rows: Some(rows.into_iter().filter_map(row).collect()),
+            error: None,
+        },
+        Err(error) => TriedDocument {
+            id,
+            rows: None,
+            error: Some(error.to_string()),
+        },
+    })
+}
+
+/// Rows whose values can be reduced.
+fn reducible(reduce: Option<Reduce>, rows: Vec<Emitted>) -> Result<Vec<Emitted>, ScriptError> {
+    for (row, reduce) in rows.iter().zip(std::iter::repeat(reduce)) {
+        if let Some(reduce) = reduce {
+            let reduced = Aggregate::of_row(reduce, &row.key, &row.value);
+            reduced.map_err(|error| ScriptError::new(error.to_string()))?;
+        }
+    }
+    Ok(rows)
 }
 
 /// Verifies at all shards that hold a part: a line of JSON each time that one says something.

@@ -12,17 +12,19 @@ use dunlin_proto::Token;
 use dunlin_store::SharedResources;
 use rocksdb::{DB, Direction, ErrorKind, IteratorMode, Options, WriteBatch, WriteOptions};
 
-use crate::map::{Document, Emitted, Map, ScriptError};
-use crate::reduce::{Aggregate, Reduce};
+use crate::engine::{EngineError, ScriptError};
+use crate::engines::{Engines, Mapper};
+use crate::map::{Document, Emitted};
+use crate::reduce::{Aggregate, NO_NUMBER, Reduce, counts_for};
 use crate::row::{
-    BUILDING, COUNTS, DOCUMENT, Known, MADE_BY, TOKEN, delete_of, document_of, of_aggregate,
-    of_delete, of_document, of_row, place_of,
+    BUILDING, COUNTS, DOCUMENT, Known, MADE_BY, ROWS, TOKEN, delete_of, document_of, of_aggregate,
+    of_count, of_delete, of_document, of_row, place_of,
 };
 use crate::row::{DELETE, FAILURE};
 use crate::view::View;
 
 /// One that was made in another way is made anew.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 /// Characters of many scripts, whose order changes when Unicode's does.
 const PROBE: &str =
     "\"aA\u{e4}\u{3b1}\u{431}\u{5d0}\u{628}\u{915}\u{4e2d}\u{ac00}\u{1f600} -_1\u{fff0}\"";
@@ -58,9 +60,12 @@ impl From<rocksdb::Error> for IndexError {
     }
 }
 
-impl From<ScriptError> for IndexError {
-    fn from(error: ScriptError) -> IndexError {
-        IndexError::Reduce(error.to_string())
+impl From<EngineError> for IndexError {
+    fn from(error: EngineError) -> IndexError {
+        match error {
+            EngineError::Script(error) => IndexError::Reduce(error.to_string()),
+            EngineError::Lost(_) => IndexError::Io(error.to_string()),
+        }
     }
 }
 
@@ -79,6 +84,8 @@ pub struct Counts {
     pub rows: u64,
     /// Documents that were skipped, for their map function failed.
     pub failed: u64,
+    /// Rows whose values are no numbers, where sums are kept of them.
+    pub others: u64,
 }
 
 /// A document that was skipped.
@@ -101,6 +108,10 @@ pub struct Place {
     pub map: String,
     /// How its rows are reduced.
     pub reduce: Option<Reduce>,
+    /// Where that runs.
+    pub engines: Engines,
+    /// Whether documents that come at once are mapped from the last to the first.
+    pub is_backwards: bool,
     /// What it shares with other databases.
     pub resources: SharedResources,
     /// Whether the database may work on threads of its own.
@@ -115,6 +126,8 @@ impl Place {
         Place {
             path,
             map: view.record.map.clone(),
+            engines: view.engines,
+            is_backwards: false,
             reduce: view.reduce,
             resources: services.resources().clone(),
             has_background: services.has_background(),
@@ -127,8 +140,11 @@ impl Place {
 pub struct Index {
     pub(crate) db: Arc<DB>,
     reduce: Option<Reduce>,
-    map: Map,
+    map: Mapper,
+    is_backwards: bool,
     counts: Counts,
+    /// Rows of each partition.
+    rows: BTreeMap<u16, u64>,
     /// Partitions that are not whole yet.
     building: BTreeSet<u16>,
     token: Option<Token>,
@@ -164,7 +180,8 @@ impl Index {
     }
 
     fn open_as_is(place: &Place) -> Result<Index, IndexError> {
-        let map = Map::new(&place.map).map_err(|error| IndexError::Io(error.to_string()))?;
+        let map = Mapper::new(place.engines, &place.map);
+        let map = map.map_err(|error| IndexError::Io(error.to_string()))?;
         let mut options = place.resources.database_beside(MEMTABLE_BYTES);
         options.set_max_open_files(OPEN_FILES);
         if !place.has_background {
@@ -184,7 +201,9 @@ impl Index {
             db: Arc::new(db),
             reduce: place.reduce,
             map,
+            is_backwards: place.is_backwards,
             counts: Counts::default(),
+            rows: BTreeMap::new(),
             building: BTreeSet::new(),
             token: None,
             sabotage: place.sabotage,
@@ -195,6 +214,17 @@ impl Index {
         if let Some(bytes) = index.db.get(TOKEN)? {
             let token = Token::decode(bytes.into()).map_err(|_| damaged("its token"))?;
             index.token = Some(token);
+        }
+        for item in index
+            .db
+            .iterator(IteratorMode::From(&[ROWS], Direction::Forward))
+        {
+            let (key, value) = item?;
+            let (&[ROWS, a, b], Ok(count)) = (&*key, value[..].try_into()) else {
+                break;
+            };
+            let partition = u16::from_be_bytes([a, b]);
+            index.rows.insert(partition, u64::from_le_bytes(count));
         }
         for item in index
             .db
@@ -258,12 +288,12 @@ impl Index {
                 *at = entry;
             }
         }
-        let mut step = Step::default();
         let keys = newest
             .keys()
             .map(|(partition, id)| of_document(DOCUMENT, *partition, id));
         let found = self.db.multi_get(keys);
-        for (((partition, id), entry), found) in newest.into_iter().zip(found) {
+        let mut taken = Vec::with_capacity(newest.len());
+        for (entry, found) in newest.into_values().zip(found) {
             let known = match found? {
                 None => None,
                 Some(bytes) => Some(self.known(&bytes)?),
@@ -274,15 +304,34 @@ impl Index {
             if is_beaten && self.sabotage != Sabotage::IndexAnyOrder {
                 continue;
             }
-            self.replace(&mut step, partition, id, known, entry);
+            taken.push((entry, known));
+        }
+        let mut step = Step::default();
+        let emitted = self.map_all(&taken)?;
+        for ((entry, before), emitted) in taken.into_iter().zip(emitted) {
+            step.replace(self.reduce, before, entry, emitted);
         }
         self.add_up(&mut step)?;
         step.batch.put(TOKEN, token.encode());
+        self.write(step)?;
+        self.token = Some(token.clone());
+        Ok(())
+    }
+
+    /// Writes what a step does, with the counts that come of it.
+    fn write(&mut self, mut step: Step) -> Result<(), IndexError> {
         let counts = step.counted(self.counts);
         step.batch.put(COUNTS, counts.encode());
+        let mut rows = Vec::new();
+        for (partition, more) in std::mem::take(&mut step.rows) {
+            let before = self.rows.get(&partition).copied().unwrap_or(0);
+            let now = before.saturating_add_signed(more);
+            step.batch.put(of_count(partition), now.to_le_bytes());
+            rows.push((partition, now));
+        }
         self.db.write_opt(step.batch, &write_options())?;
         self.counts = counts;
-        self.token = Some(token.clone());
+        self.rows.extend(rows);
         Ok(())
     }
 
@@ -310,10 +359,7 @@ impl Index {
             }
         }
         self.add_up(&mut step)?;
-        let counts = step.counted(self.counts);
-        step.batch.put(COUNTS, counts.encode());
-        self.db.write_opt(step.batch, &write_options())?;
-        self.counts = counts;
+        self.write(step)?;
         Ok(count == REMOVED_AT_ONCE)
     }
 
@@ -411,46 +457,30 @@ impl Index {
         known.ok_or_else(|| IndexError::Damaged("a document cannot be read".to_owned()))
     }
 
-    /// The rows of a change in the place of those there were.
-    fn replace(
+    /// What the map function makes of each change; nothing of deletes.
+    fn map_all(
         &mut self,
-        step: &mut Step,
-        partition: u16,
-        id: &Bytes,
-        before: Option<Known>,
-        entry: &Entry,
-    ) {
-        let is_delete = entry.kind == Kind::Delete;
-        let emitted = if is_delete {
-            Ok(Vec::new())
-        } else {
-            rows_of(&mut self.map, self.reduce, entry)
-        };
-        if let Some(before) = &before {
-            step.take_away(self.reduce, partition, id, before);
+        taken: &[(&Entry, Option<Known>)],
+    ) -> Result<Vec<Result<Rows, ScriptError>>, IndexError> {
+        let is_put = |entry: &&Entry| entry.kind == Kind::Put;
+        let puts = taken.iter().map(|(entry, _)| *entry).filter(is_put);
+        let mut documents: Vec<Document<'_>> = puts.map(document_in).collect();
+        if self.is_backwards {
+            documents.reverse();
         }
-        let mut known = Known {
-            rank: entry.rank(),
-            is_delete,
-            has_failed: emitted.is_err(),
-            rows: Vec::new(),
-        };
-        match emitted {
-            Ok(rows) => known.rows = step.add(self.reduce, partition, id, rows),
-            Err(error) => {
-                let mut reason = Vec::new();
-                reason.put_u64_le(entry.stamp.version.0);
-                reason.extend_from_slice(error.to_string().as_bytes());
-                step.batch.put(of_document(FAILURE, partition, id), reason);
-                step.failed += 1;
-            }
+        let mut emitted = self.map.call(&documents)?;
+        if self.is_backwards {
+            emitted.reverse();
         }
-        if is_delete {
-            let version = known.rank.height();
-            step.batch.put(of_delete(version, partition, id), b"");
-        }
-        let document = of_document(DOCUMENT, partition, id);
-        step.batch.put(document, known.encode(self.reduce));
+        let mut emitted = emitted.into_iter();
+        let all = taken.iter().map(|(entry, _)| match entry.kind {
+            Kind::Put => match emitted.next() {
+                Some(rows) => rows.map(|rows| counted(self.reduce, rows)),
+                None => Err(ScriptError::new("the engine gave too few results")),
+            },
+            _ => Ok(Vec::new()),
+        });
+        Ok(all.collect())
     }
 
     /// What comes and goes in a step, added to what keys' rows were reduced to.
@@ -464,7 +494,8 @@ impl Index {
             if let Some(bytes) = found? {
                 let before = Aggregate::decode(reduce, &mut &bytes[..]);
                 let before = before.ok_or_else(|| IndexError::Damaged("a sum".to_owned()))?;
-                aggregate.merge(&before);
+                let merged = aggregate.merge(reduce, &before);
+                merged.map_err(|error| IndexError::Damaged(error.to_string()))?;
             }
             match aggregate.count {
                 0 => step.batch.delete(key),
@@ -479,31 +510,26 @@ impl Index {
     }
 }
 
-/// The rows that a map function makes of a value; numbers where they are added up.
-pub(crate) fn rows_of(
-    map: &mut Map,
-    reduce: Option<Reduce>,
-    entry: &Entry,
-) -> Result<Vec<(Emitted, f64)>, ScriptError> {
-    let document = Document {
+/// Rows, and what they count for where they are added up.
+type Rows = Vec<(Emitted, f64)>;
+
+/// The document that a change brings.
+fn document_in(entry: &Entry) -> Document<'_> {
+    Document {
         id: &entry.key,
         value: &entry.value,
         version: entry.stamp.to_string(),
         expiry_ms: entry.expiry_ms,
+    }
+}
+
+/// Rows with the numbers that they count for.
+fn counted(reduce: Option<Reduce>, rows: Vec<Emitted>) -> Rows {
+    let one = |row: Emitted| {
+        let number = counts_for(reduce, &row.value);
+        (row, number)
     };
-    let takes_numbers = reduce.is_some_and(Reduce::takes_numbers);
-    let numbered = |row: Emitted| {
-        if !takes_numbers {
-            return Ok((row, 0.0));
-        }
-        let number: Result<f64, _> = serde_json::from_str(&row.value);
-        let number = number.map_err(|_| ScriptError {
-            line: None,
-            message: "a value emitted is no number, which _sum and _stats need".to_owned(),
-        })?;
-        Ok((row, number))
-    };
-    map.call(&document)?.into_iter().map(numbered).collect()
+    rows.into_iter().map(one).collect()
 }
 
 /// What one batch does.
@@ -512,11 +538,50 @@ struct Step {
     batch: WriteBatch,
     aggregates: BTreeMap<Vec<u8>, Aggregate>,
     documents: i64,
-    rows: i64,
+    /// Of each partition.
+    rows: BTreeMap<u16, i64>,
     failed: i64,
+    others: i64,
 }
 
 impl Step {
+    /// The rows of a change in the place of those there were.
+    fn replace(
+        &mut self,
+        reduce: Option<Reduce>,
+        before: Option<Known>,
+        entry: &Entry,
+        emitted: Result<Rows, ScriptError>,
+    ) {
+        let (partition, id) = (entry.partition, &entry.key);
+        let is_delete = entry.kind == Kind::Delete;
+        if let Some(before) = &before {
+            self.take_away(reduce, partition, id, before);
+        }
+        let mut known = Known {
+            rank: entry.rank(),
+            is_delete,
+            has_failed: emitted.is_err(),
+            rows: Vec::new(),
+        };
+        match emitted {
+            Ok(rows) => known.rows = self.add(reduce, partition, id, rows),
+            Err(error) => {
+                let mut reason = Vec::new();
+                reason.put_u64_le(entry.stamp.version.0);
+                reason.extend_from_slice(error.to_string().as_bytes());
+                self.batch.put(of_document(FAILURE, partition, id), reason);
+                self.failed += 1;
+            }
+        }
+        if is_delete {
+            let version = known.rank.height();
+            self.batch.put(of_delete(version, partition, id), b"");
+        }
+        let document = of_document(DOCUMENT, partition, id);
+        self.batch.put(document, known.encode(reduce));
+    }
+
     fn take_away(&mut self, reduce: Option<Reduce>, partition: u16, id: &[u8], known: &Known) {
         let kept = reduce.filter(|reduce| reduce.is_kept());
         for (n, (key, number)) in known.rows.iter().enumerate() {
@@ -530,7 +595,8 @@ impl Step {
             self.batch.delete(of_document(FAILURE, partition, id));
             self.failed -= 1;
         }
-        self.rows -= known.rows.len() as i64;
+        *self.rows.entry(partition).or_default() -= known.rows.len() as i64;
+        self.others -= others(&known.rows);
         self.documents -= i64::from(!known.rows.is_empty());
     }
 
@@ -542,7 +608,7 @@ impl Step {
         rows: Vec<(Emitted, f64)>,
     ) -> Vec<(Vec<u8>, f64)> {
         let kept = reduce.filter(|reduce| reduce.is_kept());
-        self.rows += rows.len() as i64;
+        *self.rows.entry(partition).or_default() += rows.len() as i64;
         self.documents += i64::from(!rows.is_empty());
         let mut keys = Vec::with_capacity(rows.len());
         for (n, (row, number)) in rows.into_iter().enumerate() {
@@ -557,34 +623,45 @@ impl Step {
             }
             keys.push((row.key, number));
         }
+        self.others += others(&keys);
         keys
     }
 
     fn counted(&self, before: Counts) -> Counts {
         Counts {
             documents: before.documents.saturating_add_signed(self.documents),
-            rows: before.rows.saturating_add_signed(self.rows),
+            rows: before.rows.saturating_add_signed(self.rows.values().sum()),
             failed: before.failed.saturating_add_signed(self.failed),
+            others: before.others.saturating_add_signed(self.others),
         }
     }
 }
 
 impl Counts {
     fn encode(&self) -> Vec<u8> {
-        let mut out = Vec::with_capacity(24);
-        for count in [self.documents, self.rows, self.failed] {
+        let mut out = Vec::with_capacity(32);
+        for count in [self.documents, self.rows, self.failed, self.others] {
             out.put_u64_le(count);
         }
         out
     }
 
-    fn decode(mut bytes: &[u8]) -> Option<Counts> {
+    /// Of its bytes.
+    pub(crate) fn decode(mut bytes: &[u8]) -> Option<Counts> {
         Some(Counts {
             documents: bytes.try_get_u64_le().ok()?,
             rows: bytes.try_get_u64_le().ok()?,
             failed: bytes.try_get_u64_le().ok()?,
+            others: bytes.try_get_u64_le().ok()?,
         })
     }
+}
+
+/// How many of a document's rows count for no number.
+fn others(rows: &[(Vec<u8>, f64)]) -> i64 {
+    rows.iter()
+        .filter(|(_, number)| *number == NO_NUMBER)
+        .count() as i64
 }
 
 fn of_building(partition: u16) -> [u8; 3] {

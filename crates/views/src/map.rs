@@ -10,9 +10,7 @@ use serde::de::{DeserializeSeed, Deserializer, Error as _, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
 use crate::collate::Encode;
-use crate::engine::{MAP, Script};
-
-pub use crate::engine::ScriptError;
+use crate::engine::{MAP, Script, ScriptError};
 
 /// The most rows that one document may have.
 pub const ROWS_MAX: usize = 1_000;

@@ -11,6 +11,8 @@ use crate::reduce::{Aggregate, Reduce};
 pub(crate) struct Head {
     /// What the rows reflect, of those partitions alone that are served.
     pub token: Option<Token>,
+    /// Rows that the index has of those, whatever is wanted of them.
+    pub rows: u64,
     /// Why others are not.
     pub why_not: String,
     /// The first page, where it was at hand.
@@ -47,6 +49,7 @@ impl Head {
     pub fn nothing(why_not: impl Into<String>) -> Head {
         Head {
             token: None,
+            rows: 0,
             why_not: why_not.into(),
             page: None,
         }
@@ -56,6 +59,7 @@ impl Head {
         let mut out = BytesMut::new();
         let token = self.token.as_ref().map(Token::encode).unwrap_or_default();
         put_bytes(&mut out, &token);
+        out.put_u64_le(self.rows);
         put_bytes(&mut out, self.why_not.as_bytes());
         out.put_u8(self.page.is_some().into());
         if let Some(page) = &self.page {
@@ -71,6 +75,7 @@ impl Head {
         } else {
             Some(Token::decode(token).map_err(|_| Malformed)?)
         };
+        let rows = body.try_get_u64_le().map_err(|_| Malformed)?;
         let why_not = String::from_utf8_lossy(&get_bytes(&mut body)?).into_owned();
         let page = if get_flag(&mut body)? {
             Some(Page::decode(reduce, body)?)
@@ -79,6 +84,7 @@ impl Head {
         };
         Ok(Head {
             token,
+            rows,
             why_not,
             page,
         })

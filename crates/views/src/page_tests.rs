@@ -37,6 +37,7 @@ fn pages_and_heads_come_back_from_their_bytes() {
             let why_not = "it is being built".to_owned();
             let head = Head {
                 token,
+                rows: 7,
                 why_not,
                 page,
             };

@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
@@ -12,16 +13,19 @@ use dunlin_metadata::{Role, ViewChange, ViewRecord};
 use dunlin_node::Services;
 use dunlin_node::http::{Answer, Ask, LocalFuture, Need, Rejected, Rule};
 use dunlin_node::plug::{Plug, Plugged};
-use dunlin_proto::{CANNOT, Response};
+use dunlin_proto::api::ViewStatus;
+use dunlin_proto::{CANNOT, Response, ShardAddress};
 use dunlin_rpc::{Reply, Sink};
 use hyper::Method;
+use tokio::sync::Semaphore;
 use tokio::task::{AbortHandle, spawn_local};
 use tokio::time::{Instant, sleep};
 
 use crate::build::{Builder, path_of};
+use crate::engines::Engines;
 use crate::index::Index;
 use crate::query::PARAMS;
-use crate::serve::Serving;
+use crate::readers::{self, More, Readers};
 use crate::view::View;
 use crate::wanted::Wanted;
 use crate::{http, status, verify};
@@ -47,23 +51,31 @@ const OF_VIEW: &[Rule] = &[
     Rule::new(Method::PUT, &[], ADMIN),
     Rule::new(Method::DELETE, &[], ADMIN),
 ];
-const OF_QUERY: &[Rule] = &[Rule::new(Method::POST, &[], READ)];
+const OF_QUERY: &[Rule] = &[Rule::new(Method::POST, PARAMS, READ)];
 const OF_STATUS: &[Rule] = &[Rule::new(Method::GET, &[], READ)];
 const OF_CHANGE: &[Rule] = &[Rule::new(Method::POST, &[], ADMIN)];
 
 /// What another shard is asked for.
-const QUERY: u8 = 1;
-const VERIFY: u8 = 2;
+const STATUS: u8 = 1;
+const QUERY: u8 = 2;
+const MORE: u8 = 3;
+const END: u8 = 4;
+const VERIFY: u8 = 5;
+/// Queries that wait for the next page of one shard at a time.
+const PLACES: usize = 32;
 
-/// Views.
+/// Views, whose functions run in such engines.
 #[derive(Debug)]
-pub struct Views;
+pub struct Views(pub Engines);
 
 impl Plug for Views {
     fn attach(&self) -> Rc<dyn Plugged> {
         Rc::new(AtShard {
+            engines: self.0,
             views: RefCell::default(),
             runner: RefCell::default(),
+            readers: Rc::default(),
+            places: RefCell::default(),
             verifying: Rc::default(),
         })
     }
@@ -71,10 +83,16 @@ impl Plug for Views {
 
 /// Views at one shard.
 pub(crate) struct AtShard {
+    /// Where functions run.
+    pub engines: Engines,
     /// By number of the keyspace and of the view.
     views: RefCell<BTreeMap<(u32, u32), Running>>,
-    /// Where indexes are kept and read; none before the first.
+    /// Where indexes are removed, and functions are tried; none before the first.
     runner: RefCell<Option<Runner>>,
+    /// Queries of other shards that are under way here.
+    readers: Rc<RefCell<Readers>>,
+    /// Places for those that read at other shards.
+    places: RefCell<BTreeMap<ShardAddress, Arc<Semaphore>>>,
     /// What is being verified.
     verifying: Rc<RefCell<BTreeSet<PathBuf>>>,
 }
@@ -119,19 +137,21 @@ impl AtShard {
         of_keyspace.next().map(|(_, running)| running.view.clone())
     }
 
-    /// Where indexes are read.
-    pub fn runner(&self) -> Option<Runner> {
-        self.runner.borrow().clone()
-    }
-
-    /// The same, started if need be.
+    /// That, started if need be.
     pub fn make_runner(&self, services: &Services) -> std::io::Result<Runner> {
-        if let Some(runner) = self.runner() {
+        if let Some(runner) = self.runner.borrow().clone() {
             return Ok(runner);
         }
         let runner = services.runner("views")?;
         *self.runner.borrow_mut() = Some(runner.clone());
         Ok(runner)
+    }
+
+    /// Places for those that read at a shard. What they read is taken at once, whoever waits for it.
+    pub fn places(&self, at: ShardAddress) -> Arc<Semaphore> {
+        let mut places = self.places.borrow_mut();
+        let new = || Arc::new(Semaphore::new(PLACES));
+        places.entry(at).or_insert_with(new).clone()
     }
 
     /// Verification that begins; none where one is under way.
@@ -141,6 +161,13 @@ impl AtShard {
             all: self.verifying.clone(),
             path: path.to_owned(),
         })
+    }
+
+    /// Notes that a query had its first row after so long.
+    pub fn count_query(&self, keyspace: u32, view: u32, took: Duration) {
+        if let Some(view) = self.view(keyspace, view) {
+            view.count_query(took);
+        }
     }
 
     /// Begins and ends indexes, as there are views; what is to be removed.
@@ -171,9 +198,10 @@ impl AtShard {
             if views.contains_key(&(keyspace, id)) {
                 continue;
             }
-            let runner = self.make_runner(services)?;
-            let view = Rc::new(View::new(keyspace, record));
-            let builder = Builder::new(services, &view, &runner);
+            // Threads of its own: a slow function delays no other view.
+            let runner = services.runner("view")?;
+            let view = Rc::new(View::new(keyspace, record, runner, self.engines));
+            let builder = Builder::new(services, &view);
             let task = spawn_local(builder.run()).abort_handle();
             let running = Running {
                 view,
@@ -223,7 +251,8 @@ impl AtShard {
             if reached.next() != Some(&services.shard().address()) || is_apart {
                 continue;
             }
-            if status::of(services, keyspace, &view).await.is_whole {
+            let status = status::of(services, keyspace, &view).await;
+            if status.is_whole && status.held_back.is_none() {
                 let change = ViewChange::Settle(view.name.clone(), view.id);
                 let name = services.keyspace_name(keyspace);
                 if let Err(rejected) = services.change_views(&name, &change).await {
@@ -282,6 +311,15 @@ impl Plugged for AtShard {
         Box::pin(http::answer(services, ask))
     }
 
+    fn views(&self, services: &Services) -> Vec<ViewStatus> {
+        let all = services.views().into_iter();
+        let here = all.filter_map(|(keyspace, record)| {
+            let view = self.view(keyspace, record.served().id)?;
+            Some(view.figures(services, services.keyspace_name(keyspace)))
+        });
+        here.collect()
+    }
+
     fn run(&self, services: &Rc<Services>) {
         let services = Rc::downgrade(services);
         spawn_local(async move {
@@ -294,6 +332,7 @@ impl Plugged for AtShard {
                     settle_at -= 1;
                     if settle_at == 0 {
                         settle_at = SETTLE_LOOKS;
+                        own.readers.borrow_mut().sweep();
                         own.settle(&services).await;
                     }
                     if !has_looked && services.has_keyspaces() {
@@ -308,26 +347,50 @@ impl Plugged for AtShard {
     }
 
     fn call(&self, services: &Rc<Services>, mut body: Bytes, reply: Reply<Response>) {
-        let asked = body.try_get_u32_le().ok().zip(body.try_get_u32_le().ok());
-        let view = asked.and_then(|(keyspace, id)| self.view(keyspace, id));
-        let told = status::encode(view.map(|view| view.status(services)).as_ref());
-        reply.send(Response::Plug(told));
+        let malformed = "malformed bytes from another shard";
+        match body.try_get_u8() {
+            Ok(STATUS) => {
+                let asked = body.try_get_u32_le().ok().zip(body.try_get_u32_le().ok());
+                let view = asked.and_then(|(keyspace, id)| self.view(keyspace, id));
+                let status = status::encode(view.map(|view| view.status(services)).as_ref());
+                reply.send(Response::Plug(status));
+            }
+            Ok(QUERY) => match Wanted::decode(body) {
+                Ok(wanted) => {
+                    let view = self.view(wanted.keyspace, wanted.view);
+                    readers::begin(services, &self.readers, view, wanted, reply)
+                }
+                Err(malformed) => reply.refuse(CANNOT, &malformed.to_string()),
+            },
+            Ok(MORE) => match More::decode(body) {
+                Ok(more) => readers::go_on(&self.readers, more, reply),
+                Err(malformed) => reply.refuse(CANNOT, &malformed.to_string()),
+            },
+            Ok(END) => {
+                if let Ok(reader) = body.try_get_u64_le() {
+                    self.readers.borrow_mut().end(reader);
+                }
+                reply.send(Response::Plug(Bytes::new()));
+            }
+            _ => reply.refuse(CANNOT, malformed),
+        }
     }
 
     fn open(&self, services: &Rc<Services>, mut body: Bytes, sink: Sink<Response>) {
         let services = services.clone();
         match body.try_get_u8() {
-            Ok(QUERY) => match Wanted::decode(body) {
-                Ok(wanted) => sink.work(move |sink| serve(services, wanted, sink)),
-                Err(malformed) => sink.refuse(CANNOT, &malformed.to_string()),
-            },
             Ok(VERIFY) => sink.work(move |sink| verify::serve(services, body, sink)),
             _ => sink.refuse(CANNOT, "malformed bytes from another shard"),
         }
     }
 }
 
-/// What asks another shard for what is wanted.
+/// Asks a shard how a view is doing there.
+pub(crate) fn ask_status(keyspace: u32, view: u32) -> Bytes {
+    of_view(STATUS, keyspace, view)
+}
+
+/// Begins a query at another shard.
 pub(crate) fn ask_query(wanted: &Wanted) -> Bytes {
     let wanted = wanted.encode();
     let mut out = BytesMut::with_capacity(wanted.len() + 1);
@@ -336,41 +399,31 @@ pub(crate) fn ask_query(wanted: &Wanted) -> Bytes {
     out.freeze()
 }
 
-/// What asks another shard to verify an index.
-pub(crate) fn ask_verify(keyspace: u32, view: u32) -> Bytes {
-    let mut out = BytesMut::with_capacity(9);
-    out.put_u8(VERIFY);
-    out.put_u32_le(keyspace);
-    out.put_u32_le(view);
+/// Goes on with one.
+pub(crate) fn ask_more(more: &More) -> Bytes {
+    let mut out = BytesMut::new();
+    out.put_u8(MORE);
+    more.encode(&mut out);
     out.freeze()
 }
 
-async fn serve(services: Rc<Services>, wanted: Wanted, mut sink: Sink<Response>) {
-    let (head, serving) = Serving::begin(&services, wanted).await;
-    let reduce = serving.as_ref().and_then(Serving::reduce);
-    let is_all = head.page.as_ref().is_some_and(|page| page.is_last);
-    if sink
-        .send(Response::Plug(head.encode(reduce)))
-        .await
-        .is_err()
-    {
-        return;
-    }
-    let Some(mut serving) = serving.filter(|_| !is_all) else {
-        return sink.end();
-    };
-    loop {
-        let page = match serving.next().await {
-            Ok(page) => page,
-            Err(error) => return sink.refuse(CANNOT, &error.to_string()),
-        };
-        let is_last = page.is_last;
-        let body = page.encode(serving.reduce());
-        if sink.send(Response::Plug(body)).await.is_err() {
-            return;
-        }
-        if is_last {
-            return sink.end();
-        }
-    }
+/// Ends one.
+pub(crate) fn ask_end(reader: u64) -> Bytes {
+    let mut out = BytesMut::with_capacity(9);
+    out.put_u8(END);
+    out.put_u64_le(reader);
+    out.freeze()
+}
+
+/// What asks another shard to verify an index.
+pub(crate) fn ask_verify(keyspace: u32, view: u32) -> Bytes {
+    of_view(VERIFY, keyspace, view)
+}
+
+fn of_view(kind: u8, keyspace: u32, view: u32) -> Bytes {
+    let mut out = BytesMut::with_capacity(9);
+    out.put_u8(kind);
+    out.put_u32_le(keyspace);
+    out.put_u32_le(view);
+    out.freeze()
 }

@@ -1,5 +1,7 @@
 //! What a client asks of a view: the parameters that CouchDB has, and how fresh the answer is to be.
 
+use std::collections::BTreeMap;
+
 use dunlin_node::http::{Params, Rejected};
 use serde_json::value::RawValue;
 
@@ -12,9 +14,13 @@ pub(crate) const PARAMS: &[&str] = &[
     "key",
     "keys",
     "startkey",
+    "start_key",
     "endkey",
+    "end_key",
     "startkey_docid",
+    "start_key_doc_id",
     "endkey_docid",
+    "end_key_doc_id",
     "inclusive_end",
     "descending",
     "limit",
@@ -23,8 +29,16 @@ pub(crate) const PARAMS: &[&str] = &[
     "group",
     "group_level",
     "include_docs",
+    "conflicts",
+    "attachments",
     "stale",
+    "update",
+    "update_seq",
+    "sorted",
+    "stable",
 ];
+/// A request asks no more queries at once.
+const QUERIES_MAX: usize = 100;
 
 /// How fresh an answer is to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,6 +63,17 @@ pub(crate) struct Query {
     pub by_keys: bool,
     pub include_docs: bool,
     pub stale: Stale,
+    /// The answer says its position in a member of CouchDB's, too.
+    pub update_seq: bool,
+    /// Only rows that are skipped come before its first row.
+    pub is_from_first: bool,
+}
+
+/// Queries of one request: one, or as many as a list has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Queries {
+    pub all: Vec<Query>,
+    pub is_list: bool,
 }
 
 /// The options of a query, each a JSON text, but for those that are strings.
@@ -61,9 +86,9 @@ trait Given {
 
 impl Given for Params {
     fn json(&self, name: &str) -> Result<Option<String>, Rejected> {
-        let value = self
-            .get(name)
-            .map(|bytes| String::from_utf8(bytes.to_vec()));
+        // As client libraries encode them: a plus is a space.
+        let value = self.get_form(name);
+        let value = value.map(|bytes| String::from_utf8(bytes.to_vec()));
         let wrong = |_| Rejected::bad(format!("{name} is not UTF-8"));
         value.transpose().map_err(wrong)
     }
@@ -74,39 +99,89 @@ impl Given for Params {
 }
 
 /// The body of a POST.
-struct Body(std::collections::BTreeMap<String, Box<RawValue>>);
+type Body = BTreeMap<String, Box<RawValue>>;
 
 impl Given for Body {
     fn json(&self, name: &str) -> Result<Option<String>, Rejected> {
-        Ok(self.0.get(name).map(|value| value.get().to_owned()))
+        Ok(self.get(name).map(|value| value.get().to_owned()))
     }
 
     fn text(&self, name: &str) -> Result<Option<String>, Rejected> {
-        let text = self
-            .0
-            .get(name)
-            .map(|value| serde_json::from_str(value.get()));
+        let text = self.get(name);
+        let text = text.map(|value| serde_json::from_str(value.get()));
         let wrong = |_| Rejected::bad(format!("{name} is a string"));
         text.transpose().map_err(wrong)
     }
 }
 
-impl Query {
-    /// Of a request's parameters.
-    pub fn of_params(params: &Params, reduce: Option<Reduce>) -> Result<Query, Rejected> {
-        Query::of(params, reduce)
+/// Options of the path, and those of the body that these do not name.
+struct Both<'g>(&'g Params, &'g Body);
+
+impl Given for Both<'_> {
+    fn json(&self, name: &str) -> Result<Option<String>, Rejected> {
+        self.0.json(name).and_then(|own| match own {
+            Some(own) => Ok(Some(own)),
+            None => self.1.json(name),
+        })
     }
 
-    /// Of the body of a request, an object with the same names.
-    pub fn of_body(body: &[u8], reduce: Option<Reduce>) -> Result<Query, Rejected> {
+    fn text(&self, name: &str) -> Result<Option<String>, Rejected> {
+        self.0.text(name).and_then(|own| match own {
+            Some(own) => Ok(Some(own)),
+            None => self.1.text(name),
+        })
+    }
+}
+
+impl Queries {
+    /// Of a request's parameters.
+    pub fn of_params(params: &Params, reduce: Option<Reduce>) -> Result<Queries, Rejected> {
+        Ok(Queries {
+            all: vec![Query::of(params, reduce)?],
+            is_list: false,
+        })
+    }
+
+    /// Of the body of a request, an object with the same names, or a list of such objects.
+    pub fn of_body(
+        params: &Params,
+        body: &[u8],
+        reduce: Option<Reduce>,
+    ) -> Result<Queries, Rejected> {
         let wrong = |error| Rejected::bad(format!("the body is no JSON object: {error}"));
-        let body = Body(serde_json::from_slice(body).map_err(wrong)?);
-        if let Some(name) = body.0.keys().find(|name| !PARAMS.contains(&name.as_str())) {
+        let body: Body = serde_json::from_slice(body).map_err(wrong)?;
+        let Some(list) = body.get("queries") else {
+            return Ok(Queries {
+                all: vec![Query::of_both(params, &body, reduce)?],
+                is_list: false,
+            });
+        };
+        if body.len() > 1 {
+            let line = "queries is the only member of a body: each query has its own options";
+            return Err(Rejected::bad(line));
+        }
+        let wrong = |error| Rejected::bad(format!("queries is no array of objects: {error}"));
+        let list: Vec<Body> = serde_json::from_str(list.get()).map_err(wrong)?;
+        if list.is_empty() || list.len() > QUERIES_MAX {
+            let line = format!("queries has from 1 to {QUERIES_MAX} elements");
+            return Err(Rejected::bad(line));
+        }
+        let all = list.iter().map(|body| Query::of_both(params, body, reduce));
+        Ok(Queries {
+            all: all.collect::<Result<_, _>>()?,
+            is_list: true,
+        })
+    }
+}
+
+impl Query {
+    fn of_both(params: &Params, body: &Body, reduce: Option<Reduce>) -> Result<Query, Rejected> {
+        if let Some(name) = body.keys().find(|name| !PARAMS.contains(&name.as_str())) {
             let known = PARAMS.join(", ");
             let line = format!("{name} is not known here: only {known} are");
             return Err(Rejected::bad(line));
         }
-        Query::of(&body, reduce)
+        Query::of(&Both(params, body), reduce)
     }
 
     fn of(given: &impl Given, reduce: Option<Reduce>) -> Result<Query, Rejected> {
@@ -117,23 +192,27 @@ impl Query {
             let line = "include_docs is of rows, not of what they are reduced to: add reduce=false";
             return Err(Rejected::bad(line));
         }
-        let stale = match given.text("stale")?.as_deref() {
-            None | Some("ok") => Stale::Ok,
-            Some("update_after") => Stale::UpdateAfter,
-            Some("false") => Stale::No,
-            Some(_) => return Err(Rejected::bad("stale is ok, update_after or false")),
-        };
+        // A document has no conflicts and no attachments; an answer is always sorted, and of any replica.
+        for name in ["conflicts", "attachments", "sorted", "stable"] {
+            flag(given, name)?;
+        }
         let keys = given.json("keys")?;
         if keys.is_some() && matches!(group, Some(Group::All | Group::Level(_))) {
             let line = "keys of what is reduced are each a group: add group=true";
             return Err(Rejected::bad(line));
         }
-        let docids = [given.text("startkey_docid")?, given.text("endkey_docid")?];
-        let [start_id, end_id] = docids;
+        let start_id = either(
+            given,
+            ["startkey_docid", "start_key_doc_id"],
+            |given, name| given.text(name),
+        )?;
+        let end_id = either(given, ["endkey_docid", "end_key_doc_id"], |given, name| {
+            given.text(name)
+        })?;
         let by_keys = start_id.is_none() && end_id.is_none();
         let bounds = Bounds {
-            start: key(given, "startkey")?,
-            end: key(given, "endkey")?,
+            start: either(given, ["startkey", "start_key"], key)?,
+            end: either(given, ["endkey", "end_key"], key)?,
             start_id: start_id.map(String::into_bytes),
             end_id: end_id.map(String::into_bytes),
             is_inclusive: flag(given, "inclusive_end")?.unwrap_or(true),
@@ -145,9 +224,18 @@ impl Query {
             let line = "key, keys, and startkey with endkey are three ways of saying it: take one";
             return Err(Rejected::bad(line));
         }
+        let is_from_first = one.is_none() && keys.is_none() && bounds.start.is_none();
         let ranges = match (one, keys) {
             (Some(one), _) => vec![bounds.of_key(one).range()?],
-            (_, Some(keys)) => many(&keys)?.into_iter().map(exactly).collect(),
+            (_, Some(keys)) => {
+                let keys = many(&keys)?.into_iter();
+                let ranges = keys.map(|key| bounds.clone().of_key(key).range());
+                let mut ranges = ranges.collect::<Result<Vec<_>, _>>()?;
+                if descending {
+                    ranges.reverse();
+                }
+                ranges
+            }
             _ => vec![bounds.range()?],
         };
         Ok(Query {
@@ -158,12 +246,54 @@ impl Query {
             group,
             by_keys,
             include_docs,
-            stale,
+            stale: stale(given)?,
+            update_seq: flag(given, "update_seq")?.unwrap_or(false),
+            is_from_first,
         })
     }
 }
 
+/// How fresh the answer is to be, in either way of saying it.
+fn stale(given: &impl Given) -> Result<Stale, Rejected> {
+    let stale = match given.text("stale")?.as_deref() {
+        None => None,
+        Some("ok") => Some(Stale::Ok),
+        Some("update_after") => Some(Stale::UpdateAfter),
+        Some("false") => Some(Stale::No),
+        Some(_) => return Err(Rejected::bad("stale is ok, update_after or false")),
+    };
+    let update = given.json("update")?;
+    let update = match update.as_deref().map(|text| text.trim_matches('"')) {
+        None => None,
+        Some("true") => Some(Stale::No),
+        Some("false") => Some(Stale::Ok),
+        Some("lazy") => Some(Stale::UpdateAfter),
+        Some(_) => return Err(Rejected::bad("update is true, false or lazy")),
+    };
+    match (stale, update) {
+        (Some(_), Some(_)) => Err(Rejected::bad("stale and update say the same: take one")),
+        (stale, update) => Ok(stale.or(update).unwrap_or(Stale::Ok)),
+    }
+}
+
+/// An option that has two names.
+fn either<G: Given, T>(
+    given: &G,
+    names: [&str; 2],
+    read: impl Fn(&G, &str) -> Result<Option<T>, Rejected>,
+) -> Result<Option<T>, Rejected> {
+    match (read(given, names[0])?, read(given, names[1])?) {
+        (Some(_), Some(_)) => {
+            let [one, other] = names;
+            let line = format!("{one} and {other} are one option: give it once");
+            Err(Rejected::bad(line))
+        }
+        (one, other) => Ok(one.or(other)),
+    }
+}
+
 /// Where rows begin and end.
+#[derive(Clone)]
 struct Bounds {
     start: Option<Vec<u8>>,
     end: Option<Vec<u8>>,
@@ -216,13 +346,6 @@ impl Bounds {
             lower: lower.unwrap_or_default(),
             upper: upper.unwrap_or_default(),
         })
-    }
-}
-
-fn exactly(key: Vec<u8>) -> Range {
-    Range {
-        upper: after(&key),
-        lower: key,
     }
 }
 

@@ -3,7 +3,10 @@
 use super::*;
 
 fn query(body: &str, reduce: Option<Reduce>) -> Result<Query, String> {
-    Query::of_body(body.as_bytes(), reduce).map_err(|rejected| rejected.line)
+    let queries = Queries::of_body(&Params::default(), body.as_bytes(), reduce);
+    queries
+        .map(|mut queries| queries.all.remove(0))
+        .map_err(|rejected| rejected.line)
 }
 
 /// Whether a row with this key, of this document, is in the range.
@@ -114,7 +117,15 @@ fn what_makes_no_sense_is_refused() {
         (r#"{"limit": 1.5}"#, None, "whole number"),
         (r#"{"skip": "1"}"#, None, "whole number"),
         (r#"{"descending": 1}"#, None, "true or false"),
-        (r#"{"start_key": 1}"#, None, "not known here"),
+        (r#"{"startkee": 1}"#, None, "not known here"),
+        (r#"{"start_key": 1, "startkey": 1}"#, None, "one option"),
+        (r#"{"sorted": 1}"#, None, "true or false"),
+        (r#"{"update": "no"}"#, None, "update is"),
+        (r#"{"update": false, "stale": "ok"}"#, None, "take one"),
+        (r#"{"queries": []}"#, None, "from 1 to"),
+        (r#"{"queries": {}}"#, None, "no array"),
+        (r#"{"queries": [{}], "limit": 1}"#, None, "its own"),
+        (r#"{"queries": [{"limit": -1}]}"#, None, "whole number"),
         (r#"{"stale": "no"}"#, None, "stale is"),
         (r#"{"startkey_docid": 1}"#, None, "a string"),
         (r#"{"reduce": true}"#, None, "no reduce"),
@@ -133,4 +144,42 @@ fn what_makes_no_sense_is_refused() {
     }
     assert!(query(r#"{"include_docs": true, "reduce": false}"#, count).is_ok());
     assert!(query(r#"{"keys": [1], "group": true}"#, count).is_ok());
+}
+
+#[test]
+fn the_names_of_couchdb_are_taken() {
+    let one = query(
+        r#"{"start_key": 1, "start_key_doc_id": "b", "end_key": 1}"#,
+        None,
+    )
+    .unwrap();
+    assert_eq!(["a", "b"].map(|id| has(&one, "1", id)), [false, true]);
+    let keys =
+        r#"{"keys": [3, 1], "descending": true, "startkey_docid": "c", "endkey_docid": "b"}"#;
+    let keys = query(keys, None).unwrap();
+    assert_eq!(keys.ranges.len(), 2);
+    assert!(
+        keys.ranges[0].lower < keys.ranges[1].lower,
+        "the last key is the first"
+    );
+    assert_eq!(
+        ["a", "b", "c", "d"].map(|id| has(&keys, "3", id)),
+        [false, true, true, false]
+    );
+    for (body, expected) in [
+        ("{}", Stale::Ok),
+        (r#"{"update": true}"#, Stale::No),
+        (r#"{"update": "false"}"#, Stale::Ok),
+        (r#"{"update": "lazy"}"#, Stale::UpdateAfter),
+        (r#"{"stale": "false"}"#, Stale::No),
+    ] {
+        assert_eq!(query(body, None).unwrap().stale, expected, "{body}");
+    }
+    let others = r#"{"sorted": true, "stable": false, "conflicts": true, "attachments": false, "update_seq": true}"#;
+    assert!(query(others, None).unwrap().update_seq);
+    let list = r#"{"queries": [{"key": 1}, {"limit": 2}]}"#;
+    let list = Queries::of_body(&Params::default(), list.as_bytes(), None);
+    let list = list.map_err(|rejected| rejected.line).unwrap();
+    assert!(list.is_list && list.all[1].limit == 2 && list.all[1].is_from_first);
+    assert!(!list.all[0].is_from_first);
 }

@@ -6,6 +6,7 @@
 //! | `d` partition id | a document's rank, and its rows' keys |
 //! | `f` partition id | why a document was skipped |
 //! | `g` partition | it is being built |
+//! | `n` partition | how many rows it has |
 //! | `r` key id n | a row's partition and value |
 //! | `s` | counts |
 //! | `t` | the token |
@@ -22,6 +23,7 @@ pub(crate) const DOCUMENT: u8 = b'd';
 pub(crate) const FAILURE: u8 = b'f';
 pub(crate) const BUILDING: u8 = b'g';
 pub(crate) const ROW: u8 = b'r';
+pub(crate) const ROWS: u8 = b'n';
 pub(crate) const COUNTS: &[u8] = b"s";
 pub(crate) const TOKEN: &[u8] = b"t";
 pub(crate) const MADE_BY: &[u8] = b"v";
@@ -60,7 +62,7 @@ impl Known {
         if let Some(replaces) = replaces {
             put_stamp(&mut out, replaces.stamp);
         }
-        let is_summed = reduce.is_some_and(|reduce| reduce.is_kept() && reduce.takes_numbers());
+        let is_summed = reduce == Some(Reduce::Sum);
         for (key, number) in &self.rows {
             out.put_u16_le(key.len() as u16);
             out.put_slice(key);
@@ -83,7 +85,7 @@ impl Known {
         } else {
             None
         };
-        let is_summed = reduce.is_some_and(|reduce| reduce.is_kept() && reduce.takes_numbers());
+        let is_summed = reduce == Some(Reduce::Sum);
         let mut rows = Vec::new();
         while bytes.has_remaining() {
             let length = usize::from(bytes.try_get_u16_le().ok()?);
@@ -134,6 +136,12 @@ pub(crate) fn document_of(key: &[u8]) -> Option<(u16, &[u8])> {
     let mut rest = key.get(1..)?;
     let partition = rest.try_get_u16().ok()?;
     Some((partition, rest))
+}
+
+/// The key of how many rows a partition has.
+pub(crate) fn of_count(partition: u16) -> [u8; 3] {
+    let [a, b] = partition.to_be_bytes();
+    [ROWS, a, b]
 }
 
 /// The key of a delete.

@@ -9,10 +9,11 @@ use self_cell::self_cell;
 
 use crate::collate;
 use crate::fold::{Fold, Rows};
-use crate::index::IndexError;
+use crate::index::{Counts, IndexError};
 use crate::page::{Page, Piece, What};
 use crate::reduce::{Aggregate, Reduce};
-use crate::row::{AGGREGATE, BUILDING, ROW, TOKEN, after, row_of};
+use crate::row::{AGGREGATE, BUILDING, COUNTS, ROW, TOKEN, after, of_count, row_of};
+use crate::total::Unfit;
 use crate::wanted::{Group, Wanted};
 
 /// A page has no more bytes than this, but for its last piece.
@@ -48,6 +49,16 @@ pub(crate) struct Position {
     behind: Vec<u8>,
     /// Rows that were given.
     given: u64,
+}
+
+impl Position {
+    /// Before the first of other ranges.
+    pub fn at_others(self) -> Position {
+        Position {
+            given: self.given,
+            ..Position::default()
+        }
+    }
 }
 
 impl Snapshot {
@@ -133,8 +144,14 @@ impl Snapshot {
         wanted: &Wanted,
         position: &mut Position,
     ) -> Result<Page, IndexError> {
+        let by_keys = self.is_by_keys(wanted)?;
         while let Some(range) = wanted.ranges.get(position.range) {
-            let by_keys = self.is_by_keys(wanted);
+            // Ranges of no rows take their time, too.
+            if page.is_full() {
+                return page.end(false);
+            }
+            page.looked_at += 1;
+            let number = wanted.first_range + position.range as u32;
             let kind = if by_keys { AGGREGATE } else { ROW };
             let bound = |place: &[u8]| [&[kind][..], place].concat();
             let mut lower = bound(&range.lower);
@@ -163,9 +180,9 @@ impl Snapshot {
                 position.behind.clear();
                 position.behind.extend_from_slice(key);
                 let is_given = if by_keys {
-                    page.aggregate(position.range as u32, key, value)?
+                    page.aggregate(number, key, value)?
                 } else {
-                    page.row(position.range as u32, key, value)?
+                    page.row(number, key, value)?
                 };
                 position.given += u64::from(is_given);
                 if wanted.descending {
@@ -188,8 +205,26 @@ impl Snapshot {
     }
 
     /// Whether what is kept of keys will do.
-    fn is_by_keys(&self, wanted: &Wanted) -> bool {
-        wanted.group.is_some() && wanted.by_keys && self.reduce.is_some_and(Reduce::is_kept)
+    fn is_by_keys(&self, wanted: &Wanted) -> Result<bool, IndexError> {
+        let is_kept = self.reduce.is_some_and(Reduce::is_kept);
+        if wanted.group.is_none() || !wanted.by_keys || !is_kept {
+            return Ok(false);
+        }
+        // Of values that are no numbers nothing is kept.
+        let counts = self.get(COUNTS)?;
+        let counts = counts.and_then(|bytes| Counts::decode(&bytes));
+        Ok(counts.is_none_or(|counts| counts.others == 0))
+    }
+
+    /// How many rows there are of partitions.
+    pub fn rows_of(&self, partitions: &[u16]) -> Result<u64, IndexError> {
+        let mut rows = 0;
+        for partition in partitions {
+            let count = self.get(&of_count(*partition))?;
+            let count = count.and_then(|bytes| bytes.try_into().ok());
+            rows += count.map_or(0, u64::from_le_bytes);
+        }
+        Ok(rows)
     }
 }
 
@@ -284,20 +319,15 @@ impl<'w> Filling<'w> {
         };
         let reduce = self.reduce.ok_or_else(damaged)?;
         let length = collate::length(place).map_err(|_| damaged())?;
-        let mut aggregate = Aggregate::default();
-        let number = if reduce.takes_numbers() {
-            serde_json::from_slice(value).map_err(|_| damaged())?
-        } else {
-            0.0
-        };
-        aggregate.add(reduce, number);
+        let value = std::str::from_utf8(value).map_err(|_| damaged())?;
+        let aggregate = Aggregate::of_row(reduce, place, value);
+        let aggregate = aggregate.map_err(|unfit| unfit_at(place, &unfit))?;
         self.add(range, group, &place[..length], &aggregate)?;
         if reduce == Reduce::Custom {
             let (key, id) = row_of(place).ok_or_else(damaged)?;
             let key = collate::decode(key).map_err(|_| damaged())?;
             let id = String::from_utf8_lossy(&id);
             let id = serde_json::to_string(&id).map_err(|_| damaged())?;
-            let value = std::str::from_utf8(value).map_err(|_| damaged())?;
             self.rows.add(&key, &id, value);
             if self.rows.is_full() {
                 self.reduce_rows()?;
@@ -330,6 +360,8 @@ impl<'w> Filling<'w> {
         key: &[u8],
         aggregate: &Aggregate,
     ) -> Result<(), IndexError> {
+        let reduce = self.reduce.unwrap_or(Reduce::Count);
+        let unfit = |unfit: Unfit| IndexError::Reduce(unfit.to_string());
         // Most rows go on with the group of the row before.
         let last = self.pieces.last_mut().filter(|last| last.range == range);
         let at = match group {
@@ -339,7 +371,7 @@ impl<'w> Filling<'w> {
                     && last.at == key
                     && let What::Group(all) = &mut last.what
                 {
-                    all.merge(aggregate);
+                    all.merge(reduce, aggregate).map_err(unfit)?;
                     return Ok(());
                 }
                 key.to_vec()
@@ -352,7 +384,7 @@ impl<'w> Filling<'w> {
             && last.at == at
             && let What::Group(all) = &mut last.what
         {
-            all.merge(aggregate);
+            all.merge(reduce, aggregate).map_err(unfit)?;
             return Ok(());
         }
         self.reduce_rows()?;
@@ -364,4 +396,16 @@ impl<'w> Filling<'w> {
         });
         Ok(())
     }
+}
+
+/// What a row's value cannot be reduced for, with the row.
+fn unfit_at(place: &[u8], unfit: &Unfit) -> IndexError {
+    let row = row_of(place).and_then(|(key, id)| Some((collate::decode(key).ok()?, id)));
+    IndexError::Reduce(match row {
+        Some((key, id)) => {
+            let id = String::from_utf8_lossy(&id).into_owned();
+            format!("{unfit}, the value of key {key} of document {id}")
+        }
+        None => unfit.to_string(),
+    })
 }

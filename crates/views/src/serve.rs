@@ -6,18 +6,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use dunlin_entry::Vector;
-use dunlin_log::{Index as LogIndex, Runner};
+use dunlin_log::Index as LogIndex;
 use dunlin_node::Services;
 use tokio::time::{Instant, timeout_at};
 
 use crate::fold::Fold;
 use crate::index::IndexError;
 use crate::page::{Head, Page};
-use crate::plug::AtShard;
 use crate::reduce::Reduce;
 use crate::scan::{Position, Snapshot};
 use crate::view::View;
-use crate::wanted::Wanted;
+use crate::wanted::{Range, Wanted};
 
 /// How long it is waited for what a query must reflect.
 pub(crate) const WAIT: Duration = Duration::from_secs(5);
@@ -29,7 +28,6 @@ pub(crate) struct Serving {
     snapshot: Arc<Snapshot>,
     wanted: Arc<Wanted>,
     position: Position,
-    runner: Runner,
     view: Rc<View>,
     /// What reduces rows, where a function of the user does; not while a job has it.
     fold: Option<Fold>,
@@ -37,14 +35,16 @@ pub(crate) struct Serving {
 
 impl Serving {
     /// Begins; none where nothing is served.
-    pub async fn begin(services: &Rc<Services>, wanted: Wanted) -> (Head, Option<Serving>) {
-        let at = AtShard::of(services);
-        let found = at.and_then(|at| Some((at.view(wanted.keyspace, wanted.view)?, at.runner()?)));
-        let Some((view, runner)) = found else {
+    pub async fn begin(
+        services: &Rc<Services>,
+        view: Option<Rc<View>>,
+        wanted: Wanted,
+    ) -> (Head, Option<Serving>) {
+        let Some(view) = view else {
             return (Head::nothing("it has not heard of the view yet"), None);
         };
         let has_all = wait(services, &view, &wanted).await;
-        match Self::of(&view, runner, wanted, has_all) {
+        match Self::of(&view, wanted, has_all) {
             Ok(begun) => begun,
             Err(error) => {
                 view.report(&error);
@@ -55,7 +55,6 @@ impl Serving {
 
     fn of(
         view: &Rc<View>,
-        runner: Runner,
         mut wanted: Wanted,
         has_all: impl Fn(u16) -> bool,
     ) -> Result<(Head, Option<Serving>), IndexError> {
@@ -87,6 +86,7 @@ impl Serving {
             return Ok((Head::nothing(why_not), None));
         }
         let mut head = Head {
+            rows: snapshot.rows_of(&served)?,
             token: Some(token.narrow(&served)),
             why_not,
             page: None,
@@ -101,7 +101,6 @@ impl Serving {
             snapshot: Arc::new(snapshot),
             wanted: Arc::new(wanted),
             position,
-            runner,
             view: view.clone(),
             fold: None,
         };
@@ -112,6 +111,18 @@ impl Serving {
         self.snapshot.reduce
     }
 
+    /// Whether more ranges come.
+    pub fn has_more_ranges(&self) -> bool {
+        self.wanted.has_more
+    }
+
+    /// Other ranges are wanted, of the same index as it was.
+    pub fn go_on(&mut self, first: u32, has_more: bool, ranges: Vec<Range>) {
+        let wanted = Arc::make_mut(&mut self.wanted);
+        (wanted.first_range, wanted.has_more, wanted.ranges) = (first, has_more, ranges);
+        self.position = std::mem::take(&mut self.position).at_others();
+    }
+
     /// What comes next.
     pub async fn next(&mut self) -> Result<Page, IndexError> {
         let (snapshot, wanted) = (self.snapshot.clone(), self.wanted.clone());
@@ -119,11 +130,12 @@ impl Serving {
         let mut fold = self.fold.take();
         let is_folded = wanted.group.is_some() && self.view.reduce == Some(Reduce::Custom);
         let source = is_folded.then(|| self.view.record.reduce.clone()).flatten();
-        let read = self.runner.run_read(move || {
+        let engines = self.view.engines;
+        let read = self.view.runner.run_read(move || {
             if fold.is_none()
                 && let Some(source) = source
             {
-                fold = Some(Fold::new(&source)?);
+                fold = Some(Fold::new(engines, &source)?);
             }
             let page = snapshot.page(&wanted, fold.as_mut(), &mut position);
             Ok::<_, IndexError>((page, position, fold))

@@ -3,14 +3,14 @@
 use std::rc::Rc;
 use std::time::Duration;
 
-use bytes::{BufMut, Bytes, BytesMut};
+use bytes::Bytes;
 use dunlin_metadata::ViewRecord;
 use dunlin_node::Services;
 use dunlin_proto::ShardAddress;
 use dunlin_proto::api::{View, ViewAtShard};
 use futures_util::future::join_all;
 
-use crate::plug::{AtShard, NUMBER};
+use crate::plug::{AtShard, NUMBER, ask_status};
 
 const ASK_TIMEOUT: Duration = Duration::from_secs(2);
 
@@ -36,6 +36,7 @@ pub(crate) async fn of(services: &Rc<Services>, keyspace: u32, view: &ViewRecord
         reduce: view.reduce.clone(),
         created_ms: view.created_ms,
         takes_over: view.before.is_some(),
+        held_back: None,
         is_whole: true,
         built: 1.0,
         left_ms: None,
@@ -61,7 +62,25 @@ pub(crate) async fn of(services: &Rc<Services>, keyspace: u32, view: &ViewRecord
         }
     }
     told.is_whole &= !told.shards.is_empty();
+    if told.is_whole && view.before.is_some() && !view.force {
+        told.held_back = held_back(&told.shards);
+    }
     told
+}
+
+/// Why an index does not take the place of the one before although it is whole: its function is of no use.
+fn held_back(shards: &[ViewAtShard]) -> Option<String> {
+    let documents: u64 = shards.iter().map(|shard| shard.documents).sum();
+    let failed: u64 = shards.iter().map(|shard| shard.failed).max()?;
+    let first = shards.iter().find_map(|shard| shard.skipped.first());
+    let reason = first.map(|skipped| format!(", as {}: {}", skipped.id, skipped.reason));
+    let is_useless = documents == 0 && failed > 0;
+    is_useless.then(|| {
+        format!(
+            "the new map function fails for every document{}; the view answers as before: correct the function, or change the view with force",
+            reason.unwrap_or_default()
+        )
+    })
 }
 
 /// None where it does not answer, none within where it does not know the view.
@@ -75,10 +94,8 @@ async fn at_shard(
         let view = AtShard::of(services).and_then(|own| own.view(keyspace, view));
         return Some(view.map(|view| view.status(services)));
     }
-    let mut body = BytesMut::with_capacity(8);
-    body.put_u32_le(keyspace);
-    body.put_u32_le(view);
-    let answer = services.ask(at, NUMBER, body.freeze(), ASK_TIMEOUT).await;
+    let body = ask_status(keyspace, view);
+    let answer = services.ask(at, NUMBER, body, ASK_TIMEOUT).await;
     serde_json::from_slice(&answer.ok()?).ok()
 }
 

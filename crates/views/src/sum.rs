@@ -4,6 +4,8 @@
 use bytes::{Buf, BufMut};
 use num_bigint::{BigInt, Sign};
 
+use crate::collate::number;
+
 /// `mantissa * 2^exponent`, the mantissa odd or zero.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Sum {
@@ -88,6 +90,11 @@ impl Sum {
         if sign == Sign::Minus { -value } else { value }
     }
 
+    /// As JSON, `null` where it is too large for a number.
+    pub fn to_json(&self) -> String {
+        json_of(self.value())
+    }
+
     /// Its bytes.
     pub fn encode(&self, out: &mut Vec<u8>) {
         let mantissa = match self.mantissa.sign() {
@@ -107,6 +114,15 @@ impl Sum {
         *bytes = rest;
         let mantissa = BigInt::from_signed_bytes_le(mantissa);
         Some(Sum { mantissa, exponent })
+    }
+}
+
+/// A number as JSON, which has finite ones alone.
+pub(crate) fn json_of(value: f64) -> String {
+    if value.is_finite() {
+        number(value)
+    } else {
+        "null".to_owned()
     }
 }
 

@@ -20,7 +20,7 @@ use crate::build::{follow_here, path_of};
 use crate::collate;
 use crate::index::{Index, IndexError, Place};
 use crate::plug::AtShard;
-use crate::reduce::{Aggregate, Reduce};
+use crate::reduce::{Aggregate, Reduce, counts_for};
 use crate::row::{
     AGGREGATE, DOCUMENT, Known, ROW, after, document_of, of_document, of_row, place_of,
 };
@@ -97,7 +97,7 @@ async fn verify(
     let absent = || IndexError::Io("this shard has no index of the view to compare yet".to_owned());
     let own = AtShard::of(services).ok_or_else(absent)?;
     let view = own.view(keyspace, id).ok_or_else(absent)?;
-    let runner = own.runner().ok_or_else(absent)?;
+    let runner = view.runner.clone();
     let live = Arc::new(Snapshot::new(
         view.database().ok_or_else(absent)?,
         view.reduce,
@@ -119,7 +119,11 @@ async fn verify(
             "the view is being verified already: try again when that has ended".to_owned(),
         )
     })?;
-    let place = Place::of(services, &view, path.clone());
+    // A function that keeps something from one document for the next is seen to do so.
+    let place = Place {
+        is_backwards: true,
+        ..Place::of(services, &view, path.clone())
+    };
     let mut anew = run(&runner, move || {
         Index::remove(&place.path)?;
         Index::open(&place)
@@ -405,11 +409,8 @@ impl Comparison {
                     });
                 }
                 if let Some(reduce) = reduce {
-                    let number = if reduce.takes_numbers() {
-                        serde_json::from_slice(value).map_err(|_| damaged("a row"))?
-                    } else {
-                        0.0
-                    };
+                    let value = std::str::from_utf8(value).map_err(|_| damaged("a row"))?;
+                    let number = counts_for(Some(reduce), value);
                     sums.entry(partition).or_default().add(reduce, number);
                 }
                 rows.next();

@@ -1,18 +1,20 @@
 //! A view at one shard, as all there know it: what its index reflects, and how it is doing.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::time::Duration;
 
-use dunlin_log::Index as LogIndex;
+use dunlin_log::{Index as LogIndex, Runner};
 use dunlin_metadata::ViewRecord;
 use dunlin_node::Services;
 use dunlin_proto::Token;
-use dunlin_proto::api::{SkippedDocument, ViewAtShard};
+use dunlin_proto::api::{SkippedDocument, ViewAtShard, ViewStatus};
 use rocksdb::DB;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
+use crate::engines::Engines;
 use crate::index::{Counts, Index, IndexError};
 use crate::reduce::Reduce;
 
@@ -24,10 +26,16 @@ pub(crate) struct View {
     pub keyspace: u32,
     pub record: ViewRecord,
     pub reduce: Option<Reduce>,
+    /// Where its index is kept and read.
+    pub runner: Runner,
+    /// Where its functions run.
+    pub engines: Engines,
     state: RefCell<State>,
     changed: Notify,
     /// What a reader found to be damaged.
     damage: RefCell<Option<String>>,
+    /// Queries of clients, and how long they took until their first row.
+    queries: Cell<(u64, Duration)>,
 }
 
 #[derive(Default)]
@@ -45,16 +53,19 @@ struct State {
 }
 
 impl View {
-    pub fn new(keyspace: u32, record: ViewRecord) -> View {
+    pub fn new(keyspace: u32, record: ViewRecord, runner: Runner, engines: Engines) -> View {
         // Others are not let in.
         let reduce = record.reduce.as_deref();
         View {
             keyspace,
             reduce: reduce.and_then(|name| Reduce::of(name).ok()),
             record,
+            runner,
+            engines,
             state: RefCell::default(),
             changed: Notify::new(),
             damage: RefCell::default(),
+            queries: Cell::default(),
         }
     }
 
@@ -175,8 +186,43 @@ impl View {
         }
     }
 
-    /// How it is doing.
+    /// Notes that a query had its first row after so long.
+    pub fn count_query(&self, took: Duration) {
+        let (count, total) = self.queries.get();
+        self.queries.set((count + 1, total + took));
+    }
+
+    /// Its figures, for status and metrics.
+    pub fn figures(&self, services: &Services, keyspace: String) -> ViewStatus {
+        let status = self.state_at(services, Vec::new());
+        let (queries, took) = self.queries.get();
+        ViewStatus {
+            at: status.at,
+            keyspace,
+            view: self.record.name.clone(),
+            built: status.built,
+            rows: status.rows,
+            failed: status.failed,
+            bytes_behind: status.bytes_behind,
+            queries,
+            queries_us: took.as_micros() as u64,
+            error: status.error,
+        }
+    }
+
+    /// How it is doing, with the latest of the documents that were skipped.
     pub fn status(&self, services: &Services) -> ViewAtShard {
+        let db = self.database();
+        let failed = db.map(|db| Index::failed(&db, SHOWN_FAILED));
+        let failed = failed.and_then(Result::ok).unwrap_or_default().into_iter();
+        let skipped = failed.map(|failed| SkippedDocument {
+            id: String::from_utf8_lossy(&failed.id).into_owned(),
+            reason: failed.reason,
+        });
+        self.state_at(services, skipped.collect())
+    }
+
+    fn state_at(&self, services: &Services, skipped: Vec<SkippedDocument>) -> ViewAtShard {
         let state = self.state.borrow();
         let partitions = state.partitions.len();
         let building: Vec<_> = state.building.intersection(&state.partitions).collect();
@@ -195,8 +241,6 @@ impl View {
                 let elapsed = begun.elapsed().as_secs_f64();
                 (elapsed * (1.0 - built) / built * 1e3) as u64
             });
-        let failed = state.db.as_ref().map(|db| Index::failed(db, SHOWN_FAILED));
-        let failed = failed.and_then(Result::ok).unwrap_or_default().into_iter();
         ViewAtShard {
             at: services.label_of(services.shard().address()),
             partitions,
@@ -206,12 +250,7 @@ impl View {
             documents: state.counts.documents,
             rows: state.counts.rows,
             failed: state.counts.failed,
-            skipped: failed
-                .map(|failed| SkippedDocument {
-                    id: String::from_utf8_lossy(&failed.id).into_owned(),
-                    reason: failed.reason,
-                })
-                .collect(),
+            skipped,
             bytes_behind: self.bytes_behind(services),
             error: state.error.clone(),
         }

@@ -33,6 +33,10 @@ pub(crate) struct Wanted {
     pub partitions: Vec<u16>,
     /// In the order in which they are wanted.
     pub ranges: Vec<Range>,
+    /// The number of the first of these among all ranges of the query.
+    pub first_range: u32,
+    /// More ranges come later.
+    pub has_more: bool,
     pub descending: bool,
     /// Rows where there is none.
     pub group: Option<Group>,
@@ -62,11 +66,7 @@ impl Wanted {
         out.put_u16_le(level);
         out.put_u16_le(self.partitions.len() as u16);
         self.partitions.iter().for_each(|p| out.put_u16_le(*p));
-        out.put_u32_le(self.ranges.len() as u32);
-        for range in &self.ranges {
-            put_bytes(&mut out, &range.lower);
-            put_bytes(&mut out, &range.upper);
-        }
+        put_ranges(&mut out, self.first_range, self.has_more, &self.ranges);
         out.put_u8(self.targets.is_some().into());
         for (partition, vector) in self.targets.iter().flatten() {
             out.put_u16_le(*partition);
@@ -94,14 +94,7 @@ impl Wanted {
         let count = bytes.try_get_u16_le().map_err(|_| Malformed)?;
         let partition = |_| bytes.try_get_u16_le().map_err(|_| Malformed);
         let partitions = (0..count).map(partition).collect::<Result<_, _>>()?;
-        let count = bytes.try_get_u32_le().map_err(|_| Malformed)?;
-        let mut ranges = Vec::new();
-        for _ in 0..count {
-            ranges.push(Range {
-                lower: get_bytes(bytes)?.to_vec(),
-                upper: get_bytes(bytes)?.to_vec(),
-            });
-        }
+        let (first_range, has_more, ranges) = get_ranges(bytes)?;
         let mut targets = get_flag(bytes)?.then(Vec::new);
         if let Some(targets) = &mut targets {
             while bytes.has_remaining() {
@@ -115,6 +108,8 @@ impl Wanted {
             view,
             partitions,
             ranges,
+            first_range,
+            has_more,
             descending,
             group,
             by_keys,
@@ -122,6 +117,32 @@ impl Wanted {
             targets,
         })
     }
+}
+
+/// Writes ranges, from which number on, and whether more come.
+pub(crate) fn put_ranges(out: &mut BytesMut, first: u32, has_more: bool, ranges: &[Range]) {
+    out.put_u32_le(first);
+    out.put_u8(has_more.into());
+    out.put_u32_le(ranges.len() as u32);
+    for range in ranges {
+        put_bytes(out, &range.lower);
+        put_bytes(out, &range.upper);
+    }
+}
+
+/// Reads them.
+pub(crate) fn get_ranges(bytes: &mut Bytes) -> Result<(u32, bool, Vec<Range>), Malformed> {
+    let first = bytes.try_get_u32_le().map_err(|_| Malformed)?;
+    let has_more = get_flag(bytes)?;
+    let count = bytes.try_get_u32_le().map_err(|_| Malformed)?;
+    let mut ranges = Vec::new();
+    for _ in 0..count {
+        ranges.push(Range {
+            lower: get_bytes(bytes)?.to_vec(),
+            upper: get_bytes(bytes)?.to_vec(),
+        });
+    }
+    Ok((first, has_more, ranges))
 }
 
 #[cfg(test)]

@@ -32,6 +32,8 @@ fn what_is_wanted_comes_back_from_its_bytes() {
                         upper: b"b".to_vec(),
                     },
                 ],
+                first_range: 0,
+                has_more: false,
                 descending: group.is_none(),
                 group,
                 by_keys: true,

@@ -37,6 +37,8 @@ pub fn rows_here(services: &Rc<Services>, keyspace: u32) -> Option<Vec<Row>> {
         view: view.record.id,
         partitions: held,
         ranges: vec![all],
+        first_range: 0,
+        has_more: false,
         descending: false,
         group: None,
         by_keys: false,

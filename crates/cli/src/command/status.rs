@@ -1,11 +1,12 @@
 //! `dunlin status`: nodes, keyspaces, and how far each replica is.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use clap::Args;
 use dunlin_client::{
     BackfillStatus, FollowerStatus, KeyspaceDescription, PinStatus, RangeStatus, RecoveryStatus,
-    ShardStatus, Status as Cluster, StreamStatus,
+    ShardStatus, Status as Cluster, StreamStatus, ViewStatus,
 };
 
 use crate::command::keyspace;
@@ -28,12 +29,15 @@ an estimate of its records: with those deleted, overwritten or dropped and not c
 
 A shard that is filling is new or has lost its data: it takes writes, and answers no reads before
 the others have given it what it should hold. One that is catching up was away, or lags, and answers
-what it has: what it copies, and how long that will take, is said below the tables. Each row of the last table is a shard that follows the
-log of another: the entries it has not yet acknowledged, how much of the log that is, the bytes it is
+what it has: what it copies, and how long that will take, is said below the tables. Each row of the last table is a node that follows the
+logs of another, with --followers a shard that follows one log: the entries it has not yet acknowledged, how much of the log that is, the bytes it is
 sent each second, how long it has yet to go at that rate, and percentiles of the time from a write to
 its acknowledgement. Below it stand the streams of changes that clients follow: how many records of
 logs each has yet to read, how much that is, how old what it was told last is, and what it is told
 each second. One that is not read has a client that takes nothing; it is closed after a minute.
+
+A table lists views: how much of the index is built at the slowest shard, the rows of all replicas,
+documents that were skipped, what the indexes have yet to read, queries and their mean time.
 
 Replicas of transactional keyspaces stand in a table of their own: who leads, since which term, and how
 many entries of the leader's log the replica furthest behind lacks. One that is mute holds less than it
@@ -54,6 +58,9 @@ pub struct Status {
     /// Show it again and again, every so many seconds
     #[arg(long, value_name = "SECONDS", num_args = 0..=1, default_missing_value = "2", value_parser = clap::value_parser!(u64).range(1..))]
     watch: Option<u64>,
+    /// Each follower of each shard's log, not what those of a node add up to
+    #[arg(long)]
+    followers: bool,
     #[command(flatten)]
     server: Server,
     /// One JSON object, with --watch one a line
@@ -72,12 +79,15 @@ impl Status {
                 let status = client.status().await;
                 match (self.watch, status) {
                     (_, Ok(status)) if self.json => output.json(&status)?,
-                    (None, status) => output.bytes(text(&status?, coloured).as_bytes())?,
+                    (None, status) => {
+                        let all = text(&status?, self.followers, coloured);
+                        output.bytes(all.as_bytes())?
+                    }
                     // A watcher wants to see the cluster come back.
                     (Some(_), status) => {
                         let shown = status.map_or_else(
                             |error| format!("{error}\n"),
-                            |status| text(&status, coloured),
+                            |status| text(&status, self.followers, coloured),
                         );
                         let clear = if coloured { "\x1b[H\x1b[2J" } else { "" };
                         output.line(format!("{clear}{shown}"))?;
@@ -93,17 +103,23 @@ impl Status {
     }
 }
 
-fn text(status: &Cluster, coloured: bool) -> String {
+fn text(status: &Cluster, all_followers: bool, coloured: bool) -> String {
+    let listed = if all_followers {
+        status.followers.clone()
+    } else {
+        by_node(&status.followers)
+    };
     [
         members::nodes(status),
         keyspace::table(&status.keyspaces),
         shards(&status.shards),
-        followers(&status.followers),
+        followers(&listed),
     ]
     .map(|table| table.render(coloured))
     .join("\n")
         + &ranges(&status.ranges, coloured)
         + &streams(&status.streams, coloured)
+        + &views(&status.views, coloured)
         + &members::change(&status.members, coloured)
         + &shortages(status)
         + &troubles(&status.shards)
@@ -333,6 +349,89 @@ fn followers(followers: &[FollowerStatus]) -> Table {
         ]);
     }
     table
+}
+
+/// The followers of a node's logs at each other node, as one: the worst of their states, all that remains, the
+/// greatest latencies.
+fn by_node(followers: &[FollowerStatus]) -> Vec<FollowerStatus> {
+    const WORST_FIRST: [&str; 2] = ["down", "catching_up"];
+    let node = |shard: &str| shard.split('/').next().unwrap_or_default().to_owned();
+    let badness = |state: &str| match WORST_FIRST.iter().position(|bad| *bad == state) {
+        Some(at) => WORST_FIRST.len() + 1 - at,
+        None => usize::from(state != "streaming"),
+    };
+    let mut all: BTreeMap<(String, String), FollowerStatus> = BTreeMap::new();
+    for follower in followers {
+        let names = (node(&follower.from), node(&follower.to));
+        let Some(sum) = all.get_mut(&names) else {
+            let (from, to) = names.clone();
+            let first = FollowerStatus {
+                from,
+                to,
+                ..follower.clone()
+            };
+            all.insert(names, first);
+            continue;
+        };
+        if badness(&follower.state) > badness(&sum.state) {
+            sum.state.clone_from(&follower.state);
+        }
+        sum.items_remaining += follower.items_remaining;
+        sum.bytes_remaining += follower.bytes_remaining;
+        sum.bytes_per_s += follower.bytes_per_s;
+        sum.latency_us_p50 = sum.latency_us_p50.max(follower.latency_us_p50);
+        sum.latency_us_p95 = sum.latency_us_p95.max(follower.latency_us_p95);
+        sum.latency_us_p99 = sum.latency_us_p99.max(follower.latency_us_p99);
+    }
+    all.into_values().collect()
+}
+
+/// Views, one a row, all shards together; nothing where there are none.
+fn views(views: &[ViewStatus], coloured: bool) -> String {
+    if views.is_empty() {
+        return String::new();
+    }
+    let mut table = Table::new(&[
+        ("VIEW OF", Align::Left),
+        ("VIEW", Align::Left),
+        ("STATE", Align::Left),
+        ("ROWS OF REPLICAS", Align::Right),
+        ("SKIPPED", Align::Right),
+        ("BYTES BEHIND", Align::Right),
+        ("QUERIES", Align::Right),
+        ("MEAN", Align::Right),
+    ]);
+    let mut all: BTreeMap<(&str, &str), Vec<&ViewStatus>> = BTreeMap::new();
+    for view in views {
+        let names = (view.keyspace.as_str(), view.view.as_str());
+        all.entry(names).or_default().push(view);
+    }
+    for ((keyspace, view), shards) in all {
+        let sum =
+            |figure: fn(&ViewStatus) -> u64| shards.iter().map(|shard| figure(shard)).sum::<u64>();
+        let built = shards.iter().map(|shard| shard.built).fold(1.0, f64::min);
+        let state = if shards.iter().any(|shard| shard.error.is_some()) {
+            Cell::coloured("failing", Colour::Red)
+        } else if built < 1.0 {
+            let built = format!("building {:.0} %", built * 100.0);
+            Cell::coloured(built, Colour::Yellow)
+        } else {
+            Cell::coloured("built", Colour::Green)
+        };
+        let (queries, queries_us) = (sum(|shard| shard.queries), sum(|shard| shard.queries_us));
+        let mean = queries_us.checked_div(queries);
+        table.row(vec![
+            Cell::plain(keyspace),
+            Cell::plain(view),
+            state,
+            Cell::plain(grouped(sum(|shard| shard.rows))),
+            Cell::plain(grouped(sum(|shard| shard.failed))),
+            Cell::plain(rounded(sum(|shard| shard.bytes_behind.unwrap_or(0)) as f64)),
+            Cell::plain(grouped(queries)),
+            Cell::plain(mean.map_or_else(|| "-".to_owned(), rounded_latency)),
+        ]);
+    }
+    format!("\n{}", table.render(coloured))
 }
 
 /// Replicas of transactional keyspaces; nothing where there are none.

@@ -18,7 +18,7 @@ fn cluster() -> Cluster {
 
 #[test]
 fn the_tables_hold_what_an_operator_looks_for() {
-    let text = text(&cluster(), false);
+    let text = text(&cluster(), true, false);
     let expected = "\
 NODE  ID  STATE  ROLE     HTTP    LISTEN  SHARDS  STARTS
 n1     1  up     member   h:8080  h:7080       2       4
@@ -46,7 +46,7 @@ n2/0: no space left for the log: make room on its disk
 ";
     assert_eq!(text, expected);
     assert!(!text.contains('\x1b'));
-    assert!(super::text(&cluster(), true).contains("\x1b[31mdown"));
+    assert!(super::text(&cluster(), true, true).contains("\x1b[31mdown"));
 }
 
 #[test]
@@ -172,4 +172,67 @@ fn keys_that_nobody_counted_are_marked() {
     ] {
         assert_eq!(shown(json), text);
     }
+}
+
+#[test]
+fn followers_of_a_node_are_added_up_with_the_worst_state() {
+    let follower =
+        |from: &str, to: &str, state: &str, items_remaining, latency_us_p99| FollowerStatus {
+            from: from.into(),
+            to: to.into(),
+            state: state.into(),
+            items_remaining,
+            latency_us_p99,
+            ..FollowerStatus::default()
+        };
+    let all = [
+        follower("n1/0", "n2/0", "streaming", 1, 7),
+        follower("n1/1", "n2/0", "catching_up", 20, 5),
+        follower("n1/1", "n2/1", "streaming", 300, 6),
+        follower("n1/0", "n3/0", "streaming", 0, 1),
+        follower("n1/0", "n3/1", "down", 9, 1),
+    ];
+    let rows = by_node(&all);
+    let row = |n: usize| {
+        let row: &FollowerStatus = &rows[n];
+        let names = (row.from.as_str(), row.to.as_str());
+        (
+            names,
+            row.state.as_str(),
+            row.items_remaining,
+            row.latency_us_p99,
+        )
+    };
+    assert_eq!(rows.len(), 2);
+    assert_eq!(row(0), (("n1", "n2"), "catching_up", 321, 7));
+    assert_eq!(row(1), (("n1", "n3"), "down", 9, 1));
+}
+
+#[test]
+fn views_are_listed_with_the_shards_of_each_together() {
+    let view = |at: &str, view: &str, built, error: Option<&str>| ViewStatus {
+        at: at.into(),
+        keyspace: "birds".into(),
+        view: view.into(),
+        built,
+        rows: 1_000,
+        failed: 1,
+        bytes_behind: Some(1_024),
+        queries: 2,
+        queries_us: 3_000,
+        error: error.map(str::to_owned),
+    };
+    let all = [
+        view("n1/0", "kinds", 1.0, None),
+        view("n2/0", "kinds", 0.25, None),
+        view("n1/0", "names", 1.0, Some("no disk")),
+        view("n2/0", "names", 1.0, None),
+    ];
+    let expected = "
+VIEW OF  VIEW   STATE          ROWS OF REPLICAS  SKIPPED  BYTES BEHIND  QUERIES    MEAN
+birds    kinds  building 25 %             2,000        2       2.0 KiB        4  1.5 ms
+birds    names  failing                   2,000        2       2.0 KiB        4  1.5 ms
+";
+    assert_eq!(views(&all, false), expected);
+    assert_eq!(views(&[], false), "");
 }

@@ -36,7 +36,7 @@ pub enum View {
     /// Make one; it is built in the background
     Create(Create),
     /// Give one other functions; it answers as before until it is built
-    Change(Create),
+    Change(Change),
     /// List those of a keyspace
     List(Of),
     /// Show one: its functions, how far it is, what was skipped
@@ -91,12 +91,22 @@ pub struct Create {
     /// File with the map function
     #[arg(long, value_name = "FILE.js")]
     map: PathBuf,
-    /// _count, _sum, _stats, or a file with a reduce function
+    /// _count, _sum, _stats, _first, _last, _top_N, _bottom_N, _approx_count_distinct, or a file with a reduce function
     #[arg(long, value_name = "REDUCE")]
     reduce: Option<String>,
     /// Wait until it is built
     #[arg(long)]
     wait: bool,
+}
+
+/// A view that is to be changed.
+#[derive(Debug, Args)]
+pub struct Change {
+    #[command(flatten)]
+    create: Create,
+    /// Even if the new map function fails for every document
+    #[arg(long)]
+    force: bool,
 }
 
 /// A view that is to be built anew.
@@ -117,7 +127,7 @@ pub struct Try {
     /// Keyspace
     #[arg(long, short = 'k', env = "DUNLIN_KEYSPACE", value_name = "NAME", default_value = DEFAULT_KEYSPACE)]
     keyspace: String,
-    /// _count, or _sum or _stats, whose rows need numbers, or a file with a reduce function
+    /// As of create: whether the values of the rows fit is shown, too
     #[arg(long, value_name = "REDUCE")]
     reduce: Option<String>,
     /// Documents that it is tried on
@@ -196,8 +206,8 @@ impl View {
     pub fn run(self) -> Result<(), Failure> {
         runtime::block_on(async move {
             match self {
-                View::Create(create) => create.run(false).await,
-                View::Change(change) => change.run(true).await,
+                View::Create(create) => create.run(None).await,
+                View::Change(change) => change.create.run(Some(change.force)).await,
                 View::List(of) => {
                     let views = keyspace(&of.asked, &of.keyspace)?.views().await?;
                     list(&views, of.asked.json)
@@ -247,16 +257,16 @@ impl Named {
 }
 
 impl Create {
-    async fn run(self, is_change: bool) -> Result<(), Failure> {
+    /// Makes it; where one is changed, with force or without.
+    async fn run(self, change: Option<bool>) -> Result<(), Failure> {
         let map = source(&self.map)?;
         let view = &self.view;
         let reduce = reduce(self.reduce)?;
         let reduce = reduce.as_deref();
         let keyspace = view.keyspace()?;
-        let made = if !is_change {
-            keyspace.create_view(&view.name, &map, reduce).await
-        } else {
-            keyspace.change_view(&view.name, &map, reduce).await
+        let made = match change {
+            None => keyspace.create_view(&view.name, &map, reduce).await,
+            Some(force) => keyspace.change_view(&view.name, &map, reduce, force).await,
         };
         made.map_err(|error| match Failure::from(error) {
             Failure::Failed(line) => Failure::Failed(format!("{}: {line}", self.map.display())),
@@ -282,6 +292,10 @@ async fn wait(view: &Named) -> Result<(), Failure> {
             } else {
                 list(std::slice::from_ref(&now), false)
             };
+        }
+        if let Some(why) = now.held_back {
+            bar.finish_and_clear();
+            return Err(Failure::Failed(why.replace("with force", "with --force")));
         }
         if let Some(error) = now.shards.iter().find_map(|shard| shard.error.as_ref()) {
             bar.println(format!("dunlin: {error}"));

@@ -30,5 +30,6 @@ mod tls;
 mod txn;
 mod txn_outcomes;
 mod users;
+mod view_queries;
 mod views;
 mod wrong_use;

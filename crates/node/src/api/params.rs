@@ -12,13 +12,14 @@ use crate::quorum::Quorum;
 pub(super) static QUERY_HEADER: HeaderName = HeaderName::from_static("dunlin-query");
 
 /// No path knows as many. A request of 400 KiB could name a hundred thousand.
-const PARAMS_MAX: usize = 16;
+const PARAMS_MAX: usize = 32;
 /// So much of a name that is not known is said back.
 const SHOWN_CHARS: usize = 40;
 
-/// The parameters of a request, values percent-decoded, each given once.
+/// The parameters of a request, values percent-decoded, each given once; and again those that have a plus in them, as
+/// forms mean it.
 #[derive(Debug, Default)]
-pub struct Params(Vec<(String, Bytes)>);
+pub struct Params(Vec<(String, Bytes)>, Vec<(String, Bytes)>);
 
 impl Params {
     /// Those of the query, and of the header that goes on with it.
@@ -51,6 +52,11 @@ impl Params {
             }
             if self.0.len() == PARAMS_MAX {
                 return Err(Rejected::bad(format!("more than {PARAMS_MAX} parameters")));
+            }
+            // Whether a plus is one only the reader of the parameter knows.
+            if value.contains('+') {
+                let spaced = decode(&value.replace('+', "%20"))?;
+                self.1.push((name.clone(), spaced));
             }
             self.0.push((name, decode(value)?));
         }
@@ -91,6 +97,12 @@ impl Params {
     /// A parameter as it was given, decoded.
     pub fn get(&self, name: &str) -> Option<&Bytes> {
         self.0.iter().find(|(n, _)| n == name).map(|(_, v)| v)
+    }
+
+    /// The same as a form gives it: a plus is a space.
+    pub fn get_form(&self, name: &str) -> Option<&Bytes> {
+        let spaced = self.1.iter().find(|(n, _)| n == name);
+        spaced.map(|(_, v)| v).or_else(|| self.get(name))
     }
 
     /// A parameter that must be there and not empty.

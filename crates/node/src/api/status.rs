@@ -32,7 +32,8 @@ pub(super) async fn status(services: &Services) -> Result<Reply, Rejected> {
     let problems = shard.metadata().problems().borrow().to_vec();
     let shards: Vec<&ShardStatus> = statuses.iter().filter_map(|(_, s)| s.as_ref()).collect();
     let followers: Vec<_> = shards.iter().flat_map(|s| &s.followers).collect();
-    let streams: Vec<_> = shards.iter().flat_map(|s| &s.streams).collect();
+    let streams: Vec<_> = shards.iter().flat_map(|s| &s.feeds.streams).collect();
+    let views: Vec<_> = shards.iter().flat_map(|s| &s.feeds.views).collect();
     let ranges: Vec<_> = shards.iter().flat_map(|s| &s.ranges).collect();
     let shards: Vec<Value> = shards
         .iter()
@@ -64,7 +65,7 @@ pub(super) async fn status(services: &Services) -> Result<Reply, Rejected> {
             "members": super::members::describe(services).await,
             "nodes": nodes, "keyspaces": topology.keyspaces,
             "dropped": topology.dropped, "shards": shards, "followers": followers,
-            "streams": streams, "ranges": ranges,
+            "streams": streams, "views": views, "ranges": ranges,
         }),
     ))
 }

@@ -61,7 +61,7 @@ use crate::config::NodeConfig;
 use crate::env::Env;
 use crate::follow::{Pins, ReadTurns};
 use crate::placement::{KeyspacePlacement, Placement};
-use crate::plug::{TellRanges, TellStreams};
+use crate::plug::{TellFeeds, TellRanges};
 use crate::process::{Directory, Process, Superseded};
 use crate::replication::acks::{AckTracker, Slot};
 
@@ -145,8 +145,8 @@ pub struct Shard {
     flush_failed: RefCell<Option<flush::FlushFailed>>,
     /// What of the log is kept for whom.
     pins: Pins,
-    /// Tells of the streams that capabilities serve.
-    streams: RefCell<Option<TellStreams>>,
+    /// The streams and views that capabilities serve.
+    feeds: RefCell<Option<TellFeeds>>,
     /// Tells of the replicas of ranges that a capability keeps.
     ranges: RefCell<Option<TellRanges>>,
     /// Who else than clients is read for, and who waits for it.

@@ -236,7 +236,7 @@ impl Shard {
             flush_failed: RefCell::default(),
             backlog: Backlog::default(),
             pins: Pins::default(),
-            streams: RefCell::new(None),
+            feeds: RefCell::new(None),
             ranges: RefCell::new(None),
             read_turns: Rc::default(),
             held: super::held::Held::default(),

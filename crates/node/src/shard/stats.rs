@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use dunlin_log::Lack;
 use dunlin_proto::api::{
-    BackfillStatus, FollowerStatus, PinStatus, RangeStatus, RecoveryStatus, StreamStatus,
+    BackfillStatus, FeedStatus, FollowerStatus, PinStatus, RangeStatus, RecoveryStatus,
 };
 use dunlin_proto::{Request, Response, ShardAddress};
 use futures_util::future::join_all;
@@ -17,7 +17,7 @@ use super::{Peer, Shard};
 use crate::follow::{Segment, bytes_behind};
 use crate::limits::CALL_TIMEOUT;
 use crate::meters::CLASSES;
-use crate::plug::{TellRanges, TellStreams, TxnCounts};
+use crate::plug::{TellFeeds, TellRanges, TxnCounts};
 
 /// Counts since the start.
 #[derive(Debug, Default)]
@@ -192,8 +192,9 @@ pub struct ShardStatus {
     pub users: Option<u64>,
     /// Other shards with which it does not share a secret, each with what to do about it.
     pub distrusts: Vec<String>,
-    /// Streams of changes that it serves.
-    pub streams: Vec<StreamStatus>,
+    /// Streams of changes that it serves, and views of which it has a part.
+    #[serde(flatten)]
+    pub feeds: FeedStatus,
     /// Replicas of ranges that it holds.
     pub ranges: Vec<RangeStatus>,
     /// Transactions that it has coordinated since its start.
@@ -222,14 +223,20 @@ impl ShardStatus {
 }
 
 impl Shard {
-    /// From now on it is told of these streams with its status.
-    pub(crate) fn set_streams(&self, told: TellStreams) {
-        *self.streams.borrow_mut() = Some(told);
+    /// From now on its status has these streams and views.
+    pub(crate) fn set_feeds(&self, tell: TellFeeds) {
+        *self.feeds.borrow_mut() = Some(tell);
     }
 
     /// From now on it is told of these replicas of ranges with its status.
     pub(crate) fn set_ranges(&self, told: TellRanges) {
         *self.ranges.borrow_mut() = Some(told);
+    }
+
+    fn feeds(&self) -> FeedStatus {
+        let tell = self.feeds.borrow();
+        tell.as_ref()
+            .map_or_else(FeedStatus::default, |tell| tell())
     }
 
     /// The replicas of ranges that it holds, and the transactions that it has coordinated.
@@ -357,11 +364,7 @@ impl Shard {
             distrusts: self.distrusts(),
             ranges: told.0,
             txns: told.1,
-            streams: self
-                .streams
-                .borrow()
-                .as_ref()
-                .map_or(Vec::new(), |told| told()),
+            feeds: self.feeds(),
             followers: self.followers_status(),
         }
     }

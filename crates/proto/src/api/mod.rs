@@ -9,7 +9,8 @@ mod status;
 mod view;
 
 pub use status::{
-    BackfillStatus, FollowerStatus, PinStatus, RangeStatus, RecoveryStatus, StreamStatus,
+    BackfillStatus, FeedStatus, FollowerStatus, PinStatus, RangeStatus, RecoveryStatus,
+    StreamStatus, ViewStatus,
 };
 pub use view::{
     SkippedDocument, TriedDocument, TriedRow, View, ViewAtShard, ViewDifference, ViewVerified,

@@ -55,6 +55,42 @@ pub struct StreamStatus {
     pub connected_ms: u64,
 }
 
+/// Streams and views at a shard.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct FeedStatus {
+    /// Change streams that it serves to clients.
+    pub streams: Vec<StreamStatus>,
+    /// Views whose index it holds a part of.
+    pub views: Vec<ViewStatus>,
+}
+
+/// A view at one shard.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ViewStatus {
+    /// The shard, `NODE/SHARD`.
+    pub at: String,
+    /// The keyspace.
+    pub keyspace: String,
+    /// The view.
+    pub view: String,
+    /// How much of its index is built there, from 0 to 1.
+    pub built: f64,
+    /// Rows.
+    pub rows: u64,
+    /// Documents that the index skips because the map function failed.
+    pub failed: u64,
+    /// Estimated bytes of the log that the index has not read yet; absent during a snapshot.
+    pub bytes_behind: Option<u64>,
+    /// Queries that clients sent to this shard since its start.
+    pub queries: u64,
+    /// How long these took until their first row, together, in microseconds.
+    pub queries_us: u64,
+    /// Why the index does not make progress, if it does not.
+    pub error: Option<String>,
+}
+
 /// A replica of a range of keys of a transactional keyspace.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RangeStatus {

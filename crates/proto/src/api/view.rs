@@ -18,6 +18,9 @@ pub struct View {
     /// Its functions changed, or it is being rebuilt: queries read the previous index until this one is complete.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub takes_over: bool,
+    /// Why the new index does not take over although it is complete: what to do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held_back: Option<String>,
     /// Whether the index is complete at all shards that can be reached.
     pub is_whole: bool,
     /// How much of the index is built at the slowest shard, from 0 to 1.

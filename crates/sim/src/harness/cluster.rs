@@ -454,6 +454,7 @@ fn describe(plan: &Plan, names: &[String], metadata: &Metadata) -> Result<Vec<u3
                     map: MAP.to_owned(),
                     reduce: Some("_count".to_owned()),
                     created_ms: 0,
+                    force: false,
                     before: None,
                 };
                 metadata

@@ -20,7 +20,7 @@ use dunlin_ranges::{Limits, Ranges};
 use dunlin_rpc::{Status, Transport, accept};
 use dunlin_secret::{Door, Guard, Mode, NoRandomness, Nonce, Nonces, Secrets};
 use dunlin_store::CacheSizes;
-use dunlin_views::Views;
+use dunlin_views::{Engines, Views};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use tokio::sync::Notify;
@@ -440,7 +440,7 @@ fn limits(plan: &Plan) -> Limits {
 fn plugs(plan: &Plan) -> Vec<Arc<dyn Plug>> {
     let mut plugs: Vec<Arc<dyn Plug>> = vec![Arc::new(Changes)];
     if plan.views {
-        plugs.push(Arc::new(Views));
+        plugs.push(Arc::new(Views(Engines::InPlace)));
     }
     if plan.ranges {
         plugs.push(Arc::new(Ranges(limits(plan))));

@@ -8,6 +8,7 @@ mod ranges;
 mod requests;
 mod shards;
 mod streams;
+mod views;
 
 use std::rc::Rc;
 use std::sync::atomic::AtomicU64;
@@ -46,6 +47,7 @@ pub(super) async fn metrics(shard: Rc<Shard>, headers: &HeaderMap) -> Reply {
     );
     shards::of_shards(&mut registry, &statuses);
     streams::of_streams(&mut registry, &statuses);
+    views::of_views(&mut registry, &statuses);
     ranges::of_ranges(&mut registry, &statuses);
     ranges::of_txns(&mut registry, &statuses);
     match form.write(&registry) {

@@ -40,7 +40,7 @@ impl Figures {
 /// What each keyspace's streams are told, and how far the furthest behind is.
 pub(super) fn of_streams(registry: &mut Registry, statuses: &[ShardStatus]) {
     let mut all: BTreeMap<Labels, Figures> = BTreeMap::new();
-    for stream in statuses.iter().flat_map(|status| &status.streams) {
+    for stream in statuses.iter().flat_map(|status| &status.feeds.streams) {
         let cursor = stream.cursor.clone().unwrap_or_default();
         let labels = vec![
             ("shard", stream.at.clone()),
