@@ -10,6 +10,7 @@ use dunlin_changes::{Asked, Merged, Told};
 use dunlin_entry::Entry;
 use dunlin_node::{Scope, Services};
 use dunlin_proto::Token;
+use futures_util::FutureExt;
 use tokio::time::{Instant, sleep, timeout_at};
 
 use crate::index::{Index, IndexError, Place};
@@ -22,6 +23,9 @@ const RETRY: Duration = Duration::from_secs(1);
 /// What is in memory goes to disk when so much of the log is behind it, or after so long.
 const FLUSH_LOG_BYTES: u64 = 64 << 20;
 const FLUSH_AFTER: Duration = Duration::from_secs(60);
+/// Changes that are taken at once.
+const TAKEN_AT_ONCE: usize = 1_000;
+const TAKEN_BYTES: usize = 1 << 20;
 /// How often it is said what is still needed of the log, and looked which deletes can be forgotten.
 const CARE: Duration = Duration::from_secs(5);
 
@@ -145,7 +149,7 @@ impl Builder {
                     self.care(&merged).await?;
                 }
                 match timeout_at(look, merged.next(usize::MAX)).await {
-                    Ok(told) => self.take(&merged, told).await?,
+                    Ok(told) => self.take_all(&mut merged, told).await?,
                     Err(_) => continue,
                 }
             }
@@ -208,16 +212,44 @@ impl Builder {
         Ok(token)
     }
 
+    /// Takes an event, and all changes that are there behind it already: an engine is given many at once.
+    async fn take_all(&mut self, merged: &mut Merged, first: Told) -> Result<(), IndexError> {
+        let (mut entries, mut next) = (Vec::new(), Some(first));
+        let (mut token, mut bytes) = (None, 0);
+        while let Some(event) = next.take() {
+            match event {
+                Told::Entries(changes) => {
+                    bytes += changes
+                        .iter()
+                        .map(|change| change.value.len())
+                        .sum::<usize>();
+                    entries.extend(changes.iter().map(|change| Entry::clone(change)));
+                    token = merged.token();
+                }
+                Told::Beat => token = merged.token().or(token),
+                other => {
+                    if let Some(token) = token.take() {
+                        self.apply(std::mem::take(&mut entries), token).await?;
+                    }
+                    return self.take(merged, other).await;
+                }
+            }
+            if entries.len() < TAKEN_AT_ONCE && bytes < TAKEN_BYTES {
+                next = merged.next(usize::MAX).now_or_never();
+            }
+        }
+        match token {
+            Some(token) => self.apply(entries, token).await,
+            None => Ok(()),
+        }
+    }
+
     async fn take(&mut self, merged: &Merged, told: Told) -> Result<(), IndexError> {
         let Some(token) = merged.token() else {
             return Ok(());
         };
         match told {
-            Told::Beat => self.apply(Vec::new(), token).await,
-            Told::Entries(changes) => {
-                let entries = changes.iter().map(|change| Entry::clone(change)).collect();
-                self.apply(entries, token).await
-            }
+            Told::Beat | Told::Entries(_) => Ok(()),
             Told::Records {
                 partition,
                 begins,

@@ -26,7 +26,7 @@ use crate::map::{Document, Emitted};
 use crate::plug::{AtShard, NUMBER, ask_verify};
 use crate::query::Queries;
 use crate::reduce::{Aggregate, Reduce};
-use crate::{body, collate, status, verify};
+use crate::{body, collate, replicas, status, verify};
 
 /// A longer body is not read on the event loop: it may have hundreds of thousands of keys.
 const LONG_BYTES: usize = 16 << 10;
@@ -343,12 +343,29 @@ fn verify_all(services: &Rc<Services>, keyspace: u32, view: &ViewRecord) -> Answ
             }
         });
     }
-    let lines = streams::unfold(said, |mut said| async move {
-        let verified = said.recv().await?;
-        let mut line = serde_json::to_vec(&verified).unwrap_or_default();
-        line.push(b'\n');
-        Some((Ok::<_, Failure>(Frame::data(Bytes::from(line))), said))
-    });
+    drop(say);
+    let results = Vec::new();
+    let lines = streams::unfold(
+        (said, Some(results)),
+        |(mut said, mut results)| async move {
+            let verified = match said.recv().await {
+                Some(mut verified) => {
+                    if let Some(results) = results.as_mut().filter(|_| verified.is_done) {
+                        results.push(verified.clone());
+                    }
+                    // Of use to nobody else.
+                    verified.partitions = Vec::new();
+                    verified
+                }
+                // All shards are done: last their results are compared with each other.
+                None => replicas::compare(&results.take()?)?,
+            };
+            let mut line = serde_json::to_vec(&verified).unwrap_or_default();
+            line.push(b'\n');
+            let line = Ok::<_, Failure>(Frame::data(Bytes::from(line)));
+            Some((line, (said, results)))
+        },
+    );
     stream(services, "application/x-ndjson", lines.boxed_local())
 }
 

@@ -12,13 +12,15 @@ use dunlin_proto::Token;
 use dunlin_store::SharedResources;
 use rocksdb::{DB, Direction, ErrorKind, IteratorMode, Options, WriteBatch, WriteOptions};
 
+use crate::blocks::Blocks;
 use crate::engine::{EngineError, ScriptError};
 use crate::engines::{Engines, Mapper};
 use crate::map::{Document, Emitted};
 use crate::reduce::{Aggregate, NO_NUMBER, Reduce, counts_for};
+use crate::row::{AGGREGATE, ROW};
 use crate::row::{
-    BUILDING, COUNTS, DOCUMENT, Known, MADE_BY, ROWS, TOKEN, delete_of, document_of, of_aggregate,
-    of_count, of_delete, of_document, of_row, place_of,
+    BUILDING, COUNTS, DOCUMENT, Known, MADE_BY, TOKEN, delete_of, document_of, of_aggregate,
+    of_delete, of_document, of_row, place_of,
 };
 use crate::row::{DELETE, FAILURE};
 use crate::view::View;
@@ -86,6 +88,8 @@ pub struct Counts {
     pub failed: u64,
     /// Rows whose values are no numbers, where sums are kept of them.
     pub others: u64,
+    /// Writes of the index.
+    pub writes: u64,
 }
 
 /// A document that was skipped.
@@ -139,6 +143,8 @@ impl Place {
 /// An index.
 pub struct Index {
     pub(crate) db: Arc<DB>,
+    /// Sums of stretches, for readers.
+    pub(crate) blocks: Arc<Blocks>,
     reduce: Option<Reduce>,
     map: Mapper,
     is_backwards: bool,
@@ -184,6 +190,9 @@ impl Index {
         let map = map.map_err(|error| IndexError::Io(error.to_string()))?;
         let mut options = place.resources.database_beside(MEMTABLE_BYTES);
         options.set_max_open_files(OPEN_FILES);
+        // Most documents that come are not there yet.
+        options.set_memtable_whole_key_filtering(true);
+        options.set_memtable_prefix_bloom_ratio(0.05);
         if !place.has_background {
             options.set_disable_auto_compactions(true);
             // What ends there ends as in a crash.
@@ -199,6 +208,7 @@ impl Index {
         }
         let mut index = Index {
             db: Arc::new(db),
+            blocks: Arc::default(),
             reduce: place.reduce,
             map,
             is_backwards: place.is_backwards,
@@ -209,22 +219,13 @@ impl Index {
             sabotage: place.sabotage,
         };
         if let Some(bytes) = index.db.get(COUNTS)? {
-            index.counts = Counts::decode(&bytes).ok_or_else(|| damaged("its counts"))?;
+            let mut bytes = &bytes[..];
+            index.counts = Counts::decode(&mut bytes).ok_or_else(|| damaged("its counts"))?;
+            index.rows = rows_of(bytes).collect();
         }
         if let Some(bytes) = index.db.get(TOKEN)? {
             let token = Token::decode(bytes.into()).map_err(|_| damaged("its token"))?;
             index.token = Some(token);
-        }
-        for item in index
-            .db
-            .iterator(IteratorMode::From(&[ROWS], Direction::Forward))
-        {
-            let (key, value) = item?;
-            let (&[ROWS, a, b], Ok(count)) = (&*key, value[..].try_into()) else {
-                break;
-            };
-            let partition = u16::from_be_bytes([a, b]);
-            index.rows.insert(partition, u64::from_le_bytes(count));
         }
         for item in index
             .db
@@ -312,7 +313,7 @@ impl Index {
             step.replace(self.reduce, before, entry, emitted);
         }
         self.add_up(&mut step)?;
-        step.batch.put(TOKEN, token.encode());
+        step.put(TOKEN.to_vec(), token.encode().to_vec());
         self.write(step)?;
         self.token = Some(token.clone());
         Ok(())
@@ -321,17 +322,16 @@ impl Index {
     /// Writes what a step does, with the counts that come of it.
     fn write(&mut self, mut step: Step) -> Result<(), IndexError> {
         let counts = step.counted(self.counts);
-        step.batch.put(COUNTS, counts.encode());
-        let mut rows = Vec::new();
         for (partition, more) in std::mem::take(&mut step.rows) {
-            let before = self.rows.get(&partition).copied().unwrap_or(0);
-            let now = before.saturating_add_signed(more);
-            step.batch.put(of_count(partition), now.to_le_bytes());
-            rows.push((partition, now));
+            let rows = self.rows.entry(partition).or_default();
+            *rows = rows.saturating_add_signed(more);
         }
-        self.db.write_opt(step.batch, &write_options())?;
+        step.put(COUNTS.to_vec(), counts.encode(&self.rows));
+        let batch = step.sorted();
+        let touched = self.blocks.is_used().then(|| step.touched());
+        self.blocks.change(counts.writes, touched.as_deref());
+        self.db.write_opt(batch, &write_options())?;
         self.counts = counts;
-        self.rows.extend(rows);
         Ok(())
     }
 
@@ -352,7 +352,7 @@ impl Index {
             let Some((_, id)) = at else { break };
             let known = self.known(&value)?;
             step.take_away(self.reduce, partition, id, &known);
-            step.batch.delete(&key);
+            step.delete(key.to_vec());
             count += 1;
             if count == REMOVED_AT_ONCE {
                 break;
@@ -498,11 +498,11 @@ impl Index {
                 merged.map_err(|error| IndexError::Damaged(error.to_string()))?;
             }
             match aggregate.count {
-                0 => step.batch.delete(key),
+                0 => step.delete(key),
                 _ => {
                     let mut bytes = Vec::new();
                     aggregate.encode(reduce, &mut bytes);
-                    step.batch.put(key, bytes);
+                    step.put(key, bytes);
                 }
             }
         }
@@ -535,7 +535,8 @@ fn counted(reduce: Option<Reduce>, rows: Vec<Emitted>) -> Rows {
 /// What one batch does.
 #[derive(Default)]
 struct Step {
-    batch: WriteBatch,
+    /// What becomes of keys, in any order; of a key the last counts.
+    acts: Vec<(Vec<u8>, Option<Vec<u8>>)>,
     aggregates: BTreeMap<Vec<u8>, Aggregate>,
     documents: i64,
     /// Of each partition.
@@ -570,29 +571,30 @@ impl Step {
                 let mut reason = Vec::new();
                 reason.put_u64_le(entry.stamp.version.0);
                 reason.extend_from_slice(error.to_string().as_bytes());
-                self.batch.put(of_document(FAILURE, partition, id), reason);
+                self.put(of_document(FAILURE, partition, id), reason);
                 self.failed += 1;
             }
         }
         if is_delete {
             let version = known.rank.height();
-            self.batch.put(of_delete(version, partition, id), b"");
+            self.put(of_delete(version, partition, id), Vec::new());
         }
         let document = of_document(DOCUMENT, partition, id);
-        self.batch.put(document, known.encode(reduce));
+        self.put(document, known.encode(reduce));
     }
 
     fn take_away(&mut self, reduce: Option<Reduce>, partition: u16, id: &[u8], known: &Known) {
         let kept = reduce.filter(|reduce| reduce.is_kept());
         for (n, (key, number)) in known.rows.iter().enumerate() {
-            self.batch.delete(of_row(&place_of(key, id, n as u16)));
+            let row = of_row(&place_of(key, id, n as u16));
+            self.delete(row);
             if let Some(reduce) = kept {
                 let aggregate = self.aggregates.entry(of_aggregate(key, partition));
                 aggregate.or_default().subtract(reduce, *number);
             }
         }
         if known.has_failed {
-            self.batch.delete(of_document(FAILURE, partition, id));
+            self.delete(of_document(FAILURE, partition, id));
             self.failed -= 1;
         }
         *self.rows.entry(partition).or_default() -= known.rows.len() as i64;
@@ -615,8 +617,8 @@ impl Step {
             let mut value = Vec::with_capacity(2 + row.value.len());
             value.put_u16_le(partition);
             value.extend_from_slice(row.value.as_bytes());
-            self.batch
-                .put(of_row(&place_of(&row.key, id, n as u16)), value);
+            let at = of_row(&place_of(&row.key, id, n as u16));
+            self.put(at, value);
             if let Some(reduce) = kept {
                 let aggregate = self.aggregates.entry(of_aggregate(&row.key, partition));
                 aggregate.or_default().add(reduce, number);
@@ -627,32 +629,77 @@ impl Step {
         keys
     }
 
+    fn put(&mut self, key: Vec<u8>, value: Vec<u8>) {
+        self.acts.push((key, Some(value)));
+    }
+
+    fn delete(&mut self, key: Vec<u8>) {
+        self.acts.push((key, None));
+    }
+
+    /// All of it, in the order of keys: so a memtable finds the place of each beside the one before.
+    fn sorted(&mut self) -> WriteBatch {
+        self.acts.sort_by(|(a, _), (b, _)| a.cmp(b));
+        let mut batch = WriteBatch::default();
+        let mut acts = self.acts.iter().peekable();
+        while let Some((key, value)) = acts.next() {
+            if acts.peek().is_some_and(|(next, _)| next == key) {
+                continue;
+            }
+            match value {
+                Some(value) => batch.put(key, value),
+                None => batch.delete(key),
+            }
+        }
+        batch
+    }
+
+    /// Keys of rows and sums that change.
+    fn touched(self) -> Vec<Vec<u8>> {
+        let keys = self.acts.into_iter().map(|(key, _)| key);
+        keys.filter(|key| matches!(key.first(), Some(&ROW | &AGGREGATE)))
+            .collect()
+    }
+
     fn counted(&self, before: Counts) -> Counts {
         Counts {
             documents: before.documents.saturating_add_signed(self.documents),
             rows: before.rows.saturating_add_signed(self.rows.values().sum()),
             failed: before.failed.saturating_add_signed(self.failed),
             others: before.others.saturating_add_signed(self.others),
+            writes: before.writes + 1,
         }
     }
 }
 
 impl Counts {
-    fn encode(&self) -> Vec<u8> {
-        let mut out = Vec::with_capacity(32);
-        for count in [self.documents, self.rows, self.failed, self.others] {
+    fn encode(&self, rows: &BTreeMap<u16, u64>) -> Vec<u8> {
+        let mut out = Vec::with_capacity(40 + 10 * rows.len());
+        let all = [
+            self.documents,
+            self.rows,
+            self.failed,
+            self.others,
+            self.writes,
+        ];
+        for count in all {
             out.put_u64_le(count);
+        }
+        for (partition, count) in rows {
+            out.put_u16_le(*partition);
+            out.put_u64_le(*count);
         }
         out
     }
 
     /// Of its bytes.
-    pub(crate) fn decode(mut bytes: &[u8]) -> Option<Counts> {
+    pub(crate) fn decode(bytes: &mut &[u8]) -> Option<Counts> {
         Some(Counts {
             documents: bytes.try_get_u64_le().ok()?,
             rows: bytes.try_get_u64_le().ok()?,
             failed: bytes.try_get_u64_le().ok()?,
             others: bytes.try_get_u64_le().ok()?,
+            writes: bytes.try_get_u64_le().ok()?,
         })
     }
 }
@@ -662,6 +709,12 @@ fn others(rows: &[(Vec<u8>, f64)]) -> i64 {
     rows.iter()
         .filter(|(_, number)| *number == NO_NUMBER)
         .count() as i64
+}
+
+/// The rows of each partition, as they are written behind the counts.
+pub(crate) fn rows_of(bytes: &[u8]) -> impl Iterator<Item = (u16, u64)> + '_ {
+    let all = bytes.chunks_exact(10);
+    all.map(|mut one| (one.get_u16_le(), one.get_u64_le()))
 }
 
 fn of_building(partition: u16) -> [u8; 3] {

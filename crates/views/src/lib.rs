@@ -17,13 +17,14 @@
 //! | `build` | what keeps an index: the subscription, what is flushed, what of the log is still needed |
 //! | `view` | what all at a shard know of a view; how it is doing; `status`, the same of all shards |
 //! | `query` | what a client asks; `wanted`, what an index is asked; `page`, what it gives: as values and as bytes |
-//! | `scan` | an index as it was at one moment, a page at a time |
+//! | `scan` | an index as it was at one moment, a page at a time; `blocks`, sums of stretches of it, in memory |
 //! | `serve` | what one shard gives to a query; `readers`, those of other shards that are under way here |
 //! | `gather` | all shards of a query, as one; `body`, that as the body of an answer |
 //! | `whole` | all rows at a shard, for simulations |
-//! | `verify` | an index compared with one that is made anew |
+//! | `verify` | an index compared with one that is made anew; `replicas` (pure), those of all shards with each other |
 #![deny(unsafe_code)]
 
+mod blocks;
 mod body;
 mod build;
 mod collate;
@@ -41,6 +42,7 @@ mod process;
 mod query;
 mod readers;
 mod reduce;
+mod replicas;
 mod row;
 mod scan;
 mod serve;

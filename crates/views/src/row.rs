@@ -6,9 +6,8 @@
 //! | `d` partition id | a document's rank, and its rows' keys |
 //! | `f` partition id | why a document was skipped |
 //! | `g` partition | it is being built |
-//! | `n` partition | how many rows it has |
 //! | `r` key id n | a row's partition and value |
-//! | `s` | counts |
+//! | `s` | counts; rows of each partition |
 //! | `t` | the token |
 //! | `v` | what the index was made by |
 //! | `x` version partition id | a delete, by its version |
@@ -23,7 +22,6 @@ pub(crate) const DOCUMENT: u8 = b'd';
 pub(crate) const FAILURE: u8 = b'f';
 pub(crate) const BUILDING: u8 = b'g';
 pub(crate) const ROW: u8 = b'r';
-pub(crate) const ROWS: u8 = b'n';
 pub(crate) const COUNTS: &[u8] = b"s";
 pub(crate) const TOKEN: &[u8] = b"t";
 pub(crate) const MADE_BY: &[u8] = b"v";
@@ -136,12 +134,6 @@ pub(crate) fn document_of(key: &[u8]) -> Option<(u16, &[u8])> {
     let mut rest = key.get(1..)?;
     let partition = rest.try_get_u16().ok()?;
     Some((partition, rest))
-}
-
-/// The key of how many rows a partition has.
-pub(crate) fn of_count(partition: u16) -> [u8; 3] {
-    let [a, b] = partition.to_be_bytes();
-    [ROWS, a, b]
 }
 
 /// The key of a delete.

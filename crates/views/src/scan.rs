@@ -7,12 +7,13 @@ use dunlin_proto::Token;
 use rocksdb::{DB, ReadOptions, ReadTier};
 use self_cell::self_cell;
 
+use crate::blocks::{Block, Blocks, is_edge, set_of};
 use crate::collate;
 use crate::fold::{Fold, Rows};
-use crate::index::{Counts, IndexError};
+use crate::index::{Counts, IndexError, rows_of};
 use crate::page::{Page, Piece, What};
 use crate::reduce::{Aggregate, Reduce};
-use crate::row::{AGGREGATE, BUILDING, COUNTS, ROW, TOKEN, after, of_count, row_of};
+use crate::row::{AGGREGATE, BUILDING, COUNTS, ROW, TOKEN, after, row_of};
 use crate::total::Unfit;
 use crate::wanted::{Group, Wanted};
 
@@ -38,6 +39,7 @@ self_cell!(
 /// An index as it was.
 pub(crate) struct Snapshot {
     cell: Cell,
+    blocks: Option<Arc<Blocks>>,
     pub reduce: Option<Reduce>,
 }
 
@@ -65,6 +67,7 @@ impl Snapshot {
     pub fn new(db: Arc<DB>, reduce: Option<Reduce>) -> Snapshot {
         Snapshot {
             cell: Cell::new(db, |db| db.snapshot()),
+            blocks: None,
             reduce,
         }
     }
@@ -121,16 +124,20 @@ impl Snapshot {
         fold: Option<&mut Fold>,
         position: &mut Position,
     ) -> Result<Page, IndexError> {
-        let page = Filling::new(wanted, self.reduce, fold, LOOKED_AT);
+        let mut page = Filling::new(wanted, self.reduce, fold, LOOKED_AT);
+        page.stretches = self.stretches(wanted, true)?;
         self.fill(page, ReadTier::All, wanted, position)
     }
 
     /// The beginning, where it is little and in memory; none else.
     pub fn page_here(&self, wanted: &Wanted) -> Option<(Page, Position)> {
-        if wanted.rows_max > LOOKED_AT_HERE as u64 {
+        let is_long = wanted.group.is_none() && wanted.rows_max > LOOKED_AT_HERE as u64;
+        let is_custom = wanted.group.is_some() && self.reduce == Some(Reduce::Custom);
+        if is_long || is_custom {
             return None;
         }
-        let page = Filling::new(wanted, self.reduce, None, LOOKED_AT_HERE);
+        let mut page = Filling::new(wanted, self.reduce, None, LOOKED_AT_HERE);
+        page.stretches = self.stretches(wanted, false).ok()?;
         let mut position = Position::default();
         // What is wrong with it is seen by who reads it from the disk.
         let page = self.fill(page, ReadTier::BlockCache, wanted, &mut position);
@@ -145,6 +152,7 @@ impl Snapshot {
         position: &mut Position,
     ) -> Result<Page, IndexError> {
         let by_keys = self.is_by_keys(wanted)?;
+        page.by_keys = by_keys;
         while let Some(range) = wanted.ranges.get(position.range) {
             // Ranges of no rows take their time, too.
             if page.is_full() {
@@ -167,15 +175,28 @@ impl Snapshot {
                     lower = [&position.behind[..], &[0]].concat()
                 }
             }
-            let mut iter = self.iterate_in(tier, lower, upper);
+            let mut iter = self.iterate_in(tier, lower, upper.clone());
             if wanted.descending {
                 iter.seek_to_last()
             } else {
                 iter.seek_to_first()
             }
             while let Some((key, value)) = iter.item() {
-                if page.is_full() || position.given >= wanted.rows_max {
+                let is_edge = page.is_edge(key);
+                if is_edge {
+                    page.close(&position.behind, key)?;
+                }
+                if page.may_end(is_edge) || position.given >= wanted.rows_max {
                     break;
+                }
+                if is_edge {
+                    if let Some(block) = page.stretch(key, &upper) {
+                        page.add_stretch(number, key, &block.sum)?;
+                        position.behind.clone_from(&block.last);
+                        iter.seek(&block.end);
+                        continue;
+                    }
+                    page.open(key);
                 }
                 position.behind.clear();
                 position.behind.extend_from_slice(key);
@@ -211,21 +232,57 @@ impl Snapshot {
             return Ok(false);
         }
         // Of values that are no numbers nothing is kept.
+        Ok(self.counts()?.others == 0)
+    }
+
+    fn counts(&self) -> Result<Counts, IndexError> {
         let counts = self.get(COUNTS)?;
-        let counts = counts.and_then(|bytes| Counts::decode(&bytes));
-        Ok(counts.is_none_or(|counts| counts.others == 0))
+        let counts = counts.and_then(|bytes| Counts::decode(&mut &bytes[..]));
+        Ok(counts.unwrap_or_default())
+    }
+
+    /// The same with sums of stretches, which the writer of the index keeps.
+    pub fn with_blocks(mut self, blocks: Arc<Blocks>) -> Snapshot {
+        self.blocks = Some(blocks);
+        self
+    }
+
+    fn stretches(&self, wanted: &Wanted, stores: bool) -> Result<Option<Stretches>, IndexError> {
+        let Some(blocks) = &self.blocks else {
+            return Ok(None);
+        };
+        if wanted.group.is_none() || wanted.descending {
+            return Ok(None);
+        }
+        blocks.begin();
+        Ok(Some(Stretches {
+            blocks: blocks.clone(),
+            set: set_of(&wanted.partitions),
+            write: self.counts()?.writes,
+            stores,
+            open: None,
+        }))
     }
 
     /// How many rows there are of partitions.
     pub fn rows_of(&self, partitions: &[u16]) -> Result<u64, IndexError> {
-        let mut rows = 0;
-        for partition in partitions {
-            let count = self.get(&of_count(*partition))?;
-            let count = count.and_then(|bytes| bytes.try_into().ok());
-            rows += count.map_or(0, u64::from_le_bytes);
-        }
+        let bytes = self.get(COUNTS)?.unwrap_or_default();
+        let mut bytes = &bytes[..];
+        let counts = Counts::decode(&mut bytes);
+        let all = rows_of(bytes).filter(|(partition, _)| partitions.contains(partition));
+        let rows = counts.map_or(0, |_| all.map(|(_, rows)| rows).sum());
         Ok(rows)
     }
+}
+
+/// Sums of stretches that a page uses, and the one that it makes.
+struct Stretches {
+    blocks: Arc<Blocks>,
+    set: u64,
+    write: u64,
+    stores: bool,
+    /// Where the one begins, and its sum so far.
+    open: Option<(Vec<u8>, Aggregate)>,
 }
 
 /// A page that is being made.
@@ -241,6 +298,8 @@ struct Filling<'w> {
     /// What reduces rows, where a function of the user does, and those of the last group that it has not had.
     fold: Option<&'w mut Fold>,
     rows: Rows,
+    by_keys: bool,
+    stretches: Option<Stretches>,
 }
 
 impl<'w> Filling<'w> {
@@ -264,6 +323,8 @@ impl<'w> Filling<'w> {
             looked_at_max,
             fold,
             rows: Rows::default(),
+            by_keys: false,
+            stretches: None,
         }
     }
 
@@ -287,10 +348,98 @@ impl<'w> Filling<'w> {
             return Ok(());
         };
         if !rows.is_empty() {
-            all.parts.push(fold.reduce(&rows)?);
+            let part = fold.reduce(&rows)?;
+            let open = self.stretches.as_mut().and_then(|all| all.open.as_mut());
+            if let Some((_, sum)) = open {
+                sum.parts.push(part.clone());
+            }
+            all.parts.push(part);
         }
         if all.parts.len() >= PARTS_AT_ONCE {
             all.parts = vec![fold.reduce_again(&all.parts)?];
+        }
+        Ok(())
+    }
+
+    /// Whether a stretch begins at a database key.
+    fn is_edge(&self, key: &[u8]) -> bool {
+        self.stretches.is_some() && is_edge(key)
+    }
+
+    /// Whether the page may end before a row: at the edge of a stretch, where there are any, or soon.
+    fn may_end(&self, is_edge: bool) -> bool {
+        let is_over = self.bytes >= 2 * PAGE_BYTES || self.looked_at >= 2 * self.looked_at_max;
+        self.is_full() && (is_edge || is_over || self.stretches.is_none())
+    }
+
+    /// The key that a database key is of.
+    fn key_of<'k>(&self, key: &'k [u8]) -> Result<&'k [u8], IndexError> {
+        let damaged = || IndexError::Damaged("a row cannot be read".to_owned());
+        let place = key.get(1..).ok_or_else(damaged)?;
+        let length = if self.by_keys {
+            place.len().checked_sub(2).ok_or_else(damaged)?
+        } else {
+            collate::length(place).map_err(|_| damaged())?
+        };
+        Ok(&place[..length])
+    }
+
+    /// Whether all between two database keys is of one group.
+    fn is_one_group(&self, first: &[u8], last: &[u8]) -> Result<bool, IndexError> {
+        let (first, last) = (self.key_of(first)?, self.key_of(last)?);
+        let group = |key: &[u8], depth| {
+            let group = collate::group(key, depth);
+            group.map_err(|error| IndexError::Damaged(error.to_string()))
+        };
+        Ok(match self.wanted.group {
+            None | Some(Group::All) => true,
+            Some(Group::Exact) => first == last,
+            Some(Group::Level(depth)) => group(first, depth.into())? == group(last, depth.into())?,
+        })
+    }
+
+    /// The sum of the stretch that begins here, where there is one, it ends before `upper`, and is of one group.
+    fn stretch(&self, key: &[u8], upper: &[u8]) -> Option<Arc<Block>> {
+        let all = self.stretches.as_ref()?;
+        let block = all.blocks.get(all.set, key, all.write)?;
+        let fits = block.end[..] <= *upper && self.is_one_group(key, &block.last).ok()?;
+        fits.then_some(block)
+    }
+
+    fn add_stretch(&mut self, range: u32, key: &[u8], sum: &Aggregate) -> Result<(), IndexError> {
+        self.looked_at += 1;
+        let group = self.wanted.group.unwrap_or(Group::All);
+        let key = self.key_of(key)?.to_vec();
+        if sum.count == 0 {
+            return Ok(());
+        }
+        self.add(range, group, &key, sum)?;
+        self.reduce_rows()
+    }
+
+    /// A stretch begins.
+    fn open(&mut self, key: &[u8]) {
+        if let Some(all) = self.stretches.as_mut().filter(|all| all.stores) {
+            all.open = Some((key.to_vec(), Aggregate::default()));
+        }
+    }
+
+    /// The open stretch ends behind `last`, before `end`.
+    fn close(&mut self, last: &[u8], end: &[u8]) -> Result<(), IndexError> {
+        self.reduce_rows()?;
+        let open = self.stretches.as_mut().and_then(|all| all.open.take());
+        let Some((begin, mut sum)) = open else {
+            return Ok(());
+        };
+        if !self.is_one_group(&begin, last)? {
+            return Ok(());
+        }
+        if let Some(fold) = self.fold.as_mut().filter(|_| sum.parts.len() > 1) {
+            sum.parts = vec![fold.reduce_again(&sum.parts)?];
+        }
+        if let Some(all) = &self.stretches {
+            let stretch = (last.to_vec(), end.to_vec());
+            all.blocks.put(all.set, begin, stretch, sum, all.write);
         }
         Ok(())
     }
@@ -362,6 +511,10 @@ impl<'w> Filling<'w> {
     ) -> Result<(), IndexError> {
         let reduce = self.reduce.unwrap_or(Reduce::Count);
         let unfit = |unfit: Unfit| IndexError::Reduce(unfit.to_string());
+        let open = self.stretches.as_mut().and_then(|all| all.open.as_mut());
+        if let Some((_, sum)) = open {
+            sum.merge(reduce, aggregate).map_err(unfit)?;
+        }
         // Most rows go on with the group of the row before.
         let last = self.pieces.last_mut().filter(|last| last.range == range);
         let at = match group {

@@ -65,7 +65,7 @@ impl Serving {
         let Some(db) = view.database() else {
             return Ok((unserved(&wanted), None));
         };
-        let snapshot = Snapshot::new(db, view.reduce);
+        let snapshot = Snapshot::new(db, view.reduce).with_blocks(view.blocks());
         let Some(token) = snapshot.token()? else {
             return Ok((unserved(&wanted), None));
         };
@@ -86,7 +86,10 @@ impl Serving {
             return Ok((Head::nothing(why_not), None));
         }
         let mut head = Head {
-            rows: snapshot.rows_of(&served)?,
+            rows: match wanted.group {
+                None => snapshot.rows_of(&served)?,
+                Some(_) => 0,
+            },
             token: Some(token.narrow(&served)),
             why_not,
             page: None,

@@ -10,7 +10,7 @@ use dunlin_changes::{Merged, Told};
 use dunlin_entry::Entry;
 use dunlin_log::Runner;
 use dunlin_node::Services;
-use dunlin_proto::api::{ViewDifference, ViewVerified};
+use dunlin_proto::api::{PartitionSum, ViewDifference, ViewVerified};
 use dunlin_proto::{CANNOT, Response, Token};
 use dunlin_rpc::Sink;
 use tokio::sync::mpsc::UnboundedSender;
@@ -21,6 +21,7 @@ use crate::collate;
 use crate::index::{Index, IndexError, Place};
 use crate::plug::AtShard;
 use crate::reduce::{Aggregate, Reduce, counts_for};
+use crate::replicas::sum_of;
 use crate::row::{
     AGGREGATE, DOCUMENT, Known, ROW, after, document_of, of_document, of_row, place_of,
 };
@@ -132,13 +133,14 @@ async fn verify(
     anew = read_again(services, keyspace, &runner, anew, &kept, verified, say).await?;
     let other = Arc::new(Snapshot::new(anew.db.clone(), view.reduce));
     drop(anew);
+    let positions = positions_of(services, keyspace, &token);
     let comparison = Comparison {
         live,
         other,
         whole,
         token,
     };
-    let compared = compare(&runner, Arc::new(comparison), verified, say).await;
+    let compared = compare(&runner, Arc::new(comparison), positions, verified, say).await;
     let removed = run(&runner, move || Index::remove(&path)).await;
     compared.and(removed)
 }
@@ -216,19 +218,39 @@ pub(crate) struct Found {
     rows: u64,
     changed: u64,
     pub differences: Vec<ViewDifference>,
+    /// Sums over the documents of partitions.
+    sums: BTreeMap<u16, u64>,
     /// Where it goes on.
     next: Option<Vec<u8>>,
+}
+
+/// A sum over the position of each partition: what those who write it have written.
+fn positions_of(services: &Services, keyspace: u32, token: &Token) -> BTreeMap<u16, u64> {
+    let positions = token.vectors().map(|(partition, vector)| {
+        let mut named: Vec<u8> = Vec::new();
+        let writers = vector.iter();
+        for (origin, version) in
+            writers.filter(|(origin, _)| services.may_write(keyspace, partition, *origin))
+        {
+            named.extend_from_slice(&origin.0.to_le_bytes());
+            named.extend_from_slice(&version.0.to_le_bytes());
+        }
+        (partition, sum_of(&[&named]))
+    });
+    positions.collect()
 }
 
 async fn compare(
     runner: &Runner,
     comparison: Arc<Comparison>,
+    positions: BTreeMap<u16, u64>,
     verified: &mut ViewVerified,
     say: &UnboundedSender<ViewVerified>,
 ) -> Result<(), IndexError> {
     type Go = fn(&Comparison, Vec<u8>) -> Result<Found, IndexError>;
     let goes: [(u8, Go); 2] = [(DOCUMENT, Comparison::documents), (ROW, Comparison::rows)];
     let mut say_at = Instant::now() + SAY;
+    let mut sums: BTreeMap<u16, u64> = positions.keys().map(|p| (*p, 0)).collect();
     for (kind, go) in goes {
         let mut next = Some(vec![kind]);
         while let Some(from) = next {
@@ -237,6 +259,10 @@ async fn compare(
             verified.documents += found.documents;
             verified.rows += found.rows;
             verified.changed += found.changed;
+            for (partition, more) in found.sums {
+                let sum = sums.entry(partition).or_default();
+                *sum = sum.wrapping_add(more);
+            }
             verified.differences += found.differences.len() as u64;
             let room = SHOWN.saturating_sub(verified.examples.len());
             verified
@@ -252,6 +278,14 @@ async fn compare(
             next = found.next;
         }
     }
+    let sums = positions
+        .into_iter()
+        .map(|(partition, position)| PartitionSum {
+            partition,
+            position,
+            rows: sums.get(&partition).copied().unwrap_or(0),
+        });
+    verified.partitions = sums.collect();
     Ok(())
 }
 
@@ -285,6 +319,13 @@ impl Comparison {
             let (partition, id) = document_of(&key).ok_or_else(|| damaged("a document's key"))?;
             if self.whole.contains(&partition) {
                 found.documents += 1;
+                if let Some(known) = a
+                    .as_ref()
+                    .filter(|known| !known.rows.is_empty() || known.has_failed)
+                {
+                    let sum = found.sums.entry(partition).or_default();
+                    *sum = sum.wrapping_add(self.sum_of(id, known)?);
+                }
                 if let Some(what) =
                     self.document(partition, id, a.as_ref(), b.as_ref(), &mut found)?
                 {
@@ -304,6 +345,17 @@ impl Comparison {
         live.status()?;
         other.status()?;
         Ok(found)
+    }
+
+    /// A sum over a document of the live index: its order among changes, its rows and their values.
+    fn sum_of(&self, id: &[u8], known: &Known) -> Result<u64, IndexError> {
+        let own = known.encode(self.live.reduce);
+        let mut sum = sum_of(&[id, &own]);
+        for (n, (key, _)) in known.rows.iter().enumerate() {
+            let value = self.live.get(&of_row(&place_of(key, id, n as u16)))?;
+            sum = sum.wrapping_add(sum_of(&[id, key, &value.unwrap_or_default()]));
+        }
+        Ok(sum)
     }
 
     /// What differs of one document.

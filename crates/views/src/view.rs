@@ -14,6 +14,7 @@ use rocksdb::DB;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
+use crate::blocks::Blocks;
 use crate::engines::Engines;
 use crate::index::{Counts, Index, IndexError};
 use crate::reduce::Reduce;
@@ -41,6 +42,7 @@ pub(crate) struct View {
 #[derive(Default)]
 struct State {
     db: Option<Arc<DB>>,
+    blocks: Arc<Blocks>,
     token: Option<Token>,
     building: BTreeSet<u16>,
     counts: Counts,
@@ -77,10 +79,16 @@ impl View {
         )
     }
 
+    /// Sums of stretches of its index.
+    pub fn blocks(&self) -> Arc<Blocks> {
+        self.state.borrow().blocks.clone()
+    }
+
     /// What its index is like now.
     pub fn set(&self, index: &Index) {
         let mut state = self.state.borrow_mut();
         state.db = Some(index.db.clone());
+        state.blocks = index.blocks.clone();
         state.token = index.token().cloned();
         state.building = index.building().clone();
         state.counts = index.counts();

@@ -10,7 +10,7 @@ use crate::report::write_files;
 const METHOD: &str = "\
 - One node, its etcd and all clients on one machine; every document is on this node alone, so that a document is indexed \
 once. Documents are JSON of 200 bytes, in 1,000 groups; the view emits the group and a number, and counts.
-- Build: from the request that makes the view until it says that it is whole. CPU is all that the node used meanwhile.
+- Build: from the request that makes the view until it says that it is whole. CPU is all that the node and the engine of the view used meanwhile.
 - Behind: a document of a group of its own is put, and the view is asked for that group every millisecond until it has \
 it, from the answer to the put on, 50 times a second at most, while 64 connections write over 20,000 documents at the rate.
 - Fresh: an answer with `stale=false` for one group, meanwhile.

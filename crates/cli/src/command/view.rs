@@ -508,6 +508,12 @@ async fn verify(view: &Named) -> Result<(), Failure> {
         }
         match &result.error {
             Some(error) => output.line(format!("{}: not verified: {error}", result.at))?,
+            None if result.at == "replicas" => output.line(format!(
+                "replicas: {} partitions compared, {} differ ({} were being written)",
+                grouped(result.documents),
+                grouped(result.differences),
+                grouped(result.changed)
+            ))?,
             None => output.line(format!(
                 "{}: {} documents, {} rows, {} differences ({} changed meanwhile)",
                 result.at,

@@ -198,6 +198,39 @@ fn more_keys_than_one_message_has_are_read_at_all_shards() {
     assert_eq!(groups["rows"].as_array().unwrap().len(), 20);
 }
 
+#[test]
+fn a_map_that_fails_for_every_document_takes_over_only_with_force() {
+    let up = Up::nodes(3);
+    for n in 0..20 {
+        put(&up, &format!("doc-{n:02}"), &json!({"n": n}));
+    }
+    create(
+        &up,
+        "numbers",
+        "function (doc) { emit(doc.n, 1) }",
+        Some("_count"),
+    );
+    built(&up, "numbers");
+    let change = |force: bool| {
+        let body = json!({"map": "function (doc) { emit(doc.number.value) }", "force": force});
+        let path = format!("{VIEWS}/numbers");
+        let answer = Wire::open(up.ports[1]).request("PUT", &path, body.to_string());
+        assert_eq!(answer.status, 204, "{}", answer.text());
+    };
+    change(false);
+    eventually("the new index is held back", WITHIN, || {
+        let state = status(&up, "numbers");
+        let why = state["held_back"].as_str().unwrap_or_default();
+        why.contains("every document") && why.contains("TypeError")
+    });
+    assert_eq!(ok(&get(&up, "numbers"))["rows"][0]["value"], 20);
+    change(true);
+    eventually("it takes over", WITHIN, || {
+        let answer = get(&up, "numbers");
+        answer.status == 200 && answer.json()["total_rows"] == 0
+    });
+}
+
 /// The engines that a process has started.
 fn engines(of: u32) -> Vec<u32> {
     let tasks = std::fs::read_dir(format!("/proc/{of}/task")).unwrap();

@@ -421,3 +421,50 @@ fn a_batch_may_take_longer_than_a_lease_and_a_consumer_that_hangs_loses_it() {
     first.signal("CONT");
     assert_eq!(first.ended(Duration::from_secs(30)), Some(1));
 }
+
+/// Answers that nobody takes: each fills its connection, and asks other shards for more no more.
+#[test]
+fn readers_of_a_view_that_stop_reading_hold_up_no_query_and_no_stream() {
+    let up = Up::with(3, &["--shards=2"]);
+    let text = "t".repeat(4 << 10);
+    let mut writer = Wire::open(up.ports[0]);
+    for n in 0..4_000 {
+        let path = format!("/v1/keyspaces/default/keys/doc-{n:04}");
+        let value = format!("{{\"n\":{n},\"text\":\"{text}\"}}");
+        assert_eq!(writer.request("PUT", &path, value).status, 201);
+    }
+    let views = "/v1/keyspaces/default/views";
+    let view = r#"{"name": "texts", "map": "function (doc) { emit(doc.n, doc.text) }"}"#;
+    assert_eq!(writer.request("POST", views, view).status, 201);
+    eventually("the view is built", Duration::from_secs(60), || {
+        let status = writer.request("GET", &format!("{views}/texts/status"), "");
+        status.status == 200 && status.json()["is_whole"] == true
+    });
+    let all = format!("{views}/texts");
+    let open = |_| {
+        let mut wire = Wire::open(up.ports[1]);
+        wire.try_send("GET", &all, "", b"").unwrap();
+        wire
+    };
+    let unread: Vec<Wire> = (0..100).map(open).collect();
+    std::thread::sleep(Duration::from_secs(5));
+    let mut slowest = Duration::ZERO;
+    for n in 0..50 {
+        let started = Instant::now();
+        let path = format!("{views}/texts?key={n}");
+        let answer = Wire::open(up.ports[1]).request("GET", &path, "");
+        assert_eq!(answer.status, 200, "{}", answer.text());
+        assert_eq!(answer.json()["rows"][0]["id"], format!("doc-{n:04}"));
+        slowest = slowest.max(started.elapsed());
+    }
+    let mut mirror = Mirror::new("default");
+    let node = ([127, 0, 0, 1], up.ports[1]).into();
+    let started = Instant::now();
+    finish(&mut mirror, node);
+    println!(
+        "slowest query {slowest:?}, all changes in {:?}",
+        started.elapsed()
+    );
+    assert_eq!(mirror.values().len(), 4_000);
+    drop(unread);
+}

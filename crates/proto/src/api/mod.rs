@@ -13,5 +13,6 @@ pub use status::{
     StreamStatus, ViewStatus,
 };
 pub use view::{
-    SkippedDocument, TriedDocument, TriedRow, View, ViewAtShard, ViewDifference, ViewVerified,
+    PartitionSum, SkippedDocument, TriedDocument, TriedRow, View, ViewAtShard, ViewDifference,
+    ViewVerified,
 };

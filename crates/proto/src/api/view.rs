@@ -115,12 +115,26 @@ pub struct ViewVerified {
     pub differences: u64,
     /// The first of these.
     pub examples: Vec<ViewDifference>,
+    /// Sums over the documents of each partition, which must be the same at replicas in the same state.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub partitions: Vec<PartitionSum>,
     /// The position of the comparison, as a token.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub token: Option<String>,
     /// Why there is no result.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+}
+
+/// A sum over the documents of a partition at one replica.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PartitionSum {
+    /// The partition.
+    pub partition: u16,
+    /// A sum over the replica's position: the same at replicas in the same state.
+    pub position: u64,
+    /// A sum over documents, their rows and values.
+    pub rows: u64,
 }
 
 /// A difference between an index and the records.

@@ -3,11 +3,14 @@
 use std::collections::BTreeSet;
 use std::io::Write;
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use super::pairs::crc32c;
 use crate::harness::curl::{curl, curl_with, delete, get, put};
+use crate::harness::eventually;
 use crate::harness::promtool::promtool;
 use crate::harness::up::Up;
+use crate::harness::wire::Wire;
 
 /// Name with labels, and figure, of each sample; panics at a line that is neither that nor a comment.
 fn samples(text: &str) -> Vec<(String, f64)> {
@@ -109,6 +112,34 @@ fn metrics_come_in_the_form_that_is_asked_for() {
         names
     };
     assert_eq!(names(text.text()), names(open_metrics.text()));
+}
+
+/// A view, a transactional keyspace, and a stream that stays open.
+fn feeds(up: &Up) -> Wire {
+    let view = r#"{"name": "all", "map": "function (doc, meta) { emit(meta.id) }"}"#;
+    let path = "/v1/keyspaces/default/views";
+    assert_eq!(curl(&["-d", view, &up.url(0, path)]).status, 201);
+    let bank = r#"{"name": "bank", "mode": "transactional"}"#;
+    assert_eq!(curl(&["-d", bank, &up.url(0, "/v1/keyspaces")]).status, 201);
+    let mut stream = Wire::open(up.ports[0]);
+    let path = "/v1/keyspaces/default/changes";
+    stream.try_send("GET", path, "", b"").unwrap();
+    let is_there = || {
+        let metrics = get(&up.url(0, "/metrics"));
+        let names = [
+            "dunlin_streams{",
+            "dunlin_view_rows{",
+            "dunlin_range_leader{",
+            "dunlin_txns_total{",
+        ];
+        names.iter().all(|name| metrics.text().contains(name))
+    };
+    eventually(
+        "all of them have figures",
+        Duration::from_secs(30),
+        is_there,
+    );
+    stream
 }
 
 /// One request of each kind, and some that are refused.
@@ -221,6 +252,7 @@ fn the_alerts_fire_when_they_should() {
 fn alerts_and_dashboard_name_only_what_there_is() {
     let up = Up::nodes(3);
     ask_everything(&up);
+    let _stream = feeds(&up);
     let samples = samples(get(&up.url(0, "/metrics")).text());
     let names: BTreeSet<&str> = samples
         .iter()
