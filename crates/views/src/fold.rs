@@ -1,5 +1,7 @@
 //! Reduce functions of a user: JavaScript that makes one value of many rows, and of many such values one again.
 
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
 use dunlin_changes::wire::get_bytes;
 
 use crate::engine::{Ended, EngineError, ScriptError};
@@ -8,6 +10,8 @@ use crate::message::{get_result, of_fold};
 
 /// A value that a function makes of rows is no longer than this.
 const REDUCED_BYTES_MAX: usize = 64 << 10;
+/// Functions of a view that wait for the next query.
+const IDLE_MAX: usize = 2;
 /// From so many bytes on it must be less than half of the values that it is made of.
 const SHRUNK_BYTES: usize = 4 << 10;
 /// So many rows, or bytes of rows, are given to a function at a time.
@@ -92,6 +96,35 @@ impl Fold {
             return Err(ScriptError::new(line).into());
         }
         Ok(text.into())
+    }
+}
+
+/// Reduce functions of a view that nobody uses now: to start a process takes longer than a query.
+#[derive(Default)]
+pub(crate) struct Folds(Mutex<Vec<Fold>>);
+
+impl Folds {
+    /// One of them, or a new one.
+    ///
+    /// # Errors
+    /// As of a new one.
+    pub fn take(&self, engines: Engines, source: &str) -> Result<Fold, EngineError> {
+        match self.idle().pop() {
+            Some(fold) => Ok(fold),
+            None => Fold::new(engines, source),
+        }
+    }
+
+    /// Gives one back.
+    pub fn give(&self, fold: Option<Fold>) {
+        let mut idle = self.idle();
+        if idle.len() < IDLE_MAX {
+            idle.extend(fold);
+        }
+    }
+
+    fn idle(&self) -> MutexGuard<'_, Vec<Fold>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

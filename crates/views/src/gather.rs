@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Buf;
@@ -18,10 +19,10 @@ use tokio::time::{Instant, sleep};
 
 use crate::engine::EngineError;
 use crate::engines::Engines;
-use crate::fold::Fold;
+use crate::fold::{Fold, Folds};
 use crate::index::IndexError;
 use crate::page::{Head, Page, Piece, What};
-use crate::plug::{AtShard, NUMBER, ask_end, ask_more, ask_query};
+use crate::plug::{AtShard, NUMBER, ask_more, ask_query};
 use crate::query::{Query, Stale};
 use crate::readers::More;
 use crate::reduce::Reduce;
@@ -74,6 +75,7 @@ pub(crate) struct Gather {
     fold: Option<Fold>,
     source: Option<String>,
     engines: Engines,
+    folds: Arc<Folds>,
     runner: Option<Runner>,
 }
 
@@ -87,6 +89,12 @@ struct Source {
 enum From {
     Here(Box<Serving>),
     There(Box<There>),
+}
+
+impl Drop for Gather {
+    fn drop(&mut self) {
+        self.folds.give(self.fold.take());
+    }
 }
 
 impl Gather {
@@ -110,7 +118,7 @@ impl Gather {
             keyspace,
             view: view.id,
             partitions: Vec::new(),
-            ranges: Vec::new(),
+            ranges: query.ranges.clone(),
             first_range: 0,
             has_more: false,
             descending: query.descending,
@@ -122,7 +130,6 @@ impl Gather {
             },
             targets: None,
         };
-        let ranges: Rc<[Range]> = query.ranges.clone().into();
         let mut gather = Gather {
             sources: Vec::new(),
             peeked: None,
@@ -133,6 +140,9 @@ impl Gather {
             fold: None,
             source: view.reduce.clone(),
             engines: own.engines,
+            folds: own
+                .view(keyspace, view.id)
+                .map_or_else(Arc::default, |view| view.folds.clone()),
             runner: own.make_runner(services).ok(),
         };
         let mut tried: BTreeMap<ShardAddress, Vec<u16>> = BTreeMap::new();
@@ -158,7 +168,7 @@ impl Gather {
                         .then(|| partitions.iter().filter_map(of).collect()),
                     ..wanted.clone()
                 };
-                Source::open(services, *at, reduce, wanted, &ranges)
+                Source::open(services, *at, reduce, wanted)
             });
             let opened = join_all(opened).await;
             for ((at, partitions), opened) in assigned.into_iter().zip(opened) {
@@ -235,11 +245,11 @@ impl Gather {
         let absent = || Broken("there is no reduce function here".to_owned());
         let runner = self.runner.as_ref().ok_or_else(absent)?;
         let source = self.source.clone().ok_or_else(absent)?;
-        let (fold, engines) = (self.fold.take(), self.engines);
+        let (fold, engines, folds) = (self.fold.take(), self.engines, self.folds.clone());
         let reduced = runner.run_read(move || {
             let mut fold = match fold {
                 Some(fold) => fold,
-                None => Fold::new(engines, &source)?,
+                None => folds.take(engines, &source)?,
             };
             let reduced = fold.reduce_again(&parts)?;
             Ok::<_, EngineError>((reduced, fold))
@@ -289,7 +299,6 @@ impl Source {
         at: ShardAddress,
         reduce: Option<Reduce>,
         mut wanted: Wanted,
-        ranges: &Rc<[Range]>,
     ) -> Result<(Head, Option<Source>), Broken> {
         let source = |from, page: Option<Page>| Source {
             from,
@@ -298,7 +307,6 @@ impl Source {
             pieces: page.map(|page| page.pieces.into()).unwrap_or_default(),
         };
         if at == services.shard().address() {
-            wanted.ranges = ranges.to_vec();
             let own = AtShard::of(services);
             let view = own.and_then(|own| own.view(wanted.keyspace, wanted.view));
             let (mut head, serving) = Serving::begin(services, view, wanted).await;
@@ -306,8 +314,9 @@ impl Source {
             let here = |serving| source(From::Here(Box::new(serving)), page);
             return Ok((head, serving.map(here)));
         }
-        let (sent, has_more) = some_of(ranges, 0);
-        (wanted.ranges, wanted.has_more) = (ranges[..sent].to_vec(), has_more);
+        let ranges = wanted.ranges.clone();
+        let (sent, has_more) = some_of(&ranges, 0);
+        (wanted.ranges, wanted.has_more) = (ranges[..sent].into(), has_more);
         let body = ask_query(&wanted);
         let answer = services.ask(at, NUMBER, body, WAIT + SILENCE).await;
         let mut answer = answer.map_err(|error| Broken(error.to_string()))?;
@@ -318,7 +327,7 @@ impl Source {
             services: services.clone(),
             at,
             reader,
-            ranges: ranges.clone(),
+            ranges,
             sent,
             is_at_end: false,
         };
@@ -350,7 +359,7 @@ struct There {
     at: ShardAddress,
     /// Its number there; 0 when nothing is left.
     reader: u64,
-    ranges: Rc<[Range]>,
+    ranges: Arc<[Range]>,
     /// As many ranges were sent.
     sent: usize,
     /// Those that were sent are at their end.
@@ -379,7 +388,7 @@ impl There {
             let first = self.sent;
             let (end, has_more) = some_of(&self.ranges, first);
             self.sent = end;
-            (first as u32, has_more, self.ranges[first..end].to_vec())
+            (first as u32, has_more, self.ranges[first..end].into())
         });
         let reader = self.reader;
         let body = ask_more(&More { reader, ranges });
@@ -392,14 +401,10 @@ impl There {
 
 impl Drop for There {
     fn drop(&mut self) {
-        if self.reader == 0 {
-            return;
+        let own = AtShard::of(&self.services).filter(|_| self.reader != 0);
+        if let Some(own) = own {
+            own.end_soon(self.at, self.reader);
         }
-        let (services, at, body) = (self.services.clone(), self.at, ask_end(self.reader));
-        tokio::task::spawn_local(async move {
-            // Where it does not arrive, the shard ends the query after a while.
-            let _ = services.ask(at, NUMBER, body, SILENCE).await;
-        });
     }
 }
 

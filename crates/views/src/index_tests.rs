@@ -72,7 +72,8 @@ fn wanted(partitions: &[u16], group: Option<Group>) -> Wanted {
         ranges: vec![Range {
             lower: Vec::new(),
             upper: Vec::new(),
-        }],
+        }]
+        .into(),
         first_range: 0,
         has_more: false,
         descending: false,

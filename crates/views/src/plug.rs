@@ -63,6 +63,8 @@ const END: u8 = 4;
 const VERIFY: u8 = 5;
 /// Queries that wait for the next page of one shard at a time.
 const PLACES: usize = 32;
+/// For how long the end of a query is sent to its shard.
+const END_WITHIN: Duration = Duration::from_secs(5);
 
 /// Views, whose functions run in such engines.
 #[derive(Debug)]
@@ -75,6 +77,7 @@ impl Plug for Views {
             views: RefCell::default(),
             runner: RefCell::default(),
             readers: Rc::default(),
+            ended: RefCell::default(),
             places: RefCell::default(),
             verifying: Rc::default(),
         })
@@ -91,6 +94,8 @@ pub(crate) struct AtShard {
     runner: RefCell<Option<Runner>>,
     /// Queries of other shards that are under way here.
     readers: Rc<RefCell<Readers>>,
+    /// Queries at other shards that nobody goes on with.
+    ended: RefCell<Vec<(ShardAddress, u64)>>,
     /// Places for those that read at other shards.
     places: RefCell<BTreeMap<ShardAddress, Arc<Semaphore>>>,
     /// What is being verified.
@@ -145,6 +150,21 @@ impl AtShard {
         let runner = services.runner("views")?;
         *self.runner.borrow_mut() = Some(runner.clone());
         Ok(runner)
+    }
+
+    /// Has a query at another shard ended, that nobody goes on with.
+    pub fn end_soon(&self, at: ShardAddress, reader: u64) {
+        self.ended.borrow_mut().push((at, reader));
+    }
+
+    fn end_readers(&self, services: &Rc<Services>) {
+        for (at, reader) in self.ended.take() {
+            let services = services.clone();
+            spawn_local(async move {
+                // Where it does not arrive, the shard ends the query after a while.
+                let _ = services.ask(at, NUMBER, ask_end(reader), END_WITHIN).await;
+            });
+        }
     }
 
     /// Places for those that read at a shard. What they read is taken at once, whoever waits for it.
@@ -329,6 +349,7 @@ impl Plugged for AtShard {
             while let Some(services) = services.upgrade() {
                 if let Some(own) = AtShard::of(&services) {
                     own.keep(&services, &mut removed).await;
+                    own.end_readers(&services);
                     settle_at -= 1;
                     if settle_at == 0 {
                         settle_at = SETTLE_LOOKS;
@@ -408,7 +429,7 @@ pub(crate) fn ask_more(more: &More) -> Bytes {
 }
 
 /// Ends one.
-pub(crate) fn ask_end(reader: u64) -> Bytes {
+fn ask_end(reader: u64) -> Bytes {
     let mut out = BytesMut::with_capacity(9);
     out.put_u8(END);
     out.put_u64_le(reader);

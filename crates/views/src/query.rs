@@ -1,6 +1,7 @@
 //! What a client asks of a view: the parameters that CouchDB has, and how fresh the answer is to be.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use dunlin_node::http::{Params, Rejected};
 use serde_json::value::RawValue;
@@ -54,7 +55,7 @@ pub(crate) enum Stale {
 /// What is asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Query {
-    pub ranges: Vec<Range>,
+    pub ranges: Arc<[Range]>,
     pub descending: bool,
     pub limit: u64,
     pub skip: u64,
@@ -239,7 +240,7 @@ impl Query {
             _ => vec![bounds.range()?],
         };
         Ok(Query {
-            ranges,
+            ranges: ranges.into(),
             descending,
             limit: number(given, "limit")?.unwrap_or(u64::MAX),
             skip: number(given, "skip")?.unwrap_or(0),

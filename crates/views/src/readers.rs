@@ -15,7 +15,7 @@ use tokio::time::Instant;
 
 use crate::serve::Serving;
 use crate::view::View;
-use crate::wanted::{Range, Wanted, get_ranges, put_ranges};
+use crate::wanted::{Ranges, Wanted, get_ranges, put_ranges};
 
 /// One that has not come back for so long is ended.
 const IDLE: Duration = Duration::from_secs(60);
@@ -40,7 +40,7 @@ pub(crate) struct More {
     /// Which.
     pub reader: u64,
     /// Other ranges, with the number of the first, and whether more come; none where the ones before are not at their end.
-    pub ranges: Option<(u32, bool, Vec<Range>)>,
+    pub ranges: Option<Ranges>,
 }
 
 impl More {
@@ -137,8 +137,8 @@ pub(crate) fn go_on(readers: &Rc<RefCell<Readers>>, more: More, reply: Reply<Res
                 "the answer was not taken for too long, or the node was restarted",
             )
         })?;
-        if let Some((first, has_more, ranges)) = more.ranges {
-            serving.go_on(first, has_more, ranges);
+        if let Some(ranges) = more.ranges {
+            serving.go_on(ranges);
         }
         let page = serving.next().await.map_err(cannot)?;
         let bytes = page.encode(serving.reduce());

@@ -16,7 +16,7 @@ use crate::page::{Head, Page};
 use crate::reduce::Reduce;
 use crate::scan::{Position, Snapshot};
 use crate::view::View;
-use crate::wanted::{Range, Wanted};
+use crate::wanted::{Ranges, Wanted};
 
 /// How long it is waited for what a query must reflect.
 pub(crate) const WAIT: Duration = Duration::from_secs(5);
@@ -31,6 +31,12 @@ pub(crate) struct Serving {
     view: Rc<View>,
     /// What reduces rows, where a function of the user does; not while a job has it.
     fold: Option<Fold>,
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        self.view.folds.give(self.fold.take());
+    }
 }
 
 impl Serving {
@@ -120,9 +126,9 @@ impl Serving {
     }
 
     /// Other ranges are wanted, of the same index as it was.
-    pub fn go_on(&mut self, first: u32, has_more: bool, ranges: Vec<Range>) {
+    pub fn go_on(&mut self, ranges: Ranges) {
         let wanted = Arc::make_mut(&mut self.wanted);
-        (wanted.first_range, wanted.has_more, wanted.ranges) = (first, has_more, ranges);
+        (wanted.first_range, wanted.has_more, wanted.ranges) = ranges;
         self.position = std::mem::take(&mut self.position).at_others();
     }
 
@@ -133,12 +139,12 @@ impl Serving {
         let mut fold = self.fold.take();
         let is_folded = wanted.group.is_some() && self.view.reduce == Some(Reduce::Custom);
         let source = is_folded.then(|| self.view.record.reduce.clone()).flatten();
-        let engines = self.view.engines;
+        let (engines, folds) = (self.view.engines, self.view.folds.clone());
         let read = self.view.runner.run_read(move || {
             if fold.is_none()
                 && let Some(source) = source
             {
-                fold = Some(Fold::new(engines, &source)?);
+                fold = Some(folds.take(engines, &source)?);
             }
             let page = snapshot.page(&wanted, fold.as_mut(), &mut position);
             Ok::<_, IndexError>((page, position, fold))

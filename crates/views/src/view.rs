@@ -16,6 +16,7 @@ use tokio::time::Instant;
 
 use crate::blocks::Blocks;
 use crate::engines::Engines;
+use crate::fold::Folds;
 use crate::index::{Counts, Index, IndexError};
 use crate::reduce::Reduce;
 
@@ -31,6 +32,8 @@ pub(crate) struct View {
     pub runner: Runner,
     /// Where its functions run.
     pub engines: Engines,
+    /// Its reduce function, where it is one of the user's.
+    pub folds: Arc<Folds>,
     state: RefCell<State>,
     changed: Notify,
     /// What a reader found to be damaged.
@@ -64,6 +67,7 @@ impl View {
             record,
             runner,
             engines,
+            folds: Arc::default(),
             state: RefCell::default(),
             changed: Notify::new(),
             damage: RefCell::default(),

@@ -1,5 +1,7 @@
 //! What is asked of an index, as value and as bytes. `docs/formats.md`, section 16.
 
+use std::sync::Arc;
+
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 use dunlin_changes::wire::{Malformed, get_bytes, get_flag, put_bytes};
 use dunlin_entry::Vector;
@@ -32,7 +34,7 @@ pub(crate) struct Wanted {
     pub view: u32,
     pub partitions: Vec<u16>,
     /// In the order in which they are wanted.
-    pub ranges: Vec<Range>,
+    pub ranges: Arc<[Range]>,
     /// The number of the first of these among all ranges of the query.
     pub first_range: u32,
     /// More ranges come later.
@@ -119,6 +121,9 @@ impl Wanted {
     }
 }
 
+/// The number of the first of some ranges, whether more come behind them, and these.
+pub(crate) type Ranges = (u32, bool, Arc<[Range]>);
+
 /// Writes ranges, from which number on, and whether more come.
 pub(crate) fn put_ranges(out: &mut BytesMut, first: u32, has_more: bool, ranges: &[Range]) {
     out.put_u32_le(first);
@@ -131,7 +136,7 @@ pub(crate) fn put_ranges(out: &mut BytesMut, first: u32, has_more: bool, ranges:
 }
 
 /// Reads them.
-pub(crate) fn get_ranges(bytes: &mut Bytes) -> Result<(u32, bool, Vec<Range>), Malformed> {
+pub(crate) fn get_ranges(bytes: &mut Bytes) -> Result<Ranges, Malformed> {
     let first = bytes.try_get_u32_le().map_err(|_| Malformed)?;
     let has_more = get_flag(bytes)?;
     let count = bytes.try_get_u32_le().map_err(|_| Malformed)?;
@@ -142,7 +147,7 @@ pub(crate) fn get_ranges(bytes: &mut Bytes) -> Result<(u32, bool, Vec<Range>), M
             upper: get_bytes(bytes)?.to_vec(),
         });
     }
-    Ok((first, has_more, ranges))
+    Ok((first, has_more, ranges.into()))
 }
 
 #[cfg(test)]

@@ -31,7 +31,8 @@ fn what_is_wanted_comes_back_from_its_bytes() {
                         lower: Vec::new(),
                         upper: b"b".to_vec(),
                     },
-                ],
+                ]
+                .into(),
                 first_range: 0,
                 has_more: false,
                 descending: group.is_none(),

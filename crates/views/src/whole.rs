@@ -36,7 +36,7 @@ pub fn rows_here(services: &Rc<Services>, keyspace: u32) -> Option<Vec<Row>> {
         keyspace,
         view: view.record.id,
         partitions: held,
-        ranges: vec![all],
+        ranges: vec![all].into(),
         first_range: 0,
         has_more: false,
         descending: false,
