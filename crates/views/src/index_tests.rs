@@ -306,6 +306,20 @@ fn act() -> impl Strategy<Value = Act> {
     ]
 }
 
+/// The rows of key 0, and those from key 2 on.
+fn with_a_gap() -> Arc<[Range]> {
+    let key = |n: u8| crate::collate::encode(&n.to_string()).unwrap();
+    let first = Range {
+        lower: key(0),
+        upper: crate::row::after(&key(0)),
+    };
+    let rest = Range {
+        lower: key(2),
+        upper: Vec::new(),
+    };
+    [first, rest].into()
+}
+
 fn partition_of(key: usize) -> u16 {
     key as u16 % PARTITIONS
 }
@@ -349,6 +363,8 @@ proptest! {
                         let mut wanted = wanted(&[0, 1, 2], Some(group));
                         for by_keys in [false, true] {
                             wanted.by_keys = by_keys;
+                            let gaps = Wanted { ranges: with_a_gap(), ..wanted.clone() };
+                            prop_assert_eq!(read_stretches(own, &gaps), read(own, &gaps));
                             let before = Snapshot::new(own.db.clone(), own.reduce).with_blocks(own.blocks.clone());
                             let plain = read(own, &wanted);
                             prop_assert_eq!(&read_stretches(own, &wanted), &plain);

@@ -159,6 +159,7 @@ impl Snapshot {
                 return page.end(false);
             }
             page.looked_at += 1;
+            page.abandon();
             let number = wanted.first_range + position.range as u32;
             let kind = if by_keys { AGGREGATE } else { ROW };
             let bound = |place: &[u8]| [&[kind][..], place].concat();
@@ -415,6 +416,13 @@ impl<'w> Filling<'w> {
         }
         self.add(range, group, &key, sum)?;
         self.reduce_rows()
+    }
+
+    /// What follows does not follow the rows of the open stretch.
+    fn abandon(&mut self) {
+        if let Some(all) = &mut self.stretches {
+            all.open = None;
+        }
     }
 
     /// A stretch begins.
