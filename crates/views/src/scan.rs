@@ -255,6 +255,10 @@ impl Snapshot {
         if wanted.group.is_none() || wanted.descending {
             return Ok(None);
         }
+        // A key has as many sums as partitions: no stretch is of one key.
+        if wanted.group == Some(Group::Exact) && self.is_by_keys(wanted)? {
+            return Ok(None);
+        }
         blocks.begin();
         Ok(Some(Stretches {
             blocks: blocks.clone(),
