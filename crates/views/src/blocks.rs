@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use crate::hash::hash_of;
 use crate::reduce::Aggregate;
-use crate::replicas::sum_of;
 
 /// A stretch has so many rows, on average.
 const ROWS: u64 = if cfg!(test) { 4 } else { 512 };
@@ -52,13 +52,13 @@ pub(crate) struct Block {
 
 /// Whether a stretch begins at a key.
 pub(crate) fn is_edge(key: &[u8]) -> bool {
-    sum_of(&[key]).is_multiple_of(ROWS)
+    hash_of(&[key]).is_multiple_of(ROWS)
 }
 
 /// The name of some partitions.
 pub(crate) fn set_of(partitions: &[u16]) -> u64 {
     let bytes: Vec<u8> = partitions.iter().flat_map(|p| p.to_le_bytes()).collect();
-    sum_of(&[&bytes])
+    hash_of(&[&bytes])
 }
 
 impl Blocks {

@@ -228,8 +228,8 @@ impl Builder {
                 }
                 Told::Beat => token = merged.token().or(token),
                 other => {
-                    if let Some(token) = token.take() {
-                        self.apply(std::mem::take(&mut entries), token).await?;
+                    if let Some(token) = token {
+                        self.apply(entries, token).await?;
                     }
                     return self.take(merged, other).await;
                 }
@@ -244,12 +244,12 @@ impl Builder {
         }
     }
 
+    /// Takes anything but changes.
     async fn take(&mut self, merged: &Merged, told: Told) -> Result<(), IndexError> {
         let Some(token) = merged.token() else {
             return Ok(());
         };
         match told {
-            Told::Beat | Told::Entries(_) => Ok(()),
             Told::Records {
                 partition,
                 begins,
@@ -270,7 +270,7 @@ impl Builder {
                 sleep(LOOK).await;
                 Ok(())
             }
-            Told::Moved { .. } => Ok(()),
+            Told::Moved { .. } | Told::Beat | Told::Entries(_) => Ok(()),
         }
     }
 

@@ -7,6 +7,8 @@ use icu_collator::options::CollatorOptions;
 use icu_collator::{Collator, CollatorBorrowed};
 use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 
+use crate::hash::hash_of;
+
 const END: u8 = 0;
 const NULL: u8 = 0x10;
 const FALSE: u8 = 0x20;
@@ -235,9 +237,7 @@ impl Order {
             let Ok(()) = collator.write_sort_key_to(text, out);
             return;
         }
-        let place = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-            (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
-        });
+        let place = hash_of(&[text.as_bytes()]);
         let slot = &mut self.cached[(place % CACHED_STRINGS as u64) as usize];
         if let Some((known, bytes)) = slot
             && **known == *text

@@ -99,20 +99,31 @@ impl Fold {
     }
 }
 
-/// Reduce functions of a view that nobody uses now: to start a process takes longer than a query.
-#[derive(Default)]
-pub(crate) struct Folds(Mutex<Vec<Fold>>);
+/// The reduce function of a view, in as many engines as there are readers; some wait for the next query, for to start a
+/// process takes longer than that.
+pub(crate) struct Folds {
+    engines: Engines,
+    source: String,
+    idle: Mutex<Vec<Fold>>,
+}
 
 impl Folds {
-    /// One of them, or a new one.
+    /// Of this source.
+    pub fn new(engines: Engines, source: &str) -> Folds {
+        Folds {
+            engines,
+            source: source.to_owned(),
+            idle: Mutex::default(),
+        }
+    }
+
+    /// One that waits, or a new one.
     ///
     /// # Errors
     /// As of a new one.
-    pub fn take(&self, engines: Engines, source: &str) -> Result<Fold, EngineError> {
-        match self.idle().pop() {
-            Some(fold) => Ok(fold),
-            None => Fold::new(engines, source),
-        }
+    pub fn take(&self) -> Result<Fold, EngineError> {
+        let idle = self.idle().pop();
+        idle.map_or_else(|| Fold::new(self.engines, &self.source), Ok)
     }
 
     /// Gives one back.
@@ -124,7 +135,7 @@ impl Folds {
     }
 
     fn idle(&self) -> MutexGuard<'_, Vec<Fold>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -18,7 +18,6 @@ use hyper::StatusCode;
 use tokio::time::{Instant, sleep};
 
 use crate::engine::EngineError;
-use crate::engines::Engines;
 use crate::fold::{Fold, Folds};
 use crate::index::IndexError;
 use crate::page::{Head, Page, Piece, What};
@@ -73,8 +72,6 @@ pub(crate) struct Gather {
     pub rows: u64,
     /// What makes one of what a function of the user made at several shards; not while a job has it.
     fold: Option<Fold>,
-    source: Option<String>,
-    engines: Engines,
     folds: Arc<Folds>,
     runner: Option<Runner>,
 }
@@ -138,11 +135,13 @@ impl Gather {
             token: Token::new(services.cluster_number(), keyspace, None, []),
             rows: 0,
             fold: None,
-            source: view.reduce.clone(),
-            engines: own.engines,
-            folds: own
-                .view(keyspace, view.id)
-                .map_or_else(Arc::default, |view| view.folds.clone()),
+            folds: match own.view(keyspace, view.id) {
+                Some(here) => here.folds.clone(),
+                None => Arc::new(Folds::new(
+                    own.engines,
+                    view.reduce.as_deref().unwrap_or_default(),
+                )),
+            },
             runner: own.make_runner(services).ok(),
         };
         let mut tried: BTreeMap<ShardAddress, Vec<u16>> = BTreeMap::new();
@@ -244,12 +243,11 @@ impl Gather {
     async fn reduce_again(&mut self, parts: Vec<Box<str>>) -> Result<Box<str>, Broken> {
         let absent = || Broken("there is no reduce function here".to_owned());
         let runner = self.runner.as_ref().ok_or_else(absent)?;
-        let source = self.source.clone().ok_or_else(absent)?;
-        let (fold, engines, folds) = (self.fold.take(), self.engines, self.folds.clone());
+        let (fold, folds) = (self.fold.take(), self.folds.clone());
         let reduced = runner.run_read(move || {
             let mut fold = match fold {
                 Some(fold) => fold,
-                None => folds.take(engines, &source)?,
+                None => folds.take()?,
             };
             let reduced = fold.reduce_again(&parts)?;
             Ok::<_, EngineError>((reduced, fold))

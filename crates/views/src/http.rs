@@ -320,11 +320,12 @@ fn try_one(
 
 /// Rows whose values can be reduced.
 fn reducible(reduce: Option<Reduce>, rows: Vec<Emitted>) -> Result<Vec<Emitted>, ScriptError> {
-    for (row, reduce) in rows.iter().zip(std::iter::repeat(reduce)) {
-        if let Some(reduce) = reduce {
-            let reduced = Aggregate::of_row(reduce, &row.key, &row.value);
-            reduced.map_err(|error| ScriptError::new(error.to_string()))?;
-        }
+    let Some(reduce) = reduce else {
+        return Ok(rows);
+    };
+    for row in &rows {
+        let reduced = Aggregate::of_row(reduce, &row.key, &row.value);
+        reduced.map_err(|error| ScriptError::new(error.to_string()))?;
     }
     Ok(rows)
 }

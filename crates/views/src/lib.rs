@@ -12,7 +12,7 @@
 //! | `engines` | where it runs: in a `process` of its own, where `worker` answers each `message` |
 //! | `map` `fold` | map functions; reduce functions of a user |
 //! | `reduce` | pure: how rows are reduced, and to what; `sum`, a sum that forgets nothing; `total` of arrays and objects; `stats` |
-//! | `row` | pure: keys and values of an index's database |
+//! | `row` | pure: keys and values of an index's database; `hash` (pure), a hash of bytes |
 //! | `index` | that database: changes in, rows out, what is not held any more removed |
 //! | `build` | what keeps an index: the subscription, what is flushed, what of the log is still needed |
 //! | `view` | what all at a shard know of a view; how it is doing; `status`, the same of all shards |
@@ -32,6 +32,7 @@ mod engine;
 mod engines;
 mod fold;
 mod gather;
+mod hash;
 mod http;
 mod index;
 mod map;

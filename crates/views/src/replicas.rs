@@ -7,19 +7,6 @@ use dunlin_proto::api::{PartitionSum, ViewDifference, ViewVerified};
 /// Differences are named up to so many.
 const NAMED: usize = 10;
 
-/// A sum of 64 bits over bytes.
-pub(crate) fn sum_of(parts: &[&[u8]]) -> u64 {
-    let mut sum = 0xcbf2_9ce4_8422_2325_u64;
-    for part in parts {
-        for byte in (part.len() as u64).to_le_bytes().iter().chain(*part) {
-            sum = (sum ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3);
-        }
-    }
-    // Sums are added up: those of like bytes must not be alike.
-    let mixed = (sum ^ sum >> 32).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    mixed ^ mixed >> 29
-}
-
 /// Compares the results of all shards; none where no partition has two replicas at one position.
 pub(crate) fn compare(results: &[ViewVerified]) -> Option<ViewVerified> {
     let mut all: BTreeMap<u16, Vec<(&str, &PartitionSum)>> = BTreeMap::new();

@@ -31,15 +31,3 @@ fn replicas_at_one_position_must_agree() {
     assert!(compared.examples[0].what.contains("n2/0 and n1/0"));
     assert_eq!(compare(&all[..1]), None);
 }
-
-#[test]
-fn sums_tell_bytes_and_their_borders_apart() {
-    let all = [
-        &[&b"ab"[..], b"c"][..],
-        &[b"a", b"bc"],
-        &[b"abc"],
-        &[b"abc", b""],
-    ];
-    let sums: std::collections::BTreeSet<u64> = all.iter().map(|parts| sum_of(parts)).collect();
-    assert_eq!(sums.len(), all.len());
-}

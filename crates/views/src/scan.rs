@@ -1,6 +1,6 @@
 //! Reading an index as it was at one moment, a page at a time.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use bytes::{Buf, Bytes};
 use dunlin_proto::Token;
@@ -40,6 +40,7 @@ self_cell!(
 pub(crate) struct Snapshot {
     cell: Cell,
     blocks: Option<Arc<Blocks>>,
+    counted: OnceLock<Vec<u8>>,
     pub reduce: Option<Reduce>,
 }
 
@@ -68,6 +69,7 @@ impl Snapshot {
         Snapshot {
             cell: Cell::new(db, |db| db.snapshot()),
             blocks: None,
+            counted: OnceLock::new(),
             reduce,
         }
     }
@@ -124,8 +126,7 @@ impl Snapshot {
         fold: Option<&mut Fold>,
         position: &mut Position,
     ) -> Result<Page, IndexError> {
-        let mut page = Filling::new(wanted, self.reduce, fold, LOOKED_AT);
-        page.stretches = self.stretches(wanted, true)?;
+        let page = Filling::new(wanted, self.reduce, fold, LOOKED_AT);
         self.fill(page, ReadTier::All, wanted, position)
     }
 
@@ -136,8 +137,7 @@ impl Snapshot {
         if is_long || is_custom {
             return None;
         }
-        let mut page = Filling::new(wanted, self.reduce, None, LOOKED_AT_HERE);
-        page.stretches = self.stretches(wanted, false).ok()?;
+        let page = Filling::new(wanted, self.reduce, None, LOOKED_AT_HERE);
         let mut position = Position::default();
         // What is wrong with it is seen by who reads it from the disk.
         let page = self.fill(page, ReadTier::BlockCache, wanted, &mut position);
@@ -153,6 +153,9 @@ impl Snapshot {
     ) -> Result<Page, IndexError> {
         let by_keys = self.is_by_keys(wanted)?;
         page.by_keys = by_keys;
+        // An event loop uses sums, and makes none.
+        let stores = matches!(tier, ReadTier::All);
+        page.stretches = self.stretches(wanted, by_keys, stores)?;
         while let Some(range) = wanted.ranges.get(position.range) {
             // Ranges of no rows take their time, too.
             if page.is_full() {
@@ -237,9 +240,16 @@ impl Snapshot {
     }
 
     fn counts(&self) -> Result<Counts, IndexError> {
-        let counts = self.get(COUNTS)?;
-        let counts = counts.and_then(|bytes| Counts::decode(&mut &bytes[..]));
-        Ok(counts.unwrap_or_default())
+        Ok(Counts::decode(&mut self.counted()?).unwrap_or_default())
+    }
+
+    /// The bytes of the counts; read once, for they stay as they were.
+    fn counted(&self) -> Result<&[u8], IndexError> {
+        if self.counted.get().is_none() {
+            // Another thread may have been first, with the same.
+            let _ = self.counted.set(self.get(COUNTS)?.unwrap_or_default());
+        }
+        Ok(self.counted.get().map(Vec::as_slice).unwrap_or_default())
     }
 
     /// The same with sums of stretches, which the writer of the index keeps.
@@ -248,15 +258,18 @@ impl Snapshot {
         self
     }
 
-    fn stretches(&self, wanted: &Wanted, stores: bool) -> Result<Option<Stretches>, IndexError> {
+    fn stretches(
+        &self,
+        wanted: &Wanted,
+        by_keys: bool,
+        stores: bool,
+    ) -> Result<Option<Stretches>, IndexError> {
         let Some(blocks) = &self.blocks else {
             return Ok(None);
         };
-        if wanted.group.is_none() || wanted.descending {
-            return Ok(None);
-        }
-        // A key has as many sums as partitions: no stretch is of one key.
-        if wanted.group == Some(Group::Exact) && self.is_by_keys(wanted)? {
+        // A key has as many sums as partitions: no stretch of them is of one key.
+        let is_of_one = by_keys && wanted.group == Some(Group::Exact);
+        if wanted.group.is_none() || wanted.descending || is_of_one {
             return Ok(None);
         }
         blocks.begin();
@@ -271,8 +284,7 @@ impl Snapshot {
 
     /// How many rows there are of partitions.
     pub fn rows_of(&self, partitions: &[u16]) -> Result<u64, IndexError> {
-        let bytes = self.get(COUNTS)?.unwrap_or_default();
-        let mut bytes = &bytes[..];
+        let mut bytes = self.counted()?;
         let counts = Counts::decode(&mut bytes);
         let all = rows_of(bytes).filter(|(partition, _)| partitions.contains(partition));
         let rows = counts.map_or(0, |_| all.map(|(_, rows)| rows).sum());

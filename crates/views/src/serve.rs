@@ -138,13 +138,10 @@ impl Serving {
         let mut position = std::mem::take(&mut self.position);
         let mut fold = self.fold.take();
         let is_folded = wanted.group.is_some() && self.view.reduce == Some(Reduce::Custom);
-        let source = is_folded.then(|| self.view.record.reduce.clone()).flatten();
-        let (engines, folds) = (self.view.engines, self.view.folds.clone());
+        let folds = self.view.folds.clone();
         let read = self.view.runner.run_read(move || {
-            if fold.is_none()
-                && let Some(source) = source
-            {
-                fold = Some(folds.take(engines, &source)?);
+            if is_folded && fold.is_none() {
+                fold = Some(folds.take()?);
             }
             let page = snapshot.page(&wanted, fold.as_mut(), &mut position);
             Ok::<_, IndexError>((page, position, fold))

@@ -18,10 +18,10 @@ use tokio::time::{Duration, Instant, timeout_at};
 
 use crate::build::{follow_here, path_of};
 use crate::collate;
+use crate::hash::hash_of;
 use crate::index::{Index, IndexError, Place};
 use crate::plug::AtShard;
 use crate::reduce::{Aggregate, Reduce, counts_for};
-use crate::replicas::sum_of;
 use crate::row::{
     AGGREGATE, DOCUMENT, Known, ROW, after, document_of, of_document, of_row, place_of,
 };
@@ -235,7 +235,7 @@ fn positions_of(services: &Services, keyspace: u32, token: &Token) -> BTreeMap<u
             named.extend_from_slice(&origin.0.to_le_bytes());
             named.extend_from_slice(&version.0.to_le_bytes());
         }
-        (partition, sum_of(&[&named]))
+        (partition, hash_of(&[&named]))
     });
     positions.collect()
 }
@@ -350,10 +350,10 @@ impl Comparison {
     /// A sum over a document of the live index: its order among changes, its rows and their values.
     fn sum_of(&self, id: &[u8], known: &Known) -> Result<u64, IndexError> {
         let own = known.encode(self.live.reduce);
-        let mut sum = sum_of(&[id, &own]);
+        let mut sum = hash_of(&[id, &own]);
         for (n, (key, _)) in known.rows.iter().enumerate() {
             let value = self.live.get(&of_row(&place_of(key, id, n as u16)))?;
-            sum = sum.wrapping_add(sum_of(&[id, key, &value.unwrap_or_default()]));
+            sum = sum.wrapping_add(hash_of(&[id, key, &value.unwrap_or_default()]));
         }
         Ok(sum)
     }

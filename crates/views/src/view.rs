@@ -64,10 +64,10 @@ impl View {
         View {
             keyspace,
             reduce: reduce.and_then(|name| Reduce::of(name).ok()),
+            folds: Arc::new(Folds::new(engines, reduce.unwrap_or_default())),
             record,
             runner,
             engines,
-            folds: Arc::default(),
             state: RefCell::default(),
             changed: Notify::new(),
             damage: RefCell::default(),

@@ -37,6 +37,7 @@ enum Is {
 impl Worker {
     /// Does what a message says; the answer.
     pub fn answer(&mut self, body: Bytes) -> BytesMut {
+        self.renew();
         let mut out = BytesMut::new();
         let none = || ScriptError::new("the engine has no such function");
         let request = Request::decode(body);
@@ -68,7 +69,6 @@ impl Worker {
                 values,
                 is_again,
             }) => {
-                self.renew();
                 let reduced = match &mut self.function {
                     Some(Is::Reduce(script)) => fold(script, &keys, &values, is_again),
                     _ => Err(none()),
@@ -166,7 +166,6 @@ pub fn work() -> ExitCode {
 fn serve(mut worker: Worker, from: impl Read, mut to: impl Write) -> io::Result<()> {
     let mut from = BufReader::new(from);
     while let Some(body) = message::read(&mut from)? {
-        worker.renew();
         message::write(&mut to, &worker.answer(body))?;
     }
     Ok(())
