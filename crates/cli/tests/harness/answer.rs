@@ -1,5 +1,12 @@
 //! An HTTP response, taken apart.
 
+use std::time::Duration;
+
+/// How long a request is sent again.
+pub const PATIENCE: Duration = Duration::from_secs(10);
+/// Pause before it is.
+pub const PAUSE: Duration = Duration::from_millis(200);
+
 /// Status, headers and body; of a chunked body also where its chunks ended.
 #[derive(Debug, Clone, Default)]
 pub struct Answer {
@@ -43,6 +50,16 @@ impl Answer {
 
     pub fn json(&self) -> serde_json::Value {
         serde_json::from_slice(&self.body).unwrap_or_else(|e| panic!("{e}: {self:?}"))
+    }
+
+    /// Whether the server asks for the request to be sent again, or does not know what came of one that may be repeated.
+    pub fn is_passing(&self, may_repeat: bool) -> bool {
+        let is_asked_for = self.header("retry-after").is_some();
+        match self.status {
+            503 => is_asked_for || self.header("dunlin-written") == Some("no"),
+            504 => may_repeat,
+            _ => false,
+        }
     }
 
     /// The version a client repeats in `If-Match`.

@@ -2,16 +2,33 @@
 
 use std::io::Write;
 use std::process::{Command, Stdio};
+use std::time::Instant;
 
-use super::answer::Answer;
+use super::answer::{Answer, PATIENCE, PAUSE};
 
-/// Runs curl; it must reach the server and be content with the protocol.
+/// Runs curl; it must reach the server and be content with the protocol. A request that the server asks to be sent
+/// again is sent again: a node whose machine stood still for a moment answers so.
 pub fn curl(arguments: &[&str]) -> Answer {
     curl_with(arguments, b"")
 }
 
 /// The same with standard input, which `-T -` and `--data-binary @-` read.
 pub fn curl_with(arguments: &[&str], input: &[u8]) -> Answer {
+    let has_condition = arguments.iter().any(|text| text.starts_with("If-"));
+    let is_post = arguments.contains(&"-d") || arguments.contains(&"POST");
+    let may_repeat = !has_condition && !is_post;
+    let begin = Instant::now();
+    loop {
+        let answer = curl_once(arguments, input);
+        if !answer.is_passing(may_repeat) || begin.elapsed() > PATIENCE {
+            return answer;
+        }
+        std::thread::sleep(PAUSE);
+    }
+}
+
+/// Runs curl once, whatever the answer.
+fn curl_once(arguments: &[&str], input: &[u8]) -> Answer {
     let mut child = Command::new("curl")
         .args(["-sS", "-i", "--max-time", "60"])
         .args(arguments)

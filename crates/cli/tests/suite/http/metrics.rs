@@ -183,7 +183,8 @@ fn requests_are_timed_by_operation_keyspace_and_status() {
     let mut found: Vec<(&str, f64)> = samples
         .iter()
         .filter_map(|(sample, count)| Some((sample.strip_prefix(name)?, *count)))
-        .filter(|(labels, _)| labels.contains("birds"))
+        // A machine that stands still for a moment has requests refused, and they are sent again.
+        .filter(|(labels, _)| labels.contains("birds") && !labels.contains("5xx"))
         .collect();
     found.sort_by(|a, b| a.0.cmp(b.0));
     let of = |operation: &str, status: &str| {
