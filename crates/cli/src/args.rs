@@ -50,6 +50,9 @@ pub enum Command {
     /// Create, list, show, set and drop named cursors of change streams
     #[command(subcommand)]
     Cursor(command::cursor::Cursor),
+    /// Show the ranges of transactional keyspaces: their replicas, and whether they are whole
+    #[command(subcommand)]
+    Range(command::range::Range),
     /// Create, ask, verify and drop views: indexes that a map function makes of a keyspace
     #[command(subcommand)]
     View(command::view::View),
@@ -93,6 +96,7 @@ impl Command {
             Command::Scan(scan) => scan.run(),
             Command::Stream(stream) => stream.run(),
             Command::Cursor(cursor) => cursor.run(),
+            Command::Range(range) => range.run(),
             Command::View(view) => view.run(),
             Command::Import(import) => import.run(),
             Command::Keyspace(keyspace) => keyspace.run(),

@@ -11,6 +11,7 @@ pub mod log;
 pub mod metadata;
 pub mod node;
 pub mod put;
+pub mod range;
 pub mod receive;
 pub mod scan;
 pub mod serve;

@@ -67,6 +67,22 @@ pub struct KeyspaceDescription {
     /// What of the log is kept for its followers.
     #[serde(default, skip_serializing_if = "Retention::is_empty")]
     pub retention: Retention,
+    /// Its ranges, where it is transactional.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ranges: Vec<RangeDescription>,
+}
+
+/// A range of keys, as its keyspace's record names it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct RangeDescription {
+    /// Its number in the keyspace.
+    pub number: u64,
+    /// Its first key.
+    pub start: String,
+    /// What a server says beyond this.
+    #[serde(flatten)]
+    pub more: serde_json::Map<String, serde_json::Value>,
 }
 
 /// A keyspace that was dropped.

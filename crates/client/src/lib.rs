@@ -54,12 +54,12 @@ pub use credentials::Credentials;
 pub use cursors::Cursor;
 pub use description::{
     CreateKeyspace, DroppedKeyspace, FarRecord, KeyspaceDescription, KeyspaceSettings,
-    MendedStamps, Retention,
+    MendedStamps, RangeDescription, Retention,
 };
 pub use dunlin_proto::api::{
-    BackfillStatus, FollowerStatus, PinStatus, RangeStatus, RecoveryStatus, SkippedDocument,
-    StreamStatus, TriedDocument, TriedRow, View, ViewAtShard, ViewDifference, ViewStatus,
-    ViewVerified,
+    BackfillStatus, FollowerStatus, PinStatus, RangeMember, RangeStatus, RecoveryStatus,
+    SkippedDocument, StreamStatus, TriedDocument, TriedRow, View, ViewAtShard, ViewDifference,
+    ViewStatus, ViewVerified,
 };
 pub use dunlin_proto::pairs::{PairError, Pairs, PairsBody};
 pub use dunlin_proto::partition_of;

@@ -495,16 +495,14 @@ fn keyspace(name: &str, object: &Object) -> Result<Keyspace, String> {
     }
     let checked = keyspace.settings.check();
     checked.map_err(|error| error.to_string())?;
-    let ranges = if keyspace.is_transactional() {
-        keyspace.settings.split_at.len() + 1
+    let is_sound = if keyspace.is_transactional() {
+        keyspace.has_sound_ranges()
     } else {
-        0
+        keyspace.ranges.is_empty()
     };
-    if keyspace.ranges.len() == ranges {
-        Ok(keyspace)
-    } else {
-        Err("it does not name its ranges as its settings ask".to_owned())
-    }
+    is_sound
+        .then_some(keyspace)
+        .ok_or_else(|| "its ranges do not cover its keys".to_owned())
 }
 
 fn dropped(number: &str, object: &Object) -> Result<Dropped, String> {

@@ -64,7 +64,7 @@ pub use keyspace::{Keyspace, KeyspaceSettings, Mode, PARTITIONS_MAX, REPLICAS_MA
 pub use members::{Change, Members, Phase};
 pub use metadata::Metadata;
 pub use node::{NAME_BYTES_MAX, NodeRecord, SHARDS_MAX, SHARDS_OF_NODE_MAX, check_name};
-pub use range::{RangeRecord, RangeReplica};
+pub use range::{RangePlace, RangeRecord, RangeReplica, RangeReplicas};
 pub use restore::{Report, RestoreError};
 pub use retention::Retention;
 pub use sync::{Sync, SyncParseError};

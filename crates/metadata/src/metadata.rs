@@ -11,7 +11,7 @@ use crate::local::Local;
 use crate::members::{self, Change, Decision, Phase};
 use crate::node::{NodeRecord, Registration};
 use crate::objects::Objects;
-use crate::range::RangeReplica;
+use crate::range::{RangeRecord, RangeReplica, RangeReplicas};
 use crate::retention::Retention;
 use crate::sim;
 use crate::topology::Topology;
@@ -204,15 +204,45 @@ impl Metadata {
         &self,
         name: &str,
         id: u32,
-        index: usize,
+        number: u16,
         made: Option<RangeReplica>,
+    ) -> Result<Keyspace, MetadataError> {
+        self.change_ranges(name, id, |range| {
+            if range.number == number {
+                range.with(made)
+            } else {
+                range.clone()
+            }
+        })
+        .await
+    }
+
+    /// Publishes the replicas of ranges of a keyspace, all in one. An older configuration changes nothing. Fails with `NotFound`.
+    pub async fn publish_ranges(
+        &self,
+        name: &str,
+        id: u32,
+        now: &[RangeReplicas],
+    ) -> Result<Keyspace, MetadataError> {
+        self.change_ranges(name, id, |range| {
+            let mut of_range = now.iter().filter(|now| now.number == range.number);
+            let now = of_range.next();
+            now.map_or_else(|| range.clone(), |now| range.published(now))
+        })
+        .await
+    }
+
+    async fn change_ranges(
+        &self,
+        name: &str,
+        id: u32,
+        change: impl Fn(&RangeRecord) -> RangeRecord,
     ) -> Result<Keyspace, MetadataError> {
         self.change(|now, store| {
             change::alter_keyspace(now, store, name, |keyspace| {
                 let mut changed = keyspace.clone();
-                let range = changed.ranges.get_mut(index);
-                if let Some(range) = range.filter(|_| keyspace.id == id) {
-                    *range = range.with(made);
+                if keyspace.id == id {
+                    changed.ranges = keyspace.ranges.iter().map(&change).collect();
                 }
                 Ok(changed)
             })

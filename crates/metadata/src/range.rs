@@ -3,31 +3,58 @@ use crate::error::MetadataError;
 use crate::keyspace::{Keyspace, KeyspaceSettings, Mode};
 use crate::topology::Topology;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-/// A replica of a range. Which node and shard it is never changes.
+/// A replica of a range, as it was published last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RangeReplica {
+    /// Its number in the range. No other replica has it, nor ever will.
+    pub id: u64,
     /// Id of its node.
     pub node: u16,
     /// The node's shard.
     pub shard: u16,
-    /// A random number that the replica gave itself when it was made; none before. One with another number
-    /// is not this replica, whatever it says: it is empty, or a copy.
+    /// A random number that the replica gave itself when it was made; none before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub directory: Option<u64>,
 }
 
-/// A range of a keyspace's keys, and its replicas.
+/// A shard of a node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct RangePlace {
+    /// Id of the node.
+    pub node: u16,
+    /// Its shard.
+    pub shard: u16,
+}
+
+/// A range of a keyspace's keys. Its replicas are in its own log, and published here.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RangeRecord {
+    /// Its number in the keyspace.
+    pub number: u16,
     /// Its first key; it ends where the next range begins.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub start: String,
-    /// In the order of their nodes.
+    /// Number of the configuration that `replicas` is of. It only grows.
+    pub config: u64,
+    /// All replicas, by their numbers.
     pub replicas: Vec<RangeReplica>,
+    /// Where replicas should be.
+    pub target: Vec<RangePlace>,
     /// Whether all were made. Nobody votes before. Never taken back.
     pub ready: bool,
+}
+
+/// The replicas of a range, to be published.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RangeReplicas {
+    /// The range's number.
+    pub number: u16,
+    /// The number of the configuration.
+    pub config: u64,
+    /// All replicas.
+    pub replicas: Vec<RangeReplica>,
 }
 
 impl RangeRecord {
@@ -47,11 +74,21 @@ impl RangeRecord {
         }
         let starts = std::iter::once(String::new()).chain(settings.split_at.iter().cloned());
         starts
-            .map(|start| {
-                let replicas = place(now, name, settings.replicas, &mut held)?;
+            .zip(0..)
+            .map(|(start, number)| {
+                let target = choose_places(now, name, settings.replicas, &mut held)?;
+                let replicas = target.iter().zip(1..).map(|(place, id)| RangeReplica {
+                    id,
+                    node: place.node,
+                    shard: place.shard,
+                    directory: None,
+                });
                 Ok(RangeRecord {
+                    number,
                     start,
-                    replicas,
+                    config: 1,
+                    replicas: replicas.collect(),
+                    target,
                     ready: false,
                 })
             })
@@ -62,20 +99,37 @@ impl RangeRecord {
     pub fn with(&self, made: Option<RangeReplica>) -> RangeRecord {
         let mut with = self.clone();
         for replica in &mut with.replicas {
-            let same = made.filter(|made| (made.node, made.shard) == (replica.node, replica.shard));
+            let same = made.filter(|made| made.is_place_of(replica));
             replica.directory = replica.directory.or(same.and_then(|made| made.directory));
         }
         with.ready |= with.replicas.iter().all(|r| r.directory.is_some());
         with
     }
 
-    /// This beside what else is known of it: numbers and readiness only grow.
+    /// The record with newly published replicas. An older configuration changes nothing.
+    pub fn published(&self, now: &RangeReplicas) -> RangeRecord {
+        let mut published = self.clone();
+        if now.config > self.config {
+            published.config = now.config;
+            published.replicas = now.replicas.clone();
+        }
+        published
+    }
+
+    /// This beside what else is known of it: configuration, numbers and readiness only grow.
     pub(crate) fn merged(&self, known: &RangeRecord) -> RangeRecord {
         let mut merged = self.clone();
-        for replica in &mut merged.replicas {
+        if known.config > self.config {
+            merged.config = known.config;
+            merged.replicas = known.replicas.clone();
+        }
+        for replica in merged
+            .replicas
+            .iter_mut()
+            .filter(|_| known.config == self.config)
+        {
             let mut others = known.replicas.iter();
-            let same =
-                others.find(|other| (other.node, other.shard) == (replica.node, replica.shard));
+            let same = others.find(|other| other.is_place_of(replica));
             replica.directory = same.and_then(|other| other.directory).or(replica.directory);
         }
         merged.ready |= known.ready;
@@ -83,13 +137,19 @@ impl RangeRecord {
     }
 }
 
-/// Places the replicas of one range, and notes them.
-fn place(
+impl RangeReplica {
+    fn is_place_of(&self, other: &RangeReplica) -> bool {
+        (self.id, self.node, self.shard) == (other.id, other.node, other.shard)
+    }
+}
+
+/// Chooses where the replicas of one range are to be, and notes it in `held`.
+fn choose_places(
     now: &Topology,
     name: &str,
     count: u8,
     held: &mut BTreeMap<(u16, u16), usize>,
-) -> Result<Vec<RangeReplica>, MetadataError> {
+) -> Result<Vec<RangePlace>, MetadataError> {
     let stays = |id: &u16| {
         let change = now.members.change.as_ref();
         change.is_none_or(|c| c.to.contains(id) && !c.dead.contains(id))
@@ -113,17 +173,13 @@ fn place(
         });
     }
     places.truncate(count.into());
-    let mut replicas = Vec::with_capacity(places.len());
+    let mut chosen = Vec::with_capacity(places.len());
     for (_, node, shard) in places {
         *held.entry((node, shard)).or_default() += 1;
-        replicas.push(RangeReplica {
-            node,
-            shard,
-            directory: None,
-        });
+        chosen.push(RangePlace { node, shard });
     }
-    replicas.sort_by_key(|replica| replica.node);
-    Ok(replicas)
+    chosen.sort_unstable();
+    Ok(chosen)
 }
 
 /// The ranges whose data there is, with their keyspaces.
@@ -158,6 +214,27 @@ impl Keyspace {
         self.ranges.partition_point(begun).saturating_sub(1)
     }
 
+    /// A range by its number.
+    pub fn range(&self, number: u16) -> Option<&RangeRecord> {
+        self.ranges.iter().find(|range| range.number == number)
+    }
+
+    /// Whether its ranges are as ranges must be: they begin with the first key, each behind the one before, and each has
+    /// a number of its own.
+    pub(crate) fn has_sound_ranges(&self) -> bool {
+        let starts = self
+            .ranges
+            .windows(2)
+            .all(|pair| pair[0].start < pair[1].start);
+        let numbers: BTreeSet<u16> = self.ranges.iter().map(|range| range.number).collect();
+        let begins = self
+            .ranges
+            .first()
+            .is_some_and(|first| first.start.is_empty());
+        let has_replicas = self.ranges.iter().all(|range| !range.replicas.is_empty());
+        begins && starts && has_replicas && numbers.len() == self.ranges.len()
+    }
+
     /// Where a range ends; none behind the last.
     pub fn range_end(&self, index: usize) -> Option<&str> {
         self.ranges.get(index + 1).map(|range| range.start.as_str())
@@ -171,14 +248,14 @@ impl Keyspace {
     /// This beside what else is known of it: what only grows is as great as in either.
     pub(crate) fn grown(&self, known: &Keyspace) -> Keyspace {
         let mut grown = self.widened(known.widest, known.known);
-        grown.ranges = match self.ranges.len() == known.ranges.len() {
-            true => {
-                let both = self.ranges.iter().zip(&known.ranges);
-                both.map(|(range, known)| range.merged(known)).collect()
+        if self.ranges.is_empty() {
+            grown.ranges = known.ranges.clone();
+        }
+        for range in &mut grown.ranges {
+            if let Some(known) = known.range(range.number) {
+                *range = range.merged(known);
             }
-            false if self.ranges.is_empty() => known.ranges.clone(),
-            false => self.ranges.clone(),
-        };
+        }
         grown
     }
 }

@@ -94,8 +94,9 @@ fn numbers_and_readiness_only_grow() {
     let new = RangeRecord::choose(&topology, "k", &settings(3, &[]))
         .unwrap()
         .remove(0);
-    let made = |node, directory| {
+    let made = |node: u16, directory| {
         Some(RangeReplica {
+            id: node.into(),
             node,
             shard: 0,
             directory: Some(directory),
@@ -110,6 +111,48 @@ fn numbers_and_readiness_only_grow() {
     assert!(all.ready);
     assert_eq!(new.merged(&all), all);
     assert_eq!(all.merged(&one), all);
+}
+
+#[test]
+fn the_newer_configuration_of_a_range_counts() {
+    let topology = cluster(3, 1);
+    let mut keyspace = Keyspace::new(1, "bank", settings(3, &["3"]));
+    keyspace.ranges = RangeRecord::choose(&topology, "bank", &keyspace.settings).unwrap();
+    let mut replicas = keyspace.ranges[1].replicas.clone();
+    replicas[1].id = 4;
+    let now = |config| RangeReplicas {
+        number: 1,
+        config,
+        replicas: replicas.clone(),
+    };
+    let range = &keyspace.ranges[1];
+    assert_eq!(&range.published(&now(1)), range);
+    let newer = range.published(&now(5));
+    assert_eq!((newer.config, newer.replicas[1].id), (5, 4));
+    assert_eq!(newer.published(&now(4)), newer);
+    let mut known = keyspace.clone();
+    known.ranges[1] = newer.clone();
+    // A store that was put back from an older copy, and a node that knows less.
+    assert_eq!(keyspace.grown(&known).ranges, known.ranges);
+    assert_eq!(known.grown(&keyspace).ranges, known.ranges);
+}
+
+#[test]
+fn ranges_cover_all_keys_and_have_a_number_each() {
+    let topology = cluster(3, 1);
+    let mut keyspace = Keyspace::new(1, "bank", settings(3, &["3", "6"]));
+    assert!(!keyspace.has_sound_ranges());
+    keyspace.ranges = RangeRecord::choose(&topology, "bank", &keyspace.settings).unwrap();
+    assert!(keyspace.has_sound_ranges());
+    let changed = |change: fn(&mut Vec<RangeRecord>)| {
+        let mut changed = keyspace.clone();
+        change(&mut changed.ranges);
+        changed.has_sound_ranges()
+    };
+    assert!(!changed(|ranges| drop(ranges.remove(0))));
+    assert!(!changed(|ranges| ranges.swap(1, 2)));
+    assert!(!changed(|ranges| ranges[2].number = 1));
+    assert!(!changed(|ranges| ranges[1].replicas.clear()));
 }
 
 #[test]

@@ -13,7 +13,9 @@ use bytes::Bytes;
 use dunlin_entry::{Origin, Stamp, Version};
 use dunlin_log::disk::Disk;
 use dunlin_log::{Index, Runner};
-use dunlin_metadata::{Keyspace, MetadataError, RangeReplica, ViewChange, ViewRecord};
+use dunlin_metadata::{
+    Keyspace, MetadataError, RangeReplica, RangeReplicas, ViewChange, ViewRecord,
+};
 use dunlin_proto::api::{FeedStatus, RangeStatus, StreamStatus, ViewStatus};
 use dunlin_proto::{Item, Request, Response, ShardAddress, WriteRequest};
 use dunlin_rpc::{CallError, Items, Reply, Sink};
@@ -573,12 +575,28 @@ impl Services {
     pub async fn range_made(
         &self,
         keyspace: &Keyspace,
-        index: usize,
+        number: u16,
         made: Option<RangeReplica>,
     ) -> Result<(), MetadataError> {
         let metadata = self.shard.metadata();
         metadata
-            .range_made(&keyspace.name, keyspace.id, index, made)
+            .range_made(&keyspace.name, keyspace.id, number, made)
+            .await?;
+        Ok(())
+    }
+
+    /// Publishes the replicas of a keyspace's ranges in its record.
+    ///
+    /// # Errors
+    /// When the metadata store does not answer.
+    pub async fn publish_ranges(
+        &self,
+        keyspace: &Keyspace,
+        now: &[RangeReplicas],
+    ) -> Result<(), MetadataError> {
+        let metadata = self.shard.metadata();
+        metadata
+            .publish_ranges(&keyspace.name, keyspace.id, now)
             .await?;
         Ok(())
     }

@@ -90,11 +90,19 @@ pub enum Sabotage {
     JudgeAtLeader,
     /// The leader of a range lets be read above its lease.
     ReadPastLease,
+    /// A replica of a range starts without what it knew a majority to have.
+    ForgetCommit,
+    /// A replica of a range goes by the configuration from before a snapshot.
+    KeepOldConfiguration,
+    /// A replica of a range that was removed may be made again under its number.
+    RemakeRemoved,
+    /// A shard makes an empty replica of a range where one speaks.
+    PrepareDiscardsVoter,
 }
 
 impl Sabotage {
     /// All of them, and none.
-    pub const ALL: [Sabotage; 40] = [
+    pub const ALL: [Sabotage; 44] = [
         Sabotage::None,
         Sabotage::AckUnsynced,
         Sabotage::IgnoreGaps,
@@ -135,5 +143,9 @@ impl Sabotage {
         Sabotage::KeepHigherEntries,
         Sabotage::JudgeAtLeader,
         Sabotage::ReadPastLease,
+        Sabotage::ForgetCommit,
+        Sabotage::KeepOldConfiguration,
+        Sabotage::RemakeRemoved,
+        Sabotage::PrepareDiscardsVoter,
     ];
 }

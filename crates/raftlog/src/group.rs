@@ -24,6 +24,8 @@ pub struct GroupLog {
     vote: Vote,
     /// The entry before the first.
     before: Position,
+    /// Up to which entry a majority has them, as far as was written.
+    commit: u64,
     entries: VecDeque<Entry>,
     bytes: usize,
     /// Whether it has begun: what stands in the log before a beginning is a rest.
@@ -37,6 +39,7 @@ impl GroupLog {
     pub fn take(&mut self, record: Record) {
         if let Some(begin) = record.begin {
             self.before = begin;
+            self.commit = begin.index;
             self.entries.clear();
             self.bytes = 0;
             self.has_begun = true;
@@ -47,6 +50,8 @@ impl GroupLog {
         }
         if self.has_begun {
             self.append(record.entries);
+            self.commit = self.commit.max(record.commit.unwrap_or(0));
+            self.is_broken |= self.commit > self.last().index;
         }
     }
 
@@ -94,6 +99,16 @@ impl GroupLog {
     /// Term and vote.
     pub fn vote(&self) -> Vote {
         self.vote
+    }
+
+    /// Up to which entry a majority has them, as far as was written.
+    pub fn commit(&self) -> u64 {
+        self.commit
+    }
+
+    /// A deliberate bug, for the simulation to find: a start does not know what a majority has.
+    pub fn forget_commit(&mut self) {
+        self.commit = self.before.index;
     }
 
     /// The entry before the first that is kept.
@@ -166,6 +181,7 @@ impl GroupLog {
             group,
             begin: Some(applied),
             vote: Some(self.vote),
+            commit: Some(self.commit.max(applied.index)),
             entries: self.entries(applied.index + 1, self.last().index + 1, u64::MAX),
         })
     }

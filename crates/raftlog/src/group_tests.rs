@@ -113,6 +113,32 @@ fn terms_that_go_back_are_no_log() {
 }
 
 #[test]
+fn what_a_majority_has_is_known_again_after_a_start() {
+    let mut log = begun(4, 1);
+    assert_eq!(log.commit(), 4);
+    log.take(Record {
+        commit: Some(6),
+        ..record(5, &[1, 1, 1])
+    });
+    log.take(record(8, &[1]));
+    assert_eq!(log.commit(), 6);
+    let mut again = GroupLog::default();
+    again.take(log.rewritten(3, Position { index: 5, term: 1 }).unwrap());
+    assert_eq!(again.commit(), 6);
+    // More was applied than was written of it.
+    again.take(log.rewritten(3, Position { index: 7, term: 1 }).unwrap());
+    assert_eq!(again.commit(), 7);
+    again.forget_commit();
+    assert_eq!(again.commit(), 7);
+    // No majority has what this log never had.
+    log.take(Record {
+        commit: Some(99),
+        ..record(9, &[1])
+    });
+    assert!(log.is_broken());
+}
+
+#[test]
 fn at_least_one_entry_is_given() {
     let mut log = begun(0, 0);
     log.take(record(1, &[1, 1, 1]));

@@ -6,12 +6,13 @@ use raft::eraftpb::{Entry, EntryType};
 use crate::Position;
 
 /// The first record of each segment.
-pub(crate) const PREAMBLE: &[u8] = b"dunlin-raft-3";
+pub(crate) const PREAMBLE: &[u8] = b"dunlin-raft-4";
 
 const HAS_BEGIN: u8 = 1;
 const HAS_VOTE: u8 = 2;
+const HAS_COMMIT: u8 = 4;
 
-/// What a replica has promised: of raft's hard state all but the commit index, which it learns anew.
+/// What a replica has promised.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Vote {
     /// The newest term it knows of.
@@ -29,6 +30,9 @@ pub struct Record {
     pub begin: Option<Position>,
     /// Its term and vote from here on.
     pub vote: Option<Vote>,
+    /// Up to which entry it knew that a majority has them. With it a start knows each configuration whose majority it
+    /// has acknowledged an entry to: without, it could elect by an older one.
+    pub commit: Option<u64>,
     /// Entries with consecutive indexes. The first discards all earlier ones of its index and above.
     pub entries: Vec<Entry>,
 }
@@ -44,7 +48,11 @@ impl Record {
         let data: usize = self.entries.iter().map(|e| e.data.len() + 13).sum();
         let mut out = BytesMut::with_capacity(48 + data);
         let has = |flag: u8, is: bool| if is { flag } else { 0 };
-        out.put_u8(has(HAS_BEGIN, self.begin.is_some()) | has(HAS_VOTE, self.vote.is_some()));
+        out.put_u8(
+            has(HAS_BEGIN, self.begin.is_some())
+                | has(HAS_VOTE, self.vote.is_some())
+                | has(HAS_COMMIT, self.commit.is_some()),
+        );
         out.put_u64_le(self.group);
         if let Some(begin) = self.begin {
             out.put_u64_le(begin.index);
@@ -53,6 +61,9 @@ impl Record {
         if let Some(vote) = self.vote {
             out.put_u64_le(vote.term);
             out.put_u64_le(vote.vote);
+        }
+        if let Some(commit) = self.commit {
+            out.put_u64_le(commit);
         }
         if let Some(first) = self.entries.first() {
             out.put_u64_le(first.index);
@@ -73,7 +84,7 @@ impl Record {
     pub fn decode(mut from: Bytes) -> Result<Record, Malformed> {
         let from = &mut from;
         let flags = from.try_get_u8().map_err(malformed)?;
-        if flags & !(HAS_BEGIN | HAS_VOTE) != 0 {
+        if flags & !(HAS_BEGIN | HAS_VOTE | HAS_COMMIT) != 0 {
             return Err(malformed(format!("unknown flags {flags:#x}")));
         }
         let group = from.try_get_u64_le().map_err(malformed)?;
@@ -91,6 +102,10 @@ impl Record {
                 vote: get_u64(from)?,
             }),
         };
+        let commit = match flags & HAS_COMMIT {
+            0 => None,
+            _ => Some(get_u64(from)?),
+        };
         let mut entries = Vec::new();
         if from.has_remaining() {
             let mut index = get_u64(from)?;
@@ -103,6 +118,7 @@ impl Record {
             group,
             begin,
             vote,
+            commit,
             entries,
         })
     }
@@ -111,9 +127,10 @@ impl Record {
 fn get_entry(from: &mut Bytes, index: u64) -> Result<Entry, Malformed> {
     let term = get_u64(from)?;
     let kind = from.try_get_u8().map_err(malformed)?;
-    if kind != EntryType::EntryNormal as u8 {
-        return Err(malformed(format!("unknown kind of entry {kind}")));
-    }
+    let entry_type = [EntryType::EntryNormal, EntryType::EntryConfChangeV2];
+    let entry_type = entry_type.into_iter().find(|known| *known as u8 == kind);
+    let entry_type =
+        entry_type.ok_or_else(|| malformed(format!("unknown kind of entry {kind}")))?;
     let length = from.try_get_u32_le().map_err(malformed)? as usize;
     if length > from.len() {
         return Err(malformed(format!(
@@ -121,12 +138,14 @@ fn get_entry(from: &mut Bytes, index: u64) -> Result<Entry, Malformed> {
             from.len()
         )));
     }
-    Ok(Entry {
+    let mut entry = Entry {
         index,
         term,
         data: from.split_to(length).into(),
         ..Entry::default()
-    })
+    };
+    entry.set_entry_type(entry_type);
+    Ok(entry)
 }
 
 fn get_u64(from: &mut Bytes) -> Result<u64, Malformed> {

@@ -4,11 +4,17 @@ use proptest::prelude::*;
 
 fn entries(first: u64, terms: &[u64]) -> Vec<Entry> {
     let numbered = terms.iter().zip(first..);
-    let entry = |(term, index): (&u64, u64)| Entry {
-        index,
-        term: *term,
-        data: vec![*term as u8; (index % 5) as usize],
-        ..Entry::default()
+    let entry = |(term, index): (&u64, u64)| {
+        let mut entry = Entry {
+            index,
+            term: *term,
+            data: vec![*term as u8; (index % 5) as usize],
+            ..Entry::default()
+        };
+        if index % 3 == 0 {
+            entry.set_entry_type(EntryType::EntryConfChangeV2);
+        }
+        entry
     };
     numbered.map(entry).collect()
 }
@@ -19,6 +25,7 @@ proptest! {
         group: u64,
         begin in proptest::option::of((0..u64::MAX, 0..u64::MAX)),
         vote in proptest::option::of((0..u64::MAX, 0..u64::MAX)),
+        commit: Option<u64>,
         first in 1..1_000_u64,
         terms in proptest::collection::vec(1..9_u64, 0..6),
     ) {
@@ -26,6 +33,7 @@ proptest! {
             group,
             begin: begin.map(|(index, term)| Position { index, term }),
             vote: vote.map(|(term, vote)| Vote { term, vote }),
+            commit,
             entries: entries(first, &terms),
         };
         let bytes = record.encode();
@@ -40,7 +48,7 @@ proptest! {
 #[test]
 fn strange_bytes_are_refused() {
     assert!(Record::decode(Bytes::new()).is_err());
-    assert!(Record::decode(Bytes::from_static(&[4, 0, 0, 0, 0])).is_err());
+    assert!(Record::decode(Bytes::from_static(&[8, 0, 0, 0, 0])).is_err());
     let mut bytes = BytesMut::from(&[0, 1, 0, 0, 0, 0, 0, 0, 0][..]);
     bytes.put_u64_le(1);
     bytes.put_u64_le(1);

@@ -43,11 +43,8 @@ impl RaftLog {
             let Some(log) = self.group(group) else {
                 continue;
             };
-            let Some(position) = flushed(group) else {
-                // One that is none any more.
-                self.forget(group);
-                continue;
-            };
+            // What the store did not have yet is written whole: it was made meanwhile.
+            let position = flushed(group).unwrap_or_else(|| log.borrow().before());
             let Some(record) = log.borrow().rewritten(group, position) else {
                 return Ok(());
             };

@@ -12,17 +12,22 @@ use crate::group::{GroupLog, Position};
 #[derive(Clone)]
 pub struct GroupStorage {
     log: Rc<RefCell<GroupLog>>,
-    voters: Rc<Vec<u64>>,
+    /// The configuration of the applied index.
+    configuration: Rc<RefCell<ConfState>>,
     /// What the store has of the group.
     applied: Rc<Cell<Position>>,
 }
 
 impl GroupStorage {
-    /// Of a group whose replicas are `voters`, and whose store has `applied`.
-    pub fn new(log: Rc<RefCell<GroupLog>>, voters: Vec<u64>, applied: Position) -> GroupStorage {
+    /// Of a group whose store has `applied`, and whose replicas are then those of `configuration`.
+    pub fn new(
+        log: Rc<RefCell<GroupLog>>,
+        configuration: ConfState,
+        applied: Position,
+    ) -> GroupStorage {
         GroupStorage {
             log,
-            voters: Rc::new(voters),
+            configuration: Rc::new(RefCell::new(configuration)),
             applied: Rc::new(Cell::new(applied)),
         }
     }
@@ -37,11 +42,13 @@ impl GroupStorage {
         self.applied.set(applied);
     }
 
+    /// The store has another configuration.
+    pub fn set_configuration(&self, configuration: ConfState) {
+        *self.configuration.borrow_mut() = configuration;
+    }
+
     fn conf_state(&self) -> ConfState {
-        ConfState {
-            voters: self.voters.to_vec(),
-            ..ConfState::default()
-        }
+        self.configuration.borrow().clone()
     }
 
     /// A snapshot's head: what it holds is fetched apart. `raft` goes by this position alone.
@@ -61,8 +68,8 @@ impl Storage for GroupStorage {
         let hard_state = HardState {
             term: log.vote().term,
             vote: log.vote().vote,
-            // What is applied was committed. More of it the leader tells.
-            commit: self.applied.get().index.max(log.before().index),
+            // What is applied was committed.
+            commit: self.applied.get().index.max(log.commit()),
         };
         Ok(RaftState::new(hard_state, self.conf_state()))
     }

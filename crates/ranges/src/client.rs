@@ -18,8 +18,8 @@ use hyper::StatusCode;
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::budget::Budget;
-use crate::group::{address_of, index_of, keyspace_of, raft_id, range_id};
-use crate::plug::{NUMBER, Part, at_shard, count};
+use crate::group::{address_of, at_number, keyspace_of, number_of, range_id};
+use crate::plug::{Part, at_shard, count};
 use crate::{stamps, status, wire};
 
 /// How long a request may take that names no earlier deadline, with all that it asks for.
@@ -222,7 +222,7 @@ impl Client {
             return Attempt::Unsent;
         }
         let left = self.left();
-        let asking = services.ask(at, NUMBER, wire::encode(range, left, request), left);
+        let asking = services.ask(at, wire::NUMBER, wire::encode(range, left, request), left);
         match asking.await {
             Ok(body) => Answer::decode(body).map_or(Attempt::GivenUp, Attempt::Answered),
             Err(CallError::Overloaded | CallError::TooLarge { .. }) => Attempt::Unsent,
@@ -305,9 +305,10 @@ impl Client {
     async fn made(self, keyspace: Keyspace) -> Result<(), Rejected> {
         let begun = Instant::now();
         let mut index = 0;
-        while index < keyspace.ranges.len() {
+        while let Some(record) = keyspace.ranges.get(index) {
             let services = self.services()?;
-            let (range, replicas) = (range_id(keyspace.id, index), replicas_of(&keyspace, index));
+            let range = range_id(keyspace.id, record.number.into());
+            let replicas = replicas_of(&keyspace, record.number);
             let mut is_led = false;
             for at in &replicas {
                 let told = self.ask_at(&services, *at, range, &Request::Leads).await;
@@ -469,8 +470,8 @@ fn item(key: Bytes, version: Version, value: Bytes) -> Item {
     }
 }
 
-fn replicas_of(keyspace: &Keyspace, index: usize) -> Vec<ShardAddress> {
-    let range = keyspace.ranges.get(index);
+fn replicas_of(keyspace: &Keyspace, number: u16) -> Vec<ShardAddress> {
+    let range = keyspace.range(number);
     let replicas = range.into_iter().flat_map(|range| &range.replicas);
     replicas.map(address_of).collect()
 }
@@ -513,7 +514,7 @@ impl<'a> Search<'a> {
         range: u64,
         until: Instant,
     ) -> Search<'a> {
-        let replicas = replicas_of(keyspace, index_of(range));
+        let replicas = replicas_of(keyspace, number_of(range));
         let own = services.shard().address();
         // Where a replica is here it knows who leads.
         let here = at_shard(services).and_then(|own| own.group(range));
@@ -522,7 +523,7 @@ impl<'a> Search<'a> {
         let last = part.and_then(|part| part.leaders.borrow().get(&range).copied());
         let turn = replicas.iter().position(|at| *at == own);
         Search {
-            hint: told.or(last).filter(|at| replicas.contains(at)),
+            hint: told.or(last),
             turn: turn.unwrap_or_else(|| services.next_turn()),
             services,
             keyspace,
@@ -569,12 +570,8 @@ impl<'a> Search<'a> {
 
     fn not(&mut self, at: ShardAddress, leader: Option<u64>) {
         set_leader(self.services, self.range, None);
-        let told = self
-            .replicas
-            .iter()
-            .find(|to| Some(raft_id(**to)) == leader);
-        // Who is said to lead by himself does not, yet.
-        self.hint = told.copied().filter(|to| {
+        // A replica named by itself does not lead, yet. One that the record does not name may be newer.
+        self.hint = leader.map(at_number).filter(|to| {
             *to != at && self.services.is_reachable(*to) && self.asked < self.replicas.len()
         });
         if self.hint.is_some() {
@@ -595,7 +592,7 @@ impl<'a> Search<'a> {
             self.replicas.len(),
         );
         let name = &self.keyspace.name;
-        let record = self.keyspace.ranges.get(index_of(self.range));
+        let record = self.keyspace.range(number_of(self.range));
         let is_ready = record.is_some_and(|record| record.ready);
         let line = match (is_ready, &self.trouble, 2 * up > all) {
             (false, _, _) => format!("keyspace {name} is being made: try again in a moment"),

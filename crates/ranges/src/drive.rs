@@ -102,6 +102,7 @@ impl AtShard {
             group.draw(node);
         }
         self.propose(group, node);
+        propose_change(group, node);
         begin_reads(group, node);
         self.persisted(group, node)?;
         while node.has_ready() {
@@ -115,7 +116,7 @@ impl AtShard {
         if node.raft.state != StateRole::Leader {
             let leader = leader_of(node);
             for waiter in group.reads.borrow_mut().drain() {
-                drop(waiter.send(Err(Answer::NotLeader(leader))));
+                drop(waiter.send(Err(group.led_by(leader))));
             }
             if led {
                 // Another decides now what becomes of them.
@@ -133,7 +134,10 @@ impl AtShard {
                 Ok(())
             }
             Inbound::Message(message) => node.step(*message),
-            Inbound::Installed(message) => node.step(*message),
+            Inbound::Installed(message, descriptor) => {
+                group.others.installed.replace(Some(descriptor));
+                node.step(*message)
+            }
             Inbound::Unreachable(id) => {
                 node.report_unreachable(id);
                 Ok(())
@@ -200,8 +204,7 @@ impl AtShard {
             }
             let lead = lead.as_mut().filter(|(term, _)| *term == node.raft.term);
             let Some((_, lead)) = lead.filter(|_| node.raft.state == StateRole::Leader) else {
-                let told = leader.filter(|leader| *leader != group.own);
-                drop(waiter.send(Err(Answer::NotLeader(told))));
+                drop(waiter.send(Err(group.led_by(leader))));
                 continue;
             };
             if let Lead::Keys(leader) = &lead
@@ -258,6 +261,17 @@ impl AtShard {
         } else {
             Err(Verdict::ConditionFailed(current))
         }
+    }
+}
+
+/// Proposes a change of the replicas, if there is one: whether it counts is decided when it is applied.
+fn propose_change(group: &Group, node: &mut RawNode<GroupStorage>) {
+    let Some(change) = group.others.change.take() else {
+        return;
+    };
+    if node.raft.state == StateRole::Leader && !node.raft.has_pending_conf() {
+        // The next look for a step tries again.
+        drop(node.propose_conf_change(Vec::new(), change.conf_change()));
     }
 }
 

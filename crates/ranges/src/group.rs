@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use dunlin_entry::Version;
 use dunlin_log::Index;
-use dunlin_metadata::{RangeRecord, RangeReplica};
+use dunlin_metadata::RangeReplica;
 use dunlin_node::Sabotage;
 use dunlin_proto::ShardAddress;
 use dunlin_raftlog::{GroupLog, GroupStorage, Position, Record};
@@ -18,6 +18,8 @@ use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use tokio::sync::{Notify, oneshot};
 
+use crate::descriptor::{Descriptor, FIRST};
+use crate::others::Others;
 use crate::reads::Reads;
 
 /// Ticks without a leader after which a replica stands for election, at least; at most twice as many.
@@ -42,8 +44,8 @@ pub(crate) enum Inbound {
     Message(Box<Message>),
     /// Another cannot be reached.
     Unreachable(u64),
-    /// A snapshot of its leader is in the store, behind this.
-    Installed(Box<Message>),
+    /// A snapshot of its leader is in the store, behind this, with its descriptor.
+    Installed(Box<Message>, Descriptor),
 }
 
 /// What is being made durable, in order.
@@ -93,9 +95,7 @@ pub(crate) struct Group {
     pub id: u64,
     /// Whether it gives timestamps.
     pub is_oracle: bool,
-    /// Each replica by its number in raft, with its directory number.
-    pub replicas: BTreeMap<u64, (ShardAddress, u64)>,
-    pub own: u64,
+    pub others: Others,
     pub storage: GroupStorage,
     pub meta: Cell<Meta>,
     pub node: RefCell<RawNode<GroupStorage>>,
@@ -151,8 +151,8 @@ pub(crate) fn leader_of(node: &RawNode<GroupStorage>) -> Option<u64> {
 }
 
 /// The number of a keyspace's range among all.
-pub(crate) fn range_id(keyspace: u32, index: usize) -> u64 {
-    u64::from(keyspace) << 16 | index as u64
+pub(crate) fn range_id(keyspace: u32, number: usize) -> u64 {
+    u64::from(keyspace) << 16 | number as u64
 }
 
 /// The keyspace of a range.
@@ -160,14 +160,23 @@ pub(crate) fn keyspace_of(range: u64) -> u32 {
     (range >> 16) as u32
 }
 
-/// Which of its keyspace's it is.
-pub(crate) fn index_of(range: u64) -> usize {
-    (range & 0xffff) as usize
+/// Its number in its keyspace.
+pub(crate) fn number_of(range: u64) -> u16 {
+    range as u16
 }
 
-/// The number that a shard has in raft.
-pub(crate) fn raft_id(at: ShardAddress) -> u64 {
+/// A shard as one number, which is not 0: so answers name the leader.
+pub(crate) fn number_at(at: ShardAddress) -> u64 {
     (u64::from(at.node) << 16 | u64::from(at.shard)) + 1
+}
+
+/// The same back.
+pub(crate) fn at_number(number: u64) -> ShardAddress {
+    let number = number.saturating_sub(1);
+    ShardAddress {
+        node: (number >> 16) as u16,
+        shard: number as u16,
+    }
 }
 
 impl Group {
@@ -176,23 +185,20 @@ impl Group {
     /// # Errors
     /// When raft refuses what it finds.
     pub fn new(
-        (id, record, is_oracle): (u64, &RangeRecord, bool),
-        at: ShardAddress,
+        (id, is_oracle): (u64, bool),
+        descriptor: Option<Descriptor>,
         (meta, state): (Meta, State),
         log: Rc<RefCell<GroupLog>>,
         seed: u64,
         sabotage: Sabotage,
     ) -> Result<Group, raft::Error> {
-        let replicas: BTreeMap<u64, (ShardAddress, u64)> = (record.replicas.iter())
-            .map(|replica| {
-                let at = address_of(replica);
-                (raft_id(at), (at, replica.directory.unwrap_or(0)))
-            })
-            .collect();
-        let voters = replicas.keys().copied().collect();
-        let storage = GroupStorage::new(log, voters, applied(&meta));
+        if sabotage == Sabotage::ForgetCommit {
+            log.borrow_mut().forget_commit();
+        }
+        let configuration = descriptor.as_ref().map(Descriptor::conf_state);
+        let storage = GroupStorage::new(log, configuration.unwrap_or_default(), applied(&meta));
         let config = Config {
-            id: raft_id(at),
+            id: meta.own,
             election_tick: ELECTION_TICKS,
             heartbeat_tick: HEARTBEAT_TICKS,
             applied: meta.applied,
@@ -213,8 +219,7 @@ impl Group {
         let group = Group {
             id,
             is_oracle,
-            own: raft_id(at),
-            replicas,
+            others: Others::new(meta.own, descriptor),
             storage,
             meta: Cell::new(meta),
             node: RefCell::new(node),
@@ -238,15 +243,24 @@ impl Group {
             timeout: Cell::new((u64::MAX, StateRole::Follower, ELECTION_TICKS)),
         };
         group.draw(&mut group.node.borrow_mut());
-        // Nobody else could lead, or nobody has yet: then the first need not wait for its time.
-        let is_new = group.node.borrow().raft.term == 0;
-        // Ranges of one keyspace begin with different leaders.
-        let first = index_of(id) % group.replicas.len().max(1);
-        let is_first = group.replicas.keys().nth(first) == Some(&group.own);
-        if group.replicas.len() == 1 || is_new && is_first {
+        if group.is_first() {
             group.node.borrow_mut().campaign()?;
         }
         Ok(group)
+    }
+
+    /// Whether nobody else could lead, or nobody has yet and this is the one that does: it need not wait for its time.
+    fn is_first(&self) -> bool {
+        let descriptor = self.others.descriptor.borrow();
+        let Some(descriptor) = descriptor.as_ref() else {
+            return false;
+        };
+        let voters: Vec<u64> = descriptor.voters().map(|member| member.id).collect();
+        let is_new = descriptor.config == 1 && self.node.borrow().raft.term == FIRST;
+        // Ranges of one keyspace begin with different leaders.
+        let first = usize::from(number_of(self.id)) % voters.len().max(1);
+        let is_named = voters.get(first) == Some(&self.others.own);
+        !descriptor.is_joint() && voters == [self.others.own] || is_new && is_named
     }
 
     /// Has `raft` go by an election timeout of this replica's own random numbers, drawn for each term and role.
@@ -269,7 +283,11 @@ impl Group {
 
     /// Whether it leads and remembers what a leader must.
     pub fn serves(&self) -> bool {
-        let node = self.node.borrow();
+        self.serves_with(&self.node.borrow())
+    }
+
+    /// The same, where its node is borrowed already.
+    pub fn serves_with(&self, node: &RawNode<GroupStorage>) -> bool {
         let lead = self.lead.borrow();
         let term = lead.as_ref().map(|(term, _)| *term);
         node.raft.state == StateRole::Leader && term == Some(node.raft.term)
@@ -285,7 +303,13 @@ impl Group {
 
     /// The answer of who does not lead.
     pub fn not_leader(&self) -> Answer {
-        Answer::NotLeader(self.leader().filter(|leader| *leader != self.own))
+        self.led_by(self.leader())
+    }
+
+    /// The answer of a replica that does not lead, where another does.
+    pub fn led_by(&self, leader: Option<u64>) -> Answer {
+        let leader = leader.filter(|leader| *leader != self.others.own);
+        Answer::NotLeader(leader.and_then(|leader| self.at(leader)).map(number_at))
     }
 
     /// The number of the replica that leads, as far as is known here.
@@ -295,7 +319,7 @@ impl Group {
 
     /// Where a replica is.
     pub fn at(&self, id: u64) -> Option<ShardAddress> {
-        self.replicas.get(&id).map(|(at, _)| *at)
+        self.others.find(id).map(|(at, _)| at)
     }
 
     /// It says nothing more; who waits is told why.

@@ -19,8 +19,8 @@ use crate::body::{Place, check_key};
 use crate::client::Client;
 use crate::http::keyspace_for;
 use crate::interactive::{begin, find, of_failure, step};
-use crate::plug::NUMBER;
 use crate::step::{NO_ID, SCANNED, SCANNED_MAX, Step, StepReply, TxnId, Written, refused};
+use crate::wire::NUMBER;
 use crate::wire::{Malformed, STEP, get_bytes, put_bytes, put_within, within};
 
 /// Bytes that are encoded in a query.

@@ -1,26 +1,21 @@
-//! At each shard: opens log and store when the first replica is to be there, makes replicas, starts them, lets them go;
-//! flushes, and releases what of the log is not needed any more.
+//! At each shard: opens log and store when the first replica is to be there, looks after its replicas, flushes, and
+//! releases what of the log is not needed any more.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::{Rc, Weak};
-use std::sync::Arc;
 use std::time::Duration;
 
-use dunlin_metadata::{Keyspace, RangeRecord, RangeReplica};
-use dunlin_node::plug::ORACLE_KEYSPACE;
+use dunlin_metadata::RangeReplica;
 use dunlin_node::{Sabotage, Services};
-use dunlin_raftlog::{Position, RaftLog, Record, TAIL_BYTES, Vote};
+use dunlin_raftlog::{Position, RaftLog, TAIL_BYTES};
 use dunlin_versions::{Meta, Store};
-use rand::rngs::StdRng;
-use rand::{Rng, SeedableRng};
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep};
 
-use crate::group::{Group, address_of, applied, keyspace_of, range_id};
+use crate::group::{Group, address_of, applied, range_id};
 use crate::plug::{Part, limits};
-use crate::ranges::{AtShard, Silent};
-use crate::start::{Recorded, Start, judge};
+use crate::ranges::AtShard;
 
 /// How often it is looked which replicas there should be.
 const LOOK: Duration = Duration::from_millis(50);
@@ -56,34 +51,16 @@ pub(crate) async fn keep(services: Weak<Services>, may_have_forgotten: bool) {
     }
 }
 
-/// A range of which this shard is to hold a replica.
-pub(crate) struct Wanted {
-    pub id: u64,
-    pub index: usize,
-    pub keyspace: Arc<Keyspace>,
-    pub replica: RangeReplica,
-}
-
-impl Wanted {
-    fn record(&self) -> Option<&RangeRecord> {
-        self.keyspace.ranges.get(self.index)
-    }
-}
-
-/// All of them.
-pub(crate) fn wanted(services: &Services) -> Vec<Wanted> {
+/// Ranges of which this shard is to hold a replica, by their records.
+pub(crate) fn wanted(services: &Services) -> BTreeMap<u64, RangeReplica> {
     let own = services.shard().address();
-    let mut all = Vec::new();
+    let mut all = BTreeMap::new();
     for keyspace in services.transactional() {
-        for (index, range) in keyspace.ranges.iter().enumerate() {
-            let mut replicas = range.replicas.iter();
-            if let Some(replica) = replicas.find(|replica| address_of(replica) == own) {
-                all.push(Wanted {
-                    id: range_id(keyspace.id, index),
-                    index,
-                    keyspace: keyspace.clone(),
-                    replica: *replica,
-                });
+        for range in &keyspace.ranges {
+            let here = range.replicas.iter().filter(|r| address_of(r) == own);
+            // The newer takes the place of one that is lost.
+            if let Some(replica) = here.max_by_key(|replica| replica.id) {
+                all.insert(range_id(keyspace.id, range.number.into()), *replica);
             }
         }
     }
@@ -94,9 +71,10 @@ async fn look(services: &Rc<Services>, may_have_forgotten: bool) -> Result<(), S
     let wanted = wanted(services);
     let part = services.find::<Part>().ok_or("it is not plugged in")?;
     let opened = part.at_shard.borrow().clone();
+    let is_needed = !wanted.is_empty() || part.is_offered.get();
     let own = match opened {
         Some(own) => own,
-        None if wanted.is_empty() && !part.was_opened.get_or_init(|| was_opened(services)) => {
+        None if !is_needed && !part.was_opened.get_or_init(|| was_opened(services)) => {
             return Ok(());
         }
         None => match open(services, may_have_forgotten).await {
@@ -111,12 +89,7 @@ async fn look(services: &Rc<Services>, may_have_forgotten: bool) -> Result<(), S
             }
         },
     };
-    for range in &wanted {
-        match own.group(range.id) {
-            Some(group) => own.note_drop(services, group),
-            None => own.advance(services, range).await?,
-        }
-    }
+    own.advance_all(services, &wanted).await?;
     own.let_go(services).await
 }
 
@@ -168,7 +141,8 @@ async fn open(services: &Rc<Services>, may_have_forgotten: bool) -> Result<Rc<At
     });
     let opened = opened.await.map_err(|gone| gone.to_string())?;
     let (store, place) = opened.map_err(|error| error.to_string())?;
-    let own = Rc::new(AtShard {
+    let own = Rc::new_cyclic(|me| AtShard {
+        me: me.clone(),
         services: Rc::downgrade(services),
         log,
         store,
@@ -176,6 +150,7 @@ async fn open(services: &Rc<Services>, may_have_forgotten: bool) -> Result<Rc<At
         sabotage,
         groups: RefCell::default(),
         silent: RefCell::default(),
+        busy: RefCell::default(),
         outgoing: RefCell::default(),
         wake: Notify::new(),
         next_place: Cell::new(place),
@@ -186,6 +161,7 @@ async fn open(services: &Rc<Services>, may_have_forgotten: bool) -> Result<Rc<At
     tokio::task::spawn_local(own.clone().follow_log());
     tokio::task::spawn_local(own.clone().drive());
     tokio::task::spawn_local(own.clone().tend());
+    tokio::task::spawn_local(own.clone().conduct());
     Ok(own)
 }
 
@@ -198,169 +174,6 @@ fn make_parents(path: &std::path::Path) -> Result<(), dunlin_versions::StoreErro
 }
 
 impl AtShard {
-    /// Takes a replica that does not speak yet one step further.
-    async fn advance(
-        self: &Rc<Self>,
-        services: &Rc<Services>,
-        wanted: &Wanted,
-    ) -> Result<(), String> {
-        let (id, replica) = (wanted.id, wanted.replica);
-        let range = wanted.record().ok_or("its record names no replicas")?;
-        let recorded = Recorded {
-            directory: replica.directory,
-            are_all: range.replicas.iter().all(|r| r.directory.is_some()),
-            ready: range.ready,
-        };
-        let groups = self.store.groups().map_err(|error| error.to_string())?;
-        let (meta, log) = (groups.get(&id), self.log.group(id));
-        let start = {
-            let log = log.as_ref().map(|log| log.borrow());
-            judge(recorded, meta, log.as_deref())
-        };
-        let start = match (start, self.sabotage) {
-            (Start::Mute(_), Sabotage::PutBackVotes) if meta.is_none() || log.is_none() => {
-                Start::Make
-            }
-            (Start::Mute(_), Sabotage::PutBackVotes) => Start::Speak,
-            (start, _) => start,
-        };
-        let note = |directory| RangeReplica {
-            directory,
-            ..replica
-        };
-        match start {
-            Start::Make => {
-                let directory = replica
-                    .directory
-                    .unwrap_or_else(|| new_directory(services, id));
-                self.make(id, directory).await?;
-                let made = Some(note(Some(directory)));
-                self.note(services, wanted, made).await?;
-            }
-            Start::Note => {
-                let directory = meta.map(|meta| meta.directory);
-                self.note(services, wanted, Some(note(directory))).await?;
-            }
-            Start::Ready => self.note(services, wanted, None).await?,
-            Start::Wait => drop(self.silent.borrow_mut().insert(id, Silent::Preparing)),
-            Start::Mute(why) => {
-                let before = self.silent.borrow_mut().insert(id, Silent::Mute(why));
-                if before != Some(Silent::Mute(why)) {
-                    tracing::warn!(
-                        keyspace = wanted.keyspace.name,
-                        why,
-                        "a replica of a range keeps silent: replacing it comes with ranges that move"
-                    );
-                }
-            }
-            Start::Speak => self.speak(services, wanted).await?,
-            Start::SpeakFrom(position) => {
-                let vote = log.map_or(Vote::default(), |log| log.borrow().vote());
-                let vote = if vote.term < position.term {
-                    Vote {
-                        term: position.term,
-                        vote: 0,
-                    }
-                } else {
-                    vote
-                };
-                self.begin(id, position, vote).await?;
-                self.speak(services, wanted).await?;
-            }
-        }
-        Ok(())
-    }
-
-    async fn note(
-        &self,
-        services: &Services,
-        wanted: &Wanted,
-        made: Option<RangeReplica>,
-    ) -> Result<(), String> {
-        let keyspace = &wanted.keyspace;
-        (self.silent.borrow_mut()).insert(wanted.id, Silent::Preparing);
-        if services.is_dropped(keyspace.id) {
-            return Ok(());
-        }
-        // The store may not answer: then it is tried again at the next look.
-        if let Err(error) = services.range_made(keyspace, wanted.index, made).await {
-            tracing::info!(%error, keyspace = keyspace.name, "a replica of a range is not noted yet");
-        }
-        Ok(())
-    }
-
-    /// Makes an empty replica, durably.
-    async fn make(&self, id: u64, directory: u64) -> Result<(), String> {
-        let meta = Meta {
-            directory,
-            place: self.take_place(),
-            ..Meta::default()
-        };
-        self.store
-            .set(id, &meta)
-            .map_err(|error| error.to_string())?;
-        self.flush().await?;
-        self.begin(id, Position::default(), Vote::default()).await
-    }
-
-    /// Begins a group's log anew, durably.
-    async fn begin(&self, id: u64, position: Position, vote: Vote) -> Result<(), String> {
-        let record = Record {
-            group: id,
-            begin: Some(position),
-            vote: Some(vote),
-            entries: Vec::new(),
-        };
-        let index = self
-            .log
-            .append(&record)
-            .map_err(|error| error.to_string())?;
-        self.log.take(record);
-        let synced = self.log.log().wait_synced(index).await;
-        synced.map_err(|failure| failure.to_string())
-    }
-
-    async fn speak(&self, services: &Services, wanted: &Wanted) -> Result<(), String> {
-        let id = wanted.id;
-        let record = wanted.record().ok_or("its record names no replicas")?;
-        let groups = self.store.groups().map_err(|error| error.to_string())?;
-        let meta = *groups.get(&id).ok_or("its store has nothing of it")?;
-        let log = self.log.group(id).ok_or("its log has nothing of it")?;
-        let state = self.behind(move |store| store.state(&meta)).await?;
-        let (own, seed) = (services.shard().address(), services.seed());
-        let range = (id, record, wanted.keyspace.name == ORACLE_KEYSPACE);
-        let group = Group::new(range, own, (meta, state), log, seed, self.sabotage);
-        let group = group.map_err(|error| error.to_string())?;
-        self.silent.borrow_mut().remove(&id);
-        self.groups.borrow_mut().insert(id, Rc::new(group));
-        self.wake.notify_one();
-        Ok(())
-    }
-
-    /// Removes replicas of keyspaces whose data is to go.
-    async fn let_go(&self, services: &Services) -> Result<(), String> {
-        let held = self.store.groups().map_err(|error| error.to_string())?;
-        let silent = self.silent.borrow().keys().copied().collect::<Vec<u64>>();
-        let mut gone: Vec<u64> = held.into_keys().chain(silent).collect();
-        gone.retain(|id| services.is_purged(keyspace_of(*id)));
-        gone.sort_unstable();
-        gone.dedup();
-        for id in gone {
-            if let Some(group) = self.groups.borrow_mut().remove(&id) {
-                group.fail("its keyspace is dropped");
-            }
-            self.silent.borrow_mut().remove(&id);
-            self.log.forget(id);
-            let groups = self.store.groups().map_err(|error| error.to_string())?;
-            if let Some(meta) = groups.get(&id) {
-                let place = meta.place;
-                self.behind(move |store| store.remove(id, place).and_then(|()| store.flush()))
-                    .await?;
-            }
-        }
-        Ok(())
-    }
-
     /// Flushes what is applied where the log or the memory it takes has grown, and lets go of what is not needed then.
     async fn keep_small(&self, services: &Services) {
         let kept_ms = (services.now_ms()).saturating_sub(limits(services).retention_ms());
@@ -405,13 +218,8 @@ impl AtShard {
         }
     }
 
-    async fn flush(&self) -> Result<(), String> {
+    /// Everything applied goes to the disk.
+    pub async fn flush(&self) -> Result<(), String> {
         self.behind(Store::flush).await
     }
-}
-
-/// A number that no other replica has given itself.
-fn new_directory(services: &Services, id: u64) -> u64 {
-    let seed = services.seed() ^ services.now_ms().rotate_left(20) ^ id << 8;
-    StdRng::seed_from_u64(seed).random_range(1..u64::MAX)
 }

@@ -4,7 +4,14 @@
 //! | file | what it does |
 //! |---|---|
 //! | `plug` | what plugs into the node: requests of other shards, status |
-//! | `keep` | at each shard: makes replicas, starts them, lets them go, flushes, releases |
+//! | `keep` | at each shard: opens log and store, looks after its replicas, flushes, releases |
+//! | `begin` | replicas are made, begin to speak, and go |
+//! | `descriptor` | pure: the replicas of a range, and their changes |
+//! | `next_step` | pure: the next change towards where replicas should be |
+//! | `place` | pure: which replica may be made, which are heard, and which go |
+//! | `conduct` | a leader takes these steps, and publishes the replicas of its range |
+//! | `prepare` | the other side: whether a replica is here, and whether one may be made |
+//! | `others` | the other replicas, as one knows them |
 //! | `ranges` | the replicas at a shard, with the log and the store that they share |
 //! | `start` | pure: whether a replica may speak, by what its record, its store and its log say |
 //! | `group` | one replica: its raft node, and who waits for it |
@@ -30,9 +37,12 @@
 //! | `wire` | requests and answers as bytes |
 #![deny(unsafe_code)]
 
+mod begin;
 mod body;
 mod budget;
 mod client;
+mod conduct;
+mod descriptor;
 mod drive;
 mod finished;
 mod group;
@@ -41,9 +51,13 @@ mod interactive;
 mod interactive_http;
 mod keep;
 mod limits;
+mod next_step;
 mod one_shot;
 mod open;
+mod others;
+mod place;
 mod plug;
+mod prepare;
 mod ranges;
 mod reads;
 mod ready;

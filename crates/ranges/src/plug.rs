@@ -20,9 +20,10 @@ use crate::client::Client;
 use crate::finished::Finished;
 use crate::limits::Limits;
 use crate::open::Open;
+use crate::prepare::{ReplicaReply, ReplicaRequest};
 use crate::ranges::AtShard;
 use crate::stamps::Stamps;
-use crate::wire::{self, ASK, MESSAGES, SNAPSHOT, STEP};
+use crate::wire::{self, ASK, MESSAGES, NUMBER, PREPARE, PROBE, SNAPSHOT, STEP};
 use crate::{http, interactive, interactive_http, keep};
 
 /// Sets these random numbers apart from others of a shard.
@@ -43,9 +44,6 @@ const OF_KEY: &[Rule] = &[
     Rule::new(Method::PUT, &[], Need::User),
     Rule::new(Method::DELETE, &[], Need::User),
 ];
-
-/// Its number among the capabilities.
-pub(crate) const NUMBER: u8 = 3;
 
 /// Transactional keyspaces, with the bounds of their transactions.
 #[derive(Debug, Default)]
@@ -69,6 +67,8 @@ pub(crate) struct Part {
     pub at_shard: RefCell<Option<Rc<AtShard>>>,
     /// Whether an earlier start has held anything here; looked for once.
     pub was_opened: OnceCell<bool>,
+    /// Whether another shard wants a replica to be made here, or looks for one: log and store are opened then.
+    pub is_offered: Cell<bool>,
     /// Why log and store could not be opened, if so.
     pub trouble: RefCell<Option<String>>,
     /// Who led a range last.
@@ -179,6 +179,22 @@ impl Plugged for Part {
             tokio::task::spawn_local(async move {
                 let stepped = interactive::step(&client, id, step).await;
                 reply.send(Response::Plug(interactive_http::encode_reply(&stepped)));
+            });
+            return;
+        }
+        if matches!(kind, PROBE | PREPARE) {
+            let Ok(request) = ReplicaRequest::decode(body) else {
+                return reply.refuse(CANNOT, "malformed bytes from another shard");
+            };
+            let Some(own) = own else {
+                // Log and store are opened first: a replica may be in them.
+                self.is_offered.set(true);
+                return reply.send(Response::Plug(ReplicaReply::Unknown.encode()));
+            };
+            let services = services.clone();
+            tokio::task::spawn_local(async move {
+                let answer = own.answer(&services, kind, request).await;
+                reply.send(Response::Plug(answer.encode()));
             });
             return;
         }

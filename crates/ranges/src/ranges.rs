@@ -1,7 +1,7 @@
 //! The replicas of ranges at a shard, with the log and the store that they share.
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::{Rc, Weak};
 
 use dunlin_log::Runner;
@@ -24,6 +24,8 @@ pub(crate) enum Silent {
 
 /// Log, store and replicas of a shard.
 pub(crate) struct AtShard {
+    /// Itself, for its tasks.
+    pub me: Weak<AtShard>,
     pub services: Weak<Services>,
     pub log: RaftLog,
     pub store: Store,
@@ -31,6 +33,8 @@ pub(crate) struct AtShard {
     pub sabotage: Sabotage,
     pub groups: RefCell<BTreeMap<u64, Rc<Group>>>,
     pub silent: RefCell<BTreeMap<u64, Silent>>,
+    /// Ranges of which a replica is being made, begins to speak, or goes.
+    pub busy: RefCell<BTreeSet<u64>>,
     pub outgoing: RefCell<Outgoing>,
     pub wake: Notify,
     /// The next place in the store that nobody has.

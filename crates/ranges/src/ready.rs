@@ -5,10 +5,12 @@ use dunlin_log::AppendError;
 use dunlin_node::Sabotage;
 use dunlin_raftlog::{GroupStorage, Position, Record, Vote};
 use dunlin_txn::{Answer, Command, Verdict};
-use dunlin_versions::Meta;
-use raft::eraftpb::Entry;
+use dunlin_versions::{Entries, Meta};
+use prost::Message as _;
+use raft::eraftpb::{ConfChangeV2, ConfState, Entry, EntryType};
 use raft::{RawNode, Ready};
 
+use crate::descriptor::{self, Descriptor};
 use crate::group::{Group, Lead, Persisting, applied};
 use crate::ranges::AtShard;
 
@@ -28,17 +30,22 @@ impl AtShard {
         };
         if snapshot.is_some() {
             group.forget_pending();
+            if let Some(descriptor) = group.others.installed.take()
+                && self.sabotage != Sabotage::KeepOldConfiguration
+            {
+                group.others.set(descriptor);
+            }
         }
         let committed = ready.take_committed_entries();
         let last_applied = committed.last().map(|entry| entry.index);
-        self.apply(group, committed)?;
+        self.apply(group, node, committed)?;
         for state in ready.take_read_states() {
             if let Ok(number) = state.request_ctx.as_slice().try_into() {
                 let number = u64::from_le_bytes(number);
                 group.reads.borrow_mut().confirm(number, state.index);
             }
         }
-        let record = record_of(group, &mut ready);
+        let record = record_of(group, &mut ready, node.raft.raft_log.committed);
         let number = ready.number();
         let messages = ready.take_persisted_messages();
         let mut persisting = Persisting {
@@ -145,8 +152,68 @@ impl AtShard {
         }
     }
 
-    /// Applies committed entries in one batch, and answers who waits for them.
-    fn apply(&self, group: &Group, entries: Vec<Entry>) -> Result<(), String> {
+    /// Applies committed entries, and answers their waiters.
+    fn apply(
+        &self,
+        group: &Group,
+        node: &mut RawNode<GroupStorage>,
+        entries: Vec<Entry>,
+    ) -> Result<(), String> {
+        let mut commands = Vec::with_capacity(entries.len());
+        for entry in entries {
+            if entry.get_entry_type() == EntryType::EntryNormal {
+                commands.push(entry);
+            } else {
+                self.apply_commands(group, std::mem::take(&mut commands))?;
+                self.apply_change(group, node, &entry)?;
+            }
+        }
+        self.apply_commands(group, commands)
+    }
+
+    /// Applies a change of the replicas. A snapshot may have brought it to the store before, but not to `raft`.
+    fn apply_change(
+        &self,
+        group: &Group,
+        node: &mut RawNode<GroupStorage>,
+        entry: &Entry,
+    ) -> Result<(), String> {
+        let change = ConfChangeV2::decode(&*entry.data).map_err(|error| error.to_string())?;
+        let meaning = descriptor::Entry::decode(&change.context).map_err(|e| e.to_string())?;
+        let before = group.others.descriptor.borrow().clone();
+        let changed = before.and_then(|before| before.with(&meaning));
+        if let Some(changed) = &changed {
+            let state = node.apply_conf_change(&change);
+            let state = state.map_err(|error| error.to_string())?;
+            if !same_configuration(state, changed.conf_state()) {
+                return Err("raft makes another configuration of a change".to_owned());
+            }
+            group.others.set(changed.clone());
+        }
+        if entry.index <= group.meta.get().applied {
+            return Ok(());
+        }
+        let bytes = changed.as_ref().map(Descriptor::encode);
+        let entries = Entries {
+            commands: &[],
+            index: entry.index,
+            term: entry.term,
+            descriptor: bytes.as_deref(),
+        };
+        let (before, mut state) = (group.meta.get(), group.state.borrow_mut());
+        let applied = (self.store).apply(group.id, &before, &mut state, entries);
+        let applied = applied.map_err(|error| error.to_string())?;
+        drop(state);
+        self.set_meta(group, applied.meta);
+        if let Some(changed) = changed {
+            group.storage.set_configuration(changed.conf_state());
+        }
+        self.has_applied(group, entry.index);
+        Ok(())
+    }
+
+    /// Applies commands in one batch, and answers their waiters.
+    fn apply_commands(&self, group: &Group, entries: Vec<Entry>) -> Result<(), String> {
         let before = group.meta.get();
         // A snapshot may have brought more than raft knows of.
         let entries: Vec<Entry> = (entries.into_iter())
@@ -155,7 +222,7 @@ impl AtShard {
         let Some(last) = entries.last() else {
             return Ok(());
         };
-        let position = (last.index, last.term);
+        let (index, term) = (last.index, last.term);
         let mut commands = Vec::with_capacity(entries.len());
         let mut places = Vec::with_capacity(entries.len());
         for entry in entries {
@@ -166,16 +233,17 @@ impl AtShard {
             }
         }
         let mut state = group.state.borrow_mut();
-        let applied = (self.store).apply(group.id, &before, &mut state, &commands, position);
+        let entries = Entries {
+            commands: &commands,
+            index,
+            term,
+            descriptor: None,
+        };
+        let applied = (self.store).apply(group.id, &before, &mut state, entries);
         let applied = applied.map_err(|error| error.to_string())?;
         drop(state);
         self.set_meta(group, applied.meta);
-        match &mut *group.lead.borrow_mut() {
-            Some((_, Lead::Keys(leader))) => leader.applied(position.0),
-            Some((_, Lead::Timestamps(oracle))) => oracle.extend(applied.meta.greatest),
-            None => {}
-        }
-        group.moved.notify_waiters();
+        self.has_applied(group, index);
         // What is written next, here and elsewhere, is stamped above it; but the end of a window, or of a lease, lies
         // ahead of the clock, and it must not run after it.
         if let Some(services) = self.services.upgrade().filter(|_| !group.is_oracle) {
@@ -198,6 +266,16 @@ impl AtShard {
         Ok(())
     }
 
+    /// Notifies a leader, and its waiters, that entries were applied.
+    fn has_applied(&self, group: &Group, index: u64) {
+        match &mut *group.lead.borrow_mut() {
+            Some((_, Lead::Keys(leader))) => leader.applied(index),
+            Some((_, Lead::Timestamps(oracle))) => oracle.extend(group.meta.get().greatest),
+            None => {}
+        }
+        group.moved.notify_waiters();
+    }
+
     /// What is known of a replica's store has changed.
     pub fn set_meta(&self, group: &Group, meta: Meta) {
         group.meta.set(meta);
@@ -213,8 +291,19 @@ impl AtShard {
     }
 }
 
-/// What a `Ready` has for the log, if anything. The commit index alone is not worth a record: it is learnt anew.
-fn record_of(group: &Group, ready: &mut Ready) -> Option<Record> {
+/// Whether two configurations are the same, in whatever order.
+fn same_configuration(mut one: ConfState, mut other: ConfState) -> bool {
+    for state in [&mut one, &mut other] {
+        state.voters.sort_unstable();
+        state.voters_outgoing.sort_unstable();
+        state.learners.sort_unstable();
+    }
+    one == other
+}
+
+/// What a `Ready` has for the log, if anything: then also what a majority has. That alone is not worth a record, for
+/// nothing is acknowledged by it.
+fn record_of(group: &Group, ready: &mut Ready, committed: u64) -> Option<Record> {
     let begin = if ready.snapshot().is_empty() {
         None
     } else {
@@ -234,6 +323,7 @@ fn record_of(group: &Group, ready: &mut Ready) -> Option<Record> {
         group: group.id,
         begin,
         vote,
+        commit: Some(committed),
         entries,
     })
 }

@@ -9,9 +9,8 @@ use prost::Message as _;
 use raft::eraftpb::Message;
 
 use crate::group::{Group, Inbound};
-use crate::plug::NUMBER;
 use crate::ranges::AtShard;
-use crate::wire::{MESSAGES, get_bytes, put_bytes};
+use crate::wire::{MESSAGES, NUMBER, get_bytes, put_bytes};
 
 /// A message that is not answered for so long did not arrive.
 const WITHIN: Duration = Duration::from_secs(5);
@@ -32,19 +31,24 @@ struct Parcel {
 impl AtShard {
     /// Puts messages of a group to the others.
     pub fn send(&self, group: &Group, messages: Vec<Message>) {
-        let from = group.meta.get().directory;
+        let Some(services) = self.services.upgrade() else {
+            return;
+        };
+        let (own, from) = (services.shard().address(), group.meta.get().directory);
         for message in messages {
-            let Some((at, directory)) = group.replicas.get(&message.to) else {
+            let Some((at, directory)) = group.others.find(message.to) else {
                 continue;
             };
             let mut outgoing = self.outgoing.borrow_mut();
-            let parcel = outgoing.0.entry(*at).or_default();
+            let parcel = outgoing.0.entry(at).or_default();
             if parcel.to.is_empty() {
                 parcel.bytes.put_u8(MESSAGES);
             }
             parcel.bytes.put_u64_le(group.id);
+            parcel.bytes.put_u16_le(own.node);
+            parcel.bytes.put_u16_le(own.shard);
             parcel.bytes.put_u64_le(from);
-            parcel.bytes.put_u64_le(*directory);
+            parcel.bytes.put_u64_le(directory);
             put_bytes(&mut parcel.bytes, &message.encode_to_vec());
             let told = (group.id, message.to);
             if !parcel.to.contains(&told) {
@@ -65,13 +69,14 @@ impl AtShard {
             let Some(services) = self.services.upgrade() else {
                 return;
             };
+            let me = self.me.clone();
             // The call is kept until it is answered: dropped, it would be taken back.
             tokio::task::spawn_local(async move {
                 let bytes = parcel.bytes.freeze();
                 if services.ask(at, NUMBER, bytes, WITHIN).await.is_ok() {
                     return;
                 }
-                let Some(own) = crate::plug::at_shard(&services) else {
+                let Some(own) = me.upgrade() else {
                     return;
                 };
                 for (group, id) in parcel.to {
@@ -83,24 +88,26 @@ impl AtShard {
         }
     }
 
-    /// Takes messages of another shard. Those for another directory number than this replica's, or from another
-    /// than the record names, are not heard.
+    /// Takes messages of another shard. Those for another replica than this, or from one that was removed, are not heard.
     pub fn take_messages(&self, mut from: Bytes) {
         while from.has_remaining() {
-            let Some((group, told_by, told_to, bytes)) = next(&mut from) else {
+            let Some(envelope) = next(&mut from) else {
                 tracing::warn!("malformed messages from another shard");
                 return;
             };
-            let Some(group) = self.group(group) else {
+            let Some(group) = self.group(envelope.group) else {
                 continue;
             };
-            let Ok(message) = Message::decode(bytes) else {
+            let Ok(message) = Message::decode(envelope.bytes) else {
                 tracing::warn!("a malformed message from another shard");
                 continue;
             };
-            let sender = group.replicas.get(&message.from);
-            let is_known = sender.is_some_and(|(_, directory)| *directory == told_by);
-            if is_known && told_to == group.meta.get().directory && group.failed.borrow().is_none()
+            let is_own =
+                envelope.to == group.meta.get().directory && message.to == group.others.own;
+            let has_failed = group.failed.borrow().is_some();
+            if is_own
+                && !has_failed
+                && (group.others).hear(message.from, envelope.at, envelope.directory)
             {
                 self.receive(&group, Inbound::Message(Box::new(message)));
             }
@@ -108,11 +115,27 @@ impl AtShard {
     }
 }
 
-fn next(from: &mut Bytes) -> Option<(u64, u64, u64, Bytes)> {
-    Some((
-        from.try_get_u64_le().ok()?,
-        from.try_get_u64_le().ok()?,
-        from.try_get_u64_le().ok()?,
-        get_bytes(from).ok()?,
-    ))
+/// A message with what raft knows nothing of.
+struct Envelope {
+    group: u64,
+    /// Where its sender is.
+    at: ShardAddress,
+    /// The sender's directory number.
+    directory: u64,
+    /// The receiver's.
+    to: u64,
+    bytes: Bytes,
+}
+
+fn next(from: &mut Bytes) -> Option<Envelope> {
+    Some(Envelope {
+        group: from.try_get_u64_le().ok()?,
+        at: ShardAddress {
+            node: from.try_get_u16_le().ok()?,
+            shard: from.try_get_u16_le().ok()?,
+        },
+        directory: from.try_get_u64_le().ok()?,
+        to: from.try_get_u64_le().ok()?,
+        bytes: get_bytes(from).ok()?,
+    })
 }

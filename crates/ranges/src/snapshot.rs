@@ -14,10 +14,11 @@ use dunlin_versions::{Meta, Row, Store};
 use raft::eraftpb::{Message, MessageType};
 use tokio::time::sleep;
 
+use crate::descriptor::Descriptor;
 use crate::group::{Group, Inbound, applied};
-use crate::plug::{NUMBER, at_shard};
+use crate::plug::at_shard;
 use crate::ranges::AtShard;
-use crate::wire::{SNAPSHOT, get_bytes, put_bytes};
+use crate::wire::{NUMBER, SNAPSHOT, get_bytes, put_bytes};
 
 /// Bytes of rows sent at once.
 const PAGE_BYTES: usize = 256 << 10;
@@ -46,15 +47,22 @@ impl AtShard {
                 return;
             };
             let Some(group) = own.group(id) else { return };
+            tracing::info!(
+                range = id,
+                replica = group.others.own,
+                "a copy of a range is fetched"
+            );
             match own.install(&services, &group, &offer).await {
-                Ok(position) => {
+                Ok((position, descriptor)) => {
+                    let (replica, index) = (group.others.own, position.index);
+                    tracing::info!(range = id, replica, index, "a copy of a range is here");
                     group
                         .counters
                         .snapshots
                         .set(group.counters.snapshots.get() + 1);
                     let mut message = offer;
                     message.set_snapshot(group.storage.head(position));
-                    own.receive(&group, Inbound::Installed(message));
+                    own.receive(&group, Inbound::Installed(message, descriptor));
                 }
                 Err(why) => {
                     tracing::info!(range = id, why, "a snapshot of a range is fetched later");
@@ -71,12 +79,12 @@ impl AtShard {
         services: &Rc<Services>,
         group: &Rc<Group>,
         offer: &Message,
-    ) -> Result<Position, String> {
-        let (at, directory) = *(group.replicas.get(&offer.from)).ok_or("an unknown leader")?;
+    ) -> Result<(Position, Descriptor), String> {
+        let (at, directory) = (group.others.find(offer.from)).ok_or("an unknown leader")?;
         let mut asked = BytesMut::with_capacity(33);
         asked.put_u8(SNAPSHOT);
         asked.put_u64_le(group.id);
-        asked.put_u64_le(group.own);
+        asked.put_u64_le(group.others.own);
         asked.put_u64_le(group.meta.get().directory);
         asked.put_u64_le(directory);
         let opened = services
@@ -85,7 +93,11 @@ impl AtShard {
         let mut items = opened.map_err(|error| error.to_string())?;
         let head = items.next().await.ok_or("it ended before it began")?;
         let head = decode_head(head.map_err(|error| error.to_string())?);
-        let told = head.ok_or("its head cannot be read")?;
+        let (told, descriptor) = head.ok_or("its head cannot be read")?;
+        // `raft` ignores one that does not name it: store and log would differ for good.
+        if descriptor.member(group.others.own).is_none() {
+            return Err("it is of a time when this was no replica yet".to_owned());
+        }
         let place = self.take_place();
         let mut is_whole = false;
         while let Some(item) = items.next().await {
@@ -110,7 +122,9 @@ impl AtShard {
             return Err("what is here is newer, or is no more".to_owned());
         }
         let meta = Meta {
+            own: before.own,
             directory: before.directory,
+            config: before.config,
             place,
             is_mute: before.is_mute,
             ..told
@@ -124,12 +138,13 @@ impl AtShard {
         // From here to the end of this step nothing is waited for.
         *group.state.borrow_mut() = state;
         self.store
-            .set(group.id, &meta)
+            .set_with(group.id, &meta, &descriptor.encode())
             .map_err(|error| error.to_string())?;
         self.set_meta(group, meta);
+        group.storage.set_configuration(descriptor.conf_state());
         self.behind(Store::flush).await?;
         self.behind(move |store| store.clear(before.place)).await?;
-        Ok(position)
+        Ok((position, descriptor))
     }
 
     /// Sends all rows of a range to another replica of it.
@@ -140,7 +155,11 @@ impl AtShard {
         let _serving = Serving::begin(&group, who);
         let meta = group.meta.get();
         let mut rows = self.store.rows(&meta);
-        if sink.send(Response::Plug(encode_head(&meta))).await.is_err() {
+        let head = match self.store.descriptor(group.id) {
+            Ok(Some(descriptor)) => encode_head(&meta, &descriptor),
+            _ => return sink.refuse(CANNOT, "this replica has nothing yet"),
+        };
+        if sink.send(Response::Plug(head)).await.is_err() {
             return;
         }
         loop {
@@ -170,7 +189,7 @@ impl AtShard {
         let who = asked.try_get_u64_le().ok()?;
         let told_by = asked.try_get_u64_le().ok()?;
         let told_to = asked.try_get_u64_le().ok()?;
-        let known = group.replicas.get(&who).map(|(_, directory)| *directory);
+        let known = group.others.find(who).map(|(_, directory)| directory);
         let is_ours = told_to == group.meta.get().directory && group.failed.borrow().is_none();
         (known == Some(told_by) && is_ours).then_some((group, who))
     }
@@ -202,25 +221,27 @@ impl Drop for Serving {
     }
 }
 
-fn encode_head(meta: &Meta) -> Bytes {
-    let mut out = BytesMut::with_capacity(32);
+fn encode_head(meta: &Meta, descriptor: &[u8]) -> Bytes {
+    let mut out = BytesMut::with_capacity(40 + descriptor.len());
     out.put_u64_le(meta.applied);
     out.put_u64_le(meta.term);
     out.put_u64_le(meta.greatest.0);
     out.put_u64_le(meta.watermark.0);
     out.put_u64_le(meta.drops);
+    out.put_slice(descriptor);
     out.freeze()
 }
 
-fn decode_head(mut from: Bytes) -> Option<Meta> {
-    Some(Meta {
+fn decode_head(mut from: Bytes) -> Option<(Meta, Descriptor)> {
+    let meta = Meta {
         applied: from.try_get_u64_le().ok()?,
         term: from.try_get_u64_le().ok()?,
         greatest: Version(from.try_get_u64_le().ok()?),
         watermark: Version(from.try_get_u64_le().ok()?),
         drops: from.try_get_u64_le().ok()?,
         ..Meta::default()
-    })
+    };
+    Some((meta, Descriptor::decode(&from).ok()?))
 }
 
 fn encode_rows(rows: &[Row], is_last: bool) -> Bytes {

@@ -1,4 +1,4 @@
-//! Whether a replica may speak, by what its keyspace's record, its store and its log say. Pure.
+//! Whether a replica may speak, by its own store and log; before the first descriptor, by its keyspace's record too. Pure.
 //!
 //! A replica that has lost what it promised, a vote or an entry, must never vote or acknowledge again: another
 //! leader might be elected without an entry that was acknowledged.
@@ -11,12 +11,16 @@ use crate::group::applied;
 /// What becomes of a replica.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Start {
+    /// None is to be here.
+    Nothing,
     /// It is to be made: nothing is there, and its record has no number of it.
     Make,
     /// It is made, and its number is to be noted in the record.
     Note,
     /// Others are not made yet.
     Wait,
+    /// All are made: it writes the first descriptor.
+    Describe,
     /// All are made, and that is to be noted.
     Ready,
     /// It speaks.
@@ -27,39 +31,49 @@ pub(crate) enum Start {
     Mute(&'static str),
 }
 
-/// What a keyspace's record says of a replica.
+/// What a keyspace's record says of the replica at a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Recorded {
     /// Its number; none before it was made.
     pub directory: Option<u64>,
+    /// The number of the configuration that was published last.
+    pub config: u64,
     /// Whether all replicas were made.
     pub are_all: bool,
-    /// Whether that is noted: since then they speak.
+    /// Whether that is noted.
     pub ready: bool,
 }
 
-/// Judges a replica at a start, and when its record changes.
-pub(crate) fn judge(recorded: Recorded, meta: Option<&Meta>, log: Option<&GroupLog>) -> Start {
-    let Some(meta) = meta else {
-        return match recorded.directory {
-            None if !recorded.ready => Start::Make,
-            _ => Start::Mute("it holds nothing of what it once held"),
+/// What a replica has.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Own<'a> {
+    /// The row of its store.
+    pub meta: Option<&'a Meta>,
+    /// Whether its store has a descriptor.
+    pub has_descriptor: bool,
+    pub log: Option<&'a GroupLog>,
+}
+
+/// Decides about a replica at a start, and when its record changes.
+pub(crate) fn start(recorded: Option<Recorded>, own: Own<'_>) -> Start {
+    let Some(meta) = own.meta else {
+        return match recorded {
+            None => Start::Nothing,
+            Some(new) if new.directory.is_none() && !new.ready && new.config == 1 => Start::Make,
+            Some(_) => Start::Mute("it holds nothing of what it once held"),
         };
     };
     if meta.is_mute {
         return Start::Mute("its data directory is a copy, or was put back from one");
     }
-    match recorded.directory {
+    let Some(log) = own.log else {
         // It was not made to its end, and nobody knows of it.
-        None if log.is_none() => return Start::Make,
-        None => return Start::Note,
-        Some(directory) if directory != meta.directory => {
-            return Start::Mute("its data is of another replica");
-        }
-        Some(_) => {}
-    }
-    let Some(log) = log else {
-        return Start::Mute("its log is gone");
+        let is_new = recorded.is_some_and(|new| new.directory.is_none() && new.config == 1);
+        return if is_new && !own.has_descriptor {
+            Start::Make
+        } else {
+            Start::Mute("its log is gone")
+        };
     };
     if log.is_broken() {
         return Start::Mute("its log contradicts itself");
@@ -67,16 +81,36 @@ pub(crate) fn judge(recorded: Recorded, meta: Option<&Meta>, log: Option<&GroupL
     if log.before().index > meta.applied {
         return Start::Mute("its store is older than its log");
     }
-    match (recorded.ready, recorded.are_all) {
-        (false, false) => return Start::Wait,
-        (false, true) => return Start::Ready,
-        (true, _) => {}
+    let is_prepared = meta.applied == 0;
+    if !own.has_descriptor && !is_prepared {
+        return first(recorded, meta);
+    }
+    if recorded.is_some_and(|new| new.config == 1 && new.are_all && !new.ready) {
+        return Start::Ready;
     }
     if log.term(meta.applied) == Some(meta.term) {
         Start::Speak
     } else {
         // A snapshot reached the store, and the log was not told: what it has is older.
         Start::SpeakFrom(applied(meta))
+    }
+}
+
+/// One of the first replicas of a range, before it knows the others.
+fn first(recorded: Option<Recorded>, meta: &Meta) -> Start {
+    match recorded {
+        None => Start::Wait,
+        Some(recorded) if recorded.config > 1 => {
+            Start::Mute("the others started without it, and have changed since")
+        }
+        Some(recorded) => match recorded.directory {
+            None => Start::Note,
+            Some(directory) if directory != meta.directory => {
+                Start::Mute("its data is of another replica")
+            }
+            Some(_) if recorded.are_all => Start::Describe,
+            Some(_) => Start::Wait,
+        },
     }
 }
 

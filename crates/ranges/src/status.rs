@@ -1,11 +1,14 @@
 //! What a shard tells of the replicas that it holds.
 
 use dunlin_node::Services;
-use dunlin_proto::api::RangeStatus;
-use raft::StateRole;
+use dunlin_proto::api::{LedRange, RangeMember, RangeStatus};
+use dunlin_raftlog::GroupStorage;
+use raft::{RawNode, StateRole};
 
-use crate::group::{Group, index_of, keyspace_of};
+use crate::descriptor::{Descriptor, Member, Role};
+use crate::group::{Group, keyspace_of, number_of};
 use crate::keep::wanted;
+use crate::next_step::{CAUGHT_UP, Repair, Wait};
 use crate::plug::{Part, at_shard};
 use crate::ranges::Silent;
 
@@ -42,10 +45,10 @@ fn in_trouble(services: &Services) -> Vec<RangeStatus> {
     let Some(trouble) = part.trouble.borrow().clone() else {
         return Vec::new();
     };
-    let held = wanted(services).into_iter();
-    held.map(|range| RangeStatus {
+    let held = wanted(services).into_keys();
+    held.map(|id| RangeStatus {
         reason: Some(trouble.clone()),
-        ..blank(services, own, range.id, "failed")
+        ..blank(services, own, id, "failed")
     })
     .collect()
 }
@@ -55,22 +58,48 @@ fn blank(services: &Services, own: dunlin_proto::ShardAddress, id: u64, role: &s
     RangeStatus {
         at: services.label_of(own),
         keyspace: keyspace.map_or_else(|| id.to_string(), |keyspace| keyspace.name.clone()),
-        range: index_of(id) as u64,
+        range: number_of(id).into(),
         role: role.to_owned(),
-        reason: None,
-        leader: None,
-        term: 0,
-        last: 0,
-        committed: 0,
-        applied: 0,
-        behind: 0,
-        elections: 0,
-        snapshots: 0,
-        intents: 0,
-        oldest_intent_ms: 0,
         number: keyspace_of(id),
-        ended: None,
+        ..RangeStatus::default()
     }
+}
+
+/// All replicas of a range that is led here.
+fn replicas(
+    services: &Services,
+    group: &Group,
+    node: &RawNode<GroupStorage>,
+    descriptor: &Descriptor,
+) -> Vec<RangeMember> {
+    let of_member = |member: &Member| RangeMember {
+        id: member.id,
+        at: services.label_of(member.at),
+        role: match member.role {
+            Role::Voter => "voter",
+            Role::Incoming => "incoming",
+            Role::Outgoing => "outgoing",
+            Role::Learner => "learner",
+        }
+        .to_owned(),
+        matched: (node.raft.prs().get(member.id)).map_or(0, |progress| progress.matched),
+        heard: group.others.is_active(member.id),
+    };
+    descriptor.members.iter().map(of_member).collect()
+}
+
+/// What a leader does about the replicas of its range, as people read it.
+fn line(services: &Services, step: &Repair) -> Option<String> {
+    Some(match step {
+        Repair::Nothing => return None,
+        Repair::Prepare(at) => format!("a replica is made at {}", services.label_of(*at)),
+        Repair::Enter { .. } | Repair::Leave => "its voters change".to_owned(),
+        Repair::Remove(_) => "a replica that is not needed goes".to_owned(),
+        Repair::Wait(Wait::Copy) => "a new replica gets a copy".to_owned(),
+        Repair::Wait(Wait::Majority) => "waits until more of the new voters are heard".to_owned(),
+        Repair::Wait(Wait::Leader) => "waits until another replica leads".to_owned(),
+        Repair::Wait(Wait::Room) => "waits for a node with room for another replica".to_owned(),
+    })
 }
 
 fn of_group(services: &Services, id: u64, group: &Group) -> RangeStatus {
@@ -78,8 +107,14 @@ fn of_group(services: &Services, id: u64, group: &Group) -> RangeStatus {
     let leader = group.leader().and_then(|leader| group.at(leader));
     let node = group.node.borrow();
     let failed = group.failed.borrow().clone();
+    let descriptor = group.others.descriptor.borrow();
+    let member = descriptor
+        .as_ref()
+        .and_then(|known| known.member(group.others.own));
+    let learns = member.is_none_or(|member| member.role == Role::Learner);
     let role = match node.raft.state {
         _ if failed.is_some() => "failed",
+        _ if learns => "learner",
         StateRole::Leader => "leader",
         StateRole::Follower => "follower",
         StateRole::Candidate | StateRole::PreCandidate => "candidate",
@@ -92,7 +127,33 @@ fn of_group(services: &Services, id: u64, group: &Group) -> RangeStatus {
         StateRole::Leader => last - matched.min().unwrap_or(last).min(last),
         _ => 0,
     };
+    let leads = node.raft.state == StateRole::Leader;
+    let replicas = match (&*descriptor, leads) {
+        (Some(descriptor), true) => replicas(services, group, &node, descriptor),
+        _ => Vec::new(),
+    };
+    let wanted = services.transactional_keyspace(keyspace_of(id));
+    let wanted = wanted.map_or(0, |keyspace| keyspace.settings.replicas);
+    let has_all = |replica: &RangeMember| {
+        let in_snapshot =
+            node.raft.prs().get(replica.id).map(|p| p.state) == Some(raft::ProgressState::Snapshot);
+        replica.role == "voter"
+            && replica.heard
+            && !in_snapshot
+            && replica.matched + CAUGHT_UP >= last
+    };
+    let is_whole = replicas.len() == usize::from(wanted) && replicas.iter().all(has_all);
+    let step = group.others.step.borrow();
     RangeStatus {
+        id: group.others.own,
+        config: descriptor
+            .as_ref()
+            .map_or(0, |descriptor| descriptor.config),
+        led: LedRange {
+            whole: leads && group.serves_with(&node) && is_whole,
+            doing: (step.as_ref().filter(|_| leads)).and_then(|step| line(services, step)),
+            replicas,
+        },
         reason: failed,
         leader: leader.map(|at| services.label_of(at)),
         term: node.raft.term,

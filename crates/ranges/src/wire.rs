@@ -6,6 +6,8 @@ use bytes::{Buf, BufMut, Bytes, BytesMut};
 use dunlin_txn::Request;
 pub(crate) use dunlin_txn::{get_bytes, put_bytes};
 
+/// Its number among the capabilities.
+pub(crate) const NUMBER: u8 = 3;
 /// Messages between replicas.
 pub(crate) const MESSAGES: u8 = 1;
 /// A request to a range's leader.
@@ -14,6 +16,10 @@ pub(crate) const ASK: u8 = 2;
 pub(crate) const SNAPSHOT: u8 = 3;
 /// A step of a transaction that is kept at the shard which is asked.
 pub(crate) const STEP: u8 = 4;
+/// Whether a replica is here.
+pub(crate) const PROBE: u8 = 5;
+/// A replica is to be made.
+pub(crate) const PREPARE: u8 = 6;
 
 /// Bytes that are none of these.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

@@ -32,6 +32,8 @@ const MENDER_MS: u64 = 6_000;
 const LOOK_MS: u64 = 500;
 /// They must stay equal for so long, through compactions.
 const STAY_MS: u64 = 6_000;
+/// Ranges have all their replicas within this.
+const WHOLE_MS_MAX: u64 = 90_000;
 /// Indexes of views have all of their logs within this, and how often they are compared before.
 const INDEX_MS_MAX: u64 = 30_000;
 const COMPARE_MS: u64 = 500;
@@ -178,6 +180,9 @@ fn drive(cluster: &mut Cluster) -> Result<Result<Checked, Broken>, HarnessError>
     {
         return Ok(Err(broken));
     }
+    if let Err(broken) = make_whole(cluster)? {
+        return Ok(Err(broken));
+    }
     if let Err(broken) = checks::replicas(cluster) {
         cluster.shared.followers.miss(broken.text.clone());
         return Ok(Err(broken));
@@ -229,6 +234,21 @@ fn wait(cluster: &mut Cluster, for_ms: u64) -> Result<(), HarnessError> {
         cluster.step()?;
     }
     Ok(())
+}
+
+/// Waits until all ranges are whole.
+fn make_whole(cluster: &mut Cluster) -> Result<Result<(), Broken>, HarnessError> {
+    let end_ms = cluster.now_ms() + WHOLE_MS_MAX;
+    loop {
+        match checks::whole(cluster) {
+            Ok(()) => return Ok(Ok(())),
+            Err(broken) if cluster.now_ms() >= end_ms && !cluster.shared.plan.values_only => {
+                return Ok(Err(broken));
+            }
+            Err(_) if cluster.now_ms() >= end_ms => return Ok(Ok(())),
+            Err(_) => wait(cluster, LOOK_MS)?,
+        }
+    }
 }
 
 /// Compares indexes of views with the stores beside them; how many are late.

@@ -12,6 +12,19 @@ use crate::key;
 use crate::meta::Meta;
 use crate::store::{Store, StoreError, write_options};
 
+/// Entries of a range's log that follow one another.
+#[derive(Debug, Clone, Copy)]
+pub struct Entries<'a> {
+    /// What they do, in order.
+    pub commands: &'a [Command],
+    /// Index of the last.
+    pub index: u64,
+    /// Its term.
+    pub term: u64,
+    /// The descriptor behind them, where they change it.
+    pub descriptor: Option<&'a [u8]>,
+}
+
 /// What was applied.
 #[derive(Debug)]
 pub struct Applied {
@@ -24,7 +37,7 @@ pub struct Applied {
 }
 
 impl Store {
-    /// Applies the entries of a range's log up to `index` of `term`, their commands in order.
+    /// Applies entries of a range's log.
     ///
     /// # Errors
     /// See [`StoreError`]; nothing was applied, and `state` is not to be used any more.
@@ -33,12 +46,11 @@ impl Store {
         group: u64,
         meta: &Meta,
         state: &mut State,
-        commands: &[Command],
-        (index, term): (u64, u64),
+        entries: Entries<'_>,
     ) -> Result<Applied, StoreError> {
         let mut meta = Meta {
-            applied: index,
-            term,
+            applied: entries.index,
+            term: entries.term,
             ..*meta
         };
         let mut rows = Batch {
@@ -52,9 +64,9 @@ impl Store {
             ids: HashMap::new(),
             gone: Version(0),
         };
-        let mut verdicts = Vec::with_capacity(commands.len());
+        let mut verdicts = Vec::with_capacity(entries.commands.len());
         let mut written = Version(0);
-        for command in commands {
+        for command in entries.commands {
             let verdict = state.apply(&mut rows, command)?;
             let at = match command {
                 Command::Write { at, .. } => *at,
@@ -75,6 +87,9 @@ impl Store {
         meta.drops = state.drops();
         let mut batch = rows.batch;
         batch.put(key::of_group(group), meta.encode());
+        if let Some(descriptor) = entries.descriptor {
+            batch.put(key::of_descriptor(group), descriptor);
+        }
         self.db.write_opt(batch, &write_options())?;
         for key in rows.written.keys() {
             self.forget(meta.place, key);

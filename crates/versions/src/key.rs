@@ -3,7 +3,7 @@
 //! Of a range, which has a place in the store: `p | place | v | key, escaped | 0 0 | version, inverted` -> kind and value;
 //! `p | place | i | key` -> the intent of a transaction; `p | place | r | transaction` -> what became of it.
 //! `p | place | n | time | name` -> what became of what a client calls by that name.
-//! `m | group` -> what is known of a range.
+//! `m | group` -> what is known of a range; `d | group` -> its descriptor; `g | group` -> the least number of a new replica.
 
 use dunlin_entry::Version;
 
@@ -19,6 +19,10 @@ pub(crate) const RECORDS: u8 = b'r';
 const NAMES: u8 = b'n';
 /// Prefix of what is known of groups.
 pub(crate) const META: u8 = b'm';
+/// Prefix of their descriptors.
+const DESCRIPTOR: u8 = b'd';
+/// Prefix of the rest of removed groups.
+const GONE: u8 = b'g';
 /// Bytes behind an escaped key: its end and the version.
 const BEHIND: usize = 10;
 /// Bytes that name the place.
@@ -140,7 +144,21 @@ pub(crate) fn key_of(head: &[u8]) -> Option<Vec<u8>> {
 
 /// The row of what is known of a group.
 pub(crate) fn of_group(group: u64) -> [u8; 9] {
-    let mut row = [META; 9];
+    of_number(META, group)
+}
+
+/// The row of a group's descriptor.
+pub(crate) fn of_descriptor(group: u64) -> [u8; 9] {
+    of_number(DESCRIPTOR, group)
+}
+
+/// The row of the least number of a replica that may be made of a group.
+pub(crate) fn of_gone(group: u64) -> [u8; 9] {
+    of_number(GONE, group)
+}
+
+fn of_number(prefix: u8, group: u64) -> [u8; 9] {
+    let mut row = [prefix; 9];
     row[1..].copy_from_slice(&group.to_be_bytes());
     row
 }

@@ -3,7 +3,7 @@
 //! | file | holds |
 //! |---|---|
 //! | `key` | pure: rows as bytes that compare (docs/formats.md, section 17) |
-//! | `meta` | what a store knows of each range: what is applied, by which directory number |
+//! | `meta` | what a store knows of each range: the applied index, and the replica |
 //! | `store` | the handle; opening, flushing |
 //! | `apply` | entries of a range's log, in one batch with their position; what they do is in `dunlin_txn` |
 //! | `state` | intents and records of transactions, into memory |
@@ -25,7 +25,7 @@ mod page;
 mod state;
 mod store;
 
-pub use apply::Applied;
+pub use apply::{Applied, Entries};
 pub use get::{Found, Lookup, Tier, Versions};
 pub use load::{Row, Rows};
 pub use meta::Meta;

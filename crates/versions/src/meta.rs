@@ -6,8 +6,12 @@ use dunlin_entry::Version;
 /// What is known of one range, in the same batch as what it tells of.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Meta {
-    /// The number that this replica has in the keyspace's record; another's messages are not for it.
+    /// The replica's number in its range, for one life: no other has it, nor ever will.
+    pub own: u64,
+    /// A random number that it gave itself when it was made; messages to another are not for it.
     pub directory: u64,
+    /// The configuration that it was prepared for, where it has none itself.
+    pub config: u64,
     /// Where its rows are.
     pub place: u32,
     /// Index of the last entry that is applied.
@@ -24,12 +28,14 @@ pub struct Meta {
     pub is_mute: bool,
 }
 
-const BYTES: usize = 53;
+const BYTES: usize = 69;
 
 impl Meta {
     pub(crate) fn encode(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(BYTES);
+        out.put_u64_le(self.own);
         out.put_u64_le(self.directory);
+        out.put_u64_le(self.config);
         out.put_u32_le(self.place);
         out.put_u64_le(self.applied);
         out.put_u64_le(self.term);
@@ -45,7 +51,9 @@ impl Meta {
             return None;
         }
         Some(Meta {
+            own: from.get_u64_le(),
             directory: from.get_u64_le(),
+            config: from.get_u64_le(),
             place: from.get_u32_le(),
             applied: from.get_u64_le(),
             term: from.get_u64_le(),

@@ -108,6 +108,19 @@ impl Store {
         Ok(groups)
     }
 
+    /// The row of one group; none where there is none.
+    ///
+    /// # Errors
+    /// See [`StoreError`].
+    pub fn meta(&self, group: u64) -> Result<Option<Meta>, StoreError> {
+        let Some(row) = self.db.get(key::of_group(group))? else {
+            return Ok(None);
+        };
+        let meta = Meta::decode(&row);
+        meta.map(Some)
+            .ok_or_else(|| StoreError::Damaged("what it knows of a range".into()))
+    }
+
     /// A place that no group has.
     ///
     /// # Errors
@@ -133,13 +146,61 @@ impl Store {
         Ok(self.db.put_opt(row, meta.encode(), &write_options())?)
     }
 
-    /// Removes a group and all its rows.
+    /// Sets the row of a group and its descriptor, in one batch.
     ///
     /// # Errors
     /// See [`StoreError`].
-    pub fn remove(&self, group: u64, place: u32) -> Result<(), StoreError> {
+    pub fn set_with(&self, group: u64, meta: &Meta, descriptor: &[u8]) -> Result<(), StoreError> {
+        let mut batch = WriteBatch::default();
+        batch.put(key::of_group(group), meta.encode());
+        batch.put(key::of_descriptor(group), descriptor);
+        Ok(self.db.write_opt(batch, &write_options())?)
+    }
+
+    /// The descriptor of a group; none before the first.
+    ///
+    /// # Errors
+    /// See [`StoreError`].
+    pub fn descriptor(&self, group: u64) -> Result<Option<Vec<u8>>, StoreError> {
+        Ok(self.db.get(key::of_descriptor(group))?)
+    }
+
+    /// The least number of a replica of a group that may be made here: those below it were here, and are gone.
+    ///
+    /// # Errors
+    /// See [`StoreError`].
+    pub fn least(&self, group: u64) -> Result<u64, StoreError> {
+        let Some(row) = self.db.get(key::of_gone(group))? else {
+            return Ok(0);
+        };
+        let number = row.try_into().map(u64::from_le_bytes);
+        number.map_err(|_| StoreError::Damaged("which replicas of a range are gone".into()))
+    }
+
+    /// Removes a group and all its rows. Replicas below the number `least` are not made here again; with 0, the group
+    /// itself is no more.
+    ///
+    /// # Errors
+    /// See [`StoreError`].
+    pub fn remove(&self, group: u64, place: u32, least: u64) -> Result<(), StoreError> {
         let mut batch = WriteBatch::default();
         batch.delete(key::of_group(group));
+        batch.delete(key::of_descriptor(group));
+        match least {
+            0 => batch.delete(key::of_gone(group)),
+            _ => batch.put(key::of_gone(group), least.to_le_bytes()),
+        }
+        self.remove_place(batch, place)
+    }
+
+    /// Removes all rows of a group at a place, and sets the row of an empty replica in their stead.
+    ///
+    /// # Errors
+    /// See [`StoreError`].
+    pub fn replace(&self, group: u64, place: u32, meta: &Meta) -> Result<(), StoreError> {
+        let mut batch = WriteBatch::default();
+        batch.put(key::of_group(group), meta.encode());
+        batch.delete(key::of_descriptor(group));
         self.remove_place(batch, place)
     }
 

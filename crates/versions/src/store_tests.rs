@@ -1,6 +1,6 @@
 #![allow(clippy::unwrap_used)]
 use super::*;
-use crate::{Applied, Lookup, Tier};
+use crate::{Applied, Entries, Lookup, Tier};
 use bytes::Bytes;
 use dunlin_entry::{Stamp, Version};
 use dunlin_proto::Condition;
@@ -35,9 +35,13 @@ fn write(key: &str, value: Option<&str>) -> Write {
 
 fn apply(store: &Store, meta: &Meta, commands: &[Command], index: u64) -> Applied {
     let mut state = store.state(meta).unwrap();
-    let applied = store
-        .apply(1, meta, &mut state, commands, (index, 1))
-        .unwrap();
+    let entries = Entries {
+        commands,
+        index,
+        term: 1,
+        descriptor: None,
+    };
+    let applied = store.apply(1, meta, &mut state, entries).unwrap();
     // What is in memory is what is stored.
     assert_eq!(state, store.state(&applied.meta).unwrap());
     applied

@@ -40,8 +40,8 @@ A table lists views: how much of the index is built at the slowest shard, the ro
 documents that were skipped, what the indexes have yet to read, queries and their mean time.
 
 Replicas of transactional keyspaces stand in a table of their own: who leads, since which term, and how
-many entries of the leader's log the replica furthest behind lacks. One that is mute holds less than it
-once promised, and takes no part any more.
+many entries of the leader's log the replica furthest behind lacks. One that is lost holds less than it
+once promised; its leader replaces it. See dunlin range list.
 
 While a node copies from a shard, that keeps of its log what the node has yet to read; how much, and
 for whom, is said below the tables.
@@ -456,7 +456,7 @@ fn ranges(ranges: &[RangeStatus], coloured: bool) -> String {
     for range in &ranges {
         let colour = match range.role.as_str() {
             "leader" | "follower" => Colour::Green,
-            "candidate" | "preparing" => Colour::Yellow,
+            "candidate" | "preparing" | "learner" => Colour::Yellow,
             _ => Colour::Red,
         };
         let behind = match range.role.as_str() {

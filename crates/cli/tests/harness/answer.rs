@@ -52,11 +52,11 @@ impl Answer {
         serde_json::from_slice(&self.body).unwrap_or_else(|e| panic!("{e}: {self:?}"))
     }
 
-    /// Whether the server asks for the request to be sent again, or does not know what came of one that may be repeated.
+    /// Whether the server wants the request to be sent again, or does not know the outcome of one that may be repeated.
     pub fn is_passing(&self, may_repeat: bool) -> bool {
-        let is_asked_for = self.header("retry-after").is_some();
+        let is_wanted = self.header("retry-after").is_some();
         match self.status {
-            503 => is_asked_for || self.header("dunlin-written") == Some("no"),
+            503 => is_wanted || self.header("dunlin-written") == Some("no"),
             504 => may_repeat,
             _ => false,
         }

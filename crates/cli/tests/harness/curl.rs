@@ -7,7 +7,7 @@ use std::time::Instant;
 use super::answer::{Answer, PATIENCE, PAUSE};
 
 /// Runs curl; it must reach the server and be content with the protocol. A request that the server asks to be sent
-/// again is sent again: a node whose machine stood still for a moment answers so.
+/// again is sent again: a node whose machine was paused for a moment answers so.
 pub fn curl(arguments: &[&str]) -> Answer {
     curl_with(arguments, b"")
 }

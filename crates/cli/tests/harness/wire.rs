@@ -54,7 +54,7 @@ impl Wire {
         self.try_answer(false).unwrap()
     }
 
-    /// Sends a request, and again where the server asks for that: a node whose machine stood still for a moment
+    /// Sends a request, and again where the server asks for that: a node whose machine was paused for a moment
     /// answers so.
     pub fn request(&mut self, method: &str, path: &str, body: impl AsRef<[u8]>) -> Answer {
         let begin = Instant::now();

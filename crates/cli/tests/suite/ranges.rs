@@ -319,47 +319,92 @@ fn another_leads_when_the_leader_dies_and_all_is_kept() {
     }
 }
 
+/// The replicas of the keyspace's ranges, by the status of a node: where each is, and its role.
+fn roles(flock: &Flock, node: usize) -> Vec<(String, String)> {
+    let status = flock.nodes[node].status();
+    let ranges = status["ranges"].as_array().unwrap().iter();
+    let own = ranges.filter(|range| range["keyspace"] == "accounts");
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    own.map(|range| (text(&range["at"]), text(&range["role"])))
+        .collect()
+}
+
+/// Waits until three replicas of the range agree on all that was written.
+fn whole(flock: &Flock, node: usize) {
+    eventually("three replicas agree", Duration::from_secs(60), || {
+        let roles = roles(flock, node);
+        let voters = roles.iter().filter(|(_, role)| role != "learner");
+        let is_led = roles.iter().any(|(_, role)| role == "leader");
+        is_led && voters.count() == 3 && roles.iter().all(|(_, r)| r == "leader" || r == "follower")
+    });
+}
+
 #[test]
-fn an_empty_replica_keeps_silent_and_its_node_must_stay() {
+fn a_replica_that_lost_its_disk_comes_back_by_itself() {
     let mut flock = Flock::start(&[]);
     assert_eq!(
         create(&format!("http://{}", flock.nodes[0].address()), json!({})).status,
         201
     );
-    let put = flock.nodes[0].request("PUT", &format!("{KEYS}/k"), b"v");
-    assert_eq!(put.status, 201);
+    let put = |flock: &Flock, node: usize, key: &str| {
+        eventually("it is stored", Duration::from_secs(30), || {
+            let put = flock.nodes[node].request("PUT", &format!("{KEYS}/{key}"), b"v");
+            put.status == 201
+        });
+    };
+    for n in 0..20 {
+        put(&flock, 0, &format!("k{n}"));
+    }
+    // One after another all disks are lost: in the end no replica is one of the first.
+    for lost in [2, 0, 1] {
+        flock.kill(lost);
+        std::fs::remove_dir_all(&flock.nodes[lost].data).unwrap();
+        flock.up(lost);
+        put(&flock, (lost + 1) % 3, &format!("without-{lost}"));
+        whole(&flock, lost);
+    }
     flock.kill(2);
-    std::fs::remove_dir_all(&flock.nodes[2].data).unwrap();
-    flock.up(2);
-    eventually("it says so", Duration::from_secs(30), || {
-        let status = flock.nodes[0].status();
-        let ranges = status["ranges"].as_array().unwrap().clone();
-        let mut mute = ranges
-            .iter()
-            .filter(|range| range["role"] == "mute" && range["keyspace"] == "accounts");
-        mute.any(|range| range["at"] == "n3/0")
-    });
-    let health = flock.nodes[2].request("GET", "/health", b"");
-    assert!(
-        health.text().contains("keeps") || health.text().contains("mute"),
-        "{}",
-        health.text()
-    );
-    // The two others are a majority; it passes requests on.
-    let got = flock.nodes[2].request("GET", &format!("{KEYS}/k"), b"");
-    assert_eq!(got.text(), "v");
+    for key in ["k0", "k19", "without-2", "without-0", "without-1"] {
+        eventually("two of three read it", Duration::from_secs(20), || {
+            let got = flock.nodes[1].request("GET", &format!("{KEYS}/{key}"), b"");
+            got.status == 200 && got.text() == "v"
+        });
+    }
     let drained = flock.nodes[0].request("POST", "/v1/members", br#"{"drain": ["n3"]}"#);
     assert_eq!(drained.status, 409, "{}", drained.text());
     assert!(drained.text().contains("accounts"), "{}", drained.text());
-    flock.kill(1);
-    eventually(
-        "one of three is no majority",
-        Duration::from_secs(20),
-        || {
-            flock.nodes[0]
-                .request("PUT", &format!("{KEYS}/k"), b"w")
-                .status
-                == 503
-        },
+}
+
+#[test]
+fn a_directory_that_was_copied_is_replaced_by_itself() {
+    let mut flock = Flock::start(&[]);
+    assert_eq!(
+        create(&format!("http://{}", flock.nodes[0].address()), json!({})).status,
+        201
     );
+    // One node after another moves to another disk.
+    for node in 0..3 {
+        flock.kill(node);
+        let (data, copy) = (
+            flock.nodes[node].data.clone(),
+            flock.nodes[node].data.with_extension("copy"),
+        );
+        let copied = std::process::Command::new("cp")
+            .arg("-a")
+            .args([&data, &copy])
+            .status();
+        assert!(copied.unwrap().success());
+        std::fs::remove_dir_all(&data).unwrap();
+        std::fs::rename(&copy, &data).unwrap();
+        flock.up(node);
+        whole(&flock, node);
+        eventually("it is stored", Duration::from_secs(30), || {
+            let put = flock.nodes[node].request("PUT", &format!("{KEYS}/k{node}"), b"v");
+            put.status == 201
+        });
+    }
+    for node in 0..3 {
+        let got = flock.nodes[0].request("GET", &format!("{KEYS}/k{node}"), b"");
+        assert_eq!((got.status, got.text()), (200, "v"));
+    }
 }

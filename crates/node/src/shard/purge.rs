@@ -242,9 +242,9 @@ impl Shard {
 /// no outcomes; and a majority that keeps silent for good will never reveal any, so waiting for it would never end.
 fn ranges_are_ended(keyspace: &Keyspace, replicas: &[&RangeStatus]) -> bool {
     let drops = Some(2 * u64::from(keyspace.undrops) + 1);
-    let mut ranges = keyspace.ranges.iter().enumerate();
-    ranges.all(|(index, range)| {
-        let own = |row: &&&RangeStatus| row.number == keyspace.id && row.range == index as u64;
+    keyspace.ranges.iter().all(|range| {
+        let number = u64::from(range.number);
+        let own = |row: &&&RangeStatus| row.number == keyspace.id && row.range == number;
         let rows = || replicas.iter().filter(own);
         let silent = rows().filter(|row| row.is_silent()).count();
         let is_ended = |row: &&RangeStatus| row.role == "leader" && row.ended == drops;

@@ -53,18 +53,22 @@ fn without_a_delay_a_drop_is_due_at_once_and_with_the_longest_never() {
 
 /// Two ranges with three replicas each; of the second not all were made.
 fn of_two_ranges() -> Keyspace {
-    let replica = |node| RangeReplica {
+    let replica = |node: u16| RangeReplica {
+        id: node.into(),
         node,
         shard: 0,
         directory: None,
     };
-    let range = |ready| RangeRecord {
+    let range = |number, ready| RangeRecord {
+        number,
         start: String::new(),
+        config: 1,
         replicas: (1..=3).map(replica).collect(),
+        target: Vec::new(),
         ready,
     };
     Keyspace {
-        ranges: vec![range(true), range(false)],
+        ranges: vec![range(0, true), range(1, false)],
         undrops: 2,
         ..Keyspace::new(7, "x", KeyspaceSettings::default())
     }

@@ -100,9 +100,11 @@ pub struct RangeStatus {
     pub keyspace: String,
     /// Number of the range in the keyspace, from 0.
     pub range: u64,
-    /// `leader`, `follower`, `candidate`, `preparing`, `mute` or `failed`.
+    /// Number of the replica in the range; 0 where it has none.
+    pub id: u64,
+    /// `leader`, `follower`, `candidate`, `learner`, `preparing`, `lost` or `failed`.
     pub role: String,
-    /// Why it has none of the first three roles.
+    /// Why it has none of the first four roles.
     pub reason: Option<String>,
     /// The leader's shard, as far as this replica knows.
     pub leader: Option<String>,
@@ -129,11 +131,44 @@ pub struct RangeStatus {
     /// Drops and undrops of the keyspace, counted, where it is dropped and no other range needs to know any more which
     /// transactions committed here.
     pub ended: Option<u64>,
+    /// Number of the configuration that this replica goes by.
+    pub config: u64,
+    /// As its leader knows the range; nothing elsewhere.
+    #[serde(flatten)]
+    pub led: LedRange,
+}
+
+/// A range as its leader knows it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct LedRange {
+    /// Whether there are as many replicas as the keyspace wants, each heard within the last second, and
+    /// all of them have what the leader has.
+    pub whole: bool,
+    /// The change of the replicas under way, or its obstacle.
+    pub doing: Option<String>,
+    /// All replicas.
+    pub replicas: Vec<RangeMember>,
+}
+
+/// A replica of a range, as its leader knows it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RangeMember {
+    /// Its number in the range.
+    pub id: u64,
+    /// The shard that holds it, `NODE/SHARD`.
+    pub at: String,
+    /// `voter`, `incoming`, `outgoing` or `learner`.
+    pub role: String,
+    /// Index of the last entry that it is known to have.
+    pub matched: u64,
+    /// Whether it was heard within the last second.
+    pub heard: bool,
 }
 
 impl RangeStatus {
-    /// The role of a replica that keeps silent for good.
-    pub const SILENT: &str = "mute";
+    /// The role of a replica that keeps silent for good: it has lost data that it acknowledged.
+    pub const SILENT: &str = "lost";
 
     /// Whether it keeps silent for good.
     pub fn is_silent(&self) -> bool {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use dunlin_history::{Limits, check, check_appends};
+use dunlin_proto::api::RangeStatus;
 
 use super::Broken;
 use crate::harness::cluster::Cluster;
@@ -64,6 +65,41 @@ pub fn replicas(cluster: &Cluster) -> Result<(), Broken> {
         }
     }
     Ok(())
+}
+
+/// Whether each range of each keyspace that is not dropped has all its replicas, with all entries of its leader, and
+/// has published its configuration.
+///
+/// # Errors
+/// A range that is not whole.
+pub fn whole(cluster: &Cluster) -> Result<(), Broken> {
+    let shards = cluster.hosts.iter().flat_map(|host| host.live());
+    let rows: Vec<_> = shards.flat_map(|shard| shard.status().ranges).collect();
+    let topology = cluster.shared.metadata.topology().borrow().clone();
+    for keyspace in &topology.keyspaces {
+        for range in &keyspace.ranges {
+            let number = u64::from(range.number);
+            let here = |row: &&RangeStatus| row.number == keyspace.id && row.range == number;
+            let whole = rows.iter().filter(here).find(|row| row.led.whole);
+            if whole.is_none_or(|leader| leader.config != range.config) {
+                let lines: Vec<String> = rows.iter().filter(here).map(row_line).collect();
+                return Err(broken(format!(
+                    "range {number} of {} is not whole, by its record of configuration {}: {}",
+                    keyspace.name,
+                    range.config,
+                    lines.join("; ")
+                )));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn row_line(row: &RangeStatus) -> String {
+    format!(
+        "{} {} is {} of configuration {}, term {}, applied {}, {:?} {:?}",
+        row.id, row.at, row.role, row.config, row.term, row.applied, row.reason, row.led.doing
+    )
 }
 
 fn broken(text: String) -> Broken {

@@ -14,16 +14,26 @@ use crate::shard::ShardStatus;
 type Labels = Vec<(&'static str, String)>;
 type Read = fn(&RangeStatus) -> u64;
 
-const FIGURES: [(&str, &str, Read); 11] = [
+const FIGURES: [(&str, &str, Read); 12] = [
     (
         "dunlin_range_leader",
         "Whether the replica of the transactional keyspace leads",
         |range| u64::from(range.role == "leader"),
     ),
     (
-        "dunlin_range_mute",
+        "dunlin_range_lost",
         "Whether it keeps silent, or has failed: it holds less than it once promised",
-        |range| u64::from(matches!(range.role.as_str(), "mute" | "failed")),
+        |range| {
+            u64::from(matches!(
+                range.role.as_str(),
+                RangeStatus::SILENT | "failed"
+            ))
+        },
+    ),
+    (
+        "dunlin_range_whole",
+        "Whether it leads and all replicas of the range are there, heard, and have all its entries",
+        |range| u64::from(range.led.whole),
     ),
     ("dunlin_range_term", "Its term", |range| range.term),
     (

@@ -1,0 +1,183 @@
+//! `dunlin range`: the ranges of transactional keyspaces, their replicas, and whether they are whole.
+
+use clap::{Args, Subcommand};
+use dunlin_client::{RangeStatus, Status};
+use serde::Serialize;
+use serde_json::json;
+
+use crate::connect::Server;
+use crate::failure::Failure;
+use crate::output::{Output, coloured};
+use crate::runtime;
+use crate::table::{Align, Cell, Colour, Table};
+use crate::units::grouped;
+
+const EXAMPLES: &str = "\
+A range is whole when it has a leader and as many replicas as its keyspace wants, and all of them have
+what the leader has. A replica that has lost its data is replaced without a command.
+
+Examples:
+  dunlin range list
+  dunlin range list bank --json | jq -e 'all(.ranges[]; .whole)'   in scripts: 1 unless all are whole";
+
+/// Commands about ranges.
+#[derive(Debug, Subcommand)]
+#[command(after_help = EXAMPLES)]
+pub enum Range {
+    /// List ranges: leader, replicas, and changes under way
+    List(ListRanges),
+}
+
+/// Which ranges.
+#[derive(Debug, Args)]
+pub struct ListRanges {
+    /// Keyspace; all of them if it is left out
+    keyspace: Option<String>,
+    #[command(flatten)]
+    server: Server,
+    /// JSON instead of text
+    #[arg(long)]
+    json: bool,
+}
+
+/// A range, as its leader tells.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+struct Row<'a> {
+    keyspace: &'a str,
+    range: u64,
+    start: &'a str,
+    leader: Option<&'a str>,
+    whole: bool,
+    config: u64,
+    replicas: Vec<Replica<'a>>,
+    doing: Option<&'a str>,
+}
+
+/// A replica of it.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+struct Replica<'a> {
+    id: u64,
+    at: &'a str,
+    role: &'a str,
+    behind: u64,
+}
+
+impl Range {
+    /// Runs the command.
+    ///
+    /// # Errors
+    /// See [`Failure`].
+    pub fn run(self) -> Result<(), Failure> {
+        let Range::List(list) = self;
+        runtime::block_on(async move {
+            let status = list.server.client()?.status().await?;
+            let name = list.keyspace.as_deref();
+            let rows = rows(&status, name);
+            if let Some(name) = name
+                && rows.is_empty()
+            {
+                let why =
+                    format!("there is no transactional keyspace {name}: see dunlin keyspace list");
+                return Err(Failure::NotFound(why));
+            }
+            let mut output = Output::new();
+            if list.json {
+                output.json(&json!({ "ranges": rows }))?;
+            } else {
+                output.bytes(text(&rows, coloured()).as_bytes())?;
+            }
+            output.flush()
+        })
+    }
+}
+
+/// The ranges of all keyspaces, or of one, in the order of their keys. What no shard tells of is not whole.
+fn rows<'a>(status: &'a Status, name: Option<&str>) -> Vec<Row<'a>> {
+    let keyspaces = status.keyspaces.iter();
+    let keyspaces = keyspaces.filter(|keyspace| name.is_none_or(|name| name == keyspace.name));
+    let of_keyspace = |keyspace: &'a dunlin_client::KeyspaceDescription| {
+        let ranges = keyspace.ranges.iter();
+        ranges.map(|range| row(status, &keyspace.name, range.number, &range.start))
+    };
+    keyspaces.flat_map(of_keyspace).collect()
+}
+
+fn row<'a>(status: &'a Status, keyspace: &'a str, range: u64, start: &'a str) -> Row<'a> {
+    let is_here = |row: &&RangeStatus| row.keyspace == keyspace && row.range == range;
+    let all = || status.ranges.iter().filter(is_here);
+    // One that was cut off may believe for a moment that it leads still.
+    let leader = all()
+        .filter(|row| row.role == "leader")
+        .max_by_key(|row| row.term);
+    let replicas = match leader {
+        Some(leader) => (leader.led.replicas.iter())
+            .map(|replica| Replica {
+                id: replica.id,
+                at: &replica.at,
+                role: &replica.role,
+                behind: leader.last.saturating_sub(replica.matched),
+            })
+            .collect(),
+        None => all()
+            .map(|row| Replica {
+                id: row.id,
+                at: &row.at,
+                role: &row.role,
+                behind: 0,
+            })
+            .collect(),
+    };
+    Row {
+        keyspace,
+        range,
+        start,
+        leader: leader.map(|leader| &*leader.at),
+        whole: leader.is_some_and(|leader| leader.led.whole),
+        config: leader.map_or(0, |leader| leader.config),
+        replicas,
+        doing: leader.and_then(|leader| leader.led.doing.as_deref()),
+    }
+}
+
+fn text(rows: &[Row<'_>], coloured: bool) -> String {
+    if rows.is_empty() {
+        return "there is no transactional keyspace\n".to_owned();
+    }
+    let mut table = Table::new(&[
+        ("KEYSPACE", Align::Left),
+        ("RANGE", Align::Right),
+        ("FROM KEY", Align::Left),
+        ("WHOLE", Align::Left),
+        ("LEADER", Align::Left),
+        ("REPLICAS", Align::Left),
+        ("BEHIND", Align::Right),
+    ]);
+    for row in rows {
+        let whole = if row.whole {
+            Cell::coloured("yes", Colour::Green)
+        } else {
+            Cell::coloured("no", Colour::Red)
+        };
+        let replicas = row.replicas.iter().map(|replica| match replica.role {
+            "voter" | "leader" | "follower" => replica.at.to_owned(),
+            role => format!("{} ({role})", replica.at),
+        });
+        let behind = row.replicas.iter().map(|replica| replica.behind).max();
+        table.row(vec![
+            Cell::plain(row.keyspace),
+            Cell::plain(row.range),
+            Cell::plain(row.start),
+            whole,
+            Cell::plain(row.leader.unwrap_or("-")),
+            Cell::plain(replicas.collect::<Vec<String>>().join(" ")),
+            Cell::plain(grouped(behind.unwrap_or(0))),
+        ]);
+    }
+    let doing = rows.iter().filter_map(|row| {
+        let doing = row.doing?;
+        Some(format!("{}/{}: {doing}\n", row.keyspace, row.range))
+    });
+    let doing: String = doing.collect();
+    let between = if doing.is_empty() { "" } else { "\n" };
+    format!("{}{between}{doing}", table.render(coloured))
+}

@@ -1,0 +1,339 @@
+//! Replicas at a shard: they are made, begin to speak, and go.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+
+use dunlin_metadata::{Keyspace, RangeRecord, RangeReplica};
+use dunlin_node::plug::ORACLE_KEYSPACE;
+use dunlin_node::{Sabotage, Services};
+use dunlin_raftlog::{Position, Record, Vote};
+use dunlin_versions::Meta;
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
+
+use crate::descriptor::{Descriptor, FIRST};
+use crate::group::{Group, address_of, keyspace_of, number_of};
+use crate::place::stays;
+use crate::ranges::{AtShard, Silent};
+use crate::start::{Own, Recorded, Start, start};
+
+/// The position behind which the log of a new range begins.
+const BEGIN: Position = Position {
+    index: FIRST,
+    term: FIRST,
+};
+
+/// A range of which a replica is here, or is to be.
+struct Wanted<'a> {
+    id: u64,
+    keyspace: &'a Keyspace,
+    record: &'a RangeRecord,
+    /// The replica here, by the record.
+    replica: Option<RangeReplica>,
+    /// What the store knows.
+    meta: Option<Meta>,
+}
+
+impl AtShard {
+    /// Takes each replica one step further.
+    pub async fn advance_all(
+        self: &Rc<Self>,
+        services: &Rc<Services>,
+        wanted: &BTreeMap<u64, RangeReplica>,
+    ) -> Result<(), String> {
+        let held = self.store.groups().map_err(|error| error.to_string())?;
+        let ids: BTreeSet<u64> = wanted.keys().chain(held.keys()).copied().collect();
+        for id in ids {
+            if !self.busy.borrow_mut().insert(id) {
+                continue;
+            }
+            let advanced = self
+                .look_after(services, id, wanted.get(&id).copied())
+                .await;
+            self.busy.borrow_mut().remove(&id);
+            advanced?;
+        }
+        Ok(())
+    }
+
+    async fn look_after(
+        self: &Rc<Self>,
+        services: &Rc<Services>,
+        id: u64,
+        replica: Option<RangeReplica>,
+    ) -> Result<(), String> {
+        // A keyspace that is not known here yet: nothing is known of its replicas.
+        let Some(keyspace) = services.transactional_keyspace(keyspace_of(id)) else {
+            return Ok(());
+        };
+        let Some(record) = keyspace.range(number_of(id)) else {
+            return Ok(());
+        };
+        let wanted = Wanted {
+            id,
+            keyspace: &keyspace,
+            record,
+            replica,
+            meta: self.store.meta(id).map_err(|error| error.to_string())?,
+        };
+        self.advance(services, &wanted).await
+    }
+
+    async fn advance(
+        self: &Rc<Self>,
+        services: &Rc<Services>,
+        wanted: &Wanted<'_>,
+    ) -> Result<(), String> {
+        let id = wanted.id;
+        if let Some(meta) = &wanted.meta
+            && !self.stays(services, wanted, meta)?
+        {
+            return self.remove(id, *meta).await;
+        }
+        if let Some(group) = self.group(id) {
+            self.note_drop(services, group);
+            return Ok(());
+        }
+        let start = self.look_at(wanted)?;
+        let start = match (start, self.sabotage) {
+            (Start::Mute(_), Sabotage::PutBackVotes) if self.log.group(id).is_none() => Start::Make,
+            (Start::Mute(_), Sabotage::PutBackVotes) if wanted.meta.is_none() => Start::Make,
+            (Start::Mute(_), Sabotage::PutBackVotes) => Start::Speak,
+            (start, _) => start,
+        };
+        match start {
+            Start::Nothing => drop(self.silent.borrow_mut().remove(&id)),
+            Start::Make => self.make_first(services, wanted).await?,
+            Start::Note => {
+                let directory = wanted.meta.map(|meta| meta.directory);
+                self.note(services, wanted, directory).await;
+            }
+            Start::Describe => self.describe(wanted).await?,
+            Start::Ready => self.note_ready(services, wanted).await,
+            Start::Wait => drop(self.silent.borrow_mut().insert(id, Silent::Preparing)),
+            Start::Mute(why) => {
+                let before = self.silent.borrow_mut().insert(id, Silent::Mute(why));
+                if before != Some(Silent::Mute(why)) {
+                    let keyspace = &wanted.keyspace.name;
+                    tracing::warn!(
+                        keyspace,
+                        why,
+                        "a replica of a range keeps silent until its leader replaces it"
+                    );
+                }
+            }
+            Start::Speak => self.speak(services, id).await?,
+            Start::SpeakFrom(position) => {
+                let log = self.log.group(id);
+                let vote = log.map_or(Vote::default(), |log| log.borrow().vote());
+                let vote = if vote.term < position.term {
+                    Vote {
+                        term: position.term,
+                        vote: 0,
+                    }
+                } else {
+                    vote
+                };
+                self.begin(id, position, vote).await?;
+                self.speak(services, id).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a replica stays, by the published replicas.
+    fn stays(&self, services: &Services, wanted: &Wanted<'_>, meta: &Meta) -> Result<bool, String> {
+        let record = wanted.record;
+        let known = match self.group(wanted.id) {
+            Some(group) => (group.others.descriptor.borrow().as_ref()).map(|known| known.config),
+            None => (self.descriptor(wanted.id)?).map(|known| known.config),
+        };
+        let own = services.shard().address();
+        let config = known.unwrap_or(meta.config);
+        let replicas = record.replicas.iter().map(|r| (r.id, address_of(r)));
+        Ok(stays((meta.own, own, config), record.config, replicas))
+    }
+
+    fn look_at(&self, wanted: &Wanted<'_>) -> Result<Start, String> {
+        let (record, meta) = (wanted.record, wanted.meta.as_ref());
+        let of_own = |replica: &RangeReplica| meta.is_none_or(|meta| meta.own == replica.id);
+        let recorded = wanted.replica.filter(of_own).map(|replica| Recorded {
+            directory: replica.directory,
+            config: record.config,
+            are_all: record.replicas.iter().all(|r| r.directory.is_some()),
+            ready: record.ready,
+        });
+        let log = self.log.group(wanted.id);
+        let log = log.as_ref().map(|log| log.borrow());
+        Ok(start(
+            recorded,
+            Own {
+                meta,
+                has_descriptor: self.descriptor(wanted.id)?.is_some(),
+                log: log.as_deref(),
+            },
+        ))
+    }
+
+    /// The replicas of a range, by the store.
+    pub fn descriptor(&self, id: u64) -> Result<Option<Descriptor>, String> {
+        let bytes = self.store.descriptor(id).map_err(|e| e.to_string())?;
+        let descriptor = bytes.map(|bytes| Descriptor::decode(&bytes)).transpose();
+        descriptor.map_err(|error| error.to_string())
+    }
+
+    /// Makes one of the first replicas of a range.
+    async fn make_first(
+        self: &Rc<Self>,
+        services: &Rc<Services>,
+        wanted: &Wanted<'_>,
+    ) -> Result<(), String> {
+        let replica = wanted.replica.ok_or("its record does not name it")?;
+        let directory = replica.directory;
+        let directory = directory.unwrap_or_else(|| new_directory(services, wanted.id));
+        let meta = Meta {
+            own: replica.id,
+            directory,
+            place: self.take_place(),
+            applied: BEGIN.index,
+            term: BEGIN.term,
+            ..Meta::default()
+        };
+        self.store
+            .set(wanted.id, &meta)
+            .map_err(|error| error.to_string())?;
+        self.flush().await?;
+        let vote = Vote {
+            term: BEGIN.term,
+            vote: 0,
+        };
+        self.begin(wanted.id, BEGIN, vote).await?;
+        self.note(services, wanted, Some(directory)).await;
+        Ok(())
+    }
+
+    /// Notes in the record that a replica was made.
+    async fn note(&self, services: &Services, wanted: &Wanted<'_>, directory: Option<u64>) {
+        let made = wanted.replica.map(|replica| RangeReplica {
+            directory,
+            ..replica
+        });
+        self.write_down(services, wanted, made).await;
+    }
+
+    /// Notes in the record that all were.
+    async fn note_ready(&self, services: &Services, wanted: &Wanted<'_>) {
+        self.write_down(services, wanted, None).await;
+    }
+
+    async fn write_down(
+        &self,
+        services: &Services,
+        wanted: &Wanted<'_>,
+        made: Option<RangeReplica>,
+    ) {
+        let keyspace = wanted.keyspace;
+        (self.silent.borrow_mut()).insert(wanted.id, Silent::Preparing);
+        if services.is_dropped(keyspace.id) {
+            return;
+        }
+        let noted = services.range_made(keyspace, wanted.record.number, made);
+        // The store may not answer: then it is tried again at the next look.
+        if let Err(error) = noted.await {
+            tracing::info!(%error, keyspace = keyspace.name, "a replica of a range is not noted yet");
+        }
+    }
+
+    /// Writes the first descriptor of a range, durably, before `ready` is noted.
+    async fn describe(&self, wanted: &Wanted<'_>) -> Result<(), String> {
+        let meta = wanted.meta.ok_or("its store has nothing of it")?;
+        let replicas = wanted.record.replicas.iter();
+        let replicas = replicas.map(|r| (r.id, address_of(r), r.directory.unwrap_or(0)));
+        let descriptor = Descriptor::first(replicas);
+        self.store
+            .set_with(wanted.id, &meta, &descriptor.encode())
+            .map_err(|error| error.to_string())?;
+        self.flush().await
+    }
+
+    /// Begins a group's log anew, durably.
+    pub async fn begin(&self, id: u64, position: Position, vote: Vote) -> Result<(), String> {
+        let record = Record {
+            group: id,
+            begin: Some(position),
+            vote: Some(vote),
+            ..Record::default()
+        };
+        let index = self
+            .log
+            .append(&record)
+            .map_err(|error| error.to_string())?;
+        self.log.take(record);
+        let synced = self.log.log().wait_synced(index).await;
+        synced.map_err(|failure| failure.to_string())
+    }
+
+    /// Has a replica speak, as its store and log are.
+    pub async fn speak(&self, services: &Services, id: u64) -> Result<(), String> {
+        let keyspace = services.transactional_keyspace(keyspace_of(id));
+        let keyspace = keyspace.ok_or("its keyspace is not known")?;
+        let meta = self.store.meta(id).map_err(|error| error.to_string())?;
+        let meta = meta.ok_or("its store has nothing of it")?;
+        let log = self.log.group(id).ok_or("its log has nothing of it")?;
+        let state = self.behind(move |store| store.state(&meta)).await?;
+        let (descriptor, seed) = (self.descriptor(id)?, services.seed());
+        let range = (id, keyspace.name == ORACLE_KEYSPACE);
+        let group = Group::new(range, descriptor, (meta, state), log, seed, self.sabotage);
+        let group = group.map_err(|error| error.to_string())?;
+        self.silent.borrow_mut().remove(&id);
+        self.groups.borrow_mut().insert(id, Rc::new(group));
+        self.wake.notify_one();
+        Ok(())
+    }
+
+    /// Removes a replica that its range does not have any more. None of its number, or below, is made here again.
+    async fn remove(&self, id: u64, meta: Meta) -> Result<(), String> {
+        tracing::info!(range = id, replica = meta.own, "a replica of a range goes");
+        if let Some(group) = self.groups.borrow_mut().remove(&id) {
+            group.fail("its range has others in its stead");
+        }
+        self.silent.borrow_mut().remove(&id);
+        self.log.forget(id);
+        let least = match self.sabotage {
+            Sabotage::RemakeRemoved => 0,
+            _ => meta.own + 1,
+        };
+        self.behind(move |store| (store.remove(id, meta.place, least)).and_then(|()| store.flush()))
+            .await
+    }
+
+    /// Removes replicas of keyspaces whose data is to go.
+    pub async fn let_go(&self, services: &Services) -> Result<(), String> {
+        let held = self.store.groups().map_err(|error| error.to_string())?;
+        let silent = self.silent.borrow().keys().copied().collect::<Vec<u64>>();
+        let logged = self.log.groups();
+        let all = held.keys().copied().chain(silent).chain(logged);
+        let gone: BTreeSet<u64> = all
+            .filter(|id| services.is_purged(keyspace_of(*id)))
+            .collect();
+        for id in gone {
+            if let Some(group) = self.groups.borrow_mut().remove(&id) {
+                group.fail("its keyspace is dropped");
+            }
+            self.silent.borrow_mut().remove(&id);
+            self.log.forget(id);
+            if let Some(meta) = held.get(&id) {
+                let place = meta.place;
+                self.behind(move |store| (store.remove(id, place, 0)).and_then(|()| store.flush()))
+                    .await?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A number that no other replica has given itself.
+pub(crate) fn new_directory(services: &Services, id: u64) -> u64 {
+    let seed = services.seed() ^ services.now_ms().rotate_left(20) ^ id << 8;
+    StdRng::seed_from_u64(seed).random_range(1..u64::MAX)
+}

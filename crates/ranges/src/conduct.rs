@@ -1,0 +1,217 @@
+//! A leader takes its range from the replicas that it has to those that it should have, one step at a time, and
+//! publishes its replicas.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::time::Duration;
+
+use dunlin_metadata::{RangeReplica, RangeReplicas};
+use dunlin_node::Services;
+use dunlin_proto::ShardAddress;
+use raft::ProgressState;
+use tokio::time::sleep;
+
+use crate::descriptor::{Change, Descriptor, Entry};
+use crate::group::{Group, keyspace_of, number_of};
+use crate::next_step::{Known, Progress, Repair, next_step};
+use crate::prepare::{ReplicaReply, ReplicaRequest};
+use crate::ranges::AtShard;
+use crate::wire::{NUMBER, PREPARE, PROBE};
+
+/// Pause between two looks.
+const LOOK: Duration = Duration::from_millis(250);
+/// So many looks pass between two publications.
+const PUBLISH_LOOKS: u32 = 2;
+/// How long another shard may take to answer.
+const WITHIN: Duration = Duration::from_secs(5);
+
+impl AtShard {
+    /// Goes on for as long as the shard runs.
+    pub async fn conduct(self: Rc<Self>) {
+        for look in 0_u32.. {
+            sleep(LOOK).await;
+            let Some(services) = self.services.upgrade() else {
+                return;
+            };
+            let groups: Vec<Rc<Group>> = self.groups.borrow().values().cloned().collect();
+            let led: Vec<Rc<Group>> = groups.into_iter().filter(|group| group.serves()).collect();
+            if look.is_multiple_of(PUBLISH_LOOKS) {
+                publish(&services, &led).await;
+            }
+            for group in led {
+                // One that waits for another shard holds nobody up.
+                if group.others.is_conducted.replace(true) {
+                    continue;
+                }
+                let (own, services) = (self.clone(), services.clone());
+                tokio::task::spawn_local(async move {
+                    own.step(&services, &group).await;
+                    group.others.is_conducted.set(false);
+                });
+            }
+        }
+    }
+
+    /// Looks for the next step of a range, and begins it.
+    async fn step(self: &Rc<Self>, services: &Rc<Services>, group: &Rc<Group>) {
+        let id = keyspace_of(group.id);
+        let Some(keyspace) = services.transactional_keyspace(id) else {
+            return;
+        };
+        let record = keyspace.range(number_of(group.id));
+        let (Some(record), false) = (record, services.is_dropped(id)) else {
+            return;
+        };
+        let Some(descriptor) = group.others.descriptor.borrow().clone() else {
+            return;
+        };
+        let target = record.target.iter().map(|place| ShardAddress {
+            node: place.node,
+            shard: place.shard,
+        });
+        let target: Vec<ShardAddress> = target.collect();
+        let progress = self.progress(services, group, &descriptor).await;
+        let step = next_step(&Known {
+            descriptor: &descriptor,
+            target: &target,
+            count: keyspace.settings.replicas.into(),
+            own: group.others.own,
+            progress: &progress,
+            last: group.node.borrow().raft.raft_log.last_index(),
+        });
+        let before = group.others.step.replace(Some(step.clone()));
+        if before.as_ref() != Some(&step) && step != Repair::Nothing {
+            tracing::info!(
+                keyspace = keyspace.name,
+                range = record.number,
+                ?step,
+                "the replicas of a range change"
+            );
+        }
+        let change = match step {
+            Repair::Nothing | Repair::Wait(_) => return,
+            Repair::Leave => Change::Leave,
+            Repair::Remove(id) => Change::Remove(id),
+            Repair::Enter { add, remove } => Change::Enter { add, remove },
+            Repair::Prepare(at) => {
+                let request = ReplicaRequest {
+                    group: group.id,
+                    id: descriptor.next,
+                    number: descriptor.config,
+                };
+                match self.send_to(services, at, PREPARE, request).await {
+                    ReplicaReply::Yes(directory) => Change::AddLearner {
+                        id: descriptor.next,
+                        at,
+                        directory,
+                    },
+                    ReplicaReply::No | ReplicaReply::Unknown => return,
+                }
+            }
+        };
+        // A former leader proposes nothing, and a change made for another configuration does not count.
+        let config = descriptor.config;
+        group.others.change.replace(Some(Entry { config, change }));
+        self.touch(group);
+    }
+
+    /// The progress of the other replicas. The shard of a replica that does not take entries is probed: the data may be lost.
+    async fn progress(
+        self: &Rc<Self>,
+        services: &Rc<Services>,
+        group: &Group,
+        descriptor: &Descriptor,
+    ) -> BTreeMap<u64, Progress> {
+        let mut known = BTreeMap::new();
+        for member in &descriptor.members {
+            if member.id == group.others.own {
+                continue;
+            }
+            let mut progress = progress_of(group, member.id);
+            if !progress.is_active || !progress.replicates {
+                let request = ReplicaRequest {
+                    group: group.id,
+                    id: member.id,
+                    number: member.directory,
+                };
+                let reply = self.send_to(services, member.at, PROBE, request).await;
+                progress.is_lost = reply == ReplicaReply::No;
+            }
+            known.insert(member.id, progress);
+        }
+        known
+    }
+
+    /// Sends a request about a replica to a shard; one that cannot be reached says nothing.
+    async fn send_to(
+        self: &Rc<Self>,
+        services: &Rc<Services>,
+        at: ShardAddress,
+        kind: u8,
+        request: ReplicaRequest,
+    ) -> ReplicaReply {
+        if at == services.shard().address() {
+            return self.answer(services, kind, request).await;
+        }
+        if !services.is_reachable(at) {
+            return ReplicaReply::Unknown;
+        }
+        let answer = services.ask(at, NUMBER, request.encode(kind), WITHIN).await;
+        answer.map_or(ReplicaReply::Unknown, ReplicaReply::decode)
+    }
+}
+
+fn progress_of(group: &Group, id: u64) -> Progress {
+    let node = group.node.borrow();
+    let raft = node.raft.prs().get(id);
+    raft.map_or_else(Progress::default, |raft| Progress {
+        matched: raft.matched,
+        // One that has all there is goes on being probed until there is more.
+        replicates: raft.state != ProgressState::Snapshot,
+        is_active: group.others.is_active(id),
+        is_lost: false,
+    })
+}
+
+/// Publishes the replicas of ranges that are led here, where they have changed.
+async fn publish(services: &Rc<Services>, led: &[Rc<Group>]) {
+    let mut due: BTreeMap<u32, Vec<RangeReplicas>> = BTreeMap::new();
+    for group in led {
+        let (id, number) = (keyspace_of(group.id), number_of(group.id));
+        let keyspace = services.transactional_keyspace(id);
+        let published = keyspace.and_then(|keyspace| Some(keyspace.range(number)?.config));
+        let descriptor = group.others.descriptor.borrow();
+        let newer = descriptor.as_ref().zip(published);
+        if let Some((descriptor, published)) = newer
+            && descriptor.config > published
+            && !services.is_dropped(id)
+        {
+            due.entry(id)
+                .or_default()
+                .push(replicas(number, descriptor));
+        }
+    }
+    for (id, now) in due {
+        let Some(keyspace) = services.transactional_keyspace(id) else {
+            continue;
+        };
+        // The store may not answer: then it is tried again at the next look.
+        if let Err(error) = services.publish_ranges(&keyspace, &now).await {
+            tracing::info!(%error, keyspace = keyspace.name, "the replicas of ranges are not published yet");
+        }
+    }
+}
+
+fn replicas(number: u16, descriptor: &Descriptor) -> RangeReplicas {
+    let members = descriptor.members.iter().map(|member| RangeReplica {
+        id: member.id,
+        node: member.at.node,
+        shard: member.at.shard,
+        directory: Some(member.directory),
+    });
+    RangeReplicas {
+        number,
+        config: descriptor.config,
+        replicas: members.collect(),
+    }
+}

@@ -1,0 +1,91 @@
+//! The other replicas of a range, as one of them knows them: their addresses, and when they were heard last.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use dunlin_proto::ShardAddress;
+use tokio::time::Instant;
+
+use crate::descriptor::{Descriptor, Entry};
+use crate::next_step::Repair;
+use crate::place::hears;
+
+/// A replica that was not heard for so long is not active.
+const SILENCE: Duration = Duration::from_secs(1);
+/// More replicas that are newer than the configuration known here are not remembered.
+const NEWER_MAX: usize = 8;
+
+/// What a replica knows of the others.
+#[derive(Default)]
+pub(crate) struct Others {
+    /// This replica's own number.
+    pub own: u64,
+    /// The descriptor that `raft` goes by; none before a replica that was prepared has its first snapshot.
+    pub descriptor: RefCell<Option<Descriptor>>,
+    /// The same of a snapshot that is in the store, and that `raft` has not heard of yet.
+    pub installed: RefCell<Option<Descriptor>>,
+    /// Where replicas are that are newer than the descriptor, with their directory numbers.
+    newer: RefCell<BTreeMap<u64, (ShardAddress, u64)>>,
+    /// When a replica was heard last.
+    heard: RefCell<BTreeMap<u64, Instant>>,
+    /// A change that is to be proposed.
+    pub change: RefCell<Option<Entry>>,
+    /// The last step that its leader took.
+    pub step: RefCell<Option<Repair>>,
+    /// Whether its leader is looking for the next step.
+    pub is_conducted: Cell<bool>,
+}
+
+impl Others {
+    /// Of a replica of this number.
+    pub fn new(own: u64, descriptor: Option<Descriptor>) -> Others {
+        Others {
+            own,
+            descriptor: RefCell::new(descriptor),
+            ..Others::default()
+        }
+    }
+
+    /// Where a replica is, and its directory number.
+    pub fn find(&self, id: u64) -> Option<(ShardAddress, u64)> {
+        let descriptor = self.descriptor.borrow();
+        let member = descriptor.as_ref().and_then(|known| known.member(id));
+        let known = member.map(|member| (member.at, member.directory));
+        known.or_else(|| self.newer.borrow().get(&id).copied())
+    }
+
+    /// Whether a message of a replica is heard; then it is remembered where it is.
+    pub fn hear(&self, id: u64, at: ShardAddress, directory: u64) -> bool {
+        let descriptor = self.descriptor.borrow();
+        if !hears(id, directory, descriptor.as_ref()) {
+            return false;
+        }
+        let is_named = descriptor.as_ref().is_some_and(|d| d.member(id).is_some());
+        if !is_named {
+            let mut newer = self.newer.borrow_mut();
+            newer.insert(id, (at, directory));
+            if newer.len() > NEWER_MAX {
+                newer.pop_first();
+            }
+        }
+        self.heard.borrow_mut().insert(id, Instant::now());
+        true
+    }
+
+    /// Whether a replica was heard a moment ago.
+    pub fn is_active(&self, id: u64) -> bool {
+        let heard = self.heard.borrow();
+        id == self.own || heard.get(&id).is_some_and(|at| at.elapsed() < SILENCE)
+    }
+
+    /// Goes by another descriptor.
+    pub fn set(&self, descriptor: Descriptor) {
+        self.newer
+            .borrow_mut()
+            .retain(|id, _| *id >= descriptor.next);
+        let mut heard = self.heard.borrow_mut();
+        heard.retain(|id, _| *id >= descriptor.next || descriptor.member(*id).is_some());
+        *self.descriptor.borrow_mut() = Some(descriptor);
+    }
+}
