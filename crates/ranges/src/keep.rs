@@ -14,6 +14,7 @@ use tokio::sync::Notify;
 use tokio::time::{Instant, sleep};
 
 use crate::group::{Group, address_of, applied, range_id};
+use crate::hold::hold_bytes;
 use crate::plug::{Part, limits};
 use crate::ranges::AtShard;
 
@@ -189,9 +190,17 @@ impl AtShard {
         };
         let keep_from = self.groups.borrow().values().map(keep_from).collect();
         self.store.keep_from_ms(keep_from);
-        let bytes: usize = (self.groups.borrow().values())
-            .map(|group| group.storage.log().borrow().bytes())
-            .sum();
+        let holds: BTreeMap<u64, u64> = (self.groups.borrow().iter())
+            .filter_map(|(id, group)| Some((*id, group.hold_from()?)))
+            .collect();
+        let hold_bytes = hold_bytes(holds.len());
+        // Bytes that are held do not go by flushing, up to a bound.
+        let bytes_of = |(id, group): (&u64, &Rc<Group>)| {
+            let bytes = group.storage.log().borrow().bytes();
+            let is_held = holds.contains_key(id) && bytes <= hold_bytes;
+            if is_held { 0 } else { bytes }
+        };
+        let bytes: usize = self.groups.borrow().iter().map(bytes_of).sum();
         let is_long = self.log.is_long();
         let tail_bytes = (services.log_retention_bytes() / TAIL_PART) as usize;
         let tail_bytes = tail_bytes.clamp(TAIL_BYTES_MIN, TAIL_BYTES);
@@ -210,7 +219,10 @@ impl AtShard {
         }
         for (id, position) in &flushed {
             if let Some(log) = self.log.group(*id) {
-                log.borrow_mut().trim(position.index, tail_bytes);
+                let mut log = log.borrow_mut();
+                let held = holds.get(id).filter(|_| log.bytes() <= hold_bytes);
+                let up_to = held.map_or(position.index, |held| position.index.min(*held));
+                log.trim(up_to, tail_bytes);
             }
         }
         if is_long && let Err(error) = self.log.release(|id| flushed.get(&id).copied()).await {

@@ -10,6 +10,7 @@
 //! | `next_step` | pure: the next change towards where replicas should be |
 //! | `place` | pure: which replica may be made, which are heard, and which go |
 //! | `conduct` | a leader takes these steps, and publishes the replicas of its range |
+//! | `hold` | pure: which entries stay in memory behind a copy |
 //! | `prepare` | the other side: whether a replica is here, and whether one may be made |
 //! | `others` | the other replicas, as one knows them |
 //! | `ranges` | the replicas at a shard, with the log and the store that they share |
@@ -46,6 +47,7 @@ mod descriptor;
 mod drive;
 mod finished;
 mod group;
+mod hold;
 mod http;
 mod interactive;
 mod interactive_http;

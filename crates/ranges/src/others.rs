@@ -29,6 +29,8 @@ pub(crate) struct Others {
     newer: RefCell<BTreeMap<u64, (ShardAddress, u64)>>,
     /// When a replica was heard last.
     heard: RefCell<BTreeMap<u64, Instant>>,
+    /// Copies that they fetch or fetched: the last entry in them, and when they ended.
+    pub copies: RefCell<BTreeMap<u64, (u64, Option<Instant>)>>,
     /// A change that is to be proposed.
     pub change: RefCell<Option<Entry>>,
     /// The last step that its leader took.

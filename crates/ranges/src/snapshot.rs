@@ -12,7 +12,7 @@ use dunlin_raftlog::Position;
 use dunlin_rpc::Sink;
 use dunlin_versions::{Meta, Row, Store};
 use raft::eraftpb::{Message, MessageType};
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 
 use crate::descriptor::Descriptor;
 use crate::group::{Group, Inbound, applied};
@@ -204,6 +204,8 @@ struct Serving {
 impl Serving {
     fn begin(group: &Rc<Group>, who: u64) -> Serving {
         *group.serving.borrow_mut().entry(who).or_default() += 1;
+        let index = group.meta.get().applied;
+        group.others.copies.borrow_mut().insert(who, (index, None));
         Serving {
             group: group.clone(),
             who,
@@ -218,6 +220,10 @@ impl Drop for Serving {
             *count -= 1;
         }
         serving.retain(|_, count| *count > 0);
+        let is_over = !serving.contains_key(&self.who);
+        if let Some((_, ended)) = self.group.others.copies.borrow_mut().get_mut(&self.who) {
+            *ended = is_over.then(Instant::now);
+        }
     }
 }
 

@@ -132,7 +132,7 @@ fn row<'a>(status: &'a Status, keyspace: &'a str, range: u64, start: &'a str) ->
         range,
         start,
         leader: leader.map(|leader| &*leader.at),
-        whole: leader.is_some_and(|leader| leader.led.whole),
+        whole: leader.is_some_and(|leader| RangeStatus::is_whole(leader, &status.ranges)),
         config: leader.map_or(0, |leader| leader.config),
         replicas,
         doing: leader.and_then(|leader| leader.led.doing.as_deref()),

@@ -319,23 +319,18 @@ fn another_leads_when_the_leader_dies_and_all_is_kept() {
     }
 }
 
-/// The replicas of the keyspace's ranges, by the status of a node: where each is, and its role.
-fn roles(flock: &Flock, node: usize) -> Vec<(String, String)> {
-    let status = flock.nodes[node].status();
-    let ranges = status["ranges"].as_array().unwrap().iter();
-    let own = ranges.filter(|range| range["keyspace"] == "accounts");
-    let text = |value: &Value| value.as_str().unwrap().to_owned();
-    own.map(|range| (text(&range["at"]), text(&range["role"])))
-        .collect()
-}
-
-/// Waits until three replicas of the range agree on all that was written.
+/// Waits until all ranges have all their replicas, by the command.
 fn whole(flock: &Flock, node: usize) {
-    eventually("three replicas agree", Duration::from_secs(60), || {
-        let roles = roles(flock, node);
-        let voters = roles.iter().filter(|(_, role)| role != "learner");
-        let is_led = roles.iter().any(|(_, role)| role == "leader");
-        is_led && voters.count() == 3 && roles.iter().all(|(_, r)| r == "leader" || r == "follower")
+    let server = format!("--server=http://{}", flock.nodes[node].address());
+    eventually("all ranges are whole", Duration::from_secs(60), || {
+        let listed = dunlin().args(["range", "list", "--json", &server]).output();
+        let listed = serde_json::from_slice::<Value>(&listed.unwrap().stdout);
+        let ranges = listed
+            .ok()
+            .and_then(|listed| listed["ranges"].as_array().cloned());
+        ranges.is_some_and(|ranges| {
+            ranges.len() == 2 && ranges.iter().all(|range| range["whole"] == true)
+        })
     });
 }
 

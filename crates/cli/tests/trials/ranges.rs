@@ -1,6 +1,7 @@
 //! Counters and locks of a transactional keyspace hold, while leaders are killed and stopped.
 
 use std::net::SocketAddr;
+use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
@@ -9,6 +10,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use crate::harness::answer::Answer;
+use crate::harness::child::dunlin;
 use crate::harness::eventually;
 use crate::harness::flock::Flock;
 use crate::harness::wire::Wire;
@@ -16,6 +18,8 @@ use crate::harness::wire::Wire;
 const COUNTERS: usize = 32;
 const LOCKS: usize = 3;
 const WORKERS: usize = 8;
+/// Writes of 64 KiB whose copy takes some seconds.
+const MUCH: u64 = 6_000;
 const LASTS: Duration = Duration::from_secs(60);
 /// Longer than any request is waited for.
 const PATIENCE: Duration = Duration::from_secs(12);
@@ -98,6 +102,109 @@ struct Counter {
 
 #[test]
 fn counters_lose_nothing_while_leaders_die() {
+    counters(disturb);
+}
+
+#[test]
+fn counters_lose_nothing_while_disks_are_lost() {
+    counters(lose_disks);
+}
+
+/// Whether all ranges have all their replicas, by the command.
+fn is_whole(flock: &Flock, node: usize) -> bool {
+    let server = format!("--server=http://{}", flock.nodes[node].address());
+    let listed = dunlin().args(["range", "list", "--json", &server]).output();
+    let listed = listed.unwrap();
+    let Ok(listed) = serde_json::from_slice::<serde_json::Value>(&listed.stdout) else {
+        return false;
+    };
+    let ranges = listed["ranges"].as_array().unwrap();
+    !ranges.is_empty() && ranges.iter().all(|range| range["whole"] == true)
+}
+
+/// Takes the disk of the leader, or of a follower, or puts a copy of the directory in its place; the next when all is
+/// whole again.
+fn lose_disks(flock: &mut Flock) -> u64 {
+    let (begin, mut times) = (Instant::now(), 0);
+    while begin.elapsed() < LASTS {
+        thread::sleep(Duration::from_secs(1));
+        let keyspace = ["accounts", "_oracle"][times as usize / 2 % 2];
+        let Some(leads) = leader(flock, keyspace) else {
+            continue;
+        };
+        let lost = (leads + times as usize % 2) % 3;
+        flock.kill(lost);
+        let data = flock.nodes[lost].data.clone();
+        if times % 3 == 2 {
+            let copy = data.with_extension("copy");
+            let copied = Command::new("cp").arg("-a").args([&data, &copy]).status();
+            assert!(copied.unwrap().success());
+            std::fs::remove_dir_all(&data).unwrap();
+            std::fs::rename(&copy, &data).unwrap();
+        } else {
+            std::fs::remove_dir_all(&data).unwrap();
+        }
+        flock.up(lost);
+        eventually("all ranges are whole", Duration::from_secs(60), || {
+            is_whole(flock, lost)
+        });
+        times += 1;
+    }
+    times
+}
+
+/// A copy takes longer than the log in memory reaches back: one is enough all the same.
+#[test]
+fn a_replica_that_was_away_takes_one_copy_while_writes_go_on() {
+    let mut flock = Flock::start(&["--retention=64MiB"]);
+    let body = json!({"name": "accounts", "mode": "transactional"}).to_string();
+    let made = flock.nodes[0].request("POST", "/v1/keyspaces", body.as_bytes());
+    assert_eq!(made.status, 201, "{}", made.text());
+    let addresses = flock.addresses();
+    let value = "v".repeat(64 << 10);
+    let write = |worker: usize, turn: usize, keys: usize| {
+        let key = format!("{worker}-{}", turn % keys);
+        let put = ask(addresses[turn % 2], "PUT", &key, "", &value);
+        put.is_some_and(|put| put.status == 201)
+    };
+    flock.kill(2);
+    let ends = AtomicBool::new(false);
+    let written = AtomicU64::new(0);
+    thread::scope(|scope| {
+        for worker in 0..4 {
+            let (write, ends, written) = (&write, &ends, &written);
+            scope.spawn(move || {
+                for turn in 0.. {
+                    if ends.load(Ordering::Relaxed) {
+                        return;
+                    }
+                    let is_done = write(worker, turn, 1_500);
+                    let count = written.fetch_add(u64::from(is_done), Ordering::Relaxed);
+                    if count > MUCH {
+                        // More than the entries that are held for a copy is more than any bound.
+                        thread::sleep(Duration::from_millis(30));
+                    }
+                }
+            });
+        }
+        eventually("there is much to copy", Duration::from_secs(240), || {
+            written.load(Ordering::Relaxed) > MUCH
+        });
+        flock.up(2);
+        let whole = Instant::now();
+        eventually("all ranges are whole", Duration::from_secs(120), || {
+            is_whole(&flock, 0)
+        });
+        println!("whole after {:?}, under writes", whole.elapsed());
+        ends.store(true, Ordering::Relaxed);
+    });
+    let status = flock.nodes[2].status();
+    let ranges = status["ranges"].as_array().unwrap().iter();
+    let mut own = ranges.filter(|row| row["keyspace"] == "accounts" && row["at"] == "n3/0");
+    assert_eq!(own.next().unwrap()["snapshots"], 1);
+}
+
+fn counters(disturb: impl Fn(&mut Flock) -> u64) {
     let mut flock = start();
     for counter in 0..COUNTERS {
         let put = flock.nodes[0].request("PUT", &path(&format!("c{counter}")), b"0");

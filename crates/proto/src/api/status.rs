@@ -170,6 +170,20 @@ impl RangeStatus {
     /// The role of a replica that keeps silent for good: it has lost data that it acknowledged.
     pub const SILENT: &str = "lost";
 
+    /// Whether a range has all its replicas: as its leader says, and as each of them says by itself. A leader takes a
+    /// moment to see that a replica has lost its data.
+    pub fn is_whole(leader: &RangeStatus, all: &[RangeStatus]) -> bool {
+        let is_same = |row: &RangeStatus| {
+            (row.number, row.range) == (leader.number, leader.range)
+                && matches!(row.role.as_str(), "leader" | "follower")
+        };
+        let speaks = |member: &RangeMember| {
+            let mut rows = all.iter().filter(|row| is_same(row));
+            rows.any(|row| (row.id, &row.at) == (member.id, &member.at))
+        };
+        leader.led.whole && leader.led.replicas.iter().all(speaks)
+    }
+
     /// Whether it keeps silent for good.
     pub fn is_silent(&self) -> bool {
         self.role == RangeStatus::SILENT

@@ -80,7 +80,10 @@ pub fn whole(cluster: &Cluster) -> Result<(), Broken> {
         for range in &keyspace.ranges {
             let number = u64::from(range.number);
             let here = |row: &&RangeStatus| row.number == keyspace.id && row.range == number;
-            let whole = rows.iter().filter(here).find(|row| row.led.whole);
+            let whole = rows
+                .iter()
+                .filter(here)
+                .find(|row| RangeStatus::is_whole(row, &rows));
             if whole.is_none_or(|leader| leader.config != range.config) {
                 let lines: Vec<String> = rows.iter().filter(here).map(row_line).collect();
                 return Err(broken(format!(

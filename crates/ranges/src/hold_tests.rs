@@ -1,0 +1,45 @@
+#![allow(clippy::unwrap_used)]
+use super::*;
+
+fn copy(index: u64, ended_s: Option<u64>) -> Copied {
+    Copied {
+        index,
+        ended: ended_s.map(Duration::from_secs),
+    }
+}
+
+#[test]
+fn entries_behind_a_copy_are_held_until_its_replica_takes_them() {
+    for (copy, matched, expected) in [
+        (copy(50, None), Some(0), true),
+        // A former copy: it is sent another.
+        (copy(50, None), Some(60), true),
+        (copy(50, Some(1)), Some(0), true),
+        (copy(50, Some(1)), Some(50), true),
+        (copy(50, Some(1)), Some(51), false),
+        // Removed.
+        (copy(50, Some(1)), None, false),
+        // It never came back.
+        (copy(50, Some(599)), Some(0), true),
+        (copy(50, Some(600)), Some(0), false),
+    ] {
+        assert_eq!(is_needed(&copy, matched), expected, "{copy:?} {matched:?}");
+    }
+}
+
+#[test]
+fn the_oldest_copy_that_is_needed_counts() {
+    let copies = BTreeMap::from([(4, copy(70, None)), (5, copy(50, Some(1)))]);
+    assert_eq!(hold_from(&copies, |_| Some(0)), Some(50));
+    let has_caught_up = |id| Some(if id == 5 { 90 } else { 0 });
+    assert_eq!(hold_from(&copies, has_caught_up), Some(70));
+    assert_eq!(hold_from(&BTreeMap::new(), |_| Some(0)), None);
+}
+
+#[test]
+fn many_ranges_hold_less_each() {
+    assert_eq!(hold_bytes(0), RANGE_BYTES);
+    assert_eq!(hold_bytes(1), RANGE_BYTES);
+    assert_eq!(hold_bytes(4), RANGE_BYTES);
+    assert_eq!(hold_bytes(16), SHARD_BYTES / 16);
+}
