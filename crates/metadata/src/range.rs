@@ -216,7 +216,10 @@ impl Keyspace {
 
     /// A range by its number.
     pub fn range(&self, number: u16) -> Option<&RangeRecord> {
-        self.ranges.iter().find(|range| range.number == number)
+        let is_it = |range: &&RangeRecord| range.number == number;
+        // Where nothing was cut since, numbers are positions.
+        let first = self.ranges.get(usize::from(number)).filter(is_it);
+        first.or_else(|| self.ranges.iter().find(is_it))
     }
 
     /// Whether its ranges are as ranges must be: they begin with the first key, each behind the one before, and each has

@@ -74,7 +74,10 @@ impl AtShard {
             keyspace: &keyspace,
             record,
             replica,
-            meta: self.store.meta(id).map_err(|error| error.to_string())?,
+            meta: match self.group(id) {
+                Some(group) => Some(group.meta.get()),
+                None => self.store.meta(id).map_err(|error| error.to_string())?,
+            },
         };
         self.advance(services, &wanted).await
     }

@@ -93,6 +93,7 @@ impl AtShard {
             node.tick();
             group.draw(node);
             group.reads.borrow_mut().tick();
+            group.others.tick();
             tick_snapshots(group, node);
         }
         loop {

@@ -2,7 +2,6 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use dunlin_proto::ShardAddress;
 use tokio::time::Instant;
@@ -11,8 +10,8 @@ use crate::descriptor::{Descriptor, Entry};
 use crate::next_step::Repair;
 use crate::place::hears;
 
-/// A replica that was not heard for so long is not active.
-const SILENCE: Duration = Duration::from_secs(1);
+/// A replica that was not heard for so many ticks of 100 ms is not active.
+const SILENCE_TICKS: u32 = 10;
 /// More replicas that are newer than the configuration known here are not remembered.
 const NEWER_MAX: usize = 8;
 
@@ -27,8 +26,8 @@ pub(crate) struct Others {
     pub installed: RefCell<Option<Descriptor>>,
     /// Where replicas are that are newer than the descriptor, with their directory numbers.
     newer: RefCell<BTreeMap<u64, (ShardAddress, u64)>>,
-    /// When a replica was heard last.
-    heard: RefCell<BTreeMap<u64, Instant>>,
+    /// For how many ticks a replica was not heard.
+    silent_ticks: RefCell<BTreeMap<u64, u32>>,
     /// Copies that they fetch or fetched: the last entry in them, and when they ended.
     pub copies: RefCell<BTreeMap<u64, (u64, Option<Instant>)>>,
     /// A change that is to be proposed.
@@ -71,14 +70,21 @@ impl Others {
                 newer.pop_first();
             }
         }
-        self.heard.borrow_mut().insert(id, Instant::now());
+        self.silent_ticks.borrow_mut().insert(id, 0);
         true
+    }
+
+    /// A tick has passed.
+    pub fn tick(&self) {
+        for ticks in self.silent_ticks.borrow_mut().values_mut() {
+            *ticks = ticks.saturating_add(1);
+        }
     }
 
     /// Whether a replica was heard a moment ago.
     pub fn is_active(&self, id: u64) -> bool {
-        let heard = self.heard.borrow();
-        id == self.own || heard.get(&id).is_some_and(|at| at.elapsed() < SILENCE)
+        let silent = self.silent_ticks.borrow();
+        id == self.own || silent.get(&id).is_some_and(|ticks| *ticks < SILENCE_TICKS)
     }
 
     /// Goes by another descriptor.
@@ -86,8 +92,8 @@ impl Others {
         self.newer
             .borrow_mut()
             .retain(|id, _| *id >= descriptor.next);
-        let mut heard = self.heard.borrow_mut();
-        heard.retain(|id, _| *id >= descriptor.next || descriptor.member(*id).is_some());
+        let mut silent = self.silent_ticks.borrow_mut();
+        silent.retain(|id, _| *id >= descriptor.next || descriptor.member(*id).is_some());
         *self.descriptor.borrow_mut() = Some(descriptor);
     }
 }

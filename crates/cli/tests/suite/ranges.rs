@@ -365,6 +365,8 @@ fn a_replica_that_lost_its_disk_comes_back_by_itself() {
             got.status == 200 && got.text() == "v"
         });
     }
+    flock.up(2);
+    whole(&flock, 0);
     let drained = flock.nodes[0].request("POST", "/v1/members", br#"{"drain": ["n3"]}"#);
     assert_eq!(drained.status, 409, "{}", drained.text());
     assert!(drained.text().contains("accounts"), "{}", drained.text());

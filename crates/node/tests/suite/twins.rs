@@ -3,6 +3,7 @@
 
 use std::net::TcpListener;
 use std::path::Path;
+use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::Duration;
 
 use crate::common::{CACHES, blocking, request};
@@ -32,9 +33,13 @@ async fn start(name: &str, data: &Path, listen: &str, metadata: &Metadata) -> (N
     try_start(name, data, listen, metadata).await.unwrap()
 }
 
+/// One that no connection of another test is given: a node listens there more than once.
 fn free_address() -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    listener.local_addr().unwrap().to_string()
+    static NEXT: AtomicU16 = AtomicU16::new(0);
+    let first = 20_000 + std::process::id() as u16 % 5_000;
+    let next = || format!("127.0.0.1:{}", first + NEXT.fetch_add(1, Ordering::Relaxed));
+    let mut ports = std::iter::repeat_with(next);
+    ports.find(|at| TcpListener::bind(at).is_ok()).unwrap()
 }
 
 #[tokio::test]

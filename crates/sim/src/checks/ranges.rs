@@ -99,9 +99,21 @@ pub fn whole(cluster: &Cluster) -> Result<(), Broken> {
 }
 
 fn row_line(row: &RangeStatus) -> String {
+    let members = row.led.replicas.iter();
+    let members =
+        members.map(|m| format!("{} {} heard {} has {}", m.id, m.role, m.heard, m.matched));
     format!(
-        "{} {} is {} of configuration {}, term {}, applied {}, {:?} {:?}",
-        row.id, row.at, row.role, row.config, row.term, row.applied, row.reason, row.led.doing
+        "{} {} is {} of configuration {}, term {}, last {}, applied {}, {:?} {:?} [{}]",
+        row.id,
+        row.at,
+        row.role,
+        row.config,
+        row.term,
+        row.last,
+        row.applied,
+        row.reason,
+        row.led.doing,
+        members.collect::<Vec<String>>().join(", ")
     )
 }
 
