@@ -23,12 +23,17 @@ impl ShardAddress {
         self.node == other.node && self.shard != other.shard
     }
 
-    pub(crate) fn encode(self, out: &mut BytesMut) {
+    /// As bytes.
+    pub fn encode(self, out: &mut BytesMut) {
         out.put_u16_le(self.node);
         out.put_u16_le(self.shard);
     }
 
-    pub(crate) fn decode(from: &mut Bytes) -> Result<Self, DecodeError> {
+    /// The same back.
+    ///
+    /// # Errors
+    /// When there are too few bytes.
+    pub fn decode(from: &mut Bytes) -> Result<Self, DecodeError> {
         Ok(ShardAddress {
             node: get_u16(from)?,
             shard: get_u16(from)?,

@@ -6,13 +6,14 @@ use std::rc::Rc;
 use dunlin_metadata::{Keyspace, RangeRecord, RangeReplica};
 use dunlin_node::plug::ORACLE_KEYSPACE;
 use dunlin_node::{Sabotage, Services};
+use dunlin_proto::ShardAddress;
 use dunlin_raftlog::{Position, Record, Vote};
 use dunlin_versions::Meta;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
 use crate::descriptor::{Descriptor, FIRST};
-use crate::group::{Group, address_of, keyspace_of, number_of};
+use crate::group::{Group, address_of, applied, keyspace_of, number_of};
 use crate::place::stays;
 use crate::ranges::{AtShard, Silent};
 use crate::start::{Own, Recorded, Start, start};
@@ -32,6 +33,27 @@ struct Wanted<'a> {
     replica: Option<RangeReplica>,
     /// What the store knows.
     meta: Option<Meta>,
+    /// The number of the configuration of its descriptor; none where it has none.
+    config: Option<u64>,
+}
+
+impl Wanted<'_> {
+    /// Whether the replica at this shard stays, by the published replicas.
+    fn stays(&self, at: ShardAddress, meta: &Meta) -> bool {
+        let config = self.config.unwrap_or(meta.config);
+        let replicas = self.record.replicas.iter();
+        let replicas = replicas.map(|replica| (replica.id, address_of(replica)));
+        stays((meta.own, at, config), self.record.config, replicas)
+    }
+
+    /// The replica of the record with a directory number.
+    fn made(&self, directory: Option<u64>) -> Option<RangeReplica> {
+        let replica = self.replica?;
+        Some(RangeReplica {
+            directory,
+            ..replica
+        })
+    }
 }
 
 impl AtShard {
@@ -40,8 +62,8 @@ impl AtShard {
         self: &Rc<Self>,
         services: &Rc<Services>,
         wanted: &BTreeMap<u64, RangeReplica>,
+        held: &BTreeMap<u64, Meta>,
     ) -> Result<(), String> {
-        let held = self.store.groups().map_err(|error| error.to_string())?;
         let ids: BTreeSet<u64> = wanted.keys().chain(held.keys()).copied().collect();
         for id in ids {
             if !self.busy.borrow_mut().insert(id) {
@@ -69,15 +91,24 @@ impl AtShard {
         let Some(record) = keyspace.range(number_of(id)) else {
             return Ok(());
         };
+        let (meta, config) = match self.group(id) {
+            Some(group) => {
+                let descriptor = group.others.descriptor.borrow();
+                let config = descriptor.as_ref().map(|known| known.config);
+                (Some(group.meta.get()), config)
+            }
+            None => {
+                let meta = self.store.meta(id).map_err(|error| error.to_string())?;
+                (meta, self.descriptor(id)?.map(|known| known.config))
+            }
+        };
         let wanted = Wanted {
             id,
             keyspace: &keyspace,
             record,
             replica,
-            meta: match self.group(id) {
-                Some(group) => Some(group.meta.get()),
-                None => self.store.meta(id).map_err(|error| error.to_string())?,
-            },
+            meta,
+            config,
         };
         self.advance(services, &wanted).await
     }
@@ -89,16 +120,15 @@ impl AtShard {
     ) -> Result<(), String> {
         let id = wanted.id;
         if let Some(meta) = &wanted.meta
-            && !self.stays(services, wanted, meta)?
+            && !wanted.stays(services.shard().address(), meta)
         {
-            return self.remove(id, *meta).await;
+            return self.remove(id, meta).await;
         }
         if let Some(group) = self.group(id) {
             self.note_drop(services, group);
             return Ok(());
         }
-        let start = self.look_at(wanted)?;
-        let start = match (start, self.sabotage) {
+        let start = match (self.look_at(wanted), self.sabotage) {
             (Start::Mute(_), Sabotage::PutBackVotes) if self.log.group(id).is_none() => Start::Make,
             (Start::Mute(_), Sabotage::PutBackVotes) if wanted.meta.is_none() => Start::Make,
             (Start::Mute(_), Sabotage::PutBackVotes) => Start::Speak,
@@ -108,11 +138,11 @@ impl AtShard {
             Start::Nothing => drop(self.silent.borrow_mut().remove(&id)),
             Start::Make => self.make_first(services, wanted).await?,
             Start::Note => {
-                let directory = wanted.meta.map(|meta| meta.directory);
-                self.note(services, wanted, directory).await;
+                let made = wanted.made(wanted.meta.map(|meta| meta.directory));
+                self.note(services, wanted, made).await;
             }
             Start::Describe => self.describe(wanted).await?,
-            Start::Ready => self.note_ready(services, wanted).await,
+            Start::Ready => self.note(services, wanted, None).await,
             Start::Wait => drop(self.silent.borrow_mut().insert(id, Silent::Preparing)),
             Start::Mute(why) => {
                 let before = self.silent.borrow_mut().insert(id, Silent::Mute(why));
@@ -144,20 +174,7 @@ impl AtShard {
         Ok(())
     }
 
-    /// Whether a replica stays, by the published replicas.
-    fn stays(&self, services: &Services, wanted: &Wanted<'_>, meta: &Meta) -> Result<bool, String> {
-        let record = wanted.record;
-        let known = match self.group(wanted.id) {
-            Some(group) => (group.others.descriptor.borrow().as_ref()).map(|known| known.config),
-            None => (self.descriptor(wanted.id)?).map(|known| known.config),
-        };
-        let own = services.shard().address();
-        let config = known.unwrap_or(meta.config);
-        let replicas = record.replicas.iter().map(|r| (r.id, address_of(r)));
-        Ok(stays((meta.own, own, config), record.config, replicas))
-    }
-
-    fn look_at(&self, wanted: &Wanted<'_>) -> Result<Start, String> {
+    fn look_at(&self, wanted: &Wanted<'_>) -> Start {
         let (record, meta) = (wanted.record, wanted.meta.as_ref());
         let of_own = |replica: &RangeReplica| meta.is_none_or(|meta| meta.own == replica.id);
         let recorded = wanted.replica.filter(of_own).map(|replica| Recorded {
@@ -168,29 +185,26 @@ impl AtShard {
         });
         let log = self.log.group(wanted.id);
         let log = log.as_ref().map(|log| log.borrow());
-        Ok(start(
+        start(
             recorded,
             Own {
                 meta,
-                has_descriptor: self.descriptor(wanted.id)?.is_some(),
+                has_descriptor: wanted.config.is_some(),
                 log: log.as_deref(),
             },
-        ))
+        )
     }
 
     /// The replicas of a range, by the store.
     pub fn descriptor(&self, id: u64) -> Result<Option<Descriptor>, String> {
         let bytes = self.store.descriptor(id).map_err(|e| e.to_string())?;
-        let descriptor = bytes.map(|bytes| Descriptor::decode(&bytes)).transpose();
+        let descriptor = bytes.map(|bytes| Descriptor::decode(bytes.into()));
+        let descriptor = descriptor.transpose();
         descriptor.map_err(|error| error.to_string())
     }
 
     /// Makes one of the first replicas of a range.
-    async fn make_first(
-        self: &Rc<Self>,
-        services: &Rc<Services>,
-        wanted: &Wanted<'_>,
-    ) -> Result<(), String> {
+    async fn make_first(&self, services: &Services, wanted: &Wanted<'_>) -> Result<(), String> {
         let replica = wanted.replica.ok_or("its record does not name it")?;
         let directory = replica.directory;
         let directory = directory.unwrap_or_else(|| new_directory(services, wanted.id));
@@ -202,39 +216,32 @@ impl AtShard {
             term: BEGIN.term,
             ..Meta::default()
         };
-        self.store
-            .set(wanted.id, &meta)
-            .map_err(|error| error.to_string())?;
-        self.flush().await?;
-        let vote = Vote {
-            term: BEGIN.term,
-            vote: 0,
-        };
-        self.begin(wanted.id, BEGIN, vote).await?;
-        self.note(services, wanted, Some(directory)).await;
+        self.make(wanted.id, meta).await?;
+        self.note(services, wanted, wanted.made(Some(directory)))
+            .await;
         Ok(())
     }
 
-    /// Notes in the record that a replica was made.
-    async fn note(&self, services: &Services, wanted: &Wanted<'_>, directory: Option<u64>) {
-        let made = wanted.replica.map(|replica| RangeReplica {
-            directory,
-            ..replica
-        });
-        self.write_down(services, wanted, made).await;
+    /// Makes a replica without rows, durably, in the stead of any that is here.
+    pub async fn make(&self, id: u64, meta: Meta) -> Result<(), String> {
+        let before = self.store.meta(id).map_err(|error| error.to_string())?;
+        self.behind(move |store| {
+            match before {
+                Some(before) => store.replace(id, before.place, &meta)?,
+                None => store.set(id, &meta)?,
+            }
+            store.flush()
+        })
+        .await?;
+        let vote = Vote {
+            term: meta.term,
+            vote: 0,
+        };
+        self.begin(id, applied(&meta), vote).await
     }
 
-    /// Notes in the record that all were.
-    async fn note_ready(&self, services: &Services, wanted: &Wanted<'_>) {
-        self.write_down(services, wanted, None).await;
-    }
-
-    async fn write_down(
-        &self,
-        services: &Services,
-        wanted: &Wanted<'_>,
-        made: Option<RangeReplica>,
-    ) {
+    /// Notes in the record that a replica was made, or that all were.
+    async fn note(&self, services: &Services, wanted: &Wanted<'_>, made: Option<RangeReplica>) {
         let keyspace = wanted.keyspace;
         (self.silent.borrow_mut()).insert(wanted.id, Silent::Preparing);
         if services.is_dropped(keyspace.id) {
@@ -295,41 +302,44 @@ impl AtShard {
     }
 
     /// Removes a replica that its range does not have any more. None of its number, or below, is made here again.
-    async fn remove(&self, id: u64, meta: Meta) -> Result<(), String> {
+    async fn remove(&self, id: u64, meta: &Meta) -> Result<(), String> {
         tracing::info!(range = id, replica = meta.own, "a replica of a range goes");
-        if let Some(group) = self.groups.borrow_mut().remove(&id) {
-            group.fail("its range has others in its stead");
-        }
-        self.silent.borrow_mut().remove(&id);
-        self.log.forget(id);
         let least = match self.sabotage {
             Sabotage::RemakeRemoved => 0,
             _ => meta.own + 1,
         };
-        self.behind(move |store| (store.remove(id, meta.place, least)).and_then(|()| store.flush()))
+        self.forget(id, least, "its range has others in its stead")
             .await
     }
 
     /// Removes replicas of keyspaces whose data is to go.
-    pub async fn let_go(&self, services: &Services) -> Result<(), String> {
-        let held = self.store.groups().map_err(|error| error.to_string())?;
+    pub async fn let_go(
+        &self,
+        services: &Services,
+        held: &BTreeMap<u64, Meta>,
+    ) -> Result<(), String> {
         let silent = self.silent.borrow().keys().copied().collect::<Vec<u64>>();
-        let logged = self.log.groups();
-        let all = held.keys().copied().chain(silent).chain(logged);
+        let all = held.keys().copied().chain(silent).chain(self.log.groups());
         let gone: BTreeSet<u64> = all
             .filter(|id| services.is_purged(keyspace_of(*id)))
             .collect();
         for id in gone {
-            if let Some(group) = self.groups.borrow_mut().remove(&id) {
-                group.fail("its keyspace is dropped");
-            }
-            self.silent.borrow_mut().remove(&id);
-            self.log.forget(id);
-            if let Some(meta) = held.get(&id) {
-                let place = meta.place;
-                self.behind(move |store| (store.remove(id, place, 0)).and_then(|()| store.flush()))
-                    .await?;
-            }
+            self.forget(id, 0, "its keyspace is dropped").await?;
+        }
+        Ok(())
+    }
+
+    /// Removes all there is here of a range. No replica of it below the number `least` is made here again; 0 for any.
+    async fn forget(&self, id: u64, least: u64, why: &str) -> Result<(), String> {
+        if let Some(group) = self.groups.borrow_mut().remove(&id) {
+            group.fail(why);
+        }
+        self.silent.borrow_mut().remove(&id);
+        self.log.forget(id);
+        let meta = self.store.meta(id).map_err(|error| error.to_string())?;
+        if let Some(Meta { place, .. }) = meta {
+            self.behind(move |store| store.remove(id, place, least).and_then(|()| store.flush()))
+                .await?;
         }
         Ok(())
     }

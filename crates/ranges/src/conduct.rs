@@ -3,12 +3,12 @@
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
-use dunlin_metadata::{RangeReplica, RangeReplicas};
+use dunlin_metadata::{Keyspace, RangeReplica, RangeReplicas};
 use dunlin_node::Services;
 use dunlin_proto::ShardAddress;
-use raft::ProgressState;
 use tokio::time::sleep;
 
 use crate::descriptor::{Change, Descriptor, Entry};
@@ -20,25 +20,20 @@ use crate::wire::{NUMBER, PREPARE, PROBE};
 
 /// Pause between two looks.
 const LOOK: Duration = Duration::from_millis(250);
-/// So many looks pass between two publications.
-const PUBLISH_LOOKS: u32 = 2;
+/// Pause between two publications.
+const PUBLISH: Duration = Duration::from_millis(500);
 /// How long another shard may take to answer.
 const WITHIN: Duration = Duration::from_secs(5);
 
 impl AtShard {
     /// Goes on for as long as the shard runs.
     pub async fn conduct(self: Rc<Self>) {
-        for look in 0_u32.. {
+        loop {
             sleep(LOOK).await;
             let Some(services) = self.services.upgrade() else {
                 return;
             };
-            let groups: Vec<Rc<Group>> = self.groups.borrow().values().cloned().collect();
-            let led: Vec<Rc<Group>> = groups.into_iter().filter(|group| group.serves()).collect();
-            if look.is_multiple_of(PUBLISH_LOOKS) {
-                publish(&services, &led).await;
-            }
-            for group in led {
+            for group in self.led() {
                 // One that waits for another shard holds nobody up.
                 if group.others.is_conducted.replace(true) {
                     continue;
@@ -50,6 +45,29 @@ impl AtShard {
                 });
             }
         }
+    }
+
+    /// Publishes the replicas of ranges that are led here, where they have changed, for as long as the shard runs. The
+    /// metadata store may not answer for long: no step waits for it.
+    pub async fn publish(self: Rc<Self>) {
+        loop {
+            sleep(PUBLISH).await;
+            let Some(services) = self.services.upgrade() else {
+                return;
+            };
+            for (keyspace, now) in due(&services, &self.led()) {
+                // Where it fails the next look tries again.
+                if let Err(error) = services.publish_ranges(&keyspace, &now).await {
+                    tracing::info!(%error, keyspace = keyspace.name, "the replicas of ranges are not published yet");
+                }
+            }
+        }
+    }
+
+    fn led(&self) -> Vec<Rc<Group>> {
+        let groups = self.groups.borrow();
+        let led = groups.values().filter(|group| group.serves());
+        led.cloned().collect()
     }
 
     /// Looks for the next step of a range, and begins it.
@@ -127,7 +145,7 @@ impl AtShard {
             if member.id == group.others.own {
                 continue;
             }
-            let mut progress = progress_of(group, member.id);
+            let mut progress = (group.others).progress(&group.node.borrow(), member.id);
             if !progress.is_active || !progress.replicates {
                 let request = ReplicaRequest {
                     group: group.id,
@@ -161,45 +179,25 @@ impl AtShard {
     }
 }
 
-fn progress_of(group: &Group, id: u64) -> Progress {
-    let node = group.node.borrow();
-    let raft = node.raft.prs().get(id);
-    raft.map_or_else(Progress::default, |raft| Progress {
-        matched: raft.matched,
-        // One that has all there is goes on being probed until there is more.
-        replicates: raft.state != ProgressState::Snapshot,
-        is_active: group.others.is_active(id),
-        is_lost: false,
-    })
-}
-
-/// Publishes the replicas of ranges that are led here, where they have changed.
-async fn publish(services: &Rc<Services>, led: &[Rc<Group>]) {
-    let mut due: BTreeMap<u32, Vec<RangeReplicas>> = BTreeMap::new();
+/// The keyspaces whose ranges are led here by newer configurations than their records have, with the replicas.
+fn due(services: &Services, led: &[Rc<Group>]) -> Vec<(Arc<Keyspace>, Vec<RangeReplicas>)> {
+    let mut due = BTreeMap::new();
     for group in led {
         let (id, number) = (keyspace_of(group.id), number_of(group.id));
-        let keyspace = services.transactional_keyspace(id);
-        let published = keyspace.and_then(|keyspace| Some(keyspace.range(number)?.config));
-        let descriptor = group.others.descriptor.borrow();
-        let newer = descriptor.as_ref().zip(published);
-        if let Some((descriptor, published)) = newer
-            && descriptor.config > published
-            && !services.is_dropped(id)
-        {
-            due.entry(id)
-                .or_default()
-                .push(replicas(number, descriptor));
-        }
-    }
-    for (id, now) in due {
         let Some(keyspace) = services.transactional_keyspace(id) else {
             continue;
         };
-        // The store may not answer: then it is tried again at the next look.
-        if let Err(error) = services.publish_ranges(&keyspace, &now).await {
-            tracing::info!(%error, keyspace = keyspace.name, "the replicas of ranges are not published yet");
+        let published = keyspace.range(number).map(|range| range.config);
+        let descriptor = group.others.descriptor.borrow();
+        if let Some((descriptor, published)) = descriptor.as_ref().zip(published)
+            && descriptor.config > published
+            && !services.is_dropped(id)
+        {
+            let (_, ranges) = due.entry(id).or_insert_with(|| (keyspace, Vec::new()));
+            ranges.push(replicas(number, descriptor));
         }
     }
+    due.into_values().collect()
 }
 
 fn replicas(number: u16, descriptor: &Descriptor) -> RangeReplicas {

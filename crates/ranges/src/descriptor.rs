@@ -222,7 +222,7 @@ impl Descriptor {
         out.put_u32_le(self.members.len() as u32);
         for member in &self.members {
             out.put_u64_le(member.id);
-            put_at(&mut out, member.at);
+            member.at.encode(&mut out);
             out.put_u64_le(member.directory);
             out.put_u8(match member.role {
                 Role::Voter => 0,
@@ -238,7 +238,7 @@ impl Descriptor {
     ///
     /// # Errors
     /// `Unreadable` where the bytes are none.
-    pub fn decode(mut from: &[u8]) -> Result<Descriptor, Unreadable> {
+    pub fn decode(mut from: Bytes) -> Result<Descriptor, Unreadable> {
         let from = &mut from;
         let (config, next) = (get_u64(from)?, get_u64(from)?);
         let count = from.try_get_u32_le().map_err(|_| Unreadable)?;
@@ -306,7 +306,7 @@ impl Entry {
             Change::AddLearner { id, at, directory } => {
                 out.put_u8(1);
                 out.put_u64_le(*id);
-                put_at(&mut out, *at);
+                at.encode(&mut out);
                 out.put_u64_le(*directory);
             }
             Change::Remove(id) => {
@@ -329,7 +329,7 @@ impl Entry {
     ///
     /// # Errors
     /// `Unreadable` where the bytes are none.
-    pub fn decode(mut from: &[u8]) -> Result<Entry, Unreadable> {
+    pub fn decode(mut from: Bytes) -> Result<Entry, Unreadable> {
         let from = &mut from;
         let config = get_u64(from)?;
         let change = match from.try_get_u8().map_err(|_| Unreadable)? {
@@ -352,23 +352,15 @@ impl Entry {
     }
 }
 
-fn put_at(out: &mut BytesMut, at: ShardAddress) {
-    out.put_u16_le(at.node);
-    out.put_u16_le(at.shard);
+fn get_at(from: &mut Bytes) -> Result<ShardAddress, Unreadable> {
+    ShardAddress::decode(from).map_err(|_| Unreadable)
 }
 
-fn get_at(from: &mut &[u8]) -> Result<ShardAddress, Unreadable> {
-    Ok(ShardAddress {
-        node: from.try_get_u16_le().map_err(|_| Unreadable)?,
-        shard: from.try_get_u16_le().map_err(|_| Unreadable)?,
-    })
-}
-
-fn get_u64(from: &mut &[u8]) -> Result<u64, Unreadable> {
+fn get_u64(from: &mut Bytes) -> Result<u64, Unreadable> {
     from.try_get_u64_le().map_err(|_| Unreadable)
 }
 
-fn get_ids(from: &mut &[u8]) -> Result<Vec<u64>, Unreadable> {
+fn get_ids(from: &mut Bytes) -> Result<Vec<u64>, Unreadable> {
     let count = from.try_get_u32_le().map_err(|_| Unreadable)?;
     if count > REPLICAS_MAX {
         return Err(Unreadable);

@@ -16,10 +16,10 @@ fn with(descriptor: &Descriptor, change: Change) -> Option<Descriptor> {
         config: descriptor.config,
         change,
     };
-    assert_eq!(Entry::decode(&entry.encode()), Ok(entry.clone()));
+    assert_eq!(Entry::decode(entry.encode()), Ok(entry.clone()));
     let with = descriptor.with(&entry)?;
     assert_eq!(with.config, descriptor.config + 1);
-    assert_eq!(Descriptor::decode(&with.encode()), Ok(with.clone()));
+    assert_eq!(Descriptor::decode(with.encode()), Ok(with.clone()));
     Some(with)
 }
 
@@ -139,12 +139,12 @@ fn raft_makes_of_each_change_what_the_descriptor_does() {
 fn bytes_that_are_none_are_refused() {
     let bytes = three().encode();
     for end in 0..bytes.len() {
-        assert_eq!(Descriptor::decode(&bytes[..end]), Err(Unreadable));
+        assert_eq!(Descriptor::decode(bytes.slice(..end)), Err(Unreadable));
     }
     assert_eq!(
-        Descriptor::decode(&[&bytes[..], &[0]].concat()),
+        Descriptor::decode([&bytes[..], &[0]].concat().into()),
         Err(Unreadable)
     );
-    assert_eq!(Entry::decode(&[0; 8]), Err(Unreadable));
-    assert_eq!(Entry::decode(&[0; 9]), Err(Unreadable));
+    assert_eq!(Entry::decode(Bytes::from_static(&[0; 8])), Err(Unreadable));
+    assert_eq!(Entry::decode(Bytes::from_static(&[0; 9])), Err(Unreadable));
 }

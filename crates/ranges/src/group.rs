@@ -20,7 +20,7 @@ use tokio::sync::{Notify, oneshot};
 use tokio::time::Instant;
 
 use crate::descriptor::{Descriptor, FIRST};
-use crate::hold::{Copied, hold_from, is_needed};
+use crate::hold::hold_from;
 use crate::others::Others;
 use crate::reads::Reads;
 
@@ -129,13 +129,6 @@ pub(crate) struct Group {
     random: RefCell<StdRng>,
     /// The election timeout that was drawn, and for which term and role.
     timeout: Cell<(u64, StateRole, usize)>,
-}
-
-fn copied((index, ended): &(u64, Option<Instant>)) -> Copied {
-    Copied {
-        index: *index,
-        ended: ended.map(|ended| ended.elapsed()),
-    }
 }
 
 /// Where a replica is.
@@ -334,12 +327,12 @@ impl Group {
     /// The index behind which entries stay in memory for replicas that get a copy.
     pub fn hold_from(&self) -> Option<u64> {
         let node = self.node.borrow();
-        let leads = node.raft.state == StateRole::Leader;
-        let matched = |id| node.raft.prs().get(id).map(|progress| progress.matched);
         let mut copies = self.others.copies.borrow_mut();
-        copies.retain(|id, copy| leads && is_needed(&copied(copy), matched(*id)));
-        let copies = copies.iter().map(|(id, copy)| (*id, copied(copy)));
-        hold_from(&copies.collect(), matched)
+        if node.raft.state != StateRole::Leader {
+            copies.clear();
+        }
+        let matched = |id| node.raft.prs().get(id).map(|progress| progress.matched);
+        hold_from(&mut copies, Instant::now(), matched)
     }
 
     /// It says nothing more; who waits is told why.

@@ -4,6 +4,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use tokio::time::Instant;
+
 /// Entries are held for so long behind the end of a copy.
 const HOLD: Duration = Duration::from_secs(600);
 /// A range holds no more bytes of entries than this.
@@ -16,28 +18,27 @@ pub(crate) const SHARD_BYTES: usize = 256 << 20;
 pub(crate) struct Copied {
     /// The last entry in it.
     pub index: u64,
-    /// For how long it has been complete, or broken off; none while it is sent.
-    pub ended: Option<Duration>,
+    /// When it was complete, or broke off; none while it is sent.
+    pub ended: Option<Instant>,
 }
 
 /// The index behind which entries stay in memory: by the copies of replicas, and the last entries that these are known to
-/// have.
+/// have. Copies that are not needed any more go.
 pub(crate) fn hold_from(
-    copies: &BTreeMap<u64, Copied>,
+    copies: &mut BTreeMap<u64, Copied>,
+    now: Instant,
     matched: impl Fn(u64) -> Option<u64>,
 ) -> Option<u64> {
-    let needed = copies
-        .iter()
-        .filter(|(id, copy)| is_needed(copy, matched(**id)));
-    needed.map(|(_, copy)| copy.index).min()
+    copies.retain(|id, copy| is_needed(copy, now, matched(*id)));
+    copies.values().map(|copy| copy.index).min()
 }
 
 /// Whether a replica still needs the entries behind its copy. None of them is known of a replica that was removed.
-pub(crate) fn is_needed(copy: &Copied, matched: Option<u64>) -> bool {
+fn is_needed(copy: &Copied, now: Instant, matched: Option<u64>) -> bool {
     match copy.ended {
         None => true,
         // Once it takes entries they are kept as for any other replica.
-        Some(ended) => ended < HOLD && matched.is_some_and(|matched| matched <= copy.index),
+        Some(ended) => now < ended + HOLD && matched.is_some_and(|matched| matched <= copy.index),
     }
 }
 

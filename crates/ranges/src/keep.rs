@@ -90,8 +90,9 @@ async fn look(services: &Rc<Services>, may_have_forgotten: bool) -> Result<(), S
             }
         },
     };
-    own.advance_all(services, &wanted).await?;
-    own.let_go(services).await
+    let held = own.store.groups().map_err(|error| error.to_string())?;
+    own.advance_all(services, &wanted, &held).await?;
+    own.let_go(services, &held).await
 }
 
 /// Whether an earlier start has held ranges here, of which some may have to go.
@@ -163,6 +164,7 @@ async fn open(services: &Rc<Services>, may_have_forgotten: bool) -> Result<Rc<At
     tokio::task::spawn_local(own.clone().drive());
     tokio::task::spawn_local(own.clone().tend());
     tokio::task::spawn_local(own.clone().conduct());
+    tokio::task::spawn_local(own.clone().publish());
     Ok(own)
 }
 
@@ -190,17 +192,12 @@ impl AtShard {
         };
         let keep_from = self.groups.borrow().values().map(keep_from).collect();
         self.store.keep_from_ms(keep_from);
-        let holds: BTreeMap<u64, u64> = (self.groups.borrow().iter())
-            .filter_map(|(id, group)| Some((*id, group.hold_from()?)))
-            .collect();
-        let hold_bytes = hold_bytes(holds.len());
-        // Bytes that are held do not go by flushing, up to a bound.
-        let bytes_of = |(id, group): (&u64, &Rc<Group>)| {
-            let bytes = group.storage.log().borrow().bytes();
-            let is_held = holds.contains_key(id) && bytes <= hold_bytes;
-            if is_held { 0 } else { bytes }
-        };
-        let bytes: usize = self.groups.borrow().iter().map(bytes_of).sum();
+        let holds = self.holds();
+        // Bytes that are held do not go by flushing.
+        let bytes: usize = (self.groups.borrow().iter())
+            .filter(|(id, _)| !holds.contains_key(id))
+            .map(|(_, group)| group.storage.log().borrow().bytes())
+            .sum();
         let is_long = self.log.is_long();
         let tail_bytes = (services.log_retention_bytes() / TAIL_PART) as usize;
         let tail_bytes = tail_bytes.clamp(TAIL_BYTES_MIN, TAIL_BYTES);
@@ -219,15 +216,29 @@ impl AtShard {
         }
         for (id, position) in &flushed {
             if let Some(log) = self.log.group(*id) {
-                let mut log = log.borrow_mut();
-                let held = holds.get(id).filter(|_| log.bytes() <= hold_bytes);
-                let up_to = held.map_or(position.index, |held| position.index.min(*held));
-                log.trim(up_to, tail_bytes);
+                let held = holds.get(id).copied().unwrap_or(u64::MAX);
+                log.borrow_mut().trim(position.index.min(held), tail_bytes);
             }
         }
         if is_long && let Err(error) = self.log.release(|id| flushed.get(&id).copied()).await {
             tracing::warn!(%error, "the log of ranges is not released");
         }
+    }
+
+    /// The ranges whose entries are held in memory, with the index behind which they are; beyond a bound none are.
+    fn holds(&self) -> BTreeMap<u64, u64> {
+        let groups = self.groups.borrow();
+        let held = groups.iter();
+        let held = held.filter_map(|(id, group)| Some((*id, group.hold_from()?)));
+        let mut holds: BTreeMap<u64, u64> = held.collect();
+        let bytes_max = hold_bytes(holds.len());
+        let bytes = |id: &u64| {
+            groups
+                .get(id)
+                .map_or(0, |group| group.storage.log().borrow().bytes())
+        };
+        holds.retain(|id, _| bytes(id) <= bytes_max);
+        holds
     }
 
     /// Everything applied goes to the disk.

@@ -10,7 +10,7 @@ use dunlin_proto::ShardAddress;
 use crate::descriptor::{Descriptor, Member, Role};
 
 /// A learner has caught up when no more entries than this are missing.
-pub(crate) const CAUGHT_UP: u64 = 256;
+const CAUGHT_UP: u64 = 256;
 
 /// What a leader knows of another replica.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -23,6 +23,14 @@ pub(crate) struct Progress {
     pub replicates: bool,
     /// Whether its own shard says that its data is lost.
     pub is_lost: bool,
+}
+
+impl Progress {
+    /// Whether it is heard, and few entries are missing up to the last.
+    pub fn has_caught_up(&self, last: u64) -> bool {
+        let missing = last.saturating_sub(self.matched);
+        self.is_active && self.replicates && missing <= CAUGHT_UP
+    }
 }
 
 /// What a leader goes by.
@@ -80,9 +88,8 @@ impl Known<'_> {
     }
 
     fn has_caught_up(&self, id: u64) -> bool {
-        let progress = self.progress.get(&id).copied().unwrap_or_default();
-        let missing = self.last.saturating_sub(progress.matched);
-        progress.is_active && progress.replicates && missing <= CAUGHT_UP
+        let progress = self.progress.get(&id);
+        progress.is_some_and(|progress| progress.has_caught_up(self.last))
     }
 
     fn is_wanted(&self, member: &Member) -> bool {

@@ -4,10 +4,12 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 
 use dunlin_proto::ShardAddress;
-use tokio::time::Instant;
+use dunlin_raftlog::GroupStorage;
+use raft::{ProgressState, RawNode};
 
 use crate::descriptor::{Descriptor, Entry};
-use crate::next_step::Repair;
+use crate::hold::Copied;
+use crate::next_step::{Progress, Repair};
 use crate::place::hears;
 
 /// A replica that was not heard for so many ticks of 100 ms is not active.
@@ -28,8 +30,8 @@ pub(crate) struct Others {
     newer: RefCell<BTreeMap<u64, (ShardAddress, u64)>>,
     /// For how many ticks a replica was not heard.
     silent_ticks: RefCell<BTreeMap<u64, u32>>,
-    /// Copies that they fetch or fetched: the last entry in them, and when they ended.
-    pub copies: RefCell<BTreeMap<u64, (u64, Option<Instant>)>>,
+    /// Copies that they fetch or fetched.
+    pub copies: RefCell<BTreeMap<u64, Copied>>,
     /// A change that is to be proposed.
     pub change: RefCell<Option<Entry>>,
     /// The last step that its leader took.
@@ -85,6 +87,18 @@ impl Others {
     pub fn is_active(&self, id: u64) -> bool {
         let silent = self.silent_ticks.borrow();
         id == self.own || silent.get(&id).is_some_and(|ticks| *ticks < SILENCE_TICKS)
+    }
+
+    /// The progress of a replica, as its leader knows it.
+    pub fn progress(&self, node: &RawNode<GroupStorage>, id: u64) -> Progress {
+        let raft = node.raft.prs().get(id);
+        raft.map_or_else(Progress::default, |raft| Progress {
+            matched: raft.matched,
+            // One that has all there is goes on being probed until there is more.
+            replicates: raft.state != ProgressState::Snapshot,
+            is_active: self.is_active(id),
+            is_lost: false,
+        })
     }
 
     /// Goes by another descriptor.

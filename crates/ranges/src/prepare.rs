@@ -4,7 +4,6 @@ use std::rc::Rc;
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 use dunlin_node::{Sabotage, Services};
-use dunlin_raftlog::{Position, Vote};
 use dunlin_versions::Meta;
 
 use crate::begin::new_directory;
@@ -176,7 +175,6 @@ impl AtShard {
         if let Some(former) = self.groups.borrow_mut().remove(&group) {
             former.fail("a newer replica takes its place");
         }
-        let before = self.store.meta(group).map_err(|error| error.to_string())?;
         let directory = new_directory(services, group);
         let meta = Meta {
             own: request.id,
@@ -185,16 +183,7 @@ impl AtShard {
             place: self.take_place(),
             ..Meta::default()
         };
-        self.behind(move |store| {
-            match before {
-                Some(before) => store.replace(group, before.place, &meta)?,
-                None => store.set(group, &meta)?,
-            }
-            store.flush()
-        })
-        .await?;
-        self.begin(group, Position::default(), Vote::default())
-            .await?;
+        self.make(group, meta).await?;
         self.speak(services, group).await?;
         Ok(directory)
     }

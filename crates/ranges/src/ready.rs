@@ -5,7 +5,7 @@ use dunlin_log::AppendError;
 use dunlin_node::Sabotage;
 use dunlin_raftlog::{GroupStorage, Position, Record, Vote};
 use dunlin_txn::{Answer, Command, Verdict};
-use dunlin_versions::{Entries, Meta};
+use dunlin_versions::{Applied, Entries, Meta};
 use prost::Message as _;
 use raft::eraftpb::{ConfChangeV2, ConfState, Entry, EntryType};
 use raft::{RawNode, Ready};
@@ -179,7 +179,8 @@ impl AtShard {
         entry: &Entry,
     ) -> Result<(), String> {
         let change = ConfChangeV2::decode(&*entry.data).map_err(|error| error.to_string())?;
-        let meaning = descriptor::Entry::decode(&change.context).map_err(|e| e.to_string())?;
+        let meaning = descriptor::Entry::decode(change.context.clone().into());
+        let meaning = meaning.map_err(|error| error.to_string())?;
         let before = group.others.descriptor.borrow().clone();
         let changed = before.and_then(|before| before.with(&meaning));
         if let Some(changed) = &changed {
@@ -200,24 +201,19 @@ impl AtShard {
             term: entry.term,
             descriptor: bytes.as_deref(),
         };
-        let (before, mut state) = (group.meta.get(), group.state.borrow_mut());
-        let applied = (self.store).apply(group.id, &before, &mut state, entries);
-        let applied = applied.map_err(|error| error.to_string())?;
-        drop(state);
-        self.set_meta(group, applied.meta);
+        self.store_applied(group, entries)?;
         if let Some(changed) = changed {
             group.storage.set_configuration(changed.conf_state());
         }
-        self.has_applied(group, entry.index);
         Ok(())
     }
 
     /// Applies commands in one batch, and answers their waiters.
     fn apply_commands(&self, group: &Group, entries: Vec<Entry>) -> Result<(), String> {
-        let before = group.meta.get();
+        let before = group.meta.get().applied;
         // A snapshot may have brought more than raft knows of.
         let entries: Vec<Entry> = (entries.into_iter())
-            .filter(|entry| entry.index > before.applied)
+            .filter(|entry| entry.index > before)
             .collect();
         let Some(last) = entries.last() else {
             return Ok(());
@@ -232,18 +228,13 @@ impl AtShard {
                 commands.push(command.map_err(|error| error.to_string())?);
             }
         }
-        let mut state = group.state.borrow_mut();
         let entries = Entries {
             commands: &commands,
             index,
             term,
             descriptor: None,
         };
-        let applied = (self.store).apply(group.id, &before, &mut state, entries);
-        let applied = applied.map_err(|error| error.to_string())?;
-        drop(state);
-        self.set_meta(group, applied.meta);
-        self.has_applied(group, index);
+        let applied = self.store_applied(group, entries)?;
         // What is written next, here and elsewhere, is stamped above it; but the end of a window, or of a lease, lies
         // ahead of the clock, and it must not run after it.
         if let Some(services) = self.services.upgrade().filter(|_| !group.is_oracle) {
@@ -266,14 +257,20 @@ impl AtShard {
         Ok(())
     }
 
-    /// Notifies a leader, and its waiters, that entries were applied.
-    fn has_applied(&self, group: &Group, index: u64) {
+    /// Applies entries to the store, and notifies a leader and its waiters.
+    fn store_applied(&self, group: &Group, entries: Entries<'_>) -> Result<Applied, String> {
+        let mut state = group.state.borrow_mut();
+        let applied = (self.store).apply(group.id, &group.meta.get(), &mut state, entries);
+        let applied = applied.map_err(|error| error.to_string())?;
+        drop(state);
+        self.set_meta(group, applied.meta);
         match &mut *group.lead.borrow_mut() {
-            Some((_, Lead::Keys(leader))) => leader.applied(index),
-            Some((_, Lead::Timestamps(oracle))) => oracle.extend(group.meta.get().greatest),
+            Some((_, Lead::Keys(leader))) => leader.applied(entries.index),
+            Some((_, Lead::Timestamps(oracle))) => oracle.extend(applied.meta.greatest),
             None => {}
         }
         group.moved.notify_waiters();
+        Ok(applied)
     }
 
     /// What is known of a replica's store has changed.

@@ -45,8 +45,7 @@ impl AtShard {
                 parcel.bytes.put_u8(MESSAGES);
             }
             parcel.bytes.put_u64_le(group.id);
-            parcel.bytes.put_u16_le(own.node);
-            parcel.bytes.put_u16_le(own.shard);
+            own.encode(&mut parcel.bytes);
             parcel.bytes.put_u64_le(from);
             parcel.bytes.put_u64_le(directory);
             put_bytes(&mut parcel.bytes, &message.encode_to_vec());
@@ -130,10 +129,7 @@ struct Envelope {
 fn next(from: &mut Bytes) -> Option<Envelope> {
     Some(Envelope {
         group: from.try_get_u64_le().ok()?,
-        at: ShardAddress {
-            node: from.try_get_u16_le().ok()?,
-            shard: from.try_get_u16_le().ok()?,
-        },
+        at: ShardAddress::decode(from).ok()?,
         directory: from.try_get_u64_le().ok()?,
         to: from.try_get_u64_le().ok()?,
         bytes: get_bytes(from).ok()?,

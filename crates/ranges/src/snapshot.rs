@@ -16,6 +16,7 @@ use tokio::time::{Instant, sleep};
 
 use crate::descriptor::Descriptor;
 use crate::group::{Group, Inbound, applied};
+use crate::hold::Copied;
 use crate::plug::at_shard;
 use crate::ranges::AtShard;
 use crate::wire::{NUMBER, SNAPSHOT, get_bytes, put_bytes};
@@ -205,7 +206,8 @@ impl Serving {
     fn begin(group: &Rc<Group>, who: u64) -> Serving {
         *group.serving.borrow_mut().entry(who).or_default() += 1;
         let index = group.meta.get().applied;
-        group.others.copies.borrow_mut().insert(who, (index, None));
+        let copy = Copied { index, ended: None };
+        group.others.copies.borrow_mut().insert(who, copy);
         Serving {
             group: group.clone(),
             who,
@@ -221,8 +223,8 @@ impl Drop for Serving {
         }
         serving.retain(|_, count| *count > 0);
         let is_over = !serving.contains_key(&self.who);
-        if let Some((_, ended)) = self.group.others.copies.borrow_mut().get_mut(&self.who) {
-            *ended = is_over.then(Instant::now);
+        if let Some(copy) = self.group.others.copies.borrow_mut().get_mut(&self.who) {
+            copy.ended = is_over.then(Instant::now);
         }
     }
 }
@@ -247,7 +249,7 @@ fn decode_head(mut from: Bytes) -> Option<(Meta, Descriptor)> {
         drops: from.try_get_u64_le().ok()?,
         ..Meta::default()
     };
-    Some((meta, Descriptor::decode(&from).ok()?))
+    Some((meta, Descriptor::decode(from).ok()?))
 }
 
 fn encode_rows(rows: &[Row], is_last: bool) -> Bytes {

@@ -8,7 +8,7 @@ use raft::{RawNode, StateRole};
 use crate::descriptor::{Descriptor, Member, Role};
 use crate::group::{Group, keyspace_of, number_of};
 use crate::keep::wanted;
-use crate::next_step::{CAUGHT_UP, Repair, Wait};
+use crate::next_step::{Repair, Wait};
 use crate::plug::{Part, at_shard};
 use crate::ranges::Silent;
 
@@ -82,7 +82,7 @@ fn replicas(
             Role::Learner => "learner",
         }
         .to_owned(),
-        matched: (node.raft.prs().get(member.id)).map_or(0, |progress| progress.matched),
+        matched: group.others.progress(node, member.id).matched,
         heard: group.others.is_active(member.id),
     };
     descriptor.members.iter().map(of_member).collect()
@@ -135,12 +135,8 @@ fn of_group(services: &Services, id: u64, group: &Group) -> RangeStatus {
     let wanted = services.transactional_keyspace(keyspace_of(id));
     let wanted = wanted.map_or(0, |keyspace| keyspace.settings.replicas);
     let has_all = |replica: &RangeMember| {
-        let in_snapshot =
-            node.raft.prs().get(replica.id).map(|p| p.state) == Some(raft::ProgressState::Snapshot);
-        replica.role == "voter"
-            && replica.heard
-            && !in_snapshot
-            && replica.matched + CAUGHT_UP >= last
+        let progress = group.others.progress(&node, replica.id);
+        replica.role == "voter" && progress.has_caught_up(last)
     };
     let is_whole = replicas.len() == usize::from(wanted) && replicas.iter().all(has_all);
     let step = group.others.step.borrow();

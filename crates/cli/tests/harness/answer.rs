@@ -1,11 +1,11 @@
 //! An HTTP response, taken apart.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How long a request is sent again.
-pub const PATIENCE: Duration = Duration::from_secs(10);
+const PATIENCE: Duration = Duration::from_secs(10);
 /// Pause before it is.
-pub const PAUSE: Duration = Duration::from_millis(200);
+const PAUSE: Duration = Duration::from_millis(200);
 
 /// Status, headers and body; of a chunked body also where its chunks ended.
 #[derive(Debug, Clone, Default)]
@@ -52,8 +52,21 @@ impl Answer {
         serde_json::from_slice(&self.body).unwrap_or_else(|e| panic!("{e}: {self:?}"))
     }
 
+    /// The answer to a request that is sent again as long as the server wants that: a node whose machine was paused for a
+    /// moment answers so.
+    pub fn repeated(may_repeat: bool, mut send: impl FnMut() -> Answer) -> Answer {
+        let begin = Instant::now();
+        loop {
+            let answer = send();
+            if !answer.is_passing(may_repeat) || begin.elapsed() > PATIENCE {
+                return answer;
+            }
+            std::thread::sleep(PAUSE);
+        }
+    }
+
     /// Whether the server wants the request to be sent again, or does not know the outcome of one that may be repeated.
-    pub fn is_passing(&self, may_repeat: bool) -> bool {
+    fn is_passing(&self, may_repeat: bool) -> bool {
         let is_wanted = self.header("retry-after").is_some();
         match self.status {
             503 => is_wanted || self.header("dunlin-written") == Some("no"),

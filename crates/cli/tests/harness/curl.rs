@@ -2,12 +2,10 @@
 
 use std::io::Write;
 use std::process::{Command, Stdio};
-use std::time::Instant;
 
-use super::answer::{Answer, PATIENCE, PAUSE};
+use super::answer::Answer;
 
-/// Runs curl; it must reach the server and be content with the protocol. A request that the server asks to be sent
-/// again is sent again: a node whose machine was paused for a moment answers so.
+/// Runs curl; it must reach the server and be content with the protocol. See [`Answer::repeated`].
 pub fn curl(arguments: &[&str]) -> Answer {
     curl_with(arguments, b"")
 }
@@ -17,14 +15,7 @@ pub fn curl_with(arguments: &[&str], input: &[u8]) -> Answer {
     let has_condition = arguments.iter().any(|text| text.starts_with("If-"));
     let is_post = arguments.contains(&"-d") || arguments.contains(&"POST");
     let may_repeat = !has_condition && !is_post;
-    let begin = Instant::now();
-    loop {
-        let answer = curl_once(arguments, input);
-        if !answer.is_passing(may_repeat) || begin.elapsed() > PATIENCE {
-            return answer;
-        }
-        std::thread::sleep(PAUSE);
-    }
+    Answer::repeated(may_repeat, || curl_once(arguments, input))
 }
 
 /// Runs curl once, whatever the answer.

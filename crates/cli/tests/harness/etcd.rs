@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::child::Process;
 use super::wire::Wire;
-use super::{eventually, ports};
+use super::{duplicate, eventually, ports};
 
 /// One etcd member with its data.
 pub struct Etcd {
@@ -108,11 +108,6 @@ impl Etcd {
                 .is_ok_and(|answer| answer.status == 200)
         });
     }
-}
-
-fn duplicate(from: &Path, to: &Path) {
-    let copied = Command::new("cp").arg("-a").args([from, to]).status();
-    assert!(copied.unwrap().success());
 }
 
 fn spawn(directory: &Path, host: &str, namespace: Option<&str>, port: u16) -> Process {

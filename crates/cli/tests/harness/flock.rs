@@ -8,10 +8,10 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::answer::Answer;
-use super::child::{Process, without_settings};
+use super::child::{Process, dunlin, without_settings};
 use super::etcd::Etcd;
 use super::wire::Wire;
-use super::{eventually, percent, ports};
+use super::{duplicate, eventually, percent, ports};
 
 const START: Duration = Duration::from_secs(40);
 
@@ -272,6 +272,25 @@ impl Node {
 
     pub fn delete(&self, key: &str, rest: &str) -> Answer {
         self.request("DELETE", &entity(key, rest), b"")
+    }
+
+    /// Its directory is on another disk from here on: a copy takes its place. Kill it before.
+    pub fn move_data(&self) {
+        let copy = self.data.with_extension("copy");
+        duplicate(&self.data, &copy);
+        std::fs::remove_dir_all(&self.data).unwrap();
+        std::fs::rename(&copy, &self.data).unwrap();
+    }
+
+    /// Whether so many ranges of transactional keyspaces are all there are and have all their replicas, by the command.
+    pub fn has_whole_ranges(&self, count: usize) -> bool {
+        let server = format!("--server=http://{}", self.address());
+        let listed = dunlin().args(["range", "list", "--json", &server]).output();
+        let Ok(listed) = serde_json::from_slice::<Value>(&listed.unwrap().stdout) else {
+            return false;
+        };
+        let ranges = listed["ranges"].as_array().unwrap();
+        ranges.len() == count && ranges.iter().all(|range| range["whole"] == true)
     }
 
     pub fn status(&self) -> Value {

@@ -26,6 +26,8 @@ pub mod tmpfs;
 pub mod up;
 pub mod wire;
 
+use std::path::Path;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 /// Looks every 20 ms whether `holds`; the panic says `what` never came.
@@ -35,6 +37,12 @@ pub fn eventually(what: &str, within: Duration, mut holds: impl FnMut() -> bool)
         assert!(Instant::now() < deadline, "{what}: not within {within:?}");
         std::thread::sleep(Duration::from_millis(20));
     }
+}
+
+/// Copies a directory as it is.
+pub fn duplicate(from: &Path, to: &Path) {
+    let copied = Command::new("cp").arg("-a").args([from, to]).status();
+    assert!(copied.unwrap().success());
 }
 
 /// Bytes of a key as they stand in a query or a path.

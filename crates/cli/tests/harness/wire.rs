@@ -2,9 +2,9 @@
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use super::answer::{Answer, PATIENCE, PAUSE};
+use super::answer::Answer;
 
 /// Nothing here may take longer.
 const TIMEOUT: Duration = Duration::from_secs(20);
@@ -54,17 +54,11 @@ impl Wire {
         self.try_answer(false).unwrap()
     }
 
-    /// Sends a request, and again where the server asks for that: a node whose machine was paused for a moment
-    /// answers so.
+    /// Sends a request: see [`Answer::repeated`].
     pub fn request(&mut self, method: &str, path: &str, body: impl AsRef<[u8]>) -> Answer {
-        let begin = Instant::now();
-        loop {
-            let answer = self.try_request(method, path, body.as_ref()).unwrap();
-            if !answer.is_passing(method != "POST") || begin.elapsed() > PATIENCE {
-                return answer;
-            }
-            std::thread::sleep(PAUSE);
-        }
+        Answer::repeated(method != "POST", || {
+            self.try_request(method, path, body.as_ref()).unwrap()
+        })
     }
 
     pub fn try_request(

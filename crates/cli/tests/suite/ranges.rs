@@ -321,16 +321,9 @@ fn another_leads_when_the_leader_dies_and_all_is_kept() {
 
 /// Waits until all ranges have all their replicas, by the command.
 fn whole(flock: &Flock, node: usize) {
-    let server = format!("--server=http://{}", flock.nodes[node].address());
+    // Those of the oracle and of the keyspace.
     eventually("all ranges are whole", Duration::from_secs(60), || {
-        let listed = dunlin().args(["range", "list", "--json", &server]).output();
-        let listed = serde_json::from_slice::<Value>(&listed.unwrap().stdout);
-        let ranges = listed
-            .ok()
-            .and_then(|listed| listed["ranges"].as_array().cloned());
-        ranges.is_some_and(|ranges| {
-            ranges.len() == 2 && ranges.iter().all(|range| range["whole"] == true)
-        })
+        flock.nodes[node].has_whole_ranges(2)
     });
 }
 
@@ -382,17 +375,7 @@ fn a_directory_that_was_copied_is_replaced_by_itself() {
     // One node after another moves to another disk.
     for node in 0..3 {
         flock.kill(node);
-        let (data, copy) = (
-            flock.nodes[node].data.clone(),
-            flock.nodes[node].data.with_extension("copy"),
-        );
-        let copied = std::process::Command::new("cp")
-            .arg("-a")
-            .args([&data, &copy])
-            .status();
-        assert!(copied.unwrap().success());
-        std::fs::remove_dir_all(&data).unwrap();
-        std::fs::rename(&copy, &data).unwrap();
+        flock.nodes[node].move_data();
         flock.up(node);
         whole(&flock, node);
         eventually("it is stored", Duration::from_secs(30), || {

@@ -1,11 +1,9 @@
 //! Change streams under clients that are slow, hang or come back with an old token.
 
-use std::path::Path;
-use std::process::Command;
-
 use serde_json::{Value, json};
 
 use crate::harness::curl::curl;
+use crate::harness::duplicate;
 use crate::harness::up::Up;
 use crate::harness::wire::Wire;
 
@@ -153,11 +151,6 @@ fn a_large_value_costs_no_memory_for_each_client_that_does_not_read() {
     drop(unread);
 }
 
-fn copy(from: &Path, to: &Path) {
-    let copied = Command::new("cp").arg("-a").args([from, to]).status();
-    assert!(copied.unwrap().success());
-}
-
 #[test]
 fn a_token_from_before_a_directory_was_put_back_is_gone() {
     let directory = tempfile::tempdir().unwrap();
@@ -166,7 +159,7 @@ fn a_token_from_before_a_directory_was_put_back_is_gone() {
     put(&up, "a", "1");
     let early = token(&up, "");
     assert_eq!(up.process.stop(), Some(0));
-    copy(&data, &kept);
+    duplicate(&data, &kept);
     let mut up = Up::on(&data, 1);
     for number in 0..20 {
         put(&up, &format!("b-{number}"), "2");
@@ -174,7 +167,7 @@ fn a_token_from_before_a_directory_was_put_back_is_gone() {
     let late = token(&up, "");
     assert_eq!(up.process.stop(), Some(0));
     std::fs::remove_dir_all(&data).unwrap();
-    copy(&kept, &data);
+    duplicate(&kept, &data);
 
     let up = Up::on(&data, 1);
     let of = |token: &str| {

@@ -1,7 +1,6 @@
 //! Counters and locks of a transactional keyspace hold, while leaders are killed and stopped.
 
 use std::net::SocketAddr;
-use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
@@ -10,7 +9,6 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use crate::harness::answer::Answer;
-use crate::harness::child::dunlin;
 use crate::harness::eventually;
 use crate::harness::flock::Flock;
 use crate::harness::wire::Wire;
@@ -110,18 +108,6 @@ fn counters_lose_nothing_while_disks_are_lost() {
     counters(lose_disks);
 }
 
-/// Whether all ranges have all their replicas, by the command.
-fn is_whole(flock: &Flock, node: usize) -> bool {
-    let server = format!("--server=http://{}", flock.nodes[node].address());
-    let listed = dunlin().args(["range", "list", "--json", &server]).output();
-    let listed = listed.unwrap();
-    let Ok(listed) = serde_json::from_slice::<serde_json::Value>(&listed.stdout) else {
-        return false;
-    };
-    let ranges = listed["ranges"].as_array().unwrap();
-    !ranges.is_empty() && ranges.iter().all(|range| range["whole"] == true)
-}
-
 /// Takes the disk of the leader, or of a follower, or puts a copy of the directory in its place; the next when all is
 /// whole again.
 fn lose_disks(flock: &mut Flock) -> u64 {
@@ -134,19 +120,14 @@ fn lose_disks(flock: &mut Flock) -> u64 {
         };
         let lost = (leads + times as usize % 2) % 3;
         flock.kill(lost);
-        let data = flock.nodes[lost].data.clone();
         if times % 3 == 2 {
-            let copy = data.with_extension("copy");
-            let copied = Command::new("cp").arg("-a").args([&data, &copy]).status();
-            assert!(copied.unwrap().success());
-            std::fs::remove_dir_all(&data).unwrap();
-            std::fs::rename(&copy, &data).unwrap();
+            flock.nodes[lost].move_data();
         } else {
-            std::fs::remove_dir_all(&data).unwrap();
+            std::fs::remove_dir_all(&flock.nodes[lost].data).unwrap();
         }
         flock.up(lost);
         eventually("all ranges are whole", Duration::from_secs(60), || {
-            is_whole(flock, lost)
+            flock.nodes[lost].has_whole_ranges(2)
         });
         times += 1;
     }
@@ -193,7 +174,7 @@ fn a_replica_that_was_away_takes_one_copy_while_writes_go_on() {
         flock.up(2);
         let whole = Instant::now();
         eventually("all ranges are whole", Duration::from_secs(120), || {
-            is_whole(&flock, 0)
+            flock.nodes[0].has_whole_ranges(2)
         });
         println!("whole after {:?}, under writes", whole.elapsed());
         ends.store(true, Ordering::Relaxed);

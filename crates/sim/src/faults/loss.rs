@@ -143,10 +143,10 @@ impl Faults {
         let is_gone =
             |number: usize| buried == Some(number) && topology.node(number as u16 + 1).is_none();
         !self.store.is_lost()
-            && checks::whole(cluster).is_ok()
             && self.losses.rotten.is_none()
             && (buried.is_none() || topology.members.change.is_none())
             && (0..cluster.hosts.len()).all(|number| is_gone(number) || is_whole(number))
+            && checks::whole(cluster).is_ok()
     }
 
     /// Notes who has been given back what it had lost.

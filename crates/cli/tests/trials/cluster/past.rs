@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::harness::eventually;
 use crate::harness::flock::{Flock, Node};
+use crate::harness::{duplicate, eventually};
 
 const KEYS: usize = 120;
 /// Part of the line that a node of uncertain past prints.
@@ -32,8 +32,7 @@ fn copy(from: &Path, to: &Path) {
     if to.exists() {
         std::fs::remove_dir_all(to).unwrap();
     }
-    let copied = Command::new("cp").arg("-a").args([from, to]).status();
-    assert!(copied.unwrap().success());
+    duplicate(from, to);
 }
 
 fn shard(node: &Node, name: &str) -> Value {
