@@ -122,14 +122,19 @@ fn what_a_majority_has_is_known_again_after_a_start() {
     });
     log.take(record(8, &[1]));
     assert_eq!(log.commit(), 6);
+    log.take(Record {
+        commit: Some(7),
+        ..Record::default()
+    });
+    assert_eq!((log.commit(), log.last().index), (7, 8));
     let mut again = GroupLog::default();
     again.take(log.rewritten(3, Position { index: 5, term: 1 }).unwrap());
-    assert_eq!(again.commit(), 6);
+    assert_eq!(again.commit(), 7);
     // More was applied than was written of it.
-    again.take(log.rewritten(3, Position { index: 7, term: 1 }).unwrap());
-    assert_eq!(again.commit(), 7);
+    again.take(log.rewritten(3, Position { index: 8, term: 1 }).unwrap());
+    assert_eq!(again.commit(), 8);
     again.forget_commit();
-    assert_eq!(again.commit(), 7);
+    assert_eq!(again.commit(), 8);
     // No majority has what this log never had.
     log.take(Record {
         commit: Some(99),

@@ -14,7 +14,7 @@ use rand::{Rng, SeedableRng};
 
 use crate::descriptor::{Descriptor, FIRST};
 use crate::group::{Group, address_of, applied, keyspace_of, number_of};
-use crate::place::stays;
+use crate::place::{OwnPlace, stays};
 use crate::ranges::{AtShard, Silent};
 use crate::start::{Own, Recorded, Start, start};
 
@@ -33,17 +33,27 @@ struct Wanted<'a> {
     replica: Option<RangeReplica>,
     /// What the store knows.
     meta: Option<Meta>,
-    /// The number of the configuration of its descriptor; none where it has none.
-    config: Option<u64>,
+    /// The number of the configuration of its descriptor, and whether that names it; none where it has none.
+    known: Option<(u64, bool)>,
+}
+
+fn of_own(known: &Descriptor, own: u64) -> (u64, bool) {
+    (known.config, known.member(own).is_some())
 }
 
 impl Wanted<'_> {
     /// Whether the replica at this shard stays, by the published replicas.
     fn stays(&self, at: ShardAddress, meta: &Meta) -> bool {
-        let config = self.config.unwrap_or(meta.config);
+        let (config, is_named) = self.known.unwrap_or((meta.config, true));
         let replicas = self.record.replicas.iter();
         let replicas = replicas.map(|replica| (replica.id, address_of(replica)));
-        stays((meta.own, at, config), self.record.config, replicas)
+        let own = OwnPlace {
+            id: meta.own,
+            at,
+            config,
+            is_named,
+        };
+        stays(own, self.record.config, replicas)
     }
 
     /// The replica of the record with a directory number.
@@ -91,15 +101,17 @@ impl AtShard {
         let Some(record) = keyspace.range(number_of(id)) else {
             return Ok(());
         };
-        let (meta, config) = match self.group(id) {
+        let (meta, known) = match self.group(id) {
             Some(group) => {
+                let meta = group.meta.get();
                 let descriptor = group.others.descriptor.borrow();
-                let config = descriptor.as_ref().map(|known| known.config);
-                (Some(group.meta.get()), config)
+                let known = descriptor.as_ref().map(|known| of_own(known, meta.own));
+                (Some(meta), known)
             }
             None => {
                 let meta = self.store.meta(id).map_err(|error| error.to_string())?;
-                (meta, self.descriptor(id)?.map(|known| known.config))
+                let own = meta.map_or(0, |meta| meta.own);
+                (meta, self.descriptor(id)?.map(|known| of_own(&known, own)))
             }
         };
         let wanted = Wanted {
@@ -108,7 +120,7 @@ impl AtShard {
             record,
             replica,
             meta,
-            config,
+            known,
         };
         self.advance(services, &wanted).await
     }
@@ -189,7 +201,7 @@ impl AtShard {
             recorded,
             Own {
                 meta,
-                has_descriptor: wanted.config.is_some(),
+                has_descriptor: wanted.known.is_some(),
                 log: log.as_deref(),
             },
         )

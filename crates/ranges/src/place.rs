@@ -73,14 +73,26 @@ pub(crate) fn hears(id: u64, directory: u64, descriptor: Option<&Descriptor>) ->
     }
 }
 
-/// Whether a replica stays, by the published configuration of its range: its number, and where its replicas
-/// are.
+/// What a replica knows of its own place in its range.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct OwnPlace {
+    pub id: u64,
+    pub at: ShardAddress,
+    /// The configuration that it goes by, or that it was prepared for.
+    pub config: u64,
+    /// Whether that names it; so it does one that was prepared.
+    pub is_named: bool,
+}
+
+/// Whether a replica stays, by its own configuration, which has applied its removal, and by the published one: its number,
+/// and where its replicas are.
 pub(crate) fn stays(
-    (id, at, config): (u64, ShardAddress, u64),
+    own: OwnPlace,
     published: u64,
     mut replicas: impl Iterator<Item = (u64, ShardAddress)>,
 ) -> bool {
-    published <= config || replicas.any(|replica| replica == (id, at))
+    let mut is_published = || replicas.any(|replica| replica == (own.id, own.at));
+    own.is_named && (published <= own.config || is_published())
 }
 
 #[cfg(test)]

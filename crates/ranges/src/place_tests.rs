@@ -78,10 +78,22 @@ fn newer_replicas_are_heard_and_removed_ones_are_not() {
 #[test]
 fn a_replica_goes_where_a_newer_configuration_does_not_name_it() {
     let replicas = || [(1, at(1)), (4, at(2))].into_iter();
-    assert!(stays((1, at(1), 3), 7, replicas()));
+    let own = |id, node, config| OwnPlace {
+        id,
+        at: at(node),
+        config,
+        is_named: true,
+    };
+    assert!(stays(own(1, 1, 3), 7, replicas()));
     // Removed.
-    assert!(!stays((2, at(2), 3), 7, replicas()));
+    assert!(!stays(own(2, 2, 3), 7, replicas()));
     // The published configuration is older than its own.
-    assert!(stays((2, at(2), 7), 7, replicas()));
-    assert!(!stays((4, at(3), 3), 7, replicas()));
+    assert!(stays(own(2, 2, 7), 7, replicas()));
+    assert!(!stays(own(4, 3, 3), 7, replicas()));
+    // It has applied its own removal.
+    let removed = OwnPlace {
+        is_named: false,
+        ..own(4, 2, 7)
+    };
+    assert!(!stays(removed, 7, replicas()));
 }

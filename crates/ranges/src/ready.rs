@@ -38,6 +38,7 @@ impl AtShard {
         }
         let committed = ready.take_committed_entries();
         let last_applied = committed.last().map(|entry| entry.index);
+        let has_change = committed.iter().any(is_change);
         self.apply(group, node, committed)?;
         for state in ready.take_read_states() {
             if let Ok(number) = state.request_ctx.as_slice().try_into() {
@@ -45,7 +46,7 @@ impl AtShard {
                 group.reads.borrow_mut().confirm(number, state.index);
             }
         }
-        let record = record_of(group, &mut ready, node.raft.raft_log.committed);
+        let record = record_of(group, &mut ready, node.raft.raft_log.committed, has_change);
         let number = ready.number();
         let messages = ready.take_persisted_messages();
         let mut persisting = Persisting {
@@ -161,11 +162,11 @@ impl AtShard {
     ) -> Result<(), String> {
         let mut commands = Vec::with_capacity(entries.len());
         for entry in entries {
-            if entry.get_entry_type() == EntryType::EntryNormal {
-                commands.push(entry);
-            } else {
+            if is_change(&entry) {
                 self.apply_commands(group, std::mem::take(&mut commands))?;
                 self.apply_change(group, node, &entry)?;
+            } else {
+                commands.push(entry);
             }
         }
         self.apply_commands(group, commands)
@@ -298,9 +299,14 @@ fn same_configuration(mut one: ConfState, mut other: ConfState) -> bool {
     one == other
 }
 
-/// What a `Ready` has for the log, if anything: then also what a majority has. That alone is not worth a record, for
-/// nothing is acknowledged by it.
-fn record_of(group: &Group, ready: &mut Ready, committed: u64) -> Option<Record> {
+/// Whether an entry changes the replicas of its range.
+fn is_change(entry: &Entry) -> bool {
+    entry.get_entry_type() != EntryType::EntryNormal
+}
+
+/// What a `Ready` has for the log, if anything: then also what a majority has. That alone is worth a record only where it
+/// has a change of the replicas: a replica that starts without it would wait for votes of replicas that have left.
+fn record_of(group: &Group, ready: &mut Ready, committed: u64, has_change: bool) -> Option<Record> {
     let begin = if ready.snapshot().is_empty() {
         None
     } else {
@@ -315,7 +321,7 @@ fn record_of(group: &Group, ready: &mut Ready, committed: u64) -> Option<Record>
     });
     let vote = vote.filter(|vote| *vote != group.storage.log().borrow().vote());
     let entries = ready.take_entries();
-    let is_empty = begin.is_none() && vote.is_none() && entries.is_empty();
+    let is_empty = begin.is_none() && vote.is_none() && entries.is_empty() && !has_change;
     (!is_empty).then_some(Record {
         group: group.id,
         begin,

@@ -180,7 +180,7 @@ fn drive(cluster: &mut Cluster) -> Result<Result<Checked, Broken>, HarnessError>
     {
         return Ok(Err(broken));
     }
-    if let Err(broken) = make_whole(cluster)? {
+    if let Err(broken) = make_whole(cluster, &mut faults)? {
         return Ok(Err(broken));
     }
     if let Err(broken) = checks::replicas(cluster) {
@@ -237,7 +237,10 @@ fn wait(cluster: &mut Cluster, for_ms: u64) -> Result<(), HarnessError> {
 }
 
 /// Waits until all ranges are whole.
-fn make_whole(cluster: &mut Cluster) -> Result<Result<(), Broken>, HarnessError> {
+fn make_whole(
+    cluster: &mut Cluster,
+    faults: &mut Faults,
+) -> Result<Result<(), Broken>, HarnessError> {
     let end_ms = cluster.now_ms() + WHOLE_MS_MAX;
     loop {
         match checks::whole(cluster) {
@@ -246,7 +249,10 @@ fn make_whole(cluster: &mut Cluster) -> Result<Result<(), Broken>, HarnessError>
                 return Ok(Err(broken));
             }
             Err(_) if cluster.now_ms() >= end_ms => return Ok(Ok(())),
-            Err(_) => wait(cluster, LOOK_MS)?,
+            Err(_) => {
+                faults.restart_failed_ranges(cluster)?;
+                wait(cluster, LOOK_MS)?;
+            }
         }
     }
 }

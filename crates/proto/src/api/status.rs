@@ -171,10 +171,12 @@ impl RangeStatus {
     pub const SILENT: &str = "lost";
 
     /// Whether a range has all its replicas: as its leader says, and as each of them says by itself. A leader takes a
-    /// moment to see that a replica has lost its data.
+    /// moment to see that a replica has lost its data; and replicas that do not know yet that the newest configuration
+    /// is committed could not go by it if the leader were lost.
     pub fn is_whole(leader: &RangeStatus, all: &[RangeStatus]) -> bool {
         let is_same = |row: &RangeStatus| {
             (row.number, row.range) == (leader.number, leader.range)
+                && row.config == leader.config
                 && matches!(row.role.as_str(), "leader" | "follower")
         };
         let speaks = |member: &RangeMember| {

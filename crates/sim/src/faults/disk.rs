@@ -89,4 +89,31 @@ impl Faults {
         }
         Ok(())
     }
+
+    /// Restarts nodes on which the log of ranges has failed, as its line says.
+    ///
+    /// # Errors
+    /// When the harness cannot do it.
+    pub fn restart_failed_ranges(&mut self, cluster: &mut Cluster) -> Result<(), HarnessError> {
+        for number in 0..cluster.hosts.len() {
+            let live = cluster.hosts[number].live().into_iter();
+            let rows = live.flat_map(|shard| shard.status().ranges);
+            let mut failed = rows.filter(|row| row.role == "failed");
+            let says_so = |reason: String| reason.contains("restart the node");
+            let has_failed = failed.any(|row| row.reason.is_some_and(says_so));
+            drop(failed);
+            if has_failed {
+                let now_ms = cluster.now_ms();
+                let crash = self.crash_kind(cluster);
+                self.crash(
+                    cluster,
+                    number,
+                    crash,
+                    now_ms,
+                    "the log of its ranges failed",
+                )?;
+            }
+        }
+        self.restart_down(cluster)
+    }
 }
