@@ -13,6 +13,9 @@ const PHASES: [(&str, &str); 4] = [
     ("settle", "leaving the old replicas"),
 ];
 
+/// Ranges that a change waits for are named up to so many.
+const RANGES_MAX: usize = 3;
+
 /// Every node of a cluster, and what it is for.
 pub fn nodes(status: &Status) -> Table {
     let mut table = Table::new(&[
@@ -162,6 +165,10 @@ pub fn lines(change: &Change) -> Vec<String> {
     let mut lines = vec![format!("phase {phase}; {pieces}"), progress.copied()];
     if !change.waits_for.is_empty() {
         lines.push(format!("waits for {}", change.waits_for.join(", ")));
+    }
+    lines.extend(change.ranges.iter().take(RANGES_MAX).cloned());
+    if let more @ 1.. = change.ranges.len().saturating_sub(RANGES_MAX) {
+        lines.push(format!("and {more} more ranges: dunlin range list"));
     }
     lines
 }

@@ -15,7 +15,7 @@ use crate::description::{
 };
 use crate::error::ClientError;
 use crate::keyspace::Keyspace;
-use crate::members::{ChangeMembers, Members};
+use crate::members::{ChangeMembers, Members, RangeTarget};
 use crate::pool::{HTTP, Pool};
 use crate::status::Status;
 use crate::users::{ChangedUsers, NewUser, SetUser, Users};
@@ -121,6 +121,34 @@ impl Client {
         let body = serde_json::json!({ "retention": retention });
         call.json(body.to_string().into_bytes());
         self.json(call).await
+    }
+
+    /// Sets how many replicas each range of a transactional keyspace is to have; they are made and removed behind it.
+    pub async fn alter_replicas(
+        &self,
+        name: &str,
+        replicas: u8,
+    ) -> Result<KeyspaceDescription, ClientError> {
+        let mut call = Call::new(Method::PATCH, keyspace_path(name));
+        let body = serde_json::json!({ "replicas": replicas });
+        call.json(body.to_string().into_bytes());
+        self.json(call).await
+    }
+
+    /// Says where the replicas of a range should be; they go there behind it. What the cluster cannot do gives
+    /// [`ClientError::Refused`] with status 409.
+    pub async fn retarget_range(
+        &self,
+        keyspace: &str,
+        number: u64,
+        wish: &RangeTarget,
+    ) -> Result<(), ClientError> {
+        let path = format!("/v1/ranges/{}/{number}/target", encode(keyspace.as_bytes()));
+        let mut call = Call::new(Method::PUT, path);
+        call.json(
+            serde_json::to_vec(wish).map_err(|error| ClientError::Invalid(error.to_string()))?,
+        );
+        self.done(call).await
     }
 
     /// Drops a keyspace; its data goes after a delay. Fails with [`ClientError::NotFound`] when there is none.

@@ -66,7 +66,7 @@ pub use dunlin_proto::partition_of;
 pub use dunlin_tls::{ClientFiles, ClientTls, IdentityFiles, TlsError};
 pub use error::ClientError;
 pub use keyspace::{Keyspace, Stored, Value};
-pub use members::{Change, ChangeMembers, Members, MoveState};
+pub use members::{Change, ChangeMembers, Members, MoveState, RangeTarget};
 pub use options::{Condition, Quorum, WriteOptions};
 pub use pair_scan::PairScan;
 pub use scan::{Entry, Range, Scan};

@@ -35,11 +35,36 @@ pub struct Change {
     pub dead: Vec<String>,
     /// Shards, `NODE/SHARD`, that the next phase waits for.
     pub waits_for: Vec<String>,
+    /// Ranges that it waits for, a line each.
+    pub ranges: Vec<String>,
     /// Every shard that answered.
     pub shards: Vec<MoveState>,
     /// What a newer server says beyond this.
     #[serde(flatten)]
     pub more: serde_json::Map<String, serde_json::Value>,
+}
+
+/// Where an operator wants the replicas of a range; nodes by their names.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+pub enum RangeTarget {
+    /// The replica on a node is to lead.
+    Lead {
+        /// Name of the node.
+        lead: String,
+    },
+    /// The replica on one node is to be on another.
+    Move {
+        /// Name of the first.
+        from: String,
+        /// Name of the other.
+        to: String,
+        /// Its shard; any if it is left out.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        shard: Option<u16>,
+        /// Whether it takes the place of a change that is under way.
+        instead: bool,
+    },
 }
 
 /// A shard's part in a change.

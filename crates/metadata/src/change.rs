@@ -11,6 +11,8 @@ use crate::objects::{
     node_key,
 };
 use crate::range::RangeRecord;
+use crate::range_plan::{Load, new_ranges, plan_places};
+use crate::retarget::{Retarget, refusal};
 use crate::topology::Topology;
 
 /// What to write, and what to answer when it is written.
@@ -30,6 +32,14 @@ impl<T> Step<T> {
             puts: Vec::new(),
             value,
         }
+    }
+
+    /// No change of the members begins meanwhile.
+    pub(crate) fn guarded_by_members(mut self) -> Self {
+        if !self.puts.is_empty() {
+            self.guards.push(MEMBERS.to_owned());
+        }
+        self
     }
 }
 
@@ -210,7 +220,7 @@ pub(crate) fn create_keyspace(
     let mut keyspace = Keyspace::new(id, name, settings.clone());
     let mut guards = vec![key.clone(), KEYSPACE_COUNTER.to_owned()];
     if keyspace.is_transactional() {
-        keyspace.ranges = RangeRecord::choose(now, name, settings)?;
+        keyspace.ranges = new_ranges(now, name, settings)?;
         // No change begins meanwhile that takes one of them out.
         guards.push(MEMBERS.to_owned());
     }
@@ -284,6 +294,118 @@ pub(crate) fn alter_keyspace(
         guards: vec![key.clone()],
         puts: vec![(key, Some(encode(&altered)?))],
         value: altered,
+    })
+}
+
+/// The most keyspaces whose ranges get other targets at once: etcd takes 128 operations in a transaction.
+const PLANNED_MAX: usize = 32;
+
+/// A keyspace whose data there is, with the key of its record.
+fn record_of(now: &Topology, id: u32) -> Option<(String, &Keyspace)> {
+    let live = now.keyspace(id);
+    let live = live.map(|keyspace| (keyspace_key(&keyspace.name), keyspace));
+    live.or_else(|| {
+        let dropped = now.dropped(id).filter(|dropped| !dropped.purged)?;
+        Some((drop_key(id), &dropped.keyspace))
+    })
+}
+
+/// The record of a keyspace, in use or dropped, as it is to be.
+fn put_of(now: &Topology, keyspace: &Keyspace) -> Result<Put, MetadataError> {
+    let id = keyspace.id;
+    match now.dropped(id) {
+        Some(dropped) => {
+            let keyspace = keyspace.clone();
+            let dropped = Dropped {
+                keyspace,
+                ..dropped.clone()
+            };
+            Ok((drop_key(id), Some(encode(&dropped)?)))
+        }
+        None => Ok((keyspace_key(&keyspace.name), Some(encode(keyspace)?))),
+    }
+}
+
+/// Applies `alter` to the ranges of a keyspace; also of a dropped one, for that may be taken back.
+pub(crate) fn alter_ranges(
+    now: &Topology,
+    store: &Objects,
+    id: u32,
+    alter: impl Fn(&RangeRecord) -> RangeRecord,
+) -> Result<Step<()>, MetadataError> {
+    let found = record_of(now, id).filter(|(key, _)| store.get(key).is_some());
+    let (key, keyspace) = found.ok_or_else(|| MetadataError::NotFound {
+        name: format!("number {id}"),
+    })?;
+    let mut altered = keyspace.clone();
+    altered.ranges = keyspace.ranges.iter().map(alter).collect();
+    if altered == *keyspace {
+        return Ok(Step::none(()));
+    }
+    Ok(Step {
+        guards: vec![key],
+        puts: vec![put_of(now, &altered)?],
+        value: (),
+    })
+}
+
+/// Gives ranges the targets that they should have, and says how many keyspaces get some.
+pub(crate) fn plan_ranges(now: &Topology, store: &Objects) -> Result<Step<usize>, MetadataError> {
+    let mut planned = plan_places(now);
+    planned.retain(|keyspace| {
+        record_of(now, keyspace.id).is_some_and(|(key, _)| store.get(&key).is_some())
+    });
+    planned.truncate(PLANNED_MAX);
+    let puts: Result<Vec<Put>, MetadataError> =
+        planned.iter().map(|next| put_of(now, next)).collect();
+    let puts = puts?;
+    let keys = puts.iter().map(|(key, _)| key.clone());
+    Ok(Step {
+        guards: keys.chain([MEMBERS.to_owned()]).collect(),
+        value: puts.len(),
+        puts,
+    })
+}
+
+/// Gives a range the target that an operator wants, and answers with the number of that.
+pub(crate) fn retarget_range(
+    now: &Topology,
+    store: &Objects,
+    (name, number): (&str, u16),
+    wish: &Retarget,
+) -> Result<Step<u64>, MetadataError> {
+    let key = keyspace_key(name);
+    let keyspace = now.keyspace_named(name).filter(|k| k.is_transactional());
+    let keyspace = keyspace.filter(|_| store.get(&key).is_some());
+    let range = keyspace.and_then(|keyspace| Some((keyspace, keyspace.range(number)?)));
+    let (keyspace, range) = range.ok_or_else(|| {
+        refusal(
+            name,
+            number,
+            "there is no such range: see dunlin range list",
+        )
+    })?;
+    let load = Load::of(now);
+    let next = wish
+        .of(now, range, |node| load.least(&[node], &[]))
+        .map_err(|why| refusal(name, number, why))?;
+    let value = next.planned;
+    if next == *range {
+        return Ok(Step::none(value));
+    }
+    let mut altered = keyspace.clone();
+    let same = altered
+        .ranges
+        .iter_mut()
+        .find(|range| range.number == number);
+    if let Some(same) = same {
+        *same = next;
+    }
+    Ok(Step {
+        // No change begins meanwhile that takes one of the nodes out.
+        guards: vec![key, MEMBERS.to_owned()],
+        puts: vec![put_of(now, &altered)?],
+        value,
     })
 }
 

@@ -190,13 +190,23 @@ pub enum MetadataError {
         /// How many members there are that stay.
         nodes: usize,
     },
-    /// Ranges do not move between nodes yet. Drop the keyspace, or keep the node.
-    #[error("{}", holds_range(node, keyspace))]
-    HoldsRange {
-        /// The node's name.
-        node: String,
+    /// A range still has a replica on a node that gives its data away. Wait; `dunlin status` shows what it waits for.
+    #[error("change {id} of the members waits: {range}")]
+    RangeOutside {
+        /// The change's id.
+        id: u64,
+        /// Which range, and why.
+        range: String,
+    },
+    /// There is no such range, or the target is none.
+    #[error("range {keyspace}/{range}: {why}")]
+    NoTarget {
         /// The keyspace.
         keyspace: String,
+        /// The range's number.
+        range: u16,
+        /// The rule that it breaks.
+        why: String,
     },
     /// One change of the members at a time. Wait until this one has ended, or cancel it, which is
     /// possible in the phases copy and joint.
@@ -318,19 +328,5 @@ fn fewer(most: u16, others: u16) -> String {
     match most.saturating_sub(others) {
         0 => String::new(),
         left => format!("; start with --shards {left}"),
-    }
-}
-
-fn holds_range(node: &str, keyspace: &str) -> String {
-    if keyspace.starts_with('_') {
-        format!(
-            "node {node} holds a replica of {keyspace}, which all transactional keyspaces need, and it does not move yet: \
-         keep the node"
-        )
-    } else {
-        format!(
-            "node {node} holds a replica of the transactional keyspace {keyspace}, and these do not move yet: \
-         keep the node, or drop the keyspace and wait until its data is gone"
-        )
     }
 }

@@ -67,9 +67,9 @@ impl KeyspaceSettings {
     pub fn check(&self) -> Result<(), MetadataError> {
         let invalid = |what: String, rule: &str| Err(MetadataError::invalid(what, rule));
         if self.mode == Mode::Transactional {
-            if !matches!(self.replicas, 1 | 3) {
+            if !matches!(self.replicas, 1 | 3 | 5) {
                 let what = format!("replicas {}", self.replicas);
-                return invalid(what, "must be 1 or 3 in mode transactional");
+                return invalid(what, "must be 1, 3 or 5 in mode transactional");
             }
             if self.sync != Sync::Always {
                 let what = format!("sync {}", self.sync);

@@ -25,7 +25,7 @@ fn settings_beyond_them_are_named_with_the_rule() {
                 s.mode = Mode::Transactional;
                 s.replicas = 2;
             }),
-            "replicas 2: must be 1 or 3 in mode transactional",
+            "replicas 2: must be 1, 3 or 5 in mode transactional",
         ),
         (
             with(|s| {

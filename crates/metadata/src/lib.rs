@@ -13,6 +13,8 @@
 //! | `accept` | pure: whether a store is believed, and what becomes of what it says beside what is known |
 //! | `change` | pure: what a change writes, the same for every store |
 //! | `range` | the ranges of a transactional keyspace, and who holds them |
+//! | `range_plan` | where their replicas should be |
+//! | `retarget` | where an operator wants them |
 //! | `restore` | pure: a lost store put back from what nodes know |
 //! | `view_record` | a keyspace's views, and what a change of them makes of its record |
 //! | `view` | what this process knows, and what is wrong, for all to watch |
@@ -43,7 +45,9 @@ mod metadata;
 mod node;
 mod objects;
 mod range;
+mod range_plan;
 mod restore;
+mod retarget;
 mod retention;
 pub mod sim;
 mod sync;
@@ -64,8 +68,10 @@ pub use keyspace::{Keyspace, KeyspaceSettings, Mode, PARTITIONS_MAX, REPLICAS_MA
 pub use members::{Change, Members, Phase};
 pub use metadata::Metadata;
 pub use node::{NAME_BYTES_MAX, NodeRecord, SHARDS_MAX, SHARDS_OF_NODE_MAX, check_name};
-pub use range::{RangePlace, RangeRecord, RangeReplica, RangeReplicas};
+pub use range::{ORACLE_KEYSPACE, RangePlace, RangeRecord, RangeReplica, RangeReplicas};
+pub use range_plan::{new_ranges, plan_places, ranges_outside};
 pub use restore::{Report, RestoreError};
+pub use retarget::Retarget;
 pub use retention::Retention;
 pub use sync::{Sync, SyncParseError};
 pub use topology::{Counters, Topology};

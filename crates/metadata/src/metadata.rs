@@ -12,6 +12,8 @@ use crate::members::{self, Change, Decision, Phase};
 use crate::node::{NodeRecord, Registration};
 use crate::objects::Objects;
 use crate::range::{RangeRecord, RangeReplica, RangeReplicas};
+use crate::range_plan::{check_left, with_replicas};
+use crate::retarget::Retarget;
 use crate::retention::Retention;
 use crate::sim;
 use crate::topology::Topology;
@@ -187,6 +189,22 @@ impl Metadata {
         .await
     }
 
+    /// Sets how many replicas each range of a transactional keyspace is to have. Fails with `NotFound`, `Invalid` and
+    /// `TooFewForRange`.
+    pub async fn alter_replicas(
+        &self,
+        name: &str,
+        replicas: u8,
+    ) -> Result<Keyspace, MetadataError> {
+        self.change(|now, store| {
+            let step = change::alter_keyspace(now, store, name, |keyspace| {
+                with_replicas(now, keyspace, replicas)
+            })?;
+            Ok(step.guarded_by_members())
+        })
+        .await
+    }
+
     /// Changes a keyspace's views. Fails with `NotFound`, `NoView`, `ViewExists` and `Invalid`.
     pub async fn change_views(
         &self,
@@ -202,12 +220,11 @@ impl Metadata {
     /// Notes that a replica of a keyspace's range was made, or that all were. Fails with `NotFound`.
     pub async fn range_made(
         &self,
-        name: &str,
         id: u32,
         number: u16,
         made: Option<RangeReplica>,
-    ) -> Result<Keyspace, MetadataError> {
-        self.change_ranges(name, id, |range| {
+    ) -> Result<(), MetadataError> {
+        self.change_ranges(id, |range| {
             if range.number == number {
                 range.with(made)
             } else {
@@ -220,11 +237,10 @@ impl Metadata {
     /// Publishes the replicas of ranges of a keyspace, all in one. An older configuration changes nothing. Fails with `NotFound`.
     pub async fn publish_ranges(
         &self,
-        name: &str,
         id: u32,
         now: &[RangeReplicas],
-    ) -> Result<Keyspace, MetadataError> {
-        self.change_ranges(name, id, |range| {
+    ) -> Result<(), MetadataError> {
+        self.change_ranges(id, |range| {
             let mut of_range = now.iter().filter(|now| now.number == range.number);
             let now = of_range.next();
             now.map_or_else(|| range.clone(), |now| range.published(now))
@@ -234,20 +250,28 @@ impl Metadata {
 
     async fn change_ranges(
         &self,
-        name: &str,
         id: u32,
         change: impl Fn(&RangeRecord) -> RangeRecord,
-    ) -> Result<Keyspace, MetadataError> {
-        self.change(|now, store| {
-            change::alter_keyspace(now, store, name, |keyspace| {
-                let mut changed = keyspace.clone();
-                if keyspace.id == id {
-                    changed.ranges = keyspace.ranges.iter().map(&change).collect();
-                }
-                Ok(changed)
-            })
-        })
-        .await
+    ) -> Result<(), MetadataError> {
+        self.change(|now, store| change::alter_ranges(now, store, id, &change))
+            .await
+    }
+
+    /// Gives ranges the targets that they should have, by the members and by their loads; returns how many keyspaces got
+    /// some.
+    pub async fn plan_ranges(&self) -> Result<usize, MetadataError> {
+        self.change(change::plan_ranges).await
+    }
+
+    /// Gives a range the target that an operator wants, and answers with its number. Fails with `NoTarget`.
+    pub async fn retarget_range(
+        &self,
+        keyspace: &str,
+        number: u16,
+        wish: &Retarget,
+    ) -> Result<u64, MetadataError> {
+        self.change(|now, store| change::retarget_range(now, store, (keyspace, number), wish))
+            .await
     }
 
     /// Takes away a keyspace whose replicas were not all made; false where they were.
@@ -301,10 +325,13 @@ impl Metadata {
     /// Takes change `id` from the phase `from` to the next. After [`Phase::Settle`] it ends: `to`
     /// are the members, and the dead that are not among them are forgotten. Does nothing when the
     /// change is past `from` or has ended, so several nodes may call this at once. Fails with
-    /// `NotYet` when the change has not come to `from`, or was never begun.
+    /// `NotYet` when the change has not come to `from`, or was never begun, and with `RangeOutside`.
     pub async fn advance_change(&self, id: u64, from: Phase) -> Result<(), MetadataError> {
-        self.change_members(|now| members::advance(now, id, from))
-            .await
+        self.change_members(|now| {
+            check_left(now, id, from)?;
+            members::advance(now, id, from)
+        })
+        .await
     }
 
     /// Ends the change under way, and the members stay as they are. Fails with `NoChange` when

@@ -1,9 +1,10 @@
 //! The ranges of a transactional keyspace and who holds them, as its record says.
-use crate::error::MetadataError;
-use crate::keyspace::{Keyspace, KeyspaceSettings, Mode};
-use crate::topology::Topology;
+use crate::keyspace::{Keyspace, Mode};
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
+
+/// The keyspace that timestamps of transactions come from, made with the first transactional one.
+pub const ORACLE_KEYSPACE: &str = "_oracle";
 
 /// A replica of a range, as it was published last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,8 +41,14 @@ pub struct RangeRecord {
     pub config: u64,
     /// All replicas, by their numbers.
     pub replicas: Vec<RangeReplica>,
-    /// Where replicas should be.
+    /// Where replicas should be, on a node each; the first of them leads.
     pub target: Vec<RangePlace>,
+    /// Number of the target. It only grows.
+    #[serde(default)]
+    pub planned: u64,
+    /// Number of the target that `replicas` go by, as they were published.
+    #[serde(default)]
+    pub followed: u64,
     /// Whether all were made. Nobody votes before. Never taken back.
     pub ready: bool,
 }
@@ -53,48 +60,13 @@ pub struct RangeReplicas {
     pub number: u16,
     /// The number of the configuration.
     pub config: u64,
+    /// The number of the target that it goes by.
+    pub followed: u64,
     /// All replicas.
     pub replicas: Vec<RangeReplica>,
 }
 
 impl RangeRecord {
-    /// Where those of a new keyspace are placed: on the members that hold the fewest, so that each node holds one
-    /// replica of a range at most.
-    ///
-    /// # Errors
-    /// `TooFewForRange` where there are too few members that stay.
-    pub fn choose(
-        now: &Topology,
-        name: &str,
-        settings: &KeyspaceSettings,
-    ) -> Result<Vec<RangeRecord>, MetadataError> {
-        let mut held: BTreeMap<(u16, u16), usize> = BTreeMap::new();
-        for replica in all(now).flat_map(|(_, range)| &range.replicas) {
-            *held.entry((replica.node, replica.shard)).or_default() += 1;
-        }
-        let starts = std::iter::once(String::new()).chain(settings.split_at.iter().cloned());
-        starts
-            .zip(0..)
-            .map(|(start, number)| {
-                let target = choose_places(now, name, settings.replicas, &mut held)?;
-                let replicas = target.iter().zip(1..).map(|(place, id)| RangeReplica {
-                    id,
-                    node: place.node,
-                    shard: place.shard,
-                    directory: None,
-                });
-                Ok(RangeRecord {
-                    number,
-                    start,
-                    config: 1,
-                    replicas: replicas.collect(),
-                    target,
-                    ready: false,
-                })
-            })
-            .collect()
-    }
-
     /// What becomes of it when a replica was made, or when it is seen that all were.
     pub fn with(&self, made: Option<RangeReplica>) -> RangeRecord {
         let mut with = self.clone();
@@ -111,6 +83,7 @@ impl RangeRecord {
         let mut published = self.clone();
         if now.config > self.config {
             published.config = now.config;
+            published.followed = now.followed;
             published.replicas = now.replicas.clone();
         }
         published
@@ -121,6 +94,7 @@ impl RangeRecord {
         let mut merged = self.clone();
         if known.config > self.config {
             merged.config = known.config;
+            merged.followed = known.followed;
             merged.replicas = known.replicas.clone();
         }
         for replica in merged
@@ -132,8 +106,31 @@ impl RangeRecord {
             let same = others.find(|other| other.is_place_of(replica));
             replica.directory = same.and_then(|other| other.directory).or(replica.directory);
         }
+        if known.planned > self.planned {
+            merged.planned = known.planned;
+            merged.target = known.target.clone();
+        }
         merged.ready |= known.ready;
         merged
+    }
+
+    /// The shards of its replicas.
+    pub fn places(&self) -> Vec<RangePlace> {
+        let replicas = self.replicas.iter();
+        let places = replicas.map(|replica| RangePlace {
+            node: replica.node,
+            shard: replica.shard,
+        });
+        places.collect()
+    }
+
+    /// With another target.
+    pub(crate) fn with_target(&self, target: Vec<RangePlace>) -> RangeRecord {
+        RangeRecord {
+            target,
+            planned: self.planned.max(self.followed) + 1,
+            ..self.clone()
+        }
     }
 }
 
@@ -141,70 +138,6 @@ impl RangeReplica {
     fn is_place_of(&self, other: &RangeReplica) -> bool {
         (self.id, self.node, self.shard) == (other.id, other.node, other.shard)
     }
-}
-
-/// Chooses where the replicas of one range are to be, and notes it in `held`.
-fn choose_places(
-    now: &Topology,
-    name: &str,
-    count: u8,
-    held: &mut BTreeMap<(u16, u16), usize>,
-) -> Result<Vec<RangePlace>, MetadataError> {
-    let stays = |id: &u16| {
-        let change = now.members.change.as_ref();
-        change.is_none_or(|c| c.to.contains(id) && !c.dead.contains(id))
-    };
-    let members = now.members.ids.iter().filter(|id| stays(id));
-    let nodes = members.filter_map(|id| now.node(*id).filter(|node| node.shards > 0));
-    let mut places: Vec<(usize, u16, u16)> = nodes
-        .filter_map(|node| {
-            let of = |shard| held.get(&(node.id, shard)).copied().unwrap_or(0);
-            let all = (0..node.shards).map(of).sum();
-            let shard = (0..node.shards).min_by_key(|shard| of(*shard))?;
-            Some((all, node.id, shard))
-        })
-        .collect();
-    places.sort_unstable();
-    if places.len() < usize::from(count) {
-        return Err(MetadataError::TooFewForRange {
-            keyspace: name.to_owned(),
-            replicas: count,
-            nodes: places.len(),
-        });
-    }
-    places.truncate(count.into());
-    let mut chosen = Vec::with_capacity(places.len());
-    for (_, node, shard) in places {
-        *held.entry((node, shard)).or_default() += 1;
-        chosen.push(RangePlace { node, shard });
-    }
-    chosen.sort_unstable();
-    Ok(chosen)
-}
-
-/// The ranges whose data there is, with their keyspaces.
-fn all(now: &Topology) -> impl Iterator<Item = (&Keyspace, &RangeRecord)> {
-    let dropped = now.dropped.iter().filter(|dropped| !dropped.purged);
-    let dropped = dropped.map(|dropped| &dropped.keyspace);
-    let keyspaces = now.keyspaces.iter().chain(dropped);
-    keyspaces.flat_map(|keyspace| keyspace.ranges.iter().map(move |range| (keyspace, range)))
-}
-
-/// Refuses members without a node that holds a range: ranges do not move yet.
-pub(crate) fn check_stays(now: &Topology, to: &[u16]) -> Result<(), MetadataError> {
-    let is_own = |of: &(&Keyspace, &RangeRecord)| of.0.name.starts_with('_');
-    let of_users = all(now).filter(|of| !is_own(of));
-    for (keyspace, range) in of_users.chain(all(now).filter(is_own)) {
-        let mut nodes = range.replicas.iter().map(|replica| replica.node);
-        if let Some(node) = nodes.find(|node| !to.contains(node)) {
-            let name = now.node(node).map(|record| record.name.clone());
-            return Err(MetadataError::HoldsRange {
-                node: name.unwrap_or_else(|| node.to_string()),
-                keyspace: keyspace.name.clone(),
-            });
-        }
-    }
-    Ok(())
 }
 
 impl Keyspace {

@@ -1,7 +1,10 @@
 #![allow(clippy::unwrap_used)]
 use super::*;
+use crate::keyspace::KeyspaceSettings;
 use crate::members::{Change, Phase};
 use crate::node::NodeRecord;
+use crate::range_plan::new_ranges;
+use crate::topology::Topology;
 
 fn cluster(nodes: u16, shards: u16) -> Topology {
     let nodes_of = (1..=nodes).map(|id| NodeRecord {
@@ -29,19 +32,23 @@ fn settings(replicas: u8, split_at: &[&str]) -> KeyspaceSettings {
     }
 }
 
+/// Where the replicas of a new range are; leaders are spread over nodes, which is another matter.
 fn add(topology: &mut Topology, id: u32, replicas: u8) -> Vec<(u16, u16)> {
     let mut keyspace = Keyspace::new(id, &format!("k{id}"), settings(replicas, &[]));
-    keyspace.ranges = RangeRecord::choose(topology, "k", &keyspace.settings).unwrap();
+    keyspace.ranges = new_ranges(topology, "k", &keyspace.settings).unwrap();
     let range = keyspace.ranges[0].clone();
     topology.keyspaces.push(keyspace);
-    range.replicas.iter().map(|r| (r.node, r.shard)).collect()
+    let replicas = range.replicas.iter();
+    let mut shards: Vec<(u16, u16)> = replicas.map(|r| (r.node, r.shard)).collect();
+    shards.sort_unstable();
+    shards
 }
 
 #[test]
 fn keys_belong_to_the_range_that_began_last() {
     let topology = cluster(3, 2);
     let mut keyspace = Keyspace::new(1, "bank", settings(3, &["3", "6"]));
-    keyspace.ranges = RangeRecord::choose(&topology, "bank", &keyspace.settings).unwrap();
+    keyspace.ranges = new_ranges(&topology, "bank", &keyspace.settings).unwrap();
     let shards = keyspace.ranges.iter().map(|range| range.replicas[0].shard);
     assert_eq!(shards.collect::<Vec<_>>(), [0, 1, 0]);
     let of = |key: &str| keyspace.range_of(key.as_bytes());
@@ -84,14 +91,14 @@ fn too_few_members_are_refused() {
         dead: vec![],
         phase: Phase::Copy,
     });
-    let error = RangeRecord::choose(&topology, "accounts", &settings(3, &[])).unwrap_err();
+    let error = new_ranges(&topology, "accounts", &settings(3, &[])).unwrap_err();
     assert!(error.to_string().contains("accounts"), "{error}");
 }
 
 #[test]
 fn numbers_and_readiness_only_grow() {
     let topology = cluster(3, 1);
-    let new = RangeRecord::choose(&topology, "k", &settings(3, &[]))
+    let new = new_ranges(&topology, "k", &settings(3, &[]))
         .unwrap()
         .remove(0);
     let made = |node: u16, directory| {
@@ -117,12 +124,13 @@ fn numbers_and_readiness_only_grow() {
 fn the_newer_configuration_of_a_range_counts() {
     let topology = cluster(3, 1);
     let mut keyspace = Keyspace::new(1, "bank", settings(3, &["3"]));
-    keyspace.ranges = RangeRecord::choose(&topology, "bank", &keyspace.settings).unwrap();
+    keyspace.ranges = new_ranges(&topology, "bank", &keyspace.settings).unwrap();
     let mut replicas = keyspace.ranges[1].replicas.clone();
     replicas[1].id = 4;
     let now = |config| RangeReplicas {
         number: 1,
         config,
+        followed: 0,
         replicas: replicas.clone(),
     };
     let range = &keyspace.ranges[1];
@@ -142,7 +150,7 @@ fn ranges_cover_all_keys_and_have_a_number_each() {
     let topology = cluster(3, 1);
     let mut keyspace = Keyspace::new(1, "bank", settings(3, &["3", "6"]));
     assert!(!keyspace.has_sound_ranges());
-    keyspace.ranges = RangeRecord::choose(&topology, "bank", &keyspace.settings).unwrap();
+    keyspace.ranges = new_ranges(&topology, "bank", &keyspace.settings).unwrap();
     assert!(keyspace.has_sound_ranges());
     let changed = |change: fn(&mut Vec<RangeRecord>)| {
         let mut changed = keyspace.clone();
@@ -153,14 +161,4 @@ fn ranges_cover_all_keys_and_have_a_number_each() {
     assert!(!changed(|ranges| ranges.swap(1, 2)));
     assert!(!changed(|ranges| ranges[2].number = 1));
     assert!(!changed(|ranges| ranges[1].replicas.clear()));
-}
-
-#[test]
-fn a_node_with_a_range_stays() {
-    let mut topology = cluster(4, 1);
-    add(&mut topology, 1, 3);
-    assert!(check_stays(&topology, &[1, 2, 3]).is_ok());
-    let error = check_stays(&topology, &[1, 2, 4]).unwrap_err();
-    assert!(error.to_string().contains("n3"), "{error}");
-    assert!(error.to_string().contains("k1"), "{error}");
 }

@@ -14,7 +14,8 @@ use dunlin_entry::{Origin, Stamp, Version};
 use dunlin_log::disk::Disk;
 use dunlin_log::{Index, Runner};
 use dunlin_metadata::{
-    Keyspace, MetadataError, RangeReplica, RangeReplicas, ViewChange, ViewRecord,
+    Keyspace, MetadataError, RangeReplica, RangeReplicas, Retarget, ViewChange, ViewRecord,
+    plan_places,
 };
 use dunlin_proto::api::{FeedStatus, RangeStatus, StreamStatus, ViewStatus};
 use dunlin_proto::{Item, Request, Response, ShardAddress, WriteRequest};
@@ -33,8 +34,7 @@ use crate::services::Services;
 /// The keyspace that capabilities keep their own in. Names that begin with `_` are not for users.
 pub const SYSTEM_KEYSPACE: &str = "_system";
 
-/// The keyspace that timestamps of transactions come from, made with the first transactional one.
-pub const ORACLE_KEYSPACE: &str = "_oracle";
+pub use dunlin_metadata::ORACLE_KEYSPACE;
 
 /// How often, and after what pauses, it is looked whether a change of the metadata was seen here.
 const SEEN_LOOKS: usize = 400;
@@ -141,6 +141,11 @@ pub trait Plugged: Any {
 
     /// Its duties, until the shard ends.
     fn run(&self, services: &Rc<Services>);
+
+    /// Hands over what others can do as well, before the shard ends. Clients of this node are gone by then.
+    fn leave(&self, _: &Rc<Services>) -> LocalFuture<()> {
+        Box::pin(async {})
+    }
 
     /// How it serves transactional keyspaces, if it does.
     fn transactional(&self, _: &Rc<Services>) -> Option<Rc<dyn Transactional>> {
@@ -579,10 +584,7 @@ impl Services {
         made: Option<RangeReplica>,
     ) -> Result<(), MetadataError> {
         let metadata = self.shard.metadata();
-        metadata
-            .range_made(&keyspace.name, keyspace.id, number, made)
-            .await?;
-        Ok(())
+        metadata.range_made(keyspace.id, number, made).await
     }
 
     /// Publishes the replicas of a keyspace's ranges in its record.
@@ -595,10 +597,35 @@ impl Services {
         now: &[RangeReplicas],
     ) -> Result<(), MetadataError> {
         let metadata = self.shard.metadata();
-        metadata
-            .publish_ranges(&keyspace.name, keyspace.id, now)
-            .await?;
-        Ok(())
+        metadata.publish_ranges(keyspace.id, now).await
+    }
+
+    /// Plans where the replicas of ranges should be, where that is not as it is; says of how many keyspaces.
+    ///
+    /// # Errors
+    /// When the metadata store does not answer.
+    pub async fn plan_ranges(&self) -> Result<usize, MetadataError> {
+        let metadata = self.shard.metadata();
+        let is_due = !plan_places(&metadata.topology().borrow()).is_empty();
+        if is_due {
+            metadata.plan_ranges().await
+        } else {
+            Ok(0)
+        }
+    }
+
+    /// Gives a range the target that an operator wants; answers with its number.
+    ///
+    /// # Errors
+    /// When there is no such range or the target makes no sense, or the metadata store does not answer.
+    pub async fn retarget_range(
+        &self,
+        keyspace: &str,
+        number: u16,
+        wish: &Retarget,
+    ) -> Result<u64, Rejected> {
+        let metadata = self.shard.metadata();
+        Ok(metadata.retarget_range(keyspace, number, wish).await?)
     }
 
     /// Whether databases may work on threads of their own.

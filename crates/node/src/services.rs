@@ -103,6 +103,14 @@ impl Services {
         self.moves.state()
     }
 
+    /// Hands over what others can do as well, and tells them that the shard ends.
+    pub async fn leave(self: &Rc<Self>) {
+        for plug in &self.plugged {
+            plug.leave(self).await;
+        }
+        self.shard.leave().await;
+    }
+
     /// Serves a connection that another node has opened, to its end.
     pub async fn serve_peer(self: Rc<Self>, stream: Box<dyn Stream>, said: Introduction) {
         let service = ShardService::new(self.clone(), Some(said.asker));

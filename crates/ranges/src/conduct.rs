@@ -6,6 +6,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
+use dunlin_entry::Version;
 use dunlin_metadata::{Keyspace, RangeReplica, RangeReplicas};
 use dunlin_node::Services;
 use dunlin_proto::ShardAddress;
@@ -14,6 +15,7 @@ use tokio::time::sleep;
 use crate::descriptor::{Change, Descriptor, Entry};
 use crate::group::{Group, keyspace_of, number_of};
 use crate::next_step::{Known, Progress, Repair, next_step};
+use crate::plug::Part;
 use crate::prepare::{ReplicaReply, ReplicaRequest};
 use crate::ranges::AtShard;
 use crate::wire::{NUMBER, PREPARE, PROBE};
@@ -22,6 +24,10 @@ use crate::wire::{NUMBER, PREPARE, PROBE};
 const LOOK: Duration = Duration::from_millis(250);
 /// Pause between two publications.
 const PUBLISH: Duration = Duration::from_millis(500);
+/// All is calm when it was as it should be at so many looks in a row.
+const CALM_LOOKS: u32 = 40;
+/// Timestamps may be so far ahead of the clock, in milliseconds, when a leader hands over; its successor takes them further.
+const AHEAD_MS: u64 = 2_000;
 /// How long another shard may take to answer.
 const WITHIN: Duration = Duration::from_secs(5);
 
@@ -47,18 +53,29 @@ impl AtShard {
         }
     }
 
-    /// Publishes the replicas of ranges that are led here, where they have changed, for as long as the shard runs. The
-    /// metadata store may not answer for long: no step waits for it.
+    /// Publishes the replicas of ranges that are led here, where they have changed, and plans where they should be, for as
+    /// long as the shard runs. The metadata store may not answer for long: no step waits for it.
     pub async fn publish(self: Rc<Self>) {
         loop {
             sleep(PUBLISH).await;
             let Some(services) = self.services.upgrade() else {
                 return;
             };
-            for (keyspace, now) in due(&services, &self.led()) {
-                // Where it fails the next look tries again.
+            let led = self.led();
+            // Where it fails the next look tries again.
+            for (keyspace, now) in due(&services, &led) {
                 if let Err(error) = services.publish_ranges(&keyspace, &now).await {
                     tracing::info!(%error, keyspace = keyspace.name, "the replicas of ranges are not published yet");
+                }
+            }
+            if led.is_empty() {
+                continue;
+            }
+            match services.plan_ranges().await {
+                Ok(0) => {}
+                Ok(keyspaces) => tracing::info!(keyspaces, "ranges get other places"),
+                Err(error) => {
+                    tracing::info!(%error, "it is not planned yet where ranges should be")
                 }
             }
         }
@@ -76,8 +93,7 @@ impl AtShard {
         let Some(keyspace) = services.transactional_keyspace(id) else {
             return;
         };
-        let record = keyspace.range(number_of(group.id));
-        let (Some(record), false) = (record, services.is_dropped(id)) else {
+        let Some(record) = keyspace.range(number_of(group.id)) else {
             return;
         };
         let Some(descriptor) = group.others.descriptor.borrow().clone() else {
@@ -89,14 +105,24 @@ impl AtShard {
         });
         let target: Vec<ShardAddress> = target.collect();
         let progress = self.progress(services, group, &descriptor).await;
+        let last = group.node.borrow().raft.raft_log.last_index();
         let step = next_step(&Known {
             descriptor: &descriptor,
             target: &target,
-            count: keyspace.settings.replicas.into(),
+            planned: record.planned,
+            is_calm: group.others.calm.get() >= CALM_LOOKS,
+            may_transfer: ahead_ms(services, group) < AHEAD_MS,
             own: group.others.own,
             progress: &progress,
-            last: group.node.borrow().raft.raft_log.last_index(),
+            last,
         });
+        let is_well = progress.values().all(|one| one.can_lead(last));
+        let calm = &group.others.calm;
+        match step {
+            Repair::Nothing if is_well => calm.set(calm.get().saturating_add(1)),
+            Repair::Follow | Repair::Transfer(_) => {}
+            _ => calm.set(0),
+        }
         let before = group.others.step.replace(Some(step.clone()));
         if before.as_ref() != Some(&step) && step != Repair::Nothing {
             tracing::info!(
@@ -108,7 +134,15 @@ impl AtShard {
         }
         let change = match step {
             Repair::Nothing | Repair::Wait(_) => return,
+            Repair::Transfer(to) => {
+                self.hand_over(group, to).await;
+                return;
+            }
             Repair::Leave => Change::Leave,
+            Repair::Follow => Change::Follow {
+                target: record.planned,
+                leader: group.others.own,
+            },
             Repair::Remove(id) => Change::Remove(id),
             Repair::Enter { add, remove } => Change::Enter { add, remove },
             Repair::Prepare(at) => {
@@ -191,13 +225,22 @@ fn due(services: &Services, led: &[Rc<Group>]) -> Vec<(Arc<Keyspace>, Vec<RangeR
         let descriptor = group.others.descriptor.borrow();
         if let Some((descriptor, published)) = descriptor.as_ref().zip(published)
             && descriptor.config > published
-            && !services.is_dropped(id)
+            // A restart must not fall back behind a configuration that others have acted by.
+            && !group.persisting.borrow().iter().any(|one| one.has_change)
         {
             let (_, ranges) = due.entry(id).or_insert_with(|| (keyspace, Vec::new()));
             ranges.push(replicas(number, descriptor));
         }
     }
     due.into_values().collect()
+}
+
+/// How far timestamps are ahead of the clock, as far as is known here.
+fn ahead_ms(services: &Services, group: &Group) -> u64 {
+    let given = services.find::<Part>();
+    let given = given.map_or(Version(0), |part| part.stamps.last());
+    let greatest = group.meta.get().greatest.max(given);
+    greatest.millis().saturating_sub(services.now_ms())
 }
 
 fn replicas(number: u16, descriptor: &Descriptor) -> RangeReplicas {
@@ -210,6 +253,7 @@ fn replicas(number: u16, descriptor: &Descriptor) -> RangeReplicas {
     RangeReplicas {
         number,
         config: descriptor.config,
+        followed: descriptor.target,
         replicas: members.collect(),
     }
 }

@@ -42,6 +42,8 @@ pub(crate) struct Descriptor {
     pub config: u64,
     /// The number of the next replica.
     pub next: u64,
+    /// The number of the target that it goes by.
+    pub target: u64,
     /// By their numbers.
     pub members: Vec<Member>,
 }
@@ -61,6 +63,9 @@ pub(crate) enum Change {
     Enter { add: Vec<u64>, remove: Vec<u64> },
     /// Those that are incoming vote alone.
     Leave,
+    /// A newer target is followed from here on: no change for an older one counts any more. For `raft` it adds
+    /// the leader once more: an empty change would leave a joint configuration.
+    Follow { target: u64, leader: u64 },
 }
 
 /// A change as an entry of the log: it counts only behind the configuration that it was made for.
@@ -92,6 +97,7 @@ impl Descriptor {
                 .map(|member| member.id + 1)
                 .max()
                 .unwrap_or(1),
+            target: 0,
             members,
         }
     }
@@ -166,6 +172,13 @@ impl Descriptor {
                 let incoming = incoming.filter(|member| member.role == Role::Incoming);
                 incoming.for_each(|member| member.role = Role::Voter);
             }
+            Change::Follow { target, leader } => {
+                let votes = self.member(*leader)?.role == Role::Voter;
+                if *target <= self.target || !votes || self.is_joint() {
+                    return None;
+                }
+                with.target = *target;
+            }
         }
         Some(with)
     }
@@ -216,9 +229,10 @@ impl Descriptor {
 
     /// As bytes of the store.
     pub fn encode(&self) -> Bytes {
-        let mut out = BytesMut::with_capacity(20 + 21 * self.members.len());
+        let mut out = BytesMut::with_capacity(28 + 21 * self.members.len());
         out.put_u64_le(self.config);
         out.put_u64_le(self.next);
+        out.put_u64_le(self.target);
         out.put_u32_le(self.members.len() as u32);
         for member in &self.members {
             out.put_u64_le(member.id);
@@ -240,7 +254,7 @@ impl Descriptor {
     /// `Unreadable` where the bytes are none.
     pub fn decode(mut from: Bytes) -> Result<Descriptor, Unreadable> {
         let from = &mut from;
-        let (config, next) = (get_u64(from)?, get_u64(from)?);
+        let (config, next, target) = (get_u64(from)?, get_u64(from)?, get_u64(from)?);
         let count = from.try_get_u32_le().map_err(|_| Unreadable)?;
         if count > REPLICAS_MAX {
             return Err(Unreadable);
@@ -263,6 +277,7 @@ impl Descriptor {
         let descriptor = Descriptor {
             config,
             next,
+            target,
             members,
         };
         (from.is_empty()).then_some(descriptor).ok_or(Unreadable)
@@ -293,6 +308,7 @@ impl Entry {
                 changes
             }
             Change::Leave => Vec::new(),
+            Change::Follow { leader, .. } => vec![single(ConfChangeType::AddNode, *leader)],
         };
         change.changes = changes;
         change.context = self.encode().to_vec();
@@ -321,6 +337,11 @@ impl Entry {
                 }
             }
             Change::Leave => out.put_u8(4),
+            Change::Follow { target, leader } => {
+                out.put_u8(5);
+                out.put_u64_le(*target);
+                out.put_u64_le(*leader);
+            }
         }
         out.freeze()
     }
@@ -344,6 +365,10 @@ impl Entry {
                 remove: get_ids(from)?,
             },
             4 => Change::Leave,
+            5 => Change::Follow {
+                target: get_u64(from)?,
+                leader: get_u64(from)?,
+            },
             _ => return Err(Unreadable),
         };
         (from.is_empty())

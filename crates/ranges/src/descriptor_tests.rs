@@ -69,6 +69,25 @@ fn one_change_alone_needs_no_two_configurations() {
 }
 
 #[test]
+fn a_newer_target_is_followed_once() {
+    let follow = |target, leader| Change::Follow { target, leader };
+    let follows = with(&three(), follow(2, 1)).unwrap();
+    assert_eq!((follows.target, follows.config), (2, 2));
+    assert_eq!(voters(&follows), voters(&three()));
+    // A change made for the target before does not count any more.
+    let late = Entry {
+        config: 1,
+        change: learner(4),
+    };
+    assert_eq!(follows.with(&late), None);
+    for (target, leader) in [(2, 1), (1, 1), (3, 9)] {
+        assert_eq!(with(&follows, follow(target, leader)), None);
+    }
+    let learns = with(&three(), learner(4)).unwrap();
+    assert_eq!(with(&learns, follow(1, 4)), None);
+}
+
+#[test]
 fn what_makes_no_sense_changes_nothing() {
     let (three, learns) = (three(), with(&three(), learner(4)).unwrap());
     let joint = with(&learns, enter(&[4], &[2])).unwrap();
@@ -108,6 +127,10 @@ fn raft_makes_of_each_change_what_the_descriptor_does() {
     let mut descriptor = three();
     for change in [
         learner(4),
+        Change::Follow {
+            target: 7,
+            leader: 1,
+        },
         Change::Remove(4),
         learner(5),
         enter(&[5], &[2]),

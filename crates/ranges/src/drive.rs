@@ -143,6 +143,14 @@ impl AtShard {
                 node.report_unreachable(id);
                 Ok(())
             }
+            Inbound::HandOver(id) => {
+                node.transfer_leader(id);
+                Ok(())
+            }
+            Inbound::KeepLead => {
+                node.raft.abort_leader_transfer();
+                Ok(())
+            }
         };
         if let Err(error) = stepped {
             tracing::debug!(%error, range = group.id, "a message between replicas is left out");
@@ -198,6 +206,11 @@ impl AtShard {
             return;
         }
         let leader = leader_of(node);
+        // Until the next leader is known.
+        let is_unled = node.raft.state == StateRole::Leader || leader.is_none();
+        if group.others.is_held.get() && is_unled {
+            return;
+        }
         let mut lead = group.lead.borrow_mut();
         for (command, waiter) in proposals.drain(..) {
             if waiter.is_closed() {

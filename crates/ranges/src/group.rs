@@ -48,6 +48,10 @@ pub(crate) enum Inbound {
     Unreachable(u64),
     /// A snapshot of its leader is in the store, behind this, with its descriptor.
     Installed(Box<Message>, Descriptor),
+    /// This replica is to lead instead.
+    HandOver(u64),
+    /// None is to lead instead any more.
+    KeepLead,
 }
 
 /// What is being made durable, in order.
@@ -62,6 +66,8 @@ pub(crate) struct Persisting {
     pub messages: Vec<Message>,
     /// A snapshot, which counts as applied then.
     pub snapshot: Option<u64>,
+    /// Whether it says that a change of the replicas is committed: they are published when it is durable.
+    pub has_change: bool,
 }
 
 /// What a leader remembers.
@@ -77,6 +83,10 @@ pub(crate) enum Lead {
 pub(crate) struct Counters {
     pub elections: Cell<u64>,
     pub snapshots: Cell<u64>,
+    /// Times that another replica was to lead, and did.
+    pub transfers: Cell<u64>,
+    /// Times that it did not.
+    pub failed_transfers: Cell<u64>,
 }
 
 /// The duties of a leader.
@@ -259,9 +269,8 @@ impl Group {
         };
         let voters: Vec<u64> = descriptor.voters().map(|member| member.id).collect();
         let is_new = descriptor.config == 1 && self.node.borrow().raft.term == FIRST;
-        // Ranges of one keyspace begin with different leaders.
-        let first = usize::from(number_of(self.id)) % voters.len().max(1);
-        let is_named = voters.get(first) == Some(&self.others.own);
+        // The first of the target was the first to be given a number.
+        let is_named = voters.first() == Some(&self.others.own);
         !descriptor.is_joint() && voters == [self.others.own] || is_new && is_named
     }
 

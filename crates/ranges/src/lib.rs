@@ -9,6 +9,8 @@
 //! | `descriptor` | pure: the replicas of a range, and their changes |
 //! | `next_step` | pure: the next change towards where replicas should be |
 //! | `place` | pure: which replica may be made, which are heard, and which go |
+//! | `handover` | a leader has another replica lead in its stead |
+//! | `targets` | where an operator wants replicas |
 //! | `conduct` | a leader takes these steps, and publishes the replicas of its range |
 //! | `hold` | pure: which entries stay in memory behind a copy |
 //! | `prepare` | the other side: whether a replica is here, and whether one may be made |
@@ -47,6 +49,7 @@ mod descriptor;
 mod drive;
 mod finished;
 mod group;
+mod handover;
 mod hold;
 mod http;
 mod interactive;
@@ -70,6 +73,7 @@ mod stamps;
 mod start;
 mod status;
 mod step;
+mod targets;
 mod tend;
 mod wire;
 

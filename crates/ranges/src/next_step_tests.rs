@@ -12,7 +12,9 @@ const fn at(node: u16) -> ShardAddress {
 struct Range {
     descriptor: Descriptor,
     target: Vec<ShardAddress>,
-    count: usize,
+    planned: u64,
+    is_calm: bool,
+    may_transfer: bool,
     progress: BTreeMap<u64, Progress>,
 }
 
@@ -21,12 +23,14 @@ const WELL: Progress = Progress {
     is_active: true,
     replicates: true,
     is_lost: false,
+    knows: true,
 };
 const LOST: Progress = Progress {
     matched: 1_000,
     is_active: false,
     replicates: false,
     is_lost: true,
+    knows: true,
 };
 const AWAY: Progress = Progress {
     is_lost: false,
@@ -43,7 +47,9 @@ impl Range {
         Range {
             descriptor: Descriptor::first(replicas),
             target: (1..=nodes).map(at).collect(),
-            count: nodes.into(),
+            planned: 0,
+            is_calm: true,
+            may_transfer: true,
             progress: (2..=u64::from(nodes)).map(|id| (id, WELL)).collect(),
         }
     }
@@ -53,9 +59,8 @@ impl Range {
         self
     }
 
-    fn wants(mut self, count: usize, nodes: &[u16]) -> Range {
+    fn wants(mut self, nodes: &[u16]) -> Range {
         self.target = nodes.iter().map(|node| at(*node)).collect();
-        self.count = count;
         self
     }
 
@@ -86,7 +91,9 @@ impl Range {
         next_step(&Known {
             descriptor: &self.descriptor,
             target: &self.target,
-            count: self.count,
+            planned: self.planned,
+            is_calm: self.is_calm,
+            may_transfer: self.may_transfer,
             own,
             progress: &self.progress,
             last: 1_000,
@@ -128,7 +135,12 @@ fn a_lost_replica_is_replaced_at_its_place() {
     let joint = || lost().learns(4, 2, WELL).enters(&[4], &[2]);
     assert_eq!(joint().step(), Repair::Leave);
     assert_eq!(joint().step_of(4), Repair::Leave);
-    assert_eq!(joint().step_of(2), Repair::Wait(Wait::Leader));
+    // It leads, and goes: the others are to lead first.
+    let leads = || joint().with(1, WELL);
+    assert_eq!(leads().step_of(2), Repair::Transfer(1));
+    assert_eq!(leads().with(1, AWAY).step_of(2), Repair::Transfer(4));
+    let none = || leads().with(1, AWAY).with(3, AWAY).with(4, BEHIND);
+    assert_eq!(none().step_of(2), Repair::Wait(Wait::Leader));
     assert_eq!(joint().changed(Change::Leave).step(), Repair::Nothing);
 }
 
@@ -145,7 +157,7 @@ fn voters_are_changed_only_while_a_majority_of_the_new_ones_is_heard() {
 
 #[test]
 fn a_target_elsewhere_is_reached_one_replica_at_a_time() {
-    let elsewhere = || Range::new(3).wants(3, &[1, 4, 5]);
+    let elsewhere = || Range::new(3).wants(&[1, 4, 5]);
     assert_eq!(elsewhere().step(), Repair::Prepare(at(4)));
     let learns = || elsewhere().learns(4, 4, WELL);
     assert_eq!(learns().step(), enter(&[4], &[3]));
@@ -155,37 +167,101 @@ fn a_target_elsewhere_is_reached_one_replica_at_a_time() {
     let whole = whole.changed(Change::Leave);
     assert_eq!(whole.step(), Repair::Nothing);
     // The target has changed meanwhile.
-    assert_eq!(learns().wants(3, &[1, 2, 3]).step(), Repair::Remove(4));
-    // A leader does not go while it leads.
-    let leads = learns().step_of(3);
-    assert_eq!(leads, Repair::Wait(Wait::Leader));
+    assert_eq!(learns().wants(&[1, 2, 3]).step(), Repair::Remove(4));
+    // The leader goes last, and another leads first.
+    let leads = || learns().with(1, WELL);
+    assert_eq!(leads().step_of(3), enter(&[4], &[2]));
+    let last = || {
+        Range::new(3)
+            .wants(&[1, 2, 4])
+            .learns(4, 4, WELL)
+            .with(1, WELL)
+    };
+    assert_eq!(last().step_of(3), Repair::Transfer(1));
+    assert_eq!(last().with(1, BEHIND).step_of(3), Repair::Transfer(2));
+    let ahead = Range {
+        may_transfer: false,
+        ..last()
+    };
+    assert_eq!(ahead.step_of(3), Repair::Wait(Wait::Leader));
 }
 
 #[test]
 fn one_becomes_three_at_once_and_three_become_one() {
-    let grows = || Range::new(1).wants(3, &[1, 2, 3]);
+    let grows = || Range::new(1).wants(&[1, 2, 3]);
     assert_eq!(grows().step(), Repair::Prepare(at(2)));
     let two = || grows().learns(2, 2, WELL);
     // Two voters would be less than one.
     assert_eq!(two().step(), Repair::Prepare(at(3)));
     assert_eq!(two().learns(3, 3, BEHIND).step(), Repair::Wait(Wait::Copy));
     assert_eq!(two().learns(3, 3, WELL).step(), enter(&[2, 3], &[]));
-    let shrinks = || Range::new(3).wants(1, &[2]);
+    let shrinks = || Range::new(3).wants(&[2]);
     assert_eq!(shrinks().step(), enter(&[], &[3]));
     assert_eq!(shrinks().with(1, WELL).step_of(2), enter(&[], &[3]));
-    // The target is short of a place.
-    let short = Range::new(3).wants(3, &[1, 2, 3]).with(3, LOST);
-    assert_eq!(short.wants(3, &[1, 2]).step(), Repair::Wait(Wait::Room));
+    // The leader is not to stay.
+    let two = shrinks().enters(&[], &[3]);
+    assert_eq!(two.step(), Repair::Transfer(2));
+    // One alone: the copy leads before it is left.
+    let alone = || Range::new(1).wants(&[2]).learns(2, 2, WELL);
+    assert_eq!(alone().step(), enter(&[2], &[]));
+    let both = || alone().enters(&[2], &[]);
+    assert_eq!(both().step(), Repair::Transfer(2));
+    assert_eq!(both().with(1, WELL).step_of(2), enter(&[], &[1]));
 }
 
 #[test]
 fn a_lost_one_goes_first_even_while_there_are_too_few() {
-    let few = Range::new(3).wants(5, &[1, 2, 3, 4, 5]).with(2, LOST);
+    let few = Range::new(3).wants(&[1, 2, 3, 4, 5]).with(2, LOST);
     assert_eq!(few.step(), Repair::Prepare(at(2)));
     let few = few.learns(4, 2, WELL);
     assert_eq!(few.step(), enter(&[4], &[2]));
-    let many = Range::new(5).wants(3, &[1, 2, 3]).with(2, LOST);
+    let many = Range::new(5).wants(&[1, 2, 3]).with(2, LOST);
     assert_eq!(many.step(), enter(&[], &[2]));
+}
+
+#[test]
+fn the_first_of_the_target_leads_when_all_is_calm() {
+    let second = || Range::new(3).wants(&[2, 1, 3]);
+    assert_eq!(second().step(), Repair::Transfer(2));
+    assert_eq!(second().with(1, WELL).step_of(2), Repair::Nothing);
+    for not in [
+        Range {
+            is_calm: false,
+            ..second()
+        },
+        Range {
+            may_transfer: false,
+            ..second()
+        },
+        second().with(2, BEHIND),
+        second().with(2, AWAY),
+        second().with(
+            2,
+            Progress {
+                knows: false,
+                ..WELL
+            },
+        ),
+    ] {
+        assert_eq!(not.step(), Repair::Nothing);
+    }
+}
+
+#[test]
+fn a_newer_target_is_followed_before_all_else_and_an_older_one_never() {
+    let planned = |planned, range: Range| Range { planned, ..range };
+    let elsewhere = || Range::new(3).wants(&[1, 2, 4]);
+    assert_eq!(planned(1, elsewhere()).step(), Repair::Follow);
+    let follow = |range: Range, target| range.changed(Change::Follow { target, leader: 1 });
+    let follows = || follow(planned(1, elsewhere()), 1);
+    assert_eq!(follows().step(), Repair::Prepare(at(4)));
+    // In joint consensus that ends first.
+    let joint = || follows().learns(4, 4, WELL).enters(&[4], &[3]);
+    assert_eq!(planned(2, joint()).step(), Repair::Leave);
+    // Metadata that was put back: replicas stay, and a lost one is replaced where it was.
+    let old = || planned(1, follow(planned(2, elsewhere()), 2));
+    assert_eq!(old().step(), Repair::Nothing);
+    assert_eq!(old().with(3, LOST).step(), Repair::Prepare(at(3)));
 }
 
 #[test]

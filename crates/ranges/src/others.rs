@@ -34,6 +34,12 @@ pub(crate) struct Others {
     pub copies: RefCell<BTreeMap<u64, Copied>>,
     /// A change that is to be proposed.
     pub change: RefCell<Option<Entry>>,
+    /// The entry that changed the replicas last, as far as was seen since the start.
+    pub changed_at: Cell<u64>,
+    /// Whether entries are not proposed for the moment: another replica is to lead.
+    pub is_held: Cell<bool>,
+    /// At how many looks in a row, by its leader, all replicas were as they should be.
+    pub calm: Cell<u32>,
     /// The last step that its leader took.
     pub step: RefCell<Option<Repair>>,
     /// Whether its leader is looking for the next step.
@@ -98,6 +104,7 @@ impl Others {
             replicates: raft.state != ProgressState::Snapshot,
             is_active: self.is_active(id),
             is_lost: false,
+            knows: raft.committed_index >= self.changed_at.get(),
         })
     }
 

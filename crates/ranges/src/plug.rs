@@ -3,8 +3,10 @@
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
+use std::time::Duration;
 
 use bytes::{Buf, Bytes};
+use dunlin_metadata::Role;
 use dunlin_node::Services;
 use dunlin_node::http::{Answer, Ask, LocalFuture, Need, Rejected, Rule};
 use dunlin_node::plug::{Plug, Plugged, Transactional, TxnCounts};
@@ -14,7 +16,7 @@ use dunlin_txn::Answer as Told;
 use hyper::Method;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
-use tokio::time::{Instant, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 use crate::client::Client;
 use crate::finished::Finished;
@@ -24,13 +26,19 @@ use crate::prepare::{ReplicaReply, ReplicaRequest};
 use crate::ranges::AtShard;
 use crate::stamps::Stamps;
 use crate::wire::{self, ASK, MESSAGES, NUMBER, PREPARE, PROBE, SNAPSHOT, STEP};
-use crate::{http, interactive, interactive_http, keep};
+use crate::{http, interactive, interactive_http, keep, targets};
 
 /// Sets these random numbers apart from others of a shard.
 const SECRETS: u64 = 0x7365_6372_6574;
 
+/// How long a shard that stops waits for the answers to other shards.
+const ANSWERS: Duration = Duration::from_secs(1);
+const LEAVE_PAUSE: Duration = Duration::from_millis(2);
+
 /// Which roles it takes is seen in the body.
 const OF_TXN: &[Rule] = &[Rule::new(Method::POST, &[], Need::User)];
+
+const OF_TARGET: &[Rule] = &[Rule::new(Method::PUT, &[], Need::Everything(Role::Admin))];
 
 const OF_ONE: &[Rule] = &[Rule::new(Method::GET, &["first"], Need::User)];
 const OF_END: &[Rule] = &[Rule::new(Method::POST, &["first"], Need::User)];
@@ -81,6 +89,8 @@ pub(crate) struct Part {
     pub open: Open,
     /// The first call of `elapsed_ms`.
     since: OnceCell<Instant>,
+    /// Held by each request of another shard until its answer.
+    calls: Rc<()>,
     /// What became of transactions.
     counts: Cell<TxnCounts>,
     /// Where secrets of their ids come from.
@@ -138,6 +148,7 @@ impl Plugged for Part {
 
     fn rules(&self, parts: &[&str]) -> Option<&'static [Rule]> {
         match parts {
+            ["ranges", _, _, "target"] => Some(OF_TARGET),
             ["txn"] | ["txn", "begin"] => Some(OF_TXN),
             ["txn", _] => Some(OF_ONE),
             ["txn", _, "commit" | "abort"] => Some(OF_END),
@@ -148,7 +159,12 @@ impl Plugged for Part {
     }
 
     fn http(&self, services: Rc<Services>, ask: Ask) -> LocalFuture<Result<Answer, Rejected>> {
-        Box::pin(http::answer(services, ask))
+        Box::pin(async move {
+            match ask.parts.first().map(String::as_str) {
+                Some("ranges") => targets::retarget(&services, ask).await,
+                _ => http::answer(services, ask).await,
+            }
+        })
     }
 
     fn transactional(&self, services: &Rc<Services>) -> Option<Rc<dyn Transactional>> {
@@ -160,6 +176,21 @@ impl Plugged for Part {
         let may_have_forgotten = services.may_have_forgotten();
         let services = Rc::downgrade(services);
         tokio::task::spawn_local(keep::keep(services, may_have_forgotten));
+    }
+
+    fn leave(&self, services: &Rc<Services>) -> LocalFuture<()> {
+        let (own, services) = (self.at_shard.borrow().clone(), services.clone());
+        let calls = self.calls.clone();
+        Box::pin(async move {
+            if let Some(own) = own {
+                own.leave(&services).await;
+            }
+            // Answers of the former leader go out still.
+            let end = Instant::now() + ANSWERS;
+            while Rc::strong_count(&calls) > 2 && Instant::now() < end {
+                sleep(LEAVE_PAUSE).await;
+            }
+        })
     }
 
     fn call(&self, services: &Rc<Services>, mut body: Bytes, reply: Reply<Response>) {
@@ -206,7 +237,9 @@ impl Plugged for Part {
             return reply.refuse(CANNOT, "malformed bytes from another shard");
         };
         let client = Client::within(services, within);
+        let held = self.calls.clone();
         tokio::task::spawn_local(async move {
+            let _held = held;
             // When its time is over its client has given up.
             let left = client.left();
             let answer = match own {

@@ -55,6 +55,7 @@ impl AtShard {
             number,
             messages,
             snapshot: snapshot.as_ref().map(|metadata| metadata.index),
+            has_change,
         };
         if let Some(record) = record {
             self.write(group, &mut persisting, record)?;
@@ -191,6 +192,7 @@ impl AtShard {
                 return Err("raft makes another configuration of a change".to_owned());
             }
             group.others.set(changed.clone());
+            group.others.changed_at.set(entry.index);
         }
         if entry.index <= group.meta.get().applied {
             return Ok(());

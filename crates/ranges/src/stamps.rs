@@ -25,6 +25,8 @@ type Waiter = oneshot::Sender<Result<Version, Answer>>;
 pub(crate) struct Stamps {
     waiting: RefCell<Vec<(Version, Waiter)>>,
     is_asking: Cell<bool>,
+    /// The greatest that was given here.
+    last: Cell<Version>,
 }
 
 /// A timestamp above this, and above all that were given before it was asked for.
@@ -46,6 +48,11 @@ pub(crate) async fn timestamp(services: &Rc<Services>, above: Version) -> Result
 }
 
 impl Stamps {
+    /// The greatest that was given here.
+    pub fn last(&self) -> Version {
+        self.last.get()
+    }
+
     /// Asks for those who wait, until nobody does. Who comes while it is asked waits for the next time: what is being
     /// given then may be older.
     async fn ask(&self, services: &Rc<Services>) {
@@ -59,6 +66,9 @@ impl Stamps {
             for (number, (_, waiter)) in waiting.into_iter().enumerate() {
                 let given = given.clone();
                 let given = given.map(|first| Version(first.0.saturating_add(number as u64)));
+                if let Ok(given) = &given {
+                    self.last.set(self.last.get().max(*given));
+                }
                 drop(waiter.send(given));
             }
         }

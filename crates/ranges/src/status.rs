@@ -92,6 +92,8 @@ fn replicas(
 fn line(services: &Services, step: &Repair) -> Option<String> {
     Some(match step {
         Repair::Nothing => return None,
+        Repair::Follow => "goes by a new target from now on".to_owned(),
+        Repair::Transfer(_) => "another replica takes the lead".to_owned(),
         Repair::Prepare(at) => format!("a replica is made at {}", services.label_of(*at)),
         Repair::Enter { .. } | Repair::Leave => "its voters change".to_owned(),
         Repair::Remove(_) => "a replica that is not needed goes".to_owned(),

@@ -1,4 +1,6 @@
-//! `dunlin range`: the ranges of transactional keyspaces, their replicas, and whether they are whole.
+//! `dunlin range`: the ranges of transactional keyspaces, their replicas, whether they are whole, and where they should be.
+
+pub(super) mod target;
 
 use clap::{Args, Subcommand};
 use dunlin_client::{RangeStatus, Status};
@@ -14,11 +16,14 @@ use crate::units::grouped;
 
 const EXAMPLES: &str = "\
 A range is whole when it has a leader and as many replicas as its keyspace wants, and all of them have
-what the leader has. A replica that has lost its data is replaced without a command.
+what the leader has. A replica that has lost its data is replaced without a command. Ranges leave a node that
+is drained or removed, and spread over nodes that are added: see dunlin node --help.
 
 Examples:
   dunlin range list
-  dunlin range list bank --json | jq -e 'all(.ranges[]; .whole)'   in scripts: 1 unless all are whole";
+  dunlin range list bank --json | jq -e 'all(.ranges[]; .whole)'   in scripts: 1 unless all are whole
+  dunlin range lead bank 0 n4                 the replica on n4 leads from now on
+  dunlin range move bank 0 --from n1 --to n4  the replica on n1 goes, n4 has one instead";
 
 /// Commands about ranges.
 #[derive(Debug, Subcommand)]
@@ -26,6 +31,10 @@ Examples:
 pub enum Range {
     /// List ranges: leader, replicas, and changes under way
     List(ListRanges),
+    /// Have the replica on a node lead a range
+    Lead(target::Lead),
+    /// Move a replica of a range from one node to another
+    Move(target::Move),
 }
 
 /// Which ranges.
@@ -68,8 +77,12 @@ impl Range {
     /// # Errors
     /// See [`Failure`].
     pub fn run(self) -> Result<(), Failure> {
-        let Range::List(list) = self;
         runtime::block_on(async move {
+            let list = match self {
+                Range::List(list) => list,
+                Range::Lead(lead) => return lead.run().await,
+                Range::Move(moved) => return moved.run().await,
+            };
             let status = list.server.client()?.status().await?;
             let name = list.keyspace.as_deref();
             let rows = rows(&status, name);
@@ -105,10 +118,7 @@ fn rows<'a>(status: &'a Status, name: Option<&str>) -> Vec<Row<'a>> {
 fn row<'a>(status: &'a Status, keyspace: &'a str, range: u64, start: &'a str) -> Row<'a> {
     let is_here = |row: &&RangeStatus| row.keyspace == keyspace && row.range == range;
     let all = || status.ranges.iter().filter(is_here);
-    // One that was cut off may believe for a moment that it leads still.
-    let leader = all()
-        .filter(|row| row.role == "leader")
-        .max_by_key(|row| row.term);
+    let leader = target::leader(status, (keyspace, range));
     let replicas = match leader {
         Some(leader) => (leader.led.replicas.iter())
             .map(|replica| Replica {

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use dunlin_metadata::{
-    Keyspace, KeyspaceSettings, MetadataError, Mode, RangeRecord, Retention, Role,
+    Keyspace, KeyspaceSettings, MetadataError, Mode, Retention, Role, new_ranges,
 };
 use dunlin_proto::ShardAddress;
 use hyper::{Method, Request, StatusCode};
@@ -44,6 +44,8 @@ struct Create {
 #[serde(deny_unknown_fields)]
 struct Alter {
     retention: Option<Retention>,
+    /// Of a transactional keyspace.
+    replicas: Option<u8>,
 }
 
 /// `/v1/keyspaces`.
@@ -127,7 +129,7 @@ fn check_transactional(
         )));
     }
     let topology = shard.metadata().topology().borrow().clone();
-    let ranges = RangeRecord::choose(&topology, name, settings)?;
+    let ranges = new_ranges(&topology, name, settings)?;
     let mut replicas = ranges.iter().flat_map(|range| &range.replicas);
     let away = replicas.find(|replica| {
         let (node, shard_of) = (replica.node, replica.shard);
@@ -333,12 +335,20 @@ pub(super) async fn one(
             let alter: Alter = serde_json::from_slice(&received.bytes).map_err(|error| {
                 Rejected::bad(format!("the body does not say what to change: {error}"))
             })?;
-            if shard.placement().transactional_named(name).is_some() {
-                return Err(not_of_ranges(name, "retention"));
-            }
-            let altered = match alter.retention {
-                Some(retention) => shard.metadata().alter_keyspace(name, retention).await?,
-                None => return Err(Rejected::bad("the body changes nothing".to_owned())),
+            let is_cut = shard.placement().transactional_named(name).is_some();
+            let metadata = shard.metadata();
+            let altered = match (alter.retention, alter.replicas) {
+                (Some(_), _) if is_cut => return Err(not_of_ranges(name, "retention")),
+                (Some(retention), None) => metadata.alter_keyspace(name, retention).await?,
+                (None, Some(replicas)) => {
+                    check_reserved(name)?;
+                    metadata.alter_replicas(name, replicas).await?
+                }
+                (Some(_), Some(_)) => {
+                    let line = "the body has retention, which quorum keyspaces have, and replicas, which is of transactional ones";
+                    return Err(Rejected::bad(line));
+                }
+                (None, None) => return Err(Rejected::bad("the body changes nothing")),
             };
             let mut reply = reply::json(StatusCode::OK, &altered);
             let what = format!("alter keyspace {name}");

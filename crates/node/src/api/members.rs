@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use dunlin_metadata::MetadataError;
+use dunlin_metadata::{MetadataError, Phase};
 use hyper::{Method, Request, StatusCode};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -176,6 +176,10 @@ pub(super) async fn describe(services: &Services) -> Value {
                 .iter()
                 .map(|s| format!("{}/{}", name(&placement, s.node), s.shard))
                 .collect();
+            let outside = match change.phase {
+                Phase::Copy => services.moves.ranges_outside(&change.to),
+                _ => Vec::new(),
+            };
             let only_in = |a: &[u16], b: &[u16]| -> Vec<u16> {
                 a.iter().copied().filter(|id| !b.contains(id)).collect()
             };
@@ -184,7 +188,7 @@ pub(super) async fn describe(services: &Services) -> Value {
                 "adds": names(&only_in(&change.to, members)),
                 "takes_out": names(&only_in(members, &change.to)),
                 "dead": names(&change.dead),
-                "waits_for": waits,
+                "waits_for": waits, "ranges": outside,
                 "shards": states.into_values().collect::<Vec<_>>(),
             }))
         }
@@ -207,7 +211,8 @@ pub(super) fn status_of(error: &MetadataError) -> Option<StatusCode> {
         MetadataError::SameMembers
         | MetadataError::TooFewNodes { .. }
         | MetadataError::TooFewForRange { .. }
-        | MetadataError::HoldsRange { .. }
+        | MetadataError::RangeOutside { .. }
+        | MetadataError::NoTarget { .. }
         | MetadataError::ChangeUnderWay { .. }
         | MetadataError::NoChange
         | MetadataError::TooLate { .. }

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use dunlin_metadata::{Change, Phase};
+use dunlin_metadata::{Change, Phase, ranges_outside};
 use dunlin_proto::{Request, Response, ShardAddress};
 use futures_util::future::join_all;
 
@@ -41,6 +41,9 @@ impl Moves {
             let Some(change) = self.shard.placement().change.clone() else {
                 continue;
             };
+            if change.phase == Phase::Copy && !self.ranges_outside(&change.to).is_empty() {
+                continue;
+            }
             let states = self.states_of(self.concerned()).await;
             if !waits_for(&change, &self.concerned(), &states).is_empty() {
                 continue;
@@ -55,6 +58,11 @@ impl Moves {
                 Err(error) => tracing::warn!(%error, "a change of members does not go on"),
             }
         }
+    }
+
+    /// Ranges that keep a change in its first phase, a line each.
+    pub(crate) fn ranges_outside(&self, to: &[u16]) -> Vec<String> {
+        ranges_outside(&self.shard.metadata().topology().borrow(), to)
     }
 
     /// Every shard of every node that is not gone for good.

@@ -201,7 +201,7 @@ async fn live(mut setup: Setup) -> Result<(), String> {
     setup.gates.send_modify(|open| *open -= 1);
     // Those of other shards of this node may need this one. The sender is this shard's too.
     drop(setup.gates.subscribe().wait_for(|open| *open == 0).await);
-    shard.leave().await;
+    gate.services().leave().await;
     shard.close().await
 }
 

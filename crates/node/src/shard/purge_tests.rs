@@ -65,6 +65,8 @@ fn of_two_ranges() -> Keyspace {
         config: 1,
         replicas: (1..=3).map(replica).collect(),
         target: Vec::new(),
+        planned: 0,
+        followed: 0,
         ready,
     };
     Keyspace {

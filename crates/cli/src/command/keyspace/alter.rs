@@ -1,11 +1,12 @@
-//! `dunlin keyspace alter`: how much of the log is kept for who follows a keyspace.
+//! `dunlin keyspace alter`: how much of the log is kept for followers of a keyspace, and how many replicas its ranges have.
 
 use std::fmt;
 use std::str::FromStr;
 
 use clap::Args;
-use dunlin_client::Retention;
+use dunlin_client::{Client, RangeStatus, Retention, Status};
 
+use crate::command::range::target;
 use crate::connect::Server;
 use crate::failure::Failure;
 use crate::units::{Delay, Size};
@@ -15,6 +16,7 @@ Examples:
   dunlin keyspace alter birds --retain-min 1GiB
   dunlin keyspace alter birds --retain-min 10GiB,24h --retain-max 7d
   dunlin keyspace alter birds --retain-min none
+  dunlin keyspace alter bank --replicas 5             transactional: waits until all ranges have them
 
 BOUND is a size, an age, or both with a comma; none takes the bound away.
 Sizes and ages are those of each shard's log, which serves all keyspaces of the shard.";
@@ -25,11 +27,14 @@ pub struct Alter {
     /// Name
     name: String,
     /// Log that is kept for who follows it, needed or not: a size, an age, or both, as in 1GiB,1h
-    #[arg(long, value_name = "BOUND", required_unless_present = "retain_max")]
+    #[arg(long, value_name = "BOUND", required_unless_present_any = ["retain_max", "replicas"])]
     retain_min: Option<Bound>,
     /// Log that who follows it can hold back at most, in the same form
     #[arg(long, value_name = "BOUND")]
     retain_max: Option<Bound>,
+    /// Replicas of each range of a transactional keyspace: 1, 3 or 5
+    #[arg(long, value_name = "N", conflicts_with_all = ["retain_min", "retain_max"])]
+    replicas: Option<u8>,
     #[command(flatten)]
     server: Server,
 }
@@ -37,12 +42,41 @@ pub struct Alter {
 impl Alter {
     pub(super) async fn run(self) -> Result<(), Failure> {
         let client = self.server.client()?;
+        if let Some(replicas) = self.replicas {
+            client.alter_replicas(&self.name, replicas).await?;
+            return self.wait(&client, replicas).await;
+        }
         let keyspace = client.describe_keyspace(&self.name).await?;
         let keyspace = keyspace
             .ok_or_else(|| Failure::NotFound(format!("keyspace {:?} does not exist", self.name)))?;
         let retention = retained(keyspace.retention, self.retain_min, self.retain_max);
         client.alter_keyspace(&self.name, retention).await?;
         Ok(())
+    }
+
+    /// Waits until all ranges have so many replicas, and says meanwhile how many do.
+    async fn wait(&self, client: &Client, replicas: u8) -> Result<(), Failure> {
+        let numbers = |status: &Status| -> Vec<u64> {
+            let same = status.keyspaces.iter().filter(|k| k.name == self.name);
+            let ranges = same.flat_map(|keyspace| &keyspace.ranges);
+            ranges.map(|range| range.number).collect()
+        };
+        let is_whole = |status: &Status, number: u64| {
+            target::leader(status, (&self.name, number)).is_some_and(|leader| {
+                leader.led.replicas.len() == usize::from(replicas)
+                    && RangeStatus::is_whole(leader, &status.ranges)
+            })
+        };
+        let whole = |status: &Status| {
+            let numbers = numbers(status).into_iter();
+            numbers.filter(|number| is_whole(status, *number)).count()
+        };
+        let doing = |status: &Status| {
+            let (whole, all) = (whole(status), numbers(status).len());
+            vec![format!("{whole} of {all} ranges have {replicas} replicas")]
+        };
+        let is_done = |status: &Status| whole(status) == numbers(status).len();
+        target::wait(client, doing, is_done).await
     }
 }
 
