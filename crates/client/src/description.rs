@@ -80,6 +80,8 @@ pub struct RangeDescription {
     pub number: u64,
     /// Its first key.
     pub start: String,
+    /// Number of the configuration of its replicas that was published last.
+    pub config: u64,
     /// What a server says beyond this.
     #[serde(flatten)]
     pub more: serde_json::Map<String, serde_json::Value>,

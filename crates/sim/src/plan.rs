@@ -125,6 +125,8 @@ pub struct RangeFaults {
     pub unseats: bool,
     /// Whether some of its lists are in keyspaces of their own, which are dropped, undropped and purged.
     pub drops: bool,
+    /// Whether an operator has their replicas moved, and others lead.
+    pub retargets: bool,
     /// Whether old versions and outcomes of transactions are forgotten soon.
     pub forgets: bool,
 }
@@ -264,11 +266,16 @@ impl Plan {
 
     /// Perhaps a transactional keyspace, and its faults: from generators of their own.
     fn add_ranges(&mut self, power_loss: bool) {
-        // Its replicas do not move.
         let mut random = StdRng::seed_from_u64(self.seed ^ 0x5a4e_6e50);
-        let stays = !self.moves && !self.buries && !self.relapses && !self.deafens;
-        self.ranges = stays && random.random_bool(0.4);
+        let may_have = !self.relapses && !self.deafens;
+        self.ranges = may_have && random.random_bool(0.4);
+        let mut moving = StdRng::seed_from_u64(self.seed ^ 0x5a4e_30fe);
+        if self.ranges && self.nodes > 3 && !self.moves && moving.random_bool(0.4) {
+            self.moves = true;
+            self.members = moving.random_range(3..=self.nodes);
+        }
         let faults = &mut self.range_faults;
+        faults.retargets = self.ranges && moving.random_bool(0.5);
         faults.unseats = self.ranges && random.random_bool(0.6);
         faults.forgets = self.ranges && random.random_bool(0.4);
         // So that a vote can be lost.

@@ -3,7 +3,7 @@
 pub(super) mod target;
 
 use clap::{Args, Subcommand};
-use dunlin_client::{RangeStatus, Status};
+use dunlin_client::{RangeDescription, RangeStatus, Status};
 use serde::Serialize;
 use serde_json::json;
 
@@ -15,8 +15,8 @@ use crate::table::{Align, Cell, Colour, Table};
 use crate::units::grouped;
 
 const EXAMPLES: &str = "\
-A range is whole when it has a leader and as many replicas as its keyspace wants, and all of them have
-what the leader has. A replica that has lost its data is replaced without a command. Ranges leave a node that
+A range is whole when it has a leader and as many replicas as its keyspace wants, all of them have what the
+leader has, and the metadata names them. A replica that has lost its data is replaced without a command. Ranges leave a node that
 is drained or removed, and spread over nodes that are added: see dunlin node --help.
 
 Examples:
@@ -110,12 +110,13 @@ fn rows<'a>(status: &'a Status, name: Option<&str>) -> Vec<Row<'a>> {
     let keyspaces = keyspaces.filter(|keyspace| name.is_none_or(|name| name == keyspace.name));
     let of_keyspace = |keyspace: &'a dunlin_client::KeyspaceDescription| {
         let ranges = keyspace.ranges.iter();
-        ranges.map(|range| row(status, &keyspace.name, range.number, &range.start))
+        ranges.map(|range| row(status, &keyspace.name, range))
     };
     keyspaces.flat_map(of_keyspace).collect()
 }
 
-fn row<'a>(status: &'a Status, keyspace: &'a str, range: u64, start: &'a str) -> Row<'a> {
+fn row<'a>(status: &'a Status, keyspace: &'a str, described: &'a RangeDescription) -> Row<'a> {
+    let range = described.number;
     let is_here = |row: &&RangeStatus| row.keyspace == keyspace && row.range == range;
     let all = || status.ranges.iter().filter(is_here);
     let leader = target::leader(status, (keyspace, range));
@@ -140,9 +141,11 @@ fn row<'a>(status: &'a Status, keyspace: &'a str, range: u64, start: &'a str) ->
     Row {
         keyspace,
         range,
-        start,
+        start: &described.start,
         leader: leader.map(|leader| &*leader.at),
-        whole: leader.is_some_and(|leader| RangeStatus::is_whole(leader, &status.ranges)),
+        whole: leader.is_some_and(|leader| {
+            RangeStatus::is_whole(leader, &status.ranges) && leader.config == described.config
+        }),
         config: leader.map_or(0, |leader| leader.config),
         replicas,
         doing: leader.and_then(|leader| leader.led.doing.as_deref()),

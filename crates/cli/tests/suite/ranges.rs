@@ -112,7 +112,7 @@ fn what_such_keyspaces_do_not_have_is_refused_by_name() {
     let up = Up::nodes(3);
     let url = up.url(0, "");
     for (settings, told) in [
-        (json!({"replicas": 2}), "replicas 2: must be 1 or 3"),
+        (json!({"replicas": 2}), "replicas 2: must be 1, 3 or 5"),
         (json!({"sync": "never"}), "sync never: must be always"),
         (json!({"partitions": 8}), "has no partitions"),
         (json!({"tombstone_grace_s": 8}), "has no tombstone_grace_s"),

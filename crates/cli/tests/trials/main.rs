@@ -23,6 +23,7 @@ mod histories;
 mod http;
 mod moves;
 mod peers;
+mod range_moves;
 mod ranges;
 mod space;
 mod time;

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use dunlin_history::{Limits, check, check_appends};
+use dunlin_metadata::ranges_outside;
 use dunlin_proto::api::RangeStatus;
 
 use super::Broken;
@@ -84,6 +85,10 @@ pub fn whole(cluster: &Cluster) -> Result<(), Broken> {
                 .iter()
                 .filter(here)
                 .find(|row| RangeStatus::is_whole(row, &rows));
+            let outside = ranges_outside(&topology, &topology.members.ids);
+            if let Some(line) = outside.into_iter().next() {
+                return Err(broken(line));
+            }
             if whole.is_none_or(|leader| leader.config != range.config) {
                 let lines: Vec<String> = rows.iter().filter(here).map(row_line).collect();
                 return Err(broken(format!(

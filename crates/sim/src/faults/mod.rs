@@ -9,11 +9,13 @@ mod metadata;
 mod network;
 mod process;
 mod relapse;
+mod targets;
 mod twins;
 
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
+use crate::checks;
 use crate::harness::cluster::{Cluster, Crash, HarnessError};
 use crate::harness::host::Phase;
 use crate::history::Loss;
@@ -63,6 +65,7 @@ pub struct Faults {
     twins: twins::Twins,
     relapse: relapse::Relapse,
     drops: drops::Drops,
+    targets: targets::Targets,
 }
 
 impl Faults {
@@ -98,6 +101,7 @@ impl Faults {
             twins: twins::Twins::new(seed),
             relapse: relapse::Relapse::new(seed),
             drops: drops::Drops::new(seed),
+            targets: targets::Targets::new(seed),
         }
     }
 
@@ -114,6 +118,7 @@ impl Faults {
         self.go_on_relapsing(cluster, now_ms)?;
         self.unseat(cluster, now_ms)?;
         self.drop_keyspaces(cluster, now_ms)?;
+        self.retarget(cluster, now_ms)?;
         if now_ms >= self.next_ms && !self.relapse.is_under_way() {
             let longest = cluster.shared.plan.fault_pause_ms_max;
             self.next_ms = now_ms + self.random.random_range(50..=longest);
@@ -131,7 +136,9 @@ impl Faults {
         }
         self.lose_disk(cluster, now_ms)?;
         self.start_twin(cluster, now_ms)?;
-        let may_bury = self.losses.is_nothing_lacking() && !self.twins.are_there();
+        let may_bury = self.losses.is_nothing_lacking()
+            && !self.twins.are_there()
+            && (now_ms < self.bury_ms || checks::whole(cluster).is_ok());
         let is_late = cluster.shared.plan.buries_late && self.dying.is_none();
         if now_ms >= self.bury_ms && may_bury && is_late {
             self.end_network(cluster);

@@ -9,7 +9,9 @@ use std::time::Duration;
 use dunlin_history::Recorder;
 use dunlin_log::disk::Disk;
 use dunlin_log::sim::SimDisk;
-use dunlin_metadata::{KeyspaceSettings, Metadata, Mode, ViewChange, ViewRecord, sim::SimStore};
+use dunlin_metadata::{
+    KeyspaceSettings, Metadata, Mode, Retarget, ViewChange, ViewRecord, sim::SimStore,
+};
 use dunlin_node::Sabotage;
 use dunlin_node::plug::ORACLE_KEYSPACE;
 use rand::rngs::StdRng;
@@ -344,6 +346,21 @@ impl Cluster {
     pub fn undrop_keyspace(&mut self, name: &str) -> Result<bool, HarnessError> {
         let metadata = self.shared.metadata.clone();
         Ok(ask(metadata.undrop_keyspace(name))?.is_ok())
+    }
+
+    /// Gives a range another target; false when the cluster refuses.
+    ///
+    /// # Errors
+    /// When no cluster answers.
+    pub fn retarget(
+        &mut self,
+        keyspace: &str,
+        number: u16,
+        wish: &Retarget,
+    ) -> Result<bool, HarnessError> {
+        let metadata = self.shared.metadata.clone();
+        let planned = ask(metadata.retarget_range(keyspace, number, wish))?;
+        Ok(planned.is_ok())
     }
 
     /// Gives the change of the members up; false when the cluster refuses.
