@@ -92,6 +92,8 @@ pub enum Sabotage {
     ReadPastLease,
     /// A replica of a range starts without what it knew a majority to have.
     ForgetCommit,
+    /// Voters of a range are changed without two configurations in between.
+    SkipJointOfRange,
     /// A replica of a range goes by the configuration from before a snapshot.
     KeepOldConfiguration,
     /// A replica of a range that was removed may be made again under its number.
@@ -102,7 +104,7 @@ pub enum Sabotage {
 
 impl Sabotage {
     /// All of them, and none.
-    pub const ALL: [Sabotage; 44] = [
+    pub const ALL: [Sabotage; 45] = [
         Sabotage::None,
         Sabotage::AckUnsynced,
         Sabotage::IgnoreGaps,
@@ -144,6 +146,7 @@ impl Sabotage {
         Sabotage::JudgeAtLeader,
         Sabotage::ReadPastLease,
         Sabotage::ForgetCommit,
+        Sabotage::SkipJointOfRange,
         Sabotage::KeepOldConfiguration,
         Sabotage::RemakeRemoved,
         Sabotage::PrepareDiscardsVoter,

@@ -12,7 +12,7 @@ use dunlin_node::Services;
 use dunlin_proto::ShardAddress;
 use tokio::time::sleep;
 
-use crate::descriptor::{Change, Descriptor, Entry};
+use crate::descriptor::{Change, Descriptor, Entry, Member};
 use crate::group::{Group, keyspace_of, number_of};
 use crate::next_step::{Known, Progress, Repair, next_step};
 use crate::plug::Part;
@@ -227,12 +227,27 @@ fn due(services: &Services, led: &[Rc<Group>]) -> Vec<(Arc<Keyspace>, Vec<RangeR
             && descriptor.config > published
             // A restart must not fall back behind a configuration that others have acted by.
             && !group.persisting.borrow().iter().any(|one| one.has_change)
+            && is_known(group, descriptor)
         {
             let (_, ranges) = due.entry(id).or_insert_with(|| (keyspace, Vec::new()));
             ranges.push(replicas(number, descriptor));
         }
     }
     due.into_values().collect()
+}
+
+/// Whether a majority of the voters knows that a configuration is committed. Replicas that it does not name may go then:
+/// the others can elect a leader without them, and without this one.
+fn is_known(group: &Group, descriptor: &Descriptor) -> bool {
+    let node = group.node.borrow();
+    let knows = |member: &&Member| {
+        member.id == group.others.own || group.others.progress(&node, member.id).knows
+    };
+    let (knowing, all) = (
+        descriptor.voters().filter(knows).count(),
+        descriptor.voters().count(),
+    );
+    2 * knowing > all
 }
 
 /// How far timestamps are ahead of the clock, as far as is known here.

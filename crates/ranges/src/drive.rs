@@ -168,6 +168,9 @@ impl AtShard {
         let Some(term) = group.leads_in(node).filter(|term| before != Some(*term)) else {
             return;
         };
+        // Not known of changes from before its start.
+        let changed_at = &group.others.changed_at;
+        changed_at.set(changed_at.get().max(group.meta.get().applied));
         if group.is_oracle {
             let oracle = Oracle::new(group.meta.get().greatest);
             *group.lead.borrow_mut() = Some((term, Lead::Timestamps(oracle)));

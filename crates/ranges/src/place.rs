@@ -1,5 +1,7 @@
 //! Which replica may be made at a place, which others it hears, and whether it stays. Pure.
 
+use std::cmp::Ordering;
+
 use dunlin_proto::ShardAddress;
 
 use crate::descriptor::Descriptor;
@@ -84,15 +86,18 @@ pub(crate) struct OwnPlace {
     pub is_named: bool,
 }
 
-/// Whether a replica stays, by its own configuration, which has applied its removal, and by the published one: its number,
-/// and where its replicas are.
+/// Whether a replica stays, by the published configuration, with its number, and its own. One that has applied its removal
+/// stays until that is published: the others may need its vote until they know of it.
 pub(crate) fn stays(
     own: OwnPlace,
     published: u64,
     mut replicas: impl Iterator<Item = (u64, ShardAddress)>,
 ) -> bool {
-    let mut is_published = || replicas.any(|replica| replica == (own.id, own.at));
-    own.is_named && (published <= own.config || is_published())
+    match published.cmp(&own.config) {
+        Ordering::Less => true,
+        Ordering::Equal => own.is_named,
+        Ordering::Greater => replicas.any(|replica| replica == (own.id, own.at)),
+    }
 }
 
 #[cfg(test)]

@@ -96,4 +96,5 @@ fn a_replica_goes_where_a_newer_configuration_does_not_name_it() {
         ..own(4, 2, 7)
     };
     assert!(!stays(removed, 7, replicas()));
+    assert!(stays(removed, 6, replicas()));
 }

@@ -7,8 +7,8 @@ use dunlin_raftlog::{GroupStorage, Position, Record, Vote};
 use dunlin_txn::{Answer, Command, Verdict};
 use dunlin_versions::{Applied, Entries, Meta};
 use prost::Message as _;
-use raft::eraftpb::{ConfChangeV2, ConfState, Entry, EntryType};
-use raft::{RawNode, Ready};
+use raft::eraftpb::{ConfChangeSingle, ConfChangeV2, ConfState, Entry, EntryType};
+use raft::{RawNode, Ready, StateRole};
 
 use crate::descriptor::{self, Descriptor};
 use crate::group::{Group, Lead, Persisting, applied};
@@ -185,9 +185,20 @@ impl AtShard {
         let meaning = meaning.map_err(|error| error.to_string())?;
         let before = group.others.descriptor.borrow().clone();
         let changed = before.and_then(|before| before.with(&meaning));
+        let (changed, changes) = match self.sabotage {
+            Sabotage::SkipJointOfRange => skip_joint(changed, change),
+            _ => (changed, vec![change]),
+        };
         if let Some(changed) = &changed {
-            let state = node.apply_conf_change(&change);
-            let state = state.map_err(|error| error.to_string())?;
+            // A former leader proposed it, and this one cannot lead without being a replica. Others are elected.
+            if changed.member(group.others.own).is_none() && node.raft.state == StateRole::Leader {
+                node.raft.become_follower(node.raft.term, raft::INVALID_ID);
+            }
+            let mut state = ConfState::default();
+            for change in &changes {
+                let applied = node.apply_conf_change(change);
+                state = applied.map_err(|error| error.to_string())?;
+            }
             if !same_configuration(state, changed.conf_state()) {
                 return Err("raft makes another configuration of a change".to_owned());
             }
@@ -289,6 +300,28 @@ impl AtShard {
             drop(waiter.send(Ok(Verdict::Done)));
         }
     }
+}
+
+/// A deliberate bug, for the simulation to find: the new voters vote alone at once.
+fn skip_joint(
+    changed: Option<Descriptor>,
+    change: ConfChangeV2,
+) -> (Option<Descriptor>, Vec<ConfChangeV2>) {
+    let joint = changed.as_ref().filter(|changed| changed.is_joint());
+    let Some(joint) = joint else {
+        return (changed, vec![change]);
+    };
+    let config = joint.config;
+    let leave = descriptor::Change::Leave;
+    let left = joint.with(&descriptor::Entry {
+        config,
+        change: leave,
+    });
+    let single = |single: &ConfChangeSingle| ConfChangeV2 {
+        changes: vec![single.clone()],
+        ..ConfChangeV2::default()
+    };
+    (left, change.changes.iter().map(single).collect())
 }
 
 /// Whether two configurations are the same, in whatever order.

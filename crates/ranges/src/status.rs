@@ -151,6 +151,8 @@ fn of_group(services: &Services, id: u64, group: &Group) -> RangeStatus {
             whole: leads && group.serves_with(&node) && is_whole,
             doing: (step.as_ref().filter(|_| leads)).and_then(|step| line(services, step)),
             replicas,
+            transfers: group.counters.transfers.get(),
+            failed_transfers: group.counters.failed_transfers.get(),
         },
         reason: failed,
         leader: leader.map(|at| services.label_of(at)),

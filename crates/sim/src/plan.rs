@@ -125,6 +125,8 @@ pub struct RangeFaults {
     pub unseats: bool,
     /// Whether some of its lists are in keyspaces of their own, which are dropped, undropped and purged.
     pub drops: bool,
+    /// Whether a replica that is cut off is replaced, and comes back beside one that was killed.
+    pub swaps: bool,
     /// Whether an operator has their replicas moved, and others lead.
     pub retargets: bool,
     /// Whether old versions and outcomes of transactions are forgotten soon.
@@ -276,6 +278,16 @@ impl Plan {
         }
         let faults = &mut self.range_faults;
         faults.retargets = self.ranges && moving.random_bool(0.5);
+        faults.swaps = self.ranges && moving.random_bool(0.4);
+        if faults.swaps {
+            // Two on either side, and one between them.
+            self.nodes = 5;
+            self.members = 5;
+            self.moves = false;
+            self.buries = false;
+            self.twins = false;
+            self.fault_pause_ms_max = self.fault_pause_ms_max.max(4_000);
+        }
         faults.unseats = self.ranges && random.random_bool(0.6);
         faults.forgets = self.ranges && random.random_bool(0.4);
         // So that a vote can be lost.
@@ -387,6 +399,7 @@ impl Plan {
             Sabotage::PutBackVotes => self.ranges && self.loses_disks,
             Sabotage::ReadJoinsOlderRound | Sabotage::ReadPastLease => self.range_faults.unseats,
             Sabotage::SnapshotWithoutRecord | Sabotage::JudgeAtLeader => self.ranges,
+            Sabotage::ForgetCommit | Sabotage::SkipJointOfRange => self.range_faults.swaps,
             Sabotage::NameForgotten => {
                 self.follows && (self.moves || self.loses_disks) && self.keys == KEYS_MAX
             }

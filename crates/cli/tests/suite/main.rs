@@ -22,7 +22,7 @@ mod log;
 mod log_compressed;
 mod log_inspect;
 mod log_settings;
-mod range_moves;
+mod range_targets;
 mod ranges;
 mod readme;
 mod shards;

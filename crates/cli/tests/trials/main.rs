@@ -23,7 +23,7 @@ mod histories;
 mod http;
 mod moves;
 mod peers;
-mod range_moves;
+mod range_targets;
 mod ranges;
 mod space;
 mod time;

@@ -133,7 +133,7 @@ pub struct RangeStatus {
     pub ended: Option<u64>,
     /// Number of the configuration that this replica goes by.
     pub config: u64,
-    /// As its leader knows the range; nothing elsewhere.
+    /// As its leader knows the range; little elsewhere.
     #[serde(flatten)]
     pub led: LedRange,
 }
@@ -149,6 +149,10 @@ pub struct LedRange {
     pub doing: Option<String>,
     /// All replicas.
     pub replicas: Vec<RangeMember>,
+    /// Times since its start that this replica led, and handed over to another.
+    pub transfers: u64,
+    /// Times that it wanted to, and the other did not lead in time.
+    pub failed_transfers: u64,
 }
 
 /// A replica of a range, as its leader knows it.

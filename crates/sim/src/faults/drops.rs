@@ -39,16 +39,16 @@ impl Faults {
             return Ok(());
         }
         for (number, side) in SIDES.iter().enumerate() {
-            if self.drops.until_ms[number].is_some_and(|until_ms| until_ms <= now_ms) {
-                self.drops.until_ms[number] = None;
+            if self.ranges.drops.until_ms[number].is_some_and(|until_ms| until_ms <= now_ms) {
+                self.ranges.drops.until_ms[number] = None;
                 undrop(cluster, side)?;
             }
         }
-        if now_ms < self.drops.next_ms {
+        if now_ms < self.ranges.drops.next_ms {
             return Ok(());
         }
-        let random = &mut self.drops.random;
-        self.drops.next_ms = now_ms + random.random_range(1_000..=6_000);
+        let random = &mut self.ranges.drops.random;
+        self.ranges.drops.next_ms = now_ms + random.random_range(1_000..=6_000);
         let number = random.random_range(0..SIDES.len());
         // Some are left for so long that they are purged.
         let for_ms = if random.random_bool(0.4) {
@@ -56,10 +56,12 @@ impl Faults {
         } else {
             random.random_range(100..=5_000)
         };
-        if self.drops.until_ms[number].is_none() && cluster.drop_keyspace(SIDES[number], now_ms)? {
+        if self.ranges.drops.until_ms[number].is_none()
+            && cluster.drop_keyspace(SIDES[number], now_ms)?
+        {
             cluster.counts.ranges.drops += 1;
             cluster.shared.note(format!("{} is dropped", SIDES[number]));
-            self.drops.until_ms[number] = Some(now_ms + for_ms);
+            self.ranges.drops.until_ms[number] = Some(now_ms + for_ms);
         }
         Ok(())
     }
@@ -70,7 +72,7 @@ impl Faults {
     /// When the harness cannot do it.
     pub(super) fn undrop_keyspaces(&mut self, cluster: &mut Cluster) -> Result<(), HarnessError> {
         for (number, side) in SIDES.iter().enumerate() {
-            if self.drops.until_ms[number].take().is_some() {
+            if self.ranges.drops.until_ms[number].take().is_some() {
                 undrop(cluster, side)?;
             }
         }

@@ -96,11 +96,16 @@ impl Faults {
 
     /// A node hears nothing of the metadata store for longer than most changes of the members take.
     pub(super) fn deafen(&mut self, cluster: &Cluster, number: usize) {
-        let name = &cluster.hosts[number].name;
         let until_ms = cluster.now_ms() + self.random.random_range(4_000..=12_000);
+        self.deafen_until(cluster, number, until_ms);
+    }
+
+    /// The same until then.
+    pub(super) fn deafen_until(&mut self, cluster: &Cluster, number: usize, until_ms: u64) {
+        let name = &cluster.hosts[number].name;
         cluster.shared.store.cut(name, true);
         self.store.cut_until_ms[number] = Some(until_ms);
-        let text = format!("{name} is cut off from the metadata store while members change");
+        let text = format!("{name} is cut off from the metadata store while replicas change");
         cluster.shared.note(text);
     }
 

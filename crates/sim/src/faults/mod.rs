@@ -9,6 +9,7 @@ mod metadata;
 mod network;
 mod process;
 mod relapse;
+mod swap;
 mod targets;
 mod twins;
 
@@ -64,8 +65,14 @@ pub struct Faults {
     losses: loss::Losses,
     twins: twins::Twins,
     relapse: relapse::Relapse,
+    ranges: OfRanges,
+}
+
+/// Faults of transactional keyspaces.
+struct OfRanges {
     drops: drops::Drops,
     targets: targets::Targets,
+    swaps: swap::Swaps,
 }
 
 impl Faults {
@@ -100,8 +107,11 @@ impl Faults {
             losses: loss::Losses::new(hosts),
             twins: twins::Twins::new(seed),
             relapse: relapse::Relapse::new(seed),
-            drops: drops::Drops::new(seed),
-            targets: targets::Targets::new(seed),
+            ranges: OfRanges {
+                drops: drops::Drops::new(seed),
+                targets: targets::Targets::new(seed),
+                swaps: swap::Swaps::new(seed),
+            },
         }
     }
 
@@ -119,6 +129,7 @@ impl Faults {
         self.unseat(cluster, now_ms)?;
         self.drop_keyspaces(cluster, now_ms)?;
         self.retarget(cluster, now_ms)?;
+        self.swap(cluster, now_ms)?;
         if now_ms >= self.next_ms && !self.relapse.is_under_way() {
             let longest = cluster.shared.plan.fault_pause_ms_max;
             self.next_ms = now_ms + self.random.random_range(50..=longest);

@@ -33,11 +33,11 @@ impl Faults {
         cluster: &mut Cluster,
         now_ms: u64,
     ) -> Result<(), HarnessError> {
-        if !cluster.shared.plan.range_faults.retargets || now_ms < self.targets.next_ms {
+        if !cluster.shared.plan.range_faults.retargets || now_ms < self.ranges.targets.next_ms {
             return Ok(());
         }
-        let random = &mut self.targets.random;
-        self.targets.next_ms = now_ms + random.random_range(200..=4_000);
+        let random = &mut self.ranges.targets.random;
+        self.ranges.targets.next_ms = now_ms + random.random_range(200..=4_000);
         let topology = cluster.shared.metadata.topology().borrow().clone();
         let keyspaces = topology.keyspaces.iter();
         let ranges = keyspaces.flat_map(|keyspace| {

@@ -70,4 +70,6 @@ found! {
     ranges_keeping_entries_of_a_higher_index KeepHigherEntries
     ranges_judging_at_the_leader JudgeAtLeader
     ranges_read_above_their_lease ReadPastLease
+    ranges_starting_without_the_commit_index ForgetCommit
+    ranges_skipping_joint_consensus SkipJointOfRange
 }

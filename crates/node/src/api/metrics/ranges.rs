@@ -14,7 +14,7 @@ use crate::shard::ShardStatus;
 type Labels = Vec<(&'static str, String)>;
 type Read = fn(&RangeStatus) -> u64;
 
-const FIGURES: [(&str, &str, Read); 12] = [
+const FIGURES: [(&str, &str, Read); 14] = [
     (
         "dunlin_range_leader",
         "Whether the replica of the transactional keyspace leads",
@@ -60,6 +60,16 @@ const FIGURES: [(&str, &str, Read); 12] = [
         "dunlin_range_elections",
         "How often it has begun to lead since its start",
         |range| range.elections,
+    ),
+    (
+        "dunlin_range_transfers",
+        "How often it led, and handed over to another replica, since its start",
+        |range| range.led.transfers,
+    ),
+    (
+        "dunlin_range_failed_transfers",
+        "How often it wanted to, and the other did not lead in time",
+        |range| range.led.failed_transfers,
     ),
     (
         "dunlin_range_snapshots",

@@ -72,7 +72,7 @@ fn put(nodes: &[SocketAddr], seen: &Seen, client: usize, turn: usize) {
     wire.patience(Duration::from_secs(12));
     let path = format!("/v1/keyspaces/bank/keys/{}-{client}", turn % 10);
     let start = Instant::now();
-    let Ok(answer) = wire.try_request_with("PUT", &path, "", &turn.to_string()) else {
+    let Ok(answer) = wire.try_request_with("PUT", &path, "", turn.to_string()) else {
         return;
     };
     let took_us = start.elapsed().as_micros() as u64;

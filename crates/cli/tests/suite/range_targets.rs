@@ -148,8 +148,8 @@ fn an_operator_says_who_leads_and_where_replicas_are() {
     });
     let listed = ranges(&flock, 0);
     let range = listed[1..].iter();
-    let range = range.filter(|range| held(std::slice::from_ref(*range), "n4") == 1);
-    let range = range.last().unwrap();
+    let mut range = range.filter(|range| held(std::slice::from_ref(*range), "n4") == 1);
+    let range = range.next_back().unwrap();
     let number = range["range"].to_string();
     let on = |node: &&str| held(std::slice::from_ref(range), node) == 1;
     let free = ["n1", "n2", "n3"].into_iter().find(|node| !on(node));
