@@ -10,13 +10,14 @@ use dunlin_metadata::RangeReplica;
 use dunlin_node::{Sabotage, Services};
 use dunlin_raftlog::{Position, RaftLog, TAIL_BYTES};
 use dunlin_versions::{Meta, Store};
-use tokio::sync::Notify;
+use tokio::sync::{Notify, Semaphore};
 use tokio::time::{Instant, sleep};
 
 use crate::group::{Group, address_of, applied, range_id};
 use crate::hold::hold_bytes;
 use crate::plug::{Part, limits};
 use crate::ranges::AtShard;
+use crate::snapshot::COPIES_MAX;
 
 /// How often it is looked which replicas there should be.
 const LOOK: Duration = Duration::from_millis(50);
@@ -156,6 +157,7 @@ async fn open(services: &Rc<Services>, may_have_forgotten: bool) -> Result<Rc<At
         outgoing: RefCell::default(),
         wake: Notify::new(),
         next_place: Cell::new(place),
+        copies: Semaphore::new(COPIES_MAX),
         scans: Cell::default(),
     });
     let driven = own.clone();

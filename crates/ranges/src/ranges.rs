@@ -8,7 +8,7 @@ use dunlin_log::Runner;
 use dunlin_node::{Sabotage, Services};
 use dunlin_raftlog::RaftLog;
 use dunlin_versions::{Store, StoreError};
-use tokio::sync::Notify;
+use tokio::sync::{Notify, Semaphore};
 
 use crate::group::{Group, Inbound};
 use crate::send::Outgoing;
@@ -39,6 +39,8 @@ pub(crate) struct AtShard {
     pub wake: Notify,
     /// The next place in the store that nobody has.
     pub next_place: Cell<u32>,
+    /// A permit for each copy of a range that is fetched here at a time.
+    pub copies: Semaphore,
     /// Scans that leaders of this shard have started.
     pub scans: Cell<u64>,
 }

@@ -7,12 +7,13 @@ use std::time::Duration;
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 use dunlin_entry::Version;
 use dunlin_node::Services;
+use dunlin_node::plug::PlugItems;
 use dunlin_proto::{CANNOT, Response};
 use dunlin_raftlog::Position;
 use dunlin_rpc::Sink;
 use dunlin_versions::{Meta, Row, Store};
 use raft::eraftpb::{Message, MessageType};
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout};
 
 use crate::descriptor::Descriptor;
 use crate::group::{Group, Inbound, applied};
@@ -25,6 +26,10 @@ use crate::wire::{NUMBER, SNAPSHOT, get_bytes, put_bytes};
 const PAGE_BYTES: usize = 256 << 10;
 /// Bytes of them that may be under way.
 const WINDOW_BYTES: usize = 1 << 20;
+/// Copies that a shard fetches at a time.
+pub(crate) const COPIES_MAX: usize = 2;
+/// How long a leader may send nothing.
+const PATIENCE: Duration = Duration::from_secs(10);
 /// Pause after a fetch that failed.
 const PAUSE: Duration = Duration::from_secs(1);
 
@@ -48,6 +53,10 @@ impl AtShard {
                 return;
             };
             let Some(group) = own.group(id) else { return };
+            // The leader offers it again meanwhile, in vain.
+            let Ok(_permit) = own.copies.acquire().await else {
+                return;
+            };
             tracing::info!(
                 range = id,
                 replica = group.others.own,
@@ -74,6 +83,18 @@ impl AtShard {
         });
     }
 
+    /// Loads the rows of a copy into a place of the store, to the last.
+    async fn fill(&self, place: u32, items: &mut PlugItems) -> Result<(), String> {
+        while let Some(item) = next_item(items).await? {
+            let (rows, is_last) = decode_rows(item).ok_or("a page of it cannot be read")?;
+            self.behind(move |store| store.load(place, &rows)).await?;
+            if is_last {
+                return Ok(());
+            }
+        }
+        Err("it ended too early".to_owned())
+    }
+
     /// Fetches it and puts it in the place of what there is.
     async fn install(
         self: &Rc<Self>,
@@ -92,27 +113,17 @@ impl AtShard {
             .open(at, NUMBER, asked.freeze(), WINDOW_BYTES)
             .await;
         let mut items = opened.map_err(|error| error.to_string())?;
-        let head = items.next().await.ok_or("it ended before it began")?;
-        let head = decode_head(head.map_err(|error| error.to_string())?);
+        let head = next_item(&mut items).await?;
+        let head = decode_head(head.ok_or("it ended before it began")?);
         let (told, descriptor) = head.ok_or("its head cannot be read")?;
         // `raft` ignores one that does not name it: store and log would differ for good.
         if descriptor.member(group.others.own).is_none() {
             return Err("it is of a time when this was no replica yet".to_owned());
         }
         let place = self.take_place();
-        let mut is_whole = false;
-        while let Some(item) = items.next().await {
-            let item = item.map_err(|error| error.to_string())?;
-            let (rows, is_last) = decode_rows(item).ok_or("a page of it cannot be read")?;
-            self.behind(move |store| store.load(place, &rows)).await?;
-            if is_last {
-                is_whole = true;
-                break;
-            }
-        }
-        if !is_whole {
+        if let Err(why) = self.fill(place, &mut items).await {
             self.behind(move |store| store.clear(place)).await?;
-            return Err("it ended too early".to_owned());
+            return Err(why);
         }
         let before = group.meta.get();
         let is_there = self
@@ -238,6 +249,13 @@ fn encode_head(meta: &Meta, descriptor: &[u8]) -> Bytes {
     out.put_u64_le(meta.drops);
     out.put_slice(descriptor);
     out.freeze()
+}
+
+/// The next piece of a copy; a leader that stands still holds up no other.
+async fn next_item(items: &mut PlugItems) -> Result<Option<Bytes>, String> {
+    let item = timeout(PATIENCE, items.next()).await;
+    let item = item.map_err(|_| "its leader sends nothing".to_owned())?;
+    item.transpose().map_err(|error| error.to_string())
 }
 
 fn decode_head(mut from: Bytes) -> Option<(Meta, Descriptor)> {
