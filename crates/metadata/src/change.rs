@@ -313,7 +313,7 @@ fn record_of(now: &Topology, id: u32) -> Option<(String, &Keyspace)> {
 /// The record of a keyspace, in use or dropped, as it is to be.
 fn put_of(now: &Topology, keyspace: &Keyspace) -> Result<Put, MetadataError> {
     let id = keyspace.id;
-    match now.dropped(id) {
+    match now.dropped(id).filter(|_| now.keyspace(id).is_none()) {
         Some(dropped) => {
             let keyspace = keyspace.clone();
             let dropped = Dropped {
