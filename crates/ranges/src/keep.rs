@@ -16,8 +16,7 @@ use tokio::time::{Instant, sleep};
 use crate::group::{Group, address_of, applied, range_id};
 use crate::hold::hold_bytes;
 use crate::plug::{Part, limits};
-use crate::ranges::AtShard;
-use crate::snapshot::COPIES_MAX;
+use crate::ranges::{AtShard, COPIES_MAX};
 
 /// How often it is looked which replicas there should be.
 const LOOK: Duration = Duration::from_millis(50);

@@ -13,6 +13,9 @@ use tokio::sync::{Notify, Semaphore};
 use crate::group::{Group, Inbound};
 use crate::send::Outgoing;
 
+/// Copies that a shard fetches at a time.
+pub(crate) const COPIES_MAX: usize = 2;
+
 /// What keeps a replica from speaking, by its keyspace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Silent {

@@ -26,8 +26,6 @@ use crate::wire::{NUMBER, SNAPSHOT, get_bytes, put_bytes};
 const PAGE_BYTES: usize = 256 << 10;
 /// Bytes of them that may be under way.
 const WINDOW_BYTES: usize = 1 << 20;
-/// Copies that a shard fetches at a time.
-pub(crate) const COPIES_MAX: usize = 2;
 /// How long a leader may send nothing.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Pause after a fetch that failed.
