@@ -29,6 +29,7 @@ fn three_of_five() -> Plan {
     plan.slow_disks = false;
     plan.dark_end = false;
     plan.expires = false;
+    plan.ranges = false;
     plan.keyspaces = vec![(
         "birds".to_owned(),
         KeyspaceSettings {
