@@ -143,9 +143,7 @@ fn row<'a>(status: &'a Status, keyspace: &'a str, described: &'a RangeDescriptio
         range,
         start: &described.start,
         leader: leader.map(|leader| &*leader.at),
-        whole: leader.is_some_and(|leader| {
-            RangeStatus::is_whole(leader, &status.ranges) && leader.config == described.config
-        }),
+        whole: leader.is_some_and(|leader| target::is_whole(status, leader)),
         config: leader.map_or(0, |leader| leader.config),
         replicas,
         doing: leader.and_then(|leader| leader.led.doing.as_deref()),

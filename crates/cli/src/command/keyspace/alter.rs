@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use clap::Args;
-use dunlin_client::{Client, RangeStatus, Retention, Status};
+use dunlin_client::{Client, Retention, Status};
 
 use crate::command::range::target;
 use crate::connect::Server;
@@ -64,7 +64,7 @@ impl Alter {
         let is_whole = |status: &Status, number: u64| {
             target::leader(status, (&self.name, number)).is_some_and(|leader| {
                 leader.led.replicas.len() == usize::from(replicas)
-                    && RangeStatus::is_whole(leader, &status.ranges)
+                    && target::is_whole(status, leader)
             })
         };
         let whole = |status: &Status| {

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use dunlin_client::{Client, RangeStatus, RangeTarget, Status};
+use dunlin_client::{Client, KeyspaceDescription, RangeStatus, RangeTarget, Status};
 
 use crate::connect::Server;
 use crate::failure::Failure;
@@ -76,7 +76,7 @@ impl Lead {
         let range = (&*self.keyspace, self.range);
         let is_done = |status: &Status| {
             let leader = leader(status, range);
-            leader.is_some_and(|leader| leader.led.whole && is_on(&leader.at, &self.node))
+            leader.is_some_and(|leader| is_whole(status, leader) && is_on(&leader.at, &self.node))
         };
         let client = self.follow.server.client()?;
         client
@@ -107,7 +107,7 @@ impl Move {
                 let mut others = replicas.clone();
                 let has_come = replicas.any(|replica| is_there(&replica.at));
                 let stays = to != self.from && others.any(|replica| is_on(&replica.at, &self.from));
-                RangeStatus::is_whole(leader, &status.ranges) && has_come && !stays
+                is_whole(status, leader) && has_come && !stays
             })
         };
         let client = self.follow.server.client()?;
@@ -128,6 +128,16 @@ pub fn leader<'a>(status: &'a Status, (keyspace, range): (&str, u64)) -> Option<
     let led = rows.filter(|row| row.keyspace == keyspace && row.range == range);
     led.filter(|row| row.role == "leader")
         .max_by_key(|row| row.term)
+}
+
+/// Whether a range has all its replicas, as its leader and each of them says, and the metadata names them.
+pub fn is_whole(status: &Status, leader: &RangeStatus) -> bool {
+    let same = |keyspace: &&KeyspaceDescription| keyspace.name == leader.keyspace;
+    let ranges = status.keyspaces.iter().filter(same);
+    let mut ranges = ranges.flat_map(|keyspace| &keyspace.ranges);
+    let is_named =
+        ranges.any(|range| (range.number, range.config) == (leader.range, leader.config));
+    is_named && RangeStatus::is_whole(leader, &status.ranges)
 }
 
 impl Follow {
