@@ -117,10 +117,8 @@ impl Client {
         name: &str,
         retention: Retention,
     ) -> Result<KeyspaceDescription, ClientError> {
-        let mut call = Call::new(Method::PATCH, keyspace_path(name));
-        let body = serde_json::json!({ "retention": retention });
-        call.json(body.to_string().into_bytes());
-        self.json(call).await
+        self.patch(name, &serde_json::json!({ "retention": retention }))
+            .await
     }
 
     /// Sets how many replicas each range of a transactional keyspace is to have; they are made and removed behind it.
@@ -129,8 +127,16 @@ impl Client {
         name: &str,
         replicas: u8,
     ) -> Result<KeyspaceDescription, ClientError> {
+        self.patch(name, &serde_json::json!({ "replicas": replicas }))
+            .await
+    }
+
+    async fn patch(
+        &self,
+        name: &str,
+        body: &serde_json::Value,
+    ) -> Result<KeyspaceDescription, ClientError> {
         let mut call = Call::new(Method::PATCH, keyspace_path(name));
-        let body = serde_json::json!({ "replicas": replicas });
         call.json(body.to_string().into_bytes());
         self.json(call).await
     }

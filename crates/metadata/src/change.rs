@@ -286,14 +286,23 @@ pub(crate) fn alter_keyspace(
     let keyspace = keyspace.ok_or_else(|| MetadataError::NotFound {
         name: name.to_owned(),
     })?;
-    let altered = alter(keyspace)?;
-    if altered == *keyspace {
-        return Ok(Step::none(altered));
+    altered(now, key, keyspace, alter(keyspace)?)
+}
+
+/// Writes the record of a keyspace as it is to be, where that differs.
+fn altered(
+    now: &Topology,
+    key: String,
+    before: &Keyspace,
+    after: Keyspace,
+) -> Result<Step<Keyspace>, MetadataError> {
+    if after == *before {
+        return Ok(Step::none(after));
     }
     Ok(Step {
-        guards: vec![key.clone()],
-        puts: vec![(key, Some(encode(&altered)?))],
-        value: altered,
+        guards: vec![key],
+        puts: vec![put_of(now, &after)?],
+        value: after,
     })
 }
 
@@ -332,21 +341,14 @@ pub(crate) fn alter_ranges(
     store: &Objects,
     id: u32,
     alter: impl Fn(&RangeRecord) -> RangeRecord,
-) -> Result<Step<()>, MetadataError> {
+) -> Result<Step<Keyspace>, MetadataError> {
     let found = record_of(now, id).filter(|(key, _)| store.get(key).is_some());
     let (key, keyspace) = found.ok_or_else(|| MetadataError::NotFound {
         name: format!("number {id}"),
     })?;
-    let mut altered = keyspace.clone();
-    altered.ranges = keyspace.ranges.iter().map(alter).collect();
-    if altered == *keyspace {
-        return Ok(Step::none(()));
-    }
-    Ok(Step {
-        guards: vec![key],
-        puts: vec![put_of(now, &altered)?],
-        value: (),
-    })
+    let mut after = keyspace.clone();
+    after.ranges = keyspace.ranges.iter().map(alter).collect();
+    altered(now, key, keyspace, after)
 }
 
 /// Gives ranges the targets that they should have, and says how many keyspaces get some.
@@ -390,21 +392,17 @@ pub(crate) fn retarget_range(
         .of(now, range, |node| load.least(&[node], &[]))
         .map_err(|why| refusal(name, number, why))?;
     let value = next.planned;
-    if next == *range {
-        return Ok(Step::none(value));
+    let mut after = keyspace.clone();
+    for range in &mut after.ranges {
+        if range.number == number {
+            *range = next.clone();
+        }
     }
-    let mut altered = keyspace.clone();
-    let same = altered
-        .ranges
-        .iter_mut()
-        .find(|range| range.number == number);
-    if let Some(same) = same {
-        *same = next;
-    }
+    // No change begins meanwhile that takes one of the nodes out.
+    let step = altered(now, key, keyspace, after)?.guarded_by_members();
     Ok(Step {
-        // No change begins meanwhile that takes one of the nodes out.
-        guards: vec![key, MEMBERS.to_owned()],
-        puts: vec![put_of(now, &altered)?],
+        guards: step.guards,
+        puts: step.puts,
         value,
     })
 }

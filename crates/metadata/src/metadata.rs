@@ -255,6 +255,7 @@ impl Metadata {
     ) -> Result<(), MetadataError> {
         self.change(|now, store| change::alter_ranges(now, store, id, &change))
             .await
+            .map(drop)
     }
 
     /// Gives ranges the targets that they should have, by the members and by their loads; returns how many keyspaces got

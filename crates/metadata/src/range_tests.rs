@@ -2,26 +2,9 @@
 use super::*;
 use crate::keyspace::KeyspaceSettings;
 use crate::members::{Change, Phase};
-use crate::node::NodeRecord;
 use crate::range_plan::new_ranges;
+use crate::range_plan::tests::cluster;
 use crate::topology::Topology;
-
-fn cluster(nodes: u16, shards: u16) -> Topology {
-    let nodes_of = (1..=nodes).map(|id| NodeRecord {
-        id,
-        name: format!("n{id}"),
-        http: String::new(),
-        listen: String::new(),
-        shards,
-        incarnation: 1,
-    });
-    let mut topology = Topology {
-        nodes: nodes_of.collect(),
-        ..Topology::default()
-    };
-    topology.members.ids = (1..=nodes).collect();
-    topology
-}
 
 fn settings(replicas: u8, split_at: &[&str]) -> KeyspaceSettings {
     KeyspaceSettings {

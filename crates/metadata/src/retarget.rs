@@ -5,13 +5,16 @@ use crate::node::NodeRecord;
 use crate::range::{RangePlace, RangeRecord};
 use crate::range_plan::{allowed, is_on_its_way};
 use crate::topology::Topology;
+use serde::Deserialize;
 
 /// A wish of an operator.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(untagged, deny_unknown_fields)]
 pub enum Retarget {
     /// The replica on this node is to lead.
     Lead {
         /// The node's name.
+        #[serde(rename = "lead")]
         node: String,
     },
     /// The replica on one node is to be on another.
@@ -21,8 +24,10 @@ pub enum Retarget {
         /// The name of the other.
         to: String,
         /// Its shard; the one with the fewest replicas if it is left out.
+        #[serde(default)]
         shard: Option<u16>,
         /// Whether it takes the place of a change that is under way.
+        #[serde(default)]
         instead: bool,
     },
 }

@@ -14,8 +14,8 @@ use dunlin_entry::{Origin, Stamp, Version};
 use dunlin_log::disk::Disk;
 use dunlin_log::{Index, Runner};
 use dunlin_metadata::{
-    Keyspace, MetadataError, RangeReplica, RangeReplicas, Retarget, ViewChange, ViewRecord,
-    plan_places,
+    Keyspace, MetadataError, RangeReplica, RangeReplicas, Retarget, Topology, ViewChange,
+    ViewRecord, plan_places,
 };
 use dunlin_proto::api::{FeedStatus, RangeStatus, StreamStatus, ViewStatus};
 use dunlin_proto::{Item, Request, Response, ShardAddress, WriteRequest};
@@ -600,18 +600,25 @@ impl Services {
         metadata.publish_ranges(keyspace.id, now).await
     }
 
-    /// Plans where the replicas of ranges should be, where that is not as it is; says of how many keyspaces.
+    /// Plans where the replicas of ranges should be, unless they are as planned in a topology that was `seen` here; says
+    /// of how many keyspaces.
     ///
     /// # Errors
     /// When the metadata store does not answer.
-    pub async fn plan_ranges(&self) -> Result<usize, MetadataError> {
+    pub async fn plan_ranges(
+        &self,
+        seen: &mut Option<Arc<Topology>>,
+    ) -> Result<usize, MetadataError> {
         let metadata = self.shard.metadata();
-        let is_due = !plan_places(&metadata.topology().borrow()).is_empty();
-        if is_due {
-            metadata.plan_ranges().await
-        } else {
-            Ok(0)
+        let now = metadata.topology().borrow().clone();
+        if seen.as_ref().is_some_and(|seen| Arc::ptr_eq(seen, &now)) {
+            return Ok(0);
         }
+        if !plan_places(&now).is_empty() {
+            return metadata.plan_ranges().await;
+        }
+        *seen = Some(now);
+        Ok(0)
     }
 
     /// Gives a range the target that an operator wants; answers with its number.

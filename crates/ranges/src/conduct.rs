@@ -56,6 +56,7 @@ impl AtShard {
     /// Publishes the replicas of ranges that are led here, where they have changed, and plans where they should be, for as
     /// long as the shard runs. The metadata store may not answer for long: no step waits for it.
     pub async fn publish(self: Rc<Self>) {
+        let mut seen = None;
         loop {
             sleep(PUBLISH).await;
             let Some(services) = self.services.upgrade() else {
@@ -71,7 +72,7 @@ impl AtShard {
             if led.is_empty() {
                 continue;
             }
-            match services.plan_ranges().await {
+            match services.plan_ranges(&mut seen).await {
                 Ok(0) => {}
                 Ok(keyspaces) => tracing::info!(keyspaces, "ranges get other places"),
                 Err(error) => {

@@ -11,7 +11,7 @@ use futures_util::future::join_all;
 use raft::StateRole;
 use tokio::time::{Instant, sleep, timeout};
 
-use crate::group::{Group, Inbound, leader_of};
+use crate::group::{Group, Inbound};
 use crate::ranges::AtShard;
 
 /// How long one replica may take to lead instead of another; afterwards the former goes on.
@@ -50,7 +50,7 @@ impl AtShard {
         }
         self.receive(group, Inbound::HandOver(to));
         // It is not enough to have lost the lead: waiters are sent to the next leader.
-        while group.failed.borrow().is_none() && (leads(group) || led_by_none(group)) {
+        while group.failed.borrow().is_none() && (leads(group) || group.leader().is_none()) {
             sleep(PAUSE).await;
         }
     }
@@ -113,10 +113,6 @@ enum Heir {
 
 fn leads(group: &Group) -> bool {
     group.node.borrow().raft.state == StateRole::Leader
-}
-
-fn led_by_none(group: &Group) -> bool {
-    leader_of(&group.node.borrow()).is_none()
 }
 
 /// Whether all commands have their answers.

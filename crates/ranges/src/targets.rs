@@ -4,47 +4,13 @@ use dunlin_metadata::Retarget;
 use dunlin_node::Services;
 use dunlin_node::http::{Answer, Ask, Rejected, json};
 use hyper::StatusCode;
-use serde::Deserialize;
 
-/// A request; nodes by their names.
-#[derive(Deserialize)]
-#[serde(untagged, deny_unknown_fields)]
-enum Wish {
-    Lead {
-        lead: String,
-    },
-    Move {
-        from: String,
-        to: String,
-        #[serde(default)]
-        shard: Option<u16>,
-        #[serde(default)]
-        instead: bool,
-    },
-}
-
-impl Wish {
-    fn parse(body: &[u8]) -> Result<Retarget, Rejected> {
-        let wish = serde_json::from_slice(body).map_err(|_| {
-            Rejected::bad(
-                "the body is neither {\"lead\": NODE} nor {\"from\": NODE, \"to\": NODE, \"shard\": NUMBER, \"instead\": BOOL}",
-            )
-        })?;
-        Ok(match wish {
-            Wish::Lead { lead } => Retarget::Lead { node: lead },
-            Wish::Move {
-                from,
-                to,
-                shard,
-                instead,
-            } => Retarget::Move {
-                from,
-                to,
-                shard,
-                instead,
-            },
-        })
-    }
+fn parse(body: &[u8]) -> Result<Retarget, Rejected> {
+    serde_json::from_slice(body).map_err(|_| {
+        Rejected::bad(
+            "the body is neither {\"lead\": NODE} nor {\"from\": NODE, \"to\": NODE, \"shard\": NUMBER, \"instead\": BOOL}",
+        )
+    })
 }
 
 /// Gives a range another target, and answers with its number.
@@ -55,7 +21,7 @@ pub(crate) async fn retarget(services: &Services, ask: Ask) -> Result<Answer, Re
     let number = number
         .parse()
         .map_err(|_| Rejected::bad(format!("{number} is not a number of a range")))?;
-    let wish = Wish::parse(&ask.body)?;
+    let wish = parse(&ask.body)?;
     let planned = services.retarget_range(keyspace, number, &wish).await?;
     let answer = serde_json::json!({ "target": planned });
     Ok(json(StatusCode::ACCEPTED, &answer))

@@ -102,6 +102,14 @@ impl Flock {
         self.nodes.len() - 1
     }
 
+    /// One more node, which serves; returns its index. It is spare.
+    pub fn up_spare(&mut self) -> usize {
+        let index = self.join();
+        self.up(index);
+        self.ready(index);
+        index
+    }
+
     /// Starts a node without waiting for it.
     pub fn spawn(&mut self, index: usize) {
         let metadata = self.etcd.url();

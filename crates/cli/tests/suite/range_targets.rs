@@ -79,9 +79,7 @@ fn whole(flock: &Flock, node: usize) {
 #[test]
 fn ranges_come_to_an_added_node_and_leave_drained_and_dead_ones() {
     let mut flock = start();
-    let fourth = flock.join();
-    flock.up(fourth);
-    flock.ready(fourth);
+    flock.up_spare();
     succeeds(&flock, 0, &["node", "add", "n4"]);
     let even = |flock: &Flock| {
         let ranges = ranges(flock, 1);
@@ -116,9 +114,7 @@ fn ranges_come_to_an_added_node_and_leave_drained_and_dead_ones() {
 #[test]
 fn an_operator_says_who_leads_and_where_replicas_are() {
     let mut flock = start();
-    let fourth = flock.join();
-    flock.up(fourth);
-    flock.ready(fourth);
+    flock.up_spare();
     whole(&flock, 0);
     let listed = ranges(&flock, 0);
     let leader = |range: &Value| range["leader"].as_str().unwrap()[..2].to_owned();

@@ -8,7 +8,7 @@ use dunlin_node::Shard;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
-use super::{Faults, Network};
+use super::Faults;
 use crate::harness::cluster::{Cluster, Crash, HarnessError};
 
 /// How the leader of the transactional keyspace is unseated; decided apart from all else.
@@ -46,12 +46,9 @@ impl Faults {
             return Ok(());
         }
         if let Some((new, voter)) = self.unseating.cut_again
-            && self.down_until_ms[voter].is_none()
+            && self.cut_again(cluster, voter, &[new])
         {
             self.unseating.cut_again = None;
-            if self.network.is_some() {
-                cluster.cut(new, voter);
-            }
         }
         if let Some(former) = self.unseating.watched {
             return self.watch(cluster, now_ms, former);
@@ -104,15 +101,9 @@ impl Faults {
         let others: Vec<usize> = (0..cluster.hosts.len())
             .filter(|host| *host != new)
             .collect();
-        for other in &others {
-            cluster.cut(new, *other);
-        }
         let for_ms = self.unseating.random.random_range(600..=2_500);
         let pairs = others.iter().map(|other| (new, *other)).collect();
-        self.network = Some(Network {
-            pairs,
-            until_ms: now_ms + for_ms,
-        });
+        self.part(cluster, pairs, now_ms + for_ms);
         let name = cluster.hosts[new].name.clone();
         let text = format!("{name}, which has just begun to lead, is cut off for {for_ms} ms");
         cluster.shared.note(text);

@@ -65,6 +65,28 @@ impl Faults {
         self.network = Some(Network { pairs, until_ms });
     }
 
+    /// Hosts do not hear one another until then.
+    pub(super) fn part(
+        &mut self,
+        cluster: &mut Cluster,
+        pairs: Vec<(usize, usize)>,
+        until_ms: u64,
+    ) {
+        for (a, b) in &pairs {
+            cluster.cut(*a, *b);
+        }
+        self.network = Some(Network { pairs, until_ms });
+    }
+
+    /// Cuts a host that was down off from others again, if the network is broken still; whether it is back.
+    pub(super) fn cut_again(&self, cluster: &mut Cluster, host: usize, others: &[usize]) -> bool {
+        let is_back = self.down_until_ms[host].is_none();
+        if is_back && self.network.is_some() {
+            others.iter().for_each(|other| cluster.cut(host, *other));
+        }
+        is_back
+    }
+
     /// What is broken of the network is whole again.
     pub(super) fn end_network(&mut self, cluster: &mut Cluster) {
         let Some(network) = self.network.take() else {
@@ -103,19 +125,12 @@ impl Faults {
         let dying = *pick(&mut self.random, &holding);
         self.dying = Some(dying);
         self.bury_ms = now_ms + 1_000;
-        let mut pairs = Vec::new();
-        for other in (0..cluster.hosts.len()).filter(|other| *other != dying) {
-            let pair = (dying.min(other), dying.max(other));
-            cluster.cut(pair.0, pair.1);
-            pairs.push(pair);
-        }
+        let others = (0..cluster.hosts.len()).filter(|other| *other != dying);
+        let pairs = others.map(|other| (dying.min(other), dying.max(other)));
+        self.part(cluster, pairs.collect(), u64::MAX);
         let name = &cluster.hosts[dying].name;
         let text = format!("{name} is cut off from the others, and will be lost");
         cluster.shared.note(text);
-        self.network = Some(Network {
-            pairs,
-            until_ms: u64::MAX,
-        });
     }
 
     pub(super) fn slow_down(&mut self, cluster: &mut Cluster, now_ms: u64) {

@@ -7,7 +7,7 @@ use rand::rngs::StdRng;
 use rand::seq::{IndexedRandom, SliceRandom};
 use rand::{Rng, SeedableRng};
 
-use super::{Faults, Network};
+use super::Faults;
 use crate::harness::cluster::{Cluster, Crash, HarnessError};
 
 /// How long the replacement may take.
@@ -59,12 +59,9 @@ impl Faults {
             return Ok(());
         }
         if let Some((host, others)) = self.ranges.swaps.cut_again
-            && self.down_until_ms[host].is_none()
+            && self.cut_again(cluster, host, &others)
         {
             self.ranges.swaps.cut_again = None;
-            if self.network.is_some() {
-                others.iter().for_each(|other| cluster.cut(host, *other));
-            }
         }
         if let Some(swap) = self.ranges.swaps.now.clone() {
             return self.go_on_swapping(cluster, now_ms, &swap);
@@ -102,13 +99,6 @@ impl Faults {
         self.deafen_until(cluster, swap.goes, swap.until_ms);
         self.ranges.swaps.now = Some(swap);
         Ok(())
-    }
-
-    fn part(&mut self, cluster: &mut Cluster, pairs: Vec<(usize, usize)>, until_ms: u64) {
-        for (a, b) in &pairs {
-            cluster.cut(*a, *b);
-        }
-        self.network = Some(Network { pairs, until_ms });
     }
 
     fn go_on_swapping(
