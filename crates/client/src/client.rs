@@ -141,20 +141,25 @@ impl Client {
         self.json(call).await
     }
 
-    /// Says where the replicas of a range should be; they go there behind it. What the cluster cannot do gives
-    /// [`ClientError::Refused`] with status 409.
+    /// Says where the replicas of a range should be, and returns the number of that target; they go there behind it. What
+    /// the cluster cannot do gives [`ClientError::Refused`] with status 409.
     pub async fn retarget_range(
         &self,
         keyspace: &str,
         number: u64,
         wish: &RangeTarget,
-    ) -> Result<(), ClientError> {
+    ) -> Result<u64, ClientError> {
+        #[derive(serde::Deserialize)]
+        struct Planned {
+            target: u64,
+        }
         let path = format!("/v1/ranges/{}/{number}/target", encode(keyspace.as_bytes()));
         let mut call = Call::new(Method::PUT, path);
         call.json(
             serde_json::to_vec(wish).map_err(|error| ClientError::Invalid(error.to_string()))?,
         );
-        self.done(call).await
+        let planned: Planned = self.json(call).await?;
+        Ok(planned.target)
     }
 
     /// Drops a keyspace; its data goes after a delay. Fails with [`ClientError::NotFound`] when there is none.

@@ -82,6 +82,8 @@ pub struct RangeDescription {
     pub start: String,
     /// Number of the configuration of its replicas that was published last.
     pub config: u64,
+    /// Number of the target, which says where replicas should be.
+    pub planned: u64,
     /// What a server says beyond this.
     #[serde(flatten)]
     pub more: serde_json::Map<String, serde_json::Value>,

@@ -284,7 +284,8 @@ fn set(range: &mut RangeRecord, target: Vec<RangePlace>) {
     }
 }
 
-/// Takes replicas from the nodes with the most to those with the fewest, until they differ by one at most.
+/// Takes replicas from the nodes with the most to those with the fewest, until they differ by one at most. Of the ranges
+/// that fit, the one whose target was changed least often gets another.
 fn balance(planned: &mut [Keyspace], allowed: &[&NodeRecord], load: &mut Load) {
     loop {
         let mut nodes: Vec<&NodeRecord> = allowed.to_vec();
@@ -301,8 +302,9 @@ fn balance(planned: &mut [Keyspace], allowed: &[&NodeRecord], load: &mut Load) {
                 let ranges = keyspace.ranges.iter().enumerate();
                 ranges.map(move |(at, range)| (number, at, range))
             });
-            let mut fit = ranges.filter(|(.., range)| on(range, most) && !on(range, least));
-            let (number, at, _) = fit.next()?;
+            let fit = ranges.filter(|(.., range)| on(range, most) && !on(range, least));
+            // Where an operator has just put a replica it stays, if another can go.
+            let (number, at, _) = fit.min_by_key(|(.., range)| range.planned)?;
             Some((number, at, most.id, least))
         });
         let Some((number, at, from, to)) = found else {

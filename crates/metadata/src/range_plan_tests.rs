@@ -174,6 +174,26 @@ fn nodes_are_made_even_once_nothing_is_on_its_way() {
 }
 
 #[test]
+fn a_range_that_an_operator_has_put_somewhere_stays_where_another_can_go() {
+    let mut topology = cluster(4, 1);
+    add(&mut topology, "bank", 3, &["3", "6", "9"]);
+    until_even(&mut topology);
+    let free = |range: &RangeRecord| (1..=4).find(|node| !nodes_of(range).contains(node));
+    let ranges = &topology.keyspaces[0].ranges;
+    let (at, from) = (0, nodes_of(&ranges[0])[0]);
+    let to = free(&ranges[0]).unwrap();
+    let mut target = ranges[at].target.clone();
+    target.retain(|place| place.node != from);
+    target.push(RangePlace { node: to, shard: 0 });
+    let wanted = ranges[at].with_target(target);
+    topology.keyspaces[0].ranges[at] = wanted.clone();
+    follow(&mut topology);
+    assert_eq!(until_even(&mut topology), 1);
+    assert_eq!(held(&topology), [3, 3, 3, 3]);
+    assert_eq!(topology.keyspaces[0].ranges[at].target, wanted.target);
+}
+
+#[test]
 fn the_oracle_has_three_replicas_where_there_is_room() {
     let mut topology = cluster(3, 1);
     topology.members.ids = vec![1];

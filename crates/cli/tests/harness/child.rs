@@ -121,6 +121,14 @@ pub fn dunlin() -> Command {
     command
 }
 
+/// A command of it that ends by itself; it is stopped after four minutes, so that a test fails instead of waiting.
+pub fn command() -> Command {
+    let mut command = Command::new("timeout");
+    command.args(["--kill-after=5", "240", env!("CARGO_BIN_EXE_dunlin")]);
+    without_settings(&mut command);
+    command
+}
+
 /// Takes away what a user may have set for own nodes; they have one shard whatever the machine has.
 pub fn without_settings(command: &mut Command) {
     for (name, _) in std::env::vars_os() {

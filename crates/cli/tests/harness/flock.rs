@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::answer::Answer;
-use super::child::{Process, dunlin, without_settings};
+use super::child::{Process, command, without_settings};
 use super::etcd::Etcd;
 use super::wire::Wire;
 use super::{duplicate, eventually, percent, ports};
@@ -293,7 +293,9 @@ impl Node {
     /// Whether so many ranges of transactional keyspaces are all there are and have all their replicas, by the command.
     pub fn has_whole_ranges(&self, count: usize) -> bool {
         let server = format!("--server=http://{}", self.address());
-        let listed = dunlin().args(["range", "list", "--json", &server]).output();
+        let listed = command()
+            .args(["range", "list", "--json", &server])
+            .output();
         let Ok(listed) = serde_json::from_slice::<Value>(&listed.unwrap().stdout) else {
             return false;
         };

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::harness::child::dunlin;
+use crate::harness::child::command;
 use crate::harness::eventually;
 use crate::harness::flock::Flock;
 
@@ -44,7 +44,7 @@ fn reads(flock: &Flock, node: usize, value: &str) {
 /// A command; its exit code, and its output and errors together.
 fn run(flock: &Flock, node: usize, arguments: &[&str]) -> (Option<i32>, String) {
     let server = format!("--server=http://{}", flock.nodes[node].address());
-    let out = dunlin().args(arguments).arg(server).output().unwrap();
+    let out = command().args(arguments).arg(server).output().unwrap();
     let text = [&out.stdout[..], &out.stderr].concat();
     (out.status.code(), String::from_utf8(text).unwrap())
 }

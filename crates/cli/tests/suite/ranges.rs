@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::harness::answer::Answer;
-use crate::harness::child::dunlin;
+use crate::harness::child::command;
 use crate::harness::curl::{curl, curl_with};
 use crate::harness::eventually;
 use crate::harness::flock::Flock;
@@ -171,7 +171,7 @@ fn commands_write_what_conditions_allow() {
     let up = Up::nodes(3);
     let server = format!("127.0.0.1:{}", up.ports[0]);
     let run = |arguments: &[&str]| {
-        let output = dunlin()
+        let output = command()
             .args(arguments)
             .args(["--server", &server])
             .output()

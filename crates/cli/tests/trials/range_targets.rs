@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::harness::child::dunlin;
+use crate::harness::child::command;
 use crate::harness::eventually;
 use crate::harness::flock::Flock;
 use crate::harness::wire::Wire;
@@ -123,7 +123,7 @@ fn ten_changes_of_leader_in_a_row_refuse_nothing() {
             for range in ["0", "1", "2"] {
                 let node = format!("n{}", turn % 3 + 1);
                 let lead = ["range", "lead", "bank", range, &node, "--no-wait"];
-                let out = dunlin().args(lead).arg(&server).output().unwrap();
+                let out = command().args(lead).arg(&server).output().unwrap();
                 assert!(out.status.success(), "{out:?}");
             }
             thread::sleep(Duration::from_millis(500));
@@ -144,7 +144,7 @@ fn a_node_is_added_and_another_drained_beside_clients() {
             ["add", "n1"],
             ["drain", "n3"],
         ] {
-            let out = dunlin().arg("node").args(change).arg(&server).output();
+            let out = command().arg("node").args(change).arg(&server).output();
             let out = out.unwrap();
             assert!(out.status.success(), "{out:?}");
         }

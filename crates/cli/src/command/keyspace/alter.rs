@@ -1,5 +1,6 @@
 //! `dunlin keyspace alter`: how much of the log is kept for followers of a keyspace, and how many replicas its ranges have.
 
+use std::cell::Cell;
 use std::fmt;
 use std::str::FromStr;
 
@@ -76,7 +77,25 @@ impl Alter {
             vec![format!("{whole} of {all} ranges have {replicas} replicas")]
         };
         let is_done = |status: &Status| whole(status) == numbers(status).len();
-        target::wait(client, doing, is_done).await
+        // The node that answers may not know of this command yet.
+        let is_known = Cell::new(false);
+        let other = |status: &Status| {
+            let mut same = status.keyspaces.iter().filter(|k| k.name == self.name);
+            match same.next() {
+                Some(keyspace) if keyspace.settings.replicas == u16::from(replicas) => {
+                    is_known.set(true);
+                    None
+                }
+                Some(_) => is_known.get().then(|| {
+                    format!(
+                        "keyspace {} was given another number of replicas meanwhile",
+                        self.name
+                    )
+                }),
+                None => Some(format!("keyspace {} was dropped meanwhile", self.name)),
+            }
+        };
+        target::wait(client, doing, is_done, other).await
     }
 }
 

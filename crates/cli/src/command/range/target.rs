@@ -3,7 +3,9 @@
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use dunlin_client::{Client, KeyspaceDescription, RangeStatus, RangeTarget, Status};
+use dunlin_client::{
+    Client, KeyspaceDescription, RangeDescription, RangeStatus, RangeTarget, Status,
+};
 
 use crate::connect::Server;
 use crate::failure::Failure;
@@ -79,10 +81,10 @@ impl Lead {
             leader.is_some_and(|leader| is_whole(status, leader) && is_on(&leader.at, &self.node))
         };
         let client = self.follow.server.client()?;
-        client
+        let planned = client
             .retarget_range(&self.keyspace, self.range, &wish)
             .await?;
-        self.follow.wait(&client, range, is_done).await
+        self.follow.wait(&client, range, planned, is_done).await
     }
 }
 
@@ -111,10 +113,10 @@ impl Move {
             })
         };
         let client = self.follow.server.client()?;
-        client
+        let planned = client
             .retarget_range(&self.keyspace, self.range, &wish)
             .await?;
-        self.follow.wait(&client, range, is_done).await
+        self.follow.wait(&client, range, planned, is_done).await
     }
 }
 
@@ -130,22 +132,43 @@ pub fn leader<'a>(status: &'a Status, (keyspace, range): (&str, u64)) -> Option<
         .max_by_key(|row| row.term)
 }
 
-/// Whether a range has all its replicas, as its leader and each of them says, and the metadata names them.
-pub fn is_whole(status: &Status, leader: &RangeStatus) -> bool {
-    let same = |keyspace: &&KeyspaceDescription| keyspace.name == leader.keyspace;
+/// A range, as the metadata names it.
+fn described<'a>(
+    status: &'a Status,
+    (keyspace, range): (&str, u64),
+) -> Option<&'a RangeDescription> {
+    let same = |described: &&KeyspaceDescription| described.name == keyspace;
     let ranges = status.keyspaces.iter().filter(same);
     let mut ranges = ranges.flat_map(|keyspace| &keyspace.ranges);
-    let is_named =
-        ranges.any(|range| (range.number, range.config) == (leader.range, leader.config));
-    is_named && RangeStatus::is_whole(leader, &status.ranges)
+    ranges.find(|described| described.number == range)
+}
+
+/// Why a target will not be reached any more: the range has a newer one.
+fn replaced(status: &Status, range: (&str, u64), planned: u64) -> Option<String> {
+    let now = described(status, range)?.planned;
+    let (keyspace, number) = range;
+    (now > planned).then(|| {
+        format!(
+            "range {keyspace}/{number} was given another target meanwhile, by another command or because the members \
+             changed: see dunlin range list"
+        )
+    })
+}
+
+/// Whether a range has all its replicas, as its leader and each of them says, and the metadata names them.
+pub fn is_whole(status: &Status, leader: &RangeStatus) -> bool {
+    let named = described(status, (&leader.keyspace, leader.range));
+    named.is_some_and(|range| range.config == leader.config)
+        && RangeStatus::is_whole(leader, &status.ranges)
 }
 
 impl Follow {
-    /// Waits until the cluster is as wanted, and shows the steps of a range.
+    /// Waits until the cluster is as wanted, and shows the steps of a range. Fails once the range has a newer target.
     async fn wait(
         self,
         client: &Client,
         range: (&str, u64),
+        planned: u64,
         is_done: impl Fn(&Status) -> bool,
     ) -> Result<(), Failure> {
         if self.no_wait {
@@ -161,15 +184,17 @@ impl Follow {
                 .map(|doing| format!("{}/{}: {doing}", range.0, range.1))
                 .collect()
         };
-        wait(client, doing, is_done).await
+        let newer = |status: &Status| replaced(status, range, planned);
+        wait(client, doing, is_done, newer).await
     }
 }
 
-/// Waits until the cluster is as wanted, and shows each new step.
+/// Waits until the cluster is as wanted, and shows each new step. Fails once it is known that it will not be so.
 pub async fn wait(
     client: &Client,
     doing: impl Fn(&Status) -> Vec<String>,
     is_done: impl Fn(&Status) -> bool,
+    why_never: impl Fn(&Status) -> Option<String>,
 ) -> Result<(), Failure> {
     let mut stop = Stop::listen()?;
     let (mut answered, mut before) = (Instant::now(), Vec::new());
@@ -181,6 +206,9 @@ pub async fn wait(
         match status {
             Ok(status) if is_done(&status) => return Ok(()),
             Ok(status) => {
+                if let Some(why) = why_never(&status) {
+                    return Err(Failure::Failed(why));
+                }
                 answered = Instant::now();
                 let now = doing(&status);
                 if now != before {
