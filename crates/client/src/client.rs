@@ -17,6 +17,7 @@ use crate::error::ClientError;
 use crate::keyspace::Keyspace;
 use crate::members::{ChangeMembers, Members, RangeTarget};
 use crate::pool::{HTTP, Pool};
+use crate::recovery::{RangeBeginning, RangeRemains, RecoverRange};
 use crate::status::Status;
 use crate::users::{ChangedUsers, NewUser, SetUser, Users};
 
@@ -160,6 +161,32 @@ impl Client {
         );
         let planned: Planned = self.json(call).await?;
         Ok(planned.target)
+    }
+
+    /// The remaining replicas of a range.
+    pub async fn range_remains(
+        &self,
+        keyspace: &str,
+        number: u64,
+    ) -> Result<RangeRemains, ClientError> {
+        let call = Call::new(Method::GET, recovery_path(keyspace, number));
+        self.json(call).await
+    }
+
+    /// Has a range that has lost its majority begin again. What would not be safe gives [`ClientError::Refused`] with
+    /// status 409.
+    pub async fn recover_range(
+        &self,
+        keyspace: &str,
+        number: u64,
+        wish: &RecoverRange,
+    ) -> Result<RangeBeginning, ClientError> {
+        let mut call = Call::new(Method::POST, recovery_path(keyspace, number));
+        call.repeatable = false;
+        call.json(
+            serde_json::to_vec(wish).map_err(|error| ClientError::Invalid(error.to_string()))?,
+        );
+        self.json(call).await
     }
 
     /// Drops a keyspace; its data goes after a delay. Fails with [`ClientError::NotFound`] when there is none.
@@ -332,6 +359,13 @@ fn successful(reply: Reply) -> Result<Reply, ClientError> {
     } else {
         Err(refusal(reply))
     }
+}
+
+fn recovery_path(keyspace: &str, number: u64) -> String {
+    format!(
+        "/v1/ranges/{}/{number}/recovery",
+        encode(keyspace.as_bytes())
+    )
 }
 
 fn keyspace_path(name: &str) -> String {

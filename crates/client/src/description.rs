@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::recovery::RangeRecovered;
+
 /// A keyspace to be created; settings left out are the server's defaults.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct CreateKeyspace {
@@ -84,6 +86,9 @@ pub struct RangeDescription {
     pub config: u64,
     /// Number of the target, which says where replicas should be.
     pub planned: u64,
+    /// How it was recovered last, if it ever was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub recovered: Option<RangeRecovered>,
     /// What a server says beyond this.
     #[serde(flatten)]
     pub more: serde_json::Map<String, serde_json::Value>,

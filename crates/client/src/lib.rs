@@ -11,7 +11,7 @@
 //! - [`views`]: [`View`], indexes of a keyspace, and [`ViewRows`], what they answer
 //! - [`options`]: acknowledgements, expiry, conditions
 //! - [`credentials`]: who asks; [`users`]: who may
-//! - [`description`], [`status`] and [`members`]: what the cluster says about itself
+//! - [`description`], [`status`], [`members`] and [`recovery`]: what the cluster says about itself
 //! - [`error`]: [`ClientError`], one variant for each thing a caller can do next
 //! - `address`, `pool`, `call`, `attempt`, `answer`: server names, kept-alive connections, one
 //!   request with failover, until when a write may be stamped, a body as it arrives; `lines`, the same line by line
@@ -42,6 +42,7 @@ pub mod members;
 pub mod options;
 pub mod pair_scan;
 mod pool;
+pub mod recovery;
 pub mod scan;
 pub mod status;
 pub mod transactions;
@@ -69,6 +70,7 @@ pub use keyspace::{Keyspace, Stored, Value};
 pub use members::{Change, ChangeMembers, Members, MoveState, RangeTarget};
 pub use options::{Condition, Quorum, WriteOptions};
 pub use pair_scan::PairScan;
+pub use recovery::{LeftReplica, RangeBeginning, RangeRecovered, RangeRemains, RecoverRange};
 pub use scan::{Entry, Range, Scan};
 pub use status::{NodeStatus, ShardStatus, Status};
 pub use transactions::Transaction;

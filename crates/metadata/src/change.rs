@@ -12,6 +12,7 @@ use crate::objects::{
 };
 use crate::range::RangeRecord;
 use crate::range_plan::{Load, new_ranges, plan_places};
+use crate::recovery::{Recover, recover};
 use crate::retarget::{Retarget, refusal};
 use crate::topology::Topology;
 
@@ -405,6 +406,23 @@ pub(crate) fn retarget_range(
         puts: step.puts,
         value,
     })
+}
+
+/// Has a range begin again with one replica, and answers with its keyspace.
+pub(crate) fn recover_range(
+    now: &Topology,
+    store: &Objects,
+    range: (&str, u16),
+    by: &Recover,
+) -> Result<Step<Keyspace>, MetadataError> {
+    let (key, after) = recover(now, store, range, by)?;
+    // No node that is gone comes back meanwhile.
+    Ok(Step {
+        guards: vec![key],
+        puts: vec![put_of(now, &after)?],
+        value: after,
+    }
+    .guarded_by_members())
 }
 
 /// Takes a keyspace's name from it, with a record from which it can be taken back. Works for one

@@ -15,6 +15,7 @@
 //! | `range` | the ranges of a transactional keyspace, and who holds them |
 //! | `range_plan` | where their replicas should be |
 //! | `retarget` | where an operator wants them |
+//! | `recovery` | a range begins again with one replica |
 //! | `restore` | pure: a lost store put back from what nodes know |
 //! | `view_record` | a keyspace's views, and what a change of them makes of its record |
 //! | `view` | what this process knows, and what is wrong, for all to watch |
@@ -46,6 +47,7 @@ mod node;
 mod objects;
 mod range;
 mod range_plan;
+mod recovery;
 mod restore;
 mod retarget;
 mod retention;
@@ -65,11 +67,12 @@ pub use error::MetadataError;
 pub use etcd::restore::restore;
 pub use etcd::{EtcdPlace, EtcdUser};
 pub use keyspace::{Keyspace, KeyspaceSettings, Mode, PARTITIONS_MAX, REPLICAS_MAX};
-pub use members::{Change, Members, Phase};
+pub use members::{Change, Members, Phase, is_gone};
 pub use metadata::Metadata;
 pub use node::{NAME_BYTES_MAX, NodeRecord, SHARDS_MAX, SHARDS_OF_NODE_MAX, check_name};
-pub use range::{ORACLE_KEYSPACE, RangePlace, RangeRecord, RangeReplica, RangeReplicas};
+pub use range::{ORACLE_KEYSPACE, RangePlace, RangeRecord, RangeReplica, RangeReplicas, Recovery};
 pub use range_plan::{new_ranges, plan_places, ranges_outside};
+pub use recovery::Recover;
 pub use restore::{Report, RestoreError};
 pub use retarget::Retarget;
 pub use retention::Retention;

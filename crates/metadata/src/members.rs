@@ -261,6 +261,14 @@ fn most_replicas(now: &Topology) -> Option<&Keyspace> {
     keyspaces.max_by_key(|keyspace| keyspace.settings.replicas)
 }
 
+/// Whether a node is gone for good: it is declared dead, or neither holds data nor is to.
+pub fn is_gone(now: &Topology, id: u16) -> bool {
+    let change = now.members.change.as_ref();
+    let is_dead = change.is_some_and(|change| change.dead.contains(&id));
+    let comes = change.is_some_and(|change| change.to.contains(&id));
+    is_dead || !comes && !now.members.ids.contains(&id)
+}
+
 fn insert(ids: &mut Vec<u16>, node: u16) {
     if let Err(at) = ids.binary_search(&node) {
         ids.insert(at, node);

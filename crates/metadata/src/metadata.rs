@@ -13,6 +13,7 @@ use crate::node::{NodeRecord, Registration};
 use crate::objects::Objects;
 use crate::range::{RangeRecord, RangeReplica, RangeReplicas};
 use crate::range_plan::{check_left, with_replicas};
+use crate::recovery::Recover;
 use crate::retarget::Retarget;
 use crate::retention::Retention;
 use crate::sim;
@@ -272,6 +273,17 @@ impl Metadata {
         wish: &Retarget,
     ) -> Result<u64, MetadataError> {
         self.change(|now, store| change::retarget_range(now, store, (keyspace, number), wish))
+            .await
+    }
+
+    /// Has a range that has lost its majority begin again with one replica; returns its keyspace. Fails with `NoTarget`.
+    pub async fn recover_range(
+        &self,
+        keyspace: &str,
+        number: u16,
+        by: &Recover,
+    ) -> Result<Keyspace, MetadataError> {
+        self.change(|now, store| change::recover_range(now, store, (keyspace, number), by))
             .await
     }
 

@@ -49,8 +49,24 @@ pub struct RangeRecord {
     /// Number of the target that `replicas` go by, as they were published.
     #[serde(default)]
     pub followed: u64,
-    /// Whether all were made. Nobody votes before. Never taken back.
+    /// Whether all were made. Nobody votes before. Taken back only where it begins again with a new replica.
     pub ready: bool,
+    /// How it was recovered last, if it ever was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recovered: Option<Recovery>,
+}
+
+/// How a range was recovered last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Recovery {
+    /// The number of the configuration with which it began again.
+    pub config: u64,
+    /// The number of the next replica: messages of replicas below, but for the one that was kept, are not heard any more.
+    pub next: u64,
+    /// When, in milliseconds since 1970.
+    pub at_ms: u64,
+    /// No timestamp below this moment, in milliseconds since 1970, is given by the range if it gives any.
+    pub floor_ms: u64,
 }
 
 /// The replicas of a range, to be published.
@@ -96,6 +112,10 @@ impl RangeRecord {
             merged.config = known.config;
             merged.followed = known.followed;
             merged.replicas = known.replicas.clone();
+            merged.ready = known.ready;
+        }
+        if known.began_again() > self.began_again() {
+            merged.recovered = known.recovered;
         }
         for replica in merged
             .replicas
@@ -110,8 +130,18 @@ impl RangeRecord {
             merged.planned = known.planned;
             merged.target = known.target.clone();
         }
-        merged.ready |= known.ready;
+        merged.ready |= known.ready && known.config == self.config;
         merged
+    }
+
+    /// The configuration with which it began again; 0 where it never did.
+    fn began_again(&self) -> u64 {
+        self.recovered.map_or(0, |recovered| recovered.config)
+    }
+
+    /// Whether the published configuration is that with which it began, or began again: its replicas know no other.
+    pub fn is_beginning(&self) -> bool {
+        self.config == self.recovered.map_or(1, |recovered| recovered.config)
     }
 
     /// The shards of its replicas.

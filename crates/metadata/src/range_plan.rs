@@ -170,6 +170,7 @@ pub fn new_ranges(
                 planned: 0,
                 followed: 0,
                 ready: false,
+                recovered: None,
             })
         })
         .collect()

@@ -14,8 +14,8 @@ use dunlin_entry::{Origin, Stamp, Version};
 use dunlin_log::disk::Disk;
 use dunlin_log::{Index, Runner};
 use dunlin_metadata::{
-    Keyspace, MetadataError, RangeReplica, RangeReplicas, Retarget, Topology, ViewChange,
-    ViewRecord, plan_places,
+    Keyspace, MetadataError, NodeRecord, RangeReplica, RangeReplicas, Recover, Retarget, Topology,
+    ViewChange, ViewRecord, is_gone, plan_places,
 };
 use dunlin_proto::api::{FeedStatus, RangeStatus, StreamStatus, ViewStatus};
 use dunlin_proto::{Item, Request, Response, ShardAddress, WriteRequest};
@@ -633,6 +633,50 @@ impl Services {
     ) -> Result<u64, Rejected> {
         let metadata = self.shard.metadata();
         Ok(metadata.retarget_range(keyspace, number, wish).await?)
+    }
+
+    /// Has a range that has lost its majority begin again with one replica.
+    ///
+    /// # Errors
+    /// When something has changed since the survey of all shards, or the metadata store does not answer.
+    pub async fn recover_range(
+        &self,
+        keyspace: &str,
+        number: u16,
+        by: &Recover,
+    ) -> Result<Keyspace, Rejected> {
+        let metadata = self.shard.metadata();
+        Ok(metadata.recover_range(keyspace, number, by).await?)
+    }
+
+    /// The shards of all nodes, and whether their node is gone for good.
+    pub fn all_shards(&self) -> Vec<(ShardAddress, bool)> {
+        let topology = self.shard.metadata().topology().borrow().clone();
+        let of_node = |node: &NodeRecord| {
+            let (node, is_gone) = (node.id, is_gone(&topology, node.id));
+            let shards = 0..topology.node(node).map_or(0, |node| node.shards);
+            shards.map(move |shard| (ShardAddress { node, shard }, is_gone))
+        };
+        topology.nodes.iter().flat_map(of_node).collect()
+    }
+
+    /// The name of a node.
+    pub fn node_name(&self, id: u16) -> String {
+        let topology = self.shard.metadata().topology().borrow().clone();
+        let node = topology.node(id);
+        node.map_or_else(|| id.to_string(), |node| node.name.clone())
+    }
+
+    /// The number of a node.
+    pub fn node_named(&self, name: &str) -> Option<u16> {
+        let topology = self.shard.metadata().topology().borrow().clone();
+        topology.node_named(name).map(|node| node.id)
+    }
+
+    /// How far clocks may be apart, in milliseconds.
+    pub fn clock_bound_ms(&self) -> u64 {
+        let clock = self.shard.clock();
+        clock.limit().millis().saturating_sub(clock.now_ms())
     }
 
     /// Whether databases may work on threads of their own.

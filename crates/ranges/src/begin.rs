@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use dunlin_metadata::{Keyspace, RangeRecord, RangeReplica};
+use dunlin_entry::Version;
+use dunlin_metadata::{Keyspace, RangeRecord, RangeReplica, Recovery};
 use dunlin_node::plug::ORACLE_KEYSPACE;
 use dunlin_node::{Sabotage, Services};
 use dunlin_proto::ShardAddress;
@@ -54,6 +55,18 @@ impl Wanted<'_> {
             is_named,
         };
         stays(own, self.record.config, replicas)
+    }
+
+    /// How the range was recovered, where the replica here was kept and does not know of it yet.
+    fn begins_again(&self) -> Option<(Meta, Recovery)> {
+        let (meta, recovery) = (self.meta?, self.record.recovered?);
+        let (known, _) = self.known?;
+        let is_kept = self.replica.is_some_and(|replica| {
+            (replica.id, replica.directory) == (meta.own, Some(meta.directory))
+        });
+        // Once it has published that it began again, it does not do so once more.
+        (is_kept && self.record.is_beginning() && known < recovery.config)
+            .then_some((meta, recovery))
     }
 
     /// The replica of the record with a directory number.
@@ -136,6 +149,9 @@ impl AtShard {
         {
             return self.remove(id, meta).await;
         }
+        if let Some((meta, recovery)) = wanted.begins_again() {
+            return self.begin_again(wanted, meta, recovery).await;
+        }
         if let Some(group) = self.group(id) {
             self.note_drop(services, group);
             return Ok(());
@@ -191,7 +207,7 @@ impl AtShard {
         let of_own = |replica: &RangeReplica| meta.is_none_or(|meta| meta.own == replica.id);
         let recorded = wanted.replica.filter(of_own).map(|replica| Recorded {
             directory: replica.directory,
-            config: record.config,
+            is_beginning: record.is_beginning(),
             are_all: record.replicas.iter().all(|r| r.directory.is_some()),
             ready: record.ready,
         });
@@ -220,12 +236,14 @@ impl AtShard {
         let replica = wanted.replica.ok_or("its record does not name it")?;
         let directory = replica.directory;
         let directory = directory.unwrap_or_else(|| new_directory(services, wanted.id));
+        let recovered = wanted.record.recovered;
         let meta = Meta {
             own: replica.id,
             directory,
             place: self.take_place(),
             applied: BEGIN.index,
             term: BEGIN.term,
+            greatest: recovered.map_or(Version(0), floor),
             ..Meta::default()
         };
         self.make(wanted.id, meta).await?;
@@ -271,9 +289,63 @@ impl AtShard {
         let meta = wanted.meta.ok_or("its store has nothing of it")?;
         let replicas = wanted.record.replicas.iter();
         let replicas = replicas.map(|r| (r.id, address_of(r), r.directory.unwrap_or(0)));
-        let descriptor = Descriptor::first(replicas);
+        let mut descriptor = Descriptor::first(replicas);
+        if let Some(recovery) = wanted.record.recovered {
+            (descriptor.config, descriptor.next) = (recovery.config + 1, recovery.next);
+        }
         self.store
             .set_with(wanted.id, &meta, &descriptor.encode())
+            .map_err(|error| error.to_string())?;
+        self.flush().await
+    }
+
+    /// Has the replica here go on alone, durably, as an operator has decided: with all that it has. It speaks at the next look.
+    async fn begin_again(
+        &self,
+        wanted: &Wanted<'_>,
+        meta: Meta,
+        recovery: Recovery,
+    ) -> Result<(), String> {
+        let (id, keyspace) = (wanted.id, &wanted.keyspace.name);
+        let at = wanted.replica.map(|replica| address_of(&replica));
+        let at = at.ok_or("its record does not name it")?;
+        tracing::warn!(
+            range = id,
+            keyspace,
+            "a range begins again with this replica alone"
+        );
+        if let Some(group) = self.groups.borrow_mut().remove(&id) {
+            group.fail("the range is recovered");
+        }
+        self.silent.borrow_mut().insert(id, Silent::Preparing);
+        let log = self.log.group(id);
+        let vote = log.map_or(Vote::default(), |log| log.borrow().vote());
+        if self.sound_log(id, &meta).is_some() {
+            // Alone it counts all that it has as agreed on: that must be durable.
+            let record = Record {
+                group: id,
+                vote: Some(vote),
+                ..Record::default()
+            };
+            self.append(record).await?;
+        } else {
+            let term = vote.term.max(meta.term);
+            self.begin(id, applied(&meta), Vote { term, vote: 0 })
+                .await?;
+        }
+        let mut alone = Descriptor::first([(meta.own, at, meta.directory)]);
+        let known = self
+            .descriptor(id)?
+            .ok_or("its store has no replicas of it")?;
+        (alone.config, alone.next) = (recovery.config + 1, recovery.next);
+        alone.target = known.target;
+        let meta = Meta {
+            greatest: meta.greatest.max(floor(recovery)),
+            is_mute: false,
+            ..meta
+        };
+        self.store
+            .set_with(id, &meta, &alone.encode())
             .map_err(|error| error.to_string())?;
         self.flush().await
     }
@@ -286,6 +358,10 @@ impl AtShard {
             vote: Some(vote),
             ..Record::default()
         };
+        self.append(record).await
+    }
+
+    async fn append(&self, record: Record) -> Result<(), String> {
         let index = self
             .log
             .append(&record)
@@ -355,6 +431,11 @@ impl AtShard {
         }
         Ok(())
     }
+}
+
+/// No timestamp below is given by a range that was recovered.
+fn floor(recovery: Recovery) -> Version {
+    Version::new(recovery.floor_ms, 0)
 }
 
 /// A number that no other replica has given itself.

@@ -10,6 +10,9 @@
 //! | `next_step` | pure: the next change towards where replicas should be |
 //! | `place` | pure: which replica may be made, which are heard, and which go |
 //! | `handover` | a leader has another replica lead in its stead |
+//! | `recover` | pure: whether a range has lost its majority for good, and with what it begins again |
+//! | `survey` | what each shard holds of such a range |
+//! | `recoveries` | an operator recovers one |
 //! | `targets` | where an operator wants replicas |
 //! | `conduct` | a leader takes these steps, and publishes the replicas of its range |
 //! | `hold` | pure: which entries stay in memory behind a copy |
@@ -66,6 +69,8 @@ mod prepare;
 mod ranges;
 mod reads;
 mod ready;
+mod recover;
+mod recoveries;
 mod send;
 mod serve;
 mod snapshot;
@@ -73,6 +78,7 @@ mod stamps;
 mod start;
 mod status;
 mod step;
+mod survey;
 mod targets;
 mod tend;
 mod wire;

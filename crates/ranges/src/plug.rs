@@ -25,8 +25,9 @@ use crate::open::Open;
 use crate::prepare::{ReplicaReply, ReplicaRequest};
 use crate::ranges::AtShard;
 use crate::stamps::Stamps;
-use crate::wire::{self, ASK, MESSAGES, NUMBER, PREPARE, PROBE, SNAPSHOT, STEP};
-use crate::{http, interactive, interactive_http, keep, targets};
+use crate::survey::Holding;
+use crate::wire::{self, ASK, MESSAGES, NUMBER, PREPARE, PROBE, SNAPSHOT, STEP, SURVEY};
+use crate::{http, interactive, interactive_http, keep, recoveries, survey, targets};
 
 /// Sets these random numbers apart from others of a shard.
 const SECRETS: u64 = 0x7365_6372_6574;
@@ -39,6 +40,11 @@ const LEAVE_PAUSE: Duration = Duration::from_millis(2);
 const OF_TXN: &[Rule] = &[Rule::new(Method::POST, &[], Need::User)];
 
 const OF_TARGET: &[Rule] = &[Rule::new(Method::PUT, &[], Need::Everything(Role::Admin))];
+
+const OF_RECOVERY: &[Rule] = &[
+    Rule::new(Method::GET, &[], Need::Everything(Role::Admin)),
+    Rule::new(Method::POST, &[], Need::Everything(Role::Admin)),
+];
 
 const OF_ONE: &[Rule] = &[Rule::new(Method::GET, &["first"], Need::User)];
 const OF_END: &[Rule] = &[Rule::new(Method::POST, &["first"], Need::User)];
@@ -149,6 +155,7 @@ impl Plugged for Part {
     fn rules(&self, parts: &[&str]) -> Option<&'static [Rule]> {
         match parts {
             ["ranges", _, _, "target"] => Some(OF_TARGET),
+            ["ranges", _, _, "recovery"] => Some(OF_RECOVERY),
             ["txn"] | ["txn", "begin"] => Some(OF_TXN),
             ["txn", _] => Some(OF_ONE),
             ["txn", _, "commit" | "abort"] => Some(OF_END),
@@ -159,9 +166,17 @@ impl Plugged for Part {
     }
 
     fn http(&self, services: Rc<Services>, ask: Ask) -> LocalFuture<Result<Answer, Rejected>> {
+        if ask.parts.last().is_some_and(|last| last == "recovery") {
+            self.is_offered.set(true);
+        }
         Box::pin(async move {
-            match ask.parts.first().map(String::as_str) {
-                Some("ranges") => targets::retarget(&services, ask).await,
+            match (ask.parts.first().map(String::as_str), ask.parts.last()) {
+                (Some("ranges"), Some(last)) if last == "recovery" => {
+                    let part = services.find::<Part>();
+                    let own = move || part.as_ref()?.at_shard.borrow().clone();
+                    recoveries::answer(&services, Box::new(own), ask).await
+                }
+                (Some("ranges"), _) => targets::retarget(&services, ask).await,
                 _ => http::answer(services, ask).await,
             }
         })
@@ -212,6 +227,15 @@ impl Plugged for Part {
                 reply.send(Response::Plug(interactive_http::encode_reply(&stepped)));
             });
             return;
+        }
+        if kind == SURVEY {
+            let Ok(group) = survey::decode_request(body) else {
+                return reply.refuse(CANNOT, "malformed bytes from another shard");
+            };
+            // Log and store are opened first: a replica may be in them.
+            self.is_offered.set(true);
+            let holding = own.map_or(Holding::Unknown, |own| own.survey(group));
+            return reply.send(Response::Plug(holding.encode()));
         }
         if matches!(kind, PROBE | PREPARE) {
             let Ok(request) = ReplicaRequest::decode(body) else {

@@ -124,10 +124,11 @@ impl AtShard {
             return Err(why);
         }
         let before = group.meta.get();
-        let is_there = self
-            .group(group.id)
-            .is_some_and(|now| Rc::ptr_eq(&now, group));
-        if told.applied <= before.applied || !is_there {
+        let is_there = || {
+            let now = self.group(group.id);
+            now.is_some_and(|now| Rc::ptr_eq(&now, group))
+        };
+        if told.applied <= before.applied || !is_there() {
             self.behind(move |store| store.clear(place)).await?;
             return Err("what is here is newer, or is no more".to_owned());
         }
@@ -141,9 +142,9 @@ impl AtShard {
         };
         let position = applied(&meta);
         let state = self.behind(move |store| store.state(&meta)).await?;
-        if told.applied <= group.meta.get().applied {
+        if told.applied <= group.meta.get().applied || !is_there() {
             self.behind(move |store| store.clear(place)).await?;
-            return Err("what is here is newer".to_owned());
+            return Err("what is here is newer, or is no more".to_owned());
         }
         // From here to the end of this step nothing is waited for.
         *group.state.borrow_mut() = state;

@@ -36,8 +36,8 @@ pub(crate) enum Start {
 pub(crate) struct Recorded {
     /// Its number; none before it was made.
     pub directory: Option<u64>,
-    /// The number of the configuration that was published last.
-    pub config: u64,
+    /// Whether its range has not changed its replicas since it began, or began again.
+    pub is_beginning: bool,
     /// Whether all replicas were made.
     pub are_all: bool,
     /// Whether that is noted.
@@ -59,7 +59,7 @@ pub(crate) fn start(recorded: Option<Recorded>, own: Own<'_>) -> Start {
     let Some(meta) = own.meta else {
         return match recorded {
             None => Start::Nothing,
-            Some(new) if new.directory.is_none() && !new.ready && new.config == 1 => Start::Make,
+            Some(new) if new.directory.is_none() && !new.ready && new.is_beginning => Start::Make,
             Some(_) => Start::Mute("it holds nothing of what it once held"),
         };
     };
@@ -68,7 +68,7 @@ pub(crate) fn start(recorded: Option<Recorded>, own: Own<'_>) -> Start {
     }
     let Some(log) = own.log else {
         // It was not made to its end, and nobody knows of it.
-        let is_new = recorded.is_some_and(|new| new.directory.is_none() && new.config == 1);
+        let is_new = recorded.is_some_and(|new| new.directory.is_none() && new.is_beginning);
         return if is_new && !own.has_descriptor {
             Start::Make
         } else {
@@ -85,7 +85,7 @@ pub(crate) fn start(recorded: Option<Recorded>, own: Own<'_>) -> Start {
     if !own.has_descriptor && !is_prepared {
         return first(recorded, meta);
     }
-    if recorded.is_some_and(|new| new.config == 1 && new.are_all && !new.ready) {
+    if recorded.is_some_and(|new| new.is_beginning && new.are_all && !new.ready) {
         return Start::Ready;
     }
     if log.term(meta.applied) == Some(meta.term) {
@@ -100,7 +100,7 @@ pub(crate) fn start(recorded: Option<Recorded>, own: Own<'_>) -> Start {
 fn first(recorded: Option<Recorded>, meta: &Meta) -> Start {
     match recorded {
         None => Start::Wait,
-        Some(recorded) if recorded.config > 1 => {
+        Some(recorded) if !recorded.is_beginning => {
             Start::Mute("the others started without it, and have changed since")
         }
         Some(recorded) => match recorded.directory {

@@ -7,14 +7,14 @@ use crate::descriptor::FIRST;
 /// Of a range that was started, by its record.
 const MADE: Recorded = Recorded {
     directory: Some(7),
-    config: 1,
+    is_beginning: true,
     are_all: true,
     ready: true,
 };
 /// Of one whose replicas are being made.
 const NEW: Recorded = Recorded {
     directory: None,
-    config: 1,
+    is_beginning: true,
     are_all: false,
     ready: false,
 };
@@ -116,7 +116,10 @@ fn a_replica_with_a_descriptor_ignores_the_record() {
     for recorded in [None, Some(NEW), Some(late), Some(MADE)] {
         assert_eq!(member(recorded, Some(&at), Some(&whole)), Start::Speak);
     }
-    let moved = Recorded { config: 9, ..MADE };
+    let moved = Recorded {
+        is_beginning: false,
+        ..MADE
+    };
     assert_eq!(member(Some(moved), Some(&at), Some(&whole)), Start::Speak);
     // One that was prepared knows nothing yet, and hears.
     assert_eq!(
@@ -145,7 +148,10 @@ fn one_that_has_lost_anything_keeps_silent() {
         ..MADE
     };
     assert!(is_mute(first_of(Some(other), Some(&at), Some(&empty))));
-    let moved = Recorded { config: 2, ..MADE };
+    let moved = Recorded {
+        is_beginning: false,
+        ..MADE
+    };
     assert!(is_mute(first_of(Some(moved), Some(&at), Some(&empty))));
     let copied = Meta {
         is_mute: true,

@@ -20,6 +20,8 @@ pub(crate) const STEP: u8 = 4;
 pub(crate) const PROBE: u8 = 5;
 /// A replica is to be made.
 pub(crate) const PREPARE: u8 = 6;
+/// What a shard holds of a range.
+pub(crate) const SURVEY: u8 = 7;
 
 /// Bytes that are none of these.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

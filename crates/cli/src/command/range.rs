@@ -1,9 +1,12 @@
 //! `dunlin range`: the ranges of transactional keyspaces, their replicas, whether they are whole, and where they should be.
 
+mod recover;
 pub(super) mod target;
 
+use std::time::{SystemTime, UNIX_EPOCH};
+
 use clap::{Args, Subcommand};
-use dunlin_client::{RangeDescription, RangeStatus, Status};
+use dunlin_client::{RangeDescription, RangeRecovered, RangeStatus, Status};
 use serde::Serialize;
 use serde_json::json;
 
@@ -12,7 +15,7 @@ use crate::failure::Failure;
 use crate::output::{Output, coloured};
 use crate::runtime;
 use crate::table::{Align, Cell, Colour, Table};
-use crate::units::grouped;
+use crate::units::{grouped, rounded_time};
 
 const EXAMPLES: &str = "\
 A range is whole when it has a leader and as many replicas as its keyspace wants, all of them have what the
@@ -23,7 +26,8 @@ Examples:
   dunlin range list
   dunlin range list bank --json | jq -e 'all(.ranges[]; .whole)'   in scripts: 1 unless all are whole
   dunlin range lead bank 0 n4                 the replica on n4 leads from now on
-  dunlin range move bank 0 --from n1 --to n4  the replica on n1 goes, n4 has one instead";
+  dunlin range move bank 0 --from n1 --to n4  the replica on n1 goes, n4 has one instead
+  dunlin range recover bank 0                 most replicas are lost for good: the remaining ones, and how to go on";
 
 /// Commands about ranges.
 #[derive(Debug, Subcommand)]
@@ -35,6 +39,8 @@ pub enum Range {
     Lead(target::Lead),
     /// Move a replica of a range from one node to another
     Move(target::Move),
+    /// List the remaining replicas of a range without a majority, and have it begin again
+    Recover(recover::Recover),
 }
 
 /// Which ranges.
@@ -59,6 +65,7 @@ struct Row<'a> {
     whole: bool,
     config: u64,
     replicas: Vec<Replica<'a>>,
+    recovered: Option<RangeRecovered>,
     doing: Option<&'a str>,
 }
 
@@ -82,6 +89,7 @@ impl Range {
                 Range::List(list) => list,
                 Range::Lead(lead) => return lead.run().await,
                 Range::Move(moved) => return moved.run().await,
+                Range::Recover(recover) => return recover.run().await,
             };
             let status = list.server.client()?.status().await?;
             let name = list.keyspace.as_deref();
@@ -97,7 +105,7 @@ impl Range {
             if list.json {
                 output.json(&json!({ "ranges": rows }))?;
             } else {
-                output.bytes(text(&rows, coloured()).as_bytes())?;
+                output.bytes(text(&rows, now_ms(), coloured()).as_bytes())?;
             }
             output.flush()
         })
@@ -146,11 +154,17 @@ fn row<'a>(status: &'a Status, keyspace: &'a str, described: &'a RangeDescriptio
         whole: leader.is_some_and(|leader| target::is_whole(status, leader)),
         config: leader.map_or(0, |leader| leader.config),
         replicas,
+        recovered: described.recovered,
         doing: leader.and_then(|leader| leader.led.doing.as_deref()),
     }
 }
 
-fn text(rows: &[Row<'_>], coloured: bool) -> String {
+fn now_ms() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    now.map_or(0, |now| now.as_millis() as u64)
+}
+
+fn text(rows: &[Row<'_>], now_ms: u64, coloured: bool) -> String {
     if rows.is_empty() {
         return "there is no transactional keyspace\n".to_owned();
     }
@@ -188,7 +202,14 @@ fn text(rows: &[Row<'_>], coloured: bool) -> String {
         let doing = row.doing?;
         Some(format!("{}/{}: {doing}\n", row.keyspace, row.range))
     });
-    let doing: String = doing.collect();
-    let between = if doing.is_empty() { "" } else { "\n" };
-    format!("{}{between}{doing}", table.render(coloured))
+    let recovered = rows.iter().filter_map(|row| {
+        let age = now_ms.saturating_sub(row.recovered?.at_ms) as f64 / 1e3;
+        let (keyspace, range, age) = (row.keyspace, row.range, rounded_time(age));
+        Some(format!(
+            "{keyspace}/{range}: recovered {age} ago, and may lack acknowledged writes from before\n"
+        ))
+    });
+    let lines: String = doing.chain(recovered).collect();
+    let between = if lines.is_empty() { "" } else { "\n" };
+    format!("{}{between}{lines}", table.render(coloured))
 }

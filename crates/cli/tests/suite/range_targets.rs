@@ -2,58 +2,11 @@
 
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use crate::harness::child::command;
 use crate::harness::eventually;
 use crate::harness::flock::Flock;
-
-const KEYS: &str = "/v1/keyspaces/bank/keys";
-/// Ranges of the keyspace and the oracle's.
-const RANGES: usize = 4;
-
-fn start() -> Flock {
-    let flock = Flock::start(&["--shards=2"]);
-    let body = json!({"name": "bank", "mode": "transactional", "split_at": ["3", "6"]});
-    eventually("the keyspace is made", Duration::from_secs(30), || {
-        let made = flock.nodes[0].request("POST", "/v1/keyspaces", body.to_string().as_bytes());
-        matches!(made.status, 201 | 409)
-    });
-    for key in 0..10 {
-        put(&flock, key % 3, key, "first");
-    }
-    flock
-}
-
-fn put(flock: &Flock, node: usize, key: usize, value: &str) {
-    eventually("it is stored", Duration::from_secs(30), || {
-        let put = flock.nodes[node].request("PUT", &format!("{KEYS}/{key}"), value.as_bytes());
-        put.status == 201
-    });
-}
-
-fn reads(flock: &Flock, node: usize, value: &str) {
-    for key in 0..10 {
-        eventually("it is read", Duration::from_secs(30), || {
-            let got = flock.nodes[node].request("GET", &format!("{KEYS}/{key}"), b"");
-            (got.status, got.text()) == (200, value)
-        });
-    }
-}
-
-/// A command; its exit code, and its output and errors together.
-fn run(flock: &Flock, node: usize, arguments: &[&str]) -> (Option<i32>, String) {
-    let server = format!("--server=http://{}", flock.nodes[node].address());
-    let out = command().args(arguments).arg(server).output().unwrap();
-    let text = [&out.stdout[..], &out.stderr].concat();
-    (out.status.code(), String::from_utf8(text).unwrap())
-}
-
-fn succeeds(flock: &Flock, node: usize, arguments: &[&str]) -> String {
-    let (code, text) = run(flock, node, arguments);
-    assert_eq!(code, Some(0), "{arguments:?}: {text}");
-    text
-}
+use crate::suite_ranges::{RANGES, put, reads, run, start, succeeds, whole};
 
 fn ranges(flock: &Flock, node: usize) -> Vec<Value> {
     let listed = succeeds(flock, node, &["range", "list", "--json"]);
@@ -70,15 +23,9 @@ fn held(ranges: &[Value], node: &str) -> usize {
     replicas.filter(|replica| on(&replica["at"])).count()
 }
 
-fn whole(flock: &Flock, node: usize) {
-    eventually("all ranges are whole", Duration::from_secs(60), || {
-        flock.nodes[node].has_whole_ranges(RANGES)
-    });
-}
-
 #[test]
 fn ranges_come_to_an_added_node_and_leave_drained_and_dead_ones() {
-    let mut flock = start();
+    let mut flock = start(&["--shards=2"]);
     flock.up_spare();
     succeeds(&flock, 0, &["node", "add", "n4"]);
     let even = |flock: &Flock| {
@@ -113,7 +60,7 @@ fn ranges_come_to_an_added_node_and_leave_drained_and_dead_ones() {
 
 #[test]
 fn an_operator_says_who_leads_and_where_replicas_are() {
-    let mut flock = start();
+    let mut flock = start(&["--shards=2"]);
     flock.up_spare();
     whole(&flock, 0);
     let listed = ranges(&flock, 0);

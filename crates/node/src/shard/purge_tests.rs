@@ -67,6 +67,7 @@ fn of_two_ranges() -> Keyspace {
         target: Vec::new(),
         planned: 0,
         followed: 0,
+        recovered: None,
         ready,
     };
     Keyspace {

@@ -1,0 +1,31 @@
+#![allow(clippy::unwrap_used)]
+use super::*;
+
+#[test]
+fn nothing_is_done_unless_loss_is_accepted_and_one_thing_is_wanted() {
+    let keep = parse(br#"{"keep": "n1", "accept_data_loss": true}"#).unwrap();
+    let right = Wish {
+        keep: Some("n1".to_owned()),
+        new: false,
+        accept_data_loss: true,
+    };
+    assert_eq!(keep, right);
+    assert!(
+        parse(br#"{"new": true, "accept_data_loss": true}"#)
+            .unwrap()
+            .new
+    );
+    for (body, why) in [
+        (r#"{"keep": "n1"}"#, "without accept_data_loss"),
+        (r#"{"accept_data_loss": true}"#, "either a node"),
+        (
+            r#"{"keep": "n1", "new": true, "accept_data_loss": true}"#,
+            "either a node",
+        ),
+        (r#"{"kept": "n1", "accept_data_loss": true}"#, "the body is"),
+        ("", "the body is"),
+    ] {
+        let refused = parse(body.as_bytes()).unwrap_err();
+        assert!(refused.line.contains(why), "{body}: {}", refused.line);
+    }
+}
