@@ -11,7 +11,12 @@ fn a_place_is_a_node_and_perhaps_a_shard() {
 
 #[test]
 fn a_newer_target_ends_the_waiting() {
-    let keyspaces = serde_json::json!([{"name": "bank", "ranges": [{"number": 0, "planned": 3}]}]);
+    let keyspaces = serde_json::json!([{
+        "name": "bank",
+        "id": 2,
+        "settings": {"partitions": 1, "replicas": 3, "sync": "always", "tombstone_grace_s": 0},
+        "ranges": [{"number": 0, "planned": 3}],
+    }]);
     let status = Status {
         keyspaces: serde_json::from_value(keyspaces).unwrap(),
         ..Status::default()
