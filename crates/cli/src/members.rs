@@ -163,6 +163,13 @@ pub fn lines(change: &Change) -> Vec<String> {
     let progress = Progress::of(change);
     let (phase, pieces) = (phase(change), progress.pieces());
     let mut lines = vec![format!("phase {phase}; {pieces}"), progress.copied()];
+    lines.extend(obstacles(change));
+    lines
+}
+
+/// The nodes and ranges that a change waits for.
+pub fn obstacles(change: &Change) -> Vec<String> {
+    let mut lines = Vec::new();
     if !change.waits_for.is_empty() {
         lines.push(format!("waits for {}", change.waits_for.join(", ")));
     }

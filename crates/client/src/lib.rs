@@ -58,7 +58,7 @@ pub use description::{
     MendedStamps, RangeDescription, Retention,
 };
 pub use dunlin_proto::api::{
-    BackfillStatus, FollowerStatus, PinStatus, RangeMember, RangeStatus, RecoveryStatus,
+    BackfillStatus, FollowerStatus, PinStatus, RangeCopy, RangeMember, RangeStatus, RecoveryStatus,
     SkippedDocument, StreamStatus, TriedDocument, TriedRow, View, ViewAtShard, ViewDifference,
     ViewStatus, ViewVerified,
 };

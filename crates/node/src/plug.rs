@@ -62,6 +62,8 @@ pub struct TxnCounts {
     pub pushes: u64,
     /// Over several requests, open now.
     pub open: u64,
+    /// Milliseconds by which the newest timestamp that was given here is ahead of the clock.
+    pub ahead_ms: u64,
 }
 
 /// Memory that a request of a client takes, until it is dropped.

@@ -134,6 +134,13 @@ impl GroupLog {
         self.bytes
     }
 
+    /// Bytes of the entries behind an index.
+    pub fn bytes_behind(&self, index: u64) -> usize {
+        let newest = self.entries.iter().rev();
+        let behind = newest.take_while(|entry| entry.index > index);
+        behind.map(|entry| entry.data.len()).sum()
+    }
+
     /// The term of an entry; none where it is not kept.
     pub fn term(&self, index: u64) -> Option<u64> {
         if index == self.before.index {

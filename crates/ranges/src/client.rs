@@ -452,7 +452,14 @@ impl Transactional for Client {
             return Default::default();
         };
         let part = services.find::<Part>();
-        let counts = part.map_or_else(TxnCounts::default, |part| part.counts());
+        let counts = part.map_or_else(TxnCounts::default, |part| TxnCounts {
+            ahead_ms: part
+                .stamps
+                .last()
+                .millis()
+                .saturating_sub(services.now_ms()),
+            ..part.counts()
+        });
         (status::of(&services), counts)
     }
 }

@@ -1,5 +1,6 @@
 //! The one task that takes all replicas of a shard on: what came in, proposals, reads, the log's progress, ticks.
 
+use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::time::Duration;
@@ -16,6 +17,7 @@ use tokio::time::{Instant, sleep, sleep_until};
 use dunlin_raftlog::GroupStorage;
 
 use crate::group::{Group, Inbound, Lead, leader_of};
+use crate::hold::hold_bytes;
 use crate::ranges::AtShard;
 
 /// Raft's unit of time.
@@ -95,6 +97,7 @@ impl AtShard {
             group.reads.borrow_mut().tick();
             group.others.tick();
             tick_snapshots(group, node);
+            self.throttle(group, node);
         }
         loop {
             let next = group.inbox.borrow_mut().pop_front();
@@ -126,6 +129,19 @@ impl AtShard {
             }
         }
         Ok(())
+    }
+
+    /// Slows proposals down while a replica gets a copy, so that all entries behind it can be held.
+    fn throttle(&self, group: &Group, node: &RawNode<GroupStorage>) {
+        let held = group.hold_from(node);
+        let held = held.map(|from| group.storage.log().borrow().bytes_behind(from));
+        if held.is_none() && group.others.allowance.get().is_none() {
+            return;
+        }
+        let groups = self.groups.borrow();
+        let copied = |group: &&Rc<Group>| !group.others.copies.borrow().is_empty();
+        let most = hold_bytes(groups.values().filter(copied).count());
+        group.others.throttle(held, most);
     }
 
     fn take(&self, group: &Group, node: &mut RawNode<GroupStorage>, inbound: Inbound) {
@@ -215,8 +231,14 @@ impl AtShard {
             return;
         }
         let mut lead = group.lead.borrow_mut();
+        let mut later = VecDeque::new();
         for (command, waiter) in proposals.drain(..) {
             if waiter.is_closed() {
+                continue;
+            }
+            let allowance = group.others.allowance.get();
+            if allowance == Some(0) && command.has_values() {
+                later.push_back((command, waiter));
                 continue;
             }
             let lead = lead.as_mut().filter(|(term, _)| *term == node.raft.term);
@@ -240,8 +262,11 @@ impl AtShard {
                 },
                 _ => command,
             };
-            match node.propose(Vec::new(), command.encode()) {
+            let entry = command.encode();
+            let left = allowance.map(|bytes| bytes.saturating_sub(entry.len()));
+            match node.propose(Vec::new(), entry) {
                 Ok(()) => {
+                    group.others.allowance.set(left);
                     let (index, term) = (node.raft.raft_log.last_index(), node.raft.term);
                     if let Lead::Keys(leader) = lead {
                         leader.proposed(&command, index);
@@ -252,6 +277,7 @@ impl AtShard {
                 Err(error) => drop(waiter.send(Err(Answer::Failed(error.to_string())))),
             }
         }
+        *proposals = later;
     }
 
     /// A deliberate bug, for the simulation to find: a condition is judged by what the leader has applied, and forgotten.

@@ -83,10 +83,23 @@ pub(crate) enum Lead {
 pub(crate) struct Counters {
     pub elections: Cell<u64>,
     pub snapshots: Cell<u64>,
+    /// Bytes of copies sent to others.
+    pub copied_bytes: Cell<u64>,
     /// Times that another replica was to lead, and did.
     pub transfers: Cell<u64>,
     /// Times that it did not.
     pub failed_transfers: Cell<u64>,
+}
+
+/// A copy that is sent to another replica.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Sent {
+    /// Requests for it that are served: a broken one may last beside the next.
+    pub streams: u32,
+    pub bytes: u64,
+    /// Bytes of the whole, about.
+    pub about_bytes: u64,
+    pub bytes_per_s: u64,
 }
 
 /// The duties of a leader.
@@ -134,7 +147,7 @@ pub(crate) struct Group {
     /// For how many ticks each replica has waited for a snapshot that nobody fetches.
     pub snapshot_ticks: RefCell<BTreeMap<u64, u32>>,
     /// Snapshots that others fetch here.
-    pub serving: RefCell<BTreeMap<u64, u32>>,
+    pub serving: RefCell<BTreeMap<u64, Sent>>,
     pub counters: Counters,
     random: RefCell<StdRng>,
     /// The election timeout that was drawn, and for which term and role.
@@ -334,14 +347,14 @@ impl Group {
     }
 
     /// The index behind which entries stay in memory for replicas that get a copy.
-    pub fn hold_from(&self) -> Option<u64> {
-        let node = self.node.borrow();
+    pub fn hold_from(&self, node: &RawNode<GroupStorage>) -> Option<u64> {
         let mut copies = self.others.copies.borrow_mut();
         if node.raft.state != StateRole::Leader {
             copies.clear();
         }
         let matched = |id| node.raft.prs().get(id).map(|progress| progress.matched);
-        hold_from(&mut copies, Instant::now(), matched)
+        let last = node.raft.raft_log.last_index();
+        hold_from(&mut copies, Instant::now(), last, matched)
     }
 
     /// It says nothing more; who waits is told why.

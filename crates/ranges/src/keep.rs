@@ -14,7 +14,6 @@ use tokio::sync::{Notify, Semaphore};
 use tokio::time::{Instant, sleep};
 
 use crate::group::{Group, address_of, applied, range_id};
-use crate::hold::hold_bytes;
 use crate::plug::{Part, limits};
 use crate::ranges::{AtShard, COPIES_MAX};
 
@@ -226,20 +225,13 @@ impl AtShard {
         }
     }
 
-    /// The ranges whose entries are held in memory, with the index behind which they are; beyond a bound none are.
+    /// The ranges whose entries are held in memory for copies, with the index behind which they are.
     fn holds(&self) -> BTreeMap<u64, u64> {
         let groups = self.groups.borrow();
         let held = groups.iter();
-        let held = held.filter_map(|(id, group)| Some((*id, group.hold_from()?)));
-        let mut holds: BTreeMap<u64, u64> = held.collect();
-        let bytes_max = hold_bytes(holds.len());
-        let bytes = |id: &u64| {
-            groups
-                .get(id)
-                .map_or(0, |group| group.storage.log().borrow().bytes())
-        };
-        holds.retain(|id, _| bytes(id) <= bytes_max);
-        holds
+        let held =
+            held.filter_map(|(id, group)| Some((*id, group.hold_from(&group.node.borrow())?)));
+        held.collect()
     }
 
     /// Everything applied goes to the disk.

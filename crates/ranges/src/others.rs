@@ -2,13 +2,15 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use dunlin_proto::ShardAddress;
 use dunlin_raftlog::GroupStorage;
 use raft::{ProgressState, RawNode};
+use tokio::time::Instant;
 
 use crate::descriptor::{Descriptor, Entry};
-use crate::hold::Copied;
+use crate::hold::{Copied, allowance, next_pause};
 use crate::next_step::{Progress, Repair};
 use crate::place::hears;
 
@@ -32,6 +34,10 @@ pub(crate) struct Others {
     silent_ticks: RefCell<BTreeMap<u64, u32>>,
     /// Copies that they fetch or fetched.
     pub copies: RefCell<BTreeMap<u64, Copied>>,
+    /// Bytes of entries that may be added until the next tick, where entries are held for copies.
+    pub allowance: Cell<Option<usize>>,
+    /// Until when no copy begins, after one that clients' writes were too fast for, and the last such pause.
+    pub pause: Cell<Option<(Instant, Duration)>>,
     /// A change that is to be proposed.
     pub change: RefCell<Option<Entry>>,
     /// The entry that changed the replicas last, as far as was seen since the start.
@@ -87,6 +93,31 @@ impl Others {
         for ticks in self.silent_ticks.borrow_mut().values_mut() {
             *ticks = ticks.saturating_add(1);
         }
+    }
+
+    /// Sets the allowance for the next tick: entries are held behind an index, of so many bytes, of the most that may be.
+    /// At the most copies end, and begin anew later.
+    pub fn throttle(&self, held: Option<usize>, most: usize) {
+        let Some(held) = held else {
+            // All copies were taken, or given up.
+            self.pause.set(None);
+            self.allowance.set(None);
+            return;
+        };
+        let next = allowance(held, most);
+        self.allowance.set(next);
+        if next.is_none() {
+            let before = self.pause.get().map_or(Duration::ZERO, |(_, pause)| pause);
+            let pause = next_pause(before);
+            self.pause.set(Some((Instant::now() + pause, pause)));
+            self.copies.borrow_mut().clear();
+        }
+    }
+
+    /// Whether a copy may begin.
+    pub fn may_copy(&self) -> bool {
+        let pause = self.pause.get();
+        pause.is_none_or(|(until, _)| Instant::now() >= until)
     }
 
     /// Whether a replica was heard a moment ago.

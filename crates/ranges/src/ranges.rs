@@ -13,7 +13,7 @@ use tokio::sync::{Notify, Semaphore};
 use crate::group::{Group, Inbound};
 use crate::send::Outgoing;
 
-/// Copies that a shard fetches at a time.
+/// Copies that a shard fetches at a time, and that it sends.
 pub(crate) const COPIES_MAX: usize = 2;
 
 /// What keeps a replica from speaking, by its keyspace.

@@ -16,10 +16,10 @@ use raft::eraftpb::{Message, MessageType};
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::descriptor::Descriptor;
-use crate::group::{Group, Inbound, applied};
+use crate::group::{Group, Inbound, Sent, applied};
 use crate::hold::Copied;
 use crate::plug::at_shard;
-use crate::ranges::AtShard;
+use crate::ranges::{AtShard, COPIES_MAX};
 use crate::wire::{NUMBER, SNAPSHOT, get_bytes, put_bytes};
 
 /// Bytes of rows sent at once.
@@ -163,8 +163,14 @@ impl AtShard {
         let Some((group, who)) = self.is_asked_by_replica(asked) else {
             return sink.refuse(CANNOT, "this replica is not the one that was asked");
         };
-        let _serving = Serving::begin(&group, who);
+        if self.sending() >= COPIES_MAX || !group.others.may_copy() {
+            return sink.refuse(
+                CANNOT,
+                "copies are sent to others, or writes are too fast for one",
+            );
+        }
         let meta = group.meta.get();
+        let serving = Serving::begin(&group, who, self.store.about_bytes(meta.place));
         let mut rows = self.store.rows(&meta);
         let head = match self.store.descriptor(group.id) {
             Ok(Some(descriptor)) => encode_head(&meta, &descriptor),
@@ -184,15 +190,26 @@ impl AtShard {
                 Err(gone) => return sink.refuse(CANNOT, &gone.to_string()),
             };
             rows = back;
+            if !serving.is_held() {
+                return sink.refuse(CANNOT, "writes are too fast for a copy");
+            }
             let is_last = rows.is_over();
-            let item = Response::Plug(encode_rows(&page, is_last));
-            if sink.send(item).await.is_err() {
+            let item = encode_rows(&page, is_last);
+            serving.sends(item.len() as u64);
+            if sink.send(Response::Plug(item)).await.is_err() {
                 return;
             }
             if is_last {
                 return sink.end();
             }
         }
+    }
+
+    /// Copies that are sent from this shard.
+    fn sending(&self) -> usize {
+        let groups = self.groups.borrow();
+        let sending = groups.values().map(|group| group.serving.borrow().len());
+        sending.sum()
     }
 
     fn is_asked_by_replica(&self, mut asked: Bytes) -> Option<(Rc<Group>, u64)> {
@@ -210,28 +227,54 @@ impl AtShard {
 struct Serving {
     group: Rc<Group>,
     who: u64,
+    since: Instant,
 }
 
 impl Serving {
-    fn begin(group: &Rc<Group>, who: u64) -> Serving {
-        *group.serving.borrow_mut().entry(who).or_default() += 1;
+    fn begin(group: &Rc<Group>, who: u64, about_bytes: u64) -> Serving {
+        let mut serving = group.serving.borrow_mut();
+        let sent = serving.entry(who).or_default();
+        *sent = Sent {
+            streams: sent.streams + 1,
+            about_bytes,
+            ..Sent::default()
+        };
         let index = group.meta.get().applied;
         let copy = Copied { index, ended: None };
         group.others.copies.borrow_mut().insert(who, copy);
         Serving {
             group: group.clone(),
             who,
+            since: Instant::now(),
         }
+    }
+
+    /// More of it is on its way.
+    fn sends(&self, bytes: u64) {
+        let copied = &self.group.counters.copied_bytes;
+        copied.set(copied.get() + bytes);
+        if let Some(sent) = self.group.serving.borrow_mut().get_mut(&self.who) {
+            sent.bytes += bytes;
+            sent.about_bytes = sent.about_bytes.max(sent.bytes);
+            let ms = self.since.elapsed().as_millis().max(1) as u64;
+            sent.bytes_per_s = sent.bytes.saturating_mul(1_000) / ms;
+        }
+    }
+
+    /// Whether the entries behind the copy are held: without them it would be in vain.
+    fn is_held(&self) -> bool {
+        let copies = self.group.others.copies.borrow();
+        copies.contains_key(&self.who)
     }
 }
 
 impl Drop for Serving {
     fn drop(&mut self) {
         let mut serving = self.group.serving.borrow_mut();
-        if let Some(count) = serving.get_mut(&self.who) {
-            *count -= 1;
+        if let Some(sent) = serving.get_mut(&self.who) {
+            sent.streams -= 1;
         }
-        serving.retain(|_, count| *count > 0);
+        serving.retain(|_, sent| sent.streams > 0);
         let is_over = !serving.contains_key(&self.who);
         if let Some(copy) = self.group.others.copies.borrow_mut().get_mut(&self.who) {
             copy.ended = is_over.then(Instant::now);

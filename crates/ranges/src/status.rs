@@ -1,7 +1,7 @@
 //! What a shard tells of the replicas that it holds.
 
 use dunlin_node::Services;
-use dunlin_proto::api::{LedRange, RangeMember, RangeStatus};
+use dunlin_proto::api::{LedRange, RangeCopy, RangeMember, RangeStatus};
 use dunlin_raftlog::GroupStorage;
 use raft::{RawNode, StateRole};
 
@@ -88,6 +88,20 @@ fn replicas(
     descriptor.members.iter().map(of_member).collect()
 }
 
+/// Copies that are sent from here.
+fn copies(services: &Services, group: &Group) -> Vec<RangeCopy> {
+    let serving = group.serving.borrow();
+    let copies = serving.iter().filter_map(|(id, sent)| {
+        Some(RangeCopy {
+            to: services.label_of(group.at(*id)?),
+            bytes: sent.bytes,
+            about_bytes: sent.about_bytes,
+            bytes_per_s: sent.bytes_per_s,
+        })
+    });
+    copies.collect()
+}
+
 /// What a leader does about the replicas of its range, as people read it.
 fn line(services: &Services, step: &Repair) -> Option<String> {
     Some(match step {
@@ -151,6 +165,8 @@ fn of_group(services: &Services, id: u64, group: &Group) -> RangeStatus {
             whole: leads && group.serves_with(&node) && is_whole,
             doing: (step.as_ref().filter(|_| leads)).and_then(|step| line(services, step)),
             replicas,
+            copies: copies(services, group),
+            copied_bytes: group.counters.copied_bytes.get(),
             transfers: group.counters.transfers.get(),
             failed_transfers: group.counters.failed_transfers.get(),
         },

@@ -167,6 +167,15 @@ const RESERVE: u8 = 10;
 const DROPPED: u8 = 11;
 
 impl Command {
+    /// Whether it writes values of clients, which may be large.
+    pub fn has_values(&self) -> bool {
+        match self {
+            Command::Write { .. } | Command::Place { .. } => true,
+            Command::Commit { writes, .. } => !writes.is_empty(),
+            _ => false,
+        }
+    }
+
     /// As it stands in the log.
     pub fn encode(&self) -> Vec<u8> {
         let mut out = BytesMut::with_capacity(64);

@@ -212,6 +212,15 @@ impl Store {
         self.remove_place(WriteBatch::default(), place)
     }
 
+    /// Bytes on disk of the rows of a place, about.
+    pub fn about_bytes(&self, place: u32) -> u64 {
+        let (from, to) = (key::of_place(place), key::of_place(place + 1));
+        let sizes = self
+            .db
+            .get_approximate_sizes(&[rocksdb::Range::new(&from, &to)]);
+        sizes.into_iter().sum()
+    }
+
     fn remove_place(&self, mut batch: WriteBatch, place: u32) -> Result<(), StoreError> {
         let (from, to) = (key::of_place(place), key::of_place(place + 1));
         batch.delete_range(from, to);

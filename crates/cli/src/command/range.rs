@@ -3,10 +3,11 @@
 mod recover;
 pub(super) mod target;
 
+use std::collections::BTreeMap;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::{Args, Subcommand};
-use dunlin_client::{RangeDescription, RangeRecovered, RangeStatus, Status};
+use dunlin_client::{RangeCopy, RangeDescription, RangeRecovered, RangeStatus, Status};
 use serde::Serialize;
 use serde_json::json;
 
@@ -15,7 +16,7 @@ use crate::failure::Failure;
 use crate::output::{Output, coloured};
 use crate::runtime;
 use crate::table::{Align, Cell, Colour, Table};
-use crate::units::{grouped, rounded_time};
+use crate::units::{grouped, rounded, rounded_time};
 
 const EXAMPLES: &str = "\
 A range is whole when it has a leader and as many replicas as its keyspace wants, all of them have what the
@@ -67,6 +68,7 @@ struct Row<'a> {
     replicas: Vec<Replica<'a>>,
     recovered: Option<RangeRecovered>,
     doing: Option<&'a str>,
+    copies: &'a [RangeCopy],
 }
 
 /// A replica of it.
@@ -156,7 +158,71 @@ fn row<'a>(status: &'a Status, keyspace: &'a str, described: &'a RangeDescriptio
         replicas,
         recovered: described.recovered,
         doing: leader.and_then(|leader| leader.led.doing.as_deref()),
+        copies: leader.map_or(&[], |leader| &leader.led.copies),
     }
+}
+
+/// How much of a copy is sent, how fast, and for how long it goes on.
+fn copied(copy: &RangeCopy) -> String {
+    let left = copy.about_bytes.saturating_sub(copy.bytes) as f64;
+    let seconds = left / (copy.bytes_per_s as f64).max(1.0);
+    format!(
+        "{} gets a copy: {} of about {}, {}/s, about {} left",
+        copy.to,
+        rounded(copy.bytes as f64),
+        rounded(copy.about_bytes as f64),
+        rounded(copy.bytes_per_s as f64),
+        rounded_time(seconds)
+    )
+}
+
+/// Ranges of transactional keyspaces in a line each keyspace, and those without a leader; nothing where there are none.
+pub(super) fn summary(status: &Status, coloured: bool) -> String {
+    let rows = rows(status, None);
+    if rows.is_empty() {
+        return String::new();
+    }
+    let mut table = Table::new(&[
+        ("TRANSACTIONAL", Align::Left),
+        ("RANGES", Align::Right),
+        ("REPLICAS", Align::Right),
+        ("WHOLE", Align::Right),
+        ("LEADERS", Align::Left),
+        ("COPIES", Align::Right),
+    ]);
+    for rows in rows.chunk_by(|a, b| a.keyspace == b.keyspace) {
+        let whole = rows.iter().filter(|row| row.whole).count();
+        let colour = if whole == rows.len() {
+            Colour::Green
+        } else {
+            Colour::Red
+        };
+        let mut leaders: BTreeMap<&str, usize> = BTreeMap::new();
+        for leader in rows.iter().filter_map(|row| row.leader) {
+            let node = leader.split('/').next().unwrap_or(leader);
+            *leaders.entry(node).or_default() += 1;
+        }
+        let leaders = leaders
+            .iter()
+            .map(|(node, count)| format!("{node} {count}"));
+        let wanted = status.keyspaces.iter().find(|k| k.name == rows[0].keyspace);
+        table.row(vec![
+            Cell::plain(rows[0].keyspace),
+            Cell::plain(rows.len()),
+            Cell::plain(wanted.map_or(0, |keyspace| keyspace.settings.replicas)),
+            Cell::coloured(whole, colour),
+            Cell::plain(leaders.collect::<Vec<String>>().join(", ")),
+            Cell::plain(rows.iter().map(|row| row.copies.len()).sum::<usize>()),
+        ]);
+    }
+    let unled = rows.iter().filter(|row| row.leader.is_none()).map(|row| {
+        let (keyspace, range) = (row.keyspace, row.range);
+        format!(
+            "\n{keyspace}/{range} has no leader: start the nodes that are away, or see dunlin range recover {keyspace} {range}\n"
+        )
+    });
+    let unled: String = unled.collect();
+    format!("\n{}{unled}", table.render(coloured))
 }
 
 fn now_ms() -> u64 {
@@ -209,7 +275,11 @@ fn text(rows: &[Row<'_>], now_ms: u64, coloured: bool) -> String {
             "{keyspace}/{range}: recovered {age} ago, and may lack acknowledged writes from before\n"
         ))
     });
-    let lines: String = doing.chain(recovered).collect();
+    let copies = rows.iter().flat_map(|row| {
+        let line = |copy| format!("{}/{}: {}\n", row.keyspace, row.range, copied(copy));
+        row.copies.iter().map(line)
+    });
+    let lines: String = doing.chain(copies).chain(recovered).collect();
     let between = if lines.is_empty() { "" } else { "\n" };
     format!("{}{between}{lines}", table.render(coloured))
 }

@@ -1,6 +1,6 @@
 //! `dunlin status`: nodes, keyspaces, and how far each replica is.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use clap::Args;
@@ -9,7 +9,7 @@ use dunlin_client::{
     ShardStatus, Status as Cluster, StreamStatus, ViewStatus,
 };
 
-use crate::command::keyspace;
+use crate::command::{keyspace, range};
 use crate::connect::Server;
 use crate::failure::Failure;
 use crate::members;
@@ -117,6 +117,7 @@ fn text(status: &Cluster, all_followers: bool, coloured: bool) -> String {
     ]
     .map(|table| table.render(coloured))
     .join("\n")
+        + &range::summary(status, coloured)
         + &ranges(&status.ranges, coloured)
         + &streams(&status.streams, coloured)
         + &views(&status.views, coloured)
@@ -434,13 +435,20 @@ fn views(views: &[ViewStatus], coloured: bool) -> String {
     format!("\n{}", table.render(coloured))
 }
 
-/// Replicas of transactional keyspaces; nothing where there are none.
+/// Replicas of more ranges are not listed one by one.
+const RANGES_MAX: usize = 64;
+
+/// Replicas of transactional keyspaces; nothing where there are none, or too many.
 fn ranges(ranges: &[RangeStatus], coloured: bool) -> String {
-    if ranges.is_empty() {
+    let numbers: BTreeSet<(&str, u64)> = ranges
+        .iter()
+        .map(|row| (&*row.keyspace, row.range))
+        .collect();
+    if numbers.is_empty() || numbers.len() > RANGES_MAX {
         return String::new();
     }
     let mut table = Table::new(&[
-        ("TRANSACTIONAL", Align::Left),
+        ("RANGE OF", Align::Left),
         ("RANGE", Align::Right),
         ("REPLICA", Align::Left),
         ("ROLE", Align::Left),

@@ -9,8 +9,8 @@ mod status;
 mod view;
 
 pub use status::{
-    BackfillStatus, FeedStatus, FollowerStatus, LedRange, PinStatus, RangeMember, RangeStatus,
-    RecoveryStatus, StreamStatus, ViewStatus,
+    BackfillStatus, FeedStatus, FollowerStatus, LedRange, PinStatus, RangeCopy, RangeMember,
+    RangeStatus, RecoveryStatus, StreamStatus, ViewStatus,
 };
 pub use view::{
     PartitionSum, SkippedDocument, TriedDocument, TriedRow, View, ViewAtShard, ViewDifference,

@@ -149,10 +149,28 @@ pub struct LedRange {
     pub doing: Option<String>,
     /// All replicas.
     pub replicas: Vec<RangeMember>,
+    /// Copies of the range that are sent to other replicas.
+    pub copies: Vec<RangeCopy>,
+    /// Bytes of copies sent since its start.
+    pub copied_bytes: u64,
     /// Times since its start that this replica led, and handed over to another.
     pub transfers: u64,
     /// Times that it wanted to, and the other did not lead in time.
     pub failed_transfers: u64,
+}
+
+/// A copy of a range on its way to a replica.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct RangeCopy {
+    /// The shard that gets it, `NODE/SHARD`.
+    pub to: String,
+    /// Bytes sent.
+    pub bytes: u64,
+    /// Bytes of the whole, about: as they are on disk, never less than were sent.
+    pub about_bytes: u64,
+    /// Bytes a second, since it began.
+    pub bytes_per_s: u64,
 }
 
 /// A replica of a range, as its leader knows it.

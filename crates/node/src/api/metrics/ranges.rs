@@ -14,7 +14,7 @@ use crate::shard::ShardStatus;
 type Labels = Vec<(&'static str, String)>;
 type Read = fn(&RangeStatus) -> u64;
 
-const FIGURES: [(&str, &str, Read); 14] = [
+const FIGURES: [(&str, &str, Read); 15] = [
     (
         "dunlin_range_leader",
         "Whether the replica of the transactional keyspace leads",
@@ -77,6 +77,11 @@ const FIGURES: [(&str, &str, Read); 14] = [
         |range| range.snapshots,
     ),
     (
+        "dunlin_range_copied_bytes",
+        "Bytes of copies of the range sent to other replicas since its start",
+        |range| range.led.copied_bytes,
+    ),
+    (
         "dunlin_range_intents",
         "Keys with a value of a transaction that is not known yet to have committed",
         |range| range.intents,
@@ -112,6 +117,19 @@ const COUNTS: [(&str, &str, ReadTxns); 2] = [
     ),
 ];
 
+const GAUGES: [(&str, &str, ReadTxns); 2] = [
+    (
+        "dunlin_txn_open",
+        "Transactions over several requests that are open",
+        |txns| txns.open,
+    ),
+    (
+        "dunlin_timestamp_ahead_milliseconds",
+        "By how much the newest timestamp given here is ahead of the clock",
+        |txns| txns.ahead_ms,
+    ),
+];
+
 /// What each shard tells of the transactions that it has coordinated; nothing where there were none.
 pub(super) fn of_txns(registry: &mut Registry, statuses: &[ShardStatus]) {
     let has_ranges = |status: &&ShardStatus| !status.ranges.is_empty();
@@ -136,13 +154,14 @@ pub(super) fn of_txns(registry: &mut Registry, statuses: &[ShardStatus]) {
         }
         registry.register(name, help, family);
     }
-    let open = Family::<Labels, Gauge<u64, AtomicU64>>::default();
-    for status in statuses {
-        open.get_or_create(&vec![shard(status)])
-            .set(status.txns.open);
+    for (name, help, read) in GAUGES {
+        let family = Family::<Labels, Gauge<u64, AtomicU64>>::default();
+        for status in statuses {
+            let labels = vec![shard(status)];
+            family.get_or_create(&labels).set(read(&status.txns));
+        }
+        registry.register(name, help, family);
     }
-    let help = "Transactions over several requests that are open";
-    registry.register("dunlin_txn_open", help, open);
 }
 
 /// What each replica tells of itself.
