@@ -15,7 +15,7 @@ use rand::{Rng, SeedableRng};
 
 use crate::descriptor::{Descriptor, FIRST};
 use crate::group::{Group, address_of, applied, keyspace_of, number_of};
-use crate::place::{OwnPlace, stays};
+use crate::place::{OwnPlace, least_after, stays};
 use crate::ranges::{AtShard, Silent};
 use crate::start::{Own, Recorded, Start, start};
 
@@ -147,7 +147,7 @@ impl AtShard {
         if let Some(meta) = &wanted.meta
             && !wanted.stays(services.shard().address(), meta)
         {
-            return self.remove(id, meta).await;
+            return self.remove(id, meta, wanted.known.is_some()).await;
         }
         if let Some((meta, recovery)) = wanted.begins_again() {
             return self.begin_again(wanted, meta, recovery).await;
@@ -389,12 +389,12 @@ impl AtShard {
         Ok(())
     }
 
-    /// Removes a replica that its range does not have any more. None of its number, or below, is made here again.
-    async fn remove(&self, id: u64, meta: &Meta) -> Result<(), String> {
+    /// Removes a replica that its range does not have any more.
+    async fn remove(&self, id: u64, meta: &Meta, has_descriptor: bool) -> Result<(), String> {
         tracing::info!(range = id, replica = meta.own, "a replica of a range goes");
         let least = match self.sabotage {
             Sabotage::RemakeRemoved => 0,
-            _ => meta.own + 1,
+            _ => least_after(meta.own, has_descriptor),
         };
         self.forget(id, least, "its range has others in its stead")
             .await

@@ -75,6 +75,12 @@ pub(crate) fn hears(id: u64, directory: u64, descriptor: Option<&Descriptor>) ->
     }
 }
 
+/// The least number of a replica that may be made where one went. One that never knew its range may have a number that the
+/// log has not used: its leader ended before. The number alone is used again, with another directory number.
+pub(crate) fn least_after(id: u64, has_descriptor: bool) -> u64 {
+    id + u64::from(has_descriptor)
+}
+
 /// What a replica knows of its own place in its range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct OwnPlace {

@@ -98,3 +98,14 @@ fn a_replica_goes_where_a_newer_configuration_does_not_name_it() {
     assert!(!stays(removed, 7, replicas()));
     assert!(stays(removed, 6, replicas()));
 }
+
+#[test]
+fn a_number_that_the_log_has_not_used_may_be_prepared_again_where_one_went() {
+    let held = |has_descriptor| Held::Nothing {
+        least: least_after(4, has_descriptor),
+    };
+    // Its leader ended before the log had it: the next leader gives the same number.
+    assert_eq!(offer(4, held(false)), Offer::Make);
+    assert_eq!(offer(4, held(true)), Offer::Refuse);
+    assert_eq!(offer(5, held(true)), Offer::Make);
+}
