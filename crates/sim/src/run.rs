@@ -347,7 +347,7 @@ fn converge(
         }
         let now_ms = cluster.now_ms();
         faults.restart_failed(cluster, now_ms)?;
-        faults.restart_down(cluster)?;
+        faults.restart_failed_ranges(cluster)?;
         faults.bury(cluster)?;
         operate(cluster, now_ms.saturating_sub(begun_ms))?;
         match checks::converged(cluster) {

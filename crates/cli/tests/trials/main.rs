@@ -23,6 +23,7 @@ mod histories;
 mod http;
 mod moves;
 mod peers;
+mod range_recover;
 mod range_targets;
 mod ranges;
 mod space;
