@@ -33,6 +33,7 @@ bench: build ## Measure for about 140 minutes, and write docs/results/
 	@target/release/dunlin-bench copy
 	@target/release/dunlin-bench move
 	@target/release/dunlin-bench shards
+	@target/release/dunlin-bench ranges
 	@target/release/dunlin-bench replication
 	@target/release/dunlin-bench views
 	@target/release/dunlin-bench rivals

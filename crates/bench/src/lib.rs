@@ -6,6 +6,7 @@
 //! - [`copy`]: paper 000: copying a database, beside rsync, cp, the disk and the loopback
 //! - [`moves`]: what clients feel while a node joins and a node is drained
 //! - [`shards`]: one node with one shard and with several
+//! - [`ranges`]: copies of ranges, and changes of their leaders
 //! - [`replication`]: paper 001: two nodes under constant rates, stream clients beside
 //! - [`views`]: how fast a view is built and answers, and how far it is behind; SQLite beside
 //! - [`rivals`]: the same requests to Dunlin, etcd, NATS JetStream and Redis, in turns
@@ -34,6 +35,7 @@ pub mod png;
 pub mod program;
 pub mod progress;
 pub mod quorum;
+pub mod ranges;
 pub mod replication;
 pub mod report;
 pub mod rivals;

@@ -30,6 +30,8 @@ pub enum Table {
     Move(MoveOptions),
     /// One node with one shard and with several.
     Shards(ShardsOptions),
+    /// Copies of ranges of transactional keyspaces, and changes of their leaders.
+    Ranges(RangesOptions),
     /// Paper 001: two nodes under constant rates, change stream clients beside.
     Replication(ReplicationOptions),
     /// A view of a million documents, beside SQLite.
@@ -233,6 +235,36 @@ pub struct ShardsOptions {
 }
 
 impl ShardsOptions {
+    /// Where the report goes.
+    pub fn out(&self) -> PathBuf {
+        out(&self.out, self.quick)
+    }
+}
+
+/// Options of `dunlin-bench ranges`.
+#[derive(Debug, Clone, Args)]
+pub struct RangesOptions {
+    /// The dunlin binary [default: the one beside this program].
+    #[arg(long)]
+    pub dunlin: Option<PathBuf>,
+    /// Requests a second beside the second copy.
+    #[arg(long, default_value_t = 4_000.0)]
+    pub rate: f64,
+    /// Rounds, each on a cluster of its own; the median counts [default: 3, with --quick 1].
+    #[arg(long)]
+    pub repeats: Option<usize>,
+    /// Too short to be quoted.
+    #[arg(long)]
+    pub quick: bool,
+    /// Where the nodes keep their data while it lasts [default: the temporary directory].
+    #[arg(long)]
+    pub data_dir: Option<PathBuf>,
+    /// Where the report goes [default: docs/results, with --quick target/bench].
+    #[arg(long)]
+    pub out: Option<PathBuf>,
+}
+
+impl RangesOptions {
     /// Where the report goes.
     pub fn out(&self) -> PathBuf {
         out(&self.out, self.quick)

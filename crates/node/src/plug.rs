@@ -25,7 +25,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::doors::{Bounds, Doors, Held, NoRoom};
 use crate::env::LocalFuture;
-use crate::follow::{Segment, bytes_behind};
+use crate::follow::{Pace, Segment, bytes_behind};
 use crate::http::{Answer, Ask, Rejected, Rule};
 use crate::quorum::{Failure, Quorum, Scan, Window};
 use crate::replication::address_of;
@@ -673,6 +673,14 @@ impl Services {
     pub fn node_named(&self, name: &str) -> Option<u16> {
         let topology = self.shard.metadata().topology().borrow().clone();
         topology.node_named(name).map(|node| node.id)
+    }
+
+    /// The pauses of a copy, each after so many bytes that took so long: so that clients of this shard wait no longer than
+    /// `--move-latency`.
+    pub fn copy_throttle(&self) -> impl FnMut(usize, Duration) -> Duration + use<> {
+        let shard = self.shard.clone();
+        let mut rate = Pace::new(shard.config().move_latency_us_p99);
+        move |bytes, spent| rate.pause(bytes, spent, shard.latency().p99_us())
     }
 
     /// How far clocks may be apart, in milliseconds.

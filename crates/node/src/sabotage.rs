@@ -94,6 +94,8 @@ pub enum Sabotage {
     ForgetCommit,
     /// Voters of a range are changed without two configurations in between.
     SkipJointOfRange,
+    /// A replica of a range that has lost its data is made again under its number, as if it were the same.
+    ReuseReplicaNumber,
     /// A replica of a range goes by the configuration from before a snapshot.
     KeepOldConfiguration,
     /// A replica of a range that was removed may be made again under its number.
@@ -104,7 +106,7 @@ pub enum Sabotage {
 
 impl Sabotage {
     /// All of them, and none.
-    pub const ALL: [Sabotage; 45] = [
+    pub const ALL: [Sabotage; 46] = [
         Sabotage::None,
         Sabotage::AckUnsynced,
         Sabotage::IgnoreGaps,
@@ -147,6 +149,7 @@ impl Sabotage {
         Sabotage::ReadPastLease,
         Sabotage::ForgetCommit,
         Sabotage::SkipJointOfRange,
+        Sabotage::ReuseReplicaNumber,
         Sabotage::KeepOldConfiguration,
         Sabotage::RemakeRemoved,
         Sabotage::PrepareDiscardsVoter,

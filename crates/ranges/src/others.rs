@@ -10,7 +10,7 @@ use raft::{ProgressState, RawNode};
 use tokio::time::Instant;
 
 use crate::descriptor::{Descriptor, Entry};
-use crate::hold::{Copied, allowance, next_pause};
+use crate::hold::{Copied, RANGE_BYTES, allowance, next_pause};
 use crate::next_step::{Progress, Repair};
 use crate::place::hears;
 
@@ -112,6 +112,17 @@ impl Others {
             self.pause.set(Some((Instant::now() + pause, pause)));
             self.copies.borrow_mut().clear();
         }
+    }
+
+    /// Whether less may be proposed than clients want, for a copy.
+    pub fn is_slowed(&self) -> bool {
+        let allowance = self.allowance.get();
+        allowance.is_some_and(|left| left <= RANGE_BYTES)
+    }
+
+    /// Whether copies are made as fast as they can be: writes are slowed for one, or the last was too slow.
+    pub fn is_urgent(&self) -> bool {
+        self.is_slowed() || self.pause.get().is_some()
     }
 
     /// Whether a copy may begin.

@@ -90,6 +90,9 @@ impl AtShard {
         request: ReplicaRequest,
     ) -> ReplicaReply {
         let answer = match kind {
+            PROBE if self.sabotage == Sabotage::ReuseReplicaNumber => {
+                self.reuse(services, request).await
+            }
             PROBE => self.probe(request),
             _ => self.prepare(services, request).await,
         };
@@ -138,6 +141,29 @@ impl AtShard {
             }
             Some(_) => ReplicaReply::No,
         })
+    }
+
+    /// A deliberate bug, for the simulation to find: a replica that is not here is made, as if it always had been.
+    async fn reuse(
+        self: &Rc<Self>,
+        services: &Rc<Services>,
+        request: ReplicaRequest,
+    ) -> Result<ReplicaReply, String> {
+        if !matches!(self.held(request.group)?, Some(Held::Nothing { .. })) {
+            return self.probe(request);
+        }
+        self.busy.borrow_mut().insert(request.group);
+        let meta = Meta {
+            own: request.id,
+            directory: request.number,
+            place: self.take_place(),
+            ..Meta::default()
+        };
+        let made = self.make(request.group, meta).await;
+        self.busy.borrow_mut().remove(&request.group);
+        made?;
+        self.speak(services, request.group).await?;
+        Ok(ReplicaReply::Yes(request.number))
     }
 
     /// Makes an empty replica, durably, unless one is here that speaks.

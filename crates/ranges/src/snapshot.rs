@@ -179,7 +179,13 @@ impl AtShard {
         if sink.send(Response::Plug(head)).await.is_err() {
             return;
         }
+        let Some(services) = self.services.upgrade() else {
+            return;
+        };
+        let mut throttle = services.copy_throttle();
+        drop(services);
         loop {
+            let start = Instant::now();
             let read = move || {
                 let page = rows.next(PAGE_BYTES);
                 (rows, page)
@@ -195,9 +201,15 @@ impl AtShard {
             }
             let is_last = rows.is_over();
             let item = encode_rows(&page, is_last);
-            serving.sends(item.len() as u64);
+            let bytes = item.len();
+            serving.sends(bytes as u64);
             if sink.send(Response::Plug(item)).await.is_err() {
                 return;
+            }
+            let pause = throttle(bytes, start.elapsed());
+            // Clients who write would wait longer for a copy that is too slow for the entries behind it.
+            if !group.others.is_urgent() && !is_last {
+                sleep(pause).await;
             }
             if is_last {
                 return sink.end();

@@ -102,6 +102,15 @@ fn copies(services: &Services, group: &Group) -> Vec<RangeCopy> {
     copies.collect()
 }
 
+/// The change of the replicas under way, and whether writes are slow for it.
+fn doing(services: &Services, group: &Group, step: Option<&Repair>) -> Option<String> {
+    let step = step.and_then(|step| line(services, step));
+    let slowed = group.others.is_slowed();
+    let slowed = slowed.then(|| "writes are slowed until a copy is complete".to_owned());
+    let lines: Vec<String> = step.into_iter().chain(slowed).collect();
+    (!lines.is_empty()).then(|| lines.join("; "))
+}
+
 /// What a leader does about the replicas of its range, as people read it.
 fn line(services: &Services, step: &Repair) -> Option<String> {
     Some(match step {
@@ -163,7 +172,7 @@ fn of_group(services: &Services, id: u64, group: &Group) -> RangeStatus {
             .map_or(0, |descriptor| descriptor.config),
         led: LedRange {
             whole: leads && group.serves_with(&node) && is_whole,
-            doing: (step.as_ref().filter(|_| leads)).and_then(|step| line(services, step)),
+            doing: doing(services, group, step.as_ref().filter(|_| leads)),
             replicas,
             copies: copies(services, group),
             copied_bytes: group.counters.copied_bytes.get(),

@@ -396,10 +396,15 @@ impl Plan {
             Sabotage::RangeAckUnsynced => self.ranges && self.power_loss,
             Sabotage::VoteUnsynced => self.range_faults.unseats && self.slow_disks,
             Sabotage::KeepHigherEntries => self.range_faults.unseats,
-            Sabotage::PutBackVotes => self.ranges && self.loses_disks,
+            Sabotage::PutBackVotes | Sabotage::ReuseReplicaNumber => {
+                self.ranges && self.loses_disks
+            }
             Sabotage::ReadJoinsOlderRound | Sabotage::ReadPastLease => self.range_faults.unseats,
             Sabotage::SnapshotWithoutRecord | Sabotage::JudgeAtLeader => self.ranges,
-            Sabotage::ForgetCommit | Sabotage::SkipJointOfRange => self.range_faults.swaps,
+            Sabotage::ForgetCommit
+            | Sabotage::SkipJointOfRange
+            | Sabotage::KeepOldConfiguration
+            | Sabotage::RemakeRemoved => self.range_faults.swaps,
             Sabotage::NameForgotten => {
                 self.follows && (self.moves || self.loses_disks) && self.keys == KEYS_MAX
             }

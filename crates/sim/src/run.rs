@@ -141,7 +141,7 @@ fn judged(plan: Plan) -> Result<Verdict, HarnessError> {
 fn drive(cluster: &mut Cluster) -> Result<Result<Checked, Broken>, HarnessError> {
     let mut faults = Faults::new(cluster);
     let chaos_ms = cluster.shared.plan.chaos_ms;
-    let mut compare_ms = COMPARE_MS;
+    let (mut compare_ms, mut look_ms) = (COMPARE_MS, LOOK_MS);
     while cluster.now_ms() < chaos_ms {
         cluster.step()?;
         faults.tick(cluster)?;
@@ -150,6 +150,12 @@ fn drive(cluster: &mut Cluster) -> Result<Result<Checked, Broken>, HarnessError>
         }
         if let Some(broken) = start_failure(cluster).or_else(|| missed(cluster)) {
             return Ok(Err(broken));
+        }
+        if cluster.now_ms() >= look_ms {
+            look_ms = cluster.now_ms() + LOOK_MS;
+            if let Err(broken) = checks::timestamps(cluster) {
+                return Ok(Err(broken));
+            }
         }
         if cluster.shared.plan.views && cluster.now_ms() >= compare_ms {
             compare_ms = cluster.now_ms() + COMPARE_MS;

@@ -19,7 +19,7 @@ use std::ops::AddAssign;
 
 pub use converged::{converged, held_now};
 pub use linear::operations;
-pub use ranges::{ranges, replicas, whole};
+pub use ranges::{ranges, replicas, timestamps, whole};
 pub use shown::shown;
 pub use views::views;
 

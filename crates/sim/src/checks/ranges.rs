@@ -68,6 +68,31 @@ pub fn replicas(cluster: &Cluster) -> Result<(), Broken> {
     Ok(())
 }
 
+/// Timestamps are not further ahead of the clocks than this, in milliseconds, where all clocks are right.
+const AHEAD_MS_MAX: u64 = 5_000;
+
+/// Whether timestamps stay near the clocks, however often leaders change.
+///
+/// # Errors
+/// A shard that was given one far ahead.
+pub fn timestamps(cluster: &Cluster) -> Result<(), Broken> {
+    if cluster.shared.plan.bad_clocks {
+        return Ok(());
+    }
+    for host in &cluster.hosts {
+        for shard in host.live() {
+            let ahead_ms = shard.status().txns.ahead_ms;
+            if ahead_ms > AHEAD_MS_MAX {
+                let name = &host.name;
+                return Err(broken(format!(
+                    "a timestamp given at {name} is {ahead_ms} ms ahead"
+                )));
+            }
+        }
+    }
+    Ok(())
+}
+
 /// Whether each range of each keyspace that is not dropped has all its replicas, with all entries of its leader, and
 /// has published its configuration.
 ///

@@ -72,4 +72,5 @@ found! {
     ranges_read_above_their_lease ReadPastLease
     ranges_starting_without_the_commit_index ForgetCommit
     ranges_skipping_joint_consensus SkipJointOfRange
+    ranges_reusing_numbers_of_replicas ReuseReplicaNumber
 }
