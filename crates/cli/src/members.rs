@@ -163,17 +163,16 @@ pub fn lines(change: &Change) -> Vec<String> {
     let progress = Progress::of(change);
     let (phase, pieces) = (phase(change), progress.pieces());
     let mut lines = vec![format!("phase {phase}; {pieces}"), progress.copied()];
-    lines.extend(obstacles(change));
-    lines
-}
-
-/// The nodes and ranges that a change waits for.
-pub fn obstacles(change: &Change) -> Vec<String> {
-    let mut lines = Vec::new();
     if !change.waits_for.is_empty() {
         lines.push(format!("waits for {}", change.waits_for.join(", ")));
     }
-    lines.extend(change.ranges.iter().take(RANGES_MAX).cloned());
+    lines.extend(ranges(change));
+    lines
+}
+
+/// The ranges that a change waits for.
+pub fn ranges(change: &Change) -> Vec<String> {
+    let mut lines: Vec<String> = change.ranges.iter().take(RANGES_MAX).cloned().collect();
     if let more @ 1.. = change.ranges.len().saturating_sub(RANGES_MAX) {
         lines.push(format!("and {more} more ranges: dunlin range list"));
     }

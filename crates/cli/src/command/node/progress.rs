@@ -1,4 +1,4 @@
-//! A change of the members on standard error: a bar on a terminal, elsewhere a line for each thing that it waits for.
+//! A change of the members on standard error: a bar on a terminal, elsewhere a line for each range that it waits for.
 
 use std::cell::RefCell;
 use std::io::IsTerminal;
@@ -48,7 +48,7 @@ impl Bar {
         self.bar.set_message(members::lines(change).join("\n"));
         if let Some(printed) = &self.printed {
             let (before, at) = &mut *printed.borrow_mut();
-            let now = members::obstacles(change);
+            let now = members::ranges(change);
             if at.elapsed() >= PAUSE && now != *before {
                 now.iter().for_each(|line| eprintln!("{line}"));
                 (*before, *at) = (now, Instant::now());
