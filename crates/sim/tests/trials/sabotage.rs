@@ -11,6 +11,23 @@ fn is_found(sabotage: Sabotage) {
     }
 }
 
+/// No generator finds these by values within 500 seeds: another rule stops the damage. Tables of cases cover them
+/// (`ranges/src/place_tests.rs`, `descriptor_tests.rs`).
+const NOT_FOUND: [(Sabotage, &str); 3] = [
+    (
+        Sabotage::KeepOldConfiguration,
+        "raft takes the configuration from the head of the snapshot, too",
+    ),
+    (
+        Sabotage::RemakeRemoved,
+        "the log never gives the number of a replica that was removed again",
+    ),
+    (
+        Sabotage::PrepareDiscardsVoter,
+        "a leader prepares no replica where one of its own configuration is",
+    ),
+];
+
 macro_rules! found {
     ($($test:ident $sabotage:ident)*) => {
         $(
@@ -24,7 +41,9 @@ macro_rules! found {
         fn none_is_left_out() {
             let tested = [Sabotage::None, $(Sabotage::$sabotage),*];
             for sabotage in Sabotage::ALL {
-                assert!(tested.contains(&sabotage), "{sabotage:?} is not looked for");
+                let is_known = NOT_FOUND.iter().any(|(known, _)| *known == sabotage);
+                let is_tested = tested.contains(&sabotage);
+                assert!(is_tested != is_known, "{sabotage:?}: looked for, or known not to be found");
             }
         }
     };
