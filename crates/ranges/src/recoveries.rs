@@ -6,6 +6,7 @@ use std::time::Duration;
 use dunlin_metadata::{Keyspace, RangePlace, RangeRecord, RangeReplica, Recover};
 use dunlin_node::Services;
 use dunlin_node::http::{Answer, Ask, Rejected, json};
+use dunlin_node::plug::ORACLE_KEYSPACE;
 use dunlin_proto::ShardAddress;
 use hyper::{Method, StatusCode};
 use serde::Deserialize;
@@ -115,8 +116,7 @@ async fn begin_again(
         recorded: range.config,
         gone: gone.collect(),
         at_ms: now_ms,
-        // The clock of whoever gave timestamps may have been ahead by the bound, and they by the same.
-        floor_ms: now_ms + 2 * services.clock_bound_ms(),
+        floor_ms: floor_ms(&keyspace.name, now_ms, services.clock_bound_ms()),
     };
     let after = services
         .recover_range(&keyspace.name, range.number, &by)
@@ -128,6 +128,17 @@ async fn begin_again(
     };
     let answer = json!({ "config": config, "at": services.label_of(at) });
     Ok(json(StatusCode::ACCEPTED, &answer))
+}
+
+/// No timestamp below may be given: the clock of the former leader of the oracle may have been ahead by the bound, and its
+/// timestamps by the same. Other ranges begin above a timestamp of the oracle, as under each new leader: a floor of their own
+/// would take all timestamps ahead of the clocks.
+fn floor_ms(keyspace: &str, now_ms: u64, bound_ms: u64) -> u64 {
+    if keyspace == ORACLE_KEYSPACE {
+        now_ms + 2 * bound_ms
+    } else {
+        0
+    }
 }
 
 /// The replica that is kept. Where none is, the place of the new one: the first of the target that may hold it.

@@ -29,3 +29,9 @@ fn nothing_is_done_unless_loss_is_accepted_and_one_thing_is_wanted() {
         assert!(refused.line.contains(why), "{body}: {}", refused.line);
     }
 }
+
+#[test]
+fn a_recovery_takes_no_timestamps_ahead_but_the_oracles() {
+    assert_eq!(floor_ms("_oracle", 1_000, 10_000), 21_000);
+    assert_eq!(floor_ms("bank", 1_000, 10_000), 0);
+}
