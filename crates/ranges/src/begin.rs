@@ -289,12 +289,19 @@ impl AtShard {
         let meta = wanted.meta.ok_or("its store has nothing of it")?;
         let replicas = wanted.record.replicas.iter();
         let replicas = replicas.map(|r| (r.id, address_of(r), r.directory.unwrap_or(0)));
-        let mut descriptor = Descriptor::first(replicas);
-        if let Some(recovery) = wanted.record.recovered {
-            (descriptor.config, descriptor.next) = (recovery.config + 1, recovery.next);
-        }
+        let descriptor = beginning(wanted.record, replicas);
+        self.describe_as(wanted.id, &meta, &descriptor).await
+    }
+
+    /// Writes what a replica knows of its range, durably.
+    async fn describe_as(
+        &self,
+        id: u64,
+        meta: &Meta,
+        descriptor: &Descriptor,
+    ) -> Result<(), String> {
         self.store
-            .set_with(wanted.id, &meta, &descriptor.encode())
+            .set_with(id, meta, &descriptor.encode())
             .map_err(|error| error.to_string())?;
         self.flush().await
     }
@@ -333,21 +340,18 @@ impl AtShard {
             self.begin(id, applied(&meta), Vote { term, vote: 0 })
                 .await?;
         }
-        let mut alone = Descriptor::first([(meta.own, at, meta.directory)]);
-        let known = self
-            .descriptor(id)?
-            .ok_or("its store has no replicas of it")?;
-        (alone.config, alone.next) = (recovery.config + 1, recovery.next);
-        alone.target = known.target;
+        let known = self.descriptor(id)?;
+        let known = known.ok_or("its store has no replicas of it")?;
+        let alone = Descriptor {
+            target: known.target,
+            ..beginning(wanted.record, [(meta.own, at, meta.directory)])
+        };
         let meta = Meta {
             greatest: meta.greatest.max(floor(recovery)),
             is_mute: false,
             ..meta
         };
-        self.store
-            .set_with(id, &meta, &alone.encode())
-            .map_err(|error| error.to_string())?;
-        self.flush().await
+        self.describe_as(id, &meta, &alone).await
     }
 
     /// Begins a group's log anew, durably.
@@ -431,6 +435,19 @@ impl AtShard {
         }
         Ok(())
     }
+}
+
+/// The descriptor with which a range begins, or begins again: then behind the configuration of its record, so that it is
+/// published.
+fn beginning(
+    record: &RangeRecord,
+    replicas: impl IntoIterator<Item = (u64, ShardAddress, u64)>,
+) -> Descriptor {
+    let mut descriptor = Descriptor::first(replicas);
+    if let Some(recovery) = record.recovered {
+        (descriptor.config, descriptor.next) = (recovery.config + 1, recovery.next);
+    }
+    descriptor
 }
 
 /// No timestamp below is given by a range that was recovered.

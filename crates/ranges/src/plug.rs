@@ -166,13 +166,14 @@ impl Plugged for Part {
     }
 
     fn http(&self, services: Rc<Services>, ask: Ask) -> LocalFuture<Result<Answer, Rejected>> {
-        if ask.parts.last().is_some_and(|last| last == "recovery") {
-            self.is_offered.set(true);
-        }
         Box::pin(async move {
             match (ask.parts.first().map(String::as_str), ask.parts.last()) {
                 (Some("ranges"), Some(last)) if last == "recovery" => {
                     let part = services.find::<Part>();
+                    // Log and store are opened first: a replica may be in them.
+                    if let Some(part) = &part {
+                        part.is_offered.set(true);
+                    }
                     let own = move || part.as_ref()?.at_shard.borrow().clone();
                     recoveries::answer(&services, Box::new(own), ask).await
                 }

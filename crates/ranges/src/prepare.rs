@@ -152,18 +152,13 @@ impl AtShard {
         if !matches!(self.held(request.group)?, Some(Held::Nothing { .. })) {
             return self.probe(request);
         }
-        self.busy.borrow_mut().insert(request.group);
         let meta = Meta {
             own: request.id,
             directory: request.number,
-            place: self.take_place(),
             ..Meta::default()
         };
-        let made = self.make(request.group, meta).await;
-        self.busy.borrow_mut().remove(&request.group);
-        made?;
-        self.speak(services, request.group).await?;
-        Ok(ReplicaReply::Yes(request.number))
+        self.make_empty(services, request.group, meta).await?;
+        Ok(ReplicaReply::Yes(meta.directory))
     }
 
     /// Makes an empty replica, durably, unless one is here that speaks.
@@ -186,31 +181,40 @@ impl AtShard {
             Offer::Refuse if !discards => return Ok(ReplicaReply::No),
             Offer::Make | Offer::Replace | Offer::Refuse => {}
         }
-        self.busy.borrow_mut().insert(request.group);
-        let made = self.make_empty(services, request).await;
-        self.busy.borrow_mut().remove(&request.group);
-        made.map(ReplicaReply::Yes)
+        let meta = Meta {
+            own: request.id,
+            directory: new_directory(services, request.group),
+            config: request.number,
+            ..Meta::default()
+        };
+        self.make_empty(services, request.group, meta).await?;
+        Ok(ReplicaReply::Yes(meta.directory))
     }
 
+    /// Makes a replica without rows, in the stead of any that is here, and has it speak.
     async fn make_empty(
         self: &Rc<Self>,
         services: &Rc<Services>,
-        request: ReplicaRequest,
-    ) -> Result<u64, String> {
-        let group = request.group;
+        group: u64,
+        meta: Meta,
+    ) -> Result<(), String> {
+        self.busy.borrow_mut().insert(group);
+        let made = self.replace(services, group, meta).await;
+        self.busy.borrow_mut().remove(&group);
+        made
+    }
+
+    async fn replace(
+        self: &Rc<Self>,
+        services: &Rc<Services>,
+        group: u64,
+        meta: Meta,
+    ) -> Result<(), String> {
         if let Some(former) = self.groups.borrow_mut().remove(&group) {
             former.fail("a newer replica takes its place");
         }
-        let directory = new_directory(services, group);
-        let meta = Meta {
-            own: request.id,
-            directory,
-            config: request.number,
-            place: self.take_place(),
-            ..Meta::default()
-        };
-        self.make(group, meta).await?;
-        self.speak(services, group).await?;
-        Ok(directory)
+        let place = self.take_place();
+        self.make(group, Meta { place, ..meta }).await?;
+        self.speak(services, group).await
     }
 }
