@@ -130,6 +130,7 @@ impl<'a> Cursors<'a> {
             deadline: Version::MAX,
             floor: Version(0),
             replaces: None,
+            given: None,
         };
         self.services.coordinator().write(request).await.map(drop)
     }

@@ -235,7 +235,7 @@ impl Gauge {
         Some(all)
     }
 
-    fn status(&self, services: &Services, streams: &Streams) -> StreamStatus {
+    pub fn status(&self, services: &Services, streams: &Streams) -> StreamStatus {
         let entries_behind = self.entries_behind(services, streams);
         let is_unread = self.unread_for().is_some();
         self.rate.tick(Instant::now());

@@ -24,7 +24,7 @@ fn told(entry: &Entry) -> Value {
 
 #[test]
 fn a_change_is_told_whole() {
-    let stamp = "0000000000000006-0001000000000001";
+    let stamp = "0000000000000006-0000004000000001";
     let of = |more: Value| {
         let mut all = json!({
             "event": "change", "partition": 12, "key": "k", "version": stamp, "rank": stamp,

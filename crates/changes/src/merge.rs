@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use dunlin_entry::{Entry, Vector, Version};
 use dunlin_node::{Sabotage, Scope, Services};
+use dunlin_proto::api::StreamStatus;
 use dunlin_proto::{ShardAddress, Token};
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
@@ -169,6 +170,11 @@ impl Merged {
             total: self.streams.held.clone(),
             own: self.gauge.held_bytes.clone(),
         }
+    }
+
+    /// Its progress, as status has it.
+    pub fn status(&self) -> StreamStatus {
+        self.gauge.status(&self.services, &self.streams)
     }
 
     /// A token that begins a keyspace at its beginning.

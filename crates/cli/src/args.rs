@@ -56,6 +56,9 @@ pub enum Command {
     /// Create, ask, verify and drop views: indexes that a map function makes of a keyspace
     #[command(subcommand)]
     View(command::view::View),
+    /// Link keyspaces to other clusters: writes here arrive there
+    #[command(subcommand)]
+    Link(command::link::Link),
     /// Load a file of records
     Import(command::import::Import),
     /// Create, list, describe, drop and undrop keyspaces
@@ -98,6 +101,7 @@ impl Command {
             Command::Cursor(cursor) => cursor.run(),
             Command::Range(range) => range.run(),
             Command::View(view) => view.run(),
+            Command::Link(link) => link.run(),
             Command::Import(import) => import.run(),
             Command::Keyspace(keyspace) => keyspace.run(),
             Command::Node(node) => node.run(),

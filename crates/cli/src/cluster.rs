@@ -1,9 +1,11 @@
 //! Nodes in this process: started in order, stopped together, a failed start leaving none behind.
 
 use std::convert::Infallible;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use dunlin_changes::Changes;
+use dunlin_links::Links;
 use dunlin_metadata::Metadata;
 use dunlin_node::plug::Plug;
 use dunlin_node::{Node, NodeConfig, Process, StartError, Superseded};
@@ -13,15 +15,20 @@ use dunlin_views::{Engines, Views};
 
 use crate::config::room::Room;
 use crate::failure::Failure;
+use crate::link_transport::HttpLinks;
 use crate::lock::DirectoryLock;
 use crate::memory;
 
-/// What plugs into a node, with the bounds of transactions.
-pub fn plugs(transactions: Limits) -> Vec<Arc<dyn Plug>> {
+/// What plugs into a node, with the bounds of transactions and the file of logins to other clusters.
+pub fn plugs(transactions: Limits, link_logins: Option<PathBuf>) -> Vec<Arc<dyn Plug>> {
+    let http = HttpLinks {
+        logins: link_logins,
+    };
     vec![
         Arc::new(Changes),
         Arc::new(Views(Engines::Processes)),
         Arc::new(Ranges(transactions)),
+        Arc::new(Links(Arc::new(http))),
     ]
 }
 

@@ -7,6 +7,7 @@ pub mod demo;
 pub mod get;
 pub mod import;
 pub mod keyspace;
+pub mod link;
 pub mod log;
 pub mod metadata;
 pub mod node;

@@ -22,6 +22,7 @@ pub mod exec;
 pub mod failure;
 pub mod import;
 pub mod key;
+pub mod link_transport;
 pub mod lock;
 pub mod login;
 pub mod machine;

@@ -339,11 +339,11 @@ impl Client {
             .await
     }
 
-    async fn done(&self, call: Call) -> Result<(), ClientError> {
+    pub(crate) async fn done(&self, call: Call) -> Result<(), ClientError> {
         successful(self.servers.reply(&call).await?).map(drop)
     }
 
-    async fn json<T: DeserializeOwned>(&self, call: Call) -> Result<T, ClientError> {
+    pub(crate) async fn json<T: DeserializeOwned>(&self, call: Call) -> Result<T, ClientError> {
         let reply = successful(self.servers.reply(&call).await?)?;
         serde_json::from_slice(&reply.body).map_err(|error| ClientError::Protocol {
             server: reply.server,

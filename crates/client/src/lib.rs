@@ -9,6 +9,7 @@
 //! - [`changes`]: [`Changes`], a keyspace's changes as they happen
 //! - [`cursors`]: [`Cursor`], places in them that the cluster keeps
 //! - [`views`]: [`View`], indexes of a keyspace, and [`ViewRows`], what they answer
+//! - [`links`]: what other clusters get of a keyspace
 //! - [`options`]: acknowledgements, expiry, conditions
 //! - [`credentials`]: who asks; [`users`]: who may
 //! - [`description`], [`status`], [`members`] and [`recovery`]: what the cluster says about itself
@@ -38,6 +39,7 @@ pub mod description;
 pub mod error;
 pub mod keyspace;
 mod lines;
+pub mod links;
 pub mod members;
 pub mod options;
 pub mod pair_scan;
@@ -58,15 +60,16 @@ pub use description::{
     MendedStamps, RangeDescription, Retention,
 };
 pub use dunlin_proto::api::{
-    BackfillStatus, FollowerStatus, PinStatus, RangeCopy, RangeMember, RangeStatus, RecoveryStatus,
-    SkippedDocument, StreamStatus, TriedDocument, TriedRow, View, ViewAtShard, ViewDifference,
-    ViewStatus, ViewVerified,
+    BackfillStatus, CreateLink, FollowerStatus, LinkAtShard, LinkState, LinkStatus, PinStatus,
+    RangeCopy, RangeMember, RangeStatus, RecoveryStatus, SkippedDocument, StreamStatus,
+    TriedDocument, TriedRow, View, ViewAtShard, ViewDifference, ViewStatus, ViewVerified,
 };
 pub use dunlin_proto::pairs::{PairError, Pairs, PairsBody};
 pub use dunlin_proto::partition_of;
 pub use dunlin_tls::{ClientFiles, ClientTls, IdentityFiles, TlsError};
 pub use error::ClientError;
 pub use keyspace::{Keyspace, Stored, Value};
+pub use links::AlterLink;
 pub use members::{Change, ChangeMembers, Members, MoveState, RangeTarget};
 pub use options::{Condition, Quorum, WriteOptions};
 pub use pair_scan::PairScan;

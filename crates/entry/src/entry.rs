@@ -64,8 +64,8 @@ pub struct Entry {
     pub keyspace: u32,
     /// Decides conflicts.
     pub stamp: Stamp,
-    /// Where it stands in its origin's log, if its stamp does not say that: seldom, so it takes no more
-    /// room than that.
+    /// Its place in its origin's log, if its version and origin do not say that, as of the end of a value or an
+    /// entry of another cluster: it takes no more room than that.
     pub logged: Option<Box<Position>>,
     /// Milliseconds since 1970 after which the value is gone.
     pub expiry_ms: Option<u64>,
@@ -107,10 +107,7 @@ impl Entry {
     /// Where it stands among the entries of whoever logged it first.
     #[inline]
     pub fn position(&self) -> Position {
-        match &self.logged {
-            Some(position) => **position,
-            None => self.stamp.into(),
-        }
+        Position::of(self.stamp, self.logged.as_deref())
     }
 
     /// Length of [`Entry::encode`]'s answer in bytes.

@@ -111,7 +111,7 @@ fn the_bytes_are_the_documented_ones() {
         2, 1, // partition
         0x0d, 0x0c, 0x0b, 0x0a, // keyspace
         0x88, 0x77, 0x66, 0x55, 0x44, 0x33, 0x22, 0x11, // version
-        3, 0, 0, 0, 2, 0, 1, 0, // origin
+        3, 0, 0, 0, 66, 0, 0, 0, // origin
         5, 0, 0, 0, 0, 0, 0, 0, // expiry
         1, 0, 0, 0, b'k', b'v', b'v',
     ];
@@ -127,7 +127,7 @@ fn the_bytes_are_the_documented_ones() {
         };
         let mut with_it = expected.to_vec();
         with_it[1] = flags;
-        let bytes = [0x99, 0, 0, 0, 0, 0, 0, 0, 6, 0, 0, 0, 5, 0, 4, 0];
+        let bytes = [0x99, 0, 0, 0, 0, 0, 0, 0, 6, 0, 0, 0, 5, 1, 0, 0];
         with_it.splice(34..34, bytes);
         assert_eq!(replacing.encode(), with_it);
     }

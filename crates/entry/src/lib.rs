@@ -25,7 +25,7 @@ mod version;
 pub use entry::{Entry, Kind};
 pub use entry_view::EntryView;
 pub use error::DecodeError;
-pub use origin::Origin;
+pub use origin::{Origin, cluster_number};
 pub use position::Position;
 pub use rank::{Above, Rank, Replaces};
 pub use stamp::{ParseStampError, Stamp};

@@ -22,6 +22,14 @@ impl Position {
     }
 }
 
+impl Position {
+    /// Of an entry with this place, or, without one, with this version and origin.
+    #[inline]
+    pub fn of(made: Stamp, logged: Option<&Position>) -> Self {
+        logged.copied().unwrap_or_else(|| made.into())
+    }
+}
+
 impl From<Stamp> for Position {
     /// Of an entry that was stamped where it was logged.
     #[inline]

@@ -8,10 +8,10 @@ fn fields_survive_packing() {
         (version.millis(), version.counter()),
         (1_700_000_000_123, 0xfffe)
     );
-    let origin = Origin::new(0xfffe, 7, u32::MAX);
+    let origin = Origin::new(0xffe, 7, u32::MAX);
     assert_eq!(
         (origin.node(), origin.shard(), origin.incarnation()),
-        (0xfffe, 7, u32::MAX)
+        (0xffe, 7, u32::MAX)
     );
 }
 

@@ -44,9 +44,13 @@ impl<T> Step<T> {
     }
 }
 
+/// The greatest number of a node: entries have twelve bits for it.
+const NODE_ID_MAX: u16 = (1 << 12) - 1;
+
 /// The number after `last`.
 pub(crate) fn next_node_id(last: u16) -> Result<u16, MetadataError> {
     last.checked_add(1)
+        .filter(|next| *next <= NODE_ID_MAX)
         .ok_or(MetadataError::Exhausted { what: "node id" })
 }
 

@@ -37,6 +37,11 @@ impl Cluster {
         }
     }
 
+    /// Its id as a number; 0 where it is none.
+    pub fn number(&self) -> u128 {
+        u128::from_str_radix(&self.id, 16).unwrap_or(0)
+    }
+
     pub(crate) fn check(&self) -> Result<(), String> {
         let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
         if self.id.len() == ID_DIGITS && self.id.bytes().all(is_digit) {

@@ -1,5 +1,6 @@
 //! Why something was not done, and so what to do.
 use crate::accept::Refusal;
+use crate::link_record::LinkRefusal;
 use crate::members::Phase;
 use std::io;
 use std::path::PathBuf;
@@ -34,6 +35,18 @@ pub enum MetadataError {
     /// The keyspace has a view of this name. Drop it first, or choose another name.
     #[error("there is a view {name} already: drop it first, or choose another name")]
     ViewExists {
+        /// The name.
+        name: String,
+    },
+    /// There is no link of this name. List the links to see which there are.
+    #[error("there is no link {name}: dunlin link list shows which there are")]
+    NoLink {
+        /// The name in the request.
+        name: String,
+    },
+    /// There is a link of this name. Drop it first, or choose another name.
+    #[error("there is a link {name} already: drop it first, or choose another name")]
+    LinkExists {
         /// The name.
         name: String,
     },
@@ -328,5 +341,16 @@ fn fewer(most: u16, others: u16) -> String {
     match most.saturating_sub(others) {
         0 => String::new(),
         left => format!("; start with --shards {left}"),
+    }
+}
+
+impl From<LinkRefusal> for MetadataError {
+    fn from(refusal: LinkRefusal) -> Self {
+        match refusal {
+            LinkRefusal::Missing(name) => Self::NoLink { name },
+            LinkRefusal::Exists(name) => Self::LinkExists { name },
+            LinkRefusal::Exhausted => Self::Exhausted { what: "link id" },
+            LinkRefusal::Rule(name, rule) => Self::invalid(format!("link {name}"), rule),
+        }
     }
 }

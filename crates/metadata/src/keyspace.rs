@@ -1,5 +1,6 @@
 //! A keyspace and how it is kept.
 use crate::error::MetadataError;
+use crate::link_record::{LinkChange, LinkRecord, changed};
 use crate::node::check_name;
 use crate::range::RangeRecord;
 use crate::retention::Retention;
@@ -142,6 +143,12 @@ pub struct Keyspace {
     /// The last id given to one of its views. Only grows.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub views_made: u32,
+    /// What other clusters get of it, by name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub links: Vec<LinkRecord>,
+    /// The last id given to one of its links. Only grows.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub links_made: u32,
     /// Its ranges in the order of their keys, where it is transactional.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ranges: Vec<RangeRecord>,
@@ -165,8 +172,23 @@ impl Keyspace {
             retention: Retention::default(),
             views: Vec::new(),
             views_made: 0,
+            links: Vec::new(),
+            links_made: 0,
             ranges: Vec::new(),
         }
+    }
+
+    /// The keyspace after a change of its links.
+    pub(crate) fn with_links(&self, change: &LinkChange) -> Result<Keyspace, MetadataError> {
+        if let LinkChange::Create(link) = change {
+            check_name("link name", &link.name)?;
+        }
+        let (links, links_made) = changed((&self.links, self.links_made), change)?;
+        Ok(Keyspace {
+            links,
+            links_made,
+            ..self.clone()
+        })
     }
 
     /// By how many of a partition's replicas all that is written is stored.

@@ -17,6 +17,7 @@
 //! | `retarget` | where an operator wants them |
 //! | `recovery` | a range begins again with one replica |
 //! | `restore` | pure: a lost store put back from what nodes know |
+//! | `link_record` | a keyspace's links, and what a change of them makes of its record |
 //! | `view_record` | a keyspace's views, and what a change of them makes of its record |
 //! | `view` | what this process knows, and what is wrong, for all to watch |
 //! | `watcher` | a value that many watch, woken in their order |
@@ -40,6 +41,7 @@ mod error;
 mod etcd;
 mod file;
 mod keyspace;
+mod link_record;
 mod local;
 mod members;
 mod metadata;
@@ -67,6 +69,7 @@ pub use error::MetadataError;
 pub use etcd::restore::restore;
 pub use etcd::{EtcdPlace, EtcdUser};
 pub use keyspace::{Keyspace, KeyspaceSettings, Mode, PARTITIONS_MAX, REPLICAS_MAX};
+pub use link_record::{LINKS_MAX, LinkChange, LinkRecord, LinkSettings};
 pub use members::{Change, Members, Phase, is_gone};
 pub use metadata::Metadata;
 pub use node::{NAME_BYTES_MAX, NodeRecord, SHARDS_MAX, SHARDS_OF_NODE_MAX, check_name};

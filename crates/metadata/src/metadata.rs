@@ -7,6 +7,7 @@ use crate::dropped::Dropped;
 use crate::error::MetadataError;
 use crate::etcd::{Etcd, EtcdPlace};
 use crate::keyspace::{Keyspace, KeyspaceSettings};
+use crate::link_record::LinkChange;
 use crate::local::Local;
 use crate::members::{self, Change, Decision, Phase};
 use crate::node::{NodeRecord, Registration};
@@ -214,6 +215,30 @@ impl Metadata {
     ) -> Result<Keyspace, MetadataError> {
         self.change(|now, store| {
             change::alter_keyspace(now, store, name, |keyspace| keyspace.with_views(views))
+        })
+        .await
+    }
+
+    /// Changes a keyspace's links. Fails with `NotFound`, `NoLink`, `LinkExists` and `Invalid`.
+    pub async fn change_links(
+        &self,
+        name: &str,
+        links: &LinkChange,
+    ) -> Result<Keyspace, MetadataError> {
+        self.change(|now, store| {
+            // A name is one in the cluster.
+            if let LinkChange::Create(link) = links
+                && now
+                    .keyspaces
+                    .iter()
+                    .flat_map(|keyspace| &keyspace.links)
+                    .any(|other| other.name == link.name)
+            {
+                return Err(MetadataError::LinkExists {
+                    name: link.name.clone(),
+                });
+            }
+            change::alter_keyspace(now, store, name, |keyspace| keyspace.with_links(links))
         })
         .await
     }

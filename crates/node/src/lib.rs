@@ -40,6 +40,7 @@ mod hearsay;
 pub mod http;
 mod incarnation;
 mod limits;
+mod linked;
 mod logins;
 mod machine;
 mod meters;
@@ -67,13 +68,14 @@ pub use follow::{
     Begun, Follow, FollowError, Followers, From, Next, Pinned, Scope, Wanted, is_news_entry,
 };
 pub use limits::BODY_BYTES_MAX;
+pub use linked::LinkedKeyspace;
 pub use logins::{check_password, password_hash};
 pub use machine::{Machine, RealMachine};
 pub use moves::MoveState;
 pub use node::{Node, StartError, StopError, cluster_of, fresh_cluster, shards_of};
 pub use placement::{KeyspacePlacement, Placement};
 pub use process::{Directory, Process, Superseded};
-pub use quorum::{Coordinator, Failure, Quorum, Scan};
+pub use quorum::{AlreadyThere, Coordinator, Failure, Quorum, Scan};
 pub use rate::Rate;
 pub use ready::Lack;
 pub use sabotage::Sabotage;

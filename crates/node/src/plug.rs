@@ -17,7 +17,7 @@ use dunlin_metadata::{
     Keyspace, MetadataError, NodeRecord, RangeReplica, RangeReplicas, Recover, Retarget, Topology,
     ViewChange, ViewRecord, is_gone, plan_places,
 };
-use dunlin_proto::api::{FeedStatus, RangeStatus, StreamStatus, ViewStatus};
+use dunlin_proto::api::{FeedStatus, Figure, RangeStatus, StreamStatus, ViewStatus};
 use dunlin_proto::{Item, Request, Response, ShardAddress, WriteRequest};
 use dunlin_rpc::{CallError, Items, Reply, Sink};
 use dunlin_store::SharedResources;
@@ -161,6 +161,11 @@ pub trait Plugged: Any {
 
     /// The views of which it has a part, for status and metrics.
     fn views(&self, _: &Services) -> Vec<ViewStatus> {
+        Vec::new()
+    }
+
+    /// Its other figures, for metrics.
+    fn figures(&self, _: &Services) -> Vec<Figure> {
         Vec::new()
     }
 

@@ -77,6 +77,7 @@ impl Services {
                 FeedStatus {
                     streams: plugged().flat_map(|plug| plug.streams(&services)).collect(),
                     views: plugged().flat_map(|plug| plug.views(&services)).collect(),
+                    figures: plugged().flat_map(|plug| plug.figures(&services)).collect(),
                 }
             };
             services.map_or_else(FeedStatus::default, of)

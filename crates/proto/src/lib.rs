@@ -64,7 +64,7 @@ pub use request::Request;
 pub use response::{BEHIND, CANNOT, Response};
 pub use token::{Hint, Token, TokenError, Within};
 pub use vectors::{Answerer, Asker, Life, Told, VectorsAnswer, VectorsRequest};
-pub use write::{Condition, Refusal, WriteAnswer, WriteRequest};
+pub use write::{Condition, Given, Refusal, WriteAnswer, WriteRequest};
 
 #[cfg(test)]
 mod message_tests;

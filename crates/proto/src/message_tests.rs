@@ -19,6 +19,23 @@ fn replaces() -> impl Strategy<Value = Option<Replaces>> {
     prop::option::of(some)
 }
 
+fn condition(number: u8, of: Stamp) -> Condition {
+    match number % 4 {
+        0 => Condition::None,
+        1 => Condition::Absent,
+        2 => Condition::Present,
+        _ => Condition::Is(of),
+    }
+}
+
+fn given(number: u8, of: Stamp) -> Option<Given> {
+    let is_expiry = number % 3 == 2;
+    (number % 3 > 0).then_some(Given {
+        stamp: of,
+        is_expiry,
+    })
+}
+
 fn item() -> impl Strategy<Value = Item> {
     (
         bytes(),
@@ -27,10 +44,11 @@ fn item() -> impl Strategy<Value = Item> {
         any::<bool>(),
         any::<Option<u64>>(),
         replaces(),
+        prop::option::of(stamp()),
         bytes(),
     )
         .prop_map(
-            |(key, stamp, from, tombstone, expiry_ms, replaces, value)| Item {
+            |(key, stamp, from, tombstone, expiry_ms, replaces, logged, value)| Item {
                 key,
                 stamp,
                 from,
@@ -38,6 +56,7 @@ fn item() -> impl Strategy<Value = Item> {
                 expiry_ms,
                 is_expiry: false,
                 replaces,
+                logged: logged.map(|logged| Box::new(logged.into())),
                 value,
             },
         )
@@ -116,18 +135,14 @@ fn request() -> impl Strategy<Value = Request> {
                         kind: if put { Kind::Put } else { Kind::Delete },
                         ack,
                         from,
-                        condition: match ack % 4 {
-                            0 => Condition::None,
-                            1 => Condition::Absent,
-                            2 => Condition::Present,
-                            _ => Condition::Is(stamp),
-                        },
+                        condition: condition(ack, stamp),
                         expiry_ms,
                         key,
                         value,
                         deadline: stamp.version,
                         floor: Version(stamp.origin.0),
                         replaces,
+                        given: given(from, stamp),
                     })
                 }
             ),

@@ -1,7 +1,7 @@
 //! Pages of stored values: of one partition for a backfill, of a keyspace in key order for a scan.
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
-use dunlin_entry::{Rank, Replaces, Stamp, Vector, Version};
+use dunlin_entry::{Position, Rank, Replaces, Stamp, Vector, Version};
 use dunlin_message::DecodeError;
 
 use crate::wire::*;
@@ -11,6 +11,7 @@ const TOMBSTONE: u8 = 1;
 const REPLACES: u8 = 2;
 const MEND: u8 = 4;
 const EXPIRED: u8 = 8;
+const LOGGED: u8 = 16;
 
 /// A stored value or tombstone.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,6 +30,8 @@ pub struct Item {
     pub expiry_ms: Option<u64>,
     /// A stamp far ahead that it stands above all the same.
     pub replaces: Option<Replaces>,
+    /// Its place in its origin's log, if its version and origin do not say that.
+    pub logged: Option<Box<Position>>,
     /// The value.
     pub value: Bytes,
 }
@@ -38,6 +41,12 @@ impl Item {
     #[inline]
     pub fn rank(&self) -> Rank {
         Rank::new(self.stamp, self.replaces).with_expiry(self.is_expiry)
+    }
+
+    /// Where it stands among the entries of whoever logged it first.
+    #[inline]
+    pub fn position(&self) -> Position {
+        Position::of(self.stamp, self.logged.as_deref())
     }
 
     /// Whether a reader at `now_ms` sees a value here.
@@ -64,6 +73,8 @@ pub struct ItemRef<'a> {
     pub expiry_ms: Option<u64>,
     /// See [`Item::replaces`].
     pub replaces: Option<Replaces>,
+    /// See [`Item::logged`].
+    pub logged: Option<Position>,
     /// See [`Item::value`].
     pub value: &'a [u8],
 }
@@ -182,10 +193,10 @@ pub struct Delta {
 }
 
 impl Delta {
-    /// Whether a record is to be sent. What keeps an older stamp than the place it was logged at, the end
-    /// of a value or what was mended, always is: its stamp says nothing of who has it.
-    pub fn wants(&self, stamp: Stamp, is_expiry: bool, replaces: Option<Replaces>) -> bool {
-        is_expiry || replaces.is_some() || stamp.version > self.have.get(stamp.origin)
+    /// Whether a record that was logged there is to be sent. The end of a value and a repaired one always are:
+    /// two replicas may have logged one of them.
+    pub fn wants(&self, logged: Position, is_expiry: bool, replaces: Option<Replaces>) -> bool {
+        is_expiry || replaces.is_some() || logged.sequence > self.have.get(logged.origin)
     }
 }
 
@@ -238,12 +249,16 @@ impl ItemRef<'_> {
                 REPLACES
             }
         });
+        flags |= u8::from(self.logged.is_some()) * LOGGED;
         out.put_u8(flags);
         out.put_u8(self.from);
         put_stamp(out, self.stamp);
         put_option_u64(out, self.expiry_ms);
         if let Some(replaces) = self.replaces {
             put_stamp(out, replaces.stamp);
+        }
+        if let Some(Position { origin, sequence }) = self.logged {
+            put_stamp(out, Stamp::new(sequence, origin));
         }
         put_bytes(out, self.key);
         put_bytes(out, self.value);
@@ -260,6 +275,7 @@ impl Item {
             is_expiry: self.is_expiry,
             expiry_ms: self.expiry_ms,
             replaces: self.replaces,
+            logged: self.logged.as_deref().copied(),
             value: &self.value,
         }
     }
@@ -271,7 +287,7 @@ impl Item {
     pub(crate) fn decode(body: &mut Bytes) -> Result<Self, DecodeError> {
         let flags = get_u8(body)?;
         let is_odd = flags & EXPIRED != 0 && flags & TOMBSTONE == 0;
-        if flags & !(TOMBSTONE | REPLACES | MEND | EXPIRED) != 0 || is_odd {
+        if flags & !(TOMBSTONE | REPLACES | MEND | EXPIRED | LOGGED) != 0 || is_odd {
             return Err(malformed(format!("unknown flags of a record {flags}")));
         }
         Ok(Item {
@@ -286,6 +302,10 @@ impl Item {
                     stamp: get_stamp(body)?,
                     is_mend: flags & MEND != 0,
                 }),
+            },
+            logged: match flags & LOGGED {
+                0 => None,
+                _ => Some(Box::new(get_stamp(body)?.into())),
             },
             key: get_bytes(body)?,
             value: get_bytes(body)?,

@@ -12,6 +12,7 @@ fn item(key: &str, value: &str, replaces: Option<Replaces>) -> Item {
         is_expiry: false,
         expiry_ms: (key == "b").then_some(9),
         replaces,
+        logged: None,
         value: value.to_owned().into(),
     }
 }

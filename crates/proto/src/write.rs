@@ -19,6 +19,15 @@ pub enum Condition {
     Is(Stamp),
 }
 
+/// The timestamp of a write that was made in another cluster, or earlier in this one, and keeps it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Given {
+    /// Version and origin.
+    pub stamp: Stamp,
+    /// It is the end of a value's time.
+    pub is_expiry: bool,
+}
+
 /// Log `kind` of `key` here, answer when `ack` of the first `from` replicas have it.
 #[derive(Debug, Clone)]
 pub struct WriteRequest {
@@ -44,6 +53,8 @@ pub struct WriteRequest {
     pub floor: Version,
     /// A stamp far ahead that it is to stand above all the same; a mend is stamped but once.
     pub replaces: Option<Replaces>,
+    /// It is given no timestamp here, but has this one.
+    pub given: Option<Given>,
 }
 
 /// What became of a write.
@@ -68,6 +79,8 @@ pub enum WriteAnswer {
     /// It met a value stamped so far ahead that nothing may be stamped above it before a mend; it
     /// may be logged.
     Beyond(Stamp),
+    /// It has a given timestamp, and that record or a newer one, with this timestamp, is on a majority of the replicas already.
+    Held(Stamp),
 }
 
 /// Why a shard takes no writes.
@@ -109,6 +122,13 @@ impl WriteRequest {
         out.put_u64_le(self.deadline.0);
         out.put_u64_le(self.floor.0);
         put_replaces(out, self.replaces);
+        match self.given {
+            None => out.put_u8(0),
+            Some(given) => {
+                out.put_u8(1 + u8::from(given.is_expiry));
+                put_stamp(out, given.stamp);
+            }
+        }
     }
 
     pub(crate) fn decode(mut body: Bytes) -> Result<Self, DecodeError> {
@@ -135,6 +155,18 @@ impl WriteRequest {
             deadline: Version(get_u64(body)?),
             floor: Version(get_u64(body)?),
             replaces: get_replaces(body)?,
+            given: match get_u8(body)? {
+                0 => None,
+                flag @ (1 | 2) => Some(Given {
+                    stamp: get_stamp(body)?,
+                    is_expiry: flag == 2,
+                }),
+                flag => {
+                    return Err(malformed(format!(
+                        "unknown flag of a given timestamp {flag}"
+                    )));
+                }
+            },
         })
     }
 }
@@ -168,6 +200,10 @@ impl WriteAnswer {
                 out.put_u8(8);
                 put_stamp(out, *stamp);
             }
+            WriteAnswer::Held(held) => {
+                out.put_u8(9);
+                put_stamp(out, *held);
+            }
         }
     }
 
@@ -189,6 +225,7 @@ impl WriteAnswer {
             6 => WriteAnswer::TooLate(Version(get_u64(body)?)),
             7 => WriteAnswer::Overtaken,
             8 => WriteAnswer::Beyond(get_stamp(body)?),
+            9 => WriteAnswer::Held(get_stamp(body)?),
             kind => return Err(malformed(format!("unknown answer to a write {kind}"))),
         })
     }

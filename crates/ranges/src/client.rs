@@ -473,6 +473,7 @@ fn item(key: Bytes, version: Version, value: Bytes) -> Item {
         is_expiry: false,
         expiry_ms: None,
         replaces: None,
+        logged: None,
         value,
     }
 }

@@ -8,7 +8,7 @@ use std::rc::{Rc, Weak};
 use std::time::Duration;
 
 use bytes::Bytes;
-use dunlin_entry::{Entry, Kind, Origin, Rank, Version};
+use dunlin_entry::{Entry, Kind, Origin, Position, Rank, Version};
 use dunlin_node::{Begun, Follow, FollowError, From, Next, Scope, Services, Wanted};
 use dunlin_proto::{ShardAddress, Token};
 use rand::rngs::StdRng;
@@ -35,6 +35,8 @@ pub struct Given {
     partition: u16,
     /// Of two the greater is the newer.
     pub rank: Rank,
+    /// Where it was logged.
+    position: Position,
     /// Whether it is a delete.
     pub delete: bool,
     /// Of a value that goes by itself, when.
@@ -315,6 +317,7 @@ impl Follower {
         let given = Given {
             partition: entry.partition,
             rank: entry.rank(),
+            position: entry.position(),
             delete: entry.kind == Kind::Delete,
             expiry_ms: entry.expiry_ms,
         };
@@ -398,8 +401,7 @@ impl Follower {
             // What it was shown elsewhere a moment ago may not be here yet: nobody could tell it more.
             let known = services.shard().vector();
             let (heard, unheard): (Vec<_>, Vec<_>) = forgotten.partition(|(_, given)| {
-                let stamp = given.rank.stamp();
-                known.get(stamp.origin) >= stamp.version
+                known.get(given.position.origin) >= given.position.sequence
             });
             let exempt = &shared.followers.unheard;
             exempt.set(exempt.get() + unheard.len() as u64);

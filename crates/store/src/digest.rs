@@ -2,7 +2,7 @@
 
 use xxhash_rust::xxh3::xxh3_128;
 
-use crate::record::Record;
+use crate::record::{FLAG_POSITION, Record};
 use crate::scan::bounded;
 use crate::{Snapshot, Store, StoreError, key, purge, tuning};
 
@@ -67,7 +67,15 @@ impl Snapshot {
                 // The length keeps a byte from moving between key and value unseen.
                 scratch.extend_from_slice(&(key.len() as u64).to_le_bytes());
                 scratch.extend_from_slice(key);
-                scratch.extend_from_slice(value);
+                // Equal records may have two positions: two replicas may have logged one.
+                match Record::position_at(value) {
+                    Some((position, rest)) => {
+                        scratch.push(value[0] & !FLAG_POSITION);
+                        scratch.extend_from_slice(&value[1..position]);
+                        scratch.extend_from_slice(&value[rest..]);
+                    }
+                    None => scratch.extend_from_slice(value),
+                }
                 digest = digest.join(Digest {
                     records: 1,
                     sum: xxh3_128(&scratch),

@@ -13,6 +13,7 @@ fn record(made_ms: u64, tombstone: bool, expiry_ms: Option<u64>) -> Record<'stat
         is_expiry: tombstone && expiry_ms.is_some(),
         expiry_ms,
         replaces: None,
+        logged: None,
         value: b"",
     }
 }

@@ -1,17 +1,18 @@
 //! Record: what RocksDB holds for a key (`docs/formats.md`, section 3).
 //!
 //! `flags u8 | from u8 | version u64 | origin u64 | [expiry_ms u64] | [replaces: version u64 |
-//! origin u64] | user value`. Everything a conflict or a read needs stands before the value: never
+//! origin u64] | [position: sequence u64 | origin u64] | user value`. Everything a conflict or a read needs stands before the value: never
 //! a second lookup.
 
 use bytes::Bytes;
-use dunlin_entry::{DecodeError, Entry, Kind, Origin, Rank, Replaces, Stamp, Version};
+use dunlin_entry::{DecodeError, Entry, Kind, Origin, Position, Rank, Replaces, Stamp, Version};
 
 const FLAG_EXPIRY: u8 = 1;
 const FLAG_TOMBSTONE: u8 = 2;
 const FLAG_REPLACES: u8 = 4;
 const FLAG_MEND: u8 = 8;
 const FLAG_EXPIRED: u8 = 16;
+pub(crate) const FLAG_POSITION: u8 = 32;
 const HEADER_BYTES: usize = 18;
 
 /// A stored value or tombstone with what is known about it.
@@ -29,6 +30,8 @@ pub struct Versioned {
     pub expiry_ms: Option<u64>,
     /// A stamp far ahead that it stands above all the same.
     pub replaces: Option<Replaces>,
+    /// Its place in its origin's log, if its version and origin do not say that.
+    pub logged: Option<Box<Position>>,
     /// The user's value; empty for a tombstone.
     pub value: Bytes,
 }
@@ -62,6 +65,8 @@ pub struct Record<'a> {
     pub expiry_ms: Option<u64>,
     /// See [`Versioned::replaces`].
     pub replaces: Option<Replaces>,
+    /// See [`Versioned::logged`].
+    pub logged: Option<Position>,
     /// See [`Versioned::value`].
     pub value: &'a [u8],
 }
@@ -78,7 +83,8 @@ impl<'a> Record<'a> {
             return Err(short(HEADER_BYTES));
         }
         let flags = bytes[0];
-        let known = FLAG_EXPIRY | FLAG_TOMBSTONE | FLAG_REPLACES | FLAG_MEND | FLAG_EXPIRED;
+        let known =
+            FLAG_EXPIRY | FLAG_TOMBSTONE | FLAG_REPLACES | FLAG_MEND | FLAG_EXPIRED | FLAG_POSITION;
         let is_without = |flag, others| flags & flag != 0 && flags & others != others;
         if flags & !known != 0
             || is_without(FLAG_MEND, FLAG_REPLACES)
@@ -110,6 +116,15 @@ impl<'a> Record<'a> {
                 is_mend: flags & FLAG_MEND != 0,
             });
         }
+        let mut logged = None;
+        if flags & FLAG_POSITION != 0 {
+            let at = value_at;
+            value_at += 16;
+            if bytes.len() < value_at {
+                return Err(short(value_at));
+            }
+            logged = Some(stamp_at(bytes, at).into());
+        }
         Ok(Self {
             stamp: stamp_at(bytes, 2),
             from: bytes[1],
@@ -117,6 +132,7 @@ impl<'a> Record<'a> {
             is_expiry: flags & FLAG_EXPIRED != 0,
             expiry_ms,
             replaces,
+            logged,
             value: &bytes[value_at..],
         })
     }
@@ -143,6 +159,9 @@ impl<'a> Record<'a> {
                 FLAG_REPLACES
             }
         });
+        if entry.logged.is_some() {
+            flags |= FLAG_POSITION;
+        }
         out.clear();
         out.push(flags);
         out.push(entry.from);
@@ -155,6 +174,10 @@ impl<'a> Record<'a> {
             out.extend_from_slice(&stamp.version.0.to_le_bytes());
             out.extend_from_slice(&stamp.origin.0.to_le_bytes());
         }
+        if let Some(position) = &entry.logged {
+            out.extend_from_slice(&position.sequence.0.to_le_bytes());
+            out.extend_from_slice(&position.origin.0.to_le_bytes());
+        }
         if !tombstone {
             out.extend_from_slice(&entry.value);
         }
@@ -163,6 +186,19 @@ impl<'a> Record<'a> {
     /// Decides whether it wins its key.
     pub fn rank(&self) -> Rank {
         Rank::new(self.stamp, self.replaces).with_expiry(self.is_expiry)
+    }
+
+    /// Where it stands among the entries of whoever logged it first.
+    pub fn position(&self) -> Position {
+        Position::of(self.stamp, self.logged.as_ref())
+    }
+
+    /// The place in its bytes where the position begins, and where the value does.
+    pub(crate) fn position_at(bytes: &[u8]) -> Option<(usize, usize)> {
+        let flags = *bytes.first()?;
+        let width = |flag, bytes| if flags & flag == 0 { 0 } else { bytes };
+        let at = HEADER_BYTES + width(FLAG_EXPIRY, 8) + width(FLAG_REPLACES, 16);
+        (flags & FLAG_POSITION != 0).then_some((at, at + 16))
     }
 
     /// A copy that owns its value.
@@ -174,6 +210,7 @@ impl<'a> Record<'a> {
             is_expiry: self.is_expiry,
             expiry_ms: self.expiry_ms,
             replaces: self.replaces,
+            logged: self.logged.map(Box::new),
             value: Bytes::copy_from_slice(self.value),
         }
     }

@@ -29,6 +29,7 @@ proptest! {
         origin: u64,
         expiry_ms: Option<u64>,
         replaced: Option<(u64, u64, bool)>,
+        logged: Option<(u64, u64)>,
         value in prop::collection::vec(any::<u8>(), 0..50),
     ) {
         let mut entry = entry(Kind::Put, expiry_ms, &value);
@@ -39,6 +40,10 @@ proptest! {
             is_mend,
         });
         entry.replaces = replaces;
+        let logged = logged.map(|(origin, sequence)| {
+            Box::new(Position::new(Origin(origin), Version(sequence)))
+        });
+        entry.logged.clone_from(&logged);
         let mut bytes = Vec::new();
         Record::encode(&mut bytes, &entry);
         let versioned = Record::decode(&bytes).unwrap().to_versioned();
@@ -49,21 +54,25 @@ proptest! {
             expiry_ms,
             is_expiry: false,
             replaces,
+            logged,
             value: value.into(),
         });
+        let ends = Record::position_at(&bytes).map(|(from, to)| (to - from, &bytes[to..] == entry.value));
+        prop_assert_eq!(ends, entry.logged.as_ref().map(|_| (16, true)));
     }
 
     #[test]
     fn arbitrary_bytes_never_panic(mut bytes in prop::collection::vec(any::<u8>(), 0..40)) {
         let _ = Record::decode(&bytes);
         if let Some(flags) = bytes.first_mut() {
-            *flags &= FLAG_EXPIRY | FLAG_TOMBSTONE | FLAG_REPLACES | FLAG_MEND;
+            *flags &= FLAG_EXPIRY | FLAG_TOMBSTONE | FLAG_REPLACES | FLAG_MEND | FLAG_POSITION;
             let flags = *flags;
             let expiry = if flags & FLAG_EXPIRY == 0 { 0 } else { 8 };
             let replaces = if flags & FLAG_REPLACES == 0 { 0 } else { 16 };
+            let position = if flags & FLAG_POSITION == 0 { 0 } else { 16 };
             // A mend without what it mends is none.
             let is_sense = flags & FLAG_MEND == 0 || replaces > 0;
-            let is_whole = bytes.len() >= 18 + expiry + replaces;
+            let is_whole = bytes.len() >= 18 + expiry + replaces + position;
             prop_assert_eq!(Record::decode(&bytes).is_ok(), is_sense && is_whole);
         }
     }

@@ -13,6 +13,7 @@ fn versioned(version: u64, value: &[u8]) -> Versioned {
         expiry_ms: None,
         is_expiry: false,
         replaces: None,
+        logged: None,
         value: Bytes::copy_from_slice(value),
     }
 }

@@ -42,6 +42,11 @@ const LAYERS: &[(&str, &[&str], &[&str])] = &[
         ],
         &[],
     ),
+    (
+        "links",
+        &["changes", "entry", "metadata", "node", "proto", "rpc"],
+        &[],
+    ),
     ("raftlog", &["log"], &[]),
     ("txn", &["entry", "proto"], &["history"]),
     ("versions", &["entry", "store", "txn"], &["proto"]),
@@ -57,8 +62,8 @@ const LAYERS: &[(&str, &[&str], &[&str])] = &[
     (
         "cli",
         &[
-            "changes", "chart", "client", "copy", "entry", "log", "metadata", "node", "ranges",
-            "rpc", "secret", "store", "tls", "views",
+            "changes", "chart", "client", "copy", "entry", "links", "log", "metadata", "node",
+            "ranges", "rpc", "secret", "store", "tls", "views",
         ],
         &["history"],
     ),

@@ -87,6 +87,7 @@ impl Store {
             is_expiry: false,
             expiry_ms: None,
             replaces: None,
+            logged: None,
             value: value.clone(),
         };
         self.cached.keep(hash, head, noted, &row);

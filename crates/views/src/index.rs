@@ -561,6 +561,7 @@ impl Step {
         }
         let mut known = Known {
             rank: entry.rank(),
+            logged: entry.logged.as_deref().copied(),
             is_delete,
             has_failed: emitted.is_err(),
             rows: Vec::new(),

@@ -13,7 +13,7 @@
 //! | `x` version partition id | a delete, by its version |
 
 use bytes::{Buf, BufMut, Bytes};
-use dunlin_entry::{Origin, Rank, Replaces, Stamp, Version};
+use dunlin_entry::{Origin, Position, Rank, Replaces, Stamp, Version};
 
 use crate::reduce::Reduce;
 
@@ -31,6 +31,8 @@ pub(crate) const DELETE: u8 = b'x';
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Known {
     pub rank: Rank,
+    /// Its place in its origin's log, if its version and origin do not say that.
+    pub logged: Option<Position>,
     /// The change was a delete.
     pub is_delete: bool,
     /// Its map function failed.
@@ -50,6 +52,7 @@ impl Known {
             is_expiry(self.rank),
             replaces.is_some(),
             is_mend,
+            self.logged.is_some(),
         ];
         let flags = flags
             .iter()
@@ -59,6 +62,9 @@ impl Known {
         put_stamp(&mut out, self.rank.stamp());
         if let Some(replaces) = replaces {
             put_stamp(&mut out, replaces.stamp);
+        }
+        if let Some(Position { origin, sequence }) = self.logged {
+            put_stamp(&mut out, Stamp::new(sequence, origin));
         }
         let is_summed = reduce == Some(Reduce::Sum);
         for (key, number) in &self.rows {
@@ -83,6 +89,11 @@ impl Known {
         } else {
             None
         };
+        let logged = if flag(5) {
+            Some(get_stamp(&mut bytes)?.into())
+        } else {
+            None
+        };
         let is_summed = reduce == Some(Reduce::Sum);
         let mut rows = Vec::new();
         while bytes.has_remaining() {
@@ -98,6 +109,7 @@ impl Known {
         }
         Some(Known {
             rank: Rank::new(stamp, replaces).with_expiry(flag(2)),
+            logged,
             is_delete: flag(0),
             has_failed: flag(1),
             rows,

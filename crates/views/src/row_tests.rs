@@ -15,9 +15,10 @@ fn what_is_known_of_a_document_comes_back() {
         })
     };
     for replaces in [None, replaces(true), replaces(false)] {
-        for flags in 0..8 {
+        for flags in 0..16 {
             let known = Known {
                 rank: Rank::new(stamp(5), replaces).with_expiry(flags & 4 > 0),
+                logged: (flags & 8 > 0).then(|| stamp(7).into()),
                 is_delete: flags & 1 > 0,
                 has_failed: flags & 2 > 0,
                 rows: vec![(b"ab".to_vec(), 0.5), (Vec::new(), -1.0)],
@@ -29,8 +30,8 @@ fn what_is_known_of_a_document_comes_back() {
             );
             let back = Known::decode(None, &known.encode(None)).unwrap();
             assert_eq!(
-                (back.rank, back.rows.len(), back.rows[0].1),
-                (known.rank, 2, 0.0)
+                (back.rank, back.logged, back.rows.len(), back.rows[0].1),
+                (known.rank, known.logged, 2, 0.0)
             );
             assert_eq!(
                 Known::decode(Some(Reduce::Sum), &summed[..summed.len() - 1]),

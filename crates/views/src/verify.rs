@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use bytes::{Buf, Bytes};
 use dunlin_changes::{Merged, Told};
-use dunlin_entry::Entry;
+use dunlin_entry::{Entry, Position};
 use dunlin_log::Runner;
 use dunlin_node::Services;
 use dunlin_proto::api::{PartitionSum, ViewDifference, ViewVerified};
@@ -369,11 +369,11 @@ impl Comparison {
     ) -> Result<Option<String>, IndexError> {
         // Whether the position that is compared at has seen it.
         let is_seen = |known: &Known| {
-            let stamp = known.rank.stamp();
+            let at = Position::of(known.rank.stamp(), known.logged.as_ref());
             let is_own =
                 known.rank.replaces().is_none() && known.rank.with_expiry(false) == known.rank;
             let vector = self.token.vector(partition);
-            is_own && vector.is_some_and(|vector| vector.get(stamp.origin) >= stamp.version)
+            is_own && vector.is_some_and(|vector| vector.get(at.origin) >= at.sequence)
         };
         let has_any = |known: &Known| !known.rows.is_empty() || known.has_failed;
         match (live, other) {

@@ -22,7 +22,8 @@ use crate::output::Output;
 use crate::trust::Trust;
 use crate::units::Size;
 use display::Display;
-use given::{Rate, Span};
+pub use given::Rate;
+use given::Span;
 use report::Report;
 use sample::Samples;
 

@@ -84,9 +84,10 @@ async fn serve(settings: Settings, room: Room) -> Result<(), Failure> {
         http_tls,
         peer_secret,
         transactions,
+        link_logins,
         ..
     } = settings;
-    node.plugs = plugs(transactions);
+    node.plugs = plugs(transactions, link_logins);
     // Before anything is touched: what is wrong with the files is wrong use.
     if let Some(files) = http_tls {
         let tls = ServerTls::server(files, &[b"http/1.1"]);

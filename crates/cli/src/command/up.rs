@@ -75,6 +75,10 @@ pub struct Up {
     /// for any; may be repeated [default: none]
     #[arg(long = "cors-origin", value_name = "ORIGIN", value_delimiter = ',')]
     cors_origins: Vec<String>,
+    /// TOML file with the logins of links to other clusters, [NAME] and token, or user and password, and ca; read again
+    /// when it changes
+    #[arg(long, env = "DUNLIN_LINK_LOGINS", value_name = "FILE")]
+    link_logins: Option<PathBuf>,
     /// Connections of clients to all nodes at a time; further ones are answered 503 [default: what
     /// the limit of open files leaves room for, at most 10000]
     #[arg(long, value_name = "N")]
@@ -204,7 +208,7 @@ impl Up {
                     row_cache_bytes: self.row_cache.as_usize(),
                     drop_delay_ms: self.drop_delay.0,
                     default_keyspace: default_keyspace.clone(),
-                    plugs: plugs(transactions),
+                    plugs: plugs(transactions, self.link_logins.clone()),
                     ..defaults
                 };
                 with_log(node, &self.log, &LogTable::default())

@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use dunlin_log::{Compression, Padding};
 use dunlin_metadata::Sync;
-use dunlin_secret::Mode;
 use serde::{Deserialize, Serialize};
 
+use super::secret_file::PeerSecret;
 use super::transactions::TxnTable;
 use super::word;
 use crate::failure::Failure;
@@ -34,11 +34,8 @@ pub struct File {
     pub advertise_http: Option<String>,
     /// Address told to other nodes.
     pub advertise_listen: Option<String>,
-    /// The secret between nodes.
-    pub peer_secret_file: Option<PathBuf>,
-    /// Whether it is asked for.
-    #[serde(default, with = "word", skip_serializing_if = "Option::is_none")]
-    pub peer_secret_mode: Option<Mode>,
+    /// Logins of links to other clusters.
+    pub link_logins: Option<PathBuf>,
     /// Where the cluster's metadata is.
     pub metadata: Option<String>,
     /// CAs to believe of etcd.
@@ -82,6 +79,9 @@ pub struct File {
     /// How far clocks of nodes may differ.
     #[serde(default, with = "word", skip_serializing_if = "Option::is_none")]
     pub clock_bound: Option<Latency>,
+    /// The secret between nodes.
+    #[serde(default)]
+    pub peer_secret: PeerSecret,
     /// How new log segments are written.
     #[serde(default)]
     pub log: LogTable,

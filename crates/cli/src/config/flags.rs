@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
+use crate::config::secret_file::PeerSecret;
 use clap::Args;
 use dunlin_client::ClientFiles;
 use dunlin_log::{Compression, Padding};
 use dunlin_metadata::{EtcdPlace, EtcdUser, Sync};
-use dunlin_secret::Mode;
 
 use crate::config::transactions::TxnFlags;
 use crate::failure::Failure;
@@ -37,14 +37,13 @@ pub struct Flags {
     /// Address told to other nodes, when it differs from --listen
     #[arg(long, env = "DUNLIN_ADVERTISE_LISTEN", value_name = "HOST:PORT")]
     pub advertise_listen: Option<String>,
-    /// File with the secret that nodes prove to each other; several lines: the first proves, any is
-    /// accepted; read again when it changes [default: none, everybody is let in]
-    #[arg(long, env = "DUNLIN_PEER_SECRET_FILE", value_name = "FILE")]
-    pub peer_secret_file: Option<PathBuf>,
-    /// Whether nodes that prove no secret are refused (required) or let in while the secret is being
-    /// brought to all (offered) [default: required]
-    #[arg(long, env = "DUNLIN_PEER_SECRET_MODE", value_name = "MODE")]
-    pub peer_secret_mode: Option<Mode>,
+    /// The secret between nodes
+    #[command(flatten)]
+    pub peer_secret: PeerSecret,
+    /// TOML file with the logins of links to other clusters, [NAME] and token, or user and password, and ca; read again
+    /// when it changes
+    #[arg(long, env = "DUNLIN_LINK_LOGINS", value_name = "FILE")]
+    pub link_logins: Option<PathBuf>,
     /// The cluster's metadata: etcd://HOST:PORT[,HOST:PORT..], etcds:// for TLS, or `embedded` for a
     /// node alone
     #[arg(long, env = "DUNLIN_METADATA", value_name = "URL")]

@@ -4,24 +4,52 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use clap::Args;
 use dunlin_secret::{Door, Guard, Mode, Read, SecretFile, SystemNonces};
+use serde::{Deserialize, Serialize};
 
 use crate::config::open_doors::LetsIn;
+use crate::config::word;
 use crate::failure::Failure;
 
 /// How often the file is looked at.
 pub const LOOK_EVERY: Duration = Duration::from_secs(1);
 
-/// The settings.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+/// The settings: flags, and the table `[peer_secret]`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Args, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct PeerSecret {
-    /// `--peer-secret-file`.
+    /// File with the secret that nodes prove to each other; several lines: the first proves, any is
+    /// accepted; read again when it changes [default: none, everybody is let in]
+    #[arg(
+        id = "peer-secret-file",
+        long = "peer-secret-file",
+        env = "DUNLIN_PEER_SECRET_FILE",
+        value_name = "FILE"
+    )]
     pub file: Option<PathBuf>,
-    /// `--peer-secret-mode`.
+    /// Whether nodes that prove no secret are refused (required) or let in while the secret is being
+    /// brought to all (offered) [default: required]
+    #[arg(
+        id = "peer-secret-mode",
+        long = "peer-secret-mode",
+        env = "DUNLIN_PEER_SECRET_MODE",
+        value_name = "MODE"
+    )]
+    #[serde(default, with = "word", skip_serializing_if = "Option::is_none")]
     pub mode: Option<Mode>,
 }
 
 impl PeerSecret {
+    /// Flags win over the file of settings.
+    #[must_use]
+    pub fn or(self, file: PeerSecret) -> PeerSecret {
+        PeerSecret {
+            file: self.file.or(file.file),
+            mode: self.mode.or(file.mode),
+        }
+    }
+
     /// Refuses what makes no sense.
     ///
     /// # Errors

@@ -48,6 +48,8 @@ pub struct Settings {
     pub peer_secret: PeerSecret,
     /// Bounds of transactions.
     pub transactions: Limits,
+    /// Logins of links to other clusters.
+    pub link_logins: Option<PathBuf>,
     /// Shards; none said, as many as there are in the data or processors for.
     pub shards: Option<u16>,
 }
@@ -117,10 +119,7 @@ impl Settings {
             default_keyspace: keyspace,
             ..defaults
         };
-        let peer_secret = PeerSecret {
-            file: flags.peer_secret_file.or(file.peer_secret_file),
-            mode: flags.peer_secret_mode.or(file.peer_secret_mode),
-        };
+        let peer_secret = flags.peer_secret.or(file.peer_secret);
         peer_secret.check()?;
         let node = with_log(node, &flags.log, &file.log)?;
         let shards = flags.shards.or(file.shards);
@@ -163,6 +162,7 @@ impl Settings {
             request_memory: flags.request_memory.or(file.request_memory),
             peer_secret,
             transactions: limits(flags.transactions, file.transactions)?,
+            link_logins: flags.link_logins.or(file.link_logins),
             shards,
         })
     }
@@ -219,8 +219,8 @@ impl Settings {
             etcd_tls_key: etcd_identity.map(|identity| identity.key.clone()),
             etcd_user: etcd_user.map(|user| user.name.clone()),
             etcd_password_file: etcd_user.map(|user| user.password_file.clone()),
-            peer_secret_file: self.peer_secret.file.clone(),
-            peer_secret_mode: self.peer_secret.mode,
+            peer_secret: self.peer_secret.clone(),
+            link_logins: self.link_logins.clone(),
             shards: self.shards,
             max_body: size(node.max_body_bytes),
             cors_origins: Some(node.cors_origins.clone()),

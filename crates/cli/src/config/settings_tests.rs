@@ -326,8 +326,9 @@ fn the_shipped_file_names_every_setting_with_its_default() {
         "etcd_tls_key",
         "etcd_user",
         "etcd_password_file",
-        "peer_secret_file",
-        "peer_secret_mode",
+        "file",
+        "mode",
+        "link_logins",
     ] {
         assert!(
             shipped.contains(&format!("# {unset} = ")),
@@ -379,7 +380,7 @@ fn what_is_wrong_is_named_in_one_line() {
         )
         .contains("zk://h")
     );
-    assert!(usage(flags(), "peer_secret_mode = 'offered'").contains("--peer-secret-file"));
+    assert!(usage(flags(), "[peer_secret]\nmode = 'offered'").contains("--peer-secret-file"));
     assert!(usage(flags(), "shards = 0").contains("shards"));
     assert!(usage(flags(), "[default_keyspace]\npartitions = 3").contains("power of two"));
     assert!(
@@ -409,8 +410,8 @@ fn what_is_wrong_is_named_in_one_line() {
             "line 2: unknown key `sink`",
         ),
         (
-            "peer_secret_mode = 'maybe'",
-            "line 1: expected required or offered",
+            "[peer_secret]\nmode = 'maybe'",
+            "line 2: expected required or offered",
         ),
         ("\n\nshards = 'two'", "line 3: "),
         (

@@ -110,7 +110,7 @@ macro_rules! pages {
 }
 
 pages! {
-    the_readme "README.md" 8
+    the_readme "README.md" 9
     operations "docs/operations.md" 8
     security "docs/security.md" 4
     import "docs/import.md" 1

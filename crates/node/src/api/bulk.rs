@@ -21,8 +21,11 @@ use crate::meters::Operation;
 use crate::quorum::{Coordinator, Failure};
 use crate::shard::{Arrivals, Shard};
 
-/// Bytes of a body besides the value of its only pair.
-const EXTRA_BYTES: usize = pairs::HEAD_BYTES + KEY_BYTES + pairs::CHECKSUM_BYTES;
+/// Bytes of a body besides the value of its only pair, or entry.
+pub(super) const EXTRA_BYTES: usize =
+    pairs::HEAD_BYTES + ENTRY_HEAD_BYTES + KEY_BYTES + pairs::CHECKSUM_BYTES;
+/// What stands before the only entry of a batch, and in it before its key.
+const ENTRY_HEAD_BYTES: usize = 256;
 
 /// Bodies above this are looked through off the event loop.
 const CHECKED_HERE_BYTES: usize = 2 << 20;

@@ -261,6 +261,7 @@ async fn write(
         deadline: attempt.deadline(),
         floor: attempt.floor(),
         replaces: None,
+        given: None,
     };
     let written = coordinator.write(request).await;
     let shard = coordinator.shard();

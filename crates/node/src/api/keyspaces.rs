@@ -399,11 +399,14 @@ pub(super) async fn undrop(
 impl From<MetadataError> for Rejected {
     fn from(error: MetadataError) -> Self {
         let status = match &error {
-            MetadataError::Exists { .. } | MetadataError::ViewExists { .. } => StatusCode::CONFLICT,
+            MetadataError::Exists { .. }
+            | MetadataError::ViewExists { .. }
+            | MetadataError::LinkExists { .. } => StatusCode::CONFLICT,
             MetadataError::Purged { .. } | MetadataError::NameTaken { .. } => StatusCode::CONFLICT,
             MetadataError::NotFound { .. }
             | MetadataError::NotDropped { .. }
-            | MetadataError::NoView { .. } => StatusCode::NOT_FOUND,
+            | MetadataError::NoView { .. }
+            | MetadataError::NoLink { .. } => StatusCode::NOT_FOUND,
             MetadataError::UserExists { .. } | MetadataError::LastAdmin { .. } => {
                 StatusCode::CONFLICT
             }

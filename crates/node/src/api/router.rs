@@ -380,7 +380,11 @@ async fn plugged(
     let (head, body) = request.into_parts();
     let is_read = matches!(head.method, Method::GET | Method::HEAD);
     let attempt = Attempt::new(&shard, arrivals, &head.headers)?;
-    let limit_bytes = shard.config().max_body_bytes;
+    // The largest value fits here, with its key and a head.
+    let limit_bytes = shard
+        .config()
+        .max_body_bytes
+        .saturating_add(bulk::EXTRA_BYTES);
     let body = read_body(&shard.front().doors, body, limit_bytes).await?;
     if !is_read {
         attempt.check()?;

@@ -22,12 +22,21 @@ pub struct Rule {
     takes_conditions: bool,
     /// What its asker must have.
     pub(super) need: Need,
+    /// It is what machines do all the time: the audit tells nothing of it.
+    is_routine: bool,
 }
 
 impl Rule {
     /// Of a capability that is plugged in: a method, the parameters that it knows, what its asker must have.
     pub const fn new(method: Method, params: &'static [&'static str], need: Need) -> Rule {
         rule(method, params, need)
+    }
+
+    /// The same of what machines do all the time.
+    pub const fn routine(method: Method, params: &'static [&'static str], need: Need) -> Rule {
+        let mut rule = rule(method, params, need);
+        rule.is_routine = true;
+        rule
     }
 
     /// What its asker must have, for what he asks.
@@ -43,7 +52,7 @@ impl Rule {
     pub(super) fn is_audited(&self, params: &Params) -> bool {
         match self.need {
             Need::Keyspace(Role::Admin) | Need::Everything(Role::Admin) => {
-                self.method != Method::GET
+                self.method != Method::GET && !self.is_routine
             }
             Need::Everything(_) => asks_for_users(params),
             _ => false,
@@ -62,6 +71,7 @@ const fn rule(method: Method, params: &'static [&'static str], need: Need) -> Ru
         params,
         takes_conditions: false,
         need,
+        is_routine: false,
     }
 }
 
@@ -71,6 +81,7 @@ const fn conditional(method: Method, params: &'static [&'static str], need: Need
         params,
         takes_conditions: true,
         need,
+        is_routine: false,
     }
 }
 

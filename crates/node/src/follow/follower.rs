@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 
 use bytes::Bytes;
-use dunlin_entry::{Entry, EntryView, Kind, Vector, Version};
+use dunlin_entry::{Entry, EntryView, Kind, Position, Vector, Version};
 use dunlin_log::{CursorError, Index};
 use dunlin_proto::{Hint, Page, Place, Token, TokenError, Within};
 use dunlin_store::Snapshot;
@@ -562,15 +562,14 @@ impl Follow {
         }))
     }
 
-    /// What may not be shown yet of stored records. They carry no position; where it is not their stamp, as of
-    /// the end of a value, what is told is true before it is logged.
+    /// Stored records that followers may not have yet.
     fn unsettled(&self, records: &[Entry]) -> Vec<Unsettled> {
         let hidden = records.iter().filter(|entry| {
-            let stamped = (entry.stamp.origin, entry.stamp.version);
+            let Position { origin, sequence } = entry.position();
             let (keyspace, partition) = (entry.keyspace, entry.partition);
             !self
                 .shard
-                .is_held_by_enough(keyspace, partition, entry.from, stamped)
+                .is_held_by_enough(keyspace, partition, entry.from, (origin, sequence))
         });
         let unsettled = hidden.map(|entry| Unsettled {
             partition: entry.partition,

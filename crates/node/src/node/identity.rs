@@ -118,6 +118,12 @@ impl Identity {
         self.cluster.is_some()
     }
 
+    /// The number of its cluster, as origins have it, once it knows of which it is.
+    pub fn cluster_number(&self) -> Option<u16> {
+        let id = u128::from_str_radix(self.cluster.as_deref()?, 16).ok()?;
+        Some(dunlin_entry::cluster_number(id))
+    }
+
     /// What it says of where it belongs.
     pub fn directory(&self) -> Directory<'_> {
         Directory {

@@ -27,6 +27,8 @@ pub(super) struct Whereabouts {
 
 /// Who this start is.
 pub(super) struct Joined {
+    /// The cluster's number, as origins have it.
+    pub cluster: u16,
     pub node: u16,
     pub incarnation: u32,
     /// The start before this one, if no other is known of.
@@ -54,6 +56,7 @@ pub(super) async fn join(
                 drop(metadata.forget_node(identity.name()).await);
             }
             Ok(Joined {
+                cluster: number_of_cluster(identity)?,
                 node: record.id,
                 incarnation: record.incarnation,
                 known_incarnation: before?,
@@ -65,6 +68,15 @@ pub(super) async fn join(
         Err(MetadataError::Foreign { .. }) => Err(identity.foreign()),
         Err(error) => Err(error.into()),
     }
+}
+
+/// All that a shard logs names its cluster.
+fn number_of_cluster(identity: &Identity) -> Result<u16, StartError> {
+    identity.cluster_number().ok_or_else(|| {
+        StartError::Config(
+            "the metadata store has no cluster id, and this node's directory neither: start a node of the cluster that has data first, which gives the store its id".into(),
+        )
+    })
 }
 
 async fn register(
@@ -116,6 +128,7 @@ fn without_store(
         identity.remember(node, incarnation, false, topology.cluster.clone())?;
     tracing::warn!(%error, incarnation, "starting by what is cached of the metadata");
     Ok(Joined {
+        cluster: number_of_cluster(identity)?,
         node,
         incarnation,
         known_incarnation,

@@ -180,16 +180,14 @@ impl Node {
         };
         let default_keyspace = &config.default_keyspace;
         let joined = join::join(&metadata, &mut identity, &place, default_keyspace).await?;
-        let (id, incarnation) = (joined.node, joined.incarnation);
-        let known_incarnation = joined.known_incarnation;
-        let remembered_incarnation = joined.remembered_incarnation;
         for assign in assignments {
             // A thread that is gone says why through `ready`.
             drop(assign.send(Assigned {
-                node: id,
-                incarnation,
-                known_incarnation,
-                remembered_incarnation,
+                cluster: joined.cluster,
+                node: joined.node,
+                incarnation: joined.incarnation,
+                known_incarnation: joined.known_incarnation,
+                remembered_incarnation: joined.remembered_incarnation,
             }));
         }
         for (shard, told) in (0..config.shards).zip(ready) {

@@ -39,12 +39,21 @@ pub(super) enum Incoming {
 
 /// Who this start of the node is.
 pub(super) struct Assigned {
+    /// The cluster's number, as origins have it.
+    pub cluster: u16,
     pub node: u16,
     pub incarnation: u32,
     /// The start before it that the data directory knows of; 0 when it is new.
     pub known_incarnation: u32,
     /// The last one that the directory knew of, incarnations that were left out aside.
     pub remembered_incarnation: u32,
+}
+
+impl Assigned {
+    fn address(&self, shard: u16) -> ShardAddress {
+        let node = self.node;
+        ShardAddress { node, shard }
+    }
 }
 
 /// What the first shard's thread accepts for all.
@@ -126,10 +135,8 @@ async fn live(mut setup: Setup) -> Result<(), String> {
         .map_err(|e| e.to_string())?;
     let opened = Shard::open(ShardParts {
         config: setup.config.clone(),
-        address: ShardAddress {
-            node: assigned.node,
-            shard: setup.shard,
-        },
+        cluster: assigned.cluster,
+        address: assigned.address(setup.shard),
         incarnation: assigned.incarnation,
         known_incarnation: assigned.known_incarnation,
         remembered_incarnation: assigned.remembered_incarnation,

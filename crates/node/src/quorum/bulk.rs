@@ -1,15 +1,16 @@
-//! Many puts of one request: none waits for the one before, and those that enter the log here need
+//! Many writes of one request: none waits for the one before, and those that enter the log here need
 //! no task of their own.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use bytes::Bytes;
-use dunlin_entry::{Kind, Version};
-use dunlin_proto::{Condition, WriteAnswer, WriteRequest};
+use dunlin_entry::{Kind, Stamp, Version};
+use dunlin_proto::{Condition, Given, WriteAnswer, WriteRequest};
 use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, StreamExt};
 use tokio::sync::Notify;
+use tokio::time::Instant;
 
 use super::attempt::Window;
 use super::{Coordinator, Failure, Quorum};
@@ -19,16 +20,46 @@ const IN_FLIGHT: usize = 4096;
 /// Puts begun in one go; other requests have their turn after so many.
 const BEGUN_AT_ONCE: usize = 512;
 
+/// Writes with given timestamps that were not logged.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct AlreadyThere {
+    /// Those that were there.
+    pub held: u64,
+    /// Those in place of which something newer was.
+    pub older: u64,
+}
+
+impl AlreadyThere {
+    /// One more, where this was found.
+    fn and(mut self, given: Option<Given>, found: Stamp) -> AlreadyThere {
+        if given.is_some_and(|given| given.stamp < found) {
+            self.older += 1;
+        } else {
+            self.held += 1;
+        }
+        self
+    }
+}
+
 /// What becomes of the puts that were begun here.
 #[derive(Default)]
 struct Begun {
     /// Its name.
     keyspace: String,
     waiting: Cell<usize>,
+    there: Cell<AlreadyThere>,
     failure: RefCell<Option<Failure>>,
     /// Not written here: another replica may take them.
     elsewhere: RefCell<Vec<WriteRequest>>,
     answered: Notify,
+}
+
+impl Begun {
+    fn note(&self, found: Option<(Given, Stamp)>) {
+        if let Some((given, found)) = found {
+            self.there.set(self.there.get().and(Some(given), found));
+        }
+    }
 }
 
 /// The wait for one answer. Dropped without one, as when the shard stops: the put goes elsewhere.
@@ -53,6 +84,12 @@ impl Ticket {
         let need = self.put.as_ref().map_or(0, |put| put.ack);
         let failure = match answer {
             WriteAnswer::Done(_) => None,
+            WriteAnswer::Held(held) => {
+                let given = self.put.as_ref().and_then(|put| put.given);
+                let there = self.begun.there.get();
+                self.begun.there.set(there.and(given, held));
+                None
+            }
             WriteAnswer::NotEnough { got } => Some(Failure::NotEnoughReplicas { got, need }),
             WriteAnswer::ConditionFailed(current) => Some(Failure::ConditionFailed(current)),
             WriteAnswer::Overtaken => Some(Failure::Overtaken),
@@ -86,9 +123,7 @@ impl Drop for Ticket {
 }
 
 impl Coordinator {
-    /// Puts `pairs`, in no order; done when each is acknowledged as its quorum asks. Each is stamped
-    /// up to the deadline and above the floor; without a deadline, [`Version::MAX`], only while this
-    /// event loop has not stood still since they came.
+    /// Puts `pairs`, as [`Coordinator::write_all`] does.
     ///
     /// # Errors
     /// The first failure. Any number of pairs may have been written by then.
@@ -100,16 +135,7 @@ impl Coordinator {
         floor: Version,
         pairs: impl Iterator<Item = (Bytes, Bytes)>,
     ) -> Result<(), Failure> {
-        let stalls = self.shard.stalls().count();
-        self.shard.judged()?;
-        self.shard.serves(keyspace)?;
-        self.widen_for(keyspace, quorum.from).await?;
-        let here = Rc::new(Begun {
-            keyspace: self.shard.name_of(keyspace),
-            ..Begun::default()
-        });
-        let mut elsewhere = FuturesUnordered::new();
-        let mut pairs = pairs.map(|(key, value)| WriteRequest {
+        let puts = pairs.map(|(key, value)| WriteRequest {
             keyspace,
             kind: Kind::Put,
             ack: quorum.ack,
@@ -121,7 +147,36 @@ impl Coordinator {
             deadline,
             floor,
             replaces: None,
+            given: None,
         });
+        self.write_all(keyspace, quorum.from, (floor, deadline), puts)
+            .await
+            .map(drop)
+    }
+
+    /// Carries out writes to one keyspace, in no order; done when each is acknowledged as its quorum asks. Each is
+    /// logged up to the deadline and above the floor, which are the same of all; without a deadline,
+    /// [`Version::MAX`], only while this event loop has not stood still since they came. Answers how many of those with
+    /// given timestamps were there already.
+    ///
+    /// # Errors
+    /// The first failure. Any number of them may have been written by then.
+    pub(crate) async fn write_all(
+        self: &Rc<Self>,
+        keyspace: u32,
+        from: u8,
+        (floor, deadline): (Version, Version),
+        mut writes: impl Iterator<Item = WriteRequest>,
+    ) -> Result<AlreadyThere, Failure> {
+        let stalls = self.shard.stalls().count();
+        self.shard.judged()?;
+        self.shard.serves(keyspace)?;
+        self.widen_for(keyspace, from).await?;
+        let here = Rc::new(Begun {
+            keyspace: self.shard.name_of(keyspace),
+            ..Begun::default()
+        });
+        let mut elsewhere = FuturesUnordered::new();
         let mut is_begun = false;
         let mut is_more = true;
         loop {
@@ -149,7 +204,7 @@ impl Coordinator {
                 if here.waiting.get() + elsewhere.len() >= IN_FLIGHT {
                     break;
                 }
-                let Some(put) = pairs.next() else {
+                let Some(put) = writes.next() else {
                     is_more = false;
                     break;
                 };
@@ -173,7 +228,7 @@ impl Coordinator {
             }
             // Begins those that go elsewhere, and takes what has been answered.
             while let Some(Some(answered)) = elsewhere.next().now_or_never() {
-                answered?;
+                here.note(answered?);
             }
             for put in here.elsewhere.take() {
                 elsewhere.push(self.clone().put(put));
@@ -183,7 +238,7 @@ impl Coordinator {
             }
             let waiting = here.waiting.get() + elsewhere.len();
             if waiting == 0 && !is_more {
-                return Ok(());
+                return Ok(here.there.get());
             }
             if is_more && waiting < IN_FLIGHT {
                 tokio::task::yield_now().await;
@@ -192,7 +247,9 @@ impl Coordinator {
             tokio::select! {
                 biased;
                 () = here.answered.notified() => {}
-                Some(answered) = elsewhere.next() => answered?,
+                Some(answered) = elsewhere.next() => {
+                    here.note(answered?);
+                }
             }
         }
     }
@@ -218,9 +275,16 @@ impl Coordinator {
         Ok(replicas.contains(&self.shard.address()) && reachable() >= put.ack as usize)
     }
 
-    async fn put(self: Rc<Self>, put: WriteRequest) -> Result<(), Failure> {
-        match self.write(put).await {
-            Ok(_) => Ok(()),
+    /// The timestamps of the write and of the record that was there already, if there was one.
+    async fn put(self: Rc<Self>, put: WriteRequest) -> Result<Option<(Given, Stamp)>, Failure> {
+        let given = put.given;
+        let start = Instant::now();
+        let written = self.write_to_replicas(put).await;
+        self.shard.latency().record(start);
+        match written {
+            Ok(written) => Ok(given
+                .filter(|_| written.is_held)
+                .map(|g| (g, written.found))),
             // Others of the request may be written.
             Err(Failure::TooLate) => Err(Failure::Overdue),
             Err(failure) => Err(failure),

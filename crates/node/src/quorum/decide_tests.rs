@@ -20,6 +20,7 @@ fn item(version: u64) -> Item {
         expiry_ms: None,
         is_expiry: false,
         replaces: None,
+        logged: None,
         value: Bytes::from(version.to_string()),
     }
 }

@@ -4,15 +4,15 @@
 use std::rc::Rc;
 use std::time::Duration;
 
-use dunlin_entry::{Above, Entry, Kind};
-use dunlin_proto::{Condition, Refusal, WriteAnswer, WriteRequest};
+use dunlin_entry::{Above, Entry, Kind, Position, Rank};
+use dunlin_proto::{Condition, Given, ReadRequest, Refusal, WriteAnswer, WriteRequest};
 
 use tokio::time::Instant;
 
 use super::Coordinator;
 use super::decide::Quorum;
 use crate::limits::KEY_BYTES;
-use crate::shard::{Done, Looked, beyond};
+use crate::shard::{Done, Looked, Offered, beyond, decide};
 
 impl Coordinator {
     /// Takes a write at its entry replica, this shard, and answers through `done`.
@@ -24,17 +24,26 @@ impl Coordinator {
         if self.shard.is_dropped(request.keyspace) {
             return done(WriteAnswer::Refused(Refusal::UnknownKeyspace));
         }
+        let is_simple = request.condition == Condition::None && request.given.is_none();
         if self.shard.slow().is_on() {
             let wait = self.shard.slow().wait(request.value.len(), Instant::now());
             let coordinator = self.clone();
             tokio::task::spawn_local(
                 async move { coordinator.enter_later(request, wait, done).await },
             );
-        } else if request.condition == Condition::None {
+        } else if is_simple {
             self.log_write(request, looked, done);
         } else {
             let coordinator = self.clone();
-            tokio::task::spawn_local(async move { coordinator.enter_checked(request, done).await });
+            tokio::task::spawn_local(async move { coordinator.enter_asking(request, done).await });
+        }
+    }
+
+    /// Takes it once the record of its key is known.
+    async fn enter_asking(self: Rc<Self>, request: WriteRequest, done: Done) {
+        match request.given {
+            Some(given) => self.enter_given(request, given, done).await,
+            None => self.enter_checked(request, done).await,
         }
     }
 
@@ -45,10 +54,85 @@ impl Coordinator {
         tokio::time::sleep(wait).await;
         match self.shard.may_stamp() {
             Err(_) => done(WriteAnswer::Refused(Refusal::Clock)),
-            Ok(looked) if request.condition == Condition::None => {
+            Ok(looked) if request.condition == Condition::None && request.given.is_none() => {
                 self.log_write(request, looked, done);
             }
-            Ok(_) => self.enter_checked(request, done).await,
+            Ok(_) => self.enter_asking(request, done).await,
+        }
+    }
+
+    /// Takes a write that has a timestamp. A write that is there already is not logged again; it is acknowledged once it
+    /// is on a majority.
+    async fn enter_given(self: Rc<Self>, request: WriteRequest, given: Given, done: Done) {
+        let placement = self.shard.placement();
+        let Some(keyspace) = placement.keyspace(request.keyspace) else {
+            return done(WriteAnswer::Refused(Refusal::UnknownKeyspace));
+        };
+        let partition = keyspace.partition_of(&request.key);
+        let offered = Rank::new(given.stamp, request.replaces).with_expiry(given.is_expiry);
+        let ask = ReadRequest {
+            keyspace: request.keyspace,
+            partition,
+            have: None,
+            key: request.key.clone(),
+        };
+        let applied = self.shard.newest_applied(ask).await;
+        // No await from here to the append.
+        let unapplied = self
+            .shard
+            .newest_queued(request.keyspace, &request.key)
+            .filter(|_| self.shard.answers());
+        let held = applied.into_iter().chain(unapplied);
+        let held = held.max_by_key(|(order, _)| *order);
+        match decide(held, offered) {
+            Offered::Held(at) => {
+                let is_held = self.is_on_majority(&request, offered, at).await;
+                done(if is_held {
+                    WriteAnswer::Held(held.map_or(given.stamp, |(order, _)| order.stamp()))
+                } else {
+                    WriteAnswer::NotEnough { got: 0 }
+                });
+            }
+            Offered::Log => match self.shard.may_stamp() {
+                Err(_) => done(WriteAnswer::Refused(Refusal::Clock)),
+                Ok(clock) => self.log_write(request, clock, done),
+            },
+        }
+    }
+
+    /// Waits until the entry at a position, or a newer one of its key, is on a majority.
+    async fn is_on_majority(
+        self: &Rc<Self>,
+        request: &WriteRequest,
+        least: Rank,
+        at: Position,
+    ) -> bool {
+        let WriteRequest { keyspace, from, .. } = *request;
+        if !self.shard.all_applied().await {
+            return false;
+        }
+        let partition = {
+            let placement = self.shard.placement();
+            placement
+                .keyspace(keyspace)
+                .map(|k| k.partition_of(&request.key))
+        };
+        let Some(partition) = partition else {
+            return false;
+        };
+        let at = (at.origin, at.sequence);
+        if self.shard.is_held_by_enough(keyspace, partition, from, at) {
+            return true;
+        }
+        let quorum = Quorum {
+            ack: from / 2 + 1,
+            from,
+        };
+        match self.read(keyspace, &request.key, quorum).await {
+            Ok(Some(newest)) => newest.rank() >= least,
+            // It was a delete, which all have forgotten.
+            Ok(None) => true,
+            Err(_) => false,
         }
     }
 

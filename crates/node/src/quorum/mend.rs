@@ -238,6 +238,7 @@ impl Coordinator {
             deadline: Version::MAX,
             floor: Version(0),
             replaces: Some(replaces),
+            given: None,
         };
         match self.write(request).await {
             // Something newer stands above what it replaces, or has to be mended in its turn.

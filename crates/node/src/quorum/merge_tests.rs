@@ -18,6 +18,7 @@ fn item(key: u8, version: u64) -> Item {
         expiry_ms: None,
         is_expiry: false,
         replaces: None,
+        logged: None,
         value: Bytes::new(),
     }
 }

@@ -15,6 +15,7 @@ mod widen;
 mod write;
 
 pub(crate) use attempt::Window;
+pub use bulk::AlreadyThere;
 pub use decide::Quorum;
 pub use error::Failure;
 pub use mend::{FarRecord, MendError, Mended};

@@ -16,6 +16,20 @@ use super::{Coordinator, Failure};
 use crate::limits::ENTRY_TIMEOUT;
 use crate::shard::Looked;
 
+/// The outcome of a write.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Written {
+    pub found: Stamp,
+    /// The write has a given timestamp, and was there already, or a newer one with this.
+    pub is_held: bool,
+}
+
+impl Written {
+    fn new(found: Stamp, is_held: bool) -> Written {
+        Written { found, is_held }
+    }
+}
+
 /// What is known of one attempt.
 enum Attempt {
     Answered(WriteAnswer),
@@ -35,13 +49,17 @@ impl Coordinator {
                 self.shard.serves(request.keyspace)?;
                 ranges.write(request).await
             }
-            None => self.write_to_replicas(request).await,
+            None => self.write_to_replicas(request).await.map(|w| w.found),
         };
         self.shard.latency().record(begun);
         written
     }
 
-    async fn write_to_replicas(self: &Rc<Self>, request: WriteRequest) -> Result<Stamp, Failure> {
+    /// The same of a keyspace of mode quorum.
+    pub(super) async fn write_to_replicas(
+        self: &Rc<Self>,
+        request: WriteRequest,
+    ) -> Result<Written, Failure> {
         self.shard.serves(request.keyspace)?;
         self.widen_for(request.keyspace, request.from).await?;
         let placement = self.shard.placement();
@@ -68,21 +86,7 @@ impl Coordinator {
                 });
             }
         }
-        // Conditional writes to one key meet at one replica, where the order in which they came decides.
-        let order: Vec<ShardAddress> = if request.condition == Condition::None {
-            try_order(
-                replicas,
-                self.shard.address(),
-                self.shard.next_turn(),
-                |r| self.shard.is_reachable(r),
-            )
-        } else {
-            replicas
-                .iter()
-                .copied()
-                .filter(|r| self.shard.is_reachable(*r))
-                .collect()
-        };
+        let order = self.entry_order(replicas, request.condition);
         let unknown = Failure::NotEnoughReplicas {
             got: 0,
             need: request.ack,
@@ -124,7 +128,12 @@ impl Coordinator {
                 ..request.clone()
             };
             match self.write_through(at, attempt, looked).await {
-                Attempt::Answered(WriteAnswer::Done(stamp)) => return Ok(stamp),
+                Attempt::Answered(WriteAnswer::Done(stamp)) => {
+                    return Ok(Written::new(stamp, false));
+                }
+                Attempt::Answered(WriteAnswer::Held(stamp)) => {
+                    return Ok(Written::new(stamp, true));
+                }
                 Attempt::Answered(WriteAnswer::ConditionFailed(current)) => {
                     return Err(Failure::ConditionFailed(current));
                 }
@@ -166,6 +175,18 @@ impl Coordinator {
         }
         // Only where nothing was given up is it known that nothing was written.
         Err(if is_given_up { unknown } else { failure })
+    }
+
+    /// The replicas to try as the entry of a write, in order.
+    fn entry_order(&self, replicas: &[ShardAddress], condition: Condition) -> Vec<ShardAddress> {
+        // Conditional writes to one key meet at one replica, where the order in which they came decides.
+        let is_reachable = |replica: ShardAddress| self.shard.is_reachable(replica);
+        if condition == Condition::None {
+            let own = self.shard.address();
+            return try_order(replicas, own, self.shard.next_turn(), is_reachable);
+        }
+        let reachable = replicas.iter().copied();
+        reachable.filter(|replica| is_reachable(*replica)).collect()
     }
 
     /// Until when an attempt may be stamped that begins now.

@@ -204,6 +204,12 @@ impl<T> AckTracker<T> {
         payload
     }
 
+    /// A pending write.
+    pub fn get(&self, version: Version) -> Option<&T> {
+        let at = self.pending.binary_search_by_key(&version, |p| p.version);
+        self.pending.get(at.ok()?)?.payload.as_ref()
+    }
+
     /// Takes a write off the books, as when it is to be stamped again.
     pub fn take(&mut self, version: Version) -> Option<T> {
         let at = self

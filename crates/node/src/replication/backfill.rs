@@ -6,7 +6,7 @@ use std::ops::Bound;
 use std::rc::Rc;
 
 use bytes::Bytes;
-use dunlin_entry::{Entry, Kind, Origin, Rank, Stamp, Vector, Version};
+use dunlin_entry::{Entry, Kind, Origin, Position, Rank, Vector, Version};
 use dunlin_proto::{
     Delta, Item, Life, Page, PageCost, Place, Request, Response, ShardAddress, SnapshotRequest,
     VectorsAnswer,
@@ -191,7 +191,8 @@ impl Replication {
             }
         }
         let ShardAddress { node, shard } = peer.address;
-        let keep = covered.get(Origin::new(node, shard, life.incarnation));
+        let own = self.shard.origin();
+        let keep = covered.get(own.of_shard(node, shard, life.incarnation));
         count(&self.shard.counters().backfills, 1);
         if is_refill {
             tracing::info!(from = peer.label, "backfilling what it holds")
@@ -426,10 +427,10 @@ impl Replication {
     /// What it says of a record here that the peer holds nothing for its key.
     fn word_of(&self, peer: &Peer, terms: &Terms, place: Place, ours: &Item) -> Word {
         let placement = self.shard.placement();
-        let Stamp { version, origin } = ours.stamp;
+        let Position { origin, sequence } = ours.position();
         Word {
             is_whole: terms.life.is_whole,
-            has_seen: terms.covered.get(origin) >= version,
+            has_seen: terms.covered.get(origin) >= sequence,
             is_meant: placement
                 .keyspace(place.keyspace)
                 .is_some_and(|k| k.is_kept_by(peer.address, place.partition, ours.from)),
@@ -449,8 +450,9 @@ impl Replication {
         let turn = self.shard.turn(Class::Backfill).await;
         let delta = request.delta;
         self.pin_for(&delta);
-        let wants =
-            move |record: &Record<'_>| delta.wants(record.stamp, record.is_expiry, record.replaces);
+        let wants = move |record: &Record<'_>| {
+            delta.wants(record.position(), record.is_expiry, record.replaces)
+        };
         let read = self.shard.wanted_page(place, request.start, wants);
         let (mut page, read_bytes) = read.await?;
         turn.end(read_bytes);
@@ -502,7 +504,7 @@ pub(crate) fn copy_of(item: Item, keyspace: u32, partition: u16) -> Entry {
         partition,
         keyspace,
         stamp: item.stamp,
-        logged: None,
+        logged: item.logged,
         expiry_ms: item.expiry_ms,
         is_expiry: item.is_expiry,
         replaces: item.replaces,

@@ -9,6 +9,8 @@ use dunlin_proto::{
 use dunlin_rpc::{QueueOptions, Reply, Service, Sink, queue, serve_inbox};
 
 use super::super::reclaim::tests::{CACHES, change, give, open, until};
+use dunlin_entry::Stamp;
+
 use super::*;
 use crate::limits::REFILL_INTERVAL;
 use crate::process::Process;
@@ -67,6 +69,7 @@ impl Service<Request, Response> for Replica {
                 expiry_ms: None,
                 is_expiry: false,
                 replaces: None,
+                logged: None,
                 value: "new".into(),
             }],
             next: None,
@@ -284,6 +287,7 @@ impl Lender {
                 expiry_ms: None,
                 is_expiry: false,
                 replaces: None,
+                logged: None,
                 value: "lent".into(),
             }],
             next: (number < LENT_PAGES).then(|| (number + 1).to_string().into()),
@@ -476,6 +480,7 @@ fn no_refill_ends_while_one_in_doubt_gives_and_what_that_gave_is_compared_after_
                 expiry_ms: None,
                 is_expiry: false,
                 replaces: None,
+                logged: None,
                 // So much is stored at once.
                 value: vec![0; CHUNK_BYTES].into(),
             }],

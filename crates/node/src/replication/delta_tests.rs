@@ -41,7 +41,7 @@ fn each_writer_that_can_be_asked_is_asked_for_its_own() {
     ];
     for (origin, version, is_expiry, replaces, expected) in cases {
         let stamp = Stamp::new(Version(version), origin);
-        let wanted = delta.wants(stamp, is_expiry, replaces);
+        let wanted = delta.wants(stamp.into(), is_expiry, replaces);
         assert_eq!(wanted, expected, "{origin} {version} {is_expiry}");
     }
     // Of what was left to others nothing is said.

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use bytes::Bytes;
-use dunlin_entry::{Origin, Vector, Version};
+use dunlin_entry::{Origin, Position, Vector, Version};
 use dunlin_proto::{Item, Place, Request, Response, ShardAddress};
 
 use super::Replication;
@@ -133,8 +133,9 @@ impl Replication {
             partition,
         } = place;
         let is_orphan = |item: &Item| {
-            let range = orphans.get(&item.stamp.origin);
-            range.is_some_and(|r| item.stamp.version > r.after && item.stamp.version <= r.up_to)
+            let Position { origin, sequence } = item.position();
+            let range = orphans.get(&origin);
+            range.is_some_and(|r| sequence > r.after && sequence <= r.up_to)
         };
         let mut records = 0;
         let mut next = Some(Bytes::new());

@@ -42,6 +42,7 @@ fn a_page_ends_after_so_much_of_the_log_though_nothing_was_found() {
                     deadline: Version::MAX,
                     floor: Version(0),
                     replaces: None,
+                    given: None,
                 };
                 // Its clock is believed after a moment.
                 match coordinator.write(request).await {

@@ -84,6 +84,7 @@ pub(crate) async fn open(
             flush_bytes: 512 << 20,
             ..NodeConfig::default()
         }),
+        cluster: 0,
         address: ShardAddress { node: 1, shard: 0 },
         incarnation,
         known_incarnation: 1,

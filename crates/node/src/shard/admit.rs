@@ -19,11 +19,13 @@ pub(crate) enum Nonsense {
     Key(usize),
     #[error("an entry of {found} among those of {batch}")]
     Origin { batch: Origin, found: Origin },
+    #[error("an entry that cluster {found} has logged, in the log of cluster {own}")]
+    Cluster { own: u16, found: u16 },
 }
 
 /// Whether an entry from elsewhere may be logged. `batch` is whose entries it came with, where they
-/// are to be of one origin.
-pub(super) fn admit(entry: &Entry, batch: Option<Origin>) -> Result<(), Nonsense> {
+/// are to be of one origin; `cluster` is this shard's.
+pub(super) fn admit(entry: &Entry, batch: Option<Origin>, cluster: u16) -> Result<(), Nonsense> {
     if !matches!(entry.kind, Kind::Put | Kind::Delete) {
         return Err(Nonsense::Kind);
     }
@@ -34,6 +36,11 @@ pub(super) fn admit(entry: &Entry, batch: Option<Origin>) -> Result<(), Nonsense
         return Err(Nonsense::Key(entry.key.len()));
     }
     let found = entry.position().origin;
+    if found.cluster() != cluster {
+        // A version and origin of another cluster were taken for a position.
+        let (own, found) = (cluster, found.cluster());
+        return Err(Nonsense::Cluster { own, found });
+    }
     match batch {
         // The log alone tells the vector after a restart, and goes by the entry's origin.
         Some(batch) if batch != found => Err(Nonsense::Origin { batch, found }),
@@ -48,8 +55,10 @@ impl Shard {
         entries: impl IntoIterator<Item = &'a Entry>,
         batch: Option<Origin>,
     ) -> Result<(), Nonsense> {
-        let judged = entries.into_iter().try_for_each(|e| admit(e, batch));
-        judged.inspect_err(|nonsense| self.count_nonsense(nonsense))
+        let cluster = self.origin.cluster();
+        let mut entries = entries.into_iter();
+        let admitted = entries.try_for_each(|entry| admit(entry, batch, cluster));
+        admitted.inspect_err(|nonsense| self.count_nonsense(nonsense))
     }
 
     pub(super) fn count_nonsense(&self, nonsense: &Nonsense) {

@@ -3,7 +3,7 @@ use std::path::Path;
 use std::rc::Rc;
 
 use bytes::Bytes;
-use dunlin_entry::{Stamp, Vector, Version};
+use dunlin_entry::{Position, Stamp, Vector, Version};
 use dunlin_metadata::Metadata;
 use dunlin_proto::{Batch, BatchAnswer};
 
@@ -83,16 +83,33 @@ fn what_the_store_or_the_next_start_could_not_take_is_refused() {
             key(KEY_BYTES + 1),
             Err(Nonsense::Key(KEY_BYTES + 1)),
         ),
+        (
+            "an entry of another cluster, logged here",
+            Entry {
+                stamp: Stamp::new(Version(10), THEIRS.in_cluster(5)),
+                logged: Some(Box::new(Position::new(THEIRS, Version(11)))),
+                ..entry()
+            },
+            Ok(()),
+        ),
+        (
+            "the same without that place",
+            Entry {
+                stamp: Stamp::new(Version(10), THEIRS.in_cluster(5)),
+                ..entry()
+            },
+            Err(Nonsense::Cluster { own: 0, found: 5 }),
+        ),
     ];
     for (what, entry, expected) in cases {
-        assert_eq!(admit(&entry, None), expected, "{what}");
+        assert_eq!(admit(&entry, None, 0), expected, "{what}");
     }
     let stray = Nonsense::Origin {
         batch: OTHERS,
         found: THEIRS,
     };
-    assert_eq!(admit(&entry(), Some(THEIRS)), Ok(()));
-    assert_eq!(admit(&entry(), Some(OTHERS)), Err(stray));
+    assert_eq!(admit(&entry(), Some(THEIRS), 0), Ok(()));
+    assert_eq!(admit(&entry(), Some(OTHERS), 0), Err(stray));
 }
 
 #[test]

@@ -118,7 +118,6 @@ impl Shard {
                 // answer says nothing of conflicts, or been left out of a backfill.
                 let copy = Entry {
                     copy: true,
-                    logged: None,
                     ..entry
                 };
                 decoded.push((copy.encode(), copy));
@@ -190,8 +189,8 @@ impl Shard {
                 continue;
             }
             entry.copy = true;
-            entry.logged = None;
-            self.copies.came(entry.stamp.origin, entry.stamp.version);
+            let position = entry.position();
+            self.copies.came(position.origin, position.sequence);
             self.append_foreign(entry.encode(), entry, Some(done.clone()))
                 .map_err(CopyError::Refused)?;
         }

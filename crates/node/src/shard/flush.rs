@@ -340,6 +340,16 @@ impl Shard {
     /// A replica that has seen a delete stamps only newer writes from then on, so all older writes
     /// are in the vector it tells afterwards: once those are here, nothing older can come.
     pub(super) fn deletes_known(&self) -> Option<Version> {
+        let known = self.known_before()?;
+        let replayed = self.unflushed.oldest().map(|oldest| {
+            let before_ms = oldest.millis().saturating_sub(1);
+            Version::new(before_ms, 0)
+        });
+        Some(replayed.map_or(known, |replayed| known.min(replayed)))
+    }
+
+    /// Up to which version every replica has seen all that this shard's keyspaces have had, and this shard has.
+    pub(crate) fn known_before(&self) -> Option<Version> {
         // By a clock that was set forward since it was compared all is old, and known to be.
         self.stalls.observe();
         if self.trust() != Trust::Trusted {
@@ -381,11 +391,7 @@ impl Shard {
                     .iter()
                     .all(|peer| !meant(peer.address, origin) || peer.has(origin, due))
         });
-        let replayed = self.unflushed.oldest().map(|oldest| {
-            let before_ms = oldest.millis().saturating_sub(1);
-            Version::new(before_ms, 0)
-        });
-        known.then_some(replayed.map_or(horizon, |replayed| horizon.min(replayed)))
+        known.then_some(horizon)
     }
 }
 

@@ -67,9 +67,12 @@ impl Shard {
     ) -> Result<Option<Sorted>, String> {
         let file_bytes_min = self.config.ingest_bytes;
         let store = self.store.clone();
+        let cluster = self.origin.cluster();
         let sort_out = move || -> Result<Option<Sorted>, Unfit> {
             let entries = read()?;
-            entries.iter().try_for_each(|entry| admit(entry, None))?;
+            entries
+                .iter()
+                .try_for_each(|entry| admit(entry, None, cluster))?;
             let Some(newest) = entries.iter().map(|entry| entry.stamp.version).max() else {
                 return Ok(None);
             };
@@ -77,7 +80,8 @@ impl Shard {
             let highest = heights.max().unwrap_or(newest);
             let mut came = Vector::default();
             for entry in &entries {
-                came.advance(entry.stamp.origin, entry.stamp.version);
+                let position = entry.position();
+                came.advance(position.origin, position.sequence);
             }
             let bytes: usize = entries.iter().map(|e| e.key.len() + e.value.len()).sum();
             // The list of what is to end is written with the log's entries, and no file has it.

@@ -14,6 +14,7 @@ mod dropped;
 mod end;
 mod flush;
 mod front;
+mod given;
 mod guard;
 mod happened;
 mod held;
@@ -72,6 +73,7 @@ pub use stats::ShardStatus;
 
 pub(crate) use append::{BatchDone, followed};
 pub(crate) use flush::vector_of;
+pub(crate) use given::{Offered, decide};
 pub(crate) use guard::Known;
 pub(crate) use ingest::{Sorted, is_range_empty};
 pub(crate) use mark::is_full;
@@ -95,6 +97,8 @@ use slow::Slow;
 pub struct ShardParts {
     /// The node's settings.
     pub config: Arc<NodeConfig>,
+    /// The number of the node's cluster, as origins have it.
+    pub cluster: u16,
     /// Which shard of which node.
     pub address: ShardAddress,
     /// Start count of the node.
@@ -110,6 +114,13 @@ pub struct ShardParts {
     pub metadata: Metadata,
     /// What nodes of the same process share.
     pub process: Process,
+}
+
+impl ShardParts {
+    fn origin(&self) -> Origin {
+        let ShardAddress { node, shard } = self.address;
+        Origin::new(node, shard, self.incarnation).in_cluster(self.cluster)
+    }
 }
 
 /// One event loop's slice of a node.

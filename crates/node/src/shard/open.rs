@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use dunlin_entry::{DecodeError, Entry, Kind, Origin, Vector, Version};
+use dunlin_entry::{DecodeError, Entry, Kind, Vector, Version};
 use dunlin_log::disk::Disk;
 use dunlin_log::{CursorError, Log};
 use dunlin_metadata::{Keyspace, NodeRecord, Sync};
@@ -134,7 +134,7 @@ impl Shard {
         }
         let grace = GraceTable::new(parts.env.clock.clone());
         let store = open_store(&parts, &dir.join("store"), &grace)?;
-        let origin = Origin::new(parts.address.node, parts.address.shard, parts.incarnation);
+        let origin = parts.origin();
         let ingested = expect_ingested(&*parts.env.disk, &dir, &store);
         let unflushed = Unflushed::default();
         let bound_ms = match parts.env.sabotage {
@@ -433,7 +433,8 @@ async fn replay(
                 absorb(&mut vector, &entry, index)?;
             }
             if entry.copy && entry.kind != Kind::Vector {
-                copied.advance(entry.stamp.origin, entry.stamp.version);
+                let position = entry.position();
+                copied.advance(position.origin, position.sequence);
             }
             if index > applied && entry.kind != Kind::Vector {
                 entries.push(entry);

@@ -1,7 +1,7 @@
 //! Writes that enter the cluster here: stamped, logged, and answered when enough replicas have them.
 
-use dunlin_entry::{Above, Entry, Kind, Rank, Stamp, Version};
-use dunlin_proto::{Condition, Refusal, WriteAnswer, WriteRequest};
+use dunlin_entry::{Above, Entry, Kind, Position, Rank, Stamp, Version};
+use dunlin_proto::{Condition, Given, Refusal, WriteAnswer, WriteRequest};
 use dunlin_store::{Lookup, Tier};
 use tokio::time::Instant;
 
@@ -28,6 +28,8 @@ pub(crate) struct OwnWrite {
     pub stamp_until: Version,
     /// It is stamped above this.
     pub floor: Version,
+    /// It keeps this timestamp, whatever it meets.
+    pub given: Option<Given>,
     /// When its acknowledgements are no longer waited for.
     pub deadline: Instant,
     pub done: Done,
@@ -80,6 +82,7 @@ impl Shard {
         // Where stamps far ahead are about, a look saves logging what would only be stamped again.
         if self.has_met_far.get()
             && request.replaces.is_none()
+            && request.given.is_none()
             && let Some(held) = self.rank_at_hand(request.keyspace, partition, &request.key)
         {
             match held.above(self.clock.limit()) {
@@ -125,6 +128,7 @@ impl Shard {
                 _ => request.deadline,
             },
             floor: request.floor,
+            given: request.given,
             deadline: Instant::now() + WRITE_TIMEOUT,
             done,
         };
@@ -167,11 +171,21 @@ impl Shard {
         if write.floor > self.clock.limit() {
             return write.refuse(Refusal::Busy);
         }
+        let given = write.given;
+        // Before the clock is read: replicas take no entry whose position is before its timestamp.
+        if given.is_some_and(|given| !self.take_over(given.stamp.version)) {
+            return write.refuse(Refusal::Clock);
+        }
         let Some(version) = self.clock.next(write.floor, write.stamp_until) else {
             let clock = self.clock.now();
             return write.end(WriteAnswer::TooLate(clock));
         };
         write.entry.stamp = Stamp::new(version, self.origin);
+        if let Some(Given { stamp, is_expiry }) = given {
+            write.entry.stamp = stamp;
+            write.entry.is_expiry = is_expiry;
+            write.entry.logged = Some(Box::new(Position::new(self.origin, version)));
+        }
         write.entry.from = match self.env.sabotage {
             Sabotage::NarrowFrom => match write.entry.kind {
                 Kind::Delete => write.from.max(keyspace.keyspace.settings.replicas),
@@ -211,6 +225,11 @@ impl Shard {
             self.has_met_far.set(true);
         }
         if self.env.sabotage == Sabotage::NoRestamp {
+            return;
+        }
+        let is_given = |write: &OwnWrite| write.given.is_some();
+        if self.acks.borrow().get(version).is_some_and(is_given) {
+            // It is acknowledged by whoever has it, or something newer.
             return;
         }
         let taken = self.acks.borrow_mut().take(version);

@@ -141,6 +141,7 @@ impl Shard {
                     is_expiry: record.is_expiry,
                     expiry_ms: record.expiry_ms,
                     replaces: record.replaces,
+                    logged: record.logged,
                     value: record.value,
                 });
             }
@@ -258,6 +259,7 @@ fn item(key: Bytes, value: Versioned) -> Item {
         is_expiry: value.is_expiry,
         expiry_ms: value.expiry_ms,
         replaces: value.replaces,
+        logged: value.logged,
         value: value.value,
     }
 }

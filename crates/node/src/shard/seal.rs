@@ -123,7 +123,9 @@ impl Shard {
     /// Seals what a peer's answer says is whole, of the peer's starts or of this shard's.
     pub(crate) fn heard_of_seals(&self, peer: &Peer, answer: &VectorsAnswer) {
         let final_to = answer.answerer.final_to;
-        let writer = Origin::new(peer.address.node, peer.address.shard, 0);
+        let writer = self
+            .origin
+            .of_shard(peer.address.node, peer.address.shard, 0);
         self.heard_final(writer, final_to, answer);
         self.seal_own();
     }

@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use dunlin_entry::{Origin, Vector, Version};
 use dunlin_log::{Index, Progress, SegmentInfo};
-use dunlin_metadata::Metadata;
+use dunlin_metadata::{Cluster, Metadata};
 use dunlin_proto::ShardAddress;
 use dunlin_store::SharedResources;
 use dunlin_store::{Snapshot, Store};
@@ -112,9 +112,7 @@ impl Shard {
     /// The cluster's id; 0 where it has none.
     pub(crate) fn cluster_number(&self) -> u128 {
         let topology = self.metadata.topology().borrow().clone();
-        let id = topology.cluster.as_ref().map(|cluster| &cluster.id[..]);
-        id.and_then(|id| u128::from_str_radix(id, 16).ok())
-            .unwrap_or(0)
+        topology.cluster.as_ref().map_or(0, Cluster::number)
     }
 
     /// A keyspace's name, for people.

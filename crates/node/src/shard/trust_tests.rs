@@ -15,6 +15,7 @@ fn item(expiry_ms: Option<u64>, tombstone: bool) -> Item {
         expiry_ms,
         is_expiry: false,
         replaces: None,
+        logged: None,
         value: "v".into(),
     }
 }

@@ -3,14 +3,20 @@
 //! | file | holds |
 //! |---|---|
 //! | `status` | `/v1/status`: followers, streams, ranges, the state of a shard's recovery |
+//! | `link` | `/v1/links` and `/v1/keyspaces/NAME/links`: links between clusters, and the messages between their ends |
 //! | `view` | `/v1/keyspaces/NAME/views`: the state of a view, and its verification |
 
+mod link;
 mod status;
 mod view;
 
+pub use link::{
+    CreateLink, EntriesTaken, FutureEntry, LinkAtShard, LinkCounts, LinkError, LinkState,
+    LinkStatus, LinkTarget,
+};
 pub use status::{
-    BackfillStatus, FeedStatus, FollowerStatus, LedRange, PinStatus, RangeCopy, RangeMember,
-    RangeStatus, RecoveryStatus, StreamStatus, ViewStatus,
+    BackfillStatus, FeedStatus, Figure, FollowerStatus, LedRange, PinStatus, RangeCopy,
+    RangeMember, RangeStatus, RecoveryStatus, StreamStatus, ViewStatus,
 };
 pub use view::{
     PartitionSum, SkippedDocument, TriedDocument, TriedRow, View, ViewAtShard, ViewDifference,

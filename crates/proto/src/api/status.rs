@@ -63,6 +63,23 @@ pub struct FeedStatus {
     pub streams: Vec<StreamStatus>,
     /// Views whose index it holds a part of.
     pub views: Vec<ViewStatus>,
+    /// Other figures, for the metrics alone.
+    pub figures: Vec<Figure>,
+}
+
+/// A figure for `/metrics`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Figure {
+    /// Its name.
+    pub name: String,
+    /// What it says, with its unit.
+    pub help: String,
+    /// Whether it only grows.
+    pub is_counter: bool,
+    /// What it is of, by name and value.
+    pub labels: Vec<(String, String)>,
+    /// What it is now.
+    pub value: f64,
 }
 
 /// A view at one shard.

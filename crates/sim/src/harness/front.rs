@@ -97,6 +97,7 @@ async fn write(
         condition,
         expiry_ms,
         replaces: None,
+        given: None,
         key: ask.key,
         value,
         deadline,

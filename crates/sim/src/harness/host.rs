@@ -9,10 +9,11 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use dunlin_changes::Changes;
+use dunlin_entry::cluster_number;
 use dunlin_history::{Recorder, Transaction};
 use dunlin_log::sim::SimDisk;
 use dunlin_log::{Compression, Padding, Runner};
-use dunlin_metadata::{Metadata, NodeRecord, sim::SimStore};
+use dunlin_metadata::{Cluster, Metadata, NodeRecord, sim::SimStore};
 use dunlin_node::plug::Plug;
 use dunlin_node::{Env, NodeConfig, Process, Services, Shard, ShardParts, Starts};
 use dunlin_proto::{Introduction, ShardAddress};
@@ -192,6 +193,12 @@ impl Host {
         self.node.get().unwrap_or(usize::MAX)
     }
 
+    fn cluster_of(metadata: &Metadata) -> u16 {
+        let topology = metadata.topology().borrow().clone();
+        let id = topology.cluster.as_ref().map_or(0, Cluster::number);
+        cluster_number(id)
+    }
+
     /// Starts the node and serves until the host crashes. What keeps it from starting stands in `failure`.
     pub async fn run(self: Rc<Self>) -> turmoil::Result {
         let process = async {
@@ -250,13 +257,11 @@ impl Host {
         });
         let mut shards = Vec::new();
         for shard in 0..plan.shards {
-            let seed = self.seed(u64::from(shard));
+            let (seed, node) = (self.seed(u64::from(shard)), record.id);
             let parts = ShardParts {
                 config: config.clone(),
-                address: ShardAddress {
-                    node: record.id,
-                    shard,
-                },
+                cluster: Self::cluster_of(&metadata),
+                address: ShardAddress { node, shard },
                 incarnation: record.incarnation,
                 known_incarnation,
                 remembered_incarnation,

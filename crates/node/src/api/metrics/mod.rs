@@ -1,6 +1,7 @@
 //! `/metrics`: figures of this node's shards and of its process, for Prometheus.
 
 mod exposition;
+mod figures;
 mod node;
 mod process;
 mod procfs;
@@ -48,6 +49,7 @@ pub(super) async fn metrics(shard: Rc<Shard>, headers: &HeaderMap) -> Reply {
     shards::of_shards(&mut registry, &statuses);
     streams::of_streams(&mut registry, &statuses);
     views::of_views(&mut registry, &statuses);
+    figures::of_figures(&mut registry, &statuses);
     ranges::of_ranges(&mut registry, &statuses);
     ranges::of_txns(&mut registry, &statuses);
     match form.write(&registry) {

@@ -1,0 +1,60 @@
+//! The rules for a new link. Pure; one line for each that does not hold.
+
+use dunlin_entry::cluster_number;
+use dunlin_proto::api::LinkTarget;
+
+/// The least tombstone grace of both keyspaces, in seconds.
+const GRACE_S_MIN: u64 = 86_400;
+
+/// The first reason why there can be no link from `ours` to `theirs`.
+pub(crate) fn check(ours: &LinkTarget, theirs: &LinkTarget) -> Result<(), String> {
+    let number = |target: &LinkTarget| u128::from_str_radix(&target.cluster, 16).ok();
+    let number = |target: &LinkTarget| number(target).map(cluster_number);
+    if ours.cluster == theirs.cluster {
+        return Err("the address is of this very cluster: a link leads to another one".to_owned());
+    }
+    if number(theirs).is_none() || number(ours) == number(theirs) {
+        return Err(
+            "both clusters have the same number, the first bits of their ids: they cannot be linked"
+                .to_owned(),
+        );
+    }
+    for (target, whose) in [(ours, "the keyspace here"), (theirs, "the keyspace there")] {
+        if target.mode != "quorum" {
+            return Err(format!(
+                "{whose} is of mode {}: links are of mode quorum",
+                target.mode
+            ));
+        }
+        if target.tombstone_grace_s < GRACE_S_MIN {
+            return Err(format!(
+                "{whose} remembers deletes for {} s: a link needs --tombstone-grace 1d at least",
+                target.tombstone_grace_s
+            ));
+        }
+    }
+    let apart_ms = ours.clock_ms.abs_diff(theirs.clock_ms);
+    let bound_ms = ours.clock_bound_ms.min(theirs.clock_bound_ms);
+    if apart_ms > bound_ms {
+        return Err(format!(
+            "the clocks of the clusters are {apart_ms} ms apart, more than --clock-bound ({bound_ms} ms): set one of them right"
+        ));
+    }
+    if theirs.max_body_bytes < ours.max_body_bytes {
+        return Err(format!(
+            "values there have at most {} bytes, here {}: raise --max-body there",
+            theirs.max_body_bytes, ours.max_body_bytes
+        ));
+    }
+    if !theirs.is_empty {
+        return Err(
+            "the keyspace there holds records, or remembers deletes: a link begins with one that holds nothing, as --create or dunlin keyspace create makes it"
+                .to_owned(),
+        );
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+#[path = "check_tests.rs"]
+mod tests;

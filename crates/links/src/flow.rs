@@ -1,0 +1,339 @@
+//! A stream on its way to the other cluster: read, picked, gathered, sent, acknowledged, committed.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use dunlin_changes::{Asked, Merged, Told};
+use dunlin_entry::{Entry, Origin, Version, cluster_number};
+use dunlin_node::http::LocalFuture;
+use dunlin_proto::Token;
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
+use tokio::time::{Instant, sleep_until};
+
+use crate::answer::Trouble;
+use crate::batch::{Builder, LIFE};
+use crate::kept::Kept;
+use crate::pick::{Pick, pick};
+use crate::post::{Acknowledged, Outgoing, Sender};
+use crate::progress::Progress;
+use crate::window::Window;
+
+/// A batch is sent when it has so many entries or bytes, or after so long.
+const BATCH_ENTRIES: usize = 512;
+const BATCH_BYTES: usize = 256 << 10;
+const BATCH_WAIT: Duration = Duration::from_millis(5);
+/// Batches in flight, and bytes above which no further one is read.
+const IN_FLIGHT: usize = 4;
+const IN_FLIGHT_BYTES: u64 = 1 << 20;
+/// How often it is checked which partitions are to be sent.
+const LOOK: Duration = Duration::from_millis(200);
+/// How often progress is committed, at most.
+const COMMIT: Duration = Duration::from_secs(2);
+/// How often a round begins that says up to which time all is acknowledged.
+const ROUND: Duration = Duration::from_secs(10);
+
+/// A round: once all up to a record of this shard's log is acknowledged, this version is delivered.
+struct Round {
+    /// All of this cluster's up to then.
+    known: Version,
+    /// The last record of the log then.
+    last: u64,
+}
+
+/// A stream from the committed progress on.
+pub(crate) struct Flow {
+    sender: Sender,
+    leads: Vec<u16>,
+    merged: Merged,
+    progress: Progress,
+    kept: Kept,
+    window: Window<Token>,
+    in_flight: FuturesUnordered<LocalFuture<Result<Acknowledged, Trouble>>>,
+    /// Bytes of keys and values of these.
+    in_flight_bytes: u64,
+    building: Builder,
+    /// When the logged entries of it were logged.
+    logged_ms: Vec<u64>,
+    /// When its first entry was read, and the deadline to log it.
+    read: Option<(Instant, Version)>,
+    /// Up to where all is acknowledged, with places in logs.
+    reached: Option<Token>,
+    is_dirty: bool,
+    committed: Instant,
+    round: Option<Round>,
+    round_at: Instant,
+    /// Nothing is read before then, for the sake of the limit.
+    throttled_until: Instant,
+    bytes_per_s: Option<u64>,
+    origin: Origin,
+    theirs: u16,
+}
+
+impl Flow {
+    pub fn new(sender: Sender, leads: Vec<u16>, progress: Progress, kept: Kept) -> Flow {
+        let services = &sender.services;
+        let mut from = progress.token(services.cluster_number(), sender.keyspace, &leads);
+        let prefix = Bytes::from(sender.link.prefix.clone());
+        from.prefix = prefix.clone();
+        let subscription = Asked {
+            keyspace: sender.keyspace,
+            prefix,
+            keys_only: false,
+            only_here: false,
+            who: format!("link {}", sender.link.name),
+        };
+        let merged = Merged::new(services, subscription, leads.clone(), Some(from), None);
+        let limit = sender.link.limit_bytes_per_s;
+        let id = u128::from_str_radix(&sender.link.cluster, 16).unwrap_or(0);
+        let now = Instant::now();
+        Flow {
+            origin: services.shard().origin(),
+            bytes_per_s: limit.map(|limit| (limit / sender.senders()).max(1)),
+            sender,
+            leads,
+            merged,
+            progress,
+            kept,
+            window: Window::new(IN_FLIGHT),
+            in_flight: FuturesUnordered::new(),
+            in_flight_bytes: 0,
+            building: Builder::default(),
+            logged_ms: Vec::new(),
+            read: None,
+            reached: None,
+            is_dirty: false,
+            committed: now,
+            round: None,
+            round_at: now,
+            throttled_until: now,
+            theirs: cluster_number(id),
+        }
+    }
+
+    /// Until other partitions are to be sent, or it does not go on.
+    pub async fn run(&mut self) -> Result<(), Trouble> {
+        // Without entries: an error shows before there is anything to send.
+        self.read = Some(self.now());
+        self.flush(None);
+        let mut look = Instant::now();
+        loop {
+            let is_throttled = Instant::now() < self.throttled_until;
+            let has_room = self.window.has_room() && self.in_flight_bytes < IN_FLIGHT_BYTES;
+            let may_read = has_room && !is_throttled;
+            let flush_at = self.read.map(|(read, _)| read + BATCH_WAIT);
+            tokio::select! {
+                biased;
+                Some(answer) = self.in_flight.next() => self.acknowledge(answer?),
+                () = sleep_until(look) => {
+                    look = Instant::now() + LOOK;
+                    if self.sender.leads() != self.leads {
+                        self.commit().await;
+                        return Ok(());
+                    }
+                    self.look().await;
+                }
+                () = sleep_until(flush_at.unwrap_or(look)), if flush_at.is_some() => {
+                    let token = self.merged.token();
+                    self.flush(token);
+                }
+                () = sleep_until(self.throttled_until), if is_throttled => {}
+                event = self.merged.next(BATCH_ENTRIES), if may_read => self.take(event)?,
+            }
+        }
+    }
+
+    fn now(&self) -> (Instant, Version) {
+        let until_ms = self.sender.services.now_ms() + LIFE.as_millis() as u64;
+        (Instant::now(), Version::new(until_ms, 0))
+    }
+
+    /// Takes an event of the stream.
+    fn take(&mut self, event: Told) -> Result<(), Trouble> {
+        match event {
+            Told::Beat | Told::Moved { .. } => {}
+            Told::Entries(changes) => {
+                for change in &changes {
+                    self.push(change, false);
+                }
+            }
+            Told::Records {
+                partition,
+                records,
+                ends,
+                ..
+            } => {
+                self.sender.gauge.load(partition, ends);
+                for record in &records {
+                    self.push(record, true);
+                }
+            }
+            Told::PutBack => {
+                return Err(Trouble::waiting(
+                    "the log of a node here was put back to an earlier state: it goes on when that node has caught up",
+                ));
+            }
+            Told::Done | Told::Dropped => {
+                return Err(Trouble::waiting("the keyspace here is dropped"));
+            }
+        }
+        let token = self.merged.token();
+        if self.building.count == 0 {
+            if let Some(reached) = token.and_then(|token| self.window.pass(token)) {
+                self.reach(reached);
+            }
+        } else if self.building.count >= BATCH_ENTRIES || self.building.len() >= BATCH_BYTES {
+            self.flush(token);
+        }
+        Ok(())
+    }
+
+    fn push(&mut self, entry: &Entry, is_stored: bool) {
+        let sent = self.progress.vector(entry.partition);
+        if pick(entry, self.theirs, sent.filter(|_| is_stored)) != Pick::Send {
+            self.sender.gauge.count(|counts| counts.filtered += 1);
+            return;
+        }
+        let is_full = self.building.len() + entry.encoded_len() > BATCH_BYTES;
+        if is_full && self.building.count > 0 {
+            // In the middle of what the stream gave at once: there is no token of it.
+            self.flush(None);
+        }
+        if self.read.is_none() {
+            self.read = Some(self.now());
+        }
+        if !is_stored && entry.stamp.origin.cluster() == self.origin.cluster() {
+            self.logged_ms.push(entry.position().sequence.millis());
+        }
+        self.building.push(entry);
+    }
+
+    /// Sends the gathered entries. `token` is where the stream goes on after them.
+    fn flush(&mut self, token: Option<Token>) {
+        let Some((read, deadline)) = self.read.take() else {
+            return;
+        };
+        let entries = std::mem::take(&mut self.building);
+        if let Some(limit) = self.bytes_per_s {
+            let cost = Duration::from_secs_f64(entries.payload_bytes as f64 / limit as f64);
+            self.throttled_until = self.throttled_until.max(read) + cost;
+        }
+        self.in_flight_bytes += entries.payload_bytes;
+        let outgoing = Outgoing {
+            number: self.window.push(token),
+            entries,
+            logged_ms: std::mem::take(&mut self.logged_ms),
+            read,
+            deadline,
+        };
+        let sender = self.sender.clone();
+        self.in_flight.push(Box::pin(sender.post(outgoing)));
+    }
+
+    fn acknowledge(&mut self, batch: Acknowledged) {
+        self.in_flight_bytes -= batch.payload_bytes;
+        let gauge = &self.sender.gauge;
+        gauge.acknowledged(batch.payload_bytes);
+        let now_ms = self.sender.services.now_ms();
+        for logged_ms in &batch.logged_ms {
+            gauge.latency(now_ms.saturating_sub(*logged_ms));
+        }
+        let taken = &batch.taken;
+        gauge.count(|counts| {
+            counts.sent += batch.count;
+            counts.sent_bytes += batch.payload_bytes;
+            counts.held += taken.held;
+            counts.older += taken.older;
+            counts.own += taken.own;
+            counts.future += taken.future.len() as u64;
+        });
+        if let Some(first) = taken.future.first() {
+            tracing::warn!(
+                link = self.sender.link.name,
+                key_base64 = first.key_base64,
+                version = first.version,
+                entries = taken.future.len(),
+                "the target leaves out entries with future timestamps"
+            );
+        }
+        // A commit is an entry of the log, too: without rounds and entries there is none.
+        self.is_dirty |= batch.count > 0;
+        if let Some(reached) = self.window.acknowledge(batch.number) {
+            self.reach(reached);
+        }
+    }
+
+    /// All up to a token is acknowledged.
+    fn reach(&mut self, token: Token) {
+        self.progress.advance(&token, self.sender.services.now_ms());
+        let hint = token.hint(self.sender.services.shard().address(), &self.leads);
+        let here = hint.filter(|hint| hint.incarnation == self.origin.incarnation());
+        if let Some(round) = &self.round
+            && here.is_some_and(|hint| hint.index >= round.last)
+        {
+            let home = self.home();
+            for partition in &self.leads {
+                self.progress.deliver(*partition, &home, round.known);
+            }
+            self.round = None;
+            self.is_dirty = true;
+        }
+        self.reached = Some(token);
+    }
+
+    /// This cluster, as its id.
+    fn home(&self) -> String {
+        format!("{:032x}", self.sender.services.cluster_number())
+    }
+
+    /// The periodic work.
+    async fn look(&mut self) {
+        let services = &self.sender.services;
+        let now = Instant::now();
+        if self.round.is_none() && now >= self.round_at {
+            // First the version, then the end of the log: all entries up to the version are before it.
+            if let Some(known) = services.known_before() {
+                let last = services.log_last();
+                self.round = Some(Round { known, last });
+                self.round_at = now + ROUND;
+                if let Some(reached) = self.reached.clone() {
+                    self.reach(reached);
+                }
+            }
+        }
+        let is_waiting = !self.window.has_room();
+        self.sender.gauge.follow(&self.merged.status(), is_waiting);
+        let is_due = now.duration_since(self.committed) >= COMMIT;
+        if self.is_dirty && is_due {
+            self.commit().await;
+        }
+    }
+
+    /// Commits the progress, and keeps the part of the log that is still needed.
+    async fn commit(&mut self) {
+        if !self.is_dirty {
+            return;
+        }
+        let sender = &self.sender;
+        let services = &sender.services;
+        let (cluster, now_ms) = (services.cluster_number(), services.now_ms());
+        let record = self
+            .progress
+            .record(cluster, sender.keyspace, &self.leads, now_ms);
+        let reached = self.reached.clone();
+        self.committed = Instant::now();
+        match self.kept.commit(&record).await {
+            Ok(()) => {
+                self.is_dirty = false;
+                if let Some(reached) = reached {
+                    let name = format!("link {}", sender.link.name);
+                    services.followers().keep(&name, &reached);
+                }
+            }
+            Err(failure) => {
+                let line = format!("its progress cannot be kept: {failure}");
+                sender.gauge.fail(&Trouble::waiting(line), now_ms);
+            }
+        }
+    }
+}

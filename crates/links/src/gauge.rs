@@ -1,0 +1,149 @@
+//! The state of a link at one shard, for people.
+
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeSet, VecDeque};
+
+use dunlin_node::Rate;
+use dunlin_proto::api::{LinkAtShard, LinkCounts, LinkError, LinkState, StreamStatus};
+use tokio::time::Instant;
+
+use crate::age::Age;
+use crate::answer::Trouble;
+
+/// Latencies that percentiles are of.
+const LATENCIES: usize = 4_096;
+/// The last errors.
+const ERRORS: usize = 8;
+
+/// A link at a shard.
+#[derive(Debug, Default)]
+pub(crate) struct Gauge {
+    trouble: RefCell<Option<Trouble>>,
+    age: Cell<Option<Age>>,
+    partitions: Cell<u64>,
+    loading: RefCell<BTreeSet<u16>>,
+    is_acknowledged: Cell<bool>,
+    is_catching_up: Cell<bool>,
+    counts: RefCell<LinkCounts>,
+    rate: Rate,
+    latencies: RefCell<VecDeque<u64>>,
+    errors: RefCell<VecDeque<LinkError>>,
+}
+
+impl Gauge {
+    /// Changes counts.
+    pub fn count(&self, change: impl FnOnce(&mut LinkCounts)) {
+        change(&mut self.counts.borrow_mut());
+    }
+
+    /// Something was acknowledged: so many bytes of keys and values.
+    pub fn acknowledged(&self, bytes: u64) {
+        self.is_acknowledged.set(true);
+        self.rate.add(bytes as usize);
+        *self.trouble.borrow_mut() = None;
+    }
+
+    /// How long a write took to be acknowledged.
+    pub fn latency(&self, ms: u64) {
+        let mut latencies = self.latencies.borrow_mut();
+        if latencies.len() == LATENCIES {
+            latencies.pop_front();
+        }
+        latencies.push_back(ms);
+    }
+
+    /// It does not go on.
+    pub fn fail(&self, trouble: &Trouble, now_ms: u64) {
+        let mut errors = self.errors.borrow_mut();
+        let line = &trouble.line;
+        match errors.back_mut() {
+            Some(last) if last.line == *line => last.at_ms = now_ms,
+            _ => {
+                tracing::warn!(line, "a link does not go on");
+                errors.push_back(LinkError {
+                    at_ms: now_ms,
+                    line: line.clone(),
+                });
+            }
+        }
+        if errors.len() > ERRORS {
+            errors.pop_front();
+        }
+        *self.trouble.borrow_mut() = Some(trouble.clone());
+    }
+
+    /// Its age, at the shard that checks it.
+    pub fn set_age(&self, age: Option<Age>) {
+        self.age.set(age);
+    }
+
+    /// So many partitions are sent from here.
+    pub fn lead(&self, partitions: usize) {
+        self.partitions.set(partitions as u64);
+        if partitions == 0 {
+            *self.trouble.borrow_mut() = None;
+            self.loading.borrow_mut().clear();
+            self.is_catching_up.set(false);
+        }
+    }
+
+    /// Stored records of a partition are on their way, or were the last.
+    pub fn load(&self, partition: u16, ends: bool) {
+        let mut loading = self.loading.borrow_mut();
+        if ends {
+            loading.remove(&partition);
+        } else {
+            loading.insert(partition);
+        }
+    }
+
+    /// The progress of the stream.
+    pub fn follow(&self, stream: &StreamStatus, is_waiting: bool) {
+        self.is_catching_up
+            .set(stream.state != "streaming" || is_waiting);
+        self.count(|counts| {
+            counts.entries_behind = stream.entries_behind.unwrap_or(0);
+            counts.bytes_behind = stream.bytes_behind.unwrap_or(0);
+        });
+    }
+
+    fn state(&self) -> (LinkState, Option<String>) {
+        let (state, why) = match &*self.trouble.borrow() {
+            Some(trouble) => (trouble.state, Some(trouble.line.clone())),
+            None if !self.loading.borrow().is_empty() => (LinkState::Loading, None),
+            None if self.is_catching_up.get() => (LinkState::CatchingUp, None),
+            None => (LinkState::Current, None),
+        };
+        match self.age.get() {
+            Some(Age::Late) if state < LinkState::Late => (LinkState::Late, why),
+            _ => (state, why),
+        }
+    }
+
+    /// As it is shown.
+    pub fn status(&self, at: String) -> LinkAtShard {
+        let (state, why) = self.state();
+        self.rate.tick(Instant::now());
+        let mut counts = self.counts.borrow().clone();
+        counts.bytes_per_s = self.rate.bytes_per_s();
+        let mut latencies: Vec<u64> = self.latencies.borrow().iter().copied().collect();
+        latencies.sort_unstable();
+        let of = |percent: usize| {
+            let at = (latencies.len() * percent).div_ceil(100).max(1) - 1;
+            latencies.get(at).copied().unwrap_or(0)
+        };
+        counts.latency_ms_p80 = of(80);
+        counts.latency_ms_p95 = of(95);
+        counts.latency_ms_p99 = of(99);
+        LinkAtShard {
+            at,
+            state,
+            why,
+            partitions: self.partitions.get(),
+            loading: self.loading.borrow().len() as u64,
+            is_acknowledged: self.is_acknowledged.get(),
+            counts,
+            errors: self.errors.borrow().iter().cloned().collect(),
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! The records of a link's progress where they are kept: in the keyspace `_system`, one for each shard that sends.
+
+use std::rc::Rc;
+
+use bytes::Bytes;
+use dunlin_entry::{Kind, Stamp, Version};
+use dunlin_node::{Failure, Quorum, Scan, Services};
+use dunlin_proto::{Condition, Item, ShardAddress, WriteRequest};
+
+use crate::progress::{Progress, Record};
+
+/// The shard's own record.
+pub(crate) struct Kept {
+    services: Rc<Services>,
+    key: Bytes,
+    /// Its version; none while there is none.
+    version: Option<Stamp>,
+}
+
+/// The prefix of the keys of a link's records.
+fn prefix(keyspace: u32, link: u32) -> String {
+    format!("link/{keyspace:08x}/{link}/")
+}
+
+fn key(keyspace: u32, link: u32, shard: ShardAddress) -> Bytes {
+    let prefix = prefix(keyspace, link);
+    format!("{prefix}{}.{}", shard.node, shard.shard).into()
+}
+
+/// A majority.
+fn quorum(services: &Services, system: u32) -> Quorum {
+    let from = services.replicas(system, 0).len().clamp(1, 255) as u8;
+    Quorum {
+        ack: from / 2 + 1,
+        from,
+    }
+}
+
+/// All records of a link.
+async fn items(services: &Rc<Services>, keyspace: u32, link: u32) -> Result<Vec<Item>, Failure> {
+    let Some(system) = services.system() else {
+        return Ok(Vec::new());
+    };
+    let start = Bytes::from(prefix(keyspace, link));
+    let mut end = start.to_vec();
+    if let Some(last) = end.last_mut() {
+        *last += 1;
+    }
+    let coordinator = services.coordinator();
+    let quorum = quorum(services, system);
+    let mut scan = Scan::begin(coordinator, system, start, Some(end.into()), quorum)?;
+    let mut items = Vec::new();
+    loop {
+        let page = scan.next_page().await?;
+        if page.is_empty() {
+            return Ok(items);
+        }
+        items.extend(page);
+    }
+}
+
+fn progress_of(items: &[Item]) -> Progress {
+    let mut records = Vec::with_capacity(items.len());
+    for item in items {
+        match serde_json::from_slice::<Record>(&item.value) {
+            Ok(record) => records.push(record),
+            Err(error) => {
+                let key = String::from_utf8_lossy(&item.key);
+                tracing::warn!(%key, %error, "a record of a link's progress cannot be read");
+            }
+        }
+    }
+    let (progress, damaged) = Progress::of(&records);
+    for why in damaged {
+        tracing::warn!(why, "a token of a link's progress cannot be read");
+    }
+    progress
+}
+
+/// The progress of a link, out of the records of all shards.
+pub(crate) async fn progress(
+    services: &Rc<Services>,
+    keyspace: u32,
+    link: u32,
+) -> Result<Progress, Failure> {
+    Ok(progress_of(&items(services, keyspace, link).await?))
+}
+
+/// Removes the records of a link that is dropped.
+pub(crate) async fn remove(
+    services: &Rc<Services>,
+    keyspace: u32,
+    link: u32,
+) -> Result<(), Failure> {
+    let Some(system) = services.system() else {
+        return Ok(());
+    };
+    for item in items(services, keyspace, link).await? {
+        write(services, system, item.key, None, Condition::None).await?;
+    }
+    Ok(())
+}
+
+async fn write(
+    services: &Rc<Services>,
+    system: u32,
+    key: Bytes,
+    value: Option<Bytes>,
+    condition: Condition,
+) -> Result<Stamp, Failure> {
+    let quorum = quorum(services, system);
+    let request = WriteRequest {
+        keyspace: system,
+        kind: match value {
+            Some(_) => Kind::Put,
+            None => Kind::Delete,
+        },
+        ack: quorum.ack,
+        from: quorum.from,
+        condition,
+        expiry_ms: None,
+        key,
+        value: value.unwrap_or_default(),
+        deadline: Version::MAX,
+        floor: Version(0),
+        replaces: None,
+        given: None,
+    };
+    services.coordinator().write(request).await
+}
+
+impl Kept {
+    /// The progress of a link, and this shard's own record of it.
+    pub async fn load(
+        services: &Rc<Services>,
+        keyspace: u32,
+        link: u32,
+    ) -> Result<(Progress, Kept), Failure> {
+        let items = items(services, keyspace, link).await?;
+        let key = key(keyspace, link, services.shard().address());
+        let own = items.iter().find(|item| item.key == key);
+        let kept = Kept {
+            services: services.clone(),
+            version: own.map(|item| item.stamp),
+            key,
+        };
+        Ok((progress_of(&items), kept))
+    }
+
+    /// Writes the own record. It fails where another process of this node has written it meanwhile.
+    pub async fn commit(&mut self, record: &Record) -> Result<(), Failure> {
+        let system = self.services.system().ok_or(Failure::UnknownKeyspace)?;
+        let value = serde_json::to_vec(record).unwrap_or_default();
+        let condition = self.version.map_or(Condition::Absent, Condition::Is);
+        let (services, key) = (&self.services, self.key.clone());
+        let version = write(services, system, key, Some(value.into()), condition).await?;
+        self.version = Some(version);
+        Ok(())
+    }
+}

@@ -1,0 +1,44 @@
+//! Links: clusters that follow one another (decision 62). Plugs into the node.
+//!
+//! A link sends the records and changes of a keyspace of mode quorum to a keyspace of another cluster, where each entry
+//! keeps its timestamp: stored records first, then the log. The newest version wins there as here.
+//!
+//! | file | duty |
+//! |---|---|
+//! | `plug` | the paths, requests of other shards, a sender for each link at each shard, the age of links |
+//! | `http` | paths; `check` (pure), the rules for a new link |
+//! | `sender` | sends partitions from the committed progress on; `flow`, one stream of it; `post`, its batches |
+//! | `pick` | pure: which entries of a stream are sent |
+//! | `batch` | the body of a request |
+//! | `window` | pure: batches in flight, and the token of the longest acknowledged prefix |
+//! | `answer` | pure: the next step after an answer |
+//! | `progress` | pure: the progress of a link; `kept`, its records |
+//! | `age` | pure: how old a link may be |
+//! | `receive` | the receiver's side |
+//! | `transport` | the trait that carries requests to another cluster |
+//! | `running` | the links that run at a shard |
+//! | `gauge` | the state of a link at a shard; `status`, at all of them |
+#![deny(unsafe_code)]
+
+mod age;
+mod answer;
+mod batch;
+mod check;
+mod flow;
+mod gauge;
+mod http;
+mod kept;
+mod pick;
+mod plug;
+mod post;
+mod progress;
+mod receive;
+mod running;
+mod sender;
+mod status;
+mod text;
+mod transport;
+mod window;
+
+pub use plug::Links;
+pub use transport::{Answered, Call, Connect, Transport};

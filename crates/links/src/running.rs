@@ -1,0 +1,57 @@
+//! The links that run at a shard.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use dunlin_metadata::LinkRecord;
+use dunlin_node::Services;
+use dunlin_proto::api::LinkAtShard;
+use tokio::task::AbortHandle;
+
+use crate::gauge::Gauge;
+use crate::transport::Transport;
+
+/// Its number among the capabilities.
+pub(crate) const NUMBER: u8 = 4;
+/// Requests of other shards: the state of a link, and whether there is any record of a keyspace.
+pub(crate) const STATUS: u8 = 1;
+pub(crate) const HAS_RECORD: u8 = 2;
+
+/// Links at one shard.
+pub(crate) struct LinksAtShard {
+    pub transport: Rc<dyn Transport>,
+    /// By number of the keyspace and of the link.
+    pub links: RefCell<BTreeMap<(u32, u32), Running>>,
+}
+
+pub(crate) struct Running {
+    /// The record that it started with.
+    pub record: LinkRecord,
+    pub gauge: Rc<Gauge>,
+    /// None where nothing is sent.
+    pub task: Option<AbortHandle>,
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if let Some(task) = &self.task {
+            task.abort();
+        }
+    }
+}
+
+impl LinksAtShard {
+    /// Those of a shard, where they are plugged in.
+    pub fn of(services: &Services) -> Option<Rc<LinksAtShard>> {
+        services.find()
+    }
+
+    /// How a link is doing here.
+    pub fn status(&self, services: &Services, keyspace: u32, link: u32) -> LinkAtShard {
+        let at = services.label_of(services.shard().address());
+        let links = self.links.borrow();
+        let running = links.get(&(keyspace, link));
+        running.map_or_else(LinkAtShard::default, |running| running.gauge.status(at))
+    }
+}

@@ -1,0 +1,53 @@
+//! The transport of requests to another cluster: HTTP, or the network of the simulation.
+
+use std::fmt::Debug;
+use std::rc::Rc;
+
+use bytes::Bytes;
+use dunlin_node::http::LocalFuture;
+use hyper::Method;
+
+/// A request to another cluster.
+#[derive(Debug, Clone)]
+pub struct Call {
+    /// Servers of it: the next is tried when one cannot answer.
+    pub servers: Vec<String>,
+    /// The name of a login in the file of logins.
+    pub login: Option<String>,
+    /// Its method.
+    pub method: Method,
+    /// Path and query.
+    pub target: String,
+    /// The type of its body.
+    pub content_type: &'static str,
+    /// Its body.
+    pub body: Bytes,
+}
+
+/// Status and body of an answer, or one line that says why there is none.
+pub type Answered = Result<(u16, Bytes), String>;
+
+/// Calls other clusters, for one shard. A call may arrive more than once.
+pub trait Transport {
+    /// Sends a request, and waits for the answer.
+    fn call(&self, call: Call) -> LocalFuture<Answered>;
+}
+
+/// Makes a transport for each shard.
+pub trait Connect: Debug + Send + Sync {
+    /// One for a shard, made on its event loop.
+    fn transport(&self) -> Rc<dyn Transport>;
+}
+
+/// Encodes a part of a path.
+pub fn encode(part: &str) -> String {
+    let mut out = String::with_capacity(part.len());
+    for byte in part.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+            out.push(byte.into());
+        } else {
+            out.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    out
+}

@@ -1,0 +1,237 @@
+//! Links between clusters: their state, and the messages between their two ends.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// How a link is doing; the greatest of its shards is the link's.
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum LinkState {
+    /// All that there is was acknowledged.
+    #[default]
+    Current,
+    /// Changes are on their way.
+    CatchingUp,
+    /// Stored records are on their way.
+    Loading,
+    /// Nothing is sent for now: somebody has paused it.
+    Paused,
+    /// The target does not answer, or refuses.
+    Waiting,
+    /// The clocks of the two clusters differ by more than the bound.
+    Clock,
+    /// Half of the tombstone grace has passed since all was acknowledged.
+    Late,
+    /// The keyspace at the target is gone, or another one has its name.
+    TargetGone,
+    /// Three quarters of the tombstone grace have passed: drop the link, and make it anew.
+    Broken,
+}
+
+impl LinkState {
+    /// As in JSON.
+    pub const fn name(self) -> &'static str {
+        match self {
+            LinkState::Current => "current",
+            LinkState::CatchingUp => "catching_up",
+            LinkState::Loading => "loading",
+            LinkState::Paused => "paused",
+            LinkState::Waiting => "waiting",
+            LinkState::Clock => "clock",
+            LinkState::Late => "late",
+            LinkState::TargetGone => "target_gone",
+            LinkState::Broken => "broken",
+        }
+    }
+}
+
+impl fmt::Display for LinkState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A link that is to be made: `POST /v1/keyspaces/NAME/links`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CreateLink {
+    /// Its name, one in the cluster.
+    pub name: String,
+    /// Servers of the other cluster, `http://HOST:PORT` each.
+    pub to: Vec<String>,
+    /// Name of the keyspace there.
+    pub keyspace: String,
+    /// Keys that begin with this are sent; all, where it is empty.
+    #[serde(default)]
+    pub prefix: String,
+    /// Bytes of keys and values a second that are sent at most.
+    #[serde(default)]
+    pub limit_bytes_per_s: Option<u64>,
+    /// Name of a login in the file of each node.
+    #[serde(default)]
+    pub login: Option<String>,
+    /// The keyspace is made there, with the settings of this one, if it is missing.
+    #[serde(default)]
+    pub create: bool,
+}
+
+/// A keyspace as a link finds it: `GET /v1/keyspaces/NAME/link-target`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LinkTarget {
+    /// Id of its cluster, 32 hexadecimal digits.
+    pub cluster: String,
+    /// Its number.
+    pub keyspace_id: u32,
+    /// `quorum` or `transactional`.
+    pub mode: String,
+    /// For how long it remembers deletes, in seconds.
+    pub tombstone_grace_s: u64,
+    /// The largest value it takes, in bytes.
+    pub max_body_bytes: u64,
+    /// The clock there, in milliseconds since 1970.
+    pub clock_ms: u64,
+    /// The greatest difference of clocks there, in milliseconds.
+    pub clock_bound_ms: u64,
+    /// Whether no shard holds any record of it, deletes among them.
+    pub is_empty: bool,
+}
+
+/// The answer to a batch of entries that are all on a majority.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EntriesTaken {
+    /// The clock there, in milliseconds since 1970.
+    pub clock_ms: u64,
+    /// Entries that were logged.
+    #[serde(default)]
+    pub logged: u64,
+    /// That were there already.
+    #[serde(default)]
+    pub held: u64,
+    /// In place of which something newer was there.
+    #[serde(default)]
+    pub older: u64,
+    /// That the receiver's own cluster had made.
+    #[serde(default)]
+    pub own: u64,
+    /// With future timestamps, which were left out.
+    #[serde(default)]
+    pub future: Vec<FutureEntry>,
+}
+
+/// An entry whose timestamp is in the future.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FutureEntry {
+    /// Its key, in base64.
+    pub key_base64: String,
+    /// Its version.
+    pub version: String,
+}
+
+/// Something that went wrong.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LinkError {
+    /// When, in milliseconds since 1970.
+    pub at_ms: u64,
+    /// What, in one line.
+    pub line: String,
+}
+
+/// What a link has done, and how fast.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct LinkCounts {
+    /// Entries that were acknowledged.
+    pub sent: u64,
+    /// Bytes of their keys and values.
+    pub sent_bytes: u64,
+    /// Of them, those that were at the target already.
+    pub held: u64,
+    /// Of them, those in place of which the target had something newer.
+    pub older: u64,
+    /// Of them, those that the target's own cluster had made.
+    pub own: u64,
+    /// Of them, those with future timestamps, which the target left out.
+    pub future: u64,
+    /// Entries that were not sent: the target had made them, or had them before.
+    pub filtered: u64,
+    /// Requests that were sent again.
+    pub retries: u64,
+    /// Entries that are still to be read; 0 while that is not known.
+    pub entries_behind: u64,
+    /// Bytes of these, roughly.
+    pub bytes_behind: u64,
+    /// Bytes acknowledged per second, over the last seconds.
+    pub bytes_per_s: u64,
+    /// From a write to its acknowledgement by the target, in milliseconds: 80 of 100 took no longer.
+    pub latency_ms_p80: u64,
+    /// 95 of 100.
+    pub latency_ms_p95: u64,
+    /// 99 of 100.
+    pub latency_ms_p99: u64,
+}
+
+/// A link at one shard.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct LinkAtShard {
+    /// The shard, `NODE/SHARD`.
+    pub at: String,
+    /// How it is doing there.
+    pub state: LinkState,
+    /// Why, and what to do, where there is anything to say.
+    pub why: Option<String>,
+    /// Partitions that this shard sends.
+    pub partitions: u64,
+    /// Those of them of which stored records are on their way.
+    pub loading: u64,
+    /// Whether the target has acknowledged anything.
+    pub is_acknowledged: bool,
+    /// What it has done since the node's start.
+    #[serde(flatten)]
+    pub counts: LinkCounts,
+    /// The last errors.
+    pub errors: Vec<LinkError>,
+}
+
+/// A link, all its shards together.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct LinkStatus {
+    /// Its name.
+    pub name: String,
+    /// The keyspace here.
+    pub from: String,
+    /// Servers of the other cluster.
+    pub to: Vec<String>,
+    /// The keyspace there.
+    pub keyspace: String,
+    /// Id of the other cluster.
+    pub cluster: String,
+    /// Keys that begin with this are sent.
+    pub prefix: String,
+    /// Bytes a second that are sent at most.
+    pub limit_bytes_per_s: Option<u64>,
+    /// Name of its login.
+    pub login: Option<String>,
+    /// When it was made, in milliseconds since 1970.
+    pub created_ms: u64,
+    /// How it is doing.
+    pub state: LinkState,
+    /// Why, and what to do, where there is anything to say.
+    pub why: Option<String>,
+    /// How long ago that is up to which all of this cluster's writes are acknowledged, in seconds; absent before the first
+    /// round.
+    pub delivered_age_s: Option<u64>,
+    /// How old that may become before the link is broken, in seconds.
+    pub age_s_max: u64,
+    /// What its shards have done since their nodes' starts, together; of latencies, those of the slowest.
+    #[serde(flatten)]
+    pub counts: LinkCounts,
+    /// Its shards.
+    pub shards: Vec<LinkAtShard>,
+    /// Shards that do not answer.
+    pub unreachable: Vec<String>,
+}
