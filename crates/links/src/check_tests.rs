@@ -25,7 +25,8 @@ fn each_rule_has_a_line() {
         ..ours.clone()
     };
     assert_eq!(check(&full, &theirs), Ok(()));
-    let cases: [(&str, &dyn Fn(&mut LinkTarget, &mut LinkTarget)); 11] = [
+    type Change<'c> = &'c dyn Fn(&mut LinkTarget, &mut LinkTarget);
+    let cases: [(&str, Change<'_>); 11] = [
         ("very cluster", &|a, b| b.cluster.clone_from(&a.cluster)),
         ("same number", &|_, b| {
             b.cluster = format!("{:032x}", 5u128 << 114)

@@ -57,6 +57,8 @@ pub(crate) struct Flow {
     logged_ms: Vec<u64>,
     /// When its first entry was read, and the deadline to log it.
     read: Option<(Instant, Version)>,
+    /// When the stream was read last, in milliseconds since 1970.
+    read_ms: u64,
     /// Up to where all is acknowledged, with places in logs.
     reached: Option<Token>,
     is_dirty: bool,
@@ -90,7 +92,6 @@ impl Flow {
         Flow {
             origin: services.shard().origin(),
             bytes_per_s: limit.map(|limit| (limit / sender.senders()).max(1)),
-            sender,
             leads,
             merged,
             progress,
@@ -101,6 +102,7 @@ impl Flow {
             building: Builder::default(),
             logged_ms: Vec::new(),
             read: None,
+            read_ms: services.now_ms(),
             reached: None,
             is_dirty: false,
             committed: now,
@@ -108,6 +110,7 @@ impl Flow {
             round_at: now,
             throttled_until: now,
             theirs: cluster_number(id),
+            sender,
         }
     }
 
@@ -118,25 +121,28 @@ impl Flow {
         self.flush(None);
         let mut look = Instant::now();
         loop {
+            if Instant::now() >= look {
+                look = Instant::now() + LOOK;
+                if self.sender.leads() != self.leads {
+                    return self.commit().await;
+                }
+                self.look().await?;
+            }
             let is_throttled = Instant::now() < self.throttled_until;
             let has_room = self.window.has_room() && self.in_flight_bytes < IN_FLIGHT_BYTES;
             let may_read = has_room && !is_throttled;
+            if may_read {
+                self.check_pause()?;
+            }
             let flush_at = self.read.map(|(read, _)| read + BATCH_WAIT);
             tokio::select! {
                 biased;
                 Some(answer) = self.in_flight.next() => self.acknowledge(answer?),
-                () = sleep_until(look) => {
-                    look = Instant::now() + LOOK;
-                    if self.sender.leads() != self.leads {
-                        self.commit().await;
-                        return Ok(());
-                    }
-                    self.look().await;
-                }
                 () = sleep_until(flush_at.unwrap_or(look)), if flush_at.is_some() => {
                     let token = self.merged.token();
                     self.flush(token);
                 }
+                () = sleep_until(look) => {}
                 () = sleep_until(self.throttled_until), if is_throttled => {}
                 event = self.merged.next(BATCH_ENTRIES), if may_read => self.take(event)?,
             }
@@ -146,6 +152,18 @@ impl Flow {
     fn now(&self) -> (Instant, Version) {
         let until_ms = self.sender.services.now_ms() + LIFE.as_millis() as u64;
         (Instant::now(), Version::new(until_ms, 0))
+    }
+
+    /// Entries wait in this process while the stream is not read: after a long pause they may be old.
+    fn check_pause(&mut self) -> Result<(), Trouble> {
+        let now_ms = self.sender.services.now_ms();
+        let before_ms = std::mem::replace(&mut self.read_ms, now_ms);
+        if now_ms.saturating_sub(before_ms) > LIFE.as_millis() as u64 {
+            let line =
+                "the stream was not read for a minute: it starts again at the committed progress";
+            return Err(Trouble::waiting(line));
+        }
+        Ok(())
     }
 
     /// Takes an event of the stream.
@@ -287,7 +305,7 @@ impl Flow {
     }
 
     /// The periodic work.
-    async fn look(&mut self) {
+    async fn look(&mut self) -> Result<(), Trouble> {
         let services = &self.sender.services;
         let now = Instant::now();
         if self.round.is_none() && now >= self.round_at {
@@ -304,15 +322,16 @@ impl Flow {
         let is_waiting = !self.window.has_room();
         self.sender.gauge.follow(&self.merged.status(), is_waiting);
         let is_due = now.duration_since(self.committed) >= COMMIT;
-        if self.is_dirty && is_due {
-            self.commit().await;
+        if is_due {
+            self.commit().await?;
         }
+        Ok(())
     }
 
     /// Commits the progress, and keeps the part of the log that is still needed.
-    async fn commit(&mut self) {
+    async fn commit(&mut self) -> Result<(), Trouble> {
         if !self.is_dirty {
-            return;
+            return Ok(());
         }
         let sender = &self.sender;
         let services = &sender.services;
@@ -322,18 +341,15 @@ impl Flow {
             .record(cluster, sender.keyspace, &self.leads, now_ms);
         let reached = self.reached.clone();
         self.committed = Instant::now();
-        match self.kept.commit(&record).await {
-            Ok(()) => {
-                self.is_dirty = false;
-                if let Some(reached) = reached {
-                    let name = format!("link {}", sender.link.name);
-                    services.followers().keep(&name, &reached);
-                }
-            }
-            Err(failure) => {
-                let line = format!("its progress cannot be kept: {failure}");
-                sender.gauge.fail(&Trouble::waiting(line), now_ms);
-            }
+        // Whether a failed commit was written is not known: the next stream begins with the record as it is.
+        self.kept.commit(&record).await.map_err(|failure| {
+            Trouble::waiting(format!("its progress cannot be kept: {failure}"))
+        })?;
+        self.is_dirty = false;
+        if let Some(reached) = reached {
+            let name = format!("link {}", sender.link.name);
+            services.followers().keep(&name, &reached);
         }
+        Ok(())
     }
 }

@@ -2,6 +2,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeSet, VecDeque};
+use std::time::Duration;
 
 use dunlin_node::Rate;
 use dunlin_proto::api::{LinkAtShard, LinkCounts, LinkError, LinkState, StreamStatus};
@@ -12,6 +13,8 @@ use crate::answer::Trouble;
 
 /// Latencies that percentiles are of.
 const LATENCIES: usize = 4_096;
+/// A link that is behind for longer catches up.
+const BEHIND: Duration = Duration::from_secs(5);
 /// The last errors.
 const ERRORS: usize = 8;
 
@@ -23,7 +26,8 @@ pub(crate) struct Gauge {
     partitions: Cell<u64>,
     loading: RefCell<BTreeSet<u16>>,
     is_acknowledged: Cell<bool>,
-    is_catching_up: Cell<bool>,
+    /// Since when there have been entries to read or to acknowledge.
+    behind_since: Cell<Option<Instant>>,
     counts: RefCell<LinkCounts>,
     rate: Rate,
     latencies: RefCell<VecDeque<u64>>,
@@ -83,7 +87,7 @@ impl Gauge {
         if partitions == 0 {
             *self.trouble.borrow_mut() = None;
             self.loading.borrow_mut().clear();
-            self.is_catching_up.set(false);
+            self.behind_since.set(None);
         }
     }
 
@@ -99,19 +103,27 @@ impl Gauge {
 
     /// The progress of the stream.
     pub fn follow(&self, stream: &StreamStatus, is_waiting: bool) {
-        self.is_catching_up
-            .set(stream.state != "streaming" || is_waiting);
+        let is_behind = stream.state != "streaming" || is_waiting;
+        let since = self.behind_since.get().unwrap_or_else(Instant::now);
+        self.behind_since.set(is_behind.then_some(since));
         self.count(|counts| {
             counts.entries_behind = stream.entries_behind.unwrap_or(0);
             counts.bytes_behind = stream.bytes_behind.unwrap_or(0);
         });
     }
 
+    /// Whether there have been old entries to read or to acknowledge for long: a few may be at any moment, if only of other
+    /// keyspaces.
+    fn is_behind(&self) -> bool {
+        let since = self.behind_since.get();
+        since.is_some_and(|since| since.elapsed() > BEHIND)
+    }
+
     fn state(&self) -> (LinkState, Option<String>) {
         let (state, why) = match &*self.trouble.borrow() {
             Some(trouble) => (trouble.state, Some(trouble.line.clone())),
             None if !self.loading.borrow().is_empty() => (LinkState::Loading, None),
-            None if self.is_catching_up.get() => (LinkState::CatchingUp, None),
+            None if self.is_behind() => (LinkState::CatchingUp, None),
             None => (LinkState::Current, None),
         };
         match self.age.get() {

@@ -31,15 +31,17 @@ const AGES: Duration = Duration::from_secs(10);
 
 const READ: Need = Need::Keyspace(Role::Read);
 const ADMIN: Need = Need::Keyspace(Role::Admin);
+const ADMIN_OF_ALL: Need = Need::Everything(Role::Admin);
 // Each link is shown to whom its keyspace may be.
 const ALL: &[Rule] = &[Rule::new(Method::GET, &[], Need::User)];
+// A link reaches other machines with the logins of this one.
 const OF_LINKS: &[Rule] = &[
     Rule::new(Method::GET, &[], READ),
-    Rule::new(Method::POST, &[], ADMIN),
+    Rule::new(Method::POST, &[], ADMIN_OF_ALL),
 ];
 const OF_LINK: &[Rule] = &[
     Rule::new(Method::GET, &[], READ),
-    Rule::new(Method::PATCH, &[], ADMIN),
+    Rule::new(Method::PATCH, &[], ADMIN_OF_ALL),
     Rule::new(Method::DELETE, &[], ADMIN),
 ];
 const OF_TARGET: &[Rule] = &[Rule::new(Method::GET, &[], ADMIN)];

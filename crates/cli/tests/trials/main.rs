@@ -21,6 +21,7 @@ mod damage;
 mod demo;
 mod histories;
 mod http;
+mod links;
 mod moves;
 mod peers;
 mod range_recover;
