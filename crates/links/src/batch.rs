@@ -55,6 +55,8 @@ pub(crate) struct Builder {
     pub count: usize,
     /// Bytes of their keys and values.
     pub payload_bytes: u64,
+    /// When the latest of them were logged, in milliseconds since 1970; not stored records.
+    pub logged_ms: Vec<u64>,
 }
 
 impl Builder {

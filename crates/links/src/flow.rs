@@ -53,8 +53,6 @@ pub(crate) struct Flow {
     /// Bytes of keys and values of these.
     in_flight_bytes: u64,
     building: Builder,
-    /// When the logged entries of it were logged.
-    logged_ms: Vec<u64>,
     /// When its first entry was read, and the deadline to log it.
     read: Option<(Instant, Version)>,
     /// When the stream was read last, in milliseconds since 1970.
@@ -100,7 +98,6 @@ impl Flow {
             in_flight: FuturesUnordered::new(),
             in_flight_bytes: 0,
             building: Builder::default(),
-            logged_ms: Vec::new(),
             read: None,
             read_ms: services.now_ms(),
             reached: None,
@@ -221,7 +218,8 @@ impl Flow {
             self.read = Some(self.now());
         }
         if !is_stored && entry.stamp.origin.cluster() == self.origin.cluster() {
-            self.logged_ms.push(entry.position().sequence.millis());
+            let logged_ms = entry.position().sequence.millis();
+            self.building.logged_ms.push(logged_ms);
         }
         self.building.push(entry);
     }
@@ -240,7 +238,6 @@ impl Flow {
         let outgoing = Outgoing {
             number: self.window.push(token),
             entries,
-            logged_ms: std::mem::take(&mut self.logged_ms),
             read,
             deadline,
         };

@@ -163,7 +163,7 @@ impl Plugged for LinksAtShard {
         let links = self.links.borrow();
         let of = |((keyspace, _), running): (&(u32, u32), &Running)| {
             let keyspace = services.keyspace_name(*keyspace);
-            let status = running.gauge.status(at.clone());
+            let status = running.status(at.clone());
             status::figures(&keyspace, &running.record.name, &status)
         };
         links.iter().flat_map(of).collect()

@@ -44,7 +44,6 @@ pub(crate) struct Acknowledged {
 pub(crate) struct Outgoing {
     pub number: u64,
     pub entries: Builder,
-    pub logged_ms: Vec<u64>,
     /// When its first entry was read.
     pub read: Instant,
     /// Until when it may be logged.
@@ -80,9 +79,10 @@ impl Sender {
     }
 
     /// Sends a batch until it is acknowledged.
-    pub async fn post(self, outgoing: Outgoing) -> Result<Acknowledged, Trouble> {
+    pub async fn post(self, mut outgoing: Outgoing) -> Result<Acknowledged, Trouble> {
         let count = outgoing.entries.count as u64;
         let payload_bytes = outgoing.entries.payload_bytes;
+        let logged_ms = std::mem::take(&mut outgoing.entries.logged_ms);
         let preamble = Preamble {
             cluster: self.services.cluster_number(),
             keyspace: self.link.keyspace_id,
@@ -101,7 +101,7 @@ impl Sender {
                         payload_bytes,
                         count,
                         taken,
-                        logged_ms: outgoing.logged_ms,
+                        logged_ms,
                     });
                 }
                 Next::Restart(trouble) | Next::Stop(trouble) => return Err(trouble),

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use dunlin_metadata::LinkRecord;
 use dunlin_node::Services;
-use dunlin_proto::api::LinkAtShard;
+use dunlin_proto::api::{LinkAtShard, LinkState};
 use tokio::task::AbortHandle;
 
 use crate::gauge::Gauge;
@@ -52,6 +52,30 @@ impl LinksAtShard {
         let at = services.label_of(services.shard().address());
         let links = self.links.borrow();
         let running = links.get(&(keyspace, link));
-        running.map_or_else(LinkAtShard::default, |running| running.gauge.status(at))
+        running.map_or_else(LinkAtShard::default, |running| running.status(at))
     }
+}
+
+impl Running {
+    /// As it is shown.
+    pub fn status(&self, at: String) -> LinkAtShard {
+        let mut status = self.gauge.status(at);
+        if let Some((state, why)) = by_record(&self.record) {
+            status.state = state;
+            status.why = Some(why);
+        }
+        status
+    }
+}
+
+/// The state of a link that sends nothing, and why.
+pub(crate) fn by_record(link: &LinkRecord) -> Option<(LinkState, String)> {
+    if let Some(broken_ms) = link.broken_ms {
+        let why = format!(
+            "nothing was acknowledged for three quarters of the tombstone grace at {broken_ms} ms since 1970: deletes may be forgotten, so nothing more is sent; drop it and the keyspace there, and make both anew"
+        );
+        return Some((LinkState::Broken, why));
+    }
+    let why = || "it is paused: dunlin link resume goes on".to_owned();
+    link.paused.then(|| (LinkState::Paused, why()))
 }

@@ -12,7 +12,7 @@ use dunlin_proto::api::{Figure, LinkAtShard, LinkCounts, LinkState, LinkStatus};
 use futures_util::future::join_all;
 
 use crate::kept;
-use crate::running::{LinksAtShard, NUMBER, STATUS};
+use crate::running::{LinksAtShard, NUMBER, STATUS, by_record};
 
 const ASK_TIMEOUT: Duration = Duration::from_secs(2);
 
@@ -63,22 +63,11 @@ pub(crate) async fn of(services: &Rc<Services>, keyspace: u32, link: &LinkRecord
         let age_ms = |version: Version| services.now_ms().saturating_sub(version.millis());
         status.delivered_age_s = delivered.map(|version| age_ms(version) / 1_000);
     }
-    if link.paused && status.state < LinkState::Paused {
-        status.state = LinkState::Paused;
-        status.why = Some("it is paused: dunlin link resume goes on".to_owned());
-    }
-    if let Some(broken_ms) = link.broken_ms {
-        status.state = LinkState::Broken;
-        status.why = Some(broken(broken_ms));
+    if let Some((state, why)) = by_record(link) {
+        status.state = state;
+        status.why = Some(why);
     }
     status
-}
-
-/// The line of a broken link.
-fn broken(broken_ms: u64) -> String {
-    format!(
-        "nothing was acknowledged for three quarters of the tombstone grace at {broken_ms} ms since 1970: deletes may be forgotten, so nothing more is sent; drop it and the keyspace there, and make both anew"
-    )
 }
 
 fn add(status: &mut LinkStatus, shard: LinkAtShard) {
@@ -146,7 +135,7 @@ const STATES: [LinkState; 9] = [
 ];
 
 /// Name, meaning, whether it only grows.
-const COUNTS: [(&str, &str, bool, Read); 13] = [
+const COUNTS: [(&str, &str, bool, Read); 10] = [
     (
         "dunlin_link_sent",
         "Entries that the target has acknowledged",
@@ -207,24 +196,6 @@ const COUNTS: [(&str, &str, bool, Read); 13] = [
         false,
         |c| c.bytes_per_s,
     ),
-    (
-        "dunlin_link_latency_milliseconds_p80",
-        "From a write to the acknowledgement of the target: 80 of 100 took no longer",
-        false,
-        |c| c.latency_ms_p80,
-    ),
-    (
-        "dunlin_link_latency_milliseconds_p95",
-        "From a write to the acknowledgement of the target: 95 of 100 took no longer",
-        false,
-        |c| c.latency_ms_p95,
-    ),
-    (
-        "dunlin_link_latency_milliseconds_p99",
-        "From a write to the acknowledgement of the target: 99 of 100 took no longer",
-        false,
-        |c| c.latency_ms_p99,
-    ),
 ];
 
 /// Figures of a link at a shard, for `/metrics`.
@@ -247,6 +218,24 @@ pub(crate) fn figures(keyspace: &str, link: &str, status: &LinkAtShard) -> Vec<F
             value: read(&status.counts) as f64,
         })
         .collect();
+    let latencies = [
+        ("80", status.counts.latency_ms_p80),
+        ("95", status.counts.latency_ms_p95),
+        ("99", status.counts.latency_ms_p99),
+    ];
+    for (percent, ms) in latencies {
+        let mut labels = labels.clone();
+        labels.push(("percent".to_owned(), percent.to_owned()));
+        figures.push(Figure {
+            name: "dunlin_link_latency_seconds".to_owned(),
+            help:
+                "From a write to the acknowledgement of the target; so many of 100 took no longer"
+                    .to_owned(),
+            is_counter: false,
+            labels,
+            value: ms as f64 / 1e3,
+        });
+    }
     for state in STATES {
         let mut labels = labels.clone();
         labels.push(("state".to_owned(), state.name().to_owned()));

@@ -171,7 +171,7 @@ fn key_equal(
     let Some(newest) = newest else { return Ok(()) };
     for address in placed.replicas(partition, newest.from) {
         let equal = match held.get(address) {
-            Some(record) => record == newest,
+            Some(record) => without_place(record) == without_place(newest),
             // Where the delete has been forgotten already.
             None => newest.tombstone && cluster.shared.plan.forgets_deletes(place.0),
         };
@@ -185,6 +185,14 @@ fn key_equal(
         }
     }
     Ok(())
+}
+
+/// A record but for its place in a log: two replicas may have logged the end of one value.
+fn without_place(record: &Versioned) -> Versioned {
+    Versioned {
+        logged: None,
+        ..record.clone()
+    }
 }
 
 /// What each running shard holds for a key, for people.

@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use super::pairs::crc32c;
+use crate::harness::child::command;
 use crate::harness::curl::{curl, curl_with, delete, get, put};
 use crate::harness::eventually;
 use crate::harness::promtool::promtool;
@@ -230,6 +231,18 @@ fn requests_are_timed_by_operation_keyspace_and_status() {
     assert!(sum(&samples, "dunlin_log_sync_seconds_total") > 0.0);
 }
 
+/// A cluster to which the default keyspace is linked.
+fn link(up: &Up) -> Up {
+    let target = Up::nodes(1);
+    let to = format!("--to={}", target.url(0, "/default"));
+    let server = format!("--server={}", up.url(0, ""));
+    let create = ["link", "create", "ab", "--from=default", &to, &server];
+    let made = command().args(create).output().unwrap();
+    let said = String::from_utf8_lossy(&made.stderr);
+    assert!(made.status.success(), "{said}");
+    target
+}
+
 /// A file of `contrib`.
 fn contrib(path: &str) -> String {
     format!("{}/../../contrib/{path}", env!("CARGO_MANIFEST_DIR"))
@@ -254,6 +267,7 @@ fn alerts_and_dashboard_name_only_what_there_is() {
     let up = Up::nodes(3);
     ask_everything(&up);
     let _stream = feeds(&up);
+    let _target = link(&up);
     let samples = samples(get(&up.url(0, "/metrics")).text());
     let names: BTreeSet<&str> = samples
         .iter()
@@ -277,6 +291,7 @@ fn alerts_and_dashboard_name_only_what_there_is() {
 fn promtool_finds_nothing_to_blame() {
     let up = Up::nodes(3);
     ask_everything(&up);
+    let _target = link(&up);
     let text = get(&up.url(0, "/metrics"));
     let mut child = Command::new(promtool())
         .args(["check", "metrics"])
