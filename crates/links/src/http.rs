@@ -41,8 +41,6 @@ pub(crate) async fn answer(services: Rc<Services>, ask: Ask) -> Result<Answer, R
                 let record = find(services, id, link)?;
                 let change = LinkChange::Drop(record.name);
                 services.change_links(name, &change).await?;
-                let name = format!("link {link}");
-                services.followers().let_go(&name);
                 if let Err(failure) = kept::remove(services, id, record.id).await {
                     tracing::info!(%failure, link, "the records of a dropped link stay");
                 }
