@@ -13,8 +13,9 @@ use crate::answer::Trouble;
 
 /// Latencies that percentiles are of.
 const LATENCIES: usize = 4_096;
-/// A link that is behind for longer catches up.
+/// A link that is behind for longer, or by more, catches up.
 const BEHIND: Duration = Duration::from_secs(5);
+const BEHIND_BYTES: u64 = 1 << 20;
 /// The last errors.
 const ERRORS: usize = 8;
 
@@ -116,7 +117,8 @@ impl Gauge {
     /// keyspaces.
     fn is_behind(&self) -> bool {
         let since = self.behind_since.get();
-        since.is_some_and(|since| since.elapsed() > BEHIND)
+        let is_much = self.counts.borrow().bytes_behind > BEHIND_BYTES;
+        is_much || since.is_some_and(|since| since.elapsed() > BEHIND)
     }
 
     fn state(&self) -> (LinkState, Option<String>) {
