@@ -10,10 +10,11 @@ use dunlin_proto::api::{CreateLink, LinkStatus, LinkTarget};
 use hyper::{Method, StatusCode};
 use serde_json::json;
 
+use crate::age::Age;
 use crate::check::check;
 use crate::running::LinksAtShard;
 use crate::transport::{Call, encode};
-use crate::{kept, receive, status};
+use crate::{arrivals, kept, receive, status};
 
 /// Answers a request.
 pub(crate) async fn answer(services: Rc<Services>, ask: Ask) -> Result<Answer, Rejected> {
@@ -27,6 +28,11 @@ pub(crate) async fn answer(services: Rc<Services>, ask: Ask) -> Result<Answer, R
     let id = keyspace.record.id;
     match parts[2..] {
         ["entries"] => receive::entries(services, &keyspace, ask.body).await,
+        ["link-progress"] => {
+            let age = arrivals::report(services, &keyspace, &ask.body).await?;
+            let is_broken = age == Age::Broken;
+            Ok(json(StatusCode::OK, &json!({ "broken": is_broken })))
+        }
         ["link-target"] => {
             let target = receive::target(services, &keyspace).await?;
             Ok(json(StatusCode::OK, &target))

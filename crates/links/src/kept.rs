@@ -3,11 +3,12 @@
 use std::rc::Rc;
 
 use bytes::Bytes;
-use dunlin_entry::{Kind, Stamp, Version};
-use dunlin_node::{Failure, Quorum, Scan, Services};
-use dunlin_proto::{Condition, Item, ShardAddress, WriteRequest};
+use dunlin_entry::Stamp;
+use dunlin_node::{Failure, Scan, Services};
+use dunlin_proto::{Condition, Item, ShardAddress};
 
 use crate::progress::{Progress, Record};
+use crate::system::{quorum, write};
 
 /// The shard's own record.
 pub(crate) struct Kept {
@@ -25,15 +26,6 @@ fn prefix(keyspace: u32, link: u32) -> String {
 fn key(keyspace: u32, link: u32, shard: ShardAddress) -> Bytes {
     let prefix = prefix(keyspace, link);
     format!("{prefix}{}.{}", shard.node, shard.shard).into()
-}
-
-/// A majority.
-fn quorum(services: &Services, system: u32) -> Quorum {
-    let from = services.replicas(system, 0).len().clamp(1, 255) as u8;
-    Quorum {
-        ack: from / 2 + 1,
-        from,
-    }
 }
 
 /// All records of a link.
@@ -99,34 +91,6 @@ pub(crate) async fn remove(
         write(services, system, item.key, None, Condition::None).await?;
     }
     Ok(())
-}
-
-async fn write(
-    services: &Rc<Services>,
-    system: u32,
-    key: Bytes,
-    value: Option<Bytes>,
-    condition: Condition,
-) -> Result<Stamp, Failure> {
-    let quorum = quorum(services, system);
-    let request = WriteRequest {
-        keyspace: system,
-        kind: match value {
-            Some(_) => Kind::Put,
-            None => Kind::Delete,
-        },
-        ack: quorum.ack,
-        from: quorum.from,
-        condition,
-        expiry_ms: None,
-        key,
-        value: value.unwrap_or_default(),
-        deadline: Version::MAX,
-        floor: Version(0),
-        replaces: None,
-        given: None,
-    };
-    services.coordinator().write(request).await
 }
 
 impl Kept {

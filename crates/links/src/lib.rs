@@ -14,7 +14,9 @@
 //! | `answer` | pure: the next step after an answer |
 //! | `progress` | pure: the progress of a link; `kept`, its records |
 //! | `age` | pure: how old a link may be |
-//! | `receive` | the receiver's side |
+//! | `receive` | the receiver's side: batches, and the description of a target |
+//! | `inbound` | pure: a link from another cluster, and its age by the receiver's clock; `arrivals`, its record |
+//! | `system` | records in the keyspace `_system` |
 //! | `transport` | the trait that carries requests to another cluster |
 //! | `running` | the links that run at a shard |
 //! | `gauge` | the state of a link at a shard; `status`, at all of them |
@@ -22,11 +24,13 @@
 
 mod age;
 mod answer;
+mod arrivals;
 mod batch;
 mod check;
 mod flow;
 mod gauge;
 mod http;
+mod inbound;
 mod kept;
 mod pick;
 mod plug;
@@ -36,6 +40,7 @@ mod receive;
 mod running;
 mod sender;
 mod status;
+mod system;
 mod text;
 mod transport;
 mod window;

@@ -7,11 +7,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::{Buf, Bytes};
+use dunlin_entry::Version;
 use dunlin_metadata::{LinkChange, LinkRecord, Role};
 use dunlin_node::Services;
 use dunlin_node::http::{Answer, Ask, LocalFuture, Need, Rejected, Rule};
 use dunlin_node::plug::{Plug, Plugged};
-use dunlin_proto::api::Figure;
+use dunlin_proto::api::{Figure, LinkReport};
 use dunlin_proto::{CANNOT, Response};
 use dunlin_rpc::{Reply, Sink};
 use hyper::Method;
@@ -21,7 +22,7 @@ use tokio::time::{Instant, sleep};
 use crate::age::{self, Age, age_ms};
 use crate::post::Sender;
 use crate::running::{HAS_RECORD, LinksAtShard, NUMBER, Running, STATUS};
-use crate::transport::Connect;
+use crate::transport::{Call, Connect, encode};
 use crate::{http, kept, receive, status};
 
 /// How often the list of links is read.
@@ -56,6 +57,7 @@ impl Plug for Links {
         Rc::new(LinksAtShard {
             transport: self.0.transport(),
             links: RefCell::default(),
+            ages: RefCell::default(),
         })
     }
 }
@@ -96,6 +98,32 @@ impl LinksAtShard {
         }
     }
 
+    /// Reports to the target up to which version all is delivered. A report that does not arrive is followed by another.
+    fn report(&self, services: &Services, link: &LinkRecord, home: &str, version: Version) {
+        let delivered = [(home.to_owned(), format!("{:016x}", version.0))];
+        let report = LinkReport {
+            link: link.id,
+            name: link.name.clone(),
+            cluster: format!("{:032x}", services.cluster_number()),
+            delivered: delivered.into_iter().collect(),
+        };
+        let call = Call {
+            servers: link.to.clone(),
+            login: link.login.clone(),
+            method: Method::POST,
+            target: format!("/v1/keyspaces/{}/link-progress", encode(&link.keyspace)),
+            content_type: "application/json",
+            body: serde_json::to_vec(&report).unwrap_or_default().into(),
+        };
+        let (answered, name) = (self.transport.call(call), link.name.clone());
+        spawn_local(async move {
+            match answered.await {
+                Ok((200, _)) => {}
+                failed => tracing::debug!(?failed, link = name, "a report did not arrive"),
+            }
+        });
+    }
+
     /// Notes how old links are, and that they are broken: the first replica of their first partition does.
     async fn check_ages(&self, services: &Rc<Services>) {
         for (keyspace, link) in services.links() {
@@ -122,6 +150,11 @@ impl LinksAtShard {
             let age = age_ms(now_ms, link.created_ms, [delivered]);
             let age = age::of(age, status::grace_ms(&link));
             gauge.set_age(Some(age));
+            if let Some(version) = delivered
+                && !link.paused
+            {
+                self.report(services, &link, &home, version);
+            }
             // A clock that nobody agrees with breaks nothing.
             if age == Age::Broken && services.stamp_clock().is_ok() {
                 let change = LinkChange::Break(link.id, now_ms);
@@ -149,7 +182,7 @@ impl Plugged for LinksAtShard {
             ["keyspaces", _, "links"] => Some(OF_LINKS),
             ["keyspaces", _, "links", _] => Some(OF_LINK),
             ["keyspaces", _, "link-target"] => Some(OF_TARGET),
-            ["keyspaces", _, "entries"] => Some(OF_ENTRIES),
+            ["keyspaces", _, "entries" | "link-progress"] => Some(OF_ENTRIES),
             _ => None,
         }
     }

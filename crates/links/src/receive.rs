@@ -14,6 +14,8 @@ use futures_util::future::join_all;
 use hyper::StatusCode;
 use serde_json::json;
 
+use crate::age::Age;
+use crate::arrivals;
 use crate::batch::{LIFE, Preamble, decode};
 use crate::running::{HAS_RECORD, NUMBER};
 use crate::text::to_base64;
@@ -56,6 +58,8 @@ pub(crate) enum Refused {
     Clock(u64),
     /// It comes too late.
     Late,
+    /// Its link is broken.
+    Broken,
 }
 
 /// The state of a receiver.
@@ -117,6 +121,11 @@ impl Refused {
                     "the sender's clock is {ahead_ms} ms ahead of the one here, more than --clock-bound: set one of them right"
                 ),
             ),
+            Refused::Broken => (
+                409,
+                "broken",
+                "the link has delivered nothing for three quarters of the tombstone grace here, and deletes may be forgotten: drop it and this keyspace, and make both anew".to_owned(),
+            ),
             Refused::Late => (
                 408,
                 "late",
@@ -147,6 +156,10 @@ pub(crate) async fn entries(
         Ok(deadline) => deadline,
         Err(refused) => return Ok(refused.answer()),
     };
+    let inlet = (id, preamble.cluster, preamble.link);
+    if arrivals::age(services, keyspace, inlet).await? == Age::Broken {
+        return Ok(Refused::Broken.answer());
+    }
     // Other nodes take over timestamps up to the bound from their own clocks, which may be behind this one.
     let limit = Version::new(here.now_ms, 0).plus_ms(here.bound_ms / 2);
     let own = cluster_number(here.cluster);

@@ -8,7 +8,9 @@ use dunlin_metadata::LinkRecord;
 use dunlin_node::Services;
 use dunlin_proto::api::{LinkAtShard, LinkState};
 use tokio::task::AbortHandle;
+use tokio::time::Instant;
 
+use crate::age::Age;
 use crate::gauge::Gauge;
 use crate::transport::Transport;
 
@@ -18,9 +20,14 @@ pub(crate) const NUMBER: u8 = 4;
 pub(crate) const STATUS: u8 = 1;
 pub(crate) const HAS_RECORD: u8 = 2;
 
+/// A link from another cluster: the keyspace here, the cluster that sends, the number of the link there.
+pub(crate) type Inlet = (u32, u128, u32);
+
 /// Links at one shard.
 pub(crate) struct LinksAtShard {
     pub transport: Rc<dyn Transport>,
+    /// Links from other clusters: their ages, and when these were read.
+    pub ages: RefCell<BTreeMap<Inlet, (Instant, Age)>>,
     /// By number of the keyspace and of the link.
     pub links: RefCell<BTreeMap<(u32, u32), Running>>,
 }

@@ -180,6 +180,20 @@ fn a_link_that_makes_no_sense_is_refused_in_one_line() {
     says(create(&format!("{at_b}/default"), &[]), "holds nothing");
     let list = succeeds(&at_a, &["link", "list"]);
     assert_eq!(list, "", "nothing was made");
+    // A report of a link that is not there is kept: it may be about to send. One that is none is refused.
+    let progress = b.url(0, "/v1/keyspaces/default/link-progress");
+    let report = |version: &str| {
+        let cluster = "000000000000000000000000000000aa";
+        let report =
+            json!({"link": 1, "name": "ab", "cluster": cluster, "delivered": {cluster: version}});
+        curl_with(&["-d", "@-", &progress], report.to_string().as_bytes())
+    };
+    let taken = report("01a21f1b801b0000");
+    assert_eq!(
+        (taken.status, taken.json()["broken"].as_bool()),
+        (200, Some(false))
+    );
+    assert_eq!(report("yesterday").status, 400);
     // A body that is no batch changes nothing.
     let entries = b.url(0, "/v1/keyspaces/default/entries");
     for body in [&b""[..], b"hello", &[1; 80]] {

@@ -1,5 +1,6 @@
 //! Links between clusters: their state, and the messages between their two ends.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -128,6 +129,20 @@ pub struct FutureEntry {
     pub key_base64: String,
     /// Its version.
     pub version: String,
+}
+
+/// What a sender reports of its link: `POST /v1/keyspaces/NAME/link-progress`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LinkReport {
+    /// Number of the link at the sender.
+    pub link: u32,
+    /// Its name there.
+    pub name: String,
+    /// Id of the sender's cluster, 32 hexadecimal digits.
+    pub cluster: String,
+    /// Up to which version all entries of a cluster, by its id, are acknowledged: 16 hexadecimal digits.
+    pub delivered: BTreeMap<String, String>,
 }
 
 /// Something that went wrong.
