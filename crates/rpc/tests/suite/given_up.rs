@@ -150,11 +150,11 @@ fn what_comes_too_late_is_not_begun() {
 /// Opens a connection, up to the answer's end.
 async fn opened(addr: &str) -> TcpStream {
     let mut stream = TcpStream::connect(addr).await.unwrap();
-    let hello = sealed(b"DNLN\x05\0\x04\0echo");
+    let hello = sealed(b"DNLN\x06\0\x04\0echo");
     stream.write_all(&hello).await.unwrap();
     let mut answer = [0; 8 + 2 + 4];
     stream.read_exact(&mut answer).await.unwrap();
-    assert_eq!(answer[4..8], [5, 0, 0, 0]);
+    assert_eq!(answer[4..8], [6, 0, 0, 0]);
     stream
 }
 
