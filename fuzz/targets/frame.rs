@@ -138,7 +138,7 @@ fn requests(bytes: &[u8]) -> Option<u32> {
     let Some(mut at) = hello_end(bytes) else {
         return Some(0);
     };
-    let greets = bytes.starts_with(b"DNLN\x04\0");
+    let greets = bytes.starts_with(b"DNLN\x06\0");
     if !greets || Some(crc32c::crc32c(&bytes[..at - 4])) != u32_at(bytes, at - 4) {
         return Some(0);
     }
