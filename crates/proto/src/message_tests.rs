@@ -30,7 +30,7 @@ fn condition(number: u8, of: Stamp) -> Condition {
 
 fn given(number: u8, of: Stamp) -> Option<Given> {
     let is_expiry = number % 3 == 2;
-    (number % 3 > 0).then_some(Given {
+    (!number.is_multiple_of(3)).then_some(Given {
         stamp: of,
         is_expiry,
     })

@@ -57,7 +57,7 @@ proptest! {
             logged,
             value: value.into(),
         });
-        let ends = Record::position_at(&bytes).map(|(from, to)| (to - from, &bytes[to..] == entry.value));
+        let ends = Record::position_at(&bytes).map(|(from, to)| (to - from, entry.value == bytes[to..]));
         prop_assert_eq!(ends, entry.logged.as_ref().map(|_| (16, true)));
     }
 

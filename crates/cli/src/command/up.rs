@@ -75,8 +75,8 @@ pub struct Up {
     /// for any; may be repeated [default: none]
     #[arg(long = "cors-origin", value_name = "ORIGIN", value_delimiter = ',')]
     cors_origins: Vec<String>,
-    /// TOML file with the logins of links to other clusters, [NAME] and token, or user and password, and ca; read again
-    /// when it changes
+    /// TOML file with the logins of links to other clusters: a table for each, with token, or user and password, and ca;
+    /// read again when it changes
     #[arg(long, env = "DUNLIN_LINK_LOGINS", value_name = "FILE")]
     link_logins: Option<PathBuf>,
     /// Connections of clients to all nodes at a time; further ones are answered 503 [default: what

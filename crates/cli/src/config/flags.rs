@@ -40,8 +40,8 @@ pub struct Flags {
     /// The secret between nodes
     #[command(flatten)]
     pub peer_secret: PeerSecret,
-    /// TOML file with the logins of links to other clusters, [NAME] and token, or user and password, and ca; read again
-    /// when it changes
+    /// TOML file with the logins of links to other clusters: a table for each, with token, or user and password, and ca;
+    /// read again when it changes
     #[arg(long, env = "DUNLIN_LINK_LOGINS", value_name = "FILE")]
     pub link_logins: Option<PathBuf>,
     /// The cluster's metadata: etcd://HOST:PORT[,HOST:PORT..], etcds:// for TLS, or `embedded` for a

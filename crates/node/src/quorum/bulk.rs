@@ -123,7 +123,7 @@ impl Drop for Ticket {
 }
 
 impl Coordinator {
-    /// Puts `pairs`, as [`Coordinator::write_all`] does.
+    /// Puts `pairs`, as `write_all` does.
     ///
     /// # Errors
     /// The first failure. Any number of pairs may have been written by then.
