@@ -15,6 +15,7 @@ use crate::answer::Trouble;
 use crate::batch::{Builder, LIFE};
 use crate::kept::Kept;
 use crate::pick::{Pick, pick};
+use crate::place::cluster_id;
 use crate::post::{Acknowledged, Outgoing, Sender};
 use crate::progress::Progress;
 use crate::window::Window;
@@ -286,7 +287,7 @@ impl Flow {
         if let Some(round) = &self.round
             && here.is_some_and(|hint| hint.index >= round.last)
         {
-            let home = self.home();
+            let home = cluster_id(&self.sender.services);
             for partition in &self.leads {
                 self.progress.deliver(*partition, &home, round.known);
             }
@@ -294,11 +295,6 @@ impl Flow {
             self.is_dirty = true;
         }
         self.reached = Some(token);
-    }
-
-    /// This cluster, as its id.
-    fn home(&self) -> String {
-        format!("{:032x}", self.sender.services.cluster_number())
     }
 
     /// The periodic work.

@@ -18,6 +18,7 @@
 //! | `inbound` | pure: a link from another cluster, and its age by the receiver's clock; `arrivals`, its record |
 //! | `system` | records in the keyspace `_system` |
 //! | `transport` | the trait that carries requests to another cluster |
+//! | `place` | this cluster, and the replica that sends a partition |
 //! | `running` | the links that run at a shard |
 //! | `gauge` | the state of a link at a shard; `status`, at all of them |
 #![deny(unsafe_code)]
@@ -33,6 +34,7 @@ mod http;
 mod inbound;
 mod kept;
 mod pick;
+mod place;
 mod plug;
 mod post;
 mod progress;
@@ -41,7 +43,6 @@ mod running;
 mod sender;
 mod status;
 mod system;
-mod text;
 mod transport;
 mod window;
 

@@ -20,6 +20,7 @@ use tokio::task::spawn_local;
 use tokio::time::{Instant, sleep};
 
 use crate::age::{self, Age, age_ms};
+use crate::place::{cluster_id, first_replica};
 use crate::post::Sender;
 use crate::running::{HAS_RECORD, LinksAtShard, NUMBER, Running, STATUS};
 use crate::transport::{Call, Connect, encode};
@@ -99,12 +100,12 @@ impl LinksAtShard {
     }
 
     /// Reports to the target up to which version all is delivered. A report that does not arrive is followed by another.
-    fn report(&self, services: &Services, link: &LinkRecord, home: &str, version: Version) {
+    fn report(&self, link: &LinkRecord, home: &str, version: Version) {
         let delivered = [(home.to_owned(), format!("{:016x}", version.0))];
         let report = LinkReport {
             link: link.id,
             name: link.name.clone(),
-            cluster: format!("{:032x}", services.cluster_number()),
+            cluster: home.to_owned(),
             delivered: delivered.into_iter().collect(),
         };
         let call = Call {
@@ -134,9 +135,7 @@ impl LinksAtShard {
                 .map(|r| r.gauge.clone());
             let Some(gauge) = running else { continue };
             let own = services.shard().address();
-            let replicas = services.replicas(keyspace, 0);
-            let mut reached = replicas.iter().filter(|at| services.is_reachable(**at));
-            if reached.next() != Some(&own) || link.broken_ms.is_some() {
+            if first_replica(services, keyspace, 0) != Some(own) || link.broken_ms.is_some() {
                 gauge.set_age(None);
                 continue;
             }
@@ -144,7 +143,7 @@ impl LinksAtShard {
                 continue;
             };
             let count = services.partition_count(keyspace).unwrap_or(0);
-            let home = format!("{:032x}", services.cluster_number());
+            let home = cluster_id(services);
             let delivered = progress.delivered(0..count, &home);
             let now_ms = services.now_ms();
             let age = age_ms(now_ms, link.created_ms, [delivered]);
@@ -153,7 +152,7 @@ impl LinksAtShard {
             if let Some(version) = delivered
                 && !link.paused
             {
-                self.report(services, &link, &home, version);
+                self.report(&link, &home, version);
             }
             // A clock that nobody agrees with breaks nothing.
             if age == Age::Broken && services.stamp_clock().is_ok() {

@@ -14,6 +14,7 @@ use tokio::time::{Instant, sleep};
 use crate::answer::{Next, Trouble, next};
 use crate::batch::{Builder, CONTENT_TYPE, LIFE, Preamble};
 use crate::gauge::Gauge;
+use crate::place::first_replica;
 use crate::transport::{Call, Transport, encode};
 
 /// Pauses after failures.
@@ -56,11 +57,8 @@ impl Sender {
         let services = &self.services;
         let own = services.shard().address();
         let count = services.partition_count(self.keyspace).unwrap_or(0);
-        let is_first = |partition: &u16| {
-            let replicas = services.replicas(self.keyspace, *partition);
-            let mut reached = replicas.iter().filter(|at| services.is_reachable(**at));
-            reached.next() == Some(&own)
-        };
+        let is_first =
+            |partition: &u16| first_replica(services, self.keyspace, *partition) == Some(own);
         (0..count).filter(is_first).collect()
     }
 
@@ -68,10 +66,7 @@ impl Sender {
     pub fn senders(&self) -> u64 {
         let services = &self.services;
         let count = services.partition_count(self.keyspace).unwrap_or(0);
-        let first = |partition| {
-            let replicas = services.replicas(self.keyspace, partition);
-            replicas.into_iter().find(|at| services.is_reachable(*at))
-        };
+        let first = |partition| first_replica(services, self.keyspace, partition);
         let mut all: Vec<_> = (0..count).filter_map(first).collect();
         all.sort_unstable();
         all.dedup();

@@ -3,6 +3,8 @@
 use std::rc::Rc;
 use std::time::Duration;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 use dunlin_entry::{Entry, Version, cluster_number};
 use dunlin_metadata::Mode;
@@ -17,8 +19,8 @@ use serde_json::json;
 use crate::age::Age;
 use crate::arrivals;
 use crate::batch::{LIFE, Preamble, decode};
+use crate::place::cluster_id;
 use crate::running::{HAS_RECORD, NUMBER};
-use crate::text::to_base64;
 
 /// The timeout of the request whether a shard holds anything.
 const ASK_TIMEOUT: Duration = Duration::from_secs(4);
@@ -169,7 +171,7 @@ pub(crate) async fn entries(
         match sort(&entry, own, limit, preamble.is_repair) {
             Sorted::Own => taken.own += 1,
             Sorted::Future => taken.future.push(FutureEntry {
-                key_base64: to_base64(&entry.key),
+                key_base64: STANDARD.encode(&entry.key),
                 version: entry.stamp.to_string(),
             }),
             Sorted::Write => writes.push(write(entry, keyspace, deadline)),
@@ -227,7 +229,7 @@ pub(crate) fn target_here(services: &Services, keyspace: &LinkedKeyspace) -> Lin
     let settings = &keyspace.record.settings;
     let is_quorum = settings.mode == Mode::Quorum;
     LinkTarget {
-        cluster: format!("{:032x}", services.cluster_number()),
+        cluster: cluster_id(services),
         keyspace_id: keyspace.record.id,
         mode: if is_quorum { "quorum" } else { "transactional" }.to_owned(),
         tombstone_grace_s: settings.tombstone_grace_s,

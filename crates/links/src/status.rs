@@ -12,6 +12,7 @@ use dunlin_proto::api::{Figure, LinkAtShard, LinkCounts, LinkState, LinkStatus};
 use futures_util::future::join_all;
 
 use crate::kept;
+use crate::place::cluster_id;
 use crate::running::{LinksAtShard, NUMBER, STATUS, by_record};
 
 const ASK_TIMEOUT: Duration = Duration::from_secs(2);
@@ -58,7 +59,7 @@ pub(crate) async fn of(services: &Rc<Services>, keyspace: u32, link: &LinkRecord
     }
     let count = services.partition_count(keyspace).unwrap_or(0);
     if let Ok(progress) = kept::progress(services, keyspace, link.id).await {
-        let home = format!("{:032x}", services.cluster_number());
+        let home = cluster_id(services);
         let delivered = progress.delivered(0..count, &home);
         let age_ms = |version: Version| services.now_ms().saturating_sub(version.millis());
         status.delivered_age_s = delivered.map(|version| age_ms(version) / 1_000);

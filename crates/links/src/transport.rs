@@ -6,6 +6,7 @@ use std::rc::Rc;
 use bytes::Bytes;
 use dunlin_node::http::LocalFuture;
 use hyper::Method;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 /// A request to another cluster.
 #[derive(Debug, Clone)]
@@ -39,15 +40,14 @@ pub trait Connect: Debug + Send + Sync {
     fn transport(&self) -> Rc<dyn Transport>;
 }
 
+/// All but the characters that RFC 3986 calls unreserved.
+const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~');
+
 /// Encodes a part of a path.
-pub fn encode(part: &str) -> String {
-    let mut out = String::with_capacity(part.len());
-    for byte in part.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
-            out.push(byte.into());
-        } else {
-            out.push_str(&format!("%{byte:02X}"));
-        }
-    }
-    out
+pub(crate) fn encode(part: &str) -> String {
+    utf8_percent_encode(part, ENCODED).to_string()
 }
