@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use dunlin_changes::Changes;
-use dunlin_links::Links;
+use dunlin_links::{Links, Times};
 use dunlin_metadata::Metadata;
 use dunlin_node::plug::Plug;
 use dunlin_node::{Node, NodeConfig, Process, StartError, Superseded};
@@ -28,7 +28,10 @@ pub fn plugs(transactions: Limits, link_logins: Option<PathBuf>) -> Vec<Arc<dyn 
         Arc::new(Changes),
         Arc::new(Views(Engines::Processes)),
         Arc::new(Ranges(transactions)),
-        Arc::new(Links(Arc::new(http))),
+        Arc::new(Links {
+            connect: Arc::new(http),
+            times: Times::default(),
+        }),
     ]
 }
 

@@ -60,8 +60,8 @@ pub use description::{
     MendedStamps, RangeDescription, Retention,
 };
 pub use dunlin_proto::api::{
-    BackfillStatus, CreateLink, FollowerStatus, LinkAtShard, LinkState, LinkStatus, PinStatus,
-    RangeCopy, RangeMember, RangeStatus, RecoveryStatus, SkippedDocument, StreamStatus,
+    BackfillStatus, CreateLink, FollowerStatus, InboundLink, LinkAtShard, LinkState, LinkStatus,
+    PinStatus, RangeCopy, RangeMember, RangeStatus, RecoveryStatus, SkippedDocument, StreamStatus,
     TriedDocument, TriedRow, View, ViewAtShard, ViewDifference, ViewStatus, ViewVerified,
 };
 pub use dunlin_proto::pairs::{PairError, Pairs, PairsBody};

@@ -6,7 +6,7 @@ use hyper::Method;
 use crate::Client;
 use crate::call::{Call, encode};
 use crate::error::ClientError;
-use dunlin_proto::api::{CreateLink, LinkStatus};
+use dunlin_proto::api::{CreateLink, InboundLink, LinkStatus};
 use serde::Serialize;
 
 /// The settings of a link to change; one that is absent stays.
@@ -36,6 +36,28 @@ impl Client {
             .await
     }
 
+    /// All links from other clusters that the caller may see.
+    ///
+    /// # Errors
+    /// See [`ClientError`].
+    pub async fn inbound_links(&self) -> Result<Vec<InboundLink>, ClientError> {
+        self.json(Call::new(Method::GET, "/v1/inbound-links".to_owned()))
+            .await
+    }
+
+    /// Refuses a link from another cluster from now on.
+    ///
+    /// # Errors
+    /// [`ClientError::NotFound`] when there is none.
+    pub async fn refuse_link(&self, link: &InboundLink) -> Result<(), ClientError> {
+        let links = format!("{}/inbound-links", path(&link.keyspace));
+        let call = Call::new(
+            Method::DELETE,
+            format!("{links}/{}/{}", link.cluster, link.link),
+        );
+        self.done(call).await
+    }
+
     /// The link of this name.
     ///
     /// # Errors
@@ -61,7 +83,7 @@ impl Client {
     ) -> Result<LinkStatus, ClientError> {
         let mut call = Call::new(Method::POST, format!("{}/links", path(keyspace)));
         call.json(serde_json::to_vec(wanted).map_err(|e| ClientError::Invalid(e.to_string()))?);
-        call.repeatable = false;
+        call.repeatable = wanted.both_ways;
         self.json(call).await
     }
 

@@ -10,6 +10,8 @@ pub(crate) enum Next {
     GoOn(EntriesTaken),
     /// The same batch again, in a moment, until its time is over.
     Again(Trouble),
+    /// The same batch again, after a report of the link's progress.
+    Report(Trouble),
     /// From the committed progress again: nothing of the batch was written.
     Restart(Trouble),
     /// Nothing is sent before somebody has done something, or after a long pause.
@@ -64,8 +66,10 @@ pub(crate) fn next(status: u16, body: &[u8]) -> Next {
     }
     match (status, refusal.reason.as_str()) {
         (408, _) => Next::Restart(Trouble::waiting(line)),
+        (409, "home") => Next::Report(Trouble::waiting(line)),
         (409, "clock") => Next::Again(Trouble::new(LinkState::Clock, line)),
         (409, "keyspace") | (404, _) => Next::Stop(Trouble::new(LinkState::TargetGone, line)),
+        (409, "dropped") => Next::Stop(Trouble::new(LinkState::Broken, line)),
         (409, "broken") => Next::Stop(Trouble::new(LinkState::Broken, line)),
         (429 | 500..=599, _) => Next::Again(Trouble::waiting(line)),
         _ => Next::Stop(Trouble::waiting(line)),

@@ -16,6 +16,8 @@ fn each_status_says_what_to_do() {
         (409, "keyspace", "stop", TargetGone),
         (404, "", "stop", TargetGone),
         (409, "broken", "stop", Broken),
+        (409, "dropped", "stop", Broken),
+        (409, "home", "report", Waiting),
         (409, "same_number", "stop", Waiting),
         (400, "", "stop", Waiting),
         (401, "", "stop", Waiting),
@@ -26,6 +28,7 @@ fn each_status_says_what_to_do() {
         let body = format!(r#"{{"error": "so it is", "reason": "{reason}"}}"#);
         let (step, trouble) = match next(status, body.as_bytes()) {
             Next::Again(trouble) => ("again", trouble),
+            Next::Report(trouble) => ("report", trouble),
             Next::Restart(trouble) => ("restart", trouble),
             Next::Stop(trouble) => ("stop", trouble),
             Next::GoOn(taken) => panic!("{status}: {taken:?}"),

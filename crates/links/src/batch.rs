@@ -1,14 +1,10 @@
 //! The body of `entries`: entries on their way to another cluster. `docs/formats.md`, section 18.
 
-use std::time::Duration;
-
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 use dunlin_entry::{Entry, Kind, Version};
 
 /// Its content type.
 pub const CONTENT_TYPE: &str = "application/vnd.dunlin.entries";
-/// How long a batch counts from when it was read.
-pub(crate) const LIFE: Duration = Duration::from_secs(60);
 const FORM: u8 = 1;
 const REPAIR: u8 = 1;
 /// Bytes before the first entry.

@@ -3,11 +3,12 @@
 use dunlin_entry::cluster_number;
 use dunlin_proto::api::LinkTarget;
 
-/// The least tombstone grace of both keyspaces, in seconds.
-const GRACE_S_MIN: u64 = 86_400;
-
-/// The first reason why there can be no link from `ours` to `theirs`.
-pub(crate) fn check(ours: &LinkTarget, theirs: &LinkTarget) -> Result<(), String> {
+/// The first reason why there can be no link from `ours` to `theirs`. Whether the one there is empty is checked apart.
+pub(crate) fn check(
+    ours: &LinkTarget,
+    theirs: &LinkTarget,
+    grace_s_min: u64,
+) -> Result<(), String> {
     let number = |target: &LinkTarget| u128::from_str_radix(&target.cluster, 16).ok();
     let number = |target: &LinkTarget| number(target).map(cluster_number);
     if ours.cluster == theirs.cluster {
@@ -26,7 +27,7 @@ pub(crate) fn check(ours: &LinkTarget, theirs: &LinkTarget) -> Result<(), String
                 target.mode
             ));
         }
-        if target.tombstone_grace_s < GRACE_S_MIN {
+        if target.tombstone_grace_s < grace_s_min {
             return Err(format!(
                 "{whose} remembers deletes for {} s: a link needs --tombstone-grace 1d at least",
                 target.tombstone_grace_s
@@ -46,13 +47,19 @@ pub(crate) fn check(ours: &LinkTarget, theirs: &LinkTarget) -> Result<(), String
             theirs.max_body_bytes, ours.max_body_bytes
         ));
     }
-    if !theirs.is_empty {
-        return Err(
-            "the keyspace there holds records, or remembers deletes: a link begins with one that holds nothing, as --create or dunlin keyspace create makes it"
-                .to_owned(),
-        );
-    }
     Ok(())
+}
+
+/// Why there can be no link into a keyspace with records, of which the entries of `home` have not all arrived here.
+pub(crate) fn not_arrived(home: &str, theirs: &LinkTarget) -> String {
+    let whose = if home == theirs.cluster {
+        "its own".to_owned()
+    } else {
+        format!("cluster {home}'s")
+    };
+    format!(
+        "the keyspace there holds records, or remembers deletes, and not all of {whose} have arrived here by links without prefix: a link begins with a keyspace that holds nothing, as --create makes it, or leads back to one whose entries come here"
+    )
 }
 
 #[cfg(test)]

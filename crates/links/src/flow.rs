@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use dunlin_changes::{Asked, Merged, Told};
-use dunlin_entry::{Entry, Origin, Version, cluster_number};
+use dunlin_entry::{Entry, Origin, Version};
+use dunlin_node::Sabotage;
 use dunlin_node::http::LocalFuture;
 use dunlin_proto::Token;
 use futures_util::StreamExt;
@@ -12,12 +13,14 @@ use futures_util::stream::FuturesUnordered;
 use tokio::time::{Instant, sleep_until};
 
 use crate::answer::Trouble;
-use crate::batch::{Builder, LIFE};
+use crate::arrivals::sources;
+use crate::batch::Builder;
 use crate::kept::Kept;
 use crate::pick::{Pick, pick};
 use crate::place::cluster_id;
 use crate::post::{Acknowledged, Outgoing, Sender};
 use crate::progress::Progress;
+use crate::report;
 use crate::window::Window;
 
 /// A batch is sent when it has so many entries or bytes, or after so long.
@@ -29,15 +32,11 @@ const IN_FLIGHT: usize = 4;
 const IN_FLIGHT_BYTES: u64 = 1 << 20;
 /// How often it is checked which partitions are to be sent.
 const LOOK: Duration = Duration::from_millis(200);
-/// How often progress is committed, at most.
-const COMMIT: Duration = Duration::from_secs(2);
-/// How often a round begins that says up to which time all is acknowledged.
-const ROUND: Duration = Duration::from_secs(10);
 
 /// A round: once all up to a record of this shard's log is acknowledged, this version is delivered.
 struct Round {
-    /// All of this cluster's up to then.
-    known: Version,
+    /// Up to which version all entries of each home were in the log then.
+    homes: Vec<(String, Version)>,
     /// The last record of the log then.
     last: u64,
 }
@@ -86,7 +85,6 @@ impl Flow {
         };
         let merged = Merged::new(services, subscription, leads.clone(), Some(from), None);
         let limit = sender.link.limit_bytes_per_s;
-        let id = u128::from_str_radix(&sender.link.cluster, 16).unwrap_or(0);
         let now = Instant::now();
         Flow {
             origin: services.shard().origin(),
@@ -107,7 +105,7 @@ impl Flow {
             round: None,
             round_at: now,
             throttled_until: now,
-            theirs: cluster_number(id),
+            theirs: report::target_number(&sender.link),
             sender,
         }
     }
@@ -148,7 +146,8 @@ impl Flow {
     }
 
     fn now(&self) -> (Instant, Version) {
-        let until_ms = self.sender.services.now_ms() + LIFE.as_millis() as u64;
+        let sender = &self.sender;
+        let until_ms = sender.services.now_ms() + sender.times.life_ms();
         (Instant::now(), Version::new(until_ms, 0))
     }
 
@@ -156,7 +155,7 @@ impl Flow {
     fn check_pause(&mut self) -> Result<(), Trouble> {
         let now_ms = self.sender.services.now_ms();
         let before_ms = std::mem::replace(&mut self.read_ms, now_ms);
-        if now_ms.saturating_sub(before_ms) > LIFE.as_millis() as u64 {
+        if now_ms.saturating_sub(before_ms) > self.sender.times.life_ms() {
             let line =
                 "the stream was not read for a minute: it starts again at the committed progress";
             return Err(Trouble::waiting(line));
@@ -206,7 +205,8 @@ impl Flow {
 
     fn push(&mut self, entry: &Entry, is_stored: bool) {
         let sent = self.progress.vector(entry.partition);
-        if pick(entry, self.theirs, sent.filter(|_| is_stored)) != Pick::Send {
+        let again = self.sender.services.sabotage() == Sabotage::LinkSnapshotAgain;
+        if pick(entry, self.theirs, sent.filter(|_| is_stored && !again)) != Pick::Send {
             self.sender.gauge.count(|counts| counts.filtered += 1);
             return;
         }
@@ -236,6 +236,12 @@ impl Flow {
             self.throttled_until = self.throttled_until.max(read) + cost;
         }
         self.in_flight_bytes += entries.payload_bytes;
+        if let Some(token) = &token
+            && self.sender.services.sabotage() == Sabotage::LinkTokenAhead
+        {
+            self.is_dirty = true;
+            self.reach(token.clone());
+        }
         let outgoing = Outgoing {
             number: self.window.push(token),
             entries,
@@ -287,9 +293,10 @@ impl Flow {
         if let Some(round) = &self.round
             && here.is_some_and(|hint| hint.index >= round.last)
         {
-            let home = cluster_id(&self.sender.services);
-            for partition in &self.leads {
-                self.progress.deliver(*partition, &home, round.known);
+            for (home, version) in &round.homes {
+                for partition in &self.leads {
+                    self.progress.deliver(*partition, home, *version);
+                }
             }
             self.round = None;
             self.is_dirty = true;
@@ -302,11 +309,12 @@ impl Flow {
         let services = &self.sender.services;
         let now = Instant::now();
         if self.round.is_none() && now >= self.round_at {
-            // First the version, then the end of the log: all entries up to the version are before it.
+            // First the versions, then the end of the log: all entries up to them are before it.
             if let Some(known) = services.known_before() {
+                let homes = self.logged(known).await;
                 let last = services.log_last();
-                self.round = Some(Round { known, last });
-                self.round_at = now + ROUND;
+                self.round = Some(Round { homes, last });
+                self.round_at = now + self.sender.times.round;
                 if let Some(reached) = self.reached.clone() {
                     self.reach(reached);
                 }
@@ -314,11 +322,28 @@ impl Flow {
         }
         let is_waiting = !self.window.has_room();
         self.sender.gauge.follow(&self.merged.status(), is_waiting);
-        let is_due = now.duration_since(self.committed) >= COMMIT;
+        let is_due = now.duration_since(self.committed) >= self.sender.times.commit;
         if is_due {
             self.commit().await?;
         }
         Ok(())
+    }
+
+    /// Up to which version all entries of each home are in this shard's log.
+    async fn logged(&self, known: Version) -> Vec<(String, Version)> {
+        let services = &self.sender.services;
+        let link = &self.sender.link;
+        let sources = sources(services, self.sender.keyspace).await;
+        // This cluster's own do not depend on them.
+        let sources = sources.unwrap_or_else(|failure| {
+            tracing::debug!(%failure, "links from other clusters cannot be read now");
+            Vec::new()
+        });
+        let bound_ms = services.clock_bound_ms();
+        let at = report::moment(services, report::grace_ms(services, link), known);
+        let own = cluster_id(services);
+        let last_ms = self.sender.times.life_ms() + 2 * bound_ms;
+        report::logged(&own, link, &sources, (known, last_ms), at)
     }
 
     /// Commits the progress, and keeps the part of the log that is still needed.

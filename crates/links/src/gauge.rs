@@ -8,7 +8,7 @@ use dunlin_node::Rate;
 use dunlin_proto::api::{LinkAtShard, LinkCounts, LinkError, LinkState, StreamStatus};
 use tokio::time::Instant;
 
-use crate::age::Age;
+use crate::age::{Age, Checked};
 use crate::answer::Trouble;
 
 /// Latencies that percentiles are of.
@@ -23,7 +23,8 @@ const ERRORS: usize = 8;
 #[derive(Debug, Default)]
 pub(crate) struct Gauge {
     trouble: RefCell<Option<Trouble>>,
-    age: Cell<Option<Age>>,
+    /// Its age at the shard that checks it, and whether this shard does not know what all replicas have.
+    age: RefCell<Option<(Checked, bool)>>,
     partitions: Cell<u64>,
     loading: RefCell<BTreeSet<u16>>,
     is_acknowledged: Cell<bool>,
@@ -78,8 +79,8 @@ impl Gauge {
     }
 
     /// Its age, at the shard that checks it.
-    pub fn set_age(&self, age: Option<Age>) {
-        self.age.set(age);
+    pub fn set_age(&self, age: Option<(Checked, bool)>) {
+        *self.age.borrow_mut() = age;
     }
 
     /// So many partitions are sent from here.
@@ -128,8 +129,10 @@ impl Gauge {
             None if self.is_behind() => (LinkState::CatchingUp, None),
             None => (LinkState::Current, None),
         };
-        match self.age.get() {
-            Some(Age::Late) if state < LinkState::Late => (LinkState::Late, why),
+        match &*self.age.borrow() {
+            Some((checked, is_unknown)) if checked.age == Age::Late && state < LinkState::Late => {
+                (LinkState::Late, Some(late(checked, *is_unknown, why)))
+            }
             _ => (state, why),
         }
     }
@@ -160,4 +163,17 @@ impl Gauge {
             errors: self.errors.borrow().iter().cloned().collect(),
         }
     }
+}
+
+/// Why a link is late.
+fn late(checked: &Checked, is_unknown: bool, why: Option<String>) -> String {
+    let home = checked.home.as_deref().unwrap_or("this cluster");
+    let age_s = checked.age_ms / 1_000;
+    let mut line = format!(
+        "the entries of cluster {home} are acknowledged only up to {age_s} s ago: end what is in the way before the link is broken"
+    );
+    if is_unknown {
+        line += "; a node of this cluster is away, or a clock is not trusted: see dunlin status";
+    }
+    why.map_or(line.clone(), |why| format!("{line}; {why}"))
 }

@@ -1,12 +1,13 @@
 //! A link from another cluster, as its receiver keeps it: the receiver checks its age by its own clock, whatever the
 //! sender says. Pure.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
-use dunlin_entry::Version;
+use dunlin_entry::{Version, cluster_number};
+use dunlin_proto::api::{HexVersion, Homes};
 use serde::{Deserialize, Serialize};
 
-use crate::age::{self, Age, age_ms};
+use crate::age::{self, Age, Checked};
 
 /// Tables that are kept.
 const TABLES: usize = 4;
@@ -16,27 +17,32 @@ const TABLES: usize = 4;
 #[serde(default)]
 pub(crate) struct Inbound {
     /// Its name at the sender; empty before the sender's first report.
-    name: String,
-    /// When its first batch arrived, in milliseconds since 1970.
+    pub name: String,
+    /// Keys that begin with this arrive.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub prefix: String,
+    /// When its first batch or report arrived, in milliseconds since 1970.
     created_ms: u64,
     /// Since when it is broken. Never taken back.
     #[serde(skip_serializing_if = "Option::is_none")]
     broken_ms: Option<u64>,
+    /// Since when it is dropped. Never taken back.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dropped_ms: Option<u64>,
     /// The last reports, in their order.
     tables: Vec<Table>,
 }
 
-/// What the sender has reported.
+/// A report of the sender.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Table {
-    /// Up to which version each home is delivered: 16 hexadecimal digits.
-    delivered: BTreeMap<String, String>,
+    homes: Homes,
     /// When the report arrived, in milliseconds since 1970.
     seen_ms: u64,
 }
 
 impl Inbound {
-    /// A link whose first batch has arrived.
+    /// A link of which nothing had arrived before.
     pub fn new(now_ms: u64) -> Inbound {
         Inbound {
             created_ms: now_ms,
@@ -45,47 +51,73 @@ impl Inbound {
     }
 
     /// The record after a report. A late report takes nothing back.
-    pub fn report(
-        mut self,
-        name: &str,
-        delivered: &BTreeMap<String, Version>,
-        now_ms: u64,
-    ) -> Inbound {
-        let mut table = Table {
-            delivered: self.last().cloned().unwrap_or_default(),
-            seen_ms: now_ms,
-        };
-        for (home, version) in delivered {
-            let text = format!("{:016x}", version.0);
-            let known = table.delivered.entry(home.clone()).or_default();
-            // Numbers of one length compare as text.
-            if *known < text {
-                *known = text;
-            }
+    pub fn report(mut self, name: &str, prefix: &str, reported: &Homes, now_ms: u64) -> Inbound {
+        let mut homes = self.homes().clone();
+        for (home, new) in reported {
+            let known = homes.entry(home.clone()).or_insert(*new);
+            known.delivered = known.delivered.max(new.delivered);
+            known.is_partial = new.is_partial;
         }
         name.clone_into(&mut self.name);
-        self.tables.push(table);
+        prefix.clone_into(&mut self.prefix);
+        self.tables.push(Table {
+            homes,
+            seen_ms: now_ms,
+        });
         let more = self.tables.len().saturating_sub(TABLES);
         self.tables.drain(..more);
         self
     }
 
-    fn last(&self) -> Option<&BTreeMap<String, String>> {
-        Some(&self.tables.last()?.delivered)
+    /// The record after its sender, or somebody here, has dropped the link.
+    pub fn drop_link(mut self, now_ms: u64) -> Inbound {
+        self.dropped_ms.get_or_insert(now_ms);
+        self
+    }
+
+    /// Its progress by home, after the last report.
+    pub fn homes(&self) -> &Homes {
+        static NONE: Homes = Homes::new();
+        self.tables.last().map_or(&NONE, |table| &table.homes)
+    }
+
+    /// The numbers of the clusters whose entries it may bring: the sender has reported when their age begins.
+    pub fn numbers(&self) -> BTreeSet<u16> {
+        let id = |home: &String| u128::from_str_radix(home, 16).ok();
+        let ids = self.homes().keys().filter_map(id);
+        ids.map(cluster_number).collect()
+    }
+
+    /// Up to which version all entries of a home had arrived before a time.
+    pub fn delivered(&self, home: &str, before_ms: u64) -> Option<Version> {
+        let seen = self.tables.iter().rev().find(|t| t.seen_ms < before_ms)?;
+        let HexVersion(version) = seen.homes.get(home)?.delivered?;
+        Some(version)
+    }
+
+    /// Since when nothing arrives over it any more, if so.
+    pub fn ended_ms(&self) -> Option<u64> {
+        match (self.dropped_ms, self.broken_ms) {
+            (Some(dropped), Some(broken)) => Some(dropped.min(broken)),
+            (dropped, broken) => dropped.or(broken),
+        }
+    }
+
+    /// Whether it is dropped.
+    pub fn is_dropped(&self) -> bool {
+        self.dropped_ms.is_some()
     }
 
     /// Its age, and the record after the check; `grace_ms` is the tombstone grace of the receiver.
-    pub fn check(mut self, now_ms: u64, grace_ms: u64) -> (Inbound, Age) {
-        let versions = self.last().into_iter().flatten();
-        let versions = versions.map(|(_, text)| u64::from_str_radix(text, 16).ok().map(Version));
-        let age_ms = age_ms(now_ms, self.created_ms, versions);
-        let mut age = age::of(age_ms, grace_ms);
+    pub fn check(mut self, sender: &str, now_ms: u64, grace_ms: u64) -> (Inbound, Checked) {
+        let homes = self.homes();
+        let mut checked = age::check(now_ms, grace_ms, (sender, self.created_ms), homes);
         if self.broken_ms.is_some() {
-            age = Age::Broken;
-        } else if age == Age::Broken {
+            checked.age = Age::Broken;
+        } else if checked.age == Age::Broken && self.dropped_ms.is_none() {
             self.broken_ms = Some(now_ms);
         }
-        (self, age)
+        (self, checked)
     }
 }
 

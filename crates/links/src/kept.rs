@@ -4,11 +4,11 @@ use std::rc::Rc;
 
 use bytes::Bytes;
 use dunlin_entry::Stamp;
-use dunlin_node::{Failure, Scan, Services};
+use dunlin_node::{Failure, Services};
 use dunlin_proto::{Condition, Item, ShardAddress};
 
 use crate::progress::{Progress, Record};
-use crate::system::{quorum, write};
+use crate::system::{list, write};
 
 /// The shard's own record.
 pub(crate) struct Kept {
@@ -30,25 +30,7 @@ fn key(keyspace: u32, link: u32, shard: ShardAddress) -> Bytes {
 
 /// All records of a link.
 async fn items(services: &Rc<Services>, keyspace: u32, link: u32) -> Result<Vec<Item>, Failure> {
-    let Some(system) = services.system() else {
-        return Ok(Vec::new());
-    };
-    let start = Bytes::from(prefix(keyspace, link));
-    let mut end = start.to_vec();
-    if let Some(last) = end.last_mut() {
-        *last += 1;
-    }
-    let coordinator = services.coordinator();
-    let quorum = quorum(services, system);
-    let mut scan = Scan::begin(coordinator, system, start, Some(end.into()), quorum)?;
-    let mut items = Vec::new();
-    loop {
-        let page = scan.next_page().await?;
-        if page.is_empty() {
-            return Ok(items);
-        }
-        items.extend(page);
-    }
+    list(services, prefix(keyspace, link)).await
 }
 
 fn progress_of(items: &[Item]) -> Progress {

@@ -6,7 +6,7 @@
 //! | file | duty |
 //! |---|---|
 //! | `plug` | the paths, requests of other shards, a sender for each link at each shard, the age of links |
-//! | `http` | paths; `check` (pure), the rules for a new link |
+//! | `http` | paths; `create`, a new link; `check` (pure), the rules for it |
 //! | `sender` | sends partitions from the committed progress on; `flow`, one stream of it; `post`, its batches |
 //! | `pick` | pure: which entries of a stream are sent |
 //! | `batch` | the body of a request |
@@ -16,8 +16,11 @@
 //! | `age` | pure: how old a link may be |
 //! | `receive` | the receiver's side: batches, and the description of a target |
 //! | `inbound` | pure: a link from another cluster, and its age by the receiver's clock; `arrivals`, its record |
+//! | `sources` | pure: the links from other clusters to a keyspace, together |
+//! | `report` | the progress of a link by home, and its reports to the target |
 //! | `system` | records in the keyspace `_system` |
 //! | `transport` | the trait that carries requests to another cluster |
+//! | `times` | how long things take |
 //! | `place` | this cluster, and the replica that sends a partition |
 //! | `running` | the links that run at a shard |
 //! | `gauge` | the state of a link at a shard; `status`, at all of them |
@@ -28,6 +31,7 @@ mod answer;
 mod arrivals;
 mod batch;
 mod check;
+mod create;
 mod flow;
 mod gauge;
 mod http;
@@ -39,12 +43,16 @@ mod plug;
 mod post;
 mod progress;
 mod receive;
+mod report;
 mod running;
 mod sender;
+mod sources;
 mod status;
 mod system;
+mod times;
 mod transport;
 mod window;
 
 pub use plug::Links;
+pub use times::Times;
 pub use transport::{Answered, Call, Connect, Transport};

@@ -7,29 +7,29 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::{Buf, Bytes};
-use dunlin_entry::Version;
 use dunlin_metadata::{LinkChange, LinkRecord, Role};
 use dunlin_node::Services;
 use dunlin_node::http::{Answer, Ask, LocalFuture, Need, Rejected, Rule};
 use dunlin_node::plug::{Plug, Plugged};
-use dunlin_proto::api::{Figure, LinkReport};
+use dunlin_proto::api::{Figure, Homes};
 use dunlin_proto::{CANNOT, Response};
 use dunlin_rpc::{Reply, Sink};
 use hyper::Method;
 use tokio::task::spawn_local;
 use tokio::time::{Instant, sleep};
 
-use crate::age::{self, Age, age_ms};
+use crate::age::{self, Age};
+use crate::answer::{Next, next};
+use crate::gauge::Gauge;
 use crate::place::{cluster_id, first_replica};
 use crate::post::Sender;
 use crate::running::{HAS_RECORD, LinksAtShard, NUMBER, Running, STATUS};
-use crate::transport::{Call, Connect, encode};
-use crate::{http, kept, receive, status};
+use crate::times::Times;
+use crate::transport::Connect;
+use crate::{arrivals, http, receive, report, status};
 
 /// How often the list of links is read.
 const LOOK: Duration = Duration::from_millis(100);
-/// How often their age is checked.
-const AGES: Duration = Duration::from_secs(10);
 
 const READ: Need = Need::Keyspace(Role::Read);
 const ADMIN: Need = Need::Keyspace(Role::Admin);
@@ -46,19 +46,26 @@ const OF_LINK: &[Rule] = &[
     Rule::new(Method::PATCH, &[], ADMIN_OF_ALL),
     Rule::new(Method::DELETE, &[], ADMIN),
 ];
+const OF_INBOUND: &[Rule] = &[Rule::new(Method::DELETE, &[], ADMIN)];
 const OF_TARGET: &[Rule] = &[Rule::new(Method::GET, &[], ADMIN)];
 const OF_ENTRIES: &[Rule] = &[Rule::routine(Method::POST, &[], ADMIN)];
 
-/// Links to other clusters, which are reached so.
+/// Links to other clusters.
 #[derive(Debug)]
-pub struct Links(pub Arc<dyn Connect>);
+pub struct Links {
+    /// How these are reached.
+    pub connect: Arc<dyn Connect>,
+    /// How long things take.
+    pub times: Times,
+}
 
 impl Plug for Links {
     fn attach(&self) -> Rc<dyn Plugged> {
         Rc::new(LinksAtShard {
-            transport: self.0.transport(),
+            transport: self.connect.transport(),
+            times: self.times,
             links: RefCell::default(),
-            ages: RefCell::default(),
+            inlets: RefCell::default(),
         })
     }
 }
@@ -87,6 +94,7 @@ impl LinksAtShard {
                 link: record.clone(),
                 gauge: gauge.clone(),
                 transport: self.transport.clone(),
+                times: self.times,
             };
             let task = is_sent.then(|| spawn_local(sender.run()).abort_handle());
             let running = Running {
@@ -99,34 +107,20 @@ impl LinksAtShard {
         }
     }
 
-    /// Reports to the target up to which version all is delivered. A report that does not arrive is followed by another.
-    fn report(&self, link: &LinkRecord, home: &str, version: Version) {
-        let delivered = [(home.to_owned(), format!("{:016x}", version.0))];
-        let report = LinkReport {
-            link: link.id,
-            name: link.name.clone(),
-            cluster: home.to_owned(),
-            delivered: delivered.into_iter().collect(),
-        };
-        let call = Call {
-            servers: link.to.clone(),
-            login: link.login.clone(),
-            method: Method::POST,
-            target: format!("/v1/keyspaces/{}/link-progress", encode(&link.keyspace)),
-            content_type: "application/json",
-            body: serde_json::to_vec(&report).unwrap_or_default().into(),
-        };
-        let (answered, name) = (self.transport.call(call), link.name.clone());
-        spawn_local(async move {
-            match answered.await {
-                Ok((200, _)) => {}
-                failed => tracing::debug!(?failed, link = name, "a report did not arrive"),
-            }
-        });
-    }
-
-    /// Notes how old links are, and that they are broken: the first replica of their first partition does.
-    async fn check_ages(&self, services: &Rc<Services>) {
+    /// Notes how old links are, and that they are broken, and reports to their targets: the first replica of their first
+    /// partition does.
+    async fn check_ages(self: &Rc<Self>, services: &Rc<Services>) {
+        let own = services.shard().address();
+        let is_first = |keyspace| first_replica(services, keyspace, 0) == Some(own);
+        // A clock that nobody agrees with breaks nothing.
+        let is_trusted = services.stamp_clock().is_ok();
+        if is_trusted
+            && services.system().is_some_and(is_first)
+            && let Err(rejected) = arrivals::check_ages(services).await
+        {
+            let why = rejected.line;
+            tracing::debug!(why, "links from other clusters cannot be checked now");
+        }
         for (keyspace, link) in services.links() {
             let running = self
                 .links
@@ -134,28 +128,22 @@ impl LinksAtShard {
                 .get(&(keyspace, link.id))
                 .map(|r| r.gauge.clone());
             let Some(gauge) = running else { continue };
-            let own = services.shard().address();
-            if first_replica(services, keyspace, 0) != Some(own) || link.broken_ms.is_some() {
+            if !is_first(keyspace) || link.broken_ms.is_some() {
                 gauge.set_age(None);
                 continue;
             }
-            let Ok(progress) = kept::progress(services, keyspace, link.id).await else {
+            let Ok(homes) = report::read_table(services, keyspace, &link).await else {
                 continue;
             };
-            let count = services.partition_count(keyspace).unwrap_or(0);
-            let home = cluster_id(services);
-            let delivered = progress.delivered(0..count, &home);
-            let now_ms = services.now_ms();
-            let age = age_ms(now_ms, link.created_ms, [delivered]);
-            let age = age::of(age, status::grace_ms(&link));
-            gauge.set_age(Some(age));
-            if let Some(version) = delivered
-                && !link.paused
-            {
-                self.report(&link, &home, version);
+            let (now_ms, home) = (services.now_ms(), cluster_id(services));
+            let sender = (home.as_str(), link.created_ms);
+            let checked = age::check(now_ms, report::grace_ms(services, &link), sender, &homes);
+            let is_broken = checked.age == Age::Broken;
+            gauge.set_age(Some((checked, services.known_before().is_none())));
+            if !link.paused {
+                self.report(services, link.clone(), homes, gauge);
             }
-            // A clock that nobody agrees with breaks nothing.
-            if age == Age::Broken && services.stamp_clock().is_ok() {
+            if is_broken && is_trusted {
                 let change = LinkChange::Break(link.id, now_ms);
                 let name = services.keyspace_name(keyspace);
                 if let Err(rejected) = services.change_links(&name, &change).await {
@@ -168,6 +156,29 @@ impl LinksAtShard {
             }
         }
     }
+
+    /// Sends a report aside. One that does not arrive is followed by another; that the target refuses the link is noted.
+    fn report(
+        self: &Rc<Self>,
+        services: &Rc<Services>,
+        link: LinkRecord,
+        homes: Homes,
+        gauge: Rc<Gauge>,
+    ) {
+        let (own, services) = (self.clone(), services.clone());
+        spawn_local(async move {
+            let posted = report::post(&services, &*own.transport, &link, homes, false);
+            match posted.await {
+                Ok((200, _)) => {}
+                Ok((status, body)) => {
+                    if let Next::Stop(trouble) = next(status, &body) {
+                        gauge.fail(&trouble, services.now_ms());
+                    }
+                }
+                Err(line) => tracing::debug!(line, link = link.name, "a report did not arrive"),
+            }
+        });
+    }
 }
 
 impl Plugged for LinksAtShard {
@@ -177,9 +188,10 @@ impl Plugged for LinksAtShard {
 
     fn rules(&self, parts: &[&str]) -> Option<&'static [Rule]> {
         match parts {
-            ["links"] => Some(ALL),
+            ["links" | "inbound-links"] => Some(ALL),
             ["keyspaces", _, "links"] => Some(OF_LINKS),
             ["keyspaces", _, "links", _] => Some(OF_LINK),
+            ["keyspaces", _, "inbound-links", _, _] => Some(OF_INBOUND),
             ["keyspaces", _, "link-target"] => Some(OF_TARGET),
             ["keyspaces", _, "entries" | "link-progress"] => Some(OF_ENTRIES),
             _ => None,
@@ -204,12 +216,12 @@ impl Plugged for LinksAtShard {
     fn run(&self, services: &Rc<Services>) {
         let services = Rc::downgrade(services);
         spawn_local(async move {
-            let mut ages_at = Instant::now() + AGES;
+            let mut ages_at = Instant::now();
             while let Some(services) = services.upgrade() {
                 if let Some(own) = LinksAtShard::of(&services) {
                     own.look(&services);
                     if Instant::now() >= ages_at {
-                        ages_at = Instant::now() + AGES;
+                        ages_at = Instant::now() + own.times.ages;
                         own.check_ages(&services).await;
                     }
                 }

@@ -12,9 +12,10 @@ use hyper::Method;
 use tokio::time::{Instant, sleep};
 
 use crate::answer::{Next, Trouble, next};
-use crate::batch::{Builder, CONTENT_TYPE, LIFE, Preamble};
+use crate::batch::{Builder, CONTENT_TYPE, Preamble};
 use crate::gauge::Gauge;
 use crate::place::first_replica;
+use crate::times::Times;
 use crate::transport::{Call, Transport, encode};
 
 /// Pauses after failures.
@@ -29,6 +30,7 @@ pub(crate) struct Sender {
     pub link: LinkRecord,
     pub gauge: Rc<Gauge>,
     pub transport: Rc<dyn Transport>,
+    pub times: Times,
 }
 
 /// A batch that the target has acknowledged.
@@ -101,8 +103,15 @@ impl Sender {
                 }
                 Next::Restart(trouble) | Next::Stop(trouble) => return Err(trouble),
                 Next::Again(trouble) => trouble,
+                Next::Report(trouble) => match self.report().await {
+                    Ok(()) => continue,
+                    Err(line) => Trouble {
+                        line: format!("{}; {line}", trouble.line),
+                        ..trouble
+                    },
+                },
             };
-            if outgoing.read.elapsed() + pause >= LIFE {
+            if outgoing.read.elapsed() + pause >= self.times.life {
                 return Err(trouble);
             }
             self.gauge.fail(&trouble, self.services.now_ms());

@@ -16,11 +16,11 @@ use futures_util::future::join_all;
 use hyper::StatusCode;
 use serde_json::json;
 
-use crate::age::Age;
 use crate::arrivals;
-use crate::batch::{LIFE, Preamble, decode};
+use crate::batch::{Preamble, decode};
 use crate::place::cluster_id;
-use crate::running::{HAS_RECORD, NUMBER};
+use crate::running::{HAS_RECORD, NUMBER, times};
+use crate::sources::homes;
 
 /// The timeout of the request whether a shard holds anything.
 const ASK_TIMEOUT: Duration = Duration::from_secs(4);
@@ -62,6 +62,10 @@ pub(crate) enum Refused {
     Late,
     /// Its link is broken.
     Broken,
+    /// Its link is dropped.
+    Dropped,
+    /// It has entries of a cluster that the sender has not reported yet.
+    Home,
 }
 
 /// The state of a receiver.
@@ -71,6 +75,8 @@ pub(crate) struct Receiver {
     pub keyspace: u32,
     pub now_ms: u64,
     pub bound_ms: u64,
+    /// How long a batch counts.
+    pub life_ms: u64,
 }
 
 /// Until when the entries of a batch may be logged. Pure.
@@ -89,7 +95,7 @@ pub(crate) fn admit(preamble: &Preamble, here: Receiver) -> Result<Version, Refu
         return Err(Refused::Clock(ahead_ms));
     }
     // The receiver bounds the life of a batch by its own clock.
-    let life_ms = LIFE.as_millis() as u64 + here.bound_ms;
+    let life_ms = here.life_ms + here.bound_ms;
     let latest = Version::new(here.now_ms + life_ms, 0);
     let deadline = preamble.deadline.min(latest);
     if deadline <= Version::new(here.now_ms, 0) {
@@ -99,7 +105,8 @@ pub(crate) fn admit(preamble: &Preamble, here: Receiver) -> Result<Version, Refu
 }
 
 impl Refused {
-    fn answer(&self) -> Answer {
+    /// As the sender gets it.
+    pub fn answer(&self) -> Answer {
         let (status, reason, error) = match self {
             Refused::SameCluster => (
                 409,
@@ -109,7 +116,7 @@ impl Refused {
             Refused::SameNumber => (
                 409,
                 "same_number",
-                "both clusters have the same number, the first bits of their ids: they cannot be linked".to_owned(),
+                "two of the clusters that are linked have the same number, the first bits of their ids: they cannot be linked".to_owned(),
             ),
             Refused::Keyspace => (
                 409,
@@ -126,7 +133,17 @@ impl Refused {
             Refused::Broken => (
                 409,
                 "broken",
-                "the link has delivered nothing for three quarters of the tombstone grace here, and deletes may be forgotten: drop it and this keyspace, and make both anew".to_owned(),
+                "the link has not delivered all for most of the tombstone grace here, and deletes may be forgotten: drop it and this keyspace, and make both anew".to_owned(),
+            ),
+            Refused::Dropped => (
+                409,
+                "dropped",
+                "the link was dropped, at this end or the other: drop it at the other, and make a new one".to_owned(),
+            ),
+            Refused::Home => (
+                409,
+                "home",
+                "the sender has to report first from which clusters its entries are".to_owned(),
             ),
             Refused::Late => (
                 408,
@@ -153,18 +170,21 @@ pub(crate) async fn entries(
         keyspace: id,
         now_ms: services.now_ms(),
         bound_ms: services.clock_bound_ms(),
+        life_ms: times(services).life_ms(),
     };
     let deadline = match admit(&preamble, here) {
         Ok(deadline) => deadline,
         Err(refused) => return Ok(refused.answer()),
     };
     let inlet = (id, preamble.cluster, preamble.link);
-    if arrivals::age(services, keyspace, inlet).await? == Age::Broken {
-        return Ok(Refused::Broken.answer());
+    let own = cluster_number(here.cluster);
+    let numbers = entries.iter().map(|entry| entry.stamp.origin.cluster());
+    let numbers = numbers.filter(|number| *number != own).collect();
+    if let Some(refused) = arrivals::refusal(services, keyspace, inlet, &numbers).await? {
+        return Ok(refused.answer());
     }
     // Other nodes take over timestamps up to the bound from their own clocks, which may be behind this one.
     let limit = Version::new(here.now_ms, 0).plus_ms(here.bound_ms / 2);
-    let own = cluster_number(here.cluster);
     let mut taken = EntriesTaken::default();
     let mut writes = Vec::with_capacity(entries.len());
     for entry in entries {
@@ -218,8 +238,13 @@ pub(crate) async fn target(
     keyspace: &LinkedKeyspace,
 ) -> Result<LinkTarget, Rejected> {
     let is_quorum = keyspace.record.settings.mode == Mode::Quorum;
+    let id = keyspace.record.id;
+    let sources = arrivals::sources(services, id).await?;
+    let own = cluster_id(services);
+    let homes = homes(&sources).into_iter().map(str::to_owned);
     Ok(LinkTarget {
-        is_empty: !is_quorum || is_empty(services, keyspace.record.id).await?,
+        is_empty: !is_quorum || is_empty(services, id).await?,
+        homes: homes.chain([own]).collect(),
         ..target_here(services, keyspace)
     })
 }
@@ -237,6 +262,7 @@ pub(crate) fn target_here(services: &Services, keyspace: &LinkedKeyspace) -> Lin
         clock_ms: services.now_ms(),
         clock_bound_ms: services.clock_bound_ms(),
         is_empty: false,
+        homes: Vec::new(),
     }
 }
 

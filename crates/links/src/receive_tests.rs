@@ -8,6 +8,7 @@ const HERE: Receiver = Receiver {
     cluster: OWN,
     keyspace: 3,
     now_ms: 1_000_000,
+    life_ms: 60_000,
     bound_ms: 10_000,
 };
 

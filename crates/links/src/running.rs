@@ -1,7 +1,7 @@
 //! The links that run at a shard.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use dunlin_metadata::LinkRecord;
@@ -10,8 +10,8 @@ use dunlin_proto::api::{LinkAtShard, LinkState};
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
-use crate::age::Age;
 use crate::gauge::Gauge;
+use crate::times::Times;
 use crate::transport::Transport;
 
 /// Its number among the capabilities.
@@ -26,10 +26,17 @@ pub(crate) type Inlet = (u32, u128, u32);
 /// Links at one shard.
 pub(crate) struct LinksAtShard {
     pub transport: Rc<dyn Transport>,
-    /// Links from other clusters: their ages, and when these were read.
-    pub ages: RefCell<BTreeMap<Inlet, (Instant, Age)>>,
+    pub times: Times,
+    /// Links from other clusters that were good when they were checked last: the numbers of the clusters whose entries
+    /// they may bring.
+    pub inlets: RefCell<BTreeMap<Inlet, (Instant, Rc<BTreeSet<u16>>)>>,
     /// By number of the keyspace and of the link.
     pub links: RefCell<BTreeMap<(u32, u32), Running>>,
+}
+
+/// The times of links at a shard.
+pub(crate) fn times(services: &Services) -> Times {
+    LinksAtShard::of(services).map_or_else(Times::default, |own| own.times)
 }
 
 pub(crate) struct Running {
@@ -79,7 +86,7 @@ impl Running {
 pub(crate) fn by_record(link: &LinkRecord) -> Option<(LinkState, String)> {
     if let Some(broken_ms) = link.broken_ms {
         let why = format!(
-            "nothing was acknowledged for three quarters of the tombstone grace at {broken_ms} ms since 1970: deletes may be forgotten, so nothing more is sent; drop it and the keyspace there, and make both anew"
+            "not all was acknowledged for most of the tombstone grace at {broken_ms} ms since 1970: deletes may be forgotten, so nothing more is sent; drop it and the keyspace there, and make both anew"
         );
         return Some((LinkState::Broken, why));
     }

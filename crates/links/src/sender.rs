@@ -4,7 +4,6 @@
 use tokio::time::{Instant, sleep};
 
 use crate::answer::Trouble;
-use crate::batch::LIFE;
 use crate::flow::Flow;
 use crate::kept::Kept;
 use crate::post::{PAUSE_MAX, PAUSE_MIN, Sender};
@@ -25,7 +24,7 @@ impl Sender {
                 Ok(()) => pause = PAUSE_MIN,
                 Err(trouble) => {
                     self.gauge.fail(&trouble, self.services.now_ms());
-                    if start.elapsed() > LIFE {
+                    if start.elapsed() > self.times.life {
                         pause = PAUSE_MIN;
                     }
                     sleep(pause).await;

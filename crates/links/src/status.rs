@@ -4,23 +4,16 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use bytes::{BufMut, Bytes, BytesMut};
-use dunlin_entry::Version;
 use dunlin_metadata::LinkRecord;
 use dunlin_node::Services;
 use dunlin_proto::ShardAddress;
-use dunlin_proto::api::{Figure, LinkAtShard, LinkCounts, LinkState, LinkStatus};
+use dunlin_proto::api::{Figure, HomeProgress, LinkAtShard, LinkCounts, LinkState, LinkStatus};
 use futures_util::future::join_all;
 
-use crate::kept;
-use crate::place::cluster_id;
+use crate::report::{grace_ms, read_table};
 use crate::running::{LinksAtShard, NUMBER, STATUS, by_record};
 
 const ASK_TIMEOUT: Duration = Duration::from_secs(2);
-
-/// The tombstone grace that bounds a link, in milliseconds.
-pub(crate) fn grace_ms(link: &LinkRecord) -> u64 {
-    link.grace_s.saturating_mul(1_000)
-}
 
 /// The shards that hold a part of a keyspace.
 fn holders(services: &Services, keyspace: u32) -> Vec<ShardAddress> {
@@ -48,7 +41,7 @@ pub(crate) async fn of(services: &Rc<Services>, keyspace: u32, link: &LinkRecord
         limit_bytes_per_s: link.limit_bytes_per_s,
         login: link.login.clone(),
         created_ms: link.created_ms,
-        age_s_max: grace_ms(link) / 4_000 * 3,
+        age_s_max: grace_ms(services, link) / 4_000 * 3,
         ..LinkStatus::default()
     };
     for (at, answer) in holders.iter().zip(join_all(requests).await) {
@@ -57,12 +50,16 @@ pub(crate) async fn of(services: &Rc<Services>, keyspace: u32, link: &LinkRecord
             Some(shard) => add(&mut status, shard),
         }
     }
-    let count = services.partition_count(keyspace).unwrap_or(0);
-    if let Ok(progress) = kept::progress(services, keyspace, link.id).await {
-        let home = cluster_id(services);
-        let delivered = progress.delivered(0..count, &home);
-        let age_ms = |version: Version| services.now_ms().saturating_sub(version.millis());
-        status.delivered_age_s = delivered.map(|version| age_ms(version) / 1_000);
+    if let Ok(homes) = read_table(services, keyspace, link).await {
+        let now_ms = services.now_ms();
+        let age_s = |home: &HomeProgress| {
+            let delivered = home.delivered?.0;
+            Some(now_ms.saturating_sub(delivered.millis()) / 1_000)
+        };
+        let ages: Option<Vec<u64>> = homes.values().map(age_s).collect();
+        status.delivered_age_s = ages.and_then(|ages| ages.into_iter().max());
+        status.homes = homes;
+        status.now_ms = now_ms;
     }
     if let Some((state, why)) = by_record(link) {
         status.state = state;

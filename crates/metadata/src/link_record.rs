@@ -1,4 +1,6 @@
 //! Links of a keyspace, as its record names them.
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 /// The most links of a keyspace.
@@ -43,6 +45,10 @@ pub struct LinkRecord {
     pub grace_s: u64,
     /// When it was made, in milliseconds since 1970.
     pub created_ms: u64,
+    /// Of other clusters whose entries it sends on: up to when all of them were here when it was made, in milliseconds since
+    /// 1970, by the cluster's id.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub since_ms: BTreeMap<String, u64>,
 }
 
 /// A change of a keyspace's links.

@@ -16,6 +16,7 @@ fn link(name: &str) -> LinkRecord {
         paused: false,
         broken_ms: None,
         grace_s: 864_000,
+        since_ms: BTreeMap::new(),
         created_ms: 7,
     }
 }

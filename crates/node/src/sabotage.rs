@@ -102,11 +102,27 @@ pub enum Sabotage {
     RemakeRemoved,
     /// A shard makes an empty replica of a range where one speaks.
     PrepareDiscardsVoter,
+    /// An entry of another cluster is logged without its position in this one.
+    LinkStampAsPosition,
+    /// A write that keeps its timestamp gets another when it meets something newer.
+    LinkRestamp,
+    /// An entry of another cluster is logged again though it is there.
+    LinkRelog,
+    /// An entry of another cluster that one replica has is acknowledged.
+    LinkHeldAlone,
+    /// The progress of a link is committed before it is acknowledged.
+    LinkTokenAhead,
+    /// All clusters have one number.
+    LinkSameNumber,
+    /// No link is ever too old.
+    LinkNoAge,
+    /// A stored record that was sent is sent again.
+    LinkSnapshotAgain,
 }
 
 impl Sabotage {
     /// All of them, and none.
-    pub const ALL: [Sabotage; 46] = [
+    pub const ALL: [Sabotage; 54] = [
         Sabotage::None,
         Sabotage::AckUnsynced,
         Sabotage::IgnoreGaps,
@@ -153,5 +169,28 @@ impl Sabotage {
         Sabotage::KeepOldConfiguration,
         Sabotage::RemakeRemoved,
         Sabotage::PrepareDiscardsVoter,
+        Sabotage::LinkStampAsPosition,
+        Sabotage::LinkRestamp,
+        Sabotage::LinkRelog,
+        Sabotage::LinkHeldAlone,
+        Sabotage::LinkTokenAhead,
+        Sabotage::LinkSameNumber,
+        Sabotage::LinkNoAge,
+        Sabotage::LinkSnapshotAgain,
     ];
+
+    /// Whether it shows only where clusters are linked.
+    pub fn is_of_links(self) -> bool {
+        matches!(
+            self,
+            Sabotage::LinkStampAsPosition
+                | Sabotage::LinkRestamp
+                | Sabotage::LinkRelog
+                | Sabotage::LinkHeldAlone
+                | Sabotage::LinkTokenAhead
+                | Sabotage::LinkSameNumber
+                | Sabotage::LinkNoAge
+                | Sabotage::LinkSnapshotAgain
+        )
+    }
 }

@@ -8,7 +8,7 @@ use std::time::Instant;
 use clap::Parser;
 use dunlin_sim::{
     Checked, Counts, HarnessError, Plan, RANGES, SEEDS, Sabotage, Verdict, find, run, run_all,
-    run_twice,
+    run_linked, run_twice,
 };
 
 /// Runs clusters under simulated network, disk and clock, one seed after another.
@@ -38,6 +38,9 @@ struct Options {
     /// Run each seed twice: a seed that is not the same run again fails.
     #[arg(long)]
     twice: bool,
+    /// Run linked clusters only, one run for each seed.
+    #[arg(long)]
+    linked: bool,
     /// Print what the nodes say; one seed at a time.
     #[arg(long)]
     trace: bool,
@@ -168,7 +171,9 @@ fn main() -> ExitCode {
     let (mut ran, mut failed) = (0_u32, Vec::new());
     let mut broken = None;
     let run_one = |seed| {
-        if options.twice {
+        if options.linked {
+            run_linked(seed, options.sabotage)
+        } else if options.twice {
             run_twice(seed, options.sabotage)
         } else {
             run(seed, options.sabotage)

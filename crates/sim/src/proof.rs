@@ -3,6 +3,7 @@
 use dunlin_node::Sabotage;
 
 use crate::harness::cluster::HarnessError;
+use crate::links;
 use crate::plan::Plan;
 use crate::run::{play, run};
 
@@ -38,7 +39,7 @@ pub fn find(sabotage: Sabotage, first: u64, seeds: u64) -> Result<Option<Found>,
         let verdict = run(seed, sabotage)?;
         if let Some(failure) = verdict.failure
             && verdict.is_by_value
-            && !breaks_without(seed)?
+            && !breaks_without(seed, sabotage)?
         {
             let line = failure.lines().next().unwrap_or_default().to_owned();
             return Ok(Some(Found { seed, runs, line }));
@@ -48,7 +49,10 @@ pub fn find(sabotage: Sabotage, first: u64, seeds: u64) -> Result<Option<Found>,
 }
 
 /// Whether the run shows a wrong value without any bug, judged in the same way.
-fn breaks_without(seed: u64) -> Result<bool, HarnessError> {
+fn breaks_without(seed: u64, sabotage: Sabotage) -> Result<bool, HarnessError> {
+    if sabotage.is_of_links() {
+        return Ok(links::run(seed, Sabotage::None)?.failure.is_some());
+    }
     let mut plan = Plan::new(seed, Sabotage::None);
     plan.values_only = true;
     Ok(play(plan)?.is_by_value)

@@ -11,6 +11,7 @@ use crate::faults::Faults;
 use crate::harness::chance;
 use crate::harness::cluster::{Cluster, HarnessError, broken};
 use crate::harness::host::Phase;
+use crate::links::{self, LinkPlan};
 use crate::plan::Plan;
 use crate::report::report;
 
@@ -67,7 +68,25 @@ pub struct Verdict {
 /// # Errors
 /// When the harness fails; a broken promise is a verdict, not an error.
 pub fn run(seed: u64, sabotage: Sabotage) -> Result<Verdict, HarnessError> {
-    play(Plan::new(seed, sabotage))
+    if sabotage.is_of_links() {
+        return links::run(seed, sabotage);
+    }
+    let plain = play(Plan::new(seed, sabotage))?;
+    if plain.failure.is_some() || sabotage != Sabotage::None || !LinkPlan::is_drawn(seed) {
+        return Ok(plain);
+    }
+    // A second run, so that the first is what it would be without.
+    let linked = links::run(seed, sabotage)?;
+    let mut counts = plain.counts;
+    counts += linked.counts;
+    Ok(Verdict {
+        failure: linked.failure,
+        is_by_value: linked.is_by_value,
+        trace_hash: plain.trace_hash ^ linked.trace_hash.rotate_left(1),
+        counts,
+        simulated_ms: plain.simulated_ms + linked.simulated_ms,
+        ..plain
+    })
 }
 
 /// Runs a plan.

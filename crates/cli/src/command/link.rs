@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
-use dunlin_client::{AlterLink, Client, CreateLink, LinkState, LinkStatus};
-use indicatif::HumanBytes;
+use dunlin_client::{AlterLink, Client, CreateLink, InboundLink, LinkState, LinkStatus};
+use indicatif::{HumanBytes, ProgressBar};
 use tokio::time::{Instant, sleep};
 
 use crate::command::copy::Rate;
@@ -16,10 +16,12 @@ use crate::units::grouped;
 
 const EXAMPLES: &str = "\
 A link sends the records and changes of a keyspace to one of another cluster; the newest version wins there as here.
-It begins with a keyspace there that holds nothing.
+It begins with a keyspace there that holds nothing, or whose own entries have all arrived here by other links: so a link
+can lead back, and close a ring.
 
 Examples:
   dunlin link create east --from orders --to http://10.1.0.1:8080,http://10.1.0.2:8080/orders --create
+  dunlin link create pair --from orders --to http://10.1.0.1:8080/orders --both-ways
   dunlin link show east
   dunlin link pause east
 
@@ -49,7 +51,20 @@ pub enum Link {
     /// Set other servers, another limit or another login
     Set(SetArgs),
     /// Drop one; what the other cluster has stays there
-    Drop(LinkName),
+    Drop(DropArgs),
+}
+
+/// The link that is dropped.
+#[derive(Debug, Args)]
+pub struct DropArgs {
+    #[command(flatten)]
+    link: LinkName,
+    /// Refuse a link of this name that comes from another cluster
+    #[arg(long)]
+    inbound: bool,
+    /// Id of that cluster, where several have one of this name
+    #[arg(long, value_name = "ID", requires = "inbound")]
+    cluster: Option<String>,
 }
 
 /// The cluster, and the form of the output.
@@ -94,6 +109,12 @@ pub struct CreateArgs {
     /// Make the keyspace there, with the settings of the one here, if it is missing
     #[arg(long)]
     create: bool,
+    /// Make a link of the same name back, too, once all that is here has arrived there
+    #[arg(long)]
+    both_ways: bool,
+    /// Servers of this cluster, as the other one reaches them; those of --server, if absent
+    #[arg(long, value_name = "URL[,URL..]", requires = "both_ways")]
+    back: Option<String>,
     /// Do not wait until anything was acknowledged
     #[arg(long)]
     no_wait: bool,
@@ -125,8 +146,12 @@ impl Link {
             match self {
                 Link::Create(create) => create.run().await,
                 Link::List(output) => {
-                    let links = output.server.client()?.links().await?;
-                    list(&links, output.json)
+                    let client = output.server.client()?;
+                    list(
+                        &client.links().await?,
+                        &client.inbound_links().await?,
+                        output.json,
+                    )
                 }
                 Link::Show(LinkName { name, output }) => {
                     let link = output.server.client()?.link(&name).await?;
@@ -147,11 +172,7 @@ impl Link {
                     };
                     set.link.alter(&change).await
                 }
-                Link::Drop(LinkName { name, output }) => {
-                    let client = output.server.client()?;
-                    let link = client.link(&name).await?;
-                    Ok(client.drop_link(&link.from, &name).await?)
-                }
+                Link::Drop(drop) => drop.run().await,
             }
         })
     }
@@ -161,6 +182,32 @@ fn paused(paused: bool) -> AlterLink {
     AlterLink {
         paused: Some(paused),
         ..AlterLink::default()
+    }
+}
+
+impl DropArgs {
+    async fn run(self) -> Result<(), Failure> {
+        let name = self.link.name;
+        let client = self.link.output.server.client()?;
+        if !self.inbound {
+            let link = client.link(&name).await?;
+            return Ok(client.drop_link(&link.from, &name).await?);
+        }
+        let is_it = |link: &InboundLink| {
+            let cluster = self.cluster.as_ref();
+            link.name == name && cluster.is_none_or(|cluster| link.cluster == *cluster)
+        };
+        let links = client.inbound_links().await?;
+        let mut found = links.iter().filter(|link| is_it(link));
+        match (found.next(), found.next()) {
+            (Some(link), None) => Ok(client.refuse_link(link).await?),
+            (Some(_), Some(_)) => Err(Failure::Usage(format!(
+                "several links {name} come from other clusters: say which by --cluster ID, as dunlin link list shows it"
+            ))),
+            (None, _) => Err(Failure::Failed(format!(
+                "no link {name} comes from another cluster: dunlin link list shows which there are"
+            ))),
+        }
     }
 }
 
@@ -211,6 +258,8 @@ fn target(to: &str) -> Result<(Vec<String>, String), Failure> {
 impl CreateArgs {
     async fn run(self) -> Result<(), Failure> {
         let (to, keyspace) = target(&self.to)?;
+        let options = self.link.output;
+        let client = options.server.client()?;
         let wanted = CreateLink {
             name: self.link.name,
             to,
@@ -219,10 +268,31 @@ impl CreateArgs {
             limit_bytes_per_s: self.limit.map(|rate| rate.0),
             login: self.login,
             create: self.create,
+            both_ways: self.both_ways,
+            back: if self.both_ways {
+                servers(self.back.as_deref().unwrap_or(&options.server.server))
+            } else {
+                Vec::new()
+            },
         };
-        let options = self.link.output;
-        let client = options.server.client()?;
         let mut link = client.create_link(&self.from, &wanted).await?;
+        if let Some(why) = &link.back_waits {
+            let line = format!("link {} is made; the link back waits: {why}", wanted.name);
+            eprintln!("{line}");
+        }
+        let progress = ProgressBar::new_spinner();
+        while link.back_waits.is_some() {
+            let counts = &link.counts;
+            progress.set_message(format!(
+                "{} entries are sent, {} to come",
+                grouped(counts.sent),
+                grouped(counts.entries_behind)
+            ));
+            sleep(LOOK).await;
+            progress.tick();
+            link = client.create_link(&self.from, &wanted).await?;
+        }
+        progress.finish_and_clear();
         let until = Instant::now() + CREATE_WAIT;
         while !self.no_wait && !is_acknowledged(&link) {
             if Instant::now() >= until {
@@ -245,7 +315,7 @@ fn is_acknowledged(link: &LinkStatus) -> bool {
     sending.clone().count() > 0 && sending.all(|shard| shard.is_acknowledged)
 }
 
-fn list(links: &[LinkStatus], json: bool) -> Result<(), Failure> {
+fn list(links: &[LinkStatus], inbound: &[InboundLink], json: bool) -> Result<(), Failure> {
     let mut output = Output::new();
     for link in links {
         if json {
@@ -254,7 +324,49 @@ fn list(links: &[LinkStatus], json: bool) -> Result<(), Failure> {
             output.line(line(link))?;
         }
     }
+    for link in inbound {
+        if json {
+            output.json(link)?;
+        } else {
+            output.line(inbound_line(link))?;
+        }
+    }
     output.flush()
+}
+
+/// Links that do not send, or are late: a line each. A user who may see none has none.
+pub(crate) async fn warnings(client: &Client) -> String {
+    let (links, inbound) = (client.links().await, client.inbound_links().await);
+    let links = links.unwrap_or_default();
+    let links = links.iter().filter(|link| link.state > LinkState::Loading);
+    let inbound = inbound.unwrap_or_default();
+    let inbound = inbound
+        .iter()
+        .filter(|link| link.state > LinkState::Loading);
+    let lines = links.map(line).chain(inbound.map(inbound_line));
+    lines.map(|line| format!("\nlink {line}\n")).collect()
+}
+
+fn inbound_line(link: &InboundLink) -> String {
+    let name = if link.name.is_empty() {
+        "(not reported yet)"
+    } else {
+        &link.name
+    };
+    let prefix = if link.prefix.is_empty() {
+        String::new()
+    } else {
+        format!("  keys that begin with {:?}", link.prefix)
+    };
+    let why = link.why.as_ref().map(|why| format!(": {why}"));
+    format!(
+        "{name}  from cluster {} -> {}{prefix}  {}, all has arrived up to {} s ago{}",
+        link.cluster,
+        link.keyspace,
+        link.state,
+        grouped(link.age_s),
+        why.unwrap_or_default()
+    )
 }
 
 fn line(link: &LinkStatus) -> String {
@@ -299,14 +411,18 @@ fn show(link: &LinkStatus, json: bool) -> Result<(), Failure> {
         "  latency: 80 % {} ms, 95 % {} ms, 99 % {} ms",
         counts.latency_ms_p80, counts.latency_ms_p95, counts.latency_ms_p99
     ))?;
-    let age = match link.delivered_age_s {
-        Some(age) => format!("all is acknowledged up to {} s ago", grouped(age)),
-        None => "nothing is known yet to be acknowledged".to_owned(),
-    };
-    output.line(format!(
-        "  {age}; broken after {} s",
-        grouped(link.age_s_max)
-    ))?;
+    let age_max = grouped(link.age_s_max);
+    for (home, progress) in &link.homes {
+        let age = match progress.delivered {
+            Some(delivered) => {
+                let age_ms = link.now_ms.saturating_sub(delivered.0.millis());
+                format!("up to {} s ago", grouped(age_ms / 1_000))
+            }
+            None => "not known yet".to_owned(),
+        };
+        output.line(format!("  entries of cluster {home}: acknowledged {age}"))?;
+    }
+    output.line(format!("  broken when that is {age_max} s"))?;
     if !link.prefix.is_empty() {
         output.line(format!("  keys that begin with {:?}", link.prefix))?;
     }

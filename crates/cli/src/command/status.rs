@@ -9,7 +9,7 @@ use dunlin_client::{
     ShardStatus, Status as Cluster, StreamStatus, ViewStatus,
 };
 
-use crate::command::{keyspace, range};
+use crate::command::{keyspace, link, range};
 use crate::connect::Server;
 use crate::failure::Failure;
 use crate::members;
@@ -42,6 +42,8 @@ documents that were skipped, what the indexes have yet to read, queries and thei
 Replicas of transactional keyspaces stand in a table of their own: who leads, since which term, and how
 many entries of the leader's log the replica furthest behind lacks. One that is lost holds less than it
 once promised; its leader replaces it. See dunlin range list.
+
+Links to and from other clusters that are paused, wait, are late or broken are said last, with why.
 
 While a node copies from a shard, that keeps of its log what the node has yet to read; how much, and
 for whom, is said below the tables.
@@ -81,14 +83,18 @@ impl Status {
                     (_, Ok(status)) if self.json => output.json(&status)?,
                     (None, status) => {
                         let all = text(&status?, self.followers, coloured);
+                        let all = all + &link::warnings(&client).await;
                         output.bytes(all.as_bytes())?
                     }
                     // A watcher wants to see the cluster come back.
                     (Some(_), status) => {
-                        let shown = status.map_or_else(
-                            |error| format!("{error}\n"),
-                            |status| text(&status, self.followers, coloured),
-                        );
+                        let shown = match status {
+                            Ok(status) => {
+                                let all = text(&status, self.followers, coloured);
+                                all + &link::warnings(&client).await
+                            }
+                            Err(error) => format!("{error}\n"),
+                        };
                         let clear = if coloured { "\x1b[H\x1b[2J" } else { "" };
                         output.line(format!("{clear}{shown}"))?;
                     }

@@ -53,6 +53,12 @@ fn link(server: &str, name: &str) -> Value {
     serde_json::from_str(&line).unwrap()
 }
 
+/// The present time as a version.
+fn version_now() -> String {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    format!("{:012x}0000", now.unwrap().as_millis())
+}
+
 /// Keys and values from `from` to before `to`.
 fn fill(url: &str, from: u32, to: u32) {
     for key in from..to {
@@ -186,15 +192,11 @@ fn a_link_that_makes_no_sense_is_refused_in_one_line() {
     let progress = b.url(0, "/v1/keyspaces/default/link-progress");
     let report = |version: &str| {
         let cluster = "000000000000000000000000000000aa";
-        let report =
-            json!({"link": 1, "name": "ab", "cluster": cluster, "delivered": {cluster: version}});
+        let report = json!({"link": 1, "name": "ab", "cluster": cluster, "homes": {cluster: {"since": version}}});
         curl_with(&["-d", "@-", &progress], report.to_string().as_bytes())
     };
-    let taken = report("01a21f1b801b0000");
-    assert_eq!(
-        (taken.status, taken.json()["broken"].as_bool()),
-        (200, Some(false))
-    );
+    let taken = report(&version_now());
+    assert_eq!(taken.status, 200, "{}", taken.text());
     assert_eq!(report("yesterday").status, 400);
     // A body that is no batch changes nothing.
     let entries = b.url(0, "/v1/keyspaces/default/entries");
@@ -299,4 +301,90 @@ fn a_link_has_a_login_in_a_file_of_each_node() {
         !metadata.text().contains("right one"),
         "no secret is visible"
     );
+}
+
+#[test]
+fn clusters_follow_one_another_both_ways_and_in_a_ring() {
+    let (a, b, c) = (Up::nodes(1), Up::nodes(2), Up::nodes(1));
+    let [at_a, at_b, at_c] = [&a, &b, &c].map(|up| up.url(0, ""));
+    fill(&a.url(0, KEYS), 0, 30);
+    let to = |server: &str| format!("{server}/default");
+    let create = |server: &str, name: &str, to: &str, more: &[&str]| {
+        let create = ["link", "create", name, "--from", "default", "--to", to];
+        run(server, &[&create[..], more].concat())
+    };
+    // The link back is made once all that is here has arrived there.
+    let (code, text) = create(&at_a, "ab", &to(&at_b), &["--both-ways"]);
+    assert_eq!(code, Some(0), "{text}");
+    assert_eq!(link(&at_b, "ab")["to"], json!([at_a]));
+    fill(&b.url(1, KEYS), 20, 50);
+    assert_eq!(delete(&b.url(0, &format!("{KEYS}/0000"))).status, 202);
+    fill(&a.url(0, KEYS), 40, 60);
+    equal(&at_a, &at_b, ("default", "default"));
+    assert_eq!(get(&a.url(0, &format!("{KEYS}/0000"))).status, 404);
+    // Again it changes nothing.
+    let (code, text) = create(&at_a, "ab", &to(&at_b), &["--both-ways"]);
+    assert_eq!(code, Some(0), "{text}");
+    // A third cluster: the ring is closed once all of it is there, its entries by way of the second.
+    let (code, text) = create(&at_b, "bc", &to(&at_c), &[]);
+    assert_eq!(code, Some(0), "{text}");
+    eventually("the ring may be closed", ARRIVES, || {
+        let (code, text) = create(&at_c, "ca", &to(&at_a), &[]);
+        assert!(
+            code == Some(0) || text.contains("have arrived here"),
+            "{text}"
+        );
+        code == Some(0)
+    });
+    fill(&c.url(0, KEYS), 60, 80);
+    assert_eq!(delete(&c.url(0, &format!("{KEYS}/0001"))).status, 202);
+    fill(&b.url(0, KEYS), 80, 90);
+    equal(&at_a, &at_b, ("default", "default"));
+    equal(&at_b, &at_c, ("default", "default"));
+    assert_eq!(scan(&at_c, "default").lines().count(), 88);
+    // Nothing circles.
+    let sent = || ["ab"].map(|name| link(&at_a, name)["sent"].as_u64().unwrap());
+    let before = sent();
+    std::thread::sleep(Duration::from_secs(2));
+    assert_eq!(sent(), before);
+    let inbound = curl(&[&a.url(0, "/v1/inbound-links")]).json();
+    let names = inbound.as_array().unwrap().iter().map(|link| {
+        let name = link["name"].as_str().unwrap().to_owned();
+        (name, link["state"].as_str().unwrap().to_owned())
+    });
+    let current = |name: &str| (name.to_owned(), "current".to_owned());
+    let mut names: Vec<_> = names.collect();
+    names.sort();
+    assert_eq!(names, [current("ab"), current("ca")]);
+    // A keyspace with records of its own is no target.
+    let d = Up::nodes(1);
+    fill(&d.url(0, KEYS), 0, 1);
+    let line = refused(
+        &at_a,
+        &[
+            "link",
+            "create",
+            "ad",
+            "--from",
+            "default",
+            "--to",
+            &to(&d.url(0, "")),
+        ],
+    );
+    assert!(line.contains("holds nothing"), "{line}");
+    // What a refused link sends is not taken any more, and the sender says so.
+    succeeds(&at_a, &["link", "drop", "ca", "--inbound"]);
+    fill(&c.url(0, KEYS), 90, 91);
+    eventually("its sender is refused", ARRIVES, || {
+        let state = link(&at_c, "ca");
+        state["state"] == "broken"
+            && state["why"]
+                .as_str()
+                .unwrap_or_default()
+                .contains("dropped")
+    });
+    // One that its sender drops is known to be dropped.
+    succeeds(&at_b, &["link", "drop", "ab"]);
+    let list = succeeds(&at_a, &["link", "list"]);
+    assert_eq!(list.matches("it is dropped").count(), 2, "{list}");
 }

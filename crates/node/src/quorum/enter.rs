@@ -12,6 +12,7 @@ use tokio::time::Instant;
 use super::Coordinator;
 use super::decide::Quorum;
 use crate::limits::KEY_BYTES;
+use crate::sabotage::Sabotage;
 use crate::shard::{Done, Looked, Offered, beyond, decide};
 
 impl Coordinator {
@@ -84,7 +85,11 @@ impl Coordinator {
             .filter(|_| self.shard.answers());
         let held = applied.into_iter().chain(unapplied);
         let held = held.max_by_key(|(order, _)| *order);
-        match decide(held, offered) {
+        let offer = match self.shard.env().sabotage {
+            Sabotage::LinkRelog => decide(held.filter(|(order, _)| *order > offered), offered),
+            _ => decide(held, offered),
+        };
+        match offer {
             Offered::Held(at) => {
                 let is_held = self.is_on_majority(&request, offered, at).await;
                 done(if is_held {
@@ -121,7 +126,9 @@ impl Coordinator {
             return false;
         };
         let at = (at.origin, at.sequence);
-        if self.shard.is_held_by_enough(keyspace, partition, from, at) {
+        if self.shard.is_held_by_enough(keyspace, partition, from, at)
+            || self.shard.env().sabotage == Sabotage::LinkHeldAlone
+        {
             return true;
         }
         let quorum = Quorum {

@@ -184,7 +184,9 @@ impl Shard {
         if let Some(Given { stamp, is_expiry }) = given {
             write.entry.stamp = stamp;
             write.entry.is_expiry = is_expiry;
-            write.entry.logged = Some(Box::new(Position::new(self.origin, version)));
+            if self.env.sabotage != Sabotage::LinkStampAsPosition {
+                write.entry.logged = Some(Box::new(Position::new(self.origin, version)));
+            }
         }
         write.entry.from = match self.env.sabotage {
             Sabotage::NarrowFrom => match write.entry.kind {
@@ -227,7 +229,8 @@ impl Shard {
         if self.env.sabotage == Sabotage::NoRestamp {
             return;
         }
-        let is_given = |write: &OwnWrite| write.given.is_some();
+        let keeps = self.env.sabotage != Sabotage::LinkRestamp;
+        let is_given = |write: &OwnWrite| write.given.is_some() && keeps;
         if self.acks.borrow().get(version).is_some_and(is_given) {
             // It is acknowledged by whoever has it, or something newer.
             return;
@@ -249,6 +252,10 @@ impl Shard {
             // A new stamp would lift it above what its condition never saw. Nor did it fail: some
             // replica may hold it, and may have shown it, under the stamp it has.
             return (write.done)(WriteAnswer::Overtaken);
+        }
+        if self.env.sabotage == Sabotage::LinkRestamp {
+            write.given = None;
+            write.entry.logged = None;
         }
         self.counters.restamps.set(self.counters.restamps.get() + 1);
         write.restamps += 1;

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use dunlin_entry::Version;
 use serde::{Deserialize, Serialize};
 
 /// How a link is doing; the greatest of its shards is the link's.
@@ -77,6 +78,12 @@ pub struct CreateLink {
     /// The keyspace is made there, with the settings of this one, if it is missing.
     #[serde(default)]
     pub create: bool,
+    /// A second link of the same name leads back. The request can be repeated until that one is made.
+    #[serde(default)]
+    pub both_ways: bool,
+    /// Servers of this cluster, as the other one reaches them.
+    #[serde(default)]
+    pub back: Vec<String>,
 }
 
 /// A keyspace as a link finds it: `GET /v1/keyspaces/NAME/link-target`.
@@ -98,7 +105,47 @@ pub struct LinkTarget {
     pub clock_bound_ms: u64,
     /// Whether no shard holds any record of it, deletes among them.
     pub is_empty: bool,
+    /// The ids of the clusters whose entries it has had, its own among them.
+    #[serde(default)]
+    pub homes: Vec<String>,
 }
+
+/// A version in JSON: 16 hexadecimal digits.
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(try_from = "String", into = "String")]
+pub struct HexVersion(pub Version);
+
+impl TryFrom<String> for HexVersion {
+    type Error = std::num::ParseIntError;
+
+    fn try_from(text: String) -> Result<HexVersion, Self::Error> {
+        u64::from_str_radix(&text, 16).map(|version| HexVersion(Version(version)))
+    }
+}
+
+impl From<HexVersion> for String {
+    fn from(version: HexVersion) -> String {
+        format!("{:016x}", version.0.0)
+    }
+}
+
+/// The progress of a link with the entries of a *home*, a cluster that made them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HomeProgress {
+    /// A delete of an entry that is still to come is newer than this: the age counts from it while nothing is delivered.
+    pub since: HexVersion,
+    /// All entries of the home up to this version are on a majority at the target.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delivered: Option<HexVersion>,
+    /// Only a part of the home's entries goes over the link.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_partial: bool,
+}
+
+/// The progress of a link by home: by the id of its cluster, 32 hexadecimal digits.
+pub type Homes = BTreeMap<String, HomeProgress>;
 
 /// The answer to a batch of entries that are all on a majority.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -141,8 +188,15 @@ pub struct LinkReport {
     pub name: String,
     /// Id of the sender's cluster, 32 hexadecimal digits.
     pub cluster: String,
-    /// Up to which version all entries of a cluster, by its id, are acknowledged: 16 hexadecimal digits.
-    pub delivered: BTreeMap<String, String>,
+    /// Keys that begin with this are sent.
+    #[serde(default)]
+    pub prefix: String,
+    /// Its progress by home.
+    #[serde(default)]
+    pub homes: Homes,
+    /// The link was dropped: nothing comes over it any more.
+    #[serde(default)]
+    pub is_dropped: bool,
 }
 
 /// Something that went wrong.
@@ -237,11 +291,18 @@ pub struct LinkStatus {
     pub state: LinkState,
     /// Why, and what to do, where there is anything to say.
     pub why: Option<String>,
-    /// How long ago that is up to which all of this cluster's writes are acknowledged, in seconds; absent before the first
-    /// round.
+    /// Why the link back is not made yet; it is made by the same request again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub back_waits: Option<String>,
+    /// How long ago that is up to which all writes of all clusters that go over the link are acknowledged, in seconds;
+    /// absent before the first round.
     pub delivered_age_s: Option<u64>,
     /// How old that may become before the link is broken, in seconds.
     pub age_s_max: u64,
+    /// Its progress by home.
+    pub homes: Homes,
+    /// The clock of the node that answers, in milliseconds since 1970.
+    pub now_ms: u64,
     /// What its shards have done since their nodes' starts, together; of latencies, those of the slowest.
     #[serde(flatten)]
     pub counts: LinkCounts,
@@ -249,4 +310,28 @@ pub struct LinkStatus {
     pub shards: Vec<LinkAtShard>,
     /// Shards that do not answer.
     pub unreachable: Vec<String>,
+}
+
+/// A link from another cluster, as its receiver sees it: `GET /v1/inbound-links`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct InboundLink {
+    /// Its name at the sender; empty before the sender's first report.
+    pub name: String,
+    /// The keyspace here.
+    pub keyspace: String,
+    /// Id of the sender's cluster.
+    pub cluster: String,
+    /// Number of the link at the sender.
+    pub link: u32,
+    /// Keys that begin with this arrive.
+    pub prefix: String,
+    /// `current`, `late` or `broken`.
+    pub state: LinkState,
+    /// Why, and what to do, where there is anything to say.
+    pub why: Option<String>,
+    /// How old that is up to which the entries of all its homes have arrived, in seconds.
+    pub age_s: u64,
+    /// Its progress by home.
+    pub homes: Homes,
 }

@@ -11,8 +11,8 @@ mod status;
 mod view;
 
 pub use link::{
-    CreateLink, EntriesTaken, FutureEntry, LinkAtShard, LinkCounts, LinkError, LinkReport,
-    LinkState, LinkStatus, LinkTarget,
+    CreateLink, EntriesTaken, FutureEntry, HexVersion, HomeProgress, Homes, InboundLink,
+    LinkAtShard, LinkCounts, LinkError, LinkReport, LinkState, LinkStatus, LinkTarget,
 };
 pub use status::{
     BackfillStatus, FeedStatus, Figure, FollowerStatus, LedRange, PinStatus, RangeCopy,

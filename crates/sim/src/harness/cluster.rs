@@ -1,14 +1,10 @@
 //! The hosts and the network between them, moved on step by step.
 
-use std::cell::{Cell, RefCell};
 use std::path::Path;
 use std::rc::Rc;
-use std::sync::Arc;
 use std::time::Duration;
 
-use dunlin_history::Recorder;
 use dunlin_log::disk::Disk;
-use dunlin_log::sim::SimDisk;
 use dunlin_metadata::{
     KeyspaceSettings, Metadata, Mode, Retarget, ViewChange, ViewRecord, sim::SimStore,
 };
@@ -17,16 +13,13 @@ use dunlin_node::plug::ORACLE_KEYSPACE;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use tempfile::TempDir;
-use tokio::sync::Notify;
 use turmoil::Sim;
 
-use super::clock::{SimClock, SimTime};
-use super::host::{Host, Phase, Shared, address_of, node_name};
-use super::pause::Pause;
+use super::clock::SimTime;
+use super::host::{Host, Shared, address_of, node_name};
 use crate::clients;
 use crate::counts::Counts;
-use crate::followers::Followers;
-use crate::history::{History, Loss};
+use crate::history::Loss;
 use crate::plan::Plan;
 
 /// One step of simulated time, in milliseconds.
@@ -59,6 +52,8 @@ pub struct Cluster {
     pub spare: Option<Rc<Host>>,
     /// What they share.
     pub shared: Rc<Shared>,
+    /// The same of further clusters in this network.
+    pub others: Vec<Rc<Shared>>,
     /// What the nodes counted before they crashed.
     pub counts: Counts,
     _data: TempDir,
@@ -106,51 +101,23 @@ impl Cluster {
         } else {
             0
         };
-        let shared = Rc::new(Shared {
-            store,
-            metadata,
-            time: time.clone(),
-            history: RefCell::new(History::default()),
-            phase: Cell::new(Phase::Work),
-            buried: Cell::new(None),
-            machines: RefCell::new((0..plan.nodes).collect()),
-            written_all: RefCell::default(),
-            read_all: RefCell::default(),
-            followers: Followers::new(&plan, &keyspaces),
-            mender: Cell::default(),
-            unanswered: RefCell::default(),
-            keyspaces,
-            range,
-            ranges: Recorder::default(),
-            txns: RefCell::default(),
-            last_range_value: Cell::new(0),
-            is_range_lost: Cell::new(false),
-            plan,
-        });
+        let described = (keyspaces, range);
+        let shared = Shared::new(plan, (store, metadata), time, described, None);
         let mut hosts: Vec<Rc<Host>> = names
             .into_iter()
             .enumerate()
             .map(|(machine, name)| {
                 let skew_ms = random.random_range(-skew_ms_max..=skew_ms_max);
-                Rc::new(Host {
-                    machine,
-                    node: Cell::new((machine < shared.plan.nodes).then_some(machine)),
-                    data: data.path().join(&name),
-                    name,
-                    disk: SimDisk::new(random.random()),
-                    clock: Arc::new(SimClock::new(time.clone(), skew_ms)),
-                    shards: RefCell::default(),
-                    services: RefCell::default(),
-                    flushed: RefCell::default(),
-                    starts: Cell::new(0),
-                    power_losses: Cell::new(0),
-                    known: Cell::default(),
-                    failure: RefCell::default(),
-                    stop: Notify::new(),
-                    stopped: Cell::new(false),
-                    pause: Pause::default(),
-                    shared: shared.clone(),
-                })
+                let node = (machine < shared.plan.nodes).then_some(machine);
+                let disk_seed = random.random();
+                Host::new(
+                    (machine, name),
+                    node,
+                    data.path(),
+                    disk_seed,
+                    skew_ms,
+                    &shared,
+                )
             })
             .collect();
         for host in &hosts {
@@ -168,9 +135,28 @@ impl Cluster {
             hosts,
             spare,
             shared,
+            others: Vec::new(),
             counts: Counts::default(),
             _data: data,
         })
+    }
+
+    /// Several clusters in one network, each with its hosts: `hosts` are those of all of them.
+    pub(crate) fn of_several(
+        sim: Sim<'static>,
+        hosts: Vec<Rc<Host>>,
+        (shared, others): (Rc<Shared>, Vec<Rc<Shared>>),
+        data: TempDir,
+    ) -> Cluster {
+        Cluster {
+            sim,
+            hosts,
+            spare: None,
+            shared,
+            others,
+            counts: Counts::default(),
+            _data: data,
+        }
     }
 
     /// Moves time on by one step.
@@ -181,6 +167,9 @@ impl Cluster {
         let now_ms = self.now_ms();
         self.shared.time.set(now_ms + STEP_MS);
         self.shared.store.step();
+        for other in &self.others {
+            other.store.step();
+        }
         self.sim.step().map_err(broken)?;
         Ok(())
     }
@@ -432,12 +421,12 @@ impl Cluster {
     clippy::disallowed_methods,
     reason = "the store is on the real disk; only the log is on the simulated one"
 )]
-pub(super) fn make_store_dir(dir: &Path) -> std::io::Result<()> {
+pub(crate) fn make_store_dir(dir: &Path) -> std::io::Result<()> {
     std::fs::create_dir_all(dir)
 }
 
 /// In memory where the system has such a place: RocksDB syncs what it flushes.
-pub(super) fn temporary_dir() -> std::io::Result<TempDir> {
+pub(crate) fn temporary_dir() -> std::io::Result<TempDir> {
     let memory = Path::new("/dev/shm");
     let builder = &mut tempfile::Builder::new();
     let builder = builder.prefix("dunlin-sim-");
@@ -525,7 +514,7 @@ fn describe_range(plan: &Plan, metadata: &Metadata) -> Result<Option<u32>, Harne
 }
 
 /// Waits for the metadata store, which is in memory.
-fn ask<T>(question: impl Future<Output = T>) -> Result<T, HarnessError> {
+pub(crate) fn ask<T>(question: impl Future<Output = T>) -> Result<T, HarnessError> {
     let runtime = tokio::runtime::Builder::new_current_thread().build();
     Ok(runtime.map_err(broken)?.block_on(question))
 }

@@ -2,7 +2,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::rc::{Rc, Weak};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -11,11 +11,12 @@ use bytes::Bytes;
 use dunlin_changes::Changes;
 use dunlin_entry::cluster_number;
 use dunlin_history::{Recorder, Transaction};
+use dunlin_links::Links;
 use dunlin_log::sim::SimDisk;
 use dunlin_log::{Compression, Padding, Runner};
 use dunlin_metadata::{Cluster, Metadata, NodeRecord, sim::SimStore};
 use dunlin_node::plug::Plug;
-use dunlin_node::{Env, NodeConfig, Process, Services, Shard, ShardParts, Starts};
+use dunlin_node::{Env, NodeConfig, Process, Sabotage, Services, Shard, ShardParts, Starts};
 use dunlin_proto::{Introduction, ShardAddress};
 use dunlin_ranges::{Limits, Ranges};
 use dunlin_rpc::{Status, Transport, accept};
@@ -34,6 +35,7 @@ use super::pause::Pause;
 use super::transport::SimTransport;
 use crate::followers::{self, Followers};
 use crate::history::History;
+use crate::links::{self, SimLines};
 use crate::plan::{Plan, pick};
 
 /// Port on which nodes listen for one another.
@@ -47,6 +49,8 @@ const CACHES: CacheSizes = CacheSizes {
 };
 /// How often an operator's wish is looked for.
 const MEND_PAUSE: Duration = Duration::from_secs(2);
+/// The number of all clusters, where that is a deliberate bug.
+const SAME_NUMBER: u16 = 77;
 /// How long a dropped keyspace can be undropped, in milliseconds.
 const DROP_DELAY_MS: u64 = 2_000;
 /// Sets the seed of a log's settings apart from those of shards and delays.
@@ -110,9 +114,43 @@ pub struct Shared {
     pub last_range_value: Cell<u64>,
     /// A majority of its replicas has lost what it held.
     pub is_range_lost: Cell<bool>,
+    /// The way to other clusters, where there are any.
+    pub lines: Option<Arc<SimLines>>,
 }
 
 impl Shared {
+    /// Of a cluster that runs by a plan; its keyspaces in the plan's order.
+    pub fn new(
+        plan: Plan,
+        (store, metadata): (SimStore, Metadata),
+        time: SimTime,
+        (keyspaces, range): (Vec<u32>, Option<u32>),
+        lines: Option<Arc<SimLines>>,
+    ) -> Rc<Shared> {
+        Rc::new(Shared {
+            store,
+            metadata,
+            time,
+            history: RefCell::new(History::default()),
+            phase: Cell::new(Phase::Work),
+            buried: Cell::new(None),
+            machines: RefCell::new((0..plan.nodes).collect()),
+            written_all: RefCell::default(),
+            read_all: RefCell::default(),
+            followers: Followers::new(&plan, &keyspaces),
+            mender: Cell::default(),
+            unanswered: RefCell::default(),
+            keyspaces,
+            range,
+            ranges: Recorder::default(),
+            txns: RefCell::default(),
+            last_range_value: Cell::new(0),
+            is_range_lost: Cell::new(false),
+            lines,
+            plan,
+        })
+    }
+
     /// Notes an event at the present time.
     pub fn note(&self, text: String) {
         self.history.borrow_mut().note(self.time.elapsed_ms(), text);
@@ -188,6 +226,36 @@ pub struct Host {
 }
 
 impl Host {
+    /// The machine with this number and name, that runs `node`; what it has is under `data`.
+    pub fn new(
+        (machine, name): (usize, String),
+        node: Option<usize>,
+        data: &Path,
+        disk_seed: u64,
+        skew_ms: i64,
+        shared: &Rc<Shared>,
+    ) -> Rc<Host> {
+        Rc::new(Host {
+            machine,
+            node: Cell::new(node),
+            data: data.join(&name),
+            name,
+            disk: SimDisk::new(disk_seed),
+            clock: Arc::new(SimClock::new(shared.time.clone(), skew_ms)),
+            shards: RefCell::default(),
+            services: RefCell::default(),
+            flushed: RefCell::default(),
+            starts: Cell::new(0),
+            power_losses: Cell::new(0),
+            known: Cell::default(),
+            failure: RefCell::default(),
+            stop: Notify::new(),
+            stopped: Cell::new(false),
+            pause: Pause::default(),
+            shared: shared.clone(),
+        })
+    }
+
     /// The place of the node it runs as; of a spare machine, one that no node has.
     pub fn number(&self) -> usize {
         self.node.get().unwrap_or(usize::MAX)
@@ -250,9 +318,8 @@ impl Host {
             ingest_bytes: plan.ingest_bytes,
             copy_steps: plan.copy_steps(),
             segment_bytes: plan.segment_bytes,
-            // Bad clocks are up to ten seconds off to either side.
-            clock_bound_ms: 30_000,
-            plugs: plugs(plan),
+            clock_bound_ms: plan.clock_bound_ms,
+            plugs: plugs(&shared),
             ..log_settings
         });
         let mut shards = Vec::new();
@@ -260,7 +327,10 @@ impl Host {
             let (seed, node) = (self.seed(u64::from(shard)), record.id);
             let parts = ShardParts {
                 config: config.clone(),
-                cluster: Self::cluster_of(&metadata),
+                cluster: match plan.sabotage {
+                    Sabotage::LinkSameNumber => SAME_NUMBER,
+                    _ => Self::cluster_of(&metadata),
+                },
                 address: ShardAddress { node, shard },
                 incarnation: record.incarnation,
                 known_incarnation,
@@ -442,13 +512,20 @@ fn limits(plan: &Plan) -> Limits {
     }
 }
 
-fn plugs(plan: &Plan) -> Vec<Arc<dyn Plug>> {
+fn plugs(shared: &Shared) -> Vec<Arc<dyn Plug>> {
+    let plan = &shared.plan;
     let mut plugs: Vec<Arc<dyn Plug>> = vec![Arc::new(Changes)];
     if plan.views {
         plugs.push(Arc::new(Views(Engines::InPlace)));
     }
     if plan.ranges {
         plugs.push(Arc::new(Ranges(limits(plan))));
+    }
+    if let Some(lines) = &shared.lines {
+        plugs.push(Arc::new(Links {
+            connect: lines.clone(),
+            times: links::TIMES,
+        }));
     }
     plugs
 }

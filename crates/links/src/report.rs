@@ -1,0 +1,174 @@
+//! Reports of a link's progress to its target, by home.
+
+use std::rc::Rc;
+
+use dunlin_entry::{Version, cluster_number};
+use dunlin_metadata::LinkRecord;
+use dunlin_node::{Failure, Sabotage, Services};
+use dunlin_proto::api::{HexVersion, HomeProgress, Homes, LinkReport};
+use hyper::Method;
+
+use crate::answer::{Next, next};
+use crate::arrivals::sources;
+use crate::kept;
+use crate::place::cluster_id;
+use crate::post::Sender;
+use crate::progress::Progress;
+use crate::sources::{Arrives, Moment, Source, arrives, homes};
+use crate::transport::{Answered, Call, Transport, encode};
+
+/// The number of the target's cluster.
+pub(crate) fn target_number(link: &LinkRecord) -> u16 {
+    cluster_number(u128::from_str_radix(&link.cluster, 16).unwrap_or(0))
+}
+
+/// The other clusters whose entries go over a link, by their ids.
+fn others<'s>(sources: &'s [Source], link: &LinkRecord, own: &str) -> Vec<&'s str> {
+    let theirs = target_number(link);
+    let goes = |home: &&str| {
+        let number = u128::from_str_radix(home, 16).map(cluster_number);
+        *home != own && number.is_ok_and(|number| number != theirs)
+    };
+    homes(sources).into_iter().filter(goes).collect()
+}
+
+/// The progress of a link by home. Pure but for its arguments.
+pub(crate) fn table(
+    (own, partitions): (&str, u16),
+    link: &LinkRecord,
+    progress: &Progress,
+    sources: &[Source],
+    at: Moment,
+) -> Homes {
+    let delivered = |home: &str| progress.delivered(0..partitions, home).map(HexVersion);
+    let mut homes = Homes::new();
+    let of_own = HomeProgress {
+        since: HexVersion(Version::new(link.created_ms, 0)),
+        delivered: delivered(own),
+        is_partial: !link.prefix.is_empty(),
+    };
+    homes.insert(own.to_owned(), of_own);
+    for home in others(sources, link, own) {
+        let (since, is_partial) = match arrives(sources, home, &link.prefix, at) {
+            Some(Arrives::ByLinks(progress)) => (progress.since, progress.is_partial),
+            Some(Arrives::NoMore { since, .. }) => (since, true),
+            // Its keys do not go over this link.
+            None => continue,
+        };
+        let made = link.since_ms.get(home);
+        let made = made.map(|ms| HexVersion(Version::new(*ms, 0)));
+        let of_home = HomeProgress {
+            since: made.unwrap_or(since),
+            delivered: delivered(home),
+            is_partial: is_partial || !link.prefix.is_empty(),
+        };
+        homes.insert(home.to_owned(), of_home);
+    }
+    homes
+}
+
+/// Up to which version all entries of each home are in this shard's log, where `known` is that of all replicas here. A
+/// batch may be logged up to `last_ms` after its link has ended.
+pub(crate) fn logged(
+    own: &str,
+    link: &LinkRecord,
+    sources: &[Source],
+    (known, last_ms): (Version, u64),
+    at: Moment,
+) -> Vec<(String, Version)> {
+    let mut logged = vec![(own.to_owned(), known)];
+    for home in others(sources, link, own) {
+        let version = match arrives(sources, home, &link.prefix, at) {
+            Some(Arrives::ByLinks(progress)) => progress.delivered.map(|version| version.0),
+            // As this cluster's own, once the last batch of the links that brought them is logged.
+            Some(Arrives::NoMore { ended_ms, .. }) => {
+                Some(known).filter(|known| known.millis() > ended_ms + last_ms)
+            }
+            None => None,
+        };
+        logged.extend(version.map(|version| (home.to_owned(), version)));
+    }
+    logged
+}
+
+/// The moment of a question: reports count that arrived before `known` by every clock.
+pub(crate) fn moment(services: &Services, grace_ms: u64, known: Version) -> Moment {
+    Moment {
+        now_ms: services.now_ms(),
+        grace_ms,
+        before_ms: known.millis().saturating_sub(services.clock_bound_ms()),
+    }
+}
+
+/// The progress of a link by home, as it is now.
+pub(crate) async fn read_table(
+    services: &Rc<Services>,
+    keyspace: u32,
+    link: &LinkRecord,
+) -> Result<Homes, Failure> {
+    let sources = sources(services, keyspace).await?;
+    let progress = kept::progress(services, keyspace, link.id).await?;
+    let partitions = services.partition_count(keyspace).unwrap_or(0);
+    let at = moment(services, grace_ms(services, link), Version::MAX);
+    let own = cluster_id(services);
+    Ok(table((&own, partitions), link, &progress, &sources, at))
+}
+
+/// The tombstone grace that bounds a link, in milliseconds.
+pub(crate) fn grace_ms(services: &Services, link: &LinkRecord) -> u64 {
+    match services.sabotage() {
+        Sabotage::LinkNoAge => u64::MAX,
+        _ => link.grace_s.saturating_mul(1_000),
+    }
+}
+
+/// Sends a report.
+pub(crate) async fn post(
+    services: &Services,
+    transport: &dyn Transport,
+    link: &LinkRecord,
+    homes: Homes,
+    is_dropped: bool,
+) -> Answered {
+    let report = LinkReport {
+        link: link.id,
+        name: link.name.clone(),
+        cluster: cluster_id(services),
+        prefix: link.prefix.clone(),
+        homes,
+        is_dropped,
+    };
+    let call = Call {
+        servers: link.to.clone(),
+        login: link.login.clone(),
+        method: Method::POST,
+        target: format!("/v1/keyspaces/{}/link-progress", encode(&link.keyspace)),
+        content_type: "application/json",
+        body: serde_json::to_vec(&report).unwrap_or_default().into(),
+    };
+    transport.call(call).await
+}
+
+impl Sender {
+    /// Reports now; why that does not work, if so.
+    pub async fn report(&self) -> Result<(), String> {
+        let table = read_table(&self.services, self.keyspace, &self.link).await;
+        let homes = table.map_err(|failure| format!("its progress cannot be read: {failure}"))?;
+        let transport = &*self.transport;
+        match post(&self.services, transport, &self.link, homes, false).await {
+            Ok((200, _)) => Ok(()),
+            Ok((status, body)) => match next(status, &body) {
+                Next::Again(trouble)
+                | Next::Report(trouble)
+                | Next::Restart(trouble)
+                | Next::Stop(trouble) => Err(trouble.line),
+                Next::GoOn(_) => Ok(()),
+            },
+            Err(line) => Err(line),
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "report_tests.rs"]
+mod tests;

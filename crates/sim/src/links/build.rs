@@ -1,0 +1,113 @@
+//! Sets up several clusters.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use dunlin_metadata::{Metadata, MetadataError, sim::SimStore};
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
+
+use super::SimLines;
+use super::plan::{LinkPlan, NODES};
+use super::world::{self, World, host_name};
+use crate::clients;
+use crate::harness::clock::SimTime;
+use crate::harness::cluster::{
+    Cluster, HarnessError, STEP_MS, ask, broken, make_store_dir, temporary_dir,
+};
+use crate::harness::host::{Host, Shared, address_of, node_name};
+use crate::plan::Plan;
+
+/// Clusters in one network, and their clients.
+pub fn build(plan: LinkPlan) -> Result<(Cluster, Rc<World>), HarnessError> {
+    let mut random = StdRng::seed_from_u64(plan.seed ^ 0x11d4_5eed);
+    let data = temporary_dir().map_err(broken)?;
+    let time = SimTime::default();
+    let lines = Arc::new(SimLines::default());
+    let mut sim = turmoil::Builder::new()
+        .rng_seed(plan.seed)
+        .simulation_duration(Duration::from_secs(86_400))
+        .tick_duration(Duration::from_millis(STEP_MS))
+        .min_message_latency(Duration::from_millis(0))
+        .max_message_latency(Duration::from_millis(random.random_range(1..=30)))
+        .tcp_capacity(4_096)
+        .enable_random_order()
+        .build();
+    let (mut hosts, mut shared, mut keyspaces) = (Vec::new(), Vec::new(), Vec::new());
+    for cluster in 0..plan.clusters {
+        let of_cluster = plan.of_cluster();
+        let id = (cluster as u128 + 1) << 114 | (u128::from(plan.seed) + 1);
+        let store = SimStore::new(id);
+        let metadata = store.metadata("operator");
+        let described = describe(&of_cluster, cluster, &metadata)?;
+        keyspaces.push(described);
+        let of_one = Shared::new(
+            of_cluster,
+            (store, metadata),
+            time.clone(),
+            (vec![described], None),
+            Some(lines.clone()),
+        );
+        for node in 0..NODES {
+            let machine = cluster * NODES + node;
+            let name = host_name(cluster, node);
+            let skew_ms = random.random_range(-plan.skew_ms_max..=plan.skew_ms_max);
+            let (disk_seed, place) = (random.random(), (machine, name));
+            let host = Host::new(place, Some(node), data.path(), disk_seed, skew_ms, &of_one);
+            make_store_dir(&host.data.join("shard-0")).map_err(broken)?;
+            let runs = host.clone();
+            sim.host(host.name.clone(), move || runs.clone().run());
+            hosts.push(host);
+        }
+        shared.push(of_one);
+    }
+    let world = Rc::new(World {
+        plan,
+        time,
+        keyspaces,
+        made: Cell::default(),
+        linked_ms: Cell::default(),
+        is_working: Cell::new(true),
+        writes: RefCell::default(),
+        values: RefCell::default(),
+        scans: Cell::default(),
+        states: RefCell::default(),
+        batches: lines.batches.clone(),
+    });
+    let of_clients = world.clone();
+    sim.host(clients::NAME, move || world::run(of_clients.clone()));
+    let first = shared.remove(0);
+    Ok((
+        Cluster::of_several(sim, hosts, (first, shared), data),
+        world,
+    ))
+}
+
+/// A cluster as it is before any node starts; the number of its keyspace.
+fn describe(plan: &Plan, cluster: usize, metadata: &Metadata) -> Result<u32, HarnessError> {
+    let made = ask(async {
+        for node in 0..NODES {
+            let listen = address_of(&host_name(cluster, node));
+            metadata
+                .register(&node_name(node), "none:1", &listen, plan.shards, 0)
+                .await?;
+        }
+        let mut made = 0;
+        for (name, settings) in &plan.keyspaces {
+            made = metadata.create_keyspace(name, settings.clone()).await?.id;
+        }
+        let members: Vec<u16> = (1..=NODES as u16).collect();
+        if metadata.topology().borrow().members.ids != members {
+            let change = metadata.begin_change(members, Vec::new()).await?;
+            let mut phase = Some(change.phase);
+            while let Some(now) = phase {
+                metadata.advance_change(change.id, now).await?;
+                phase = now.next();
+            }
+        }
+        Ok::<_, MetadataError>(made)
+    })?;
+    made.map_err(broken)
+}
