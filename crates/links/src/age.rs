@@ -5,6 +5,8 @@
 
 use dunlin_proto::api::{HomeProgress, Homes};
 
+use crate::sources::home_of;
+
 /// Whether a link may send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Age {
@@ -26,7 +28,7 @@ pub(crate) struct Checked {
 }
 
 /// The age of a home at a link, in milliseconds.
-pub(crate) fn home_age_ms(now_ms: u64, home: &HomeProgress) -> u64 {
+fn home_age_ms(now_ms: u64, home: &HomeProgress) -> u64 {
     let reached = home.delivered.unwrap_or_default().max(home.since);
     now_ms.saturating_sub(reached.0.millis())
 }
@@ -59,7 +61,7 @@ pub(crate) fn check(
     let of_home = |(home, progress): (&String, &HomeProgress)| {
         let age_ms = home_age_ms(now_ms, progress);
         Checked {
-            age: of(age_ms, grace_ms, home == sender),
+            age: of(age_ms, grace_ms, home_of(home).0 == sender),
             age_ms,
             home: Some(home.clone()),
         }

@@ -9,7 +9,7 @@ fn home(since: u64, delivered: Option<u64>) -> HomeProgress {
     HomeProgress {
         since: at(since),
         delivered: delivered.map(at),
-        is_partial: false,
+        is_ended: false,
     }
 }
 

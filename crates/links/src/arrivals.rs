@@ -16,7 +16,7 @@ use crate::age::{Age, Checked};
 use crate::inbound::Inbound;
 use crate::receive::Refused;
 use crate::running::{Inlet, LinksAtShard, times};
-use crate::sources::{Source, homes};
+use crate::sources::{Source, home_of, homes};
 use crate::system::{list, write};
 
 /// Concurrent changes of a record are read again so often.
@@ -183,8 +183,8 @@ pub(crate) async fn report(
     let report: LinkReport = serde_json::from_slice(body).map_err(|error| wrong(&error))?;
     let cluster = u128::from_str_radix(&report.cluster, 16).map_err(|error| wrong(&error))?;
     let mut ids = BTreeSet::from([services.cluster_number(), cluster]);
-    for home in report.homes.keys() {
-        ids.insert(u128::from_str_radix(home, 16).map_err(|error| wrong(&error))?);
+    for key in report.homes.keys() {
+        ids.insert(u128::from_str_radix(home_of(key).0, 16).map_err(|error| wrong(&error))?);
     }
     let id = keyspace.record.id;
     let sources = sources(services, id).await?;
@@ -194,9 +194,10 @@ pub(crate) async fn report(
     if numbers.len() < ids.len() {
         return Ok(Some(Refused::SameNumber));
     }
-    let now_ms = services.now_ms();
+    let (now_ms, bound_ms) = (services.now_ms(), services.clock_bound_ms());
     let changed = change(services, keyspace, (id, cluster, report.link), |inbound| {
-        let inbound = inbound.report(&report.name, &report.prefix, &report.homes, now_ms);
+        let names = (report.name.as_str(), report.prefix.as_str());
+        let inbound = inbound.report(names, &report.homes, (now_ms, bound_ms));
         if report.is_dropped {
             inbound.drop_link(now_ms)
         } else {

@@ -3,7 +3,6 @@
 use std::rc::Rc;
 
 use bytes::Bytes;
-use dunlin_entry::Version;
 use dunlin_metadata::{LinkChange, LinkRecord};
 use dunlin_node::http::{Answer, Rejected, json};
 use dunlin_node::{LinkedKeyspace, Services};
@@ -17,7 +16,6 @@ use crate::check::{check, not_arrived};
 use crate::http::find;
 use crate::place::cluster_id;
 use crate::receive::target_here;
-use crate::report::moment;
 use crate::running::{LinksAtShard, times};
 use crate::sources::{lacking, since_ms};
 use crate::status;
@@ -98,10 +96,11 @@ impl Other<'_> {
         services.make_system().await?;
         let sources = sources(services, keyspace.record.id).await?;
         let grace_s = ours.tombstone_grace_s.min(theirs.tombstone_grace_s);
-        let at = moment(services, grace_s.saturating_mul(1_000), Version::MAX);
+        let now_ms = services.now_ms();
+        let times = (now_ms, grace_s.saturating_mul(1_000));
         let clusters = (ours.cluster.as_str(), theirs.cluster.as_str());
         if !theirs.is_empty
-            && let Some(home) = lacking(&sources, clusters, &theirs.homes, at)
+            && let Some(home) = lacking(&sources, clusters, &theirs.homes, times)
         {
             let error = not_arrived(home, &theirs);
             let body = json!({ "error": error, "reason": NOT_ARRIVED });
@@ -120,8 +119,8 @@ impl Other<'_> {
             paused: false,
             broken_ms: None,
             grace_s,
-            created_ms: services.now_ms(),
-            since_ms: since_ms(&sources, &wanted.prefix, at),
+            created_ms: now_ms,
+            since_ms: since_ms(&sources, &wanted.prefix, now_ms),
         };
         let name = &keyspace.record.name;
         let change = LinkChange::Create(record);

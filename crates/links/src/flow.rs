@@ -340,10 +340,9 @@ impl Flow {
             Vec::new()
         });
         let bound_ms = services.clock_bound_ms();
-        let at = report::moment(services, report::grace_ms(services, link), known);
         let own = cluster_id(services);
         let last_ms = self.sender.times.life_ms() + 2 * bound_ms;
-        report::logged(&own, link, &sources, (known, last_ms), at)
+        report::logged(&own, link, &sources, known, (bound_ms, last_ms))
     }
 
     /// Commits the progress, and keeps the part of the log that is still needed.

@@ -8,9 +8,12 @@ use dunlin_proto::api::{HexVersion, Homes};
 use serde::{Deserialize, Serialize};
 
 use crate::age::{self, Age, Checked};
+use crate::sources::home_of;
 
-/// Tables that are kept.
-const TABLES: usize = 4;
+/// Reports are kept for so long beyond the clock bound, in milliseconds: until all replicas have what they speak of.
+const KEPT_MS: u64 = 60_000;
+/// The most reports that are kept.
+const REPORTS: usize = 64;
 
 /// The record of a link in `_system` of its receiver.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,13 +53,18 @@ impl Inbound {
         }
     }
 
-    /// The record after a report. A late report takes nothing back.
-    pub fn report(mut self, name: &str, prefix: &str, reported: &Homes, now_ms: u64) -> Inbound {
+    /// The record after a report. A late report takes nothing back. `bound_ms` is the clock bound of the receiver.
+    pub fn report(
+        mut self,
+        (name, prefix): (&str, &str),
+        reported: &Homes,
+        (now_ms, bound_ms): (u64, u64),
+    ) -> Inbound {
         let mut homes = self.homes().clone();
         for (home, new) in reported {
             let known = homes.entry(home.clone()).or_insert(*new);
             known.delivered = known.delivered.max(new.delivered);
-            known.is_partial = new.is_partial;
+            known.is_ended = new.is_ended;
         }
         name.clone_into(&mut self.name);
         prefix.clone_into(&mut self.prefix);
@@ -64,8 +72,11 @@ impl Inbound {
             homes,
             seen_ms: now_ms,
         });
-        let more = self.tables.len().saturating_sub(TABLES);
-        self.tables.drain(..more);
+        // One from before that time stays.
+        let from_ms = now_ms.saturating_sub(bound_ms + KEPT_MS);
+        let old = self.tables.iter().filter(|table| table.seen_ms < from_ms);
+        let more = self.tables.len().saturating_sub(REPORTS);
+        self.tables.drain(..old.count().saturating_sub(1).max(more));
         self
     }
 
@@ -83,7 +94,7 @@ impl Inbound {
 
     /// The numbers of the clusters whose entries it may bring: the sender has reported when their age begins.
     pub fn numbers(&self) -> BTreeSet<u16> {
-        let id = |home: &String| u128::from_str_radix(home, 16).ok();
+        let id = |key: &String| u128::from_str_radix(home_of(key).0, 16).ok();
         let ids = self.homes().keys().filter_map(id);
         ids.map(cluster_number).collect()
     }

@@ -11,7 +11,7 @@ fn table(homes: &[(&str, u64, u64)]) -> Homes {
         let progress = HomeProgress {
             since: at(*since),
             delivered: (*delivered > 0).then(|| at(*delivered)),
-            is_partial: false,
+            is_ended: false,
         };
         ((*home).to_owned(), progress)
     };
@@ -68,12 +68,12 @@ fn the_age_counts_from_the_last_report_and_broken_stays() {
         let link = reports
             .iter()
             .fold(Inbound::new(10_000), |link, (at_ms, homes)| {
-                link.report("ab", "", &table(homes), *at_ms)
+                link.report(("ab", ""), &table(homes), (*at_ms, 0))
             });
         let (checked, age) = link.check("a", now_ms, GRACE_MS);
         assert_eq!(age.age, expected, "{reports:?} at {now_ms}");
         let fresh = table(&[("a", now_ms, now_ms), ("b", now_ms, now_ms)]);
-        let late = checked.report("ab", "", &fresh, now_ms);
+        let late = checked.report(("ab", ""), &fresh, (now_ms, 0));
         // Whatever grace is set later.
         let (_, again) = late.check("a", now_ms, GRACE_MS * 100);
         let expected = match expected {
@@ -88,16 +88,17 @@ fn the_age_counts_from_the_last_report_and_broken_stays() {
 }
 
 #[test]
-fn the_last_four_reports_are_kept_with_their_times() {
-    let link = (1..10).fold(Inbound::new(0), |link, n| {
-        link.report("ab", "p", &table(&[("a", 0, n)]), n * 10)
-    });
+fn reports_are_kept_until_all_replicas_have_what_they_speak_of() {
+    let report = |link: Inbound, n: u64| {
+        link.report(("ab", "p"), &table(&[("a", 0, n)]), (n * 10_000, 5_000))
+    };
+    let link = (1..=20).fold(Inbound::new(0), report);
     let cases = [
-        (60, None),
-        (61, Some(6)),
-        (71, Some(7)),
-        (80, Some(7)),
-        (u64::MAX, Some(9)),
+        (130_000, None),
+        (130_001, Some(13)),
+        (141_000, Some(14)),
+        (150_000, Some(14)),
+        (u64::MAX, Some(20)),
     ];
     for (before_ms, expected) in cases {
         let delivered = link.delivered("a", before_ms).map(Version::millis);
@@ -107,6 +108,10 @@ fn the_last_four_reports_are_kept_with_their_times() {
     let back: Inbound =
         serde_json::from_str(&serde_json::to_string(&link).unwrap_or_default()).unwrap_or_default();
     assert_eq!(back, link);
+    // However fast they come.
+    let often = |link: Inbound, n| link.report(("ab", ""), &table(&[]), (n, 0));
+    let many = (0..200).fold(Inbound::new(0), often);
+    assert_eq!(many.tables.len(), REPORTS);
 }
 
 #[test]

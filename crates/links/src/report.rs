@@ -14,7 +14,7 @@ use crate::kept;
 use crate::place::cluster_id;
 use crate::post::Sender;
 use crate::progress::Progress;
-use crate::sources::{Arrives, Moment, Source, arrives, homes};
+use crate::sources::{Arrives, Source, arrives, home_key, homes};
 use crate::transport::{Answered, Call, Transport, encode};
 
 /// The number of the target's cluster.
@@ -22,82 +22,85 @@ pub(crate) fn target_number(link: &LinkRecord) -> u16 {
     cluster_number(u128::from_str_radix(&link.cluster, 16).unwrap_or(0))
 }
 
-/// The other clusters whose entries go over a link, by their ids.
-fn others<'s>(sources: &'s [Source], link: &LinkRecord, own: &str) -> Vec<&'s str> {
+/// How the entries of other clusters arrive that go over a link, by their keys in its table.
+fn others(
+    sources: &[Source],
+    link: &LinkRecord,
+    own: &str,
+    before_ms: u64,
+) -> Vec<(String, Arrives)> {
     let theirs = target_number(link);
     let goes = |home: &&str| {
         let number = u128::from_str_radix(home, 16).map(cluster_number);
         *home != own && number.is_ok_and(|number| number != theirs)
     };
-    homes(sources).into_iter().filter(goes).collect()
+    let mut all = Vec::new();
+    for home in homes(sources).into_iter().filter(goes) {
+        let parts = arrives(sources, home, &link.prefix, before_ms);
+        all.extend(
+            parts
+                .into_iter()
+                .map(|(part, how)| (home_key(home, part), how)),
+        );
+    }
+    all
 }
 
-/// The progress of a link by home. Pure but for its arguments.
+/// The progress of a link by home. Pure.
 pub(crate) fn table(
     (own, partitions): (&str, u16),
     link: &LinkRecord,
     progress: &Progress,
     sources: &[Source],
-    at: Moment,
 ) -> Homes {
-    let delivered = |home: &str| progress.delivered(0..partitions, home).map(HexVersion);
-    let mut homes = Homes::new();
+    let delivered = |key: &str| progress.delivered(0..partitions, key).map(HexVersion);
+    let own_key = home_key(own, &link.prefix);
     let of_own = HomeProgress {
         since: HexVersion(Version::new(link.created_ms, 0)),
-        delivered: delivered(own),
-        is_partial: !link.prefix.is_empty(),
+        delivered: delivered(&own_key),
+        is_ended: false,
     };
-    homes.insert(own.to_owned(), of_own);
-    for home in others(sources, link, own) {
-        let (since, is_partial) = match arrives(sources, home, &link.prefix, at) {
-            Some(Arrives::ByLinks(progress)) => (progress.since, progress.is_partial),
-            Some(Arrives::NoMore { since, .. }) => (since, true),
-            // Its keys do not go over this link.
-            None => continue,
+    let mut homes = Homes::from([(own_key, of_own)]);
+    for (key, arrives) in others(sources, link, own, u64::MAX) {
+        let (since, is_ended) = match arrives {
+            Arrives::ByLinks(progress) => (progress.since, progress.is_ended),
+            Arrives::NoMore { since, .. } => (since, true),
         };
-        let made = link.since_ms.get(home);
+        let made = link.since_ms.get(&key);
         let made = made.map(|ms| HexVersion(Version::new(*ms, 0)));
         let of_home = HomeProgress {
             since: made.unwrap_or(since),
-            delivered: delivered(home),
-            is_partial: is_partial || !link.prefix.is_empty(),
+            delivered: delivered(&key),
+            is_ended,
         };
-        homes.insert(home.to_owned(), of_home);
+        homes.insert(key, of_home);
     }
     homes
 }
 
-/// Up to which version all entries of each home are in this shard's log, where `known` is that of all replicas here. A
-/// batch may be logged up to `last_ms` after its link has ended.
+/// Up to which version all entries of each home are in this shard's log, where `known` is that of all replicas here. Clocks
+/// are up to `bound_ms` apart, and a batch may be logged up to `last_ms` after its link has ended. Pure.
 pub(crate) fn logged(
     own: &str,
     link: &LinkRecord,
     sources: &[Source],
-    (known, last_ms): (Version, u64),
-    at: Moment,
+    known: Version,
+    (bound_ms, last_ms): (u64, u64),
 ) -> Vec<(String, Version)> {
-    let mut logged = vec![(own.to_owned(), known)];
-    for home in others(sources, link, own) {
-        let version = match arrives(sources, home, &link.prefix, at) {
-            Some(Arrives::ByLinks(progress)) => progress.delivered.map(|version| version.0),
+    let mut logged = vec![(home_key(own, &link.prefix), known)];
+    // Reports that arrived before that by every clock.
+    let before_ms = known.millis().saturating_sub(bound_ms);
+    for (key, arrives) in others(sources, link, own, before_ms) {
+        let version = match arrives {
+            Arrives::ByLinks(progress) => progress.delivered.map(|version| version.0),
             // As this cluster's own, once the last batch of the links that brought them is logged.
-            Some(Arrives::NoMore { ended_ms, .. }) => {
+            Arrives::NoMore { ended_ms, .. } => {
                 Some(known).filter(|known| known.millis() > ended_ms + last_ms)
             }
-            None => None,
         };
-        logged.extend(version.map(|version| (home.to_owned(), version)));
+        logged.extend(version.map(|version| (key, version)));
     }
     logged
-}
-
-/// The moment of a question: reports count that arrived before `known` by every clock.
-pub(crate) fn moment(services: &Services, grace_ms: u64, known: Version) -> Moment {
-    Moment {
-        now_ms: services.now_ms(),
-        grace_ms,
-        before_ms: known.millis().saturating_sub(services.clock_bound_ms()),
-    }
 }
 
 /// The progress of a link by home, as it is now.
@@ -109,9 +112,8 @@ pub(crate) async fn read_table(
     let sources = sources(services, keyspace).await?;
     let progress = kept::progress(services, keyspace, link.id).await?;
     let partitions = services.partition_count(keyspace).unwrap_or(0);
-    let at = moment(services, grace_ms(services, link), Version::MAX);
     let own = cluster_id(services);
-    Ok(table((&own, partitions), link, &progress, &sources, at))
+    Ok(table((&own, partitions), link, &progress, &sources))
 }
 
 /// The tombstone grace that bounds a link, in milliseconds.

@@ -4,14 +4,9 @@ use super::*;
 use crate::inbound::Inbound;
 
 const A: &str = "00040000000000000000000000000001";
+const A_P: &str = "00040000000000000000000000000001/p";
 const B: &str = "00080000000000000000000000000001";
 const C: &str = "000c0000000000000000000000000001";
-const AT: Moment = Moment {
-    now_ms: 100_000,
-    grace_ms: 80_000,
-    before_ms: 99_000,
-};
-
 fn version(ms: u64) -> HexVersion {
     HexVersion(Version::new(ms, 0))
 }
@@ -36,18 +31,20 @@ fn link(prefix: &str) -> LinkRecord {
     }
 }
 
+const C_P: &str = "000c0000000000000000000000000001/p";
+
 /// C sends its own, A's and B's entries to A.
 fn source() -> Source {
     let progress = HomeProgress {
         since: version(60_000),
         delivered: Some(version(95_000)),
-        is_partial: false,
+        is_ended: false,
     };
     let homes: Homes = [A, B, C].map(|home| (home.to_owned(), progress)).into();
     Source {
         cluster: C.to_owned(),
         link: 7,
-        inbound: Inbound::new(60_000).report("ca", "", &homes, 98_000),
+        inbound: Inbound::new(60_000).report(("ca", ""), &homes, (98_000, 0)),
     }
 }
 
@@ -58,10 +55,10 @@ fn a_table_names_all_homes_but_the_targets() {
         progress.deliver(partition, A, Version::new(97_000, 0));
     }
     progress.deliver(0, C, Version::new(94_000, 0));
-    let of = |since: u64, delivered: Option<u64>, is_partial| HomeProgress {
+    let of = |since: u64, delivered: Option<u64>, is_ended| HomeProgress {
         since: version(since),
         delivered: delivered.map(version),
-        is_partial,
+        is_ended,
     };
     let made_later = LinkRecord {
         since_ms: [(C.to_owned(), 90_000)].into(),
@@ -96,13 +93,13 @@ fn a_table_names_all_homes_but_the_targets() {
             1,
             vec![source()],
             vec![
-                (A, of(50_000, Some(97_000), true)),
-                (C, of(60_000, Some(94_000), true)),
+                (A_P, of(50_000, None, false)),
+                (C_P, of(60_000, None, false)),
             ],
         ),
     ];
     for (link, partitions, sources, expected) in cases {
-        let table = table((A, partitions), &link, &progress, &sources, AT);
+        let table = table((A, partitions), &link, &progress, &sources);
         let expected = expected.into_iter().map(|(h, p)| (h.to_owned(), p));
         assert_eq!(table, expected.collect::<Homes>(), "{link:?} {partitions}");
     }
@@ -112,7 +109,7 @@ fn a_table_names_all_homes_but_the_targets() {
 fn a_round_says_of_other_homes_what_their_links_say() {
     let known = Version::new(99_900, 0);
     let of = |sources: &[Source], known: Version| {
-        let logged = logged(A, &link(""), sources, (known, 60_200), AT);
+        let logged = logged(A, &link(""), sources, known, (1_000, 60_200));
         let ms = |(home, version): (String, Version)| (home, version.millis());
         logged.into_iter().map(ms).collect::<Vec<_>>()
     };

@@ -3,7 +3,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use dunlin_entry::Version;
 use dunlin_proto::api::{HexVersion, HomeProgress, InboundLink, LinkState};
 
 use crate::age::{self, Age};
@@ -45,16 +44,6 @@ impl Source {
     }
 }
 
-/// The time of a question about sources.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Moment {
-    pub now_ms: u64,
-    /// The tombstone grace here.
-    pub grace_ms: u64,
-    /// Only reports that arrived before this count.
-    pub before_ms: u64,
-}
-
 /// How entries of a home arrive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Arrives {
@@ -64,75 +53,126 @@ pub(crate) enum Arrives {
     NoMore { since: HexVersion, ended_ms: u64 },
 }
 
+/// The key of a home in a table of those of its entries whose keys begin with a prefix.
+pub(crate) fn home_key(home: &str, prefix: &str) -> String {
+    if prefix.is_empty() {
+        home.to_owned()
+    } else {
+        format!("{home}/{prefix}")
+    }
+}
+
+/// Home and prefix of such a key.
+pub(crate) fn home_of(key: &str) -> (&str, &str) {
+    key.split_once('/').unwrap_or((key, ""))
+}
+
 /// The clusters whose entries have arrived.
 pub(crate) fn homes(sources: &[Source]) -> BTreeSet<&str> {
     let all = sources.iter().flat_map(|source| source.inbound.homes());
-    all.map(|(home, _)| home.as_str()).collect()
+    all.map(|(key, _)| home_of(key).0).collect()
 }
 
-/// How the entries of a home arrive whose keys begin with `prefix`.
-pub(crate) fn arrives(sources: &[Source], home: &str, prefix: &str, at: Moment) -> Option<Arrives> {
-    let bringing = |source: &&Source| source.inbound.homes().contains_key(home);
-    let overlaps = |source: &&Source| {
-        let theirs = &source.inbound.prefix;
-        theirs.starts_with(prefix) || prefix.starts_with(theirs.as_str())
-    };
-    let all: Vec<&Source> = sources.iter().filter(bringing).filter(overlaps).collect();
-    let is_live = |source: &&&Source| source.inbound.ended_ms().is_none();
-    let live: Vec<&Source> = all.iter().filter(is_live).copied().collect();
-    let since = |of: &[&Source]| {
-        let since = of
-            .iter()
-            .filter_map(|source| source.inbound.homes().get(home));
-        since.map(|progress| progress.since).min()
-    };
+/// A part of a home's entries, those whose keys begin with a prefix, as one link brings it.
+struct Part<'s> {
+    source: &'s Source,
+    key: &'s str,
+    prefix: &'s str,
+    progress: &'s HomeProgress,
+}
+
+impl Part<'_> {
+    fn is_live(&self) -> bool {
+        self.source.inbound.ended_ms().is_none()
+    }
+}
+
+/// The longer of two prefixes, if one begins with the other.
+fn overlap<'p>(a: &'p str, b: &'p str) -> Option<&'p str> {
+    if a.starts_with(b) {
+        Some(a)
+    } else {
+        b.starts_with(a).then_some(b)
+    }
+}
+
+/// How the entries of a home arrive whose keys begin with `prefix`: by the prefixes of the parts in which they do.
+pub(crate) fn arrives<'s>(
+    sources: &'s [Source],
+    home: &str,
+    prefix: &'s str,
+    before_ms: u64,
+) -> BTreeMap<&'s str, Arrives> {
+    let mut parts = Vec::new();
+    for source in sources {
+        for (key, progress) in source.inbound.homes() {
+            let (of, brought) = home_of(key);
+            if let Some(prefix) = overlap(brought, prefix).filter(|_| of == home) {
+                parts.push(Part {
+                    source,
+                    key,
+                    prefix,
+                    progress,
+                });
+            }
+        }
+    }
+    let prefixes: BTreeSet<&str> = parts.iter().map(|part| part.prefix).collect();
+    let of = |prefix| Some((prefix, part_arrives(&parts, prefix, before_ms)?));
+    prefixes.into_iter().filter_map(of).collect()
+}
+
+fn part_arrives(parts: &[Part<'_>], prefix: &str, before_ms: u64) -> Option<Arrives> {
+    let (live, ended): (Vec<&Part<'_>>, Vec<&Part<'_>>) = parts
+        .iter()
+        .filter(|part| prefix.starts_with(part.prefix))
+        .partition(|part| part.is_live());
     if live.is_empty() {
-        let ended_ms = all.iter().filter_map(|source| source.inbound.ended_ms());
+        let ended_ms = ended.iter().filter_map(|p| p.source.inbound.ended_ms());
         return Some(Arrives::NoMore {
-            since: since(&all)?,
+            since: ended.iter().map(|part| part.progress.since).min()?,
             ended_ms: ended_ms.max()?,
         });
     }
-    let is_whole = |source: &&&Source| {
-        let progress = source.inbound.homes().get(home);
-        let is_partial = progress.is_none_or(|progress| progress.is_partial);
-        !is_partial && prefix.starts_with(&source.inbound.prefix)
+    // Each says the truth by itself, so the greatest counts. Clusters in a ring would wait for each other for the least.
+    let whole = live.iter().filter(|part| !part.progress.is_ended);
+    let whole: Vec<&&Part<'_>> = whole.collect();
+    let is_ended = whole.is_empty();
+    let counting = if is_ended {
+        live.iter().collect()
+    } else {
+        whole
     };
-    let whole: Vec<&Source> = live.iter().filter(is_whole).copied().collect();
-    let is_partial = whole.is_empty();
-    let counting = if is_partial { live } else { whole };
-    // Each says the truth by itself. The least of several counts, but one that is late does not hold the others up: else
-    // one line that is cut would break all links of a mesh.
-    let is_good = |source: &&&Source| {
-        let progress = source.inbound.homes().get(home);
-        let age_ms = progress.map_or(u64::MAX, |p| age::home_age_ms(at.now_ms, p));
-        age::of(age_ms, at.grace_ms, true) == Age::Good
-    };
-    let good: Vec<&Source> = counting.iter().filter(is_good).copied().collect();
-    let counting = if good.is_empty() { counting } else { good };
     let delivered = counting
         .iter()
-        .map(|source| source.inbound.delivered(home, at.before_ms));
-    // None is the least.
-    let delivered: Option<Version> = delivered.min()?;
+        .filter_map(|part| part.source.inbound.delivered(part.key, before_ms));
+    // Entries may still come by any link.
+    let coming = parts.iter().filter(|part| part.is_live());
+    let coming = coming.filter(|part| overlap(part.prefix, prefix).is_some());
     Some(Arrives::ByLinks(HomeProgress {
-        since: since(&counting)?,
-        delivered: delivered.map(HexVersion),
-        is_partial,
+        since: coming.map(|part| part.progress.since).min()?,
+        delivered: delivered.max().map(HexVersion),
+        is_ended,
     }))
 }
 
 /// When the age of each home begins at a link that is made now, in milliseconds since 1970.
-pub(crate) fn since_ms(sources: &[Source], prefix: &str, at: Moment) -> BTreeMap<String, u64> {
-    let of = |home: &str| match arrives(sources, home, prefix, at)? {
-        Arrives::ByLinks(progress) => {
-            let delivered = progress.delivered.unwrap_or_default();
-            Some((home.to_owned(), delivered.max(progress.since).0.millis()))
+pub(crate) fn since_ms(sources: &[Source], prefix: &str, now_ms: u64) -> BTreeMap<String, u64> {
+    let mut all = BTreeMap::new();
+    for home in homes(sources) {
+        for (part, arrives) in arrives(sources, home, prefix, u64::MAX) {
+            let since_ms = match arrives {
+                Arrives::ByLinks(progress) => {
+                    let delivered = progress.delivered.unwrap_or_default();
+                    delivered.max(progress.since).0.millis()
+                }
+                // Nothing is still to come.
+                Arrives::NoMore { .. } => now_ms,
+            };
+            all.insert(home_key(home, part), since_ms);
         }
-        // Nothing is still to come.
-        Arrives::NoMore { .. } => Some((home.to_owned(), at.now_ms)),
-    };
-    homes(sources).into_iter().filter_map(of).collect()
+    }
+    all
 }
 
 /// The first home of a keyspace with records at `target` whose entries have not all arrived here, or not lately.
@@ -140,21 +180,20 @@ pub(crate) fn lacking<'h>(
     sources: &[Source],
     (ours, target): (&str, &str),
     theirs: &'h [String],
-    at: Moment,
+    (now_ms, grace_ms): (u64, u64),
 ) -> Option<&'h str> {
     let is_named = |home: &str| {
         let brings_all = |source: &&Source| {
-            let inbound = &source.inbound;
-            let progress = inbound.homes().get(home);
+            let progress = source.inbound.homes().get(home);
             // Of what the target itself has of a home, all comes.
-            let is_all = source.cluster == target || progress.is_some_and(|p| !p.is_partial);
-            is_all && inbound.prefix.is_empty() && inbound.ended_ms().is_none()
+            let is_all = source.cluster == target || progress.is_some_and(|p| !p.is_ended);
+            is_all && source.inbound.ended_ms().is_none()
         };
         let is_young = |source: &Source| {
             let delivered = source.inbound.delivered(home, u64::MAX);
             delivered.is_some_and(|version| {
-                let age_ms = at.now_ms.saturating_sub(version.millis());
-                age::of(age_ms, at.grace_ms, true) == Age::Good
+                let age_ms = now_ms.saturating_sub(version.millis());
+                age::of(age_ms, grace_ms, true) == Age::Good
             })
         };
         sources.iter().filter(brings_all).any(is_young)

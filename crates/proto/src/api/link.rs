@@ -131,7 +131,7 @@ impl From<HexVersion> for String {
     }
 }
 
-/// The progress of a link with the entries of a *home*, a cluster that made them.
+/// The progress of a link with entries of a *home*, a cluster that made them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HomeProgress {
     /// A delete of an entry that is still to come is newer than this: the age counts from it while nothing is delivered.
@@ -139,12 +139,13 @@ pub struct HomeProgress {
     /// All entries of the home up to this version are on a majority at the target.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delivered: Option<HexVersion>,
-    /// Only a part of the home's entries goes over the link.
+    /// Nothing more of them comes to the sender, which may not have all.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub is_partial: bool,
+    pub is_ended: bool,
 }
 
-/// The progress of a link by home: by the id of its cluster, 32 hexadecimal digits.
+/// The progress of a link by home: by the id of its cluster, 32 hexadecimal digits, and where only keys with a prefix are
+/// sent, a slash and the prefix.
 pub type Homes = BTreeMap<String, HomeProgress>;
 
 /// The answer to a batch of entries that are all on a majority.

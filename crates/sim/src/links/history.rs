@@ -52,7 +52,8 @@ impl Write {
 /// The values of a cluster: the number of the write of each key that has one.
 pub type Values = BTreeMap<u16, usize>;
 
-/// Checks the values of a cluster against the writes that reach it; `apart_ms` is how far apart clocks are.
+/// Checks the values of a cluster against the writes that reach it, which are those of the clusters `reaching`; of others,
+/// some may have. `apart_ms` is how far apart clocks are.
 ///
 /// # Errors
 /// The first value that is wrong.
@@ -89,12 +90,13 @@ pub fn check(
                 }
             }
             None => {
-                let is_over = |write: &&&Write| write.is_delete && overwritten(write).is_none();
+                let deletes = writes.iter().filter(|w| w.key == key && w.is_delete);
+                let mut deletes = deletes.filter(|delete| overwritten(delete).is_none());
                 let put = all
                     .iter()
                     .find(|write| !write.is_delete && write.is_acknowledged());
                 if let Some(put) = put
-                    && !all.iter().any(|write| is_over(&write))
+                    && deletes.next().is_none()
                 {
                     return Err(format!(
                         "cluster {cluster} has no value of key {key}, in spite of {put:?}, and no delete explains it"

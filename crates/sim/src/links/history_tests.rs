@@ -27,7 +27,7 @@ fn values_are_those_of_writes_that_nothing_newer_has_overwritten() {
         Option<usize>,
         bool,
     );
-    let cases: [Case; 14] = [
+    let cases: [Case; 15] = [
         ("nothing", vec![], &[0], None, true),
         ("a value from nowhere", vec![], &[0], Some(0), false),
         ("one write", vec![put(0, 10, 20)], &[0], Some(0), true),
@@ -94,6 +94,13 @@ fn values_are_those_of_writes_that_nothing_newer_has_overwritten() {
             &[0, 1],
             Some(0),
             false,
+        ),
+        (
+            "a delete of another may have come, perhaps with a later time",
+            vec![put(0, 10, 20), delete(1, 5, 15)],
+            &[0],
+            None,
+            true,
         ),
         (
             "it does not send here",

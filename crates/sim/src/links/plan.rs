@@ -134,12 +134,14 @@ impl LinkPlan {
         let pairs = all.clone().flat_map(|a| all.clone().map(move |b| (a, b)));
         let leads = |(a, b): &(usize, usize)| match self.shape {
             Shape::Line => *b == *a + 1,
-            Shape::Ring => *b == (*a + 1) % self.clusters && a != b,
+            Shape::Ring => *b == (*a + 1) % self.clusters,
             Shape::Mesh => a != b,
         };
         let mut links: Vec<(usize, usize)> = pairs.filter(leads).collect();
-        // Those into clusters that hold nothing yet are made first.
-        links.sort_by_key(|(a, b)| (*b < *a, *a, *b));
+        // A link leads to a cluster that holds nothing, or whose entries have come by others.
+        if self.shape == Shape::Mesh {
+            links.sort_by_key(|&(a, b)| (a.max(b), a.min(b), a > b));
+        }
         links
     }
 

@@ -19,7 +19,7 @@ fn links_of_each_shape() {
         (
             3,
             Shape::Mesh,
-            &[(0, 1), (0, 2), (1, 2), (1, 0), (2, 0), (2, 1)],
+            &[(0, 1), (1, 0), (0, 2), (2, 0), (1, 2), (2, 1)],
         ),
     ];
     for (clusters, shape, expected) in cases {
