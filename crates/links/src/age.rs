@@ -5,7 +5,7 @@
 
 use dunlin_proto::api::{HomeProgress, Homes};
 
-use crate::sources::home_of;
+use crate::home::home_of;
 
 /// Whether a link may send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

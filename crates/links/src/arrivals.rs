@@ -13,10 +13,11 @@ use hyper::StatusCode;
 use tokio::time::Instant;
 
 use crate::age::{Age, Checked};
+use crate::home::home_of;
 use crate::inbound::Inbound;
-use crate::receive::Refused;
+use crate::refused::Refused;
 use crate::running::{Inlet, LinksAtShard, times};
-use crate::sources::{Source, home_of, homes};
+use crate::sources::{Source, homes};
 use crate::system::{list, write};
 
 /// Concurrent changes of a record are read again so often.

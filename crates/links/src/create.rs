@@ -13,7 +13,7 @@ use serde_json::json;
 
 use crate::arrivals::sources;
 use crate::check::{check, not_arrived};
-use crate::http::find;
+use crate::lookup::find;
 use crate::place::cluster_id;
 use crate::receive::target_here;
 use crate::running::{LinksAtShard, times};

@@ -170,7 +170,7 @@ fn late(checked: &Checked, is_unknown: bool, why: Option<String>) -> String {
     let home = checked.home.as_deref().unwrap_or("this cluster");
     let age_s = checked.age_ms / 1_000;
     let mut line = format!(
-        "the entries of cluster {home} are acknowledged only up to {age_s} s ago: end what is in the way before the link is broken"
+        "the entries of cluster {home} are acknowledged only up to {age_s} s ago: remove the cause before the link is broken"
     );
     if is_unknown {
         line += "; a node of this cluster is away, or a clock is not trusted: see dunlin status";

@@ -12,6 +12,7 @@ use hyper::{Method, StatusCode};
 use serde_json::json;
 use tokio::time::timeout;
 
+use crate::lookup::{find, named};
 use crate::running::LinksAtShard;
 use crate::{arrivals, create, kept, receive, report, status};
 
@@ -115,7 +116,7 @@ async fn inbound(services: &Rc<Services>, ask: &Ask) -> Result<Answer, Rejected>
     for (keyspace, source) in arrivals::all(services).await? {
         let name = &keyspace.record.name;
         if (ask.may_on)(Role::Read, name) {
-            all.push(source.shown(
+            all.push(source.status(
                 name,
                 services.now_ms(),
                 arrivals::grace_ms(services, &keyspace),
@@ -123,23 +124,6 @@ async fn inbound(services: &Rc<Services>, ask: &Ask) -> Result<Answer, Rejected>
         }
     }
     Ok(json(StatusCode::OK, &all))
-}
-
-fn named(services: &Services, name: &str) -> Result<LinkedKeyspace, Rejected> {
-    let missing = || Rejected::new(StatusCode::NOT_FOUND, "there is no such keyspace");
-    services.linked_keyspace(name).ok_or_else(missing)
-}
-
-pub(crate) fn find(services: &Services, keyspace: u32, name: &str) -> Result<LinkRecord, Rejected> {
-    let mut links = services.links().into_iter();
-    let found = links.find(|(of, link)| *of == keyspace && link.name == name);
-    let missing = || {
-        let line = format!(
-            "there is no link {name} from this keyspace: dunlin link list shows which there are"
-        );
-        Rejected::new(StatusCode::NOT_FOUND, line)
-    };
-    found.map(|(_, link)| link).ok_or_else(missing)
 }
 
 /// `GET /v1/links`: those of keyspaces that the client may read.

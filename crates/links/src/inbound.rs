@@ -8,7 +8,7 @@ use dunlin_proto::api::{HexVersion, Homes};
 use serde::{Deserialize, Serialize};
 
 use crate::age::{self, Age, Checked};
-use crate::sources::home_of;
+use crate::home::home_of;
 
 /// Reports are kept for so long beyond the clock bound, in milliseconds: until all replicas have what they speak of.
 const KEPT_MS: u64 = 60_000;

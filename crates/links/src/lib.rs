@@ -16,10 +16,13 @@
 //! | `age` | pure: how old a link may be |
 //! | `receive` | the receiver's side: batches, and the description of a target |
 //! | `inbound` | pure: a link from another cluster, and its age by the receiver's clock; `arrivals`, its record |
+//! | `home` | the key of a home in a table |
 //! | `sources` | pure: the links from other clusters to a keyspace, together |
 //! | `report` | the progress of a link by home, and its reports to the target |
 //! | `system` | records in the keyspace `_system` |
 //! | `transport` | the trait that carries requests to another cluster |
+//! | `refused` | why a receiver refuses |
+//! | `lookup` | keyspaces and links by their names |
 //! | `times` | how long things take |
 //! | `place` | this cluster, and the replica that sends a partition |
 //! | `running` | the links that run at a shard |
@@ -34,15 +37,18 @@ mod check;
 mod create;
 mod flow;
 mod gauge;
+mod home;
 mod http;
 mod inbound;
 mod kept;
+mod lookup;
 mod pick;
 mod place;
 mod plug;
 mod post;
 mod progress;
 mod receive;
+mod refused;
 mod report;
 mod running;
 mod sender;

@@ -157,7 +157,7 @@ impl LinksAtShard {
         }
     }
 
-    /// Sends a report aside. One that does not arrive is followed by another; that the target refuses the link is noted.
+    /// Sends a report in the background. One that does not arrive is followed by another; that the target refuses the link is noted.
     fn report(
         self: &Rc<Self>,
         services: &Rc<Services>,

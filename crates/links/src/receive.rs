@@ -14,11 +14,11 @@ use dunlin_proto::api::{EntriesTaken, FutureEntry, LinkTarget};
 use dunlin_proto::{Condition, Given, WriteRequest};
 use futures_util::future::join_all;
 use hyper::StatusCode;
-use serde_json::json;
 
 use crate::arrivals;
 use crate::batch::{Preamble, decode};
 use crate::place::cluster_id;
+use crate::refused::Refused;
 use crate::running::{HAS_RECORD, NUMBER, times};
 use crate::sources::homes;
 
@@ -45,27 +45,6 @@ pub(crate) fn sort(entry: &Entry, own: u16, limit: Version, is_repair: bool) -> 
     } else {
         Sorted::Write
     }
-}
-
-/// Why a batch is refused as a whole.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Refused {
-    /// It is of this very cluster.
-    SameCluster,
-    /// The other cluster has the number of this one.
-    SameNumber,
-    /// Its keyspace has another number.
-    Keyspace,
-    /// The sender's clock is so many milliseconds ahead.
-    Clock(u64),
-    /// It comes too late.
-    Late,
-    /// Its link is broken.
-    Broken,
-    /// Its link is dropped.
-    Dropped,
-    /// It has entries of a cluster that the sender has not reported yet.
-    Home,
 }
 
 /// The state of a receiver.
@@ -102,58 +81,6 @@ pub(crate) fn admit(preamble: &Preamble, here: Receiver) -> Result<Version, Refu
         return Err(Refused::Late);
     }
     Ok(deadline)
-}
-
-impl Refused {
-    /// As the sender gets it.
-    pub fn answer(&self) -> Answer {
-        let (status, reason, error) = match self {
-            Refused::SameCluster => (
-                409,
-                "same_cluster",
-                "the entries are of this very cluster: a link leads to another one".to_owned(),
-            ),
-            Refused::SameNumber => (
-                409,
-                "same_number",
-                "two of the clusters that are linked have the same number, the first bits of their ids: they cannot be linked".to_owned(),
-            ),
-            Refused::Keyspace => (
-                409,
-                "keyspace",
-                "the keyspace was dropped and made anew since the link was made: drop the link, and make it anew".to_owned(),
-            ),
-            Refused::Clock(ahead_ms) => (
-                409,
-                "clock",
-                format!(
-                    "the sender's clock is {ahead_ms} ms ahead of the one here, more than --clock-bound: set one of them right"
-                ),
-            ),
-            Refused::Broken => (
-                409,
-                "broken",
-                "the link has not delivered all for most of the tombstone grace here, and deletes may be forgotten: drop it and this keyspace, and make both anew".to_owned(),
-            ),
-            Refused::Dropped => (
-                409,
-                "dropped",
-                "the link was dropped, at this end or the other: drop it at the other, and make a new one".to_owned(),
-            ),
-            Refused::Home => (
-                409,
-                "home",
-                "the sender has to report first from which clusters its entries are".to_owned(),
-            ),
-            Refused::Late => (
-                408,
-                "late",
-                "the batch comes after its deadline: nothing was written".to_owned(),
-            ),
-        };
-        let status = StatusCode::from_u16(status).unwrap_or(StatusCode::CONFLICT);
-        json(status, &json!({ "error": error, "reason": reason }))
-    }
 }
 
 /// `POST /v1/keyspaces/NAME/entries`.

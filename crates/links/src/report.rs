@@ -10,11 +10,12 @@ use hyper::Method;
 
 use crate::answer::{Next, next};
 use crate::arrivals::sources;
+use crate::home::home_key;
 use crate::kept;
 use crate::place::cluster_id;
 use crate::post::Sender;
 use crate::progress::Progress;
-use crate::sources::{Arrives, Source, arrives, home_key, homes};
+use crate::sources::{Arrives, Source, arrives, homes};
 use crate::transport::{Answered, Call, Transport, encode};
 
 /// The number of the target's cluster.

@@ -23,13 +23,16 @@ pub(crate) const HAS_RECORD: u8 = 2;
 /// A link from another cluster: the keyspace here, the cluster that sends, the number of the link there.
 pub(crate) type Inlet = (u32, u128, u32);
 
+/// When a link from another cluster was checked, and the numbers of the clusters whose entries it may bring.
+pub(crate) type Good = (Instant, Rc<BTreeSet<u16>>);
+
 /// Links at one shard.
 pub(crate) struct LinksAtShard {
     pub transport: Rc<dyn Transport>,
     pub times: Times,
     /// Links from other clusters that were good when they were checked last: the numbers of the clusters whose entries
     /// they may bring.
-    pub inlets: RefCell<BTreeMap<Inlet, (Instant, Rc<BTreeSet<u16>>)>>,
+    pub inlets: RefCell<BTreeMap<Inlet, Good>>,
     /// By number of the keyspace and of the link.
     pub links: RefCell<BTreeMap<(u32, u32), Running>>,
 }

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use dunlin_proto::api::{HexVersion, HomeProgress, InboundLink, LinkState};
 
 use crate::age::{self, Age};
+use crate::home::{home_key, home_of};
 use crate::inbound::Inbound;
 
 /// A link from another cluster.
@@ -20,7 +21,7 @@ pub(crate) struct Source {
 
 impl Source {
     /// As it is shown.
-    pub fn shown(&self, keyspace: &str, now_ms: u64, grace_ms: u64) -> InboundLink {
+    pub fn status(&self, keyspace: &str, now_ms: u64, grace_ms: u64) -> InboundLink {
         let (inbound, checked) = self.inbound.clone().check(&self.cluster, now_ms, grace_ms);
         let home = checked.home.as_deref().unwrap_or(&self.cluster);
         let age_s = checked.age_ms / 1_000;
@@ -53,20 +54,6 @@ pub(crate) enum Arrives {
     NoMore { since: HexVersion, ended_ms: u64 },
 }
 
-/// The key of a home in a table of those of its entries whose keys begin with a prefix.
-pub(crate) fn home_key(home: &str, prefix: &str) -> String {
-    if prefix.is_empty() {
-        home.to_owned()
-    } else {
-        format!("{home}/{prefix}")
-    }
-}
-
-/// Home and prefix of such a key.
-pub(crate) fn home_of(key: &str) -> (&str, &str) {
-    key.split_once('/').unwrap_or((key, ""))
-}
-
 /// The clusters whose entries have arrived.
 pub(crate) fn homes(sources: &[Source]) -> BTreeSet<&str> {
     let all = sources.iter().flat_map(|source| source.inbound.homes());
@@ -74,14 +61,14 @@ pub(crate) fn homes(sources: &[Source]) -> BTreeSet<&str> {
 }
 
 /// A part of a home's entries, those whose keys begin with a prefix, as one link brings it.
-struct Part<'s> {
+struct Section<'s> {
     source: &'s Source,
     key: &'s str,
     prefix: &'s str,
     progress: &'s HomeProgress,
 }
 
-impl Part<'_> {
+impl Section<'_> {
     fn is_live(&self) -> bool {
         self.source.inbound.ended_ms().is_none()
     }
@@ -108,7 +95,7 @@ pub(crate) fn arrives<'s>(
         for (key, progress) in source.inbound.homes() {
             let (of, brought) = home_of(key);
             if let Some(prefix) = overlap(brought, prefix).filter(|_| of == home) {
-                parts.push(Part {
+                parts.push(Section {
                     source,
                     key,
                     prefix,
@@ -122,8 +109,8 @@ pub(crate) fn arrives<'s>(
     prefixes.into_iter().filter_map(of).collect()
 }
 
-fn part_arrives(parts: &[Part<'_>], prefix: &str, before_ms: u64) -> Option<Arrives> {
-    let (live, ended): (Vec<&Part<'_>>, Vec<&Part<'_>>) = parts
+fn part_arrives(parts: &[Section<'_>], prefix: &str, before_ms: u64) -> Option<Arrives> {
+    let (live, ended): (Vec<&Section<'_>>, Vec<&Section<'_>>) = parts
         .iter()
         .filter(|part| prefix.starts_with(part.prefix))
         .partition(|part| part.is_live());
@@ -136,7 +123,7 @@ fn part_arrives(parts: &[Part<'_>], prefix: &str, before_ms: u64) -> Option<Arri
     }
     // Each says the truth by itself, so the greatest counts. Clusters in a ring would wait for each other for the least.
     let whole = live.iter().filter(|part| !part.progress.is_ended);
-    let whole: Vec<&&Part<'_>> = whole.collect();
+    let whole: Vec<&&Section<'_>> = whole.collect();
     let is_ended = whole.is_empty();
     let counting = if is_ended {
         live.iter().collect()

@@ -44,130 +44,148 @@ fn by_links(since: u64, delivered: u64, is_ended: bool) -> Arrives {
     Arrives::ByLinks(progress(since, delivered, is_ended))
 }
 
-#[test]
-fn of_several_links_the_greatest_counts_for_each_part_of_the_keys() {
-    let one = |homes: &[(&str, u64, u64, bool)]| source("c", homes);
-    let two = |homes: &[(&str, u64, u64, bool)]| source("d", homes);
-    let all = || one(&[("h", 91_000, 98_500, false)]);
-    let slow = || two(&[("h", 90_000, 97_000, false)]);
-    let narrow = |delivered| two(&[("h/p", 90_000, delivered, false)]);
-    let no_more = |since| Arrives::NoMore {
+// The sources, the prefix of the link onwards, and how the entries of `h` arrive.
+type Case = (
+    &'static str,
+    Vec<Source>,
+    &'static str,
+    Vec<(&'static str, Arrives)>,
+);
+
+fn all() -> Source {
+    source("c", &[("h", 91_000, 98_500, false)])
+}
+
+fn slow() -> Source {
+    source("d", &[("h", 90_000, 97_000, false)])
+}
+
+fn narrow(delivered: u64) -> Source {
+    source("d", &[("h/p", 90_000, delivered, false)])
+}
+
+fn no_more(since: u64) -> Arrives {
+    Arrives::NoMore {
         since: version(since),
         ended_ms: 98_200,
-    };
-    // The sources, the prefix of the link onwards, and how the entries of `h` arrive.
-    type Case = (
-        &'static str,
-        Vec<Source>,
-        &'static str,
-        &'static [(&'static str, Arrives)],
-    );
-    let none: &[(&str, Arrives)] = &[];
-    let leak = |parts: &[(&'static str, Arrives)]| -> &'static [(&'static str, Arrives)] {
-        Vec::leak(parts.to_vec())
-    };
-    let cases: [Case; 16] = [
-        ("nothing", vec![], "", none),
-        (
-            "others",
-            vec![one(&[("g", 90_000, 98_000, false)])],
-            "",
-            none,
-        ),
-        (
-            "one",
-            vec![all()],
-            "",
-            leak(&[("", by_links(91_000, 98_500, false))]),
-        ),
-        (
-            "nothing delivered yet",
-            vec![one(&[("h", 91_000, 0, false)])],
-            "",
-            leak(&[("", by_links(91_000, 0, false))]),
-        ),
-        (
-            "the greatest of two, since the earlier",
-            vec![all(), slow()],
-            "",
-            leak(&[("", by_links(90_000, 98_500, false))]),
-        ),
-        (
-            "none waits for one that has delivered nothing",
-            vec![all(), two(&[("h", 92_000, 0, false)])],
-            "",
-            leak(&[("", by_links(91_000, 98_500, false))]),
-        ),
-        (
-            "part of the keys",
-            vec![narrow(97_000)],
-            "",
-            leak(&[("p", by_links(90_000, 97_000, false))]),
-        ),
-        ("other keys", vec![narrow(97_000)], "q", none),
-        (
-            "a narrow one says nothing of the rest",
-            vec![slow(), narrow(98_500)],
-            "",
-            leak(&[
-                ("", by_links(90_000, 97_000, false)),
-                ("p", by_links(90_000, 98_500, false)),
-            ]),
-        ),
-        (
-            "a wide one counts for the narrow",
-            vec![all(), narrow(97_000)],
-            "",
-            leak(&[
-                ("", by_links(90_000, 98_500, false)),
-                ("p", by_links(90_000, 98_500, false)),
-            ]),
-        ),
-        (
-            "all keys, for some",
-            vec![all()],
-            "p",
-            leak(&[("p", by_links(91_000, 98_500, false))]),
-        ),
-        (
-            "dropped",
-            vec![dropped(narrow(97_000), 98_200)],
-            "",
-            leak(&[("p", no_more(90_000))]),
-        ),
-        (
-            "one of two dropped",
-            vec![all(), dropped(slow(), 98_200)],
-            "",
-            leak(&[("", by_links(91_000, 98_500, false))]),
-        ),
-        (
-            "a narrow one lasts",
-            vec![dropped(slow(), 98_200), narrow(97_500)],
-            "",
-            leak(&[
-                ("", no_more(90_000)),
-                ("p", by_links(90_000, 97_500, false)),
-            ]),
-        ),
-        (
-            "ended before",
-            vec![one(&[("h", 91_000, 98_500, true)])],
-            "",
-            leak(&[("", by_links(91_000, 98_500, true))]),
-        ),
-        (
-            "ended before, beside one that has all",
-            vec![one(&[("h", 91_000, 98_500, true)]), slow()],
-            "",
-            leak(&[("", by_links(90_000, 97_000, false))]),
-        ),
-    ];
+    }
+}
+
+fn check(cases: Vec<Case>) {
     for (what, sources, prefix, expected) in cases {
         let found = arrives(&sources, "h", prefix, BEFORE_MS);
         let expected: BTreeMap<&str, Arrives> = expected.iter().copied().collect();
         assert_eq!(found, expected, "{what}");
     }
+}
+
+#[test]
+fn of_several_links_the_greatest_counts() {
+    let one = |homes: &[(&str, u64, u64, bool)]| source("c", homes);
+    let two = |homes: &[(&str, u64, u64, bool)]| source("d", homes);
+    check(vec![
+        ("nothing", vec![], "", vec![]),
+        (
+            "others",
+            vec![one(&[("g", 90_000, 98_000, false)])],
+            "",
+            vec![],
+        ),
+        (
+            "one",
+            vec![all()],
+            "",
+            vec![("", by_links(91_000, 98_500, false))],
+        ),
+        (
+            "nothing delivered yet",
+            vec![one(&[("h", 91_000, 0, false)])],
+            "",
+            vec![("", by_links(91_000, 0, false))],
+        ),
+        (
+            "the greatest of two, since the earlier",
+            vec![all(), slow()],
+            "",
+            vec![("", by_links(90_000, 98_500, false))],
+        ),
+        (
+            "none waits for one that has delivered nothing",
+            vec![all(), two(&[("h", 92_000, 0, false)])],
+            "",
+            vec![("", by_links(91_000, 98_500, false))],
+        ),
+        (
+            "dropped",
+            vec![dropped(narrow(97_000), 98_200)],
+            "",
+            vec![("p", no_more(90_000))],
+        ),
+        (
+            "one of two dropped",
+            vec![all(), dropped(slow(), 98_200)],
+            "",
+            vec![("", by_links(91_000, 98_500, false))],
+        ),
+        (
+            "ended before",
+            vec![one(&[("h", 91_000, 98_500, true)])],
+            "",
+            vec![("", by_links(91_000, 98_500, true))],
+        ),
+        (
+            "ended before, beside one that has all",
+            vec![one(&[("h", 91_000, 98_500, true)]), slow()],
+            "",
+            vec![("", by_links(90_000, 97_000, false))],
+        ),
+    ]);
+}
+
+#[test]
+fn each_part_of_the_keys_counts_apart() {
+    check(vec![
+        (
+            "part of the keys",
+            vec![narrow(97_000)],
+            "",
+            vec![("p", by_links(90_000, 97_000, false))],
+        ),
+        ("other keys", vec![narrow(97_000)], "q", vec![]),
+        (
+            "a narrow one says nothing of the rest",
+            vec![slow(), narrow(98_500)],
+            "",
+            vec![
+                ("", by_links(90_000, 97_000, false)),
+                ("p", by_links(90_000, 98_500, false)),
+            ],
+        ),
+        (
+            "a wide one counts for the narrow",
+            vec![all(), narrow(97_000)],
+            "",
+            vec![
+                ("", by_links(90_000, 98_500, false)),
+                ("p", by_links(90_000, 98_500, false)),
+            ],
+        ),
+        (
+            "all keys, for some",
+            vec![all()],
+            "p",
+            vec![("p", by_links(91_000, 98_500, false))],
+        ),
+        (
+            "a narrow one lasts",
+            vec![dropped(slow(), 98_200), narrow(97_500)],
+            "",
+            vec![
+                ("", no_more(90_000)),
+                ("p", by_links(90_000, 97_500, false)),
+            ],
+        ),
+    ]);
 }
 
 #[test]
@@ -192,8 +210,14 @@ fn a_link_into_a_keyspace_with_records_needs_all_of_them_here() {
         source(cluster, &homes)
     };
     let owned = |homes: &[&str]| -> Vec<String> { homes.iter().map(|h| (*h).to_owned()).collect() };
-    // The links here of `a`, the homes of the keyspace at `b`, the first that lacks.
-    let cases: [(&str, Vec<Source>, &[&str], Option<&str>); 10] = [
+    // The links here of `a`, the homes of the keyspace at `b`, the first that is missing.
+    type Case = (
+        &'static str,
+        Vec<Source>,
+        &'static [&'static str],
+        Option<&'static str>,
+    );
+    let cases: [Case; 10] = [
         ("no links", vec![], &["b"], Some("b")),
         ("only our own", vec![], &["a"], None),
         (
@@ -227,7 +251,7 @@ fn a_link_into_a_keyspace_with_records_needs_all_of_them_here() {
             Some("b"),
         ),
         (
-            "what came before its links ended, by another than the target",
+            "entries from before its links ended, by another than the target",
             vec![fresh("c", &["b"], true)],
             &["b"],
             Some("b"),

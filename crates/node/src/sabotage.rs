@@ -103,9 +103,9 @@ pub enum Sabotage {
     /// A shard makes an empty replica of a range where one speaks.
     PrepareDiscardsVoter,
     /// An entry of another cluster is logged without its position in this one.
-    LinkStampAsPosition,
+    LinkTimestampAsPosition,
     /// A write that keeps its timestamp gets another when it meets something newer.
-    LinkRestamp,
+    LinkNewTimestamp,
     /// An entry of another cluster is logged again though it is there.
     LinkRelog,
     /// An entry of another cluster that one replica has is acknowledged.
@@ -169,8 +169,8 @@ impl Sabotage {
         Sabotage::KeepOldConfiguration,
         Sabotage::RemakeRemoved,
         Sabotage::PrepareDiscardsVoter,
-        Sabotage::LinkStampAsPosition,
-        Sabotage::LinkRestamp,
+        Sabotage::LinkTimestampAsPosition,
+        Sabotage::LinkNewTimestamp,
         Sabotage::LinkRelog,
         Sabotage::LinkHeldAlone,
         Sabotage::LinkTokenAhead,
@@ -183,8 +183,8 @@ impl Sabotage {
     pub fn is_of_links(self) -> bool {
         matches!(
             self,
-            Sabotage::LinkStampAsPosition
-                | Sabotage::LinkRestamp
+            Sabotage::LinkTimestampAsPosition
+                | Sabotage::LinkNewTimestamp
                 | Sabotage::LinkRelog
                 | Sabotage::LinkHeldAlone
                 | Sabotage::LinkTokenAhead

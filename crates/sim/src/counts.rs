@@ -38,25 +38,6 @@ impl AddAssign for RangeCounts {
     }
 }
 
-/// The same of clusters that follow one another.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub struct LinkedCounts {
-    /// Runs of several clusters.
-    pub runs: u64,
-    /// Writes of clients.
-    pub writes: u64,
-    /// Batches with entries that clusters sent one another.
-    pub batches: u64,
-}
-
-impl AddAssign for LinkedCounts {
-    fn add_assign(&mut self, other: LinkedCounts) {
-        self.runs += other.runs;
-        self.writes += other.writes;
-        self.batches += other.batches;
-    }
-}
-
 /// Sums over all nodes and all their lives.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub struct Counts {
@@ -104,8 +85,6 @@ pub struct Counts {
     pub indexes_compared: u64,
     /// Of transactional keyspaces.
     pub ranges: RangeCounts,
-    /// Of clusters that follow one another.
-    pub linked: LinkedCounts,
     /// Tokens used, and what had happened since each was given.
     pub resumed: Resumed,
 }
@@ -171,7 +150,6 @@ impl AddAssign for Counts {
         self.streamed += other.streamed;
         self.indexes_compared += other.indexes_compared;
         self.ranges += other.ranges;
-        self.linked += other.linked;
         self.resumed += other.resumed;
     }
 }
@@ -180,7 +158,7 @@ impl fmt::Display for Counts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{} writes, {} reads, {} crashes, {} flushes, {} segments released, {} pulls, {} records backfilled, {} moved in {} changes, {} restamps, {} values ended, {} repairs, {} hedges, followers: {} in the same log, {} by vector, {} deltas, {} complete, {} compared, {} values not heard of yet, {} told by streams, {} indexes compared, {} operations of ranges with {} elections and {} snapshots, {} transactions in one request and {} over several, {} drops and {} purges under them, {} runs of linked clusters with {} writes and {} batches, {} resumed, {} of them elsewhere; since the token was given: {} moved, {} ingested, {} purged, {} sealed, {} restarted, {} buried",
+            "{} writes, {} reads, {} crashes, {} flushes, {} segments released, {} pulls, {} records backfilled, {} moved in {} changes, {} restamps, {} values ended, {} repairs, {} hedges, followers: {} in the same log, {} by vector, {} deltas, {} complete, {} compared, {} values not heard of yet, {} told by streams, {} indexes compared, {} operations of ranges with {} elections and {} snapshots, {} transactions in one request and {} over several, {} drops and {} purges under them, {} resumed, {} of them elsewhere; since the token was given: {} moved, {} ingested, {} purged, {} sealed, {} restarted, {} buried",
             self.writes,
             self.reads,
             self.crashes,
@@ -209,9 +187,6 @@ impl fmt::Display for Counts {
             self.ranges.txns[1],
             self.ranges.drops,
             self.ranges.purges,
-            self.linked.runs,
-            self.linked.writes,
-            self.linked.batches,
             self.resumed.all,
             self.resumed.elsewhere,
             self.resumed.moved,

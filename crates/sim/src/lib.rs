@@ -13,7 +13,7 @@
 //! | `proof` | that each deliberate bug is found |
 //! | `run` `report` | one seed from beginning to verdict; a failing one for people |
 //! | `jobs` | many seeds beside one another |
-//! | `links` | several clusters that follow one another: `plan`, `world`, `faults`, `history` with its check, `run` |
+//! | `links` | several clusters that follow one another: `plan`, `scene`, `faults`, `history` with its check, `run` |
 //!
 //! Real in here: logs, stores (RocksDB, in a temporary directory), replication, quorums, the wire
 //! format. Simulated: connections, the log's disk, wall clocks, timers, and the order of it all.
@@ -43,5 +43,5 @@ pub use harness::cluster::HarnessError;
 pub use jobs::run_all;
 pub use links::run as run_linked;
 pub use plan::Plan;
-pub use proof::{Found, RANGES, SEEDS, find};
+pub use proof::{Found, RANGES, SEEDS, find, tempts};
 pub use run::{Verdict, run, run_twice};

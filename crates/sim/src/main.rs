@@ -7,8 +7,8 @@ use std::time::Instant;
 
 use clap::Parser;
 use dunlin_sim::{
-    Checked, Counts, HarnessError, Plan, RANGES, SEEDS, Sabotage, Verdict, find, run, run_all,
-    run_linked, run_twice,
+    Checked, Counts, HarnessError, RANGES, SEEDS, Sabotage, Verdict, find, run, run_all,
+    run_linked, run_twice, tempts,
 };
 
 /// Runs clusters under simulated network, disk and clock, one seed after another.
@@ -163,7 +163,7 @@ fn main() -> ExitCode {
         (None, Seeds::Range(from, to)) => (from, to, u64::MAX),
     };
     let seeds = (first..end)
-        .filter(|seed| options.seed.is_some() || Plan::new(*seed, options.sabotage).tempts())
+        .filter(|seed| options.seed.is_some() || tempts(*seed, options.sabotage))
         .take(usize::try_from(count).unwrap_or(usize::MAX));
     let begun = Instant::now();
     let mut counts = Counts::default();

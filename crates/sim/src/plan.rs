@@ -8,8 +8,6 @@ use dunlin_secret::Mode;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
-use crate::links::LinkPlan;
-
 /// Most different keys in a keyspace.
 const KEYS_MAX: u16 = 50;
 /// Two of the largest blocks, the least a log takes.
@@ -114,8 +112,6 @@ pub struct Plan {
     pub bulk: bool,
     /// Whether nodes prove a secret to each other.
     pub secrets: SecretUse,
-    /// How far off clocks of other nodes may be that a node puts up with, in milliseconds.
-    pub clock_bound_ms: u64,
     /// Deliberate bug in every node.
     pub sabotage: Sabotage,
     /// Judge by what clients saw alone: what stores hold is not looked at.
@@ -189,8 +185,6 @@ impl Plan {
             range_faults: RangeFaults::default(),
             bulk: false,
             secrets: SecretUse::None,
-            // Bad clocks are up to ten seconds off to either side.
-            clock_bound_ms: 30_000,
             sabotage,
             values_only: sabotage != Sabotage::None,
         };
@@ -382,7 +376,6 @@ impl Plan {
     /// Whether the run has the circumstances in which its deliberate bug matters.
     pub fn tempts(&self) -> bool {
         match self.sabotage {
-            sabotage if sabotage.is_of_links() => LinkPlan::new(self.seed, sabotage).tempts(),
             Sabotage::AckUnsynced => self.power_cuts && self.slow_disks,
             Sabotage::FlushUnsynced => {
                 let is_always = |(_, s): &(String, KeyspaceSettings)| s.sync == Sync::Always;

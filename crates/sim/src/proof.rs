@@ -3,7 +3,7 @@
 use dunlin_node::Sabotage;
 
 use crate::harness::cluster::HarnessError;
-use crate::links;
+use crate::links::{self, LinkPlan};
 use crate::plan::Plan;
 use crate::run::{play, run};
 
@@ -23,6 +23,15 @@ pub struct Found {
     pub line: String,
 }
 
+/// Whether the run of a seed has the circumstances in which its deliberate bug matters.
+pub fn tempts(seed: u64, sabotage: Sabotage) -> bool {
+    if sabotage.is_of_links() {
+        LinkPlan::new(seed, sabotage).tempts()
+    } else {
+        Plan::new(seed, sabotage).tempts()
+    }
+}
+
 /// Looks for a deliberate bug among the seeds from `first` on, `seeds` of them: for a value that a
 /// client was told and must not have been, and is not in the same run without the bug. Runs in which
 /// something does not come to an end count for nothing.
@@ -32,7 +41,7 @@ pub struct Found {
 pub fn find(sabotage: Sabotage, first: u64, seeds: u64) -> Result<Option<Found>, HarnessError> {
     let mut runs = 0;
     for seed in first..first + seeds {
-        if !Plan::new(seed, sabotage).tempts() {
+        if !tempts(seed, sabotage) {
             continue;
         }
         runs += 1;

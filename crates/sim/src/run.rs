@@ -77,13 +77,13 @@ pub fn run(seed: u64, sabotage: Sabotage) -> Result<Verdict, HarnessError> {
     }
     // A second run, so that the first is what it would be without.
     let linked = links::run(seed, sabotage)?;
-    let mut counts = plain.counts;
-    counts += linked.counts;
+    let mut checked = plain.checked;
+    checked += linked.checked;
     Ok(Verdict {
         failure: linked.failure,
         is_by_value: linked.is_by_value,
         trace_hash: plain.trace_hash ^ linked.trace_hash.rotate_left(1),
-        counts,
+        checked,
         simulated_ms: plain.simulated_ms + linked.simulated_ms,
         ..plain
     })

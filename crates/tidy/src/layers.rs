@@ -71,8 +71,8 @@ const LAYERS: &[(&str, &[&str], &[&str])] = &[
     (
         "sim",
         &[
-            "changes", "entry", "history", "log", "message", "metadata", "node", "proto", "ranges",
-            "rpc", "secret", "store", "views",
+            "changes", "entry", "history", "links", "log", "message", "metadata", "node", "proto",
+            "ranges", "rpc", "secret", "store", "views",
         ],
         &[],
     ),

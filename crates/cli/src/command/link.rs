@@ -334,7 +334,7 @@ fn list(links: &[LinkStatus], inbound: &[InboundLink], json: bool) -> Result<(),
     output.flush()
 }
 
-/// Links that do not send, or are late: a line each. A user who may see none has none.
+/// Links that do not send, or are late: a line each. Without the right to see any there are none.
 pub(crate) async fn warnings(client: &Client) -> String {
     let (links, inbound) = (client.links().await, client.inbound_links().await);
     let links = links.unwrap_or_default();

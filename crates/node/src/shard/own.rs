@@ -184,7 +184,7 @@ impl Shard {
         if let Some(Given { stamp, is_expiry }) = given {
             write.entry.stamp = stamp;
             write.entry.is_expiry = is_expiry;
-            if self.env.sabotage != Sabotage::LinkStampAsPosition {
+            if self.env.sabotage != Sabotage::LinkTimestampAsPosition {
                 write.entry.logged = Some(Box::new(Position::new(self.origin, version)));
             }
         }
@@ -229,7 +229,7 @@ impl Shard {
         if self.env.sabotage == Sabotage::NoRestamp {
             return;
         }
-        let keeps = self.env.sabotage != Sabotage::LinkRestamp;
+        let keeps = self.env.sabotage != Sabotage::LinkNewTimestamp;
         let is_given = |write: &OwnWrite| write.given.is_some() && keeps;
         if self.acks.borrow().get(version).is_some_and(is_given) {
             // It is acknowledged by whoever has it, or something newer.
@@ -253,7 +253,7 @@ impl Shard {
             // replica may hold it, and may have shown it, under the stamp it has.
             return (write.done)(WriteAnswer::Overtaken);
         }
-        if self.env.sabotage == Sabotage::LinkRestamp {
+        if self.env.sabotage == Sabotage::LinkNewTimestamp {
             write.given = None;
             write.entry.logged = None;
         }

@@ -54,6 +54,10 @@ pub struct Checked {
     pub again: u64,
     /// Operations of keys for which that took too long.
     pub undecided: u64,
+    /// Writes of clients of linked clusters.
+    pub linked: u64,
+    /// Batches with entries that these sent one another.
+    pub batches: u64,
 }
 
 impl AddAssign for Checked {
@@ -64,6 +68,8 @@ impl AddAssign for Checked {
         self.linear_exempt += other.linear_exempt;
         self.again += other.again;
         self.undecided += other.undecided;
+        self.linked += other.linked;
+        self.batches += other.batches;
     }
 }
 
@@ -72,7 +78,7 @@ impl fmt::Display for Checked {
         let share = |part: u64, all: u64| 100.0 * part as f64 / all.max(1) as f64;
         write!(
             f,
-            "{} reads judged, {} exempt ({:.2} %), {} operations as one register, {} exempt ({:.2} %), {} undecided, {} keys with writes stamped again",
+            "{} reads judged, {} exempt ({:.2} %), {} operations as one register, {} exempt ({:.2} %), {} undecided, {} keys with writes stamped again, {} writes to linked clusters in {} batches",
             self.reads,
             self.exempt,
             share(self.exempt, self.reads),
@@ -80,7 +86,9 @@ impl fmt::Display for Checked {
             self.linear_exempt,
             share(self.linear_exempt, self.linear + self.linear_exempt),
             self.undecided,
-            self.again
+            self.again,
+            self.linked,
+            self.batches
         )
     }
 }

@@ -1,6 +1,7 @@
 //! Situations that seeds meet too rarely, set up step by step.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+use std::cell::RefCell;
 use std::ops::Bound;
 
 use dunlin_metadata::{KeyspaceSettings, Phase as ChangePhase};

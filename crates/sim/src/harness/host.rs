@@ -35,7 +35,7 @@ use super::pause::Pause;
 use super::transport::SimTransport;
 use crate::followers::{self, Followers};
 use crate::history::History;
-use crate::links::{self, SimLines};
+use crate::links::SimLines;
 use crate::plan::{Plan, pick};
 
 /// Port on which nodes listen for one another.
@@ -151,6 +151,13 @@ impl Shared {
         })
     }
 
+    /// How far off clocks of other nodes may be that a node puts up with.
+    fn clock_bound_ms(&self) -> u64 {
+        let lines = self.lines.as_ref();
+        // Bad clocks are up to ten seconds off to either side.
+        lines.map_or(30_000, |lines| lines.clock_bound_ms)
+    }
+
     /// Notes an event at the present time.
     pub fn note(&self, text: String) {
         self.history.borrow_mut().note(self.time.elapsed_ms(), text);
@@ -261,12 +268,6 @@ impl Host {
         self.node.get().unwrap_or(usize::MAX)
     }
 
-    fn cluster_of(metadata: &Metadata) -> u16 {
-        let topology = metadata.topology().borrow().clone();
-        let id = topology.cluster.as_ref().map_or(0, Cluster::number);
-        cluster_number(id)
-    }
-
     /// Starts the node and serves until the host crashes. What keeps it from starting stands in `failure`.
     pub async fn run(self: Rc<Self>) -> turmoil::Result {
         let process = async {
@@ -318,7 +319,7 @@ impl Host {
             ingest_bytes: plan.ingest_bytes,
             copy_steps: plan.copy_steps(),
             segment_bytes: plan.segment_bytes,
-            clock_bound_ms: plan.clock_bound_ms,
+            clock_bound_ms: shared.clock_bound_ms(),
             plugs: plugs(&shared),
             ..log_settings
         });
@@ -327,10 +328,7 @@ impl Host {
             let (seed, node) = (self.seed(u64::from(shard)), record.id);
             let parts = ShardParts {
                 config: config.clone(),
-                cluster: match plan.sabotage {
-                    Sabotage::LinkSameNumber => SAME_NUMBER,
-                    _ => Self::cluster_of(&metadata),
-                },
+                cluster: cluster_of(plan, &metadata),
                 address: ShardAddress { node, shard },
                 incarnation: record.incarnation,
                 known_incarnation,
@@ -498,6 +496,16 @@ impl Host {
     }
 }
 
+/// The number of a node's cluster.
+fn cluster_of(plan: &Plan, metadata: &Metadata) -> u16 {
+    if plan.sabotage == Sabotage::LinkSameNumber {
+        return SAME_NUMBER;
+    }
+    let topology = metadata.topology().borrow().clone();
+    let id = topology.cluster.as_ref().map_or(0, Cluster::number);
+    cluster_number(id)
+}
+
 /// The capabilities of a run.
 fn limits(plan: &Plan) -> Limits {
     if plan.range_faults.forgets {
@@ -524,7 +532,7 @@ fn plugs(shared: &Shared) -> Vec<Arc<dyn Plug>> {
     if let Some(lines) = &shared.lines {
         plugs.push(Arc::new(Links {
             connect: lines.clone(),
-            times: links::TIMES,
+            times: lines.times,
         }));
     }
     plugs

@@ -11,7 +11,7 @@ use rand::{Rng, SeedableRng};
 
 use super::SimLines;
 use super::plan::{LinkPlan, NODES};
-use super::world::{self, World, host_name};
+use super::scene::{self, Scene, host_name};
 use crate::clients;
 use crate::harness::clock::SimTime;
 use crate::harness::cluster::{
@@ -21,11 +21,15 @@ use crate::harness::host::{Host, Shared, address_of, node_name};
 use crate::plan::Plan;
 
 /// Clusters in one network, and their clients.
-pub fn build(plan: LinkPlan) -> Result<(Cluster, Rc<World>), HarnessError> {
+pub fn build(plan: LinkPlan) -> Result<(Cluster, Rc<Scene>), HarnessError> {
     let mut random = StdRng::seed_from_u64(plan.seed ^ 0x11d4_5eed);
     let data = temporary_dir().map_err(broken)?;
     let time = SimTime::default();
-    let lines = Arc::new(SimLines::default());
+    let lines = Arc::new(SimLines {
+        times: plan.times(),
+        clock_bound_ms: 1_000,
+        ..SimLines::default()
+    });
     let mut sim = turmoil::Builder::new()
         .rng_seed(plan.seed)
         .simulation_duration(Duration::from_secs(86_400))
@@ -63,25 +67,26 @@ pub fn build(plan: LinkPlan) -> Result<(Cluster, Rc<World>), HarnessError> {
         }
         shared.push(of_one);
     }
-    let world = Rc::new(World {
+    let scene = Rc::new(Scene {
         plan,
         time,
         keyspaces,
         made: Cell::default(),
         linked_ms: Cell::default(),
         is_working: Cell::new(true),
+        is_late: Cell::new(false),
         writes: RefCell::default(),
         values: RefCell::default(),
         scans: Cell::default(),
         states: RefCell::default(),
         batches: lines.batches.clone(),
     });
-    let of_clients = world.clone();
-    sim.host(clients::NAME, move || world::run(of_clients.clone()));
+    let of_clients = scene.clone();
+    sim.host(clients::NAME, move || scene::run(of_clients.clone()));
     let first = shared.remove(0);
     Ok((
         Cluster::of_several(sim, hosts, (first, shared), data),
-        world,
+        scene,
     ))
 }
 

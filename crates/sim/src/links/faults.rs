@@ -1,18 +1,19 @@
-//! What goes wrong between clusters and in them.
+//! Faults between clusters and in them.
 
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
-use super::plan::{Forgets, LinkPlan, NODES};
+use super::plan::{Forgets, LATE_MS, LinkPlan, NODES};
 use crate::harness::cluster::{Cluster, Crash, HarnessError};
 
 /// From when on a line is cut for longer than deletes are remembered, in milliseconds, and for how long.
 const CUT_AT_MS: u64 = 4_000;
 const CUT_MS: u64 = 65_000;
-/// Deletes are forgotten so long after the last one, in milliseconds.
-const FORGOTTEN_MS: u64 = 55_000;
 /// After a disk was lost, a cluster has no other fault for so long.
-const REFILL_MS: u64 = 12_000;
+const RECOVERY_MS: u64 = 12_000;
+
+/// How long a host stands alone, in milliseconds: for some attempts at a batch.
+const ALONE_MS: u64 = 9_000;
 
 /// A fault of the network.
 struct Cut {
@@ -21,7 +22,7 @@ struct Cut {
 }
 
 /// The faults of a run. Times are since all links were made.
-pub struct Faults {
+pub struct LinkFaults {
     random: StdRng,
     plan: LinkPlan,
     next_ms: u64,
@@ -32,12 +33,14 @@ pub struct Faults {
     spared_until_ms: Vec<u64>,
     has_lost: Vec<bool>,
     is_cut_long: bool,
+    /// A host that only other clusters reach, and when it loses its disk.
+    alone: Option<(usize, u64)>,
 }
 
-impl Faults {
-    pub fn new(plan: &LinkPlan) -> Faults {
+impl LinkFaults {
+    pub fn new(plan: &LinkPlan) -> LinkFaults {
         let mut random = StdRng::seed_from_u64(plan.seed ^ 0x11d4_fa17);
-        Faults {
+        LinkFaults {
             next_ms: random.random_range(200..=plan.fault_pause_ms_max),
             random,
             cuts: Vec::new(),
@@ -45,12 +48,17 @@ impl Faults {
             spared_until_ms: vec![0; plan.clusters],
             has_lost: vec![false; plan.clusters],
             is_cut_long: false,
+            alone: None,
             plan: plan.clone(),
         }
     }
 
-    /// Begins and ends what is due.
+    /// Begins and ends faults.
     pub fn tick(&mut self, cluster: &mut Cluster, since_ms: u64) -> Result<(), HarnessError> {
+        if let Some((host, until_ms)) = self.alone.filter(|(_, until_ms)| *until_ms <= since_ms) {
+            self.alone = None;
+            self.lose_disk(cluster, host, until_ms)?;
+        }
         self.end_due(cluster, since_ms);
         match self.plan.forgets {
             Forgets::WhileCut if !self.is_cut_long && since_ms >= CUT_AT_MS => {
@@ -64,14 +72,21 @@ impl Faults {
                 );
             }
             Forgets::BeforeLoss => {
-                let lost_ms = self.plan.work_ms + FORGOTTEN_MS;
+                let lost_ms = self.plan.lost_ms();
+                if since_ms + LATE_MS >= lost_ms && !self.is_cut_long {
+                    // So that the stream has something to send when the disk is lost.
+                    self.is_cut_long = true;
+                    let pairs = between(0, 1);
+                    self.cut(cluster, pairs, lost_ms + RECOVERY_MS / 2, "the line is cut");
+                }
                 if since_ms >= lost_ms && !self.has_lost[0] {
-                    self.lose_disk(cluster, 0, since_ms)?;
+                    let host = self.random.random_range(0..NODES);
+                    self.lose_disk(cluster, host, since_ms)?;
                 }
             }
             _ => {}
         }
-        // Where deletes are forgotten, what is up reports that all is there.
+        // Where deletes are forgotten, hosts stay up to report that all is there.
         let is_busy = since_ms < self.plan.work_ms || self.plan.forgets == Forgets::Never;
         if since_ms >= self.next_ms && is_busy {
             let longest = self.plan.fault_pause_ms_max;
@@ -130,8 +145,9 @@ impl Faults {
                     self.crash(cluster, group * NODES + node, until_ms)?;
                 }
             }
-            90..100 if !self.has_lost[group] && self.plan.forgets == Forgets::Never => {
-                self.lose_disk(cluster, group, now_ms)?;
+            90..95 if self.may_lose(group) => self.lose_disk(cluster, node, now_ms)?,
+            95..100 if self.may_lose(group) && self.alone.is_none() => {
+                self.stand_alone(cluster, node, now_ms);
             }
             _ => {}
         }
@@ -150,26 +166,36 @@ impl Faults {
                 .any(|(a, b)| of_group(*a) && of_group(*b))
     }
 
-    /// A host loses its disk. What others have acknowledged with it, they have; the last that it has alone may be lost:
-    /// it may be cut off from its peers for a while before.
+    fn may_lose(&self, group: usize) -> bool {
+        !self.has_lost[group] && self.plan.forgets == Forgets::Never && self.is_whole(group)
+    }
+
+    /// Only other clusters reach a host, which is to lose its disk: nothing that it acknowledges alone counts.
+    fn stand_alone(&mut self, cluster: &mut Cluster, host: usize, now_ms: u64) {
+        let group = host / NODES;
+        let others = (0..cluster.hosts.len()).filter(|other| other / NODES != group);
+        let mut pairs = peers(group, host);
+        for peer in peers(group, host).iter().map(|(_, peer)| *peer) {
+            pairs.extend(others.clone().map(|other| (peer, other)));
+        }
+        let until_ms = now_ms + ALONE_MS;
+        // Nothing else happens to its cluster meanwhile.
+        self.spared_until_ms[group] = until_ms;
+        self.has_lost[group] = true;
+        self.alone = Some((host, until_ms));
+        self.cut(cluster, pairs, until_ms, "a host stands alone");
+    }
+
+    /// A host loses its disk. What others have acknowledged with it, they have.
     fn lose_disk(
         &mut self,
         cluster: &mut Cluster,
-        group: usize,
+        host: usize,
         now_ms: u64,
     ) -> Result<(), HarnessError> {
-        let of_group = |host: usize| host / NODES == group;
-        let cut_off = self.cuts.iter().flat_map(|cut| &cut.pairs);
-        let mut cut_off = cut_off.filter(|(a, b)| of_group(*a) && of_group(*b));
-        let any = group * NODES + self.random.random_range(0..NODES);
-        // The host that is in both pairs of a cut.
-        let host = cut_off.next().map_or(any, |(host, _)| *host);
-        let mut others = (0..NODES).map(|node| group * NODES + node);
-        if others.any(|host| self.down_until_ms[host].is_some()) {
-            return Ok(());
-        }
+        let group = host / NODES;
         self.has_lost[group] = true;
-        self.spared_until_ms[group] = now_ms + REFILL_MS;
+        self.spared_until_ms[group] = now_ms + RECOVERY_MS;
         let name = cluster.hosts[host].name.clone();
         self.note(cluster, format!("{name} loses its disk"));
         cluster.crash(host, Crash::Kill)?;

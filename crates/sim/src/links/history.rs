@@ -13,7 +13,7 @@ pub enum Outcome {
 
 /// A write; its number is its place among all.
 #[derive(Debug, Clone)]
-pub struct Write {
+pub struct ClientWrite {
     /// The cluster it was made in.
     pub cluster: usize,
     /// Which key.
@@ -21,12 +21,12 @@ pub struct Write {
     /// Delete instead of put.
     pub is_delete: bool,
     /// When it began, in milliseconds.
-    pub begun_ms: u64,
+    pub start_ms: u64,
     /// How it ended; while it is under way it may be carried out until its deadline.
     pub outcome: Outcome,
 }
 
-impl Write {
+impl ClientWrite {
     /// When it was carried out at the latest.
     fn end_ms(&self) -> u64 {
         match self.outcome {
@@ -39,13 +39,13 @@ impl Write {
     }
 
     /// Whether a later write surely is the newer: of another cluster, by more than clocks are apart.
-    fn is_overwritten_by(&self, later: &Write, apart_ms: u64) -> bool {
+    fn is_overwritten_by(&self, later: &ClientWrite, apart_ms: u64) -> bool {
         let apart_ms = if self.cluster == later.cluster {
             0
         } else {
             apart_ms
         };
-        later.is_acknowledged() && later.begun_ms > self.end_ms() + apart_ms
+        later.is_acknowledged() && later.start_ms > self.end_ms() + apart_ms
     }
 }
 
@@ -58,16 +58,16 @@ pub type Values = BTreeMap<u16, usize>;
 /// # Errors
 /// The first value that is wrong.
 pub fn check(
-    writes: &[Write],
+    writes: &[ClientWrite],
     (cluster, reaching): (usize, &[usize]),
     keys: u16,
     values: &Values,
     apart_ms: u64,
 ) -> Result<(), String> {
     for key in 0..keys {
-        let reach = |write: &&Write| write.key == key && reaching.contains(&write.cluster);
-        let all: Vec<&Write> = writes.iter().filter(reach).collect();
-        let overwritten = |write: &Write| {
+        let reach = |write: &&ClientWrite| write.key == key && reaching.contains(&write.cluster);
+        let all: Vec<&ClientWrite> = writes.iter().filter(reach).collect();
+        let overwritten = |write: &ClientWrite| {
             let mut later = all.iter().copied();
             later.find(|later| write.is_overwritten_by(later, apart_ms))
         };

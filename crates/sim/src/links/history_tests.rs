@@ -3,30 +3,31 @@ use super::*;
 const APART_MS: u64 = 100;
 
 /// A write of key 0: its cluster, whether it is a delete, when it began and ended.
-fn write(cluster: usize, is_delete: bool, begun_ms: u64, outcome: Outcome) -> Write {
-    Write {
+fn write(cluster: usize, is_delete: bool, start_ms: u64, outcome: Outcome) -> ClientWrite {
+    ClientWrite {
         cluster,
         key: 0,
         is_delete,
-        begun_ms,
+        start_ms,
         outcome,
     }
 }
 
+// Writes, the clusters that reach cluster 0, its value, whether that may be.
+type Case = (
+    &'static str,
+    Vec<ClientWrite>,
+    &'static [usize],
+    Option<usize>,
+    bool,
+);
+
 #[test]
 fn values_are_those_of_writes_that_nothing_newer_has_overwritten() {
     use Outcome::{Acknowledged, Unknown};
-    let put = |cluster, begun, end| write(cluster, false, begun, Acknowledged(end));
-    let maybe = |cluster, begun, end| write(cluster, false, begun, Unknown(end));
-    let delete = |cluster, begun, end| write(cluster, true, begun, Acknowledged(end));
-    // Writes, the clusters that reach cluster 0, its value, whether that may be.
-    type Case = (
-        &'static str,
-        Vec<Write>,
-        &'static [usize],
-        Option<usize>,
-        bool,
-    );
+    let put = |cluster, start, end| write(cluster, false, start, Acknowledged(end));
+    let maybe = |cluster, start, end| write(cluster, false, start, Unknown(end));
+    let delete = |cluster, start, end| write(cluster, true, start, Acknowledged(end));
     let cases: [Case; 15] = [
         ("nothing", vec![], &[0], None, true),
         ("a value from nowhere", vec![], &[0], Some(0), false),

@@ -1,5 +1,8 @@
 //! What a seed decides about clusters that follow one another, from a generator of its own.
 
+use std::time::Duration;
+
+use dunlin_links::Times;
 use dunlin_metadata::{KeyspaceSettings, Sync};
 use dunlin_node::Sabotage;
 use rand::rngs::StdRng;
@@ -13,6 +16,11 @@ const SEED: u64 = 0x11d4_5000;
 pub const NODES: usize = 3;
 /// The tombstone grace of a run in which deletes are forgotten.
 const SHORT_GRACE_S: u64 = 40;
+
+/// Deletes are forgotten so long after the last one, in milliseconds.
+const FORGOTTEN_MS: u64 = 55_000;
+/// For so long before and after a disk is lost then, clients of its cluster write, in milliseconds.
+pub const LATE_MS: u64 = 800;
 
 /// Which cluster sends to which.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,7 +63,7 @@ pub struct LinkPlan {
     pub pause_ms_max: u64,
     /// How far clocks are off at most, in milliseconds.
     pub skew_ms_max: i64,
-    /// Whether crashes lose what was not synced.
+    /// Whether crashes lose unsynced data.
     pub power_loss: bool,
     /// Longest pause between two faults, in milliseconds.
     pub fault_pause_ms_max: u64,
@@ -107,10 +115,15 @@ impl LinkPlan {
                 self.clusters = 2;
                 self.shape = Shape::Line;
                 self.keys = 40;
-                self.faults_ms = self.work_ms + 62_000;
+                self.faults_ms = self.lost_ms() + 12_000;
             }
         }
         self
+    }
+
+    /// When the disk is lost in a run in which deletes are forgotten before, in milliseconds.
+    pub fn lost_ms(&self) -> u64 {
+        self.work_ms + FORGOTTEN_MS
     }
 
     /// Whether a plain run of this seed is followed by this one.
@@ -125,6 +138,21 @@ impl LinkPlan {
             Sabotage::LinkSnapshotAgain => self.forgets == Forgets::BeforeLoss,
             Sabotage::LinkRelog => self.shape == Shape::Mesh && self.clusters > 2,
             _ => self.forgets == Forgets::Never,
+        }
+    }
+
+    /// Shorter than in real life, as the time is after which deletes are forgotten.
+    pub fn times(&self) -> Times {
+        Times {
+            life: Duration::from_secs(3),
+            round: Duration::from_millis(500),
+            ages: Duration::from_millis(500),
+            known: match self.forgets {
+                Forgets::Never => Duration::from_secs(10),
+                _ => Duration::from_secs(1),
+            },
+            commit: Duration::from_millis(500),
+            grace_s_min: SHORT_GRACE_S,
         }
     }
 
@@ -178,7 +206,6 @@ impl LinkPlan {
             members: NODES,
             shards: 1,
             keyspaces: vec![(super::KEYSPACE.to_owned(), settings)],
-            clock_bound_ms: 1_000,
             moves: false,
             deafens: false,
             buries: false,

@@ -1,4 +1,4 @@
-//! One seed of several clusters, from beginning to verdict.
+//! One seed of several clusters, from start to outcome.
 
 use std::fmt::Write as _;
 use std::rc::Rc;
@@ -7,12 +7,12 @@ use std::sync::atomic::Ordering;
 use dunlin_node::Sabotage;
 
 use super::build::build;
-use super::faults::Faults;
+use super::faults::LinkFaults;
 use super::history::{Values, check};
-use super::plan::{Forgets, LinkPlan, Shape};
-use super::world::World;
+use super::plan::{Forgets, LATE_MS, LinkPlan, Shape};
+use super::scene::Scene;
 use crate::checks::Checked;
-use crate::counts::{Counts, LinkedCounts};
+use crate::counts::Counts;
 use crate::harness::chance;
 use crate::harness::cluster::{Cluster, HarnessError, broken};
 use crate::run::Verdict;
@@ -34,88 +34,89 @@ const LINES_MAX: usize = 80;
 /// When the harness fails.
 pub fn run(seed: u64, sabotage: Sabotage) -> Result<Verdict, HarnessError> {
     let plan = LinkPlan::new(seed, sabotage);
-    chance::from_seed(seed, move || judged(plan)).map_err(broken)?
+    chance::from_seed(seed, move || outcome(plan)).map_err(broken)?
 }
 
-fn judged(plan: LinkPlan) -> Result<Verdict, HarnessError> {
-    let (mut cluster, world) = build(plan)?;
-    let outcome = drive(&mut cluster, &world)?;
+fn outcome(plan: LinkPlan) -> Result<Verdict, HarnessError> {
+    let (mut cluster, scene) = build(plan)?;
+    let outcome = drive(&mut cluster, &scene)?;
     let history = cluster.shared.history.borrow();
     let failure = outcome.err().map(|what| {
-        let plan = &world.plan;
+        let plan = &scene.plan;
         let mut text = format!("seed {}: linked clusters: {what}\n{plan:?}", plan.seed);
         let skipped = history.notes.len().saturating_sub(LINES_MAX);
         for (_, at_ms, line) in history.notes.iter().skip(skipped) {
             let _ = write!(text, "\n  {at_ms:>7} ms: {line}");
         }
-        let _ = write!(text, "\n  links: {:?}", world.states.borrow());
+        let _ = write!(text, "\n  links: {:?}", scene.states.borrow());
         text
     });
-    let written = world.writes.borrow().len() as u64;
+    let written = scene.writes.borrow().len() as u64;
     Ok(Verdict {
-        seed: world.plan.seed,
+        seed: scene.plan.seed,
         is_by_value: failure.is_some(),
         failure,
         trace_hash: history.trace_hash(),
-        counts: Counts {
-            linked: LinkedCounts {
-                runs: 1,
-                writes: written,
-                batches: world.batches.load(Ordering::Relaxed),
-            },
-            ..Counts::default()
+        counts: Counts::default(),
+        checked: Checked {
+            linked: written,
+            batches: scene.batches.load(Ordering::Relaxed),
+            ..Checked::default()
         },
-        checked: Checked::default(),
         simulated_ms: cluster.now_ms(),
         operations: Vec::new(),
     })
 }
 
-fn drive(cluster: &mut Cluster, world: &Rc<World>) -> Result<Result<(), String>, HarnessError> {
-    while world.linked_ms.get().is_none() {
+fn drive(cluster: &mut Cluster, scene: &Rc<Scene>) -> Result<Result<(), String>, HarnessError> {
+    while scene.linked_ms.get().is_none() {
         step(cluster)?;
         if cluster.now_ms() > LINK_MS_MAX {
-            let made = world.made.get();
+            let made = scene.made.get();
             return Ok(Err(format!("only {made} links are made")));
         }
     }
     let linked_ms = cluster.now_ms();
     cluster.shared.note("all links are made".to_owned());
-    let mut faults = Faults::new(&world.plan);
-    let end_ms = linked_ms + world.plan.faults_ms;
+    let mut faults = LinkFaults::new(&scene.plan);
+    let end_ms = linked_ms + scene.plan.faults_ms;
     while cluster.now_ms() < end_ms {
         step(cluster)?;
         let since_ms = cluster.now_ms() - linked_ms;
-        if since_ms >= world.plan.work_ms {
-            world.is_working.set(false);
+        if since_ms >= scene.plan.work_ms {
+            scene.is_working.set(false);
         }
+        let is_late = since_ms.abs_diff(scene.plan.lost_ms()) < LATE_MS;
+        scene
+            .is_late
+            .set(is_late && scene.plan.forgets == Forgets::BeforeLoss);
         faults.tick(cluster, since_ms)?;
     }
     faults.heal(cluster);
-    world.is_working.set(false);
+    scene.is_working.set(false);
     // The last attempts end.
     wait(cluster, 5_000)?;
     let end_ms = cluster.now_ms() + ARRIVE_MS_MAX;
     loop {
-        let judged = read(cluster, world)?.and_then(|values| judge(world, &values));
-        match judged {
+        let checked = read(cluster, scene)?.and_then(|values| check_all(scene, &values));
+        match checked {
             Ok(()) => break,
             Err(what) if cluster.now_ms() >= end_ms => return Ok(Err(what)),
             Err(_) => {}
         }
     }
     wait(cluster, STAY_MS)?;
-    let judged = read(cluster, world)?.and_then(|values| judge(world, &values));
-    if judged.is_err() {
-        return Ok(judged);
+    let checked = read(cluster, scene)?.and_then(|values| check_all(scene, &values));
+    if checked.is_err() {
+        return Ok(checked);
     }
     // Nothing circles.
-    let sent = world.batches.load(Ordering::Relaxed);
+    let sent = scene.batches.load(Ordering::Relaxed);
     wait(cluster, REST_MS)?;
-    let more = world.batches.load(Ordering::Relaxed) - sent;
+    let more = scene.batches.load(Ordering::Relaxed) - sent;
     if more > 0 {
         return Ok(Err(format!(
-            "{more} batches are sent though nobody has written for long"
+            "{more} batches are sent though no client has written for long"
         )));
     }
     Ok(Ok(()))
@@ -142,21 +143,21 @@ fn wait(cluster: &mut Cluster, for_ms: u64) -> Result<(), HarnessError> {
 }
 
 /// The values of all clusters, as they are from now on.
-fn read(cluster: &mut Cluster, world: &World) -> Result<Result<Vec<Values>, String>, HarnessError> {
-    world.values.borrow_mut().clear();
+fn read(cluster: &mut Cluster, scene: &Scene) -> Result<Result<Vec<Values>, String>, HarnessError> {
+    scene.values.borrow_mut().clear();
     let end_ms = cluster.now_ms() + 20_000;
-    while world.values.borrow().len() < world.plan.clusters {
+    while scene.values.borrow().len() < scene.plan.clusters {
         wait(cluster, 100)?;
         if cluster.now_ms() >= end_ms {
             return Ok(Err("a cluster does not answer a scan".to_owned()));
         }
     }
-    Ok(Ok(world.values.borrow().values().cloned().collect()))
+    Ok(Ok(scene.values.borrow().values().cloned().collect()))
 }
 
-fn judge(world: &World, values: &[Values]) -> Result<(), String> {
-    let plan = &world.plan;
-    let states = world.states.borrow();
+fn check_all(scene: &Scene, values: &[Values]) -> Result<(), String> {
+    let plan = &scene.plan;
+    let states = scene.states.borrow();
     let is_broken = |(from, to): &(usize, usize)| {
         let name = [from, to].map(|cluster| char::from(b'a' + *cluster as u8));
         let state = states.get(&(*from, name.iter().collect()));
@@ -168,7 +169,7 @@ fn judge(world: &World, values: &[Values]) -> Result<(), String> {
         return Err("a link is broken though no line was cut for long".to_owned());
     }
     let apart_ms = 2 * plan.skew_ms_max as u64 + 2;
-    let writes = world.writes.borrow();
+    let writes = scene.writes.borrow();
     for (cluster, of_cluster) in values.iter().enumerate() {
         let reaching = plan.reaching(cluster, &links);
         check(

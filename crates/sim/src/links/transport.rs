@@ -8,12 +8,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
-use dunlin_links::{Answered, Call, Connect, Transport};
+use dunlin_links::{Answered, Call, Connect, Times, Transport};
+use dunlin_node::Quorum;
 use dunlin_node::http::LocalFuture;
 use dunlin_rpc::{Caller, ConnectOptions, connect};
 
-use super::world::ask_http;
-use crate::harness::ask::{Ask, Told};
+use crate::harness::ask::{Ask, Told, Verb};
 use crate::harness::front;
 use crate::harness::transport::SimTransport;
 
@@ -27,6 +27,10 @@ const EMPTY_BATCH_BYTES: usize = 46;
 pub struct SimLines {
     /// Batches with entries that were sent.
     pub batches: Arc<AtomicU64>,
+    /// How long things take.
+    pub times: Times,
+    /// How far off clocks of other nodes may be that a node puts up with, in milliseconds.
+    pub clock_bound_ms: u64,
 }
 
 impl Connect for SimLines {
@@ -88,5 +92,29 @@ impl Transport for Line {
             }
             last
         })
+    }
+}
+
+/// A request as over HTTP: status and body.
+pub async fn ask_http(
+    caller: &Caller<Ask, Told>,
+    method: impl std::fmt::Display,
+    target: &str,
+    body: Bytes,
+    wait: Duration,
+) -> Result<(u16, Bytes), String> {
+    let verb = Verb::Http(format!("{method} {target}"), body);
+    let ask = Ask {
+        keyspace: 0,
+        quorum: Quorum { ack: 1, from: 1 },
+        deadline_ms: None,
+        after_ms: None,
+        key: Bytes::new(),
+        verb,
+    };
+    match caller.call(ask, wait).await {
+        Ok(Told::Http(status, body)) => Ok((status, body)),
+        Ok(other) => Err(format!("{other:?}")),
+        Err(error) => Err(error.to_string()),
     }
 }

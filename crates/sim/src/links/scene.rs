@@ -16,9 +16,9 @@ use rand::{Rng, SeedableRng};
 use tokio::time::{sleep, timeout};
 
 use super::KEYSPACE;
-use super::history::{Outcome, Values, Write};
+use super::history::{ClientWrite, Outcome, Values};
 use super::plan::{LinkPlan, NODES};
-use super::transport::caller_of;
+use super::transport::{ask_http, caller_of};
 use crate::harness::ask::{Ask, Told, Verb};
 use crate::harness::clock::{EPOCH_MS, SimTime};
 
@@ -33,7 +33,7 @@ const MAJORITY: Quorum = Quorum {
 };
 
 /// What clients are to do, and what they did and saw.
-pub struct World {
+pub struct Scene {
     pub plan: LinkPlan,
     pub time: SimTime,
     /// Number of the keyspace in each cluster.
@@ -44,7 +44,9 @@ pub struct World {
     pub linked_ms: Cell<Option<u64>>,
     /// Clients write.
     pub is_working: Cell<bool>,
-    pub writes: RefCell<Vec<Write>>,
+    /// Those of the first cluster put keys that only they write.
+    pub is_late: Cell<bool>,
+    pub writes: RefCell<Vec<ClientWrite>>,
     /// The values of each cluster when they were read last, and how often all were.
     pub values: RefCell<BTreeMap<usize, Values>>,
     pub scans: Cell<u64>,
@@ -95,49 +97,33 @@ fn ask(keyspace: u32, key: Bytes, verb: Verb) -> Ask {
     }
 }
 
-/// A request as over HTTP: status and body.
-pub async fn ask_http(
-    caller: &Caller<Ask, Told>,
-    method: impl std::fmt::Display,
-    target: &str,
-    body: Bytes,
-    wait: Duration,
-) -> Result<(u16, Bytes), String> {
-    let verb = Verb::Http(format!("{method} {target}"), body);
-    match caller.call(ask(0, Bytes::new(), verb), wait).await {
-        Ok(Told::Http(status, body)) => Ok((status, body)),
-        Ok(other) => Err(format!("{other:?}")),
-        Err(error) => Err(error.to_string()),
-    }
-}
-
 /// Runs all clients of a run, and the operator who makes the links.
-pub async fn run(world: Rc<World>) -> turmoil::Result {
-    let clusters = world.plan.clusters;
+pub async fn run(scene: Rc<Scene>) -> turmoil::Result {
+    let clusters = scene.plan.clusters;
     let callers: Vec<Rc<Vec<Caller<Ask, Told>>>> = (0..clusters)
         .map(|cluster| Rc::new(servers(cluster).iter().map(|s| caller_of(s)).collect()))
         .collect();
-    for cluster in 0..clusters {
-        for number in 0..world.plan.clients {
-            let seed = world.plan.seed ^ ((cluster * 16 + number + 1) as u64) << 32;
+    for (cluster, nodes) in callers.iter().enumerate() {
+        for number in 0..scene.plan.clients {
+            let seed = scene.plan.seed ^ ((cluster * 16 + number + 1) as u64) << 32;
             let client = Client {
                 cluster,
-                nodes: callers[cluster].clone(),
+                nodes: nodes.clone(),
                 random: StdRng::seed_from_u64(seed),
-                world: world.clone(),
+                scene: scene.clone(),
             };
             tokio::task::spawn_local(client.work());
         }
-        tokio::task::spawn_local(watch(world.clone(), cluster, callers[cluster].clone()));
+        tokio::task::spawn_local(watch(scene.clone(), cluster, nodes.clone()));
     }
-    link_all(&world, &callers).await;
+    link_all(&scene, &callers).await;
     std::future::pending::<()>().await;
     Ok(())
 }
 
 /// Makes all links, one after another.
-async fn link_all(world: &World, callers: &[Rc<Vec<Caller<Ask, Told>>>]) {
-    for (from, to) in world.plan.links() {
+async fn link_all(scene: &Scene, callers: &[Rc<Vec<Caller<Ask, Told>>>]) {
+    for (from, to) in scene.plan.links() {
         let wanted = CreateLink {
             name: format!("{}{}", letter(from), letter(to)),
             to: servers(to),
@@ -157,36 +143,36 @@ async fn link_all(world: &World, callers: &[Rc<Vec<Caller<Ask, Told>>>]) {
                 _ => sleep(Duration::from_millis(500)).await,
             }
         }
-        world.made.set(world.made.get() + 1);
+        scene.made.set(scene.made.get() + 1);
     }
-    world.linked_ms.set(Some(world.time.elapsed_ms()));
+    scene.linked_ms.set(Some(scene.time.elapsed_ms()));
 }
 
 const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Reads the values of a cluster, and the states of its links, again and again.
-async fn watch(world: Rc<World>, cluster: usize, nodes: Rc<Vec<Caller<Ask, Told>>>) {
+async fn watch(scene: Rc<Scene>, cluster: usize, nodes: Rc<Vec<Caller<Ask, Told>>>) {
     for turn in 0.. {
         sleep(Duration::from_millis(500)).await;
-        if world.is_working.get() || world.linked_ms.get().is_none() {
+        if scene.is_working.get() || scene.linked_ms.get().is_none() {
             continue;
         }
         let node = &nodes[turn % NODES];
-        let scan = ask(world.keyspaces[cluster], Bytes::new(), Verb::Scan);
+        let scan = ask(scene.keyspaces[cluster], Bytes::new(), Verb::Scan);
         if let Ok(Told::All(pairs)) = node.call(scan, TIMEOUT).await {
             let values = pairs.iter().filter_map(|(key, value)| {
                 let key = std::str::from_utf8(key).ok()?.strip_prefix('k')?;
                 Some((key.parse().ok()?, write_of(value).unwrap_or(usize::MAX)))
             });
-            world.values.borrow_mut().insert(cluster, values.collect());
-            world.scans.set(world.scans.get() + 1);
+            scene.values.borrow_mut().insert(cluster, values.collect());
+            scene.scans.set(scene.scans.get() + 1);
         }
         if let Ok((200, body)) = ask_http(node, "GET", "/v1/links", Bytes::new(), TIMEOUT).await {
             let links: serde_json::Value = serde_json::from_slice(&body).unwrap_or_default();
             for link in links.as_array().into_iter().flatten() {
                 let name = link["name"].as_str().unwrap_or_default().to_owned();
                 let state = link["state"].as_str().unwrap_or_default().to_owned();
-                let mut states = world.states.borrow_mut();
+                let mut states = scene.states.borrow_mut();
                 let known = states.insert((cluster, name.clone()), state.clone());
                 if known.as_ref() != Some(&state) {
                     tracing::info!(cluster, name, state, why = %link["why"], "a link");
@@ -201,20 +187,21 @@ struct Client {
     cluster: usize,
     nodes: Rc<Vec<Caller<Ask, Told>>>,
     random: StdRng,
-    world: Rc<World>,
+    scene: Rc<Scene>,
 }
 
 impl Client {
     async fn work(mut self) {
         loop {
-            if !self.world.is_working.get() {
+            let is_late = self.scene.is_late.get() && self.cluster == 0;
+            if !self.scene.is_working.get() && !is_late {
                 sleep(IDLE).await;
                 continue;
             }
-            let pause = self.random.random_range(0..=self.world.plan.pause_ms_max);
+            let pause = self.random.random_range(0..=self.scene.plan.pause_ms_max);
             sleep(Duration::from_millis(pause)).await;
             // What others than the first hold before a link leads to them keeps it from being made.
-            if self.cluster == 0 || self.world.linked_ms.get().is_some() {
+            if self.cluster == 0 || self.scene.linked_ms.get().is_some() {
                 self.write().await;
             }
         }
@@ -223,8 +210,11 @@ impl Client {
     /// A key; every third is written in one cluster only.
     fn key(&mut self) -> u16 {
         loop {
-            let key = self.random.random_range(0..self.world.plan.keys);
-            let owner = usize::from(key / 3) % self.world.plan.clusters;
+            let key = self.random.random_range(0..self.scene.plan.keys);
+            if !key.is_multiple_of(3) && self.scene.is_late.get() {
+                continue;
+            }
+            let owner = usize::from(key / 3) % self.scene.plan.clusters;
             if !key.is_multiple_of(3) || owner == self.cluster {
                 return key;
             }
@@ -232,18 +222,18 @@ impl Client {
     }
 
     async fn write(&mut self) {
-        let world = self.world.clone();
+        let scene = self.scene.clone();
         let key = self.key();
-        let is_delete = self.random.random_bool(0.35);
-        let begun_ms = world.time.elapsed_ms();
-        let skew_ms = world.plan.skew_ms_max as u64;
-        let number = world.writes.borrow().len();
-        world.writes.borrow_mut().push(Write {
+        let is_delete = self.random.random_bool(0.35) && !scene.is_late.get();
+        let start_ms = scene.time.elapsed_ms();
+        let skew_ms = scene.plan.skew_ms_max as u64;
+        let number = scene.writes.borrow().len();
+        scene.writes.borrow_mut().push(ClientWrite {
             cluster: self.cluster,
             key,
             is_delete,
-            begun_ms,
-            outcome: Outcome::Unknown(begun_ms + ATTEMPT_MS + 2 * skew_ms + 2),
+            start_ms,
+            outcome: Outcome::Unknown(start_ms + ATTEMPT_MS + 2 * skew_ms + 2),
         });
         let length = *crate::plan::pick(&mut self.random, &[10, 100, 900]);
         let verb = if is_delete {
@@ -255,14 +245,14 @@ impl Client {
                 value_of(number, length),
             )
         };
-        let mut ask = ask(world.keyspaces[self.cluster], key_name(key), verb);
-        ask.deadline_ms = Some(EPOCH_MS + begun_ms + ATTEMPT_MS + skew_ms);
+        let mut ask = ask(scene.keyspaces[self.cluster], key_name(key), verb);
+        ask.deadline_ms = Some(EPOCH_MS + start_ms + ATTEMPT_MS + skew_ms);
         let node = self.random.random_range(0..NODES);
         let wait = Duration::from_millis(ATTEMPT_MS);
         let answer = timeout(wait, self.nodes[node].call(ask, wait)).await;
         if let Ok(Ok(Told::Written(_))) = answer {
-            let at_ms = world.time.elapsed_ms();
-            world.writes.borrow_mut()[number].outcome = Outcome::Acknowledged(at_ms);
+            let at_ms = scene.time.elapsed_ms();
+            scene.writes.borrow_mut()[number].outcome = Outcome::Acknowledged(at_ms);
         }
     }
 }
