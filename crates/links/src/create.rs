@@ -48,8 +48,10 @@ pub(crate) async fn create(
     let links = services.links();
     let known = links.iter().find(|(_, link)| link.name == wanted.name);
     let id = keyspace.record.id;
+    // The same request again makes the link back.
     let is_known = known.is_some_and(|(from, link)| {
-        *from == id && wanted.both_ways && link.keyspace == wanted.keyspace
+        let is_same = link.keyspace == wanted.keyspace && link.to == wanted.to;
+        *from == id && wanted.both_ways && is_same
     });
     if known.is_some() && !is_known {
         let line = format!(

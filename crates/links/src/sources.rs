@@ -38,6 +38,7 @@ impl Source {
             link: self.link,
             prefix: inbound.prefix.clone(),
             state,
+            is_dropped: inbound.is_dropped(),
             why,
             age_s,
             homes: inbound.homes().clone(),

@@ -342,7 +342,7 @@ pub(crate) async fn warnings(client: &Client) -> String {
     let inbound = inbound.unwrap_or_default();
     let inbound = inbound
         .iter()
-        .filter(|link| link.state > LinkState::Loading);
+        .filter(|link| link.state > LinkState::Loading && !link.is_dropped);
     let lines = links.map(line).chain(inbound.map(inbound_line));
     lines.map(|line| format!("\nlink {line}\n")).collect()
 }
@@ -359,6 +359,10 @@ fn inbound_line(link: &InboundLink) -> String {
         format!("  keys that begin with {:?}", link.prefix)
     };
     let why = link.why.as_ref().map(|why| format!(": {why}"));
+    if link.is_dropped {
+        let (cluster, keyspace) = (&link.cluster, &link.keyspace);
+        return format!("{name}  from cluster {cluster} -> {keyspace}  dropped");
+    }
     format!(
         "{name}  from cluster {} -> {}{prefix}  {}, all has arrived up to {} s ago{}",
         link.cluster,

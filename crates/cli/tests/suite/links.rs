@@ -386,5 +386,5 @@ fn clusters_follow_one_another_both_ways_and_in_a_ring() {
     // One that its sender drops is known to be dropped.
     succeeds(&at_b, &["link", "drop", "ab"]);
     let list = succeeds(&at_a, &["link", "list"]);
-    assert_eq!(list.matches("it is dropped").count(), 2, "{list}");
+    assert_eq!(list.matches("  dropped").count(), 2, "{list}");
 }

@@ -327,8 +327,10 @@ pub struct InboundLink {
     pub link: u32,
     /// Keys that begin with this arrive.
     pub prefix: String,
-    /// `current`, `late` or `broken`.
+    /// `current`, `late` or `broken`; a dropped one is broken, too.
     pub state: LinkState,
+    /// It is dropped, by its sender or here: entries that come over it are refused.
+    pub is_dropped: bool,
     /// Why, and what to do, where there is anything to say.
     pub why: Option<String>,
     /// How old that is up to which the entries of all its homes have arrived, in seconds.
