@@ -44,9 +44,16 @@ impl Trouble {
 /// Why a request was refused.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Refusal {
-    error: String,
-    reason: String,
+pub(crate) struct Refusal {
+    pub error: String,
+    pub reason: String,
+}
+
+impl Refusal {
+    /// Out of the body of an answer; empty where that names none.
+    pub fn of(body: &[u8]) -> Refusal {
+        serde_json::from_slice(body).unwrap_or_default()
+    }
 }
 
 /// The next step after an answer.
@@ -59,7 +66,7 @@ pub(crate) fn next(status: u16, body: &[u8]) -> Next {
             ))),
         };
     }
-    let refusal: Refusal = serde_json::from_slice(body).unwrap_or_default();
+    let refusal = Refusal::of(body);
     let mut line = format!("the target answers {status}");
     if !refusal.error.is_empty() {
         line = format!("{line}: {}", refusal.error);

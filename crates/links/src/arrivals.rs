@@ -152,15 +152,8 @@ pub(crate) async fn refusal(
     }
     let (inbound, checked) = change(services, keyspace, inlet, |inbound| inbound).await?;
     let brings = inbound.numbers();
-    let refusal = if inbound.is_dropped() {
-        Some(Refused::Dropped)
-    } else if checked.age == Age::Broken {
-        Some(Refused::Broken)
-    } else if !numbers.is_subset(&brings) {
-        Some(Refused::Home)
-    } else {
-        None
-    };
+    let has_unreported = !numbers.is_subset(&brings);
+    let refusal = of_link(&inbound, &checked).or(has_unreported.then_some(Refused::Home));
     if let Some(own) = own {
         let mut inlets = own.inlets.borrow_mut();
         if refusal.is_none() {
@@ -206,11 +199,16 @@ pub(crate) async fn report(
         }
     });
     let (inbound, checked) = changed.await?;
-    Ok(match checked.age {
+    Ok(of_link(&inbound, &checked))
+}
+
+/// Why all of a link is refused, if so.
+fn of_link(inbound: &Inbound, checked: &Checked) -> Option<Refused> {
+    match checked.age {
         _ if inbound.is_dropped() => Some(Refused::Dropped),
         Age::Broken => Some(Refused::Broken),
         Age::Good | Age::Late => None,
-    })
+    }
 }
 
 /// Refuses a link from now on.
@@ -237,6 +235,12 @@ pub(crate) async fn refuse(
 /// Notes which links are broken, though nothing arrives over them: a grace that is raised later takes nothing back.
 pub(crate) async fn check_ages(services: &Rc<Services>) -> Result<(), Rejected> {
     for (keyspace, source) in all(services).await? {
+        let (now_ms, grace_ms) = (services.now_ms(), grace_ms(services, &keyspace));
+        let inbound = source.inbound.clone();
+        let (checked, _) = inbound.check(&source.cluster, now_ms, grace_ms);
+        if checked == source.inbound {
+            continue;
+        }
         let cluster = u128::from_str_radix(&source.cluster, 16).unwrap_or(0);
         let inlet = (keyspace.record.id, cluster, source.link);
         change(services, &keyspace, inlet, |inbound| inbound).await?;

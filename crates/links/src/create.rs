@@ -8,9 +8,9 @@ use dunlin_node::http::{Answer, Rejected, json};
 use dunlin_node::{LinkedKeyspace, Services};
 use dunlin_proto::api::{CreateLink, LinkStatus, LinkTarget};
 use hyper::{Method, StatusCode};
-use serde::Deserialize;
 use serde_json::json;
 
+use crate::answer::Refusal;
 use crate::arrivals::sources;
 use crate::check::{check, not_arrived};
 use crate::lookup::find;
@@ -23,14 +23,6 @@ use crate::transport::{Call, encode};
 
 /// The reason of a refusal that may end by itself: entries are on their way.
 const NOT_ARRIVED: &str = "not_arrived";
-
-/// A refusal of the other cluster.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Refusal {
-    error: String,
-    reason: String,
-}
 
 /// `POST /v1/keyspaces/NAME/links`.
 pub(crate) async fn create(
@@ -150,7 +142,7 @@ impl Other<'_> {
         if status == 201 {
             return Ok(None);
         }
-        let refusal: Refusal = serde_json::from_slice(&body).unwrap_or_default();
+        let refusal = Refusal::of(&body);
         if refusal.reason == NOT_ARRIVED {
             return Ok(Some(refusal.error));
         }
@@ -236,7 +228,7 @@ impl Other<'_> {
 }
 
 fn refused(what: &str, status: u16, body: &[u8]) -> Rejected {
-    let refusal: Refusal = serde_json::from_slice(body).unwrap_or_default();
+    let refusal = Refusal::of(body);
     let why = if refusal.error.is_empty() {
         "no reason given"
     } else {

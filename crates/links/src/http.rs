@@ -1,7 +1,6 @@
 //! The paths of links.
 
 use std::rc::Rc;
-
 use std::time::Duration;
 
 use dunlin_metadata::{LinkChange, LinkRecord, LinkSettings, Role};

@@ -84,7 +84,9 @@ impl Cluster {
             _ => store,
         };
         let metadata = store.metadata("operator");
-        let keyspaces = describe(&plan, &names[..plan.nodes], &metadata)?;
+        let nodes = names[..plan.nodes].iter();
+        let nodes = nodes.map(|name| (name.clone(), address_of(name)));
+        let keyspaces = describe(&plan, nodes, &metadata)?;
         let range = describe_range(&plan, &metadata)?;
         let mut sim = turmoil::Builder::new()
             .rng_seed(plan.seed)
@@ -440,13 +442,16 @@ pub(crate) fn temporary_dir() -> std::io::Result<TempDir> {
 /// The view of a run: a row for each document, with its version.
 const MAP: &str = "function (doc, meta) { emit(meta.version, null) }";
 
-/// The cluster as it is before any node starts.
-fn describe(plan: &Plan, names: &[String], metadata: &Metadata) -> Result<Vec<u32>, HarnessError> {
+/// A cluster as it is before any of its nodes starts, each with its name and address; the numbers of its keyspaces.
+pub(crate) fn describe(
+    plan: &Plan,
+    nodes: impl Iterator<Item = (String, String)>,
+    metadata: &Metadata,
+) -> Result<Vec<u32>, HarnessError> {
     let keyspaces = ask(async {
-        for name in names {
-            let listen = address_of(name);
+        for (name, listen) in nodes {
             metadata
-                .register(name, "none:1", &listen, plan.shards, 0)
+                .register(&name, "none:1", &listen, plan.shards, 0)
                 .await?;
         }
         let mut keyspaces = Vec::new();
@@ -514,7 +519,7 @@ fn describe_range(plan: &Plan, metadata: &Metadata) -> Result<Option<u32>, Harne
 }
 
 /// Waits for the metadata store, which is in memory.
-pub(crate) fn ask<T>(question: impl Future<Output = T>) -> Result<T, HarnessError> {
+fn ask<T>(question: impl Future<Output = T>) -> Result<T, HarnessError> {
     let runtime = tokio::runtime::Builder::new_current_thread().build();
     Ok(runtime.map_err(broken)?.block_on(question))
 }

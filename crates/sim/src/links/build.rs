@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use dunlin_metadata::{Metadata, MetadataError, sim::SimStore};
+use dunlin_metadata::sim::SimStore;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
@@ -15,10 +15,9 @@ use super::scene::{self, Scene, host_name};
 use crate::clients;
 use crate::harness::clock::SimTime;
 use crate::harness::cluster::{
-    Cluster, HarnessError, STEP_MS, ask, broken, make_store_dir, temporary_dir,
+    Cluster, HarnessError, STEP_MS, broken, describe, make_store_dir, temporary_dir,
 };
 use crate::harness::host::{Host, Shared, address_of, node_name};
-use crate::plan::Plan;
 
 /// Clusters in one network, and their clients.
 pub fn build(plan: LinkPlan) -> Result<(Cluster, Rc<Scene>), HarnessError> {
@@ -45,13 +44,14 @@ pub fn build(plan: LinkPlan) -> Result<(Cluster, Rc<Scene>), HarnessError> {
         let id = (cluster as u128 + 1) << 114 | (u128::from(plan.seed) + 1);
         let store = SimStore::new(id);
         let metadata = store.metadata("operator");
-        let described = describe(&of_cluster, cluster, &metadata)?;
-        keyspaces.push(described);
+        let nodes = (0..NODES).map(|node| (node_name(node), address_of(&host_name(cluster, node))));
+        let described = describe(&of_cluster, nodes, &metadata)?;
+        keyspaces.extend(&described);
         let of_one = Shared::new(
             of_cluster,
             (store, metadata),
             time.clone(),
-            (vec![described], None),
+            (described, None),
             Some(lines.clone()),
         );
         for node in 0..NODES {
@@ -77,7 +77,6 @@ pub fn build(plan: LinkPlan) -> Result<(Cluster, Rc<Scene>), HarnessError> {
         is_late: Cell::new(false),
         writes: RefCell::default(),
         values: RefCell::default(),
-        scans: Cell::default(),
         states: RefCell::default(),
         batches: lines.batches.clone(),
     });
@@ -88,31 +87,4 @@ pub fn build(plan: LinkPlan) -> Result<(Cluster, Rc<Scene>), HarnessError> {
         Cluster::of_several(sim, hosts, (first, shared), data),
         scene,
     ))
-}
-
-/// A cluster as it is before any node starts; the number of its keyspace.
-fn describe(plan: &Plan, cluster: usize, metadata: &Metadata) -> Result<u32, HarnessError> {
-    let made = ask(async {
-        for node in 0..NODES {
-            let listen = address_of(&host_name(cluster, node));
-            metadata
-                .register(&node_name(node), "none:1", &listen, plan.shards, 0)
-                .await?;
-        }
-        let mut made = 0;
-        for (name, settings) in &plan.keyspaces {
-            made = metadata.create_keyspace(name, settings.clone()).await?.id;
-        }
-        let members: Vec<u16> = (1..=NODES as u16).collect();
-        if metadata.topology().borrow().members.ids != members {
-            let change = metadata.begin_change(members, Vec::new()).await?;
-            let mut phase = Some(change.phase);
-            while let Some(now) = phase {
-                metadata.advance_change(change.id, now).await?;
-                phase = now.next();
-            }
-        }
-        Ok::<_, MetadataError>(made)
-    })?;
-    made.map_err(broken)
 }

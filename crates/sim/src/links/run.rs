@@ -10,7 +10,7 @@ use super::build::build;
 use super::faults::LinkFaults;
 use super::history::{Values, check};
 use super::plan::{Forgets, LATE_MS, LinkPlan, Shape};
-use super::scene::Scene;
+use super::scene::{Scene, link_name};
 use crate::checks::Checked;
 use crate::counts::Counts;
 use crate::harness::chance;
@@ -159,8 +159,7 @@ fn check_all(scene: &Scene, values: &[Values]) -> Result<(), String> {
     let plan = &scene.plan;
     let states = scene.states.borrow();
     let is_broken = |(from, to): &(usize, usize)| {
-        let name = [from, to].map(|cluster| char::from(b'a' + *cluster as u8));
-        let state = states.get(&(*from, name.iter().collect()));
+        let state = states.get(&(*from, link_name(*from, *to)));
         state.is_some_and(|state| state == "broken")
     };
     let all = plan.links();

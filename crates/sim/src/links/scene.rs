@@ -47,9 +47,8 @@ pub struct Scene {
     /// Those of the first cluster put keys that only they write.
     pub is_late: Cell<bool>,
     pub writes: RefCell<Vec<ClientWrite>>,
-    /// The values of each cluster when they were read last, and how often all were.
+    /// The values of each cluster when they were read last.
     pub values: RefCell<BTreeMap<usize, Values>>,
-    pub scans: Cell<u64>,
     /// The state of each link when it was read last, by its cluster and name.
     pub states: RefCell<BTreeMap<(usize, String), String>>,
     /// Batches with entries that were sent.
@@ -59,6 +58,11 @@ pub struct Scene {
 /// The name of a host: its cluster, and its number there.
 pub fn host_name(cluster: usize, node: usize) -> String {
     format!("{}{}", letter(cluster), node + 1)
+}
+
+/// The name of a link from a cluster to another.
+pub fn link_name(from: usize, to: usize) -> String {
+    format!("{}{}", letter(from), letter(to))
 }
 
 fn letter(cluster: usize) -> char {
@@ -125,7 +129,7 @@ pub async fn run(scene: Rc<Scene>) -> turmoil::Result {
 async fn link_all(scene: &Scene, callers: &[Rc<Vec<Caller<Ask, Told>>>]) {
     for (from, to) in scene.plan.links() {
         let wanted = CreateLink {
-            name: format!("{}{}", letter(from), letter(to)),
+            name: link_name(from, to),
             to: servers(to),
             keyspace: KEYSPACE.to_owned(),
             ..CreateLink::default()
@@ -165,7 +169,6 @@ async fn watch(scene: Rc<Scene>, cluster: usize, nodes: Rc<Vec<Caller<Ask, Told>
                 Some((key.parse().ok()?, write_of(value).unwrap_or(usize::MAX)))
             });
             scene.values.borrow_mut().insert(cluster, values.collect());
-            scene.scans.set(scene.scans.get() + 1);
         }
         if let Ok((200, body)) = ask_http(node, "GET", "/v1/links", Bytes::new(), TIMEOUT).await {
             let links: serde_json::Value = serde_json::from_slice(&body).unwrap_or_default();
