@@ -14,6 +14,9 @@ pub enum Failure {
     /// The key or keyspace asked for does not exist (exit code 3).
     #[error("{0}")]
     NotFound(String),
+    /// A comparison has no result (exit code 3).
+    #[error("{0}")]
+    NotKnown(String),
     /// Another process runs as this node: starting this one again would not help (exit code 4).
     #[error("{0}")]
     Superseded(String),
@@ -32,7 +35,7 @@ impl Failure {
             Failure::OutputClosed => 0,
             Failure::Failed(_) => 1,
             Failure::Usage(_) => 2,
-            Failure::NotFound(_) => 3,
+            Failure::NotFound(_) | Failure::NotKnown(_) => 3,
             Failure::Superseded(_) => 4,
             Failure::Partly(_) => 5,
         }

@@ -60,16 +60,17 @@ pub use description::{
     MendedStamps, RangeDescription, Retention,
 };
 pub use dunlin_proto::api::{
-    BackfillStatus, CreateLink, FollowerStatus, InboundLink, LinkAtShard, LinkState, LinkStatus,
-    PinStatus, RangeCopy, RangeMember, RangeStatus, RecoveryStatus, SkippedDocument, StreamStatus,
-    TriedDocument, TriedRow, View, ViewAtShard, ViewDifference, ViewStatus, ViewVerified,
+    BackfillStatus, CreateLink, Difference, DifferentKey, FollowerStatus, InboundLink, LinkAtShard,
+    LinkState, LinkStatus, LinkVerified, PinStatus, RangeCopy, RangeMember, RangeStatus,
+    RecoveryStatus, SkippedDocument, StreamStatus, TriedDocument, TriedRow, VerifyPhase, View,
+    ViewAtShard, ViewDifference, ViewStatus, ViewVerified,
 };
 pub use dunlin_proto::pairs::{PairError, Pairs, PairsBody};
 pub use dunlin_proto::partition_of;
 pub use dunlin_tls::{ClientFiles, ClientTls, IdentityFiles, TlsError};
 pub use error::ClientError;
 pub use keyspace::{Keyspace, Stored, Value};
-pub use links::AlterLink;
+pub use links::{AlterLink, LinkVerification, VerifyLink};
 pub use members::{Change, ChangeMembers, Members, MoveState, RangeTarget};
 pub use options::{Condition, Quorum, WriteOptions};
 pub use pair_scan::PairScan;

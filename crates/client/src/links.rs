@@ -6,7 +6,8 @@ use hyper::Method;
 use crate::Client;
 use crate::call::{Call, encode};
 use crate::error::ClientError;
-use dunlin_proto::api::{CreateLink, InboundLink, LinkStatus};
+use crate::lines::Lines;
+use dunlin_proto::api::{CreateLink, InboundLink, LinkStatus, LinkVerified};
 use serde::Serialize;
 
 /// The settings of a link to change; one that is absent stays.
@@ -24,6 +25,40 @@ pub struct AlterLink {
     /// Name of a login in the file of each node; an empty one takes it away.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub login: Option<String>,
+}
+
+/// How a comparison goes about it.
+#[derive(Debug, Clone, Default)]
+pub struct VerifyLink {
+    /// It repairs what it can.
+    pub repair: bool,
+    /// It goes on where an earlier one ended early.
+    pub resume: bool,
+    /// Bytes a second that are read at most, in both clusters together.
+    pub limit_bytes_per_s: Option<u64>,
+    /// How long it waits until the link has delivered all earlier writes; a minute, if absent.
+    pub timeout_s: Option<u64>,
+}
+
+/// A comparison under way.
+pub struct LinkVerification {
+    lines: Lines,
+}
+
+impl LinkVerification {
+    /// The next report; `None` behind the last.
+    ///
+    /// # Errors
+    /// When the answer breaks off, or makes no sense.
+    pub async fn next(&mut self) -> Result<Option<LinkVerified>, ClientError> {
+        let Some(line) = self.lines.next().await? else {
+            return Ok(None);
+        };
+        let verified = serde_json::from_slice(&line);
+        verified
+            .map(Some)
+            .map_err(|error| self.lines.answer.protocol(error.to_string()))
+    }
 }
 
 impl Client {
@@ -109,6 +144,35 @@ impl Client {
     pub async fn drop_link(&self, keyspace: &str, name: &str) -> Result<(), ClientError> {
         let call = Call::new(Method::DELETE, link_path(keyspace, name));
         self.done(call).await
+    }
+
+    /// Compares the two clusters of a link, and reports how far that is.
+    ///
+    /// # Errors
+    /// [`ClientError::NotFound`] when there is none of that name.
+    pub async fn verify_link(
+        &self,
+        keyspace: &str,
+        name: &str,
+        options: &VerifyLink,
+    ) -> Result<LinkVerification, ClientError> {
+        let target = format!("{}/verify", link_path(keyspace, name));
+        let mut call = Call::new(Method::POST, target);
+        let flags = [("repair", options.repair), ("resume", options.resume)];
+        for (name, _) in flags.iter().filter(|(_, is_set)| *is_set) {
+            call.parameter(name, "true");
+        }
+        let numbers = [
+            ("limit", options.limit_bytes_per_s),
+            ("timeout_s", options.timeout_s),
+        ];
+        for (name, number) in numbers {
+            if let Some(number) = number {
+                call.parameter(name, &number.to_string());
+            }
+        }
+        let lines = Lines::open(self.servers(), &call).await?;
+        Ok(LinkVerification { lines })
     }
 
     /// Sends a request as it is, and answers with status and body whatever they are. It may be sent more than once.

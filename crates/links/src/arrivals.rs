@@ -191,7 +191,8 @@ pub(crate) async fn report(
     let (now_ms, bound_ms) = (services.now_ms(), services.clock_bound_ms());
     let changed = change(services, keyspace, (id, cluster, report.link), |inbound| {
         let names = (report.name.as_str(), report.prefix.as_str());
-        let inbound = inbound.report(names, &report.homes, (now_ms, bound_ms));
+        let mut inbound = inbound.report(names, &report.homes, (now_ms, bound_ms));
+        inbound.keyspace_id = report.keyspace_id;
         if report.is_dropped {
             inbound.drop_link(now_ms)
         } else {
@@ -209,6 +210,16 @@ fn of_link(inbound: &Inbound, checked: &Checked) -> Option<Refused> {
         Age::Broken => Some(Refused::Broken),
         Age::Good | Age::Late => None,
     }
+}
+
+/// Number of the keyspace that a link from another cluster leads from; 0 where that was not reported.
+pub(crate) async fn sender_keyspace(
+    services: &Rc<Services>,
+    inlet: Inlet,
+) -> Result<u32, Rejected> {
+    let system = services.make_system().await?;
+    let known = read(services, system, inlet).await?;
+    Ok(known.map_or(0, |(inbound, _)| inbound.keyspace_id))
 }
 
 /// Refuses a link from now on.

@@ -247,6 +247,7 @@ impl Flow {
             entries,
             read,
             deadline,
+            is_repair: false,
         };
         let sender = self.sender.clone();
         self.in_flight.push(Box::pin(sender.post(outgoing)));

@@ -13,7 +13,7 @@ use tokio::time::timeout;
 
 use crate::lookup::{find, named};
 use crate::running::LinksAtShard;
-use crate::{arrivals, create, kept, receive, report, status};
+use crate::{arrivals, create, kept, receive, report, status, verify};
 
 /// How long the target of a dropped link is tried.
 const DROP_TIMEOUT: Duration = Duration::from_secs(5);
@@ -36,6 +36,12 @@ pub(crate) async fn answer(services: Rc<Services>, ask: Ask) -> Result<Answer, R
             let refused = arrivals::report(services, &keyspace, &ask.body).await?;
             let taken = || json(StatusCode::OK, &json!({}));
             Ok(refused.map_or_else(taken, |refused| refused.answer()))
+        }
+        ["digests"] => verify::digests(services, &keyspace, &ask.body).await,
+        ["compare"] => verify::compare(services, &keyspace, &ask.body).await,
+        ["links", link, "verify"] => {
+            let record = find(services, id, link)?;
+            verify::answer(services, &keyspace, record, &ask.params)
         }
         ["link-target"] => {
             let target = receive::target(services, &keyspace).await?;
@@ -94,10 +100,13 @@ async fn drop_link(
     if let Err(failure) = kept::remove(services, id, link.id).await {
         tracing::info!(%failure, link = link.name, "the records of a dropped link stay");
     }
+    if let Err(failure) = verify::save_state(services, (id, link.id), None).await {
+        tracing::info!(%failure, link = link.name, "the state of its comparison stays");
+    }
     let Some(own) = LinksAtShard::of(services) else {
         return Ok(());
     };
-    let posted = report::post(services, &*own.transport, &link, Homes::new(), true);
+    let posted = report::post(services, &*own.transport, (id, &link), Homes::new(), true);
     match timeout(DROP_TIMEOUT, posted).await {
         Ok(Ok((200 | 409, _))) => {}
         failed => tracing::info!(

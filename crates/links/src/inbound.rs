@@ -24,6 +24,8 @@ pub(crate) struct Inbound {
     /// Keys that begin with this arrive.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub prefix: String,
+    /// Number of the sender's keyspace; 0 before the sender's first report.
+    pub keyspace_id: u32,
     /// When its first batch or report arrived, in milliseconds since 1970.
     created_ms: u64,
     /// Since when it is broken. Never taken back.

@@ -18,6 +18,7 @@
 //! | `inbound` | pure: a link from another cluster, and its age by the receiver's clock; `arrivals`, its record |
 //! | `home` | the key of a home in a table |
 //! | `sources` | pure: the links from other clusters to a keyspace, together |
+//! | `repairs` | which entries may repair this cluster |
 //! | `report` | the progress of a link by home, and its reports to the target |
 //! | `system` | records in the keyspace `_system` |
 //! | `transport` | the trait that carries requests to another cluster |
@@ -26,6 +27,7 @@
 //! | `times` | how long things take |
 //! | `place` | this cluster, and the replica that sends a partition |
 //! | `running` | the links that run at a shard |
+//! | `verify/` | comparisons of two clusters: `digest`, `outcome` (pure), `range`, `serve`, `other`, `walk`, `confirm`, `repair`, `saved`, `run` |
 //! | `gauge` | the state of a link at a shard; `status`, at all of them |
 #![deny(unsafe_code)]
 
@@ -49,6 +51,7 @@ mod post;
 mod progress;
 mod receive;
 mod refused;
+mod repairs;
 mod report;
 mod running;
 mod sender;
@@ -57,6 +60,7 @@ mod status;
 mod system;
 mod times;
 mod transport;
+mod verify;
 mod window;
 
 pub use plug::Links;

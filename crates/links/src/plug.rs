@@ -23,10 +23,10 @@ use crate::answer::{Next, next};
 use crate::gauge::Gauge;
 use crate::place::{cluster_id, first_replica};
 use crate::post::Sender;
-use crate::running::{HAS_RECORD, LinksAtShard, NUMBER, Running, STATUS};
+use crate::running::{DIGEST, HAS_RECORD, LinksAtShard, NUMBER, Running, STATUS};
 use crate::times::Times;
 use crate::transport::Connect;
-use crate::{arrivals, http, receive, report, status};
+use crate::{arrivals, http, receive, report, status, verify};
 
 /// How often the list of links is read.
 const LOOK: Duration = Duration::from_millis(100);
@@ -48,6 +48,13 @@ const OF_LINK: &[Rule] = &[
 ];
 const OF_INBOUND: &[Rule] = &[Rule::new(Method::DELETE, &[], ADMIN)];
 const OF_TARGET: &[Rule] = &[Rule::new(Method::GET, &[], ADMIN)];
+// A repair writes to the other cluster, with the link's login.
+const OF_VERIFY: &[Rule] = &[Rule::new(
+    Method::POST,
+    &["repair", "resume", "limit", "timeout_s"],
+    ADMIN,
+)];
+const OF_DIGESTS: &[Rule] = &[Rule::routine(Method::POST, &[], READ)];
 const OF_ENTRIES: &[Rule] = &[Rule::routine(Method::POST, &[], ADMIN)];
 
 /// Links to other clusters.
@@ -141,7 +148,7 @@ impl LinksAtShard {
             let is_broken = checked.age == Age::Broken;
             gauge.set_age(Some((checked, services.known_before().is_none())));
             if !link.paused {
-                self.report(services, link.clone(), homes, gauge);
+                self.report(services, (keyspace, link.clone()), homes, gauge);
             }
             if is_broken && is_trusted {
                 let change = LinkChange::Break(link.id, now_ms);
@@ -161,13 +168,13 @@ impl LinksAtShard {
     fn report(
         self: &Rc<Self>,
         services: &Rc<Services>,
-        link: LinkRecord,
+        (keyspace, link): (u32, LinkRecord),
         homes: Homes,
         gauge: Rc<Gauge>,
     ) {
         let (own, services) = (self.clone(), services.clone());
         spawn_local(async move {
-            let posted = report::post(&services, &*own.transport, &link, homes, false);
+            let posted = report::post(&services, &*own.transport, (keyspace, &link), homes, false);
             match posted.await {
                 Ok((200, _)) => {}
                 Ok((status, body)) => {
@@ -191,6 +198,8 @@ impl Plugged for LinksAtShard {
             ["links" | "inbound-links"] => Some(ALL),
             ["keyspaces", _, "links"] => Some(OF_LINKS),
             ["keyspaces", _, "links", _] => Some(OF_LINK),
+            ["keyspaces", _, "links", _, "verify"] => Some(OF_VERIFY),
+            ["keyspaces", _, "digests" | "compare"] => Some(OF_DIGESTS),
             ["keyspaces", _, "inbound-links", _, _] => Some(OF_INBOUND),
             ["keyspaces", _, "link-target"] => Some(OF_TARGET),
             ["keyspaces", _, "entries" | "link-progress"] => Some(OF_ENTRIES),
@@ -243,6 +252,13 @@ impl Plugged for LinksAtShard {
                 let services = services.clone();
                 spawn_local(async move {
                     let answer = receive::has_record(&services, body).await;
+                    reply.send(Response::Plug(answer));
+                });
+            }
+            Ok(DIGEST) => {
+                let services = services.clone();
+                spawn_local(async move {
+                    let answer = verify::serve_range(&services, body).await;
                     reply.send(Response::Plug(answer));
                 });
             }

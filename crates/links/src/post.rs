@@ -51,6 +51,8 @@ pub(crate) struct Outgoing {
     pub read: Instant,
     /// Until when it may be logged.
     pub deadline: Version,
+    /// It repairs the target.
+    pub is_repair: bool,
 }
 
 impl Sender {
@@ -86,7 +88,7 @@ impl Sender {
             link: self.link.id,
             sent: Version::new(self.services.now_ms(), 0),
             deadline: outgoing.deadline,
-            is_repair: false,
+            is_repair: outgoing.is_repair,
         };
         let body = outgoing.entries.finish(&preamble);
         let mut pause = PAUSE_MIN;

@@ -15,12 +15,12 @@ use dunlin_proto::{Condition, Given, WriteRequest};
 use futures_util::future::join_all;
 use hyper::StatusCode;
 
-use crate::arrivals;
 use crate::batch::{Preamble, decode};
 use crate::place::cluster_id;
 use crate::refused::Refused;
 use crate::running::{HAS_RECORD, NUMBER, times};
 use crate::sources::homes;
+use crate::{arrivals, repairs};
 
 /// The timeout of the request whether a shard holds anything.
 const ASK_TIMEOUT: Duration = Duration::from_secs(4);
@@ -110,6 +110,11 @@ pub(crate) async fn entries(
     if let Some(refused) = arrivals::refusal(services, keyspace, inlet, &numbers).await? {
         return Ok(refused.answer());
     }
+    if preamble.is_repair
+        && let Some(refused) = repairs::refusal(services, keyspace, &preamble, &entries).await?
+    {
+        return Ok(refused.answer());
+    }
     // Other nodes take over timestamps up to the bound from their own clocks, which may be behind this one.
     let limit = Version::new(here.now_ms, 0).plus_ms(here.bound_ms / 2);
     let mut taken = EntriesTaken::default();
@@ -139,7 +144,7 @@ pub(crate) async fn entries(
     Ok(json(StatusCode::OK, &taken))
 }
 
-fn write(entry: Entry, keyspace: &LinkedKeyspace, deadline: Version) -> WriteRequest {
+pub(crate) fn write(entry: Entry, keyspace: &LinkedKeyspace, deadline: Version) -> WriteRequest {
     WriteRequest {
         keyspace: keyspace.record.id,
         kind: entry.kind,

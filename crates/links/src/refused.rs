@@ -23,6 +23,8 @@ pub(crate) enum Refused {
     Dropped,
     /// It has entries of a cluster that the sender has not reported yet.
     Home,
+    /// It is to repair this cluster, with entries older than deletes are remembered.
+    OldRepair,
 }
 
 impl Refused {
@@ -65,6 +67,11 @@ impl Refused {
                 409,
                 "home",
                 "the sender has to report first from which clusters its entries are".to_owned(),
+            ),
+            Refused::OldRepair => (
+                409,
+                "old_repair",
+                "the repair has entries older than deletes are remembered here, which may have been deleted: it needs a link from here to the sender that has delivered all lately".to_owned(),
             ),
             Refused::Late => (
                 408,

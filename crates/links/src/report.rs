@@ -129,13 +129,14 @@ pub(crate) fn grace_ms(services: &Services, link: &LinkRecord) -> u64 {
 pub(crate) async fn post(
     services: &Services,
     transport: &dyn Transport,
-    link: &LinkRecord,
+    (keyspace, link): (u32, &LinkRecord),
     homes: Homes,
     is_dropped: bool,
 ) -> Answered {
     let report = LinkReport {
         link: link.id,
         name: link.name.clone(),
+        keyspace_id: keyspace,
         cluster: cluster_id(services),
         prefix: link.prefix.clone(),
         homes,
@@ -158,7 +159,8 @@ impl Sender {
         let table = read_table(&self.services, self.keyspace, &self.link).await;
         let homes = table.map_err(|failure| format!("its progress cannot be read: {failure}"))?;
         let transport = &*self.transport;
-        match post(&self.services, transport, &self.link, homes, false).await {
+        let link = (self.keyspace, &self.link);
+        match post(&self.services, transport, link, homes, false).await {
             Ok((200, _)) => Ok(()),
             Ok((status, body)) => match next(status, &body) {
                 Next::Again(trouble)

@@ -16,9 +16,11 @@ use crate::transport::Transport;
 
 /// Its number among the capabilities.
 pub(crate) const NUMBER: u8 = 4;
-/// Requests of other shards: the state of a link, and whether there is any record of a keyspace.
+/// Requests of other shards: the state of a link, whether there is any record of a keyspace.
 pub(crate) const STATUS: u8 = 1;
 pub(crate) const HAS_RECORD: u8 = 2;
+/// And the sum of a range of keys.
+pub(crate) const DIGEST: u8 = 3;
 
 /// A link from another cluster: the keyspace here, the cluster that sends, the number of the link there.
 pub(crate) type Inlet = (u32, u128, u32);

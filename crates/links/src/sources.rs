@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use dunlin_entry::{Version, cluster_number};
 use dunlin_proto::api::{HexVersion, HomeProgress, InboundLink, LinkState};
 
 use crate::age::{self, Age};
@@ -161,6 +162,22 @@ pub(crate) fn since_ms(sources: &[Source], prefix: &str, now_ms: u64) -> BTreeMa
         }
     }
     all
+}
+
+/// Up to which version the entries of a cluster have arrived whose keys begin as this one does; none where no link brings
+/// them.
+pub(crate) fn arrived(sources: &[Source], number: u16, key: &[u8]) -> Option<Version> {
+    let live = sources.iter().filter(|s| s.inbound.ended_ms().is_none());
+    let of = |source: &Source| {
+        let brings = source.inbound.homes().iter().filter(|(home, progress)| {
+            let (home, prefix) = home_of(home);
+            let of = u128::from_str_radix(home, 16).map(cluster_number);
+            !progress.is_ended && of == Ok(number) && key.starts_with(prefix.as_bytes())
+        });
+        let delivered = brings.map(|(home, _)| source.inbound.delivered(home, u64::MAX));
+        delivered.map(Option::unwrap_or_default).max()
+    };
+    live.filter_map(of).max()
 }
 
 /// The first home of a keyspace with records at `target` whose entries have not all arrived here, or not lately.

@@ -3,14 +3,16 @@
 
 use std::time::Duration;
 
+use bytes::Bytes;
 use dunlin_entry::Version;
 use dunlin_metadata::{Keyspace, LinkChange, LinkRecord};
-use dunlin_proto::WriteRequest;
+use dunlin_proto::{Item, ItemRef, Place, WriteRequest};
+use dunlin_store::{Record, Store};
 
 use crate::http::Rejected;
 use crate::quorum::{AlreadyThere, Failure, Quorum};
 use crate::services::Services;
-use crate::shard::is_range_empty;
+use crate::shard::{is_range_empty, item_ref};
 
 /// The checks whether a change of the metadata has arrived here, and the pause between them.
 const SEEN_LOOKS: usize = 400;
@@ -118,6 +120,56 @@ impl Services {
             Ok(false)
         };
         self.shard.read_aside(read).await.ok_or(Failure::Busy)
+    }
+
+    /// Has `take` put into `page` what it will of a partition's stored records from `start` on, behind all requests, and
+    /// says where the next page begins. This shard has to be one of the partition's replicas.
+    ///
+    /// # Errors
+    /// When it is none, or cannot say.
+    pub async fn read_partition<T: Send + 'static>(
+        &self,
+        place: Place,
+        start: Bytes,
+        (records_max, bytes_max): (usize, usize),
+        mut page: T,
+        take: impl Fn(&mut T, &[u8], ItemRef<'_>) + Send + 'static,
+    ) -> Result<(T, Option<Bytes>), Failure> {
+        let Place {
+            keyspace,
+            partition,
+        } = place;
+        let shard = &self.shard;
+        shard.serves(keyspace)?;
+        let placement = shard.placement();
+        let found = placement.keyspace(keyspace);
+        let shows = found.is_some_and(|k| k.shows(shard.address(), partition));
+        if !shows || !shard.answers() {
+            return Err(Failure::Busy);
+        }
+        let read = move |store: &Store| {
+            let take =
+                |key: &[u8], record: Record<'_>| take(&mut page, key, item_ref(key, &record));
+            let next =
+                store.scan_records(keyspace, partition, &start, records_max, bytes_max, take)?;
+            Ok((page, next))
+        };
+        shard.store_behind(read).await.map_err(|error| {
+            tracing::warn!(
+                error,
+                "a partition cannot be read; another replica is tried"
+            );
+            Failure::Busy
+        })
+    }
+
+    /// The newest record of a key by a majority of its replicas, a delete too.
+    ///
+    /// # Errors
+    /// When too few replicas answer.
+    pub async fn read_record(&self, keyspace: u32, key: &Bytes) -> Result<Option<Item>, Failure> {
+        let quorum = self.quorum(keyspace)?;
+        self.coordinator.read(keyspace, key, quorum).await
     }
 
     /// The largest value that a request may have, in bytes.

@@ -411,7 +411,7 @@ impl Services {
         Ok(sample)
     }
 
-    fn quorum(&self, keyspace: u32) -> Result<Quorum, Failure> {
+    pub(crate) fn quorum(&self, keyspace: u32) -> Result<Quorum, Failure> {
         let placement = self.shard.placement();
         let placed = placement.keyspace(keyspace);
         let placed = placed.ok_or(Failure::UnknownKeyspace)?;

@@ -118,11 +118,13 @@ pub enum Sabotage {
     LinkNoAge,
     /// A stored record that was sent is sent again.
     LinkSnapshotAgain,
+    /// A comparison of linked clusters reads the other cluster before the link has delivered the records here.
+    VerifyEarly,
 }
 
 impl Sabotage {
     /// All of them, and none.
-    pub const ALL: [Sabotage; 54] = [
+    pub const ALL: [Sabotage; 55] = [
         Sabotage::None,
         Sabotage::AckUnsynced,
         Sabotage::IgnoreGaps,
@@ -177,6 +179,7 @@ impl Sabotage {
         Sabotage::LinkSameNumber,
         Sabotage::LinkNoAge,
         Sabotage::LinkSnapshotAgain,
+        Sabotage::VerifyEarly,
     ];
 
     /// Whether it shows only where clusters are linked.
@@ -191,6 +194,7 @@ impl Sabotage {
                 | Sabotage::LinkSameNumber
                 | Sabotage::LinkNoAge
                 | Sabotage::LinkSnapshotAgain
+                | Sabotage::VerifyEarly
         )
     }
 }

@@ -22,8 +22,7 @@ use crate::output::Output;
 use crate::trust::Trust;
 use crate::units::Size;
 use display::Display;
-pub use given::Rate;
-use given::Span;
+pub use given::{Rate, Span};
 use report::Report;
 use sample::Samples;
 

@@ -1,5 +1,7 @@
 //! `dunlin link`: links of a keyspace to other clusters.
 
+mod verify;
+
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
@@ -24,6 +26,7 @@ Examples:
   dunlin link create pair --from orders --to http://10.1.0.1:8080/orders --both-ways
   dunlin link show east
   dunlin link pause east
+  dunlin link verify east
 
 A login is an entry of the file that each node has by --link-logins:
   [east]
@@ -50,6 +53,8 @@ pub enum Link {
     Resume(LinkName),
     /// Set other servers, another limit or another login
     Set(SetArgs),
+    /// Compare the two clusters while both are written to
+    Verify(verify::VerifyArgs),
     /// Drop one; what the other cluster has stays there
     Drop(DropArgs),
 }
@@ -172,6 +177,7 @@ impl Link {
                     };
                     set.link.alter(&change).await
                 }
+                Link::Verify(verify) => verify.run().await,
                 Link::Drop(drop) => drop.run().await,
             }
         })

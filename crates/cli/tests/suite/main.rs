@@ -17,6 +17,7 @@ mod copy_secret;
 mod http;
 mod import;
 mod key_value;
+mod link_verify;
 mod links;
 mod local_cluster;
 mod log;

@@ -80,6 +80,7 @@ pub(crate) use mark::is_full;
 pub(crate) use own::{Done, OwnWrite, beyond};
 pub(crate) use pages::Pages;
 pub(crate) use peers::Peer;
+pub(crate) use read::item_ref;
 pub(crate) use refill::{Begun, Mixing};
 pub(crate) use stall::{Arrivals, Stalls};
 pub(crate) use stats::Counters;

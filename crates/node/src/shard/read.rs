@@ -133,17 +133,7 @@ impl Shard {
         let take = move |page: &mut (RunBuilder, usize), key: &[u8], record: Record<'_>| {
             page.1 += key.len() + record.value.len();
             if wants(&record) {
-                page.0.push(ItemRef {
-                    key,
-                    stamp: record.stamp,
-                    from: record.from,
-                    tombstone: record.tombstone,
-                    is_expiry: record.is_expiry,
-                    expiry_ms: record.expiry_ms,
-                    replaces: record.replaces,
-                    logged: record.logged,
-                    value: record.value,
-                });
+                page.0.push(item_ref(key, &record));
             }
         };
         let items_max = self.config.copy_steps.page_items;
@@ -247,6 +237,21 @@ impl Shard {
 
 fn get(store: &Store, request: &ReadRequest, tier: Tier) -> Result<Lookup, StoreError> {
     store.get(request.keyspace, request.partition, &request.key, tier)
+}
+
+/// A stored record as it travels, where it is.
+pub(crate) fn item_ref<'r>(key: &'r [u8], record: &Record<'r>) -> ItemRef<'r> {
+    ItemRef {
+        key,
+        stamp: record.stamp,
+        from: record.from,
+        tombstone: record.tombstone,
+        is_expiry: record.is_expiry,
+        expiry_ms: record.expiry_ms,
+        replaces: record.replaces,
+        logged: record.logged,
+        value: record.value,
+    }
 }
 
 /// A stored value as it travels.

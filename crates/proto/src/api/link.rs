@@ -189,6 +189,8 @@ pub struct LinkReport {
     pub name: String,
     /// Id of the sender's cluster, 32 hexadecimal digits.
     pub cluster: String,
+    /// Number of the sender's keyspace.
+    pub keyspace_id: u32,
     /// Keys that begin with this are sent.
     #[serde(default)]
     pub prefix: String,

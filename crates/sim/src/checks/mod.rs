@@ -58,6 +58,8 @@ pub struct Checked {
     pub linked: u64,
     /// Batches with entries that these sent one another.
     pub batches: u64,
+    /// Comparisons of linked clusters.
+    pub comparisons: u64,
 }
 
 impl AddAssign for Checked {
@@ -70,6 +72,7 @@ impl AddAssign for Checked {
         self.undecided += other.undecided;
         self.linked += other.linked;
         self.batches += other.batches;
+        self.comparisons += other.comparisons;
     }
 }
 
@@ -78,7 +81,7 @@ impl fmt::Display for Checked {
         let share = |part: u64, all: u64| 100.0 * part as f64 / all.max(1) as f64;
         write!(
             f,
-            "{} reads judged, {} exempt ({:.2} %), {} operations as one register, {} exempt ({:.2} %), {} undecided, {} keys with writes stamped again, {} writes to linked clusters in {} batches",
+            "{} reads judged, {} exempt ({:.2} %), {} operations as one register, {} exempt ({:.2} %), {} undecided, {} keys with writes stamped again, {} writes to linked clusters in {} batches, {} comparisons of them",
             self.reads,
             self.exempt,
             share(self.exempt, self.reads),
@@ -88,7 +91,8 @@ impl fmt::Display for Checked {
             self.undecided,
             self.again,
             self.linked,
-            self.batches
+            self.batches,
+            self.comparisons
         )
     }
 }

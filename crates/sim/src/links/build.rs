@@ -10,8 +10,9 @@ use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
 use super::SimLines;
+use super::names::host_name;
 use super::plan::{LinkPlan, NODES};
-use super::scene::{self, Scene, host_name};
+use super::scene::{self, Scene};
 use crate::clients;
 use crate::harness::clock::SimTime;
 use crate::harness::cluster::{
@@ -79,6 +80,7 @@ pub fn build(plan: LinkPlan) -> Result<(Cluster, Rc<Scene>), HarnessError> {
         values: RefCell::default(),
         states: RefCell::default(),
         batches: lines.batches.clone(),
+        comparisons: Rc::default(),
     });
     let of_clients = scene.clone();
     sim.host(clients::NAME, move || scene::run(of_clients.clone()));

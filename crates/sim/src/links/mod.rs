@@ -3,10 +3,12 @@
 mod build;
 mod faults;
 mod history;
+mod names;
 mod plan;
 mod run;
 mod scene;
 mod transport;
+mod verify;
 
 pub use plan::LinkPlan;
 pub use run::run;

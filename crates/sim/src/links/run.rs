@@ -9,8 +9,10 @@ use dunlin_node::Sabotage;
 use super::build::build;
 use super::faults::LinkFaults;
 use super::history::{Values, check};
+use super::names::link_name;
 use super::plan::{Forgets, LATE_MS, LinkPlan, Shape};
-use super::scene::{Scene, link_name};
+use super::scene::Scene;
+use super::verify::Comparisons;
 use crate::checks::Checked;
 use crate::counts::Counts;
 use crate::harness::chance;
@@ -25,6 +27,8 @@ const ARRIVE_MS_MAX: u64 = 90_000;
 const STAY_MS: u64 = 6_000;
 /// Clusters with nothing left to send do so within this.
 const REST_MS: u64 = 4_000;
+/// All links are compared within this.
+const COMPARE_MS_MAX: u64 = 60_000;
 /// Most lines of notes to print.
 const LINES_MAX: usize = 80;
 
@@ -60,6 +64,7 @@ fn outcome(plan: LinkPlan) -> Result<Verdict, HarnessError> {
         counts: Counts::default(),
         checked: Checked {
             linked: written,
+            comparisons: scene.comparisons.ended.get(),
             batches: scene.batches.load(Ordering::Relaxed),
             ..Checked::default()
         },
@@ -91,6 +96,9 @@ fn drive(cluster: &mut Cluster, scene: &Rc<Scene>) -> Result<Result<(), String>,
             .is_late
             .set(is_late && scene.plan.forgets == Forgets::BeforeLoss);
         faults.tick(cluster, since_ms)?;
+        if let Some(wrong) = scene.comparisons.wrong.take() {
+            return Ok(Err(wrong));
+        }
     }
     faults.heal(cluster);
     scene.is_working.set(false);
@@ -110,6 +118,12 @@ fn drive(cluster: &mut Cluster, scene: &Rc<Scene>) -> Result<Result<(), String>,
     if checked.is_err() {
         return Ok(checked);
     }
+    if Comparisons::are_made(&scene.plan) {
+        let compared = compare_all(cluster, scene)?;
+        if compared.is_err() {
+            return Ok(compared);
+        }
+    }
     // Nothing circles.
     let sent = scene.batches.load(Ordering::Relaxed);
     wait(cluster, REST_MS)?;
@@ -118,6 +132,27 @@ fn drive(cluster: &mut Cluster, scene: &Rc<Scene>) -> Result<Result<(), String>,
         return Ok(Err(format!(
             "{more} batches are sent though no client has written for long"
         )));
+    }
+    Ok(Ok(()))
+}
+
+/// All links are compared again, and their clusters are equal.
+fn compare_all(cluster: &mut Cluster, scene: &Scene) -> Result<Result<(), String>, HarnessError> {
+    let comparisons = &scene.comparisons;
+    comparisons.equal.borrow_mut().clear();
+    let end_ms = cluster.now_ms() + COMPARE_MS_MAX;
+    let count = scene.plan.links().len();
+    while comparisons.equal.borrow().len() < count {
+        wait(cluster, 100)?;
+        if let Some(wrong) = comparisons.wrong.take() {
+            return Ok(Err(wrong));
+        }
+        if cluster.now_ms() >= end_ms {
+            let equal = comparisons.equal.borrow().len();
+            return Ok(Err(format!(
+                "comparisons call the clusters of only {equal} of {count} links equal"
+            )));
+        }
     }
     Ok(Ok(()))
 }

@@ -17,8 +17,10 @@ use tokio::time::{sleep, timeout};
 
 use super::KEYSPACE;
 use super::history::{ClientWrite, Outcome, Values};
+use super::names::{host_name, link_name};
 use super::plan::{LinkPlan, NODES};
 use super::transport::{ask_http, caller_of};
+use super::verify::Comparisons;
 use crate::harness::ask::{Ask, Told, Verb};
 use crate::harness::clock::{EPOCH_MS, SimTime};
 
@@ -53,20 +55,7 @@ pub struct Scene {
     pub states: RefCell<BTreeMap<(usize, String), String>>,
     /// Batches with entries that were sent.
     pub batches: Arc<AtomicU64>,
-}
-
-/// The name of a host: its cluster, and its number there.
-pub fn host_name(cluster: usize, node: usize) -> String {
-    format!("{}{}", letter(cluster), node + 1)
-}
-
-/// The name of a link from a cluster to another.
-pub fn link_name(from: usize, to: usize) -> String {
-    format!("{}{}", letter(from), letter(to))
-}
-
-fn letter(cluster: usize) -> char {
-    char::from(b'a' + cluster as u8)
+    pub comparisons: Rc<Comparisons>,
 }
 
 /// The servers of a cluster.
@@ -121,6 +110,10 @@ pub async fn run(scene: Rc<Scene>) -> turmoil::Result {
         tokio::task::spawn_local(watch(scene.clone(), cluster, nodes.clone()));
     }
     link_all(&scene, &callers).await;
+    if Comparisons::are_made(&scene.plan) {
+        let comparisons = scene.comparisons.clone();
+        Comparisons::run(comparisons, scene.plan.clone(), callers).await;
+    }
     std::future::pending::<()>().await;
     Ok(())
 }
