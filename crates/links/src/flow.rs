@@ -32,6 +32,8 @@ const IN_FLIGHT: usize = 4;
 const IN_FLIGHT_BYTES: u64 = 1 << 20;
 /// How often it is checked which partitions are to be sent.
 const LOOK: Duration = Duration::from_millis(200);
+/// Partitions are read at other shards for so many rounds at most.
+const ELSEWHERE_ROUNDS: u32 = 6;
 
 /// A round: once all up to a record of this shard's log is acknowledged, this version is delivered.
 struct Round {
@@ -39,6 +41,13 @@ struct Round {
     homes: Vec<(String, Version)>,
     /// The last record of the log then.
     last: u64,
+}
+
+/// The limit of bytes a second.
+struct Throttle {
+    /// Nothing is read before then.
+    until: Instant,
+    bytes_per_s: Option<u64>,
 }
 
 /// A stream from the committed progress on.
@@ -63,9 +72,9 @@ pub(crate) struct Flow {
     committed: Instant,
     round: Option<Round>,
     round_at: Instant,
-    /// Nothing is read before then, for the sake of the limit.
-    throttled_until: Instant,
-    bytes_per_s: Option<u64>,
+    /// Since when some partitions are read at other shards: of those nothing is known to be delivered.
+    elsewhere_since: Option<Instant>,
+    throttle: Throttle,
     origin: Origin,
     theirs: u16,
 }
@@ -88,7 +97,6 @@ impl Flow {
         let now = Instant::now();
         Flow {
             origin: services.shard().origin(),
-            bytes_per_s: limit.map(|limit| (limit / sender.senders()).max(1)),
             leads,
             merged,
             progress,
@@ -104,7 +112,11 @@ impl Flow {
             committed: now,
             round: None,
             round_at: now,
-            throttled_until: now,
+            elsewhere_since: None,
+            throttle: Throttle {
+                until: now,
+                bytes_per_s: limit.map(|limit| (limit / sender.senders()).max(1)),
+            },
             theirs: report::target_number(&sender.link),
             sender,
         }
@@ -119,12 +131,12 @@ impl Flow {
         loop {
             if Instant::now() >= look {
                 look = Instant::now() + LOOK;
-                if self.sender.leads() != self.leads {
+                if self.sender.leads() != self.leads || self.is_stale() {
                     return self.commit().await;
                 }
                 self.look().await?;
             }
-            let is_throttled = Instant::now() < self.throttled_until;
+            let is_throttled = Instant::now() < self.throttle.until;
             let has_room = self.window.has_room() && self.in_flight_bytes < IN_FLIGHT_BYTES;
             let may_read = has_room && !is_throttled;
             if may_read {
@@ -139,10 +151,23 @@ impl Flow {
                     self.flush(token);
                 }
                 () = sleep_until(look) => {}
-                () = sleep_until(self.throttled_until), if is_throttled => {}
+                () = sleep_until(self.throttle.until), if is_throttled => {}
                 event = self.merged.next(BATCH_ENTRIES), if may_read => self.take(event)?,
             }
         }
+    }
+
+    /// Whether partitions are read at other shards for long: this shard could not be read when the stream began. A new
+    /// stream reads it.
+    fn is_stale(&mut self) -> bool {
+        let own = self.sender.services.shard().address();
+        let is_here = |token: &Token| token.hint(own, &self.leads).is_some();
+        if self.reached.as_ref().is_none_or(is_here) {
+            self.elsewhere_since = None;
+            return false;
+        }
+        let since = *self.elsewhere_since.get_or_insert_with(Instant::now);
+        since.elapsed() >= self.sender.times.round * ELSEWHERE_ROUNDS
     }
 
     fn now(&self) -> (Instant, Version) {
@@ -231,9 +256,9 @@ impl Flow {
             return;
         };
         let entries = std::mem::take(&mut self.building);
-        if let Some(limit) = self.bytes_per_s {
+        if let Some(limit) = self.throttle.bytes_per_s {
             let cost = Duration::from_secs_f64(entries.payload_bytes as f64 / limit as f64);
-            self.throttled_until = self.throttled_until.max(read) + cost;
+            self.throttle.until = self.throttle.until.max(read) + cost;
         }
         self.in_flight_bytes += entries.payload_bytes;
         if let Some(token) = &token

@@ -28,7 +28,7 @@ const STAY_MS: u64 = 6_000;
 /// Clusters with nothing left to send do so within this.
 const REST_MS: u64 = 4_000;
 /// All links are compared within this.
-const COMPARE_MS_MAX: u64 = 60_000;
+const COMPARE_MS_MAX: u64 = 150_000;
 /// Most lines of notes to print.
 const LINES_MAX: usize = 80;
 
@@ -141,7 +141,7 @@ fn compare_all(cluster: &mut Cluster, scene: &Scene) -> Result<Result<(), String
     let comparisons = &scene.comparisons;
     comparisons.equal.borrow_mut().clear();
     let end_ms = cluster.now_ms() + COMPARE_MS_MAX;
-    let count = scene.plan.links().len();
+    let count = Comparisons::links(&scene.plan).len();
     while comparisons.equal.borrow().len() < count {
         wait(cluster, 100)?;
         if let Some(wrong) = comparisons.wrong.take() {

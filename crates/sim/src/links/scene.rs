@@ -111,8 +111,16 @@ pub async fn run(scene: Rc<Scene>) -> turmoil::Result {
     }
     link_all(&scene, &callers).await;
     if Comparisons::are_made(&scene.plan) {
-        let comparisons = scene.comparisons.clone();
-        Comparisons::run(comparisons, scene.plan.clone(), callers).await;
+        for link in Comparisons::links(&scene.plan) {
+            let comparisons = scene.comparisons.clone();
+            let run = Comparisons::run(
+                comparisons,
+                scene.plan.clone(),
+                link,
+                callers[link.0].clone(),
+            );
+            tokio::task::spawn_local(run);
+        }
     }
     std::future::pending::<()>().await;
     Ok(())

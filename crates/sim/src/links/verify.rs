@@ -17,9 +17,11 @@ use super::transport::ask_http;
 use crate::harness::ask::{Ask, Told};
 
 const PAUSE: Duration = Duration::from_millis(300);
+/// Links of larger meshes are not compared.
+const LINKS: usize = 3;
 /// How long a comparison waits for writes, in seconds, and how long its answer is waited for.
-const WAIT_S: u64 = 8;
-const TIMEOUT: Duration = Duration::from_secs(60);
+const WAIT_S: u64 = 25;
+const TIMEOUT: Duration = Duration::from_secs(90);
 
 /// The results of comparisons.
 #[derive(Debug, Default)]
@@ -50,6 +52,13 @@ impl Comparisons {
         plan.forgets == Forgets::Never
     }
 
+    /// The links whose clusters are compared.
+    pub fn links(plan: &LinkPlan) -> Vec<(usize, usize)> {
+        // The last ones lead back.
+        let links = plan.links().into_iter().rev();
+        links.take(LINKS).collect()
+    }
+
     fn note(&self, plan: &LinkPlan, link: (usize, usize), result: &LinkVerified) {
         self.ended.set(self.ended.get() + 1);
         let mut kinds = result.differences.keys();
@@ -65,19 +74,18 @@ impl Comparisons {
         }
     }
 
-    /// Compares the clusters of all links in turn, each time from another node.
+    /// Compares the clusters of a link again and again, each time from another node.
     pub async fn run(
         comparisons: Rc<Comparisons>,
         plan: LinkPlan,
-        callers: Vec<Rc<Vec<Caller<Ask, Told>>>>,
+        link: (usize, usize),
+        nodes: Rc<Vec<Caller<Ask, Told>>>,
     ) {
-        let links = plan.links();
+        let name = link_name(link.0, link.1);
+        let path = format!("/v1/keyspaces/{KEYSPACE}/links/{name}/verify?timeout_s={WAIT_S}");
         for turn in 0.. {
             sleep(PAUSE).await;
-            let link = links[turn % links.len()];
-            let name = link_name(link.0, link.1);
-            let path = format!("/v1/keyspaces/{KEYSPACE}/links/{name}/verify?timeout_s={WAIT_S}");
-            let node = &callers[link.0][turn % NODES];
+            let node = &nodes[turn % NODES];
             let answer = ask_http(node, "POST", &path, Bytes::new(), TIMEOUT).await;
             let Ok((200, body)) = answer else { continue };
             let last = body.split(|byte| *byte == b'\n').rfind(|l| !l.is_empty());
