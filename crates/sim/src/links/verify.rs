@@ -54,9 +54,7 @@ impl Comparisons {
 
     /// The links whose clusters are compared.
     pub fn links(plan: &LinkPlan) -> Vec<(usize, usize)> {
-        // The last ones lead back.
-        let links = plan.links().into_iter().rev();
-        links.take(LINKS).collect()
+        plan.links().into_iter().take(LINKS).collect()
     }
 
     fn note(&self, plan: &LinkPlan, link: (usize, usize), result: &LinkVerified) {
