@@ -292,6 +292,9 @@ pub struct ReplicationOptions {
     /// Leaves out the same with a view.
     #[arg(long)]
     pub no_views: bool,
+    /// Leaves out the same with a link to a second cluster of two nodes, with and without a view.
+    #[arg(long)]
+    pub no_links: bool,
     /// Leaves out how fast one client is told all there is.
     #[arg(long)]
     pub no_drains: bool,

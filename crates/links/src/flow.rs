@@ -152,7 +152,7 @@ impl Flow {
                 }
                 () = sleep_until(look) => {}
                 () = sleep_until(self.throttle.until), if is_throttled => {}
-                event = self.merged.next(BATCH_ENTRIES), if may_read => self.take(event)?,
+                event = self.merged.next(usize::MAX), if may_read => self.take(event)?,
             }
         }
     }
@@ -235,7 +235,8 @@ impl Flow {
             self.sender.gauge.count(|counts| counts.filtered += 1);
             return;
         }
-        let is_full = self.building.len() + entry.encoded_len() > BATCH_BYTES;
+        let is_full = self.building.len() + entry.encoded_len() > BATCH_BYTES
+            || self.building.count >= BATCH_ENTRIES;
         if is_full && self.building.count > 0 {
             // In the middle of what the stream gave at once: there is no token of it.
             self.flush(None);

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
+use super::link::{self, Linked};
 use super::quiet;
 use super::stream::{Shared, Told};
 use super::system::{Dunlin, Redis, System};
@@ -47,6 +48,8 @@ pub struct Row {
     pub quiet: usize,
     /// Views of the keyspace, each with a row for every key.
     pub views: usize,
+    /// Links of the keyspace, each to a cluster of two more nodes.
+    pub links: usize,
 }
 
 impl std::fmt::Display for Row {
@@ -56,10 +59,11 @@ impl std::fmt::Display for Row {
             clients,
             quiet,
             views,
+            links,
         } = self;
         write!(
             f,
-            "{rate} sets/s, {clients} clients, {quiet} of a quiet keyspace, {views} views"
+            "{rate} sets/s, {clients} clients, {quiet} of a quiet keyspace, {views} views, {links} links"
         )
     }
 }
@@ -97,8 +101,10 @@ pub struct Cell {
     pub told_again: u64,
     /// The most memory of both nodes above that before the load, in MB.
     pub memory_mb: f64,
-    /// Processors that the nodes used.
+    /// Processors that the nodes used, without those of other clusters.
     pub cpus: f64,
+    /// Of the links.
+    pub linked: Option<Linked>,
 }
 
 impl Cell {
@@ -147,6 +153,9 @@ pub fn run(
             other => return Err(failed("a view".to_owned(), format!("{other:?}"))),
         }
     }
+    let others = (0..row.links)
+        .map(|number| link::start(&cluster, number, (dunlin, data), options, interrupt));
+    let mut others: Vec<Cluster> = others.collect::<Result<_, _>>()?;
     let (keys, each) = keys(TAG, KEYS_MAX);
     let values = Values::new(VALUE_BYTES);
     let mut workload = HttpWorkload::new(Verb::Put, COPIES, keys, each, values);
@@ -160,8 +169,13 @@ pub fn run(
         row,
         system: &Dunlin,
     };
-    let cell = run.beside(&cluster, &mut workload, written, interrupt)?;
-    cluster.check()?;
+    let mut cell = run.beside(&cluster, &mut workload, written, interrupt)?;
+    if row.links > 0 {
+        cell.linked = Some(link::finish(cluster.addresses[0], interrupt)?);
+    }
+    for cluster in std::iter::once(&mut cluster).chain(&mut others) {
+        cluster.check()?;
+    }
     Ok(cell)
 }
 
@@ -301,6 +315,7 @@ impl Run<'_> {
                 told_again: told.iter().map(|told| told.changes - told.keys).sum(),
                 memory_mb: mb(samples.memory_max.saturating_sub(before) as f64),
                 cpus: cpu.as_secs_f64() / seconds,
+                linked: None,
             })
         })
     }

@@ -18,6 +18,7 @@ use crate::progress::Progress;
 
 mod cell;
 mod drain;
+mod link;
 mod probe;
 mod quiet;
 pub mod report;
@@ -26,6 +27,7 @@ mod system;
 
 pub use cell::{Cell, Row};
 pub use drain::{Drain, Kind};
+pub use link::Linked;
 
 /// Bytes in a value.
 pub const VALUE_BYTES: usize = 1_024;
@@ -108,6 +110,7 @@ pub fn run(
         clients,
         quiet,
         views: 0,
+        links: 0,
     };
     let mut rows: Vec<Row> = options.rates.iter().map(|rate| row(*rate, 0, 0)).collect();
     let least = options.rates.first().copied().unwrap_or(6_000);
@@ -127,6 +130,14 @@ pub fn run(
             ..row(least, 0, 0)
         });
     }
+    if !options.no_links {
+        let views = usize::from(!options.no_views);
+        rows.extend((0..=views).map(|views| Row {
+            views,
+            links: 1,
+            ..row(least, 0, 0)
+        }));
+    }
     let (mut cells, mut beside) = (Vec::new(), Vec::new());
     let redis_program = redis::program().filter(|_| !options.no_redis);
     for row in rows {
@@ -134,7 +145,11 @@ pub fn run(
         let cell = cell::run(&dunlin, &data, options, row, interrupt)?;
         progress.say(&cell.line());
         cells.push(cell);
-        if redis_program.is_some() && row.rate == least && row.quiet == 0 && row.views == 0 {
+        if redis_program.is_some()
+            && row.rate == least
+            && row.quiet == 0
+            && row.views + row.links == 0
+        {
             progress.say(&format!("{row}, Redis"));
             let cell = cell::of_redis(&data, options, row, interrupt)?;
             progress.say(&cell.line());

@@ -24,6 +24,7 @@ fn targets_stand_beside_what_was_measured() {
             clients,
             quiet,
             views: 0,
+            links: 0,
         },
         complete: clients.saturating_sub(1),
         visible_ms: [1.0, 2.0, p99],

@@ -133,3 +133,48 @@ fn a_cluster_put_back_to_an_earlier_state_is_repaired_from_the_other() {
     // The same from the other side.
     assert_eq!(scan(&at_a), full);
 }
+
+/// Keys of a keyspace, by one import.
+fn import(server: &str, keyspace: &str, prefix: &str, count: u32, directory: &Path) {
+    let lines = (0..count).map(|key| format!("{{\"id\":\"{prefix}{key:05}\"}}\n"));
+    let file = directory.join(prefix);
+    fs::write(&file, lines.collect::<String>()).unwrap();
+    let file = file.to_str().unwrap();
+    let format = ["--format", "jsonl", "--key", "id"];
+    let arguments = [&["import", "--keyspace", keyspace], &format[..], &[file]].concat();
+    succeeds(server, &arguments);
+}
+
+#[test]
+fn partition_counts_may_differ_and_the_target_may_have_much_of_its_own() {
+    let directory = tempfile::tempdir().unwrap();
+    let (a, b) = (Up::nodes(1), Up::nodes(1));
+    let (at_a, at_b) = (a.url(0, ""), b.url(0, ""));
+    for (name, here, there) in [("more", "1", "4"), ("less", "2", "1")] {
+        for (server, partitions) in [(&at_a, here), (&at_b, there)] {
+            let create = [
+                "keyspace",
+                "create",
+                name,
+                "--replicas",
+                "1",
+                "--partitions",
+            ];
+            succeeds(server, &[&create[..], &[partitions]].concat());
+        }
+        import(&at_a, name, "a", 6_000, directory.path());
+        let to = format!("{at_b}/{name}");
+        let create = ["link", "create", name, "--from", name, "--to", &to];
+        succeeds(&at_a, &create);
+        let (code, result) = verify(&at_a, &[name]);
+        assert_eq!(code, Some(0), "{result}");
+        assert_eq!(result["records"], 6_000, "{result}");
+    }
+    // More in a range there than is read at once.
+    import(&at_b, "less", "b", 20_000, directory.path());
+    let (code, result) = verify(&at_a, &["less"]);
+    assert_eq!(code, Some(1), "{}", result["why"]);
+    assert_eq!(result["differences"]["newer_there"], 20_000);
+    assert_eq!(result["records"], 6_000);
+    assert_eq!(result["examples"].as_array().unwrap().len(), 1_000);
+}

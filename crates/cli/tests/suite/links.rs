@@ -192,7 +192,7 @@ fn a_link_that_makes_no_sense_is_refused_in_one_line() {
     let progress = b.url(0, "/v1/keyspaces/default/link-progress");
     let report = |version: &str| {
         let cluster = "000000000000000000000000000000aa";
-        let report = json!({"link": 1, "name": "ab", "cluster": cluster, "homes": {cluster: {"since": version}}});
+        let report = json!({"link": 1, "name": "ab", "keyspace_id": 1, "cluster": cluster, "homes": {cluster: {"since": version}}});
         curl_with(&["-d", "@-", &progress], report.to_string().as_bytes())
     };
     let taken = report(&version_now());

@@ -143,6 +143,9 @@ impl Confirm {
                     "{key} (base64) is older than deletes are remembered here, and the link has not delivered all lately: it may have been deleted"
                 ));
             }
+            for entry in &taken {
+                services.observe(entry.stamp.version);
+            }
             let writes = taken
                 .into_iter()
                 .map(|entry| write(entry, &target, deadline));

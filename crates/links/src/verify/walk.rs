@@ -1,6 +1,6 @@
 //! Goes over the ranges of both clusters, and finds the keys in which they differ.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -114,13 +114,19 @@ impl Walk {
             read_bytes: here.read_bytes + there.read_bytes,
             differ: Vec::new(),
         };
+        let mut next = key_of(&here.next_base64)?;
         let is_whole = there.next_base64.is_none();
         if !is_whole || (here.records, &here.sum) != (there.records, &there.sum) {
-            let found = list(confirm, request, end.clone(), read).await?;
-            step.read_bytes += found.read_bytes;
-            step.differ = found.differ;
+            let listed = list(confirm, request, end, read).await?;
+            step.read_bytes += listed.read_bytes;
+            step.differ = listed.differ;
+            if listed.next.is_some() {
+                // The other cluster has more in this range than it lists at once.
+                step.records = listed.records;
+                next = listed.next;
+            }
         }
-        match key_of(&here.next_base64)? {
+        match next {
             Some(next) => self.start = next,
             None => {
                 self.partition += 1;
@@ -131,56 +137,62 @@ impl Walk {
     }
 }
 
-/// The keys in which a range differs. Lists both, as much at once as the other cluster gives.
+/// The keys in which a range differs.
+struct Listed {
+    differ: Vec<Bytes>,
+    read_bytes: u64,
+    /// Values here.
+    records: u64,
+    /// Where it goes on, if that was not all of the range.
+    next: Option<Bytes>,
+}
+
+/// Lists a range, as much of it as the other cluster lists at once.
 async fn list<F: Future<Output = Result<DigestAnswer, String>>>(
     confirm: &Confirm,
     request: DigestRequest,
     end: Option<Bytes>,
     read: impl Fn(DigestRequest) -> F,
-) -> Result<Step, String> {
-    let mut found = Step::default();
-    let mut start_base64 = request.start_base64.clone();
+) -> Result<Listed, String> {
+    let request = DigestRequest {
+        list: true,
+        ..request
+    };
+    let there = confirm.other.digest(&request).await?;
+    let next = key_of(&there.next_base64)?;
+    let end = next.clone().or(end);
+    let mut request = DigestRequest {
+        end_base64: end.map(|end| STANDARD.encode(end)),
+        ..request
+    };
+    let mut read_bytes = there.read_bytes;
+    let mut listed = Vec::new();
     loop {
-        let request = DigestRequest {
-            start_base64: start_base64.clone(),
-            list: true,
-            ..request.clone()
-        };
-        let there = confirm.other.digest(&request).await?;
-        let next = key_of(&there.next_base64)?;
-        let end = next.as_ref().or(end.as_ref());
-        let mut request = DigestRequest {
-            end_base64: end.map(|end| STANDARD.encode(end)),
-            ..request
-        };
-        let mut listed = Vec::new();
-        loop {
-            let here = read(request.clone()).await?;
-            found.read_bytes += here.read_bytes;
-            listed.extend(entries(&here.entries_base64).map_err(|error| error.to_string())?);
-            match here.next_base64 {
-                Some(next) => request.start_base64 = next,
-                None => break,
-            }
-        }
-        found.read_bytes += there.read_bytes;
-        let there = entries(&there.entries_base64).map_err(|error| error.to_string())?;
-        found.differ.extend(differ(listed, there));
-        match next {
-            Some(next) => start_base64 = STANDARD.encode(next),
-            None => return Ok(found),
+        let here = read(request.clone()).await?;
+        read_bytes += here.read_bytes;
+        listed.extend(entries(&here.entries_base64).map_err(|error| error.to_string())?);
+        match here.next_base64 {
+            Some(next) => request.start_base64 = next,
+            None => break,
         }
     }
+    let there = entries(&there.entries_base64).map_err(|error| error.to_string())?;
+    Ok(Listed {
+        records: listed.len() as u64,
+        differ: differ(listed, there),
+        read_bytes,
+        next,
+    })
 }
 
 /// The keys of records that only one of two lists has. Pure.
-fn differ(here: Vec<Entry>, there: Vec<Entry>) -> VecDeque<Bytes> {
+fn differ(here: Vec<Entry>, there: Vec<Entry>) -> Vec<Bytes> {
     let mut rest: BTreeMap<Bytes, Entry> = there.into_iter().map(|e| (e.key.clone(), e)).collect();
-    let mut keys = VecDeque::new();
+    let mut keys = Vec::new();
     for entry in here {
         let other = rest.remove(&entry.key);
         if other.as_ref() != Some(&entry) {
-            keys.push_back(entry.key);
+            keys.push(entry.key);
         }
     }
     keys.extend(rest.into_keys());
