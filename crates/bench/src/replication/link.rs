@@ -42,8 +42,7 @@ pub fn start(
         .iter()
         .map(|at| format!("http://{at}"))
         .collect();
-    let link =
-        serde_json::json!({"name": format!("link-{number}"), "to": to, "keyspace": "default"});
+    let link = serde_json::json!({"name": format!("link-{number}"), "to": to, "keyspace": "away", "create": true});
     let path = "/v1/keyspaces/default/links";
     let made = http::request(
         cluster.addresses[0],
