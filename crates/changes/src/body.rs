@@ -274,7 +274,7 @@ impl Body {
             () = sleep_until(unreachable.unwrap_or(far)), if unreachable.is_some() => {
                 self.end(Reason::Unreachable);
             }
-            told = self.merged.next(changes_max) => self.tell(told),
+            told = self.merged.next_at_most(changes_max) => self.tell(told),
             () = sleep_until(idle.unwrap_or(far)), if idle.is_some() => self.end(Reason::Wait),
             () = sleep_until(token_due.unwrap_or(far)), if token_due.is_some() => self.progress(),
             () = sleep_until(self.last_line + BEAT) => self.progress(),

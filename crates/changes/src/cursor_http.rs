@@ -169,7 +169,7 @@ async fn now(services: &Rc<Services>, keyspace: u32, partitions: u16) -> Result<
         if let Some(token) = merged.token() {
             return Ok(token.to_string());
         }
-        if timeout_at(until, merged.next(usize::MAX)).await.is_err() {
+        if timeout_at(until, merged.next()).await.is_err() {
             let line = "not all partitions can be reached to say what now is: try again, or begin at the beginning";
             return Err(Rejected::new(StatusCode::SERVICE_UNAVAILABLE, line));
         }

@@ -202,9 +202,14 @@ impl Merged {
         least.filter(|_| self.unserved.is_empty())
     }
 
-    /// What is told next, of at most so many changes; with fewer than there were at hand this is at its end.
-    /// Dropped while it waits, nothing is lost.
-    pub async fn next(&mut self, changes_max: usize) -> Told {
+    /// The next event. Dropped while it waits, nothing is lost.
+    pub async fn next(&mut self) -> Told {
+        self.next_at_most(usize::MAX).await
+    }
+
+    /// The same of at most so many changes: with fewer than there were at hand this is at its end, and nothing may be
+    /// read of it any more. Dropped while it waits, nothing is lost.
+    pub async fn next_at_most(&mut self, changes_max: usize) -> Told {
         let _wanting = self.gauge.wanting();
         loop {
             if self.services.is_gone(self.asked.keyspace) {

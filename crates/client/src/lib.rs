@@ -70,6 +70,7 @@ pub use dunlin_proto::partition_of;
 pub use dunlin_tls::{ClientFiles, ClientTls, IdentityFiles, TlsError};
 pub use error::ClientError;
 pub use keyspace::{Keyspace, Stored, Value};
+pub use lines::Reports;
 pub use links::{AlterLink, LinkVerification, VerifyLink};
 pub use members::{Change, ChangeMembers, Members, MoveState, RangeTarget};
 pub use options::{Condition, Quorum, WriteOptions};

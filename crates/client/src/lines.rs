@@ -1,6 +1,9 @@
 //! An answer read line by line, in constant memory.
 
+use std::marker::PhantomData;
+
 use bytes::BytesMut;
+use serde::de::DeserializeOwned;
 
 use crate::answer::Streamed;
 use crate::call::{Call, Servers};
@@ -12,6 +15,35 @@ pub(crate) struct Lines {
     buffer: BytesMut,
     searched: usize,
     ended: bool,
+}
+
+/// Reports of long work as they arrive, a line of JSON each; dropping it ends the work.
+pub struct Reports<T> {
+    lines: Lines,
+    of: PhantomData<T>,
+}
+
+impl<T: DeserializeOwned> Reports<T> {
+    pub(crate) async fn open(servers: &Servers, call: &Call) -> Result<Self, ClientError> {
+        Ok(Reports {
+            lines: Lines::open(servers, call).await?,
+            of: PhantomData,
+        })
+    }
+
+    /// The next report; `None` behind the last.
+    ///
+    /// # Errors
+    /// When the answer breaks off, or makes no sense.
+    pub async fn next(&mut self) -> Result<Option<T>, ClientError> {
+        let Some(line) = self.lines.next().await? else {
+            return Ok(None);
+        };
+        let report = serde_json::from_slice(&line);
+        report
+            .map(Some)
+            .map_err(|error| self.lines.answer.protocol(error.to_string()))
+    }
 }
 
 impl Lines {

@@ -6,7 +6,7 @@ use hyper::Method;
 use crate::Client;
 use crate::call::{Call, encode};
 use crate::error::ClientError;
-use crate::lines::Lines;
+use crate::lines::Reports;
 use dunlin_proto::api::{CreateLink, InboundLink, LinkStatus, LinkVerified};
 use serde::Serialize;
 
@@ -41,25 +41,7 @@ pub struct VerifyLink {
 }
 
 /// A comparison under way.
-pub struct LinkVerification {
-    lines: Lines,
-}
-
-impl LinkVerification {
-    /// The next report; `None` behind the last.
-    ///
-    /// # Errors
-    /// When the answer breaks off, or makes no sense.
-    pub async fn next(&mut self) -> Result<Option<LinkVerified>, ClientError> {
-        let Some(line) = self.lines.next().await? else {
-            return Ok(None);
-        };
-        let verified = serde_json::from_slice(&line);
-        verified
-            .map(Some)
-            .map_err(|error| self.lines.answer.protocol(error.to_string()))
-    }
-}
+pub type LinkVerification = Reports<LinkVerified>;
 
 impl Client {
     /// All links that the caller may see.
@@ -171,8 +153,7 @@ impl Client {
                 call.parameter(name, &number.to_string());
             }
         }
-        let lines = Lines::open(self.servers(), &call).await?;
-        Ok(LinkVerification { lines })
+        Reports::open(self.servers(), &call).await
     }
 
     /// Sends a request as it is, and answers with status and body whatever they are. It may be sent more than once.

@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use crate::call::{Call, encode, json, refusal};
 use crate::error::ClientError;
 use crate::keyspace::Keyspace;
-use crate::lines::Lines;
+use crate::lines::{Lines, Reports};
 
 /// A row of an answer. `id` is of rows, not of what they are reduced to.
 #[derive(Debug, Clone, Deserialize)]
@@ -84,26 +84,8 @@ impl ViewRows {
     }
 }
 
-/// Verification under way.
-pub struct ViewVerification {
-    lines: Lines,
-}
-
-impl ViewVerification {
-    /// What is said next; `None` when all shards are done.
-    ///
-    /// # Errors
-    /// When the answer breaks off, or makes no sense.
-    pub async fn next(&mut self) -> Result<Option<ViewVerified>, ClientError> {
-        let Some(line) = self.lines.next().await? else {
-            return Ok(None);
-        };
-        let verified = serde_json::from_slice(&line);
-        verified
-            .map(Some)
-            .map_err(|error| self.lines.answer.protocol(error.to_string()))
-    }
-}
+/// Verification under way, to its end when all shards are done.
+pub type ViewVerification = Reports<ViewVerified>;
 
 impl Keyspace {
     /// All views of the keyspace, by name.
@@ -220,8 +202,7 @@ impl Keyspace {
     /// [`ClientError::NotFound`] when there is none of that name.
     pub async fn verify_view(&self, name: &str) -> Result<ViewVerification, ClientError> {
         let call = Call::new(Method::POST, self.view_path(name, "/verify"));
-        let lines = Lines::open(self.servers(), &call).await?;
-        Ok(ViewVerification { lines })
+        Reports::open(self.servers(), &call).await
     }
 
     async fn done(&self, call: Call) -> Result<(), ClientError> {

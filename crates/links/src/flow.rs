@@ -152,7 +152,7 @@ impl Flow {
                 }
                 () = sleep_until(look) => {}
                 () = sleep_until(self.throttle.until), if is_throttled => {}
-                event = self.merged.next(usize::MAX), if may_read => self.take(event)?,
+                event = self.merged.next(), if may_read => self.take(event)?,
             }
         }
     }

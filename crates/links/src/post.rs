@@ -16,7 +16,7 @@ use crate::batch::{Builder, CONTENT_TYPE, Preamble};
 use crate::gauge::Gauge;
 use crate::place::first_replica;
 use crate::times::Times;
-use crate::transport::{Call, Transport, encode};
+use crate::transport::{Call, Transport};
 
 /// Pauses after failures.
 pub(crate) const PAUSE_MIN: Duration = Duration::from_millis(100);
@@ -125,12 +125,8 @@ impl Sender {
 
     async fn call(&self, body: Bytes) -> Next {
         let call = Call {
-            servers: self.link.to.clone(),
-            login: self.link.login.clone(),
-            method: Method::POST,
-            target: format!("/v1/keyspaces/{}/entries", encode(&self.link.keyspace)),
             content_type: CONTENT_TYPE,
-            body,
+            ..Call::of(&self.link, Method::POST, "entries", body)
         };
         match self.transport.call(call).await {
             Ok((status, body)) => next(status, &body),

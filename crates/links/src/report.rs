@@ -16,7 +16,7 @@ use crate::place::cluster_id;
 use crate::post::Sender;
 use crate::progress::Progress;
 use crate::sources::{Arrives, Source, arrives, homes};
-use crate::transport::{Answered, Call, Transport, encode};
+use crate::transport::{Answered, Call, Transport};
 
 /// The number of the target's cluster.
 pub(crate) fn target_number(link: &LinkRecord) -> u16 {
@@ -142,14 +142,8 @@ pub(crate) async fn post(
         homes,
         is_dropped,
     };
-    let call = Call {
-        servers: link.to.clone(),
-        login: link.login.clone(),
-        method: Method::POST,
-        target: format!("/v1/keyspaces/{}/link-progress", encode(&link.keyspace)),
-        content_type: "application/json",
-        body: serde_json::to_vec(&report).unwrap_or_default().into(),
-    };
+    let body = serde_json::to_vec(&report).unwrap_or_default().into();
+    let call = Call::of(link, Method::POST, "link-progress", body);
     transport.call(call).await
 }
 

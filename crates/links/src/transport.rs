@@ -4,6 +4,7 @@ use std::fmt::Debug;
 use std::rc::Rc;
 
 use bytes::Bytes;
+use dunlin_metadata::LinkRecord;
 use dunlin_node::http::LocalFuture;
 use hyper::Method;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
@@ -23,6 +24,20 @@ pub struct Call {
     pub content_type: &'static str,
     /// Its body.
     pub body: Bytes,
+}
+
+impl Call {
+    /// A request of a link about the keyspace that it leads to.
+    pub(crate) fn of(link: &LinkRecord, method: Method, what: &str, body: Bytes) -> Call {
+        Call {
+            servers: link.to.clone(),
+            login: link.login.clone(),
+            method,
+            target: format!("/v1/keyspaces/{}/{what}", encode(&link.keyspace)),
+            content_type: "application/json",
+            body,
+        }
+    }
 }
 
 /// Status and body of an answer, or one line that says why there is none.

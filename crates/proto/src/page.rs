@@ -266,7 +266,8 @@ impl ItemRef<'_> {
 }
 
 impl Item {
-    pub(crate) fn by_ref(&self) -> ItemRef<'_> {
+    /// The same without owning it.
+    pub fn by_ref(&self) -> ItemRef<'_> {
         ItemRef {
             key: &self.key,
             stamp: self.stamp,

@@ -47,7 +47,7 @@ impl Follower {
                 usize::MAX
             };
             let wait = Duration::from_millis(random.random_range(20..600));
-            let Ok(told) = timeout(wait, merged.next(changes_max)).await else {
+            let Ok(told) = timeout(wait, merged.next_at_most(changes_max)).await else {
                 if random.random_bool(0.3) {
                     break;
                 }

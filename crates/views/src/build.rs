@@ -148,7 +148,7 @@ impl Builder {
                     }
                     self.care(&merged).await?;
                 }
-                match timeout_at(look, merged.next(usize::MAX)).await {
+                match timeout_at(look, merged.next()).await {
                     Ok(told) => self.take_all(&mut merged, told).await?,
                     Err(_) => continue,
                 }
@@ -235,7 +235,7 @@ impl Builder {
                 }
             }
             if entries.len() < TAKEN_AT_ONCE && bytes < TAKEN_BYTES {
-                next = merged.next(usize::MAX).now_or_never();
+                next = merged.next().now_or_never();
             }
         }
         match token {

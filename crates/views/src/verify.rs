@@ -170,7 +170,7 @@ async fn read_again(
         if say.is_closed() {
             return Err(IndexError::Io("nobody waits for the result".to_owned()));
         }
-        let Ok(told) = timeout_at(say_at, merged.next(usize::MAX)).await else {
+        let Ok(told) = timeout_at(say_at, merged.next()).await else {
             continue;
         };
         let entries: Vec<Entry> = match told {

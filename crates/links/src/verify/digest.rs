@@ -2,7 +2,7 @@
 
 use bytes::{Bytes, BytesMut};
 use dunlin_entry::{Entry, Kind, Version};
-use dunlin_proto::{Item, ItemRef, partition_of};
+use dunlin_proto::{ItemRef, partition_of};
 use xxhash_rust::xxh3::xxh3_128;
 
 /// The values of a range that are compared.
@@ -56,9 +56,9 @@ impl Digest {
 }
 
 /// A record as an entry without its place in this cluster.
-pub(crate) fn plain(key: Bytes, item: &Item, value: Bytes) -> Entry {
+pub(crate) fn plain(key: Bytes, record: &ItemRef<'_>, value: Bytes) -> Entry {
     Entry {
-        kind: if item.tombstone {
+        kind: if record.tombstone {
             Kind::Delete
         } else {
             Kind::Put
@@ -67,36 +67,19 @@ pub(crate) fn plain(key: Bytes, item: &Item, value: Bytes) -> Entry {
         from: 0,
         partition: 0,
         keyspace: 0,
-        stamp: item.stamp,
+        stamp: record.stamp,
         logged: None,
-        expiry_ms: item.expiry_ms,
-        is_expiry: item.is_expiry,
-        replaces: item.replaces,
+        expiry_ms: record.expiry_ms,
+        is_expiry: record.is_expiry,
+        replaces: record.replaces,
         key,
         value,
     }
 }
 
 /// A record as such an entry, with the hash of its value in place of the value.
-pub(crate) fn hashed(key: Bytes, item: &Item) -> Entry {
-    plain(key, item, hash(item.tombstone, &item.value))
-}
-
-/// The same of a stored record.
-pub(crate) fn hashed_ref(record: &ItemRef<'_>) -> Entry {
-    let item = Item {
-        key: Bytes::new(),
-        stamp: record.stamp,
-        from: 0,
-        tombstone: record.tombstone,
-        is_expiry: record.is_expiry,
-        expiry_ms: record.expiry_ms,
-        replaces: record.replaces,
-        logged: None,
-        value: Bytes::new(),
-    };
-    let value = hash(record.tombstone, record.value);
-    plain(Bytes::copy_from_slice(record.key), &item, value)
+pub(crate) fn hashed(key: Bytes, record: &ItemRef<'_>) -> Entry {
+    plain(key, record, hash(record.tombstone, record.value))
 }
 
 fn hash(tombstone: bool, value: &[u8]) -> Bytes {

@@ -16,7 +16,7 @@ use tokio::time::sleep;
 
 use super::range::entries;
 use crate::answer::Refusal;
-use crate::transport::{Call, Transport, encode};
+use crate::transport::{Call, Transport};
 
 /// A request that is not answered is sent again so often, after these pauses.
 const TRIES: u32 = 6;
@@ -81,17 +81,9 @@ impl Other {
         what: &str,
         body: Bytes,
     ) -> Result<T, String> {
-        let link = &self.link;
         let mut turn = 0;
         loop {
-            let call = Call {
-                servers: link.to.clone(),
-                login: link.login.clone(),
-                method: method.clone(),
-                target: format!("/v1/keyspaces/{}/{what}", encode(&link.keyspace)),
-                content_type: "application/json",
-                body: body.clone(),
-            };
+            let call = Call::of(&self.link, method.clone(), what, body.clone());
             let line = match self.transport.call(call).await {
                 Ok((200, body)) => {
                     return serde_json::from_slice(&body).map_err(|error| {

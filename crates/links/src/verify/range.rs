@@ -12,7 +12,7 @@ use dunlin_proto::Place;
 use dunlin_proto::api::{DigestAnswer, DigestRequest};
 use tokio::time::sleep;
 
-use super::digest::{Digest, Scope, hashed_ref};
+use super::digest::{Digest, Scope, hashed};
 use crate::running::{DIGEST, NUMBER};
 
 /// Records and bytes that are read at once.
@@ -151,7 +151,7 @@ async fn here(
             page.records += 1;
             page.bytes += key.len() + record.value.len();
             if scope_of_page.has(&record) {
-                let entry = hashed_ref(&record);
+                let entry = hashed(Bytes::copy_from_slice(key), &record);
                 page.digest.add(&entry);
                 if is_listed {
                     page.listed.push(entry);

@@ -75,7 +75,7 @@ impl Confirm {
             let read = self.services.read_record(self.keyspace, key).await;
             let read = read.map_err(|failure| format!("a key cannot be read here: {failure}"))?;
             if let Some(item) = read {
-                batch.push(&plain(key.clone(), &item, item.value.clone()));
+                batch.push(&plain(key.clone(), &item.by_ref(), item.value.clone()));
             }
             let is_last = number + 1 == keys.len();
             if batch.count > 0 && (is_last || batch.len() >= BATCH_BYTES) {

@@ -263,9 +263,8 @@ impl Run {
             }
         };
         *verified.differences.entry(what).or_default() += 1;
-        let bytes = verified.examples.iter().map(|e| e.key_base64.len());
-        let has_room = bytes.sum::<usize>() < EXAMPLE_BYTES;
-        if has_room && verified.examples.len() < EXAMPLES {
+        let bytes = || verified.examples.iter().map(|e| e.key_base64.len());
+        if verified.examples.len() < EXAMPLES && bytes().sum::<usize>() < EXAMPLE_BYTES {
             let version = |entry: &dunlin_entry::Entry| entry.stamp.to_string();
             verified.examples.push(DifferentKey {
                 key_base64: STANDARD.encode(&confirmed.key),

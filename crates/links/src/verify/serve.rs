@@ -91,7 +91,7 @@ pub(crate) async fn compare(
         }
         if let Some(item) = services.read_record(id, &key).await? {
             bytes += key.len() + item.value.len();
-            let entry = plain(key, &item, item.value.clone());
+            let entry = plain(key, &item.by_ref(), item.value.clone());
             answer.entries_base64.push(range::text(&entry));
         }
     }
@@ -115,7 +115,7 @@ pub(crate) async fn read_all(
     let reads = keys.into_iter().map(|key| async move {
         let item = services.read_record(keyspace, &key).await?;
         Ok(item.map(|item| Read {
-            entry: hashed(key, &item),
+            entry: hashed(key, &item.by_ref()),
             position: item.position(),
         }))
     });
