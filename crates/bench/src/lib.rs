@@ -7,6 +7,7 @@
 //! - [`moves`]: what clients feel while a node joins and a node is drained
 //! - [`shards`]: one node with one shard and with several
 //! - [`ranges`]: copies of ranges, and changes of their leaders
+//! - [`contention`]: transactions of many clients on one key
 //! - [`replication`]: paper 001: two nodes under constant rates, stream clients beside
 //! - [`views`]: how fast a view is built and answers, and how far it is behind; SQLite beside
 //! - [`rivals`]: the same requests to Dunlin, etcd, NATS JetStream and Redis, in turns
@@ -22,6 +23,7 @@
 
 pub mod child;
 pub mod cluster;
+pub mod contention;
 pub mod copy;
 pub mod error;
 pub mod host;

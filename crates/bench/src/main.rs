@@ -9,9 +9,11 @@ use dunlin_bench::host::date;
 use dunlin_bench::interrupt::Interrupt;
 use dunlin_bench::options::{
     CopyOptions, MoveOptions, Options, QuorumOptions, RangesOptions, ReplicationOptions,
-    RivalsOptions, ShardsOptions, Table, ViewsOptions, WalOptions,
+    RivalsOptions, ShardsOptions, Table, TxnOptions, ViewsOptions, WalOptions,
 };
-use dunlin_bench::{copy, moves, quorum, ranges, replication, report, rivals, shards, views, wal};
+use dunlin_bench::{
+    contention, copy, moves, quorum, ranges, replication, report, rivals, shards, views, wal,
+};
 
 // The date of a report is the one thing here that is taken from the calendar.
 #[allow(clippy::disallowed_methods)]
@@ -38,6 +40,7 @@ fn run(options: Options, date_utc: &str) -> Result<(), BenchError> {
         Table::Move(options) => run_move(&options, date_utc, &command_line),
         Table::Shards(options) => run_shards(&options, date_utc, &command_line),
         Table::Ranges(options) => run_ranges(&options, date_utc, &command_line),
+        Table::Txn(options) => run_txn(&options, date_utc, &command_line),
         Table::Replication(options) => run_replication(&options, date_utc, &command_line),
         Table::Views(options) => run_views(&options, date_utc, &command_line),
         Table::Rivals(options) => run_rivals(&options, date_utc, &command_line),
@@ -79,6 +82,18 @@ fn run_ranges(
     let report = ranges::run(options, &Interrupt::watch()?, date_utc, command_line)?;
     let written = ranges::report::write(&report, &options.out())?;
     println!("{}", ranges::report::table(&report));
+    println!(
+        "written: {}/{}",
+        options.out().display(),
+        written.join(", ")
+    );
+    Ok(())
+}
+
+fn run_txn(options: &TxnOptions, date_utc: &str, command_line: &str) -> Result<(), BenchError> {
+    let report = contention::run(options, &Interrupt::watch()?, date_utc, command_line)?;
+    let written = contention::report::write(&report, &options.out())?;
+    println!("{}", contention::report::table(&report));
     println!(
         "written: {}/{}",
         options.out().display(),

@@ -32,6 +32,8 @@ pub enum Table {
     Shards(ShardsOptions),
     /// Copies of ranges of transactional keyspaces, and changes of their leaders.
     Ranges(RangesOptions),
+    /// Transactions: of many clients on one key.
+    Txn(TxnOptions),
     /// Paper 001: two nodes under constant rates, change stream clients beside.
     Replication(ReplicationOptions),
     /// A view of a million documents, beside SQLite.
@@ -265,6 +267,36 @@ pub struct RangesOptions {
 }
 
 impl RangesOptions {
+    /// Where the report goes.
+    pub fn out(&self) -> PathBuf {
+        out(&self.out, self.quick)
+    }
+}
+
+/// Options of `dunlin-bench txn`.
+#[derive(Debug, Clone, Args)]
+pub struct TxnOptions {
+    /// Of many clients on one key; the only table yet.
+    #[arg(long, required = true)]
+    pub contention: bool,
+    /// The dunlin binary [default: the one beside this program].
+    #[arg(long)]
+    pub dunlin: Option<PathBuf>,
+    /// Rounds; the median counts [default: 3, with --quick 1].
+    #[arg(long)]
+    pub repeats: Option<usize>,
+    /// Too short to be quoted.
+    #[arg(long)]
+    pub quick: bool,
+    /// Where the nodes keep their data while it lasts [default: the temporary directory].
+    #[arg(long)]
+    pub data_dir: Option<PathBuf>,
+    /// Where the report goes [default: docs/results, with --quick target/bench].
+    #[arg(long)]
+    pub out: Option<PathBuf>,
+}
+
+impl TxnOptions {
     /// Where the report goes.
     pub fn out(&self) -> PathBuf {
         out(&self.out, self.quick)

@@ -121,12 +121,20 @@ impl Transaction {
 
     /// The value of a key, if it has one.
     pub async fn get(&self, keyspace: &str, key: &[u8]) -> Result<Option<Bytes>, ClientError> {
-        let reply = self.reply(&self.call(Method::GET, keyspace, key)).await?;
-        match reply.head.status() {
-            StatusCode::OK => Ok(Some(reply.body)),
-            StatusCode::NOT_FOUND if is_key(&reply) => Ok(None),
-            _ => Err(refused(reply)),
-        }
+        value_of(self.reply(&self.call(Method::GET, keyspace, key)).await?)
+    }
+
+    /// The value of a key, read when it is this transaction's turn to use it: so those that lock the same key do not
+    /// conflict with each other. It must be the first read; a transaction locks one key. The lock ends with the
+    /// transaction, or after a second, and nothing relies on it.
+    pub async fn get_locked(
+        &self,
+        keyspace: &str,
+        key: &[u8],
+    ) -> Result<Option<Bytes>, ClientError> {
+        let mut call = self.call(Method::GET, keyspace, key);
+        call.parameter("lock", "true");
+        value_of(self.reply(&call).await?)
     }
 
     /// A key is to have this value.
@@ -257,6 +265,15 @@ fn begin_anew(error: ClientError) -> ClientError {
             message,
         } => ClientError::Conflict(message),
         error => error,
+    }
+}
+
+/// The value in an answer, if there is one.
+fn value_of(reply: Reply) -> Result<Option<Bytes>, ClientError> {
+    match reply.head.status() {
+        StatusCode::OK => Ok(Some(reply.body)),
+        StatusCode::NOT_FOUND if is_key(&reply) => Ok(None),
+        _ => Err(refused(reply)),
     }
 }
 

@@ -60,6 +60,18 @@ pub struct TxnCounts {
     pub retries: u64,
     /// Times that another's outcome was asked for.
     pub pushes: u64,
+    /// Attempts refused since a key was read or written later.
+    pub refused_newer: u64,
+    /// Attempts refused since what they need may be forgotten.
+    pub refused_old: u64,
+    /// Attempts refused for another's intent.
+    pub refused_intent: u64,
+    /// Attempts refused since what they had read was changed.
+    pub refused_changed: u64,
+    /// Attempts aborted for another's sake.
+    pub refused_aborted: u64,
+    /// That wait for the lock of a key, at leaders here, now.
+    pub waiting: u64,
     /// Over several requests, open now.
     pub open: u64,
     /// Milliseconds by which the newest timestamp that was given here is ahead of the clock.

@@ -19,6 +19,7 @@ use tokio::time::{Instant, sleep, timeout};
 
 use crate::budget::Budget;
 use crate::group::{address_of, at_number, keyspace_of, number_of, range_id};
+use crate::locked::Locked;
 use crate::plug::{Part, at_shard, count};
 use crate::{stamps, status, wire};
 
@@ -275,6 +276,25 @@ impl Client {
                 keyspace.name
             ))),
         }
+    }
+
+    /// Waits for the lock of a key; none where too many wait, or the time is over.
+    pub async fn lock(&self, range: u64, key: Bytes) -> Option<Locked> {
+        let answer = self.ask(range, Request::Lock { key }).await;
+        let Ok(Answer::Locked { number, has_waited }) = answer else {
+            return None;
+        };
+        let client = self.clone();
+        Some(Locked::new(has_waited, move || {
+            // A shard that stops leaves its locks to their time.
+            if client.services().is_err() {
+                return;
+            }
+            let client = client.anew();
+            tokio::task::spawn_local(async move {
+                drop(client.ask(range, Request::Unlock { number }).await);
+            });
+        }))
     }
 
     /// A page of keys, of one range at a time, and no more than so many.

@@ -8,7 +8,7 @@ use std::time::Duration;
 use dunlin_entry::Version;
 use dunlin_node::Sabotage;
 use dunlin_proto::Condition;
-use dunlin_txn::{Answer, Command, Leader, Met, Oracle, Verdict, holds};
+use dunlin_txn::{Answer, Command, Leader, Oracle, Verdict, holds};
 use dunlin_versions::{Lookup, Tier};
 use raft::{Error, RawNode, StateRole};
 use tokio::task::yield_now;
@@ -179,6 +179,7 @@ impl AtShard {
         let leads = node.raft.state == StateRole::Leader;
         if before.is_some() && (!leads || before != Some(node.raft.term)) {
             group.lead.take();
+            group.tending.waiters.take();
             group.moved.notify_waiters();
         }
         let Some(term) = group.leads_in(node).filter(|term| before != Some(*term)) else {
@@ -249,7 +250,7 @@ impl AtShard {
             if let Lead::Keys(leader) = &lead
                 && let Err(refused) = leader.may_propose(&command)
             {
-                drop(waiter.send(Ok(Verdict::Met(Met::Newer(refused.0)))));
+                drop(waiter.send(Ok(Verdict::Blocked(refused))));
                 continue;
             }
             let command = match self.sabotage {

@@ -113,6 +113,8 @@ pub(crate) struct Tending {
     pub raised_at: Cell<u64>,
     /// It is putting it into the log that the keyspace was dropped, or is back.
     pub is_noting_drop: Cell<bool>,
+    /// Waiters for locks of keys, by number.
+    pub waiters: RefCell<BTreeMap<u64, oneshot::Sender<()>>>,
 }
 
 /// A replica that speaks.

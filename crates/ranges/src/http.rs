@@ -15,8 +15,9 @@ use hyper::body::Frame;
 use crate::body::{self, Body, Found, Place, Write};
 use crate::budget::Budget;
 use crate::interactive_http;
+use crate::keyspaces::Keyspaces;
 use crate::limits::Limits;
-use crate::one_shot::{self, Done, Keyspaces, Window};
+use crate::one_shot::{self, Done, Window};
 use crate::plug::limits;
 
 /// Values of so many bytes go out at once.

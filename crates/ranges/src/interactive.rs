@@ -6,19 +6,27 @@ use std::rc::Rc;
 use bytes::Bytes;
 use dunlin_entry::Version;
 use dunlin_node::{Failure, Services};
-use dunlin_txn::{Answer, Command, Met, Outcome, Refusal, Request, Unheard, World};
+use dunlin_txn::{
+    Answer, Command, Outcome, Refusal, Request, Unheard, World, commit_later, refresh,
+};
 use tokio::time::Instant;
 
 use crate::body::{Found, Place};
 use crate::client::{Client, failure};
 use crate::group::range_id;
-use crate::one_shot::{Done, commit_shares, counted, done, keyspaces_of, shares_of, whereabouts};
+use crate::keyspaces::{keyspaces_of, whereabouts};
+use crate::locked::Locked;
+use crate::one_shot::{Done, commit_shares, counted, done, finalize_behind, shares_of};
 use crate::open::Buffer;
 use crate::plug::{Part, limits};
+use crate::read_set::ReadSet;
 use crate::step::{NO_ID, Step, StepReply, TxnId, refused};
 
 /// Bytes of keys and values that a scan tells.
 const SCANNED_BYTES: usize = 8 << 20;
+
+/// The line of one that waits for a lock until its time is over.
+const NO_LOCK: &str = "others hold the lock of this key, or its leader cannot be reached: nothing was read; try again";
 
 /// Begins one here, for a client that may have one more.
 ///
@@ -67,7 +75,8 @@ pub(crate) async fn step(client: &Client, id: TxnId, step: Step) -> StepReply {
         Some(None) => {}
     }
     let done = match step {
-        Step::Get(place) => get(client, id.txn, place).await,
+        Step::Get(place) => get(client, &part, id, place).await,
+        Step::Lock(place) => locked(client, &part, id, place).await,
         Step::Scan {
             keyspace,
             start,
@@ -87,10 +96,8 @@ fn at_once(
     step: &Step,
 ) -> Option<StepReply> {
     match step {
-        Step::Get(place) => buffer.find(place).map(|write| {
-            let value = write.value.clone();
-            StepReply::Value(value.map(|value| (None, value)))
-        }),
+        Step::Get(place) => own(buffer, place),
+        Step::Lock(place) => own(buffer, place).or_else(|| refused_lock(buffer, place)),
         Step::Put(place, value) => {
             let write = (place, value.as_ref());
             Some((part.open).put(buffer, &part.limits, write, memory_bytes))
@@ -112,6 +119,23 @@ fn at_once(
     }
 }
 
+/// A value that the transaction has written itself.
+fn own(buffer: &Buffer, place: &Place) -> Option<StepReply> {
+    let value = buffer.find(place)?.value.clone();
+    Some(StepReply::Value(value.map(|value| (None, value))))
+}
+
+/// Refuses to lock a key, where the transaction has locked another.
+fn refused_lock(buffer: &Buffer, place: &Place) -> Option<StepReply> {
+    let (locked, _) = buffer.lock.as_ref().filter(|(locked, _)| locked != place)?;
+    let line = format!(
+        "a transaction locks one key, and this one has locked {}/{}: read others without lock",
+        locked.keyspace,
+        String::from_utf8_lossy(&locked.key)
+    );
+    Some(refused(400, line))
+}
+
 /// A failure as it travels to the node that was asked.
 pub(crate) fn of_failure(failure: &Failure) -> StepReply {
     let status = match failure {
@@ -124,22 +148,138 @@ pub(crate) fn of_failure(failure: &Failure) -> StepReply {
     refused(status, failure.to_string())
 }
 
-async fn get(client: &Client, txn: Version, place: Place) -> Result<StepReply, Failure> {
+/// Waits for the lock of a key, then reads it: what the transaction reads from then on has a newer timestamp.
+async fn locked(
+    client: &Client,
+    part: &Part,
+    id: TxnId,
+    place: Place,
+) -> Result<StepReply, Failure> {
+    let with = |act: &dyn Fn(&mut Buffer) -> bool| part.open.with(id.txn, id.secret, act);
+    let is_new = with(&|buffer| {
+        let is_new = buffer.lock.is_none();
+        buffer.lock.get_or_insert((place.clone(), None));
+        is_new
+    });
+    if is_new == Some(true) {
+        let taken = match take_lock(client, &place).await {
+            Ok((lock, at)) => read_at(client, part, id, at).await.map(|kept| (lock, kept)),
+            Err(failure) => Err(failure),
+        };
+        let (lock, refused) = match taken {
+            Ok((lock, None)) => (Some((place.clone(), Some(lock))), Ok(None)),
+            Ok((_, Some(reply))) => (None, Ok(Some(reply))),
+            Err(failure) => (None, Err(failure)),
+        };
+        part.open
+            .with(id.txn, id.secret, |buffer| buffer.lock = lock);
+        if let Some(reply) = refused? {
+            return Ok(reply);
+        }
+    }
+    get(client, part, id, place).await
+}
+
+/// Has a transaction read at a newer timestamp, if all that it has read is as it was; else the reply instead.
+async fn read_at(
+    client: &Client,
+    part: &Part,
+    id: TxnId,
+    at: Version,
+) -> Result<Option<StepReply>, Failure> {
     let services = client.services()?;
+    loop {
+        let read = part.open.with(id.txn, id.secret, |buffer| {
+            let names: Vec<&str> = buffer.reads.keyspaces().collect();
+            let reads = keyspaces_of(&services, names)
+                .and_then(|keyspaces| buffer.reads.share_out(&keyspaces, &mut []));
+            (
+                buffer.at,
+                buffer.reads.len(),
+                buffer.reads.is_whole(),
+                reads,
+            )
+        });
+        let Some((since, count, is_whole, reads)) = read else {
+            return Ok(Some(StepReply::Gone));
+        };
+        if !is_whole {
+            let line = "this transaction has read too much to lock a key: lock it first";
+            return Ok(Some(refused(413, line)));
+        }
+        match refresh(client, since, at, &reads?).await {
+            None => {}
+            Some(Outcome::Changed) => {
+                part.open.remove(id.txn);
+                counted(&services, &Outcome::Changed);
+                return Ok(Some(StepReply::Conflict));
+            }
+            Some(other) => return done("", other).map(|_| Some(StepReply::Conflict)),
+        }
+        let reply = part.open.with(id.txn, id.secret, |buffer| {
+            if buffer.is_committing {
+                return Some(Some(StepReply::Committing));
+            }
+            // Another read may have started meanwhile.
+            let is_same = buffer.reads.len() == count;
+            if is_same {
+                buffer.at = at;
+            }
+            is_same.then_some(None)
+        });
+        match reply {
+            Some(Some(reply)) => return Ok(reply),
+            Some(None) => {}
+            None => return Ok(Some(StepReply::Gone)),
+        }
+    }
+}
+
+/// The lock of a key, and a timestamp that was given when it was held.
+async fn take_lock(client: &Client, place: &Place) -> Result<(Locked, Version), Failure> {
+    let services = client.services()?;
+    let keyspaces = keyspaces_of(&services, [&*place.keyspace])?;
+    let (keyspace, index) = whereabouts(&keyspaces, place)?;
+    let lock = client
+        .lock(range_id(keyspace, index), place.key.clone())
+        .await;
+    let lock = lock.ok_or_else(|| Failure::NoLeader(NO_LOCK.to_owned()))?;
+    let at = client.timestamp(Version(0)).await;
+    Ok((lock, at.map_err(|instead| failure("_oracle", instead))?))
+}
+
+async fn get(client: &Client, part: &Part, id: TxnId, place: Place) -> Result<StepReply, Failure> {
+    let services = client.services()?;
+    let at = part.open.with(id.txn, id.secret, |buffer| {
+        let (most, memory) = (part.limits.keys, services.memory_bytes_max());
+        let add = |reads: &mut ReadSet| reads.add_key(&place, most);
+        part.open.remember(buffer, memory, add);
+        buffer.at
+    });
+    let Some(at) = at else {
+        return Ok(StepReply::Gone);
+    };
     let keyspaces = keyspaces_of(&services, [&*place.keyspace])?;
     let (_, index) = whereabouts(&keyspaces, &place)?;
     let keyspace = keyspaces
         .get(&place.keyspace)
         .ok_or(Failure::UnknownKeyspace)?;
-    let keys = vec![place.key];
+    let keys = vec![place.key.clone()];
     let found = client
-        .read_keys(keyspace, index, Some(txn), keys, None)
+        .read_keys(keyspace, index, Some(at), keys, None)
         .await?;
     let found: Found = found.into_iter().flatten().next();
+    let version = found.as_ref().map(|(version, _)| *version);
+    part.open.with(id.txn, id.secret, |buffer| {
+        buffer.reads.found(&place, version)
+    });
     Ok(StepReply::Value(
         found.map(|(version, value)| (Some(version), value)),
     ))
 }
+
+/// Keys that a transaction has written itself, with their values.
+type OwnWrites = BTreeMap<Bytes, Option<Bytes>>;
 
 /// Keys in order, with what the transaction has written itself.
 async fn scan(
@@ -155,21 +295,32 @@ async fn scan(
     let is_within =
         |key: &Bytes, from: &Bytes, to: Option<&Bytes>| key >= from && to.is_none_or(|to| key < to);
     let own = part.open.with(id.txn, id.secret, |buffer| {
-        (buffer.writes.iter())
+        let (most, memory) = (part.limits.keys, services.memory_bytes_max());
+        let span = (start.clone(), end.clone());
+        let mut number = 0;
+        part.open.remember(buffer, memory, |reads| {
+            let (added, bytes) = reads.add_scan(&name, span, most);
+            number = added;
+            bytes
+        });
+        let own = (buffer.writes.iter())
             .filter(|write| write.place.keyspace == name)
             .filter(|write| is_within(&write.place.key, &start, end.as_ref()))
-            .map(|write| (write.place.key.clone(), write.value.clone()))
-            .collect()
+            .map(|write| (write.place.key.clone(), write.value.clone()));
+        (number, buffer.at, own.collect())
     });
-    let mut own: BTreeMap<Bytes, Option<Bytes>> = match own {
-        Some(own) => own,
-        None => return Ok(StepReply::Gone),
+    let Some((number, at, mut own)): Option<(usize, Version, OwnWrites)> = own else {
+        return Ok(StepReply::Gone);
+    };
+    let read_to = |end: Bytes| {
+        let scanned = |buffer: &mut Buffer| buffer.reads.scanned(number, end);
+        part.open.with(id.txn, id.secret, scanned);
     };
     let mut memory = services.memory();
     let (mut rows, mut bytes) = (Vec::new(), 0);
     loop {
         let bounds = (start.clone(), end.clone());
-        let asked = client.read_page(&keyspace, Some(id.txn), bounds, limit - rows.len());
+        let asked = client.read_page(&keyspace, Some(at), bounds, limit - rows.len());
         let (page, next) = asked.await?;
         let mut merged: BTreeMap<Bytes, (Option<Version>, Option<Bytes>)> = page
             .into_iter()
@@ -184,6 +335,7 @@ async fn scan(
         for (key, (version, value)) in merged {
             let Some(value) = value else { continue };
             if rows.len() == limit {
+                read_to(key);
                 return Ok(StepReply::Rows(rows));
             }
             bytes += key.len() + value.len();
@@ -198,28 +350,55 @@ async fn scan(
         }
         match next {
             Some(next) if rows.len() < limit => start = next,
-            _ => return Ok(StepReply::Rows(rows)),
+            next => {
+                next.map(read_to);
+                return Ok(StepReply::Rows(rows));
+            }
         }
     }
 }
 
 /// Commits what it has written, under its id: that is its name at the range of the first write.
 async fn end(client: &Client, part: &Part, id: TxnId) -> Result<StepReply, Failure> {
-    let writes = (part.open).with(id.txn, id.secret, |buffer| buffer.writes.clone());
-    let Some(writes) = writes else {
+    let kept = (part.open).with(id.txn, id.secret, |buffer| {
+        let reads = std::mem::take(&mut buffer.reads);
+        (buffer.at, buffer.writes.clone(), reads)
+    });
+    let Some((since, writes, reads)) = kept else {
         return Ok(StepReply::Gone);
     };
     // Dropped when it has ended, however that is.
     let _ended = Ended(part, id.txn);
     let services = client.services()?;
+    if writes.is_empty() {
+        counted(&services, &Outcome::Committed);
+        return Ok(StepReply::Committed(since));
+    }
     let names = writes.iter().map(|write| &*write.place.keyspace);
-    let keyspaces = keyspaces_of(&services, names)?;
-    let shares = shares_of(&keyspaces, &writes, &[])?.shares;
-    let outcome = commit_shares(client, id.txn, &shares, Some(&id.name())).await;
+    let keyspaces = keyspaces_of(&services, names.chain(reads.keyspaces()))?;
+    let mut shares = shares_of(&keyspaces, &writes, &[])?.shares;
+    let name = id.name();
+    let (at, outcome) = if reads.is_whole() {
+        let reads = reads.share_out(&keyspaces, &mut shares)?;
+        let ended = commit_later(client, since, &shares, &reads, &name).await;
+        let (at, outcome, intents_at) = ended;
+        if let Some(own) = shares.first() {
+            finalize_behind(client, at, own.range, &outcome, intents_at);
+        }
+        (at, outcome)
+    } else {
+        let outcome = commit_shares(client, since, &shares, Some(&name)).await;
+        (since, outcome)
+    };
+    let outcome = match outcome {
+        // Checks are of keys as they were read.
+        Outcome::CheckFailed(..) => Outcome::Changed,
+        outcome => outcome,
+    };
     counted(&services, &outcome);
     if outcome == Outcome::Committed {
-        services.observe(id.txn);
-        return Ok(StepReply::Committed(id.txn));
+        services.observe(at);
+        return Ok(StepReply::Committed(at));
     }
     Ok(match done("", outcome) {
         Ok(Done::CommittedBefore(version)) => StepReply::Committed(version),
@@ -269,22 +448,12 @@ pub(crate) async fn find(
     }
     let keyspaces = keyspaces_of(&services, [&*first.keyspace])?;
     let (keyspace, index) = whereabouts(&keyspaces, first)?;
-    let mut range = range_id(keyspace, index);
-    let (name, key) = (id.name(), first.key.clone());
-    let look = Request::Name {
-        id: name.clone(),
-        txn: id.txn,
-        key,
-    };
-    let mut found = client.ask(range, look.clone()).await;
-    if let Ok(Answer::Met(Met::Intent { holder, .. })) = found {
-        // It is not the first: that one is in the range which the intent names.
-        range = holder;
-        found = client.ask(range, look).await;
-    }
+    let range = range_id(keyspace, index);
+    let name = Request::Name { id: id.name() };
+    let mut found = client.ask(range, name).await;
     if closes && found == Ok(Answer::Undecided) {
-        let refusal = Refusal::Conflict;
-        let close = Command::Close { id: name, refusal };
+        let (id, refusal) = (id.name(), Refusal::Conflict);
+        let close = Command::Close { id, refusal };
         found = client.ask(range, Request::Enter(close)).await;
     }
     match found {

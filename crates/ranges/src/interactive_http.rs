@@ -7,7 +7,9 @@ use bytes::{Buf, BufMut, Bytes, BytesMut};
 use dunlin_entry::{Stamp, Version};
 use dunlin_metadata::Role;
 use dunlin_node::Services;
-use dunlin_node::http::{Answer, Ask, KEY_BYTES, Rejected, bounds, json, json_line, stream, value};
+use dunlin_node::http::{
+    Answer, Ask, KEY_BYTES, Params, Rejected, bounds, json, json_line, stream, value,
+};
 use dunlin_txn::ORIGIN;
 use futures_util::stream::iter;
 use hyper::body::Frame;
@@ -131,10 +133,20 @@ fn step_of(services: &Services, ask: &Ask, parts: &[&str]) -> Result<Step, Rejec
             Ok(match ask.method {
                 Method::PUT => Step::Put(place, Some(ask.body.clone())),
                 Method::DELETE => Step::Put(place, None),
+                _ if is_locked(&ask.params)? => Step::Lock(place),
                 _ => Step::Get(place),
             })
         }
         _ => Err(Rejected::new(StatusCode::NOT_FOUND, "no such path")),
+    }
+}
+
+/// Whether a read is to wait for its turn.
+fn is_locked(params: &Params) -> Result<bool, Rejected> {
+    match params.get("lock").map(|lock| &lock[..]) {
+        None | Some(b"false") => Ok(false),
+        Some(b"true") => Ok(true),
+        Some(_) => Err(Rejected::bad("lock is true or false")),
     }
 }
 
@@ -185,7 +197,7 @@ fn unanswered(wanted: &Step) -> &'static str {
         Step::Commit(_) => {
             "the node that keeps this transaction did not answer: whether it committed is not known; POST the commit again with ?first=KEYSPACE/KEY, the key that it wrote first"
         }
-        Step::Get(_) | Step::Scan { .. } | Step::Look => {
+        Step::Get(_) | Step::Lock(_) | Step::Scan { .. } | Step::Look => {
             "the node that keeps this transaction did not answer: nothing was read; try again"
         }
         Step::Put(..) => {
@@ -299,6 +311,7 @@ fn encode(id: TxnId, step: &Step, out: &mut BytesMut) {
     };
     match step {
         Step::Get(of) => place(out, 1, of),
+        Step::Lock(of) => place(out, 8, of),
         Step::Put(of, Some(value)) => {
             place(out, 2, of);
             put_bytes(out, value);
@@ -362,6 +375,7 @@ pub(crate) fn decode(mut from: Bytes) -> Result<(TxnId, Duration, Step), Malform
         }
         6 => Step::Abort,
         7 => Step::Look,
+        8 => Step::Lock(place(from)?),
         _ => return Err(Malformed),
     };
     Ok((id, within, step))

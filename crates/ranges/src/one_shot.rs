@@ -2,17 +2,15 @@
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
-use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use dunlin_entry::Version;
-use dunlin_metadata::Keyspace;
 use dunlin_node::{Failure, Services};
 use dunlin_proto::Condition;
 use dunlin_txn::{
-    Check, Id, NameOutcome, Outcome, Refusal, Share, World, close, commit, finalize_all, holds,
-    reserve,
+    Blocker, Check, Id, NameOutcome, Outcome, Refusal, Share, World, close, commit, finalize_all,
+    holds, reserve,
 };
 use futures_util::StreamExt;
 use futures_util::future::join;
@@ -25,12 +23,16 @@ use crate::budget::Budget;
 use crate::client::{Client, failure};
 use crate::finished::tell;
 use crate::group::range_id;
-use crate::plug::{count, limits};
+use crate::keyspaces::{Keyspaces, Where, whereabouts};
+use crate::locked::Locked;
+use crate::plug::{Part, count, limits};
 
 /// So many ranges are read side by side.
 const RANGES_AT_ONCE: usize = 16;
 /// One part in so many of a request's time is left for making its end known: no attempt begins in it.
 const LAST_PART: u32 = 5;
+/// After so many conflicts a transaction waits for the lock of the key before it is tried again.
+const LOCKED_AFTER: u32 = 2;
 /// Longest pause before the first of these, and the longest of all, in milliseconds.
 const PAUSE_MS: u64 = 4;
 const PAUSE_MS_MAX: u64 = 128;
@@ -48,27 +50,6 @@ pub(crate) enum Done {
     /// Others were in the way for too long; nothing happened.
     Conflict,
 }
-
-/// The keyspaces of a transaction, by name.
-pub(crate) type Keyspaces = BTreeMap<String, Arc<Keyspace>>;
-
-/// Keyspaces by their names.
-///
-/// # Errors
-/// When one is not there, or not transactional.
-pub(crate) fn keyspaces_of<'a>(
-    services: &Services,
-    names: impl IntoIterator<Item = &'a str>,
-) -> Result<Keyspaces, Failure> {
-    let of = |name: &str| {
-        let keyspace = services.transactional_named(name);
-        Ok((name.to_owned(), keyspace.ok_or(Failure::UnknownKeyspace)?))
-    };
-    names.into_iter().map(of).collect()
-}
-
-/// Where a key is: its keyspace and the index of its range.
-type Where = (u32, usize);
 
 /// Which timestamps a transaction may have.
 #[derive(Debug, Clone, Copy)]
@@ -95,12 +76,19 @@ pub(crate) async fn run(
     let parts = shares_of(keyspaces, &body.writes, &body.checks)?;
     let holder = parts.shares.first().map(|share| share.range);
     let name = body_name(body);
+    let waiting = Client::within(services, client.left().saturating_sub(last));
+    let mut lock = if may_wait(body) {
+        lock_hot(&waiting, &parts.shares).await
+    } else {
+        None
+    };
     let reserving = reserved(&client, keyspaces, body, holder);
     let (first, refused) = join(client.timestamp(window.floor), reserving).await;
     if let Some(refused) = refused {
         return done(name, refused);
     }
     let mut first = Some(first);
+    let mut conflicts = 0;
     loop {
         let at = match first.take() {
             Some(first) => first,
@@ -125,9 +113,10 @@ pub(crate) async fn run(
         }
         let outcome = commit_shares(&client, at, &parts.shares, body.id.as_ref()).await;
         let may_retry = client.left() > last;
-        match outcome {
-            Outcome::Conflict(_) if may_retry => {
+        match &outcome {
+            Outcome::Conflict(blocker) if may_retry => {
                 count(services, |counts| counts.retries += 1);
+                count_refusal(services, blocker.as_ref());
             }
             _ => counted(services, &outcome),
         }
@@ -138,7 +127,12 @@ pub(crate) async fn run(
                 let reads = reads.map(|place| (place.clone(), found_at(place).cloned()));
                 return Ok(Done::Committed(at, reads.collect(), budget));
             }
-            Outcome::Conflict(_) if may_retry => {}
+            Outcome::Conflict(blocker) if may_retry => {
+                conflicts += 1;
+                if lock.is_none() && conflicts >= LOCKED_AFTER && may_wait(body) {
+                    lock = lock_of(&waiting, blocker).await;
+                }
+            }
             Outcome::Conflict(_) => {
                 return give_up(&client, body, holder, Refusal::Conflict).await;
             }
@@ -148,6 +142,9 @@ pub(crate) async fn run(
                 return give_up(&client, body, holder, refusal).await;
             }
             other => return done(name, other),
+        }
+        if conflicts <= LOCKED_AFTER {
+            continue;
         }
         // Two that meet do not meet again at once.
         let ms = services.next_turn() as u64 % pause_ms + 1;
@@ -174,12 +171,61 @@ async fn reserved(
     reserve(client, range, id).await
 }
 
+/// Waits for the lock of the key at which a transaction was refused.
+async fn lock_of(client: &Client, blocker: Option<(u64, Blocker)>) -> Option<Locked> {
+    let (range, Blocker::Newer { key, .. } | Blocker::Intent { key, .. }) = blocker? else {
+        return None;
+    };
+    if let Some(part) = client.services().ok()?.find::<Part>() {
+        part.hot.borrow_mut().add(range, &key, part.elapsed_ms());
+    }
+    client.lock(range, key).await
+}
+
+/// Whether a transaction may wait for its turn: what it has read before would have changed until then.
+fn may_wait(body: &Body) -> bool {
+    let is_read = |(_, check): &(Place, Condition)| matches!(check, Condition::Is(_));
+    !body.checks.iter().any(is_read)
+}
+
+/// Waits for the lock of a hot key that a transaction writes.
+async fn lock_hot(client: &Client, shares: &[Share]) -> Option<Locked> {
+    let part = client.services().ok()?.find::<Part>()?;
+    let keys = shares.iter().flat_map(|share| {
+        let writes = share.writes.iter();
+        writes.map(|write| (share.range, &write.key))
+    });
+    let (range, key) = part.hot.borrow_mut().find(keys, part.elapsed_ms())?;
+    let locked = client.lock(range, key.clone()).await?;
+    if locked.has_waited {
+        part.hot.borrow_mut().add(range, &key, part.elapsed_ms());
+    }
+    Some(locked)
+}
+
+/// Counts a refused attempt.
+fn count_refusal(services: &Services, blocker: Option<&(u64, Blocker)>) {
+    count(services, |counts| {
+        match blocker.map(|(_, blocker)| blocker) {
+            Some(Blocker::Newer { .. }) => counts.refused_newer += 1,
+            Some(Blocker::Old(_)) => counts.refused_old += 1,
+            Some(Blocker::Intent { .. }) => counts.refused_intent += 1,
+            None => counts.refused_aborted += 1,
+        }
+    });
+}
+
 /// Counts what became of a transaction.
 pub(crate) fn counted(services: &Services, outcome: &Outcome) {
+    match outcome {
+        Outcome::Conflict(blocker) => count_refusal(services, blocker.as_ref()),
+        Outcome::Changed => count(services, |counts| counts.refused_changed += 1),
+        _ => {}
+    }
     count(services, |counts| match outcome {
         Outcome::Committed => counts.commits += 1,
         Outcome::Unknown => counts.unknown += 1,
-        Outcome::Conflict(_) => counts.conflicts += 1,
+        Outcome::Conflict(_) | Outcome::Changed => counts.conflicts += 1,
         _ => {}
     });
 }
@@ -218,7 +264,7 @@ pub(crate) fn done(name: &str, outcome: Outcome) -> Result<Done, Failure> {
         Outcome::NameTaken => Ok(Done::NameTaken),
         Outcome::Failed(answer) => Err(failure(name, answer)),
         Outcome::Unreachable(why) => Err(Failure::NoLeader(why)),
-        Outcome::Conflict(_) | Outcome::CheckFailed(..) => Ok(Done::Conflict),
+        Outcome::Conflict(_) | Outcome::Changed | Outcome::CheckFailed(..) => Ok(Done::Conflict),
         Outcome::Unknown | Outcome::Committed => Err(Failure::FateUnknown),
     }
 }
@@ -228,16 +274,6 @@ fn body_name(body: &Body) -> &str {
     let checked = body.checks.first().map(|(place, _)| &place.keyspace);
     let written = body.writes.first().map(|write| &write.place.keyspace);
     written.or(read).or(checked).map_or("", String::as_str)
-}
-
-/// Where a key is.
-///
-/// # Errors
-/// When its keyspace is not among these.
-pub(crate) fn whereabouts(keyspaces: &Keyspaces, place: &Place) -> Result<Where, Failure> {
-    let keyspace = keyspaces.get(&place.keyspace);
-    let keyspace = keyspace.ok_or(Failure::UnknownKeyspace)?;
-    Ok((keyspace.id, keyspace.range_of(&place.key)))
 }
 
 /// A transaction by range.
@@ -343,28 +379,43 @@ async fn read_all(
     Ok(found)
 }
 
-/// Commits a transaction; other ranges are told what became of it behind its answer.
+/// Commits a transaction. After a conflict its intents are gone; else other ranges hear of it behind its answer.
 pub(crate) async fn commit_shares(
     client: &Client,
     txn: Version,
     shares: &[Share],
     id: Option<&Id>,
 ) -> Outcome {
-    let outcome = commit(client, txn, shares, id).await;
-    let (Some((own, others)), Ok(services)) = (shares.split_first(), client.services()) else {
-        return outcome;
-    };
-    if outcome != Outcome::Unknown && !others.is_empty() {
-        let is_committed = outcome == Outcome::Committed;
-        let participants: Vec<u64> = others.iter().map(|share| share.range).collect();
-        let (client, holder) = (Client::new(&services), own.range);
-        tokio::task::spawn_local(async move {
-            // Whoever is not reached is told by the holder's leader, or asks.
-            let is_told = finalize_all(&client, txn, &participants, is_committed).await;
-            if is_told && is_committed {
-                tell(&services, holder, txn);
-            }
-        });
+    let (outcome, intents_at) = commit(client, txn, shares, id).await;
+    if matches!(outcome, Outcome::Conflict(_)) {
+        // They would be in the way of the next attempt.
+        finalize_all(client, txn, &intents_at, false).await;
+    } else if let Some(own) = shares.first() {
+        finalize_behind(client, txn, own.range, &outcome, intents_at);
     }
     outcome
+}
+
+/// Has other ranges hear what became of a transaction, behind its answer.
+pub(crate) fn finalize_behind(
+    client: &Client,
+    txn: Version,
+    holder: u64,
+    outcome: &Outcome,
+    intents_at: Vec<u64>,
+) {
+    let Ok(services) = client.services() else {
+        return;
+    };
+    if *outcome == Outcome::Unknown || intents_at.is_empty() {
+        return;
+    }
+    let (client, is_committed) = (Client::new(&services), *outcome == Outcome::Committed);
+    tokio::task::spawn_local(async move {
+        // Ranges that are not reached hear of it by the holder's leader, or ask.
+        let is_done = finalize_all(&client, txn, &intents_at, is_committed).await;
+        if is_done && is_committed {
+            tell(&services, holder, txn);
+        }
+    });
 }

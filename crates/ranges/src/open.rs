@@ -11,6 +11,8 @@ use tokio::time::Instant;
 
 use crate::body::{Place, Write};
 use crate::limits::Limits;
+use crate::locked::Locked;
+use crate::read_set::ReadSet;
 use crate::step::{StepReply, Written, refused};
 
 /// Transactions at a shard.
@@ -29,6 +31,14 @@ pub(crate) struct Buffer {
     memory: Memory,
     started: Instant,
     pub used: Instant,
+    /// The timestamp that it reads and writes at.
+    pub at: Version,
+    /// Keys and scans that it has read.
+    pub reads: ReadSet,
+    /// Bytes that this takes.
+    read_bytes: usize,
+    /// The key that it has locked, or waits for.
+    pub lock: Option<(Place, Option<Locked>)>,
     pub is_committing: bool,
 }
 
@@ -87,6 +97,10 @@ impl Open {
             memory,
             started: now,
             used: now,
+            at: txn,
+            reads: ReadSet::default(),
+            read_bytes: 0,
+            lock: None,
             is_committing: false,
         };
         self.buffers.borrow_mut().insert(txn, buffer);
@@ -111,7 +125,7 @@ impl Open {
             let mut by_client = self.by_client.borrow_mut();
             if let Some(taken) = by_client.get_mut(&buffer.client) {
                 taken.open -= 1;
-                taken.bytes -= buffer.bytes;
+                taken.bytes -= buffer.held();
                 if taken.open == 0 {
                     by_client.remove(&buffer.client);
                 }
@@ -130,11 +144,34 @@ impl Open {
     ) -> StepReply {
         let mut by_client = self.by_client.borrow_mut();
         let taken = by_client.entry(buffer.client.clone()).or_default();
-        let before = buffer.bytes;
+        let before = buffer.held();
         let room = (memory_bytes / CLIENT_PART).saturating_sub(taken.bytes);
         let reply = buffer.put(limits, (place, value), room);
-        taken.bytes = taken.bytes - before + buffer.bytes;
+        taken.bytes = taken.bytes - before + buffer.held();
         reply
+    }
+
+    /// Has one that `with` has found remember what it will read, if there is memory for it.
+    pub fn remember(
+        &self,
+        buffer: &mut Buffer,
+        memory_bytes: usize,
+        add: impl FnOnce(&mut ReadSet) -> usize,
+    ) {
+        let mut by_client = self.by_client.borrow_mut();
+        let taken = by_client.entry(buffer.client.clone()).or_default();
+        let before = buffer.held();
+        let room = (memory_bytes / CLIENT_PART).saturating_sub(taken.bytes);
+        let more = add(&mut buffer.reads);
+        buffer.read_bytes += more;
+        if more > room || buffer.memory.grow(more).is_err() {
+            buffer.reads.give_up();
+        }
+        if !buffer.reads.is_whole() {
+            buffer.read_bytes = 0;
+        }
+        buffer.memory.set(buffer.held());
+        taken.bytes = taken.bytes - before + buffer.held();
     }
 
     /// Forgets those that were not used, or last too long.
@@ -157,6 +194,11 @@ impl Open {
 impl Buffer {
     pub fn find(&self, place: &Place) -> Option<&Write> {
         self.writes.iter().find(|write| write.place == *place)
+    }
+
+    /// Bytes that it takes.
+    fn held(&self) -> usize {
+        self.bytes + self.read_bytes
     }
 
     /// The writes as yet.
@@ -196,8 +238,8 @@ impl Buffer {
         {
             return refused(503, failure.to_string());
         }
-        self.memory.set(bytes);
         self.bytes = bytes;
+        self.memory.set(self.held());
         match position {
             Some(position) => self.writes[position] = write,
             None => self.writes.push(write),

@@ -20,6 +20,7 @@ use tokio::time::{Instant, sleep, timeout};
 
 use crate::client::Client;
 use crate::finished::Finished;
+use crate::hot::Hot;
 use crate::limits::Limits;
 use crate::open::Open;
 use crate::prepare::{ReplicaReply, ReplicaRequest};
@@ -54,7 +55,7 @@ const OF_SCAN: &[Rule] = &[Rule::new(
     Need::User,
 )];
 const OF_KEY: &[Rule] = &[
-    Rule::new(Method::GET, &[], Need::User),
+    Rule::new(Method::GET, &["lock"], Need::User),
     Rule::new(Method::PUT, &[], Need::User),
     Rule::new(Method::DELETE, &[], Need::User),
 ];
@@ -91,6 +92,8 @@ pub(crate) struct Part {
     pub stamps: Stamps,
     /// Transactions of which all ranges know that they committed: to be told to the holders of their records.
     pub finished: Finished,
+    /// Keys that many transactions of one request want.
+    pub hot: RefCell<Hot>,
     /// Transactions that last over several requests.
     pub open: Open,
     /// The first call of `elapsed_ms`.
@@ -117,9 +120,16 @@ impl Part {
     pub fn counts(&self) -> TxnCounts {
         TxnCounts {
             open: self.open.count() as u64,
+            waiting: self.waiting(),
             expired: self.open.expired(),
             ..self.counts.get()
         }
+    }
+
+    /// How many wait for locks at leaders here.
+    fn waiting(&self) -> u64 {
+        let own = self.at_shard.borrow();
+        own.as_ref().map_or(0, |own| own.waiting() as u64)
     }
 
     /// Milliseconds since the first call; they never go back.

@@ -10,7 +10,7 @@ use dunlin_raftlog::RaftLog;
 use dunlin_versions::{Store, StoreError};
 use tokio::sync::{Notify, Semaphore};
 
-use crate::group::{Group, Inbound};
+use crate::group::{Group, Inbound, Lead};
 use crate::send::Outgoing;
 
 /// Copies that a shard fetches at a time, and that it sends.
@@ -52,6 +52,16 @@ impl AtShard {
     /// A replica that speaks.
     pub fn group(&self, id: u64) -> Option<Rc<Group>> {
         self.groups.borrow().get(&id).cloned()
+    }
+
+    /// How many wait for locks of keys that are led from here.
+    pub fn waiting(&self) -> usize {
+        let groups = self.groups.borrow();
+        let waiting = groups.values().map(|group| match &*group.lead.borrow() {
+            Some((_, Lead::Keys(leader))) => leader.locks.waiting(),
+            _ => 0,
+        });
+        waiting.sum()
     }
 
     /// Has the store do what may wait for the disk, behind all else.

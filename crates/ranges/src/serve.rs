@@ -7,7 +7,7 @@ use dunlin_entry::Version;
 use dunlin_node::{Sabotage, Services};
 use dunlin_proto::Condition;
 use dunlin_txn::{
-    Answer, Command, Id, IdRecord, Leader, Replica, Request, Row, State, Verdict, Write,
+    Answer, Command, Id, IdRecord, Leader, Replica, Request, Row, Span, State, Verdict, Write,
 };
 use dunlin_versions::{Found, Lookup, Store, StoreError, Tier};
 use tokio::sync::oneshot;
@@ -22,6 +22,8 @@ const READ_BYTES: usize = 1 << 20;
 const PAGE_BYTES: usize = 256 << 10;
 /// And no more keys than this.
 const PAGE_KEYS: usize = 4_096;
+/// A waiter for a lock takes about so many bytes, beside the key.
+const WAITER_BYTES: usize = 1 << 10;
 /// The key whose versions are the ends of windows.
 const WINDOW: &[u8] = b"window";
 
@@ -47,6 +49,12 @@ impl AtShard {
             own: self.clone(),
             group,
         };
+        let mut waiting = services.memory();
+        if let Request::Lock { key } = &request
+            && waiting.grow(WAITER_BYTES + key.len()).is_err()
+        {
+            return Answer::Busy;
+        }
         match request {
             Request::Leads if here.group.serves() => Answer::Done(Version(0)),
             Request::Leads => here.group.not_leader(),
@@ -159,6 +167,18 @@ impl Replica for Here {
         self.told(told).await
     }
 
+    async fn woken(&self, number: u64) {
+        let (waiter, woken) = oneshot::channel();
+        (self.group.tending.waiters.borrow_mut()).insert(number, waiter);
+        // It ends, too, when another leads.
+        drop(woken.await);
+    }
+
+    fn wake(&self, number: u64) {
+        // The waiter wakes when its sender is gone.
+        drop(self.group.tending.waiters.borrow_mut().remove(&number));
+    }
+
     fn scan_number(&self) -> u64 {
         let number = self.own.scans.get();
         self.own.scans.set(number + 1);
@@ -227,6 +247,24 @@ impl Replica for Here {
             values = self.read(read).await?;
         }
         Ok(values.read)
+    }
+
+    async fn changed(
+        &self,
+        since: Version,
+        at: Version,
+        spans: Vec<Span>,
+    ) -> Result<Option<Bytes>, Answer> {
+        let changed = self.read(move |store, place| {
+            for (start, end) in &spans {
+                let span = (&start[..], end.as_deref());
+                if let Some(key) = store.changed(place, (since, at), span)? {
+                    return Ok(Some(key));
+                }
+            }
+            Ok(None)
+        });
+        changed.await
     }
 
     async fn page(

@@ -63,6 +63,8 @@ impl FromStr for TxnId {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Step {
     Get(Place),
+    /// Reads a key when it is this transaction's turn.
+    Lock(Place),
     Put(Place, Option<Bytes>),
     Scan {
         keyspace: String,

@@ -6,7 +6,7 @@ use futures_util::future::join_all;
 
 use crate::command::{Check, Command, Id, Refusal, Write};
 use crate::record::NameOutcome;
-use crate::request::{Answer, Met, Request};
+use crate::request::{Answer, Blocker, Request};
 use crate::serve::{Unheard, World};
 
 /// Pause before it is asked again, in milliseconds.
@@ -23,8 +23,11 @@ pub enum Outcome {
     NameTaken,
     /// It has no effect: in this range, the check of this number does not hold; the version there is, if there is a value.
     CheckFailed(u64, u32, Option<Version>),
-    /// It has no effect: this was in its way, or it was aborted for another's sake. A newer timestamp may succeed.
-    Conflict(Option<Met>),
+    /// It has no effect: in this range, this was in its way; or it was aborted for another's sake. A newer timestamp may
+    /// succeed.
+    Conflict(Option<(u64, Blocker)>),
+    /// It has no effect: something that it has read was changed.
+    Changed,
     /// It has no effect, and why it could not be tried.
     Failed(Answer),
     /// It has no effect: a range did not answer.
@@ -44,15 +47,15 @@ pub struct Share {
     pub writes: Vec<Write>,
 }
 
-/// Commits a transaction, the first of whose ranges holds its record.
+/// Commits a transaction, the first of whose ranges holds its record. Returns the ranges that may have intents of it, too.
 pub async fn commit<W: World>(
     world: &W,
     txn: Version,
     shares: &[Share],
     id: Option<&Id>,
-) -> Outcome {
+) -> (Outcome, Vec<u64>) {
     let Some((own, others)) = shares.split_first() else {
-        return Outcome::Committed;
+        return (Outcome::Committed, Vec::new());
     };
     let holder = own.range;
     let place = |share: &Share| {
@@ -64,12 +67,18 @@ pub async fn commit<W: World>(
         };
         world.ask(share.range, Request::Enter(command))
     };
-    let placed = join_all(others.iter().map(place)).await;
-    for (share, placed) in others.iter().zip(placed) {
-        match placed {
-            Ok(Answer::Done(_)) => {}
-            other => return refused(share.range, other),
+    let intents_at = join_all(others.iter().map(place)).await;
+    let (mut may_have, mut refusal) = (Vec::new(), None);
+    for (share, intents_at) in others.iter().zip(intents_at) {
+        if !matches!(intents_at, Ok(Answer::Blocked(_) | Answer::CheckFailed(..))) {
+            may_have.push(share.range);
         }
+        if !matches!(intents_at, Ok(Answer::Done(_))) && refusal.is_none() {
+            refusal = Some(refused(share.range, intents_at));
+        }
+    }
+    if let Some(refusal) = refusal {
+        return (refusal, may_have);
     }
     let command = Command::Commit {
         txn,
@@ -78,18 +87,19 @@ pub async fn commit<W: World>(
         writes: own.writes.clone(),
         id: id.cloned(),
     };
-    match world.ask(holder, Request::Enter(command)).await {
+    let outcome = match world.ask(holder, Request::Enter(command)).await {
         Ok(Answer::Committed) => Outcome::Committed,
         Ok(Answer::Unknown) | Err(Unheard::Maybe) => outcome(world, txn, holder).await,
         other => refused(holder, other),
-    }
+    };
+    (outcome, may_have)
 }
 
 /// Why a transaction cannot commit that nobody will ask to commit again.
-fn refused(range: u64, answer: Result<Answer, Unheard>) -> Outcome {
+pub(crate) fn refused(range: u64, answer: Result<Answer, Unheard>) -> Outcome {
     match answer {
         Ok(Answer::CheckFailed(number, version)) => Outcome::CheckFailed(range, number, version),
-        Ok(Answer::Met(met)) => Outcome::Conflict(Some(met)),
+        Ok(Answer::Blocked(blocker)) => Outcome::Conflict(Some((range, blocker))),
         Ok(Answer::CommittedBefore(version)) => Outcome::Before(NameOutcome::Committed(version)),
         Ok(Answer::RefusedBefore(refusal)) => Outcome::Before(NameOutcome::Refused(refusal)),
         Ok(Answer::NameTaken) => Outcome::NameTaken,

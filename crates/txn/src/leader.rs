@@ -14,6 +14,8 @@ use dunlin_entry::Version;
 
 use crate::cache::Cache;
 use crate::command::{Check, Command};
+use crate::queue::Locks;
+use crate::request::Blocker;
 
 /// Keys and boundaries in each half of the cache, of all ranges of a shard together.
 const CACHE_ENTRIES: usize = 1 << 17;
@@ -22,10 +24,6 @@ const CACHE_ENTRIES_MIN: usize = 1 << 10;
 
 /// A lease is so long, in milliseconds. When a leader is lost, timestamps run ahead of the clock by what is left of it.
 const LEASE_MS: u64 = 1_000;
-
-/// A write at a timestamp that something was read or written at or above.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TooOld(pub Version);
 
 #[derive(Debug, Clone)]
 struct Scan {
@@ -49,6 +47,8 @@ pub struct Leader {
     renewed: Version,
     /// Transactions with intents, and since when this leader has seen them, in milliseconds of its own.
     seen: BTreeMap<Version, u64>,
+    /// Locks of hot keys.
+    pub locks: Locks,
 }
 
 impl Leader {
@@ -62,6 +62,7 @@ impl Leader {
             scans: Vec::new(),
             renewed: Version(0),
             seen: BTreeMap::new(),
+            locks: Locks::new(floor.0),
         }
     }
 
@@ -134,8 +135,8 @@ impl Leader {
     /// Whether an entry may be proposed.
     ///
     /// # Errors
-    /// `TooOld` where one of its keys was read or written later.
-    pub fn may_propose(&self, command: &Command) -> Result<(), TooOld> {
+    /// `Newer` where one of its keys was read or written later.
+    pub fn may_propose(&self, command: &Command) -> Result<(), Blocker> {
         let Some(at) = at(command) else {
             return Ok(());
         };
@@ -147,7 +148,8 @@ impl Leader {
             let read = self.cache.get(key).max(scanned);
             // A transaction reads and writes at one timestamp.
             if read > at {
-                return Err(TooOld(read));
+                let key = key.clone();
+                return Err(Blocker::Newer { key, at: read });
             }
         }
         Ok(())

@@ -18,16 +18,18 @@ fn write(at: u64, name: &str) -> Command {
     }
 }
 
+fn newer(name: &str, at: u64) -> Result<(), Blocker> {
+    let (key, at) = (key(name), Version(at));
+    Err(Blocker::Newer { key, at })
+}
+
 #[test]
 fn nothing_is_written_below_what_was_read() {
     let mut leader = Leader::new(Version(10), 1);
-    assert_eq!(leader.may_propose(&write(9, "a")), Err(TooOld(Version(10))));
+    assert_eq!(leader.may_propose(&write(9, "a")), newer("a", 10));
     assert_eq!(leader.may_propose(&write(11, "a")), Ok(()));
     leader.read_key(Version(20), &key("a"));
-    assert_eq!(
-        leader.may_propose(&write(19, "a")),
-        Err(TooOld(Version(20)))
-    );
+    assert_eq!(leader.may_propose(&write(19, "a")), newer("a", 20));
     // A transaction writes what it has read.
     assert_eq!(leader.may_propose(&write(20, "a")), Ok(()));
     assert_eq!(leader.may_propose(&write(19, "b")), Ok(()));
@@ -36,17 +38,17 @@ fn nothing_is_written_below_what_was_read() {
 #[test]
 fn a_scan_refuses_writes_to_all_keys_that_it_may_read_and_then_to_those_that_it_has_read() {
     let mut leader = Leader::new(Version(0), 1);
-    let old = Err(TooOld(Version(30)));
+    let old = |name| newer(name, 30);
     leader.begin_scan(1, Version(30), &key("a"), Some(&key("e")));
     leader.begin_scan(2, Version(30), &key("a"), Some(&key("e")));
-    assert_eq!(leader.may_propose(&write(29, "d")), old);
+    assert_eq!(leader.may_propose(&write(29, "d")), old("d"));
     assert_eq!(leader.may_propose(&write(30, "d")), Ok(()));
     assert_eq!(leader.may_propose(&write(29, "e")), Ok(()));
     // Each comes to its own end.
     leader.end_scan(1, Some(&key("c")));
-    assert_eq!(leader.may_propose(&write(29, "d")), old);
+    assert_eq!(leader.may_propose(&write(29, "d")), old("d"));
     leader.end_scan(2, Some(&key("c")));
-    assert_eq!(leader.may_propose(&write(29, "b")), old);
+    assert_eq!(leader.may_propose(&write(29, "b")), old("b"));
     assert_eq!(leader.may_propose(&write(29, "c")), Ok(()));
     // A scan of an earlier leader notes nothing.
     leader.end_scan(0, None);
@@ -54,12 +56,12 @@ fn a_scan_refuses_writes_to_all_keys_that_it_may_read_and_then_to_those_that_it_
     // To the end of the range, and whole.
     leader.begin_scan(3, Version(30), &key("x"), None);
     leader.end_scan(3, None);
-    assert_eq!(leader.may_propose(&write(29, "z")), old);
+    assert_eq!(leader.may_propose(&write(29, "z")), old("z"));
 }
 
 #[test]
 fn scans_at_one_timestamp_with_one_start_are_noted_each_with_its_own_end() {
-    let old = Err(TooOld(Version(30)));
+    let old = |name| newer(name, 30);
     for short_ends_first in [true, false] {
         let mut leader = Leader::new(Version(0), 1);
         leader.begin_scan(1, Version(30), &key("a"), Some(&key("b")));
@@ -68,8 +70,8 @@ fn scans_at_one_timestamp_with_one_start_are_noted_each_with_its_own_end() {
         for number in order {
             leader.end_scan(number, None);
         }
-        assert_eq!(leader.may_propose(&write(29, "a")), old);
-        assert_eq!(leader.may_propose(&write(29, "m")), old);
+        assert_eq!(leader.may_propose(&write(29, "a")), old("a"));
+        assert_eq!(leader.may_propose(&write(29, "m")), old("m"));
     }
 }
 
@@ -79,7 +81,7 @@ fn a_read_waits_for_what_was_proposed_before() {
     leader.proposed(&write(5, "a"), 7);
     leader.proposed(&write(6, "b"), 8);
     leader.proposed(&write(9, "a"), 9);
-    assert_eq!(leader.may_propose(&write(8, "a")), Err(TooOld(Version(9))));
+    assert_eq!(leader.may_propose(&write(8, "a")), newer("a", 9));
     assert_eq!(leader.read_key(Version(10), &key("a")), Some(9));
     assert_eq!(leader.read_key(Version(10), &key("c")), None);
     assert_eq!(leader.begin_scan(1, Version(10), &key("b"), None), Some(8));
@@ -104,8 +106,7 @@ fn what_is_checked_is_read() {
         id: None,
     };
     leader.proposed(&commit, 7);
-    let refused = Err(TooOld(Version(20)));
-    assert_eq!(leader.may_propose(&write(19, "c")), refused);
+    assert_eq!(leader.may_propose(&write(19, "c")), newer("c", 20));
     assert_eq!(leader.may_propose(&write(21, "c")), Ok(()));
     // Nothing is written there that a read would have to wait for.
     assert_eq!(leader.read_key(Version(30), &key("c")), None);

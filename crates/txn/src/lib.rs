@@ -8,10 +8,13 @@
 //! | `record` | what became of a transaction, kept by its holder |
 //! | `state` | what a range's entries do, the same at every replica: writes judged, intents, records |
 //! | `cache` | up to which timestamps keys were read or written |
+//! | `queue` | whose turn it is to use a hot key: advice, on which nothing relies |
+//! | `lock` | waiting for one's turn, at the leader |
 //! | `leader` | what a leader refuses before it proposes: writes below what was read |
 //! | `request` | what a range's leader is asked, and what it answers |
 //! | `serve` | a request at the leader |
 //! | `commit` | a transaction's writes, from any node |
+//! | `refresh` | a commit at a later timestamp than that of the reads |
 //! | `tend` | what a leader does unasked: expired intents, transactions that others do not know of yet |
 //! | `oracle` | timestamps: windows of them, and who waits for which |
 //!
@@ -24,8 +27,11 @@ mod command;
 mod commit;
 mod intent;
 mod leader;
+mod lock;
 mod oracle;
+mod queue;
 mod record;
+mod refresh;
 mod request;
 mod serve;
 mod state;
@@ -35,10 +41,12 @@ pub use cache::Cache;
 pub use command::{Check, Command, Id, Malformed, Refusal, Write, bytes as get_bytes, put_bytes};
 pub use commit::{Outcome, Share, close, commit, finalize_all, reserve};
 pub use intent::Intent;
-pub use leader::{Leader, TooOld};
+pub use leader::Leader;
 pub use oracle::{Full, Oracle};
+pub use queue::Locks;
 pub use record::{IdRecord, NameOutcome, Record};
-pub use request::{Answer, Met, Request, Row};
+pub use refresh::{Reads, commit_later, refresh};
+pub use request::{Answer, Blocker, Request, Row, Span};
 pub use serve::{Replica, Unheard, World, serve};
 pub use state::{Judged, ORIGIN, Rows, State, Verdict, holds};
 pub use tend::tend;

@@ -44,6 +44,25 @@ pub enum Request {
     /// An entry of a transaction: to commit it, to reserve or close its name, to place or finalize intents, or that it is
     /// finished.
     Enter(Command),
+    /// Whether keys have no version above one timestamp and up to another, and will have none.
+    Unchanged {
+        /// The later.
+        at: Version,
+        /// The earlier.
+        since: Version,
+        /// The keys.
+        spans: Vec<Span>,
+    },
+    /// The lock of a key, when it is its turn: nothing relies on it.
+    Lock {
+        /// The key.
+        key: Bytes,
+    },
+    /// A lock has ended.
+    Unlock {
+        /// Its number.
+        number: u64,
+    },
     /// What became of a transaction whose record is here; it is aborted if nothing has yet and the asker wants that.
     Push {
         /// The transaction.
@@ -51,15 +70,10 @@ pub enum Request {
         /// Whether it is aborted if it is undecided.
         aborts: bool,
     },
-    /// The outcome of a name, if it has one here; or of the transaction with this timestamp by a key that it may have
-    /// written. Changes nothing, and keeps nobody from writing.
+    /// The outcome of a name, if it has one here. Changes nothing, and keeps nobody from writing.
     Name {
         /// The name.
         id: Id,
-        /// The transaction.
-        txn: Version,
-        /// The key.
-        key: Bytes,
     },
     /// Timestamps, of the oracle.
     Timestamps {
@@ -73,18 +87,30 @@ pub enum Request {
 }
 
 /// What is in the way of a transaction.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Met {
-    /// Something was read or written at this timestamp, or would be forgotten: a newer one may succeed.
-    Newer(Version),
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Blocker {
+    /// A key was read or written at this timestamp: a newer one may succeed.
+    Newer {
+        /// The key.
+        key: Bytes,
+        /// The timestamp.
+        at: Version,
+    },
+    /// What there was up to this timestamp may be forgotten: a newer one may succeed.
+    Old(Version),
     /// Another transaction's intent.
     Intent {
+        /// The key.
+        key: Bytes,
         /// That transaction.
         txn: Version,
         /// Which range holds its record.
         holder: u64,
     },
 }
+
+/// Keys of a range from the first to before the second; none is the range's end.
+pub type Span = (Bytes, Option<Bytes>);
 
 /// A key with its version and value.
 pub type Row = (Bytes, Version, Bytes);
@@ -101,7 +127,7 @@ pub enum Answer {
     /// Its version would be above its deadline; nothing happened.
     TooLate(Version),
     /// Something is in the way; nothing happened.
-    Met(Met),
+    Blocked(Blocker),
     /// The transaction has committed.
     Committed,
     /// The transaction is aborted.
@@ -131,6 +157,15 @@ pub enum Answer {
     /// Values with their versions, of the first keys in their order; none where there is none. Of the first key at least,
     /// and of so many as fit into one answer.
     Values(Vec<Option<(Version, Bytes)>>),
+    /// This key has such a version.
+    Changed(Bytes),
+    /// A lock is held.
+    Locked {
+        /// Its number.
+        number: u64,
+        /// Whether others had it first.
+        has_waited: bool,
+    },
     /// Keys in order, and where the next page begins.
     Page(Vec<Row>, Option<Bytes>),
     /// The first of the timestamps.
@@ -145,6 +180,9 @@ const PUSH: u8 = 5;
 const TIMESTAMPS: u8 = 6;
 const LEADS: u8 = 7;
 const NAME: u8 = 8;
+const LOCK: u8 = 9;
+const UNLOCK: u8 = 10;
+const UNCHANGED: u8 = 11;
 
 impl Request {
     /// As it travels, behind what is there.
@@ -191,11 +229,27 @@ impl Request {
                 out.put_u64_le(txn.0);
                 out.put_u8((*aborts).into());
             }
-            Request::Name { id, txn, key } => {
+            Request::Name { id } => {
                 out.put_u8(NAME);
                 put_id(out, id);
-                out.put_u64_le(txn.0);
+            }
+            Request::Unchanged { at, since, spans } => {
+                out.put_u8(UNCHANGED);
+                out.put_u64_le(at.0);
+                out.put_u64_le(since.0);
+                out.put_u32_le(spans.len() as u32);
+                for (start, end) in spans {
+                    put_bytes(out, start);
+                    put_option(out, end.as_ref());
+                }
+            }
+            Request::Lock { key } => {
+                out.put_u8(LOCK);
                 put_bytes(out, key);
+            }
+            Request::Unlock { number } => {
+                out.put_u8(UNLOCK);
+                out.put_u64_le(*number);
             }
             Request::Timestamps { count, above } => {
                 out.put_u8(TIMESTAMPS);
@@ -236,10 +290,17 @@ impl Request {
                 txn: version(from)?,
                 aborts: byte(from)? != 0,
             },
-            NAME => Request::Name {
-                id: id(from)?,
-                txn: version(from)?,
-                key: bytes(from)?,
+            NAME => Request::Name { id: id(from)? },
+            UNCHANGED => {
+                let (at, since) = (version(from)?, version(from)?);
+                let count = length(from)?;
+                let span = |_| Ok((bytes(from)?, option(from)?));
+                let spans = (0..count).map(span).collect::<Result<_, Malformed>>()?;
+                Request::Unchanged { at, since, spans }
+            }
+            LOCK => Request::Lock { key: bytes(from)? },
+            UNLOCK => Request::Unlock {
+                number: number(from)?,
             },
             TIMESTAMPS => Request::Timestamps {
                 count: from.try_get_u32_le().map_err(short)?,
@@ -262,10 +323,24 @@ impl Answer {
                 put_version(&mut out, 2, version.unwrap_or_default());
             }
             Answer::TooLate(version) => put_version(&mut out, 3, *version),
-            Answer::Met(Met::Newer(version)) => put_version(&mut out, 4, *version),
-            Answer::Met(Met::Intent { txn, holder }) => {
+            Answer::Blocked(Blocker::Newer { key, at }) => {
+                put_version(&mut out, 4, *at);
+                put_bytes(&mut out, key);
+            }
+            Answer::Blocked(Blocker::Intent { key, txn, holder }) => {
                 put_version(&mut out, 5, *txn);
                 out.put_u64_le(*holder);
+                put_bytes(&mut out, key);
+            }
+            Answer::Blocked(Blocker::Old(version)) => put_version(&mut out, 23, *version),
+            Answer::Changed(key) => {
+                out.put_u8(25);
+                put_bytes(&mut out, key);
+            }
+            Answer::Locked { number, has_waited } => {
+                out.put_u8(24);
+                out.put_u64_le(*number);
+                out.put_u8((*has_waited).into());
             }
             Answer::Committed => out.put_u8(6),
             Answer::Aborted => out.put_u8(7),
@@ -334,11 +409,14 @@ impl Answer {
             1 => Answer::Done(version(from)?),
             2 => Answer::ConditionFailed(some(version(from)?)),
             3 => Answer::TooLate(version(from)?),
-            4 => Answer::Met(Met::Newer(version(from)?)),
-            5 => Answer::Met(Met::Intent {
-                txn: version(from)?,
-                holder: number(from)?,
-            }),
+            4 => {
+                let (at, key) = (version(from)?, bytes(from)?);
+                Answer::Blocked(Blocker::Newer { key, at })
+            }
+            5 => {
+                let (txn, holder, key) = (version(from)?, number(from)?, bytes(from)?);
+                Answer::Blocked(Blocker::Intent { key, txn, holder })
+            }
             6 => Answer::Committed,
             7 => Answer::Aborted,
             8 => Answer::Undecided,
@@ -372,6 +450,12 @@ impl Answer {
                 Answer::CheckFailed(from.try_get_u32_le().map_err(short)?, found)
             }
             22 => Answer::RefusedBefore(Refusal::decode(from)?),
+            23 => Answer::Blocked(Blocker::Old(version(from)?)),
+            24 => Answer::Locked {
+                number: number(from)?,
+                has_waited: byte(from)? != 0,
+            },
+            25 => Answer::Changed(bytes(from)?),
             _ => return Err(Malformed("its kind is unknown")),
         };
         whole(from, answer)

@@ -57,9 +57,14 @@ fn requests_come_back_and_nothing_shorter_or_longer() {
                 name: key("7-name"),
                 body: 1,
             },
-            txn: Version(3),
-            key: key("k"),
         },
+        Request::Unchanged {
+            at: Version(9),
+            since: Version(5),
+            spans: vec![(key("k"), None), (key("l"), Some(key("m")))],
+        },
+        Request::Lock { key: key("k") },
+        Request::Unlock { number: 9 },
     ];
     for request in all {
         let mut out = BytesMut::new();
@@ -81,8 +86,18 @@ fn answers_come_back_and_nothing_shorter() {
         Answer::ConditionFailed(None),
         Answer::ConditionFailed(Some(Version(2))),
         Answer::TooLate(Version(3)),
-        Answer::Met(Met::Newer(Version(4))),
-        Answer::Met(Met::Intent {
+        Answer::Blocked(Blocker::Newer {
+            key: key("k"),
+            at: Version(4),
+        }),
+        Answer::Blocked(Blocker::Old(Version(4))),
+        Answer::Locked {
+            number: 7,
+            has_waited: true,
+        },
+        Answer::Changed(key("k")),
+        Answer::Blocked(Blocker::Intent {
+            key: key("k"),
             txn: Version(5),
             holder: 6,
         }),

@@ -6,7 +6,7 @@ use dunlin_entry::Version;
 use crate::command::{Command, Id};
 use crate::leader::Leader;
 use crate::record::IdRecord;
-use crate::request::{Answer, Met, Request, Row};
+use crate::request::{Answer, Blocker, Request, Row, Span};
 use crate::state::{State, Verdict};
 
 /// How often a write of one key is tried anew, at another timestamp each time.
@@ -67,6 +67,12 @@ pub trait Replica {
     /// Puts an entry into the log, if the leader may, and waits until it is applied.
     async fn propose(&self, command: Command) -> Result<Verdict, Answer>;
 
+    /// Waits until `wake` is called with this number, or it does not lead any more; perhaps less long.
+    async fn woken(&self, number: u64);
+
+    /// Wakes the waiter with this number, if there is one.
+    fn wake(&self, number: u64);
+
     /// A number for a scan, which no other scan of this process has, whoever leads.
     fn scan_number(&self) -> u64;
 
@@ -85,6 +91,14 @@ pub trait Replica {
         at: Version,
         keys: Vec<Bytes>,
     ) -> Result<Vec<Option<(Version, Bytes)>>, Answer>;
+
+    /// A key within these that has a version above one timestamp and up to another.
+    async fn changed(
+        &self,
+        since: Version,
+        at: Version,
+        spans: Vec<Span>,
+    ) -> Result<Option<Bytes>, Answer>;
 
     /// Keys in order at a timestamp.
     async fn page(
@@ -122,7 +136,10 @@ pub async fn serve<W: World, R: Replica>(world: &W, replica: &R, request: Reques
         }
         Request::Enter(command) => here.enter(command).await,
         Request::Push { txn, aborts } => here.push(txn, aborts).await,
-        Request::Name { id, txn, key } => here.name(id, txn, key).await,
+        Request::Unchanged { at, since, spans } => here.unchanged(at, since, spans).await,
+        Request::Lock { key } => here.lock(&key).await,
+        Request::Unlock { number } => here.unlock(number),
+        Request::Name { id } => here.name(id).await,
         Request::Timestamps { .. } | Request::Leads => {
             Err(Answer::Failed("this is not for keys of a range".to_owned()))
         }
@@ -182,6 +199,38 @@ impl<W: World, R: Replica> Here<'_, W, R> {
         Ok(Answer::Page(rows, next))
     }
 
+    /// Reads keys at a timestamp as far as to say whether they are as they were at an earlier one.
+    async fn unchanged(
+        &self,
+        at: Version,
+        since: Version,
+        spans: Vec<Span>,
+    ) -> Result<Answer, Answer> {
+        self.lease(at).await?;
+        let (mut scans, mut last) = (Vec::with_capacity(spans.len()), None);
+        for (start, end) in &spans {
+            let number = self.replica.scan_number();
+            let index = (self.replica)
+                .with(|_, leader| leader.begin_scan(number, at, start, end.as_ref()))?;
+            last = last.max(index);
+            scans.push(Scan {
+                replica: self.replica,
+                number,
+                next: None,
+            });
+        }
+        if let Some(index) = last {
+            self.replica.applied(index).await?;
+        }
+        for (start, end) in &spans {
+            self.clear_for_read(at, start, end.as_ref()).await?;
+        }
+        let changed = self.replica.changed(since, at, spans).await?;
+        // Older versions may have gone meanwhile.
+        (self.replica).with(|state, _| check_watermark(state, since))??;
+        Ok(changed.map_or(Answer::Done(at), Answer::Changed))
+    }
+
     async fn at(&self, at: Option<Version>) -> Result<Version, Answer> {
         match at {
             Some(at) => Ok(at),
@@ -208,9 +257,11 @@ impl<W: World, R: Replica> Here<'_, W, R> {
     ) -> Result<(), Answer> {
         let mut pause_ms = PAUSE_MS;
         loop {
-            let met = (self.replica).with(|state, _| state.met_by_read(at, start, end))?;
-            let Some(met) = met else { return Ok(()) };
-            if self.clear(met, at).await? {
+            let blocker = (self.replica).with(|state, _| state.met_by_read(at, start, end))?;
+            let Some(blocker) = blocker else {
+                return Ok(());
+            };
+            if self.clear(&blocker, at).await? {
                 pause_ms = PAUSE_MS;
                 continue;
             }
@@ -241,8 +292,8 @@ impl<W: World, R: Replica> Here<'_, W, R> {
             match self.replica.propose(command(at)).await? {
                 Verdict::ConditionFailed(version) => return Ok(Answer::ConditionFailed(version)),
                 Verdict::Aborted => return Ok(Answer::Aborted),
-                Verdict::Met(met) => {
-                    if !self.clear(met, at).await? {
+                Verdict::Blocked(blocker) => {
+                    if !self.clear(&blocker, at).await? {
                         self.world.pause(pause_ms).await;
                         pause_ms = (2 * pause_ms).min(PAUSE_MS_MAX);
                     }
@@ -272,7 +323,7 @@ impl<W: World, R: Replica> Here<'_, W, R> {
 
     async fn commit(&self, txn: Version, command: Command) -> Result<Answer, Answer> {
         let answer = self.settle(txn, command).await?;
-        if !matches!(answer, Answer::Met(_)) {
+        if !matches!(answer, Answer::Blocked(_)) {
             return Ok(answer);
         }
         // Had the request come twice, the other one might commit after this one was refused.
@@ -286,8 +337,8 @@ impl<W: World, R: Replica> Here<'_, W, R> {
     async fn settle(&self, txn: Version, command: Command) -> Result<Answer, Answer> {
         let mut cleared = 0;
         loop {
-            let met = match self.replica.propose(command.clone()).await? {
-                Verdict::Met(met) => met,
+            let blocker = match self.replica.propose(command.clone()).await? {
+                Verdict::Blocked(blocker) => blocker,
                 Verdict::Done => return Ok(Answer::Done(txn)),
                 Verdict::Committed => return Ok(Answer::Committed),
                 Verdict::Forgotten => return Ok(Answer::Forgotten),
@@ -300,9 +351,9 @@ impl<W: World, R: Replica> Here<'_, W, R> {
                 Verdict::Aborted | Verdict::ConditionFailed(_) => return Ok(Answer::Aborted),
             };
             cleared += 1;
-            let is_intent = matches!(met, Met::Intent { .. });
-            if !is_intent || cleared > CLEARED_MAX || !self.clear(met, txn).await? {
-                return Ok(Answer::Met(met));
+            let is_intent = matches!(blocker, Blocker::Intent { .. });
+            if !is_intent || cleared > CLEARED_MAX || !self.clear(&blocker, txn).await? {
+                return Ok(Answer::Blocked(blocker));
             }
         }
     }
@@ -323,9 +374,8 @@ impl<W: World, R: Replica> Here<'_, W, R> {
     }
 
     /// The outcome of a name. Another leader may give it one meanwhile: so none is not final.
-    async fn name(&self, id: Id, txn: Version, key: Bytes) -> Result<Answer, Answer> {
-        let look = |state: &State, _: &mut Leader| (state.watermark(), state.intent_of(txn, &key));
-        let (watermark, intent) = self.replica.with(look)?;
+    async fn name(&self, id: Id) -> Result<Answer, Answer> {
+        let watermark = self.replica.with(|state, _| state.watermark())?;
         if id.ms <= watermark.millis() {
             return Ok(Answer::Forgotten);
         }
@@ -334,20 +384,7 @@ impl<W: World, R: Replica> Here<'_, W, R> {
             Some(Verdict::CommittedBefore(at)) => Answer::CommittedBefore(at),
             Some(Verdict::RefusedBefore(refusal)) => Answer::RefusedBefore(refusal),
             Some(_) => Answer::NameTaken,
-            None => match intent {
-                Some(intent) => Answer::Met(intent),
-                None => self.by_version(txn, key).await?,
-            },
-        })
-    }
-
-    /// Whether a key has the version of a transaction, which it has once that is known here to have committed.
-    async fn by_version(&self, txn: Version, key: Bytes) -> Result<Answer, Answer> {
-        let values = self.replica.get(txn, vec![key]).await?;
-        let newest = values.into_iter().flatten().next();
-        Ok(match newest {
-            Some((version, _)) if version == txn => Answer::CommittedBefore(txn),
-            _ => Answer::Undecided,
+            None => Answer::Undecided,
         })
     }
 
@@ -359,8 +396,8 @@ impl<W: World, R: Replica> Here<'_, W, R> {
     }
 
     /// Clears what is in the way of who has this timestamp, if it can be; whether it is gone.
-    pub(crate) async fn clear(&self, met: Met, by: Version) -> Result<bool, Answer> {
-        let Met::Intent { txn, holder } = met else {
+    pub(crate) async fn clear(&self, blocker: &Blocker, by: Version) -> Result<bool, Answer> {
+        let Blocker::Intent { txn, holder, .. } = *blocker else {
             return Ok(true);
         };
         let now_ms = self.world.elapsed_ms();
@@ -404,6 +441,6 @@ fn check_watermark(state: &State, at: Version) -> Result<(), Answer> {
     if at > state.watermark() {
         Ok(())
     } else {
-        Err(Answer::Met(Met::Newer(state.watermark())))
+        Err(Answer::Blocked(Blocker::Old(state.watermark())))
     }
 }

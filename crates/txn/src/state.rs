@@ -17,7 +17,7 @@ use dunlin_proto::Condition;
 use crate::command::{Check, Command, Id, Refusal, Write};
 use crate::intent::Intent;
 use crate::record::{IdRecord, NameOutcome, Record};
-use crate::request::Met;
+use crate::request::Blocker;
 
 /// The origin of all versions of ranges: order is by timestamps, not by who wrote.
 pub const ORIGIN: Origin = Origin(0);
@@ -74,7 +74,7 @@ pub enum Verdict {
     /// Its check of this number does not hold; the same. Nothing happened.
     CheckFailed(u32, Option<Version>),
     /// Something is in its way; nothing happened.
-    Met(Met),
+    Blocked(Blocker),
     /// The transaction is aborted.
     Aborted,
     /// The transaction has committed.
@@ -173,20 +173,14 @@ impl State {
     }
 
     /// What a read at a timestamp must know of first: an intent that is not above it.
-    pub fn met_by_read(&self, at: Version, start: &Bytes, end: Option<&Bytes>) -> Option<Met> {
+    pub fn met_by_read(&self, at: Version, start: &Bytes, end: Option<&Bytes>) -> Option<Blocker> {
         let end = end.map_or(Bound::Unbounded, Bound::Excluded);
         if matches!(end, Bound::Excluded(end) if end <= start) {
             return None;
         }
         let mut within = (self.intents).range::<Bytes, _>((Bound::Included(start), end));
         let found = within.find(|(_, intent)| intent.txn < at);
-        found.map(|(_, intent)| Met::from(intent))
-    }
-
-    /// The intent of this transaction on a key.
-    pub fn intent_of(&self, txn: Version, key: &Bytes) -> Option<Met> {
-        let intent = self.intents.get(key).filter(|intent| intent.txn == txn);
-        intent.map(Met::from)
+        found.map(|(key, intent)| Blocker::by(key, intent))
     }
 
     /// Whether this transaction has intents here.
@@ -276,12 +270,12 @@ impl State {
         if self.is_dropped() {
             return Ok(Verdict::Aborted);
         }
-        if let Some(met) = self.in_the_way(at, &write.key) {
-            return Ok(Verdict::Met(met));
+        if let Some(blocker) = self.in_the_way(at, &write.key) {
+            return Ok(Verdict::Blocked(blocker));
         }
         if condition != Condition::None {
             match self.current(rows, at, &write.key)? {
-                Err(met) => return Ok(Verdict::Met(met)),
+                Err(blocker) => return Ok(Verdict::Blocked(blocker)),
                 Ok(current) if !holds(condition, current) => {
                     return Ok(Verdict::ConditionFailed(current));
                 }
@@ -426,12 +420,12 @@ impl State {
     }
 
     /// An intent of another transaction, or the watermark.
-    fn in_the_way(&self, txn: Version, key: &Bytes) -> Option<Met> {
+    fn in_the_way(&self, txn: Version, key: &Bytes) -> Option<Blocker> {
         if txn <= self.watermark {
-            return Some(Met::Newer(self.watermark));
+            return Some(Blocker::Old(self.watermark));
         }
         let intent = self.intents.get(key).filter(|intent| intent.txn != txn);
-        intent.map(Met::from)
+        intent.map(|intent| Blocker::by(key, intent))
     }
 
     /// The version of a key's value that a transaction sees, unless something is in its way.
@@ -440,12 +434,15 @@ impl State {
         rows: &mut R,
         txn: Version,
         key: &Bytes,
-    ) -> Result<Result<Option<Version>, Met>, R::Error> {
-        if let Some(met) = self.in_the_way(txn, key) {
-            return Ok(Err(met));
+    ) -> Result<Result<Option<Version>, Blocker>, R::Error> {
+        if let Some(blocker) = self.in_the_way(txn, key) {
+            return Ok(Err(blocker));
         }
         Ok(match rows.newest(key)? {
-            Some((version, _)) if version >= txn => Err(Met::Newer(version)),
+            Some((at, _)) if at >= txn => Err(Blocker::Newer {
+                key: key.clone(),
+                at,
+            }),
             newest => Ok(newest.and_then(|(version, is_value)| is_value.then_some(version))),
         })
     }
@@ -459,13 +456,13 @@ impl State {
         writes: &[Write],
     ) -> Result<Option<Verdict>, R::Error> {
         for write in writes {
-            if let Err(met) = self.current(rows, txn, &write.key)? {
-                return Ok(Some(Verdict::Met(met)));
+            if let Err(blocker) = self.current(rows, txn, &write.key)? {
+                return Ok(Some(Verdict::Blocked(blocker)));
             }
         }
         for (number, check) in (0..).zip(checks) {
             match self.current(rows, txn, &check.key)? {
-                Err(met) => return Ok(Some(Verdict::Met(met))),
+                Err(blocker) => return Ok(Some(Verdict::Blocked(blocker))),
                 Ok(current) if !holds(check.condition, current) => {
                     return Ok(Some(Verdict::CheckFailed(number, current)));
                 }
@@ -493,9 +490,11 @@ fn put_outcome<R: Rows>(rows: &mut R, id: &Id, outcome: Option<NameOutcome>) {
     rows.put_id(id, &IdRecord { body, outcome });
 }
 
-impl From<&Intent> for Met {
-    fn from(intent: &Intent) -> Met {
-        Met::Intent {
+impl Blocker {
+    /// An intent in the way.
+    pub(crate) fn by(key: &Bytes, intent: &Intent) -> Blocker {
+        Blocker::Intent {
+            key: key.clone(),
             txn: intent.txn,
             holder: intent.holder,
         }

@@ -131,15 +131,21 @@ fn finalize(txn: u64, is_committed: bool) -> Command {
     }
 }
 
-fn intent(txn: u64) -> Verdict {
-    Verdict::Met(Met::Intent {
+fn intent(name: &str, txn: u64) -> Verdict {
+    Verdict::Blocked(Blocker::Intent {
+        key: key(name),
         txn: Version(txn),
         holder: 7,
     })
 }
 
-fn newer(version: u64) -> Verdict {
-    Verdict::Met(Met::Newer(Version(version)))
+fn newer(name: &str, version: u64) -> Verdict {
+    let (key, at) = (key(name), Version(version));
+    Verdict::Blocked(Blocker::Newer { key, at })
+}
+
+fn old(watermark: u64) -> Verdict {
+    Verdict::Blocked(Blocker::Old(Version(watermark)))
 }
 
 #[test]
@@ -154,7 +160,10 @@ fn conditions_are_judged_by_the_newest_version() {
     let is = |version| Condition::Is(Stamp::new(Version(version), ORIGIN));
     assert_eq!(range.apply(&write(7, is(4), "k")), failed);
     assert_eq!(range.apply(&write(8, is(5), "k")), Verdict::Done);
-    assert_eq!(range.apply(&write(8, Condition::Present, "k")), newer(8));
+    assert_eq!(
+        range.apply(&write(8, Condition::Present, "k")),
+        newer("k", 8)
+    );
     let gone = Command::Write {
         at: Version(9),
         condition: Condition::Present,
@@ -179,20 +188,23 @@ fn intents_are_placed_all_or_none_and_keep_others_out() {
     assert_eq!(range.apply(&place(10, &["a", "b"])), Verdict::Done);
     // Twice is once.
     assert_eq!(range.apply(&place(10, &["a", "b"])), Verdict::Done);
-    assert_eq!(range.apply(&place(11, &["d", "a"])), intent(10));
-    assert_eq!(range.apply(&place(12, &["d", "c"])), newer(20));
+    assert_eq!(range.apply(&place(11, &["d", "a"])), intent("a", 10));
+    assert_eq!(range.apply(&place(12, &["d", "c"])), newer("c", 20));
     assert!(!range.state.has_intents_of(Version(11)));
-    assert_eq!(range.apply(&write(15, Condition::None, "a")), intent(10));
-    assert_eq!(range.apply(&commit(15, &[], &["b"])), intent(10));
-    let met = |at, name: &str| range.state.met_by_read(Version(at), &key(name), None);
-    assert_eq!(met(10, "a"), None);
-    assert_eq!(Some(met(11, "a")), Some(met(11, "")));
-    assert!(met(11, "b").is_some() && met(11, "c").is_none());
+    assert_eq!(
+        range.apply(&write(15, Condition::None, "a")),
+        intent("a", 10)
+    );
+    assert_eq!(range.apply(&commit(15, &[], &["b"])), intent("b", 10));
+    let blocker = |at, name: &str| range.state.met_by_read(Version(at), &key(name), None);
+    assert_eq!(blocker(10, "a"), None);
+    assert_eq!(Some(blocker(11, "a")), Some(blocker(11, "")));
+    assert!(blocker(11, "b").is_some() && blocker(11, "c").is_none());
     assert_eq!(range.apply(&finalize(10, true)), Verdict::Done);
     assert_eq!(range.apply(&finalize(10, true)), Verdict::Done);
     assert_eq!(range.values("a"), [(10, Some("v"))]);
     // A message that was late.
-    assert_eq!(range.apply(&place(10, &["a", "b"])), newer(10));
+    assert_eq!(range.apply(&place(10, &["a", "b"])), newer("a", 10));
     assert_eq!(range.apply(&place(30, &["a"])), Verdict::Done);
     range.apply(&finalize(30, false));
     assert_eq!(range.values("a"), [(10, Some("v"))]);
@@ -241,8 +253,8 @@ fn nothing_happens_at_or_below_the_watermark_and_what_others_need_stays() {
         Verdict::Forgotten
     );
     assert_eq!(range.apply(&commit(9, &[], &["c"])), Verdict::Forgotten);
-    assert_eq!(range.apply(&place(10, &["c"])), newer(10));
-    assert_eq!(range.apply(&write(10, Condition::None, "c")), newer(10));
+    assert_eq!(range.apply(&place(10, &["c"])), old(10));
+    assert_eq!(range.apply(&write(10, Condition::None, "c")), old(10));
     assert_eq!(range.apply(&write(11, Condition::None, "c")), Verdict::Done);
     range.apply(&Command::Finished {
         txns: vec![Version(5)],
@@ -386,8 +398,8 @@ fn checks_hold_of_what_the_transaction_sees_or_nothing_happens() {
         ),
         (&[("a", Condition::Present)], Verdict::CheckFailed(0, None)),
         (&[("a", is(5))], Verdict::CheckFailed(0, None)),
-        (&[("i", Condition::Absent)], intent(6)),
-        (&[("n", Condition::Present)], newer(90)),
+        (&[("i", Condition::Absent)], intent("i", 6)),
+        (&[("n", Condition::Present)], newer("n", 90)),
     ];
     range.apply(&place(6, &["i"]));
     range.apply(&write(90, Condition::None, "n"));

@@ -6,7 +6,7 @@ use dunlin_entry::Version;
 
 use crate::command::Command;
 use crate::commit::finalize_all;
-use crate::request::Met;
+use crate::request::Blocker;
 use crate::serve::{Here, Replica, World};
 
 /// Transactions taken on at a time.
@@ -21,8 +21,13 @@ pub async fn tend<W: World, R: Replica>(world: &W, replica: &R, seen: &mut BTree
         let expired = state
             .intents()
             .filter(|(_, intent)| leader.seen_for_ms(intent.txn, now_ms) > intent_ms);
-        let mut expired: Vec<Met> = expired.map(|(_, intent)| Met::from(intent)).collect();
-        expired.dedup();
+        let mut expired: Vec<Blocker> = expired
+            .map(|(key, intent)| Blocker::by(key, intent))
+            .collect();
+        expired.dedup_by_key(|blocker| match blocker {
+            Blocker::Intent { txn, .. } => *txn,
+            Blocker::Newer { at, .. } | Blocker::Old(at) => *at,
+        });
         expired.truncate(AT_A_TIME);
         let late = state.unfinished().filter(|(txn, _)| seen.contains(txn));
         let late = late.map(|(txn, participants)| (txn, participants.to_vec()));
@@ -34,9 +39,9 @@ pub async fn tend<W: World, R: Replica>(world: &W, replica: &R, seen: &mut BTree
         return;
     };
     let here = Here { world, replica };
-    for met in expired {
+    for blocker in expired {
         // What cannot be decided now is met again.
-        drop(here.clear(met, Version::MAX).await);
+        drop(here.clear(&blocker, Version::MAX).await);
     }
     let mut finished = Vec::new();
     for (txn, participants) in late {

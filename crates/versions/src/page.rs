@@ -2,10 +2,14 @@
 
 use bytes::Bytes;
 use dunlin_entry::Version;
+use rocksdb::DBRawIterator;
 
 use crate::get::{damaged, decode};
 use crate::key;
 use crate::store::{Store, StoreError, in_order};
+
+/// Keys from the first to before the second.
+type Span<'a> = (&'a [u8], Option<&'a [u8]>);
 
 /// So many older versions of a key are passed by one by one; then it is cheaper to search.
 const PASSED: usize = 8;
@@ -20,6 +24,56 @@ pub struct Page {
 }
 
 impl Store {
+    /// A key from `start` to before `end` that has a version above `since` and up to `at`. May wait for the disk.
+    ///
+    /// # Errors
+    /// See [`StoreError`].
+    pub fn changed(
+        &self,
+        place: u32,
+        (since, at): (Version, Version),
+        (start, end): Span<'_>,
+    ) -> Result<Option<Bytes>, StoreError> {
+        let mut rows = self.in_span(place, (start, end));
+        let mut passed = 0;
+        let mut last: Vec<u8> = Vec::new();
+        while let Some((row, _)) = rows.item() {
+            let (head, version) = key::split(row).ok_or_else(|| damaged("a row"))?;
+            if version > at {
+                rows.seek(row_at(head, at));
+                continue;
+            }
+            if version > since {
+                let key = key::key_of(head).ok_or_else(|| damaged("a key"))?;
+                return Ok(Some(key.into()));
+            }
+            if head != last {
+                (last, passed) = (head.to_vec(), 0);
+            }
+            passed += 1;
+            if passed > PASSED {
+                rows.seek(behind(&last));
+            } else {
+                rows.next();
+            }
+        }
+        rows.status()?;
+        Ok(None)
+    }
+
+    /// All versions of keys, in order.
+    fn in_span(&self, place: u32, (start, end): Span<'_>) -> DBRawIterator<'_> {
+        let mut options = in_order();
+        let upper = match end {
+            Some(end) => key::from_key(place, end),
+            None => key::behind_versions(place).to_vec(),
+        };
+        options.set_iterate_upper_bound(upper);
+        let mut rows = self.db.raw_iterator_opt(options);
+        rows.seek(key::from_key(place, start));
+        rows
+    }
+
     /// The keys from `start` to before `end`, as they are at a timestamp; at least one, if there is one, and no more
     /// than `bytes` and `count` else. May wait for the disk.
     ///
@@ -29,18 +83,11 @@ impl Store {
         &self,
         place: u32,
         at: Version,
-        (start, end): (&[u8], Option<&[u8]>),
+        span: Span<'_>,
         bytes: usize,
         count: usize,
     ) -> Result<Page, StoreError> {
-        let mut options = in_order();
-        let upper = match end {
-            Some(end) => key::from_key(place, end),
-            None => key::behind_versions(place).to_vec(),
-        };
-        options.set_iterate_upper_bound(upper);
-        let mut rows = self.db.raw_iterator_opt(options);
-        rows.seek(key::from_key(place, start));
+        let mut rows = self.in_span(place, span);
         let mut page = Page::default();
         let mut taken = 0;
         let mut last: Vec<u8> = Vec::new();
@@ -50,18 +97,14 @@ impl Store {
             if head == last {
                 passed += 1;
                 if passed > PASSED {
-                    let mut behind = last.clone();
-                    behind.extend_from_slice(&[0xff; 9]);
-                    rows.seek(behind);
+                    rows.seek(behind(&last));
                 } else {
                     rows.next();
                 }
                 continue;
             }
             if version > at {
-                let mut first = head.to_vec();
-                first.extend_from_slice(&(!at.0).to_be_bytes());
-                rows.seek(first);
+                rows.seek(row_at(head, at));
                 continue;
             }
             passed = 0;
@@ -82,4 +125,14 @@ impl Store {
         rows.status()?;
         Ok(page)
     }
+}
+
+/// The row of a key at a timestamp, or the newest before.
+fn row_at(head: &[u8], at: Version) -> Vec<u8> {
+    [head, &(!at.0).to_be_bytes()].concat()
+}
+
+/// Behind all rows of a key.
+fn behind(head: &[u8]) -> Vec<u8> {
+    [head, &[0xff; 9]].concat()
 }

@@ -185,6 +185,39 @@ fn what_is_read_at_a_timestamp_is_what_was_there_then() {
 }
 
 #[test]
+fn a_change_is_a_version_between_two_timestamps() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::open(dir.path(), &resources(), true).unwrap();
+    let mut meta = Meta::default();
+    for at in 1..=20 {
+        let put = command(at, Condition::None, "b", Some("v"));
+        meta = apply(&store, &meta, &[put], at).meta;
+    }
+    let commands = [
+        command(30, Condition::None, "c", Some("v")),
+        command(40, Condition::None, "d", None),
+    ];
+    apply(&store, &meta, &commands, 21);
+    let changed = |since, at, start: &str, end: Option<&str>| {
+        let span = (start.as_bytes(), end.map(str::as_bytes));
+        let between = (Version(since), Version(at));
+        let key = store.changed(0, between, span).unwrap();
+        key.map(|key| String::from_utf8(key.to_vec()).unwrap())
+    };
+    let some = |key: &str| Some(key.to_owned());
+    assert_eq!(changed(20, 29, "", None), None);
+    assert_eq!(changed(20, 30, "", None), some("c"));
+    assert_eq!(changed(19, 30, "", None), some("b"));
+    assert_eq!(changed(4, 5, "b", Some("c")), some("b"));
+    assert_eq!(changed(5, 5, "b", Some("c")), None);
+    // Deletes are changes, too; other keys are not.
+    assert_eq!(changed(30, 39, "", None), None);
+    assert_eq!(changed(30, 40, "", None), some("d"));
+    assert_eq!(changed(0, 99, "e", None), None);
+    assert_eq!(changed(0, 99, "", Some("b")), None);
+}
+
+#[test]
 fn pages_hold_the_newest_of_each_key() {
     let dir = tempfile::tempdir().unwrap();
     let store = Store::open(dir.path(), &resources(), true).unwrap();

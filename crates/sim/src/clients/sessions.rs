@@ -119,7 +119,9 @@ impl Client {
         let mut keys: Vec<u16> = (0..2).map(|_| self.list()).collect();
         keys.dedup();
         for key in keys {
-            let line = format!("GET /v1/txn/{}/{KEYSPACE}/{}", session.id, name(key));
+            let is_locked = session.steps.is_empty() && self.random.random_bool(0.5);
+            let query = if is_locked { "?lock=true" } else { "" };
+            let line = format!("GET /v1/txn/{}/{KEYSPACE}/{}{query}", session.id, name(key));
             let list = match self.ask(line, Bytes::new()).await {
                 Some((200, body)) => list_in(&String::from_utf8_lossy(&body)),
                 Some((404, _)) => Vec::new(),

@@ -28,6 +28,12 @@ pub enum Bug {
     LateCommit,
     /// A keyspace is purged before other ranges know the outcomes of its transactions.
     ForgottenWithKeyspace,
+    /// A transaction with a lock believes that no other has written meanwhile.
+    LockBelieved,
+    /// Who commits later than it has read does not look at its scans again.
+    ScansNotRefreshed,
+    /// Others may write below the later timestamp at which something was read again.
+    RefreshNotNoted,
     /// Who was not answered commits again at another timestamp.
     RunTwice,
 }

@@ -4,28 +4,22 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use bytes::Bytes;
-use dunlin_entry::{Stamp, Version};
+use dunlin_entry::Version;
 use dunlin_history::{Outcome as End, Step, Transaction};
-use dunlin_proto::Condition;
 use dunlin_txn::{
-    Answer, Check, Command, Id, NameOutcome, ORIGIN, Outcome, Refusal, Request, Row, Share,
-    Unheard, World, Write, close, commit, finalize_all,
+    Answer, Check, Id, NameOutcome, Outcome, Refusal, Request, Share, Unheard, World, Write, close,
+    commit,
 };
-use futures_util::future::{join, join_all};
+use futures_util::future::join;
 use tokio::time::{sleep, timeout};
 
 use crate::bugs::Bug;
+use crate::later;
+use crate::lists::{
+    Done, KEYS, Seen, append, finish, finished, list_of, lock, name, page, ranges_of, read, reads,
+    scan_range, some_keys, text, unchanged, value_of,
+};
 use crate::model::Model;
-
-/// Keys of each range.
-const KEYS: u64 = 3;
-
-/// What one attempt came to.
-enum Done {
-    Ok(Vec<Step>),
-    Failed,
-    Unknown,
-}
 
 /// One client, which does so many things one after the other.
 pub async fn work(model: Rc<Model>, process: u64, count: u64) {
@@ -34,7 +28,7 @@ pub async fn work(model: Rc<Model>, process: u64, count: u64) {
         let invoked = model.moment();
         let value = model.next_value.get() + 1;
         model.next_value.set(value);
-        let (steps, doing): (Vec<Step>, _) = match model.below(8) {
+        let (steps, doing): (Vec<Step>, _) = match model.below(11) {
             0..4 => {
                 let keys = some_keys(&model);
                 let appends = keys.iter().map(|(range, key)| append(*range, *key, value));
@@ -42,8 +36,14 @@ pub async fn work(model: Rc<Model>, process: u64, count: u64) {
                 (appends.collect(), Doing::Append(model, keys, value))
             }
             4 => (vec![], Doing::ReadAll(model.clone())),
-            5 => (vec![], Doing::Scan(model.clone())),
-            6 => (vec![], Doing::ReadOne(model.clone(), some_keys(&model)[0])),
+            5..7 => (vec![], Doing::Scan(model.clone())),
+            7 => (vec![], Doing::ReadOne(model.clone(), some_keys(&model)[0])),
+            8..10 => {
+                let keys = some_keys(&model);
+                let appends = keys.iter().map(|(range, key)| append(*range, *key, value));
+                let model = model.clone();
+                (appends.collect(), Doing::Later(model, keys, value))
+            }
             _ => {
                 let (range, key) = some_keys(&model)[0];
                 let steps = vec![append(range, key, value)];
@@ -84,6 +84,7 @@ pub async fn read_all(model: &Rc<Model>) -> Option<Vec<Step>> {
 
 enum Doing {
     Append(Rc<Model>, Vec<(u64, u64)>, u64),
+    Later(Rc<Model>, Vec<(u64, u64)>, u64),
     ReadAll(Rc<Model>),
     Scan(Rc<Model>),
     ReadOne(Rc<Model>, (u64, u64)),
@@ -93,6 +94,7 @@ enum Doing {
 impl Doing {
     async fn run(self) -> Done {
         match self {
+            Doing::Later(model, keys, value) => later::append(&model, &keys, value).await,
             Doing::Append(model, keys, value) => append_all(&model, &keys, value).await,
             Doing::ReadAll(model) => {
                 let world = model.clone().world();
@@ -128,92 +130,6 @@ impl Doing {
     }
 }
 
-/// Those whose keyspaces are there.
-fn ranges_of(model: &Model) -> Vec<u64> {
-    let ranges = model.ranges.borrow();
-    let present = ranges.iter().filter(|range| !range.is_purged.get());
-    present.map(|range| range.id).collect()
-}
-
-fn some_keys(model: &Model) -> Vec<(u64, u64)> {
-    let ranges = ranges_of(model);
-    let count = 1 + model.below(3);
-    let range = || ranges[model.below(ranges.len() as u64) as usize];
-    let mut keys: Vec<_> = (0..count).map(|_| (range(), model.below(KEYS))).collect();
-    keys.sort_unstable();
-    keys.dedup();
-    keys
-}
-
-fn text(range: u64, key: u64) -> String {
-    format!("{range}/{key}")
-}
-
-fn name(range: u64, key: u64) -> Bytes {
-    text(range, key).into()
-}
-
-fn append(range: u64, key: u64, value: u64) -> Step {
-    Step::Append(text(range, key), value * 10 + key + range * KEYS)
-}
-
-fn list_of(value: &Bytes) -> Vec<u64> {
-    let text = std::str::from_utf8(value).unwrap();
-    text.split_terminator(',')
-        .map(|n| n.parse().unwrap())
-        .collect()
-}
-
-fn value_of(list: &[u64]) -> Bytes {
-    list.iter()
-        .map(|n| format!("{n},"))
-        .collect::<String>()
-        .into()
-}
-
-/// A list as it was read.
-#[derive(Default)]
-struct Seen {
-    version: Option<Version>,
-    list: Vec<u64>,
-}
-
-type Lists = BTreeMap<(u64, u64), Seen>;
-
-fn reads(lists: &Lists) -> Vec<Step> {
-    let read = |((range, key), seen): (&(u64, u64), &Seen)| {
-        Step::Read(text(*range, *key), seen.list.clone())
-    };
-    lists.iter().map(read).collect()
-}
-
-async fn read(model: &Rc<Model>, at: Version, keys: &[(u64, u64)]) -> Option<Lists> {
-    let mut by_range: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
-    for (range, key) in keys {
-        by_range.entry(*range).or_default().push(*key);
-    }
-    let world = model.clone().world();
-    let asked = by_range.iter().map(|(range, keys)| {
-        let keys = keys.iter().map(|key| name(*range, *key)).collect();
-        world.ask(*range, Request::Read { at: Some(at), keys })
-    });
-    let told = join_all(asked).await;
-    let mut lists = Lists::new();
-    for ((range, keys), told) in by_range.iter().zip(told) {
-        let Ok(Answer::Values(values)) = told else {
-            return None;
-        };
-        for (key, value) in keys.iter().zip(values) {
-            let seen = value.map(|(version, value)| Seen {
-                version: Some(version),
-                list: list_of(&value),
-            });
-            lists.insert((*range, *key), seen.unwrap_or_default());
-        }
-    }
-    Some(lists)
-}
-
 async fn append_all(model: &Rc<Model>, keys: &[(u64, u64)], value: u64) -> Done {
     let name = model.one_in(2).then(|| Id {
         ms: model.now_ms(),
@@ -223,6 +139,7 @@ async fn append_all(model: &Rc<Model>, keys: &[(u64, u64)], value: u64) -> Done 
     let mut repeats = 0;
     loop {
         let world = model.clone().world();
+        let lock = lock(model, &world, keys[0]).await;
         let Ok(mut txn) = world.timestamp(Version(0)).await else {
             return Done::Failed;
         };
@@ -236,6 +153,7 @@ async fn append_all(model: &Rc<Model>, keys: &[(u64, u64)], value: u64) -> Done 
         let mut steps = reads(&lists);
         // Either it reads and writes at one timestamp, or it checks later that what it read is still so.
         let is_checked = model.one_in(2);
+        let believes = lock.is_some() && model.bug == Bug::LockBelieved;
         if is_checked {
             match world.timestamp(Version(0)).await {
                 Ok(later) => txn = later,
@@ -251,7 +169,7 @@ async fn append_all(model: &Rc<Model>, keys: &[(u64, u64)], value: u64) -> Done 
             steps.push(step);
             let share = shares.entry(range).or_default();
             share.range = range;
-            if is_checked {
+            if is_checked && !believes {
                 share.checks.push(Check {
                     key: self::name(range, key),
                     condition: unchanged(version),
@@ -267,8 +185,11 @@ async fn append_all(model: &Rc<Model>, keys: &[(u64, u64)], value: u64) -> Done 
         let mut outcome = match &name {
             // Its client repeats it without having asked.
             Some(_) => commit_blindly(&world, txn, &writes, called).await,
-            None => commit(&world, txn, &writes, None).await,
+            None => commit(&world, txn, &writes, None).await.0,
         };
+        if let Some((range, number)) = lock.filter(|_| !model.one_in(4)) {
+            drop(world.ask(range, Request::Unlock { number }).await);
+        }
         let participants: Vec<u64> = writes.iter().skip(1).map(|share| share.range).collect();
         let (holder, is_committed) = (writes[0].range, outcome == Outcome::Committed);
         if model.bug == Bug::ForgottenEarly && is_committed {
@@ -353,32 +274,7 @@ async fn commit_blindly(
             self.0.intent_ms()
         }
     }
-    commit(&Deaf(world), txn, writes, id).await
-}
-
-/// That a key still has this version.
-fn unchanged(version: Option<Version>) -> Condition {
-    match version {
-        Some(version) => Condition::Is(Stamp::new(version, ORIGIN)),
-        None => Condition::Absent,
-    }
-}
-
-fn finished(txn: Version) -> Request {
-    Request::Enter(Command::Finished { txns: vec![txn] })
-}
-
-async fn finish(
-    world: &impl World,
-    txn: Version,
-    holder: u64,
-    participants: &[u64],
-    is_committed: bool,
-) {
-    let is_told = finalize_all(world, txn, participants, is_committed).await;
-    if is_told && is_committed {
-        drop(world.ask(holder, finished(txn)).await);
-    }
+    commit(&Deaf(world), txn, writes, id).await.0
 }
 
 /// Scans all ranges, often beside another scan of the same transaction, and sees the same when it scans them again.
@@ -415,38 +311,6 @@ async fn scan(model: &Rc<Model>) -> Done {
         }
     }
     Done::Ok(steps)
-}
-
-/// All rows of a range, page by page.
-async fn scan_range(model: &Rc<Model>, at: Version, range: u64) -> Option<Vec<Row>> {
-    let (mut rows, mut next) = (Vec::new(), Some(Bytes::new()));
-    while let Some(start) = next {
-        let limit = 1 + model.below(3) as u32;
-        let (page, rest) = page(model, range, at, (start, None), limit).await?;
-        rows.extend(page);
-        next = rest;
-    }
-    Some(rows)
-}
-
-/// One page, and where the next begins.
-async fn page(
-    model: &Rc<Model>,
-    range: u64,
-    at: Version,
-    (start, end): (Bytes, Option<Bytes>),
-    limit: u32,
-) -> Option<(Vec<Row>, Option<Bytes>)> {
-    let request = Request::Page {
-        at: Some(at),
-        start,
-        end,
-        limit,
-    };
-    match model.clone().world().ask(range, request).await {
-        Ok(Answer::Page(rows, next)) => Some((rows, next)),
-        _ => None,
-    }
 }
 
 /// Reads a key and appends to it on the condition that nobody else has.

@@ -9,6 +9,8 @@
 
 mod bugs;
 mod client;
+mod later;
+mod lists;
 mod model;
 mod range;
 mod run;

@@ -171,6 +171,18 @@ impl Net {
             if let Some(former) = former.filter(|_| model.one_in(3)) {
                 at = former;
             }
+            if let (
+                Bug::RefreshNotNoted,
+                Request::Unchanged {
+                    at: to,
+                    since,
+                    spans,
+                },
+            ) = (model.bug, &request)
+            {
+                let changed = at.changed(*since, *to, spans);
+                return Ok(changed.map_or(Answer::Done(*to), Answer::Changed));
+            }
             let unwritten = matches!(request, Request::Push { aborts: true, .. });
             if unwritten && model.bug == Bug::PushUnwritten {
                 return Ok(Answer::Aborted);
@@ -229,7 +241,7 @@ impl World for Net {
             return Err(Unheard::Maybe);
         }
         match answer.await {
-            Ok(Ok(Answer::Met(_))) if is_place && model.bug == Bug::FailedIntent => {
+            Ok(Ok(Answer::Blocked(_))) if is_place && model.bug == Bug::FailedIntent => {
                 Ok(Answer::Done(Version(0)))
             }
             // The other one may happen.

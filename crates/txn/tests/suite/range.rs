@@ -10,7 +10,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use dunlin_entry::Version;
 use dunlin_txn::{
-    Answer, Command, Id, IdRecord, Intent, Leader, Met, Record, Replica, Row, Rows, State, Verdict,
+    Answer, Command, Id, IdRecord, Intent, Leader, Record, Replica, Row, Rows, Span, State, Verdict,
 };
 use tokio::sync::{Notify, oneshot};
 use tokio::time::sleep;
@@ -181,6 +181,21 @@ impl Range {
         }
     }
 
+    /// A key that has a version above one timestamp and up to another.
+    pub fn changed(&self, since: Version, at: Version, spans: &[Span]) -> Option<Bytes> {
+        let rows = self.rows.borrow();
+        let is_in = |key: &&Bytes| {
+            let within =
+                |(start, end): &Span| start <= *key && end.as_ref().is_none_or(|end| *key < end);
+            spans.iter().any(within)
+        };
+        let is_new = |key: &&Bytes| {
+            let mut versions = rows.versions[*key].keys();
+            versions.any(|version| *version > since && *version <= at)
+        };
+        rows.versions.keys().filter(is_in).find(is_new).cloned()
+    }
+
     fn apply(&self, command: &Command) -> Verdict {
         let (mut state, mut rows) = (self.state.borrow_mut(), self.rows.borrow_mut());
         if let (Bug::LateCommit, Command::Dropped { count }) = (self.model.bug, command) {
@@ -271,7 +286,7 @@ impl Replica for Here {
             if range.model.bug != Bug::NoCache
                 && let Err(refused) = leader.may_propose(&command)
             {
-                return Ok(Verdict::Met(Met::Newer(refused.0)));
+                return Ok(Verdict::Blocked(refused));
             }
             let index = range.last.get() + 1;
             range.last.set(index);
@@ -286,6 +301,14 @@ impl Replica for Here {
             committed.commit_up_to(term, index);
         });
         verdict.await.unwrap_or(Err(Answer::Unknown))
+    }
+
+    async fn woken(&self, _: u64) {
+        self.0.changed.notified().await;
+    }
+
+    fn wake(&self, _: u64) {
+        self.0.changed.notify_waiters();
     }
 
     fn scan_number(&self) -> u64 {
@@ -328,6 +351,16 @@ impl Replica for Here {
             Some((*version, value.clone()?))
         };
         Ok(keys.iter().map(get).collect())
+    }
+
+    async fn changed(
+        &self,
+        since: Version,
+        at: Version,
+        spans: Vec<Span>,
+    ) -> Result<Option<Bytes>, Answer> {
+        sleep(self.0.model.ms(0, 2)).await;
+        Ok(self.0.changed(since, at, &spans))
     }
 
     async fn page(

@@ -254,6 +254,21 @@ fn finds_a_record_that_goes_with_its_keyspace() {
 }
 
 #[test]
+fn finds_a_lock_that_is_believed() {
+    finds(Bug::LockBelieved);
+}
+
+#[test]
+fn finds_scans_that_are_not_refreshed() {
+    finds(Bug::ScansNotRefreshed);
+}
+
+#[test]
+fn finds_a_refresh_that_is_not_noted() {
+    finds(Bug::RefreshNotNoted);
+}
+
+#[test]
 fn finds_a_repeat_that_runs_twice() {
     finds(Bug::RunTwice);
 }

@@ -104,6 +104,15 @@ const OUTCOMES: [(&str, ReadTxns); 5] = [
     ("expired", |txns| txns.expired),
 ];
 
+/// Why attempts at transactions were refused, by the label `cause`.
+const CAUSES: [(&str, ReadTxns); 5] = [
+    ("changed", |txns| txns.refused_changed),
+    ("newer", |txns| txns.refused_newer),
+    ("old", |txns| txns.refused_old),
+    ("intent", |txns| txns.refused_intent),
+    ("aborted", |txns| txns.refused_aborted),
+];
+
 const COUNTS: [(&str, &str, ReadTxns); 2] = [
     (
         "dunlin_txn_retries",
@@ -117,7 +126,12 @@ const COUNTS: [(&str, &str, ReadTxns); 2] = [
     ),
 ];
 
-const GAUGES: [(&str, &str, ReadTxns); 2] = [
+const GAUGES: [(&str, &str, ReadTxns); 3] = [
+    (
+        "dunlin_txn_waiting",
+        "Transactions that wait for the lock of a key, at its leader",
+        |txns| txns.waiting,
+    ),
     (
         "dunlin_txn_open",
         "Transactions over several requests that are open",
@@ -137,15 +151,20 @@ pub(super) fn of_txns(registry: &mut Registry, statuses: &[ShardStatus]) {
         return;
     }
     let shard = |status: &ShardStatus| ("shard", status.shard.clone());
-    let outcomes = Family::<Labels, Counter<u64, AtomicU64>>::default();
-    for status in statuses {
-        for (outcome, read) in OUTCOMES {
-            let labels = vec![shard(status), ("outcome", outcome.to_owned())];
-            outcomes.get_or_create(&labels).inc_by(read(&status.txns));
-        }
-    }
     let help = "Transactions by what became of them";
-    registry.register("dunlin_txns", help, outcomes);
+    by_label(
+        registry,
+        statuses,
+        ("dunlin_txns", help, "outcome"),
+        &OUTCOMES,
+    );
+    let help = "Refused attempts at transactions, by cause";
+    by_label(
+        registry,
+        statuses,
+        ("dunlin_txn_refusals", help, "cause"),
+        &CAUSES,
+    );
     for (name, help, read) in COUNTS {
         let family = Family::<Labels, Counter<u64, AtomicU64>>::default();
         for status in statuses {
@@ -179,4 +198,22 @@ pub(super) fn of_ranges(registry: &mut Registry, statuses: &[ShardStatus]) {
         }
         registry.register(name, help, family);
     }
+}
+
+/// A counter of each shard, with one more label.
+fn by_label(
+    registry: &mut Registry,
+    statuses: &[ShardStatus],
+    (name, help, label): (&str, &str, &'static str),
+    values: &[(&str, ReadTxns)],
+) {
+    let family = Family::<Labels, Counter<u64, AtomicU64>>::default();
+    for status in statuses {
+        for (value, read) in values {
+            let shard = ("shard", status.shard.clone());
+            let labels = vec![shard, (label, (*value).to_owned())];
+            family.get_or_create(&labels).inc_by(read(&status.txns));
+        }
+    }
+    registry.register(name, help, family);
 }

@@ -1,0 +1,133 @@
+//! One key that everybody uses: how many transactions on it happen, how many attempts are refused, and whether each
+//! client has its turn.
+//!
+//! - [`case`]: the tasks; [`mod@run`]: one case for a while; [`connection`]: a client's; [`report`]: the table
+
+use std::time::Duration;
+
+use serde::Serialize;
+
+use crate::cluster::{Cluster, Sync, etcd, http, processes};
+use crate::error::BenchError;
+use crate::host::machine::{Machine, revision, version};
+use crate::interrupt::Interrupt;
+use crate::options::TxnOptions;
+use crate::program;
+use crate::progress::Progress;
+
+pub mod case;
+pub mod connection;
+pub mod report;
+pub mod run;
+
+use case::{CROWDS, Crowd, KEYSPACE, SPLIT};
+use run::Figures;
+
+/// How often the making of the keyspace is tried, and the pause between.
+const TRIES: usize = 200;
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// A case with its runs, one of each round.
+#[derive(Debug, Clone, Serialize)]
+pub struct Repeats {
+    /// Who did what.
+    pub case: Crowd,
+    /// One of each round.
+    pub runs: Vec<Figures>,
+}
+
+/// The whole run.
+#[derive(Debug, Clone, Serialize)]
+pub struct Contention {
+    /// When it began.
+    pub date_utc: String,
+    /// As it was started.
+    pub command_line: String,
+    /// Whether it is too short to be quoted.
+    pub quick: bool,
+    /// Where.
+    pub machine: Machine,
+    /// The commit.
+    pub revision: Option<String>,
+    /// The version.
+    pub dunlin: String,
+    /// Seconds of a case in a round.
+    pub case_s: f64,
+    /// All cases.
+    pub rows: Vec<Repeats>,
+}
+
+/// Carries it out: in every round each case has its turn.
+///
+/// # Errors
+/// When the cluster does not start, a request fails, a number was not counted, or the user stops the run.
+pub fn run(
+    options: &TxnOptions,
+    interrupt: &Interrupt,
+    date_utc: &str,
+    command_line: &str,
+) -> Result<Contention, BenchError> {
+    let dunlin = program::dunlin_or(options.dunlin.as_deref())?;
+    if etcd::program().is_none() {
+        return Err(BenchError::Missing {
+            program: "etcd",
+            package: "etcd-server",
+        });
+    }
+    let (repeats, time) = if options.quick {
+        (1, Duration::from_millis(1_500))
+    } else {
+        (3, Duration::from_secs(6))
+    };
+    let progress = Progress::start();
+    let data = options.data_dir.clone().unwrap_or_else(std::env::temp_dir);
+    let cluster = processes::start(&dunlin, &data, Sync::Always, interrupt)?;
+    make(&cluster, interrupt)?;
+    let mut rows: Vec<Repeats> = CROWDS.map(|case| (case, Vec::new())).map(row).into();
+    for _ in 0..options.repeats.unwrap_or(repeats).max(1) {
+        for row in &mut rows {
+            let figures = run::run(&cluster, row.case, time)?;
+            progress.say(&report::line(row.case, &figures));
+            row.runs.push(figures);
+            interrupt.sleep(Duration::ZERO)?;
+        }
+    }
+    Ok(Contention {
+        date_utc: date_utc.to_owned(),
+        command_line: command_line.to_owned(),
+        quick: options.quick,
+        machine: Machine::describe(&data),
+        revision: revision(),
+        dunlin: version(&dunlin, "dunlin").unwrap_or_else(|| "unknown".into()),
+        case_s: time.as_secs_f64(),
+        rows,
+    })
+}
+
+fn row((case, runs): (Crowd, Vec<Figures>)) -> Repeats {
+    Repeats { case, runs }
+}
+
+/// Makes the keyspace, which a cluster that has just started may refuse for a moment.
+fn make(cluster: &Cluster, interrupt: &Interrupt) -> Result<(), BenchError> {
+    let body = format!(r#"{{"name":"{KEYSPACE}","mode":"transactional","split_at":["{SPLIT}"]}}"#);
+    let mut last = String::new();
+    for _ in 0..TRIES {
+        let made = http::request(
+            cluster.addresses[0],
+            "POST",
+            "/v1/keyspaces",
+            body.as_bytes(),
+        );
+        match made {
+            Ok((201, _)) => return Ok(()),
+            Ok((status, body)) => last = format!("{status} {body}"),
+            Err(error) => last = error.to_string(),
+        }
+        interrupt.sleep(PAUSE)?;
+    }
+    Err(BenchError::Rival {
+        program: "dunlin".to_owned(),
+        why: format!("keyspace {KEYSPACE} was not made: {last}"),
+    })
+}

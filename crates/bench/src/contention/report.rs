@@ -1,0 +1,113 @@
+//! The report.
+
+use std::path::Path;
+
+use super::case::{Crowd, Task};
+use super::run::Figures;
+use super::{Contention, Repeats};
+use crate::error::BenchError;
+use crate::report::summary::number;
+use crate::report::table::Table;
+use crate::report::write_files;
+use crate::spread::Spread;
+
+const METHOD: &str = "\
+- Three nodes (`dunlin serve`, one shard each, `--sync always`), an etcd and all clients share the machine. One keyspace \
+with two ranges; every client uses one key. Clients have a thread and a connection each, to the nodes in turn.
+- In each round every case has its turn. Medians of the rounds, in parentheses the least and the greatest.
+- A transaction is tried until it has happened. *Refused* are answers 409 and 412 for each of these; attempts that \
+the server makes by itself are not among them. *Least* is the client with the fewest, as a part of the mean of all. \
+Times are from the first attempt to the end; the longest includes those without an end.
+- Counters are read at the end: every acknowledged increment is in them, or the run ends with an error.
+- CPU is user and system time of the three nodes for each transaction.
+";
+
+/// Writes `txn.md` and `txn.json` into a directory, made if need be; returns their names.
+///
+/// # Errors
+/// [`BenchError::File`] naming the path that cannot be written.
+pub fn write(report: &Contention, directory: &Path) -> Result<Vec<String>, BenchError> {
+    let json = serde_json::to_string_pretty(report)? + "\n";
+    let files: Vec<(String, Vec<u8>)> = vec![
+        ("txn.json".into(), json.into()),
+        ("txn.md".into(), render(report).into()),
+    ];
+    write_files(directory, &files)?;
+    Ok(files.into_iter().map(|(name, _)| name).collect())
+}
+
+/// A run in a line.
+pub fn line(case: Crowd, figures: &Figures) -> String {
+    format!(
+        "{}, {} clients: {:.0}/s, {:.2} refused, least {:.2} of the mean, p50 {:.1} ms, p99 {:.1} ms, longest {:.0} ms",
+        case.task.name(),
+        case.clients,
+        figures.per_s,
+        figures.refused,
+        figures.least,
+        figures.p50_ms,
+        figures.p99_ms,
+        figures.longest_ms
+    )
+}
+
+fn render(report: &Contention) -> String {
+    let quick = if report.quick {
+        "\n**A quick run: too short to be quoted.**\n"
+    } else {
+        ""
+    };
+    format!(
+        "# Transactions on one key\n{quick}\n\
+         - Date: {}\n- Command: `{}`\n- Machine: {}\n- System: {}, kernel {}\n- Programs: {}; revision {}\n\
+         - {} s a case and round\n\n{}\n## How it was measured\n\n{METHOD}",
+        report.date_utc,
+        report.command_line,
+        report.machine.line("data"),
+        report.machine.system,
+        report.machine.kernel,
+        report.dunlin,
+        report.revision.as_deref().unwrap_or("unknown"),
+        report.case_s,
+        table(report)
+    )
+}
+
+/// A row for each case.
+pub fn table(report: &Contention) -> String {
+    let mut table = Table::new(&[
+        "",
+        "clients",
+        "/s",
+        "of puts",
+        "refused",
+        "least",
+        "p50 ms",
+        "p99 ms",
+        "longest ms",
+        "CPU us",
+    ]);
+    let is_put = |row: &&Repeats| row.case.task == Task::Put;
+    let puts =
+        (report.rows.iter().find(is_put)).map_or(0.0, |row| spread(row, |of| of.per_s).median);
+    for row in &report.rows {
+        let of = |figure: fn(&Figures) -> f64| number(spread(row, figure));
+        table.row(vec![
+            row.case.task.name().to_owned(),
+            row.case.clients.to_string(),
+            of(|of| of.per_s),
+            format!("{:.3}", spread(row, |of| of.per_s).median / puts.max(1.0)),
+            of(|of| of.refused),
+            of(|of| of.least),
+            of(|of| of.p50_ms),
+            of(|of| of.p99_ms),
+            of(|of| of.longest_ms),
+            of(|of| of.cpu_us),
+        ]);
+    }
+    table.render()
+}
+
+fn spread(row: &Repeats, figure: impl Fn(&Figures) -> f64) -> Spread {
+    Spread::of(row.runs.iter().map(figure))
+}

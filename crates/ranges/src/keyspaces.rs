@@ -1,0 +1,40 @@
+//! The keyspaces of a transaction, and the ranges of its keys.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use dunlin_metadata::Keyspace;
+use dunlin_node::{Failure, Services};
+
+use crate::body::Place;
+
+/// The keyspaces of a transaction, by name.
+pub(crate) type Keyspaces = BTreeMap<String, Arc<Keyspace>>;
+
+/// Keyspaces by their names.
+///
+/// # Errors
+/// When one is not there, or not transactional.
+pub(crate) fn keyspaces_of<'a>(
+    services: &Services,
+    names: impl IntoIterator<Item = &'a str>,
+) -> Result<Keyspaces, Failure> {
+    let of = |name: &str| {
+        let keyspace = services.transactional_named(name);
+        Ok((name.to_owned(), keyspace.ok_or(Failure::UnknownKeyspace)?))
+    };
+    names.into_iter().map(of).collect()
+}
+
+/// The place of a key: its keyspace and the index of its range.
+pub(crate) type Where = (u32, usize);
+
+/// The place of a key.
+///
+/// # Errors
+/// When its keyspace is not among these.
+pub(crate) fn whereabouts(keyspaces: &Keyspaces, place: &Place) -> Result<Where, Failure> {
+    let keyspace = keyspaces.get(&place.keyspace);
+    let keyspace = keyspace.ok_or(Failure::UnknownKeyspace)?;
+    Ok((keyspace.id, keyspace.range_of(&place.key)))
+}

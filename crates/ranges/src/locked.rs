@@ -1,0 +1,26 @@
+//! The lock of a key. Nothing relies on it.
+
+/// The lock of a key, until this is dropped, or for a second.
+pub(crate) struct Locked {
+    /// Whether others had it first.
+    pub has_waited: bool,
+    unlock: Option<Box<dyn FnOnce()>>,
+}
+
+impl Locked {
+    /// One that ends by this.
+    pub fn new(has_waited: bool, unlock: impl FnOnce() + 'static) -> Locked {
+        Locked {
+            has_waited,
+            unlock: Some(Box::new(unlock)),
+        }
+    }
+}
+
+impl Drop for Locked {
+    fn drop(&mut self) {
+        if let Some(unlock) = self.unlock.take() {
+            unlock();
+        }
+    }
+}
