@@ -41,6 +41,8 @@ pub enum Command {
     Get(command::get::Get),
     /// Delete a key
     Delete(command::delete::Delete),
+    /// Add a number to the value of a key
+    Add(command::add::AddNumber),
     /// Run a script of gets, puts, deletes and checks as transactions
     Txn(command::txn::Txn),
     /// Read a range of keys in order
@@ -95,6 +97,7 @@ impl Command {
             Command::Put(put) => put.run(),
             Command::Get(get) => get.run(),
             Command::Delete(delete) => delete.run(),
+            Command::Add(add) => add.run(),
             Command::Txn(txn) => txn.run(),
             Command::Scan(scan) => scan.run(),
             Command::Stream(stream) => stream.run(),

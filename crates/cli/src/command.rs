@@ -1,5 +1,6 @@
 //! One file a verb.
 
+pub mod add;
 pub mod copy;
 pub mod cursor;
 pub mod delete;

@@ -173,7 +173,7 @@ impl Attempts {
     clippy::disallowed_methods,
     reason = "deadlines are times of day; the client is outside the simulation"
 )]
-fn local_ms() -> u64 {
+pub(crate) fn local_ms() -> u64 {
     SystemTime::now()
         .duration_since(SystemTime::UNIX_EPOCH)
         .map_or(0, |since| since.as_millis() as u64)

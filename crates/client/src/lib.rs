@@ -9,6 +9,7 @@
 //! - [`changes`]: [`Changes`], a keyspace's changes as they happen
 //! - [`cursors`]: [`Cursor`], places in them that the cluster keeps
 //! - [`views`]: [`View`], indexes of a keyspace, and [`ViewRows`], what they answer
+//! - [`mod@add`], counters
 //! - [`links`]: what other clusters get of a keyspace
 //! - [`options`]: acknowledgements, expiry, conditions
 //! - [`credentials`]: who asks; [`users`]: who may
@@ -27,6 +28,7 @@
 //! # Ok(()) }
 //! ```
 
+pub mod add;
 mod address;
 mod answer;
 mod attempt;
@@ -51,6 +53,7 @@ pub mod transactions;
 pub mod users;
 pub mod views;
 
+pub use add::Added;
 pub use changes::{Change as KeyChange, Changes, Event, Since, Subscription};
 pub use client::Client;
 pub use credentials::Credentials;

@@ -258,7 +258,7 @@ fn refused(reply: Reply) -> ClientError {
 }
 
 /// Of refusals 409 and 410 say that nothing was written, and that it is to begin anew.
-fn begin_anew(error: ClientError) -> ClientError {
+pub(crate) fn begin_anew(error: ClientError) -> ClientError {
     match error {
         ClientError::Refused {
             status: 409 | 410,
@@ -289,6 +289,6 @@ fn protocol(reply: &Reply, reason: String) -> ClientError {
     }
 }
 
-fn parse<T: serde::de::DeserializeOwned>(reply: &Reply) -> Result<T, ClientError> {
+pub(crate) fn parse<T: serde::de::DeserializeOwned>(reply: &Reply) -> Result<T, ClientError> {
     serde_json::from_slice(&reply.body).map_err(|error| protocol(reply, error.to_string()))
 }

@@ -57,6 +57,7 @@ struct SentWrite {
     value_base64: Option<String>,
     #[serde(default)]
     delete: bool,
+    add: Option<i64>,
 }
 
 /// A key of a keyspace, by its name.
@@ -66,7 +67,7 @@ pub(crate) struct Place {
     pub key: Bytes,
 }
 
-/// A key with its new value; none deletes it.
+/// A key with its new value; none deletes it, or is still to be computed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Write {
     pub place: Place,
@@ -79,6 +80,8 @@ pub(crate) struct Body {
     pub reads: Vec<Place>,
     pub checks: Vec<(Place, Condition)>,
     pub writes: Vec<Write>,
+    /// Numbers to add to the values of keys, by the index of their writes.
+    pub adds: Vec<(usize, i64)>,
     /// What its client calls it.
     pub id: Option<Id>,
 }
@@ -167,15 +170,20 @@ impl Body {
             let value = match (
                 write.delete,
                 write.value.is_some() || write.value_base64.is_some(),
+                write.add,
             ) {
-                (true, false) => None,
-                (false, true) => {
+                (true, false, None) => None,
+                (false, false, Some(add)) => {
+                    body.adds.push((number, add));
+                    None
+                }
+                (false, true, None) => {
                     let value = bytes_of("value", write.value, write.value_base64);
                     Some(value.map_err(|why| format!("writes[{number}]: {why}"))?)
                 }
                 _ => {
                     return Err(format!(
-                        "writes[{number}]: name either value, value_base64 or \"delete\": true"
+                        "writes[{number}]: name either value, value_base64, add or \"delete\": true"
                     ));
                 }
             };
@@ -229,8 +237,17 @@ fn bytes_of(name: &str, text: Option<String>, encoded: Option<String>) -> Result
 
 /// Keys that were read, in the order of the request, in pieces that together are one JSON text: each is made when it is
 /// taken.
-pub(crate) fn pieces(version: Version, reads: Vec<(Place, Found)>) -> impl Iterator<Item = String> {
-    let last = format!("],\"version\":\"{}\"}}", text(version));
+pub(crate) fn pieces(
+    version: Version,
+    reads: Vec<(Place, Found)>,
+    sums: &[(Place, i64)],
+) -> impl Iterator<Item = String> + use<> {
+    let added = if sums.is_empty() {
+        String::new()
+    } else {
+        format!(",\"added\":{}", Value::from_iter(sums.iter().map(added)))
+    };
+    let last = format!("]{added},\"version\":\"{}\"}}", text(version));
     let reads = reads.into_iter().enumerate();
     let reads = reads.map(|(number, (place, found))| {
         let comma = if number == 0 { "" } else { "," };
@@ -258,10 +275,22 @@ pub(crate) fn failed(number: usize, place: &Place, found: Option<Version>) -> Va
     json!({"error": line, "check": check})
 }
 
+/// A sum, as the text that is stored.
+fn added((place, sum): &(Place, i64)) -> Value {
+    let mut added = of_place(place);
+    added.insert("value".to_owned(), sum.to_string().into());
+    added.into()
+}
+
+fn of_place(place: &Place) -> Map<String, Value> {
+    let mut of = Map::new();
+    of.insert("keyspace".to_owned(), place.keyspace.as_str().into());
+    put_bytes(&mut of, "key", &place.key);
+    of
+}
+
 fn read(place: &Place, found: &Found) -> Value {
-    let mut read = Map::new();
-    read.insert("keyspace".to_owned(), place.keyspace.as_str().into());
-    put_bytes(&mut read, "key", &place.key);
+    let mut read = of_place(place);
     if let Some((version, value)) = found {
         put_bytes(&mut read, "value", value);
         read.insert("version".to_owned(), text(*version).into());

@@ -123,10 +123,10 @@ fn an_answer_has_what_was_read_in_its_order() {
         ],
         "version": "0000000000000009-0000000000000000",
     });
-    let text: String = pieces(Version(9), reads.into()).collect();
+    let text: String = pieces(Version(9), reads.into(), &[]).collect();
     let answer: Value = serde_json::from_str(&text).unwrap_or_default();
     assert_eq!(answer, expected);
-    let nothing: String = pieces(Version(9), Vec::new()).collect();
+    let nothing: String = pieces(Version(9), Vec::new(), &[]).collect();
     let version = "0000000000000009-0000000000000000";
     assert_eq!(
         nothing,

@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use dunlin_entry::Version;
 use dunlin_metadata::{Keyspace, Role};
 use dunlin_node::http::{Answer, Ask, KEY_BYTES, Rejected, json, json_text, stream};
 use dunlin_node::{Failure, Services};
@@ -12,7 +11,7 @@ use futures_util::stream::iter;
 use hyper::StatusCode;
 use hyper::body::Frame;
 
-use crate::body::{self, Body, Found, Place, Write};
+use crate::body::{self, Body, Write};
 use crate::budget::Budget;
 use crate::interactive_http;
 use crate::keyspaces::Keyspaces;
@@ -58,7 +57,14 @@ async fn carry_out(
     check_id(services, body)?;
     let done = one_shot::run(services, keyspaces, body, window).await;
     match done.map_err(|failure| unknown_or(failure, body))? {
-        Done::Committed(version, reads, budget) => Ok(committed(services, version, reads, budget)),
+        Done::Committed(version, reads, sums, budget) => {
+            let pieces = body::pieces(version, reads, &sums);
+            Ok(committed(services, pieces, budget))
+        }
+        Done::NotAdded((index, why)) => Err(Rejected::new(
+            StatusCode::UNPROCESSABLE_ENTITY,
+            format!("writes[{index}]: nothing can be added: {why}; nothing happened"),
+        )),
         Done::CommittedBefore(version) => Ok(json(StatusCode::OK, &body::repeated(version))),
         Done::NameTaken => Err(Rejected::new(
             StatusCode::UNPROCESSABLE_ENTITY,
@@ -99,12 +105,10 @@ fn unknown_or(failure: Failure, body: &Body) -> Rejected {
 /// The answer with values: at once where they are small, else piece by piece, counted as memory until the last was taken.
 fn committed(
     services: &Rc<Services>,
-    version: Version,
-    reads: Vec<(Place, Found)>,
+    pieces: impl Iterator<Item = String> + 'static,
     budget: Budget,
 ) -> Answer {
     let bytes = budget.bytes();
-    let pieces = body::pieces(version, reads);
     if bytes <= WHOLE_BYTES {
         return json_text(pieces.collect::<String>());
     }

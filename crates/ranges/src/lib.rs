@@ -82,6 +82,7 @@ mod stamps;
 mod start;
 mod status;
 mod step;
+mod sum;
 mod survey;
 mod targets;
 mod tend;

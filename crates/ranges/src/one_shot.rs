@@ -26,6 +26,7 @@ use crate::group::range_id;
 use crate::keyspaces::{Keyspaces, Where, whereabouts};
 use crate::locked::Locked;
 use crate::plug::{Part, count, limits};
+use crate::sum::{NoSum, sums, with_sums};
 
 /// So many ranges are read side by side.
 const RANGES_AT_ONCE: usize = 16;
@@ -39,12 +40,14 @@ const PAUSE_MS_MAX: u64 = 128;
 
 /// What became of a transaction.
 pub(crate) enum Done {
-    /// It has happened, at this timestamp; what was read, in its order.
-    Committed(Version, Vec<(Place, Found)>, Budget),
+    /// It has happened, at this timestamp; with values of keys in the order of the request, and sums.
+    Committed(Version, Vec<(Place, Found)>, Vec<(Place, i64)>, Budget),
     /// An attempt under the same id has happened, at this timestamp.
     CommittedBefore(Version),
     /// Something else has its name; nothing happened.
     NameTaken,
+    /// Nothing can be added to a value; nothing happened.
+    NotAdded(NoSum),
     /// A check does not hold: its number, and the version there is.
     CheckFailed(usize, Option<Version>),
     /// Others were in the way for too long; nothing happened.
@@ -111,7 +114,13 @@ pub(crate) async fn run(
             let refusal = Refusal::CheckFailed(number as u32, version_at(place));
             return give_up(&client, body, holder, refusal).await;
         }
-        let outcome = commit_shares(&client, at, &parts.shares, body.id.as_ref()).await;
+        let sums = match sums(body, &found) {
+            Ok(sums) => sums,
+            Err(no_sum) => return Ok(Done::NotAdded(no_sum)),
+        };
+        let range_of = |place: &Place| range_in(keyspaces, place).ok();
+        let shares = with_sums(&parts.shares, &sums, range_of);
+        let outcome = commit_shares(&client, at, &shares, body.id.as_ref()).await;
         let may_retry = client.left() > last;
         match &outcome {
             Outcome::Conflict(blocker) if may_retry => {
@@ -125,7 +134,7 @@ pub(crate) async fn run(
                 services.observe(at);
                 let reads = body.reads.iter();
                 let reads = reads.map(|place| (place.clone(), found_at(place).cloned()));
-                return Ok(Done::Committed(at, reads.collect(), budget));
+                return Ok(Done::Committed(at, reads.collect(), sums, budget));
             }
             Outcome::Conflict(blocker) if may_retry => {
                 conflicts += 1;
@@ -303,10 +312,7 @@ pub(crate) fn shares_of(
     writes: &[Write],
     checks: &[(Place, Condition)],
 ) -> Result<Parts, Failure> {
-    let range_of = |place: &Place| {
-        let (keyspace, index) = whereabouts(keyspaces, place)?;
-        Ok::<_, Failure>(range_id(keyspace, index))
-    };
+    let range_of = |place: &Place| range_in(keyspaces, place);
     let mut parts = Parts {
         shares: Vec::new(),
         numbers: BTreeMap::new(),
@@ -344,7 +350,16 @@ pub(crate) fn shares_of(
     Ok(parts)
 }
 
-/// Reads all keys that are read, or checked where nothing is written, each once, ranges side by side.
+/// The range of a key.
+///
+/// # Errors
+/// When its keyspace is not among these.
+fn range_in(keyspaces: &Keyspaces, place: &Place) -> Result<u64, Failure> {
+    let (keyspace, index) = whereabouts(keyspaces, place)?;
+    Ok(range_id(keyspace, index))
+}
+
+/// Reads all keys that are read or added to, or checked where nothing is written, each once, ranges side by side.
 async fn read_all(
     (client, budget): (&Client, &Budget),
     keyspaces: &Keyspaces,
@@ -354,7 +369,11 @@ async fn read_all(
 ) -> Result<BTreeMap<Place, Found>, Failure> {
     let mut wanted: BTreeMap<Where, Vec<Place>> = BTreeMap::new();
     let checked = parts.apart.iter().map(|number| &body.checks[*number].0);
-    for place in body.reads.iter().chain(checked) {
+    let added = body
+        .adds
+        .iter()
+        .map(|(index, _)| &body.writes[*index].place);
+    for place in body.reads.iter().chain(checked).chain(added) {
         let places = wanted.entry(whereabouts(keyspaces, place)?).or_default();
         places.push(place.clone());
     }

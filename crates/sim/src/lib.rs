@@ -35,6 +35,7 @@ mod report;
 mod resumed;
 mod run;
 mod streams;
+mod txns;
 
 pub use checks::Checked;
 pub use counts::Counts;

@@ -133,7 +133,7 @@ fn judged(plan: Plan) -> Result<Verdict, HarnessError> {
     let history = cluster.shared.history.borrow();
     let checked = outcome.as_ref().copied().unwrap_or_default();
     cluster.counts.ranges.operations = cluster.shared.ranges.operations().len() as u64;
-    for txn in cluster.shared.txns.borrow().iter() {
+    for txn in cluster.shared.txns.history.borrow().iter() {
         if matches!(txn.outcome, Outcome::Ok { .. }) {
             cluster.counts.ranges.txns[usize::from(is_session(txn.process))] += 1;
         }

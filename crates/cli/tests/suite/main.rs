@@ -33,6 +33,7 @@ mod streams;
 mod suite_ranges;
 mod tls;
 mod txn;
+mod txn_add;
 mod txn_locks;
 mod txn_outcomes;
 mod users;

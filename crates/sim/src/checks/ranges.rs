@@ -8,6 +8,7 @@ use dunlin_proto::api::RangeStatus;
 
 use super::Broken;
 use crate::harness::cluster::Cluster;
+use crate::txns::Additions;
 
 /// Configurations to look at before a key is left undecided.
 const STATES_MAX: u64 = 2_000_000;
@@ -22,9 +23,23 @@ pub fn ranges(cluster: &Cluster) -> Result<u64, Broken> {
     if let Some(violation) = report.violations.first() {
         return Err(broken(violation.to_string()));
     }
-    let txns = cluster.shared.txns.borrow();
+    let txns = cluster.shared.txns.history.borrow();
     check_appends(&txns).map_err(|anomaly| broken(anomaly.to_string()))?;
+    let additions = cluster.shared.txns.additions.get();
+    if !is_exact(additions) {
+        return Err(broken(format!("counters are not exact: {additions:?}")));
+    }
     Ok((operations.len() + txns.len()) as u64)
+}
+
+/// Whether both counters have all acknowledged additions, and no more than may have happened.
+fn is_exact(additions: Additions) -> bool {
+    let Additions {
+        done,
+        unknown,
+        read,
+    } = additions;
+    read.is_none_or(|[one, other]| one == other && (done..=done + unknown).contains(&one))
 }
 
 /// Looks at the replicas: whether a majority of them keeps silent for what was lost, and that all others have the

@@ -94,7 +94,7 @@ impl Client {
             steps.retain(|step| matches!(step, Step::Append(..)));
         }
         shared.mix(("session", invoked, &steps, outcome));
-        shared.txns.borrow_mut().push(Transaction {
+        shared.txns.history.borrow_mut().push(Transaction {
             process: PROCESS + self.number as u64,
             steps,
             invoked,

@@ -26,6 +26,9 @@ const PATIENCE_MS: u64 = 30_000;
 /// Longest wait for one answer then.
 const TIMEOUT_MS: u64 = 8_000;
 
+/// Counters in two ranges; each addition is to both.
+const COUNTERS: [&str; 2] = ["hits", "zhits"];
+
 /// One client.
 pub struct Client {
     number: usize,
@@ -64,7 +67,24 @@ impl Client {
         }
     }
 
+    /// Adds one to both counters, which everybody does.
+    async fn add(&mut self) {
+        let write = |key| json!({"keyspace": "range", "key": key, "add": 1});
+        let body = json!({"writes": COUNTERS.map(write)});
+        let done = self.ask(&body).await;
+        let mut additions = self.shared.txns.additions.get();
+        match done {
+            Done::Ok(_) => additions.done += 1,
+            Done::Unknown => additions.unknown += 1,
+            Done::Not { .. } => {}
+        }
+        self.shared.txns.additions.set(additions);
+    }
+
     async fn step(&mut self) {
+        if self.random.random_bool(0.3) {
+            return self.add().await;
+        }
         let shared = self.shared.clone();
         let mut keys: Vec<u16> = (0..3).map(|_| self.random.random_range(0..LISTS)).collect();
         // Lists of purged keyspaces cannot be read.
@@ -89,7 +109,7 @@ impl Client {
         let invoked = shared.ranges.moment();
         let (steps, outcome) = self.append(&keys, &appends).await;
         shared.mix(("txn", invoked, &steps, outcome));
-        shared.txns.borrow_mut().push(Transaction {
+        shared.txns.history.borrow_mut().push(Transaction {
             process: self.number as u64,
             steps,
             invoked,
@@ -248,13 +268,22 @@ pub async fn read_all(shared: &Rc<Shared>, nodes: &Nodes, host: usize, machine: 
     let until_ms = shared.time.elapsed_ms() + PATIENCE_MS;
     loop {
         let invoked = shared.ranges.moment();
-        let body = json!({"reads": reads(&shared.plan, &keys)});
+        let mut wanted = reads(&shared.plan, &keys);
+        wanted.extend(COUNTERS.map(|key| json!({"keyspace": "range", "key": key})));
+        let body = json!({ "reads": wanted });
         let asked = nodes[machine].call(ask(&body), Duration::from_millis(TIMEOUT_MS));
         let told = asked.await;
         let shown = told
             .as_ref()
             .map_or_else(|error| error.to_string(), |told| format!("{told:?}"));
         if let Done::Ok(told) = done(told.ok()) {
+            let counter = |n: usize| {
+                let value = told["reads"][keys.len() + n]["value"].as_str();
+                value.and_then(|value| value.parse().ok()).unwrap_or(0)
+            };
+            let mut additions = shared.txns.additions.get();
+            additions.read = Some([counter(0), counter(1)]);
+            shared.txns.additions.set(additions);
             let lists = keys.iter().enumerate();
             let steps = lists.map(|(n, key)| Step::Read(name(*key), list_of(&told["reads"][n])));
             let transaction = Transaction {
@@ -266,7 +295,7 @@ pub async fn read_all(shared: &Rc<Shared>, nodes: &Nodes, host: usize, machine: 
                 },
             };
             shared.mix(("txn last read", &transaction.steps));
-            shared.txns.borrow_mut().push(transaction);
+            shared.txns.history.borrow_mut().push(transaction);
             return;
         }
         if shared.time.elapsed_ms() >= until_ms {

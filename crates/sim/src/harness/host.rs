@@ -10,7 +10,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use dunlin_changes::Changes;
 use dunlin_entry::cluster_number;
-use dunlin_history::{Recorder, Transaction};
+use dunlin_history::Recorder;
 use dunlin_links::Links;
 use dunlin_log::sim::SimDisk;
 use dunlin_log::{Compression, Padding, Runner};
@@ -37,6 +37,7 @@ use crate::followers::{self, Followers};
 use crate::history::History;
 use crate::links::SimLines;
 use crate::plan::{Plan, pick};
+use crate::txns::Txns;
 
 /// Port on which nodes listen for one another.
 const PORT: u16 = 7000;
@@ -109,7 +110,7 @@ pub struct Shared {
     /// What its clients did and saw.
     pub ranges: Recorder,
     /// Transactions over its ranges.
-    pub txns: RefCell<Vec<Transaction>>,
+    pub txns: Txns,
     /// The last value given to one of them.
     pub last_range_value: Cell<u64>,
     /// A majority of its replicas has lost what it held.
@@ -143,7 +144,7 @@ impl Shared {
             keyspaces,
             range,
             ranges: Recorder::default(),
-            txns: RefCell::default(),
+            txns: Txns::default(),
             last_range_value: Cell::new(0),
             is_range_lost: Cell::new(false),
             lines,

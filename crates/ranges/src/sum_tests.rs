@@ -1,0 +1,65 @@
+#![allow(clippy::unwrap_used)]
+use dunlin_entry::Version;
+
+use super::*;
+
+fn place(key: &str) -> Place {
+    Place {
+        keyspace: "bank".to_owned(),
+        key: Bytes::copy_from_slice(key.as_bytes()),
+    }
+}
+
+fn body(text: &str) -> Body {
+    Body::parse(text.as_bytes(), 99).unwrap()
+}
+
+#[test]
+fn a_number_is_added_to_the_number_that_is_there() {
+    let body = body(
+        r#"{"writes": [{"keyspace": "bank", "key": "x", "value": "v"},
+                       {"keyspace": "bank", "key": "a", "add": -3}]}"#,
+    );
+    let with = |value: &'static str| {
+        let found = Some((Version(5), Bytes::from_static(value.as_bytes())));
+        sums(&body, &[(place("a"), found)].into())
+    };
+    assert_eq!(sums(&body, &BTreeMap::new()), Ok(vec![(place("a"), -3)]));
+    let cases = [
+        ("0", Some(-3)),
+        ("41", Some(38)),
+        ("+41", Some(38)),
+        ("-9223372036854775805", Some(i64::MIN)),
+        ("-9223372036854775806", None),
+        ("", None),
+        (" 1", None),
+        ("1.5", None),
+        ("1000000000000000000000000", None),
+    ];
+    for (value, sum) in cases {
+        let expected = sum.map(|sum| vec![(place("a"), sum)]);
+        let found = with(value);
+        assert_eq!(found.clone().ok(), expected, "{value}");
+        assert!(found.err().is_none_or(|(index, _)| index == 1), "{value}");
+    }
+}
+
+#[test]
+fn sums_are_the_values_of_their_keys_in_their_ranges() {
+    let write = |key: &'static str, value: Option<&'static str>| dunlin_txn::Write {
+        key: Bytes::from_static(key.as_bytes()),
+        value: value.map(|value| Bytes::from_static(value.as_bytes())),
+    };
+    let share = |range, writes| Share {
+        range,
+        checks: Vec::new(),
+        writes,
+    };
+    let shares = [
+        share(1, vec![write("a", None), write("b", None)]),
+        share(2, vec![write("b", None)]),
+    ];
+    let summed = with_sums(&shares, &[(place("b"), 7)], |_| Some(2));
+    let expected = [shares[0].clone(), share(2, vec![write("b", Some("7"))])];
+    assert_eq!(summed, expected);
+}
