@@ -122,7 +122,13 @@ fn step_of(services: &Services, ask: &Ask, parts: &[&str]) -> Result<Step, Rejec
             })
         }
         ["keyspaces", name, "keys", rest @ ..] => {
-            let role = if is_get { Role::Read } else { Role::Write };
+            // Others wait for a lock: it is for those that may write.
+            let is_locked = is_get && is_locked(&ask.params)?;
+            let role = if is_get && !is_locked {
+                Role::Read
+            } else {
+                Role::Write
+            };
             keyspace_for(services, ask, name, role)?;
             let key = Bytes::from(rest.join("/"));
             check_key(&key, KEY_BYTES).map_err(Rejected::bad)?;
@@ -133,7 +139,7 @@ fn step_of(services: &Services, ask: &Ask, parts: &[&str]) -> Result<Step, Rejec
             Ok(match ask.method {
                 Method::PUT => Step::Put(place, Some(ask.body.clone())),
                 Method::DELETE => Step::Put(place, None),
-                _ if is_locked(&ask.params)? => Step::Lock(place),
+                _ if is_locked => Step::Lock(place),
                 _ => Step::Get(place),
             })
         }

@@ -28,6 +28,8 @@ pub enum Task {
     One,
     /// The same, and another key in another range is written.
     Apart,
+    /// One is added to its number, in one request.
+    Add,
     /// Its number is read, and one more is written if nobody else has.
     Check,
     /// The same in a transaction over several requests.
@@ -48,13 +50,15 @@ pub struct Crowd {
 }
 
 /// All of them, in the order in which they have their turns.
-pub const CROWDS: [Crowd; 10] = [
+pub const CROWDS: [Crowd; 12] = [
     case(Task::Put, 64),
     case(Task::One, 64),
     case(Task::Apart, 64),
+    case(Task::Add, 64),
     case(Task::Check, 64),
     case(Task::Steps, 64),
     case(Task::Locked, 64),
+    case(Task::Add, 10),
     case(Task::Check, 10),
     case(Task::Steps, 10),
     case(Task::Locked, 10),
@@ -72,6 +76,7 @@ impl Task {
             Task::Put => "put",
             Task::One => "read and write, one request",
             Task::Apart => "the same, and a write in another range",
+            Task::Add => "counter: add",
             Task::Check => "counter: get, then check and write",
             Task::Steps => "counter: begin, get, put, commit",
             Task::Locked => "the same with lock=true",
@@ -81,7 +86,10 @@ impl Task {
 
     /// Whether each commit adds one to the key.
     pub fn counts(self) -> bool {
-        matches!(self, Task::Check | Task::Steps | Task::Locked | Task::Think)
+        matches!(
+            self,
+            Task::Add | Task::Check | Task::Steps | Task::Locked | Task::Think
+        )
     }
 }
 
@@ -117,6 +125,10 @@ pub fn attempt(task: Task, to: &mut Wire, value: &str) -> io::Result<End> {
         Task::Apart => {
             let writes = [write(HOT, value), write(OTHER, value)];
             transaction(to, &json!({"reads": [read()], "writes": writes}))
+        }
+        Task::Add => {
+            let add = json!({"keyspace": KEYSPACE, "key": HOT, "add": 1});
+            transaction(to, &json!({"writes": [add]}))
         }
         Task::Check => {
             let (status, body) =

@@ -118,7 +118,7 @@ pages! {
     copying_a_database "docs/copy.md" 2
     change_streams "docs/streams.md" 3
     views "docs/views.md" 2
-    transactional_keyspaces "docs/transactional.md" 6
+    transactional_keyspaces "docs/transactional.md" 8
 }
 
 #[test]

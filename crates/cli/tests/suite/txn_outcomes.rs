@@ -225,6 +225,10 @@ fn rights_are_checked_again_where_a_transaction_takes_effect() {
     let committed = |answer: &Answer| assert_eq!(answer.status, 403, "{}", answer.text());
     committed(&post(reader, &format!("{id}/commit")));
     committed(&post(reader, &format!("{id}/commit?first=bank/k")));
+    // Nor does he make writers wait.
+    let other = format!("{server}/v1/txn/{id}/keyspaces/bank/keys/other");
+    assert_eq!(ask(reader, "GET", &other, b"").status, 404);
+    committed(&ask(reader, "GET", &format!("{other}?lock=true"), b""));
     assert_eq!(post(writer, &format!("{id}/commit")).status, 200);
     // A user whose role was taken meanwhile.
     let id = begin();
