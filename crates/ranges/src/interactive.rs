@@ -7,7 +7,7 @@ use bytes::Bytes;
 use dunlin_entry::Version;
 use dunlin_node::{Failure, Services};
 use dunlin_txn::{
-    Answer, Command, Outcome, Refusal, Request, Unheard, World, commit_later, refresh,
+    Answer, Command, Outcome, Refusal, Request, Unheard, Way, World, commit_later, refresh,
 };
 use tokio::time::Instant;
 
@@ -387,7 +387,7 @@ async fn end(client: &Client, part: &Part, id: TxnId) -> Result<StepReply, Failu
         }
         (at, outcome)
     } else {
-        let outcome = commit_shares(client, since, &shares, Some(&name)).await;
+        let outcome = commit_shares(client, since, &shares, Some(&name), Way::Short).await;
         (since, outcome)
     };
     let outcome = match outcome {

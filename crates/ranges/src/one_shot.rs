@@ -9,8 +9,8 @@ use dunlin_entry::Version;
 use dunlin_node::{Failure, Services};
 use dunlin_proto::Condition;
 use dunlin_txn::{
-    Blocker, Check, Id, NameOutcome, Outcome, Refusal, Share, World, close, commit, finalize_all,
-    holds, reserve,
+    Blocker, Check, Id, NameOutcome, Outcome, Refusal, Share, Way, World, close, commit,
+    finalize_all, holds, reserve,
 };
 use futures_util::StreamExt;
 use futures_util::future::join;
@@ -80,11 +80,7 @@ pub(crate) async fn run(
     let holder = parts.shares.first().map(|share| share.range);
     let name = body_name(body);
     let waiting = Client::within(services, client.left().saturating_sub(last));
-    let mut lock = if may_wait(body) {
-        lock_hot(&waiting, &parts.shares).await
-    } else {
-        None
-    };
+    let mut lock = lock_hot(&waiting, body, &parts.shares).await;
     let reserving = reserved(&client, keyspaces, body, holder);
     let (first, refused) = join(client.timestamp(window.floor), reserving).await;
     if let Some(refused) = refused {
@@ -120,7 +116,14 @@ pub(crate) async fn run(
         };
         let range_of = |place: &Place| range_in(keyspaces, place).ok();
         let shares = with_sums(&parts.shares, &sums, range_of);
-        let outcome = commit_shares(&client, at, &shares, body.id.as_ref()).await;
+        let outcome = commit_shares(
+            &client,
+            at,
+            &shares,
+            body.id.as_ref(),
+            Way::after(conflicts, &shares),
+        )
+        .await;
         let may_retry = client.left() > last;
         match &outcome {
             Outcome::Conflict(blocker) if may_retry => {
@@ -198,7 +201,10 @@ fn may_wait(body: &Body) -> bool {
 }
 
 /// Waits for the lock of a hot key that a transaction writes.
-async fn lock_hot(client: &Client, shares: &[Share]) -> Option<Locked> {
+async fn lock_hot(client: &Client, body: &Body, shares: &[Share]) -> Option<Locked> {
+    if !may_wait(body) {
+        return None;
+    }
     let part = client.services().ok()?.find::<Part>()?;
     let keys = shares.iter().flat_map(|share| {
         let writes = share.writes.iter();
@@ -404,8 +410,9 @@ pub(crate) async fn commit_shares(
     txn: Version,
     shares: &[Share],
     id: Option<&Id>,
+    way: Way,
 ) -> Outcome {
-    let (outcome, intents_at) = commit(client, txn, shares, id).await;
+    let (outcome, intents_at) = commit(client, txn, shares, id, way).await;
     if matches!(outcome, Outcome::Conflict(_)) {
         // They would be in the way of the next attempt.
         finalize_all(client, txn, &intents_at, false).await;

@@ -12,6 +12,9 @@ use crate::serve::{Unheard, World};
 /// Pause before it is asked again, in milliseconds.
 const PAUSE_MS: u64 = 100;
 
+/// After so many conflicts an attempt takes the long way.
+const LONG_AFTER: u32 = 2;
+
 /// What became of a transaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
@@ -47,17 +50,43 @@ pub struct Share {
     pub writes: Vec<Write>,
 }
 
+/// How a transaction's writes become its commit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Way {
+    /// Those in the range of the record by the entry that commits. Until then others may read their keys, and refuse it.
+    Short,
+    /// All of them as intents before, which keep readers waiting: a round more.
+    Long,
+}
+
+impl Way {
+    /// The way of an attempt after so many conflicts.
+    pub fn after(conflicts: u32, shares: &[Share]) -> Way {
+        if conflicts >= LONG_AFTER && shares.len() > 1 {
+            Way::Long
+        } else {
+            Way::Short
+        }
+    }
+}
+
 /// Commits a transaction, the first of whose ranges holds its record. Returns the ranges that may have intents of it, too.
 pub async fn commit<W: World>(
     world: &W,
     txn: Version,
     shares: &[Share],
     id: Option<&Id>,
+    way: Way,
 ) -> (Outcome, Vec<u64>) {
     let Some((own, others)) = shares.split_first() else {
         return (Outcome::Committed, Vec::new());
     };
     let holder = own.range;
+    let nothing = Share::default();
+    let (own, others) = match way {
+        Way::Short => (own, others),
+        Way::Long => (&nothing, shares),
+    };
     let place = |share: &Share| {
         let command = Command::Place {
             txn,

@@ -39,7 +39,7 @@ mod tend;
 
 pub use cache::Cache;
 pub use command::{Check, Command, Id, Malformed, Refusal, Write, bytes as get_bytes, put_bytes};
-pub use commit::{Outcome, Share, close, commit, finalize_all, reserve};
+pub use commit::{Outcome, Share, Way, close, commit, finalize_all, reserve};
 pub use intent::Intent;
 pub use leader::Leader;
 pub use oracle::{Full, Oracle};

@@ -5,7 +5,7 @@ use dunlin_entry::Version;
 use futures_util::future::join_all;
 
 use crate::command::Id;
-use crate::commit::{Outcome, Share, commit, finalize_all, refused};
+use crate::commit::{Outcome, Share, Way, commit, finalize_all, refused};
 use crate::request::{Answer, Blocker, Request, Span};
 use crate::serve::World;
 
@@ -54,7 +54,7 @@ pub async fn commit_later<W: World>(
     reads: &[Reads],
     id: &Id,
 ) -> (Version, Outcome, Vec<u64>) {
-    let (mut at, mut pause_ms) = (since, PAUSE_MS);
+    let (mut at, mut pause_ms, mut conflicts) = (since, PAUSE_MS, 0);
     let last_ms = world.left_ms() / LAST_PART;
     loop {
         let changed = if at == since {
@@ -64,13 +64,17 @@ pub async fn commit_later<W: World>(
         };
         let (outcome, intents_at) = match changed {
             Some(outcome) => (outcome, Vec::new()),
-            None => commit(world, at, shares, Some(id)).await,
+            None => {
+                let way = Way::after(conflicts, shares);
+                commit(world, at, shares, Some(id), way).await
+            }
         };
         // Nothing else is a conflict that another timestamp ends; and this attempt can have no effect any more.
         let Outcome::Conflict(blocker) = &outcome else {
             return (at, outcome, intents_at);
         };
         let waits = !matches!(blocker, Some((_, Blocker::Newer { .. })));
+        conflicts += 1;
         // Its own intents would be in the way of the next.
         finalize_all(world, at, &intents_at, false).await;
         if world.left_ms() <= last_ms {

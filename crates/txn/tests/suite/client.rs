@@ -7,8 +7,8 @@ use bytes::Bytes;
 use dunlin_entry::Version;
 use dunlin_history::{Outcome as End, Step, Transaction};
 use dunlin_txn::{
-    Answer, Check, Id, NameOutcome, Outcome, Refusal, Request, Share, Unheard, World, Write, close,
-    commit,
+    Answer, Check, Id, NameOutcome, Outcome, Refusal, Request, Share, Unheard, Way, World, Write,
+    close, commit,
 };
 use futures_util::future::join;
 use tokio::time::{sleep, timeout};
@@ -181,23 +181,23 @@ async fn append_all(model: &Rc<Model>, keys: &[(u64, u64)], value: u64) -> Done 
             });
         }
         let writes: Vec<Share> = shares.into_values().collect();
+        let way = way(model);
         let called = name.as_ref().filter(|_| model.bug != Bug::RunTwice);
         let mut outcome = match &name {
             // Its client repeats it without having asked.
-            Some(_) => commit_blindly(&world, txn, &writes, called).await,
-            None => commit(&world, txn, &writes, None).await.0,
+            Some(_) => commit_blindly(&world, txn, &writes, called, way).await,
+            None => commit(&world, txn, &writes, None, way).await.0,
         };
         if let Some((range, number)) = lock.filter(|_| !model.one_in(4)) {
             drop(world.ask(range, Request::Unlock { number }).await);
         }
-        let participants: Vec<u64> = writes.iter().skip(1).map(|share| share.range).collect();
-        let (holder, is_committed) = (writes[0].range, outcome == Outcome::Committed);
+        let (holder, participants) = (writes[0].range, participants_of(&writes, way));
+        let is_committed = outcome == Outcome::Committed;
         if model.bug == Bug::ForgottenEarly && is_committed {
             drop(world.ask(holder, finished(txn)).await);
         }
-        let is_known = outcome != Outcome::Unknown;
         let told = model.clone().world();
-        if is_known && !model.one_in(4) {
+        if outcome != Outcome::Unknown && !model.one_in(4) {
             tokio::task::spawn_local(async move {
                 finish(&told, txn, holder, &participants, is_committed).await;
             });
@@ -238,9 +238,24 @@ fn arrives_late(model: &Rc<Model>, id: Id, writes: Vec<Share>) {
         sleep(model.ms(0, 100)).await;
         let world = model.clone().world();
         if let Ok(txn) = world.timestamp(Version(0)).await {
-            drop(commit(&world, txn, &writes, Some(&id)).await);
+            drop(commit(&world, txn, &writes, Some(&id), Way::Short).await);
         }
     });
+}
+
+/// The ranges that get intents.
+fn participants_of(shares: &[Share], way: Way) -> Vec<u64> {
+    let skipped = usize::from(way == Way::Short);
+    let shares = shares.iter().skip(skipped);
+    shares.map(|share| share.range).collect()
+}
+
+fn way(model: &Model) -> Way {
+    if model.one_in(8) {
+        Way::Long
+    } else {
+        Way::Short
+    }
 }
 
 /// As `commit`, but what became of one that was not answered is not asked.
@@ -249,6 +264,7 @@ async fn commit_blindly(
     txn: Version,
     writes: &[Share],
     id: Option<&Id>,
+    way: Way,
 ) -> Outcome {
     struct Deaf<'a, W>(&'a W);
     impl<W: World> World for Deaf<'_, W> {
@@ -274,7 +290,7 @@ async fn commit_blindly(
             self.0.intent_ms()
         }
     }
-    commit(&Deaf(world), txn, writes, id).await.0
+    commit(&Deaf(world), txn, writes, id, way).await.0
 }
 
 /// Scans all ranges, often beside another scan of the same transaction, and sees the same when it scans them again.
