@@ -157,7 +157,8 @@ async fn locked(
 ) -> Result<StepReply, Failure> {
     let with = |act: &dyn Fn(&mut Buffer) -> bool| part.open.with(id.txn, id.secret, act);
     let is_new = with(&|buffer| {
-        let is_new = buffer.lock.is_none();
+        // One that gave up waiting waits again.
+        let is_new = !matches!(&buffer.lock, Some((_, Some(_))));
         buffer.lock.get_or_insert((place.clone(), None));
         is_new
     });
@@ -214,7 +215,11 @@ async fn read_at(
                 counted(&services, &Outcome::Changed);
                 return Ok(Some(StepReply::Conflict));
             }
-            Some(other) => return done("", other).map(|_| Some(StepReply::Conflict)),
+            Some(other) => {
+                done("", other)?;
+                part.open.remove(id.txn);
+                return Ok(Some(StepReply::Conflict));
+            }
         }
         let reply = part.open.with(id.txn, id.secret, |buffer| {
             if buffer.is_committing {

@@ -1,5 +1,6 @@
 //! Reads, checks and writes that happen as one: all at one timestamp, tried again at another when something is in the way.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
@@ -26,7 +27,7 @@ use crate::group::range_id;
 use crate::keyspaces::{Keyspaces, Where, whereabouts};
 use crate::locked::Locked;
 use crate::plug::{Part, count, limits};
-use crate::sum::{NoSum, sums, with_sums};
+use crate::sum::{NoSum, sums};
 
 /// So many ranges are read side by side.
 const RANGES_AT_ONCE: usize = 16;
@@ -112,18 +113,11 @@ pub(crate) async fn run(
         }
         let sums = match sums(body, &found) {
             Ok(sums) => sums,
-            Err(no_sum) => return Ok(Done::NotAdded(no_sum)),
+            Err(no_sum) => return not_added(&client, body, holder, no_sum).await,
         };
-        let range_of = |place: &Place| range_in(keyspaces, place).ok();
-        let shares = with_sums(&parts.shares, &sums, range_of);
-        let outcome = commit_shares(
-            &client,
-            at,
-            &shares,
-            body.id.as_ref(),
-            Way::after(conflicts, &shares),
-        )
-        .await;
+        let shares = with_sums(&parts.shares, &sums, keyspaces);
+        let way = Way::after(conflicts, &shares);
+        let outcome = commit_shares(&client, at, &shares, body.id.as_ref(), way).await;
         let may_retry = client.left() > last;
         match &outcome {
             Outcome::Conflict(blocker) if may_retry => {
@@ -261,6 +255,20 @@ async fn give_up(
     }
 }
 
+/// Answers that nothing can be added to a value. An earlier attempt under its id may have happened.
+async fn not_added(
+    client: &Client,
+    body: &Body,
+    holder: Option<u64>,
+    no_sum: NoSum,
+) -> Result<Done, Failure> {
+    let done = give_up(client, body, holder, Refusal::Conflict).await?;
+    Ok(match done {
+        Done::Conflict => Done::NotAdded(no_sum),
+        done => done,
+    })
+}
+
 fn of_refusal(refusal: Refusal) -> Done {
     match refusal {
         Refusal::Conflict => Done::Conflict,
@@ -363,6 +371,27 @@ pub(crate) fn shares_of(
 fn range_in(keyspaces: &Keyspaces, place: &Place) -> Result<u64, Failure> {
     let (keyspace, index) = whereabouts(keyspaces, place)?;
     Ok(range_id(keyspace, index))
+}
+
+/// Shares in which sums are the values of their keys.
+fn with_sums<'a>(
+    shares: &'a [Share],
+    sums: &[(Place, i64)],
+    keyspaces: &Keyspaces,
+) -> Cow<'a, [Share]> {
+    if sums.is_empty() {
+        return Cow::Borrowed(shares);
+    }
+    let mut shares = shares.to_vec();
+    for (place, sum) in sums {
+        let range = range_in(keyspaces, place).ok();
+        let of_range = shares.iter_mut().filter(|share| Some(share.range) == range);
+        let mut writes = of_range.flat_map(|share| &mut share.writes);
+        if let Some(write) = writes.find(|write| write.key == place.key) {
+            write.value = Some(sum.to_string().into());
+        }
+    }
+    Cow::Owned(shares)
 }
 
 /// Reads all keys that are read or added to, or checked where nothing is written, each once, ranges side by side.

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
-use dunlin_txn::Share;
 
 use crate::body::{Body, Found, Place};
 
@@ -44,24 +43,6 @@ fn number(value: &Bytes) -> Result<i64, String> {
     number.ok_or_else(|| {
         format!("its value begins with {text:?}, which is no decimal number of 64 bits")
     })
-}
-
-/// Shares in which sums are the values of their keys.
-pub(crate) fn with_sums(
-    shares: &[Share],
-    sums: &[(Place, i64)],
-    range_of: impl Fn(&Place) -> Option<u64>,
-) -> Vec<Share> {
-    let mut shares = shares.to_vec();
-    for (place, sum) in sums {
-        let range = range_of(place);
-        let of_range = shares.iter_mut().filter(|share| Some(share.range) == range);
-        let mut writes = of_range.flat_map(|share| &mut share.writes);
-        if let Some(write) = writes.find(|write| write.key == place.key) {
-            write.value = Some(sum.to_string().into());
-        }
-    }
-    shares
 }
 
 #[cfg(test)]

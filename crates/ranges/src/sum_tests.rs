@@ -43,23 +43,3 @@ fn a_number_is_added_to_the_number_that_is_there() {
         assert!(found.err().is_none_or(|(index, _)| index == 1), "{value}");
     }
 }
-
-#[test]
-fn sums_are_the_values_of_their_keys_in_their_ranges() {
-    let write = |key: &'static str, value: Option<&'static str>| dunlin_txn::Write {
-        key: Bytes::from_static(key.as_bytes()),
-        value: value.map(|value| Bytes::from_static(value.as_bytes())),
-    };
-    let share = |range, writes| Share {
-        range,
-        checks: Vec::new(),
-        writes,
-    };
-    let shares = [
-        share(1, vec![write("a", None), write("b", None)]),
-        share(2, vec![write("b", None)]),
-    ];
-    let summed = with_sums(&shares, &[(place("b"), 7)], |_| Some(2));
-    let expected = [shares[0].clone(), share(2, vec![write("b", Some("7"))])];
-    assert_eq!(summed, expected);
-}

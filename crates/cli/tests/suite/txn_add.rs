@@ -106,6 +106,10 @@ fn what_is_sent_again_is_added_once_and_a_wrong_one_changes_nothing() {
     let body = json!({"id": format!("{now_ms}-one"), "writes": [add("1", 5)]});
     assert_eq!(ok(&txn(&up.url(0, ""), &body))["added"][0]["value"], "5");
     assert_eq!(ok(&txn(&up.url(1, ""), &body))["repeated"], true);
+    // Also when there is no number any more.
+    ok(&txn(&up.url(1, ""), &json_writes(&[write("1", "none")])));
+    assert_eq!(ok(&txn(&up.url(2, ""), &body))["repeated"], true);
+    ok(&txn(&up.url(1, ""), &json_writes(&[write("1", "5")])));
     // It is read and checked as of the same moment.
     let both = json!({
         "reads": [{"keyspace": "bank", "key": "1"}],
