@@ -155,8 +155,7 @@ async fn locked(
     id: TxnId,
     place: Place,
 ) -> Result<StepReply, Failure> {
-    let with = |act: &dyn Fn(&mut Buffer) -> bool| part.open.with(id.txn, id.secret, act);
-    let is_new = with(&|buffer| {
+    let is_new = part.open.with(id.txn, id.secret, |buffer| {
         // One that gave up waiting waits again.
         let is_new = !matches!(&buffer.lock, Some((_, Some(_))));
         buffer.lock.get_or_insert((place.clone(), None));
@@ -221,21 +220,19 @@ async fn read_at(
                 return Ok(Some(StepReply::Conflict));
             }
         }
-        let reply = part.open.with(id.txn, id.secret, |buffer| {
-            if buffer.is_committing {
-                return Some(Some(StepReply::Committing));
-            }
-            // Another read may have started meanwhile.
+        let after = part.open.with(id.txn, id.secret, |buffer| {
             let is_same = buffer.reads.len() == count;
             if is_same {
                 buffer.at = at;
             }
-            is_same.then_some(None)
+            (buffer.is_committing, is_same)
         });
-        match reply {
-            Some(Some(reply)) => return Ok(reply),
-            Some(None) => {}
+        match after {
             None => return Ok(Some(StepReply::Gone)),
+            Some((true, _)) => return Ok(Some(StepReply::Committing)),
+            Some((false, true)) => return Ok(None),
+            // Another read has started meanwhile.
+            Some((false, false)) => {}
         }
     }
 }

@@ -142,13 +142,9 @@ impl Open {
         (place, value): (&Place, Option<&Bytes>),
         memory_bytes: usize,
     ) -> StepReply {
-        let mut by_client = self.by_client.borrow_mut();
-        let taken = by_client.entry(buffer.client.clone()).or_default();
-        let before = buffer.held();
-        let room = (memory_bytes / CLIENT_PART).saturating_sub(taken.bytes);
-        let reply = buffer.put(limits, (place, value), room);
-        taken.bytes = taken.bytes - before + buffer.held();
-        reply
+        self.counted(buffer, memory_bytes, |buffer, room| {
+            buffer.put(limits, (place, value), room)
+        })
     }
 
     /// Has one that `with` has found remember what it will read, if there is memory for it.
@@ -158,20 +154,25 @@ impl Open {
         memory_bytes: usize,
         add: impl FnOnce(&mut ReadSet) -> usize,
     ) {
+        self.counted(buffer, memory_bytes, |buffer, room| {
+            buffer.remember(add, room);
+        });
+    }
+
+    /// Does something with one that may take so many bytes more, and counts the bytes that it takes then.
+    fn counted<T>(
+        &self,
+        buffer: &mut Buffer,
+        memory_bytes: usize,
+        act: impl FnOnce(&mut Buffer, usize) -> T,
+    ) -> T {
         let mut by_client = self.by_client.borrow_mut();
         let taken = by_client.entry(buffer.client.clone()).or_default();
         let before = buffer.held();
         let room = (memory_bytes / CLIENT_PART).saturating_sub(taken.bytes);
-        let more = add(&mut buffer.reads);
-        buffer.read_bytes += more;
-        if more > room || buffer.memory.grow(more).is_err() {
-            buffer.reads.give_up();
-        }
-        if !buffer.reads.is_whole() {
-            buffer.read_bytes = 0;
-        }
-        buffer.memory.set(buffer.held());
+        let done = act(buffer, room);
         taken.bytes = taken.bytes - before + buffer.held();
+        done
     }
 
     /// Forgets those that were not used, or last too long.
@@ -207,6 +208,18 @@ impl Buffer {
             writes: self.writes.len(),
             first: self.writes.first().map(|write| write.place.clone()),
         }
+    }
+
+    fn remember(&mut self, add: impl FnOnce(&mut ReadSet) -> usize, room: usize) {
+        let more = add(&mut self.reads);
+        self.read_bytes += more;
+        if more > room || self.memory.grow(more).is_err() {
+            self.reads.give_up();
+        }
+        if !self.reads.is_whole() {
+            self.read_bytes = 0;
+        }
+        self.memory.set(self.held());
     }
 
     fn put(

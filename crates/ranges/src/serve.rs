@@ -49,12 +49,6 @@ impl AtShard {
             own: self.clone(),
             group,
         };
-        let mut waiting = services.memory();
-        if let Request::Lock { key } = &request
-            && waiting.grow(WAITER_BYTES + key.len()).is_err()
-        {
-            return Answer::Busy;
-        }
         match request {
             Request::Leads if here.group.serves() => Answer::Done(Version(0)),
             Request::Leads => here.group.not_leader(),
@@ -64,6 +58,13 @@ impl AtShard {
             }
             // Who does not lead need not ask for a timestamp to find out.
             _ if !here.group.serves() => here.group.not_leader(),
+            Request::Lock { key } => {
+                let mut waiting = services.memory();
+                if waiting.grow(WAITER_BYTES + key.len()).is_err() {
+                    return Answer::Busy;
+                }
+                dunlin_txn::serve(&client, &here, Request::Lock { key }).await
+            }
             request => dunlin_txn::serve(&client, &here, request).await,
         }
     }

@@ -180,16 +180,8 @@ impl<W: World, R: Replica> Here<'_, W, R> {
     ) -> Result<Answer, Answer> {
         let at = self.at(at).await?;
         self.lease(at).await?;
-        let number = self.replica.scan_number();
-        let index = self.replica.with(|state, leader| {
-            check_watermark(state, at)?;
-            Ok(leader.begin_scan(number, at, &start, end.as_ref()))
-        })??;
-        let mut scan = Scan {
-            replica: self.replica,
-            number,
-            next: None,
-        };
+        (self.replica).with(|state, _| check_watermark(state, at))??;
+        let (mut scan, index) = self.scan(at, &start, end.as_ref())?;
         if let Some(index) = index {
             self.replica.applied(index).await?;
         }
@@ -197,6 +189,26 @@ impl<W: World, R: Replica> Here<'_, W, R> {
         let (rows, next) = self.replica.page(at, start, end, limit).await?;
         scan.next.clone_from(&next);
         Ok(Answer::Page(rows, next))
+    }
+
+    /// Begins a scan, and the index that must be applied before it reads.
+    fn scan(
+        &self,
+        at: Version,
+        start: &Bytes,
+        end: Option<&Bytes>,
+    ) -> Result<(Scan<'_, R>, Option<u64>), Answer> {
+        let (replica, number) = (self.replica, self.replica.scan_number());
+        let index = replica.with(|_, leader| leader.begin_scan(number, at, start, end))?;
+        let next = None;
+        Ok((
+            Scan {
+                replica,
+                number,
+                next,
+            },
+            index,
+        ))
     }
 
     /// Reads keys at a timestamp as far as to say whether they are as they were at an earlier one.
@@ -209,15 +221,9 @@ impl<W: World, R: Replica> Here<'_, W, R> {
         self.lease(at).await?;
         let (mut scans, mut last) = (Vec::with_capacity(spans.len()), None);
         for (start, end) in &spans {
-            let number = self.replica.scan_number();
-            let index = (self.replica)
-                .with(|_, leader| leader.begin_scan(number, at, start, end.as_ref()))?;
+            let (scan, index) = self.scan(at, start, end.as_ref())?;
             last = last.max(index);
-            scans.push(Scan {
-                replica: self.replica,
-                number,
-                next: None,
-            });
+            scans.push(scan);
         }
         if let Some(index) = last {
             self.replica.applied(index).await?;

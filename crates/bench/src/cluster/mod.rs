@@ -11,6 +11,7 @@ use crate::interrupt::{Interrupt, Interrupted};
 use server::Server;
 
 pub mod alone;
+pub mod client;
 pub mod etcd;
 pub mod http;
 pub mod metrics;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::connection::Wire;
+use crate::cluster::client::Client;
 
 /// The keyspace: two ranges, cut between the two keys.
 pub const KEYSPACE: &str = "hot";
@@ -113,11 +113,11 @@ pub fn key_path() -> String {
 ///
 /// # Errors
 /// When the connection breaks.
-pub fn attempt(task: Task, to: &mut Wire, value: &str) -> io::Result<End> {
+pub fn attempt(task: Task, to: &mut Client, value: &str) -> io::Result<End> {
     let write = |key: &str, value: &str| json!({"keyspace": KEYSPACE, "key": key, "value": value});
     let read = || json!({"keyspace": KEYSPACE, "key": HOT});
     match task {
-        Task::Put => to.request("PUT", &key_path(), value).map(end),
+        Task::Put => send(to, "PUT", &key_path(), value).map(end),
         Task::One => {
             let body = json!({"reads": [read()], "writes": [write(HOT, value)]});
             transaction(to, &body)
@@ -131,8 +131,12 @@ pub fn attempt(task: Task, to: &mut Wire, value: &str) -> io::Result<End> {
             transaction(to, &json!({"writes": [add]}))
         }
         Task::Check => {
-            let (status, body) =
-                to.request("POST", "/v1/txn", &json!({"reads": [read()]}).to_string())?;
+            let (status, body) = send(
+                to,
+                "POST",
+                "/v1/txn",
+                &json!({"reads": [read()]}).to_string(),
+            )?;
             if status != 200 {
                 return Ok(end((status, body)));
             }
@@ -151,8 +155,14 @@ pub fn attempt(task: Task, to: &mut Wire, value: &str) -> io::Result<End> {
     }
 }
 
-fn transaction(to: &mut Wire, body: &Value) -> io::Result<End> {
-    to.request("POST", "/v1/txn", &body.to_string()).map(end)
+/// Status and body of the answer, as text.
+fn send(to: &mut Client, method: &str, path: &str, body: &str) -> io::Result<(u16, String)> {
+    let (status, answer) = to.request(method, path, body.as_bytes())?;
+    Ok((status, String::from_utf8_lossy(answer).into_owned()))
+}
+
+fn transaction(to: &mut Client, body: &Value) -> io::Result<End> {
+    send(to, "POST", "/v1/txn", &body.to_string()).map(end)
 }
 
 fn end((status, body): (u16, String)) -> End {
@@ -169,23 +179,23 @@ fn next(number: &str) -> String {
 }
 
 /// Over several requests.
-fn steps(to: &mut Wire, query: &str, thinking: Duration) -> io::Result<End> {
-    let (status, body) = to.request("POST", "/v1/txn/begin", "")?;
+fn steps(to: &mut Client, query: &str, thinking: Duration) -> io::Result<End> {
+    let (status, body) = send(to, "POST", "/v1/txn/begin", "")?;
     if status != 201 {
         return Ok(end((status, body)));
     }
     let started: Value = serde_json::from_str(&body)?;
     let id = started["id"].as_str().unwrap_or_default();
     let path = format!("/v1/txn/{id}/keyspaces/{KEYSPACE}/keys/{HOT}");
-    let (status, number) = to.request("GET", &format!("{path}{query}"), "")?;
+    let (status, number) = send(to, "GET", &format!("{path}{query}"), "")?;
     if status != 200 {
         return Ok(end((status, number)));
     }
     sleep(thinking);
-    let (status, body) = to.request("PUT", &path, &next(&number))?;
+    let (status, body) = send(to, "PUT", &path, &next(&number))?;
     if status != 202 {
         return Ok(end((status, body)));
     }
     let path = format!("/v1/txn/{id}/commit?first={KEYSPACE}/{HOT}");
-    to.request("POST", &path, "").map(end)
+    send(to, "POST", &path, "").map(end)
 }

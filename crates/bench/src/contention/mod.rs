@@ -1,31 +1,27 @@
 //! One key that everybody uses: how many transactions on it happen, how many attempts are refused, and whether each
 //! client has its turn.
 //!
-//! - [`case`]: the tasks; [`mod@run`]: one case for a while; [`connection`]: a client's; [`report`]: the table
+//! - [`case`]: the tasks; [`mod@run`]: one case for a while; [`report`]: the table
 
 use std::time::Duration;
 
 use serde::Serialize;
 
-use crate::cluster::{Cluster, Sync, etcd, http, processes};
+use crate::cluster::{Sync, etcd, processes};
 use crate::error::BenchError;
 use crate::host::machine::{Machine, revision, version};
 use crate::interrupt::Interrupt;
 use crate::options::TxnOptions;
 use crate::program;
 use crate::progress::Progress;
+use crate::ranges::remote;
 
 pub mod case;
-pub mod connection;
 pub mod report;
 pub mod run;
 
 use case::{CROWDS, Crowd, KEYSPACE, SPLIT};
 use run::Figures;
-
-/// How often the making of the keyspace is tried, and the pause between.
-const TRIES: usize = 200;
-const PAUSE: Duration = Duration::from_millis(100);
 
 /// A case with its runs, one of each round.
 #[derive(Debug, Clone, Serialize)]
@@ -82,7 +78,8 @@ pub fn run(
     let progress = Progress::start();
     let data = options.data_dir.clone().unwrap_or_else(std::env::temp_dir);
     let cluster = processes::start(&dunlin, &data, Sync::Always, interrupt)?;
-    make(&cluster, interrupt)?;
+    let body = format!(r#"{{"name":"{KEYSPACE}","mode":"transactional","split_at":["{SPLIT}"]}}"#);
+    remote::create((cluster.addresses[0], interrupt), &body)?;
     let mut rows: Vec<Repeats> = CROWDS.map(|case| (case, Vec::new())).map(row).into();
     for _ in 0..options.repeats.unwrap_or(repeats).max(1) {
         for row in &mut rows {
@@ -106,28 +103,4 @@ pub fn run(
 
 fn row((case, runs): (Crowd, Vec<Figures>)) -> Repeats {
     Repeats { case, runs }
-}
-
-/// Makes the keyspace, which a cluster that has just started may refuse for a moment.
-fn make(cluster: &Cluster, interrupt: &Interrupt) -> Result<(), BenchError> {
-    let body = format!(r#"{{"name":"{KEYSPACE}","mode":"transactional","split_at":["{SPLIT}"]}}"#);
-    let mut last = String::new();
-    for _ in 0..TRIES {
-        let made = http::request(
-            cluster.addresses[0],
-            "POST",
-            "/v1/keyspaces",
-            body.as_bytes(),
-        );
-        match made {
-            Ok((201, _)) => return Ok(()),
-            Ok((status, body)) => last = format!("{status} {body}"),
-            Err(error) => last = error.to_string(),
-        }
-        interrupt.sleep(PAUSE)?;
-    }
-    Err(BenchError::Rival {
-        program: "dunlin".to_owned(),
-        why: format!("keyspace {KEYSPACE} was not made: {last}"),
-    })
 }

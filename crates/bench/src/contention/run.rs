@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 
 use super::case::{Crowd, End, Task, attempt, key_path};
-use super::connection::Wire;
 use crate::cluster::Cluster;
+use crate::cluster::client::Client;
 use crate::error::BenchError;
 use crate::host::cpu::Meter;
 
@@ -61,8 +61,8 @@ pub fn run(cluster: &Cluster, case: Crowd, time: Duration) -> Result<Figures, Be
 
 fn measured(cluster: &Cluster, case: Crowd, time: Duration) -> io::Result<Figures> {
     let meter = Meter::new(cluster.pids());
-    let mut first = Wire::open(cluster.addresses[0])?;
-    first.request("PUT", &key_path(), "0")?;
+    let mut first = Client::new(cluster.addresses[0])?;
+    first.request("PUT", &key_path(), b"0")?;
     let (cpu, started) = (meter.total(), Instant::now());
     let is_over = AtomicBool::new(false);
     let worked = thread::scope(|scope| {
@@ -87,7 +87,8 @@ fn measured(cluster: &Cluster, case: Crowd, time: Duration) -> io::Result<Figure
     let took = started.elapsed();
     let commits: usize = worked.iter().map(|client| client.waits.len()).sum();
     if case.task.counts() {
-        let (_, counted) = first.request("GET", &key_path(), "")?;
+        let (_, counted) = first.request("GET", &key_path(), b"")?;
+        let counted = String::from_utf8_lossy(counted);
         if counted != commits.to_string() {
             return Err(io::Error::other(format!(
                 "{commits} increments of a counter were acknowledged, and it is {counted}"
@@ -99,9 +100,9 @@ fn measured(cluster: &Cluster, case: Crowd, time: Duration) -> io::Result<Figure
 
 /// Reads the key again and again.
 fn read_on(at: SocketAddr, is_over: &AtomicBool) -> io::Result<()> {
-    let mut to = Wire::open(at)?;
+    let mut to = Client::new(at)?;
     while !is_over.load(Ordering::Relaxed) {
-        to.request("GET", &key_path(), "")?;
+        to.request("GET", &key_path(), b"")?;
         thread::sleep(READ_PAUSE);
     }
     Ok(())
@@ -109,7 +110,7 @@ fn read_on(at: SocketAddr, is_over: &AtomicBool) -> io::Result<()> {
 
 /// One client, until a moment: each transaction until it has happened.
 fn work(task: Task, at: SocketAddr, until: Instant) -> io::Result<Worked> {
-    let mut to = Wire::open(at)?;
+    let mut to = Client::new(at)?;
     let value = "v".repeat(VALUE_BYTES);
     let mut worked = Worked::default();
     loop {

@@ -100,20 +100,28 @@ pub fn lead(at: SocketAddr, keyspace: &str, node: &str) -> Result<(), BenchError
     }
 }
 
+/// Creates a keyspace, which nodes that have just started may refuse for a moment.
+///
+/// # Errors
+/// When it is not created within two minutes, or the user stops the run.
+pub fn create((at, interrupt): (SocketAddr, &Interrupt), body: &str) -> Result<(), BenchError> {
+    let end = Instant::now() + PATIENCE;
+    loop {
+        match http::request(at, "POST", "/v1/keyspaces", body.as_bytes()) {
+            Ok((201 | 409, _)) => return Ok(()),
+            answer if Instant::now() >= end => return Err(failed(format!("{answer:?}"))),
+            _ => interrupt.sleep(LOOK)?,
+        }
+    }
+}
+
 /// Makes the keyspace.
 ///
 /// # Errors
 /// When it is not made within two minutes.
 pub fn make(at: SocketAddr, interrupt: &Interrupt) -> Result<(), BenchError> {
     let body = format!(r#"{{"name":"{KEYSPACE}","mode":"transactional"}}"#);
-    let end = Instant::now() + PATIENCE;
-    loop {
-        match http::request(at, "POST", "/v1/keyspaces", body.as_bytes()) {
-            Ok((201 | 409, _)) => break,
-            answer if Instant::now() >= end => return Err(failed(format!("{answer:?}"))),
-            _ => interrupt.sleep(LOOK)?,
-        }
-    }
+    create((at, interrupt), &body)?;
     until((at, interrupt), KEYSPACE, "the keyspace is made", |led| {
         led.is_whole
     })

@@ -4,10 +4,10 @@ use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use super::client::Client;
 use super::documents::document;
 use super::{Lag, failed, percentiles};
 use crate::cluster::Cluster;
+use crate::cluster::client::Client;
 use crate::error::BenchError;
 use crate::host::cpu::Meter;
 use crate::interrupt::Interrupt;

@@ -12,7 +12,6 @@ use crate::program;
 use crate::progress::Progress;
 use crate::spread::Spread;
 
-mod client;
 mod documents;
 mod lag;
 mod queries;

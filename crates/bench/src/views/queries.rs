@@ -3,9 +3,9 @@
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use super::client::Client;
 use super::documents::group_of;
 use super::{GROUPS, Queries, failed, percentiles};
+use crate::cluster::client::Client;
 use crate::error::BenchError;
 use crate::interrupt::Interrupt;
 use crate::spread::Spread;
