@@ -27,6 +27,12 @@ impl Budget {
         self.bytes.get()
     }
 
+    /// So many were read, whether or not there is room: they are here already.
+    pub fn hold(&self, bytes: usize) {
+        self.memory.borrow_mut().set(bytes);
+        self.bytes.set(bytes);
+    }
+
     /// So many more were read.
     ///
     /// # Errors

@@ -13,13 +13,14 @@ use dunlin_node::{Failure, Services};
 use dunlin_proto::api::RangeStatus;
 use dunlin_proto::{Item, ShardAddress, WriteRequest};
 use dunlin_rpc::CallError;
-use dunlin_txn::{Answer, Command, ORIGIN, Request, Row, Unheard, World, Write};
+use dunlin_txn::{Answer, Command, ORIGIN, Request, Row, Unheard, Update, World, Write};
 use hyper::StatusCode;
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::budget::Budget;
 use crate::group::{address_of, at_number, keyspace_of, number_of, range_id};
 use crate::locked::Locked;
+use crate::outcome::failure;
 use crate::plug::{Part, at_shard, count};
 use crate::{stamps, status, wire};
 
@@ -165,10 +166,7 @@ impl Client {
         if let Request::Push { .. } = request {
             count(&services, |counts| counts.pushes += 1);
         }
-        let may_repeat = !matches!(
-            request,
-            Request::Write { .. } | Request::Enter(Command::Commit { .. })
-        );
+        let may_repeat = may_repeat(request);
         // The last replica has a moment to answer: else it would not be known whether anything happened.
         let until = self.until - self.left() / LAST_PART;
         let mut search = Search::new(&services, &keyspace, range, until);
@@ -278,6 +276,12 @@ impl Client {
         }
     }
 
+    /// Has the leader of a range evaluate a transaction.
+    pub async fn update(&self, range: u64, update: Update) -> Result<Answer, Failure> {
+        let request = Request::Update(update);
+        Ok(self.ask_leader(range, &request, || true).await?)
+    }
+
     /// Waits for the lock of a key; none where too many wait, or the time is over.
     pub async fn lock(&self, range: u64, key: Bytes) -> Option<Locked> {
         let answer = self.ask(range, Request::Lock { key }).await;
@@ -371,24 +375,31 @@ fn purged(request: &Request) -> Result<Answer, Lost> {
     }
 }
 
+/// Whether a request may be sent again where it may have happened.
+fn may_repeat(request: &Request) -> bool {
+    match request {
+        Request::Write { .. } | Request::Enter(Command::Commit { .. }) => false,
+        // Its name tells what became of it.
+        Request::Update(update) => update.id.is_some(),
+        Request::Read { .. }
+        | Request::Page { .. }
+        | Request::Unchanged { .. }
+        | Request::Enter(_)
+        | Request::Lock { .. }
+        | Request::Unlock { .. }
+        | Request::Push { .. }
+        | Request::Name { .. }
+        | Request::Timestamps { .. }
+        | Request::Leads => true,
+    }
+}
+
 /// Whether a request ends a wait of others: a dropped keyspace serves those until it is purged.
 pub(crate) fn ends_others(request: &Request) -> bool {
     matches!(
         request,
         Request::Push { .. } | Request::Enter(Command::Finalize { .. } | Command::Finished { .. })
     )
-}
-
-/// What a client is told instead of what it asked for.
-pub(crate) fn failure(keyspace: &str, answer: Answer) -> Failure {
-    match answer {
-        // Behind the drop in its log.
-        Answer::Aborted => Failure::UnknownKeyspace,
-        Answer::NoTimestamp(why) => Failure::NoLeader(format!(
-            "keyspace {keyspace} has no timestamps at the moment: {why}; try again"
-        )),
-        _ => Failure::Busy,
-    }
 }
 
 impl World for Client {

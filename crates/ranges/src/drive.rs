@@ -1,16 +1,11 @@
 //! The one task that takes all replicas of a shard on: what came in, proposals, reads, the log's progress, ticks.
 
-use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::time::Duration;
 
-use dunlin_entry::Version;
-use dunlin_node::Sabotage;
-use dunlin_proto::Condition;
-use dunlin_txn::{Answer, Command, Leader, Oracle, Verdict, holds};
-use dunlin_versions::{Lookup, Tier};
-use raft::{Error, RawNode, StateRole};
+use dunlin_txn::{Leader, Oracle};
+use raft::{RawNode, StateRole};
 use tokio::task::yield_now;
 use tokio::time::{Instant, sleep, sleep_until};
 
@@ -216,94 +211,6 @@ impl AtShard {
         if leads == Some(term) && group.failed.borrow().is_none() {
             let leader = Box::new(Leader::new(floor, self.groups.borrow().len()));
             *group.lead.borrow_mut() = Some((term, Lead::Keys(leader)));
-        }
-    }
-
-    /// No await lies between the look at who leads and the proposal.
-    fn propose(&self, group: &Group, node: &mut RawNode<GroupStorage>) {
-        let mut proposals = group.proposals.borrow_mut();
-        if proposals.is_empty() {
-            return;
-        }
-        let leader = leader_of(node);
-        // Until the next leader is known.
-        let is_unled = node.raft.state == StateRole::Leader || leader.is_none();
-        if group.others.is_held.get() && is_unled {
-            return;
-        }
-        let mut lead = group.lead.borrow_mut();
-        let mut later = VecDeque::new();
-        for (command, waiter) in proposals.drain(..) {
-            if waiter.is_closed() {
-                continue;
-            }
-            let allowance = group.others.allowance.get();
-            if allowance == Some(0) && command.has_values() {
-                later.push_back((command, waiter));
-                continue;
-            }
-            let lead = lead.as_mut().filter(|(term, _)| *term == node.raft.term);
-            let Some((_, lead)) = lead.filter(|_| node.raft.state == StateRole::Leader) else {
-                drop(waiter.send(Err(group.led_by(leader))));
-                continue;
-            };
-            if let Lead::Keys(leader) = &lead
-                && let Err(refused) = leader.may_propose(&command)
-            {
-                drop(waiter.send(Ok(Verdict::Blocked(refused))));
-                continue;
-            }
-            let command = match self.sabotage {
-                Sabotage::JudgeAtLeader => match self.judge_here(group, command) {
-                    Ok(command) => command,
-                    Err(verdict) => {
-                        drop(waiter.send(Ok(verdict)));
-                        continue;
-                    }
-                },
-                _ => command,
-            };
-            let entry = command.encode();
-            let left = allowance.map(|bytes| bytes.saturating_sub(entry.len()));
-            match node.propose(Vec::new(), entry) {
-                Ok(()) => {
-                    group.others.allowance.set(left);
-                    let (index, term) = (node.raft.raft_log.last_index(), node.raft.term);
-                    if let Lead::Keys(leader) = lead {
-                        leader.proposed(&command, index);
-                    }
-                    group.pending.borrow_mut().insert(index, (term, waiter));
-                }
-                Err(Error::ProposalDropped) => drop(waiter.send(Err(Answer::Busy))),
-                Err(error) => drop(waiter.send(Err(Answer::Failed(error.to_string())))),
-            }
-        }
-        *proposals = later;
-    }
-
-    /// A deliberate bug, for the simulation to find: a condition is judged by what the leader has applied, and forgotten.
-    fn judge_here(&self, group: &Group, command: Command) -> Result<Command, Verdict> {
-        let Command::Write {
-            at,
-            condition,
-            write,
-        } = command
-        else {
-            return Ok(command);
-        };
-        let place = group.meta.get().place;
-        let current = match self.store.get(place, &write.key, Version::MAX, Tier::Disk) {
-            Ok(Lookup::Found(found)) => found.value.map(|_| found.version),
-            _ => None,
-        };
-        if holds(condition, current) {
-            Ok(Command::Write {
-                at,
-                condition: Condition::None,
-                write,
-            })
-        } else {
-            Err(Verdict::ConditionFailed(current))
         }
     }
 }

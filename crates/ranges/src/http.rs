@@ -16,7 +16,9 @@ use crate::budget::Budget;
 use crate::interactive_http;
 use crate::keyspaces::Keyspaces;
 use crate::limits::Limits;
-use crate::one_shot::{self, Done, Window};
+use crate::one_range::Window;
+use crate::one_shot;
+use crate::outcome::Done;
 use crate::plug::limits;
 
 /// Values of so many bytes go out at once.

@@ -12,13 +12,14 @@ use dunlin_txn::{
 use tokio::time::Instant;
 
 use crate::body::{Found, Place};
-use crate::client::{Client, failure};
+use crate::client::Client;
 use crate::group::range_id;
 use crate::keyspaces::{keyspaces_of, whereabouts};
 use crate::locked::Locked;
-use crate::one_shot::{Done, commit_shares, counted, done, finalize_behind, shares_of};
+use crate::one_shot::{commit_shares, finalize_behind, shares_of};
 use crate::open::Buffer;
-use crate::plug::{Part, limits};
+use crate::outcome::{Done, count_outcome, done, failure};
+use crate::plug::{Part, count, limits};
 use crate::read_set::ReadSet;
 use crate::step::{NO_ID, Step, StepReply, TxnId, refused};
 
@@ -200,7 +201,7 @@ async fn read_at(
                 reads,
             )
         });
-        let Some((since, count, is_whole, reads)) = read else {
+        let Some((since, known, is_whole, reads)) = read else {
             return Ok(Some(StepReply::Gone));
         };
         if !is_whole {
@@ -211,7 +212,7 @@ async fn read_at(
             None => {}
             Some(Outcome::Changed) => {
                 part.open.remove(id.txn);
-                counted(&services, &Outcome::Changed);
+                count(&services, |counts| count_outcome(counts, &Outcome::Changed));
                 return Ok(Some(StepReply::Conflict));
             }
             Some(other) => {
@@ -221,7 +222,7 @@ async fn read_at(
             }
         }
         let after = part.open.with(id.txn, id.secret, |buffer| {
-            let is_same = buffer.reads.len() == count;
+            let is_same = buffer.reads.len() == known;
             if is_same {
                 buffer.at = at;
             }
@@ -373,7 +374,9 @@ async fn end(client: &Client, part: &Part, id: TxnId) -> Result<StepReply, Failu
     let _ended = Ended(part, id.txn);
     let services = client.services()?;
     if writes.is_empty() {
-        counted(&services, &Outcome::Committed);
+        count(&services, |counts| {
+            count_outcome(counts, &Outcome::Committed)
+        });
         return Ok(StepReply::Committed(since));
     }
     let names = writes.iter().map(|write| &*write.place.keyspace);
@@ -397,7 +400,7 @@ async fn end(client: &Client, part: &Part, id: TxnId) -> Result<StepReply, Failu
         Outcome::CheckFailed(..) => Outcome::Changed,
         outcome => outcome,
     };
-    counted(&services, &outcome);
+    count(&services, |counts| count_outcome(counts, &outcome));
     if outcome == Outcome::Committed {
         services.observe(at);
         return Ok(StepReply::Committed(at));

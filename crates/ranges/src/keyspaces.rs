@@ -7,6 +7,7 @@ use dunlin_metadata::Keyspace;
 use dunlin_node::{Failure, Services};
 
 use crate::body::Place;
+use crate::group::range_id;
 
 /// The keyspaces of a transaction, by name.
 pub(crate) type Keyspaces = BTreeMap<String, Arc<Keyspace>>;
@@ -37,4 +38,13 @@ pub(crate) fn whereabouts(keyspaces: &Keyspaces, place: &Place) -> Result<Where,
     let keyspace = keyspaces.get(&place.keyspace);
     let keyspace = keyspace.ok_or(Failure::UnknownKeyspace)?;
     Ok((keyspace.id, keyspace.range_of(&place.key)))
+}
+
+/// The range of a key.
+///
+/// # Errors
+/// When its keyspace is not among these.
+pub(crate) fn range_in(keyspaces: &Keyspaces, place: &Place) -> Result<u64, Failure> {
+    let (keyspace, index) = whereabouts(keyspaces, place)?;
+    Ok(range_id(keyspace, index))
 }

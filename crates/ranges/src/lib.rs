@@ -37,6 +37,8 @@
 //! | `step` | pure: steps of those, and replies |
 //! | `open` | those that are open at a shard |
 //! | `interactive_http` | the same from any node, over HTTP |
+//! | `one_range` | a transaction in one range, evaluated by its leader |
+//! | `outcome` | what became of a transaction in one request |
 //! | `one_shot` | reads, checks and writes at one timestamp, tried again at another |
 //! | `finished` | holders of records are told who knows that they committed |
 //! | `client` | the same from any node: who leads, and what may be tried again |
@@ -63,12 +65,15 @@ mod keyspaces;
 mod limits;
 mod locked;
 mod next_step;
+mod one_range;
 mod one_shot;
 mod open;
 mod others;
+mod outcome;
 mod place;
 mod plug;
 mod prepare;
+mod propose;
 mod ranges;
 mod read_set;
 mod reads;

@@ -10,24 +10,25 @@ use dunlin_entry::Version;
 use dunlin_node::{Failure, Services};
 use dunlin_proto::Condition;
 use dunlin_txn::{
-    Blocker, Check, Id, NameOutcome, Outcome, Refusal, Share, Way, World, close, commit,
-    finalize_all, holds, reserve,
+    Answer, Blocker, Check, Id, Outcome, Refusal, Share, Way, World, commit, finalize_all, holds,
 };
 use futures_util::StreamExt;
 use futures_util::future::join;
 use futures_util::stream::iter;
 use tokio::time::sleep;
-use xxhash_rust::xxh3::xxh3_64;
 
 use crate::body::{Body, Found, Place, Write};
 use crate::budget::Budget;
-use crate::client::{Client, failure};
+use crate::client::Client;
 use crate::finished::tell;
-use crate::group::range_id;
-use crate::keyspaces::{Keyspaces, Where, whereabouts};
+use crate::keyspaces::{Keyspaces, Where, range_in, whereabouts};
 use crate::locked::Locked;
+use crate::one_range::{self, Window, update_of};
+use crate::outcome::{
+    Done, body_name, count_outcome, count_refusal, done, failure, give_up, not_added, reserved,
+};
 use crate::plug::{Part, count, limits};
-use crate::sum::{NoSum, sums};
+use crate::sum::sums;
 
 /// So many ranges are read side by side.
 const RANGES_AT_ONCE: usize = 16;
@@ -39,31 +40,6 @@ const LOCKED_AFTER: u32 = 2;
 const PAUSE_MS: u64 = 4;
 const PAUSE_MS_MAX: u64 = 128;
 
-/// What became of a transaction.
-pub(crate) enum Done {
-    /// It has happened, at this timestamp; with values of keys in the order of the request, and sums.
-    Committed(Version, Vec<(Place, Found)>, Vec<(Place, i64)>, Budget),
-    /// An attempt under the same id has happened, at this timestamp.
-    CommittedBefore(Version),
-    /// Something else has its name; nothing happened.
-    NameTaken,
-    /// Nothing can be added to a value; nothing happened.
-    NotAdded(NoSum),
-    /// A check does not hold: its number, and the version there is.
-    CheckFailed(usize, Option<Version>),
-    /// Others were in the way for too long; nothing happened.
-    Conflict,
-}
-
-/// Which timestamps a transaction may have.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Window {
-    /// None above this.
-    pub deadline: Version,
-    /// None up to this.
-    pub floor: Version,
-}
-
 /// Carries a transaction out.
 ///
 /// # Errors
@@ -74,10 +50,31 @@ pub(crate) async fn run(
     body: &Body,
     window: Window,
 ) -> Result<Done, Failure> {
+    let parts = shares_of(keyspaces, &body.writes, &body.checks)?;
+    let update = update_of(keyspaces, body, &parts.shares, window, max_bytes(services))?;
+    if let Some((range, update)) = update {
+        let client = Client::before(services, window.deadline);
+        if let Some(refused) = reserved(&client, keyspaces, body, Some(range)).await {
+            return done(body_name(body), refused);
+        }
+        let waiting = Client::within(services, client.left() - client.left() / LAST_PART);
+        let answer = waiting.update(range, update).await;
+        if let Some(done) = end(services, &client, (range, body), answer).await? {
+            return Ok(done);
+        }
+    }
+    run_over_ranges(services, keyspaces, (body, &parts), window).await
+}
+
+async fn run_over_ranges(
+    services: &Rc<Services>,
+    keyspaces: &Keyspaces,
+    (body, parts): (&Body, &Parts),
+    window: Window,
+) -> Result<Done, Failure> {
     let client = Client::before(services, window.deadline);
     let last = client.left() / LAST_PART;
     let mut pause_ms = PAUSE_MS;
-    let parts = shares_of(keyspaces, &body.writes, &body.checks)?;
     let holder = parts.shares.first().map(|share| share.range);
     let name = body_name(body);
     let waiting = Client::within(services, client.left().saturating_sub(last));
@@ -98,8 +95,8 @@ pub(crate) async fn run(
         if at > window.deadline {
             return Err(Failure::TooLate);
         }
-        let budget = Budget::new(services.memory(), limits(services).read_bytes);
-        let found = read_all((&client, &budget), keyspaces, body, &parts, at).await?;
+        let budget = Budget::new(services.memory(), max_bytes(services));
+        let found = read_all((&client, &budget), keyspaces, body, parts, at).await?;
         let found_at = |place: &Place| found.get(place).and_then(Option::as_ref);
         let version_at = |place: &Place| found_at(place).map(|(version, _)| *version);
         let mut apart = parts
@@ -108,7 +105,9 @@ pub(crate) async fn run(
             .map(|number| (*number, &body.checks[*number]));
         let failed = apart.find(|(_, (place, check))| !holds(*check, version_at(place)));
         if let Some((number, (place, _))) = failed {
-            let refusal = Refusal::CheckFailed(number as u32, version_at(place));
+            let (number, version) = (number as u32, version_at(place));
+            count(services, |counts| counts.checks_failed += 1);
+            let refusal = Refusal::CheckFailed(number, version);
             return give_up(&client, body, holder, refusal).await;
         }
         let sums = match sums(body, &found) {
@@ -121,10 +120,12 @@ pub(crate) async fn run(
         let may_retry = client.left() > last;
         match &outcome {
             Outcome::Conflict(blocker) if may_retry => {
-                count(services, |counts| counts.retries += 1);
-                count_refusal(services, blocker.as_ref());
+                count(services, |counts| {
+                    counts.retries += 1;
+                    count_refusal(counts, blocker.as_ref());
+                });
             }
-            _ => counted(services, &outcome),
+            _ => count(services, |counts| count_outcome(counts, &outcome)),
         }
         match outcome {
             Outcome::Committed => {
@@ -159,22 +160,24 @@ pub(crate) async fn run(
     }
 }
 
-/// Reserves the id of a transaction for its body: at a range of the keyspace of its first write that follows from the id
-/// alone, beside the request for the first timestamp. Where the commit writes the id there by itself nothing is to be done.
-async fn reserved(
+fn max_bytes(services: &Services) -> usize {
+    limits(services).read_bytes
+}
+
+/// The end of a transaction that the leader of a range has evaluated; none where there is too much of it for a leader.
+async fn end(
+    services: &Rc<Services>,
     client: &Client,
-    keyspaces: &Keyspaces,
-    body: &Body,
-    holder: Option<u64>,
-) -> Option<Outcome> {
-    let (id, first) = (body.id.as_ref()?, body.writes.first()?);
-    let keyspace = keyspaces.get(&first.place.keyspace)?;
-    let index = xxh3_64(&id.name) % keyspace.ranges.len().max(1) as u64;
-    let range = range_id(keyspace.id, index as usize);
-    if Some(range) == holder {
-        return None;
+    of: (u64, &Body),
+    answer: Result<Answer, Failure>,
+) -> Result<Option<Done>, Failure> {
+    let budget = Budget::new(services.memory(), max_bytes(services));
+    let counted = |outcome: &Outcome| count(services, |counts| count_outcome(counts, outcome));
+    let done = one_range::ended(client, of, answer, budget, counted).await?;
+    if let Some(Done::Committed(at, ..)) = &done {
+        services.observe(*at);
     }
-    reserve(client, range, id).await
+    Ok(done)
 }
 
 /// Waits for the lock of the key at which a transaction was refused.
@@ -210,93 +213,6 @@ async fn lock_hot(client: &Client, body: &Body, shares: &[Share]) -> Option<Lock
         part.hot.borrow_mut().add(range, &key, part.elapsed_ms());
     }
     Some(locked)
-}
-
-/// Counts a refused attempt.
-fn count_refusal(services: &Services, blocker: Option<&(u64, Blocker)>) {
-    count(services, |counts| {
-        match blocker.map(|(_, blocker)| blocker) {
-            Some(Blocker::Newer { .. }) => counts.refused_newer += 1,
-            Some(Blocker::Old(_)) => counts.refused_old += 1,
-            Some(Blocker::Intent { .. }) => counts.refused_intent += 1,
-            None => counts.refused_aborted += 1,
-        }
-    });
-}
-
-/// Counts what became of a transaction.
-pub(crate) fn counted(services: &Services, outcome: &Outcome) {
-    match outcome {
-        Outcome::Conflict(blocker) => count_refusal(services, blocker.as_ref()),
-        Outcome::Changed => count(services, |counts| counts.refused_changed += 1),
-        _ => {}
-    }
-    count(services, |counts| match outcome {
-        Outcome::Committed => counts.commits += 1,
-        Outcome::Unknown => counts.unknown += 1,
-        Outcome::Conflict(_) | Outcome::Changed => counts.conflicts += 1,
-        _ => {}
-    });
-}
-
-/// Answers that nothing happened; where the transaction has an id, once that is the outcome of the id, for good.
-async fn give_up(
-    client: &Client,
-    body: &Body,
-    holder: Option<u64>,
-    refusal: Refusal,
-) -> Result<Done, Failure> {
-    if let (Refusal::CheckFailed(..), Ok(services)) = (refusal, client.services()) {
-        count(&services, |counts| counts.checks_failed += 1);
-    }
-    match (&body.id, holder) {
-        (Some(id), Some(holder)) => done(body_name(body), close(client, holder, id, refusal).await),
-        _ => Ok(of_refusal(refusal)),
-    }
-}
-
-/// Answers that nothing can be added to a value. An earlier attempt under its id may have happened.
-async fn not_added(
-    client: &Client,
-    body: &Body,
-    holder: Option<u64>,
-    no_sum: NoSum,
-) -> Result<Done, Failure> {
-    let done = give_up(client, body, holder, Refusal::Conflict).await?;
-    Ok(match done {
-        Done::Conflict => Done::NotAdded(no_sum),
-        done => done,
-    })
-}
-
-fn of_refusal(refusal: Refusal) -> Done {
-    match refusal {
-        Refusal::Conflict => Done::Conflict,
-        Refusal::CheckFailed(number, version) => Done::CheckFailed(number as usize, version),
-    }
-}
-
-/// What became of a transaction that has no effect, at least now.
-///
-/// # Errors
-/// When it could not be tried, or its fate is unknown.
-pub(crate) fn done(name: &str, outcome: Outcome) -> Result<Done, Failure> {
-    match outcome {
-        Outcome::Before(NameOutcome::Committed(version)) => Ok(Done::CommittedBefore(version)),
-        Outcome::Before(NameOutcome::Refused(refusal)) => Ok(of_refusal(refusal)),
-        Outcome::NameTaken => Ok(Done::NameTaken),
-        Outcome::Failed(answer) => Err(failure(name, answer)),
-        Outcome::Unreachable(why) => Err(Failure::NoLeader(why)),
-        Outcome::Conflict(_) | Outcome::Changed | Outcome::CheckFailed(..) => Ok(Done::Conflict),
-        Outcome::Unknown | Outcome::Committed => Err(Failure::FateUnknown),
-    }
-}
-
-fn body_name(body: &Body) -> &str {
-    let read = body.reads.first().map(|place| &place.keyspace);
-    let checked = body.checks.first().map(|(place, _)| &place.keyspace);
-    let written = body.writes.first().map(|write| &write.place.keyspace);
-    written.or(read).or(checked).map_or("", String::as_str)
 }
 
 /// A transaction by range.
@@ -362,15 +278,6 @@ pub(crate) fn shares_of(
         }
     }
     Ok(parts)
-}
-
-/// The range of a key.
-///
-/// # Errors
-/// When its keyspace is not among these.
-fn range_in(keyspaces: &Keyspaces, place: &Place) -> Result<u64, Failure> {
-    let (keyspace, index) = whereabouts(keyspaces, place)?;
-    Ok(range_id(keyspace, index))
 }
 
 /// Shares in which sums are the values of their keys.

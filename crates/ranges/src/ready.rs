@@ -249,6 +249,11 @@ impl AtShard {
             descriptor: None,
         };
         let applied = self.store_applied(group, entries)?;
+        if let Some((_, Lead::Keys(leader))) = &mut *group.lead.borrow_mut() {
+            for (command, verdict) in commands.iter().zip(&applied.verdicts) {
+                leader.ended(command, verdict);
+            }
+        }
         // What is written next, here and elsewhere, is stamped above it; but the end of a window, or of a lease, lies
         // ahead of the clock, and it must not run after it.
         if let Some(services) = self.services.upgrade().filter(|_| !group.is_oracle) {

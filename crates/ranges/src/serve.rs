@@ -1,16 +1,19 @@
 //! A request at the leader: what `dunlin_txn` needs of a replica to serve it.
 
 use std::rc::Rc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use dunlin_entry::Version;
 use dunlin_node::{Sabotage, Services};
 use dunlin_proto::Condition;
 use dunlin_txn::{
-    Answer, Command, Id, IdRecord, Leader, Replica, Request, Row, Span, State, Verdict, Write,
+    Answer, Command, Id, IdRecord, Leader, Newest, Replica, Request, Row, Span, State, Verdict,
+    Write,
 };
 use dunlin_versions::{Found, Lookup, Store, StoreError, Tier};
 use tokio::sync::oneshot;
+use tokio::time::sleep;
 
 use crate::client::{Client, ends_others};
 use crate::group::{Group, Lead, keyspace_of};
@@ -24,6 +27,8 @@ const PAGE_BYTES: usize = 256 << 10;
 const PAGE_KEYS: usize = 4_096;
 /// A waiter for a lock takes about so many bytes, beside the key.
 const WAITER_BYTES: usize = 1 << 10;
+/// Pause before it is tried again to propose, while proposals are held back.
+const PAUSE: Duration = Duration::from_millis(1);
 /// The key whose versions are the ends of windows.
 const WINDOW: &[u8] = b"window";
 
@@ -166,6 +171,34 @@ impl Replica for Here {
         let proposal = (command, waiter);
         self.group.proposals.borrow_mut().push_back(proposal);
         self.told(told).await
+    }
+
+    async fn propose_made<T>(
+        &self,
+        make: impl FnOnce(&State, &Leader) -> Result<Result<Command, T>, Answer>,
+    ) -> Result<Result<Verdict, T>, Answer> {
+        while !self.own.may_propose(&self.group) {
+            sleep(PAUSE).await;
+        }
+        let (waiter, reply) = oneshot::channel();
+        match self.own.propose_made(&self.group, make, waiter)? {
+            Ok(()) => self.told(reply).await.map(Ok),
+            Err(stop) => Ok(Err(stop)),
+        }
+    }
+
+    fn newest(&self, key: &Bytes) -> Result<Newest, Answer> {
+        let place = self.group.meta.get().place;
+        match self
+            .own
+            .store
+            .get(place, key, Version::MAX, Tier::CacheOnly)
+        {
+            Ok(Lookup::NeedsDisk) => Ok(Newest::NotInMemory),
+            Ok(Lookup::Absent) => Ok(Newest::Absent),
+            Ok(Lookup::Found(Found { version, value })) => Ok(Newest::Version(version, value)),
+            Err(error) => Err(Answer::Failed(error.to_string())),
+        }
     }
 
     async fn woken(&self, number: u64) {

@@ -2,12 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use bytes::Bytes;
-
 use crate::body::{Body, Found, Place};
-
-/// The longest text of a number.
-const DIGITS_MAX: usize = 20;
 
 /// A value to which nothing can be added: the index of the write, and why.
 pub(crate) type NoSum = (usize, String);
@@ -25,24 +20,11 @@ pub(crate) fn sums(
             return Err((*index, "it is not there".to_owned()));
         };
         let value = found.get(&write.place).and_then(Option::as_ref);
-        let before = value.map_or(Ok(0), |(_, value)| number(value));
-        let before = before.map_err(|why| (*index, why))?;
-        let sum = before.checked_add(*add);
-        let sum =
-            sum.ok_or_else(|| (*index, format!("{before} and {add} are more than 64 bits")))?;
+        let sum = dunlin_txn::sum(value.map(|(_, value)| value), *add);
+        let sum = sum.map_err(|why| (*index, why))?;
         Ok((write.place.clone(), sum))
     };
     body.adds.iter().map(sum).collect()
-}
-
-fn number(value: &Bytes) -> Result<i64, String> {
-    let text = value.get(..DIGITS_MAX).unwrap_or(value);
-    let text = String::from_utf8_lossy(text);
-    let is_whole = value.len() <= DIGITS_MAX;
-    let number = text.parse().ok().filter(|_| is_whole);
-    number.ok_or_else(|| {
-        format!("its value begins with {text:?}, which is no decimal number of 64 bits")
-    })
 }
 
 #[cfg(test)]

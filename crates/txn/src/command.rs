@@ -176,6 +176,34 @@ impl Command {
         }
     }
 
+    /// The timestamp of an entry that writes to keys, what it checks and what it writes; none where it writes to none of
+    /// its own.
+    pub fn at_keys(&self) -> Option<(Version, &[Check], &[Write])> {
+        match self {
+            Command::Write { at, write, .. } => Some((*at, &[], std::slice::from_ref(write))),
+            Command::Commit {
+                txn,
+                checks,
+                writes,
+                ..
+            }
+            | Command::Place {
+                txn,
+                checks,
+                writes,
+                ..
+            } => Some((*txn, checks, writes)),
+            Command::Reserve { .. }
+            | Command::Close { .. }
+            | Command::Finalize { .. }
+            | Command::Abort { .. }
+            | Command::Finished { .. }
+            | Command::Watermark { .. }
+            | Command::Dropped { .. }
+            | Command::Lease { .. } => None,
+        }
+    }
+
     /// As it stands in the log.
     pub fn encode(&self) -> Vec<u8> {
         let mut out = BytesMut::with_capacity(64);
@@ -202,7 +230,7 @@ impl Command {
                 put_numbers(&mut out, participants);
                 put_checks(&mut out, checks);
                 put_writes(&mut out, writes);
-                put_option(&mut out, id.as_ref());
+                put_id_option(&mut out, id.as_ref());
             }
             Command::Reserve { id } => {
                 out.put_u8(RESERVE);
@@ -274,7 +302,7 @@ impl Command {
                 participants: numbers(from)?,
                 checks: checks(from)?,
                 writes: writes(from)?,
-                id: option(from)?,
+                id: id_option(from)?,
             },
             RESERVE => Command::Reserve { id: id(from)? },
             CLOSE => Command::Close {
@@ -352,7 +380,7 @@ pub(crate) fn put_write(out: &mut BytesMut, write: &Write) {
     }
 }
 
-fn put_checks(out: &mut BytesMut, checks: &[Check]) {
+pub(crate) fn put_checks(out: &mut BytesMut, checks: &[Check]) {
     out.put_u32_le(checks.len() as u32);
     for Check { key, condition } in checks {
         put_bytes(out, key);
@@ -360,7 +388,7 @@ fn put_checks(out: &mut BytesMut, checks: &[Check]) {
     }
 }
 
-fn put_writes(out: &mut BytesMut, writes: &[Write]) {
+pub(crate) fn put_writes(out: &mut BytesMut, writes: &[Write]) {
     out.put_u32_le(writes.len() as u32);
     for write in writes {
         put_write(out, write);
@@ -373,7 +401,7 @@ pub(crate) fn put_id(out: &mut BytesMut, id: &Id) {
     out.put_u64_le(id.body);
 }
 
-fn put_option(out: &mut BytesMut, id: Option<&Id>) {
+pub(crate) fn put_id_option(out: &mut BytesMut, id: Option<&Id>) {
     out.put_u8(id.is_some().into());
     if let Some(id) = id {
         put_id(out, id);
@@ -388,7 +416,7 @@ pub(crate) fn id(from: &mut Bytes) -> Result<Id, Malformed> {
     })
 }
 
-fn option(from: &mut Bytes) -> Result<Option<Id>, Malformed> {
+pub(crate) fn id_option(from: &mut Bytes) -> Result<Option<Id>, Malformed> {
     match from.try_get_u8().map_err(short)? {
         0 => Ok(None),
         _ => id(from).map(Some),
@@ -451,7 +479,7 @@ pub(crate) fn write(from: &mut Bytes) -> Result<Write, Malformed> {
     Ok(Write { key, value })
 }
 
-fn checks(from: &mut Bytes) -> Result<Vec<Check>, Malformed> {
+pub(crate) fn checks(from: &mut Bytes) -> Result<Vec<Check>, Malformed> {
     let check = |from: &mut Bytes| {
         Ok(Check {
             key: bytes(from)?,
@@ -462,7 +490,7 @@ fn checks(from: &mut Bytes) -> Result<Vec<Check>, Malformed> {
     (0..count).map(|_| check(from)).collect()
 }
 
-fn writes(from: &mut Bytes) -> Result<Vec<Write>, Malformed> {
+pub(crate) fn writes(from: &mut Bytes) -> Result<Vec<Write>, Malformed> {
     let count = count(from)?;
     (0..count).map(|_| write(from)).collect()
 }

@@ -167,7 +167,7 @@ pub async fn reserve<W: World>(world: &W, range: u64, id: &Id) -> Option<Outcome
 }
 
 /// Settles what became of a transaction whose commit was not answered: it is aborted unless it has committed.
-async fn outcome<W: World>(world: &W, txn: Version, holder: u64) -> Outcome {
+pub(crate) async fn outcome<W: World>(world: &W, txn: Version, holder: u64) -> Outcome {
     while world.left_ms() > 0 {
         let asked = Request::Push { txn, aborts: true };
         match world.ask(holder, asked).await {

@@ -11,11 +11,13 @@ use std::ops::Bound;
 
 use bytes::Bytes;
 use dunlin_entry::Version;
+use dunlin_proto::Condition;
 
 use crate::cache::Cache;
-use crate::command::{Check, Command};
+use crate::command::{Command, Write};
 use crate::queue::Locks;
 use crate::request::Blocker;
+use crate::state::Verdict;
 
 /// Keys and boundaries in each half of the cache, of all ranges of a shard together.
 const CACHE_ENTRIES: usize = 1 << 17;
@@ -24,6 +26,23 @@ const CACHE_ENTRIES_MIN: usize = 1 << 10;
 
 /// A lease is so long, in milliseconds. When a leader is lost, timestamps run ahead of the clock by what is left of it.
 const LEASE_MS: u64 = 1_000;
+
+/// The version of a key once all proposed entries are applied, as far as a leader can tell.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Expected {
+    /// This version, of a value or of a delete.
+    Version(Version, Option<Bytes>),
+    /// It depends on the entry with this index.
+    Unknown(u64),
+}
+
+/// A key of entries that are proposed and not applied.
+#[derive(Debug, Clone)]
+struct Latch {
+    /// Index of the last.
+    index: u64,
+    expected: Expected,
+}
 
 #[derive(Debug, Clone)]
 struct Scan {
@@ -37,8 +56,8 @@ struct Scan {
 #[derive(Debug, Clone)]
 pub struct Leader {
     cache: Cache,
-    /// Keys of entries that are proposed and not applied, with the index of the last.
-    latched: BTreeMap<Bytes, u64>,
+    /// Keys of entries that are proposed and not applied.
+    latched: BTreeMap<Bytes, Latch>,
     /// The same in the order of the log.
     proposed: VecDeque<(u64, Bytes)>,
     /// Scans that are under way: all that they may come to read counts as read.
@@ -112,7 +131,7 @@ impl Leader {
         let within = self
             .latched
             .range::<Bytes, _>((Bound::Included(start), end));
-        within.map(|(_, index)| *index).max()
+        within.map(|(_, latch)| latch.index).max()
     }
 
     /// The scan of this number ends. It has read the keys before `next`, or all of them. A scan that began under an earlier
@@ -129,7 +148,12 @@ impl Leader {
     /// The same with one key, at once.
     pub fn read_key(&mut self, at: Version, key: &Bytes) -> Option<u64> {
         self.cache.note(at, key);
-        self.latched.get(key).copied()
+        self.latched.get(key).map(|latch| latch.index)
+    }
+
+    /// The version of a key once all proposed entries are applied; none where none of them writes it.
+    pub(crate) fn expected(&self, key: &Bytes) -> Option<Expected> {
+        self.latched.get(key).map(|latch| latch.expected.clone())
     }
 
     /// Whether an entry may be proposed.
@@ -137,10 +161,10 @@ impl Leader {
     /// # Errors
     /// `Newer` where one of its keys was read or written later.
     pub fn may_propose(&self, command: &Command) -> Result<(), Blocker> {
-        let Some(at) = at(command) else {
+        let Some((at, _, writes)) = command.at_keys() else {
             return Ok(());
         };
-        for key in keys(command) {
+        for Write { key, .. } in writes {
             let is_in =
                 |scan: &&Scan| scan.start <= *key && scan.end.as_ref().is_none_or(|end| key < end);
             let scans = self.scans.iter().filter(is_in);
@@ -157,17 +181,51 @@ impl Leader {
 
     /// An entry is proposed, and has this index.
     pub fn proposed(&mut self, command: &Command, index: u64) {
-        let Some(at) = at(command) else {
+        if is_unconditional(command) {
+            return self.proposed_expected(command, index);
+        }
+        self.proposed_as(command, index, |_| Expected::Unknown(index));
+    }
+
+    /// The same with an entry that is expected to have its effect.
+    pub fn proposed_expected(&mut self, command: &Command, index: u64) {
+        let at = command.at_keys().map_or(Version(0), |(at, _, _)| at);
+        self.proposed_as(command, index, |write| {
+            Expected::Version(at, write.value.clone())
+        });
+    }
+
+    fn proposed_as(
+        &mut self,
+        command: &Command,
+        index: u64,
+        expected: impl Fn(&Write) -> Expected,
+    ) {
+        let Some((at, checks, writes)) = command.at_keys() else {
             return;
         };
-        for key in keys(command) {
+        for write in writes {
+            let (key, expected) = (&write.key, expected(write));
             self.cache.note(at, key);
-            self.latched.insert(key.clone(), index);
+            self.latched.insert(key.clone(), Latch { index, expected });
             self.proposed.push_back((index, key.clone()));
         }
         // What is checked is read.
-        for check in checks(command) {
+        for check in checks {
             self.cache.note(at, &check.key);
+        }
+    }
+
+    /// An entry is applied, with this outcome. Where an entry that may have been expected has no effect, nothing is expected
+    /// any more: entries behind it may rely on it.
+    pub fn ended(&mut self, command: &Command, outcome: &Verdict) {
+        let may_be_expected =
+            is_unconditional(command) || matches!(command, Command::Commit { .. });
+        if !may_be_expected || matches!(outcome, Verdict::Committed | Verdict::Done) {
+            return;
+        }
+        for latch in self.latched.values_mut() {
+            latch.expected = Expected::Unknown(latch.index);
         }
     }
 
@@ -177,7 +235,7 @@ impl Leader {
             if *first > index {
                 return;
             }
-            if self.latched.get(key) == Some(first) {
+            if self.latched.get(key).map(|latch| latch.index) == Some(*first) {
                 self.latched.remove(key);
             }
             self.proposed.pop_front();
@@ -185,29 +243,10 @@ impl Leader {
     }
 }
 
-/// The timestamp at which an entry writes to keys.
-fn at(command: &Command) -> Option<Version> {
-    match command {
-        Command::Write { at, .. } => Some(*at),
-        Command::Commit { txn, .. } | Command::Place { txn, .. } => Some(*txn),
-        _ => None,
-    }
-}
-
-fn keys(command: &Command) -> impl Iterator<Item = &Bytes> {
-    let writes = match command {
-        Command::Write { write, .. } => std::slice::from_ref(write),
-        Command::Commit { writes, .. } | Command::Place { writes, .. } => writes,
-        _ => &[],
-    };
-    writes.iter().map(|write| &write.key)
-}
-
-fn checks(command: &Command) -> &[Check] {
-    match command {
-        Command::Commit { checks, .. } | Command::Place { checks, .. } => checks,
-        _ => &[],
-    }
+/// Whether an entry writes a key whatever it has.
+fn is_unconditional(command: &Command) -> bool {
+    let none = Condition::None;
+    matches!(command, Command::Write { condition, .. } if *condition == none)
 }
 
 #[cfg(test)]

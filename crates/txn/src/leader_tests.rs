@@ -1,7 +1,7 @@
 use dunlin_proto::Condition;
 
 use super::*;
-use crate::command::Write;
+use crate::command::{Check, Write};
 
 fn key(name: &str) -> Bytes {
     Bytes::copy_from_slice(name.as_bytes())
@@ -128,4 +128,42 @@ fn reads_stay_below_a_lease_which_one_of_them_renews_in_time() {
     assert_eq!(leader.lease(ms(1_101), ms(1_102)), Some(ms(2_102)));
     // Old transactions need none.
     assert_eq!(leader.lease(ms(2_102), ms(50)), None);
+}
+
+fn committed(at: u64, name: &str, value: &'static str) -> Command {
+    Command::Commit {
+        txn: Version(at),
+        participants: vec![],
+        checks: vec![],
+        writes: vec![Write {
+            key: key(name),
+            value: Some(Bytes::from_static(value.as_bytes())),
+        }],
+        id: None,
+    }
+}
+
+#[test]
+fn a_leader_expects_what_it_has_evaluated_until_an_entry_is_refused() {
+    let version = |at, value: Option<&'static str>| {
+        let value = value.map(|value| Bytes::from_static(value.as_bytes()));
+        Some(Expected::Version(Version(at), value))
+    };
+    let mut leader = Leader::new(Version(0), 1);
+    leader.proposed_expected(&committed(5, "a", "x"), 7);
+    leader.proposed(&write(6, "b"), 8);
+    leader.proposed(&committed(6, "c", "x"), 9);
+    assert_eq!(leader.expected(&key("a")), version(5, Some("x")));
+    // An unconditional write happens, a commit of others may not.
+    assert_eq!(leader.expected(&key("b")), version(6, None));
+    assert_eq!(leader.expected(&key("c")), Some(Expected::Unknown(9)));
+    leader.proposed_expected(&committed(9, "a", "y"), 10);
+    assert_eq!(leader.expected(&key("a")), version(9, Some("y")));
+    leader.ended(&committed(5, "a", "x"), &Verdict::Committed);
+    leader.applied(7);
+    assert_eq!(leader.expected(&key("a")), version(9, Some("y")));
+    leader.ended(&committed(6, "c", "x"), &Verdict::CheckFailed(0, None));
+    assert_eq!(leader.expected(&key("a")), Some(Expected::Unknown(10)));
+    leader.applied(10);
+    assert_eq!(leader.expected(&key("a")), None);
 }

@@ -13,6 +13,8 @@
 //! | `leader` | what a leader refuses before it proposes: writes below what was read |
 //! | `request` | what a range's leader is asked, and what it answers |
 //! | `serve` | a request at the leader |
+//! | `update` | a transaction in one range, evaluated at the leader |
+//! | `sum` | a number that is added to a value |
 //! | `commit` | a transaction's writes, from any node |
 //! | `refresh` | a commit at a later timestamp than that of the reads |
 //! | `tend` | what a leader does unasked: expired intents, transactions that others do not know of yet |
@@ -35,7 +37,9 @@ mod refresh;
 mod request;
 mod serve;
 mod state;
+mod sum;
 mod tend;
+mod update;
 
 pub use cache::Cache;
 pub use command::{Check, Command, Id, Malformed, Refusal, Write, bytes as get_bytes, put_bytes};
@@ -46,7 +50,8 @@ pub use oracle::{Full, Oracle};
 pub use queue::Locks;
 pub use record::{IdRecord, NameOutcome, Record};
 pub use refresh::{Reads, commit_later, refresh};
-pub use request::{Answer, Blocker, Request, Row, Span};
-pub use serve::{Replica, Unheard, World, serve};
+pub use request::{Answer, Blocker, Request, Row, Span, Update};
+pub use serve::{Newest, Replica, Unheard, World, serve};
 pub use state::{Judged, ORIGIN, Rows, State, Verdict, holds};
+pub use sum::sum;
 pub use tend::tend;

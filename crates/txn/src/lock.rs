@@ -17,17 +17,13 @@ impl<W: World, R: Replica> Here<'_, W, R> {
         let number = (self.replica).with(|_, leader| leader.locks.add(key, now_ms))?;
         let number = number.ok_or(Answer::Busy)?;
         // Its client may give up at any time.
-        let mut waiter = Waiter {
-            here: self,
-            number,
-            has_lock: false,
-        };
+        let mut waiter = self.turn(number);
         let mut has_waited = false;
         loop {
             let now_ms = self.world.elapsed_ms();
             match (self.replica).with(|_, leader| leader.locks.turn(number, now_ms))? {
                 Turn::Now => {
-                    waiter.has_lock = true;
+                    waiter.is_kept = true;
                     return Ok(Answer::Locked { number, has_waited });
                 }
                 Turn::Later(_) if self.world.left_ms() == 0 => return Err(Answer::Busy),
@@ -38,6 +34,15 @@ impl<W: World, R: Replica> Here<'_, W, R> {
                 }
                 Turn::Never => return Err(Answer::Busy),
             }
+        }
+    }
+
+    /// A number of a queue, which ends with what this returns.
+    pub(crate) fn turn(&self, number: u64) -> Waiter<'_, W, R> {
+        Waiter {
+            here: self,
+            number,
+            is_kept: false,
         }
     }
 
@@ -52,17 +57,18 @@ impl<W: World, R: Replica> Here<'_, W, R> {
     }
 }
 
-/// One that waits.
-struct Waiter<'a, W: World, R: Replica> {
+/// One that waits, or has its turn.
+pub(crate) struct Waiter<'a, W: World, R: Replica> {
     here: &'a Here<'a, W, R>,
     number: u64,
-    has_lock: bool,
+    /// The lock lasts longer.
+    is_kept: bool,
 }
 
 impl<W: World, R: Replica> Drop for Waiter<'_, W, R> {
     fn drop(&mut self) {
         self.here.replica.wake(self.number);
-        if !self.has_lock {
+        if !self.is_kept {
             // A former leader has no locks.
             drop(self.here.unlock(self.number));
         }

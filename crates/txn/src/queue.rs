@@ -51,6 +51,11 @@ impl Locks {
         }
     }
 
+    /// Whether a key has a lock.
+    pub(crate) fn has_queue(&self, key: &Bytes) -> bool {
+        self.queues.contains_key(key)
+    }
+
     /// How many wait.
     pub fn waiting(&self) -> usize {
         self.keys.len() - self.queues.len()

@@ -5,8 +5,9 @@ use dunlin_entry::Version;
 use dunlin_proto::Condition;
 
 use crate::command::{
-    Command, Id, Malformed, Refusal, Write, bytes, condition, id, number, put_bytes, put_condition,
-    put_id, put_write, some, version, write,
+    Check, Command, Id, Malformed, Refusal, Write, bytes, checks, condition, id, id_option, number,
+    numbers, put_bytes, put_checks, put_condition, put_id, put_id_option, put_write, put_writes,
+    some, version, write, writes,
 };
 
 /// What is asked of a range's leader.
@@ -41,6 +42,8 @@ pub enum Request {
         /// What is written.
         write: Write,
     },
+    /// A transaction whose keys all lie in the range is to be evaluated.
+    Update(Update),
     /// An entry of a transaction: to commit it, to reserve or close its name, to place or finalize intents, or that it is
     /// finished.
     Enter(Command),
@@ -84,6 +87,27 @@ pub enum Request {
     },
     /// Whether it leads and serves.
     Leads,
+}
+
+/// What a transaction reads, checks and writes in one range.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Update {
+    /// Its version must not be above this.
+    pub deadline: Version,
+    /// And above this.
+    pub floor: Version,
+    /// Values of no more bytes are read.
+    pub bytes_max: u32,
+    /// The keys whose values are answered.
+    pub reads: Vec<Bytes>,
+    /// What must hold of keys.
+    pub checks: Vec<Check>,
+    /// The writes.
+    pub writes: Vec<Write>,
+    /// Numbers to add to the values of keys, by the index of their writes, which have no values.
+    pub adds: Vec<(u32, i64)>,
+    /// What its client calls it.
+    pub id: Option<Id>,
 }
 
 /// What is in the way of a transaction.
@@ -159,6 +183,19 @@ pub enum Answer {
     Values(Vec<Option<(Version, Bytes)>>),
     /// This key has such a version.
     Changed(Bytes),
+    /// An update happened.
+    Updated {
+        /// At this timestamp.
+        at: Version,
+        /// The values that its keys had before, with their versions; none where there was none.
+        values: Vec<Option<(Version, Bytes)>>,
+        /// The sums, in the order of the additions.
+        sums: Vec<i64>,
+    },
+    /// Nothing can be added to the value of the write of this index, and why; nothing happened.
+    NotAdded(u32, String),
+    /// There is too much of an update for a leader; nothing happened.
+    TooLarge,
     /// A lock is held.
     Locked {
         /// Its number.
@@ -183,6 +220,7 @@ const NAME: u8 = 8;
 const LOCK: u8 = 9;
 const UNLOCK: u8 = 10;
 const UNCHANGED: u8 = 11;
+const UPDATE: u8 = 12;
 
 impl Request {
     /// As it travels, behind what is there.
@@ -219,6 +257,10 @@ impl Request {
                 out.put_u64_le(floor.0);
                 put_condition(out, *condition);
                 put_write(out, write);
+            }
+            Request::Update(update) => {
+                out.put_u8(UPDATE);
+                put_update(out, update);
             }
             Request::Enter(command) => {
                 out.put_u8(ENTER);
@@ -285,6 +327,7 @@ impl Request {
                 condition: condition(from)?,
                 write: write(from)?,
             },
+            UPDATE => Request::Update(update(from)?),
             ENTER => Request::Enter(Command::decode(std::mem::take(from))?),
             PUSH => Request::Push {
                 txn: version(from)?,
@@ -362,18 +405,23 @@ impl Answer {
                 put_bytes(&mut out, why.as_bytes());
             }
             Answer::Values(values) => {
-                let bytes: usize = values.iter().flatten().map(|(_, v)| v.len() + 12).sum();
-                out.reserve(5 + values.len() + bytes);
                 out.put_u8(16);
-                out.put_u32_le(values.len() as u32);
-                for value in values {
-                    out.put_u8(value.is_some().into());
-                    if let Some((version, value)) = value {
-                        out.put_u64_le(version.0);
-                        put_bytes(&mut out, value);
-                    }
-                }
+                put_values(&mut out, values);
             }
+            Answer::Updated { at, values, sums } => {
+                put_version(&mut out, 26, *at);
+                out.put_u32_le(sums.len() as u32);
+                for sum in sums {
+                    out.put_i64_le(*sum);
+                }
+                put_values(&mut out, values);
+            }
+            Answer::NotAdded(number, why) => {
+                out.put_u8(27);
+                out.put_u32_le(*number);
+                put_bytes(&mut out, why.as_bytes());
+            }
+            Answer::TooLarge => out.put_u8(28),
             Answer::Page(rows, next) => {
                 out.put_u8(17);
                 put_option(&mut out, next.as_ref());
@@ -427,14 +475,7 @@ impl Answer {
             13 => Answer::Unknown,
             14 => Answer::Failed(text(from)?),
             15 => Answer::NoTimestamp(text(from)?),
-            16 => {
-                let count = length(from)?;
-                let value = |_| match byte(from)? {
-                    0 => Ok(None),
-                    _ => Ok(Some((version(from)?, bytes(from)?))),
-                };
-                Answer::Values((0..count).map(value).collect::<Result<_, Malformed>>()?)
-            }
+            16 => Answer::Values(values(from)?),
             17 => {
                 let next = option(from)?;
                 let count = length(from)?;
@@ -456,10 +497,83 @@ impl Answer {
                 has_waited: byte(from)? != 0,
             },
             25 => Answer::Changed(bytes(from)?),
+            26 => {
+                let at = version(from)?;
+                let sums = numbers(from)?.into_iter().map(u64::cast_signed).collect();
+                let values = values(from)?;
+                Answer::Updated { at, values, sums }
+            }
+            27 => Answer::NotAdded(from.try_get_u32_le().map_err(short)?, text(from)?),
+            28 => Answer::TooLarge,
             _ => return Err(Malformed("its kind is unknown")),
         };
         whole(from, answer)
     }
+}
+
+fn put_values(out: &mut BytesMut, values: &[Option<(Version, Bytes)>]) {
+    let bytes: usize = values.iter().flatten().map(|(_, v)| v.len() + 12).sum();
+    out.reserve(4 + values.len() + bytes);
+    out.put_u32_le(values.len() as u32);
+    for value in values {
+        out.put_u8(value.is_some().into());
+        if let Some((version, value)) = value {
+            out.put_u64_le(version.0);
+            put_bytes(out, value);
+        }
+    }
+}
+
+fn values(from: &mut Bytes) -> Result<Vec<Option<(Version, Bytes)>>, Malformed> {
+    let count = length(from)?;
+    let value = |_| match byte(from)? {
+        0 => Ok(None),
+        _ => Ok(Some((version(from)?, bytes(from)?))),
+    };
+    (0..count).map(value).collect()
+}
+
+fn put_update(out: &mut BytesMut, update: &Update) {
+    out.put_u64_le(update.deadline.0);
+    out.put_u64_le(update.floor.0);
+    out.put_u32_le(update.bytes_max);
+    out.put_u32_le(update.reads.len() as u32);
+    for key in &update.reads {
+        put_bytes(out, key);
+    }
+    put_checks(out, &update.checks);
+    put_writes(out, &update.writes);
+    out.put_u32_le(update.adds.len() as u32);
+    for (number, add) in &update.adds {
+        out.put_u32_le(*number);
+        out.put_i64_le(*add);
+    }
+    put_id_option(out, update.id.as_ref());
+}
+
+fn update(from: &mut Bytes) -> Result<Update, Malformed> {
+    let (deadline, floor) = (version(from)?, version(from)?);
+    let bytes_max = from.try_get_u32_le().map_err(short)?;
+    let count = length(from)?;
+    let reads = (0..count).map(|_| bytes(from)).collect::<Result<_, _>>()?;
+    let (checks, writes) = (checks(from)?, writes(from)?);
+    let count = length(from)?;
+    let add = |_| {
+        let number = from.try_get_u32_le().map_err(short)?;
+        Ok((number, from.try_get_i64_le().map_err(short)?))
+    };
+    let adds = (0..count).map(add).collect::<Result<_, Malformed>>()?;
+    let id = id_option(from)?;
+    Ok(Update {
+        deadline,
+        floor,
+        bytes_max,
+        reads,
+        checks,
+        writes,
+        adds,
+        id,
+    })
 }
 
 fn whole<T>(from: &Bytes, told: T) -> Result<T, Malformed> {

@@ -63,6 +63,24 @@ fn requests_come_back_and_nothing_shorter_or_longer() {
             since: Version(5),
             spans: vec![(key("k"), None), (key("l"), Some(key("m")))],
         },
+        Request::Update(Update {
+            deadline: Version(9),
+            floor: Version(1),
+            bytes_max: 7,
+            reads: vec![key("a"), key("")],
+            checks: vec![Check {
+                key: key("c"),
+                condition: Condition::Present,
+            }],
+            writes: writes.to_vec(),
+            adds: vec![(0, -1)],
+            id: Some(Id {
+                ms: 7,
+                name: key("7-name"),
+                body: 1,
+            }),
+        }),
+        Request::Update(Update::default()),
         Request::Lock { key: key("k") },
         Request::Unlock { number: 9 },
     ];
@@ -96,6 +114,13 @@ fn answers_come_back_and_nothing_shorter() {
             has_waited: true,
         },
         Answer::Changed(key("k")),
+        Answer::Updated {
+            at: Version(3),
+            values: vec![None, Some((Version(1), key("v")))],
+            sums: vec![-1, i64::MAX],
+        },
+        Answer::NotAdded(3, "why".to_owned()),
+        Answer::TooLarge,
         Answer::Blocked(Blocker::Intent {
             key: key("k"),
             txn: Version(5),

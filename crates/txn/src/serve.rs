@@ -52,6 +52,17 @@ pub trait World {
     }
 }
 
+/// The newest version of a key that is applied.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Newest {
+    /// Memory does not tell.
+    NotInMemory,
+    /// There is none.
+    Absent,
+    /// This one, with its value; none is a delete.
+    Version(Version, Option<Bytes>),
+}
+
 /// A replica that leads, or the answer to give instead.
 #[allow(async_fn_in_trait, reason = "never sent to another thread")]
 pub trait Replica {
@@ -66,6 +77,16 @@ pub trait Replica {
 
     /// Puts an entry into the log, if the leader may, and waits until it is applied.
     async fn propose(&self, command: Command) -> Result<Verdict, Answer>;
+
+    /// Makes an entry from the state and the leader's memory of this moment, puts it into the log, expects it to have its
+    /// effect, and waits until it is applied.
+    async fn propose_made<T>(
+        &self,
+        make: impl FnOnce(&State, &Leader) -> Result<Result<Command, T>, Answer>,
+    ) -> Result<Result<Verdict, T>, Answer>;
+
+    /// The newest version of a key that is applied.
+    fn newest(&self, key: &Bytes) -> Result<Newest, Answer>;
 
     /// Waits until `wake` is called with this number, or it does not lead any more; perhaps less long.
     async fn woken(&self, number: u64);
@@ -134,6 +155,7 @@ pub async fn serve<W: World, R: Replica>(world: &W, replica: &R, request: Reques
             };
             here.write(deadline, floor, command).await
         }
+        Request::Update(update) => here.update(&update).await,
         Request::Enter(command) => here.enter(command).await,
         Request::Push { txn, aborts } => here.push(txn, aborts).await,
         Request::Unchanged { at, since, spans } => here.unchanged(at, since, spans).await,
@@ -147,13 +169,33 @@ pub async fn serve<W: World, R: Replica>(world: &W, replica: &R, request: Reques
     answered.unwrap_or_else(|instead| instead)
 }
 
+/// Pauses, each longer than the one before.
+pub(crate) struct Waits {
+    ms: u64,
+}
+
+impl Waits {
+    pub fn new() -> Waits {
+        Waits { ms: PAUSE_MS }
+    }
+
+    pub async fn pause<W: World>(&mut self, world: &W) {
+        world.pause(self.ms).await;
+        self.ms = (2 * self.ms).min(PAUSE_MS_MAX);
+    }
+}
+
 pub(crate) struct Here<'a, W, R> {
     pub world: &'a W,
     pub replica: &'a R,
 }
 
 impl<W: World, R: Replica> Here<'_, W, R> {
-    async fn read(&self, at: Option<Version>, keys: Vec<Bytes>) -> Result<Answer, Answer> {
+    pub(crate) async fn read(
+        &self,
+        at: Option<Version>,
+        keys: Vec<Bytes>,
+    ) -> Result<Answer, Answer> {
         let at = self.at(at).await?;
         self.lease(at).await?;
         // From here to the end of this step nothing is waited for: who writes later meets the timestamp.
@@ -261,21 +303,20 @@ impl<W: World, R: Replica> Here<'_, W, R> {
         start: &Bytes,
         end: Option<&Bytes>,
     ) -> Result<(), Answer> {
-        let mut pause_ms = PAUSE_MS;
+        let mut waits = Waits::new();
         loop {
             let blocker = (self.replica).with(|state, _| state.met_by_read(at, start, end))?;
             let Some(blocker) = blocker else {
                 return Ok(());
             };
             if self.clear(&blocker, at).await? {
-                pause_ms = PAUSE_MS;
+                waits = Waits::new();
                 continue;
             }
             if self.world.left_ms() == 0 {
                 return Err(Answer::Busy);
             }
-            self.world.pause(pause_ms).await;
-            pause_ms = (2 * pause_ms).min(PAUSE_MS_MAX);
+            waits.pause(self.world).await;
         }
     }
 
@@ -286,7 +327,7 @@ impl<W: World, R: Replica> Here<'_, W, R> {
         floor: Version,
         command: impl Fn(Version) -> Command,
     ) -> Result<Answer, Answer> {
-        let mut pause_ms = PAUSE_MS;
+        let mut waits = Waits::new();
         for _ in 0..ATTEMPTS_MAX {
             if self.world.left_ms() == 0 {
                 break;
@@ -300,8 +341,7 @@ impl<W: World, R: Replica> Here<'_, W, R> {
                 Verdict::Aborted => return Ok(Answer::Aborted),
                 Verdict::Blocked(blocker) => {
                     if !self.clear(&blocker, at).await? {
-                        self.world.pause(pause_ms).await;
-                        pause_ms = (2 * pause_ms).min(PAUSE_MS_MAX);
+                        waits.pause(self.world).await;
                     }
                 }
                 _ => return Ok(Answer::Done(at)),

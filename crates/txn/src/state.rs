@@ -420,7 +420,7 @@ impl State {
     }
 
     /// An intent of another transaction, or the watermark.
-    fn in_the_way(&self, txn: Version, key: &Bytes) -> Option<Blocker> {
+    pub(crate) fn in_the_way(&self, txn: Version, key: &Bytes) -> Option<Blocker> {
         if txn <= self.watermark {
             return Some(Blocker::Old(self.watermark));
         }

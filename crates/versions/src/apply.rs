@@ -68,15 +68,10 @@ impl Store {
         let mut written = Version(0);
         for command in entries.commands {
             let verdict = state.apply(&mut rows, command)?;
-            let at = match command {
-                Command::Write { at, .. } => *at,
-                Command::Commit { txn, .. } | Command::Place { txn, .. } => *txn,
-                Command::Lease { until } => {
-                    meta.greatest = meta.greatest.max(*until);
-                    Version(0)
-                }
-                _ => Version(0),
-            };
+            if let Command::Lease { until } = command {
+                meta.greatest = meta.greatest.max(*until);
+            }
+            let at = command.at_keys().map_or(Version(0), |(at, _, _)| at);
             if matches!(verdict, Verdict::Done | Verdict::Committed) {
                 written = written.max(at);
             }

@@ -34,6 +34,12 @@ pub enum Bug {
     ScansNotRefreshed,
     /// Others may write below the later timestamp at which something was read again.
     RefreshNotNoted,
+    /// An update is answered before its entry is applied.
+    AnsweredEarly,
+    /// The entry of an update does not say what it relies on.
+    ChecksLeftOut,
+    /// A leader still expects entries that rely on a refused one.
+    ExpectedAfterRefusal,
     /// Who was not answered commits again at another timestamp.
     RunTwice,
 }

@@ -14,12 +14,13 @@ use futures_util::future::join;
 use tokio::time::{sleep, timeout};
 
 use crate::bugs::Bug;
-use crate::later;
 use crate::lists::{
     Done, KEYS, Seen, append, finish, finished, list_of, lock, name, page, ranges_of, read, reads,
     scan_range, some_keys, text, unchanged, value_of,
 };
 use crate::model::Model;
+use crate::update::some_update;
+use crate::{later, update};
 
 /// One client, which does so many things one after the other.
 pub async fn work(model: Rc<Model>, process: u64, count: u64) {
@@ -28,7 +29,7 @@ pub async fn work(model: Rc<Model>, process: u64, count: u64) {
         let invoked = model.moment();
         let value = model.next_value.get() + 1;
         model.next_value.set(value);
-        let (steps, doing): (Vec<Step>, _) = match model.below(11) {
+        let (steps, doing): (Vec<Step>, _) = match model.below(14) {
             0..4 => {
                 let keys = some_keys(&model);
                 let appends = keys.iter().map(|(range, key)| append(*range, *key, value));
@@ -36,13 +37,19 @@ pub async fn work(model: Rc<Model>, process: u64, count: u64) {
                 (appends.collect(), Doing::Append(model, keys, value))
             }
             4 => (vec![], Doing::ReadAll(model.clone())),
-            5..7 => (vec![], Doing::Scan(model.clone())),
-            7 => (vec![], Doing::ReadOne(model.clone(), some_keys(&model)[0])),
-            8..10 => {
+            5..8 => (vec![], Doing::Scan(model.clone())),
+            8 => (vec![], Doing::ReadOne(model.clone(), some_keys(&model)[0])),
+            9..11 => {
                 let keys = some_keys(&model);
                 let appends = keys.iter().map(|(range, key)| append(*range, *key, value));
                 let model = model.clone();
                 (appends.collect(), Doing::Later(model, keys, value))
+            }
+            11..13 => {
+                let (range, key) = some_update(&model);
+                let steps = key.map(|key| append(range, key, value));
+                let doing = Doing::Update(model.clone(), (range, key), value);
+                (steps.into_iter().collect(), doing)
             }
             _ => {
                 let (range, key) = some_keys(&model)[0];
@@ -89,6 +96,7 @@ enum Doing {
     Scan(Rc<Model>),
     ReadOne(Rc<Model>, (u64, u64)),
     Swap(Rc<Model>, (u64, u64), u64),
+    Update(Rc<Model>, (u64, Option<u64>), u64),
 }
 
 impl Doing {
@@ -125,6 +133,7 @@ impl Doing {
                     _ => Done::Failed,
                 }
             }
+            Doing::Update(model, at, value) => update::add(&model, at, value).await,
             Doing::Swap(model, at, value) => swap(&model, at, value).await,
         }
     }

@@ -14,3 +14,5 @@ mod lists;
 mod model;
 mod range;
 mod run;
+mod sums;
+mod update;

@@ -14,6 +14,7 @@ use tokio::time::{Instant, sleep};
 
 use crate::bugs::Bug;
 use crate::range::{Here, Range};
+use crate::sums::Sums;
 
 /// A leader leaves intents alone for so long, in milliseconds.
 const INTENT_MS: u64 = 200;
@@ -49,6 +50,8 @@ pub struct Model {
     scans: Cell<u64>,
     /// A keyspace of the run was purged, or will be.
     pub has_purged: Cell<bool>,
+    /// Additions to counters.
+    pub sums: RefCell<Sums>,
     /// What is wrong, if a client has noticed it.
     pub broken: RefCell<Option<String>>,
 }
@@ -71,6 +74,7 @@ impl Model {
             next_value: Cell::new(0),
             scans: Cell::new(0),
             has_purged: Cell::new(false),
+            sums: RefCell::default(),
             broken: RefCell::default(),
         })
     }
@@ -213,7 +217,11 @@ impl World for Net {
     async fn ask(&self, range: u64, request: Request) -> Result<Answer, Unheard> {
         let model = &self.model;
         // A write of one key that comes twice is two writes, for it has no name.
-        let has_name = !matches!(request, Request::Write { .. });
+        let has_name = match &request {
+            Request::Write { .. } => false,
+            Request::Update(update) => update.id.is_some(),
+            _ => true,
+        };
         let is_doubled = has_name && model.one_in(40);
         if is_doubled {
             // It comes twice.

@@ -10,7 +10,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use dunlin_entry::Version;
 use dunlin_txn::{
-    Answer, Command, Id, IdRecord, Intent, Leader, Record, Replica, Row, Rows, Span, State, Verdict,
+    Answer, Command, Id, IdRecord, Intent, Leader, Newest, Record, Replica, Row, Rows, Span, State,
+    Verdict,
 };
 use tokio::sync::{Notify, oneshot};
 use tokio::time::sleep;
@@ -65,6 +66,9 @@ impl Rows for Memory {
     }
 }
 
+/// Term and index of an entry, and where its outcome comes.
+type Proposed = (u64, u64, oneshot::Receiver<Result<Verdict, Answer>>);
+
 type Waiter = oneshot::Sender<Result<Verdict, Answer>>;
 
 /// One range.
@@ -89,6 +93,8 @@ pub struct Range {
     /// Its keyspace's data is gone.
     pub is_purged: Cell<bool>,
     has_ended: Cell<bool>,
+    /// When an entry was refused last, but for one that relied on another.
+    refused_at: Cell<u64>,
 }
 
 impl Range {
@@ -110,6 +116,7 @@ impl Range {
             drops: Cell::new(0),
             is_purged: Cell::new(false),
             has_ended: Cell::new(false),
+            refused_at: Cell::new(0),
         }
     }
 
@@ -132,6 +139,7 @@ impl Range {
             drops: self.drops.clone(),
             is_purged: self.is_purged.clone(),
             has_ended: self.has_ended.clone(),
+            refused_at: self.refused_at.clone(),
         })
     }
 
@@ -205,9 +213,8 @@ impl Range {
         }
         let verdict = state.apply(&mut *rows, command).unwrap();
         let at = match command {
-            Command::Write { at, .. } | Command::Lease { until: at } => *at,
-            Command::Commit { txn, .. } | Command::Place { txn, .. } => *txn,
-            _ => Version(0),
+            Command::Lease { until } => *until,
+            _ => command.at_keys().map_or(Version(0), |(at, _, _)| at),
         };
         self.until.set(self.until.get().max(at));
         if let (Bug::ForgottenEarly, Command::Finished { txns }) = (self.model.bug, command) {
@@ -232,11 +239,64 @@ impl Range {
             let verdict = self.apply(&command);
             self.applied.set(at);
             if let Some(leader) = &mut *self.leader.borrow_mut() {
+                if self.model.bug != Bug::ExpectedAfterRefusal {
+                    leader.ended(&command, &verdict);
+                }
+                if !matches!(
+                    verdict,
+                    Verdict::Committed | Verdict::Done | Verdict::CheckFailed(..)
+                ) {
+                    self.refused_at.set(self.model.moment());
+                }
                 leader.applied(at);
             }
             drop(waiter.send(Ok(verdict)));
         }
         self.changed.notify_waiters();
+    }
+
+    /// No majority takes what a former leader proposes.
+    async fn refused(&self) -> Result<Verdict, Answer> {
+        sleep(self.model.ms(0, 20)).await;
+        Err(Answer::NotLeader(None))
+    }
+
+    /// Puts an entry into the log, if the leader may: its term and index, and where its outcome comes.
+    fn propose(
+        &self,
+        command: Command,
+        note: impl FnOnce(&mut Leader, &Command, u64),
+    ) -> Result<Proposed, Verdict> {
+        let mut leader = self.leader.borrow_mut();
+        let leader = leader.as_mut().unwrap();
+        if self.model.bug != Bug::NoCache
+            && let Err(refused) = leader.may_propose(&command)
+        {
+            return Err(Verdict::Blocked(refused));
+        }
+        let (waiter, outcome) = oneshot::channel();
+        let index = self.last.get() + 1;
+        self.last.set(index);
+        note(leader, &command, index);
+        let mut pending = self.pending.borrow_mut();
+        pending.push_back((index, command, waiter));
+        Ok((self.term.get(), index, outcome))
+    }
+
+    async fn outcome_of(
+        self: &Rc<Range>,
+        proposed: Result<Proposed, Verdict>,
+    ) -> Result<Verdict, Answer> {
+        let (term, index, outcome) = match proposed {
+            Ok(proposed) => proposed,
+            Err(refused) => return Ok(refused),
+        };
+        let (after, committed) = (self.model.ms(0, 4), self.clone());
+        tokio::task::spawn_local(async move {
+            sleep(after).await;
+            committed.commit_up_to(term, index);
+        });
+        outcome.await.unwrap_or(Err(Answer::Unknown))
     }
 
     fn leads(&self) -> Result<u64, Answer> {
@@ -272,35 +332,55 @@ impl Replica for Here {
     }
 
     async fn propose(&self, command: Command) -> Result<Verdict, Answer> {
-        let range = &self.0;
-        let term = range.leads()?;
-        if range.is_former {
-            // No majority takes it.
-            sleep(range.model.ms(0, 20)).await;
-            return Err(Answer::NotLeader(None));
+        self.0.leads()?;
+        if self.0.is_former {
+            return self.0.refused().await;
         }
-        let (waiter, verdict) = oneshot::channel();
-        let index = {
-            let mut leader = range.leader.borrow_mut();
-            let leader = leader.as_mut().unwrap();
-            if range.model.bug != Bug::NoCache
-                && let Err(refused) = leader.may_propose(&command)
-            {
-                return Ok(Verdict::Blocked(refused));
-            }
-            let index = range.last.get() + 1;
-            range.last.set(index);
-            leader.proposed(&command, index);
-            let mut pending = range.pending.borrow_mut();
-            pending.push_back((index, command, waiter));
-            index
+        let proposed = self.0.propose(command, Leader::proposed);
+        self.0.outcome_of(proposed).await
+    }
+
+    async fn propose_made<T>(
+        &self,
+        make: impl FnOnce(&State, &Leader) -> Result<Result<Command, T>, Answer>,
+    ) -> Result<Result<Verdict, T>, Answer> {
+        let range = &self.0;
+        let mut command = match self.with(|state, leader| make(state, leader))?? {
+            Ok(command) => command,
+            Err(stop) => return Ok(Err(stop)),
         };
-        let (after, committed) = (range.model.ms(0, 4), range.clone());
-        tokio::task::spawn_local(async move {
-            sleep(after).await;
-            committed.commit_up_to(term, index);
-        });
-        verdict.await.unwrap_or(Err(Answer::Unknown))
+        if range.is_former {
+            return range.refused().await.map(Ok);
+        }
+        if let (Bug::ChecksLeftOut, Command::Commit { checks, .. }) =
+            (range.model.bug, &mut command)
+        {
+            checks.clear();
+        }
+        let proposed = range.propose(command, Leader::proposed_expected);
+        if range.model.bug == Bug::AnsweredEarly && proposed.is_ok() {
+            return Ok(Ok(Verdict::Committed));
+        }
+        let proposed_at = range.model.moment();
+        let outcome = range.outcome_of(proposed).await?;
+        let is_failed = matches!(outcome, Verdict::CheckFailed(..));
+        if is_failed && proposed_at > range.refused_at.get() {
+            let broken = "an update relied on an entry that was refused before";
+            *range.model.broken.borrow_mut() = Some(broken.to_owned());
+        }
+        Ok(Ok(outcome))
+    }
+
+    fn newest(&self, key: &Bytes) -> Result<Newest, Answer> {
+        if self.0.model.one_in(20) {
+            return Ok(Newest::NotInMemory);
+        }
+        let rows = self.0.rows.borrow();
+        let versions = rows.versions.get(key);
+        let last = versions.and_then(|versions| versions.last_key_value());
+        Ok(last.map_or(Newest::Absent, |(version, value)| {
+            Newest::Version(*version, value.clone())
+        }))
     }
 
     async fn woken(&self, _: u64) {

@@ -7,15 +7,18 @@ use std::time::Duration;
 use bytes::Bytes;
 use dunlin_entry::Version;
 use dunlin_history::{Outcome as End, Transaction, check_appends};
-use dunlin_txn::{Answer, Command, Request, Write, serve};
+use dunlin_txn::{Answer, Command, Request, World, Write, serve};
 use tokio::runtime::Builder;
 use tokio::task::LocalSet;
 use tokio::time::sleep;
 
 use crate::bugs::Bug;
 use crate::client::{read_all, work};
+use crate::lists::ranges_of;
 use crate::model::Model;
 use crate::range::{Here, Range, tend};
+use crate::sums::check;
+use crate::update::{counter, crowd};
 
 const RANGES: u64 = 3;
 const CLIENTS: u64 = 5;
@@ -71,6 +74,7 @@ fn run(seed: u64, bug: Bug) -> Result<(usize, usize), String> {
         if let Some(broken) = model.broken.take() {
             return Err(broken);
         }
+        check_sums(&model).await?;
         let history = model.history.borrow().clone();
         let done = history
             .iter()
@@ -79,6 +83,23 @@ fn run(seed: u64, bug: Bug) -> Result<(usize, usize), String> {
         check_appends(&history).map_err(|anomaly| anomaly.to_string())?;
         Ok((history.len(), done))
     })
+}
+
+/// Whether counters are the sums of all additions.
+async fn check_sums(model: &Rc<Model>) -> Result<(), String> {
+    let mut counters = Vec::new();
+    for range in ranges_of(model) {
+        let read = Request::Read {
+            at: None,
+            keys: vec![counter(range)],
+        };
+        let Ok(Answer::Values(values)) = model.clone().world().ask(range, read).await else {
+            return Err("the last read of a counter is not answered".to_owned());
+        };
+        let value = values[0].as_ref().map(|(_, value)| value);
+        counters.push((range, dunlin_txn::sum(value, 0)?));
+    }
+    check(&model.sums.borrow(), &counters)
 }
 
 /// Leaders of ranges and of the oracle are lost now and then.
@@ -165,6 +186,33 @@ fn a_commit_that_comes_twice_is_told_the_same() {
     }
 }
 
+/// A run in which all add to one counter.
+fn crowded(seed: u64, bug: Bug) -> Result<(), String> {
+    let runtime = Builder::new_current_thread()
+        .enable_time()
+        .start_paused(true)
+        .build()
+        .unwrap();
+    LocalSet::new().block_on(&runtime, async {
+        let model = Model::new(seed, bug);
+        let range = Rc::new(Range::new(&model, 0));
+        model.ranges.borrow_mut().push(range);
+        crowd(&model).await;
+        if let Some(broken) = model.broken.take() {
+            return Err(broken);
+        }
+        model.is_calm.set(true);
+        check_sums(&model).await
+    })
+}
+
+#[test]
+fn a_crowd_adds_to_one_counter() {
+    for seed in seeds(300) {
+        crowded(seed, Bug::None).unwrap_or_else(|why| panic!("seed {seed}: {why}"));
+    }
+}
+
 /// Seeds to look at; more by `TXN_SEEDS`.
 fn seeds(few: u64) -> std::ops::Range<u64> {
     let told = std::env::var("TXN_SEEDS").ok();
@@ -188,7 +236,11 @@ fn transactions_are_strictly_serializable() {
 }
 
 fn finds(bug: Bug) {
-    let found = seeds(3_000).find_map(|seed| Some((seed, run(seed, bug).err()?)));
+    finds_in(bug, |seed| run(seed, bug).err());
+}
+
+fn finds_in(bug: Bug, run: impl Fn(u64) -> Option<String>) {
+    let found = seeds(3_000).find_map(|seed| Some((seed, run(seed)?)));
     let (seed, why) = found.unwrap_or_else(|| panic!("{bug:?} is not found"));
     println!("{bug:?}: seed {seed}: {why}");
 }
@@ -266,6 +318,22 @@ fn finds_scans_that_are_not_refreshed() {
 #[test]
 fn finds_a_refresh_that_is_not_noted() {
     finds(Bug::RefreshNotNoted);
+}
+
+#[test]
+fn finds_an_update_that_is_answered_early() {
+    finds(Bug::AnsweredEarly);
+}
+
+#[test]
+fn finds_an_update_that_does_not_say_what_it_relies_on() {
+    finds(Bug::ChecksLeftOut);
+}
+
+#[test]
+fn finds_what_is_expected_after_a_refusal() {
+    let bug = Bug::ExpectedAfterRefusal;
+    finds_in(bug, |seed| crowded(seed, bug).err());
 }
 
 #[test]
