@@ -17,6 +17,7 @@ pub mod http;
 pub mod metrics;
 pub mod nats;
 pub mod ports;
+pub mod postgres;
 pub mod processes;
 pub mod ready;
 pub mod redis;

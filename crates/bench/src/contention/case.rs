@@ -38,6 +38,8 @@ pub enum Task {
     Locked,
     /// As `Steps`, with 200 ms between read and write, beside a client that reads the key ten times a second.
     Think,
+    /// One is added to a row of PostgreSQL.
+    Row,
 }
 
 /// A row of the table.
@@ -50,7 +52,7 @@ pub struct Crowd {
 }
 
 /// All of them, in the order in which they have their turns.
-pub const CROWDS: [Crowd; 12] = [
+pub const CROWDS: [Crowd; 14] = [
     case(Task::Put, 64),
     case(Task::One, 64),
     case(Task::Apart, 64),
@@ -63,6 +65,8 @@ pub const CROWDS: [Crowd; 12] = [
     case(Task::Steps, 10),
     case(Task::Locked, 10),
     case(Task::Think, 1),
+    case(Task::Row, 64),
+    case(Task::Row, 10),
 ];
 
 const fn case(task: Task, clients: usize) -> Crowd {
@@ -81,6 +85,7 @@ impl Task {
             Task::Steps => "counter: begin, get, put, commit",
             Task::Locked => "the same with lock=true",
             Task::Think => "begin, get, 200 ms, put, commit; beside 10 reads/s",
+            Task::Row => "PostgreSQL: UPDATE n = n + 1",
         }
     }
 
@@ -88,7 +93,7 @@ impl Task {
     pub fn counts(self) -> bool {
         matches!(
             self,
-            Task::Add | Task::Check | Task::Steps | Task::Locked | Task::Think
+            Task::Row | Task::Add | Task::Check | Task::Steps | Task::Locked | Task::Think
         )
     }
 }
@@ -152,6 +157,7 @@ pub fn attempt(task: Task, to: &mut Client, value: &str) -> io::Result<End> {
         Task::Steps => steps(to, "", Duration::ZERO),
         Task::Locked => steps(to, "?lock=true", Duration::ZERO),
         Task::Think => steps(to, "", Duration::from_millis(200)),
+        Task::Row => Err(io::Error::other("PostgreSQL does not speak HTTP")),
     }
 }
 

@@ -1,13 +1,13 @@
 //! One key that everybody uses: how many transactions on it happen, how many attempts are refused, and whether each
 //! client has its turn.
 //!
-//! - [`case`]: the tasks; [`mod@run`]: one case for a while; [`report`]: the table
+//! - [`case`]: the tasks; [`row`]: a row of PostgreSQL; [`mod@run`]: one case for a while; [`report`]: the table
 
 use std::time::Duration;
 
 use serde::Serialize;
 
-use crate::cluster::{Sync, etcd, processes};
+use crate::cluster::{Sync, etcd, postgres, processes};
 use crate::error::BenchError;
 use crate::host::machine::{Machine, revision, version};
 use crate::interrupt::Interrupt;
@@ -18,9 +18,10 @@ use crate::ranges::remote;
 
 pub mod case;
 pub mod report;
+pub mod row;
 pub mod run;
 
-use case::{CROWDS, Crowd, KEYSPACE, SPLIT};
+use case::{CROWDS, Crowd, KEYSPACE, SPLIT, Task};
 use run::Figures;
 
 /// A case with its runs, one of each round.
@@ -80,15 +81,29 @@ pub fn run(
     let cluster = processes::start(&dunlin, &data, Sync::Always, interrupt)?;
     let body = format!(r#"{{"name":"{KEYSPACE}","mode":"transactional","split_at":["{SPLIT}"]}}"#);
     remote::create((cluster.addresses[0], interrupt), &body)?;
+    let rival = match postgres::programs() {
+        Some(programs) => Some(postgres::start(&programs, &data, interrupt)?),
+        None => {
+            progress.say("PostgreSQL is left out: it is not installed");
+            None
+        }
+    };
     let mut rows: Vec<Repeats> = CROWDS.map(|case| (case, Vec::new())).map(row).into();
     for _ in 0..options.repeats.unwrap_or(repeats).max(1) {
         for row in &mut rows {
-            let figures = run::run(&cluster, row.case, time)?;
+            let Some(cluster) = (match row.case.task {
+                Task::Row => rival.as_ref(),
+                _ => Some(&cluster),
+            }) else {
+                continue;
+            };
+            let figures = run::run(cluster, row.case, time)?;
             progress.say(&report::line(row.case, &figures));
             row.runs.push(figures);
             interrupt.sleep(Duration::ZERO)?;
         }
     }
+    rows.retain(|row| !row.runs.is_empty());
     Ok(Contention {
         date_utc: date_utc.to_owned(),
         command_line: command_line.to_owned(),

@@ -12,14 +12,16 @@ use crate::report::write_files;
 use crate::spread::Spread;
 
 const METHOD: &str = "\
-- Three nodes (`dunlin serve`, one shard each, `--sync always`), an etcd and all clients share the machine. One keyspace \
-with two ranges; every client uses one key. Clients have a thread and a connection each, to the nodes in turn.
+- Three nodes (`dunlin serve`, one shard each, `--sync always`), an etcd, a PostgreSQL with its defaults and without \
+replicas, and all clients share the machine. One keyspace with two ranges; every client uses one key. Clients have a thread and a connection each, to the nodes in turn.
 - In each round every case has its turn. Medians of the rounds, in parentheses the least and the greatest.
 - A transaction is tried until it has happened. *Refused* are answers 409 and 412 for each of these; attempts that \
 the server makes by itself are not among them. *Least* is the client with the fewest, as a part of the mean of all. \
 Times are from the first attempt to the end; the longest includes those without an end.
 - Counters are read at the end: every acknowledged increment is in them, or the run ends with an error.
-- CPU is user and system time of the three nodes for each transaction.
+- PostgreSQL adds to one row by a prepared statement that is a transaction of its own: read committed, a lock of the row, \
+the commit synced.
+- CPU is user and system time of the three nodes for each transaction, not known for PostgreSQL.
 ";
 
 /// Writes `txn.md` and `txn.json` into a directory, made if need be; returns their names.

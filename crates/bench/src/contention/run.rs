@@ -9,10 +9,12 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 
 use super::case::{Crowd, End, Task, attempt, key_path};
+use super::row;
 use crate::cluster::Cluster;
 use crate::cluster::client::Client;
 use crate::error::BenchError;
 use crate::host::cpu::Meter;
+use crate::host::tree;
 
 /// Between two reads beside it.
 const READ_PAUSE: Duration = Duration::from_millis(100);
@@ -60,6 +62,9 @@ pub fn run(cluster: &Cluster, case: Crowd, time: Duration) -> Result<Figures, Be
 }
 
 fn measured(cluster: &Cluster, case: Crowd, time: Duration) -> io::Result<Figures> {
+    if case.task == Task::Row {
+        return added(cluster, case, time);
+    }
     let meter = Meter::new(cluster.pids());
     let mut first = Client::new(cluster.addresses[0])?;
     first.request("PUT", &key_path(), b"0")?;
@@ -96,6 +101,41 @@ fn measured(cluster: &Cluster, case: Crowd, time: Duration) -> io::Result<Figure
         }
     }
     Ok(figures(&worked, took, meter.total().saturating_sub(cpu)))
+}
+
+/// The same with a row of PostgreSQL.
+fn added(cluster: &Cluster, case: Crowd, time: Duration) -> io::Result<Figures> {
+    let at = cluster.addresses[0];
+    row::reset(at)?;
+    let started = Instant::now();
+    let work = || row::work(at, started + time);
+    // Of the server and of its processes, one for each connection: they end with it.
+    let cpu = || {
+        let pids = cluster.pids().into_iter().flat_map(tree::of).collect();
+        Meter::new(pids).total()
+    };
+    let (before, worked) = (
+        cpu(),
+        thread::scope(|scope| {
+            let clients: Vec<_> = (0..case.clients).map(|_| scope.spawn(work)).collect();
+            let clients = clients.into_iter().map(|client| match client.join() {
+                Ok(waits) => waits.map(|waits| Worked {
+                    waits,
+                    ..Worked::default()
+                }),
+                Err(_) => Err(io::Error::other("a client ended early")),
+            });
+            clients.collect::<io::Result<Vec<Worked>>>()
+        })?,
+    );
+    let took = started.elapsed();
+    let commits: usize = worked.iter().map(|client| client.waits.len()).sum();
+    let number = row::number(at)?;
+    if number != commits as i64 {
+        let why = format!("{commits} increments were acknowledged, and the row has {number}");
+        return Err(io::Error::other(why));
+    }
+    Ok(figures(&worked, took, cpu().saturating_sub(before)))
 }
 
 /// Reads the key again and again.

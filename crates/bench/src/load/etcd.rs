@@ -16,6 +16,8 @@ pub enum EtcdRequest {
     PutIfAbsent,
     /// The same with two keys, both or none.
     PutBothIfAbsent,
+    /// Read one and write another, as one.
+    GetAndPut,
     /// Read it back as of now: the leader asks a majority whether it still leads.
     Linearizable,
     /// Read what the member that is asked has, which may be old.
@@ -43,7 +45,9 @@ impl EtcdWorkload {
     pub fn new(request: EtcdRequest, keys: Keys, values: Values) -> EtcdWorkload {
         let method = match request {
             EtcdRequest::Put => "/etcdserverpb.KV/Put",
-            EtcdRequest::PutIfAbsent | EtcdRequest::PutBothIfAbsent => "/etcdserverpb.KV/Txn",
+            EtcdRequest::PutIfAbsent | EtcdRequest::PutBothIfAbsent | EtcdRequest::GetAndPut => {
+                "/etcdserverpb.KV/Txn"
+            }
             EtcdRequest::Linearizable | EtcdRequest::Serializable => "/etcdserverpb.KV/Range",
         };
         EtcdWorkload {
@@ -61,6 +65,17 @@ impl EtcdWorkload {
             EtcdRequest::PutBothIfAbsent => {
                 let key = second(&asked.key);
                 self.transaction(&[*asked, Asked { key, ..*asked }], out);
+            }
+            EtcdRequest::GetAndPut => {
+                let key = second(&asked.key);
+                let mut get = Vec::new();
+                protobuf::put_bytes(1, KEY_LENGTH, &mut get, |out| {
+                    out.extend_from_slice(&asked.key);
+                });
+                operation(1, &get, out);
+                let mut put = Vec::new();
+                self.of_key(&Asked { key, ..*asked }, &mut put);
+                operation(2, &put, out);
             }
             _ => self.of_key(asked, out),
         }
@@ -80,20 +95,17 @@ impl EtcdWorkload {
         for asked in all {
             let mut put = Vec::new();
             self.of_key(asked, &mut put);
-            let mut operation = Vec::new();
-            protobuf::put_bytes(2, put.len(), &mut operation, |out| {
-                out.extend_from_slice(&put)
-            });
-            protobuf::put_bytes(2, operation.len(), out, |out| {
-                out.extend_from_slice(&operation)
-            });
+            operation(2, &put, out);
         }
     }
 
     fn of_key(&self, Asked { number, key }: &Asked, out: &mut Vec<u8>) {
         protobuf::put_bytes(1, KEY_LENGTH, out, |out| out.extend_from_slice(key));
         match self.request {
-            EtcdRequest::Put | EtcdRequest::PutIfAbsent | EtcdRequest::PutBothIfAbsent => {
+            EtcdRequest::Put
+            | EtcdRequest::PutIfAbsent
+            | EtcdRequest::PutBothIfAbsent
+            | EtcdRequest::GetAndPut => {
                 protobuf::put_bytes(2, self.values.length(), out, |out| {
                     self.values.append(key, *number, out);
                 });
@@ -114,7 +126,7 @@ impl EtcdWorkload {
         match self.request {
             EtcdRequest::Put => return Verdict::Expected,
             // `TxnResponse { responses = 3 }`: one for each operation that was done.
-            EtcdRequest::PutIfAbsent | EtcdRequest::PutBothIfAbsent => {
+            EtcdRequest::PutIfAbsent | EtcdRequest::PutBothIfAbsent | EtcdRequest::GetAndPut => {
                 return match protobuf::bytes(message, 3) {
                     Some(_) => Verdict::Expected,
                     None => Verdict::Status(412),
@@ -132,6 +144,17 @@ impl EtcdWorkload {
             Verdict::WrongBody
         }
     }
+}
+
+/// `TxnRequest { success = 2 { request_range = 1 or request_put = 2 } }`.
+fn operation(kind: u8, request: &[u8], out: &mut Vec<u8>) {
+    let mut operation = Vec::new();
+    protobuf::put_bytes(kind, request.len(), &mut operation, |out| {
+        out.extend_from_slice(request);
+    });
+    protobuf::put_bytes(2, operation.len(), out, |out| {
+        out.extend_from_slice(&operation);
+    });
 }
 
 impl Protocol for EtcdWorkload {

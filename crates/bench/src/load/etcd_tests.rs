@@ -83,3 +83,18 @@ fn a_call_that_failed_has_no_message() {
         assert_eq!(got, Ok(Progress::Complete { consumed, verdict }));
     }
 }
+
+#[test]
+fn a_transaction_reads_a_key_and_writes_another() {
+    let header = field(1, &[8, 1]);
+    let (sent, failed) = judged(EtcdRequest::GetAndPut, &header);
+    let mut value = Vec::new();
+    Values::new(200).append(b"q000000000000000", 0, &mut value);
+    let get = field(2, &field(1, &field(1, b"e000000000000000")));
+    let put = [field(1, b"q000000000000000"), field(2, &value)].concat();
+    let put = field(2, &field(2, &put));
+    assert!(sent.ends_with(&[get, put].concat()));
+    assert_eq!(failed, Verdict::Status(412));
+    let done = [header, field(3, b"")].concat();
+    assert_eq!(judged(EtcdRequest::GetAndPut, &done).1, Verdict::Expected);
+}

@@ -1,4 +1,5 @@
-//! Transactions of two keys: both are written where neither has a value, as JSON in one request.
+//! Transactions of two keys, as JSON in one request: both are written where neither has a value, or one is read and the
+//! other written.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -24,6 +25,7 @@ pub struct TxnWorkload {
     keyspace: &'static str,
     keys: Keys,
     values: Values,
+    has_reads: bool,
 }
 
 impl TxnWorkload {
@@ -33,10 +35,32 @@ impl TxnWorkload {
             keyspace,
             keys,
             values,
+            has_reads: false,
         }
     }
 
+    /// The same, but the first key is read, and the second written whatever it has.
+    pub fn of_reads(self) -> TxnWorkload {
+        let has_reads = true;
+        TxnWorkload { has_reads, ..self }
+    }
+
+    fn read_body(&self, asked: &Asked) -> String {
+        let (keyspace, key) = (self.keyspace, second(&asked.key));
+        let mut value = Vec::new();
+        self.values.append(&key, asked.number, &mut value);
+        let [first, second] =
+            [asked.key, key].map(|key| String::from_utf8_lossy(&key).into_owned());
+        let value = STANDARD.encode(&value);
+        format!(
+            r#"{{"reads":[{{"keyspace":"{keyspace}","key":"{first}"}}],"writes":[{{"keyspace":"{keyspace}","key":"{second}","value_base64":"{value}"}}]}}"#
+        )
+    }
+
     fn body(&self, asked: &Asked) -> String {
+        if self.has_reads {
+            return self.read_body(asked);
+        }
         let mut value = Vec::new();
         let keyspace = self.keyspace;
         let (mut checks, mut writes) = (Vec::new(), Vec::new());

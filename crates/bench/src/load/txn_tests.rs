@@ -43,3 +43,21 @@ fn a_transaction_checks_and_writes_two_keys() {
         Progress::Incomplete { .. }
     ));
 }
+
+#[test]
+fn a_transaction_reads_a_key_and_writes_another() {
+    let order = Order::Sequential;
+    let choice = Choice::Each { next: 0, end: 1 };
+    let keys = Keys::new(KeySet { tag: b'f', order }, choice);
+    let mut workload = TxnWorkload::new("ks", keys, Values::new(20)).of_reads();
+    let (mut asked, mut out) = (Asked::default(), Vec::new());
+    assert!(workload.request(&mut asked, &mut out));
+    let text = String::from_utf8(out).unwrap();
+    let (_, body) = text.split_once("\r\n\r\n").unwrap();
+    let body: serde_json::Value = serde_json::from_str(body).unwrap();
+    assert_eq!(body["reads"][0]["key"], "f000000000000000");
+    assert_eq!(body["writes"][0]["key"], "q000000000000000");
+    let value = body["writes"][0]["value_base64"].as_str().unwrap();
+    assert_eq!(STANDARD.decode(value).unwrap().len(), 20);
+    assert!(body.get("checks").is_none());
+}

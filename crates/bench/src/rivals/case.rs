@@ -71,6 +71,8 @@ pub enum Ask {
     Pair,
     /// The same where the keys are in two ranges.
     PairApart,
+    /// Read a key that has a value, and write another, as one.
+    ReadWrite,
     /// Read a key from one replica, which may not have what was acknowledged before.
     Any,
 }
@@ -87,7 +89,7 @@ pub struct Case {
 }
 
 /// All lines in their order; in each round they have their turns in it.
-pub const CASES: [Case; 19] = [
+pub const CASES: [Case; 21] = [
     case(0, Ask::Put, "by 2 of 3, synced"),
     case(6, Ask::Put, "by a majority, synced, in one order"),
     case(1, Ask::Put, "by a majority, synced"),
@@ -112,6 +114,8 @@ pub const CASES: [Case; 19] = [
         "POST /v1/txn, in two ranges with two leaders, synced",
     ),
     case(1, Ask::Pair, "transaction, synced"),
+    case(6, Ask::ReadWrite, "POST /v1/txn, both in one range, synced"),
+    case(1, Ask::ReadWrite, "transaction, synced"),
     case(0, Ask::Any, "of one replica (ack=1)"),
     case(1, Ask::Any, "of one member (serializable)"),
     case(4, Ask::Any, "of one replica (direct get)"),

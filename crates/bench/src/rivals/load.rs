@@ -61,7 +61,7 @@ impl Loads {
                 let end = next + RUN_KEYS;
                 self.make(setup, ask, b'p', Choice::Each { next, end })
             }
-            Ask::Get | Ask::Any => {
+            Ask::Get | Ask::Any | Ask::ReadWrite => {
                 let (count, state) = (self.filled, self.runs);
                 self.make(setup, ask, b'f', Choice::Any { count, state })
             }
@@ -80,7 +80,7 @@ impl Loads {
         let (set, values) = (KeySet { tag, order }, self.values.clone());
         let verb = match ask {
             Ask::Put | Ask::Swap | Ask::Pair | Ask::PairApart => Verb::Put,
-            Ask::Get | Ask::Any => Verb::Get,
+            Ask::Get | Ask::Any | Ask::ReadWrite => Verb::Get,
         };
         let keys = || Keys::new(set, choice.clone());
         match (setup.store, ask) {
@@ -89,6 +89,10 @@ impl Loads {
             }
             (Store::Dunlin, Ask::PairApart) => {
                 Load::Txn(TxnWorkload::new(SPLIT_KEYSPACE, keys(), values))
+            }
+            (Store::Dunlin, Ask::ReadWrite) => {
+                let load = TxnWorkload::new(TRANSACTIONAL_KEYSPACE, keys(), values);
+                Load::Txn(load.of_reads())
             }
             (Store::Dunlin, _) if setup.is_transactional => {
                 let head = Head::of_keyspace(
@@ -111,6 +115,7 @@ impl Loads {
                     Ask::Put => EtcdRequest::Put,
                     Ask::Swap => EtcdRequest::PutIfAbsent,
                     Ask::Pair | Ask::PairApart => EtcdRequest::PutBothIfAbsent,
+                    Ask::ReadWrite => EtcdRequest::GetAndPut,
                     Ask::Get => EtcdRequest::Linearizable,
                     Ask::Any => EtcdRequest::Serializable,
                 };

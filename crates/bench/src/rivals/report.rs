@@ -113,6 +113,11 @@ pub fn tables(report: &Report) -> String {
             "asked",
             Ask::Pair,
         ),
+        (
+            "Transactions: a key is read and another written",
+            "asked",
+            Ask::ReadWrite,
+        ),
         ("Gets of one replica, which may be behind", "read", Ask::Any),
     ];
     let sections = sections.map(|(title, means, ask)| {
