@@ -1,5 +1,6 @@
 //! Transactional keyspaces from any node: finds who leads, and tries again what did certainly not happen.
 
+use std::cell::RefCell;
 use std::rc::{Rc, Weak};
 use std::sync::Arc;
 use std::time::Duration;
@@ -38,6 +39,8 @@ const MADE_PATIENCE: Duration = Duration::from_secs(20);
 pub(crate) struct Client {
     services: Weak<Services>,
     until: Instant,
+    /// The lock of a hot key, until its transaction commits.
+    lock: Rc<RefCell<Option<Locked>>>,
 }
 
 /// What one attempt came to.
@@ -77,7 +80,18 @@ impl Client {
         Client {
             services: Rc::downgrade(services),
             until: Instant::now() + left.min(REQUEST_TIME),
+            lock: Rc::default(),
         }
+    }
+
+    /// Holds a lock until a transaction of this client commits.
+    pub fn hold(&self, lock: Option<Locked>) {
+        *self.lock.borrow_mut() = lock;
+    }
+
+    /// Whether it holds one.
+    pub fn holds(&self) -> bool {
+        self.lock.borrow().is_some()
     }
 
     /// Of one whose client waits until this moment of the clock.
@@ -93,8 +107,9 @@ impl Client {
 
     fn anew(&self) -> Client {
         Client {
+            services: self.services.clone(),
             until: Instant::now() + REQUEST_TIME,
-            ..self.clone()
+            lock: Rc::default(),
         }
     }
 
@@ -288,7 +303,7 @@ impl Client {
         let Ok(Answer::Locked { number, has_waited }) = answer else {
             return None;
         };
-        let client = self.clone();
+        let client = self.anew();
         Some(Locked::new(has_waited, move || {
             // A shard that stops leaves its locks to their time.
             if client.services().is_err() {
@@ -422,6 +437,10 @@ impl World for Client {
 
     async fn pause(&self, ms: u64) {
         sleep(Duration::from_millis(ms)).await;
+    }
+
+    fn commits(&self) {
+        drop(self.lock.take());
     }
 
     fn elapsed_ms(&self) -> u64 {

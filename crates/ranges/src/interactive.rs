@@ -365,6 +365,7 @@ async fn scan(
 async fn end(client: &Client, part: &Part, id: TxnId) -> Result<StepReply, Failure> {
     let kept = (part.open).with(id.txn, id.secret, |buffer| {
         let reads = std::mem::take(&mut buffer.reads);
+        client.hold(buffer.lock.take().and_then(|(_, lock)| lock));
         (buffer.at, buffer.writes.clone(), reads)
     });
     let Some((since, writes, reads)) = kept else {

@@ -78,7 +78,7 @@ async fn run_over_ranges(
     let holder = parts.shares.first().map(|share| share.range);
     let name = body_name(body);
     let waiting = Client::within(services, client.left().saturating_sub(last));
-    let mut lock = lock_hot(&waiting, body, &parts.shares).await;
+    client.hold(lock_hot(&waiting, body, &parts.shares).await);
     let reserving = reserved(&client, keyspaces, body, holder);
     let (first, refused) = join(client.timestamp(window.floor), reserving).await;
     if let Some(refused) = refused {
@@ -136,8 +136,12 @@ async fn run_over_ranges(
             }
             Outcome::Conflict(blocker) if may_retry => {
                 conflicts += 1;
-                if lock.is_none() && conflicts >= LOCKED_AFTER && may_wait(body) {
-                    lock = lock_of(&waiting, blocker).await;
+                let waits = client.holds() || conflicts >= LOCKED_AFTER;
+                if let Some((range, key)) = blocker.and_then(key_of).filter(|_| waits) {
+                    remember(&client, range, &key);
+                    if !client.holds() && may_wait(body) {
+                        client.hold(waiting.lock(range, key).await);
+                    }
                 }
             }
             Outcome::Conflict(_) => {
@@ -180,15 +184,24 @@ async fn end(
     Ok(done)
 }
 
-/// Waits for the lock of the key at which a transaction was refused.
-async fn lock_of(client: &Client, blocker: Option<(u64, Blocker)>) -> Option<Locked> {
-    let (range, Blocker::Newer { key, .. } | Blocker::Intent { key, .. }) = blocker? else {
-        return None;
-    };
-    if let Some(part) = client.services().ok()?.find::<Part>() {
-        part.hot.borrow_mut().add(range, &key, part.elapsed_ms());
+/// The range and the key at which a transaction was refused.
+fn key_of((range, blocker): (u64, Blocker)) -> Option<(u64, Bytes)> {
+    match blocker {
+        Blocker::Newer { key, .. } | Blocker::Intent { key, .. } => Some((range, key)),
+        Blocker::Old(_) => None,
     }
-    client.lock(range, key).await
+}
+
+/// Has the next transactions wait for a key. One that is refused though it holds a lock adds to this, too: then all that
+/// write the same keys come to wait for the same one of them.
+fn remember(client: &Client, range: u64, key: &Bytes) {
+    let part = client
+        .services()
+        .ok()
+        .and_then(|services| services.find::<Part>());
+    if let Some(part) = part {
+        part.hot.borrow_mut().add(range, key, part.elapsed_ms());
+    }
 }
 
 /// Whether a transaction may wait for its turn: what it has read before would have changed until then.

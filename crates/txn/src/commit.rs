@@ -116,7 +116,12 @@ pub async fn commit<W: World>(
         writes: own.writes.clone(),
         id: id.cloned(),
     };
-    let outcome = match world.ask(holder, Request::Enter(command)).await {
+    let committing = world.ask(holder, Request::Enter(command));
+    // Where other ranges have intents, these would be in the way of the next.
+    if others.is_empty() {
+        world.commits();
+    }
+    let outcome = match committing.await {
         Ok(Answer::Committed) => Outcome::Committed,
         Ok(Answer::Unknown) | Err(Unheard::Maybe) => outcome(world, txn, holder).await,
         other => refused(holder, other),

@@ -294,8 +294,15 @@ impl State {
         (checks, writes): (&[Check], &[Write]),
         id: Option<&Id>,
     ) -> Judged<R::Error> {
-        // A message that came twice, or somebody who was faster.
-        match self.outcome(rows, txn)? {
+        // A message that came twice, or somebody who was faster. Aborts are in memory; and a commit has written its keys, so
+        // its repeat is refused there, and only then its record is looked up.
+        let known = match self.decided(txn) {
+            None if writes.is_empty() || txn <= self.watermark || self.is_dropped() => {
+                self.outcome(rows, txn)?
+            }
+            known => known,
+        };
+        match known {
             Some(true) => return Ok(Verdict::Committed),
             Some(false) => return Ok(Verdict::Aborted),
             None if txn <= self.watermark => return Ok(Verdict::Forgotten),
@@ -303,13 +310,19 @@ impl State {
             None if self.is_dropped() => return self.abort(rows, txn),
             None => {}
         }
-        if let Some(id) = id
-            && let Some(verdict) = self.decided_by_name(rows, id)?
-        {
-            return Ok(verdict);
-        }
-        if let Some(refused) = self.refused(rows, txn, checks, writes)? {
-            return Ok(refused);
+        let refused = match id {
+            Some(id) => self.decided_by_name(rows, id)?,
+            None => None,
+        };
+        let refused = match refused {
+            None => self.refused(rows, txn, checks, writes)?,
+            refused => refused,
+        };
+        if let Some(refused) = refused {
+            return Ok(match self.outcome(rows, txn)? {
+                Some(true) => Verdict::Committed,
+                _ => refused,
+            });
         }
         for write in writes {
             rows.put_version(&write.key, txn, write.value.as_ref());
