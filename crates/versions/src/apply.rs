@@ -86,8 +86,15 @@ impl Store {
             batch.put(key::of_descriptor(group), descriptor);
         }
         self.db.write_opt(batch, &write_options())?;
-        for key in rows.written.keys() {
+        for (key, (version, value)) in &rows.written {
             self.forget(meta.place, key);
+            // A key that is written again is likely to be read, and written, once more; then no file is searched for it.
+            let stored = rows.stored.get(key).copied().flatten();
+            if stored.is_some_and(|(stored, _)| stored < *version) {
+                // A copy: the value is a part of its entry.
+                let value = value.as_ref().map(|value| Bytes::copy_from_slice(value));
+                self.keep_written(meta.place, key, *version, value);
+            }
         }
         Ok(Applied {
             meta,
@@ -106,8 +113,8 @@ struct Batch<'a> {
     rows: Option<Versions<'a>>,
     /// The newest versions there, of keys that were looked for.
     stored: HashMap<Bytes, Option<(Version, bool)>>,
-    /// Keys that the batch has written, with their newest version.
-    written: HashMap<Bytes, (Version, bool)>,
+    /// Keys that the batch has written, with their newest version and its value.
+    written: HashMap<Bytes, (Version, Option<Bytes>)>,
     records: HashMap<Version, Record>,
     ids: HashMap<Bytes, IdRecord>,
     /// Records up to this are gone, but those that were put since.
@@ -133,7 +140,9 @@ impl Rows for Batch<'_> {
                 newest
             }
         };
-        Ok(stored.max(self.written.get(key).copied()))
+        let written = self.written.get(key);
+        let written = written.map(|(version, value)| (*version, value.is_some()));
+        Ok(stored.max(written))
     }
 
     fn record(&mut self, txn: Version) -> Result<Option<Record>, StoreError> {
@@ -161,7 +170,9 @@ impl Rows for Batch<'_> {
         let row = key::of_version(self.place, key, version);
         self.batch.put(row, encode(value.map(|value| &value[..])));
         let newest = self.written.entry(key.clone()).or_default();
-        *newest = (*newest).max((version, value.is_some()));
+        if version >= newest.0 {
+            *newest = (version, value.cloned());
+        }
     }
 
     fn put_intent(&mut self, key: &Bytes, intent: &Intent) {

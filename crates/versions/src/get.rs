@@ -93,6 +93,20 @@ impl Store {
         self.cached.keep(hash, head, noted, &row);
     }
 
+    /// Keeps the newest value of a key that was written, behind `forget`.
+    pub(crate) fn keep_written(
+        &self,
+        place: u32,
+        key: &[u8],
+        version: Version,
+        value: Option<Bytes>,
+    ) {
+        let head = key::of_key(place, key);
+        let hash = xxh3_64(&head);
+        let noted = self.cached.note(hash);
+        self.keep(hash, &head, noted, &Found { version, value });
+    }
+
     /// The version of a key's newest value, where that was read lately.
     pub(crate) fn cached_version(&self, place: u32, key: &[u8]) -> Option<Version> {
         let head = key::of_key(place, key);

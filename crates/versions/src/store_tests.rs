@@ -381,3 +381,40 @@ fn what_was_read_lately_is_not_told_when_it_is_not_what_there_was() {
     store.clear(0).unwrap();
     assert_eq!(value(&store, 0, "k"), None);
 }
+
+#[test]
+fn a_key_that_is_written_again_is_kept_as_it_is_then() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::open(dir.path(), &resources(), true).unwrap();
+    let mut meta = Meta::default();
+    let present = Condition::Present;
+    let cases = [
+        // Whether it is the newest is known only where it was looked for.
+        (10, Condition::None, Some("a"), None),
+        (20, Condition::None, Some("b"), None),
+        (30, present, Some("c"), Some(30)),
+        // It is blocked.
+        (25, present, Some("d"), Some(30)),
+        (25, Condition::None, Some("e"), None),
+        (40, present, Some("f"), Some(40)),
+        (50, present, None, None),
+        (60, Condition::Absent, Some("g"), Some(60)),
+    ];
+    for (index, (at, condition, value, kept)) in (1..).zip(cases) {
+        let write = command(at, condition, "k", value);
+        meta = apply(&store, &meta, &[write], index).meta;
+        let cached = store.cached_version(0, b"k").map(|version| version.0);
+        assert_eq!(cached, kept, "at {at}");
+        if let Some(at) = kept.filter(|kept| *kept == at) {
+            let found = store.get(0, b"k", Version(at), Tier::CacheOnly).unwrap();
+            let value = value.map(Bytes::from);
+            assert_eq!(
+                found,
+                Lookup::Found(crate::Found {
+                    version: Version(at),
+                    value
+                })
+            );
+        }
+    }
+}
