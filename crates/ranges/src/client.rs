@@ -297,14 +297,25 @@ impl Client {
         Ok(self.ask_leader(range, &request, || true).await?)
     }
 
-    /// Waits for the lock of a key; none where too many wait, or the time is over.
-    pub async fn lock(&self, range: u64, key: Bytes) -> Option<Locked> {
-        let answer = self.ask(range, Request::Lock { key }).await;
-        let Ok(Answer::Locked { number, has_waited }) = answer else {
+    /// Waits for the lock of a key, and reads keys of its range at a timestamp above `floor`; none where too many wait, or the time is over.
+    pub async fn lock(
+        &self,
+        (range, key): (u64, Bytes),
+        floor: Version,
+        reads: Vec<Bytes>,
+    ) -> Option<(Locked, Vec<Option<(Version, Bytes)>>)> {
+        let request = Request::Lock { key, floor, reads };
+        let Ok(Answer::Locked {
+            number,
+            has_waited,
+            at,
+            values,
+        }) = self.ask(range, request).await
+        else {
             return None;
         };
         let client = self.anew();
-        Some(Locked::new(has_waited, move || {
+        let lock = Locked::new(has_waited, at, move || {
             // A shard that stops leaves its locks to their time.
             if client.services().is_err() {
                 return;
@@ -313,7 +324,8 @@ impl Client {
             tokio::task::spawn_local(async move {
                 drop(client.ask(range, Request::Unlock { number }).await);
             });
-        }))
+        });
+        Some((lock, values))
     }
 
     /// A page of keys, of one range at a time, and no more than so many.

@@ -243,12 +243,11 @@ async fn take_lock(client: &Client, place: &Place) -> Result<(Locked, Version), 
     let services = client.services()?;
     let keyspaces = keyspaces_of(&services, [&*place.keyspace])?;
     let (keyspace, index) = whereabouts(&keyspaces, place)?;
-    let lock = client
-        .lock(range_id(keyspace, index), place.key.clone())
-        .await;
-    let lock = lock.ok_or_else(|| Failure::NoLeader(NO_LOCK.to_owned()))?;
-    let at = client.timestamp(Version(0)).await;
-    Ok((lock, at.map_err(|instead| failure("_oracle", instead))?))
+    let key = (range_id(keyspace, index), place.key.clone());
+    let locked = client.lock(key, Version(0), Vec::new()).await;
+    let (lock, _) = locked.ok_or_else(|| Failure::NoLeader(NO_LOCK.to_owned()))?;
+    let at = lock.at;
+    Ok((lock, at))
 }
 
 async fn get(client: &Client, part: &Part, id: TxnId, place: Place) -> Result<StepReply, Failure> {

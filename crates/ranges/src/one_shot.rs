@@ -21,6 +21,7 @@ use crate::body::{Body, Found, Place, Write};
 use crate::budget::Budget;
 use crate::client::Client;
 use crate::finished::tell;
+use crate::group::range_id;
 use crate::keyspaces::{Keyspaces, Where, range_in, whereabouts};
 use crate::locked::Locked;
 use crate::one_range::{self, Window, update_of};
@@ -78,25 +79,22 @@ async fn run_over_ranges(
     let holder = parts.shares.first().map(|share| share.range);
     let name = body_name(body);
     let waiting = Client::within(services, client.left().saturating_sub(last));
-    client.hold(lock_hot(&waiting, body, &parts.shares).await);
-    let reserving = reserved(&client, keyspaces, body, holder);
-    let (first, refused) = join(client.timestamp(window.floor), reserving).await;
+    let hot = Wanted {
+        keyspaces,
+        body,
+        parts,
+        floor: window.floor,
+    };
+    let locking = lock_hot(&waiting, &hot);
+    let (mut turn, refused) = join(locking, reserved(&client, keyspaces, body, holder)).await;
     if let Some(refused) = refused {
         return done(name, refused);
     }
-    let mut first = Some(first);
     let mut conflicts = 0;
     loop {
-        let at = match first.take() {
-            Some(first) => first,
-            None => client.timestamp(window.floor).await,
-        };
-        let at = at.map_err(|instead| failure(name, instead))?;
-        if at > window.deadline {
-            return Err(Failure::TooLate);
-        }
+        let (at, known) = attempt(&client, name, window, turn.take()).await?;
         let budget = Budget::new(services.memory(), max_bytes(services));
-        let found = read_all((&client, &budget), keyspaces, body, parts, at).await?;
+        let found = read_all((&client, &budget), &hot, at, known).await?;
         let found_at = |place: &Place| found.get(place).and_then(Option::as_ref);
         let version_at = |place: &Place| found_at(place).map(|(version, _)| *version);
         let mut apart = parts
@@ -140,7 +138,7 @@ async fn run_over_ranges(
                 if let Some((range, key)) = blocker.and_then(key_of).filter(|_| waits) {
                     remember(&client, range, &key);
                     if !client.holds() && may_wait(body) {
-                        client.hold(waiting.lock(range, key).await);
+                        turn = lock(&waiting, &hot, (range, key)).await;
                     }
                 }
             }
@@ -210,22 +208,90 @@ fn may_wait(body: &Body) -> bool {
     !body.checks.iter().any(is_read)
 }
 
+/// The timestamp of an attempt, and values that are known of it.
+async fn attempt(
+    client: &Client,
+    name: &str,
+    window: Window,
+    turn: Option<Turn>,
+) -> Result<(Version, BTreeMap<Place, Found>), Failure> {
+    let (at, known) = match turn {
+        Some((lock, known)) => {
+            let at = lock.at;
+            client.hold(Some(lock));
+            (Ok(at), known)
+        }
+        None => (client.timestamp(window.floor).await, BTreeMap::new()),
+    };
+    match at {
+        Ok(at) if at > window.deadline => Err(Failure::TooLate),
+        Ok(at) => Ok((at, known)),
+        Err(instead) => Err(failure(name, instead)),
+    }
+}
+
+/// A lock, and values that were read at its timestamp.
+type Turn = (Locked, BTreeMap<Place, Found>);
+
+/// A transaction over ranges, and what its timestamps are above.
+struct Wanted<'a> {
+    keyspaces: &'a Keyspaces,
+    body: &'a Body,
+    parts: &'a Parts,
+    floor: Version,
+}
+
+impl Wanted<'_> {
+    /// The places that are read or added to, or checked where nothing is written, each once, by range.
+    fn reads(&self) -> Result<BTreeMap<Where, Vec<Place>>, Failure> {
+        let mut wanted: BTreeMap<Where, Vec<Place>> = BTreeMap::new();
+        let body = self.body;
+        let checked = self
+            .parts
+            .apart
+            .iter()
+            .map(|number| &body.checks[*number].0);
+        let added = body.adds.iter();
+        let added = added.map(|(index, _)| &body.writes[*index].place);
+        for place in body.reads.iter().chain(checked).chain(added) {
+            let places = wanted.entry(whereabouts(self.keyspaces, place)?);
+            places.or_default().push(place.clone());
+        }
+        for places in wanted.values_mut() {
+            places.sort_unstable();
+            places.dedup();
+        }
+        Ok(wanted)
+    }
+}
+
 /// Waits for the lock of a hot key that a transaction writes.
-async fn lock_hot(client: &Client, body: &Body, shares: &[Share]) -> Option<Locked> {
-    if !may_wait(body) {
+async fn lock_hot(client: &Client, wanted: &Wanted<'_>) -> Option<Turn> {
+    if !may_wait(wanted.body) {
         return None;
     }
     let part = client.services().ok()?.find::<Part>()?;
-    let keys = shares.iter().flat_map(|share| {
+    let keys = wanted.parts.shares.iter().flat_map(|share| {
         let writes = share.writes.iter();
         writes.map(|write| (share.range, &write.key))
     });
     let (range, key) = part.hot.borrow_mut().find(keys, part.elapsed_ms())?;
-    let locked = client.lock(range, key.clone()).await?;
-    if locked.has_waited {
+    let turn = lock(client, wanted, (range, key.clone())).await?;
+    if turn.0.has_waited {
         part.hot.borrow_mut().add(range, &key, part.elapsed_ms());
     }
-    Some(locked)
+    Some(turn)
+}
+
+/// Waits for the lock of a key, and reads what the transaction reads in its range.
+async fn lock(client: &Client, wanted: &Wanted<'_>, (range, key): (u64, Bytes)) -> Option<Turn> {
+    let mut reads = wanted.reads().ok()?.into_iter();
+    let is_there = |(id, index): (u32, usize)| range_id(id, index) == range;
+    let places = reads.find_map(|(at, places)| is_there(at).then_some(places));
+    let places = places.unwrap_or_default();
+    let keys = places.iter().map(|place| place.key.clone()).collect();
+    let (lock, values) = client.lock((range, key), wanted.floor, keys).await?;
+    Some((lock, places.into_iter().zip(values).collect()))
 }
 
 /// A transaction by range.
@@ -314,28 +380,21 @@ fn with_sums<'a>(
     Cow::Owned(shares)
 }
 
-/// Reads all keys that are read or added to, or checked where nothing is written, each once, ranges side by side.
+/// Reads all keys that are not known yet, ranges side by side.
 async fn read_all(
     (client, budget): (&Client, &Budget),
-    keyspaces: &Keyspaces,
-    body: &Body,
-    parts: &Parts,
+    wanted: &Wanted<'_>,
     at: Version,
+    mut found: BTreeMap<Place, Found>,
 ) -> Result<BTreeMap<Place, Found>, Failure> {
-    let mut wanted: BTreeMap<Where, Vec<Place>> = BTreeMap::new();
-    let checked = parts.apart.iter().map(|number| &body.checks[*number].0);
-    let added = body
-        .adds
-        .iter()
-        .map(|(index, _)| &body.writes[*index].place);
-    for place in body.reads.iter().chain(checked).chain(added) {
-        let places = wanted.entry(whereabouts(keyspaces, place)?).or_default();
-        places.push(place.clone());
+    let bytes = found.values().flatten().map(|(_, value)| value.len());
+    budget.grow(bytes.sum())?;
+    let mut reads = wanted.reads()?;
+    for places in reads.values_mut() {
+        places.retain(|place| !found.contains_key(place));
     }
-    let asked = wanted.into_iter().filter_map(|((_, index), mut places)| {
-        places.sort_unstable();
-        places.dedup();
-        let keyspace = keyspaces.get(&places.first()?.keyspace)?;
+    let asked = reads.into_iter().filter_map(|((_, index), places)| {
+        let keyspace = wanted.keyspaces.get(&places.first()?.keyspace)?;
         let keys: Vec<Bytes> = places.iter().map(|place| place.key.clone()).collect();
         Some(async move {
             let read = client
@@ -344,7 +403,6 @@ async fn read_all(
             read.map(|values| (places, values))
         })
     });
-    let mut found = BTreeMap::new();
     let mut reads = iter(asked).buffered(RANGES_AT_ONCE);
     while let Some(read) = reads.next().await {
         let (places, values) = read?;

@@ -63,12 +63,12 @@ impl AtShard {
             }
             // Who does not lead need not ask for a timestamp to find out.
             _ if !here.group.serves() => here.group.not_leader(),
-            Request::Lock { key } => {
+            Request::Lock { ref key, .. } => {
                 let mut waiting = services.memory();
                 if waiting.grow(WAITER_BYTES + key.len()).is_err() {
                     return Answer::Busy;
                 }
-                dunlin_txn::serve(&client, &here, Request::Lock { key }).await
+                dunlin_txn::serve(&client, &here, request).await
             }
             request => dunlin_txn::serve(&client, &here, request).await,
         }

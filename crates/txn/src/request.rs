@@ -56,10 +56,14 @@ pub enum Request {
         /// The keys.
         spans: Vec<Span>,
     },
-    /// The lock of a key, when it is its turn: nothing relies on it.
+    /// The lock of a key, when it is its turn, and values at a timestamp of then: nothing relies on it.
     Lock {
         /// The key.
         key: Bytes,
+        /// The timestamp is above this.
+        floor: Version,
+        /// The keys to read.
+        reads: Vec<Bytes>,
     },
     /// A lock has ended.
     Unlock {
@@ -202,6 +206,10 @@ pub enum Answer {
         number: u64,
         /// Whether others had it first.
         has_waited: bool,
+        /// A timestamp that was given since.
+        at: Version,
+        /// Values at it, as in `Values`.
+        values: Vec<Option<(Version, Bytes)>>,
     },
     /// Keys in order, and where the next page begins.
     Page(Vec<Row>, Option<Bytes>),
@@ -229,10 +237,7 @@ impl Request {
             Request::Read { at, keys } => {
                 out.put_u8(READ);
                 out.put_u64_le(at.unwrap_or_default().0);
-                out.put_u32_le(keys.len() as u32);
-                for key in keys {
-                    put_bytes(out, key);
-                }
+                put_keys(out, keys);
             }
             Request::Page {
                 at,
@@ -285,9 +290,11 @@ impl Request {
                     put_option(out, end.as_ref());
                 }
             }
-            Request::Lock { key } => {
+            Request::Lock { key, floor, reads } => {
                 out.put_u8(LOCK);
                 put_bytes(out, key);
+                out.put_u64_le(floor.0);
+                put_keys(out, reads);
             }
             Request::Unlock { number } => {
                 out.put_u8(UNLOCK);
@@ -311,8 +318,7 @@ impl Request {
         let request = match byte(from)? {
             READ => {
                 let at = some(version(from)?);
-                let count = length(from)?;
-                let keys = (0..count).map(|_| bytes(from)).collect::<Result<_, _>>()?;
+                let keys = keys(from)?;
                 Request::Read { at, keys }
             }
             PAGE => Request::Page {
@@ -341,7 +347,11 @@ impl Request {
                 let spans = (0..count).map(span).collect::<Result<_, Malformed>>()?;
                 Request::Unchanged { at, since, spans }
             }
-            LOCK => Request::Lock { key: bytes(from)? },
+            LOCK => Request::Lock {
+                key: bytes(from)?,
+                floor: version(from)?,
+                reads: keys(from)?,
+            },
             UNLOCK => Request::Unlock {
                 number: number(from)?,
             },
@@ -380,10 +390,17 @@ impl Answer {
                 out.put_u8(25);
                 put_bytes(&mut out, key);
             }
-            Answer::Locked { number, has_waited } => {
+            Answer::Locked {
+                number,
+                has_waited,
+                at,
+                values,
+            } => {
                 out.put_u8(24);
                 out.put_u64_le(*number);
                 out.put_u8((*has_waited).into());
+                out.put_u64_le(at.0);
+                put_values(&mut out, values);
             }
             Answer::Committed => out.put_u8(6),
             Answer::Aborted => out.put_u8(7),
@@ -495,6 +512,8 @@ impl Answer {
             24 => Answer::Locked {
                 number: number(from)?,
                 has_waited: byte(from)? != 0,
+                at: version(from)?,
+                values: values(from)?,
             },
             25 => Answer::Changed(bytes(from)?),
             26 => {
@@ -509,6 +528,18 @@ impl Answer {
         };
         whole(from, answer)
     }
+}
+
+fn put_keys(out: &mut BytesMut, keys: &[Bytes]) {
+    out.put_u32_le(keys.len() as u32);
+    for key in keys {
+        put_bytes(out, key);
+    }
+}
+
+fn keys(from: &mut Bytes) -> Result<Vec<Bytes>, Malformed> {
+    let count = length(from)?;
+    (0..count).map(|_| bytes(from)).collect()
 }
 
 fn put_values(out: &mut BytesMut, values: &[Option<(Version, Bytes)>]) {
@@ -537,10 +568,7 @@ fn put_update(out: &mut BytesMut, update: &Update) {
     out.put_u64_le(update.deadline.0);
     out.put_u64_le(update.floor.0);
     out.put_u32_le(update.bytes_max);
-    out.put_u32_le(update.reads.len() as u32);
-    for key in &update.reads {
-        put_bytes(out, key);
-    }
+    put_keys(out, &update.reads);
     put_checks(out, &update.checks);
     put_writes(out, &update.writes);
     out.put_u32_le(update.adds.len() as u32);
@@ -554,8 +582,7 @@ fn put_update(out: &mut BytesMut, update: &Update) {
 fn update(from: &mut Bytes) -> Result<Update, Malformed> {
     let (deadline, floor) = (version(from)?, version(from)?);
     let bytes_max = from.try_get_u32_le().map_err(short)?;
-    let count = length(from)?;
-    let reads = (0..count).map(|_| bytes(from)).collect::<Result<_, _>>()?;
+    let reads = keys(from)?;
     let (checks, writes) = (checks(from)?, writes(from)?);
     let count = length(from)?;
     let add = |_| {

@@ -81,7 +81,11 @@ fn requests_come_back_and_nothing_shorter_or_longer() {
             }),
         }),
         Request::Update(Update::default()),
-        Request::Lock { key: key("k") },
+        Request::Lock {
+            key: key("k"),
+            floor: Version(7),
+            reads: vec![key("k"), key("")],
+        },
         Request::Unlock { number: 9 },
     ];
     for request in all {
@@ -112,6 +116,8 @@ fn answers_come_back_and_nothing_shorter() {
         Answer::Locked {
             number: 7,
             has_waited: true,
+            at: Version(3),
+            values: vec![None, Some((Version(1), key("v")))],
         },
         Answer::Changed(key("k")),
         Answer::Updated {

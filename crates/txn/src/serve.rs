@@ -163,7 +163,7 @@ pub async fn serve<W: World, R: Replica>(world: &W, replica: &R, request: Reques
         Request::Enter(command) => here.enter(command).await,
         Request::Push { txn, aborts } => here.push(txn, aborts).await,
         Request::Unchanged { at, since, spans } => here.unchanged(at, since, spans).await,
-        Request::Lock { key } => here.lock(&key).await,
+        Request::Lock { key, floor, reads } => here.lock_and_read(&key, floor, reads).await,
         Request::Unlock { number } => here.unlock(number),
         Request::Name { id } => here.name(id).await,
         Request::Timestamps { .. } | Request::Leads => {
@@ -195,12 +195,17 @@ pub(crate) struct Here<'a, W, R> {
 }
 
 impl<W: World, R: Replica> Here<'_, W, R> {
-    pub(crate) async fn read(
-        &self,
-        at: Option<Version>,
-        keys: Vec<Bytes>,
-    ) -> Result<Answer, Answer> {
+    async fn read(&self, at: Option<Version>, keys: Vec<Bytes>) -> Result<Answer, Answer> {
         let at = self.at(at).await?;
+        self.values(at, keys).await.map(Answer::Values)
+    }
+
+    /// Values of the first keys at a timestamp.
+    pub(crate) async fn values(
+        &self,
+        at: Version,
+        keys: Vec<Bytes>,
+    ) -> Result<Vec<Option<(Version, Bytes)>>, Answer> {
         self.lease(at).await?;
         // From here to the end of this step nothing is waited for: who writes later meets the timestamp.
         let index = self.replica.with(|state, leader| {
@@ -214,7 +219,7 @@ impl<W: World, R: Replica> Here<'_, W, R> {
             let behind = Bytes::from([key, &[0][..]].concat());
             self.clear_for_read(at, key, Some(&behind)).await?;
         }
-        self.replica.get(at, keys).await.map(Answer::Values)
+        self.replica.get(at, keys).await
     }
 
     async fn page(

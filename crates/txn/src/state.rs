@@ -295,7 +295,7 @@ impl State {
         id: Option<&Id>,
     ) -> Judged<R::Error> {
         // A message that came twice, or somebody who was faster. Aborts are in memory; and a commit has written its keys, so
-        // its repeat is refused there, and only then its record is looked up.
+        // its repeat is refused there, and only then its record is read.
         let known = match self.decided(txn) {
             None if writes.is_empty() || txn <= self.watermark || self.is_dropped() => {
                 self.outcome(rows, txn)?

@@ -179,10 +179,8 @@ impl<W: World, R: Replica> Here<'_, W, R> {
         let Some(key) = hot else {
             return self.evaluate(update).await;
         };
-        let Ok(Answer::Locked { number, .. }) = self.lock(&key).await else {
-            return self.evaluate(update).await;
-        };
-        let _turn = self.turn(number);
+        // It goes on without it where too many wait.
+        let _turn = self.lock(&key).await.ok();
         self.evaluate(update).await
     }
 
@@ -244,9 +242,7 @@ impl<W: World, R: Replica> Here<'_, W, R> {
     async fn refused_at(&self, update: &Update, at: Version) -> Result<Option<Answer>, Answer> {
         let keys = update.read_keys();
         let all = keys.iter().map(|key| (*key).clone()).collect();
-        let Answer::Values(values) = self.read(Some(at), all).await? else {
-            return Ok(None);
-        };
+        let values = self.values(at, all).await?;
         if values.len() < keys.len() {
             return Ok(Some(Answer::TooLarge));
         }

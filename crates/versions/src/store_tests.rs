@@ -389,7 +389,7 @@ fn a_key_that_is_written_again_is_kept_as_it_is_then() {
     let mut meta = Meta::default();
     let present = Condition::Present;
     let cases = [
-        // Whether it is the newest is known only where it was looked for.
+        // Whether it is the newest is known only where that was read.
         (10, Condition::None, Some("a"), None),
         (20, Condition::None, Some("b"), None),
         (30, present, Some("c"), Some(30)),

@@ -45,12 +45,12 @@ impl TxnWorkload {
         TxnWorkload { has_reads, ..self }
     }
 
-    fn read_body(&self, asked: &Asked) -> String {
-        let (keyspace, key) = (self.keyspace, second(&asked.key));
+    fn read_body(&self, next: &Asked) -> String {
+        let (keyspace, key) = (self.keyspace, second(&next.key));
         let mut value = Vec::new();
-        self.values.append(&key, asked.number, &mut value);
+        self.values.append(&key, next.number, &mut value);
         let [first, second] =
-            [asked.key, key].map(|key| String::from_utf8_lossy(&key).into_owned());
+            [next.key, key].map(|key| String::from_utf8_lossy(&key).into_owned());
         let value = STANDARD.encode(&value);
         format!(
             r#"{{"reads":[{{"keyspace":"{keyspace}","key":"{first}"}}],"writes":[{{"keyspace":"{keyspace}","key":"{second}","value_base64":"{value}"}}]}}"#

@@ -50,8 +50,8 @@ fn a_transaction_reads_a_key_and_writes_another() {
     let choice = Choice::Each { next: 0, end: 1 };
     let keys = Keys::new(KeySet { tag: b'f', order }, choice);
     let mut workload = TxnWorkload::new("ks", keys, Values::new(20)).of_reads();
-    let (mut asked, mut out) = (Asked::default(), Vec::new());
-    assert!(workload.request(&mut asked, &mut out));
+    let (mut next, mut out) = (Asked::default(), Vec::new());
+    assert!(workload.request(&mut next, &mut out));
     let text = String::from_utf8(out).unwrap();
     let (_, body) = text.split_once("\r\n\r\n").unwrap();
     let body: serde_json::Value = serde_json::from_str(body).unwrap();

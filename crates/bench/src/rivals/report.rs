@@ -115,7 +115,7 @@ pub fn tables(report: &Report) -> String {
         ),
         (
             "Transactions: a key is read and another written",
-            "asked",
+            "answered",
             Ask::ReadWrite,
         ),
         ("Gets of one replica, which may be behind", "read", Ask::Any),

@@ -29,7 +29,7 @@ pub async fn work(model: Rc<Model>, process: u64, count: u64) {
         let invoked = model.moment();
         let value = model.next_value.get() + 1;
         model.next_value.set(value);
-        let (steps, doing): (Vec<Step>, _) = match model.below(14) {
+        let (steps, doing): (Vec<Step>, _) = match model.below(15) {
             0..4 => {
                 let keys = some_keys(&model);
                 let appends = keys.iter().map(|(range, key)| append(*range, *key, value));
@@ -37,15 +37,15 @@ pub async fn work(model: Rc<Model>, process: u64, count: u64) {
                 (appends.collect(), Doing::Append(model, keys, value))
             }
             4 => (vec![], Doing::ReadAll(model.clone())),
-            5..8 => (vec![], Doing::Scan(model.clone())),
-            8 => (vec![], Doing::ReadOne(model.clone(), some_keys(&model)[0])),
-            9..11 => {
+            5..9 => (vec![], Doing::Scan(model.clone())),
+            9 => (vec![], Doing::ReadOne(model.clone(), some_keys(&model)[0])),
+            10..12 => {
                 let keys = some_keys(&model);
                 let appends = keys.iter().map(|(range, key)| append(*range, *key, value));
                 let model = model.clone();
                 (appends.collect(), Doing::Later(model, keys, value))
             }
-            11..13 => {
+            12..14 => {
                 let (range, key) = some_update(&model);
                 let steps = key.map(|key| append(range, key, value));
                 let doing = Doing::Update(model.clone(), (range, key), value);

@@ -118,7 +118,17 @@ pub async fn lock(
         return None;
     }
     let key = name(range, key);
-    match world.ask(range, Request::Lock { key }).await {
+    match world
+        .ask(
+            range,
+            Request::Lock {
+                key,
+                floor: Version(0),
+                reads: vec![],
+            },
+        )
+        .await
+    {
         Ok(Answer::Locked { number, .. }) => Some((range, number)),
         _ => None,
     }
