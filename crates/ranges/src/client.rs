@@ -297,7 +297,8 @@ impl Client {
         Ok(self.ask_leader(range, &request, || true).await?)
     }
 
-    /// Waits for the lock of a key, and reads keys of its range at a timestamp above `floor`; none where too many wait, or the time is over.
+    /// Waits for the lock of a key, and reads keys of its range at a timestamp above `floor`; none where too many wait, or
+    /// the time is over.
     pub async fn lock(
         &self,
         (range, key): (u64, Bytes),

@@ -85,14 +85,20 @@ async fn run_over_ranges(
         parts,
         floor: window.floor,
     };
-    let locking = lock_hot(&waiting, &hot);
-    let (mut turn, refused) = join(locking, reserved(&client, keyspaces, body, holder)).await;
+    let first = async {
+        let turn = lock_hot(&waiting, &hot).await;
+        attempt(&client, name, window, turn).await
+    };
+    let (first, refused) = join(first, reserved(&client, keyspaces, body, holder)).await;
     if let Some(refused) = refused {
         return done(name, refused);
     }
-    let mut conflicts = 0;
+    let (mut first, mut turn, mut conflicts) = (Some(first), None, 0);
     loop {
-        let (at, known) = attempt(&client, name, window, turn.take()).await?;
+        let (at, known) = match first.take() {
+            Some(first) => first?,
+            None => attempt(&client, name, window, turn.take()).await?,
+        };
         let budget = Budget::new(services.memory(), max_bytes(services));
         let found = read_all((&client, &budget), &hot, at, known).await?;
         let found_at = |place: &Place| found.get(place).and_then(Option::as_ref);

@@ -177,7 +177,7 @@ impl Replica for Here {
         &self,
         make: impl FnOnce(&State, &Leader) -> Result<Result<Command, T>, Answer>,
     ) -> Result<Result<Verdict, T>, Answer> {
-        while !self.own.may_propose(&self.group) {
+        while self.group.serves() && !self.own.may_propose(&self.group) {
             sleep(PAUSE).await;
         }
         let (waiter, reply) = oneshot::channel();

@@ -49,8 +49,7 @@ impl TxnWorkload {
         let (keyspace, key) = (self.keyspace, second(&next.key));
         let mut value = Vec::new();
         self.values.append(&key, next.number, &mut value);
-        let [first, second] =
-            [next.key, key].map(|key| String::from_utf8_lossy(&key).into_owned());
+        let [first, second] = [next.key, key].map(|key| String::from_utf8_lossy(&key).into_owned());
         let value = STANDARD.encode(&value);
         format!(
             r#"{{"reads":[{{"keyspace":"{keyspace}","key":"{first}"}}],"writes":[{{"keyspace":"{keyspace}","key":"{second}","value_base64":"{value}"}}]}}"#
