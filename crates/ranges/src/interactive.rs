@@ -18,8 +18,8 @@ use crate::keyspaces::{keyspaces_of, whereabouts};
 use crate::locked::Locked;
 use crate::one_shot::{commit_shares, finalize_behind, shares_of};
 use crate::open::Buffer;
-use crate::outcome::{Done, count_outcome, done, failure};
-use crate::plug::{Part, count, limits};
+use crate::outcome::{Done, done, failure};
+use crate::plug::{Part, counted, limits};
 use crate::read_set::ReadSet;
 use crate::step::{NO_ID, Step, StepReply, TxnId, refused};
 
@@ -164,7 +164,10 @@ async fn locked(
     });
     if is_new == Some(true) {
         let taken = match take_lock(client, &place).await {
-            Ok((lock, at)) => read_at(client, part, id, at).await.map(|kept| (lock, kept)),
+            Ok(lock) => {
+                let kept = read_at(client, part, id, lock.at).await;
+                kept.map(|kept| (lock, kept))
+            }
             Err(failure) => Err(failure),
         };
         let (lock, refused) = match taken {
@@ -212,7 +215,7 @@ async fn read_at(
             None => {}
             Some(Outcome::Changed) => {
                 part.open.remove(id.txn);
-                count(&services, |counts| count_outcome(counts, &Outcome::Changed));
+                counted(&services, &Outcome::Changed);
                 return Ok(Some(StepReply::Conflict));
             }
             Some(other) => {
@@ -238,16 +241,15 @@ async fn read_at(
     }
 }
 
-/// The lock of a key, and a timestamp that was given when it was held.
-async fn take_lock(client: &Client, place: &Place) -> Result<(Locked, Version), Failure> {
+/// The lock of a key.
+async fn take_lock(client: &Client, place: &Place) -> Result<Locked, Failure> {
     let services = client.services()?;
     let keyspaces = keyspaces_of(&services, [&*place.keyspace])?;
     let (keyspace, index) = whereabouts(&keyspaces, place)?;
     let key = (range_id(keyspace, index), place.key.clone());
     let locked = client.lock(key, Version(0), Vec::new()).await;
     let (lock, _) = locked.ok_or_else(|| Failure::NoLeader(NO_LOCK.to_owned()))?;
-    let at = lock.at;
-    Ok((lock, at))
+    Ok(lock)
 }
 
 async fn get(client: &Client, part: &Part, id: TxnId, place: Place) -> Result<StepReply, Failure> {
@@ -374,9 +376,7 @@ async fn end(client: &Client, part: &Part, id: TxnId) -> Result<StepReply, Failu
     let _ended = Ended(part, id.txn);
     let services = client.services()?;
     if writes.is_empty() {
-        count(&services, |counts| {
-            count_outcome(counts, &Outcome::Committed)
-        });
+        counted(&services, &Outcome::Committed);
         return Ok(StepReply::Committed(since));
     }
     let names = writes.iter().map(|write| &*write.place.keyspace);
@@ -400,7 +400,7 @@ async fn end(client: &Client, part: &Part, id: TxnId) -> Result<StepReply, Failu
         Outcome::CheckFailed(..) => Outcome::Changed,
         outcome => outcome,
     };
-    count(&services, |counts| count_outcome(counts, &outcome));
+    counted(&services, &outcome);
     if outcome == Outcome::Committed {
         services.observe(at);
         return Ok(StepReply::Committed(at));

@@ -2,12 +2,12 @@
 
 use dunlin_entry::Version;
 use dunlin_node::Failure;
-use dunlin_txn::{Answer, NameOutcome, Outcome, Refusal, Share, Update, World};
+use dunlin_txn::{Answer, Outcome, Refusal, Share, Update, World, refused};
 
 use crate::body::{Body, Found};
 use crate::budget::Budget;
 use crate::keyspaces::{Keyspaces, range_in};
-use crate::outcome::{Done, body_name, done, failure, give_up, not_added};
+use crate::outcome::{Done, body_name, done, give_up, not_added};
 
 /// A leader reads no more bytes of values than this for one transaction.
 const READ_BYTES_MAX: usize = 1 << 20;
@@ -33,12 +33,13 @@ pub(crate) fn update_of(
     read_bytes: usize,
 ) -> Result<Option<(u64, Update)>, Failure> {
     let [share] = shares else { return Ok(None) };
-    let mut ranges = body.reads.iter().map(|place| range_in(keyspaces, place));
-    let is_elsewhere = ranges.try_fold(false, |is_elsewhere, range| {
-        Ok::<_, Failure>(is_elsewhere || range? != share.range)
-    })?;
-    if is_elsewhere || share.checks.len() < body.checks.len() {
+    if share.checks.len() < body.checks.len() {
         return Ok(None);
+    }
+    for place in &body.reads {
+        if range_in(keyspaces, place)? != share.range {
+            return Ok(None);
+        }
     }
     let adds = body.adds.iter();
     let adds = adds.filter_map(|(index, add)| Some((u32::try_from(*index).ok()?, *add)));
@@ -75,36 +76,29 @@ pub(crate) async fn ended<W: World>(
             return Err(failure);
         }
     };
-    let holder = Some(range);
     let outcome = match answer {
         Answer::TooLarge => return Ok(None),
         Answer::Updated { at, values, sums } => {
             count(&Outcome::Committed);
             return Ok(Some(updated(body, at, values, &sums, budget)));
         }
-        Answer::CheckFailed(number, version) => {
-            count(&Outcome::CheckFailed(range, number, version));
-            let refusal = Refusal::CheckFailed(number, version);
-            return give_up(world, body, holder, refusal).await.map(Some);
-        }
         Answer::NotAdded(number, why) => {
             let no_sum = (number as usize, why);
-            return not_added(world, body, holder, no_sum).await.map(Some);
-        }
-        Answer::Blocked(blocker) => {
-            count(&Outcome::Conflict(Some((range, blocker))));
-            let given_up = give_up(world, body, holder, Refusal::Conflict).await;
-            return given_up.map(Some);
+            return not_added(world, body, Some(range), no_sum).await.map(Some);
         }
         Answer::TooLate(_) => return Err(Failure::TooLate),
-        Answer::CommittedBefore(version) => Outcome::Before(NameOutcome::Committed(version)),
-        Answer::RefusedBefore(refusal) => Outcome::Before(NameOutcome::Refused(refusal)),
-        Answer::NameTaken => Outcome::NameTaken,
         // An earlier attempt under its id may have happened.
-        Answer::Forgotten => Outcome::Unknown,
-        other => return Err(failure(body_name(body), other)),
+        Answer::Forgotten => return Err(Failure::FateUnknown),
+        Answer::Aborted => Outcome::Failed(answer),
+        answer => refused(range, Ok(answer)),
     };
-    done(body_name(body), outcome).map(Some)
+    count(&outcome);
+    let refusal = match outcome {
+        Outcome::CheckFailed(_, number, version) => Refusal::CheckFailed(number, version),
+        Outcome::Conflict(_) => Refusal::Conflict,
+        outcome => return done(body_name(body), outcome).map(Some),
+    };
+    give_up(world, body, Some(range), refusal).await.map(Some)
 }
 
 fn updated(body: &Body, at: Version, values: Vec<Found>, sums: &[i64], budget: Budget) -> Done {

@@ -25,10 +25,8 @@ use crate::group::range_id;
 use crate::keyspaces::{Keyspaces, Where, range_in, whereabouts};
 use crate::locked::Locked;
 use crate::one_range::{self, Window, update_of};
-use crate::outcome::{
-    Done, body_name, count_outcome, count_refusal, done, failure, give_up, not_added, reserved,
-};
-use crate::plug::{Part, count, limits};
+use crate::outcome::{Done, body_name, count_refusal, done, failure, give_up, not_added, reserved};
+use crate::plug::{Part, count, counted, limits};
 use crate::sum::sums;
 
 /// So many ranges are read side by side.
@@ -79,14 +77,14 @@ async fn run_over_ranges(
     let holder = parts.shares.first().map(|share| share.range);
     let name = body_name(body);
     let waiting = Client::within(services, client.left().saturating_sub(last));
-    let hot = Wanted {
+    let wanted = Wanted {
         keyspaces,
         body,
         parts,
         floor: window.floor,
     };
     let first = async {
-        let turn = lock_hot(&waiting, &hot).await;
+        let turn = lock_hot(&waiting, &wanted).await;
         attempt(&client, name, window, turn).await
     };
     let (first, refused) = join(first, reserved(&client, keyspaces, body, holder)).await;
@@ -100,7 +98,7 @@ async fn run_over_ranges(
             None => attempt(&client, name, window, turn.take()).await?,
         };
         let budget = Budget::new(services.memory(), max_bytes(services));
-        let found = read_all((&client, &budget), &hot, at, known).await?;
+        let found = read_all((&client, &budget), &wanted, at, known).await?;
         let found_at = |place: &Place| found.get(place).and_then(Option::as_ref);
         let version_at = |place: &Place| found_at(place).map(|(version, _)| *version);
         let mut apart = parts
@@ -129,7 +127,7 @@ async fn run_over_ranges(
                     count_refusal(counts, blocker.as_ref());
                 });
             }
-            _ => count(services, |counts| count_outcome(counts, &outcome)),
+            _ => counted(services, &outcome),
         }
         match outcome {
             Outcome::Committed => {
@@ -144,7 +142,7 @@ async fn run_over_ranges(
                 if let Some((range, key)) = blocker.and_then(key_of).filter(|_| waits) {
                     remember(&client, range, &key);
                     if !client.holds() && may_wait(body) {
-                        turn = lock(&waiting, &hot, (range, key)).await;
+                        turn = lock(&waiting, &wanted, (range, key)).await;
                     }
                 }
             }
@@ -180,8 +178,8 @@ async fn end(
     answer: Result<Answer, Failure>,
 ) -> Result<Option<Done>, Failure> {
     let budget = Budget::new(services.memory(), max_bytes(services));
-    let counted = |outcome: &Outcome| count(services, |counts| count_outcome(counts, outcome));
-    let done = one_range::ended(client, of, answer, budget, counted).await?;
+    let count = |outcome: &Outcome| counted(services, outcome);
+    let done = one_range::ended(client, of, answer, budget, count).await?;
     if let Some(Done::Committed(at, ..)) = &done {
         services.observe(*at);
     }

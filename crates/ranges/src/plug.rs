@@ -12,7 +12,7 @@ use dunlin_node::http::{Answer, Ask, LocalFuture, Need, Rejected, Rule};
 use dunlin_node::plug::{Plug, Plugged, Transactional, TxnCounts};
 use dunlin_proto::{CANNOT, Response, ShardAddress};
 use dunlin_rpc::{Reply, Sink};
-use dunlin_txn::Answer as Told;
+use dunlin_txn::{Answer as Told, Outcome};
 use hyper::Method;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
@@ -23,6 +23,7 @@ use crate::finished::Finished;
 use crate::hot::Hot;
 use crate::limits::Limits;
 use crate::open::Open;
+use crate::outcome::count_outcome;
 use crate::prepare::{ReplicaReply, ReplicaRequest};
 use crate::ranges::AtShard;
 use crate::stamps::Stamps;
@@ -113,6 +114,11 @@ pub(crate) fn count(services: &Services, change: impl FnOnce(&mut TxnCounts)) {
         change(&mut counts);
         part.counts.set(counts);
     }
+}
+
+/// Counts the outcome of a transaction.
+pub(crate) fn counted(services: &Services, outcome: &Outcome) {
+    count(services, |counts| count_outcome(counts, outcome));
 }
 
 impl Part {

@@ -130,7 +130,7 @@ pub async fn commit<W: World>(
 }
 
 /// Why a transaction cannot commit that nobody will ask to commit again.
-pub(crate) fn refused(range: u64, answer: Result<Answer, Unheard>) -> Outcome {
+pub fn refused(range: u64, answer: Result<Answer, Unheard>) -> Outcome {
     match answer {
         Ok(Answer::CheckFailed(number, version)) => Outcome::CheckFailed(range, number, version),
         Ok(Answer::Blocked(blocker)) => Outcome::Conflict(Some((range, blocker))),

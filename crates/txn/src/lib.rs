@@ -43,7 +43,7 @@ mod update;
 
 pub use cache::Cache;
 pub use command::{Check, Command, Id, Malformed, Refusal, Write, bytes as get_bytes, put_bytes};
-pub use commit::{Outcome, Share, Way, close, commit, finalize_all, reserve};
+pub use commit::{Outcome, Share, Way, close, commit, finalize_all, refused, reserve};
 pub use intent::Intent;
 pub use leader::Leader;
 pub use oracle::{Full, Oracle};

@@ -7,13 +7,10 @@ use futures_util::future::join_all;
 use crate::command::Id;
 use crate::commit::{Outcome, Share, Way, commit, finalize_all, refused};
 use crate::request::{Answer, Blocker, Request, Span};
-use crate::serve::World;
+use crate::serve::{Waits, World};
 
 /// One part in so many of a transaction's time is left for making its end known: no attempt begins in it.
 const LAST_PART: u64 = 5;
-/// First pause between two attempts, and the longest, in milliseconds.
-const PAUSE_MS: u64 = 1;
-const PAUSE_MS_MAX: u64 = 32;
 
 /// What a transaction has read in one range.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -54,7 +51,7 @@ pub async fn commit_later<W: World>(
     reads: &[Reads],
     id: &Id,
 ) -> (Version, Outcome, Vec<u64>) {
-    let (mut at, mut pause_ms, mut conflicts) = (since, PAUSE_MS, 0);
+    let (mut at, mut pauses, mut conflicts) = (since, Waits::new(), 0);
     let last_ms = world.left_ms() / LAST_PART;
     loop {
         let changed = if at == since {
@@ -81,8 +78,7 @@ pub async fn commit_later<W: World>(
             return (at, outcome, Vec::new());
         }
         if waits {
-            world.pause(pause_ms).await;
-            pause_ms = (2 * pause_ms).min(PAUSE_MS_MAX);
+            pauses.pause(world).await;
         }
         match world.timestamp(at).await {
             Ok(next) => at = next,

@@ -394,16 +394,7 @@ impl<W: World, R: Replica> Here<'_, W, R> {
         loop {
             let blocker = match self.replica.propose(command.clone()).await? {
                 Verdict::Blocked(blocker) => blocker,
-                Verdict::Done => return Ok(Answer::Done(txn)),
-                Verdict::Committed => return Ok(Answer::Committed),
-                Verdict::Forgotten => return Ok(Answer::Forgotten),
-                Verdict::CommittedBefore(version) => return Ok(Answer::CommittedBefore(version)),
-                Verdict::RefusedBefore(refusal) => return Ok(Answer::RefusedBefore(refusal)),
-                Verdict::NameTaken => return Ok(Answer::NameTaken),
-                Verdict::CheckFailed(number, version) => {
-                    return Ok(Answer::CheckFailed(number, version));
-                }
-                Verdict::Aborted | Verdict::ConditionFailed(_) => return Ok(Answer::Aborted),
+                outcome => return Ok(final_answer(outcome, txn)),
             };
             cleared += 1;
             let is_intent = matches!(blocker, Blocker::Intent { .. });
@@ -489,6 +480,21 @@ impl<R: Replica> Drop for Scan<'_, R> {
         // A former leader has nothing to note.
         let end = |_: &State, leader: &mut Leader| leader.end_scan(number, next);
         drop(self.replica.with(end));
+    }
+}
+
+/// The answer where nothing is in the way of a transaction's entry.
+pub(crate) fn final_answer(outcome: Verdict, txn: Version) -> Answer {
+    match outcome {
+        Verdict::Done => Answer::Done(txn),
+        Verdict::Committed => Answer::Committed,
+        Verdict::Forgotten => Answer::Forgotten,
+        Verdict::CommittedBefore(version) => Answer::CommittedBefore(version),
+        Verdict::RefusedBefore(refusal) => Answer::RefusedBefore(refusal),
+        Verdict::NameTaken => Answer::NameTaken,
+        Verdict::CheckFailed(number, version) => Answer::CheckFailed(number, version),
+        Verdict::Blocked(blocker) => Answer::Blocked(blocker),
+        Verdict::Aborted | Verdict::ConditionFailed(_) => Answer::Aborted,
     }
 }
 

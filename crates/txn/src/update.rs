@@ -15,7 +15,7 @@ use crate::command::{Check, Command, Write};
 use crate::commit::{Outcome, outcome};
 use crate::leader::{Expected, Leader};
 use crate::request::{Answer, Blocker, Update};
-use crate::serve::{Here, Newest, Replica, Waits, World};
+use crate::serve::{Here, Newest, Replica, Waits, World, final_answer};
 use crate::state::{ORIGIN, State, Verdict, holds};
 use crate::sum::sum;
 
@@ -193,22 +193,21 @@ impl<W: World, R: Replica> Here<'_, W, R> {
                 return Ok(Answer::TooLate(at));
             }
             let newest = |key: &Bytes| self.replica.newest(key);
-            let evaluated = std::cell::Cell::new(None);
+            let mut evaluated = None;
             let make = |state: &State, leader: &Leader| {
                 let made = make(update, at, (state, leader), &newest)?;
                 Ok(made.map(|(command, answer)| {
-                    evaluated.set(Some(answer));
+                    evaluated = Some(answer);
                     command
                 }))
             };
             let proposed = self.replica.propose_made(make).await;
-            let evaluated = evaluated.take();
             let blocker = match proposed {
                 Ok(Ok(Verdict::Committed)) => return Ok(updated(at, evaluated)),
                 Ok(Ok(Verdict::Blocked(blocker))) => blocker,
                 // Something that was expected did not happen.
                 Ok(Ok(Verdict::CheckFailed(..))) => continue,
-                Ok(Ok(refusal)) => return Ok(refused(refusal)),
+                Ok(Ok(refusal)) => return Ok(final_answer(refusal, at)),
                 Ok(Err(Stop::Blocked(blocker))) => blocker,
                 Ok(Err(Stop::Unknown(index))) => {
                     self.replica.applied(index).await?;
@@ -264,17 +263,6 @@ fn updated(at: Version, evaluated: Option<Evaluated>) -> Answer {
     match evaluated {
         Some(Evaluated { values, sums }) => Answer::Updated { at, values, sums },
         None => Answer::Unknown,
-    }
-}
-
-/// The answer where an entry is final without an effect.
-fn refused(refusal: Verdict) -> Answer {
-    match refusal {
-        Verdict::CommittedBefore(version) => Answer::CommittedBefore(version),
-        Verdict::RefusedBefore(refusal) => Answer::RefusedBefore(refusal),
-        Verdict::NameTaken => Answer::NameTaken,
-        Verdict::Forgotten => Answer::Forgotten,
-        _ => Answer::Aborted,
     }
 }
 

@@ -7,7 +7,7 @@ use dunlin_entry::Version;
 use dunlin_txn::{Command, Id, IdRecord, Intent, Record, Rows, State, Verdict};
 use rocksdb::WriteBatch;
 
-use crate::get::{Tier, Versions, encode};
+use crate::get::{Found, Tier, Versions, encode};
 use crate::key;
 use crate::meta::Meta;
 use crate::store::{Store, StoreError, write_options};
@@ -87,14 +87,15 @@ impl Store {
         }
         self.db.write_opt(batch, &write_options())?;
         for (key, (version, value)) in &rows.written {
-            self.forget(meta.place, key);
             // A key that is written again is likely to be read, and written, once more; then no file is searched for it.
             let stored = rows.stored.get(key).copied().flatten();
-            if stored.is_some_and(|(stored, _)| stored < *version) {
+            let is_kept = stored.is_some_and(|(stored, _)| stored < *version);
+            let newest = is_kept.then(|| Found {
+                version: *version,
                 // A copy: the value is a part of its entry.
-                let value = value.as_ref().map(|value| Bytes::copy_from_slice(value));
-                self.keep_written(meta.place, key, *version, value);
-            }
+                value: value.as_ref().map(|value| Bytes::copy_from_slice(value)),
+            });
+            self.written(meta.place, key, newest);
         }
         Ok(Applied {
             meta,

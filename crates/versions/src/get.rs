@@ -93,20 +93,6 @@ impl Store {
         self.cached.keep(hash, head, noted, &row);
     }
 
-    /// Keeps the newest value of a key that was written, behind `forget`.
-    pub(crate) fn keep_written(
-        &self,
-        place: u32,
-        key: &[u8],
-        version: Version,
-        value: Option<Bytes>,
-    ) {
-        let head = key::of_key(place, key);
-        let hash = xxh3_64(&head);
-        let noted = self.cached.note(hash);
-        self.keep(hash, &head, noted, &Found { version, value });
-    }
-
     /// The version of a key's newest value, where that was read lately.
     pub(crate) fn cached_version(&self, place: u32, key: &[u8]) -> Option<Version> {
         let head = key::of_key(place, key);
@@ -114,9 +100,14 @@ impl Store {
         Some(row.stamp.version)
     }
 
-    /// A key was written.
-    pub(crate) fn forget(&self, place: u32, key: &[u8]) {
-        self.cached.forget(xxh3_64(&key::of_key(place, key)));
+    /// A key was written; its newest version is kept, where that is known.
+    pub(crate) fn written(&self, place: u32, key: &[u8], newest: Option<Found>) {
+        let head = key::of_key(place, key);
+        let hash = xxh3_64(&head);
+        self.cached.forget(hash);
+        if let Some(newest) = newest {
+            self.keep(hash, &head, self.cached.note(hash), &newest);
+        }
     }
 
     /// What is stored now, for as many keys as are asked for: cheaper than one by one.

@@ -62,12 +62,9 @@ pub fn run(cluster: &Cluster, case: Crowd, time: Duration) -> Result<Figures, Be
 }
 
 fn measured(cluster: &Cluster, case: Crowd, time: Duration) -> io::Result<Figures> {
-    if case.task == Task::Row {
-        return added(cluster, case, time);
-    }
-    let meter = Meter::new(cluster.pids());
-    let mut first = Client::new(cluster.addresses[0])?;
-    first.request("PUT", &key_path(), b"0")?;
+    let pids = cluster.pids().into_iter().flat_map(tree::of);
+    let (meter, first) = (Meter::new(pids.collect()), cluster.addresses[0]);
+    reset(case.task, first)?;
     let (cpu, started) = (meter.total(), Instant::now());
     let is_over = AtomicBool::new(false);
     let worked = thread::scope(|scope| {
@@ -92,8 +89,7 @@ fn measured(cluster: &Cluster, case: Crowd, time: Duration) -> io::Result<Figure
     let took = started.elapsed();
     let commits: usize = worked.iter().map(|client| client.waits.len()).sum();
     if case.task.counts() {
-        let (_, counted) = first.request("GET", &key_path(), b"")?;
-        let counted = String::from_utf8_lossy(counted);
+        let counted = number(case.task, first)?;
         if counted != commits.to_string() {
             return Err(io::Error::other(format!(
                 "{commits} increments of a counter were acknowledged, and it is {counted}"
@@ -103,39 +99,22 @@ fn measured(cluster: &Cluster, case: Crowd, time: Duration) -> io::Result<Figure
     Ok(figures(&worked, took, meter.total().saturating_sub(cpu)))
 }
 
-/// The same with a row of PostgreSQL.
-fn added(cluster: &Cluster, case: Crowd, time: Duration) -> io::Result<Figures> {
-    let at = cluster.addresses[0];
-    row::reset(at)?;
-    let started = Instant::now();
-    let work = || row::work(at, started + time);
-    // Of the server and of its processes, one for each connection: they end with it.
-    let cpu = || {
-        let pids = cluster.pids().into_iter().flat_map(tree::of).collect();
-        Meter::new(pids).total()
-    };
-    let (before, worked) = (
-        cpu(),
-        thread::scope(|scope| {
-            let clients: Vec<_> = (0..case.clients).map(|_| scope.spawn(work)).collect();
-            let clients = clients.into_iter().map(|client| match client.join() {
-                Ok(waits) => waits.map(|waits| Worked {
-                    waits,
-                    ..Worked::default()
-                }),
-                Err(_) => Err(io::Error::other("a client ended early")),
-            });
-            clients.collect::<io::Result<Vec<Worked>>>()
-        })?,
-    );
-    let took = started.elapsed();
-    let commits: usize = worked.iter().map(|client| client.waits.len()).sum();
-    let number = row::number(at)?;
-    if number != commits as i64 {
-        let why = format!("{commits} increments were acknowledged, and the row has {number}");
-        return Err(io::Error::other(why));
+/// Has the counter begin at 0.
+fn reset(task: Task, at: SocketAddr) -> io::Result<()> {
+    match task {
+        Task::Row => row::reset(at),
+        _ => Client::new(at)?.request("PUT", &key_path(), b"0").map(drop),
     }
-    Ok(figures(&worked, took, cpu().saturating_sub(before)))
+}
+
+/// The counter at the end.
+fn number(task: Task, at: SocketAddr) -> io::Result<String> {
+    if task == Task::Row {
+        return row::number(at).map(|number| number.to_string());
+    }
+    let mut to = Client::new(at)?;
+    let (_, number) = to.request("GET", &key_path(), b"")?;
+    Ok(String::from_utf8_lossy(number).into_owned())
 }
 
 /// Reads the key again and again.
@@ -150,6 +129,13 @@ fn read_on(at: SocketAddr, is_over: &AtomicBool) -> io::Result<()> {
 
 /// One client, until a moment: each transaction until it has happened.
 fn work(task: Task, at: SocketAddr, until: Instant) -> io::Result<Worked> {
+    if task == Task::Row {
+        let waits = row::work(at, until)?;
+        return Ok(Worked {
+            waits,
+            ..Worked::default()
+        });
+    }
     let mut to = Client::new(at)?;
     let value = "v".repeat(VALUE_BYTES);
     let mut worked = Worked::default();

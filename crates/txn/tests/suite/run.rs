@@ -24,15 +24,19 @@ const RANGES: u64 = 3;
 const CLIENTS: u64 = 5;
 const EACH: u64 = 16;
 
-/// What a run came to: how many transactions there were and how many were done, or what is wrong.
-fn run(seed: u64, bug: Bug) -> Result<(usize, usize), String> {
+/// Runs to its end, in a time of its own.
+fn alone<T>(run: impl Future<Output = T>) -> T {
     let runtime = Builder::new_current_thread()
         .enable_time()
         .start_paused(true)
         .build()
         .unwrap();
-    let local = LocalSet::new();
-    local.block_on(&runtime, async {
+    LocalSet::new().block_on(&runtime, run)
+}
+
+/// What a run came to: how many transactions there were and how many were done, or what is wrong.
+fn run(seed: u64, bug: Bug) -> Result<(usize, usize), String> {
+    alone(async {
         let model = Model::new(seed, bug);
         for id in 0..RANGES {
             let range = Rc::new(Range::new(&model, id));
@@ -176,24 +180,14 @@ async fn commit_twice(seed: u64) -> Vec<Answer> {
 #[test]
 fn a_commit_that_comes_twice_is_told_the_same() {
     for seed in 0..100 {
-        let runtime = Builder::new_current_thread()
-            .enable_time()
-            .start_paused(true)
-            .build()
-            .unwrap();
-        let told = LocalSet::new().block_on(&runtime, commit_twice(seed));
+        let told = alone(commit_twice(seed));
         assert_eq!(told[0], told[1], "seed {seed}");
     }
 }
 
 /// A run in which all add to one counter.
 fn crowded(seed: u64, bug: Bug) -> Result<(), String> {
-    let runtime = Builder::new_current_thread()
-        .enable_time()
-        .start_paused(true)
-        .build()
-        .unwrap();
-    LocalSet::new().block_on(&runtime, async {
+    alone(async {
         let model = Model::new(seed, bug);
         let range = Rc::new(Range::new(&model, 0));
         model.ranges.borrow_mut().push(range);
