@@ -33,8 +33,8 @@ use crate::sum::sums;
 const RANGES_AT_ONCE: usize = 16;
 /// One part in so many of a request's time is left for making its end known: no attempt begins in it.
 const LAST_PART: u32 = 5;
-/// After so many conflicts a transaction waits for the lock of the key before it is tried again.
-const LOCKED_AFTER: u32 = 2;
+/// So many attempts follow a conflict at once, the others after a pause.
+const AT_ONCE: u32 = 2;
 /// Longest pause before the first of these, and the longest of all, in milliseconds.
 const PAUSE_MS: u64 = 4;
 const PAUSE_MS_MAX: u64 = 128;
@@ -138,8 +138,7 @@ async fn run_over_ranges(
             }
             Outcome::Conflict(blocker) if may_retry => {
                 conflicts += 1;
-                let waits = client.holds() || conflicts >= LOCKED_AFTER;
-                if let Some((range, key)) = blocker.and_then(key_of).filter(|_| waits) {
+                if let Some((range, key)) = blocker.and_then(key_of) {
                     remember(&client, range, &key);
                     if !client.holds() && may_wait(body) {
                         turn = lock(&waiting, &wanted, (range, key)).await;
@@ -156,7 +155,7 @@ async fn run_over_ranges(
             }
             other => return done(name, other),
         }
-        if conflicts <= LOCKED_AFTER {
+        if conflicts <= AT_ONCE {
             continue;
         }
         // Two that meet do not meet again at once.

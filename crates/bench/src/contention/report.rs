@@ -21,7 +21,7 @@ Times are from the first attempt to the end; the longest includes those without 
 - Counters are read at the end: every acknowledged increment is in them, or the run ends with an error.
 - PostgreSQL adds to one row by a prepared statement that is a transaction of its own: read committed, a lock of the row, \
 the commit synced.
-- CPU is user and system time of the three nodes for each transaction, not known for PostgreSQL.
+- CPU is user and system time of the servers for each transaction: three nodes, or PostgreSQL with its processes of connections.
 ";
 
 /// Writes `txn.md` and `txn.json` into a directory, made if need be; returns their names.

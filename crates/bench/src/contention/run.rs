@@ -20,6 +20,8 @@ use crate::host::tree;
 const READ_PAUSE: Duration = Duration::from_millis(100);
 /// Bytes of a value that is not counted with.
 const VALUE_BYTES: usize = 64;
+/// Until a server's processes of closed connections have ended.
+const CLOSED: Duration = Duration::from_millis(500);
 
 /// What one run of a case came to.
 #[derive(Debug, Clone, Copy, Default, Serialize)]
@@ -62,10 +64,11 @@ pub fn run(cluster: &Cluster, case: Crowd, time: Duration) -> Result<Figures, Be
 }
 
 fn measured(cluster: &Cluster, case: Crowd, time: Duration) -> io::Result<Figures> {
-    let pids = cluster.pids().into_iter().flat_map(tree::of);
-    let (meter, first) = (Meter::new(pids.collect()), cluster.addresses[0]);
+    let first = cluster.addresses[0];
     reset(case.task, first)?;
-    let (cpu, started) = (meter.total(), Instant::now());
+    let pids = cluster.pids().into_iter().flat_map(tree::of);
+    let meter = Meter::new(pids.collect());
+    let (cpu, started) = (cpu(&meter), Instant::now());
     let is_over = AtomicBool::new(false);
     let worked = thread::scope(|scope| {
         if case.task == Task::Think {
@@ -96,7 +99,18 @@ fn measured(cluster: &Cluster, case: Crowd, time: Duration) -> io::Result<Figure
             )));
         }
     }
-    Ok(figures(&worked, took, meter.total().saturating_sub(cpu)))
+    if case.task == Task::Row {
+        thread::sleep(CLOSED);
+    }
+    Ok(figures(
+        &worked,
+        took,
+        self::cpu(&meter).saturating_sub(cpu),
+    ))
+}
+
+fn cpu(meter: &Meter) -> Duration {
+    meter.total() + meter.ended_children()
 }
 
 /// Has the counter begin at 0.

@@ -21,12 +21,20 @@ impl Meter {
 
     /// User and system time so far; a process that has ended counts nothing.
     pub fn total(&self) -> Duration {
-        let ticks: u64 = self
+        self.sum(process_ticks)
+    }
+
+    /// The same of their children that have ended: a server may have a process for each connection.
+    pub fn ended_children(&self) -> Duration {
+        self.sum(children_ticks)
+    }
+
+    fn sum(&self, ticks: fn(&str) -> Option<u64>) -> Duration {
+        let stats = self
             .pids
             .iter()
-            .filter_map(|pid| fs::read_to_string(format!("/proc/{pid}/stat")).ok())
-            .filter_map(|stat| process_ticks(&stat))
-            .sum();
+            .filter_map(|pid| fs::read_to_string(format!("/proc/{pid}/stat")).ok());
+        let ticks = stats.filter_map(|stat| ticks(&stat)).sum();
         time_of(ticks, self.ticks_per_s)
     }
 }

@@ -40,6 +40,8 @@ pub enum Bug {
     ChecksLeftOut,
     /// A leader still expects entries that rely on a refused one.
     ExpectedAfterRefusal,
+    /// No leader decides intents that are left of attempts.
+    IntentsLeft,
     /// Who was not answered commits again at another timestamp.
     RunTwice,
 }

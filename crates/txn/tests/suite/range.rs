@@ -483,7 +483,9 @@ pub async fn tend(range: Rc<Range>) {
         if count != range.state.borrow().drops() {
             drop(here.propose(Command::Dropped { count }).await);
         }
-        dunlin_txn::tend(&world, &here, &mut seen).await;
+        if range.model.bug != Bug::IntentsLeft {
+            dunlin_txn::tend(&world, &here, &mut seen).await;
+        }
         let to = world.model.watermark();
         drop(here.propose(Command::Watermark { to }).await);
     }

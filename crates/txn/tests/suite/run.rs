@@ -331,6 +331,11 @@ fn finds_what_is_expected_after_a_refusal() {
 }
 
 #[test]
+fn finds_intents_of_an_attempt_that_are_left() {
+    finds(Bug::IntentsLeft);
+}
+
+#[test]
 fn finds_a_repeat_that_runs_twice() {
     finds(Bug::RunTwice);
 }
