@@ -10,6 +10,7 @@
 //! - [`contention`]: transactions of many clients on one key
 //! - [`replication`]: paper 001: two nodes under constant rates, stream clients beside
 //! - [`views`]: how fast a view is built and answers, and how far it is behind; SQLite beside
+//! - [`transport`], [`rpc`]: paper 003: messages and calls between two threads, beside sockets alone, iperf3 and gRPC
 //! - [`rivals`]: the same requests to Dunlin, etcd, NATS JetStream and Redis, in turns
 //! - [`sweep`]: how the highest rate is searched for, decisions only
 //! - [`measure`]: one load run with the CPU it cost; [`spread`], [`interval`]: medians, means of several
@@ -41,8 +42,10 @@ pub mod ranges;
 pub mod replication;
 pub mod report;
 pub mod rivals;
+pub mod rpc;
 pub mod shards;
 pub mod spread;
 pub mod sweep;
+pub mod transport;
 pub mod views;
 pub mod wal;

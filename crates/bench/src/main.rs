@@ -8,11 +8,12 @@ use dunlin_bench::error::BenchError;
 use dunlin_bench::host::date;
 use dunlin_bench::interrupt::Interrupt;
 use dunlin_bench::options::{
-    CopyOptions, MoveOptions, Options, QuorumOptions, RangesOptions, ReplicationOptions,
-    RivalsOptions, ShardsOptions, Table, TxnOptions, ViewsOptions, WalOptions,
+    CopyOptions, MoveOptions, Options, PairOptions, QuorumOptions, RangesOptions,
+    ReplicationOptions, RivalsOptions, ShardsOptions, Table, TxnOptions, ViewsOptions, WalOptions,
 };
 use dunlin_bench::{
-    contention, copy, moves, quorum, ranges, replication, report, rivals, shards, views, wal,
+    contention, copy, moves, quorum, ranges, replication, report, rivals, rpc, shards, transport,
+    views, wal,
 };
 
 // The date of a report is the one thing here that is taken from the calendar.
@@ -43,6 +44,8 @@ fn run(options: Options, date_utc: &str) -> Result<(), BenchError> {
         Table::Txn(options) => run_txn(&options, date_utc, &command_line),
         Table::Replication(options) => run_replication(&options, date_utc, &command_line),
         Table::Views(options) => run_views(&options, date_utc, &command_line),
+        Table::Transport(options) => run_transport(&options, date_utc, &command_line),
+        Table::Rpc(options) => run_rpc(&options, date_utc, &command_line),
         Table::Rivals(options) => run_rivals(&options, date_utc, &command_line),
     }
 }
@@ -94,6 +97,40 @@ fn run_txn(options: &TxnOptions, date_utc: &str, command_line: &str) -> Result<(
     let report = contention::run(options, &Interrupt::watch()?, date_utc, command_line)?;
     let written = contention::report::write(&report, &options.out())?;
     println!("{}", contention::report::table(&report));
+    println!(
+        "written: {}/{}",
+        options.out().display(),
+        written.join(", ")
+    );
+    Ok(())
+}
+
+fn run_transport(
+    options: &PairOptions,
+    date_utc: &str,
+    command_line: &str,
+) -> Result<(), BenchError> {
+    let origin = rpc::Origin::new(options, date_utc, command_line);
+    let report = transport::run(options, &Interrupt::watch()?, origin)?;
+    let written = transport::report::write(&report, &options.out())?;
+    println!("{}", transport::report::table(&report));
+    println!(
+        "written: {}/{}",
+        options.out().display(),
+        written.join(", ")
+    );
+    Ok(())
+}
+
+fn run_rpc(options: &PairOptions, date_utc: &str, command_line: &str) -> Result<(), BenchError> {
+    let origin = rpc::Origin::new(options, date_utc, command_line);
+    let report = rpc::run(options, &Interrupt::watch()?, origin)?;
+    let written = rpc::report::write(&report, &options.out())?;
+    println!("{}", rpc::report::table(&report));
+    println!(
+        "{}",
+        report::summary::targets(&rpc::report::evaluate(&report))
+    );
     println!(
         "written: {}/{}",
         options.out().display(),

@@ -38,6 +38,10 @@ pub enum Table {
     Replication(ReplicationOptions),
     /// A view of a million documents, beside SQLite.
     Views(ViewsOptions),
+    /// Paper 003: messages one way between two threads, beside a bare stream and iperf3.
+    Transport(PairOptions),
+    /// Paper 003: calls between two threads, beside a blocking ping-pong, a bare stream and gRPC.
+    Rpc(PairOptions),
     /// Puts and gets of Dunlin, etcd, NATS JetStream and Redis, in turns.
     ///
     /// etcd and NATS are those that `scripts/rivals.sh` builds (it needs Go), Redis is the installed one (Debian:
@@ -300,6 +304,34 @@ impl TxnOptions {
     /// Where the report goes.
     pub fn out(&self) -> PathBuf {
         out(&self.out, self.quick)
+    }
+}
+
+/// Options of `dunlin-bench transport` and `dunlin-bench rpc`.
+#[derive(Debug, Clone, Args)]
+pub struct PairOptions {
+    /// Rounds; the median counts [default: 3, with --quick 1].
+    #[arg(long)]
+    pub repeats: Option<usize>,
+    /// Too short to be quoted.
+    #[arg(long)]
+    pub quick: bool,
+    /// Where the report goes [default: docs/results, with --quick target/bench].
+    #[arg(long)]
+    pub out: Option<PathBuf>,
+}
+
+impl PairOptions {
+    /// Where the report goes.
+    pub fn out(&self) -> PathBuf {
+        out(&self.out, self.quick)
+    }
+
+    /// How often each case has its turn.
+    pub fn rounds(&self) -> usize {
+        self.repeats
+            .unwrap_or(if self.quick { 1 } else { 3 })
+            .max(1)
     }
 }
 

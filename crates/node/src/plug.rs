@@ -184,6 +184,9 @@ pub trait Plugged: Any {
     /// Answers its like at another shard.
     fn call(&self, services: &Rc<Services>, body: Bytes, reply: Reply<Response>);
 
+    /// The same for what is not answered. A capability that knows of none leaves it out.
+    fn notice(&self, _: &Rc<Services>, _: Bytes) {}
+
     /// The same with a stream of items.
     fn open(&self, services: &Rc<Services>, body: Bytes, sink: Sink<Response>);
 }
@@ -230,6 +233,15 @@ impl Services {
             Response::Plug(body) => Ok(body),
             _ => Err(CallError::Protocol("an answer out of turn".to_owned())),
         }
+    }
+
+    /// Sends something to the capability of this number at another shard, which is not answered; it may be lost.
+    ///
+    /// # Errors
+    /// Where it is certain that it does not arrive.
+    pub fn notify(&self, at: ShardAddress, number: u8, body: Bytes) -> Result<(), CallError> {
+        let peer = self.shard.peer(at).ok_or(CallError::Disconnected)?;
+        peer.caller.notify(Request::Plug { number, body })
     }
 
     /// Opens a stream of items of the capability of this number at another shard, of which so many bytes may

@@ -73,6 +73,18 @@ impl Service<Request, Response> for ShardService {
         });
     }
 
+    fn notice(&self, request: Request) {
+        let plug = match request {
+            Request::Plug { number, body } => self.services.plugged(number).zip(Some(body)),
+            _ => None,
+        };
+        let why = refused(&self.services.shard, self.asker);
+        match (plug, why) {
+            (Some((plug, body)), None) => plug.notice(&self.services, body),
+            (_, why) => tracing::debug!(why, "a request without an answer was left out"),
+        }
+    }
+
     fn handle(&self, request: Request, reply: Reply<Response>) {
         let shard = &self.services.shard;
         if let Some(why) = refused(shard, self.asker) {

@@ -142,8 +142,7 @@ async fn open(services: &Rc<Services>, may_have_forgotten: bool) -> Result<Rc<At
     });
     let opened = opened.await.map_err(|gone| gone.to_string())?;
     let (store, place) = opened.map_err(|error| error.to_string())?;
-    let own = Rc::new_cyclic(|me| AtShard {
-        me: me.clone(),
+    let own = Rc::new(AtShard {
         services: Rc::downgrade(services),
         log,
         store,

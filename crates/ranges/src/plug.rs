@@ -228,12 +228,6 @@ impl Plugged for Part {
     fn call(&self, services: &Rc<Services>, mut body: Bytes, reply: Reply<Response>) {
         let kind = body.try_get_u8().unwrap_or(0);
         let own = self.at_shard.borrow().clone();
-        if kind == MESSAGES {
-            if let Some(own) = own {
-                own.take_messages(body);
-            }
-            return reply.send(Response::Plug(Bytes::new()));
-        }
         if kind == STEP {
             let Ok((id, within, step)) = interactive_http::decode(body) else {
                 return reply.refuse(CANNOT, "malformed bytes from another shard");
@@ -291,6 +285,13 @@ impl Plugged for Part {
             };
             reply.send(Response::Plug(answer.encode()));
         });
+    }
+
+    fn notice(&self, _: &Rc<Services>, mut body: Bytes) {
+        let own = self.at_shard.borrow().clone();
+        if let (Some(own), Ok(MESSAGES)) = (own, body.try_get_u8()) {
+            own.take_messages(body);
+        }
     }
 
     fn open(&self, _: &Rc<Services>, mut body: Bytes, sink: Sink<Response>) {

@@ -27,8 +27,6 @@ pub(crate) enum Silent {
 
 /// Log, store and replicas of a shard.
 pub(crate) struct AtShard {
-    /// Itself, for its tasks.
-    pub me: Weak<AtShard>,
     pub services: Weak<Services>,
     pub log: RaftLog,
     pub store: Store,

@@ -1,7 +1,6 @@
 //! Messages to other replicas: those of all groups for one shard go together.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 use dunlin_proto::ShardAddress;
@@ -12,8 +11,6 @@ use crate::group::{Group, Inbound};
 use crate::ranges::AtShard;
 use crate::wire::{MESSAGES, NUMBER, get_bytes, put_bytes};
 
-/// A message that is not answered for so long did not arrive.
-const WITHIN: Duration = Duration::from_secs(5);
 /// More than this is not put together.
 const TOGETHER_BYTES: usize = 4 << 20;
 
@@ -24,7 +21,7 @@ pub(crate) struct Outgoing(BTreeMap<ShardAddress, Parcel>);
 #[derive(Default)]
 struct Parcel {
     bytes: BytesMut,
-    /// Groups and replicas that are told when it does not arrive.
+    /// Groups and replicas that hear when it cannot be sent.
     to: Vec<(u64, u64)>,
 }
 
@@ -61,29 +58,22 @@ impl AtShard {
         }
     }
 
-    /// Sends what was put together.
+    /// Sends what was put together. What is lost on the way is sent again by raft, after its next heartbeat.
     pub fn send_all(&self) {
         let outgoing = std::mem::take(&mut *self.outgoing.borrow_mut());
+        let Some(services) = self.services.upgrade() else {
+            return;
+        };
         for (at, parcel) in outgoing.0 {
-            let Some(services) = self.services.upgrade() else {
-                return;
-            };
-            let me = self.me.clone();
-            // The call is kept until it is answered: dropped, it would be taken back.
-            tokio::task::spawn_local(async move {
-                let bytes = parcel.bytes.freeze();
-                if services.ask(at, NUMBER, bytes, WITHIN).await.is_ok() {
-                    return;
+            let sent = services.notify(at, NUMBER, parcel.bytes.freeze());
+            if sent.is_ok() {
+                continue;
+            }
+            for (group, id) in parcel.to {
+                if let Some(group) = self.group(group) {
+                    self.receive(&group, Inbound::Unreachable(id));
                 }
-                let Some(own) = me.upgrade() else {
-                    return;
-                };
-                for (group, id) in parcel.to {
-                    if let Some(group) = own.group(group) {
-                        own.receive(&group, Inbound::Unreachable(id));
-                    }
-                }
-            });
+            }
         }
     }
 

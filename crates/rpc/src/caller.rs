@@ -7,6 +7,7 @@ use dunlin_secret::Refusal;
 
 use crate::call::Call;
 use crate::connect::Link;
+use crate::error::CallError;
 use crate::queue::QueueLink;
 use crate::stream::items::Items;
 
@@ -55,6 +56,18 @@ impl<Q: Message, R: Message> Caller<Q, R> {
         match &self.0 {
             Path::Link(link) => link.call(&request, timeout),
             Path::Queue(link) => link.call(request, timeout),
+        }
+    }
+
+    /// Sends `request` now, which is not answered: in the order of calls, once at most. It may be lost, with its
+    /// connection or with its taker.
+    ///
+    /// # Errors
+    /// Where it is certain that it does not arrive.
+    pub fn notify(&self, request: Q) -> Result<(), CallError> {
+        match &self.0 {
+            Path::Link(link) => link.notify(&request),
+            Path::Queue(link) => link.notify(request),
         }
     }
 

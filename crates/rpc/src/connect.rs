@@ -256,6 +256,14 @@ impl<R> Link<R> {
         Call::failed(error.into())
     }
 
+    pub fn notify(&self, request: &impl Message) -> Result<(), CallError> {
+        let (outbox, weight) = (&self.shared.outbox, request.weight());
+        outbox.push(Kind::Notice, 0, weight, self.queue_bytes, |out| {
+            request.encode(out);
+        })?;
+        Ok(())
+    }
+
     pub fn stream(&self, request: &impl Message, window_bytes: usize) -> Items<R> {
         let reads = &self.shared.reads;
         if reads.reading.borrow().len() >= STREAMS_MAX {

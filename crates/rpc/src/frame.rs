@@ -20,6 +20,8 @@ pub(crate) enum Kind {
     Refusal = 2,
     Ping = 3,
     Pong = 4,
+    /// A request that is not answered.
+    Notice = 5,
     /// Nobody waits for the answer any more.
     Cancel = 6,
     /// A request whose answer is a stream, with the credit for it.
@@ -42,6 +44,7 @@ impl Kind {
             2 => Self::Refusal,
             3 => Self::Ping,
             4 => Self::Pong,
+            5 => Self::Notice,
             6 => Self::Cancel,
             7 => Self::Open,
             8 => Self::Item,

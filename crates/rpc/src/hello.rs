@@ -5,7 +5,7 @@ use dunlin_secret::{Door, Refusal};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
 /// The version of the protocol between nodes: any other is refused.
-pub const PROTOCOL: u16 = 6;
+pub const PROTOCOL: u16 = 7;
 const MAGIC: &[u8; 4] = b"DNLN";
 pub(crate) const HEAD_BYTES: usize = 8;
 pub(crate) const CHECKSUM_BYTES: usize = 4;

@@ -56,7 +56,7 @@ async fn a_hello_that_is_too_long_is_refused_before_it_is_sent() {
 async fn answers_say_what_they_mean() {
     for (status, meant) in [
         (Status::Accepted, "Ok(b\"body\")"),
-        (Status::ProtocolUnknown, "Err(Protocol(6))"),
+        (Status::ProtocolUnknown, "Err(Protocol(7))"),
         (Status::NotServed, "Err(NotServed)"),
         (Status::Superseded, "Err(Superseded(b\"body\"))"),
     ] {
@@ -83,7 +83,7 @@ async fn another_version_is_told_so() {
     ));
     let mut answer = [0; ANSWER_BYTES - 2];
     client.read_exact(&mut answer).await.unwrap();
-    assert_eq!(answer[..10], *b"DNLN\x06\x00\x01\x00\x00\x00");
+    assert_eq!(answer[..10], *b"DNLN\x07\x00\x01\x00\x00\x00");
 }
 
 proptest! {

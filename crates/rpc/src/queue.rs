@@ -77,9 +77,23 @@ pub(crate) struct Shared<Q, R> {
     options: QueueOptions,
 }
 
+impl<Q, R> Shared<Q, R> {
+    /// Counts a request, if there is room for it.
+    fn has_room(&self, weight: usize) -> bool {
+        let before = self.queued_bytes.fetch_add(weight, Ordering::Relaxed);
+        let has_room = before == 0 || before.saturating_add(weight) <= self.options.queue_bytes;
+        if !has_room {
+            self.queued_bytes.fetch_sub(weight, Ordering::Relaxed);
+        }
+        has_room
+    }
+}
+
 /// What is on its way.
 pub(crate) enum Sent<Q, R> {
     Request(Q, QueueReply<R>),
+    /// One that is not answered.
+    Notice(Q, Waits),
     /// One whose answer is a stream.
     Open(Q, NearEnd<R>),
     /// Nobody waits for this call any more.
@@ -101,6 +115,18 @@ impl<Q: Send, R: Send> Load for Shared<Q, R> {
 
     fn is_served(&self) -> bool {
         !self.requests.is_closed()
+    }
+}
+
+/// A request that is not answered, as long as it waits in the queue.
+pub(crate) struct Waits {
+    load: Arc<dyn Load>,
+    weight: usize,
+}
+
+impl Drop for Waits {
+    fn drop(&mut self) {
+        self.load.release(self.weight);
     }
 }
 
@@ -284,9 +310,7 @@ impl<Q: Message, R: Message> QueueLink<Q, R> {
             return Call::failed(CallError::Overloaded);
         }
         let weight = request.weight();
-        let before = queued_bytes.fetch_add(weight, Ordering::Relaxed);
-        if before > 0 && before.saturating_add(weight) > options.queue_bytes {
-            queued_bytes.fetch_sub(weight, Ordering::Relaxed);
+        if !self.sender.shared.has_room(weight) {
             return Call::failed(CallError::Overloaded);
         }
         let now = Instant::now();
@@ -308,6 +332,22 @@ impl<Q: Message, R: Message> QueueLink<Q, R> {
             self.earlier.notify_one();
         }
         Call::waiting(self.owner.clone(), call)
+    }
+
+    pub fn notify(&self, request: Q) -> Result<(), CallError> {
+        let shared = &self.sender.shared;
+        let weight = request.weight();
+        if !shared.has_room(weight) {
+            return Err(CallError::Overloaded);
+        }
+        let waits = Waits {
+            load: self.load.clone(),
+            weight,
+        };
+        let sent = shared.requests.push(Sent::Notice(request, waits));
+        sent.map_err(|_closed| CallError::Disconnected)?;
+        self.sent_bytes.set(self.sent_bytes.get() + weight as u64);
+        Ok(())
     }
 
     pub fn stream(&self, request: Q, window_bytes: usize) -> Items<R> {

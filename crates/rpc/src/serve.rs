@@ -150,6 +150,7 @@ pub async fn serve_inbox<Q: Message, R: Message>(
                 Sent::Request(request, reply) => {
                     service.handle(request, Reply::queue(reply, &watches));
                 }
+                Sent::Notice(request, _waits) => service.notice(request),
                 Sent::Open(request, end) => service.open(request, Sink::near(end)),
                 Sent::Cancel(call) => watches.cancel(call),
             }
@@ -260,6 +261,13 @@ impl<Q: Message, R: Message> Handler for Requests<'_, Q, R> {
             }
             Kind::Cancel => {
                 self.debt.watches.cancel((0, frame.call));
+                return Ok(());
+            }
+            Kind::Notice => {
+                match Q::decode(body) {
+                    Ok(request) => self.service.notice(request),
+                    Err(error) => tracing::warn!(%error, "a notice was left out"),
+                }
                 return Ok(());
             }
             Kind::Open | Kind::Credit | Kind::Stop => {

@@ -21,6 +21,12 @@ pub trait Service<Q, R> {
     /// answer at once or move `reply` into a task.
     fn handle(&self, request: Q, reply: Reply<R>);
 
+    /// The same for a request that is not answered. A service that knows of none leaves it out.
+    fn notice(&self, request: Q) {
+        drop(request);
+        tracing::debug!("a request without an answer was left out");
+    }
+
     /// The same for a request whose answer is to be a stream: see [`Sink::work`]. Who knows of none
     /// refuses.
     fn open(&self, request: Q, sink: Sink<R>) {

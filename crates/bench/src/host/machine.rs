@@ -51,8 +51,13 @@ impl Machine {
 impl Machine {
     /// One line: CPU, cores, memory, and what is `kept` on which disk.
     pub fn line(&self, kept: &str) -> String {
+        format!("{}; {kept} on {}", self.line_without_disk(), self.disk)
+    }
+
+    /// The same of a run that has nothing on a disk.
+    pub fn line_without_disk(&self) -> String {
         format!(
-            "{}, {} cores{}, {:.1} GB memory; {kept} on {}",
+            "{}, {} cores{}, {:.1} GB memory",
             self.cpu,
             self.cores,
             if self.virtual_machine {
@@ -60,8 +65,7 @@ impl Machine {
             } else {
                 ""
             },
-            self.memory_bytes as f64 / 1e9,
-            self.disk
+            self.memory_bytes as f64 / 1e9
         )
     }
 }

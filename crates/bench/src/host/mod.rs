@@ -6,5 +6,6 @@ pub mod disk;
 pub mod machine;
 pub mod memory;
 pub mod network;
+pub mod pinned;
 pub mod switches;
 pub mod tree;

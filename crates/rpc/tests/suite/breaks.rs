@@ -16,7 +16,7 @@ use tokio::time::{Instant, sleep};
 
 /// What accepts a hello: magic, protocol, status 0, nothing said, checksum.
 fn accepted() -> Vec<u8> {
-    let mut answer = b"DNLN\x06\0\0\0\0\0".to_vec();
+    let mut answer = b"DNLN\x07\0\0\0\0\0".to_vec();
     answer.extend(crc32c::crc32c(&answer).to_le_bytes());
     answer
 }
@@ -155,7 +155,7 @@ fn a_silent_peer_is_given_up_and_a_quiet_one_is_not() {
 fn the_serving_side_gives_a_silent_peer_up_too() {
     paused(async {
         let (mut near, far) = tokio::io::duplex(1 << 16);
-        let mut hello = b"DNLN\x06\0\0\0".to_vec();
+        let mut hello = b"DNLN\x07\0\0\0".to_vec();
         hello.extend(crc32c::crc32c(&hello).to_le_bytes());
         near.write_all(&hello).await.unwrap();
         let end = serve_stream(Box::new(Plain(far)), echo(), |_| true, Limits::default()).await;

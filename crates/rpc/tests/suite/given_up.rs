@@ -150,11 +150,11 @@ fn what_comes_too_late_is_not_begun() {
 /// Opens a connection, up to the answer's end.
 async fn opened(addr: &str) -> TcpStream {
     let mut stream = TcpStream::connect(addr).await.unwrap();
-    let hello = sealed(b"DNLN\x06\0\x04\0echo");
+    let hello = sealed(b"DNLN\x07\0\x04\0echo");
     stream.write_all(&hello).await.unwrap();
     let mut answer = [0; 8 + 2 + 4];
     stream.read_exact(&mut answer).await.unwrap();
-    assert_eq!(answer[4..8], [6, 0, 0, 0]);
+    assert_eq!(answer[4..8], [7, 0, 0, 0]);
     stream
 }
 
@@ -163,7 +163,7 @@ fn frames_that_are_not_known_or_say_no_time_end_the_connection() {
     local(async {
         let (service, works) = working();
         let addr = serve(service, Limits::default()).await;
-        for (kind, body) in [(0, &b"\x10\x27\0"[..]), (5, b""), (12, b"")] {
+        for (kind, body) in [(0, &b"\x10\x27\0"[..]), (13, b""), (12, b"")] {
             let mut stream = opened(&addr).await;
             stream.write_all(&encoded(kind, 7, body)).await.unwrap();
             let ended = timeout(SECOND, stream.read_u8()).await.unwrap();

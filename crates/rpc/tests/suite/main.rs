@@ -7,6 +7,7 @@ mod common;
 mod breaks;
 mod calls;
 mod given_up;
+mod notices;
 mod openings;
 mod queue;
 mod secrets;

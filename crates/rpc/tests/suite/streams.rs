@@ -298,7 +298,7 @@ async fn writer(answer: Vec<Vec<u8>>) -> (String, tokio::task::JoinHandle<bool>)
         let (mut stream, _) = listener.accept().await.unwrap();
         let mut hello = [0; 8 + 4 + 4];
         stream.read_exact(&mut hello).await.unwrap();
-        let said = sealed(b"DNLN\x06\0\0\0\0\0");
+        let said = sealed(b"DNLN\x07\0\0\0\0\0");
         stream.write_all(&said).await.unwrap();
         while let Some((kind, stream_number, _)) = frame(&mut stream).await {
             if kind != 7 {
@@ -379,7 +379,7 @@ fn a_reader_that_does_not_keep_to_what_was_agreed_loses_its_connection() {
             ("items this way", vec![open(1), encoded(8, 1, b"abc")]),
         ] {
             let mut stream = TcpStream::connect(&addr).await.unwrap();
-            let hello = sealed(b"DNLN\x06\0\x04\0echo");
+            let hello = sealed(b"DNLN\x07\0\x04\0echo");
             stream.write_all(&hello).await.unwrap();
             for frame in said {
                 stream.write_all(&frame).await.unwrap();
@@ -399,7 +399,7 @@ fn a_call_waits_for_a_quantum_at_most() {
         let service = Rc::new(Sources(Rc::default()));
         let far = Box::new(dunlin_rpc::Plain(far));
         tokio::task::spawn_local(serve_stream(far, service, |_| true, Limits::default()));
-        near.write_all(&sealed(b"DNLN\x06\0\0\0")).await.unwrap();
+        near.write_all(&sealed(b"DNLN\x07\0\0\0")).await.unwrap();
         let mut answer = [0; 14];
         near.read_exact(&mut answer).await.unwrap();
         for stream in 1..=5 {

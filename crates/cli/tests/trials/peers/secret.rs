@@ -86,7 +86,7 @@ fn send(node: &Node, bytes: &[u8]) -> Vec<u8> {
 
 /// What a node would open with that has no secret, and a frame that asks for something.
 fn hello_and_frame(node: &Node) -> Vec<u8> {
-    let mut hello = b"DNLN\x06\0".to_vec();
+    let mut hello = b"DNLN\x07\0".to_vec();
     // Shard 0, asked by node 9, nothing known.
     let body = [&[0, 0, 9, 0], &[0; 9][..], node.name.as_bytes()].concat();
     hello.extend_from_slice(&(body.len() as u16).to_le_bytes());
@@ -109,7 +109,7 @@ fn strangers_stay_out_and_the_cluster_goes_on() {
     let answer = send(node, &hello);
     // Only that a secret is asked for: magic, protocol, status 4, nothing said, checksum.
     assert_eq!(answer.len(), 14, "{answer:?}");
-    assert_eq!(&answer[..10], b"DNLN\x06\0\x04\0\0\0");
+    assert_eq!(&answer[..10], b"DNLN\x07\0\x04\0\0\0");
     let mut proof = b"DNSC\x01\0\x01\0".to_vec();
     proof.extend_from_slice(&[7; 64]);
     proof.extend_from_slice(&hello);

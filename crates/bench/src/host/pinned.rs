@@ -1,0 +1,50 @@
+//! Threads with a processor each, and the CPU time of a thread.
+
+use std::fs;
+use std::io;
+use std::time::Duration;
+
+use rustix::process::Pid;
+use rustix::thread::{CpuSet, gettid, sched_getaffinity, sched_setaffinity};
+
+/// The CPU time of a thread of this process.
+#[derive(Debug, Clone, Copy)]
+pub struct ThreadClock(Pid);
+
+impl ThreadClock {
+    /// That of the thread that calls this.
+    pub fn of_this() -> ThreadClock {
+        ThreadClock(gettid())
+    }
+
+    /// User and system time so far; zero when the thread has ended.
+    pub fn total(self) -> Duration {
+        let path = format!("/proc/self/task/{}/schedstat", self.0.as_raw_pid());
+        let stat = fs::read_to_string(path).unwrap_or_default();
+        Duration::from_nanos(on_processor_ns(&stat).unwrap_or(0))
+    }
+}
+
+/// The first field of a `schedstat` line, in nanoseconds.
+fn on_processor_ns(stat: &str) -> Option<u64> {
+    stat.split_whitespace().next()?.parse().ok()
+}
+
+/// Has this thread run on the processor of this number alone, counted among those that the process may use: one that
+/// there is not is the last.
+///
+/// # Errors
+/// When the system refuses it.
+pub fn pin(number: usize) -> io::Result<()> {
+    let may_use = sched_getaffinity(Some(rustix::process::getpid()))?;
+    let mut usable = (0..CpuSet::MAX_CPU).filter(|cpu| may_use.is_set(*cpu));
+    let last = usable.clone().last().unwrap_or(0);
+    let mut one = CpuSet::new();
+    one.set(usable.nth(number).unwrap_or(last));
+    sched_setaffinity(Some(gettid()), &one)?;
+    Ok(())
+}
+
+#[cfg(test)]
+#[path = "pinned_tests.rs"]
+mod tests;
