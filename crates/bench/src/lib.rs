@@ -7,7 +7,7 @@
 //! - [`moves`]: what clients feel while a node joins and a node is drained
 //! - [`shards`]: one node with one shard and with several
 //! - [`ranges`]: copies of ranges, and changes of their leaders
-//! - [`contention`]: transactions of many clients on one key
+//! - [`contention`]: transactions of many clients on one key; [`ladder`]: of one client, step by step
 //! - [`replication`]: paper 001: two nodes under constant rates, stream clients beside
 //! - [`views`]: how fast a view is built and answers, and how far it is behind; SQLite beside
 //! - [`transport`], [`rpc`]: paper 003: messages and calls between two threads, beside sockets alone, iperf3 and gRPC
@@ -30,6 +30,7 @@ pub mod error;
 pub mod host;
 pub mod interrupt;
 pub mod interval;
+pub mod ladder;
 pub mod load;
 pub mod measure;
 pub mod moves;

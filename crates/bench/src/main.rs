@@ -12,8 +12,8 @@ use dunlin_bench::options::{
     ReplicationOptions, RivalsOptions, ShardsOptions, Table, TxnOptions, ViewsOptions, WalOptions,
 };
 use dunlin_bench::{
-    contention, copy, moves, quorum, ranges, replication, report, rivals, rpc, shards, transport,
-    views, wal,
+    contention, copy, ladder, moves, quorum, ranges, replication, report, rivals, rpc, shards,
+    transport, views, wal,
 };
 
 // The date of a report is the one thing here that is taken from the calendar.
@@ -94,6 +94,31 @@ fn run_ranges(
 }
 
 fn run_txn(options: &TxnOptions, date_utc: &str, command_line: &str) -> Result<(), BenchError> {
+    if options.contention {
+        return run_contention(options, date_utc, command_line);
+    }
+    let window = ladder::times(options).window;
+    let origin = rpc::Origin::of((options.quick, window), date_utc, command_line);
+    let report = ladder::run(options, &Interrupt::watch()?, origin)?;
+    let written = ladder::report::write(&report, &options.out())?;
+    println!("{}", ladder::report::table(&report));
+    println!(
+        "{}",
+        report::summary::targets(&ladder::report::evaluate(&report))
+    );
+    println!(
+        "written: {}/{}",
+        options.out().display(),
+        written.join(", ")
+    );
+    Ok(())
+}
+
+fn run_contention(
+    options: &TxnOptions,
+    date_utc: &str,
+    command_line: &str,
+) -> Result<(), BenchError> {
     let report = contention::run(options, &Interrupt::watch()?, date_utc, command_line)?;
     let written = contention::report::write(&report, &options.out())?;
     println!("{}", contention::report::table(&report));

@@ -32,7 +32,7 @@ pub enum Table {
     Shards(ShardsOptions),
     /// Copies of ranges of transactional keyspaces, and changes of their leaders.
     Ranges(RangesOptions),
-    /// Transactions: of many clients on one key.
+    /// Transactions: of one client, step by step, beside PostgreSQL; with --contention of many clients on one key.
     Txn(TxnOptions),
     /// Paper 001: two nodes under constant rates, change stream clients beside.
     Replication(ReplicationOptions),
@@ -280,8 +280,8 @@ impl RangesOptions {
 /// Options of `dunlin-bench txn`.
 #[derive(Debug, Clone, Args)]
 pub struct TxnOptions {
-    /// Of many clients on one key; the only table yet.
-    #[arg(long, required = true)]
+    /// Of many clients on one key, instead of those of one client beside PostgreSQL.
+    #[arg(long)]
     pub contention: bool,
     /// The dunlin binary [default: the one beside this program].
     #[arg(long)]
@@ -301,6 +301,13 @@ pub struct TxnOptions {
 }
 
 impl TxnOptions {
+    /// How often each case has its turn.
+    pub fn rounds(&self) -> usize {
+        self.repeats
+            .unwrap_or(if self.quick { 1 } else { 3 })
+            .max(1)
+    }
+
     /// Where the report goes.
     pub fn out(&self) -> PathBuf {
         out(&self.out, self.quick)

@@ -75,6 +75,6 @@ impl Client {
     clippy::disallowed_methods,
     reason = "ids are to differ between clients; the client is outside the simulation"
 )]
-fn chance() -> u64 {
+pub(crate) fn chance() -> u64 {
     rand::random()
 }

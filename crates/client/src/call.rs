@@ -218,6 +218,11 @@ impl Servers {
         result
     }
 
+    /// How many there are.
+    pub(crate) fn count(&self) -> usize {
+        self.pools.len()
+    }
+
     /// The server that answered last is asked last from now on: it could not go on.
     pub(crate) fn prefer_next(&self) {
         let next = (self.preferred.load(Ordering::Relaxed) + 1) % self.pools.len().max(1);
@@ -414,6 +419,11 @@ pub(crate) fn refusal(reply: Reply) -> ClientError {
                 .to_lowercase()
         }),
     };
+    refused_as(status, reply.server, message)
+}
+
+/// The error that a status stands for.
+pub(crate) fn refused_as(status: StatusCode, server: String, message: String) -> ClientError {
     match status {
         StatusCode::NOT_FOUND => ClientError::NotFound(message),
         StatusCode::UNAUTHORIZED => ClientError::Unauthorized(message),
@@ -422,7 +432,7 @@ pub(crate) fn refusal(reply: Reply) -> ClientError {
         StatusCode::GATEWAY_TIMEOUT => ClientError::NotEnoughReplicas(message),
         // It came too late and nothing was written: with more time it may be in time.
         StatusCode::REQUEST_TIMEOUT => ClientError::Unavailable {
-            server: reply.server,
+            server,
             status: status.as_u16(),
             message,
         },
@@ -431,12 +441,12 @@ pub(crate) fn refusal(reply: Reply) -> ClientError {
             message,
         },
         status if status.is_server_error() => ClientError::Unavailable {
-            server: reply.server,
+            server,
             status: status.as_u16(),
             message,
         },
         status => ClientError::Protocol {
-            server: reply.server,
+            server,
             reason: format!("status {status} was not expected"),
         },
     }

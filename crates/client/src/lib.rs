@@ -9,7 +9,7 @@
 //! - [`changes`]: [`Changes`], a keyspace's changes as they happen
 //! - [`cursors`]: [`Cursor`], places in them that the cluster keeps
 //! - [`views`]: [`View`], indexes of a keyspace, and [`ViewRows`], what they answer
-//! - [`mod@add`], counters
+//! - [`mod@add`], counters; [`transactions`], and [`direct`] the same without HTTP between
 //! - [`links`]: what other clusters get of a keyspace
 //! - [`options`]: acknowledgements, expiry, conditions
 //! - [`credentials`]: who asks; [`users`]: who may
@@ -38,6 +38,7 @@ pub mod client;
 pub mod credentials;
 pub mod cursors;
 pub mod description;
+pub mod direct;
 pub mod error;
 pub mod keyspace;
 mod lines;
@@ -62,6 +63,7 @@ pub use description::{
     CreateKeyspace, DroppedKeyspace, FarRecord, KeyspaceDescription, KeyspaceSettings,
     MendedStamps, RangeDescription, Retention,
 };
+pub use direct::{Direct, DirectTransaction};
 pub use dunlin_proto::api::{
     BackfillStatus, CreateLink, Difference, DifferentKey, FollowerStatus, InboundLink, LinkAtShard,
     LinkState, LinkStatus, LinkVerified, PinStatus, RangeCopy, RangeMember, RangeStatus,

@@ -151,7 +151,7 @@ impl Pool {
             .await
             .map_err(|error| self.unreachable(error.to_string()))?;
         // Its failures reach the caller through the request in flight.
-        tokio::spawn(connection);
+        tokio::spawn(connection.with_upgrades());
         Ok(sender)
     }
 

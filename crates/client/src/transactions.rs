@@ -19,9 +19,9 @@ const ATTEMPTS_MAX: u32 = 20;
 const PAUSE_MS: u64 = 5;
 const PAUSE_MS_MAX: u64 = 500;
 /// How often it is asked what became of a commit whose answer was lost.
-const ASKED_MAX: u32 = 30;
+pub(crate) const ASKED_MAX: u32 = 30;
 /// Pause before it is asked again.
-const ASKED_PAUSE: Duration = Duration::from_millis(200);
+pub(crate) const ASKED_PAUSE: Duration = Duration::from_millis(200);
 
 /// A transaction over keys of transactional keyspaces. Reads see everything as it was when it began, and what it has
 /// written itself; nobody else sees that before [`Transaction::commit`]. Clones are the same. Dropped without a
@@ -86,30 +86,37 @@ impl Client {
     where
         F: Future<Output = Result<T, ClientError>>,
     {
-        let mut pause_ms = PAUSE_MS;
-        let mut attempt = 0;
-        loop {
-            attempt += 1;
-            let done = async {
-                let txn = self.begin().await?;
-                match body(txn.clone()).await {
-                    Ok(done) => txn.commit().await.map(|_| done),
-                    Err(error) => {
-                        // It goes by itself where this does not arrive.
-                        drop(txn.abort().await);
-                        Err(error)
-                    }
+        tried_again(async || {
+            let txn = self.begin().await?;
+            match body(txn.clone()).await {
+                Ok(done) => txn.commit().await.map(|_| done),
+                Err(error) => {
+                    // It goes by itself where this does not arrive.
+                    drop(txn.abort().await);
+                    Err(error)
                 }
-            };
-            match done.await {
-                Err(ClientError::Conflict(_)) if attempt < ATTEMPTS_MAX => {}
-                // Nothing was written: a commit that may have been made is told otherwise.
-                Err(error) if error.is_retryable() && attempt < ATTEMPTS_MAX => {}
-                done => return done,
             }
-            sleep(Duration::from_millis(pause_ms)).await;
-            pause_ms = (2 * pause_ms).min(PAUSE_MS_MAX);
+        })
+        .await
+    }
+}
+
+/// Does something until nobody is in the way.
+pub(crate) async fn tried_again<T>(
+    mut attempt: impl AsyncFnMut() -> Result<T, ClientError>,
+) -> Result<T, ClientError> {
+    let mut pause_ms = PAUSE_MS;
+    let mut attempts = 0;
+    loop {
+        attempts += 1;
+        match attempt().await {
+            Err(ClientError::Conflict(_)) if attempts < ATTEMPTS_MAX => {}
+            // Nothing was written: a commit that may have been made is told otherwise.
+            Err(error) if error.is_retryable() && attempts < ATTEMPTS_MAX => {}
+            done => return done,
         }
+        sleep(Duration::from_millis(pause_ms)).await;
+        pause_ms = (2 * pause_ms).min(PAUSE_MS_MAX);
     }
 }
 

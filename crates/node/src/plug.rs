@@ -267,6 +267,11 @@ impl Services {
         at == self.shard.address() || self.shard.peer(at).is_some()
     }
 
+    /// Whether another process runs as this node: whatever is done here does not count.
+    pub fn is_superseded(&self) -> bool {
+        self.shard.is_superseded()
+    }
+
     /// Whether a shard can be asked now.
     pub fn is_reachable(&self, at: ShardAddress) -> bool {
         self.shard.is_reachable(at)

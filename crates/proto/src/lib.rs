@@ -14,6 +14,7 @@
 //! | `far` | records stamped so far ahead that nothing can be written above them |
 //! | `clock` `drops` | the wall clock, and what is told with it of keyspaces that are dropped |
 //! | `reach` `address` | who reaches whom; which shard |
+//! | `direct` | what a client asks without HTTP between |
 //! | `introduction` | what stands in a connection's hello, and in the answer to it |
 //! | `token` `text` | where a follower goes on, at any replica; bytes as text for URLs |
 //! | `pairs` | pairs of key and value, many in one body over HTTP |
@@ -21,12 +22,13 @@
 //! | `partition` | where a key belongs |
 //! | `wire` | the few shapes messages are made of |
 //!
-//! The bytes are those of `docs/formats.md`, sections 4, 5, 8, 9 and 13.
+//! The bytes are those of `docs/formats.md`, sections 4, 5, 8, 9, 13 and 19.
 #![deny(unsafe_code)]
 
 mod address;
 pub mod api;
 mod clock;
+mod direct;
 mod drops;
 mod far;
 mod fill;
@@ -48,6 +50,9 @@ mod write;
 
 pub use address::ShardAddress;
 pub use clock::{ClockAnswer, ClockRequest};
+pub use direct::{
+    DirectCommit, DirectId, DirectKey, DirectRequest, DirectResponse, DirectSpan, DirectValue,
+};
 pub use drops::{Fate, Fates, Order, Word};
 pub use far::FarRequest;
 pub use fill::{FillPage, FillRequest, Froms, Place, TailAnswer, TailPin, TailRequest};

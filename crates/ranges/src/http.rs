@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use dunlin_metadata::{Keyspace, Role};
-use dunlin_node::http::{Answer, Ask, KEY_BYTES, Rejected, json, json_text, stream};
+use dunlin_node::http::{Answer, Ask, Judge, KEY_BYTES, Rejected, json, json_text, stream};
 use dunlin_node::{Failure, Services};
 use futures_util::stream::iter;
 use hyper::StatusCode;
@@ -25,7 +25,7 @@ use crate::plug::limits;
 const WHOLE_BYTES: usize = 64 << 10;
 
 /// How far a client's clock may be ahead, in milliseconds.
-const AHEAD_MS_MAX: u64 = 60_000;
+pub(crate) const AHEAD_MS_MAX: u64 = 60_000;
 
 /// Answers a request.
 pub(crate) async fn answer(services: Rc<Services>, ask: Ask) -> Result<Answer, Rejected> {
@@ -161,7 +161,20 @@ pub(crate) fn keyspace_for(
     name: &str,
     role: Role,
 ) -> Result<Arc<Keyspace>, Rejected> {
-    if !(ask.may_on)(role, name) {
+    keyspace_with(services, &ask.may_on, name, role)
+}
+
+/// The same of whoever this says of what he may.
+///
+/// # Errors
+/// 403, 404, or 400 where it is a quorum keyspace, or not for users.
+pub(crate) fn keyspace_with(
+    services: &Services,
+    may: &Judge,
+    name: &str,
+    role: Role,
+) -> Result<Arc<Keyspace>, Rejected> {
+    if !may(role, name) {
         let what = if role == Role::Read { "read" } else { "write" };
         return Err(Rejected::new(
             StatusCode::FORBIDDEN,

@@ -7,7 +7,8 @@ use bytes::Bytes;
 use dunlin_entry::Version;
 use dunlin_node::{Failure, Services};
 use dunlin_txn::{
-    Answer, Command, Outcome, Refusal, Request, Unheard, Way, World, commit_later, refresh,
+    Answer, Command, Id, Outcome, Reads, Refusal, Request, Share, Unheard, Way, World,
+    commit_later, refresh,
 };
 use tokio::time::Instant;
 
@@ -385,27 +386,44 @@ async fn end(client: &Client, part: &Part, id: TxnId) -> Result<StepReply, Failu
     let name = id.name();
     let (at, outcome) = if reads.is_whole() {
         let reads = reads.share_out(&keyspaces, &mut shares)?;
-        let ended = commit_later(client, since, &shares, &reads, &name).await;
-        let (at, outcome, intents_at) = ended;
-        if let Some(own) = shares.first() {
-            finalize_behind(client, at, own.range, &outcome, intents_at);
-        }
-        (at, outcome)
+        commit_reads(client, (since, since), &shares, &reads, &name).await
     } else {
         let outcome = commit_shares(client, since, &shares, Some(&name), Way::Short).await;
         (since, outcome)
     };
+    Ok(committed(&services, at, outcome))
+}
+
+/// Commits what has read at the first timestamp, at the second or a later one; ranges hear of it behind the answer. Checks
+/// in the shares say that a key is as it was read, `reads` are all other reads.
+pub(crate) async fn commit_reads(
+    client: &Client,
+    since: (Version, Version),
+    shares: &[Share],
+    reads: &[Reads],
+    name: &Id,
+) -> (Version, Outcome) {
+    let ended = commit_later(client, since, shares, reads, name).await;
+    let (at, outcome, intents_at) = ended;
+    if let Some(own) = shares.first() {
+        finalize_behind(client, at, own.range, &outcome, intents_at);
+    }
+    (at, outcome)
+}
+
+/// The reply to a commit with this outcome, which is counted.
+pub(crate) fn committed(services: &Services, at: Version, outcome: Outcome) -> StepReply {
     let outcome = match outcome {
         // Checks are of keys as they were read.
         Outcome::CheckFailed(..) => Outcome::Changed,
         outcome => outcome,
     };
-    counted(&services, &outcome);
+    counted(services, &outcome);
     if outcome == Outcome::Committed {
         services.observe(at);
-        return Ok(StepReply::Committed(at));
+        return StepReply::Committed(at);
     }
-    Ok(match done("", outcome) {
+    match done("", outcome) {
         Ok(Done::CommittedBefore(version)) => StepReply::Committed(version),
         Ok(_) => StepReply::Conflict,
         Err(Failure::FateUnknown) => refused(
@@ -419,7 +437,7 @@ async fn end(client: &Client, part: &Part, id: TxnId) -> Result<StepReply, Failu
                 "{failure}; nothing of this transaction happened, and it is aborted: begin another"
             ),
         ),
-    })
+    }
 }
 
 struct Ended<'a>(&'a Part, Version);
@@ -451,13 +469,27 @@ pub(crate) async fn find(
     if id.txn.plus_ms(limits(&services).retention_ms()) <= now {
         return Ok(StepReply::Gone);
     }
+    find_name(client, &id.name(), first, closes).await
+}
+
+/// The same by its name, which may be known still.
+///
+/// # Errors
+/// When nobody can tell now.
+pub(crate) async fn find_name(
+    client: &Client,
+    name: &Id,
+    first: &Place,
+    closes: bool,
+) -> Result<StepReply, Failure> {
+    let services = client.services()?;
     let keyspaces = keyspaces_of(&services, [&*first.keyspace])?;
     let (keyspace, index) = whereabouts(&keyspaces, first)?;
     let range = range_id(keyspace, index);
-    let name = Request::Name { id: id.name() };
-    let mut found = client.ask(range, name).await;
+    let id = name.clone();
+    let mut found = client.ask(range, Request::Name { id }).await;
     if closes && found == Ok(Answer::Undecided) {
-        let (id, refusal) = (id.name(), Refusal::Conflict);
+        let (id, refusal) = (name.clone(), Refusal::Conflict);
         let close = Command::Close { id, refusal };
         found = client.ask(range, Request::Enter(close)).await;
     }

@@ -37,6 +37,7 @@
 //! | `step` | pure: steps of those, and replies |
 //! | `open` | those that are open at a shard |
 //! | `interactive_http` | the same from any node, over HTTP |
+//! | `direct` | transactions of clients without HTTP between |
 //! | `one_range` | a transaction in one range, evaluated by its leader |
 //! | `outcome` | what became of a transaction in one request |
 //! | `one_shot` | reads, checks and writes at one timestamp, tried again at another |
@@ -51,6 +52,7 @@ mod budget;
 mod client;
 mod conduct;
 mod descriptor;
+mod direct;
 mod drive;
 mod finished;
 mod group;

@@ -383,7 +383,7 @@ fn with_sums<'a>(
     Cow::Owned(shares)
 }
 
-/// Reads all keys that are not known yet, ranges side by side.
+/// Reads all keys that are not known yet.
 async fn read_all(
     (client, budget): (&Client, &Budget),
     wanted: &Wanted<'_>,
@@ -396,8 +396,20 @@ async fn read_all(
     for places in reads.values_mut() {
         places.retain(|place| !found.contains_key(place));
     }
+    found.extend(read_places((client, budget), wanted.keyspaces, reads, at).await?);
+    Ok(found)
+}
+
+/// Reads keys, ranges side by side.
+pub(crate) async fn read_places(
+    (client, budget): (&Client, &Budget),
+    keyspaces: &Keyspaces,
+    reads: BTreeMap<Where, Vec<Place>>,
+    at: Version,
+) -> Result<BTreeMap<Place, Found>, Failure> {
+    let mut found = BTreeMap::new();
     let asked = reads.into_iter().filter_map(|((_, index), places)| {
-        let keyspace = wanted.keyspaces.get(&places.first()?.keyspace)?;
+        let keyspace = keyspaces.get(&places.first()?.keyspace)?;
         let keys: Vec<Bytes> = places.iter().map(|place| place.key.clone()).collect();
         Some(async move {
             let read = client

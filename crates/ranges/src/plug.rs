@@ -29,7 +29,7 @@ use crate::ranges::AtShard;
 use crate::stamps::Stamps;
 use crate::survey::Holding;
 use crate::wire::{self, ASK, MESSAGES, NUMBER, PREPARE, PROBE, SNAPSHOT, STEP, SURVEY};
-use crate::{http, interactive, interactive_http, keep, recoveries, survey, targets};
+use crate::{direct, http, interactive, interactive_http, keep, recoveries, survey, targets};
 
 /// Sets these random numbers apart from others of a shard.
 const SECRETS: u64 = 0x7365_6372_6574;
@@ -40,6 +40,9 @@ const LEAVE_PAUSE: Duration = Duration::from_millis(2);
 
 /// Which roles it takes is seen in the body.
 const OF_TXN: &[Rule] = &[Rule::new(Method::POST, &[], Need::User)];
+
+/// Which roles its requests take is seen in each.
+const OF_DIRECT: &[Rule] = &[Rule::new(Method::GET, &[], Need::User)];
 
 const OF_TARGET: &[Rule] = &[Rule::new(Method::PUT, &[], Need::Everything(Role::Admin))];
 
@@ -172,6 +175,7 @@ impl Plugged for Part {
         match parts {
             ["ranges", _, _, "target"] => Some(OF_TARGET),
             ["ranges", _, _, "recovery"] => Some(OF_RECOVERY),
+            ["direct"] => Some(OF_DIRECT),
             ["txn"] | ["txn", "begin"] => Some(OF_TXN),
             ["txn", _] => Some(OF_ONE),
             ["txn", _, "commit" | "abort"] => Some(OF_END),
@@ -194,6 +198,7 @@ impl Plugged for Part {
                     recoveries::answer(&services, Box::new(own), ask).await
                 }
                 (Some("ranges"), _) => targets::retarget(&services, ask).await,
+                (Some("direct"), _) => direct::answer(&services, ask),
                 _ => http::answer(services, ask).await,
             }
         })

@@ -25,7 +25,7 @@ use crate::session::{self, Handler, Keepalive, Times};
 use crate::stream::items::{Items, Reads};
 use crate::stream::{WINDOW_BYTES_MAX, WINDOW_BYTES_MIN, get_ending};
 use crate::time_left;
-use crate::transport::{Stream, Transport};
+use crate::transport::{Duplex, Stream, Transport};
 use crate::wire::Wire;
 
 /// How a connection is kept and what may wait on it.
@@ -105,6 +105,28 @@ pub fn connect<Q: Message, R: Message>(
     opening: impl Opening + 'static,
     options: ConnectOptions,
 ) -> Caller<Q, R> {
+    let (link, shared) = link(&options);
+    let (pending, stop) = (link.owner.pending.clone(), link.owner.stop.clone());
+    let keeper = Keeper {
+        transport,
+        addr: addr.into(),
+        opening: Box::new(opening),
+        options,
+        shared,
+        pending,
+    };
+    tokio::task::spawn_local(async move {
+        tokio::select! {
+            biased;
+            () = stop.notified() => {}
+            never = keeper.keep() => match never {},
+        }
+    });
+    Caller::new(Path::Link(Rc::new(link)))
+}
+
+/// The callers' end of a connection that is not there yet, and what it shares with its background task.
+fn link<R>(options: &ConnectOptions) -> (Link<R>, Rc<Shared>) {
     let outbox = Rc::new(Outbox::new(options.frame_bytes_max));
     let shared = Rc::new(Shared {
         reads: Rc::new(Reads {
@@ -134,22 +156,30 @@ pub fn connect<Q: Message, R: Message>(
         shared: shared.clone(),
         queue_bytes: options.queue_bytes,
         outstanding_max: options.outstanding_max,
-        owner: owner.clone(),
+        owner,
     };
-    let keeper = Keeper {
-        transport,
-        addr: addr.into(),
-        opening: Box::new(opening),
-        options,
-        shared,
-        pending: owner.pending.clone(),
-    };
-    let stop = owner.stop.clone();
+    (link, shared)
+}
+
+/// A caller over a stream on which nothing is to be said before the first frame. It is connected when this returns; when
+/// the stream ends its calls fail with `Disconnected`, and it is not connected again. Its background task runs on this
+/// thread's `LocalSet`.
+pub fn attach<Q: Message, R: Message>(
+    stream: Box<dyn Duplex>,
+    options: &ConnectOptions,
+) -> Caller<Q, R> {
+    let (link, shared) = link(options);
+    let (pending, stop) = (link.owner.pending.clone(), link.owner.stop.clone());
+    let (wire, keepalive) = (
+        Wire::new(stream, options.frame_bytes_max),
+        options.keepalive,
+    );
+    let open = Open::new(&shared, &pending);
     tokio::task::spawn_local(async move {
         tokio::select! {
             biased;
             () = stop.notified() => {}
-            never = keeper.keep() => match never {},
+            end = open.run(wire, keepalive) => tracing::debug!(%end, "connection ended"),
         }
     });
     Caller::new(Path::Link(Rc::new(link)))
@@ -428,49 +458,51 @@ impl<R: Message> Keeper<R> {
     }
 
     async fn run(&self, wire: Wire) -> ServeError {
-        // Closes on every way out, the drop of this future included.
-        let open = Open::new(self);
-        self.shared.connects.set(self.shared.connects.get() + 1);
-        self.shared.connected.notify_waiters();
-        let mut answers = Answers {
-            shared: &self.shared,
-            pending: &self.pending,
-        };
-        let session = session::run(
-            wire,
-            &self.shared.outbox,
-            self.options.keepalive,
-            &mut answers,
-        );
-        let end = tokio::select! {
-            biased;
-            end = session => end,
-            () = self.shared.give_up.notified() => ServeError::GivenUp,
-        };
-        drop(open);
-        end
+        let open = Open::new(&self.shared, &self.pending);
+        open.run(wire, self.options.keepalive).await
     }
 }
 
-/// The time during which calls are sent.
-struct Open<'a, R>(&'a Keeper<R>);
+/// The time during which calls are sent. Closes on every way out, the drop of what runs it included.
+struct Open<R> {
+    shared: Rc<Shared>,
+    pending: Rc<Pending<R>>,
+}
 
-impl<'a, R> Open<'a, R> {
-    fn new(keeper: &'a Keeper<R>) -> Self {
-        let shared = &keeper.shared;
+impl<R: Message> Open<R> {
+    fn new(shared: &Rc<Shared>, pending: &Rc<Pending<R>>) -> Self {
         shared.outbox.open();
         shared.has_failed.set(false);
         shared.is_called_for.set(false);
-        Self(keeper)
+        shared.connects.set(shared.connects.get() + 1);
+        shared.connected.notify_waiters();
+        Self {
+            shared: shared.clone(),
+            pending: pending.clone(),
+        }
+    }
+
+    async fn run(self, wire: Wire, keepalive: Keepalive) -> ServeError {
+        let shared = &self.shared;
+        let mut answers = Answers {
+            shared,
+            pending: &self.pending,
+        };
+        let session = session::run(wire, &shared.outbox, keepalive, &mut answers);
+        tokio::select! {
+            biased;
+            end = session => end,
+            () = shared.give_up.notified() => ServeError::GivenUp,
+        }
     }
 }
 
-impl<R> Drop for Open<'_, R> {
+impl<R> Drop for Open<R> {
     fn drop(&mut self) {
-        self.0.shared.outbox.close();
-        self.0.shared.down_since.set(Instant::now());
-        self.0.pending.fail_all(&CallError::Disconnected);
-        self.0.shared.reads.reading.borrow_mut().break_off();
+        self.shared.outbox.close();
+        self.shared.down_since.set(Instant::now());
+        self.pending.fail_all(&CallError::Disconnected);
+        self.shared.reads.reading.borrow_mut().break_off();
     }
 }
 

@@ -20,7 +20,7 @@ use crate::stream::OPENING_BYTES_MAX;
 use crate::stream::sink::{Sink, Writes};
 use crate::stream::writing::{Opened, Writing};
 use crate::time_left;
-use crate::transport::Stream;
+use crate::transport::{Duplex, Stream};
 use crate::wire::Wire;
 
 /// Requests of one batch handled before other tasks get a turn.
@@ -99,6 +99,21 @@ pub async fn serve_accepted<Q: Message, R: Message>(
         Ok(Err(error)) => return error.into(),
         Err(_) => return AcceptError::Timeout.into(),
     }
+    let end = serve_frames(stream, service, limits).await;
+    match &end {
+        ServeError::Closed | ServeError::Io(_) => tracing::debug!(%end, "connection ended"),
+        _ => tracing::warn!(%end, "connection given up"),
+    }
+    end
+}
+
+/// Serves a stream on which nothing is to be said before the first frame, to its end. The result says why it ended, and
+/// `Closed` is the usual end.
+pub async fn serve_frames<Q: Message, R: Message>(
+    stream: Box<dyn Duplex>,
+    service: Rc<dyn Service<Q, R>>,
+    limits: Limits,
+) -> ServeError {
     let outbox = Rc::new(Outbox::new(limits.frame_bytes_max));
     let _open = Open::new(&outbox);
     let debt = Debt {
@@ -123,12 +138,7 @@ pub async fn serve_accepted<Q: Message, R: Message>(
         response: PhantomData,
     };
     let wire = Wire::new(stream, limits.frame_bytes_max);
-    let end = session::run(wire, &outbox, limits.keepalive, &mut requests).await;
-    match &end {
-        ServeError::Closed | ServeError::Io(_) => tracing::debug!(%end, "connection ended"),
-        _ => tracing::warn!(%end, "connection given up"),
-    }
-    end
+    session::run(wire, &outbox, limits.keepalive, &mut requests).await
 }
 
 /// Serves a queue until no address and no caller of it is left.

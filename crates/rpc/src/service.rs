@@ -131,6 +131,14 @@ impl<R: Message> Reply<R> {
         }
     }
 
+    /// What the peer has not taken of answers before this one.
+    pub fn backlog(&self) -> Backlog {
+        match &self.0 {
+            Some(Route::Stream(reply)) => Backlog(Some(reply.debt.outbox.clone())),
+            _ => Backlog(None),
+        }
+    }
+
     /// Answers the call with what `work` comes to, in a task of its own. When nobody waits for the
     /// answer any more, `work` is dropped wherever it is: only for what may end anywhere.
     pub fn work(self, work: impl Future<Output = Result<R, Refused>> + 'static) {
@@ -159,6 +167,16 @@ impl<R> Drop for Reply<R> {
             }),
             None => {}
         }
+    }
+}
+
+/// Answers over one connection that its peer has not taken. Between threads there are none: they are taken at once.
+pub struct Backlog(Option<Rc<Outbox>>);
+
+impl Backlog {
+    /// Their bytes; none where the connection has ended.
+    pub fn bytes(&self) -> usize {
+        self.0.as_ref().map_or(0, |outbox| outbox.queued_bytes())
     }
 }
 

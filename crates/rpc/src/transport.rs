@@ -26,8 +26,13 @@ pub trait Listener {
     fn local_addr(&self) -> io::Result<String>;
 }
 
-/// An ordered stream of bytes, both ways.
-pub trait Stream: AsyncRead + AsyncWrite + Unpin + Send {
+/// Bytes in order, both ways.
+pub trait Duplex: AsyncRead + AsyncWrite + Unpin {}
+
+impl<T: AsyncRead + AsyncWrite + Unpin> Duplex for T {}
+
+/// An ordered stream of bytes, both ways, that can go to another thread.
+pub trait Stream: Duplex + Send {
     /// Lets go of this thread's event loop, so that another thread can attach the stream to its own.
     fn detach(self: Box<Self>) -> io::Result<Detached>;
 }

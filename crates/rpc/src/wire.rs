@@ -2,7 +2,7 @@
 use crate::error::ServeError;
 use crate::frame::{self, Frame, FrameError};
 use crate::outbox::Outbox;
-use crate::transport::Stream;
+use crate::transport::Duplex;
 use bytes::BytesMut;
 use std::future::Future;
 use std::pin::{Pin, pin};
@@ -16,7 +16,7 @@ const ROOM_BYTES_MIN: usize = 16 << 10;
 
 /// A stream with its buffers.
 pub(crate) struct Wire {
-    stream: Box<dyn Stream>,
+    stream: Box<dyn Duplex>,
     input: BytesMut,
     writing: BytesMut,
     written_bytes: usize,
@@ -25,7 +25,7 @@ pub(crate) struct Wire {
 }
 
 impl Wire {
-    pub fn new(stream: Box<dyn Stream>, frame_bytes_max: usize) -> Self {
+    pub fn new(stream: Box<dyn Duplex>, frame_bytes_max: usize) -> Self {
         Self {
             stream,
             input: BytesMut::new(),

@@ -41,17 +41,18 @@ pub async fn refresh<W: World>(
     })
 }
 
-/// Commits a transaction that has read at `since`: at that timestamp where nobody is in the way, else at later ones.
+/// Commits a transaction that has read at `since`: at `first`, which is `since` or later and nobody else's, where nobody is
+/// in the way; else at later ones.
 /// Checks in the shares say that a key is as it was read, and `reads` are all other reads. Returns the timestamp and the ranges that
 /// may have intents of it.
 pub async fn commit_later<W: World>(
     world: &W,
-    since: Version,
+    (since, first): (Version, Version),
     shares: &[Share],
     reads: &[Reads],
     id: &Id,
 ) -> (Version, Outcome, Vec<u64>) {
-    let (mut at, mut pauses, mut conflicts) = (since, Waits::new(), 0);
+    let (mut at, mut pauses, mut conflicts) = (first, Waits::new(), 0);
     let last_ms = world.left_ms() / LAST_PART;
     loop {
         let changed = if at == since {

@@ -71,11 +71,7 @@ pub fn run(
             package: "etcd-server",
         });
     }
-    let (repeats, time) = if options.quick {
-        (1, Duration::from_millis(1_500))
-    } else {
-        (3, Duration::from_secs(6))
-    };
+    let time = Duration::from_millis(if options.quick { 1_500 } else { 6_000 });
     let progress = Progress::start();
     let data = options.data_dir.clone().unwrap_or_else(std::env::temp_dir);
     let cluster = processes::start(&dunlin, &data, Sync::Always, interrupt)?;
@@ -89,7 +85,7 @@ pub fn run(
         }
     };
     let mut rows: Vec<Repeats> = CROWDS.map(|case| (case, Vec::new())).map(row).into();
-    for _ in 0..options.repeats.unwrap_or(repeats).max(1) {
+    for _ in 0..options.rounds() {
         for row in &mut rows {
             let Some(cluster) = (match row.case.task {
                 Task::Row => rival.as_ref(),

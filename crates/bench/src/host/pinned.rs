@@ -36,12 +36,33 @@ fn on_processor_ns(stat: &str) -> Option<u64> {
 /// # Errors
 /// When the system refuses it.
 pub fn pin(number: usize) -> io::Result<()> {
+    sched_setaffinity(Some(gettid()), &only(number)?)?;
+    Ok(())
+}
+
+fn only(number: usize) -> io::Result<CpuSet> {
     let may_use = sched_getaffinity(Some(rustix::process::getpid()))?;
     let mut usable = (0..CpuSet::MAX_CPU).filter(|cpu| may_use.is_set(*cpu));
-    let last = usable.clone().last().unwrap_or(0);
+    let last = usable.clone().next_back().unwrap_or(0);
     let mut one = CpuSet::new();
     one.set(usable.nth(number).unwrap_or(last));
-    sched_setaffinity(Some(gettid()), &one)?;
+    Ok(one)
+}
+
+/// Has all threads of a process, and those that they will start, run on the processor of this number alone.
+///
+/// # Errors
+/// When the system refuses it.
+pub fn pin_process(pid: u32, number: usize) -> io::Result<()> {
+    let one = only(number)?;
+    for task in fs::read_dir(format!("/proc/{pid}/task"))?.flatten() {
+        let name = task.file_name();
+        let thread = name.to_str().and_then(|name| name.parse().ok());
+        if let Some(thread) = thread.and_then(Pid::from_raw) {
+            // A thread may have ended meanwhile.
+            sched_setaffinity(Some(thread), &one).ok();
+        }
+    }
     Ok(())
 }
 

@@ -63,13 +63,19 @@ pub struct Origin {
 impl Origin {
     /// That of a run which begins.
     pub fn new(options: &PairOptions, date_utc: &str, command_line: &str) -> Origin {
+        let window = times(options).window;
+        Origin::of((options.quick, window), date_utc, command_line)
+    }
+
+    /// The same of one whose cases are counted for so long.
+    pub fn of((quick, window): (bool, Duration), date_utc: &str, command_line: &str) -> Origin {
         Origin {
             date_utc: date_utc.to_owned(),
             command_line: command_line.to_owned(),
-            quick: options.quick,
+            quick,
             machine: Machine::describe(&std::env::temp_dir()),
             revision: revision(),
-            window_s: times(options).window.as_secs_f64(),
+            window_s: window.as_secs_f64(),
         }
     }
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use bytes::Bytes;
 use clap::Args;
-use dunlin_client::{ClientError, Transaction};
+use dunlin_client::{ClientError, DirectTransaction, Transaction};
 use serde_json::Map;
 
 use crate::connect::Server;
@@ -36,6 +36,9 @@ pub struct Txn {
     file: PathBuf,
     #[command(flatten)]
     server: Server,
+    /// Without HTTP between: a connection that is upgraded, a request for each get and one for each commit
+    #[arg(long)]
+    direct: bool,
     /// What is got as JSON objects
     #[arg(long)]
     json: bool,
@@ -117,7 +120,36 @@ fn parse(script: &str) -> Result<Vec<Vec<Statement>>, String> {
 /// What a transaction got, in order; a check that does not hold is an error of its own.
 type Got = Vec<(String, String, Option<Bytes>)>;
 
-async fn carry_out(txn: Transaction, statements: Vec<Statement>) -> Result<Got, ClientError> {
+/// A transaction, whichever way its requests go.
+enum Handle {
+    Http(Transaction),
+    Direct(DirectTransaction),
+}
+
+impl Handle {
+    async fn get(&self, keyspace: &str, key: &[u8]) -> Result<Option<Bytes>, ClientError> {
+        match self {
+            Handle::Http(txn) => txn.get(keyspace, key).await,
+            Handle::Direct(txn) => txn.get(keyspace, key).await,
+        }
+    }
+
+    async fn put(&self, keyspace: &str, key: &[u8], value: Bytes) -> Result<(), ClientError> {
+        match self {
+            Handle::Http(txn) => txn.put(keyspace, key, value).await,
+            Handle::Direct(txn) => txn.put(keyspace, key, value),
+        }
+    }
+
+    async fn delete(&self, keyspace: &str, key: &[u8]) -> Result<(), ClientError> {
+        match self {
+            Handle::Http(txn) => txn.delete(keyspace, key).await,
+            Handle::Direct(txn) => txn.delete(keyspace, key),
+        }
+    }
+}
+
+async fn carry_out(txn: Handle, statements: Vec<Statement>) -> Result<Got, ClientError> {
     let mut got = Vec::new();
     for statement in statements {
         let (keyspace, key) = (&*statement.keyspace, statement.key.as_bytes());
@@ -163,9 +195,20 @@ impl Txn {
         runtime::block_on(async move {
             let client = self.server.client()?;
             let mut output = Output::new();
+            let direct = self.direct.then(|| client.direct());
             for statements in transactions {
-                let done = client.transact(|txn| carry_out(txn, statements.clone()));
-                for (keyspace, name, value) in done.await? {
+                let again = || statements.clone();
+                let done = match &direct {
+                    Some(direct) => {
+                        let run = async |txn| carry_out(Handle::Direct(txn), again()).await;
+                        direct.transact(run).await?
+                    }
+                    None => {
+                        let run = |txn| carry_out(Handle::Http(txn), again());
+                        client.transact(run).await?
+                    }
+                };
+                for (keyspace, name, value) in done {
                     if self.json {
                         let mut object = Map::new();
                         object.insert("keyspace".to_owned(), keyspace.into());

@@ -2,7 +2,7 @@
 //!
 //! Map: [`child`] a process that ends with the test; [`ports`] free ports; [`up`] `dunlin up`;
 //! [`flock`] an etcd and nodes of `dunlin serve`; [`curl`] and [`wire`] two HTTP clients;
-//! [`answer`] what both return; [`asking`] requests of users; [`load`] writers and the proof that nothing acknowledged is lost;
+//! [`direct`] requests without HTTP between; [`answer`] what both return; [`asking`] requests of users; [`load`] writers and the proof that nothing acknowledged is lost;
 //! [`authority`] certificates; [`secure`] a node with TLS; [`promtool`] a judge of metrics; [`mirror`] a client of change streams; [`namespace`] and [`tmpfs`] networks that can be cut and disks that can be full.
 
 // Each test binary compiles its own copy and uses a part of it.
@@ -13,6 +13,7 @@ pub mod asking;
 pub mod authority;
 pub mod child;
 pub mod curl;
+pub mod direct;
 pub mod etcd;
 pub mod flock;
 pub mod load;

@@ -34,6 +34,7 @@ mod suite_ranges;
 mod tls;
 mod txn;
 mod txn_add;
+mod txn_direct;
 mod txn_locks;
 mod txn_outcomes;
 mod users;

@@ -16,6 +16,7 @@ use super::params::Params;
 use super::reply::{self, Chunks, Reply};
 use super::router::text;
 use super::rules::find;
+use super::upgrade::Upgrading;
 use crate::env::LocalFuture;
 use crate::services::Services;
 
@@ -45,6 +46,10 @@ pub struct Ask {
     pub may: Box<dyn Fn(Role) -> bool>,
     /// The same on another keyspace, which the path does not name.
     pub may_on: Judge,
+    /// The same as it is now, for what lasts: users may be changed meanwhile.
+    pub may_now: Judge,
+    /// Where to leave what serves the connection from then on.
+    pub upgrading: Rc<Upgrading>,
     /// Ready when the node stops: answers that last are to end.
     pub stopping: LocalFuture<()>,
     /// Ends the connection at once, whether or not its client takes the answer.
@@ -79,6 +84,8 @@ pub async fn ask_plugged(
         still: Box::new(|| Ok(())),
         may: Box::new(|_| true),
         may_on: Box::new(|_, _| true),
+        may_now: Box::new(|_, _| true),
+        upgrading: Rc::default(),
         stopping: Box::pin(std::future::pending()),
         abort: Rc::default(),
     };

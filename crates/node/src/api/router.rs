@@ -395,6 +395,7 @@ async fn plugged(
         .map_or_else(|| caller.address().to_string(), str::to_owned);
     let (of, on) = (asker.clone(), name.clone());
     let of_any = asker.clone();
+    let (of_now, at) = (asker.clone(), shard.clone());
     let ask = Ask {
         method: head.method,
         parts: parts_of(path)?,
@@ -407,6 +408,8 @@ async fn plugged(
         floor: attempt.floor(),
         may: Box::new(move |role| of.may(role, &on)),
         may_on: Box::new(move |role, keyspace| of_any.may(role, keyspace)),
+        may_now: Box::new(move |role, keyspace| of_now.may_now(&at, role, keyspace)),
+        upgrading: caller.upgrading().clone(),
         still: Box::new(move || asker.may_still(&shard, need, &name)),
         stopping: Box::pin(gate.announced()),
         abort: caller.abort().clone(),

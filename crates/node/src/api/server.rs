@@ -28,6 +28,7 @@ use super::handshake::{self, HANDSHAKE_TIME};
 use super::linger::linger;
 use super::refusal::Refusals;
 use super::router;
+use super::upgrade::Lent;
 use super::upload::{Left, Upload};
 use crate::doors::{Doors, Entered};
 use crate::limits::STALL;
@@ -201,12 +202,14 @@ async fn answer_secretly(
 
 /// Answers requests until there are no more.
 async fn answer(
-    stream: impl AsyncRead + AsyncWrite + Unpin,
+    stream: impl AsyncRead + AsyncWrite + Unpin + 'static,
     caller: Rc<Caller>,
     arrivals: Rc<Arrivals>,
     gate: &Rc<Gate>,
 ) {
     let (at_gate, abort) = (gate.clone(), caller.abort().clone());
+    let upgrading = caller.upgrading().clone();
+    let stream = Lent(Rc::new(RefCell::new(stream)));
     let service = service_fn(move |request: Request<Incoming>| {
         let (gate, arrivals, caller) = (at_gate.clone(), arrivals.clone(), caller.clone());
         async move {
@@ -232,7 +235,7 @@ async fn answer(
             // pipeline_flush stays off: it holds answers back while anything of a next request
             // has arrived, and the 400 to a malformed one for ever.)
             .half_close(true)
-            .serve_connection(TokioIo::new(stream), service)
+            .serve_connection(TokioIo::new(stream.again()), service)
     );
     // A flag, as the gate wakes whoever waits for a request: this is asked several times for each.
     let mut is_ending = false;
@@ -250,7 +253,15 @@ async fn answer(
         () = abort.notified() => return,
         served = serving => served,
     };
-    if let Err(error) = served {
-        tracing::debug!(%error, "an HTTP connection ended early");
+    match (served, upgrading.take()) {
+        (Ok(()), Some(upgrade)) => {
+            tokio::select! {
+                biased;
+                () = abort.notified() => {}
+                () = upgrade(Box::new(stream)) => {}
+            }
+        }
+        (Ok(()), None) => {}
+        (Err(error), _) => tracing::debug!(%error, "an HTTP connection ended early"),
     }
 }

@@ -86,7 +86,7 @@ pub async fn append(model: &Rc<Model>, keys: &[(u64, u64)], value: u64) -> Done 
         body: 0,
     };
     let world = model.clone().world();
-    let (at, outcome, intents_at) = commit_later(&world, at, &shares, &all, &id).await;
+    let (at, outcome, intents_at) = commit_later(&world, (at, at), &shares, &all, &id).await;
     if let Some((range, number)) = lock.filter(|_| !model.one_in(4)) {
         drop(world.ask(range, Request::Unlock { number }).await);
     }

@@ -7,6 +7,7 @@ use std::rc::Rc;
 use subtle::ConstantTimeEq;
 use tokio::sync::Notify;
 
+use crate::api::upgrade::Upgrading;
 use crate::shard::Known;
 
 /// Whom a connection's requests come from.
@@ -15,6 +16,7 @@ pub(in crate::api) struct Caller {
     address: Option<SocketAddr>,
     last: RefCell<Option<Last>>,
     abort: Rc<Notify>,
+    upgrading: Rc<Upgrading>,
 }
 
 /// Who it was with a header that was found to be right.
@@ -31,12 +33,18 @@ impl Caller {
             address,
             last: RefCell::new(None),
             abort: Rc::default(),
+            upgrading: Rc::default(),
         })
     }
 
     /// Ends its connection at once.
     pub fn abort(&self) -> &Rc<Notify> {
         &self.abort
+    }
+
+    /// What serves its connection after an answer of 101.
+    pub fn upgrading(&self) -> &Rc<Upgrading> {
+        &self.upgrading
     }
 
     /// Where from, for counting.

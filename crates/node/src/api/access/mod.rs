@@ -95,6 +95,16 @@ impl Asker {
         Err(Rejected::new(StatusCode::FORBIDDEN, line))
     }
 
+    /// Whether he has the role on a keyspace now, whatever was true when he was let in.
+    pub fn may_now(&self, shard: &Shard, role: Role, keyspace: &str) -> bool {
+        let guard = &shard.front().guard;
+        if !guard.is_closed() {
+            return true;
+        }
+        let (now, need) = (guard.known(), Need::Keyspace(role));
+        judge(now.access(), self.name.as_deref(), need, keyspace) == Verdict::Allow
+    }
+
     /// Whether he has the role on a keyspace, or on all.
     pub fn may(&self, role: Role, keyspace: &str) -> bool {
         match &self.known {

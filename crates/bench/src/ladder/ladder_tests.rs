@@ -1,0 +1,21 @@
+use super::*;
+
+#[test]
+fn figures_are_of_all_transactions() {
+    let took = (1..=100).map(Duration::from_micros).collect();
+    let figures = figures(took, Duration::from_secs(2), Duration::from_millis(10));
+    assert_eq!(figures.per_s, 50.0);
+    assert!((figures.p50_us - 51.0).abs() < 1e-6, "{figures:?}");
+    assert!((figures.p99_us - 100.0).abs() < 1e-6, "{figures:?}");
+    assert!((figures.server_us - 100.0).abs() < 1e-6, "{figures:?}");
+}
+
+#[test]
+fn every_stage_has_the_same_three_ways_to_write() {
+    for stage in [Stage::Memory, Stage::Disk, Stage::Three] {
+        let rungs: Vec<Rung> = steps(stage).iter().map(|step| step.rung).collect();
+        for rung in [Rung::Direct, Rung::One, Rung::Four] {
+            assert!(rungs.contains(&rung), "{stage:?} {rung:?}");
+        }
+    }
+}

@@ -1,0 +1,276 @@
+//! Paper 003: what a transaction of one read and one write costs, step by step, one after the other.
+//!
+//! - [`case`]: how they are sent, and where the data are; [`client`]: the clients; [`report`]: the table
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+
+use crate::cluster::{Cluster, Sync, alone, etcd, postgres, processes};
+use crate::error::BenchError;
+use crate::host::cpu::Meter;
+use crate::host::pinned::{pin, pin_process};
+use crate::host::tree;
+use crate::interrupt::Interrupt;
+use crate::options::TxnOptions;
+use crate::program;
+use crate::progress::Progress;
+use crate::ranges::remote::{self, KEYSPACE, ORACLE};
+use crate::rpc::case::{Caller, Calls, Over, Processors};
+use crate::rpc::run::failed;
+use crate::rpc::tally::Times;
+use crate::rpc::{self, Origin};
+
+pub mod case;
+pub mod client;
+pub mod report;
+
+use case::{Rung, Stage, Step, steps};
+use client::{Runner, fill, fill_table};
+
+/// The node that is spoken to, which leads all ranges.
+const LEADER: &str = "n1";
+
+/// What a case came to.
+#[derive(Debug, Clone, Copy, Default, Serialize)]
+pub struct StepFigures {
+    /// Transactions a second.
+    pub per_s: f64,
+    /// Microseconds of one, median.
+    pub p50_us: f64,
+    /// 99 of 100.
+    pub p99_us: f64,
+    /// CPU of all servers for each, in microseconds.
+    pub server_us: f64,
+}
+
+/// A case with its runs, one of each round.
+#[derive(Debug, Clone, Serialize)]
+pub struct StepRuns {
+    /// The case.
+    pub step: Step,
+    /// One of each round.
+    pub runs: Vec<StepFigures>,
+}
+
+/// The whole run.
+#[derive(Debug, Clone, Serialize)]
+pub struct Ladder {
+    /// How it was made.
+    pub origin: Origin,
+    /// Median of a blocking ping-pong of 1 KiB and 10 bytes over TCP, in microseconds, one of each round.
+    pub ping_pongs_us: Vec<f64>,
+    /// All cases.
+    pub rows: Vec<StepRuns>,
+}
+
+/// The servers of all cases.
+struct Servers {
+    stores: Vec<(Stage, Cluster)>,
+    rivals: Vec<(Stage, Cluster)>,
+}
+
+/// Carries it out: in every round each case has its turn.
+///
+/// # Errors
+/// When servers do not start, a transaction fails, or the user stops the run.
+pub fn run(
+    options: &TxnOptions,
+    interrupt: &Interrupt,
+    origin: Origin,
+) -> Result<Ladder, BenchError> {
+    let progress = Progress::start();
+    let servers = start(options, interrupt, &progress)?;
+    let times = times(options);
+    let mut report = Ladder {
+        origin,
+        ping_pongs_us: Vec::new(),
+        rows: Vec::new(),
+    };
+    let all = [Stage::Memory, Stage::Disk, Stage::Three].into_iter();
+    let runs = |step| StepRuns {
+        step,
+        runs: Vec::new(),
+    };
+    report.rows.extend(all.flat_map(steps).map(runs));
+    for _ in 0..options.rounds() {
+        let calls = |caller| Calls {
+            caller,
+            over: Over::Tcp,
+            connections: 1,
+            depth: 1,
+            processors: Processors::Two,
+        };
+        let ping_pong = rpc::run::run(calls(Caller::PingPong), times)?;
+        report.ping_pongs_us.push(ping_pong.p50_us);
+        for row in &mut report.rows {
+            interrupt.check()?;
+            let figures = if row.step.rung == Rung::Call {
+                let called = rpc::run::run(calls(Caller::Dunlin), times)?;
+                StepFigures {
+                    per_s: called.per_s,
+                    p50_us: called.p50_us,
+                    p99_us: called.p99_us,
+                    server_us: called.server_us,
+                }
+            } else {
+                let Some(cluster) = servers.of(row.step) else {
+                    continue;
+                };
+                measured(cluster, row.step.rung, times)
+                    .map_err(|error| failed(row.step.rung.name(), &error))?
+            };
+            progress.say(&report::line(row.step, &figures));
+            row.runs.push(figures);
+        }
+    }
+    report.rows.retain(|row| !row.runs.is_empty());
+    Ok(report)
+}
+
+/// How long a case takes.
+pub fn times(options: &TxnOptions) -> Times {
+    let ms = if options.quick {
+        (100, 400)
+    } else {
+        (500, 2_000)
+    };
+    Times {
+        warm: Duration::from_millis(ms.0),
+        window: Duration::from_millis(ms.1),
+    }
+}
+
+impl Servers {
+    fn of(&self, step: Step) -> Option<&Cluster> {
+        let all = if step.rung.is_postgres() {
+            &self.rivals
+        } else {
+            &self.stores
+        };
+        all.iter()
+            .find(|(stage, _)| *stage == step.stage)
+            .map(|(_, cluster)| cluster)
+    }
+}
+
+/// Starts all servers, on a processor of their own.
+fn start(
+    options: &TxnOptions,
+    interrupt: &Interrupt,
+    progress: &Progress,
+) -> Result<Servers, BenchError> {
+    let dunlin = program::dunlin_or(options.dunlin.as_deref())?;
+    if etcd::program().is_none() {
+        return Err(BenchError::Missing {
+            program: "etcd",
+            package: "etcd-server",
+        });
+    }
+    let disk = options.data_dir.clone().unwrap_or_else(std::env::temp_dir);
+    let memory = PathBuf::from("/dev/shm");
+    let mut servers = Servers {
+        stores: Vec::new(),
+        rivals: Vec::new(),
+    };
+    for (stage, place) in [(Stage::Memory, &memory), (Stage::Disk, &disk)] {
+        let more = ["--shards".to_owned(), "1".to_owned()];
+        let cluster = alone::start(&dunlin, place, Sync::Always, &more, interrupt)?;
+        servers.stores.push((stage, cluster));
+    }
+    let three = processes::start(&dunlin, &memory, Sync::Always, interrupt)?;
+    servers.stores.push((Stage::Three, three));
+    for (stage, cluster) in &servers.stores {
+        let at = cluster.addresses[0];
+        remote::make(at, interrupt)?;
+        if *stage == Stage::Three {
+            led_here(at, interrupt)?;
+        }
+        fill(at).map_err(|error| failed("dunlin", &error))?;
+    }
+    match postgres::programs() {
+        Some(programs) => {
+            for (stage, place) in [(Stage::Memory, &memory), (Stage::Disk, &disk)] {
+                let cluster = postgres_at(&programs, place, interrupt)?;
+                servers.rivals.push((stage, cluster));
+            }
+        }
+        None => progress.say("PostgreSQL is left out: it is not installed"),
+    }
+    for (_, cluster) in servers.stores.iter().chain(&servers.rivals) {
+        for pid in cluster.pids().into_iter().flat_map(tree::of) {
+            pin_process(pid, 1)?;
+        }
+    }
+    Ok(servers)
+}
+
+fn postgres_at(
+    programs: &Path,
+    place: &Path,
+    interrupt: &Interrupt,
+) -> Result<Cluster, BenchError> {
+    let cluster = postgres::start(programs, place, interrupt)?;
+    fill_table(cluster.addresses[0]).map_err(|error| failed("PostgreSQL", &error))?;
+    Ok(cluster)
+}
+
+/// Has one node lead all ranges.
+fn led_here(at: std::net::SocketAddr, interrupt: &Interrupt) -> Result<(), BenchError> {
+    for keyspace in [KEYSPACE, ORACLE] {
+        let whole = remote::until((at, interrupt), keyspace, "three replicas", |led| {
+            led.is_whole
+        })?;
+        if whole.node != LEADER {
+            remote::lead(at, keyspace, LEADER)?;
+        }
+        remote::until((at, interrupt), keyspace, "n1 leads", |led| {
+            led.node == LEADER
+        })?;
+    }
+    Ok(())
+}
+
+/// One case, its client on a processor of its own.
+fn measured(cluster: &Cluster, rung: Rung, times: Times) -> io::Result<StepFigures> {
+    let client = || {
+        pin(0)?;
+        let mut runner = Runner::new(rung, cluster.addresses[0])?;
+        let warm_until = Instant::now() + times.warm;
+        while Instant::now() < warm_until {
+            runner.run()?;
+        }
+        let pids = cluster.pids().into_iter().flat_map(tree::of);
+        let meter = Meter::new(pids.collect());
+        let (cpu, began) = (meter.total(), Instant::now());
+        let mut took = Vec::new();
+        while began.elapsed() < times.window {
+            let one = Instant::now();
+            runner.run()?;
+            took.push(one.elapsed());
+        }
+        let (all, cpu) = (began.elapsed(), meter.total().saturating_sub(cpu));
+        Ok(figures(took, all, cpu))
+    };
+    thread::scope(|scope| scope.spawn(client).join())
+        .unwrap_or_else(|_| Err(io::Error::other("a client ended early")))
+}
+
+fn figures(mut took: Vec<Duration>, all: Duration, cpu: Duration) -> StepFigures {
+    took.sort_unstable();
+    let us = |time: Duration| time.as_secs_f64() * 1e6;
+    let part = |percent: usize| took.get(took.len() * percent / 100).copied();
+    StepFigures {
+        per_s: took.len() as f64 / all.as_secs_f64(),
+        p50_us: us(part(50).unwrap_or_default()),
+        p99_us: us(part(99).unwrap_or_default()),
+        server_us: us(cpu) / (took.len() as f64).max(1.0),
+    }
+}
+
+#[cfg(test)]
+#[path = "ladder_tests.rs"]
+mod tests;

@@ -1,0 +1,522 @@
+//! `/v1/direct`: a client whose requests are frames of `dunlin_rpc`, over a connection that began as HTTP.
+
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::{Rc, Weak};
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use dunlin_entry::Version;
+use dunlin_message::Message;
+use dunlin_metadata::{Keyspace, Role};
+use dunlin_node::Services;
+use dunlin_node::http::{Answer, Ask, Judge, KEY_BYTES, LocalFuture, Rejected, switching};
+use dunlin_node::plug::Memory;
+use dunlin_proto::{DirectCommit, DirectId, DirectKey, DirectRequest, DirectResponse, DirectSpan};
+use dunlin_rpc::{Duplex, Keepalive, Limits, Reply, Service, serve_frames};
+use dunlin_txn::{Id, World};
+use hyper::StatusCode;
+use hyper::header::UPGRADE;
+use tokio::sync::Notify;
+use tokio::time::sleep;
+
+use crate::body::{Place, Write, check_key};
+use crate::budget::Budget;
+use crate::client::Client;
+use crate::group::range_id;
+use crate::http::{AHEAD_MS_MAX, keyspace_with};
+use crate::interactive::{commit_reads, committed, find_name, of_failure};
+use crate::keyspaces::{Keyspaces, Where, whereabouts};
+use crate::locked::Locked;
+use crate::one_shot::{read_places, shares_of};
+use crate::outcome::failure;
+use crate::plug::limits;
+use crate::read_set::ReadSet;
+use crate::step::{SCANNED_MAX, StepReply};
+
+/// The protocol behind the upgrade.
+const PROTOCOL: &str = "dunlin/1";
+/// Requests of a client without an answer.
+const CALLS: usize = 256;
+/// Their bytes, and those of the longest.
+const REQUEST_BYTES: usize = 24 << 20;
+/// Bytes of answers that a client has not taken: no more of its requests are read then.
+const RESPONSE_BYTES: usize = 16 << 20;
+/// Timestamps that were given to a client, and not used for a commit as yet.
+const GIVEN: usize = 4_096;
+/// Clients are many, and mostly idle: they ask more often themselves whether this node is there.
+const KEEPALIVE: Keepalive = Keepalive {
+    ping_interval: Duration::from_secs(20),
+    dead_after: Duration::from_secs(60),
+};
+/// An answer of so many bytes is counted until its client has taken it.
+const WHOLE_BYTES: usize = 64 << 10;
+/// How often that is looked for.
+const TAKEN_PAUSE: Duration = Duration::from_millis(5);
+
+/// Has the connection of a request go on without HTTP.
+///
+/// # Errors
+/// 426 where it does not say that it wants to.
+pub(crate) fn answer(services: &Rc<Services>, ask: Ask) -> Result<Answer, Rejected> {
+    let wanted = ask.headers.get(UPGRADE).map(|wanted| wanted.as_bytes());
+    if !wanted.is_some_and(|wanted| wanted.eq_ignore_ascii_case(PROTOCOL.as_bytes())) {
+        return Err(Rejected::new(
+            StatusCode::UPGRADE_REQUIRED,
+            format!(
+                "GET /v1/direct is for clients that go on without HTTP: send Connection: upgrade and Upgrade: {PROTOCOL}, which this node speaks"
+            ),
+        ));
+    }
+    let session = Rc::new(Session {
+        services: Rc::downgrade(services),
+        may: ask.may_now,
+        given: RefCell::default(),
+        is_stopping: Cell::new(false),
+        under_way: Cell::new(0),
+        ended: Notify::new(),
+    });
+    let stopping = ask.stopping;
+    ask.upgrading
+        .put(Box::new(|stream| serve(session, stream, stopping)));
+    Ok(switching(PROTOCOL))
+}
+
+/// Serves a client to its end, or until the node stops and what it has begun is done.
+fn serve(
+    session: Rc<Session>,
+    stream: Box<dyn Duplex>,
+    stopping: LocalFuture<()>,
+) -> LocalFuture<()> {
+    let limits = Limits {
+        calls: CALLS,
+        request_bytes: REQUEST_BYTES,
+        response_bytes: RESPONSE_BYTES,
+        streams: 0,
+        keepalive: KEEPALIVE,
+        ..Limits::default()
+    };
+    Box::pin(async move {
+        let stop = async {
+            stopping.await;
+            session.is_stopping.set(true);
+            while session.under_way.get() > 0 {
+                session.ended.notified().await;
+            }
+        };
+        let service = Rc::new(Requests(session.clone()));
+        tokio::select! {
+            biased;
+            end = serve_frames(stream, service, limits) => {
+                tracing::debug!(%end, "a direct client's connection ended");
+            }
+            () = stop => {}
+        }
+    })
+}
+
+/// A client.
+struct Session {
+    services: Weak<Services>,
+    /// Whether it has a role on a keyspace, now.
+    may: Judge,
+    /// Timestamps that were given to it and are nobody else's, with the lock that came with one. A transaction may commit
+    /// at one of these, once.
+    given: RefCell<BTreeMap<Version, Option<Locked>>>,
+    is_stopping: Cell<bool>,
+    under_way: Cell<usize>,
+    ended: Notify,
+}
+
+struct Requests(Rc<Session>);
+
+impl Service<DirectRequest, DirectResponse> for Requests {
+    fn handle(&self, request: DirectRequest, reply: Reply<DirectResponse>) {
+        let session = self.0.clone();
+        if session.is_stopping.get() {
+            return reply.send(of_status(503, "this node stops: go on at another"));
+        }
+        session.under_way.set(session.under_way.get() + 1);
+        tokio::task::spawn_local(async move {
+            session.answer(request, reply).await;
+            session.under_way.set(session.under_way.get() - 1);
+            session.ended.notify_waiters();
+        });
+    }
+}
+
+impl Session {
+    async fn answer(&self, request: DirectRequest, reply: Reply<DirectResponse>) {
+        let Some(services) = self.services.upgrade() else {
+            return;
+        };
+        let mut memory = services.memory();
+        let response = match memory.grow(request.weight()) {
+            Ok(()) => self.carry_out(&services, request, &mut memory).await,
+            Err(full) => Err(full.into()),
+        };
+        let response = response.unwrap_or_else(of_rejected);
+        let weight = response.weight();
+        if weight <= WHOLE_BYTES {
+            return reply.send(response);
+        }
+        let backlog = reply.backlog();
+        while backlog.bytes() > RESPONSE_BYTES {
+            sleep(TAKEN_PAUSE).await;
+        }
+        reply.send(response);
+        memory.set(weight);
+        while backlog.bytes() > WHOLE_BYTES {
+            sleep(TAKEN_PAUSE).await;
+        }
+    }
+
+    async fn carry_out(
+        &self,
+        services: &Rc<Services>,
+        request: DirectRequest,
+        memory: &mut Memory,
+    ) -> Result<DirectResponse, Rejected> {
+        let client = Client::new(services);
+        let response = match request {
+            DirectRequest::Read { at, lock, keys } => {
+                let budget = Budget::new(services.memory(), limits(services).read_bytes);
+                let read = (at, lock, places(keys)?);
+                self.read(services, (&client, &budget), read).await?
+            }
+            DirectRequest::Page { at, span, limit } => {
+                self.page(services, &client, at, span, limit).await?
+            }
+            DirectRequest::Commit(commit) => self.commit(services, &client, commit).await?,
+            DirectRequest::Outcome { id, first } => {
+                self.outcome(services, &client, id, first).await?
+            }
+            DirectRequest::Unlock(at) => {
+                drop(self.given.borrow_mut().remove(&at));
+                DirectResponse::Done
+            }
+        };
+        if services.is_superseded() {
+            return Err(Rejected::new(
+                StatusCode::GATEWAY_TIMEOUT,
+                "another process runs as this node, and this one ends: go on at another; whether a commit happened is not known",
+            ));
+        }
+        memory.grow(response.weight())?;
+        Ok(response)
+    }
+
+    /// Notes a timestamp as this client's.
+    fn give(&self, at: Version, lock: Option<Locked>) {
+        let mut given = self.given.borrow_mut();
+        if given.len() >= GIVEN {
+            given.pop_first();
+        }
+        given.insert(at, lock);
+    }
+
+    fn keyspace(
+        &self,
+        services: &Services,
+        name: &str,
+        role: Role,
+    ) -> Result<Arc<Keyspace>, Rejected> {
+        keyspace_with(services, &self.may, name, role)
+    }
+
+    async fn read(
+        &self,
+        services: &Services,
+        (client, budget): (&Client, &Budget),
+        (at, lock, keys): (Option<Version>, bool, Vec<Place>),
+    ) -> Result<DirectResponse, Rejected> {
+        admit(services, keys.len(), 0)?;
+        let role = if lock { Role::Write } else { Role::Read };
+        let mut keyspaces = Keyspaces::new();
+        for place in &keys {
+            let name = &place.keyspace;
+            if !keyspaces.contains_key(name) {
+                keyspaces.insert(name.clone(), self.keyspace(services, name, role)?);
+            }
+        }
+        if lock {
+            return self.read_locked(client, at, &keyspaces, &keys).await;
+        }
+        let at = match at {
+            Some(at) => check_at(services, at)?,
+            None => self.timestamp(client).await?,
+        };
+        let mut reads: BTreeMap<Where, Vec<Place>> = BTreeMap::new();
+        for place in keys.iter().collect::<BTreeSet<_>>() {
+            let places = reads.entry(whereabouts(&keyspaces, place)?);
+            places.or_default().push(place.clone());
+        }
+        let found = read_places((client, budget), &keyspaces, reads, at).await?;
+        let values = keys.iter().map(|place| found.get(place).cloned().flatten());
+        Ok(DirectResponse::Values(at, values.collect()))
+    }
+
+    /// A timestamp that is this client's.
+    async fn timestamp(&self, client: &Client) -> Result<Version, Rejected> {
+        let at = client.timestamp(Version(0)).await;
+        let at = at.map_err(|instead| failure("_oracle", instead))?;
+        self.give(at, None);
+        Ok(at)
+    }
+
+    async fn read_locked(
+        &self,
+        client: &Client,
+        at: Option<Version>,
+        keyspaces: &Keyspaces,
+        keys: &[Place],
+    ) -> Result<DirectResponse, Rejected> {
+        let ([place], None) = (keys, at) else {
+            return Err(Rejected::bad(
+                "a transaction locks one key, with its first read: name one key and no timestamp",
+            ));
+        };
+        let (keyspace, index) = whereabouts(keyspaces, place)?;
+        let (range, key) = (range_id(keyspace, index), place.key.clone());
+        let locked = client
+            .lock((range, key.clone()), Version(0), vec![key])
+            .await;
+        let Some((lock, values)) = locked else {
+            return Err(Rejected::new(
+                StatusCode::SERVICE_UNAVAILABLE,
+                "others hold the lock of this key, or its leader cannot be reached: nothing was read; try again",
+            ));
+        };
+        let at = lock.at;
+        self.give(at, Some(lock));
+        Ok(DirectResponse::Values(at, values))
+    }
+
+    async fn page(
+        &self,
+        services: &Services,
+        client: &Client,
+        at: Option<Version>,
+        span: DirectSpan,
+        limit: u32,
+    ) -> Result<DirectResponse, Rejected> {
+        let limit = limit as usize;
+        if limit == 0 || limit > SCANNED_MAX {
+            let line = format!("a page has from 1 to {SCANNED_MAX} keys");
+            return Err(Rejected::bad(line));
+        }
+        let keyspace = self.keyspace(services, &span.keyspace, Role::Read)?;
+        let at = match at {
+            Some(at) => check_at(services, at)?,
+            None => self.timestamp(client).await?,
+        };
+        let bounds = (span.start, span.end);
+        let page = client.read_page(&keyspace, Some(at), bounds, limit);
+        let (rows, next) = page.await?;
+        Ok(DirectResponse::Page(at, rows, next))
+    }
+
+    async fn commit(
+        &self,
+        services: &Rc<Services>,
+        client: &Client,
+        commit: DirectCommit,
+    ) -> Result<DirectResponse, Rejected> {
+        let DirectCommit {
+            at,
+            reads,
+            scans,
+            writes,
+            id,
+        } = commit;
+        let keys = reads.len() + scans.len() + writes.len();
+        let writes = writes_of(writes)?;
+        admit(services, keys, writes.iter().map(Write::size).sum())?;
+        let name = name_of(services, id)?;
+        let mut keyspaces = Keyspaces::new();
+        for write in &writes {
+            let name = &write.place.keyspace;
+            if !keyspaces.contains_key(name) {
+                keyspaces.insert(name.clone(), self.keyspace(services, name, Role::Write)?);
+            }
+        }
+        let read = reads.iter().map(|(key, _)| &key.keyspace);
+        for name in read.chain(scans.iter().map(|span| &span.keyspace)) {
+            if !keyspaces.contains_key(name) {
+                keyspaces.insert(name.clone(), self.keyspace(services, name, Role::Read)?);
+            }
+        }
+        let has_read = !reads.is_empty() || !scans.is_empty();
+        let reads = read_set(reads, scans)?;
+        let (since, first) = match at {
+            Some(at) => {
+                let at = check_at(services, at)?;
+                let given = self.given.borrow_mut().remove(&at);
+                let is_given = given.is_some();
+                client.hold(given.flatten());
+                if is_given {
+                    (at, at)
+                } else {
+                    // Somebody else may have it.
+                    (at, self.later(client, at).await?)
+                }
+            }
+            None if has_read => {
+                return Err(Rejected::bad(
+                    "what a transaction has read has a timestamp: name it",
+                ));
+            }
+            None => {
+                let at = self.later(client, Version(0)).await?;
+                (at, at)
+            }
+        };
+        let mut shares = shares_of(&keyspaces, &writes, &[])?.shares;
+        let reads = reads.share_out(&keyspaces, &mut shares)?;
+        let ended = commit_reads(client, (since, first), &shares, &reads, &name).await;
+        let reply = committed(services, ended.0, ended.1);
+        Ok(of_reply(reply))
+    }
+
+    /// A timestamp above another, for one commit.
+    async fn later(&self, client: &Client, above: Version) -> Result<Version, Rejected> {
+        let at = client.timestamp(above).await;
+        Ok(at.map_err(|instead| failure("_oracle", instead))?)
+    }
+
+    async fn outcome(
+        &self,
+        services: &Rc<Services>,
+        client: &Client,
+        id: DirectId,
+        first: DirectKey,
+    ) -> Result<DirectResponse, Rejected> {
+        self.keyspace(services, &first.keyspace, Role::Write)?;
+        let name = name_of(services, id)?;
+        let found = find_name(client, &name, &place(first)?, true).await;
+        Ok(of_reply(
+            found.unwrap_or_else(|failure| of_failure(&failure)),
+        ))
+    }
+}
+
+fn place(key: DirectKey) -> Result<Place, Rejected> {
+    check_key(&key.key, KEY_BYTES).map_err(Rejected::bad)?;
+    Ok(Place {
+        keyspace: key.keyspace,
+        // A copy: what a client sends is read many requests at a time.
+        key: Bytes::copy_from_slice(&key.key),
+    })
+}
+
+fn places(keys: Vec<DirectKey>) -> Result<Vec<Place>, Rejected> {
+    keys.into_iter().map(place).collect()
+}
+
+/// Writes, of each key one.
+fn writes_of(writes: Vec<(DirectKey, Option<Bytes>)>) -> Result<Vec<Write>, Rejected> {
+    if writes.is_empty() {
+        return Err(Rejected::bad(
+            "nothing is written: a transaction that only reads ends without a commit",
+        ));
+    }
+    let write = |(key, value): (DirectKey, Option<Bytes>)| {
+        let place = place(key)?;
+        let value = value.map(|value| Bytes::copy_from_slice(&value));
+        Ok(Write { place, value })
+    };
+    let writes: Vec<Write> = writes
+        .into_iter()
+        .map(write)
+        .collect::<Result<_, Rejected>>()?;
+    let places: BTreeSet<&Place> = writes.iter().map(|write| &write.place).collect();
+    if places.len() < writes.len() {
+        return Err(Rejected::bad("a key is written twice: write it once"));
+    }
+    Ok(writes)
+}
+
+fn read_set(
+    reads: Vec<(DirectKey, Option<Version>)>,
+    scans: Vec<DirectSpan>,
+) -> Result<ReadSet, Rejected> {
+    let mut set = ReadSet::default();
+    for (key, version) in reads {
+        let place = place(key)?;
+        set.add_key(&place, usize::MAX);
+        set.found(&place, version);
+    }
+    for span in scans {
+        set.add_scan(&span.keyspace, (span.start, span.end), usize::MAX);
+    }
+    Ok(set)
+}
+
+/// Refuses more keys or bytes than a transaction may have.
+fn admit(services: &Services, keys: usize, written: usize) -> Result<(), Rejected> {
+    let admitted = limits(services).admit(keys, written);
+    admitted.map_err(|line| Rejected::new(StatusCode::PAYLOAD_TOO_LARGE, line))
+}
+
+/// Refuses a timestamp that is far ahead, which would take all others with it, or of which nothing is known any more.
+fn check_at(services: &Services, at: Version) -> Result<Version, Rejected> {
+    let now_ms = services.now_ms();
+    if at.millis() > now_ms.saturating_add(services.clock_bound_ms()) {
+        return Err(Rejected::bad(format!(
+            "the timestamp {at} is ahead of this node's clock by more than the clock bound: leave it out, and one is given"
+        )));
+    }
+    if at.millis() < now_ms.saturating_sub(limits(services).retention_ms()) {
+        return Err(Rejected::new(
+            StatusCode::GONE,
+            "the timestamp of this transaction is older than what is kept of the past (setting txn retention): begin another",
+        ));
+    }
+    Ok(at)
+}
+
+/// A name as ranges keep it. One that is too old may have been forgotten; one from the future would be kept for too long.
+fn name_of(services: &Services, id: DirectId) -> Result<Id, Rejected> {
+    let now_ms = services.now_ms();
+    let good_ms = limits(services).retention_ms() / 2;
+    if id.ms.saturating_add(good_ms) < now_ms || id.ms > now_ms + AHEAD_MS_MAX {
+        return Err(Rejected::bad(format!(
+            "the id has the time {} and it is {now_ms} now, in milliseconds since 1970: an id is good for {} s, half of txn retention",
+            id.ms,
+            good_ms / 1_000
+        )));
+    }
+    Ok(Id {
+        ms: id.ms,
+        name: format!("direct-{:x}-{:032x}", id.ms, id.number).into(),
+        body: 0,
+    })
+}
+
+fn of_status(status: u16, line: impl Into<String>) -> DirectResponse {
+    DirectResponse::Refused(status, line.into())
+}
+
+fn of_rejected(rejected: Rejected) -> DirectResponse {
+    of_status(rejected.status.as_u16(), rejected.line)
+}
+
+fn of_reply(reply: StepReply) -> DirectResponse {
+    match reply {
+        StepReply::Committed(at) => DirectResponse::Committed(at),
+        StepReply::Conflict | StepReply::Aborted => of_status(
+            409,
+            "others were in the way: nothing of it happened; begin another",
+        ),
+        StepReply::Refused(504, _) => of_status(
+            504,
+            "a range did not answer in time, so it is not known whether this transaction committed: send Outcome",
+        ),
+        StepReply::Refused(status, line) => of_status(status, line),
+        _ => of_status(
+            410,
+            "this transaction is too old for its outcome to be known",
+        ),
+    }
+}
