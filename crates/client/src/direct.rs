@@ -77,7 +77,7 @@ impl Direct {
             ms: local_ms(),
             number: u128::from(chance()) << 64 | u128::from(chance()),
         };
-        DirectTransaction(Rc::new(Begun {
+        DirectTransaction(Rc::new(Inner {
             direct: self.clone(),
             id,
             at: Cell::new(None),
@@ -217,9 +217,9 @@ async fn connect(servers: &Servers) -> Result<(String, Connection), ClientError>
 /// written itself; nobody else sees that before [`DirectTransaction::commit`]. Writes are kept here until then. Clones are
 /// the same. Dropped without a commit, nothing of it has happened.
 #[derive(Clone)]
-pub struct DirectTransaction(Rc<Begun>);
+pub struct DirectTransaction(Rc<Inner>);
 
-struct Begun {
+struct Inner {
     direct: Direct,
     id: DirectId,
     /// The timestamp of its reads.
@@ -340,7 +340,7 @@ impl DirectTransaction {
         };
         let mut rows = self.written(&whole);
         let (mut next, mut stored) = (Some(whole.start.clone()), 0);
-        // What it has written itself may stand for, or delete, what is stored.
+        // Its own writes may replace or delete stored values.
         let wanted = limit + rows.len();
         while let Some(start) = &next
             && stored < wanted
@@ -364,7 +364,7 @@ impl DirectTransaction {
             }
             next = rest;
         }
-        // Others may write behind what was read.
+        // Others may write behind the last key that it has read.
         let scanned = DirectSpan {
             end: next.or(whole.end.clone()),
             ..whole
@@ -418,7 +418,7 @@ impl DirectTransaction {
     }
 
     /// Writes all that it has written, or nothing; its timestamp, which is none where it has written nothing. Where the
-    /// answer is lost, its outcome is asked for until somebody can tell.
+    /// answer is lost, it requests the outcome until a node has it.
     ///
     /// # Errors
     /// [`ClientError::Conflict`] when nothing was written and it is to begin anew; [`ClientError::Ambiguous`] when nobody
@@ -461,7 +461,7 @@ impl DirectTransaction {
             id: self.0.id,
             first,
         };
-        let mut asked = 0;
+        let mut tries = 0;
         loop {
             let error = match self.0.direct.ask(&request).await {
                 Ok(DirectResponse::Committed(at)) => return Ok(Some(at)),
@@ -469,8 +469,8 @@ impl DirectTransaction {
                 Err(error @ ClientError::Conflict(_)) => return Err(error),
                 Err(error) => error,
             };
-            asked += 1;
-            if !error.is_retryable() || asked >= ASKED_MAX {
+            tries += 1;
+            if !error.is_retryable() || tries >= ASKED_MAX {
                 return Err(ClientError::Ambiguous {
                     server: self.server(),
                     reason: error.to_string(),

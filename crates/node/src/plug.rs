@@ -184,7 +184,7 @@ pub trait Plugged: Any {
     /// Answers its like at another shard.
     fn call(&self, services: &Rc<Services>, body: Bytes, reply: Reply<Response>);
 
-    /// The same for what is not answered. A capability that knows of none leaves it out.
+    /// The same for requests that are not answered. A capability that knows of none leaves them out.
     fn notice(&self, _: &Rc<Services>, _: Bytes) {}
 
     /// The same with a stream of items.

@@ -52,7 +52,7 @@ const KEEPALIVE: Keepalive = Keepalive {
 };
 /// An answer of so many bytes is counted until its client has taken it.
 const WHOLE_BYTES: usize = 64 << 10;
-/// How often that is looked for.
+/// Between two checks whether it has.
 const TAKEN_PAUSE: Duration = Duration::from_millis(5);
 
 /// Has the connection of a request go on without HTTP.
@@ -83,7 +83,7 @@ pub(crate) fn answer(services: &Rc<Services>, ask: Ask) -> Result<Answer, Reject
     Ok(switching(PROTOCOL))
 }
 
-/// Serves a client to its end, or until the node stops and what it has begun is done.
+/// Serves a client to its end, or until the node stops and its requests are answered.
 fn serve(
     session: Rc<Session>,
     stream: Box<dyn Duplex>,
@@ -470,7 +470,7 @@ fn check_at(services: &Services, at: Version) -> Result<Version, Rejected> {
     if at.millis() < now_ms.saturating_sub(limits(services).retention_ms()) {
         return Err(Rejected::new(
             StatusCode::GONE,
-            "the timestamp of this transaction is older than what is kept of the past (setting txn retention): begin another",
+            "the timestamp of this transaction is older than the versions that are kept (setting txn retention): begin another",
         ));
     }
     Ok(at)

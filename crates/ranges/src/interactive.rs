@@ -394,7 +394,7 @@ async fn end(client: &Client, part: &Part, id: TxnId) -> Result<StepReply, Failu
     Ok(committed(&services, at, outcome))
 }
 
-/// Commits what has read at the first timestamp, at the second or a later one; ranges hear of it behind the answer. Checks
+/// Commits a transaction that has read at the first timestamp, at the second or a later one; ranges hear of it behind the answer. Checks
 /// in the shares say that a key is as it was read, `reads` are all other reads.
 pub(crate) async fn commit_reads(
     client: &Client,

@@ -24,7 +24,7 @@
 //! | `drive` | the one task that takes all of them on: messages, proposals, reads, ticks |
 //! | `ready` | what raft hands out: to the log, to the store, to who waits |
 //! | `reads` | pure: who may read once which round has ended |
-//! | `send` | messages to other replicas, those of all groups together |
+//! | `send`, `outgoing` | messages to other replicas, those of all groups together |
 //! | `snapshot` | a whole range to a replica that is too far behind |
 //! | `serve` | a request at the leader; the steps are in `dunlin_txn` |
 //! | `stamps` | timestamps of the oracle, for all who wait at a shard |
@@ -72,6 +72,7 @@ mod one_shot;
 mod open;
 mod others;
 mod outcome;
+mod outgoing;
 mod place;
 mod plug;
 mod prepare;

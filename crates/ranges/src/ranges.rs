@@ -11,7 +11,7 @@ use dunlin_versions::{Store, StoreError};
 use tokio::sync::{Notify, Semaphore};
 
 use crate::group::{Group, Inbound, Lead};
-use crate::send::Outgoing;
+use crate::outgoing::Outgoing;
 
 /// Copies that a shard fetches at a time, and that it sends.
 pub(crate) const COPIES_MAX: usize = 2;

@@ -1,8 +1,6 @@
 //! Messages to other replicas: those of all groups for one shard go together.
 
-use std::collections::BTreeMap;
-
-use bytes::{Buf, BufMut, Bytes, BytesMut};
+use bytes::{Buf, BufMut, Bytes};
 use dunlin_proto::ShardAddress;
 use prost::Message as _;
 use raft::eraftpb::Message;
@@ -13,17 +11,6 @@ use crate::wire::{MESSAGES, NUMBER, get_bytes, put_bytes};
 
 /// More than this is not put together.
 const TOGETHER_BYTES: usize = 4 << 20;
-
-/// Messages that are to be sent, by shard.
-#[derive(Default)]
-pub(crate) struct Outgoing(BTreeMap<ShardAddress, Parcel>);
-
-#[derive(Default)]
-struct Parcel {
-    bytes: BytesMut,
-    /// Groups and replicas that hear when it cannot be sent.
-    to: Vec<(u64, u64)>,
-}
 
 impl AtShard {
     /// Puts messages of a group to the others.
@@ -58,7 +45,7 @@ impl AtShard {
         }
     }
 
-    /// Sends what was put together. What is lost on the way is sent again by raft, after its next heartbeat.
+    /// Sends all messages. Raft sends lost ones again, after its next heartbeat.
     pub fn send_all(&self) {
         let outgoing = std::mem::take(&mut *self.outgoing.borrow_mut());
         let Some(services) = self.services.upgrade() else {

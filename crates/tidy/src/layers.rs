@@ -53,11 +53,12 @@ const LAYERS: &[(&str, &[&str], &[&str])] = &[
     (
         "ranges",
         &[
-            "entry", "log", "metadata", "node", "proto", "raftlog", "rpc", "txn", "versions",
+            "entry", "log", "message", "metadata", "node", "proto", "raftlog", "rpc", "txn",
+            "versions",
         ],
         &[],
     ),
-    ("client", &["proto", "tls"], &[]),
+    ("client", &["entry", "proto", "rpc", "tls"], &[]),
     ("copy", &["client", "log", "secret"], &[]),
     (
         "cli",
@@ -65,9 +66,9 @@ const LAYERS: &[(&str, &[&str], &[&str])] = &[
             "changes", "chart", "client", "copy", "entry", "links", "log", "metadata", "node",
             "ranges", "rpc", "secret", "store", "tls", "views",
         ],
-        &["history"],
+        &["history", "proto"],
     ),
-    ("bench", &["chart", "log"], &[]),
+    ("bench", &["chart", "client", "log", "rpc"], &[]),
     (
         "sim",
         &[

@@ -1,4 +1,4 @@
-//! Who does one read and one write as a transaction, and where the data are.
+//! Transactions of one read and one write: how they are sent, and where the data are.
 
 use serde::Serialize;
 
@@ -41,7 +41,7 @@ pub enum Stage {
 
 /// One case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct Step {
+pub struct RungAt {
     /// How it is sent.
     pub rung: Rung,
     /// Where the data are.
@@ -80,7 +80,7 @@ impl Stage {
 }
 
 /// All cases of a stage.
-pub fn steps(stage: Stage) -> Vec<Step> {
+pub fn steps(stage: Stage) -> Vec<RungAt> {
     use Rung::{Call, Direct, DirectRead, Four, One, PostgresFour, PostgresTwo};
     let rungs: &[Rung] = match stage {
         Stage::Memory => &[
@@ -95,5 +95,5 @@ pub fn steps(stage: Stage) -> Vec<Step> {
         Stage::Disk => &[Direct, One, Four, PostgresTwo, PostgresFour],
         Stage::Three => &[DirectRead, Direct, One, Four],
     };
-    rungs.iter().map(|&rung| Step { rung, stage }).collect()
+    rungs.iter().map(|&rung| RungAt { rung, stage }).collect()
 }

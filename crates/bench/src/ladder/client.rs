@@ -162,8 +162,8 @@ fn one(http: &mut Http, key: &str, value: &str) -> io::Result<()> {
 }
 
 fn four(http: &mut Http, key: &str, value: &str) -> io::Result<()> {
-    let begun = expect(http.request("POST", "/v1/txn/begin", b"")?, 201)?;
-    let id = begun["id"].as_str().unwrap_or_default();
+    let began = expect(http.request("POST", "/v1/txn/begin", b"")?, 201)?;
+    let id = began["id"].as_str().unwrap_or_default();
     let path = format!("/v1/txn/{id}/keyspaces/{KEYSPACE}/keys/{key}");
     expect(http.request("GET", &path, b"")?, 200)?;
     expect(http.request("PUT", &path, value.as_bytes())?, 202)?;
@@ -187,14 +187,14 @@ impl Sql {
         })
     }
 
-    /// What is sent together goes in one round.
+    /// Statements that are sent together take one round.
     async fn two(&self, key: &str, value: &str) -> Result<(), tokio_postgres::Error> {
         let select: Parameters<'_, 1> = [&key];
-        let (begun, found) = tokio::join!(
+        let (began, found) = tokio::join!(
             self.client.execute(&self.begin, &[]),
             self.client.query_one(&self.select, &select),
         );
-        begun?;
+        began?;
         let _value: String = found?.get(0);
         let update: Parameters<'_, 2> = [&key, &value];
         let (updated, committed) = tokio::join!(

@@ -3,6 +3,7 @@
 //! - [`case`]: how they are sent, and where the data are; [`client`]: the clients; [`report`]: the table
 
 use std::io;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -28,11 +29,13 @@ pub mod case;
 pub mod client;
 pub mod report;
 
-use case::{Rung, Stage, Step, steps};
+use case::{Rung, RungAt, Stage, steps};
 use client::{Runner, fill, fill_table};
 
 /// The node that is spoken to, which leads all ranges.
 const LEADER: &str = "n1";
+/// Until ranges have leaders.
+const STARTS: Duration = Duration::from_secs(60);
 
 /// What a case came to.
 #[derive(Debug, Clone, Copy, Default, Serialize)]
@@ -51,7 +54,7 @@ pub struct StepFigures {
 #[derive(Debug, Clone, Serialize)]
 pub struct StepRuns {
     /// The case.
-    pub step: Step,
+    pub step: RungAt,
     /// One of each round.
     pub runs: Vec<StepFigures>,
 }
@@ -145,7 +148,7 @@ pub fn times(options: &TxnOptions) -> Times {
 }
 
 impl Servers {
-    fn of(&self, step: Step) -> Option<&Cluster> {
+    fn of(&self, step: RungAt) -> Option<&Cluster> {
         let all = if step.rung.is_postgres() {
             &self.rivals
         } else {
@@ -185,11 +188,14 @@ fn start(
     servers.stores.push((Stage::Three, three));
     for (stage, cluster) in &servers.stores {
         let at = cluster.addresses[0];
-        remote::make(at, interrupt)?;
+        let replicas = if *stage == Stage::Three { 3 } else { 1 };
+        let body =
+            format!(r#"{{"name":"{KEYSPACE}","mode":"transactional","replicas":{replicas}}}"#);
+        remote::create((at, interrupt), &body)?;
         if *stage == Stage::Three {
             led_here(at, interrupt)?;
         }
-        fill(at).map_err(|error| failed("dunlin", &error))?;
+        filled(at, interrupt)?;
     }
     match postgres::programs() {
         Some(programs) => {
@@ -208,6 +214,18 @@ fn start(
     Ok(servers)
 }
 
+/// Nodes that have just started refuse for a moment.
+fn filled(at: SocketAddr, interrupt: &Interrupt) -> Result<(), BenchError> {
+    let end = Instant::now() + STARTS;
+    loop {
+        match fill(at) {
+            Ok(()) => return Ok(()),
+            Err(error) if Instant::now() >= end => return Err(failed("dunlin", &error)),
+            Err(_) => interrupt.sleep(Duration::from_millis(100))?,
+        }
+    }
+}
+
 fn postgres_at(
     programs: &Path,
     place: &Path,
@@ -219,7 +237,7 @@ fn postgres_at(
 }
 
 /// Has one node lead all ranges.
-fn led_here(at: std::net::SocketAddr, interrupt: &Interrupt) -> Result<(), BenchError> {
+fn led_here(at: SocketAddr, interrupt: &Interrupt) -> Result<(), BenchError> {
     for keyspace in [KEYSPACE, ORACLE] {
         let whole = remote::until((at, interrupt), keyspace, "three replicas", |led| {
             led.is_whole

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::case::{Rung, Stage, Step};
+use super::case::{Rung, RungAt, Stage};
 use super::{Ladder, StepFigures, StepRuns};
 use crate::error::BenchError;
 use crate::report::model::Target;
@@ -21,7 +21,7 @@ of the same round.
 - CPU is user and system time of all servers (of PostgreSQL with its processes of connections) for each transaction.
 - Dunlin: `dunlin serve`, one shard, `--sync always`; with three replicas three processes, of which the one that is spoken to leads \
 all ranges. Memory is `/dev/shm`, where a sync costs nothing, as in the paper, which wrote nothing to a disk.
-- PostgreSQL: the package with its defaults, serializable, prepared statements. Two rounds: what needs no answer in between is sent \
+- PostgreSQL: the package with its defaults, serializable, prepared statements. Two rounds: statements without an answer in between are sent \
 together (`tokio-postgres` does so by itself).
 - A direct client sends two requests; over HTTP it is one (`POST /v1/txn`, evaluated by the leader) or four.
 ";
@@ -29,8 +29,8 @@ together (`tokio-postgres` does so by itself).
 const PAPER: &str = "\
 ## Beside the paper
 
-Paper 003 gives 50.6 us (p50) for one read and one write at depth 1 with one core each, over RDMA, where what is read is what the \
-same client wrote just before, and what is to be durable is sent to another machine's memory. Comparable are multiples of the \
+Paper 003 gives 50.6 us (p50) for one read and one write at depth 1 with one core each, over RDMA, where each transaction reads its own \
+write, and the write is sent to another machine's memory. Comparable are multiples of the \
 ping-pong: its 50.6 us are about six serialized rounds of its network. Here a client and a server need two rounds.
 ";
 
@@ -59,7 +59,7 @@ fn render(report: &Ladder) -> String {
 }
 
 /// One run, while it goes on.
-pub fn line(step: Step, figures: &StepFigures) -> String {
+pub fn line(step: RungAt, figures: &StepFigures) -> String {
     format!(
         "{}, {}: {:.0}/s, p50 {:.1} us, servers {:.1} us",
         step.rung.name(),
@@ -113,7 +113,7 @@ fn beside(
     figure: fn(&StepFigures) -> f64,
 ) -> Option<f64> {
     let find = |rung| {
-        let step = Step { rung, stage };
+        let step = RungAt { rung, stage };
         report.rows.iter().find(|row| row.step == step)
     };
     let rounds = find(own)?.runs.iter().zip(&find(other)?.runs);
@@ -121,9 +121,9 @@ fn beside(
     Some(Spread::of(parts).median)
 }
 
-/// What is wanted, beside what was measured.
+/// Targets, beside the figures.
 pub fn evaluate(report: &Ladder) -> Vec<Target> {
-    let direct = Step {
+    let direct = RungAt {
         rung: Rung::Direct,
         stage: Stage::Memory,
     };

@@ -107,7 +107,7 @@ pub fn targets(targets: &[Target]) -> String {
 
 /// The same, not yet rendered.
 pub fn target_table(targets: &[Target]) -> Table {
-    let mut table = Table::new(&["target", "wanted", "measured", "met"]);
+    let mut table = Table::new(&["target", "wanted", "measured", "reached"]);
     for target in targets {
         let met = match target.met {
             Some(true) => "yes",

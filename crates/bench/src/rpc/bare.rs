@@ -12,10 +12,10 @@ use bytes::Bytes;
 use rustix::event::{PollFd, PollFlags, poll};
 
 use super::case::{REQUEST_BYTES, RESPONSE_BYTES};
-use super::run::{REQUEST, ServerSide};
+use super::pair::{REQUEST, ServerSide};
 use super::tally::{CallFigures, Tally};
 
-/// What is read at once.
+/// Bytes of a read.
 const READ_BYTES: usize = 256 << 10;
 const RESPONSE: [u8; RESPONSE_BYTES] = [b'r'; RESPONSE_BYTES];
 
@@ -142,9 +142,9 @@ pub fn ask_queue((requests, answers): &Queues, tally: &Tally) -> io::Result<Opti
     }
 }
 
-/// What is outstanding.
+/// Requests that are outstanding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Shape {
+pub struct Outstanding {
     /// Bytes of a request.
     pub request_bytes: usize,
     /// Connections.
@@ -185,7 +185,7 @@ impl Reading {
 ///
 /// # Errors
 /// When a socket fails.
-pub fn answer(at: &str, shape: Shape, side: ServerSide<String>) -> io::Result<()> {
+pub fn answer(at: &str, shape: Outstanding, side: ServerSide<String>) -> io::Result<()> {
     let listening = Listening::on(at)?;
     side.serves(listening.address()?);
     let accepted = (0..shape.connections).map(|_| listening.accept().map(Reading::new));
@@ -213,7 +213,7 @@ pub fn answer(at: &str, shape: Shape, side: ServerSide<String>) -> io::Result<()
 ///
 /// # Errors
 /// When a socket fails.
-pub fn ask(at: &str, shape: Shape, tally: &Tally) -> io::Result<Option<CallFigures>> {
+pub fn ask(at: &str, shape: Outstanding, tally: &Tally) -> io::Result<Option<CallFigures>> {
     let dialed = (0..shape.connections).map(|_| dial(at).map(Reading::new));
     let mut all: Vec<Reading> = dialed.collect::<io::Result<_>>()?;
     let requests = vec![b'q'; shape.request_bytes * shape.depth];

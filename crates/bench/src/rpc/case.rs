@@ -37,7 +37,7 @@ pub enum Over {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Processors {
-    /// Both threads share one: what is measured is work alone, and no processor is woken for it.
+    /// Both threads share one: latencies are work alone, and no processor is woken.
     One,
     /// One each.
     Two,

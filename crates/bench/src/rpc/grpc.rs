@@ -22,7 +22,7 @@ use tonic::{Request, Response, Status};
 
 use super::case::RESPONSE_BYTES;
 use super::ours::local;
-use super::run::{REQUEST, ServerSide};
+use super::pair::{REQUEST, ServerSide};
 use super::tally::{CallFigures, Tally};
 
 const METHOD: &str = "/bench.Answers/Answer";

@@ -1,6 +1,6 @@
 //! Paper 003: calls between two threads, one processor each, 1 KiB there and 10 bytes back.
 //!
-//! - [`case`]: who calls, over what; [`mod@run`]: both threads; [`tally`]: what is counted
+//! - [`case`]: who calls, over what; [`mod@run`]: one case; [`pair`]: its threads; [`tally`]: their figures
 //! - [`ours`]: `crates/rpc`; [`bare`]: sockets alone; [`grpc`]: `tonic`
 //! - [`report`]: the tables
 
@@ -18,6 +18,7 @@ pub mod bare;
 pub mod case;
 pub mod grpc;
 pub mod ours;
+pub mod pair;
 pub mod report;
 pub mod run;
 pub mod tally;

@@ -15,14 +15,14 @@ use tokio::task::{JoinSet, LocalSet, spawn_local};
 use tokio::time::timeout;
 
 use super::case::RESPONSE_BYTES;
-use super::run::{REQUEST, ServerSide};
+use super::pair::{REQUEST, ServerSide};
 use super::tally::{CallFigures, Tally};
 
 /// No answer takes so long.
 const TIMEOUT: Duration = Duration::from_secs(10);
 const RESPONSE: Bytes = Bytes::from_static(&[b'r'; RESPONSE_BYTES]);
 
-/// Answers calls; what is not to be answered is taken.
+/// Answers calls, and takes notices.
 struct Answers;
 
 impl Service<Bytes, Bytes> for Answers {

@@ -173,7 +173,7 @@ fn beside(
     })
 }
 
-/// What is wanted, beside what was measured.
+/// Targets, beside the figures.
 pub fn evaluate(report: &Rpc) -> Vec<Target> {
     let row = |processors, depth| {
         let case = Calls {

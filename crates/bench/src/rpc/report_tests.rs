@@ -38,20 +38,20 @@ fn figures(case: Calls) -> CallFigures {
 #[test]
 fn rates_are_compared_with_tonic_and_latencies_with_a_ping_pong() {
     let report = report(figures);
-    let met = evaluate(&report);
+    let targets = evaluate(&report);
     assert_eq!(
-        met.iter().map(|of| of.met).collect::<Vec<_>>(),
+        targets.iter().map(|of| of.met).collect::<Vec<_>>(),
         [Some(true); 2]
     );
-    assert_eq!(met[0].measured, "1.80");
-    assert_eq!(met[1].measured, "4.44 times, 400000/s");
+    assert_eq!(targets[0].measured, "1.80");
+    assert_eq!(targets[1].measured, "4.44 times, 400000/s");
     let text = render(&report);
     assert!(table(&report).contains(" 4.44 |"), "{text}");
     assert!(text.contains("paper 003"), "{text}");
 }
 
 #[test]
-fn a_missed_target_is_told() {
+fn a_missed_target_is_named() {
     let slow = |case| CallFigures {
         p50_us: 50.0,
         per_s: 200_000.0,
@@ -61,6 +61,6 @@ fn a_missed_target_is_told() {
         Caller::Dunlin => slow(case),
         _ => figures(case),
     });
-    let met: Vec<Option<bool>> = evaluate(&report).iter().map(|of| of.met).collect();
-    assert_eq!(met, [Some(false); 2]);
+    let reached: Vec<Option<bool>> = evaluate(&report).iter().map(|of| of.met).collect();
+    assert_eq!(reached, [Some(false); 2]);
 }

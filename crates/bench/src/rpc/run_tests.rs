@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::super::case::Processors;
 use super::super::case::cases;
 use super::*;
 

@@ -80,7 +80,7 @@ impl Tally {
         }
         if let Some(latencies) = &mut *self.latencies_ns.borrow_mut() {
             let ns = now.duration_since(began).as_nanos();
-            // It grows with what is recorded.
+            // It grows by itself.
             latencies.record(u64::try_from(ns).unwrap_or(u64::MAX)).ok();
         }
         if now >= self.close_at {

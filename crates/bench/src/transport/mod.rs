@@ -22,7 +22,7 @@ use case::{Messages, Sender, cases};
 pub struct MessageFigures {
     /// Messages that arrived, a second.
     pub per_s: f64,
-    /// Microseconds from the first of five messages to what comes back, median; zero where nothing does.
+    /// Microseconds from the first of five messages to the answer, median; zero where there is none.
     pub p50_us: f64,
     /// 99 of 100.
     pub p99_us: f64,

@@ -15,8 +15,8 @@ const METHOD: &str = "\
 - Two threads, each on a processor of its own: one has all connections of the sender, the other those of the receiver. \
 Messages of 1 KiB go one way; for every five of them 10 bytes come back. On each connection 64 times five messages are on their way.
 - In every round each case has its turn. Medians of the rounds, in parentheses the least and the greatest.
-- Latencies are from the first of five messages to what comes back, waiting for all that was sent before included: what \
-a user sees at full load, not the best case. CPU is the time of the thread, the kernel's work for it included, for each message.
+- Latencies are from the first of five messages to the 10 bytes, waiting for all messages before included: those of \
+a user at full load, not the best case. CPU is the time of the thread, the kernel's work for it included, for each message.
 - Dunlin: `crates/rpc` as the nodes use it, four requests that are not answered and one that is, framed and checked each.
 - Bare stream: as many messages in a write as came back for. No frames, no checksums, no tasks.
 - iperf3: two processes, one processor each, of one thread for each connection; nothing comes back, so there is no latency.

@@ -10,7 +10,8 @@ use super::case::{MESSAGE_BYTES, MESSAGES, Messages, OUTSTANDING, Sender};
 use super::iperf;
 use crate::error::BenchError;
 use crate::rpc::case::{Over, Processors};
-use crate::rpc::run::{failed, two_threads};
+use crate::rpc::pair::two_threads;
+use crate::rpc::run::failed;
 use crate::rpc::tally::{CallFigures, Tally, Times};
 use crate::rpc::{bare, ours};
 
@@ -24,7 +25,7 @@ pub fn run(case: Messages, times: Times) -> Result<MessageFigures, BenchError> {
         Over::Unix => format!("unix:{}", directory.path().join("socket").display()),
         Over::Tcp | Over::Threads => "127.0.0.1:0".to_owned(),
     };
-    let shape = bare::Shape {
+    let shape = bare::Outstanding {
         request_bytes: MESSAGES * MESSAGE_BYTES,
         connections: case.connections,
         depth: OUTSTANDING,

@@ -138,7 +138,7 @@ fn transactions_see_a_snapshot_and_their_own_writes() {
             });
         };
         other("6", b"later");
-        // Neither a key nor a page shows what came later; a page has what this one has written.
+        // Neither a key nor a page has later writes of others; a page has its own.
         assert_eq!(txn.get("bank", b"6").await.unwrap(), None);
         assert_eq!(txn.get("bank", b"3").await.unwrap(), Some("own".into()));
         let names = |rows: Vec<(Bytes, Bytes)>| -> Vec<String> {
@@ -183,9 +183,10 @@ fn counters_are_exact_beside_clients_over_http() {
         for _ in 0..EACH {
             eventually("a leader is found", Duration::from_secs(60), || {
                 let url = up.url(client % 3, "/v1/txn");
-                let told = curl_with(&["-d", "@-", &url], body.as_bytes());
-                assert!(matches!(told.status, 200 | 409 | 503), "{}", told.text());
-                told.status == 200
+                let answer = curl_with(&["-d", "@-", &url], body.as_bytes());
+                let status = answer.status;
+                assert!(matches!(status, 200 | 409 | 503), "{}", answer.text());
+                status == 200
             });
         }
     };
@@ -362,15 +363,15 @@ fn bytes_that_are_no_requests_end_their_connection_alone() {
     cut.write_all(&[200, 0, 0, 0, 1, 2, 3, 4, 0]).unwrap();
     drop(cut);
     for wish in ["dunlin/2", "websocket"] {
-        let told = curl(&[
+        let answer = curl(&[
             "-H",
             "Connection: Upgrade",
             "-H",
             &format!("Upgrade: {wish}"),
             &up.url(0, "/v1/direct"),
         ]);
-        assert_eq!(told.status, 426, "{}", told.text());
-        assert!(told.text().contains("dunlin/1"), "{}", told.text());
+        assert_eq!(answer.status, 426, "{}", answer.text());
+        assert!(answer.text().contains("dunlin/1"), "{}", answer.text());
     }
     local(async {
         let raw = Raw::at(&up.url(0, ""), "");

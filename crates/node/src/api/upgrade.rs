@@ -1,4 +1,4 @@
-//! A connection that goes on without HTTP: a capability answers a request with 101, and serves what comes then.
+//! A connection that goes on without HTTP: a capability answers a request with 101, and serves the rest.
 
 use std::cell::RefCell;
 use std::io;

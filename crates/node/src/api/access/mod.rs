@@ -95,7 +95,7 @@ impl Asker {
         Err(Rejected::new(StatusCode::FORBIDDEN, line))
     }
 
-    /// Whether he has the role on a keyspace now, whatever was true when he was let in.
+    /// Whether he has the role on a keyspace now: users may have changed since his connection began.
     pub fn may_now(&self, shard: &Shard, role: Role, keyspace: &str) -> bool {
         let guard = &shard.front().guard;
         if !guard.is_closed() {
