@@ -11,8 +11,10 @@ use super::case::MESSAGE_BYTES;
 use crate::cluster::ports;
 use crate::rpc::tally::Times;
 
+/// It is tried again for so long.
+const PATIENCE: Duration = Duration::from_secs(15);
 /// Until its server listens.
-const STARTS: Duration = Duration::from_secs(5);
+const PAUSE: Duration = Duration::from_millis(200);
 
 /// Whether it is installed.
 pub fn is_installed() -> bool {
@@ -47,44 +49,40 @@ struct Utilization {
 /// Has it send, its two processes on a processor each.
 ///
 /// # Errors
-/// When it does not start, or says something else.
+/// When it does not start, or prints something else.
 pub fn run(connections: usize, write_bytes: usize, times: Times) -> io::Result<MessageFigures> {
+    let began = Instant::now();
+    loop {
+        // Its server listens a moment after it has started, and serves one client, even one that fails.
+        match attempt(connections, write_bytes, times) {
+            Err(_) if began.elapsed() < PATIENCE => std::thread::sleep(PAUSE),
+            figures => return figures,
+        }
+    }
+}
+
+fn attempt(connections: usize, write_bytes: usize, times: Times) -> io::Result<MessageFigures> {
     let port = ports::consecutive(1).map_err(io::Error::other)?.to_string();
     let mut server = Command::new("iperf3")
         .args(["-s", "-1", "-B", "127.0.0.1", "-A", "1", "-p", &port])
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()?;
-    let said = client(&port, connections, write_bytes, times);
+    std::thread::sleep(PAUSE);
+    let client = Command::new("iperf3")
+        .args(["-c", "127.0.0.1", "-p", &port, "-J", "-A", "0"])
+        .args([
+            "-P",
+            &connections.to_string(),
+            "-l",
+            &write_bytes.to_string(),
+        ])
+        .args(["-t", &times.window.as_secs().max(1).to_string()])
+        .output();
     // It does not always end with its client.
     drop(server.kill());
     server.wait()?;
-    figures(&said?)
-}
-
-/// Its server listens a moment after it has started.
-fn client(port: &str, connections: usize, write_bytes: usize, times: Times) -> io::Result<Vec<u8>> {
-    let began = Instant::now();
-    loop {
-        let output = Command::new("iperf3")
-            .args(["-c", "127.0.0.1", "-p", port, "-J", "-A", "0"])
-            .args([
-                "-P",
-                &connections.to_string(),
-                "-l",
-                &write_bytes.to_string(),
-            ])
-            .args(["-t", &times.window.as_secs().max(1).to_string()])
-            .output()?;
-        if output.status.success() {
-            return Ok(output.stdout);
-        }
-        if began.elapsed() > STARTS {
-            let text = String::from_utf8_lossy(&output.stdout).into_owned();
-            return Err(io::Error::other(text));
-        }
-        std::thread::sleep(Duration::from_millis(50));
-    }
+    figures(&client?.stdout)
 }
 
 fn figures(said: &[u8]) -> io::Result<MessageFigures> {
