@@ -14,7 +14,7 @@ use http_body_util::BodyExt;
 use hyper::header::{CONNECTION, UPGRADE};
 use hyper::{Method, Response, StatusCode};
 use hyper_util::rt::TokioIo;
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, RwLock};
 use tokio::time::sleep;
 
 use crate::add::chance;
@@ -31,6 +31,8 @@ const KEEPALIVE: Keepalive = Keepalive {
     ping_interval: Duration::from_secs(2),
     dead_after: Duration::from_secs(6),
 };
+/// Bytes of the longest request, or answer; the same at the server.
+const FRAME_BYTES: usize = 24 << 20;
 /// Keys of a scan that are read at once.
 const PAGE: usize = 1_000;
 
@@ -85,6 +87,7 @@ impl Direct {
             scans: RefCell::default(),
             writes: RefCell::default(),
             first: RefCell::default(),
+            steps: RwLock::new(()),
             has_ended: Cell::new(false),
             has_lock: Cell::new(false),
         }))
@@ -208,6 +211,7 @@ async fn connect(servers: &Servers) -> Result<(String, Connection), ClientError>
     let stream = Box::new(TokioIo::new(upgraded));
     let options = ConnectOptions {
         keepalive: KEEPALIVE,
+        frame_bytes_max: FRAME_BYTES,
         ..ConnectOptions::default()
     };
     Ok((server, attach(stream, &options)))
@@ -230,6 +234,8 @@ struct Inner {
     writes: RefCell<BTreeMap<DirectKey, Option<Bytes>>>,
     /// What it wrote first.
     first: RefCell<Option<DirectKey>>,
+    /// Held by each read, by the first and the commit alone.
+    steps: RwLock<()>,
     has_ended: Cell<bool>,
     has_lock: Cell<bool>,
 }
@@ -293,18 +299,17 @@ impl DirectTransaction {
         };
         let mut found = BTreeMap::new();
         if !unwritten.is_empty() {
-            let request = DirectRequest::Read {
-                at: self.0.at.get(),
+            let request = |at| DirectRequest::Read {
+                at,
                 lock,
                 keys: unwritten.clone(),
             };
-            let DirectResponse::Values(at, values) = self.0.direct.ask(&request).await? else {
+            let DirectResponse::Values(_, values) = self.step(request).await? else {
                 return Err(self.out_of_turn());
             };
             if values.len() != unwritten.len() {
                 return Err(self.out_of_turn());
             }
-            self.0.at.set(Some(at));
             self.0.has_lock.set(self.0.has_lock.get() || lock);
             let mut reads = self.0.reads.borrow_mut();
             for (key, value) in unwritten.into_iter().zip(values) {
@@ -345,19 +350,17 @@ impl DirectTransaction {
         while let Some(start) = &next
             && stored < wanted
         {
-            let request = DirectRequest::Page {
-                at: self.0.at.get(),
+            let request = |at| DirectRequest::Page {
+                at,
                 span: DirectSpan {
                     start: start.clone(),
                     ..whole.clone()
                 },
                 limit: (wanted - stored).min(PAGE) as u32,
             };
-            let answer = self.0.direct.ask(&request).await?;
-            let DirectResponse::Page(at, page, rest) = answer else {
+            let DirectResponse::Page(_, page, rest) = self.step(request).await? else {
                 return Err(self.out_of_turn());
             };
-            self.0.at.set(Some(at));
             stored += page.len();
             for (key, _, value) in page {
                 rows.entry(key).or_insert(Some(value));
@@ -376,6 +379,32 @@ impl DirectTransaction {
         let rows = rows.into_iter().filter(within);
         let rows = rows.filter_map(|(key, value)| Some((key, value?)));
         Ok(rows.take(limit).collect())
+    }
+
+    /// A read at the transaction's timestamp. The first brings it, and others wait for that.
+    async fn step(
+        &self,
+        request: impl Fn(Option<Version>) -> DirectRequest,
+    ) -> Result<DirectResponse, ClientError> {
+        let inner = &self.0;
+        let (mut first, mut others) = (None, None);
+        if inner.at.get().is_none() {
+            first = Some(inner.steps.write().await);
+        } else {
+            others = Some(inner.steps.read().await);
+        }
+        self.check_open()?;
+        let wanted = inner.at.get();
+        let answer = inner.direct.ask(&request(wanted)).await?;
+        let (DirectResponse::Values(at, _) | DirectResponse::Page(at, ..)) = &answer else {
+            return Err(self.out_of_turn());
+        };
+        if wanted.is_some_and(|wanted| wanted != *at) {
+            return Err(self.out_of_turn());
+        }
+        inner.at.set(Some(*at));
+        drop((first.take(), others.take()));
+        Ok(answer)
     }
 
     /// What it has written itself of these keys.
@@ -424,6 +453,8 @@ impl DirectTransaction {
     /// [`ClientError::Conflict`] when nothing was written and it is to begin anew; [`ClientError::Ambiguous`] when nobody
     /// could tell.
     pub async fn commit(&self) -> Result<Option<Version>, ClientError> {
+        // Reads that are under way are a part of it.
+        let _steps = self.0.steps.write().await;
         self.check_open()?;
         let Some(first) = self.0.first.borrow().clone() else {
             self.abort();

@@ -16,8 +16,8 @@ use dunlin_node::plug::Memory;
 use dunlin_proto::{DirectCommit, DirectId, DirectKey, DirectRequest, DirectResponse, DirectSpan};
 use dunlin_rpc::{Duplex, Keepalive, Limits, Reply, Service, serve_frames};
 use dunlin_txn::{Id, World};
-use hyper::StatusCode;
 use hyper::header::UPGRADE;
+use hyper::{Method, StatusCode};
 use tokio::sync::Notify;
 use tokio::time::sleep;
 
@@ -39,12 +39,16 @@ use crate::step::{SCANNED_MAX, StepReply};
 const PROTOCOL: &str = "dunlin/1";
 /// Requests of a client without an answer.
 const CALLS: usize = 256;
-/// Their bytes, and those of the longest.
+/// Their bytes.
 const REQUEST_BYTES: usize = 24 << 20;
+/// Bytes of the longest request, or answer.
+const FRAME_BYTES: usize = 24 << 20;
+/// Bytes of values in an answer.
+const READ_BYTES: usize = 16 << 20;
 /// Bytes of answers that a client has not taken: no more of its requests are read then.
 const RESPONSE_BYTES: usize = 16 << 20;
 /// Timestamps that were given to a client, and not used for a commit as yet.
-const GIVEN: usize = 4_096;
+const GIVEN: usize = 512;
 /// Clients are many, and mostly idle: they ask more often themselves whether this node is there.
 const KEEPALIVE: Keepalive = Keepalive {
     ping_interval: Duration::from_secs(20),
@@ -61,7 +65,8 @@ const TAKEN_PAUSE: Duration = Duration::from_millis(5);
 /// 426 where it does not say that it wants to.
 pub(crate) fn answer(services: &Rc<Services>, ask: Ask) -> Result<Answer, Rejected> {
     let wanted = ask.headers.get(UPGRADE).map(|wanted| wanted.as_bytes());
-    if !wanted.is_some_and(|wanted| wanted.eq_ignore_ascii_case(PROTOCOL.as_bytes())) {
+    let is_wanted = wanted.is_some_and(|wanted| wanted.eq_ignore_ascii_case(PROTOCOL.as_bytes()));
+    if ask.method != Method::GET || !is_wanted {
         return Err(Rejected::new(
             StatusCode::UPGRADE_REQUIRED,
             format!(
@@ -94,6 +99,7 @@ fn serve(
         request_bytes: REQUEST_BYTES,
         response_bytes: RESPONSE_BYTES,
         streams: 0,
+        frame_bytes_max: FRAME_BYTES,
         keepalive: KEEPALIVE,
         ..Limits::default()
     };
@@ -181,7 +187,8 @@ impl Session {
         let client = Client::new(services);
         let response = match request {
             DirectRequest::Read { at, lock, keys } => {
-                let budget = Budget::new(services.memory(), limits(services).read_bytes);
+                let most = limits(services).read_bytes.min(READ_BYTES);
+                let budget = Budget::new(services.memory(), most);
                 let read = (at, lock, places(keys)?);
                 self.read(services, (&client, &budget), read).await?
             }
@@ -203,7 +210,12 @@ impl Session {
                 "another process runs as this node, and this one ends: go on at another; whether a commit happened is not known",
             ));
         }
-        memory.grow(response.weight())?;
+        if matches!(
+            response,
+            DirectResponse::Values(..) | DirectResponse::Page(..)
+        ) {
+            memory.grow(response.weight())?;
+        }
         Ok(response)
     }
 

@@ -107,9 +107,12 @@ fn an_operator_says_who_leads_and_where_replicas_are() {
     reads(&flock, 3, "first");
     // Three become one, and three again.
     succeeds(&flock, 0, &["keyspace", "alter", "bank", "--replicas", "1"]);
-    for range in &ranges(&flock, 0)[1..] {
-        assert_eq!(range["replicas"].as_array().unwrap().len(), 1, "{range}");
-    }
+    // One may be on its way to a node with fewer.
+    eventually("each range has one", Duration::from_secs(60), || {
+        let ranges = ranges(&flock, 0);
+        let count = |range: &Value| range["replicas"].as_array().unwrap().len();
+        ranges[1..].iter().all(|range| count(range) == 1)
+    });
     reads(&flock, 0, "first");
     succeeds(&flock, 0, &["keyspace", "alter", "bank", "--replicas", "3"]);
     let (_, text) = run(&flock, 0, &["keyspace", "alter", "bank", "--replicas", "5"]);

@@ -2,6 +2,7 @@
 
 use std::io::{Read, Write};
 use std::process::Stdio;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
@@ -170,6 +171,42 @@ fn transactions_see_a_snapshot_and_their_own_writes() {
         assert!(txn.commit().await.unwrap().is_some());
         let nothing = direct.begin();
         assert_eq!(nothing.commit().await.unwrap(), None);
+    });
+}
+
+#[test]
+fn reads_side_by_side_see_the_same_snapshot() {
+    let up = Up::nodes(3);
+    bank(&up);
+    let ends = AtomicBool::new(false);
+    thread::scope(|scope| {
+        // Both keys always have the same value.
+        scope.spawn(|| {
+            local(async {
+                let direct = Client::new(&servers(&up, 1)).unwrap().direct();
+                let mut number = 0;
+                while !ends.load(Ordering::Relaxed) {
+                    number += 1;
+                    let both = direct.transact(async |txn| {
+                        txn.put("bank", b"1", number.to_string().into())?;
+                        txn.put("bank", b"9", number.to_string().into())
+                    });
+                    both.await.unwrap();
+                }
+            });
+        });
+        local(async {
+            let direct = Client::new(&servers(&up, 0)).unwrap().direct();
+            for _ in 0..100 {
+                let txn = direct.begin();
+                let (one, other) = tokio::join!(txn.get("bank", b"1"), txn.get("bank", b"9"));
+                match (one, other) {
+                    (Ok(one), Ok(other)) => assert_eq!(one, other),
+                    (Err(error), _) | (_, Err(error)) => assert!(error.is_retryable(), "{error}"),
+                }
+            }
+        });
+        ends.store(true, Ordering::Relaxed);
     });
 }
 

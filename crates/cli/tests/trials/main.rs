@@ -31,4 +31,5 @@ mod space;
 mod time;
 mod tls;
 mod txn;
+mod txn_direct;
 mod users;

@@ -363,14 +363,18 @@ fn keeps_its_sum(bank: Bank) {
 }
 
 fn list_of(read: &Value) -> Vec<u64> {
-    let text = read["value"].as_str().unwrap_or_default();
+    numbers(read["value"].as_str().unwrap_or_default())
+}
+
+/// The numbers of a list.
+pub fn numbers(text: &str) -> Vec<u64> {
     text.split_terminator(',')
         .map(|n| n.parse().unwrap())
         .collect()
 }
 
-/// Reads some lists, and mostly appends to them.
-fn append(at: [SocketAddr; 2], random: &mut StdRng, next: &AtomicU64) -> (Vec<Step>, Ended) {
+/// Some lists, each with the number that may be appended to it, and whether they are only read.
+pub fn lists_of(random: &mut StdRng, next: &AtomicU64) -> (BTreeMap<String, u64>, bool) {
     let mut keys = BTreeMap::new();
     for _ in 0..random.random_range(1..=3) {
         let key = format!(
@@ -381,16 +385,24 @@ fn append(at: [SocketAddr; 2], random: &mut StdRng, next: &AtomicU64) -> (Vec<St
         let value = next.fetch_add(1, Ordering::Relaxed) + 1;
         keys.insert(key, value);
     }
-    let is_read = random.random_bool(0.3);
+    (keys, random.random_bool(0.3))
+}
+
+/// Appends of numbers to lists.
+pub fn appends_of(keys: &BTreeMap<String, u64>, is_read: bool) -> Vec<Step> {
+    if is_read {
+        return Vec::new();
+    }
+    let append = |(key, value): (&String, &u64)| Step::Append(key.clone(), *value);
+    keys.iter().map(append).collect()
+}
+
+/// Reads some lists, and mostly appends to them.
+fn append(at: [SocketAddr; 2], random: &mut StdRng, next: &AtomicU64) -> (Vec<Step>, Ended) {
+    let (keys, is_read) = lists_of(random, next);
     let place = |key: &String| json!({"keyspace": "lists", "key": key});
     let reads: Vec<Value> = keys.keys().map(place).collect();
-    let appends: Vec<Step> = if is_read {
-        Vec::new()
-    } else {
-        keys.iter()
-            .map(|(k, v)| Step::Append(k.clone(), *v))
-            .collect()
-    };
+    let appends = appends_of(&keys, is_read);
     let told = match done(txn(at[0], &json!({"reads": reads}))) {
         Done::Ok(told) => told,
         _ => return (appends, Ended::Not),
@@ -419,7 +431,8 @@ fn append(at: [SocketAddr; 2], random: &mut StdRng, next: &AtomicU64) -> (Vec<St
     }
 }
 
-enum Ended {
+/// How an attempt ended.
+pub enum Ended {
     Ok,
     Not,
     Unknown,
@@ -427,6 +440,17 @@ enum Ended {
 
 #[test]
 fn lists_have_one_history_while_nodes_die() {
+    have_one_history(|_, _| None);
+}
+
+/// Appends by other means than requests over HTTP.
+pub type Appender = Box<dyn FnMut(&mut StdRng, &AtomicU64) -> (Vec<Step>, Ended)>;
+
+/// Has clients append while nodes are killed and stopped: what they saw must have one order that respects real time. Some
+/// of them, by their numbers, have an appender of their own.
+pub fn have_one_history(
+    appender: impl Fn(u64, &[SocketAddr]) -> Option<Appender> + Copy + Send + 'static,
+) {
     let mut flock = start("lists", &["2", "4", "6"]);
     let addresses = flock.addresses();
     let recorder = Arc::new(Recorder::default());
@@ -440,11 +464,15 @@ fn lists_have_one_history_while_nodes_die() {
             let (recorder, next) = (recorder.clone(), next.clone());
             thread::spawn(move || {
                 let mut random = StdRng::seed_from_u64(worker);
+                let mut own = appender(worker, &addresses);
                 let mut history = Vec::new();
                 while !ends.load(Ordering::Relaxed) {
                     let invoked = recorder.moment();
                     let at = [0, 1].map(|_| addresses[random.random_range(0..3)]);
-                    let (steps, outcome) = append(at, &mut random, &next);
+                    let (steps, outcome) = match &mut own {
+                        Some(append) => append(&mut random, &next),
+                        None => append(at, &mut random, &next),
+                    };
                     let outcome = match outcome {
                         Ended::Ok => Outcome::Ok {
                             returned: recorder.moment(),
