@@ -303,9 +303,7 @@ pub struct TxnOptions {
 impl TxnOptions {
     /// How often each case has its turn.
     pub fn rounds(&self) -> usize {
-        self.repeats
-            .unwrap_or(if self.quick { 1 } else { 3 })
-            .max(1)
+        rounds(self.repeats, self.quick)
     }
 
     /// Where the report goes.
@@ -336,9 +334,7 @@ impl PairOptions {
 
     /// How often each case has its turn.
     pub fn rounds(&self) -> usize {
-        self.repeats
-            .unwrap_or(if self.quick { 1 } else { 3 })
-            .max(1)
+        rounds(self.repeats, self.quick)
     }
 }
 
@@ -667,6 +663,10 @@ impl QuorumOptions {
     pub fn out(&self) -> PathBuf {
         out(&self.out, self.quick)
     }
+}
+
+fn rounds(repeats: Option<usize>, quick: bool) -> usize {
+    repeats.unwrap_or(if quick { 1 } else { 3 }).max(1)
 }
 
 /// A quick run never overwrites results.

@@ -28,6 +28,31 @@ impl Spread {
     }
 }
 
+/// A case with its runs, one of each round.
+#[derive(Debug, Clone, Serialize)]
+pub struct Runs<C, F> {
+    /// The case.
+    pub case: C,
+    /// Its figures in each round.
+    pub runs: Vec<F>,
+}
+
+impl<C, F> Runs<C, F> {
+    /// Cases that have not run yet.
+    pub fn all(cases: impl IntoIterator<Item = C>) -> Vec<Runs<C, F>> {
+        let none = |case| Runs {
+            case,
+            runs: Vec::new(),
+        };
+        cases.into_iter().map(none).collect()
+    }
+
+    /// The spread of a figure over the rounds.
+    pub fn spread(&self, figure: impl Fn(&F) -> f64) -> Spread {
+        Spread::of(self.runs.iter().map(figure))
+    }
+}
+
 #[cfg(test)]
 #[path = "spread_tests.rs"]
 mod tests;

@@ -25,7 +25,7 @@ use crate::body::{Place, Write, check_key};
 use crate::budget::Budget;
 use crate::client::Client;
 use crate::group::range_id;
-use crate::http::{AHEAD_MS_MAX, keyspace_with};
+use crate::http::{check_id, keyspace_with, keyspaces_for};
 use crate::interactive::{commit_reads, committed, find_name, of_failure};
 use crate::keyspaces::{Keyspaces, Where, whereabouts};
 use crate::locked::Locked;
@@ -245,13 +245,8 @@ impl Session {
     ) -> Result<DirectResponse, Rejected> {
         admit(services, keys.len(), 0)?;
         let role = if lock { Role::Write } else { Role::Read };
-        let mut keyspaces = Keyspaces::new();
-        for place in &keys {
-            let name = &place.keyspace;
-            if !keyspaces.contains_key(name) {
-                keyspaces.insert(name.clone(), self.keyspace(services, name, role)?);
-            }
-        }
+        let named = keys.iter().map(|place| (&*place.keyspace, role));
+        let keyspaces = keyspaces_for(services, &self.may, named)?;
         if lock {
             return self.read_locked(client, at, &keyspaces, &keys).await;
         }
@@ -271,8 +266,7 @@ impl Session {
 
     /// A timestamp that is this client's.
     async fn timestamp(&self, client: &Client) -> Result<Version, Rejected> {
-        let at = client.timestamp(Version(0)).await;
-        let at = at.map_err(|instead| failure("_oracle", instead))?;
+        let at = self.later(client, Version(0)).await?;
         self.give(at, None);
         Ok(at)
     }
@@ -346,19 +340,13 @@ impl Session {
         let writes = writes_of(writes)?;
         admit(services, keys, writes.iter().map(Write::size).sum())?;
         let name = name_of(services, id)?;
-        let mut keyspaces = Keyspaces::new();
-        for write in &writes {
-            let name = &write.place.keyspace;
-            if !keyspaces.contains_key(name) {
-                keyspaces.insert(name.clone(), self.keyspace(services, name, Role::Write)?);
-            }
-        }
-        let read = reads.iter().map(|(key, _)| &key.keyspace);
-        for name in read.chain(scans.iter().map(|span| &span.keyspace)) {
-            if !keyspaces.contains_key(name) {
-                keyspaces.insert(name.clone(), self.keyspace(services, name, Role::Read)?);
-            }
-        }
+        let written = writes.iter().map(|write| &*write.place.keyspace);
+        let read = reads.iter().map(|(key, _)| &*key.keyspace);
+        let read = read.chain(scans.iter().map(|span| &*span.keyspace));
+        // The right to write is one to read.
+        let named = written.map(|name| (name, Role::Write));
+        let named = named.chain(read.map(|name| (name, Role::Read)));
+        let keyspaces = keyspaces_for(services, &self.may, named)?;
         let has_read = !reads.is_empty() || !scans.is_empty();
         let reads = read_set(reads, scans)?;
         let (since, first) = match at {
@@ -488,17 +476,9 @@ fn check_at(services: &Services, at: Version) -> Result<Version, Rejected> {
     Ok(at)
 }
 
-/// A name as ranges keep it. One that is too old may have been forgotten; one from the future would be kept for too long.
+/// A name as ranges keep it.
 fn name_of(services: &Services, id: DirectId) -> Result<Id, Rejected> {
-    let now_ms = services.now_ms();
-    let good_ms = limits(services).retention_ms() / 2;
-    if id.ms.saturating_add(good_ms) < now_ms || id.ms > now_ms + AHEAD_MS_MAX {
-        return Err(Rejected::bad(format!(
-            "the id has the time {} and it is {now_ms} now, in milliseconds since 1970: an id is good for {} s, half of txn retention",
-            id.ms,
-            good_ms / 1_000
-        )));
-    }
+    check_id(services, id.ms)?;
     Ok(Id {
         ms: id.ms,
         name: format!("direct-{:x}-{:032x}", id.ms, id.number).into(),

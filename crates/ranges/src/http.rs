@@ -25,7 +25,7 @@ use crate::plug::limits;
 const WHOLE_BYTES: usize = 64 << 10;
 
 /// How far a client's clock may be ahead, in milliseconds.
-pub(crate) const AHEAD_MS_MAX: u64 = 60_000;
+const AHEAD_MS_MAX: u64 = 60_000;
 
 /// Answers a request.
 pub(crate) async fn answer(services: Rc<Services>, ask: Ask) -> Result<Answer, Rejected> {
@@ -56,7 +56,9 @@ async fn carry_out(
     body: &Body,
     window: Window,
 ) -> Result<Answer, Rejected> {
-    check_id(services, body)?;
+    if let Some(id) = &body.id {
+        check_id(services, id.ms)?;
+    }
     let done = one_shot::run(services, keyspaces, body, window).await;
     match done.map_err(|failure| unknown_or(failure, body))? {
         Done::Committed(version, reads, sums, budget) => {
@@ -122,14 +124,15 @@ fn committed(
 }
 
 /// A name that is too old may have been forgotten; one from the future would be kept for too long.
-fn check_id(services: &Services, body: &Body) -> Result<(), Rejected> {
-    let Some(id) = &body.id else { return Ok(()) };
+///
+/// # Errors
+/// 400 for such a one.
+pub(crate) fn check_id(services: &Services, id_ms: u64) -> Result<(), Rejected> {
     let now_ms = services.now_ms();
     let good_ms = limits(services).retention_ms() / 2;
-    if id.ms + good_ms < now_ms || id.ms > now_ms + AHEAD_MS_MAX {
+    if id_ms.saturating_add(good_ms) < now_ms || id_ms > now_ms + AHEAD_MS_MAX {
         return Err(Rejected::bad(format!(
-            "the id begins with {} and it is {now_ms} now, in milliseconds since 1970: an id is good for {} s, half of txn retention",
-            id.ms,
+            "the id begins with {id_ms} and it is {now_ms} now, in milliseconds since 1970: an id is good for {} s, half of txn retention",
             good_ms / 1_000
         )));
     }
@@ -142,11 +145,27 @@ fn admitted(services: &Services, ask: &Ask, body: &Body) -> Result<Keyspaces, Re
     let written: BTreeSet<&str> = written.map(|write| &*write.place.keyspace).collect();
     let named = body.keyspaces().into_iter();
     let named = named.map(|name| (name, written.contains(name)));
+    // Who writes may read as well.
+    let role = |is_written| if is_written { Role::Write } else { Role::Read };
+    let named = named.map(|(name, is_written)| (name, role(is_written)));
+    keyspaces_for(services, &ask.may_on, named)
+}
+
+/// Keyspaces, each with the first role that is named for it.
+///
+/// # Errors
+/// As [`keyspace_with`].
+pub(crate) fn keyspaces_for<'a>(
+    services: &Services,
+    may: &Judge,
+    named: impl IntoIterator<Item = (&'a str, Role)>,
+) -> Result<Keyspaces, Rejected> {
     let mut keyspaces = Keyspaces::new();
-    for (name, is_written) in named {
-        // Who writes may read as well.
-        let role = if is_written { Role::Write } else { Role::Read };
-        keyspaces.insert(name.to_owned(), keyspace_for(services, ask, name, role)?);
+    for (name, role) in named {
+        if !keyspaces.contains_key(name) {
+            let keyspace = keyspace_with(services, may, name, role)?;
+            keyspaces.insert(name.to_owned(), keyspace);
+        }
     }
     Ok(keyspaces)
 }

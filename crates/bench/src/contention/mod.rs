@@ -15,6 +15,7 @@ use crate::options::TxnOptions;
 use crate::program;
 use crate::progress::Progress;
 use crate::ranges::remote;
+use crate::spread::Runs;
 
 pub mod case;
 pub mod report;
@@ -25,13 +26,7 @@ use case::{CROWDS, Crowd, KEYSPACE, SPLIT, Task};
 use run::Figures;
 
 /// A case with its runs, one of each round.
-#[derive(Debug, Clone, Serialize)]
-pub struct Repeats {
-    /// Who did what.
-    pub case: Crowd,
-    /// One of each round.
-    pub runs: Vec<Figures>,
-}
+pub type Repeats = Runs<Crowd, Figures>;
 
 /// The whole run.
 #[derive(Debug, Clone, Serialize)]
@@ -84,7 +79,7 @@ pub fn run(
             None
         }
     };
-    let mut rows: Vec<Repeats> = CROWDS.map(|case| (case, Vec::new())).map(row).into();
+    let mut rows: Vec<Repeats> = Runs::all(CROWDS);
     for _ in 0..options.rounds() {
         for row in &mut rows {
             let Some(cluster) = (match row.case.task {
@@ -110,8 +105,4 @@ pub fn run(
         case_s: time.as_secs_f64(),
         rows,
     })
-}
-
-fn row((case, runs): (Crowd, Vec<Figures>)) -> Repeats {
-    Repeats { case, runs }
 }

@@ -8,8 +8,7 @@ use super::{Contention, Repeats};
 use crate::error::BenchError;
 use crate::report::summary::number;
 use crate::report::table::Table;
-use crate::report::write_files;
-use crate::spread::Spread;
+use crate::report::write_both;
 
 const METHOD: &str = "\
 - Three nodes (`dunlin serve`, one shard each, `--sync always`), an etcd, a PostgreSQL with its defaults and without \
@@ -29,13 +28,7 @@ the commit synced.
 /// # Errors
 /// [`BenchError::File`] naming the path that cannot be written.
 pub fn write(report: &Contention, directory: &Path) -> Result<Vec<String>, BenchError> {
-    let json = serde_json::to_string_pretty(report)? + "\n";
-    let files: Vec<(String, Vec<u8>)> = vec![
-        ("txn.json".into(), json.into()),
-        ("txn.md".into(), render(report).into()),
-    ];
-    write_files(directory, &files)?;
-    Ok(files.into_iter().map(|(name, _)| name).collect())
+    write_both("txn", (report, render(report)), directory)
 }
 
 /// A run in a line.
@@ -91,14 +84,14 @@ pub fn table(report: &Contention) -> String {
     ]);
     let is_put = |row: &&Repeats| row.case.task == Task::Put;
     let puts =
-        (report.rows.iter().find(is_put)).map_or(0.0, |row| spread(row, |of| of.per_s).median);
+        (report.rows.iter().find(is_put)).map_or(0.0, |row| row.spread(|of| of.per_s).median);
     for row in &report.rows {
-        let of = |figure: fn(&Figures) -> f64| number(spread(row, figure));
+        let of = |figure: fn(&Figures) -> f64| number(row.spread(figure));
         table.row(vec![
             row.case.task.name().to_owned(),
             row.case.clients.to_string(),
             of(|of| of.per_s),
-            format!("{:.3}", spread(row, |of| of.per_s).median / puts.max(1.0)),
+            format!("{:.3}", row.spread(|of| of.per_s).median / puts.max(1.0)),
             of(|of| of.refused),
             of(|of| of.least),
             of(|of| of.p50_ms),
@@ -108,8 +101,4 @@ pub fn table(report: &Contention) -> String {
         ]);
     }
     table.render()
-}
-
-fn spread(row: &Repeats, figure: impl Fn(&Figures) -> f64) -> Spread {
-    Spread::of(row.runs.iter().map(figure))
 }

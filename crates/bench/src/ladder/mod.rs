@@ -24,6 +24,7 @@ use crate::rpc::case::{Caller, Calls, Over, Processors};
 use crate::rpc::run::failed;
 use crate::rpc::tally::Times;
 use crate::rpc::{self, Origin};
+use crate::spread::Runs;
 
 pub mod case;
 pub mod client;
@@ -51,13 +52,7 @@ pub struct StepFigures {
 }
 
 /// A case with its runs, one of each round.
-#[derive(Debug, Clone, Serialize)]
-pub struct StepRuns {
-    /// The case.
-    pub step: RungAt,
-    /// One of each round.
-    pub runs: Vec<StepFigures>,
-}
+pub type StepRuns = Runs<RungAt, StepFigures>;
 
 /// The whole run.
 #[derive(Debug, Clone, Serialize)]
@@ -94,11 +89,7 @@ pub fn run(
         rows: Vec::new(),
     };
     let all = [Stage::Memory, Stage::Disk, Stage::Three].into_iter();
-    let runs = |step| StepRuns {
-        step,
-        runs: Vec::new(),
-    };
-    report.rows.extend(all.flat_map(steps).map(runs));
+    report.rows = Runs::all(all.flat_map(steps));
     for _ in 0..options.rounds() {
         let calls = |caller| Calls {
             caller,
@@ -111,7 +102,7 @@ pub fn run(
         report.ping_pongs_us.push(ping_pong.p50_us);
         for row in &mut report.rows {
             interrupt.check()?;
-            let figures = if row.step.rung == Rung::Call {
+            let figures = if row.case.rung == Rung::Call {
                 let called = rpc::run::run(calls(Caller::Dunlin), times)?;
                 StepFigures {
                     per_s: called.per_s,
@@ -120,13 +111,13 @@ pub fn run(
                     server_us: called.server_us,
                 }
             } else {
-                let Some(cluster) = servers.of(row.step) else {
+                let Some(cluster) = servers.of(row.case) else {
                     continue;
                 };
-                measured(cluster, row.step.rung, times)
-                    .map_err(|error| failed(row.step.rung.name(), &error))?
+                measured(cluster, row.case.rung, times)
+                    .map_err(|error| failed(row.case.rung.name(), &error))?
             };
-            progress.say(&report::line(row.step, &figures));
+            progress.say(&report::line(row.case, &figures));
             row.runs.push(figures);
         }
     }

@@ -8,7 +8,7 @@ use crate::error::BenchError;
 use crate::report::model::Target;
 use crate::report::summary::{number, targets};
 use crate::report::table::Table;
-use crate::report::write_files;
+use crate::report::write_both;
 use crate::rpc::report::head;
 use crate::spread::Spread;
 
@@ -39,13 +39,7 @@ ping-pong: its 50.6 us are about six serialized rounds of its network. Here a cl
 /// # Errors
 /// [`BenchError::File`] naming the path that cannot be written.
 pub fn write(report: &Ladder, directory: &Path) -> Result<Vec<String>, BenchError> {
-    let json = serde_json::to_string_pretty(report)? + "\n";
-    let files = [
-        ("ladder.json".to_owned(), json.into()),
-        ("ladder.md".to_owned(), render(report).into()),
-    ];
-    write_files(directory, &files)?;
-    Ok(files.map(|(name, _)| name).to_vec())
+    write_both("ladder", (report, render(report)), directory)
 }
 
 fn render(report: &Ladder) -> String {
@@ -82,10 +76,10 @@ pub fn table(report: &Ladder) -> String {
         "server CPU us",
     ]);
     for row in &report.rows {
-        let of = |figure: fn(&StepFigures) -> f64| number(spread(row, figure));
+        let of = |figure: fn(&StepFigures) -> f64| number(row.spread(figure));
         table.row(vec![
-            row.step.rung.name().to_owned(),
-            row.step.stage.name().to_owned(),
+            row.case.rung.name().to_owned(),
+            row.case.stage.name().to_owned(),
             of(|of| of.per_s),
             of(|of| of.p50_us),
             format!("{:.1}", ping_pongs(report, row).median),
@@ -94,10 +88,6 @@ pub fn table(report: &Ladder) -> String {
         ]);
     }
     table.render()
-}
-
-fn spread(row: &StepRuns, figure: impl Fn(&StepFigures) -> f64) -> Spread {
-    Spread::of(row.runs.iter().map(figure))
 }
 
 fn ping_pongs(report: &Ladder, row: &StepRuns) -> Spread {
@@ -114,7 +104,7 @@ fn beside(
 ) -> Option<f64> {
     let find = |rung| {
         let step = RungAt { rung, stage };
-        report.rows.iter().find(|row| row.step == step)
+        report.rows.iter().find(|row| row.case == step)
     };
     let rounds = find(own)?.runs.iter().zip(&find(other)?.runs);
     let parts = rounds.map(|(own, other)| figure(own) / figure(other).max(1e-9));
@@ -127,7 +117,7 @@ pub fn evaluate(report: &Ladder) -> Vec<Target> {
         rung: Rung::Direct,
         stage: Stage::Memory,
     };
-    let row = report.rows.iter().find(|row| row.step == direct);
+    let row = report.rows.iter().find(|row| row.case == direct);
     let rounds = row.map(|row| ping_pongs(report, row).median);
     let target = |what: &str, wanted: &str, most: f64, measured: Option<f64>| Target {
         what: what.to_owned(),

@@ -29,6 +29,24 @@ pub fn write(report: &Report, directory: &Path, name: &str) -> Result<(), BenchE
     write_files(directory, &files)
 }
 
+/// Writes a report as `NAME.json` and, as text, `NAME.md` into a directory, made if need be; returns their names.
+///
+/// # Errors
+/// [`BenchError::File`] naming the path that cannot be written.
+pub fn write_both(
+    name: &str,
+    (report, text): (&impl serde::Serialize, String),
+    directory: &Path,
+) -> Result<Vec<String>, BenchError> {
+    let json = serde_json::to_string_pretty(report)? + "\n";
+    let files = [
+        (format!("{name}.json"), json.into()),
+        (format!("{name}.md"), text.into()),
+    ];
+    write_files(directory, &files)?;
+    Ok(files.map(|(name, _)| name).to_vec())
+}
+
 /// Writes files by name into a directory, made if need be.
 ///
 /// # Errors

@@ -21,7 +21,7 @@ use tonic::transport::{Channel, Endpoint, Server};
 use tonic::{Request, Response, Status};
 
 use super::case::RESPONSE_BYTES;
-use super::ours::local;
+use super::ours::{ended, local};
 use super::pair::{REQUEST, ServerSide};
 use super::tally::{CallFigures, Tally};
 
@@ -139,10 +139,7 @@ pub fn call(
                 outstanding.spawn_local(one_by_one(channel.clone(), tally.clone()));
             }
         }
-        while let Some(ended) = outstanding.join_next().await {
-            ended.map_err(io::Error::other)??;
-        }
-        Ok(tally.figures())
+        ended(outstanding, &tally).await
     })
 }
 

@@ -13,6 +13,7 @@ use crate::host::machine::{Machine, revision};
 use crate::interrupt::Interrupt;
 use crate::options::PairOptions;
 use crate::progress::Progress;
+use crate::spread::Runs;
 
 pub mod bare;
 pub mod case;
@@ -27,13 +28,7 @@ use case::{Calls, cases};
 use tally::{CallFigures, Times};
 
 /// A case with its runs, one of each round.
-#[derive(Debug, Clone, Serialize)]
-pub struct CallRuns {
-    /// Who calls.
-    pub case: Calls,
-    /// One of each round.
-    pub runs: Vec<CallFigures>,
-}
+pub type CallRuns = Runs<Calls, CallFigures>;
 
 /// The whole run.
 #[derive(Debug, Clone, Serialize)]
@@ -104,11 +99,7 @@ pub fn run(
     origin: Origin,
 ) -> Result<Rpc, BenchError> {
     let progress = Progress::start();
-    let runs = |case| CallRuns {
-        case,
-        runs: Vec::new(),
-    };
-    let mut rows: Vec<CallRuns> = cases().into_iter().map(runs).collect();
+    let mut rows: Vec<CallRuns> = Runs::all(cases());
     for _ in 0..options.rounds() {
         for row in &mut rows {
             interrupt.check()?;

@@ -79,7 +79,7 @@ pub fn serve_queue(side: ServerSide<QueueAddress<Bytes, Bytes>>) -> io::Result<(
 ///
 /// # Errors
 /// When one is not there in time.
-pub async fn connections(at: &str, count: usize) -> io::Result<Vec<Caller<Bytes, Bytes>>> {
+async fn connections(at: &str, count: usize) -> io::Result<Vec<Caller<Bytes, Bytes>>> {
     let mut callers = Vec::new();
     for _ in 0..count {
         let options = ConnectOptions::default();
@@ -91,18 +91,19 @@ pub async fn connections(at: &str, count: usize) -> io::Result<Vec<Caller<Bytes,
     Ok(callers)
 }
 
-/// Calls over so many connections, so many outstanding on each.
+/// Calls over so many connections, so many outstanding on each, before each call so many requests that are not answered.
 ///
 /// # Errors
 /// When a call fails.
 pub fn call(
     at: &str,
     (count, depth): (usize, usize),
+    notices: usize,
     tally: Tally,
 ) -> io::Result<Option<CallFigures>> {
     local(async {
         let callers = connections(at, count).await?;
-        call_all(&callers, depth, tally).await
+        call_all(&callers, depth, notices, tally).await
     })
 }
 
@@ -115,21 +116,33 @@ pub fn call_queue(
     depth: usize,
     tally: Tally,
 ) -> io::Result<Option<CallFigures>> {
-    local(async { call_all(&[address.caller()], depth, tally).await })
+    local(async { call_all(&[address.caller()], depth, 0, tally).await })
 }
 
 async fn call_all(
     callers: &[Caller<Bytes, Bytes>],
     depth: usize,
+    notices: usize,
     tally: Tally,
 ) -> io::Result<Option<CallFigures>> {
     let tally = Rc::new(tally);
     let mut outstanding = JoinSet::new();
     for caller in callers {
         for _ in 0..depth {
-            outstanding.spawn_local(one_by_one(caller.clone(), tally.clone(), 0));
+            outstanding.spawn_local(one_by_one(caller.clone(), tally.clone(), notices));
         }
     }
+    ended(outstanding, &tally).await
+}
+
+/// The figures, once all have ended.
+///
+/// # Errors
+/// That of the first that fails.
+pub async fn ended(
+    mut outstanding: JoinSet<io::Result<()>>,
+    tally: &Tally,
+) -> io::Result<Option<CallFigures>> {
     while let Some(ended) = outstanding.join_next().await {
         ended.map_err(io::Error::other)??;
     }
@@ -140,7 +153,7 @@ async fn call_all(
 ///
 /// # Errors
 /// When a call fails.
-pub async fn one_by_one(
+async fn one_by_one(
     caller: Caller<Bytes, Bytes>,
     tally: Rc<Tally>,
     notices: usize,

@@ -9,7 +9,7 @@ use crate::error::BenchError;
 use crate::report::model::Target;
 use crate::report::summary::{number, targets};
 use crate::report::table::Table;
-use crate::report::write_files;
+use crate::report::write_both;
 use crate::spread::Spread;
 
 const METHOD: &str = "\
@@ -48,13 +48,7 @@ for there a ping-pong is a few microseconds and here it is what the table says; 
 /// # Errors
 /// [`BenchError::File`] naming the path that cannot be written.
 pub fn write(report: &Rpc, directory: &Path) -> Result<Vec<String>, BenchError> {
-    let json = serde_json::to_string_pretty(report)? + "\n";
-    let files = [
-        ("rpc.json".to_owned(), json.into()),
-        ("rpc.md".to_owned(), render(report).into()),
-    ];
-    write_files(directory, &files)?;
-    Ok(files.map(|(name, _)| name).to_vec())
+    write_both("rpc", (report, render(report)), directory)
 }
 
 /// How it was made, at the head of a report.
@@ -121,7 +115,7 @@ pub fn table(report: &Rpc) -> String {
     ]);
     for row in &report.rows {
         let case = row.case;
-        let of = |figure: fn(&CallFigures) -> f64| number(spread(row, figure));
+        let of = |figure: fn(&CallFigures) -> f64| number(row.spread(figure));
         table.row(vec![
             case.name().to_owned(),
             case.over.name().to_owned(),
@@ -140,10 +134,6 @@ pub fn table(report: &Rpc) -> String {
         ]);
     }
     table.render()
-}
-
-fn spread(row: &CallRuns, figure: impl Fn(&CallFigures) -> f64) -> Spread {
-    Spread::of(row.runs.iter().map(figure))
 }
 
 /// A figure as a multiple of another case's, round by round.
@@ -189,7 +179,7 @@ pub fn evaluate(report: &Rpc) -> Vec<Target> {
     let row_64 = row(Processors::Two, 64);
     let latency = row_1.and_then(|row| multiple(report, row.case.ping_pong(), row, |of| of.p50_us));
     let rate = row_64.and_then(|row| multiple(report, row.case.tonic(), row, |of| of.per_s));
-    let calls = row_64.map(|row| spread(row, |of| of.per_s).median);
+    let calls = row_64.map(|row| row.spread(|of| of.per_s).median);
     let measured = |spread: Option<Spread>| {
         spread.map_or_else(String::new, |spread| format!("{:.2}", spread.median))
     };

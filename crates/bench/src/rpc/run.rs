@@ -39,7 +39,7 @@ pub fn run(case: Calls, times: Times) -> Result<CallFigures, BenchError> {
             |side| ours::serve(&at, side),
             |at, server| {
                 let depth = (case.connections, case.depth);
-                ours::call(&at, depth, Tally::new(times, server))
+                ours::call(&at, depth, 0, Tally::new(times, server))
             },
         ),
         (Caller::PingPong, _) => two_threads(

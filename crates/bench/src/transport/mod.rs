@@ -9,6 +9,7 @@ use crate::interrupt::Interrupt;
 use crate::options::PairOptions;
 use crate::progress::Progress;
 use crate::rpc::{Origin, times};
+use crate::spread::Runs;
 
 pub mod case;
 pub mod iperf;
@@ -33,13 +34,7 @@ pub struct MessageFigures {
 }
 
 /// A case with its runs, one of each round.
-#[derive(Debug, Clone, Serialize)]
-pub struct MessageRuns {
-    /// Who sends.
-    pub case: Messages,
-    /// One of each round.
-    pub runs: Vec<MessageFigures>,
-}
+pub type MessageRuns = Runs<Messages, MessageFigures>;
 
 /// The whole run.
 #[derive(Debug, Clone, Serialize)]
@@ -64,11 +59,7 @@ pub fn run(
     if !has_iperf {
         progress.say("iperf3 is left out: it is not installed (Debian package iperf3)");
     }
-    let runs = |case| MessageRuns {
-        case,
-        runs: Vec::new(),
-    };
-    let mut rows: Vec<MessageRuns> = cases().into_iter().map(runs).collect();
+    let mut rows: Vec<MessageRuns> = Runs::all(cases());
     rows.retain(|row| has_iperf || !matches!(row.case.sender, Sender::Iperf { .. }));
     for _ in 0..options.rounds() {
         for row in &mut rows {

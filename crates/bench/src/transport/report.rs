@@ -3,13 +3,12 @@
 use std::path::Path;
 
 use super::case::{MESSAGE_BYTES, Messages};
-use super::{MessageFigures, MessageRuns, Transport};
+use super::{MessageFigures, Transport};
 use crate::error::BenchError;
 use crate::report::summary::number;
 use crate::report::table::Table;
-use crate::report::write_files;
+use crate::report::write_both;
 use crate::rpc::report::head;
-use crate::spread::Spread;
 
 const METHOD: &str = "\
 - Two threads, each on a processor of its own: one has all connections of the sender, the other those of the receiver. \
@@ -35,13 +34,7 @@ a message of 1 KiB alone takes longer on its network. Comparable is the shape: m
 /// # Errors
 /// [`BenchError::File`] naming the path that cannot be written.
 pub fn write(report: &Transport, directory: &Path) -> Result<Vec<String>, BenchError> {
-    let json = serde_json::to_string_pretty(report)? + "\n";
-    let files = [
-        ("transport.json".to_owned(), json.into()),
-        ("transport.md".to_owned(), render(report).into()),
-    ];
-    write_files(directory, &files)?;
-    Ok(files.map(|(name, _)| name).to_vec())
+    write_both("transport", (report, render(report)), directory)
 }
 
 fn render(report: &Transport) -> String {
@@ -82,9 +75,9 @@ pub fn table(report: &Transport) -> String {
         "receiver CPU us",
     ]);
     for row in &report.rows {
-        let of = |figure: fn(&MessageFigures) -> f64| number(spread(row, figure));
+        let of = |figure: fn(&MessageFigures) -> f64| number(row.spread(figure));
         let waited = |figure: fn(&MessageFigures) -> f64| {
-            if spread(row, figure).max > 0.0 {
+            if row.spread(figure).max > 0.0 {
                 of(figure)
             } else {
                 String::new()
@@ -103,8 +96,4 @@ pub fn table(report: &Transport) -> String {
         ]);
     }
     table.render()
-}
-
-fn spread(row: &MessageRuns, figure: impl Fn(&MessageFigures) -> f64) -> Spread {
-    Spread::of(row.runs.iter().map(figure))
 }

@@ -1,10 +1,5 @@
 //! One case.
 
-use std::io;
-use std::rc::Rc;
-
-use tokio::task::JoinSet;
-
 use super::MessageFigures;
 use super::case::{MESSAGE_BYTES, MESSAGES, Messages, OUTSTANDING, Sender};
 use super::iperf;
@@ -34,7 +29,10 @@ pub fn run(case: Messages, times: Times) -> Result<MessageFigures, BenchError> {
         Sender::Dunlin => two_threads(
             Processors::Two,
             |side| ours::serve(&at, side),
-            |at, server| send(&at, case.connections, Tally::new(times, server)),
+            |at, server| {
+                let depth = (case.connections, OUTSTANDING);
+                ours::call(&at, depth, MESSAGES - 1, Tally::new(times, server))
+            },
         ),
         Sender::Stream => two_threads(
             Processors::Two,
@@ -59,25 +57,6 @@ fn of_each(five: &CallFigures) -> MessageFigures {
         sender_us: five.client_us / MESSAGES as f64,
         receiver_us: five.server_us / MESSAGES as f64,
     }
-}
-
-/// Sends four messages that are not answered and one that is, again and again.
-fn send(at: &str, connections: usize, tally: Tally) -> io::Result<Option<CallFigures>> {
-    ours::local(async {
-        let callers = ours::connections(at, connections).await?;
-        let tally = Rc::new(tally);
-        let mut outstanding = JoinSet::new();
-        for caller in &callers {
-            for _ in 0..OUTSTANDING {
-                let (caller, tally) = (caller.clone(), tally.clone());
-                outstanding.spawn_local(ours::one_by_one(caller, tally, MESSAGES - 1));
-            }
-        }
-        while let Some(ended) = outstanding.join_next().await {
-            ended.map_err(io::Error::other)??;
-        }
-        Ok(tally.figures())
-    })
 }
 
 #[cfg(test)]
