@@ -6,6 +6,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::cluster::Sync;
+use crate::ladder::case::{Rung, RungAt, Stage};
 use crate::load::key::Order;
 
 /// Load tests of Dunlin, one for each table it is compared with.
@@ -283,12 +284,21 @@ pub struct TxnOptions {
     /// Of many clients on one key, instead of those of one client beside PostgreSQL.
     #[arg(long)]
     pub contention: bool,
+    /// These stages alone; may be repeated.
+    #[arg(long = "stage")]
+    pub stages: Vec<Stage>,
+    /// These ways of sending a transaction alone; may be repeated.
+    #[arg(long = "rung")]
+    pub rungs: Vec<Rung>,
     /// The dunlin binary [default: the one beside this program].
     #[arg(long)]
     pub dunlin: Option<PathBuf>,
     /// Rounds; the median counts [default: 3, with --quick 1].
     #[arg(long)]
     pub repeats: Option<usize>,
+    /// Seconds of a case [default: 2, with --quick 0.4].
+    #[arg(long)]
+    pub seconds: Option<f64>,
     /// Too short to be quoted.
     #[arg(long)]
     pub quick: bool,
@@ -301,6 +311,17 @@ pub struct TxnOptions {
 }
 
 impl TxnOptions {
+    /// Whether cases of several transactions at a time are to run.
+    pub fn wants_flights(&self) -> bool {
+        self.rungs.is_empty() && (self.stages.is_empty() || self.stages.contains(&Stage::Memory))
+    }
+
+    /// Whether a case is to run.
+    pub fn wants(&self, case: RungAt) -> bool {
+        let stage = self.stages.is_empty() || self.stages.contains(&case.stage);
+        stage && (self.rungs.is_empty() || self.rungs.contains(&case.rung))
+    }
+
     /// How often each case has its turn.
     pub fn rounds(&self) -> usize {
         rounds(self.repeats, self.quick)

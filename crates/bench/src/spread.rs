@@ -1,5 +1,7 @@
 //! Medians with their spread over repeated runs.
 
+use std::time::Duration;
+
 use serde::Serialize;
 
 /// The median of repeats, between the least and the greatest.
@@ -26,6 +28,12 @@ impl Spread {
             max: middle(count.saturating_sub(1)),
         }
     }
+}
+
+/// The time that so many of 100 took at most, of all in order, in microseconds; zero where there are none.
+pub fn percentile_us(took: &[Duration], percent: usize) -> f64 {
+    let at = took.get(took.len() * percent / 100).copied();
+    at.unwrap_or_default().as_secs_f64() * 1e6
 }
 
 /// A case with its runs, one of each round.

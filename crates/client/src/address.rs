@@ -14,6 +14,14 @@ pub(crate) struct Address {
 }
 
 impl Address {
+    /// That of a server which another has named, as `host:port`.
+    pub(crate) fn new(authority: &str, is_tls: bool) -> Address {
+        Address {
+            authority: authority.to_owned(),
+            is_tls,
+        }
+    }
+
     pub(crate) fn authority(&self) -> &str {
         &self.authority
     }

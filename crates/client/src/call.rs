@@ -13,6 +13,7 @@ use hyper::{Method, Request, Response, StatusCode};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
 use tokio::time::timeout;
 
+use crate::address::Address;
 use crate::attempt::{Answer, Attempts, Times, Underway};
 use crate::error::ClientError;
 use crate::pool::{Connection, Pool};
@@ -216,6 +217,26 @@ impl Servers {
             }
         }
         result
+    }
+
+    /// The same at one server alone.
+    pub(crate) async fn opening_at(
+        &self,
+        pool: &Pool,
+        call: &Call,
+    ) -> Result<Opening, ClientError> {
+        timeout_at(self.timeout, pool, call, open(pool, call, &self.attempts)).await
+    }
+
+    /// A server that another has named, as `host:port`: spoken to as those that were given.
+    pub(crate) fn pool_at(&self, authority: &str) -> Pool {
+        let first = self.in_order().next();
+        let is_tls = first.is_some_and(|(_, pool)| pool.address().is_tls());
+        let pool = Pool::new(Address::new(authority, is_tls));
+        if let Some((_, first)) = first {
+            pool.be_as(first);
+        }
+        pool
     }
 
     /// How many there are.

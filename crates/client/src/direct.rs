@@ -8,38 +8,34 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use dunlin_entry::Version;
-use dunlin_proto::{DirectCommit, DirectId, DirectKey, DirectRequest, DirectResponse, DirectSpan};
-use dunlin_rpc::{CallError, Caller, ConnectOptions, Keepalive, attach};
-use http_body_util::BodyExt;
-use hyper::header::{CONNECTION, UPGRADE};
-use hyper::{Method, Response, StatusCode};
-use hyper_util::rt::TokioIo;
-use tokio::sync::{Mutex, RwLock};
+use dunlin_proto::{
+    DirectCommit, DirectId, DirectKey, DirectReply, DirectRequest, DirectResponse, DirectSpan,
+};
+use dunlin_rpc::CallError;
+use hyper::StatusCode;
+use tokio::sync::RwLock;
 use tokio::time::sleep;
 
 use crate::add::chance;
 use crate::attempt::local_ms;
-use crate::call::{Call, Opening, Reply, Servers, refusal, refused_as};
+use crate::call::refused_as;
 use crate::client::Client;
 use crate::error::ClientError;
 use crate::transactions::{ASKED_MAX, ASKED_PAUSE, begin_anew, tried_again};
 
-/// The protocol behind the upgrade.
-const PROTOCOL: &str = "dunlin/1";
-/// When a server counts as lost.
-const KEEPALIVE: Keepalive = Keepalive {
-    ping_interval: Duration::from_secs(2),
-    dead_after: Duration::from_secs(6),
-};
-/// Bytes of the longest request, or answer; the same at the server.
-const FRAME_BYTES: usize = 24 << 20;
+mod connections;
+mod leaders;
+mod thread;
+
+pub use thread::DirectThread;
+
+use connections::{Connections, DirectConnection};
+
 /// Keys of a scan that are read at once.
 const PAGE: usize = 1_000;
 
-type Connection = Caller<DirectRequest, DirectResponse>;
-
-/// Transactions over a connection of their own. Clones share it; all stay on one thread, inside a
-/// `tokio::task::LocalSet`.
+/// Transactions over connections of their own: to the shards that lead the ranges of their first keys, once answers have
+/// said which these are. Clones share them; all stay on one thread, inside a `tokio::task::LocalSet`.
 ///
 /// ```no_run
 /// # async fn example() -> Result<(), dunlin_client::ClientError> {
@@ -52,23 +48,12 @@ type Connection = Caller<DirectRequest, DirectResponse>;
 /// # Ok(()) }
 /// ```
 #[derive(Clone)]
-pub struct Direct(Rc<Shared>);
-
-struct Shared {
-    servers: Arc<Servers>,
-    connection: RefCell<Option<(String, Connection)>>,
-    /// Held by the one that connects.
-    connecting: Mutex<()>,
-}
+pub struct Direct(Rc<Connections>);
 
 impl Client {
     /// Transactions without HTTP between. It connects with the first request.
     pub fn direct(&self) -> Direct {
-        Direct(Rc::new(Shared {
-            servers: Arc::clone(self.servers()),
-            connection: RefCell::new(None),
-            connecting: Mutex::new(()),
-        }))
+        Direct(Connections::new(Arc::clone(self.servers())))
     }
 }
 
@@ -87,6 +72,7 @@ impl Direct {
             scans: RefCell::default(),
             writes: RefCell::default(),
             first: RefCell::default(),
+            bound: RefCell::default(),
             steps: RwLock::new(()),
             has_ended: Cell::new(false),
             has_lock: Cell::new(false),
@@ -115,56 +101,6 @@ impl Direct {
         })
         .await
     }
-
-    async fn connection(&self) -> Result<(String, Connection), ClientError> {
-        let shared = &self.0;
-        let live = || {
-            let kept = shared.connection.borrow();
-            kept.clone().filter(|(_, caller)| caller.is_connected())
-        };
-        if let Some(connection) = live() {
-            return Ok(connection);
-        }
-        let _connecting = shared.connecting.lock().await;
-        if let Some(connection) = live() {
-            return Ok(connection);
-        }
-        let connection = connect(&shared.servers).await?;
-        shared.connection.replace(Some(connection.clone()));
-        Ok(connection)
-    }
-
-    /// Sends a request that may be sent again: to another server where one cannot answer.
-    async fn ask(&self, request: &DirectRequest) -> Result<DirectResponse, ClientError> {
-        let mut tries = self.0.servers.count();
-        loop {
-            let answered = self.ask_once(request).await;
-            tries = tries.saturating_sub(1);
-            match answered {
-                Err(error) if error.is_retryable() && tries > 0 => self.leave(),
-                answered => return answered,
-            }
-        }
-    }
-
-    async fn ask_once(&self, request: &DirectRequest) -> Result<DirectResponse, ClientError> {
-        let (server, caller) = self.connection().await?;
-        let time = self.0.servers.timeout;
-        match caller.call(request.clone(), time).await {
-            Ok(DirectResponse::Refused(status, line)) => {
-                let status = StatusCode::from_u16(status).unwrap_or(StatusCode::BAD_GATEWAY);
-                Err(begin_anew(refused_as(status, server, line)))
-            }
-            Ok(response) => Ok(response),
-            Err(error) => Err(lost(server, time, &error)),
-        }
-    }
-
-    /// Goes on at the next server.
-    fn leave(&self) {
-        self.0.connection.replace(None);
-        self.0.servers.prefer_next();
-    }
 }
 
 /// A request that was not answered.
@@ -181,40 +117,6 @@ fn lost(server: String, after: Duration, error: &CallError) -> ClientError {
             reason: error.to_string(),
         },
     }
-}
-
-/// Opens a connection, and has it go on without HTTP.
-async fn connect(servers: &Servers) -> Result<(String, Connection), ClientError> {
-    let mut call = Call::new(Method::GET, "/v1/direct".to_owned());
-    call.header(CONNECTION.as_str(), "upgrade".to_owned());
-    call.header(UPGRADE.as_str(), PROTOCOL.to_owned());
-    let Opening {
-        server, response, ..
-    } = servers.opening(&call).await?;
-    let interrupted = |reason: String| ClientError::Interrupted {
-        server: server.clone(),
-        reason,
-    };
-    if response.status() != StatusCode::SWITCHING_PROTOCOLS {
-        let (parts, body) = response.into_parts();
-        let body = body.collect().await;
-        let body = body.map_err(|error| interrupted(error.to_string()))?;
-        servers.prefer_next();
-        return Err(refusal(Reply {
-            server: server.clone(),
-            head: Response::from_parts(parts, ()),
-            body: body.to_bytes(),
-        }));
-    }
-    let upgraded = hyper::upgrade::on(response).await;
-    let upgraded = upgraded.map_err(|error| interrupted(error.to_string()))?;
-    let stream = Box::new(TokioIo::new(upgraded));
-    let options = ConnectOptions {
-        keepalive: KEEPALIVE,
-        frame_bytes_max: FRAME_BYTES,
-        ..ConnectOptions::default()
-    };
-    Ok((server, attach(stream, &options)))
 }
 
 /// A transaction over keys of transactional keyspaces. Reads see everything as it was at the first of them, and what it has
@@ -234,10 +136,76 @@ struct Inner {
     writes: RefCell<BTreeMap<DirectKey, Option<Bytes>>>,
     /// What it wrote first.
     first: RefCell<Option<DirectKey>>,
+    /// The connection of its requests, so that its timestamp and its lock are known there.
+    bound: RefCell<Option<DirectConnection>>,
     /// Held by each read, by the first and the commit alone.
     steps: RwLock<()>,
     has_ended: Cell<bool>,
     has_lock: Cell<bool>,
+}
+
+impl Inner {
+    /// The connection of its requests: to the leader of the first key.
+    async fn connection(&self, key: &DirectKey) -> Result<DirectConnection, ClientError> {
+        let bound = self.bound.borrow().clone();
+        if let Some(bound) = bound.filter(|bound| bound.caller.is_connected()) {
+            return Ok(bound);
+        }
+        let best = self.direct.0.best(key).await?;
+        self.bound.replace(Some(best.clone()));
+        Ok(best)
+    }
+
+    /// Sends a request that may be sent again: to another server where one cannot answer.
+    async fn ask(
+        &self,
+        key: &DirectKey,
+        request: &DirectRequest,
+    ) -> Result<DirectResponse, ClientError> {
+        let mut tries = self.direct.0.servers.count();
+        loop {
+            let answered = match self.connection(key).await {
+                Ok(connection) => self.ask_once(&connection, request).await,
+                Err(error) => Err(error),
+            };
+            tries = tries.saturating_sub(1);
+            match answered {
+                Err(error) if error.is_retryable() && tries > 0 => self.leave(),
+                answered => return answered,
+            }
+        }
+    }
+
+    async fn ask_once(
+        &self,
+        connection: &DirectConnection,
+        request: &DirectRequest,
+    ) -> Result<DirectResponse, ClientError> {
+        let time = self.direct.0.servers.timeout;
+        let server = || connection.server.clone();
+        let DirectReply { response, leader } =
+            match connection.caller.call(request.clone(), time).await {
+                Ok(reply) => reply,
+                Err(error) => return Err(lost(server(), time, &error)),
+            };
+        if let Some(leader) = leader {
+            self.direct.0.learn(leader);
+        }
+        match response {
+            DirectResponse::Refused(status, line) => {
+                let status = StatusCode::from_u16(status).unwrap_or(StatusCode::BAD_GATEWAY);
+                Err(begin_anew(refused_as(status, server(), line)))
+            }
+            response => Ok(response),
+        }
+    }
+
+    /// Goes on at the next server.
+    fn leave(&self) {
+        if let Some(bound) = self.bound.take() {
+            self.direct.0.leave(&bound);
+        }
+    }
 }
 
 /// A key with its value, by a scan.
@@ -304,7 +272,8 @@ impl DirectTransaction {
                 lock,
                 keys: unwritten.clone(),
             };
-            let DirectResponse::Values(_, values) = self.step(request).await? else {
+            let answer = self.step(&unwritten[0], request).await?;
+            let DirectResponse::Values(_, values) = answer else {
                 return Err(self.out_of_turn());
             };
             if values.len() != unwritten.len() {
@@ -358,7 +327,8 @@ impl DirectTransaction {
                 },
                 limit: (wanted - stored).min(PAGE) as u32,
             };
-            let DirectResponse::Page(_, page, rest) = self.step(request).await? else {
+            let key = key_of(&whole.keyspace, start);
+            let DirectResponse::Page(_, page, rest) = self.step(&key, request).await? else {
                 return Err(self.out_of_turn());
             };
             stored += page.len();
@@ -384,6 +354,7 @@ impl DirectTransaction {
     /// A read at the transaction's timestamp. The first brings it, and others wait for that.
     async fn step(
         &self,
+        key: &DirectKey,
         request: impl Fn(Option<Version>) -> DirectRequest,
     ) -> Result<DirectResponse, ClientError> {
         let inner = &self.0;
@@ -395,7 +366,7 @@ impl DirectTransaction {
         }
         self.check_open()?;
         let wanted = inner.at.get();
-        let answer = inner.direct.ask(&request(wanted)).await?;
+        let answer = inner.ask(key, &request(wanted)).await?;
         let (DirectResponse::Values(at, _) | DirectResponse::Page(at, ..)) = &answer else {
             return Err(self.out_of_turn());
         };
@@ -472,7 +443,11 @@ impl DirectTransaction {
             writes: in_order.into_iter().chain(writes).collect(),
             id: self.0.id,
         });
-        match self.0.direct.ask_once(&request).await {
+        let sent = async {
+            let connection = self.0.connection(&first).await?;
+            self.0.ask_once(&connection, &request).await
+        };
+        match sent.await {
             Ok(DirectResponse::Committed(at)) => Ok(Some(at)),
             Ok(_) => Err(self.out_of_turn()),
             // Nothing was sent.
@@ -490,11 +465,11 @@ impl DirectTransaction {
     async fn outcome(&self, first: DirectKey) -> Result<Option<Version>, ClientError> {
         let request = DirectRequest::Outcome {
             id: self.0.id,
-            first,
+            first: first.clone(),
         };
         let mut tries = 0;
         loop {
-            let error = match self.0.direct.ask(&request).await {
+            let error = match self.0.ask(&first, &request).await {
                 Ok(DirectResponse::Committed(at)) => return Ok(Some(at)),
                 Ok(_) => return Err(self.out_of_turn()),
                 Err(error @ ClientError::Conflict(_)) => return Err(error),
@@ -507,7 +482,7 @@ impl DirectTransaction {
                     reason: error.to_string(),
                 });
             }
-            self.0.direct.leave();
+            self.0.leave();
             sleep(ASKED_PAUSE).await;
         }
     }
@@ -515,12 +490,10 @@ impl DirectTransaction {
     /// Gives it up: nothing of it happens, and others have their turn at the key that it locked.
     pub fn abort(&self) {
         self.0.has_ended.set(true);
-        let connection = self.0.direct.0.connection.borrow();
-        if let (true, Some(at), Some((_, caller))) =
-            (self.0.has_lock.get(), self.0.at.get(), &*connection)
-        {
+        let bound = self.0.bound.borrow();
+        if let (true, Some(at), Some(bound)) = (self.0.has_lock.get(), self.0.at.get(), &*bound) {
             let time = self.0.direct.0.servers.timeout;
-            let unlocked = caller.call(DirectRequest::Unlock(at), time);
+            let unlocked = bound.caller.call(DirectRequest::Unlock(at), time);
             tokio::task::spawn_local(async move {
                 // The lock ends by itself where this does not arrive.
                 drop(unlocked.await);
@@ -538,11 +511,9 @@ impl DirectTransaction {
     }
 
     fn server(&self) -> String {
-        let connection = self.0.direct.0.connection.borrow();
-        connection
-            .as_ref()
-            .map(|(server, _)| server.clone())
-            .unwrap_or_default()
+        let bound = self.0.bound.borrow();
+        let server = bound.as_ref().map(|bound| bound.server.clone());
+        server.unwrap_or_default()
     }
 
     fn out_of_turn(&self) -> ClientError {

@@ -63,7 +63,7 @@ pub use description::{
     CreateKeyspace, DroppedKeyspace, FarRecord, KeyspaceDescription, KeyspaceSettings,
     MendedStamps, RangeDescription, Retention,
 };
-pub use direct::{Direct, DirectTransaction};
+pub use direct::{Direct, DirectThread, DirectTransaction};
 pub use dunlin_proto::api::{
     BackfillStatus, CreateLink, Difference, DifferentKey, FollowerStatus, InboundLink, LinkAtShard,
     LinkState, LinkStatus, LinkVerified, PinStatus, RangeCopy, RangeMember, RangeStatus,

@@ -49,6 +49,16 @@ impl Pool {
         drop(self.tls.set(tls.clone()));
     }
 
+    /// Speaks to its server as another does to its own.
+    pub(crate) fn be_as(&self, other: &Pool) {
+        if let Some(tls) = other.tls.get() {
+            self.over_tls(tls);
+        }
+        if let Some(authorization) = other.authorization.get() {
+            self.authorize(authorization.clone());
+        }
+    }
+
     pub(crate) fn address(&self) -> &Address {
         &self.address
     }

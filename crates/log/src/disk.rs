@@ -50,6 +50,10 @@ pub trait Disk: Send + Sync + 'static {
     /// # Errors
     /// What the operating system says.
     fn sync_dir(&self, dir: &Path) -> io::Result<()>;
+    /// Whether files of a directory are in memory, so that writing and syncing them never waits.
+    fn is_memory(&self, _dir: &Path) -> bool {
+        false
+    }
 }
 
 /// An open file.

@@ -43,6 +43,8 @@ pub(crate) struct Shared {
     pub disk: Arc<dyn Disk>,
     pub runner: Runner,
     pub dir: PathBuf,
+    /// Whether writing and syncing never waits.
+    pub is_memory: bool,
     pub options: Options,
     pub state: RefCell<State>,
     /// There is work for `drive`.
@@ -88,6 +90,7 @@ impl Log {
         };
         let log = Log {
             shared: Rc::new(Shared {
+                is_memory: disk.is_memory(dir),
                 disk,
                 runner,
                 dir: dir.to_owned(),

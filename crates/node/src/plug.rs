@@ -286,6 +286,13 @@ impl Services {
         }
     }
 
+    /// Where a node serves HTTP, as `host:port`, and how many shards it has.
+    pub fn http_of(&self, node: u16) -> Option<(String, u16)> {
+        let placement = self.shard.placement();
+        let record = placement.nodes.get(&node)?;
+        Some((record.http.clone(), record.shards))
+    }
+
     /// The replicas of a partition that are read, best first; none where the keyspace is not there or is dropped.
     pub fn replicas(&self, keyspace: u32, partition: u16) -> Vec<ShardAddress> {
         let placement = self.shard.placement();

@@ -5,6 +5,7 @@ use bytes::{BufMut, Bytes, BytesMut};
 use dunlin_entry::Version;
 use dunlin_message::{DecodeError, Message};
 
+use crate::ShardAddress;
 use crate::wire::*;
 
 /// A key of a keyspace.
@@ -102,6 +103,46 @@ pub enum DirectResponse {
     Done,
     /// It is not done, and why: a status as over HTTP, and a line for people.
     Refused(u16, String),
+}
+
+/// Where a range is led.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DirectLeader {
+    /// Its keys.
+    pub span: DirectSpan,
+    /// The shard that leads.
+    pub at: ShardAddress,
+    /// How many shards its node has.
+    pub shards: u16,
+    /// Where its node serves HTTP, as `host:port`.
+    pub http: String,
+}
+
+/// The answer, and where the first key of the request is led, if that is elsewhere.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DirectReply {
+    /// The answer.
+    pub response: DirectResponse,
+    /// The shard that answers sooner the next time.
+    pub leader: Option<DirectLeader>,
+}
+
+impl DirectLeader {
+    fn put(&self, out: &mut BytesMut) {
+        self.span.put(out);
+        self.at.encode(out);
+        out.put_u16_le(self.shards);
+        put_bytes(out, self.http.as_bytes());
+    }
+
+    fn get(from: &mut Bytes) -> Result<DirectLeader, DecodeError> {
+        Ok(DirectLeader {
+            span: DirectSpan::get(from)?,
+            at: ShardAddress::decode(from)?,
+            shards: get_u16(from)?,
+            http: get_text(from)?,
+        })
+    }
 }
 
 impl DirectKey {
@@ -315,8 +356,33 @@ impl Message for DirectRequest {
     }
 }
 
-impl Message for DirectResponse {
+impl Message for DirectReply {
     fn encode(&self, out: &mut BytesMut) {
+        out.put_u8(u8::from(self.leader.is_some()));
+        if let Some(leader) = &self.leader {
+            leader.put(out);
+        }
+        self.response.put(out);
+    }
+
+    fn decode(mut body: Bytes) -> Result<Self, DecodeError> {
+        let from = &mut body;
+        let leader = match get_u8(from)? {
+            0 => None,
+            _ => Some(DirectLeader::get(from)?),
+        };
+        let response = DirectResponse::get(from)?;
+        end(DirectReply { response, leader }, from)
+    }
+
+    fn weight(&self) -> usize {
+        let of_leader = |leader: &DirectLeader| 16 + leader.span.weight() + leader.http.len();
+        1 + self.leader.as_ref().map_or(0, of_leader) + self.response.weight()
+    }
+}
+
+impl DirectResponse {
+    fn put(&self, out: &mut BytesMut) {
         match self {
             DirectResponse::Values(at, values) => {
                 out.put_u8(1);
@@ -346,9 +412,8 @@ impl Message for DirectResponse {
         }
     }
 
-    fn decode(mut body: Bytes) -> Result<Self, DecodeError> {
-        let from = &mut body;
-        let response = match get_u8(from)? {
+    fn get(from: &mut Bytes) -> Result<DirectResponse, DecodeError> {
+        Ok(match get_u8(from)? {
             1 => DirectResponse::Values(Version(get_u64(from)?), get_all(from, get_value)?),
             2 => DirectResponse::Page(
                 Version(get_u64(from)?),
@@ -361,11 +426,11 @@ impl Message for DirectResponse {
             4 => DirectResponse::Done,
             5 => DirectResponse::Refused(get_u16(from)?, get_text(from)?),
             kind => return Err(malformed(format!("there is no answer {kind}"))),
-        };
-        end(response, from)
+        })
     }
 
-    fn weight(&self) -> usize {
+    /// Bytes of it, about.
+    pub fn weight(&self) -> usize {
         let of_value =
             |value: &DirectValue| 13 + value.as_ref().map_or(0, |(_, value)| value.len());
         match self {

@@ -72,6 +72,22 @@ fn response() -> impl Strategy<Value = DirectResponse> {
     ]
 }
 
+fn leader() -> impl Strategy<Value = DirectLeader> {
+    let at = (any::<u16>(), any::<u16>()).prop_map(|(node, shard)| ShardAddress { node, shard });
+    let parts = (span(), at, any::<u16>(), "[a-z.:0-9]{0,20}");
+    parts.prop_map(|(span, at, shards, http)| DirectLeader {
+        span,
+        at,
+        shards,
+        http,
+    })
+}
+
+fn reply() -> impl Strategy<Value = DirectReply> {
+    let parts = (response(), option::of(leader()));
+    parts.prop_map(|(response, leader)| DirectReply { response, leader })
+}
+
 fn encoded(message: &impl Message) -> Bytes {
     let mut out = BytesMut::new();
     message.encode(&mut out);
@@ -87,10 +103,10 @@ proptest! {
     }
 
     #[test]
-    fn responses_come_back_as_they_went(response in response()) {
-        let bytes = encoded(&response);
-        prop_assert!(bytes.len() <= response.weight() + 16);
-        prop_assert_eq!(DirectResponse::decode(bytes), Ok(response));
+    fn replies_come_back_as_they_went(reply in reply()) {
+        let bytes = encoded(&reply);
+        prop_assert!(bytes.len() <= reply.weight() + 16);
+        prop_assert_eq!(DirectReply::decode(bytes), Ok(reply));
     }
 
     #[test]
@@ -105,6 +121,6 @@ proptest! {
     #[test]
     fn any_bytes_are_a_request_or_an_error(bytes in vec(any::<u8>(), 0..200)) {
         drop(DirectRequest::decode(bytes.clone().into()));
-        drop(DirectResponse::decode(bytes.into()));
+        drop(DirectReply::decode(bytes.into()));
     }
 }

@@ -51,7 +51,8 @@ mod write;
 pub use address::ShardAddress;
 pub use clock::{ClockAnswer, ClockRequest};
 pub use direct::{
-    DirectCommit, DirectId, DirectKey, DirectRequest, DirectResponse, DirectSpan, DirectValue,
+    DirectCommit, DirectId, DirectKey, DirectLeader, DirectReply, DirectRequest, DirectResponse,
+    DirectSpan, DirectValue,
 };
 pub use drops::{Fate, Fates, Order, Word};
 pub use far::FarRequest;

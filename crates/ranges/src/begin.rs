@@ -388,8 +388,9 @@ impl AtShard {
         let group = Group::new(range, descriptor, (meta, state), log, seed, self.sabotage);
         let group = group.map_err(|error| error.to_string())?;
         self.silent.borrow_mut().remove(&id);
-        self.groups.borrow_mut().insert(id, Rc::new(group));
-        self.wake.notify_one();
+        let group = Rc::new(group);
+        self.groups.borrow_mut().insert(id, group.clone());
+        self.touch(&group);
         Ok(())
     }
 

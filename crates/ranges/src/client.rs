@@ -547,6 +547,12 @@ fn replicas_of(keyspace: &Keyspace, number: u16) -> Vec<ShardAddress> {
     replicas.map(address_of).collect()
 }
 
+/// The shard that led a range at the last request from here.
+pub(crate) fn leader_at(services: &Services, range: u64) -> Option<ShardAddress> {
+    let part = services.find::<Part>()?;
+    part.leaders.borrow().get(&range).copied()
+}
+
 fn set_leader(services: &Services, range: u64, at: Option<ShardAddress>) {
     if let Some(part) = services.find::<Part>() {
         let mut leaders = part.leaders.borrow_mut();

@@ -4,6 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::{Rc, Weak};
 use std::sync::Arc;
+use std::task::{Context, Waker};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -13,17 +14,20 @@ use dunlin_metadata::{Keyspace, Role};
 use dunlin_node::Services;
 use dunlin_node::http::{Answer, Ask, Judge, KEY_BYTES, LocalFuture, Rejected, switching};
 use dunlin_node::plug::Memory;
-use dunlin_proto::{DirectCommit, DirectId, DirectKey, DirectRequest, DirectResponse, DirectSpan};
+use dunlin_proto::{
+    DirectCommit, DirectId, DirectKey, DirectLeader, DirectReply, DirectRequest, DirectResponse,
+    DirectSpan,
+};
 use dunlin_rpc::{Duplex, Keepalive, Limits, Reply, Service, serve_frames};
 use dunlin_txn::{Id, World};
-use hyper::header::UPGRADE;
+use hyper::header::{HeaderValue, UPGRADE};
 use hyper::{Method, StatusCode};
 use tokio::sync::Notify;
 use tokio::time::sleep;
 
 use crate::body::{Place, Write, check_key};
 use crate::budget::Budget;
-use crate::client::Client;
+use crate::client::{Client, leader_at};
 use crate::group::range_id;
 use crate::http::{check_id, keyspace_with, keyspaces_for};
 use crate::interactive::{commit_reads, committed, find_name, of_failure};
@@ -37,6 +41,8 @@ use crate::step::{SCANNED_MAX, StepReply};
 
 /// The protocol behind the upgrade.
 const PROTOCOL: &str = "dunlin/1";
+/// Names the shard that serves the connection, as `NODE/SHARD`.
+const DIRECT_SHARD: &str = "dunlin-shard";
 /// Requests of a client without an answer.
 const CALLS: usize = 256;
 /// Their bytes.
@@ -85,7 +91,13 @@ pub(crate) fn answer(services: &Rc<Services>, ask: Ask) -> Result<Answer, Reject
     let stopping = ask.stopping;
     ask.upgrading
         .put(Box::new(|stream| serve(session, stream, stopping)));
-    Ok(switching(PROTOCOL))
+    let mut switching = switching(PROTOCOL);
+    let at = services.shard().address();
+    let at = HeaderValue::from_str(&format!("{}/{}", at.node, at.shard));
+    if let Ok(at) = at {
+        switching.headers_mut().insert(DIRECT_SHARD, at);
+    }
+    Ok(switching)
 }
 
 /// Serves a client to its end, or until the node stops and its requests are answered.
@@ -137,14 +149,16 @@ struct Session {
 
 struct Requests(Rc<Session>);
 
-impl Service<DirectRequest, DirectResponse> for Requests {
-    fn handle(&self, request: DirectRequest, reply: Reply<DirectResponse>) {
+impl Service<DirectRequest, DirectReply> for Requests {
+    fn handle(&self, request: DirectRequest, reply: Reply<DirectReply>) {
         let session = self.0.clone();
         if session.is_stopping.get() {
-            return reply.send(of_status(503, "this node stops: go on at another"));
+            let response = of_status(503, "this node stops: go on at another");
+            let leader = None;
+            return reply.send(DirectReply { response, leader });
         }
         session.under_way.set(session.under_way.get() + 1);
-        tokio::task::spawn_local(async move {
+        at_once_or_later(async move {
             session.answer(request, reply).await;
             session.under_way.set(session.under_way.get() - 1);
             session.ended.notify_waiters();
@@ -152,26 +166,44 @@ impl Service<DirectRequest, DirectResponse> for Requests {
     }
 }
 
+/// Carries out as much as waits for nothing, so that most reads need no task, and the rest in one.
+fn at_once_or_later(work: impl Future<Output = ()> + 'static) {
+    let mut work = Box::pin(work);
+    // Whatever it waits for is given the task's waker, when it is polled there.
+    if work
+        .as_mut()
+        .poll(&mut Context::from_waker(Waker::noop()))
+        .is_pending()
+    {
+        tokio::task::spawn_local(work);
+    }
+}
+
 impl Session {
-    async fn answer(&self, request: DirectRequest, reply: Reply<DirectResponse>) {
+    async fn answer(&self, request: DirectRequest, reply: Reply<DirectReply>) {
         let Some(services) = self.services.upgrade() else {
             return;
         };
+        let first = first_key(&request);
         let mut memory = services.memory();
         let response = match memory.grow(request.weight()) {
             Ok(()) => self.carry_out(&services, request, &mut memory).await,
             Err(full) => Err(full.into()),
         };
         let response = response.unwrap_or_else(of_rejected);
-        let weight = response.weight();
+        let is_refused = matches!(response, DirectResponse::Refused(..));
+        let first = first.filter(|_| !is_refused);
+        let leader = first.and_then(|key| led_elsewhere(&services, &key));
+        let answer = DirectReply { response, leader };
+        let weight = answer.weight();
         if weight <= WHOLE_BYTES {
-            return reply.send(response);
+            return reply.send(answer);
         }
         let backlog = reply.backlog();
         while backlog.bytes() > RESPONSE_BYTES {
             sleep(TAKEN_PAUSE).await;
         }
-        reply.send(response);
+        reply.send(answer);
         memory.set(weight);
         while backlog.bytes() > WHOLE_BYTES {
             sleep(TAKEN_PAUSE).await;
@@ -399,6 +431,43 @@ impl Session {
             found.unwrap_or_else(|failure| of_failure(&failure)),
         ))
     }
+}
+
+/// The key whose leader a request is best sent to.
+fn first_key(request: &DirectRequest) -> Option<DirectKey> {
+    let key = match request {
+        DirectRequest::Read { keys, .. } => keys.first()?.clone(),
+        DirectRequest::Page { span, .. } => DirectKey {
+            keyspace: span.keyspace.clone(),
+            key: span.start.clone(),
+        },
+        DirectRequest::Commit(commit) => commit.writes.first()?.0.clone(),
+        DirectRequest::Outcome { .. } | DirectRequest::Unlock(_) => return None,
+    };
+    Some(key)
+}
+
+/// Where the range of a key is led, if that is elsewhere, as far as is known here.
+fn led_elsewhere(services: &Services, key: &DirectKey) -> Option<DirectLeader> {
+    let keyspace = services.transactional_named(&key.keyspace)?;
+    let index = keyspace.range_of(&key.key);
+    let at = leader_at(services, range_id(keyspace.id, index))?;
+    if at == services.shard().address() {
+        return None;
+    }
+    let (http, shards) = services.http_of(at.node)?;
+    let behind = keyspace.range_end(index);
+    let start = keyspace.ranges.get(index).map(|range| &range.start);
+    Some(DirectLeader {
+        span: DirectSpan {
+            keyspace: key.keyspace.clone(),
+            start: start.map_or_else(Bytes::new, |start| Bytes::copy_from_slice(start.as_bytes())),
+            end: behind.map(|behind| Bytes::copy_from_slice(behind.as_bytes())),
+        },
+        at,
+        shards,
+        http,
+    })
 }
 
 fn place(key: DirectKey) -> Result<Place, Rejected> {

@@ -4,6 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::time::Duration;
 
+use dunlin_log::Progress;
 use dunlin_txn::{Leader, Oracle};
 use raft::{RawNode, StateRole};
 use tokio::task::yield_now;
@@ -24,63 +25,77 @@ impl AtShard {
     /// Takes all replicas on, for as long as the shard runs.
     pub async fn drive(self: Rc<Self>) {
         let mut tick_at = Instant::now() + TICK;
+        let log = self.log.log();
+        let mut seen = log.progress();
         loop {
             let woken = self.wake.notified();
-            if !self.is_any_dirty() {
+            if self.dirty.borrow().is_empty() {
                 tokio::select! {
                     biased;
                     () = woken => {}
+                    progress = log.changed(&seen) => seen = self.come_further(progress),
                     () = sleep_until(tick_at) => {}
                 }
             }
+            let progress = log.progress();
+            if progress != seen {
+                seen = self.come_further(progress);
+            }
             let now = Instant::now();
             let is_tick = now >= tick_at;
-            if is_tick {
+            let dirty = self.dirty.take();
+            let groups: Vec<Rc<Group>> = if is_tick {
                 // What was missed while the process stood still is not made up for: others would be unseated.
                 tick_at = now + TICK;
-            }
-            let groups: Vec<Rc<Group>> = self.groups.borrow().values().cloned().collect();
+                self.groups.borrow().values().cloned().collect()
+            } else {
+                dirty.into_iter().filter_map(|id| self.group(id)).collect()
+            };
             for group in groups {
-                if group.is_dirty.take() | is_tick && group.failed.borrow().is_none() {
-                    let turn = AssertUnwindSafe(|| self.turn(&group, is_tick));
-                    match catch_unwind(turn) {
-                        Ok(Ok(())) => {}
-                        Ok(Err(why)) => group.fail(&why),
-                        Err(_) => group.fail("raft has found a contradiction; see the log"),
-                    }
-                }
+                self.guarded_turn(&group, is_tick);
             }
             self.send_all();
-            // Others put more into the queues meanwhile, which goes together.
-            yield_now().await;
-        }
-    }
-
-    /// Tells replicas when the log has come further.
-    pub async fn follow_log(self: Rc<Self>) {
-        let mut seen = self.log.log().progress();
-        loop {
-            seen = self.log.log().changed(&seen).await;
-            let groups: Vec<Rc<Group>> = self.groups.borrow().values().cloned().collect();
-            if let Some(failure) = &seen.failed {
-                for group in groups {
-                    group.fail(&format!("its log failed: {failure}; restart the node"));
-                }
-                return;
-            }
-            for group in groups {
-                if !group.persisting.borrow().is_empty() {
-                    self.touch(&group);
-                }
+            if !self.dirty.borrow().is_empty() {
+                // Others put more into the queues meanwhile, which goes together.
+                yield_now().await;
             }
         }
     }
 
-    fn is_any_dirty(&self) -> bool {
-        self.groups
-            .borrow()
-            .values()
-            .any(|group| group.is_dirty.get())
+    /// Has replicas have a turn that wait for the log, which has come further.
+    fn come_further(&self, progress: Progress) -> Progress {
+        for group in self.groups.borrow().values() {
+            if let Some(failure) = &progress.failed {
+                group.fail(&format!("its log failed: {failure}; restart the node"));
+            } else if !group.persisting.borrow().is_empty() {
+                self.touch(group);
+            }
+        }
+        progress
+    }
+
+    /// A turn of a replica that has not failed; it has failed where this panics.
+    fn guarded_turn(self: &Rc<Self>, group: &Rc<Group>, is_tick: bool) {
+        group.is_dirty.set(false);
+        if group.failed.borrow().is_some() {
+            return;
+        }
+        let turn = AssertUnwindSafe(|| self.turn(group, is_tick));
+        match catch_unwind(turn) {
+            Ok(Ok(())) => {}
+            Ok(Err(why)) => group.fail(&why),
+            Err(_) => group.fail("raft has found a contradiction; see the log"),
+        }
+    }
+
+    /// Has a replica have its turn: now, where it was idle, and else with all that comes until then.
+    pub fn turn_now_if(self: &Rc<Self>, was_idle: bool, group: &Rc<Group>) {
+        if was_idle {
+            self.guarded_turn(group, false);
+            self.send_all();
+        } else {
+            self.touch(group);
+        }
     }
 
     fn turn(self: &Rc<Self>, group: &Rc<Group>, is_tick: bool) -> Result<(), String> {

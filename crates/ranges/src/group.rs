@@ -260,7 +260,7 @@ impl Group {
             pending: RefCell::default(),
             reads: RefCell::new(reads),
             persisting: RefCell::default(),
-            is_dirty: Cell::new(true),
+            is_dirty: Cell::new(false),
             failed: RefCell::default(),
             is_fetching: Cell::new(false),
             snapshot_ticks: RefCell::default(),
@@ -282,11 +282,10 @@ impl Group {
         let Some(descriptor) = descriptor.as_ref() else {
             return false;
         };
-        let voters: Vec<u64> = descriptor.voters().map(|member| member.id).collect();
         let is_new = descriptor.config == 1 && self.node.borrow().raft.term == FIRST;
         // The first of the target was the first to be given a number.
-        let is_named = voters.first() == Some(&self.others.own);
-        !descriptor.is_joint() && voters == [self.others.own] || is_new && is_named
+        let first = descriptor.voters().next().map(|member| member.id);
+        self.others.is_alone() || is_new && first == Some(self.others.own)
     }
 
     /// Has `raft` go by an election timeout of this replica's own random numbers, drawn for each term and role.
@@ -305,6 +304,14 @@ impl Group {
         }
         self.timeout.set((now.0, now.1, ticks));
         node.raft.set_randomized_election_timeout(ticks);
+    }
+
+    /// Whether nothing is under way that somebody waits for.
+    pub fn is_idle(&self) -> bool {
+        !self.is_dirty.get()
+            && self.pending.borrow().is_empty()
+            && self.persisting.borrow().is_empty()
+            && self.reads.borrow().is_empty()
     }
 
     /// Whether it leads and remembers what a leader must.

@@ -152,6 +152,7 @@ async fn open(services: &Rc<Services>, may_have_forgotten: bool) -> Result<Rc<At
         silent: RefCell::default(),
         busy: RefCell::default(),
         outgoing: RefCell::default(),
+        dirty: RefCell::default(),
         wake: Notify::new(),
         next_place: Cell::new(place),
         copies: Semaphore::new(COPIES_MAX),
@@ -159,7 +160,6 @@ async fn open(services: &Rc<Services>, may_have_forgotten: bool) -> Result<Rc<At
     });
     let driven = own.clone();
     tokio::task::spawn_local(async move { driven.log.log().drive().await });
-    tokio::task::spawn_local(own.clone().follow_log());
     tokio::task::spawn_local(own.clone().drive());
     tokio::task::spawn_local(own.clone().tend());
     tokio::task::spawn_local(own.clone().conduct());

@@ -88,6 +88,16 @@ impl Others {
         true
     }
 
+    /// Whether this is the only replica that votes.
+    pub fn is_alone(&self) -> bool {
+        let descriptor = self.descriptor.borrow();
+        let Some(descriptor) = descriptor.as_ref().filter(|known| !known.is_joint()) else {
+            return false;
+        };
+        let mut voters = descriptor.voters();
+        voters.next().is_some_and(|only| only.id == self.own) && voters.next().is_none()
+    }
+
     /// A tick has passed.
     pub fn tick(&self) {
         for ticks in self.silent_ticks.borrow_mut().values_mut() {

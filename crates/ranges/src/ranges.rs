@@ -37,6 +37,8 @@ pub(crate) struct AtShard {
     /// Ranges of which a replica is being made, begins to speak, or goes.
     pub busy: RefCell<BTreeSet<u64>>,
     pub outgoing: RefCell<Outgoing>,
+    /// Replicas that have something to do.
+    pub dirty: RefCell<Vec<u64>>,
     pub wake: Notify,
     /// The next place in the store that nobody has.
     pub next_place: Cell<u32>,
@@ -82,8 +84,10 @@ impl AtShard {
 
     /// There is something to do for a replica.
     pub fn touch(&self, group: &Group) {
-        group.is_dirty.set(true);
-        self.wake.notify_one();
+        if !group.is_dirty.replace(true) {
+            self.dirty.borrow_mut().push(group.id);
+            self.wake.notify_one();
+        }
     }
 
     /// Something has come in for a replica.

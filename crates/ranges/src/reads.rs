@@ -52,7 +52,6 @@ impl<W> Reads<W> {
     }
 
     /// Whether anybody waits.
-    #[cfg(test)]
     pub fn is_empty(&self) -> bool {
         self.waiting.is_empty() && self.round.is_none() && self.confirmed.is_empty()
     }

@@ -8,8 +8,8 @@ use dunlin_entry::Version;
 use dunlin_node::{Sabotage, Services};
 use dunlin_proto::Condition;
 use dunlin_txn::{
-    Answer, Command, Id, IdRecord, Leader, Newest, Replica, Request, Row, Span, State, Verdict,
-    Write,
+    Answer, Command, Full, Id, IdRecord, Leader, Newest, Replica, Request, Row, Span, State,
+    Verdict, Write,
 };
 use dunlin_versions::{Found, Lookup, Store, StoreError, Tier};
 use tokio::sync::oneshot;
@@ -75,6 +75,31 @@ impl AtShard {
     }
 }
 
+impl Group {
+    /// Takes timestamps out of the window that a majority knows, if so many are left in it.
+    fn take(
+        &self,
+        services: &Services,
+        count: u32,
+        above: Version,
+    ) -> Result<Result<Version, Full>, Answer> {
+        let now = services.stamp_clock().map_err(|_| Answer::Clock)?;
+        match &mut *self.lead.borrow_mut() {
+            Some((_, Lead::Timestamps(oracle))) => Ok(oracle.take(now, above, count)),
+            _ => Err(self.not_leader()),
+        }
+    }
+
+    /// A timestamp above this and all that were given before, where that is known at once: the replica that gives them
+    /// is the only one, so no other can lead meanwhile.
+    pub fn take_alone(&self, services: &Services, above: Version) -> Option<Version> {
+        if !self.serves() || !self.others.is_alone() {
+            return None;
+        }
+        self.take(services, 1, above).ok()?.ok()
+    }
+}
+
 impl Here {
     /// Gives timestamps that nobody else is given, above all that were given before this was called.
     async fn timestamps(
@@ -85,12 +110,7 @@ impl Here {
     ) -> Result<Answer, Answer> {
         self.confirm().await?;
         loop {
-            let now = services.stamp_clock().map_err(|_| Answer::Clock)?;
-            let taken = match &mut *self.group.lead.borrow_mut() {
-                Some((_, Lead::Timestamps(oracle))) => oracle.take(now, above, count),
-                _ => return Err(self.group.not_leader()),
-            };
-            let full = match taken {
+            let full = match self.group.take(services, count, above)? {
                 Ok(first) => return Ok(Answer::Timestamps(first)),
                 Err(full) => full,
             };
@@ -109,21 +129,23 @@ impl Here {
 
     /// Waits until it is certain that it led after this was called.
     async fn confirm(&self) -> Result<(), Answer> {
-        let (waiter, told) = oneshot::channel();
+        let (waiter, reply) = oneshot::channel();
+        let was_idle = self.group.is_idle();
         self.group.reads.borrow_mut().add(waiter);
-        match self.told(told).await {
+        match self.reply(was_idle, reply).await {
             Ok(_) => Ok(()),
             Err(Answer::Unknown) => Err(Answer::NotLeader(None)),
             Err(instead) => Err(instead),
         }
     }
 
-    async fn told(
+    async fn reply(
         &self,
-        told: oneshot::Receiver<Result<Verdict, Answer>>,
+        was_idle: bool,
+        reply: oneshot::Receiver<Result<Verdict, Answer>>,
     ) -> Result<Verdict, Answer> {
-        self.own.touch(&self.group);
-        told.await.unwrap_or(Err(Answer::Unknown))
+        self.own.turn_now_if(was_idle, &self.group);
+        reply.await.unwrap_or(Err(Answer::Unknown))
     }
 
     /// Reads what may have to wait for the disk.
@@ -167,10 +189,10 @@ impl Replica for Here {
     }
 
     async fn propose(&self, command: Command) -> Result<Verdict, Answer> {
-        let (waiter, told) = oneshot::channel();
-        let proposal = (command, waiter);
+        let (waiter, reply) = oneshot::channel();
+        let (was_idle, proposal) = (self.group.is_idle(), (command, waiter));
         self.group.proposals.borrow_mut().push_back(proposal);
-        self.told(told).await
+        self.reply(was_idle, reply).await
     }
 
     async fn propose_made<T>(
@@ -181,8 +203,9 @@ impl Replica for Here {
             sleep(PAUSE).await;
         }
         let (waiter, reply) = oneshot::channel();
+        let was_idle = self.group.is_idle();
         match self.own.propose_made(&self.group, make, waiter)? {
-            Ok(()) => self.told(reply).await.map(Ok),
+            Ok(()) => self.reply(was_idle, reply).await.map(Ok),
             Err(stop) => Ok(Err(stop)),
         }
     }
@@ -256,8 +279,9 @@ impl Replica for Here {
         let place = self.group.meta.get().place;
         let mut values = Values::default();
         let mut needs_disk = false;
+        let mut reader = self.own.store.reader(Tier::CacheOnly);
         for key in &keys {
-            match self.own.store.get(place, key, at, Tier::CacheOnly) {
+            match reader.get(place, key, at) {
                 Ok(Lookup::NeedsDisk) => needs_disk = true,
                 Ok(lookup) => values.push(lookup),
                 Err(error) => return Err(Answer::Failed(error.to_string())),
@@ -266,6 +290,7 @@ impl Replica for Here {
                 break;
             }
         }
+        drop(reader);
         if needs_disk {
             let left = keys.split_off(values.read.len());
             let read = move |store: &Store, place| {

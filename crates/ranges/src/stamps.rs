@@ -33,6 +33,10 @@ pub(crate) struct Stamps {
 pub(crate) async fn timestamp(services: &Rc<Services>, above: Version) -> Result<Version, Answer> {
     let part = services.find::<Part>();
     let part = part.ok_or_else(|| none("ranges are not plugged in"))?;
+    if let Some(given) = alone(services, &part, above) {
+        part.stamps.given(given);
+        return Ok(given);
+    }
     let (waiter, given) = oneshot::channel();
     part.stamps.waiting.borrow_mut().push((above, waiter));
     if !part.stamps.is_asking.replace(true) {
@@ -47,10 +51,25 @@ pub(crate) async fn timestamp(services: &Rc<Services>, above: Version) -> Result
         .unwrap_or_else(|_| Err(none("it was asked in vain")))
 }
 
+/// One of the oracle that is here, where no other replica can give any.
+fn alone(services: &Services, part: &Part, above: Version) -> Option<Version> {
+    let oracle = services.transactional_named(ORACLE_KEYSPACE)?;
+    let group = part
+        .at_shard
+        .borrow()
+        .as_ref()?
+        .group(range_id(oracle.id, 0))?;
+    group.take_alone(services, above)
+}
+
 impl Stamps {
     /// The greatest that was given here.
     pub fn last(&self) -> Version {
         self.last.get()
+    }
+
+    fn given(&self, given: Version) {
+        self.last.set(self.last.get().max(given));
     }
 
     /// Asks for those who wait, until nobody does. Who comes while it is asked waits for the next time: what is being
@@ -67,7 +86,7 @@ impl Stamps {
                 let given = given.clone();
                 let given = given.map(|first| Version(first.0.saturating_add(number as u64)));
                 if let Ok(given) = &given {
-                    self.last.set(self.last.get().max(*given));
+                    self.given(*given);
                 }
                 drop(waiter.send(given));
             }

@@ -54,26 +54,16 @@ impl Store {
         at: Version,
         tier: Tier,
     ) -> Result<Lookup, StoreError> {
-        let head = key::of_key(place, key);
-        let hash = xxh3_64(&head);
-        if let Some(row) = self.cached.get(hash, &head)
-            && row.stamp.version <= at
-        {
-            return Ok(Lookup::Found(Found {
-                version: row.stamp.version,
-                value: Some(row.value),
-            }));
-        }
-        let noted = self.cached.note(hash);
-        let mut versions = self.versions(tier);
-        let newest = versions.get(place, key, Version::MAX)?;
-        match &newest {
-            Lookup::Found(found) if found.version > at => versions.get(place, key, at),
-            Lookup::Found(found) => {
-                self.keep(hash, &head, noted, found);
-                Ok(newest)
-            }
-            _ => Ok(newest),
+        self.reader(tier).get(place, key, at)
+    }
+
+    /// Reads keys one after the other, cheaper than [`Store::get`] for each. Nothing may be applied meanwhile: it is for the
+    /// thread that applies, in one step.
+    pub fn reader(&self, tier: Tier) -> Reader<'_> {
+        Reader {
+            store: self,
+            tier,
+            versions: None,
         }
     }
 
@@ -116,6 +106,45 @@ impl Store {
         Versions {
             rows: self.db.raw_iterator_opt(options),
             tier,
+        }
+    }
+}
+
+/// Reads several keys: see [`Store::reader`].
+pub struct Reader<'a> {
+    store: &'a Store,
+    tier: Tier,
+    /// Made for the first key that is not in the cache.
+    versions: Option<Versions<'a>>,
+}
+
+impl Reader<'_> {
+    /// As [`Store::get`].
+    ///
+    /// # Errors
+    /// See [`StoreError`].
+    pub fn get(&mut self, place: u32, key: &[u8], at: Version) -> Result<Lookup, StoreError> {
+        let (store, tier) = (self.store, self.tier);
+        let head = key::of_key(place, key);
+        let hash = xxh3_64(&head);
+        if let Some(row) = store.cached.get(hash, &head)
+            && row.stamp.version <= at
+        {
+            return Ok(Lookup::Found(Found {
+                version: row.stamp.version,
+                value: Some(row.value),
+            }));
+        }
+        let noted = store.cached.note(hash);
+        let versions = self.versions.get_or_insert_with(|| store.versions(tier));
+        let newest = versions.get(place, key, Version::MAX)?;
+        match &newest {
+            Lookup::Found(found) if found.version > at => versions.get(place, key, at),
+            Lookup::Found(found) => {
+                store.keep(hash, &head, noted, found);
+                Ok(newest)
+            }
+            _ => Ok(newest),
         }
     }
 }

@@ -26,7 +26,7 @@ mod state;
 mod store;
 
 pub use apply::{Applied, Entries};
-pub use get::{Found, Lookup, Tier, Versions};
+pub use get::{Found, Lookup, Reader, Tier, Versions};
 pub use load::{Row, Rows};
 pub use meta::Meta;
 pub use page::Page;

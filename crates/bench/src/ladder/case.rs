@@ -1,5 +1,6 @@
 //! Transactions of one read and one write: how they are sent, and where the data are.
 
+use clap::ValueEnum;
 use serde::Serialize;
 
 /// Bytes of a value.
@@ -7,8 +8,16 @@ pub const VALUE_BYTES: usize = 512;
 /// Keys that have values before.
 pub const KEYS: usize = 1_000;
 
+/// A keyspace with the same keys in two ranges.
+pub const PAIRS: &str = "pairs";
+
+/// A key by its number.
+pub fn key(number: usize) -> String {
+    format!("k{number:04}")
+}
+
 /// How a transaction of one read and one write is sent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ValueEnum)]
 #[serde(rename_all = "snake_case")]
 pub enum Rung {
     /// `crates/rpc` alone: a request of 1 KiB, answered with 10 bytes.
@@ -28,7 +37,7 @@ pub enum Rung {
 }
 
 /// Where the data are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, ValueEnum)]
 #[serde(rename_all = "snake_case")]
 pub enum Stage {
     /// One replica, in memory (`/dev/shm`).

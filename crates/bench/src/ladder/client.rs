@@ -5,13 +5,15 @@ use std::net::SocketAddr;
 
 use bytes::Bytes;
 use dunlin_client::{Client as Store, Direct};
+use futures_util::future::join_all;
 use serde_json::{Value, json};
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::LocalSet;
 use tokio_postgres::Statement;
+use tokio_postgres::error::SqlState;
 use tokio_postgres::types::ToSql;
 
-use super::case::{KEYS, Rung, VALUE_BYTES};
+use super::case::{KEYS, Rung, VALUE_BYTES, key};
 use crate::cluster::client::Client as Http;
 use crate::cluster::postgres::connect;
 use crate::ranges::remote::KEYSPACE;
@@ -35,7 +37,7 @@ enum Way {
 type Parameters<'a, const COUNT: usize> = [&'a (dyn ToSql + Sync); COUNT];
 
 /// A connection with its statements.
-struct Sql {
+pub struct Sql {
     client: tokio_postgres::Client,
     begin: Statement,
     select: Statement,
@@ -43,21 +45,17 @@ struct Sql {
     commit: Statement,
 }
 
-fn key(number: usize) -> String {
-    format!("k{number:04}")
-}
-
-/// Stores a value for each key.
+/// Stores a value for each key of a keyspace.
 ///
 /// # Errors
 /// When the node refuses.
-pub fn fill(at: SocketAddr) -> io::Result<()> {
+pub fn fill(at: SocketAddr, keyspace: &str) -> io::Result<()> {
     let mut http = Http::new(at)?;
     let value = "v".repeat(VALUE_BYTES);
     let numbers: Vec<usize> = (0..KEYS).collect();
     for batch in numbers.chunks(BATCH) {
         let write =
-            |number: &usize| json!({"keyspace": KEYSPACE, "key": key(*number), "value": value});
+            |number: &usize| json!({"keyspace": keyspace, "key": key(*number), "value": value});
         let writes: Vec<Value> = batch.iter().map(write).collect();
         let body = json!({ "writes": writes }).to_string();
         expect(http.request("POST", "/v1/txn", body.as_bytes())?, 200)?;
@@ -172,7 +170,11 @@ fn four(http: &mut Http, key: &str, value: &str) -> io::Result<()> {
 }
 
 impl Sql {
-    async fn new(at: SocketAddr) -> Result<Sql, tokio_postgres::Error> {
+    /// One that is connected.
+    ///
+    /// # Errors
+    /// When the server is not there.
+    pub async fn new(at: SocketAddr) -> Result<Sql, tokio_postgres::Error> {
         let client = connect(at).await?;
         Ok(Sql {
             begin: client.prepare("BEGIN ISOLATION LEVEL SERIALIZABLE").await?,
@@ -185,6 +187,47 @@ impl Sql {
             commit: client.prepare("COMMIT").await?,
             client,
         })
+    }
+
+    /// An attempt in two rounds; false where others were in its way.
+    ///
+    /// # Errors
+    /// When it fails for another reason.
+    pub async fn attempt(&self, read: &str, writes: &[String], value: &str) -> io::Result<bool> {
+        let select: Parameters<'_, 1> = [&read];
+        let (began, found) = tokio::join!(
+            self.client.execute(&self.begin, &[]),
+            self.client.query_one(&self.select, &select),
+        );
+        let done = match began.and(found) {
+            Ok(_) => {
+                let write = |key: String| async move {
+                    let update: Parameters<'_, 2> = [&key, &value];
+                    self.client.execute(&self.update, &update).await
+                };
+                let writes = join_all(writes.iter().cloned().map(write));
+                // Where an update has failed, this ends the transaction without effect.
+                let commit = self.client.execute(&self.commit, &[]);
+                let (updated, committed) = tokio::join!(writes, commit);
+                updated
+                    .into_iter()
+                    .collect::<Result<Vec<_>, _>>()
+                    .and(committed)
+            }
+            Err(error) => {
+                let ended = self.client.batch_execute("ROLLBACK").await;
+                ended.and(Err(error))
+            }
+        };
+        let refusals = [
+            SqlState::T_R_SERIALIZATION_FAILURE,
+            SqlState::T_R_DEADLOCK_DETECTED,
+        ];
+        match done {
+            Ok(_) => Ok(true),
+            Err(error) if error.code().is_some_and(|code| refusals.contains(code)) => Ok(false),
+            Err(error) => Err(io::Error::other(error)),
+        }
     }
 
     /// Statements that are sent together take one round.

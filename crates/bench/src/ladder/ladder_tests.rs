@@ -19,3 +19,30 @@ fn every_stage_has_the_same_three_ways_to_write() {
         }
     }
 }
+
+#[test]
+fn every_case_of_several_has_postgres_beside_it() {
+    let all = flights();
+    for flight in &all {
+        let other = Flight {
+            store: FlightServer::Postgres,
+            ..*flight
+        };
+        assert!(all.contains(&other), "{flight:?}");
+    }
+}
+
+#[test]
+fn keys_are_of_the_ranges_that_are_said() {
+    for first in [0, 3, SECOND_RANGE, case::KEYS - 1] {
+        for second in [0, 3, SECOND_RANGE + 1, case::KEYS - 1] {
+            let (read, writes) = flight::Mix::TwoRanges.keys(first, second);
+            let split = key(SECOND_RANGE);
+            assert!(read < split && writes[0] == read && writes[1] >= split);
+            let (read, writes) = flight::Mix::Another.keys(first, second);
+            assert_ne!(read, writes[0]);
+            let (read, writes) = flight::Mix::Own.keys(first, second);
+            assert_eq!(writes, [read]);
+        }
+    }
+}

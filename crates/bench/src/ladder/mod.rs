@@ -1,6 +1,7 @@
 //! Paper 003: what a transaction of one read and one write costs, step by step, one after the other.
 //!
 //! - [`case`]: how they are sent, and where the data are; [`client`]: the clients; [`report`]: the table
+//! - [`flight`]: cases of several at a time; [`several`]: their clients
 
 use std::io;
 use std::net::SocketAddr;
@@ -24,14 +25,18 @@ use crate::rpc::case::{Caller, Calls, Over, Processors};
 use crate::rpc::run::failed;
 use crate::rpc::tally::Times;
 use crate::rpc::{self, Origin};
-use crate::spread::Runs;
+use crate::spread::{Runs, percentile_us};
 
 pub mod case;
 pub mod client;
+pub mod flight;
 pub mod report;
+pub mod several;
 
-use case::{Rung, RungAt, Stage, steps};
+use case::{PAIRS, Rung, RungAt, Stage, key, steps};
 use client::{Runner, fill, fill_table};
+use flight::{Flight, FlightServer, SECOND_RANGE, flights};
+use several::FlightFigures;
 
 /// The node that is spoken to, which leads all ranges.
 const LEADER: &str = "n1";
@@ -51,6 +56,9 @@ pub struct StepFigures {
     pub server_us: f64,
 }
 
+/// A case of several at a time, with its runs.
+pub type FlightRuns = Runs<Flight, FlightFigures>;
+
 /// A case with its runs, one of each round.
 pub type StepRuns = Runs<RungAt, StepFigures>;
 
@@ -63,6 +71,8 @@ pub struct Ladder {
     pub ping_pongs_us: Vec<f64>,
     /// All cases.
     pub rows: Vec<StepRuns>,
+    /// Cases of several transactions at a time: one replica, in memory.
+    pub flights: Vec<FlightRuns>,
 }
 
 /// The servers of all cases.
@@ -87,9 +97,11 @@ pub fn run(
         origin,
         ping_pongs_us: Vec::new(),
         rows: Vec::new(),
+        flights: Vec::new(),
     };
-    let all = [Stage::Memory, Stage::Disk, Stage::Three].into_iter();
-    report.rows = Runs::all(all.flat_map(steps));
+    report.rows = Runs::all(cases(options));
+    let all = flights().into_iter().filter(|_| options.wants_flights());
+    report.flights = Runs::all(all);
     for _ in 0..options.rounds() {
         let calls = |caller| Calls {
             caller,
@@ -120,33 +132,56 @@ pub fn run(
             progress.say(&report::line(row.case, &figures));
             row.runs.push(figures);
         }
+        for row in &mut report.flights {
+            interrupt.check()?;
+            let Some(cluster) = servers.at(Stage::Memory, row.case.store == FlightServer::Postgres)
+            else {
+                continue;
+            };
+            let figures = several::measured(cluster, row.case, times)
+                .map_err(|error| failed(row.case.store.name(), &error))?;
+            progress.say(&report::flight_line(row.case, &figures));
+            row.runs.push(figures);
+        }
     }
+    report.flights.retain(|row| !row.runs.is_empty());
     report.rows.retain(|row| !row.runs.is_empty());
     Ok(report)
 }
 
 /// How long a case takes.
 pub fn times(options: &TxnOptions) -> Times {
-    let ms = if options.quick {
-        (100, 400)
+    let (warm_ms, seconds) = if options.quick {
+        (100, 0.4)
     } else {
-        (500, 2_000)
+        (500, 2.0)
     };
     Times {
-        warm: Duration::from_millis(ms.0),
-        window: Duration::from_millis(ms.1),
+        warm: Duration::from_millis(warm_ms),
+        window: Duration::from_secs_f64(options.seconds.unwrap_or(seconds).max(0.0)),
     }
+}
+
+/// The cases that are wanted.
+fn cases(options: &TxnOptions) -> Vec<RungAt> {
+    let all = [Stage::Memory, Stage::Disk, Stage::Three].into_iter();
+    all.flat_map(steps)
+        .filter(|case| options.wants(*case))
+        .collect()
 }
 
 impl Servers {
     fn of(&self, step: RungAt) -> Option<&Cluster> {
-        let all = if step.rung.is_postgres() {
-            &self.rivals
+        self.at(step.stage, step.rung.is_postgres())
+    }
+
+    fn at(&self, at: Stage, is_postgres: bool) -> Option<&Cluster> {
+        let mut all = if is_postgres {
+            self.rivals.iter()
         } else {
-            &self.stores
+            self.stores.iter()
         };
-        all.iter()
-            .find(|(stage, _)| *stage == step.stage)
+        all.find(|(stage, _)| *stage == at)
             .map(|(_, cluster)| cluster)
     }
 }
@@ -170,13 +205,27 @@ fn start(
         stores: Vec::new(),
         rivals: Vec::new(),
     };
+    let all = cases(options);
+    let wants = |stage, is_postgres| {
+        let of_stage = |case: &RungAt| case.stage == stage;
+        let mut of_stage = all
+            .iter()
+            .filter(|case| of_stage(case) && case.rung != Rung::Call);
+        let is_wanted = of_stage.any(|case| case.rung.is_postgres() == is_postgres);
+        is_wanted || stage == Stage::Memory && options.wants_flights()
+    };
     for (stage, place) in [(Stage::Memory, &memory), (Stage::Disk, &disk)] {
+        if !wants(stage, false) {
+            continue;
+        }
         let more = ["--shards".to_owned(), "1".to_owned()];
         let cluster = alone::start(&dunlin, place, Sync::Always, &more, interrupt)?;
         servers.stores.push((stage, cluster));
     }
-    let three = processes::start(&dunlin, &memory, Sync::Always, interrupt)?;
-    servers.stores.push((Stage::Three, three));
+    if wants(Stage::Three, false) {
+        let three = processes::start(&dunlin, &memory, Sync::Always, interrupt)?;
+        servers.stores.push((Stage::Three, three));
+    }
     for (stage, cluster) in &servers.stores {
         let at = cluster.addresses[0];
         let replicas = if *stage == Stage::Three { 3 } else { 1 };
@@ -186,11 +235,22 @@ fn start(
         if *stage == Stage::Three {
             led_here(at, interrupt)?;
         }
-        filled(at, interrupt)?;
+        filled((at, KEYSPACE), interrupt)?;
+        if *stage == Stage::Memory && options.wants_flights() {
+            let split = key(SECOND_RANGE);
+            let body = format!(
+                r#"{{"name":"{PAIRS}","mode":"transactional","replicas":1,"split_at":["{split}"]}}"#
+            );
+            remote::create((at, interrupt), &body)?;
+            filled((at, PAIRS), interrupt)?;
+        }
     }
     match postgres::programs() {
         Some(programs) => {
             for (stage, place) in [(Stage::Memory, &memory), (Stage::Disk, &disk)] {
+                if !wants(stage, true) {
+                    continue;
+                }
                 let cluster = postgres_at(&programs, place, interrupt)?;
                 servers.rivals.push((stage, cluster));
             }
@@ -206,10 +266,10 @@ fn start(
 }
 
 /// Nodes that have just started refuse for a moment.
-fn filled(at: SocketAddr, interrupt: &Interrupt) -> Result<(), BenchError> {
+fn filled((at, keyspace): (SocketAddr, &str), interrupt: &Interrupt) -> Result<(), BenchError> {
     let end = Instant::now() + STARTS;
     loop {
-        match fill(at) {
+        match fill(at, keyspace) {
             Ok(()) => return Ok(()),
             Err(error) if Instant::now() >= end => return Err(failed("dunlin", &error)),
             Err(_) => interrupt.sleep(Duration::from_millis(100))?,
@@ -270,13 +330,11 @@ fn measured(cluster: &Cluster, rung: Rung, times: Times) -> io::Result<StepFigur
 
 fn figures(mut took: Vec<Duration>, all: Duration, cpu: Duration) -> StepFigures {
     took.sort_unstable();
-    let us = |time: Duration| time.as_secs_f64() * 1e6;
-    let part = |percent: usize| took.get(took.len() * percent / 100).copied();
     StepFigures {
         per_s: took.len() as f64 / all.as_secs_f64(),
-        p50_us: us(part(50).unwrap_or_default()),
-        p99_us: us(part(99).unwrap_or_default()),
-        server_us: us(cpu) / (took.len() as f64).max(1.0),
+        p50_us: percentile_us(&took, 50),
+        p99_us: percentile_us(&took, 99),
+        server_us: cpu.as_secs_f64() * 1e6 / (took.len() as f64).max(1.0),
     }
 }
 

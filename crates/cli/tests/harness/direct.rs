@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
-use dunlin_proto::{DirectRequest, DirectResponse};
+use dunlin_proto::{DirectReply, DirectRequest, DirectResponse};
 use dunlin_rpc::{CallError, Caller, ConnectOptions, attach};
 
 /// Runs something with its tasks on this thread.
@@ -17,10 +17,14 @@ pub fn local<T>(run: impl Future<Output = T>) -> T {
 }
 
 /// An upgraded connection.
-pub struct Raw(Caller<DirectRequest, DirectResponse>);
+pub struct Raw {
+    caller: Caller<DirectRequest, DirectReply>,
+    /// The shard that serves it, as `NODE/SHARD`.
+    pub shard: String,
+}
 
-/// A connection that is upgraded, as bytes.
-pub fn upgraded(authority: &str, headers: &str) -> TcpStream {
+/// A connection that is upgraded, as bytes, and the head of the answer.
+pub fn upgraded(authority: &str, headers: &str) -> (TcpStream, String) {
     let mut stream = TcpStream::connect(authority).unwrap();
     stream.set_nodelay(true).unwrap();
     let head = format!(
@@ -34,22 +38,33 @@ pub fn upgraded(authority: &str, headers: &str) -> TcpStream {
     }
     let answer = String::from_utf8_lossy(&answer).into_owned();
     assert!(answer.starts_with("HTTP/1.1 101 "), "{answer}");
-    stream
+    (stream, answer)
 }
 
 impl Raw {
     /// Connects to the server of this URL.
     pub fn at(url: &str, headers: &str) -> Raw {
         let authority = url.trim_start_matches("http://").trim_end_matches('/');
-        let stream = upgraded(authority, headers);
+        let (stream, head) = upgraded(authority, headers);
         stream.set_nonblocking(true).unwrap();
         let stream = tokio::net::TcpStream::from_std(stream).unwrap();
-        Raw(attach(Box::new(stream), &ConnectOptions::default()))
+        let shard = head
+            .lines()
+            .find_map(|line| line.strip_prefix("dunlin-shard: "));
+        Raw {
+            caller: attach(Box::new(stream), &ConnectOptions::default()),
+            shard: shard.unwrap_or_default().to_owned(),
+        }
+    }
+
+    /// What a request is answered, and where it is answered sooner.
+    pub async fn reply(&self, request: DirectRequest) -> Result<DirectReply, CallError> {
+        self.caller.call(request, Duration::from_secs(30)).await
     }
 
     /// What a request is answered.
     pub async fn try_ask(&self, request: DirectRequest) -> Result<DirectResponse, CallError> {
-        self.0.call(request, Duration::from_secs(30)).await
+        Ok(self.reply(request).await?.response)
     }
 
     /// The same, tried again while there is no leader.

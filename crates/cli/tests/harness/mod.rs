@@ -1,7 +1,7 @@
 //! Real processes for black-box tests: nodes, clusters, etcd, and clients that share no code with them.
 //!
 //! Map: [`child`] a process that ends with the test; [`ports`] free ports; [`up`] `dunlin up`;
-//! [`flock`] an etcd and nodes of `dunlin serve`; [`curl`] and [`wire`] two HTTP clients;
+//! [`flock`] an etcd and nodes of `dunlin serve`; [`proxy`] a way to a server that can be closed; [`curl`] and [`wire`] two HTTP clients;
 //! [`direct`] requests without HTTP between; [`answer`] what both return; [`asking`] requests of users; [`load`] writers and the proof that nothing acknowledged is lost;
 //! [`authority`] certificates; [`secure`] a node with TLS; [`promtool`] a judge of metrics; [`mirror`] a client of change streams; [`namespace`] and [`tmpfs`] networks that can be cut and disks that can be full.
 
@@ -21,6 +21,7 @@ pub mod mirror;
 pub mod namespace;
 pub mod ports;
 pub mod promtool;
+pub mod proxy;
 pub mod random;
 pub mod secure;
 pub mod tmpfs;

@@ -35,6 +35,7 @@ mod tls;
 mod txn;
 mod txn_add;
 mod txn_direct;
+mod txn_leaders;
 mod txn_locks;
 mod txn_outcomes;
 mod users;

@@ -391,12 +391,12 @@ fn bytes_that_are_no_requests_end_their_connection_alone() {
     let up = Up::nodes(3);
     bank(&up);
     let authority = up.url(0, "").trim_start_matches("http://").to_owned();
-    let mut wrong = upgraded(&authority, "");
+    let (mut wrong, _) = upgraded(&authority, "");
     wrong.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
     let mut rest = Vec::new();
     wrong.read_to_end(&mut rest).unwrap();
     // Half a frame, and then nothing.
-    let mut cut = upgraded(&authority, "");
+    let (mut cut, _) = upgraded(&authority, "");
     cut.write_all(&[200, 0, 0, 0, 1, 2, 3, 4, 0]).unwrap();
     drop(cut);
     for wish in ["dunlin/2", "websocket"] {

@@ -8,7 +8,7 @@
 use super::{DirectFile, Disk, DiskFile, PAGE};
 use rustix::{
     buffer::spare_capacity,
-    fs::{FallocateFlags, OFlags, fallocate},
+    fs::{FallocateFlags, FsWord, OFlags, fallocate, statfs},
     io::{Errno, pread},
 };
 use std::{
@@ -18,6 +18,10 @@ use std::{
     path::Path,
     sync::Arc,
 };
+
+/// File systems in memory, by the number that `statfs` gives.
+const TMPFS: FsWord = 0x0102_1994;
+const RAMFS: FsWord = 0x8584_58f6;
 
 /// The operating system's disk.
 #[derive(Debug, Clone, Copy, Default)]
@@ -102,6 +106,10 @@ impl Disk for RealDisk {
             dir
         };
         File::open(dir)?.sync_all()
+    }
+
+    fn is_memory(&self, dir: &Path) -> bool {
+        statfs(dir).is_ok_and(|system| [TMPFS, RAMFS].contains(&system.f_type))
     }
 }
 

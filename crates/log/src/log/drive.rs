@@ -17,7 +17,7 @@ use tokio::time::{Instant, sleep_until};
 
 /// How long to wait before trying again when disk or file descriptors have run out.
 const RETRY: Duration = Duration::from_secs(1);
-/// A group up to this size that need not be synced is written on the event loop.
+/// A group up to this size that need not be synced, or is in memory, is written on the event loop.
 const BRIEF_BYTES: usize = 64 << 10;
 /// How long the log must be idle after a sync before the mark of it is written.
 const IDLE: Duration = Duration::from_secs(1);
@@ -32,10 +32,13 @@ enum Work {
 
 impl Work {
     /// Whether this only copies a little into the operating system's memory: nobody waits for the disk.
-    fn is_brief(&self) -> bool {
-        let Work::Commit { items, sync: false } = self else {
+    fn is_brief(&self, is_memory: bool) -> bool {
+        let Work::Commit { items, sync } = self else {
             return false;
         };
+        if *sync && !is_memory {
+            return false;
+        }
         let mut bytes = 0;
         items.iter().all(|item| match item {
             Item::Record(record) => {
@@ -159,7 +162,7 @@ impl Log {
         let closing = matches!(work, Work::Close);
         let idle = matches!(work, Work::Mark);
         // A direct write waits for the disk, however small it is.
-        let brief = in_place && work.is_brief() && !shared.state.borrow().direct_io;
+        let brief = in_place && work.is_brief(shared.is_memory) && !shared.state.borrow().direct_io;
         let job = move || {
             let outcome = execute(&mut writer, work);
             let early = writer.early_sync();
