@@ -10,9 +10,10 @@ use dunlin_fuzz::{
 use dunlin_log::{Compression, Log, Options, Padding, sim::SimDisk};
 use dunlin_message::Message;
 use dunlin_proto::{
-    Asker, Batch, BatchAnswer, ClockAnswer, Condition, Conflict, Fate, Froms, Hint, Introduction,
-    Item, Life, Page, PageCost, Place, Request, Response, ShardAddress, TailAnswer, TailPin,
-    TailRequest, Token, VectorsRequest, Word, WriteRequest, pairs::Pairs,
+    Asker, Batch, BatchAnswer, ClockAnswer, Condition, Conflict, DirectCommit, DirectId, DirectKey,
+    DirectLeader, DirectReply, DirectRequest, DirectResponse, DirectSpan, Fate, Froms, Hint,
+    Introduction, Item, Life, Page, PageCost, Place, Request, Response, ShardAddress, TailAnswer,
+    TailPin, TailRequest, Token, VectorsRequest, Word, WriteRequest, pairs::Pairs,
 };
 use std::{fs, io, path::Path};
 
@@ -98,6 +99,9 @@ fn main() -> io::Result<()> {
     .concat();
     keep(corpus, "preamble", "answers", &answers)?;
     for (name, kind, body) in messages() {
+        keep(corpus, "message", name, &[&[kind], &body[..]].concat())?;
+    }
+    for (name, kind, body) in directs() {
         keep(corpus, "message", name, &[&[kind], &body[..]].concat())?;
     }
     for (name, token) in tokens() {
@@ -274,6 +278,7 @@ fn messages() -> Vec<(&'static str, u8, Bytes)> {
         deadline: Version::MAX,
         floor: stamp.version,
         replaces,
+        given: None,
     });
     let replicate = Request::Replicate(Batch {
         origin: stamp.origin,
@@ -319,6 +324,7 @@ fn messages() -> Vec<(&'static str, u8, Bytes)> {
             expiry_ms: Some(5),
             is_expiry: false,
             replaces,
+            logged: None,
             value,
         }],
         next: Some(key),
@@ -349,13 +355,6 @@ fn messages() -> Vec<(&'static str, u8, Bytes)> {
             fates: [(3, fate)].into(),
         }),
     });
-    let said = Introduction {
-        shard: 0,
-        asker: 1,
-        incarnation: 3,
-        wanted: 2,
-        cluster: "flock".to_owned(),
-    };
     let mut pairs = Pairs::default();
     for (key, value) in [(&b"key"[..], &b"value"[..]), (b"other", b"")] {
         assert!(pairs.push(key, value).is_ok());
@@ -369,10 +368,100 @@ fn messages() -> Vec<(&'static str, u8, Bytes)> {
         ("page", 1, encoded(&page)),
         ("entries", 1, encoded(&entries)),
         ("clock", 1, encoded(&clock)),
-        ("introduction", 2, said.encode("n1")),
+        ("introduction", 2, introduction().encode("n1")),
         ("entry", 3, entry.encode()),
         ("pairs", 4, pairs.seal().body().clone()),
     ]
+}
+
+fn introduction() -> Introduction {
+    Introduction {
+        shard: 0,
+        asker: 1,
+        incarnation: 3,
+        wanted: 2,
+        cluster: "flock".to_owned(),
+    }
+}
+
+/// Requests and answers of direct clients.
+fn directs() -> Vec<(&'static str, u8, Bytes)> {
+    let keyspace = "bank".to_owned();
+    let key = DirectKey {
+        keyspace: keyspace.clone(),
+        key: Bytes::from_static(b"ann"),
+    };
+    let span = DirectSpan {
+        keyspace,
+        start: Bytes::from_static(b"a"),
+        end: Some(Bytes::from_static(b"m")),
+    };
+    let (at, value) = (Version(7), Bytes::from_static(b"value"));
+    let id = DirectId { ms: 5, number: 6 };
+    let requests = [
+        (
+            "direct-read",
+            DirectRequest::Read {
+                at: Some(at),
+                lock: true,
+                keys: vec![key.clone(), key.clone()],
+            },
+        ),
+        (
+            "direct-page",
+            DirectRequest::Page {
+                at: None,
+                span: span.clone(),
+                limit: 100,
+            },
+        ),
+        (
+            "direct-commit",
+            DirectRequest::Commit(DirectCommit {
+                at: Some(at),
+                reads: vec![(key.clone(), Some(at)), (key.clone(), None)],
+                scans: vec![span.clone()],
+                writes: vec![(key.clone(), Some(value.clone())), (key.clone(), None)],
+                id,
+            }),
+        ),
+        (
+            "direct-outcome",
+            DirectRequest::Outcome {
+                id,
+                first: key.clone(),
+            },
+        ),
+        ("direct-unlock", DirectRequest::Unlock(at)),
+    ];
+    let leader = DirectLeader {
+        span,
+        at: ShardAddress { node: 1, shard: 2 },
+        shards: 4,
+        http: "127.0.0.1:8080".to_owned(),
+    };
+    let responses = [
+        (
+            "direct-values",
+            DirectResponse::Values(at, vec![Some((at, value.clone())), None]),
+        ),
+        (
+            "direct-rows",
+            DirectResponse::Page(at, vec![(key.key.clone(), at, value)], Some(key.key)),
+        ),
+        (
+            "direct-refused",
+            DirectResponse::Refused(409, "others".to_owned()),
+        ),
+    ];
+    let requests = requests
+        .iter()
+        .map(|(name, request)| (*name, 5, encoded(request)));
+    let replies = responses.into_iter().map(|(name, response)| {
+        let leader = Some(leader.clone());
+        (name, 6, encoded(&DirectReply { response, leader }))
+    });
+    requests.chain(replies).collect()
 }
 
 fn encoded(message: &impl Message) -> Bytes {

@@ -1,4 +1,4 @@
-//! Any bytes as what comes over a wire: a message, an introduction, an entry, a body of pairs. They are
+//! Any bytes as what comes over a wire: a message, an introduction, an entry, a body of pairs, a direct client's request. They are
 //! read in memory that follows their own length, whatever counts they claim, and what was read is
 //! written so that it is read the same.
 #![no_main]
@@ -8,7 +8,7 @@ use dunlin_entry::{Entry, EntryView};
 use dunlin_fuzz::{input::Input, memory::limited};
 use dunlin_message::Message;
 use dunlin_proto::{
-    Introduction, Request, Response,
+    DirectReply, DirectRequest, Introduction, Request, Response,
     pairs::{CHECKSUM_BYTES, CheckedPairs, Pairs},
 };
 use libfuzzer_sys::fuzz_target;
@@ -22,12 +22,14 @@ fuzz_target!(|data: &[u8]| {
     let mut input = Input(data);
     let kind = input.u8();
     let body = Bytes::copy_from_slice(input.rest());
-    limited(MEMORY_BYTES, || match kind % 5 {
+    limited(MEMORY_BYTES, || match kind % 7 {
         0 => message::<Request>(body),
         1 => message::<Response>(body),
         2 => introduction(body),
         3 => entry(body),
-        _ => pairs(body),
+        4 => pairs(body),
+        5 => message::<DirectRequest>(body),
+        _ => message::<DirectReply>(body),
     });
 });
 

@@ -90,6 +90,10 @@ pub enum Sabotage {
     JudgeAtLeader,
     /// The leader of a range lets be read above its lease.
     ReadPastLease,
+    /// The leader of the oracle gives timestamps without knowing whether it still leads.
+    TimestampUnconfirmed,
+    /// The cached row of a range's key stays when a newer version is written.
+    KeepCachedRow,
     /// A replica of a range starts without what it knew a majority to have.
     ForgetCommit,
     /// Voters of a range are changed without two configurations in between.
@@ -124,7 +128,7 @@ pub enum Sabotage {
 
 impl Sabotage {
     /// All of them, and none.
-    pub const ALL: [Sabotage; 55] = [
+    pub const ALL: [Sabotage; 57] = [
         Sabotage::None,
         Sabotage::AckUnsynced,
         Sabotage::IgnoreGaps,
@@ -165,6 +169,8 @@ impl Sabotage {
         Sabotage::KeepHigherEntries,
         Sabotage::JudgeAtLeader,
         Sabotage::ReadPastLease,
+        Sabotage::TimestampUnconfirmed,
+        Sabotage::KeepCachedRow,
         Sabotage::ForgetCommit,
         Sabotage::SkipJointOfRange,
         Sabotage::ReuseReplicaNumber,

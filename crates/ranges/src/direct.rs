@@ -80,14 +80,7 @@ pub(crate) fn answer(services: &Rc<Services>, ask: Ask) -> Result<Answer, Reject
             ),
         ));
     }
-    let session = Rc::new(Session {
-        services: Rc::downgrade(services),
-        may: ask.may_now,
-        given: RefCell::default(),
-        is_stopping: Cell::new(false),
-        under_way: Cell::new(0),
-        ended: Notify::new(),
-    });
+    let session = Session::new(services, ask.may_now);
     let stopping = ask.stopping;
     ask.upgrading
         .put(Box::new(|stream| serve(session, stream, stopping)));
@@ -147,15 +140,42 @@ struct Session {
     ended: Notify,
 }
 
+/// A client of a shard, by its requests alone.
+#[derive(Clone)]
+pub struct DirectSession(Rc<Session>);
+
+impl DirectSession {
+    /// One with these roles.
+    pub fn new(services: &Rc<Services>, may: Judge) -> DirectSession {
+        DirectSession(Session::new(services, may))
+    }
+
+    /// The answer to a request.
+    pub async fn reply(&self, request: DirectRequest) -> DirectReply {
+        match self.0.services.upgrade() {
+            Some(services) => {
+                let mut memory = services.memory();
+                self.0.reply(&services, request, &mut memory).await
+            }
+            None => stopping(),
+        }
+    }
+}
+
 struct Requests(Rc<Session>);
+
+fn stopping() -> DirectReply {
+    DirectReply {
+        response: of_status(503, "this node stops: go on at another"),
+        leader: None,
+    }
+}
 
 impl Service<DirectRequest, DirectReply> for Requests {
     fn handle(&self, request: DirectRequest, reply: Reply<DirectReply>) {
         let session = self.0.clone();
         if session.is_stopping.get() {
-            let response = of_status(503, "this node stops: go on at another");
-            let leader = None;
-            return reply.send(DirectReply { response, leader });
+            return reply.send(stopping());
         }
         session.under_way.set(session.under_way.get() + 1);
         at_once_or_later(async move {
@@ -180,21 +200,23 @@ fn at_once_or_later(work: impl Future<Output = ()> + 'static) {
 }
 
 impl Session {
+    fn new(services: &Rc<Services>, may: Judge) -> Rc<Session> {
+        Rc::new(Session {
+            services: Rc::downgrade(services),
+            may,
+            given: RefCell::default(),
+            is_stopping: Cell::new(false),
+            under_way: Cell::new(0),
+            ended: Notify::new(),
+        })
+    }
+
     async fn answer(&self, request: DirectRequest, reply: Reply<DirectReply>) {
         let Some(services) = self.services.upgrade() else {
             return;
         };
-        let first = first_key(&request);
         let mut memory = services.memory();
-        let response = match memory.grow(request.weight()) {
-            Ok(()) => self.carry_out(&services, request, &mut memory).await,
-            Err(full) => Err(full.into()),
-        };
-        let response = response.unwrap_or_else(of_rejected);
-        let is_refused = matches!(response, DirectResponse::Refused(..));
-        let first = first.filter(|_| !is_refused);
-        let leader = first.and_then(|key| led_elsewhere(&services, &key));
-        let answer = DirectReply { response, leader };
+        let answer = self.reply(&services, request, &mut memory).await;
         let weight = answer.weight();
         if weight <= WHOLE_BYTES {
             return reply.send(answer);
@@ -208,6 +230,24 @@ impl Session {
         while backlog.bytes() > WHOLE_BYTES {
             sleep(TAKEN_PAUSE).await;
         }
+    }
+
+    async fn reply(
+        &self,
+        services: &Rc<Services>,
+        request: DirectRequest,
+        memory: &mut Memory,
+    ) -> DirectReply {
+        let first = first_key(&request);
+        let response = match memory.grow(request.weight()) {
+            Ok(()) => self.carry_out(services, request, memory).await,
+            Err(full) => Err(full.into()),
+        };
+        let response = response.unwrap_or_else(of_rejected);
+        let is_refused = matches!(response, DirectResponse::Refused(..));
+        let first = first.filter(|_| !is_refused);
+        let leader = first.and_then(|key| led_elsewhere(services, &key));
+        DirectReply { response, leader }
     }
 
     async fn carry_out(

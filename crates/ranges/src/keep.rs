@@ -123,7 +123,8 @@ async fn open(services: &Rc<Services>, may_have_forgotten: bool) -> Result<Rc<At
     let opened = runner.run_behind(move || {
         // RocksDB makes one directory, not those above it.
         make_parents(&path)?;
-        let store = Store::open(&path, &resources, has_background)?;
+        let mut store = Store::open(&path, &resources, has_background)?;
+        store.keeps_cached = sabotage == Sabotage::KeepCachedRow;
         store.clear_left_over()?;
         if may_have_forgotten {
             for (group, meta) in store.groups()? {

@@ -96,5 +96,6 @@ mod targets;
 mod tend;
 mod wire;
 
+pub use direct::DirectSession;
 pub use limits::Limits;
 pub use plug::Ranges;

@@ -13,8 +13,8 @@ use crate::resumed::Resumed;
 pub struct RangeCounts {
     /// Operations of clients that were judged.
     pub operations: u64,
-    /// Transactions in one request that were done, and those over several.
-    pub txns: [u64; 2],
+    /// Transactions in one request that were done, those over several, and those without HTTP between.
+    pub txns: [u64; 3],
     /// Drops.
     pub drops: u64,
     /// Dropped keyspaces whose data was purged.
@@ -158,7 +158,7 @@ impl fmt::Display for Counts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{} writes, {} reads, {} crashes, {} flushes, {} segments released, {} pulls, {} records backfilled, {} moved in {} changes, {} restamps, {} values ended, {} repairs, {} hedges, followers: {} in the same log, {} by vector, {} deltas, {} complete, {} compared, {} values not heard of yet, {} told by streams, {} indexes compared, {} operations of ranges with {} elections and {} snapshots, {} transactions in one request and {} over several, {} drops and {} purges under them, {} resumed, {} of them elsewhere; since the token was given: {} moved, {} ingested, {} purged, {} sealed, {} restarted, {} buried",
+            "{} writes, {} reads, {} crashes, {} flushes, {} segments released, {} pulls, {} records backfilled, {} moved in {} changes, {} restamps, {} values ended, {} repairs, {} hedges, followers: {} in the same log, {} by vector, {} deltas, {} complete, {} compared, {} values not heard of yet, {} told by streams, {} indexes compared, {} operations of ranges with {} elections and {} snapshots, {} transactions in one request, {} over several and {} without HTTP, {} drops and {} purges under them, {} resumed, {} of them elsewhere; since the token was given: {} moved, {} ingested, {} purged, {} sealed, {} restarted, {} buried",
             self.writes,
             self.reads,
             self.crashes,
@@ -185,6 +185,7 @@ impl fmt::Display for Counts {
             self.ranges.snapshots,
             self.ranges.txns[0],
             self.ranges.txns[1],
+            self.ranges.txns[2],
             self.ranges.drops,
             self.ranges.purges,
             self.resumed.all,

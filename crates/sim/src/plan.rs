@@ -399,8 +399,12 @@ impl Plan {
             Sabotage::PutBackVotes | Sabotage::ReuseReplicaNumber => {
                 self.ranges && self.loses_disks
             }
-            Sabotage::ReadJoinsOlderRound | Sabotage::ReadPastLease => self.range_faults.unseats,
-            Sabotage::SnapshotWithoutRecord | Sabotage::JudgeAtLeader => self.ranges,
+            Sabotage::ReadJoinsOlderRound
+            | Sabotage::ReadPastLease
+            | Sabotage::TimestampUnconfirmed => self.range_faults.unseats,
+            Sabotage::SnapshotWithoutRecord | Sabotage::JudgeAtLeader | Sabotage::KeepCachedRow => {
+                self.ranges
+            }
             Sabotage::ForgetCommit
             | Sabotage::SkipJointOfRange
             | Sabotage::KeepOldConfiguration

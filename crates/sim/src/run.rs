@@ -5,7 +5,7 @@ use dunlin_metadata::Phase as ChangePhase;
 use dunlin_node::Sabotage;
 
 use crate::checks::{self, Broken, Checked};
-use crate::clients::is_session;
+use crate::clients::{is_direct, is_session};
 use crate::counts::Counts;
 use crate::faults::Faults;
 use crate::harness::chance;
@@ -135,7 +135,9 @@ fn judged(plan: Plan) -> Result<Verdict, HarnessError> {
     cluster.counts.ranges.operations = cluster.shared.ranges.operations().len() as u64;
     for txn in cluster.shared.txns.history.borrow().iter() {
         if matches!(txn.outcome, Outcome::Ok { .. }) {
-            cluster.counts.ranges.txns[usize::from(is_session(txn.process))] += 1;
+            let kind =
+                usize::from(is_session(txn.process)) + 2 * usize::from(is_direct(txn.process));
+            cluster.counts.ranges.txns[kind] += 1;
         }
     }
     let is_by_value = outcome.is_err()

@@ -92,6 +92,9 @@ impl Store {
 
     /// A key was written; its newest version is kept, where that is known.
     pub(crate) fn written(&self, place: u32, key: &[u8], newest: Option<Found>) {
+        if self.keeps_cached {
+            return;
+        }
         let head = key::of_key(place, key);
         let hash = xxh3_64(&head);
         self.cached.forget(hash);

@@ -47,6 +47,8 @@ pub struct Store {
     pub(crate) keep_from_ms: KeepFrom,
     /// Newest values that were read lately.
     pub(crate) cached: Arc<Rows>,
+    /// A deliberate bug, for the simulation to find: cached values stay when newer ones are written.
+    pub keeps_cached: bool,
     path: PathBuf,
 }
 
@@ -83,6 +85,7 @@ impl Store {
             db: Arc::new(DB::open(&options, path)?),
             keep_from_ms,
             cached: Arc::new(resources.rows()),
+            keeps_cached: false,
             path: path.to_owned(),
         })
     }

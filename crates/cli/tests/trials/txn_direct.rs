@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicU64;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use dunlin_client::{Client, ClientError, Direct};
@@ -12,6 +13,12 @@ use rand::rngs::StdRng;
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::LocalSet;
 
+use crate::harness::child::dunlin;
+use crate::harness::curl::curl;
+use crate::harness::direct::{local, upgraded};
+use crate::harness::eventually;
+use crate::harness::up::Up;
+
 use super::txn::{Appender, Ended, appends_of, have_one_history, lists_of, numbers};
 
 #[test]
@@ -20,6 +27,52 @@ fn lists_have_one_history_beside_direct_clients() {
         let is_direct = !worker.is_multiple_of(3);
         is_direct.then(|| appender(worker, addresses))
     });
+}
+
+/// Connections that are opened and left idle.
+const IDLE: usize = 9_000;
+
+#[test]
+fn idle_clients_are_many_and_cost_little() {
+    let up = Up::nodes(1);
+    let server = up.url(0, "");
+    let made = dunlin()
+        .args(["keyspace", "create", "bank", "--mode", "transactional"])
+        .args(["--replicas", "1", "--server", &server])
+        .status();
+    assert!(made.unwrap().success());
+    let authority = server.trim_start_matches("http://");
+    let put = || {
+        let client = Client::new(&server).unwrap();
+        let done = local(client.direct().transact(async |txn| {
+            txn.put("bank", b"ann", "1".into())?;
+            Ok(())
+        }));
+        done.unwrap();
+    };
+    put();
+    let connections = || {
+        let metrics = curl(&[&up.url(0, "/metrics")]).text().to_owned();
+        let mut lines = metrics.lines();
+        let line = lines.find_map(|line| line.strip_prefix("dunlin_connections "));
+        line.unwrap().parse::<usize>().unwrap()
+    };
+    let (few, before) = (connections(), up.process.rss_kib());
+    let idle: Vec<_> = (0..IDLE).map(|_| upgraded(authority, "")).collect();
+    assert!(connections() >= few + IDLE);
+    let each = up.process.rss_kib().saturating_sub(before) / IDLE as u64;
+    assert!(each < 64, "{each} KiB for an idle connection");
+    println!("{each} KiB for an idle connection");
+    // They are pinged meanwhile.
+    let since = Instant::now();
+    while since.elapsed() < Duration::from_secs(25) {
+        put();
+    }
+    drop(idle);
+    eventually("all are gone", Duration::from_secs(30), || {
+        connections() <= few + 10
+    });
+    put();
 }
 
 fn appender(worker: u64, addresses: &[SocketAddr]) -> Appender {

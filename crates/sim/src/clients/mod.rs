@@ -3,11 +3,13 @@
 
 mod attempts;
 mod client;
+mod direct;
 mod ranges;
 mod reader;
 mod sessions;
 mod txns;
 
+pub use direct::is_direct;
 pub use sessions::is_session;
 
 use std::rc::Rc;
@@ -33,6 +35,8 @@ const RANGE_CLIENTS: usize = 5;
 const TXN_CLIENTS: usize = 3;
 /// The same over several requests each.
 const SESSION_CLIENTS: usize = 2;
+/// The same without HTTP between.
+const DIRECT_CLIENTS: usize = 2;
 /// More that only read, where its leader is unseated.
 const RANGE_READERS: usize = 3;
 
@@ -87,6 +91,11 @@ pub async fn run(shared: Rc<Shared>) -> turmoil::Result {
         }
         for number in 0..SESSION_CLIENTS {
             let client = sessions::Client::new(number, shared.clone(), nodes.clone());
+            tokio::task::spawn_local(client.work());
+        }
+        for number in 0..DIRECT_CLIENTS {
+            let clock = SimClock::new(shared.time.clone(), 0);
+            let client = direct::DirectClient::new(number, shared.clone(), clock);
             tokio::task::spawn_local(client.work());
         }
     }

@@ -21,7 +21,7 @@ use crate::plan::pick;
 /// Where all lists and rows are.
 const KEYSPACE: &str = "keyspaces/range/keys";
 /// The list that the rows are.
-const ROWS: &str = "rows";
+pub(super) const ROWS: &str = "rows";
 /// How often it is asked what became of a commit.
 const ASKED_MAX: u32 = 6;
 
@@ -51,6 +51,15 @@ struct Session {
 
 /// It was not answered, or refused: nothing was committed.
 struct Lost;
+
+/// One of the lists that are in the keyspace of all rows.
+pub(super) fn list_here(shared: &Shared, random: &mut StdRng) -> u16 {
+    let key = random.random_range(0..LISTS);
+    match home(&shared.plan, key) {
+        "range" => key,
+        _ => key - key % 3,
+    }
+}
 
 impl Client {
     /// The client with this number.
@@ -133,13 +142,8 @@ impl Client {
         Ok(())
     }
 
-    /// One of the lists that are in the keyspace of all rows.
     fn list(&mut self) -> u16 {
-        let key = self.random.random_range(0..LISTS);
-        match home(&self.shared.plan, key) {
-            "range" => key,
-            _ => key - key % 3,
-        }
+        list_here(&self.shared, &mut self.random)
     }
 
     /// Reads everything that is there, by one scan.

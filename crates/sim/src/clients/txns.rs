@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use dunlin_history::{Outcome, Step, Transaction};
-use dunlin_node::{Clock, Quorum};
+use dunlin_node::Clock;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
 use super::{IDLE, Nodes, next_step};
-use crate::harness::ask::{Ask, Told, Verb};
+use crate::harness::ask::{Ask, Told, Verb, of_verb};
 use crate::harness::clock::SimClock;
 use crate::harness::cluster::SIDES;
 use crate::harness::host::{Shared, node_name};
@@ -248,14 +248,7 @@ fn ask(body: &Value) -> Ask {
 }
 
 pub(super) fn over_http(line: String, body: Bytes) -> Ask {
-    Ask {
-        keyspace: 0,
-        quorum: Quorum { ack: 1, from: 1 },
-        deadline_ms: None,
-        after_ms: None,
-        key: Bytes::new(),
-        verb: Verb::Http(line, body),
-    }
+    of_verb(Verb::Http(line, body))
 }
 
 /// Reads all lists at once through a node, in the end, where no range has lost what it held.

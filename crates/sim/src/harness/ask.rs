@@ -38,6 +38,20 @@ pub enum Verb {
     Bulk(Bytes),
     /// What a capability answers over HTTP: the method and the target, and the body.
     Http(String, Bytes),
+    /// What a capability answers without HTTP: a request.
+    Direct(Bytes),
+}
+
+/// That of a client which says nothing of keys.
+pub fn of_verb(verb: Verb) -> Ask {
+    Ask {
+        keyspace: 0,
+        quorum: Quorum { ack: 1, from: 1 },
+        deadline_ms: None,
+        after_ms: None,
+        key: Bytes::new(),
+        verb,
+    }
 }
 
 /// What a node says.
@@ -51,6 +65,8 @@ pub enum Told {
     All(Vec<(Bytes, Bytes)>),
     /// A status of HTTP, and the body.
     Http(u16, Bytes),
+    /// The answer without HTTP.
+    Direct(Bytes),
     /// The condition does not hold.
     ConditionFailed,
     /// It cannot be done now, or not in time: why. It may yet have been written.
@@ -121,6 +137,10 @@ impl Message for Ask {
                 put_bytes(out, line.as_bytes());
                 put_bytes(out, body);
             }
+            Verb::Direct(request) => {
+                out.put_u8(6);
+                put_bytes(out, request);
+            }
         }
     }
 
@@ -149,6 +169,7 @@ impl Message for Ask {
                 }
                 2 => Verb::Delete,
                 4 => Verb::Bulk(get_bytes(body)?),
+                6 => Verb::Direct(get_bytes(body)?),
                 5 => {
                     let line = get_bytes(body)?;
                     Verb::Http(
@@ -165,7 +186,7 @@ impl Message for Ask {
         64 + match &self.verb {
             Verb::Put(_, _, value) => value.len(),
             Verb::Bulk(pairs) => pairs.len(),
-            Verb::Http(_, body) => body.len(),
+            Verb::Http(_, body) | Verb::Direct(body) => body.len(),
             _ => 0,
         }
     }
@@ -197,6 +218,10 @@ impl Message for Told {
                 out.put_u16_le(*status);
                 put_bytes(out, body);
             }
+            Told::Direct(reply) => {
+                out.put_u8(7);
+                put_bytes(out, reply);
+            }
             Told::Failed(text) => {
                 out.put_u8(5);
                 out.put_slice(text.as_bytes());
@@ -221,6 +246,7 @@ impl Message for Told {
                 Told::All(pairs)
             }
             4 => Told::ConditionFailed,
+            7 => Told::Direct(get_bytes(body)?),
             6 => Told::Http(body.try_get_u16_le()?, get_bytes(body)?),
             _ => Told::Failed(String::from_utf8_lossy(body).into_owned()),
         })
@@ -230,6 +256,7 @@ impl Message for Told {
         64 + match self {
             Told::Found(Some((_, value))) => value.len(),
             Told::All(pairs) => pairs.iter().map(|(k, v)| k.len() + v.len()).sum(),
+            Told::Direct(reply) => reply.len(),
             _ => 0,
         }
     }

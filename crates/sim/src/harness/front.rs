@@ -5,12 +5,14 @@ use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use dunlin_entry::{Kind, Stamp, Version};
+use dunlin_message::Message;
 use dunlin_node::http::ask_plugged;
 use dunlin_node::{Clock, Coordinator, Failure, Scan, Services};
 use dunlin_proto::pairs::CheckedPairs;
-use dunlin_proto::{Condition, WriteRequest};
+use dunlin_proto::{Condition, DirectRequest, WriteRequest};
+use dunlin_ranges::DirectSession;
 use dunlin_rpc::{Limits, Reply, Transport, serve_stream};
 
 use super::ask::{Ask, Told, Verb};
@@ -27,7 +29,18 @@ pub async fn run(shards: Vec<Rc<Services>>, clock: Arc<SimClock>) -> std::io::Re
     loop {
         let (stream, _) = listener.accept().await?;
         let (shards, turn, clock) = (shards.clone(), turn.clone(), clock.clone());
+        // A client without HTTP between stays at one shard.
+        turn.set((turn.get() + 1) % shards.len());
+        let own = shards[turn.get()].clone();
+        let session = DirectSession::new(&own, Box::new(|_, _| true));
         let service = Rc::new(move |ask: Ask, reply: Reply<Told>| {
+            if let Verb::Direct(request) = ask.verb {
+                let (own, session) = (own.clone(), session.clone());
+                tokio::task::spawn_local(async move {
+                    reply.send(direct(&own, &session, request).await)
+                });
+                return;
+            }
             turn.set((turn.get() + 1) % shards.len());
             let (services, clock) = (shards[turn.get()].clone(), clock.clone());
             tokio::task::spawn_local(
@@ -36,6 +49,18 @@ pub async fn run(shards: Vec<Rc<Services>>, clock: Arc<SimClock>) -> std::io::Re
         });
         tokio::task::spawn_local(serve_stream(stream, service, |_| true, Limits::default()));
     }
+}
+
+async fn direct(services: &Services, session: &DirectSession, request: Bytes) -> Told {
+    if let Err(failure) = services.coordinator().shard().may_read() {
+        return Told::Failed(failure.to_string());
+    }
+    let Ok(request) = DirectRequest::decode(request) else {
+        return Told::Failed("this is no request".to_owned());
+    };
+    let mut bytes = BytesMut::new();
+    session.reply(request).await.encode(&mut bytes);
+    Told::Direct(bytes.freeze())
 }
 
 async fn answer(services: &Rc<Services>, clock: &SimClock, ask: Ask) -> Told {
@@ -60,6 +85,7 @@ async fn answer(services: &Rc<Services>, clock: &SimClock, ask: Ask) -> Told {
             })
         }
         Verb::Bulk(pairs) => bulk(&coordinator, ask, pairs).await,
+        Verb::Direct(_) => Ok(Told::Failed("this is for a connection".to_owned())),
         Verb::Delete => {
             let (kind, condition) = (Kind::Delete, Condition::None);
             write(&coordinator, ask, kind, condition, None, Bytes::new()).await

@@ -89,6 +89,8 @@ found! {
     ranges_keeping_entries_of_a_higher_index KeepHigherEntries
     ranges_judging_at_the_leader JudgeAtLeader
     ranges_read_above_their_lease ReadPastLease
+    timestamps_of_a_former_leader TimestampUnconfirmed
+    cached_rows_that_stay KeepCachedRow
     ranges_starting_without_the_commit_index ForgetCommit
     ranges_skipping_joint_consensus SkipJointOfRange
     ranges_reusing_numbers_of_replicas ReuseReplicaNumber

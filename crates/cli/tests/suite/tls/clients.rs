@@ -11,6 +11,18 @@ use crate::harness::secure::{Secure, run, text};
 use crate::harness::up::Up;
 
 #[test]
+fn transactions_without_http_between_go_over_tls() {
+    let node = Secure::start(&[]);
+    let create = ["keyspace", "create", "bank", "--mode", "transactional"];
+    node.dunlin(&[&create[..], &["--replicas", "1"]].concat())
+        .ok();
+    let script = node.folder().join("script");
+    std::fs::write(&script, "put bank ann 90\ncommit\nget bank ann\ncommit\n").unwrap();
+    let done = node.dunlin(&["txn", &text(&script), "--direct"]).ok();
+    assert_eq!(done.trim(), "90");
+}
+
+#[test]
 fn every_command_takes_https() {
     let node = Secure::start(&[]);
     let file = node.folder().join("value");
