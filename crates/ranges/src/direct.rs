@@ -18,7 +18,7 @@ use dunlin_proto::{
     DirectCommit, DirectId, DirectKey, DirectLeader, DirectReply, DirectRequest, DirectResponse,
     DirectSpan,
 };
-use dunlin_rpc::{Duplex, Keepalive, Limits, Reply, Service, serve_frames};
+use dunlin_rpc::{Duplex, Keepalive, Limits, Reply, Room, Service, serve_frames};
 use dunlin_txn::{Id, World};
 use hyper::header::{HeaderValue, UPGRADE};
 use hyper::{Method, StatusCode};
@@ -172,6 +172,12 @@ fn stopping() -> DirectReply {
 }
 
 impl Service<DirectRequest, DirectReply> for Requests {
+    fn room(&self, bytes: usize) -> Option<Room> {
+        let mut memory = self.0.services.upgrade()?.memory();
+        memory.grow(bytes).ok()?;
+        Some(Box::new(memory))
+    }
+
     fn handle(&self, request: DirectRequest, reply: Reply<DirectReply>) {
         let session = self.0.clone();
         if session.is_stopping.get() {

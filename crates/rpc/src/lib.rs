@@ -70,7 +70,7 @@ pub use given_up::GivenUp;
 pub use hello::{Hello, PROTOCOL, Status};
 pub use queue::{Inbox, QueueAddress, QueueOptions, queue};
 pub use serve::{Limits, serve_accepted, serve_frames, serve_inbox, serve_stream};
-pub use service::{Backlog, Refused, Reply, Service};
+pub use service::{Backlog, ROOM_BYTES_MIN, Refused, Reply, Room, Service};
 pub use session::Keepalive;
 pub use stream::items::Items;
 pub use stream::sink::{Sink, SinkError};

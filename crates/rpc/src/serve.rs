@@ -14,7 +14,7 @@ use crate::given_up::Watches;
 use crate::hello::{self, Status};
 use crate::outbox::Outbox;
 use crate::queue::{Inbox, Sent};
-use crate::service::{Debt, Reply, Service, StreamReply};
+use crate::service::{Debt, ROOM_BYTES_MIN, Reply, Room, Service, StreamReply};
 use crate::session::{self, Handler, Keepalive, Times};
 use crate::stream::OPENING_BYTES_MAX;
 use crate::stream::sink::{Sink, Writes};
@@ -22,6 +22,9 @@ use crate::stream::writing::{Opened, Writing};
 use crate::time_left;
 use crate::transport::{Duplex, Stream};
 use crate::wire::Wire;
+
+/// Between two looks whether there is room for a request.
+const ROOM_PAUSE: Duration = Duration::from_millis(50);
 
 /// Requests of one batch handled before other tasks get a turn.
 const REQUESTS_PER_TURN: usize = 256;
@@ -135,6 +138,8 @@ pub async fn serve_frames<Q: Message, R: Message>(
         writes: writes.clone(),
         service: &*service,
         limits: &limits,
+        room: None,
+        waits: None,
         response: PhantomData,
     };
     let wire = Wire::new(stream, limits.frame_bytes_max);
@@ -212,6 +217,10 @@ struct Requests<'a, Q, R> {
     writes: Rc<Writes>,
     service: &'a dyn Service<Q, R>,
     limits: &'a Limits,
+    /// Of the frame that arrives.
+    room: Option<Room>,
+    /// Its bytes, where there is no room for it yet, and when that is tried again.
+    waits: Option<(usize, Instant)>,
     response: PhantomData<fn() -> R>,
 }
 
@@ -256,7 +265,19 @@ impl<Q: Message, R: Message> Requests<'_, Q, R> {
 }
 
 impl<Q: Message, R: Message> Handler for Requests<'_, Q, R> {
+    fn on_part(&mut self, bytes: usize) {
+        if bytes <= ROOM_BYTES_MIN || self.room.is_some() || self.waits.is_some() {
+            return;
+        }
+        self.room = self.service.room(bytes);
+        if self.room.is_none() {
+            self.waits = Some((bytes, Instant::now() + ROOM_PAUSE));
+        }
+    }
+
     fn on_frame(&mut self, frame: Frame, times: Times) -> Result<(), FrameError> {
+        // From here on the service counts it.
+        self.room = None;
         let mut body = frame.body;
         let deadline = match frame.kind {
             Kind::Request => {
@@ -297,7 +318,8 @@ impl<Q: Message, R: Message> Handler for Requests<'_, Q, R> {
     }
 
     fn may_read(&self) -> bool {
-        self.debt.calls.get() < self.limits.calls
+        self.waits.is_none()
+            && self.debt.calls.get() < self.limits.calls
             && self.debt.request_bytes.get() < self.limits.request_bytes
             && self.debt.outbox.queued_bytes() < self.limits.response_bytes
     }
@@ -311,10 +333,14 @@ impl<Q: Message, R: Message> Handler for Requests<'_, Q, R> {
     }
 
     fn next_deadline(&self) -> Option<Instant> {
-        None
+        self.waits.map(|(_, again)| again)
     }
 
-    fn on_time(&mut self, _now: Instant) {}
+    fn on_time(&mut self, now: Instant) {
+        if let Some((bytes, _)) = self.waits.take_if(|(_, again)| *again <= now) {
+            self.on_part(bytes);
+        }
+    }
 
     fn count(&mut self, _received_bytes: usize, _sent_bytes: usize) {}
 }

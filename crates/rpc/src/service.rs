@@ -1,4 +1,5 @@
 //! What answers calls.
+use std::any::Any;
 use std::borrow::Cow;
 use std::cell::Cell;
 use std::future::Future;
@@ -15,11 +16,24 @@ use crate::outbox::{Outbox, PushError};
 use crate::queue::QueueReply;
 use crate::stream::sink::Sink;
 
+/// Requests of up to so many bytes arrive without room of their own.
+pub const ROOM_BYTES_MIN: usize = 64 << 10;
+
+/// Counts the bytes of a request for as long as it lives.
+pub type Room = Box<dyn Any>;
+
 /// Answers the calls that reach one shard.
 pub trait Service<Q, R> {
     /// Takes a request, on the event loop and in order of arrival, so it must not block. It may
     /// answer at once or move `reply` into a task.
     fn handle(&self, request: Q, reply: Reply<R>);
+
+    /// Room for a request of so many bytes that arrives, held until it is handled; none where there is not enough: then it is
+    /// read on later. Not asked for those of up to [`ROOM_BYTES_MIN`].
+    fn room(&self, bytes: usize) -> Option<Room> {
+        let _ = bytes;
+        Some(Box::new(()))
+    }
 
     /// The same for a request that is not answered. A service that knows of none leaves it out.
     fn notice(&self, request: Q) {

@@ -55,6 +55,8 @@ pub(crate) struct Times {
 pub(crate) trait Handler {
     /// Takes a frame that is neither ping nor pong.
     fn on_frame(&mut self, frame: Frame, times: Times) -> Result<(), FrameError>;
+    /// A frame of so many bytes arrives, of which some are missing.
+    fn on_part(&mut self, _bytes: usize) {}
     /// Whether more frames may be taken now; something pushed to the outbox has this asked again.
     fn may_read(&self) -> bool;
     /// When `on_time` wants to be called next.
@@ -112,9 +114,9 @@ struct Session<'a, H> {
 impl<H: Handler> Session<'_, H> {
     fn poll(&mut self, cx: &mut Context<'_>) -> Result<(), ServeError> {
         self.read(cx)?;
+        let paused = !self.handler.may_read();
         self.keep_time(cx)?;
         self.outbox.register(cx);
-        let paused = !self.handler.may_read();
         let mut progress = 0;
         // Nothing comes to have more while this one writes.
         let has_more = self.handler.has_more();
@@ -172,10 +174,15 @@ impl<H: Handler> Session<'_, H> {
         self.has_waited = false;
         while self.handler.may_read() {
             let Some(frame) = self.wire.next_frame()? else {
-                if self.wire.unfinished_bytes().is_none() {
+                let Some(bytes) = self.wire.unfinished_bytes() else {
+                    self.frame = None;
+                    return Ok(());
+                };
+                self.handler.on_part(bytes);
+                if !self.handler.may_read() {
                     self.frame = None;
                 } else if self.frame.is_none() {
-                    self.frame = Some((self.received_at, 0));
+                    self.frame = Some((times.now, 0));
                 }
                 return Ok(());
             };
@@ -219,8 +226,8 @@ impl<H: Handler> Session<'_, H> {
         }
         while self.alarm.as_mut().poll(cx).is_ready() {
             let now = Instant::now();
-            self.handler.on_time(now);
             self.check(now)?;
+            self.handler.on_time(now);
             if now >= self.sent_at + self.keepalive.ping_interval {
                 self.push(Kind::Ping);
             }

@@ -417,6 +417,40 @@ fn bytes_that_are_no_requests_end_their_connection_alone() {
 }
 
 #[test]
+fn requests_that_arrive_count_in_the_request_memory() {
+    let up = Up::with(1, &["--request-memory", "40MiB"]);
+    let authority = up.url(0, "").trim_start_matches("http://").to_owned();
+    let counted = || {
+        let metrics = curl(&[&up.url(0, "/metrics")]).text().to_owned();
+        let mut lines = metrics.lines();
+        let line = lines.find_map(|line| line.strip_prefix("dunlin_request_memory_bytes "));
+        line.unwrap().parse::<usize>().unwrap()
+    };
+    // The length of a frame, and most of it.
+    let (bytes, most) = (23 << 20, 22 << 20);
+    let mut begun = u32::to_le_bytes(bytes).to_vec();
+    begun.resize(most, 7);
+    let (mut first, _) = upgraded(&authority, "");
+    first.write_all(&begun).unwrap();
+    eventually("the first counts", Duration::from_secs(30), || {
+        counted() >= bytes as usize
+    });
+    // There is no room for a second, which is not read on.
+    let (mut second, _) = upgraded(&authority, "");
+    second
+        .set_write_timeout(Some(Duration::from_secs(2)))
+        .unwrap();
+    assert!(second.write_all(&begun).is_err());
+    assert!(counted() < 40 << 20);
+    assert_eq!(curl(&[&up.url(0, "/health/live")]).status, 200);
+    drop(first);
+    drop(second);
+    eventually("nothing counts", Duration::from_secs(30), || {
+        counted() < 1 << 20
+    });
+}
+
+#[test]
 fn roles_are_those_of_the_moment() {
     let up = Up::nodes(3);
     bank(&up);

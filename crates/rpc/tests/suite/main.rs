@@ -10,5 +10,6 @@ mod given_up;
 mod notices;
 mod openings;
 mod queue;
+mod room;
 mod secrets;
 mod streams;
