@@ -29,7 +29,7 @@ pub trait Service<Q, R> {
     fn handle(&self, request: Q, reply: Reply<R>);
 
     /// Room for a request of so many bytes that arrives, held until it is handled; none where there is not enough: then it is
-    /// read on later. Not asked for those of up to [`ROOM_BYTES_MIN`].
+    /// read on later. Those of up to [`ROOM_BYTES_MIN`] need none.
     fn room(&self, bytes: usize) -> Option<Room> {
         let _ = bytes;
         Some(Box::new(()))

@@ -428,10 +428,10 @@ fn requests_that_arrive_count_in_the_request_memory() {
     };
     // The length of a frame, and most of it.
     let (bytes, most) = (23 << 20, 22 << 20);
-    let mut begun = u32::to_le_bytes(bytes).to_vec();
-    begun.resize(most, 7);
+    let mut partial = u32::to_le_bytes(bytes).to_vec();
+    partial.resize(most, 7);
     let (mut first, _) = upgraded(&authority, "");
-    first.write_all(&begun).unwrap();
+    first.write_all(&partial).unwrap();
     eventually("the first counts", Duration::from_secs(30), || {
         counted() >= bytes as usize
     });
@@ -440,7 +440,7 @@ fn requests_that_arrive_count_in_the_request_memory() {
     second
         .set_write_timeout(Some(Duration::from_secs(2)))
         .unwrap();
-    assert!(second.write_all(&begun).is_err());
+    assert!(second.write_all(&partial).is_err());
     assert!(counted() < 40 << 20);
     assert_eq!(curl(&[&up.url(0, "/health/live")]).status, 200);
     drop(first);

@@ -31,7 +31,7 @@ impl Service<Bytes, Bytes> for Roomy {
     }
 
     fn room(&self, bytes: usize) -> Option<Room> {
-        assert!(bytes > LARGE, "{bytes} are not asked for");
+        assert!(bytes > LARGE, "{bytes} need no room");
         let left = self.0.get().checked_sub(bytes)?;
         self.0.set(left);
         Some(Box::new(Held(self.0.clone(), bytes)))
