@@ -162,7 +162,8 @@ impl Inner {
         key: &DirectKey,
         request: &DirectRequest,
     ) -> Result<DirectResponse, ClientError> {
-        let mut tries = self.direct.0.servers.count();
+        // A leader may be none of the servers that were given.
+        let mut tries = self.direct.0.servers.count() + 1;
         loop {
             let answered = match self.connection(key).await {
                 Ok(connection) => self.ask_once(&connection, request).await,

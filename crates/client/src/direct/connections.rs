@@ -104,14 +104,16 @@ impl Connections {
         Ok(connection)
     }
 
-    /// Goes on at the next server: this one could not answer.
+    /// Goes on without a server that could not answer, and at the next where it was the preferred one.
     pub fn leave(&self, left: &DirectConnection) {
         self.links.borrow_mut().retain(|_, link| match link {
             Link::Connected(to) => to.server != left.server,
             _ => true,
         });
-        self.any.replace(None);
-        self.servers.prefer_next();
+        let mut any = self.any.borrow_mut();
+        if any.take_if(|any| any.server == left.server).is_some() {
+            self.servers.prefer_next();
+        }
     }
 
     /// A range is led elsewhere than at the shard that answered: it is connected to in the background.

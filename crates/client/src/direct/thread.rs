@@ -56,7 +56,7 @@ impl DirectThread {
     /// before its end, it goes on there.
     ///
     /// # Errors
-    /// As [`Direct::transact`], and [`ClientError::Ambiguous`] where the thread has ended.
+    /// As [`Direct::transact`], and [`ClientError::Ambiguous`] where `body` panics.
     pub async fn transact<T: Send + 'static>(
         &self,
         body: impl AsyncFnMut(DirectTransaction) -> Result<T, ClientError> + Send + 'static,
@@ -69,7 +69,7 @@ impl DirectThread {
         };
         let gone = || ClientError::Ambiguous {
             server: String::new(),
-            reason: "the thread of this client has ended".to_owned(),
+            reason: "it panicked, or the thread of this client has ended".to_owned(),
         };
         self.0.send(Box::new(job)).map_err(|_| gone())?;
         answered.await.unwrap_or_else(|_| Err(gone()))

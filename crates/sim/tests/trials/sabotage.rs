@@ -12,8 +12,8 @@ fn is_found(sabotage: Sabotage) {
 }
 
 /// No generator finds these by values within 500 seeds: another rule stops the damage. Tables of cases cover them
-/// (`ranges/src/place_tests.rs`, `descriptor_tests.rs`).
-const NOT_FOUND: [(Sabotage, &str); 3] = [
+/// (`ranges/src/place_tests.rs`, `descriptor_tests.rs`, `reads_tests.rs`).
+const NOT_FOUND: [(Sabotage, &str); 4] = [
     (
         Sabotage::KeepOldConfiguration,
         "raft takes the configuration from the head of the snapshot, too",
@@ -25,6 +25,10 @@ const NOT_FOUND: [(Sabotage, &str); 3] = [
     (
         Sabotage::PrepareDiscardsVoter,
         "a leader prepares no replica where one of its own configuration is",
+    ),
+    (
+        Sabotage::TimestampUnconfirmed,
+        "a former leader has used up its window of timestamps, and the lease of its ranges, before another leads",
     ),
 ];
 
@@ -89,7 +93,6 @@ found! {
     ranges_keeping_entries_of_a_higher_index KeepHigherEntries
     ranges_judging_at_the_leader JudgeAtLeader
     ranges_read_above_their_lease ReadPastLease
-    timestamps_of_a_former_leader TimestampUnconfirmed
     cached_rows_that_stay KeepCachedRow
     ranges_starting_without_the_commit_index ForgetCommit
     ranges_skipping_joint_consensus SkipJointOfRange
