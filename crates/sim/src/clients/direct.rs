@@ -267,13 +267,17 @@ impl DirectClient {
             open.host = self.host();
         }
         let mut answer = self.ask(open.host, &commit).await;
+        if let Some(DirectResponse::Refused(400, _)) = answer {
+            return Outcome::Failed;
+        }
         for _ in 0..OUTCOMES_MAX {
             match answer {
                 Some(DirectResponse::Committed(_)) => {
                     let returned = self.shared.ranges.moment();
                     return Outcome::Ok { returned };
                 }
-                Some(DirectResponse::Refused(400 | 409, _)) => return Outcome::Failed,
+                Some(DirectResponse::Refused(409, _)) => return Outcome::Failed,
+                // A node whose clock is wrong refuses to look for an outcome.
                 _ => {}
             }
             sleep(IDLE).await;
