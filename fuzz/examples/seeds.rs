@@ -217,7 +217,7 @@ fn append(log: &Log, number: u64, sync: bool) {
 /// A hello, a ping, requests with their time, a cancel, a stream with credit, and its stop.
 fn calls() -> Vec<u8> {
     let mut out = vec![1, 100];
-    out.extend(b"DNLN\x06\0\x05\0hello\0\0\0\0");
+    out.extend(b"DNLN\x07\0\x05\0hello\0\0\0\0");
     let calls = [
         (0_u64, 3_u8, &b""[..]),
         (1, 0, b"\xe8\x03\0\0a"),

@@ -138,7 +138,7 @@ fn requests(bytes: &[u8]) -> Option<u32> {
     let Some(mut at) = hello_end(bytes) else {
         return Some(0);
     };
-    let greets = bytes.starts_with(b"DNLN\x06\0");
+    let greets = bytes.starts_with(b"DNLN\x07\0");
     if !greets || Some(crc32c::crc32c(&bytes[..at - 4])) != u32_at(bytes, at - 4) {
         return Some(0);
     }
@@ -154,7 +154,8 @@ fn requests(bytes: &[u8]) -> Option<u32> {
         match (bytes[begin], first_u32) {
             // Where no time is left it is not handled.
             (0, Some(left_ms)) => requests += u32::from(left_ms != 0),
-            (3 | 4 | 6, _) => {}
+            // A request without an answer is left out here.
+            (3..=6, _) => {}
             // Refused: nothing here answers with a stream.
             (7, Some(credit)) if number > latest_stream && credit <= 1 << 30 => {
                 latest_stream = number;
